@@ -1,0 +1,68 @@
+/*
+ * A plain description of a machine: topology/ collects it, format/ writes it into the header features.
+ * No logic here, only the meaning of each field, so that neither layer needs the other.
+ */
+#ifndef WEIR_BASE_MACHINE_H
+#define WEIR_BASE_MACHINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* All strings are owned by the struct, UTF-8 or ASCII, never NULL where the comment does not say so. */
+
+struct weir_machine_cpu {
+    uint32_t id;         /* the kernel's CPU number */
+    int32_t core_id;     /* within its package, /sys/devices/system/cpu/cpuN/topology/core_id; -1 unknown */
+    int32_t die_id;      /* -1 unknown */
+    int32_t package_id;  /* "socket" in perf's words; -1 unknown */
+    char *core_siblings; /* CPU list of the package (or die) that holds it, "0-7" */
+    char *die_siblings;
+    char *thread_siblings; /* CPU list of its core */
+};
+
+struct weir_machine_node {
+    uint32_t id;
+    uint64_t mem_total_kb;
+    uint64_t mem_free_kb;
+    char *cpus;              /* CPU list; "" for a node without CPUs */
+    uint64_t *memory_blocks; /* bitmap of /sys/devices/system/memory blocks in this node; may be NULL */
+    uint64_t memory_block_bits;
+};
+
+struct weir_machine_cache { /* one distinct cache, /sys/devices/system/cpu/cpuN/cache/indexM */
+    uint32_t level;
+    uint32_t line_bytes; /* coherency_line_size */
+    uint32_t sets;       /* number_of_sets */
+    uint32_t ways;       /* ways_of_associativity */
+    char *type;          /* "Data", "Instruction", "Unified" */
+    char *size;          /* as sysfs prints it: "32K" */
+    char *cpus;          /* shared_cpu_list */
+};
+
+struct weir_machine_pmu { /* /sys/bus/event_source/devices/NAME/type */
+    uint32_t type;
+    char *name;
+};
+
+struct weir_machine {
+    char *hostname;              /* uname(2) nodename */
+    char *os_release;            /* uname(2) release */
+    char *arch;                  /* uname(2) machine */
+    char *cpu_desc;              /* "model name" of /proc/cpuinfo, white space folded */
+    char *cpuid;                 /* perf's form: "GenuineIntel,6,85,7"; NULL where the architecture has none */
+    uint32_t cpus_available;     /* _SC_NPROCESSORS_CONF */
+    uint32_t cpus_online;        /* _SC_NPROCESSORS_ONLN */
+    uint64_t mem_total_kb;       /* MemTotal of /proc/meminfo */
+    uint64_t memory_block_bytes; /* /sys/devices/system/memory/block_size_bytes; 0 unknown */
+
+    struct weir_machine_cpu *cpus; /* owned; cpus_available entries at most, online ones, ascending by id */
+    size_t cpu_count;
+    struct weir_machine_node *nodes;
+    size_t node_count;
+    struct weir_machine_cache *caches;
+    size_t cache_count;
+    struct weir_machine_pmu *pmus;
+    size_t pmu_count;
+};
+
+#endif

@@ -1,0 +1,30 @@
+/* One recorded event as the file describes it: what attrs, ids, EVENT_DESC and TRACING_DATA are written from. */
+#ifndef WEIR_FORMAT_EVENT_DESC_H
+#define WEIR_FORMAT_EVENT_DESC_H
+
+#include <linux/perf_event.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct weir_event_desc {
+    struct perf_event_attr attr; /* as opened */
+    const char *name;            /* perf's spelling: "cycles", "sched:sched_switch"; borrowed */
+    const uint64_t *ids;         /* PERF_EVENT_IOC_ID of every open descriptor of it; borrowed */
+    size_t id_count;
+    const char *tracepoint_system; /* NULL when not a tracepoint; borrowed */
+    const char *tracepoint_name;
+};
+
+/* The least attr.size that holds every field in use: old readers refuse sizes above their own (PERF-DATA rules in
+ * docs/format.md). At least PERF_ATTR_SIZE_VER0. */
+uint32_t weir_attr_least_size(const struct perf_event_attr *attr);
+
+/* Bytes of the sample_id trailer that attr gives to records other than samples (perf_event_open(2), sample_id_all);
+ * 0 without sample_id_all. */
+size_t weir_attr_sample_id_bytes(const struct perf_event_attr *attr);
+
+/* Offset of a field in a PERF_RECORD_SAMPLE of this attr, counted from the record's start: fields that come before the
+ * first variable-size one. -1 when attr does not have it. bit: PERF_SAMPLE_IDENTIFIER, _IP, _TID, _TIME, _ID, _CPU. */
+int weir_attr_sample_offset(const struct perf_event_attr *attr, uint64_t bit);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * The feature sections behind the data: a table of (offset, size) per set bit in ascending order, then the payloads.
+ * Which bits are written: only those that have something to say (an empty section confuses readers).
+ * Source of every layout: tools/perf/util/header.c of Linux 6.12, write_*() functions.
+ */
+#ifndef WEIR_FORMAT_FEATURES_H
+#define WEIR_FORMAT_FEATURES_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/machine.h"
+#include "format/event_desc.h"
+#include "format/perf_file.h"
+
+struct weir_features_input {
+    const struct weir_machine *machine; /* borrowed */
+    const struct weir_event_desc *events;
+    size_t event_count;
+    const char *const *command; /* CMDLINE: the recorder's own arguments, argv[0] resolved to a path */
+    size_t command_count;
+    const struct weir_buf *tracing_data; /* built by weir_tracing_data_build(); NULL without tracepoints */
+    uint64_t first_sample_ns;            /* SAMPLE_TIME, the recording's own clock; both 0: no sample */
+    uint64_t last_sample_ns;
+    bool branch_stack; /* BRANCH_STACK: some event samples branches */
+};
+
+/*
+ * Appends table and payloads to out for a file whose data ends at file offset `offset`; sets the bits that were
+ * written. 0 or -ENOMEM. VERSION is "<kernel release>-weir-<version>" (it must begin with a number >= 3.17).
+ */
+int weir_features_build(struct weir_buf *out, uint64_t offset, const struct weir_features_input *input,
+                        uint64_t features[4]);
+
+#endif

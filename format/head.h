@@ -1,0 +1,28 @@
+/*
+ * The start of a perf.data file: header, ids, attrs, and zeros up to the data.
+ *
+ * The head is built twice: when recording starts (no feature bits, data.size 0, kept current by checkpoints) and when
+ * it ends (all ids, features, final size). Both have the same length, so `id_room` must be what the final one needs.
+ */
+#ifndef WEIR_FORMAT_HEAD_H
+#define WEIR_FORMAT_HEAD_H
+
+#include "base/buf.h"
+#include "format/event_desc.h"
+#include "format/perf_file.h"
+
+struct weir_head_input {
+    const struct weir_event_desc *events;
+    size_t event_count;
+    size_t id_room;       /* ids per event for which room is left (hotplugged CPUs); at least every id_count */
+    uint64_t data_bytes;  /* data.size */
+    uint64_t features[4]; /* feature bits */
+};
+
+/*
+ * Appends the head to out. Its length is a multiple of 4096 and equals data.offset. 0 or -ENOMEM.
+ * May be called on any thread; allocates.
+ */
+int weir_head_build(struct weir_buf *out, const struct weir_head_input *input);
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * The on-disk structures of perf.data (tools/perf/Documentation/perf.data-file-format.txt and tools/perf/util/header.h
+ * of Linux 6.12) and of the records that perf itself adds to the kernel's (tools/lib/perf/include/perf/event.h).
+ * Little endian. Sizes and offsets are asserted here, once.
+ */
+#ifndef WEIR_FORMAT_PERF_FILE_H
+#define WEIR_FORMAT_PERF_FILE_H
+
+#include <linux/perf_event.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WEIR_PERF_MAGIC2 0x32454c4946524550ull /* "PERFILE2" */
+
+struct weir_perf_section {
+    uint64_t offset; /* bytes from the file's start */
+    uint64_t size;   /* bytes */
+};
+
+struct weir_perf_header {
+    uint64_t magic;
+    uint64_t size;      /* of this structure */
+    uint64_t attr_size; /* attr + one section: the stride of the attrs section */
+    struct weir_perf_section attrs;
+    struct weir_perf_section data;
+    struct weir_perf_section event_types; /* unused since 3.x: zero */
+    uint64_t features[4];                 /* bit n: feature n has an entry in the table behind the data */
+};
+
+_Static_assert(sizeof(struct weir_perf_header) == 104, "perf_file_header");
+_Static_assert(offsetof(struct weir_perf_header, data) == 40, "perf_file_header.data");
+
+/* What a checkpoint rewrites: the size of the data section. */
+#define WEIR_PERF_DATA_SIZE_OFFSET (offsetof(struct weir_perf_header, data) + offsetof(struct weir_perf_section, size))
+_Static_assert(WEIR_PERF_DATA_SIZE_OFFSET == 48, "data.size");
+
+enum weir_perf_feature {
+    WEIR_FEATURE_TRACING_DATA = 1,
+    WEIR_FEATURE_BUILD_ID = 2,
+    WEIR_FEATURE_HOSTNAME = 3,
+    WEIR_FEATURE_OSRELEASE = 4,
+    WEIR_FEATURE_VERSION = 5,
+    WEIR_FEATURE_ARCH = 6,
+    WEIR_FEATURE_NRCPUS = 7,
+    WEIR_FEATURE_CPUDESC = 8,
+    WEIR_FEATURE_CPUID = 9,
+    WEIR_FEATURE_TOTAL_MEM = 10,
+    WEIR_FEATURE_CMDLINE = 11,
+    WEIR_FEATURE_EVENT_DESC = 12,
+    WEIR_FEATURE_CPU_TOPOLOGY = 13,
+    WEIR_FEATURE_NUMA_TOPOLOGY = 14,
+    WEIR_FEATURE_BRANCH_STACK = 15,
+    WEIR_FEATURE_PMU_MAPPINGS = 16,
+    WEIR_FEATURE_GROUP_DESC = 17,
+    WEIR_FEATURE_AUXTRACE = 18,
+    WEIR_FEATURE_STAT = 19,
+    WEIR_FEATURE_CACHE = 20,
+    WEIR_FEATURE_SAMPLE_TIME = 21,
+    WEIR_FEATURE_MEM_TOPOLOGY = 22,
+    WEIR_FEATURE_CLOCKID = 23,
+    WEIR_FEATURE_DIR_FORMAT = 24,
+    WEIR_FEATURE_BPF_PROG_INFO = 25,
+    WEIR_FEATURE_BPF_BTF = 26,
+    WEIR_FEATURE_COMPRESSED = 27,
+    WEIR_FEATURE_CPU_PMU_CAPS = 28,
+    WEIR_FEATURE_CLOCK_DATA = 29,
+    WEIR_FEATURE_HYBRID_TOPOLOGY = 30,
+    WEIR_FEATURE_PMU_CAPS = 31,
+};
+
+/* Record types that only user space writes (enum perf_user_event_type). */
+enum weir_user_record {
+    WEIR_RECORD_EVENT_TYPE = 65, /* deprecated; every reader skips it: our padding between records */
+    WEIR_RECORD_TRACING_DATA = 66,
+    WEIR_RECORD_FINISHED_ROUND = 68,
+    WEIR_RECORD_ID_INDEX = 69,
+    WEIR_RECORD_THREAD_MAP = 73,
+    WEIR_RECORD_CPU_MAP = 74,
+    WEIR_RECORD_COMPRESSED = 81,
+    WEIR_RECORD_FINISHED_INIT = 82,
+};
+
+#define WEIR_RECORD_MAX_BYTES 65528u /* largest multiple of 8 that perf_event_header.size holds */
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * Builders of the records that user space adds to the stream. Each appends one whole record, a multiple of 8 bytes.
+ * sample_id_bytes: size of the zeroed sample_id trailer, weir_attr_sample_id_bytes(). A name that would make the record
+ * longer than WEIR_RECORD_MAX_BYTES is cut (PATH_MAX never reaches that). Allocation errors stay in the buffer.
+ */
+#ifndef WEIR_FORMAT_RECORDS_H
+#define WEIR_FORMAT_RECORDS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "format/perf_file.h"
+
+struct weir_record_map { /* fields of PERF_RECORD_MMAP2 */
+    pid_t pid, tid;
+    uint64_t start, bytes, page_offset;
+    uint32_t major, minor;
+    uint64_t inode, inode_generation;
+    uint32_t protection, flags; /* PROT_*, MAP_* */
+    uint16_t cpumode;           /* PERF_RECORD_MISC_KERNEL, _USER, ... */
+    const char *filename;
+};
+
+void weir_record_mmap(struct weir_buf *out, const struct weir_record_map *map, size_t sample_id_bytes);
+void weir_record_mmap2(struct weir_buf *out, const struct weir_record_map *map, size_t sample_id_bytes);
+/* exec: sets PERF_RECORD_MISC_COMM_EXEC. comm is cut at 15 bytes. */
+void weir_record_comm(struct weir_buf *out, pid_t pid, pid_t tid, const char *comm, int exec, size_t sample_id_bytes);
+void weir_record_fork(struct weir_buf *out, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid, size_t sample_id_bytes);
+void weir_record_finished_round(struct weir_buf *out);
+void weir_record_finished_init(struct weir_buf *out);
+
+struct weir_record_sample_id { /* values for a trailer that is not zero */
+    uint64_t sample_type;      /* which of them the trailer has, attr.sample_type */
+    uint32_t pid, tid;
+    uint64_t time_ns, id, stream_id;
+    uint32_t cpu;
+};
+
+/* PERF_RECORD_LOST_SAMPLES: `lost` samples of the event whose id the trailer names. */
+void weir_record_lost_samples(struct weir_buf *out, uint64_t lost, const struct weir_record_sample_id *trailer);
+
+/* Fills bytes (a multiple of 8, 8 .. 65528) with one record of type WEIR_RECORD_EVENT_TYPE that readers skip. */
+void weir_record_fill_padding(void *data, size_t bytes);
+
+#endif

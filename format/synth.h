@@ -1,0 +1,56 @@
+/*
+ * Synthesised records: what was there before recording began (kernel map, modules, tasks, maps), read from /proc.
+ *
+ * Layout and order are those of tools/perf/util/synthetic-events.c of Linux 6.12. All carry a zeroed sample_id trailer
+ * (time 0), so that readers sort them before everything else.
+ */
+#ifndef WEIR_FORMAT_SYNTH_H
+#define WEIR_FORMAT_SYNTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/notice.h"
+
+struct weir_synth_options {
+    const char *proc_root;    /* NULL: "/proc"; tests give a copy */
+    const char *modules_root; /* NULL: "/lib/modules"; where modules.dep names module files */
+    size_t sample_id_bytes;   /* trailer size, weir_attr_sample_id_bytes() */
+    bool data_maps;           /* also maps that are not executable (-d) */
+    unsigned threads;         /* for weir_synth_all_tasks: 0 and 1: the caller's thread only */
+    unsigned map_timeout_ms;  /* per task, as --proc-map-timeout; 0: 500 */
+    /*
+     * Takes whole records, at most WEIR_SYNTH_BLOCK_BYTES in one call; data is borrowed until return. Called by the
+     * synthesis threads, by several at once: it must be thread-safe. 0 goes on; -errno ends the synthesis with it.
+     */
+    int (*emit)(void *ctx, const void *records, size_t bytes);
+    void *emit_ctx;
+    const struct weir_notice_sink *notices; /* kptr_restrict, time-outs; called on the caller's thread */
+};
+
+#define WEIR_SYNTH_BLOCK_BYTES (128u * 1024)
+
+struct weir_synth_counts {
+    uint64_t tasks;    /* threads that got a COMM */
+    uint64_t maps;     /* MMAP2 records */
+    uint64_t vanished; /* tasks that exited while they were read: not an error */
+    uint64_t timed_out;
+};
+
+/* The kernel's own map ("[kernel.kallsyms]_text" or _stext, from kallsyms; one warning to notices when kptr_restrict
+ * hides addresses: nothing is emitted then) and one map per module. 0 or -errno. */
+int weir_synth_kernel(const struct weir_synth_options *options, struct weir_error *err);
+
+/* FORK, COMM and MMAP2 for every task on the machine, /proc split over options->threads threads (created and joined
+ * inside). counts may be NULL. 0, -ENOMEM, -errno of opendir on proc_root, or what emit returned. */
+int weir_synth_all_tasks(const struct weir_synth_options *options, struct weir_synth_counts *counts,
+                         struct weir_error *err);
+
+/* The same for all threads of the processes in pids (-p) on the caller's thread. Vanished ones are counted. */
+int weir_synth_processes(const struct weir_synth_options *options, const pid_t *pids, size_t pid_count,
+                         struct weir_synth_counts *counts, struct weir_error *err);
+
+#endif

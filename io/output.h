@@ -1,0 +1,143 @@
+/*
+ * One output file, written front to back in large asynchronous writes, always cut at a record boundary.
+ *
+ * Spans are appended in the order of weir_output_append(). A large span is written from where it lies (no copy, and
+ * with O_DIRECT and registered buffers where the file system and the kernel take them); a small one is copied into a
+ * staging buffer and may complete at once. Spans complete strictly in order, so that at any moment the file holds a
+ * whole prefix of what was appended: weir_output_stable_bytes(). After the first write that cannot be completed (short
+ * and failed completions are retried as the errno deserves) the output is failed: that span and all after it complete
+ * with the error, and the stable prefix stays as it is.
+ *
+ * io/ knows nothing of perf.data: it keeps whole spans, and pads with the caller's padding where O_DIRECT wants a
+ * multiple of 4096. One thread at a time (the writer thread) owns an output; nothing here locks.
+ *
+ * Output paths are never followed through symbolic links and nothing that is not a regular file (or /dev/null) is
+ * written. The file is made nameless (O_TMPFILE, else a hidden temporary name) with mode 0600 and gets its name only at
+ * weir_output_publish(): before that a failure leaves nothing behind and an existing file untouched.
+ */
+#ifndef WEIR_IO_OUTPUT_H
+#define WEIR_IO_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/error.h"
+#include "base/notice.h"
+
+#define WEIR_OUTPUT_ALIGN_BYTES 4096u
+
+enum weir_output_engine {
+    WEIR_OUTPUT_AUTO,   /* io_uring where the kernel grants it, else plain writes */
+    WEIR_OUTPUT_URING,  /* io_uring or fail */
+    WEIR_OUTPUT_WRITEV, /* pwritev(2) */
+};
+
+enum weir_output_direct {
+    WEIR_OUTPUT_DIRECT_AUTO, /* O_DIRECT where it works; buffered while the pool is under pressure */
+    WEIR_OUTPUT_DIRECT_OFF,
+};
+
+/* Below this share of free chunks the caller sets `pressed`, and direct writes turn buffered (page cache absorbs). */
+struct weir_output_options {
+    enum weir_output_engine engine;
+    enum weir_output_direct direct;
+    unsigned queue_depth;        /* writes in flight at most; 0: 32 */
+    const struct iovec *buffers; /* memory that spans will lie in, to be registered; borrowed until close */
+    unsigned buffer_count;       /* 0: none */
+    void (*fill_padding)(void *data, size_t bytes); /* fills bytes (a multiple of 8, 8..4096) that readers skip */
+    const struct weir_io_ops *io;                   /* io/io_ops.h; NULL: the real system calls */
+    const struct weir_notice_sink *notices;         /* borrowed; may be NULL */
+};
+
+/* What became of a span. */
+struct weir_output_done {
+    void *token; /* as given to append */
+    int result;  /* 0: on file; -errno: not, nor anything appended after it */
+};
+
+struct weir_output_stats {
+    uint64_t appended_bytes; /* payload given to append */
+    uint64_t padding_bytes;  /* padding records added */
+    uint64_t written_bytes;  /* payload and padding that completed */
+    uint64_t copied_bytes;   /* went through the staging buffer */
+    uint64_t direct_bytes;   /* written with O_DIRECT */
+    uint64_t buffered_bytes; /* written through the page cache */
+    uint64_t writes;         /* write requests completed */
+    uint64_t resubmitted;    /* short or retried completions */
+    uint64_t enters;         /* system calls made to submit and to wait */
+    unsigned in_flight_max;
+};
+
+struct weir_output; /* opaque */
+
+/*
+ * Makes the nameless file beside `path` and the I/O engine. Checks that publish() will be possible: an existing path
+ * must be a regular file with one link, owned by this user (or we are root), not locked by another recorder.
+ * 0, or -errno with err: -ELOOP (symbolic link), -EISDIR, -EINVAL (FIFO, device, socket, hard link), -EPERM (another
+ * user's file), -EACCES, -ENOENT, -EROFS, -ENOSPC, -EBUSY (another recorder's: err names its pid), -ENOMEM.
+ */
+int weir_output_open(struct weir_output **out, const char *path, const struct weir_output_options *options,
+                     struct weir_error *err);
+
+/* Gives the file its name. An existing file is first renamed to path + ".old" (replacing one of that name).
+ * 0 or -errno with err; on failure the existing file is at its name again. No-op for /dev/null. */
+int weir_output_publish(struct weir_output *output, struct weir_error *err);
+
+/* Writes the fixed bytes at the file's start, synchronously: data begins at head_bytes (a multiple of 4096) after
+ * this. Called once, before the first append. 0 or -errno. */
+int weir_output_write_head(struct weir_output *output, const void *head, size_t head_bytes);
+
+/* Overwrites bytes below the data start, synchronously and atomically for bytes <= 8 (checkpoints, final header). */
+int weir_output_patch_head(struct weir_output *output, uint64_t offset, const void *data, size_t bytes);
+
+/* True while append() would take another span without waiting. */
+bool weir_output_can_append(const struct weir_output *output);
+
+/*
+ * Appends [data, data + bytes), bytes > 0 and a multiple of 8, to stay unchanged until its completion is reaped.
+ * buffer_index: which of options.buffers holds it, -1 for none. pressed: see weir_output_options.
+ * Only queues: weir_output_flush() tells the kernel. Must not be called while !weir_output_can_append().
+ */
+void weir_output_append(struct weir_output *output, const void *data, size_t bytes, int buffer_index, bool pressed,
+                        void *token);
+
+/* Hands what is queued to the kernel. Returns 0 or -errno (only for failures that concern no single write). */
+int weir_output_flush(struct weir_output *output);
+
+/* Collects up to max completions in append order; waits up to wait_ms (0: not at all) for the first when there is
+ * something in flight. Returns their number (0 is not an error). */
+unsigned weir_output_reap(struct weir_output *output, struct weir_output_done *done, unsigned max, unsigned wait_ms);
+
+/* Spans appended and not yet reaped. */
+unsigned weir_output_pending(const struct weir_output *output);
+
+/* Writes out what lies in the staging buffer so that it counts as stable (the tail of an O_DIRECT file is written as a
+ * padded block and rewritten when more comes). Asynchronous like append. */
+void weir_output_push_tail(struct weir_output *output);
+
+/* Bytes of data (from the data start) that are on file and end at a span's end. Monotonic. */
+uint64_t weir_output_stable_bytes(const struct weir_output *output);
+
+/* 0, or the error that failed this output. */
+int weir_output_error(const struct weir_output *output);
+
+void weir_output_get_stats(const struct weir_output *output, struct weir_output_stats *stats);
+
+/* How it writes, for -v: "io_uring, O_DIRECT, 64 registered buffers". Borrowed. */
+const char *weir_output_describe(const struct weir_output *output);
+
+/*
+ * Waits for everything in flight, then writes `tail` (the feature sections) right behind the stable data, synchronously
+ * and cuts the file there (dropping preallocation). 0 or -errno. No append afterwards.
+ */
+int weir_output_finish(struct weir_output *output, const void *tail, size_t tail_bytes);
+
+/* fsync(2). 0 or -errno. The slow part of finishing. */
+int weir_output_sync(struct weir_output *output);
+
+/* Waits for what the kernel still holds of our buffers, closes. An unpublished file vanishes. NULL is allowed. */
+void weir_output_close(struct weir_output *output);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * The machine's CPUs, cores, packages and NUMA nodes, as hwloc sees them.
+ *
+ * Honours hwloc's own environment (HWLOC_SYNTHETIC, HWLOC_XMLFILE: hwloc's manual, "Environment Variables"), so that
+ * synthetic and saved machines drive the placement plan. hwloc and libnuma are used in this folder only.
+ * A loaded topology is immutable and may be read by any thread.
+ */
+#ifndef WEIR_TOPOLOGY_TOPOLOGY_H
+#define WEIR_TOPOLOGY_TOPOLOGY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cpuset.h"
+#include "base/error.h"
+
+struct weir_topology_cpu {
+    unsigned id;      /* the kernel's CPU number (hwloc's PU os_index) */
+    unsigned core;    /* logical number of its core, machine-wide, from 0 */
+    unsigned package; /* logical number of its package, from 0 */
+    int node;         /* os index of the NUMA node nearest to it; 0 on machines without NUMA */
+};
+
+struct weir_topology; /* opaque */
+
+/* Loads the machine (or the synthetic one that the environment names). *out is owned by the caller.
+ * 0, -ENOMEM, -EINVAL (bad HWLOC_SYNTHETIC / XML). Blocks on sysfs reads. */
+int weir_topology_load(struct weir_topology **out, struct weir_error *err);
+
+/* The same from a synthetic description in hwloc's grammar ("package:2 core:4 pu:2"), for tests and `--dry-run`. */
+int weir_topology_load_synthetic(struct weir_topology **out, const char *description, struct weir_error *err);
+
+/* NULL is allowed. */
+void weir_topology_free(struct weir_topology *topology);
+
+/* False for synthetic and saved machines: threads cannot be pinned nor memory bound by such a topology. */
+bool weir_topology_is_this_machine(const struct weir_topology *topology);
+
+/* CPUs that are online. Borrowed. */
+const struct weir_cpuset *weir_topology_online(const struct weir_topology *topology);
+
+/* CPUs that this process may run on: online CPUs within its affinity mask and cpuset at load time. All online ones for
+ * a synthetic machine. Borrowed. */
+const struct weir_cpuset *weir_topology_allowed(const struct weir_topology *topology);
+
+/* The online CPUs, ascending by id; *count is set. Borrowed. */
+const struct weir_topology_cpu *weir_topology_cpus(const struct weir_topology *topology, unsigned *count);
+
+/* The entry of one CPU, or NULL when it is not online. Borrowed. */
+const struct weir_topology_cpu *weir_topology_cpu(const struct weir_topology *topology, unsigned cpu);
+
+/* Number of NUMA nodes (at least 1) and of the greatest node index plus one. */
+unsigned weir_topology_node_count(const struct weir_topology *topology);
+unsigned weir_topology_node_limit(const struct weir_topology *topology);
+
+/* Memory of the machine in bytes (for sizing rings and pool); never 0. */
+uint64_t weir_topology_memory_bytes(const struct weir_topology *topology);
+
+#endif
