@@ -1,0 +1,103 @@
+/*
+ * One recording, from plain options to a finished file: what `weir record` runs, and any other front end could.
+ *
+ * The caller fills struct weir_record_options (everything in it is borrowed until weir_record_run() returns), and gets
+ * a result to print. Nothing here prints or exits. weir_record_run() blocks for the whole recording; the calling thread
+ * becomes the coordinator (engine/coordinator.h), so it must be the main thread of a process that leaves SIGINT,
+ * SIGTERM, SIGHUP, SIGQUIT, SIGCHLD and SIGUSR2 to it (they are blocked and read from a signalfd meanwhile).
+ */
+#ifndef WEIR_ENGINE_RECORD_H
+#define WEIR_ENGINE_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/cpuset.h"
+#include "base/error.h"
+#include "base/notice.h"
+#include "engine/event_list.h"
+
+#define WEIR_RECORD_FREQ_DEFAULT_HZ 4000u
+#define WEIR_RECORD_FREQ_MAX        UINT64_MAX /* -F max: what kernel.perf_event_max_sample_rate allows */
+
+struct weir_record_options {
+    /* Target: -a, -C, -p or a command; with none of them the caller sets system_wide, as perf does. */
+    bool system_wide;
+    const struct weir_cpuset *cpus; /* -C; NULL: all online CPUs */
+    const pid_t *pids;              /* -p: all threads of each */
+    size_t pid_count;
+    char *const *command; /* argv of the workload, NULL-terminated; NULL: none */
+
+    struct weir_event_list *events; /* not empty; attrs are completed by weir_record_run() */
+    uint64_t freq_hz;               /* -F; 0: not given; WEIR_RECORD_FREQ_MAX */
+    uint64_t period;                /* -c; 0: not given */
+    bool call_graph;                /* -g: frame-pointer call chains */
+    bool exclude_self;              /* --exclude-perf */
+
+    uint64_t ring_bytes;      /* -m: data bytes of each ring, a power of two; 0: chosen from memory and privileges */
+    uint64_t buffer_bytes;    /* --buffer-size: whole chunk pool; 0: chosen from memory and CPU count */
+    const char *threads_spec; /* --threads=SPEC; NULL: "cpu" */
+    int realtime_priority;    /* -r: SCHED_FIFO 1..99 for readers and writer; 0: none */
+    const char *output_path;  /* -o */
+    bool dry_run;             /* stop after everything that needs no kernel event was checked and described */
+
+    const char *const *command_line; /* weir's own argv for the CMDLINE feature */
+    size_t command_line_count;
+    const struct weir_notice_sink *notices; /* may be NULL */
+};
+
+enum weir_record_end {        /* why it ended */
+    WEIR_RECORD_END_WORKLOAD, /* the command exited or was killed: status is its wait status */
+    WEIR_RECORD_END_SIGNAL,   /* signal asks to be re-raised by the caller */
+    WEIR_RECORD_END_TARGETS,  /* all tasks of -p are gone */
+    WEIR_RECORD_END_OUTPUT,   /* the output failed: code says how; the file holds what was good */
+    WEIR_RECORD_END_DRY_RUN,
+};
+
+/* One row of the loss ledger: produced = written + lost, by cause. */
+struct weir_ledger_row {
+    unsigned cpu;
+    unsigned event;             /* index into the recording's events; the sideband event is the last */
+    uint64_t written;           /* samples of it that are in the file (sideband: records) */
+    uint64_t lost_ring_full;    /* the kernel found no room in the ring (PERF_FORMAT_LOST) */
+    uint64_t lost_write_failed; /* drained, but the output failed */
+    uint64_t counted;           /* the event's own count, PERF_EVENT read(2) value; produced for period 1 events */
+};
+
+struct weir_record_result {
+    enum weir_record_end end;
+    int signal;          /* END_SIGNAL: which */
+    int workload_status; /* of waitpid(2), valid when a command was given and has_workload_status */
+    bool has_workload_status;
+    uint64_t wakeups;               /* times a reader woke with data */
+    uint64_t samples;               /* samples in the file, exact */
+    uint64_t lost_samples;          /* all causes */
+    uint64_t lost_while_pool_empty; /* of these, ring-full losses in rings whose reader was waiting for the disk */
+    uint64_t file_bytes;
+    uint64_t rounds;
+    uint64_t throttled;  /* PERF_RECORD_THROTTLE seen */
+    uint64_t ring_bytes; /* data bytes per ring that were used */
+    uint64_t rings;
+    uint64_t pool_bytes;
+    struct weir_ledger_row *ledger; /* owned; CPU-major */
+    size_t ledger_count;
+    char **event_names; /* owned; by event index */
+    size_t event_count;
+};
+
+/*
+ * Runs the recording. Returns 0 when a file was finished (result says why it ended), or when dry_run described the
+ * plan; -errno with err when it failed. err->code and exit statuses: docs/exit-status in cli/. result is to be given to
+ * weir_record_result_fini() in any case.
+ *
+ * A workload that could not be executed: returns -ENOENT, -EACCES, ... with *workload_failed true.
+ */
+int weir_record_run(const struct weir_record_options *options, struct weir_record_result *result, bool *workload_failed,
+                    struct weir_error *err);
+
+void weir_record_result_fini(struct weir_record_result *result);
+
+#endif
