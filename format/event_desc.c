@@ -1,0 +1,64 @@
+/*
+ * What the file says about an event, computed from its attr: the size to write and where fixed fields stand.
+ *
+ * Pure functions: any thread, no allocation. Layouts: perf_event_open(2) and include/uapi/linux/perf_event.h (comments
+ * above PERF_RECORD_SAMPLE and struct sample_id); sizes: PERF_ATTR_SIZE_VERn of the same header.
+ */
+#include "format/event_desc.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+
+#define FIELD_BYTES 8 /* every fixed field of a sample and of a trailer takes one u64 */
+
+/* The fixed fields of PERF_RECORD_SAMPLE in the order in which the kernel writes them; what follows varies in size. */
+static const uint64_t sample_order[] = {
+    PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,        PERF_SAMPLE_TID, PERF_SAMPLE_TIME,   PERF_SAMPLE_ADDR,
+    PERF_SAMPLE_ID,         PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU, PERF_SAMPLE_PERIOD,
+};
+
+#define TRAILER_FIELDS                                                                               \
+    (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | \
+     PERF_SAMPLE_IDENTIFIER)
+
+/* Published sizes, ascending. They end with the last one that this kernel's header knows: the struct's own size. */
+static const uint32_t attr_sizes[] = {
+    PERF_ATTR_SIZE_VER0, PERF_ATTR_SIZE_VER1, PERF_ATTR_SIZE_VER2, PERF_ATTR_SIZE_VER3,
+    PERF_ATTR_SIZE_VER4, PERF_ATTR_SIZE_VER5, PERF_ATTR_SIZE_VER6, sizeof(struct perf_event_attr),
+};
+
+uint32_t weir_attr_least_size(const struct perf_event_attr *attr)
+{
+    const uint8_t *bytes = (const uint8_t *)attr;
+    size_t used = sizeof(*attr);
+    while (used > PERF_ATTR_SIZE_VER0 && bytes[used - 1] == 0)
+        used--;
+
+    size_t i = 0;
+    while (attr_sizes[i] < used)
+        i++;
+    return attr_sizes[i];
+}
+
+size_t weir_attr_sample_id_bytes(const struct perf_event_attr *attr)
+{
+    if (!attr->sample_id_all)
+        return 0;
+    return (size_t)__builtin_popcountll(attr->sample_type & TRAILER_FIELDS) * FIELD_BYTES;
+}
+
+int weir_attr_sample_offset(const struct perf_event_attr *attr, uint64_t bit)
+{
+    weir_assert(weir_is_power_of_two(bit));
+    if (!(attr->sample_type & bit))
+        return -1;
+
+    int offset = sizeof(struct perf_event_header);
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(sample_order); i++) {
+        if (sample_order[i] == bit)
+            return offset;
+        if (attr->sample_type & sample_order[i])
+            offset += FIELD_BYTES;
+    }
+    return -1;
+}
