@@ -61,7 +61,8 @@ static int reserve(struct weir_buf *buf, size_t bytes)
 
 void *weir_buf_extend(struct weir_buf *buf, size_t bytes)
 {
-    if (reserve(buf, bytes) < 0)
+    /* At least one byte, so that no space at the end of an empty buffer is not mistaken for a failure. */
+    if (reserve(buf, bytes ? bytes : 1) < 0)
         return NULL;
     void *space = buf->data + buf->used;
     buf->used += bytes;
@@ -112,6 +113,8 @@ void weir_buf_printf(struct weir_buf *buf, const char *format, ...)
     va_start(args, format);
     int length = vsnprintf(NULL, 0, format, args);
     va_end(args);
+    if (length < 0 && !buf->error)
+        buf->error = -EINVAL;
     if (length < 0 || reserve(buf, (size_t)length + 1) < 0)
         return;
 
@@ -126,27 +129,32 @@ void weir_buf_pad(struct weir_buf *buf, size_t align)
     weir_buf_append_zeros(buf, (align - buf->used % align) % align);
 }
 
+static int read_to_end(struct weir_buf *buf, int fd)
+{
+    for (;;) {
+        int result = reserve(buf, READ_STEP_BYTES);
+        if (result < 0)
+            return result;
+        ssize_t got = read(fd, buf->data + buf->used, READ_STEP_BYTES);
+        if (got == 0)
+            return 0;
+        if (got > 0)
+            buf->used += (size_t)got;
+        else if (errno != EINTR)
+            return -errno;
+    }
+}
+
 int weir_buf_append_file(struct weir_buf *buf, const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
 
-    int result = 0;
-    for (;;) {
-        if (reserve(buf, READ_STEP_BYTES) < 0) {
-            result = -ENOMEM;
-            break;
-        }
-        ssize_t got = read(fd, buf->data + buf->used, READ_STEP_BYTES);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            result = -errno;
-        if (got <= 0)
-            break;
-        buf->used += (size_t)got;
-    }
+    size_t used_before = buf->used;
+    int result = read_to_end(buf, fd);
+    if (result < 0)
+        buf->used = used_before;
     close(fd);
     return result;
 }

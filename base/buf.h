@@ -1,8 +1,8 @@
 /*
  * A growable byte buffer, for set-up and finishing (never on the data path: it allocates).
  *
- * A failed allocation is remembered: later appends do nothing, and weir_buf_error() says -ENOMEM once at the end, so
- * that builders need no check per append. Integers are stored little endian as the host is (weir runs on little
+ * A failed append is remembered: later appends do nothing, and weir_buf_error() says why once at the end, so that
+ * builders need no check per append. Integers are stored little endian as the host is (weir runs on little
  * endian machines only; base/buf.c asserts that at compile time).
  */
 #ifndef WEIR_BASE_BUF_H
@@ -15,7 +15,7 @@ struct weir_buf {
     uint8_t *data;   /* owned; NULL while empty */
     size_t used;     /* bytes */
     size_t capacity; /* bytes */
-    int error;       /* 0 or -ENOMEM */
+    int error;       /* 0, or why an append failed */
 };
 
 #define WEIR_BUF_INIT \
@@ -26,14 +26,14 @@ struct weir_buf {
 /* Frees the bytes and makes buf empty again. NULL is allowed. */
 void weir_buf_fini(struct weir_buf *buf);
 
-/* 0 or -ENOMEM if any append since init failed. */
+/* 0, or the first failure since init or reset: -ENOMEM, or -EINVAL (weir_buf_printf: text that cannot be formatted). */
 int weir_buf_error(const struct weir_buf *buf);
 
 /* Empties buf, keeps its memory, forgets an error. */
 void weir_buf_reset(struct weir_buf *buf);
 
-/* Makes room for and returns bytes of uninitialised space at the end, already counted in used; NULL on error.
- * Valid until the next append. */
+/* Makes room for and returns bytes of uninitialised space at the end, already counted in used; NULL on error,
+ * and only then. Valid until the next append. */
 void *weir_buf_extend(struct weir_buf *buf, size_t bytes);
 
 void weir_buf_append(struct weir_buf *buf, const void *data, size_t bytes);
@@ -49,7 +49,10 @@ void weir_buf_printf(struct weir_buf *buf, const char *format, ...) __attribute_
 /* Appends zeros until used is a multiple of align (a power of two). */
 void weir_buf_pad(struct weir_buf *buf, size_t align);
 
-/* Appends the contents of the file from its present position to its end. Returns 0 or -errno (open or read). */
+/*
+ * Appends the whole file; its size is not asked for, since sysfs and proc do not know it. Blocks as the file does.
+ * Returns 0, the buffer's error, or -errno of open(2) or read(2); what was appended of a failed file is taken back.
+ */
 int weir_buf_append_file(struct weir_buf *buf, const char *path);
 
 /* A zero byte is put behind the contents (not counted in used) and the whole returned as a string, borrowed until the

@@ -144,37 +144,38 @@ int weir_cpuset_without(struct weir_cpuset *dst, const struct weir_cpuset *a, co
     return combine(dst, a, b, SET_WITHOUT);
 }
 
-/* Reads a CPU number at *cursor and moves past it. Returns the number or -EINVAL. */
-static long parse_cpu(const char **cursor)
+/* Reads a CPU number >= least at *cursor and moves past it. Returns the number, or -EINVAL with *cursor unmoved. */
+static long parse_cpu(const char **cursor, long least)
 {
-    if (!isdigit((unsigned char)**cursor))
-        return -EINVAL;
+    const char *digit = *cursor;
     long value = 0;
-    for (; isdigit((unsigned char)**cursor); (*cursor)++) {
-        value = value * 10 + (**cursor - '0');
-        if (value >= (long)WEIR_CPU_LIMIT)
-            return -EINVAL;
-    }
+    while (isdigit((unsigned char)*digit) && value < (long)WEIR_CPU_LIMIT)
+        value = value * 10 + (*digit++ - '0');
+    if (digit == *cursor || value < least || value >= (long)WEIR_CPU_LIMIT)
+        return -EINVAL;
+    *cursor = digit;
     return value;
 }
 
+/* On -EINVAL *cursor is at the first character that the grammar has no use for. */
 static int parse_into(struct weir_cpuset *set, const char **cursor, const char *end)
 {
     while (*cursor < end) {
-        long first = parse_cpu(cursor);
+        long first = parse_cpu(cursor, 0);
         long last = first;
         if (first >= 0 && **cursor == '-') {
             (*cursor)++;
-            last = parse_cpu(cursor);
+            last = parse_cpu(cursor, first);
         }
-        if (first < 0 || last < first)
+        if (last < 0)
             return -EINVAL;
         for (long cpu = first; cpu <= last; cpu++) {
             int result = weir_cpuset_add(set, (unsigned)cpu);
             if (result < 0)
                 return result;
         }
-        if (*cursor < end && (*(*cursor)++ != ',' || *cursor == end))
+        bool more = *cursor < end;
+        if (more && (**cursor != ',' || ++*cursor == end))
             return -EINVAL;
     }
     return 0;
@@ -182,18 +183,22 @@ static int parse_into(struct weir_cpuset *set, const char **cursor, const char *
 
 int weir_cpuset_parse(struct weir_cpuset *set, const char *list, struct weir_error *err)
 {
-    const char *cursor = list;
-    while (isspace((unsigned char)*cursor))
-        cursor++;
-    const char *end = cursor + strlen(cursor);
-    while (end > cursor && isspace((unsigned char)end[-1]))
+    const char *start = list;
+    while (isspace((unsigned char)*start))
+        start++;
+    const char *end = start + strlen(start);
+    while (end > start && isspace((unsigned char)end[-1]))
         end--;
 
+    const char *cursor = start;
     struct weir_cpuset parsed = WEIR_CPUSET_INIT;
     int result = parse_into(&parsed, &cursor, end);
     if (result < 0) {
         weir_cpuset_fini(&parsed);
-        return weir_error_set(err, result, "bad CPU list '%s' near column %td", list, cursor - list + 1);
+        if (result == -ENOMEM)
+            return weir_error_set_errno(err, result, "cannot parse CPU list");
+        return weir_error_set(err, result, "bad CPU list '%.*s' at column %td", (int)(end - start), start,
+                              cursor - start + 1);
     }
     weir_cpuset_fini(set);
     *set = parsed;

@@ -49,7 +49,8 @@ int weir_cpuset_without(struct weir_cpuset *dst, const struct weir_cpuset *a, co
 /*
  * Parses "0-3,8,10-11" (Documentation/admin-guide/cputopology.rst; no strides). White space around the whole is
  * allowed (sysfs files end in a newline). Replaces what set held. "" is the empty set.
- * 0, -EINVAL (grammar, range backwards, CPU too large) or -ENOMEM; err names the list and the column; set unchanged.
+ * 0, -EINVAL (grammar, range backwards, CPU too large) or -ENOMEM, and then set is unchanged. err names the list
+ * without the white space around it and the column, from 1, of the character or number that cannot be there.
  */
 int weir_cpuset_parse(struct weir_cpuset *set, const char *list, struct weir_error *err);
 

@@ -5,11 +5,19 @@
 #include <stdio.h>
 #include <string.h>
 
-static void set_line(struct weir_error *err, int code, const char *format, va_list args)
+/* Formats beside err first: the arguments may point into err itself (an error that wraps the one below it). */
+__attribute__((format(printf, 4, 0))) static void set_line(struct weir_error *err, int code, const char *reason,
+                                                           const char *format, va_list args)
 {
+    char line[sizeof(err->what)];
+    vsnprintf(line, sizeof(line), format, args);
+
+    /* The reason must survive a long path before it: the line is cut, not the reason. */
+    size_t reason_bytes = strlen(reason);
+    int line_bytes = (int)(sizeof(err->what) - 1 - reason_bytes);
+    snprintf(err->what, sizeof(err->what), "%.*s%s", line_bytes, line, reason);
     err->code = code;
     err->hint[0] = '\0';
-    vsnprintf(err->what, sizeof(err->what), format, args);
 }
 
 int weir_error_set(struct weir_error *err, int code, const char *format, ...)
@@ -17,7 +25,7 @@ int weir_error_set(struct weir_error *err, int code, const char *format, ...)
     if (err) {
         va_list args;
         va_start(args, format);
-        set_line(err, code, format, args);
+        set_line(err, code, "", format, args);
         va_end(args);
     }
     return code;
@@ -26,16 +34,14 @@ int weir_error_set(struct weir_error *err, int code, const char *format, ...)
 int weir_error_set_errno(struct weir_error *err, int code, const char *format, ...)
 {
     if (err) {
+        char space[128], reason[sizeof(space) + sizeof(": ")];
+        /* The GNU strerror_r may return a constant instead of filling the buffer. */
+        snprintf(reason, sizeof(reason), ": %s", strerror_r(-code, space, sizeof(space)));
+
         va_list args;
         va_start(args, format);
-        set_line(err, code, format, args);
+        set_line(err, code, reason, format, args);
         va_end(args);
-
-        char reason[128];
-        size_t used = strlen(err->what);
-        /* The GNU strerror_r may return a constant instead of filling the buffer. */
-        const char *text = strerror_r(-code, reason, sizeof(reason));
-        snprintf(err->what + used, sizeof(err->what) - used, ": %s", text);
     }
     return code;
 }
@@ -45,7 +51,9 @@ void weir_error_hint(struct weir_error *err, const char *format, ...)
     if (err) {
         va_list args;
         va_start(args, format);
-        vsnprintf(err->hint, sizeof(err->hint), format, args);
+        char line[sizeof(err->hint)];
+        vsnprintf(line, sizeof(line), format, args);
         va_end(args);
+        snprintf(err->hint, sizeof(err->hint), "%s", line);
     }
 }
