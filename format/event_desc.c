@@ -1,8 +1,8 @@
 /*
  * What the file says about an event, computed from its attr: the size to write and where fixed fields stand.
  *
- * Pure functions: any thread, no allocation. Layouts: perf_event_open(2) and include/uapi/linux/perf_event.h (comments
- * above PERF_RECORD_SAMPLE and struct sample_id); sizes: PERF_ATTR_SIZE_VERn of the same header.
+ * Any thread; only weir_attr_append() allocates. Layouts: perf_event_open(2) and include/uapi/linux/perf_event.h
+ * (comments above PERF_RECORD_SAMPLE and struct sample_id); sizes: PERF_ATTR_SIZE_VERn of the same header.
  */
 #include "format/event_desc.h"
 
@@ -38,6 +38,24 @@ uint32_t weir_attr_least_size(const struct perf_event_attr *attr)
     while (attr_sizes[i] < used)
         i++;
     return attr_sizes[i];
+}
+
+uint32_t weir_event_desc_attr_bytes(const struct weir_event_desc *events, size_t event_count)
+{
+    uint32_t bytes = PERF_ATTR_SIZE_VER0;
+    for (size_t i = 0; i < event_count; i++) {
+        uint32_t least = weir_attr_least_size(&events[i].attr);
+        bytes = least > bytes ? least : bytes;
+    }
+    return bytes;
+}
+
+void weir_attr_append(struct weir_buf *out, const struct perf_event_attr *attr, uint32_t attr_bytes)
+{
+    weir_assert(attr_bytes >= weir_attr_least_size(attr) && attr_bytes <= sizeof(*attr));
+    struct perf_event_attr written = *attr;
+    written.size = attr_bytes;
+    weir_buf_append(out, &written, attr_bytes);
 }
 
 size_t weir_attr_sample_id_bytes(const struct perf_event_attr *attr)

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+
 struct weir_event_desc {
     struct perf_event_attr attr; /* as opened */
     const char *name;            /* perf's spelling: "cycles", "sched:sched_switch"; borrowed */
@@ -19,12 +21,20 @@ struct weir_event_desc {
  * docs/format.md). At least PERF_ATTR_SIZE_VER0. */
 uint32_t weir_attr_least_size(const struct perf_event_attr *attr);
 
+/* The one attr.size under which all events of a file are written: the greatest of their least sizes, because perf
+ * advances from attr to attr by attr.size and other readers by header.attr_size. PERF_ATTR_SIZE_VER0 without events. */
+uint32_t weir_event_desc_attr_bytes(const struct weir_event_desc *events, size_t event_count);
+
+/* Appends the first attr_bytes of attr with attr.size set to attr_bytes, which is at least weir_attr_least_size(). */
+void weir_attr_append(struct weir_buf *out, const struct perf_event_attr *attr, uint32_t attr_bytes);
+
 /* Bytes of the sample_id trailer that attr gives to records other than samples (perf_event_open(2), sample_id_all);
  * 0 without sample_id_all. */
 size_t weir_attr_sample_id_bytes(const struct perf_event_attr *attr);
 
-/* Offset of a field in a PERF_RECORD_SAMPLE of this attr, counted from the record's start: fields that come before the
- * first variable-size one. -1 when attr does not have it. bit: PERF_SAMPLE_IDENTIFIER, _IP, _TID, _TIME, _ID, _CPU. */
+/* Offset of a field in a PERF_RECORD_SAMPLE of this attr, counted from the record's start. bit: one of the fields that
+ * come before the first variable-size one (PERF_SAMPLE_IDENTIFIER, _IP, _TID, _TIME, _ADDR, _ID, _STREAM_ID, _CPU,
+ * _PERIOD). -1 when attr does not have it. */
 int weir_attr_sample_offset(const struct perf_event_attr *attr, uint64_t bit);
 
 #endif

@@ -22,10 +22,12 @@ struct weir_record_map { /* fields of PERF_RECORD_MMAP2 */
     const char *filename;
 };
 
+/* Both add PERF_RECORD_MISC_MMAP_DATA to user maps without PROT_EXEC, as the kernel does. */
 void weir_record_mmap(struct weir_buf *out, const struct weir_record_map *map, size_t sample_id_bytes);
 void weir_record_mmap2(struct weir_buf *out, const struct weir_record_map *map, size_t sample_id_bytes);
 /* exec: sets PERF_RECORD_MISC_COMM_EXEC. comm is cut at 15 bytes. */
 void weir_record_comm(struct weir_buf *out, pid_t pid, pid_t tid, const char *comm, int exec, size_t sample_id_bytes);
+/* Sets PERF_RECORD_MISC_FORK_EXEC: the maps of the new task follow, a reader must not copy the parent's. */
 void weir_record_fork(struct weir_buf *out, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid, size_t sample_id_bytes);
 void weir_record_finished_round(struct weir_buf *out);
 void weir_record_finished_init(struct weir_buf *out);

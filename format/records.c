@@ -1,0 +1,210 @@
+/*
+ * Builders of the records that user space adds to the kernel's stream.
+ *
+ * Run by the synthesis threads and the coordinator, each on a buffer of its own; never on the data path, except
+ * weir_record_fill_padding(), which writes into memory that the caller has and allocates nothing.
+ *
+ * A record is: header, fixed part, text padded with zeros to 8 bytes, sample_id trailer. The structures below are the
+ * fixed parts. Source: include/uapi/linux/perf_event.h (enum perf_event_type) for the kernel's types,
+ * tools/lib/perf/include/perf/event.h of Linux 6.12 for user space's.
+ */
+#include "format/records.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "format/event_desc.h"
+
+#define RECORD_ALIGN   8u
+#define COMM_MAX_BYTES 15u /* TASK_COMM_LEN without its zero */
+
+struct mmap_record {
+    struct perf_event_header header;
+    uint32_t pid, tid;
+    uint64_t start, bytes, page_offset;
+};
+_Static_assert(sizeof(struct mmap_record) == 40, "PERF_RECORD_MMAP up to its filename");
+_Static_assert(offsetof(struct mmap_record, start) == 16, "PERF_RECORD_MMAP.addr");
+
+struct mmap2_record {
+    struct mmap_record map;
+    uint32_t major, minor;
+    uint64_t inode, inode_generation;
+    uint32_t protection, flags;
+};
+_Static_assert(sizeof(struct mmap2_record) == 72, "PERF_RECORD_MMAP2 up to its filename");
+_Static_assert(offsetof(struct mmap2_record, inode) == 48, "PERF_RECORD_MMAP2.ino");
+_Static_assert(offsetof(struct mmap2_record, protection) == 64, "PERF_RECORD_MMAP2.prot");
+
+struct comm_record {
+    struct perf_event_header header;
+    uint32_t pid, tid;
+};
+_Static_assert(sizeof(struct comm_record) == 16, "PERF_RECORD_COMM up to its comm");
+
+struct fork_record {
+    struct perf_event_header header;
+    uint32_t pid, ppid, tid, ptid;
+    uint64_t time;
+};
+_Static_assert(sizeof(struct fork_record) == 32, "PERF_RECORD_FORK");
+_Static_assert(offsetof(struct fork_record, time) == 24, "PERF_RECORD_FORK.time");
+
+struct lost_samples_record {
+    struct perf_event_header header;
+    uint64_t lost;
+};
+_Static_assert(sizeof(struct lost_samples_record) == 16, "PERF_RECORD_LOST_SAMPLES");
+
+_Static_assert(sizeof(struct perf_event_header) == 8, "perf_event_header");
+_Static_assert(WEIR_RECORD_MAX_BYTES % RECORD_ALIGN == 0 && WEIR_RECORD_MAX_BYTES <= UINT16_MAX, "u16 record size");
+
+/* The bytes of text that a record with these other parts has room for, its zero not counted. */
+static size_t cut_text(const char *text, size_t fixed_bytes, size_t sample_id_bytes)
+{
+    weir_assert(sample_id_bytes % RECORD_ALIGN == 0);
+    weir_assert(fixed_bytes + sample_id_bytes + RECORD_ALIGN <= WEIR_RECORD_MAX_BYTES);
+    return strnlen(text, WEIR_RECORD_MAX_BYTES - fixed_bytes - sample_id_bytes - 1);
+}
+
+static size_t text_room(size_t text_bytes)
+{
+    return weir_align_up(text_bytes + 1, RECORD_ALIGN);
+}
+
+/* fixed: starts with the header, whose size is filled in here. */
+static void append_record(struct weir_buf *out, struct perf_event_header *fixed, size_t fixed_bytes, const char *text,
+                          size_t text_bytes, size_t sample_id_bytes)
+{
+    size_t room = text_room(text_bytes);
+    fixed->size = (uint16_t)(fixed_bytes + room + sample_id_bytes);
+    weir_buf_append(out, fixed, fixed_bytes);
+    weir_buf_append(out, text, text_bytes);
+    weir_buf_append_zeros(out, room - text_bytes + sample_id_bytes);
+}
+
+/* The kernel marks user maps that hold no code, and readers keep those apart (perf_event_mmap_event()). */
+static uint16_t map_misc(const struct weir_record_map *map)
+{
+    bool data_map = map->cpumode == PERF_RECORD_MISC_USER && !(map->protection & PROT_EXEC);
+    return data_map ? map->cpumode | PERF_RECORD_MISC_MMAP_DATA : map->cpumode;
+}
+
+static struct mmap_record map_fields(uint32_t type, const struct weir_record_map *map)
+{
+    return (struct mmap_record){
+        .header = {.type = type, .misc = map_misc(map)},
+        .pid = (uint32_t)map->pid,
+        .tid = (uint32_t)map->tid,
+        .start = map->start,
+        .bytes = map->bytes,
+        .page_offset = map->page_offset,
+    };
+}
+
+void weir_record_mmap(struct weir_buf *out, const struct weir_record_map *map, size_t sample_id_bytes)
+{
+    struct mmap_record record = map_fields(PERF_RECORD_MMAP, map);
+    size_t text_bytes = cut_text(map->filename, sizeof(record), sample_id_bytes);
+    append_record(out, &record.header, sizeof(record), map->filename, text_bytes, sample_id_bytes);
+}
+
+void weir_record_mmap2(struct weir_buf *out, const struct weir_record_map *map, size_t sample_id_bytes)
+{
+    struct mmap2_record record = {
+        .map = map_fields(PERF_RECORD_MMAP2, map),
+        .major = map->major,
+        .minor = map->minor,
+        .inode = map->inode,
+        .inode_generation = map->inode_generation,
+        .protection = map->protection,
+        .flags = map->flags,
+    };
+    size_t text_bytes = cut_text(map->filename, sizeof(record), sample_id_bytes);
+    append_record(out, &record.map.header, sizeof(record), map->filename, text_bytes, sample_id_bytes);
+}
+
+void weir_record_comm(struct weir_buf *out, pid_t pid, pid_t tid, const char *comm, int exec, size_t sample_id_bytes)
+{
+    struct comm_record record = {
+        .header = {.type = PERF_RECORD_COMM, .misc = exec ? PERF_RECORD_MISC_COMM_EXEC : 0},
+        .pid = (uint32_t)pid,
+        .tid = (uint32_t)tid,
+    };
+    size_t text_bytes = strnlen(comm, COMM_MAX_BYTES);
+    append_record(out, &record.header, sizeof(record), comm, text_bytes, sample_id_bytes);
+}
+
+void weir_record_fork(struct weir_buf *out, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid, size_t sample_id_bytes)
+{
+    weir_assert(sample_id_bytes % RECORD_ALIGN == 0);
+    struct fork_record record = {
+        .header = {.type = PERF_RECORD_FORK,
+                   .misc = PERF_RECORD_MISC_FORK_EXEC,
+                   .size = (uint16_t)(sizeof(record) + sample_id_bytes)},
+        .pid = (uint32_t)pid,
+        .ppid = (uint32_t)ppid,
+        .tid = (uint32_t)tid,
+        .ptid = (uint32_t)ptid,
+    };
+    weir_buf_append(out, &record, sizeof(record));
+    weir_buf_append_zeros(out, sample_id_bytes);
+}
+
+static void append_bare(struct weir_buf *out, uint32_t type)
+{
+    struct perf_event_header header = {.type = type, .size = sizeof(header)};
+    weir_buf_append(out, &header, sizeof(header));
+}
+
+void weir_record_finished_round(struct weir_buf *out)
+{
+    append_bare(out, WEIR_RECORD_FINISHED_ROUND);
+}
+
+void weir_record_finished_init(struct weir_buf *out)
+{
+    append_bare(out, WEIR_RECORD_FINISHED_INIT);
+}
+
+/* Fields in the order of struct sample_id, perf_event_open(2). */
+static void append_sample_id(struct weir_buf *out, const struct weir_record_sample_id *values)
+{
+    if (values->sample_type & PERF_SAMPLE_TID) {
+        weir_buf_append_u32(out, values->pid);
+        weir_buf_append_u32(out, values->tid);
+    }
+    if (values->sample_type & PERF_SAMPLE_TIME)
+        weir_buf_append_u64(out, values->time_ns);
+    if (values->sample_type & PERF_SAMPLE_ID)
+        weir_buf_append_u64(out, values->id);
+    if (values->sample_type & PERF_SAMPLE_STREAM_ID)
+        weir_buf_append_u64(out, values->stream_id);
+    if (values->sample_type & PERF_SAMPLE_CPU)
+        weir_buf_append_u64(out, values->cpu); /* u32 cpu, u32 reserved */
+    if (values->sample_type & PERF_SAMPLE_IDENTIFIER)
+        weir_buf_append_u64(out, values->id);
+}
+
+void weir_record_lost_samples(struct weir_buf *out, uint64_t lost, const struct weir_record_sample_id *trailer)
+{
+    struct perf_event_attr layout = {.sample_type = trailer->sample_type, .sample_id_all = 1};
+    struct lost_samples_record record = {
+        .header = {.type = PERF_RECORD_LOST_SAMPLES,
+                   .size = (uint16_t)(sizeof(record) + weir_attr_sample_id_bytes(&layout))},
+        .lost = lost,
+    };
+    weir_buf_append(out, &record, sizeof(record));
+    append_sample_id(out, trailer);
+}
+
+void weir_record_fill_padding(void *data, size_t bytes)
+{
+    weir_assert(bytes % RECORD_ALIGN == 0 && bytes >= RECORD_ALIGN && bytes <= WEIR_RECORD_MAX_BYTES);
+    struct perf_event_header header = {.type = WEIR_RECORD_EVENT_TYPE, .size = (uint16_t)bytes};
+    memset(data, 0, bytes);
+    memcpy(data, &header, sizeof(header));
+}
