@@ -1,0 +1,147 @@
+/*
+ * The feature sections behind the data: which are written, in what order, and those that describe the recording.
+ * Those that describe the machine are in features_machine.c.
+ *
+ * Run by the coordinator when an output is finished. One table row per feature. The payloads are built first, because
+ * only then is it known how many entries the table in front of them has.
+ *
+ * Source of every layout: write_*() in tools/perf/util/header.c of Linux 6.12; of the table: perf_header__adds_write().
+ */
+#include "format/features.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+#include "format/features_internal.h"
+
+#define STRING_ALIGN      64u /* NAME_ALIGN */
+#define FEATURE_WORD_BITS 64u
+
+void weir_feature_append_string(struct weir_buf *out, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    size_t padded = weir_align_up(bytes, STRING_ALIGN);
+    weir_buf_append_u32(out, (uint32_t)padded);
+    weir_buf_append(out, text, bytes);
+    weir_buf_append_zeros(out, padded - bytes);
+}
+
+static bool append_tracing_data(struct weir_buf *out, const struct weir_features_input *input)
+{
+    if (!input->tracing_data || input->tracing_data->used == 0)
+        return false;
+    weir_buf_append(out, input->tracing_data->data, input->tracing_data->used);
+    return true;
+}
+
+/* u32 count, then as many strings. */
+static bool append_cmdline(struct weir_buf *out, const struct weir_features_input *input)
+{
+    if (input->command_count == 0)
+        return false;
+    weir_buf_append_u32(out, (uint32_t)input->command_count);
+    for (size_t i = 0; i < input->command_count; i++)
+        weir_feature_append_string(out, input->command[i]);
+    return true;
+}
+
+/*
+ * u32 count, u32 attr bytes; per event the attr, u32 id count, string name, u64 ids. The same attrs and ids as in the
+ * head: some readers take them from here.
+ */
+static bool append_event_desc(struct weir_buf *out, const struct weir_features_input *input)
+{
+    if (input->event_count == 0)
+        return false;
+    uint32_t attr_bytes = weir_event_desc_attr_bytes(input->events, input->event_count);
+    weir_buf_append_u32(out, (uint32_t)input->event_count);
+    weir_buf_append_u32(out, attr_bytes);
+    for (size_t i = 0; i < input->event_count; i++) {
+        const struct weir_event_desc *event = &input->events[i];
+        weir_attr_append(out, &event->attr, attr_bytes);
+        weir_buf_append_u32(out, (uint32_t)event->id_count);
+        weir_feature_append_string(out, event->name);
+        weir_buf_append(out, event->ids, event->id_count * sizeof(event->ids[0]));
+    }
+    return true;
+}
+
+/* The one section that is empty by design: its bit alone tells readers that samples carry branches. */
+static bool append_branch_stack(struct weir_buf *out, const struct weir_features_input *input)
+{
+    (void)out;
+    return input->branch_stack;
+}
+
+/* u64 first, u64 last. */
+static bool append_sample_time(struct weir_buf *out, const struct weir_features_input *input)
+{
+    if (input->first_sample_ns == 0 && input->last_sample_ns == 0)
+        return false;
+    weir_buf_append_u64(out, input->first_sample_ns);
+    weir_buf_append_u64(out, input->last_sample_ns);
+    return true;
+}
+
+struct feature {
+    enum weir_perf_feature bit;
+    /* Appends the payload; false, with nothing appended, when there is nothing to say. */
+    bool (*append)(struct weir_buf *out, const struct weir_features_input *input);
+};
+
+/* Ascending by bit: the entries of the file's table have no other key. */
+static const struct feature features_known[] = {
+    {WEIR_FEATURE_TRACING_DATA, append_tracing_data},
+    {WEIR_FEATURE_HOSTNAME, weir_feature_append_hostname},
+    {WEIR_FEATURE_OSRELEASE, weir_feature_append_os_release},
+    {WEIR_FEATURE_VERSION, weir_feature_append_version},
+    {WEIR_FEATURE_ARCH, weir_feature_append_arch},
+    {WEIR_FEATURE_NRCPUS, weir_feature_append_cpu_counts},
+    {WEIR_FEATURE_CPUDESC, weir_feature_append_cpu_desc},
+    {WEIR_FEATURE_CPUID, weir_feature_append_cpuid},
+    {WEIR_FEATURE_TOTAL_MEM, weir_feature_append_total_mem},
+    {WEIR_FEATURE_CMDLINE, append_cmdline},
+    {WEIR_FEATURE_EVENT_DESC, append_event_desc},
+    {WEIR_FEATURE_CPU_TOPOLOGY, weir_feature_append_cpu_topology},
+    {WEIR_FEATURE_NUMA_TOPOLOGY, weir_feature_append_numa_topology},
+    {WEIR_FEATURE_BRANCH_STACK, append_branch_stack},
+    {WEIR_FEATURE_PMU_MAPPINGS, weir_feature_append_pmu_mappings},
+    {WEIR_FEATURE_CACHE, weir_feature_append_cache},
+    {WEIR_FEATURE_SAMPLE_TIME, append_sample_time},
+    {WEIR_FEATURE_MEM_TOPOLOGY, weir_feature_append_mem_topology},
+};
+
+#define FEATURE_COUNT WEIR_ARRAY_COUNT(features_known)
+
+int weir_features_build(struct weir_buf *out, uint64_t offset, const struct weir_features_input *input,
+                        uint64_t features[4])
+{
+    struct weir_buf payloads = WEIR_BUF_INIT;
+    struct weir_perf_section table[FEATURE_COUNT];
+    uint64_t written[4] = {0};
+    size_t count = 0;
+
+    for (size_t i = 0; i < FEATURE_COUNT; i++) {
+        size_t start = payloads.used;
+        if (!features_known[i].append(&payloads, input))
+            continue;
+        table[count++] = (struct weir_perf_section){.offset = start, .size = payloads.used - start};
+        unsigned bit = features_known[i].bit;
+        written[bit / FEATURE_WORD_BITS] |= 1ull << (bit % FEATURE_WORD_BITS);
+    }
+
+    size_t table_bytes = count * sizeof(table[0]);
+    for (size_t i = 0; i < count; i++)
+        table[i].offset += offset + table_bytes;
+
+    int result = weir_buf_error(&payloads);
+    if (result == 0) {
+        weir_buf_append(out, table, table_bytes);
+        weir_buf_append(out, payloads.data, payloads.used);
+        result = weir_buf_error(out);
+    }
+    if (result == 0)
+        memcpy(features, written, sizeof(written));
+    weir_buf_fini(&payloads);
+    return result;
+}

@@ -1,0 +1,89 @@
+/*
+ * The start of a perf.data file:
+ *
+ *   0      header, 104 bytes
+ *   104    ids: per event id_room words, of which the first id_count hold ids and the rest zeros
+ *   ...    attrs: per event the attr and the section {offset, size} of its ids
+ *   ...    zeros up to the next multiple of 4096
+ *   data.offset
+ *
+ * Run by the coordinator when an output is opened and when it is finished. Source: perf_session__do_write_header() in
+ * tools/perf/util/header.c of Linux 6.12. perf starts the data right behind the attrs; readers take its place from
+ * data.offset, so O_DIRECT writes may begin on a block of their own.
+ */
+#include "format/head.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+
+#define HEAD_ALIGN_BYTES 4096u /* what O_DIRECT needs at most on the file systems that weir writes to */
+#define ID_BYTES         sizeof(uint64_t)
+
+_Static_assert(sizeof(struct weir_perf_section) == 16, "perf_file_section");
+_Static_assert(offsetof(struct weir_perf_header, attr_size) == 16, "perf_file_header.attr_size");
+_Static_assert(offsetof(struct weir_perf_header, attrs) == 24, "perf_file_header.attrs");
+_Static_assert(offsetof(struct weir_perf_header, features) == 72, "perf_file_header.adds_features");
+
+struct head_layout {
+    uint32_t attr_bytes;
+    uint64_t stride; /* of one entry of the attrs section */
+    uint64_t room_bytes;
+    uint64_t attrs_offset;
+    uint64_t data_offset;
+};
+
+static struct head_layout layout_of(const struct weir_head_input *input)
+{
+    struct head_layout layout;
+    layout.attr_bytes = weir_event_desc_attr_bytes(input->events, input->event_count);
+    layout.stride = layout.attr_bytes + sizeof(struct weir_perf_section);
+    layout.room_bytes = input->id_room * ID_BYTES;
+    layout.attrs_offset = sizeof(struct weir_perf_header) + input->event_count * layout.room_bytes;
+    layout.data_offset = weir_align_up(layout.attrs_offset + input->event_count * layout.stride, HEAD_ALIGN_BYTES);
+    return layout;
+}
+
+static void append_header(struct weir_buf *out, const struct weir_head_input *input, const struct head_layout *layout)
+{
+    struct weir_perf_header header = {
+        .magic = WEIR_PERF_MAGIC2,
+        .size = sizeof(header),
+        .attr_size = layout->stride,
+        .attrs = {.offset = layout->attrs_offset, .size = input->event_count * layout->stride},
+        .data = {.offset = layout->data_offset, .size = input->data_bytes},
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(header.features); i++)
+        header.features[i] = input->features[i];
+    weir_buf_append(out, &header, sizeof(header));
+}
+
+static void append_ids(struct weir_buf *out, const struct weir_event_desc *event, const struct head_layout *layout)
+{
+    uint64_t used_bytes = event->id_count * ID_BYTES;
+    weir_assert(used_bytes <= layout->room_bytes);
+    weir_buf_append(out, event->ids, used_bytes);
+    weir_buf_append_zeros(out, layout->room_bytes - used_bytes);
+}
+
+int weir_head_build(struct weir_buf *out, const struct weir_head_input *input)
+{
+    struct head_layout layout = layout_of(input);
+    size_t start = out->used;
+
+    append_header(out, input, &layout);
+    for (size_t i = 0; i < input->event_count; i++)
+        append_ids(out, &input->events[i], &layout);
+
+    for (size_t i = 0; i < input->event_count; i++) {
+        struct weir_perf_section ids = {
+            .offset = sizeof(struct weir_perf_header) + i * layout.room_bytes,
+            .size = input->events[i].id_count * ID_BYTES,
+        };
+        weir_attr_append(out, &input->events[i].attr, layout.attr_bytes);
+        weir_buf_append(out, &ids, sizeof(ids));
+    }
+
+    size_t used = out->used - start;
+    weir_buf_append_zeros(out, layout.data_offset - used);
+    return weir_buf_error(out);
+}
