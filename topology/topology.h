@@ -14,17 +14,21 @@
 #include "base/cpuset.h"
 #include "base/error.h"
 
+#define WEIR_NODE_LIMIT 1024u /* NUMA node indexes are below this: MAX_NUMNODES at the greatest CONFIG_NODES_SHIFT */
+
 struct weir_topology_cpu {
     unsigned id;      /* the kernel's CPU number (hwloc's PU os_index) */
     unsigned core;    /* logical number of its core, machine-wide, from 0 */
     unsigned package; /* logical number of its package, from 0 */
-    int node;         /* os index of the NUMA node nearest to it; 0 on machines without NUMA */
+    int home_node;    /* os index of the NUMA node that it belongs to, which may have no memory; 0 without NUMA */
+    int node;         /* os index of the nearest NUMA node that has memory, mostly home_node; 0 without NUMA */
 };
 
 struct weir_topology; /* opaque */
 
-/* Loads the machine (or the synthetic one that the environment names). *out is owned by the caller.
- * 0, -ENOMEM, -EINVAL (bad HWLOC_SYNTHETIC / XML). Blocks on sysfs reads. */
+/* Loads the machine (or the synthetic or saved one that the environment names). *out is owned by the caller.
+ * 0, -ENOMEM, -EINVAL (bad HWLOC_SYNTHETIC or HWLOC_XMLFILE, CPU or node number beyond its limit). Blocks on sysfs
+ * reads. Without sysfs (containers) the CPUs come from sysconf(3): each a core of its own, one package, one node. */
 int weir_topology_load(struct weir_topology **out, struct weir_error *err);
 
 /* The same from a synthetic description in hwloc's grammar ("package:2 core:4 pu:2"), for tests and `--dry-run`. */
@@ -39,8 +43,8 @@ bool weir_topology_is_this_machine(const struct weir_topology *topology);
 /* CPUs that are online. Borrowed. */
 const struct weir_cpuset *weir_topology_online(const struct weir_topology *topology);
 
-/* CPUs that this process may run on: online CPUs within its affinity mask and cpuset at load time. All online ones for
- * a synthetic machine. Borrowed. */
+/* CPUs that the loading thread may run on: online CPUs within its affinity mask and cpuset at load time (empty if those
+ * have none in common). All online ones for a synthetic or saved machine. Borrowed. */
 const struct weir_cpuset *weir_topology_allowed(const struct weir_topology *topology);
 
 /* The online CPUs, ascending by id; *count is set. Borrowed. */
@@ -49,7 +53,7 @@ const struct weir_topology_cpu *weir_topology_cpus(const struct weir_topology *t
 /* The entry of one CPU, or NULL when it is not online. Borrowed. */
 const struct weir_topology_cpu *weir_topology_cpu(const struct weir_topology *topology, unsigned cpu);
 
-/* Number of NUMA nodes (at least 1) and of the greatest node index plus one. */
+/* Number of NUMA nodes (at least 1), those without CPUs or without memory included, and the greatest index plus one. */
 unsigned weir_topology_node_count(const struct weir_topology *topology);
 unsigned weir_topology_node_limit(const struct weir_topology *topology);
 
