@@ -1,0 +1,33 @@
+/* The --threads argument, parsed; for topology/plan*.c and their tests. */
+#ifndef WEIR_TOPOLOGY_PLAN_INTERNAL_H
+#define WEIR_TOPOLOGY_PLAN_INTERNAL_H
+
+#include "base/cpuset.h"
+#include "base/error.h"
+
+enum weir_plan_layout {
+    WEIR_PLAN_LAYOUT_CPU,
+    WEIR_PLAN_LAYOUT_CORE,
+    WEIR_PLAN_LAYOUT_PACKAGE,
+    WEIR_PLAN_LAYOUT_NUMA,
+    WEIR_PLAN_LAYOUT_MASKS,
+};
+
+struct weir_plan_mask {
+    struct weir_cpuset cpus;     /* as written; not empty; no overlap with other masks */
+    struct weir_cpuset affinity; /* as written; not empty */
+    unsigned column;             /* of its first character in the argument, from 1 */
+};
+
+struct weir_plan_spec {
+    enum weir_plan_layout layout;
+    struct weir_plan_mask *masks; /* owned; in the order written; NULL unless the layout is MASKS */
+    unsigned mask_count;
+};
+
+/* Parses text (NULL and "": cpu). 0, -EINVAL or -ENOMEM with err; *spec unchanged on failure. Allocates. */
+int weir_plan_spec_parse(struct weir_plan_spec *spec, const char *text, struct weir_error *err);
+
+void weir_plan_spec_fini(struct weir_plan_spec *spec);
+
+#endif
