@@ -8,15 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All strings are owned by the struct, UTF-8 or ASCII, never NULL where the comment does not say so. */
+/* All strings are owned by the struct, UTF-8 or ASCII, never NULL where the comment does not say so; "" unknown. */
 
 struct weir_machine_cpu {
     uint32_t id;         /* the kernel's CPU number */
     int32_t core_id;     /* within its package, /sys/devices/system/cpu/cpuN/topology/core_id; -1 unknown */
-    int32_t die_id;      /* -1 unknown */
+    int32_t die_id;      /* -1 unknown, or an architecture that perf describes no dies of (all but x86-64 and s390x) */
     int32_t package_id;  /* "socket" in perf's words; -1 unknown */
-    char *core_siblings; /* CPU list of the package (or die) that holds it, "0-7" */
-    char *die_siblings;
+    char *core_siblings; /* CPU list of its package, "0-7"; "" unknown, here and below */
+    char *die_siblings;  /* CPU list of its die; "" where die_id is -1 */
     char *thread_siblings; /* CPU list of its core */
 };
 
@@ -24,14 +24,14 @@ struct weir_machine_node {
     uint32_t id;
     uint64_t mem_total_kb;
     uint64_t mem_free_kb;
-    char *cpus;              /* CPU list; "" for a node without CPUs */
-    uint64_t *memory_blocks; /* bitmap of /sys/devices/system/memory blocks in this node; may be NULL */
-    uint64_t memory_block_bits;
+    char *cpus;                 /* CPU list; "" for a node without CPUs */
+    uint64_t *memory_blocks;    /* owned; bitmap of the /sys/devices/system/memory blocks in this node; NULL: none */
+    uint64_t memory_block_bits; /* greatest block number plus one: bits of memory_blocks, in 64-bit words */
 };
 
 struct weir_machine_cache { /* one distinct cache, /sys/devices/system/cpu/cpuN/cache/indexM */
     uint32_t level;
-    uint32_t line_bytes; /* coherency_line_size */
+    uint32_t line_bytes; /* coherency_line_size; 0 unknown, here and below */
     uint32_t sets;       /* number_of_sets */
     uint32_t ways;       /* ways_of_associativity */
     char *type;          /* "Data", "Instruction", "Unified" */
@@ -49,19 +49,19 @@ struct weir_machine {
     char *os_release;            /* uname(2) release */
     char *arch;                  /* uname(2) machine */
     char *cpu_desc;              /* "model name" of /proc/cpuinfo, white space folded */
-    char *cpuid;                 /* perf's form: "GenuineIntel,6,85,7"; NULL where the architecture has none */
-    uint32_t cpus_available;     /* _SC_NPROCESSORS_CONF */
-    uint32_t cpus_online;        /* _SC_NPROCESSORS_ONLN */
+    char *cpuid;                 /* perf's form: "GenuineIntel,6,85,7", or arm64's MIDR "0x..."; NULL unknown */
+    uint32_t cpus_available;     /* greatest present CPU number plus one, as perf counts; bounds all CPU numbers here */
+    uint32_t cpus_online;        /* equals _SC_NPROCESSORS_ONLN on this machine */
     uint64_t mem_total_kb;       /* MemTotal of /proc/meminfo */
     uint64_t memory_block_bytes; /* /sys/devices/system/memory/block_size_bytes; 0 unknown */
 
-    struct weir_machine_cpu *cpus; /* owned; cpus_available entries at most, online ones, ascending by id */
-    size_t cpu_count;
-    struct weir_machine_node *nodes;
+    struct weir_machine_cpu *cpus;   /* owned; the online ones, ascending by id */
+    size_t cpu_count;                /* equals cpus_online */
+    struct weir_machine_node *nodes; /* owned; the online ones, ascending by id */
     size_t node_count;
-    struct weir_machine_cache *caches;
+    struct weir_machine_cache *caches; /* owned; by level, then by first CPU */
     size_t cache_count;
-    struct weir_machine_pmu *pmus;
+    struct weir_machine_pmu *pmus; /* owned; by type, then by name */
     size_t pmu_count;
 };
 

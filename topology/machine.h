@@ -8,11 +8,15 @@
 
 /*
  * Fills *machine, to be freed with weir_machine_fini(). What a file system does not tell stays empty (counts 0,
- * strings "" or NULL as documented); only -ENOMEM fails. sysroot: "" for this machine, or a folder that holds copies of
- * proc/ and sys/ (tests, recorded machines). Blocks on reads; called once, off the data path.
+ * strings "" or NULL as documented), except that without sys/devices/system/cpu the CPUs are those of topology (not
+ * NULL). Only -ENOMEM fails; *machine is unchanged then.
+ * sysroot: "" for this machine, or a folder that holds copies of proc/ and sys/ (tests, recorded machines).
+ * Blocks on reads, some 30 files per CPU; called once, off the data path.
  */
 int weir_machine_collect(struct weir_machine *machine, const struct weir_topology *topology, const char *sysroot,
                          struct weir_error *err);
+
+/* NULL is allowed; *machine is zeroed. */
 void weir_machine_fini(struct weir_machine *machine);
 
 #endif
