@@ -1,0 +1,28 @@
+/* Runs a program that reads perf.data and keeps what it says. One thread; failures are Criterion assertions. */
+#ifndef WEIR_TESTS_FORMAT_RUN_TOOL_H
+#define WEIR_TESTS_FORMAT_RUN_TOOL_H
+
+#include <stdbool.h>
+
+#include "tests/format/temp_tree.h"
+
+struct tool_run {
+    int status; /* exit status; 128 + signal when killed */
+    char *out;  /* owned; standard output */
+    char *err;  /* owned; standard error */
+};
+
+/* Is the program there (a path, or a name in PATH)? */
+bool tool_is_installed(const char *program);
+
+/*
+ * Runs argv (NULL-terminated) and waits for it, without the user's settings: C locale, no perf configuration, home and
+ * temporary files in tree.
+ */
+void tool_run(struct tool_run *run, const struct temp_tree *tree, const char *const *argv);
+void tool_run_fini(struct tool_run *run);
+
+/* Is `line` one whole line of `text`? */
+bool has_line(const char *text, const char *line);
+
+#endif
