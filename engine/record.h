@@ -76,6 +76,9 @@ struct weir_record_result {
     uint64_t samples;               /* samples in the file, exact */
     uint64_t lost_samples;          /* all causes */
     uint64_t lost_while_pool_empty; /* of these, ring-full losses in rings whose reader was waiting for the disk */
+    uint64_t lost_sideband;         /* mmap, comm and task records that the kernel had no room for */
+    uint64_t discarded_bytes;       /* skipped in rings that held no valid record: a kernel bug; 0 otherwise */
+    uint64_t unknown_samples;       /* in the file, but with an id of no event of ours; 0 otherwise */
     uint64_t file_bytes;
     uint64_t rounds;
     uint64_t throttled;  /* PERF_RECORD_THROTTLE seen */

@@ -1,0 +1,208 @@
+/*
+ * The pool of chunks. take: readers and set-up threads; put: the writer. Protocol: chunk.h.
+ */
+#include "engine/chunk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "topology/placement.h"
+
+#define INDEX_MASK 0xffffffffull
+#define TAG_ONE    (1ull << 32)
+
+#define BUFFER_MAX_BYTES  (1ull << 30) /* one registered buffer, io_uring_register(2) */
+#define POOL_PER_READER   (32ull << 20)
+#define POOL_MIN_BYTES    (16ull << 20)
+#define POOL_MAX_BYTES    (4ull << 30)
+#define POOL_MEMORY_SHARE 32 /* at most this part of the machine's memory */
+#define CHUNKS_PER_READER 4  /* below this many, chunks get smaller */
+
+void weir_chunk_advance(struct weir_chunk *chunk, enum weir_chunk_state from, enum weir_chunk_state to)
+{
+    /* Relaxed: ownership itself is passed on by the stack and the queue; the field only witnesses it. */
+    weir_assert(atomic_load_explicit(&chunk->state, memory_order_relaxed) == from);
+    atomic_store_explicit(&chunk->state, to, memory_order_relaxed);
+}
+
+static void push_free(struct weir_pool *pool, struct weir_pool_node *node, struct weir_chunk *chunk)
+{
+    (void)pool;
+    uint64_t top = atomic_load_explicit(&node->top, memory_order_relaxed);
+    uint64_t pushed;
+    do {
+        atomic_store_explicit(&chunk->free_next, (uint32_t)(top & INDEX_MASK), memory_order_relaxed);
+        pushed = ((top & ~INDEX_MASK) + TAG_ONE) | (chunk->index + 1);
+        /* Release pairs with pop_free's acquire: the taker sees the chunk as its last owner left it. */
+    } while (
+        !atomic_compare_exchange_weak_explicit(&node->top, &top, pushed, memory_order_release, memory_order_relaxed));
+    atomic_fetch_add_explicit(&node->free_count, 1, memory_order_relaxed);
+}
+
+static struct weir_chunk *pop_free(struct weir_pool *pool, struct weir_pool_node *node)
+{
+    /* Acquire on the failure path too: free_next below must be read from the chunk that this top names. */
+    uint64_t top = atomic_load_explicit(&node->top, memory_order_acquire);
+    struct weir_chunk *chunk;
+    uint64_t next;
+    do {
+        if ((top & INDEX_MASK) == 0)
+            return NULL;
+        chunk = &pool->chunks[(top & INDEX_MASK) - 1];
+        /* May be stale when another thread took the chunk meanwhile; then the tag has moved and the exchange fails. */
+        next = (top & ~INDEX_MASK) | atomic_load_explicit(&chunk->free_next, memory_order_relaxed);
+    } while (
+        !atomic_compare_exchange_weak_explicit(&node->top, &top, next, memory_order_acquire, memory_order_acquire));
+    atomic_fetch_sub_explicit(&node->free_count, 1, memory_order_relaxed);
+    return chunk;
+}
+
+struct weir_chunk *weir_pool_take(struct weir_pool *pool, unsigned share, bool use_reserve)
+{
+    if (!use_reserve && weir_pool_free_count(pool) <= pool->reserve)
+        return NULL;
+    for (unsigned i = 0; i < pool->node_count; i++) {
+        struct weir_chunk *chunk = pop_free(pool, &pool->nodes[(share + i) % pool->node_count]);
+        if (chunk) {
+            weir_chunk_advance(chunk, WEIR_CHUNK_FREE, WEIR_CHUNK_FILLING);
+            chunk->used = 0;
+            chunk->returned = NULL;
+            return chunk;
+        }
+    }
+    return NULL;
+}
+
+static struct weir_pool_node *node_of(struct weir_pool *pool, const struct weir_chunk *chunk)
+{
+    unsigned i = 0;
+    while (chunk->index - pool->nodes[i].first >= pool->nodes[i].count)
+        i++;
+    return &pool->nodes[i];
+}
+
+void weir_pool_put(struct weir_pool *pool, struct weir_chunk *chunk)
+{
+    weir_assert(atomic_load_explicit(&chunk->state, memory_order_relaxed) != WEIR_CHUNK_FREE);
+    atomic_store_explicit(&chunk->state, WEIR_CHUNK_FREE, memory_order_relaxed);
+    _Atomic uint64_t *returned = chunk->returned;
+    push_free(pool, node_of(pool, chunk), chunk);
+    /* Relaxed: the reader only compares it with its own count, to know its share. */
+    if (returned)
+        atomic_fetch_add_explicit(returned, 1, memory_order_relaxed);
+}
+
+uint32_t weir_pool_free_count(const struct weir_pool *pool)
+{
+    /* Relaxed, and summed without a common moment: used for thresholds only. A pop may be counted before the push that
+     * made it possible, so a node's count can be one below zero for an instant. */
+    int64_t count = 0;
+    for (unsigned i = 0; i < pool->node_count; i++)
+        count += (int32_t)atomic_load_explicit(&pool->nodes[i].free_count, memory_order_relaxed);
+    return count < 0 ? 0 : (uint32_t)count;
+}
+
+uint64_t weir_pool_default_bytes(uint64_t memory_bytes, unsigned readers)
+{
+    uint64_t most = weir_min_u64(POOL_MAX_BYTES, memory_bytes / POOL_MEMORY_SHARE);
+    return weir_max_u64(POOL_MIN_BYTES, weir_min_u64(readers * POOL_PER_READER, most));
+}
+
+static int map_node(struct weir_pool *pool, struct weir_pool_node *node)
+{
+    node->bytes = (size_t)node->count * pool->chunk_bytes;
+    int result = weir_node_memory_map(&node->memory, node->bytes, node->node);
+    if (result < 0)
+        return result;
+
+    for (uint32_t i = 0; i < node->count; i++) {
+        struct weir_chunk *chunk = &pool->chunks[node->first + i];
+        uint64_t offset = (uint64_t)i * pool->chunk_bytes;
+        chunk->kind = WEIR_CHUNK_DATA;
+        chunk->index = node->first + i;
+        chunk->capacity = pool->chunk_bytes;
+        chunk->data = (uint8_t *)node->memory + offset;
+        /* Chunk sizes divide the buffer size, so that none straddles two buffers. */
+        chunk->buffer_index = (int)(pool->buffer_count + offset / BUFFER_MAX_BYTES);
+    }
+    for (uint64_t offset = 0; offset < node->bytes; offset += BUFFER_MAX_BYTES) {
+        pool->buffers[pool->buffer_count++] = (struct iovec){
+            .iov_base = (uint8_t *)node->memory + offset,
+            .iov_len = weir_min_u64(BUFFER_MAX_BYTES, node->bytes - offset),
+        };
+    }
+    /* Pushed last to first: the first taken is the first in memory. */
+    for (uint32_t i = node->count; i > 0; i--)
+        push_free(pool, node, &pool->chunks[node->first + i - 1]);
+    return 0;
+}
+
+static int allocate(struct weir_pool *pool, uint64_t total_bytes, const struct weir_pool_share *shares,
+                    unsigned share_count)
+{
+    unsigned readers = 0;
+    for (unsigned i = 0; i < share_count; i++)
+        readers += shares[i].readers;
+    weir_assert(readers > 0);
+
+    uint64_t wanted = total_bytes / ((uint64_t)readers * CHUNKS_PER_READER);
+    pool->chunk_bytes =
+        (uint32_t)weir_clamp_u64(weir_round_down_power_of_two(wanted | 1), WEIR_CHUNK_MIN_BYTES, WEIR_CHUNK_MAX_BYTES);
+    uint64_t total = weir_max_u64(total_bytes / pool->chunk_bytes, 2ull * readers);
+    pool->node_count = share_count;
+    pool->nodes = aligned_alloc(WEIR_CACHE_LINE_BYTES, share_count * sizeof(*pool->nodes));
+    if (!pool->nodes)
+        return -ENOMEM;
+    memset(pool->nodes, 0, share_count * sizeof(*pool->nodes));
+
+    size_t buffers = 0;
+    for (unsigned i = 0; i < share_count; i++) {
+        struct weir_pool_node *node = &pool->nodes[i];
+        node->node = shares[i].node;
+        node->first = pool->chunk_count;
+        node->count = (uint32_t)weir_max_u64(2ull * shares[i].readers, total * shares[i].readers / readers);
+        pool->chunk_count += node->count;
+        buffers += (uint64_t)node->count * pool->chunk_bytes / BUFFER_MAX_BYTES + 1;
+    }
+    /* Every reader can have one chunk to fill even while others wait for the disk. */
+    pool->reserve = readers < pool->chunk_count / 2 ? readers : pool->chunk_count / 2;
+
+    pool->chunks = aligned_alloc(WEIR_CACHE_LINE_BYTES, pool->chunk_count * sizeof(*pool->chunks));
+    pool->buffers = calloc(buffers, sizeof(*pool->buffers));
+    if (!pool->chunks || !pool->buffers)
+        return -ENOMEM;
+    memset(pool->chunks, 0, pool->chunk_count * sizeof(*pool->chunks));
+    return 0;
+}
+
+int weir_pool_init(struct weir_pool *pool, uint64_t total_bytes, const struct weir_pool_share *shares,
+                   unsigned share_count, struct weir_error *err)
+{
+    memset(pool, 0, sizeof(*pool));
+    int result = allocate(pool, total_bytes, shares, share_count);
+    for (unsigned i = 0; result == 0 && i < pool->node_count; i++)
+        result = map_node(pool, &pool->nodes[i]);
+    if (result < 0) {
+        uint64_t bytes = (uint64_t)pool->chunk_count * pool->chunk_bytes;
+        weir_pool_fini(pool);
+        weir_error_set_errno(err, result, "cannot map the chunk pool (%llu MiB)", (unsigned long long)(bytes >> 20));
+        weir_error_hint(err, "give a smaller pool with --buffer-size");
+    }
+    return result;
+}
+
+void weir_pool_fini(struct weir_pool *pool)
+{
+    if (!pool)
+        return;
+    for (unsigned i = 0; pool->nodes && i < pool->node_count; i++) {
+        if (pool->nodes[i].memory)
+            weir_node_memory_unmap(pool->nodes[i].memory, pool->nodes[i].bytes);
+    }
+    free(pool->nodes);
+    free(pool->chunks);
+    free(pool->buffers);
+    memset(pool, 0, sizeof(*pool));
+}

@@ -1,0 +1,111 @@
+/*
+ * Chunks: the memory that carries whole records from a reader to the writer, and the bounded pool of them.
+ *
+ * Life of a chunk, one owner at a time:
+ *
+ *     FREE ──take──► FILLING ──push──► QUEUED ──pop──► IN_FLIGHT ──put──► FREE
+ *     (pool)         (one reader)      (queue)         (writer, kernel)   (pool)
+ *
+ * The state is asserted at every step. All memory is mapped on the NUMA node of the readers that will use it, and
+ * faulted in, before recording starts; nothing here allocates afterwards. When a node's chunks are all in use the pool
+ * lends one of another node, and when none is left take() returns NULL: the reader then leaves the records in its ring.
+ *
+ * The free list is a stack (Treiber, "Systems programming: coping with parallelism", IBM RJ 5118, 1986) whose top is
+ * one 64-bit word, {tag, index + 1}: the tag grows with every push, so that a top that was popped and pushed again in
+ * between is not mistaken for the old one. Last in, first out also keeps the few chunks that a slow recording needs in
+ * the cache.
+ */
+#ifndef WEIR_ENGINE_CHUNK_H
+#define WEIR_ENGINE_CHUNK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/bits.h"
+#include "base/error.h"
+
+enum weir_chunk_state {
+    WEIR_CHUNK_FREE,
+    WEIR_CHUNK_FILLING,
+    WEIR_CHUNK_QUEUED,
+    WEIR_CHUNK_IN_FLIGHT,
+};
+
+enum weir_chunk_kind {
+    WEIR_CHUNK_DATA,  /* whole records */
+    WEIR_CHUNK_ROUND, /* no data: the writer places a FINISHED_ROUND record here */
+};
+
+struct weir_chunk {
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic(struct weir_chunk *) queue_next; /* chunk_queue.c */
+    _Atomic uint32_t free_next;           /* chunk.c: index + 1 of the next free chunk, 0 at the end */
+    _Atomic(enum weir_chunk_state) state; /* written by the owner */
+    enum weir_chunk_kind kind;            /* constant */
+    uint32_t index;                       /* constant: position in the pool */
+    uint32_t capacity;                    /* constant: bytes, a multiple of 4096 */
+    uint32_t used;                        /* bytes of whole records; written by the owner */
+    int buffer_index;                     /* constant: registered buffer that holds data */
+    uint8_t *data;                        /* constant; 4096-aligned; owned by the pool */
+    _Atomic uint64_t *returned;           /* counter of the reader that filled it, for its share; may be NULL */
+};
+
+/* Moves a chunk from one state to the next and asserts that it was in the first. Owner only. */
+void weir_chunk_advance(struct weir_chunk *chunk, enum weir_chunk_state from, enum weir_chunk_state to);
+
+struct weir_pool_node {
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint64_t top;        /* tag << 32 | index + 1 */
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint32_t free_count; /* may lag the stack by those who are inside */
+    int node;                                                    /* NUMA node */
+    void *memory;                                                /* owned */
+    size_t bytes;
+    uint32_t first; /* index of its first chunk */
+    uint32_t count; /* its chunks */
+};
+
+struct weir_pool {
+    struct weir_chunk *chunks; /* owned */
+    uint32_t chunk_count;
+    uint32_t chunk_bytes;
+    uint32_t reserve;             /* chunks that a reader which already has some in the pipeline must leave */
+    struct weir_pool_node *nodes; /* owned */
+    unsigned node_count;
+    struct iovec *buffers; /* owned: the memory in pieces of at most 1 GiB, for registration with the kernel */
+    unsigned buffer_count;
+};
+
+#define WEIR_CHUNK_MIN_BYTES (128u * 1024) /* holds any record and a block of the reader's copy loop */
+#define WEIR_CHUNK_MAX_BYTES (1024u * 1024)
+
+struct weir_pool_share { /* what one NUMA node is to have */
+    int node;
+    unsigned readers;
+};
+
+/*
+ * Makes a pool of total_bytes (rounded to chunks; at least two chunks per reader), spread over the nodes by their
+ * number of readers. The chunk size follows from total_bytes and readers. 0 or -ENOMEM with err. Blocks while the
+ * kernel zeroes the memory.
+ */
+int weir_pool_init(struct weir_pool *pool, uint64_t total_bytes, const struct weir_pool_share *shares,
+                   unsigned share_count, struct weir_error *err);
+void weir_pool_fini(struct weir_pool *pool);
+
+/* Pool bytes for a machine of that memory and reader count when the user names none. */
+uint64_t weir_pool_default_bytes(uint64_t memory_bytes, unsigned readers);
+
+/*
+ * Takes a chunk for filling (state FILLING, used 0): from slot `share` (index into shares), else from another one.
+ * use_reserve: also the last pool->reserve chunks. NULL when there is none. Any thread; lock-free, never blocks.
+ */
+struct weir_chunk *weir_pool_take(struct weir_pool *pool, unsigned share, bool use_reserve);
+
+/* Gives a chunk back (any state but FREE) and counts it to its reader. Any thread; lock-free. */
+void weir_pool_put(struct weir_pool *pool, struct weir_chunk *chunk);
+
+/* Free chunks at about this moment. */
+uint32_t weir_pool_free_count(const struct weir_pool *pool);
+
+#endif

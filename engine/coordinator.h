@@ -1,0 +1,43 @@
+/*
+ * The coordinator's loop: what the calling thread of a recording does while data flows.
+ *
+ * It waits on a signalfd, a timerfd and the pipeline's two eventfds, and on nothing else; it opens and closes rounds,
+ * reaps the workload, and returns when the recording is to end. No reader or writer ever waits for it.
+ */
+#ifndef WEIR_ENGINE_COORDINATOR_H
+#define WEIR_ENGINE_COORDINATOR_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "engine/pipeline.h"
+#include "engine/record.h"
+#include "engine/workload.h"
+
+struct weir_coordinator {
+    struct weir_pipeline *pipeline; /* borrowed */
+    struct weir_workload *workload; /* borrowed; NULL: none */
+    int signal_fd;                  /* owned; signals that end a recording, SIGCHLD, SIGUSR2 */
+    int timer_fd;                   /* owned; the next call of weir_rounds_advance() */
+    sigset_t mask_before;           /* restored by fini, given to the workload */
+    int ending_signal;              /* 0, or the first one that came */
+};
+
+/* Blocks the signals for this thread (and those it creates from now on) and makes the descriptors. 0 or -errno. */
+int weir_coordinator_init(struct weir_coordinator *coordinator, struct weir_error *err);
+
+/* Restores the signal mask; pending signals are delivered then. NULL-safe. */
+void weir_coordinator_fini(struct weir_coordinator *coordinator);
+
+/* Runs until a signal, the workload's end, the end of all target tasks or a failed output. */
+enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator, struct weir_pipeline *pipeline,
+                                          struct weir_workload *workload);
+
+/* Waits for the end of the workload given to run(), or for an ending signal. */
+void weir_coordinator_wait_workload(struct weir_coordinator *coordinator);
+
+/* True when a(nother) ending signal has come: finishing should leave out its slow part. Does not block. */
+bool weir_coordinator_is_hurried(struct weir_coordinator *coordinator);
+
+#endif

@@ -1,0 +1,94 @@
+/*
+ * The open events of a recording: every event on every CPU and target task, their ids, their rings, their counts.
+ *
+ * One data ring per CPU takes the records of all events there (PERF_EVENT_IOC_SET_OUTPUT), one sideband ring per CPU
+ * those of the sideband event (mmap, comm, task ...), so that a storm of samples never costs a mapping. Descriptors lie
+ * in a table [event][cpu][task], in the order in which perf opens them.
+ *
+ * Coordinator only; opening allocates and blocks.
+ */
+#ifndef WEIR_ENGINE_EVENT_SET_H
+#define WEIR_ENGINE_EVENT_SET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/cpuset.h"
+#include "base/error.h"
+#include "base/notice.h"
+#include "engine/event_list.h"
+#include "engine/id_map.h"
+#include "engine/kernel.h"
+#include "engine/kernel_limits.h"
+#include "engine/ring.h"
+#include "engine/targets.h"
+
+struct weir_event_set {
+    const struct weir_kernel *kernel;   /* borrowed */
+    struct weir_event_list *list;       /* borrowed; the last event is the sideband event */
+    const struct weir_targets *targets; /* borrowed */
+    unsigned event_count;               /* with the sideband event */
+    unsigned *cpus;                     /* owned; CPU numbers, ascending; position = cpu_index */
+    unsigned cpu_count;
+    unsigned task_count;
+    int *fds;                  /* owned; [event][cpu][task]; -1: its task was gone */
+    uint64_t *ids;             /* owned; same shape; 0 where fd is -1 */
+    struct weir_id_map id_map; /* owned */
+    uint64_t ring_bytes;       /* of data rings, once mapped */
+    uint64_t sideband_ring_bytes;
+};
+
+struct weir_event_set_setup {
+    const struct weir_kernel *kernel;
+    struct weir_event_list *list;
+    const struct weir_cpuset *cpus;
+    const struct weir_targets *targets;
+    const struct weir_event_config *config; /* attrs are configured again after a fall-back */
+    const struct weir_kernel_limits *limits;
+    const struct weir_notice_sink *notices;
+};
+
+/*
+ * Opens everything, disabled. Falls back as perf does where the user did not ask by name: cycles to cpu-clock where the
+ * kernel has no PMU, user space only where paranoia forbids the kernel (each with a notice), and drops attr bits that
+ * an older kernel refuses (a verbose notice). Tasks that end meanwhile are passed over; none left is -ESRCH.
+ * 0 or -errno with err and hint; then nothing stays open.
+ */
+int weir_event_set_open(struct weir_event_set *set, const struct weir_event_set_setup *setup, struct weir_error *err);
+
+/* Closes all. NULL-safe; half-open is fine. Rings must be unmapped first. */
+void weir_event_set_close(struct weir_event_set *set);
+
+/* Descriptors that an open needs, for limits. */
+uint64_t weir_event_set_fds_needed(unsigned events, unsigned cpus, unsigned tasks);
+
+int weir_event_set_fd(const struct weir_event_set *set, unsigned event, unsigned cpu_index, unsigned task);
+unsigned weir_event_set_sideband(const struct weir_event_set *set); /* index of the sideband event */
+
+/*
+ * Maps the ring of one CPU and redirects the CPU's other events to it. sideband: which of the two. bytes: a power of
+ * two. *ring is owned by the caller. 0 or -errno without err (-EPERM: the caller may try smaller).
+ */
+int weir_event_set_map_ring(struct weir_event_set *set, unsigned cpu_index, bool sideband, uint64_t bytes,
+                            struct weir_ring *ring);
+
+/* The descriptors whose poll(2) reports the ring of that CPU: one per task, [*count], -1 where the task was gone at the
+ * open; borrowed from set. */
+const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned cpu_index, bool sideband,
+                                   unsigned *count);
+
+/* Keeps the given tasks (weir's own threads) out of tracepoints by an event filter on common_pid; other kinds of events
+ * cannot be filtered so. 0 or -errno with err (names event and filter). */
+int weir_event_set_exclude_tasks(struct weir_event_set *set, const pid_t *tids, size_t count, struct weir_error *err);
+
+/* Enable and disable: the sideband event, or all others. Failures of single descriptors (task gone) are passed over. */
+void weir_event_set_enable(struct weir_event_set *set, bool sideband);
+void weir_event_set_disable(struct weir_event_set *set);
+
+/* Reads the counts of one descriptor. 0, -ENOENT (its task was gone at the open) or the errno of read(2). */
+int weir_event_set_read(const struct weir_event_set *set, unsigned event, unsigned cpu_index, unsigned task,
+                        struct weir_event_count *count);
+
+#endif

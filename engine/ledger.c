@@ -1,0 +1,141 @@
+/* The loss ledger. Coordinator only, after the threads that counted have been joined. */
+#include "engine/ledger.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "format/records.h"
+
+static struct weir_ledger_row *row_at(const struct weir_record_result *result, unsigned cpu_index, unsigned event)
+{
+    return &result->ledger[(size_t)cpu_index * result->event_count + event];
+}
+
+static int allocate(const struct weir_event_set *set, struct weir_record_result *result)
+{
+    result->event_count = set->event_count;
+    result->ledger_count = (size_t)set->cpu_count * set->event_count;
+    result->ledger = calloc(result->ledger_count, sizeof(*result->ledger));
+    result->event_names = calloc(set->event_count, sizeof(*result->event_names));
+    if (!result->ledger || !result->event_names)
+        return -ENOMEM;
+    for (unsigned event = 0; event < set->event_count; event++) {
+        result->event_names[event] = strdup(set->list->events[event].name);
+        if (!result->event_names[event])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static void note_lost_samples(const struct weir_event_set *set, unsigned event, unsigned cpu_index,
+                              const struct weir_event_count *count, struct weir_buf *lost)
+{
+    struct weir_record_sample_id trailer = {
+        .sample_type = set->list->events[event].attr.sample_type,
+        .id = count->id,
+        .cpu = set->cpus[cpu_index],
+    };
+    weir_record_lost_samples(lost, count->lost, &trailer);
+}
+
+static void read_counts(const struct weir_event_set *set, unsigned event, unsigned cpu_index,
+                        struct weir_ledger_row *row, struct weir_buf *lost)
+{
+    for (unsigned task = 0; task < set->task_count; task++) {
+        struct weir_event_count count;
+        if (weir_event_set_read(set, event, cpu_index, task, &count) < 0)
+            continue;
+        row->counted += count.value;
+        row->lost_ring_full += count.lost;
+        if (count.lost > 0)
+            note_lost_samples(set, event, cpu_index, &count, lost);
+    }
+}
+
+/* What the readers have seen pass. */
+static void add_drained(const struct weir_pipeline *pipeline, struct weir_record_result *result, unsigned sideband)
+{
+    for (unsigned i = 0; i < pipeline->reader_count; i++) {
+        const struct weir_reader *reader = pipeline->readers[i];
+        for (unsigned n = 0; n < reader->ring_count; n++) {
+            const struct weir_reader_ring *r = &reader->rings[n];
+            for (unsigned event = 0; event < result->event_count; event++)
+                row_at(result, r->cpu_index, event)->written += r->counts.samples[event];
+            if (r->sideband)
+                row_at(result, r->cpu_index, sideband)->written += r->counts.other_records;
+        }
+    }
+}
+
+int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *pipeline,
+                        struct weir_record_result *result, struct weir_buf *lost)
+{
+    int code = allocate(set, result);
+    if (code < 0)
+        return code;
+    for (unsigned cpu = 0; cpu < set->cpu_count; cpu++) {
+        for (unsigned event = 0; event < set->event_count; event++) {
+            struct weir_ledger_row *row = row_at(result, cpu, event);
+            row->cpu = set->cpus[cpu];
+            row->event = event;
+            read_counts(set, event, cpu, row, lost);
+        }
+    }
+    add_drained(pipeline, result, weir_event_set_sideband(set));
+    return weir_buf_error(lost);
+}
+
+static void settle_failed(const struct weir_pipeline *pipeline, struct weir_record_result *result)
+{
+    const struct weir_walk_counts *failed = &pipeline->writer.failed;
+    for (size_t i = 0; failed->samples && i < result->ledger_count; i++) {
+        result->ledger[i].written -= failed->samples[i];
+        result->ledger[i].lost_write_failed += failed->samples[i];
+    }
+}
+
+static void total_readers(const struct weir_pipeline *pipeline, struct weir_record_result *result)
+{
+    for (unsigned i = 0; i < pipeline->reader_count; i++) {
+        const struct weir_reader *reader = pipeline->readers[i];
+        result->wakeups += reader->wakeups;
+        for (unsigned n = 0; n < reader->ring_count; n++) {
+            result->throttled += reader->rings[n].counts.throttled;
+            result->lost_while_pool_empty += reader->rings[n].lost_while_starved;
+            result->discarded_bytes += reader->rings[n].discarded_bytes;
+            result->unknown_samples += reader->rings[n].counts.unknown_samples;
+        }
+    }
+}
+
+void weir_ledger_settle(const struct weir_pipeline *pipeline, struct weir_record_result *result)
+{
+    settle_failed(pipeline, result);
+    total_readers(pipeline, result);
+    unsigned sideband = (unsigned)result->event_count - 1;
+    for (size_t i = 0; i < result->ledger_count; i++) {
+        const struct weir_ledger_row *row = &result->ledger[i];
+        if (row->event == sideband) {
+            result->lost_sideband += row->lost_ring_full;
+            continue;
+        }
+        result->samples += row->written;
+        result->lost_samples += row->lost_ring_full + row->lost_write_failed;
+    }
+    /* A LOST record counts whatever was lost in its ring; never claim more than the events themselves did. */
+    result->lost_while_pool_empty = weir_min_u64(result->lost_while_pool_empty, result->lost_samples);
+    result->rounds = pipeline->writer.rounds;
+}
+
+void weir_ledger_release(struct weir_record_result *result)
+{
+    for (size_t i = 0; result->event_names && i < result->event_count; i++)
+        free(result->event_names[i]);
+    free(result->event_names);
+    free(result->ledger);
+    result->event_names = NULL;
+    result->ledger = NULL;
+    result->event_count = result->ledger_count = 0;
+}

@@ -1,0 +1,366 @@
+/*
+ * Building, starting and stopping the data path. Runs on the coordinator, but for the two thread bodies at the end and
+ * emit(), which synthesis threads call.
+ */
+#include "engine/pipeline.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "engine/thread_priority.h"
+#include "format/records.h"
+#include "topology/placement.h"
+
+#define ROUND_BASE_BYTES       (32ull << 20)  /* a reader of the file holds about two rounds in memory */
+#define ROUND_PER_READER_BYTES (256ull << 10) /* so that waking stays rare on many CPUs */
+#define EMIT_RETRY_NS          (WEIR_NS_PER_MS / 2)
+#define THREAD_STACK_BYTES     (256u * 1024)
+
+/* ---- building ---- */
+
+/* Groups the plan's readers by node. shares has room for one entry per reader; returns the entries used. */
+static unsigned group_by_node(const struct weir_plan *plan, struct weir_pool_share *shares, unsigned *share_of)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < plan->reader_count; i++) {
+        unsigned s = 0;
+        while (s < count && shares[s].node != plan->readers[i].node)
+            s++;
+        if (s == count)
+            shares[count++] = (struct weir_pool_share){.node = plan->readers[i].node};
+        shares[s].readers++;
+        share_of[i] = s;
+    }
+    return count;
+}
+
+static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned index, unsigned share, int *result)
+{
+    const struct weir_pipeline_setup *setup = &pipeline->setup;
+    struct weir_reader *reader = aligned_alloc(WEIR_CACHE_LINE_BYTES, sizeof(*reader));
+    if (!reader) {
+        *result = -ENOMEM;
+        return NULL;
+    }
+    unsigned cpus = 0;
+    for (unsigned i = 0; i < setup->cpu_count; i++)
+        cpus += weir_cpuset_has(&setup->plan->readers[index].cpus, setup->cpus[i]);
+
+    *result = weir_reader_init(reader, &(struct weir_reader_setup){
+                                           .kernel = setup->kernel,
+                                           .pool = &pipeline->pool,
+                                           .pool_share = share,
+                                           .queue = &pipeline->queue,
+                                           .control = &pipeline->control,
+                                           .layout = setup->layout,
+                                           .event_count = setup->event_count,
+                                           .ring_count = 2 * cpus,
+                                           .ended_fd = pipeline->ended_fd,
+                                       });
+    if (*result < 0)
+        return reader;
+
+    unsigned ring = 0;
+    for (unsigned i = 0; i < setup->cpu_count; i++) {
+        if (!weir_cpuset_has(&setup->plan->readers[index].cpus, setup->cpus[i]))
+            continue;
+        /* Sideband first: it is small, and what it tells is needed to understand the samples. */
+        for (int sideband = 1; sideband >= 0; sideband--) {
+            reader->rings[ring].cpu_index = i;
+            reader->rings[ring++].sideband = sideband;
+        }
+    }
+    return reader;
+}
+
+static int make_readers(struct weir_pipeline *pipeline, const unsigned *share_of)
+{
+    unsigned count = pipeline->setup.plan->reader_count;
+    pipeline->readers = calloc(count, sizeof(struct weir_reader *));
+    pipeline->threads = calloc(count + 1, sizeof(*pipeline->threads));
+    pipeline->started = calloc(1, sizeof(*pipeline->started));
+    if (!pipeline->readers || !pipeline->threads || !pipeline->started)
+        return -ENOMEM;
+    sem_init(pipeline->started, 0, 0);
+
+    for (unsigned i = 0; i < count; i++) {
+        int result;
+        pipeline->readers[i] = make_reader(pipeline, i, share_of[i], &result);
+        pipeline->reader_count += pipeline->readers[i] != NULL;
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+static int build(struct weir_pipeline *pipeline, struct weir_error *err)
+{
+    unsigned readers = pipeline->setup.plan->reader_count;
+    struct weir_pool_share *shares = calloc(readers, sizeof(*shares));
+    unsigned *share_of = calloc(readers, sizeof(*share_of));
+    int result = -ENOMEM;
+    if (shares && share_of) {
+        unsigned count = group_by_node(pipeline->setup.plan, shares, share_of);
+        result = weir_pool_init(&pipeline->pool, pipeline->setup.buffer_bytes, shares, count, err);
+        if (result == 0) {
+            result = make_readers(pipeline, share_of);
+            if (result < 0)
+                weir_error_set_errno(err, result, "cannot set up %u readers", readers);
+        }
+    }
+    free(shares);
+    free(share_of);
+    return result;
+}
+
+int weir_pipeline_init(struct weir_pipeline *pipeline, const struct weir_pipeline_setup *setup, struct weir_error *err)
+{
+    memset(pipeline, 0, sizeof(*pipeline));
+    pipeline->setup = *setup;
+    atomic_init(&pipeline->control.stop_epoch, UINT64_MAX);
+    weir_chunk_queue_init(&pipeline->queue);
+    pipeline->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pipeline->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+    int result = pipeline->kick_fd < 0 || pipeline->ended_fd < 0
+                     ? weir_error_set_errno(err, -errno, "cannot make an eventfd")
+                     : build(pipeline, err);
+    if (result < 0)
+        weir_pipeline_fini(pipeline);
+    return result;
+}
+
+struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsigned cpu_index, bool sideband)
+{
+    for (unsigned i = 0; i < pipeline->reader_count; i++) {
+        struct weir_reader *reader = pipeline->readers[i];
+        for (unsigned ring = 0; ring < reader->ring_count; ring++) {
+            if (reader->rings[ring].cpu_index == cpu_index && reader->rings[ring].sideband == sideband)
+                return &reader->rings[ring];
+        }
+    }
+    weir_assert(!"every recorded CPU has a reader (weir_plan_make() proves it)");
+    return NULL;
+}
+
+int weir_pipeline_open_output(struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
+                              struct weir_error *err)
+{
+    struct weir_output_options options = {
+        .engine = WEIR_OUTPUT_AUTO,
+        .direct = WEIR_OUTPUT_DIRECT_AUTO,
+        .buffers = pipeline->pool.buffers,
+        .buffer_count = pipeline->pool.buffer_count,
+        .fill_padding = weir_record_fill_padding,
+        .io = io,
+        .notices = pipeline->setup.notices,
+    };
+    return weir_output_open(&pipeline->output, path, &options, err);
+}
+
+int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_error *err)
+{
+    const struct weir_pipeline_setup *setup = &pipeline->setup;
+    struct weir_walk_layout layout = setup->layout;
+    layout.cpu_stride = setup->event_count;
+    int result = weir_writer_init(&pipeline->writer,
+                                  &(struct weir_writer_setup){
+                                      .queue = &pipeline->queue,
+                                      .pool = &pipeline->pool,
+                                      .output = pipeline->output,
+                                      .clock = setup->clock,
+                                      .layout = layout,
+                                      .failed_counters = (uint64_t)setup->cpu_count * setup->event_count,
+                                      .round_bytes = ROUND_BASE_BYTES + ROUND_PER_READER_BYTES * pipeline->reader_count,
+                                      .kick_fd = pipeline->kick_fd,
+                                  });
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot set up the writer");
+    weir_rounds_init(&pipeline->rounds, &pipeline->control, pipeline->readers, pipeline->reader_count, &pipeline->queue,
+                     weir_clock_now_ns(setup->clock));
+    return 0;
+}
+
+/* ---- threads ---- */
+
+static uint64_t thread_cpu_time_ns(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * WEIR_NS_PER_S + (uint64_t)used.tv_nsec;
+}
+
+static void *thread_main(void *argument)
+{
+    struct weir_pipeline_thread *thread = argument;
+    struct weir_pipeline *pipeline = thread->pipeline;
+    bool is_writer = thread->index == pipeline->reader_count;
+
+    if (!is_writer && pipeline->setup.pin)
+        weir_thread_pin(&pipeline->setup.plan->readers[thread->index].affinity);
+    thread->priority_error = weir_thread_prioritize(pipeline->setup.realtime_priority);
+    thread->tid = gettid();
+    sem_post(pipeline->started);
+
+    if (is_writer)
+        weir_writer_run(&pipeline->writer);
+    else
+        weir_reader_run(pipeline->readers[thread->index]);
+    thread->cpu_time_ns = thread_cpu_time_ns();
+    return NULL;
+}
+
+static int start_thread(struct weir_pipeline *pipeline, unsigned index, const pthread_attr_t *attr)
+{
+    struct weir_pipeline_thread *thread = &pipeline->threads[index];
+    thread->pipeline = pipeline;
+    thread->index = index;
+    int result = -pthread_create(&thread->thread, attr, thread_main, thread);
+    if (result < 0)
+        return result;
+    thread->started = true;
+
+    char name[16]; /* TASK_COMM_LEN */
+    if (index == pipeline->reader_count)
+        snprintf(name, sizeof(name), "weir-writer");
+    else
+        snprintf(name, sizeof(name), "weir-reader-%u", index % 1000);
+    pthread_setname_np(thread->thread, name);
+    return 0;
+}
+
+static void warn_about_priority(const struct weir_pipeline *pipeline)
+{
+    for (unsigned i = 0; i <= pipeline->reader_count; i++) {
+        if (pipeline->threads[i].priority_error < 0) {
+            weir_notice(
+                pipeline->setup.notices, WEIR_NOTICE_WARNING,
+                "cannot use real-time priority %d (%s): recording with normal priority; run as root, or allow it "
+                "with ulimit -r %d",
+                pipeline->setup.realtime_priority, strerror(-pipeline->threads[i].priority_error),
+                pipeline->setup.realtime_priority);
+            return;
+        }
+    }
+}
+
+int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_error *err)
+{
+    int result = weir_pipeline_prepare(pipeline, err);
+    if (result < 0)
+        return result;
+
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, THREAD_STACK_BYTES);
+    unsigned started = 0;
+    for (; result == 0 && started <= pipeline->reader_count; started += result == 0)
+        result = start_thread(pipeline, started, &attr);
+    pthread_attr_destroy(&attr);
+
+    for (unsigned i = 0; i < started; i++) {
+        while (sem_wait(pipeline->started) < 0 && errno == EINTR)
+            ;
+    }
+    if (result < 0) {
+        weir_error_set_errno(err, result, "cannot start thread %u of %u", started + 1, pipeline->reader_count + 1);
+        weir_error_hint(err, "see ulimit -u and kernel.threads-max; --threads=core or =numa needs fewer");
+        return result;
+    }
+    warn_about_priority(pipeline);
+    return 0;
+}
+
+unsigned weir_pipeline_tids(const struct weir_pipeline *pipeline, pid_t *tids)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i <= pipeline->reader_count; i++) {
+        if (pipeline->threads[i].started)
+            tids[count++] = pipeline->threads[i].tid;
+    }
+    return count;
+}
+
+int weir_pipeline_emit(struct weir_pipeline *pipeline, const void *records, size_t bytes)
+{
+    weir_assert(bytes <= WEIR_CHUNK_MIN_BYTES);
+    struct weir_chunk *chunk;
+    while (!(chunk = weir_pool_take(&pipeline->pool, 0, false))) {
+        const struct timespec pause = {.tv_nsec = EMIT_RETRY_NS};
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    }
+    memcpy(chunk->data, records, bytes);
+    chunk->used = (uint32_t)bytes;
+    weir_chunk_queue_push(&pipeline->queue, chunk);
+    return atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed);
+}
+
+static void join(struct weir_pipeline_thread *thread)
+{
+    if (thread->started)
+        pthread_join(thread->thread, NULL);
+    thread->started = false;
+}
+
+void weir_pipeline_stop_readers(struct weir_pipeline *pipeline)
+{
+    weir_rounds_stop(&pipeline->rounds);
+    for (unsigned i = 0; i < pipeline->reader_count; i++)
+        join(&pipeline->threads[i]);
+}
+
+void weir_pipeline_stop_writer(struct weir_pipeline *pipeline)
+{
+    weir_rounds_close(&pipeline->rounds);
+    weir_writer_stop(&pipeline->writer);
+    join(&pipeline->threads[pipeline->reader_count]);
+}
+
+/* ---- end ---- */
+
+static void stop_leftover_threads(struct weir_pipeline *pipeline)
+{
+    if (!pipeline->threads)
+        return;
+    bool readers = false;
+    for (unsigned i = 0; i < pipeline->reader_count; i++)
+        readers |= pipeline->threads[i].started;
+    if (readers)
+        weir_pipeline_stop_readers(pipeline);
+    if (pipeline->threads[pipeline->reader_count].started)
+        weir_pipeline_stop_writer(pipeline);
+}
+
+void weir_pipeline_fini(struct weir_pipeline *pipeline)
+{
+    if (!pipeline)
+        return;
+    stop_leftover_threads(pipeline);
+    weir_output_close(pipeline->output);
+    weir_writer_fini(&pipeline->writer);
+    for (unsigned i = 0; i < pipeline->reader_count; i++) {
+        weir_reader_fini(pipeline->readers[i]);
+        free(pipeline->readers[i]);
+    }
+    free(pipeline->readers);
+    free(pipeline->threads);
+    if (pipeline->started)
+        sem_destroy(pipeline->started);
+    free(pipeline->started);
+    weir_pool_fini(&pipeline->pool);
+    if (pipeline->kick_fd >= 0)
+        close(pipeline->kick_fd);
+    if (pipeline->ended_fd >= 0)
+        close(pipeline->ended_fd);
+    memset(pipeline, 0, sizeof(*pipeline));
+    pipeline->kick_fd = pipeline->ended_fd = -1;
+}

@@ -1,0 +1,103 @@
+/*
+ * The data path as a whole: rings, readers, pool, queue, writer and output, and the threads that run them.
+ *
+ *     init ──► (map rings into pipeline_ring()) ──► open_output ──► start ──► emit ... ──► stop_readers ──► emit ...
+ *          ──► stop_writer ──► fini
+ *
+ * Recording, simulated runs and tests build the same pipeline; tests may leave out start() and call the steps of
+ * readers and writer themselves, in any order, on one thread. Owned and driven by the coordinator.
+ */
+#ifndef WEIR_ENGINE_PIPELINE_H
+#define WEIR_ENGINE_PIPELINE_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/notice.h"
+#include "engine/chunk.h"
+#include "engine/chunk_queue.h"
+#include "engine/kernel.h"
+#include "engine/reader.h"
+#include "engine/rounds.h"
+#include "engine/writer.h"
+#include "io/output.h"
+#include "topology/plan.h"
+
+struct weir_pipeline_thread {
+    pthread_t thread;
+    pid_t tid;
+    bool started;
+    int priority_error;   /* of weir_thread_prioritize() */
+    uint64_t cpu_time_ns; /* user + system, once it has ended */
+    void *pipeline;       /* borrowed */
+    unsigned index;       /* reader number; reader_count for the writer */
+};
+
+struct weir_pipeline_setup {
+    const struct weir_kernel *kernel;
+    const struct weir_clock *clock;
+    const struct weir_plan *plan; /* borrowed until fini */
+    const unsigned *cpus;         /* CPU numbers by cpu_index; borrowed */
+    unsigned cpu_count;
+    unsigned event_count; /* with the sideband event */
+    struct weir_walk_layout layout;
+    uint64_t buffer_bytes; /* of the pool */
+    int realtime_priority;
+    bool pin; /* false for synthetic topologies */
+    const struct weir_notice_sink *notices;
+};
+
+struct weir_pipeline {
+    struct weir_pipeline_setup setup;
+    struct weir_pool pool;
+    struct weir_chunk_queue queue;
+    struct weir_reader_control control;
+    struct weir_reader **readers; /* owned */
+    unsigned reader_count;
+    struct weir_rounds rounds;
+    struct weir_writer writer;
+    struct weir_output *output;           /* owned */
+    struct weir_pipeline_thread *threads; /* owned; readers, then the writer */
+    sem_t *started;                       /* owned */
+    int kick_fd;                          /* owned eventfd: the writer wants a round or has failed */
+    int ended_fd;                         /* owned eventfd: all tasks of some ring are gone */
+};
+
+/* 0, -ENOMEM or the errno of eventfd(2), with err. On failure everything is released. */
+int weir_pipeline_init(struct weir_pipeline *pipeline, const struct weir_pipeline_setup *setup, struct weir_error *err);
+
+/* Stops what still runs, closes the output (an unpublished file vanishes), unmaps rings. NULL-safe; half-built fine. */
+void weir_pipeline_fini(struct weir_pipeline *pipeline);
+
+/* The place of a CPU's ring, to be mapped by the caller before start(). */
+struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsigned cpu_index, bool sideband);
+
+/* Opens the output with the pool's memory as registered buffers. io: NULL for the real system calls. */
+int weir_pipeline_open_output(struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
+                              struct weir_error *err);
+
+/* Makes the writer and the rounds; the output's head must have been written. Done by start(); for tests without. */
+int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_error *err);
+
+/* Creates the threads and waits until each has pinned itself and taken its priority. Signals must be blocked. */
+int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_error *err);
+
+/* The thread ids of readers and writer; returns their number (reader_count + 1 at most). After start(). */
+unsigned weir_pipeline_tids(const struct weir_pipeline *pipeline, pid_t *tids);
+
+/* Sends whole records (at most WEIR_CHUNK_MIN_BYTES) down the queue, in order for one thread. Waits for a free chunk.
+ * Any thread that is not a reader nor the writer. 0, or the error of a failed output. */
+int weir_pipeline_emit(struct weir_pipeline *pipeline, const void *records, size_t bytes);
+
+/* The last drain: every reader empties its rings and ends. Events should be disabled by now. */
+void weir_pipeline_stop_readers(struct weir_pipeline *pipeline);
+
+/* The last round marker, then the writer ends once all is on file or failed. */
+void weir_pipeline_stop_writer(struct weir_pipeline *pipeline);
+
+#endif

@@ -1,0 +1,279 @@
+/*
+ * Readers: the drain path. step and wait run on the reader's own thread; wake and is_past on the coordinator. The
+ * protocol and the labels of the memory order are in reader.h and ring.h.
+ */
+#include "engine/reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "format/perf_file.h"
+
+/* Copied and walked in one go: half of a 48 KiB first-level cache holds the destination. */
+#define BLOCK_BYTES (24u * 1024)
+
+#define STARVED_POLL_MS 1
+
+static int init_rings(struct weir_reader *reader, unsigned event_count)
+{
+    reader->rings = calloc(reader->ring_count, sizeof(*reader->rings));
+    reader->polls = calloc(reader->ring_count + 1, sizeof(*reader->polls));
+    if (!reader->rings || !reader->polls)
+        return -ENOMEM;
+    for (unsigned i = 0; i < reader->ring_count; i++) {
+        uint64_t *samples = calloc(event_count, sizeof(*samples));
+        if (!samples)
+            return -ENOMEM;
+        reader->rings[i].counts.samples = samples;
+    }
+    return 0;
+}
+
+int weir_reader_init(struct weir_reader *reader, const struct weir_reader_setup *setup)
+{
+    memset(reader, 0, sizeof(*reader));
+    reader->kernel = setup->kernel;
+    reader->pool = setup->pool;
+    reader->pool_share = setup->pool_share;
+    reader->queue = setup->queue;
+    reader->control = setup->control;
+    reader->layout = setup->layout;
+    reader->ring_count = setup->ring_count;
+    reader->ended_fd = setup->ended_fd;
+    reader->wake_fds[0] = reader->wake_fds[1] = -1;
+
+    for (int i = 0; i < 2; i++) {
+        reader->wake_fds[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (reader->wake_fds[i] < 0)
+            return -errno;
+    }
+    return init_rings(reader, setup->event_count);
+}
+
+void weir_reader_fini(struct weir_reader *reader)
+{
+    if (!reader)
+        return;
+    if (reader->chunk)
+        weir_pool_put(reader->pool, reader->chunk);
+    for (unsigned i = 0; reader->rings && i < reader->ring_count; i++) {
+        weir_ring_unmap(&reader->rings[i].ring);
+        free(reader->rings[i].counts.samples);
+    }
+    free(reader->rings);
+    free(reader->polls);
+    for (int i = 0; i < 2; i++) {
+        if (reader->wake_fds[i] >= 0)
+            close(reader->wake_fds[i]);
+    }
+    memset(reader, 0, sizeof(*reader));
+    reader->wake_fds[0] = reader->wake_fds[1] = -1;
+}
+
+static void hand_over(struct weir_reader *reader)
+{
+    struct weir_chunk *chunk = reader->chunk;
+    reader->chunk = NULL;
+    reader->handed++;
+    /* Relaxed: the coordinator only compares sums, to see whether anything has moved. */
+    uint64_t bytes = atomic_load_explicit(&reader->handed_bytes, memory_order_relaxed) + chunk->used;
+    atomic_store_explicit(&reader->handed_bytes, bytes, memory_order_relaxed);
+    chunk->returned = &reader->returned;
+    weir_chunk_queue_push(reader->queue, chunk);
+    /* (K) */
+    atomic_store_explicit(&reader->holding, false, memory_order_release);
+}
+
+/* A chunk with room for at least one byte, or NULL. */
+static struct weir_chunk *chunk_to_fill(struct weir_reader *reader)
+{
+    if (!reader->chunk) {
+        /* Relaxed: see weir_pool_put. A reader with nothing in the pipeline may take of the reserve. */
+        uint64_t outside = reader->handed - atomic_load_explicit(&reader->returned, memory_order_relaxed);
+        reader->chunk = weir_pool_take(reader->pool, reader->pool_share, outside == 0);
+    }
+    return reader->chunk;
+}
+
+static void note_lost(struct weir_reader_ring *r, uint64_t lost)
+{
+    if (lost > 0 && r->starved) {
+        r->lost_while_starved += lost;
+        r->starved = false;
+    }
+}
+
+/*
+ * Copies and walks one block of records from the ring's tail. Returns the bytes of whole records that were moved; 0
+ * when the chunk has no room for the next record; -EBADMSG when there is no valid record.
+ */
+static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t available)
+{
+    struct weir_chunk *chunk = reader->chunk;
+    uint64_t room = chunk->capacity - chunk->used;
+    uint64_t bytes = weir_min_u64(weir_min_u64(available, room), BLOCK_BYTES);
+    uint8_t *to = chunk->data + chunk->used;
+
+    weir_ring_copy(&r->ring, r->ring.tail, to, bytes);
+    uint64_t lost_before = r->counts.lost_reported;
+    int64_t moved = weir_record_walk(&reader->layout, to, bytes, &r->counts);
+    if (moved == 0 && bytes == BLOCK_BYTES) {
+        /* One record longer than a block. */
+        bytes = weir_min_u64(weir_min_u64(available, room), WEIR_RECORD_MAX_BYTES);
+        weir_ring_copy(&r->ring, r->ring.tail, to, bytes);
+        moved = weir_record_walk(&reader->layout, to, bytes, &r->counts);
+    }
+    if (moved <= 0)
+        return moved;
+
+    note_lost(r, r->counts.lost_reported - lost_before);
+    chunk->used += (uint32_t)moved;
+    r->drained_bytes += (uint64_t)moved;
+    return moved;
+}
+
+/* What lies below head is no sequence of records: skips it, so that what follows may be read again. */
+static void discard(struct weir_reader_ring *r, uint64_t head)
+{
+    r->discarded_bytes += head - r->ring.tail;
+    weir_ring_release(&r->ring, head);
+}
+
+/* Drains one ring up to the head that it has on entry. */
+static enum weir_reader_state drain(struct weir_reader *reader, struct weir_reader_ring *r)
+{
+    uint64_t head = weir_ring_head(&r->ring);
+    while (r->ring.tail != head) {
+        if (!chunk_to_fill(reader)) {
+            r->starved = head - r->ring.tail >= r->ring.bytes - r->ring.bytes / 8;
+            return WEIR_READER_STARVED;
+        }
+        int64_t moved = move_block(reader, r, head - r->ring.tail);
+        if (moved < 0 || (moved == 0 && reader->chunk->used == 0)) {
+            discard(r, head);
+            break;
+        }
+        if (moved == 0) {
+            /* A record below head is whole, so it was the chunk that was too small for it. */
+            hand_over(reader);
+            continue;
+        }
+        /* Relaxed: ordered before the release of the tail that follows (D). */
+        atomic_store_explicit(&reader->holding, true, memory_order_relaxed);
+        weir_ring_release(&r->ring, r->ring.tail + (uint64_t)moved);
+    }
+    return WEIR_READER_DRAINED;
+}
+
+enum weir_reader_state weir_reader_step(struct weir_reader *reader)
+{
+    uint64_t epoch = atomic_load_explicit(&reader->control->epoch, memory_order_acquire); /* (J) */
+
+    for (unsigned i = 0; i < reader->ring_count; i++) {
+        if (drain(reader, &reader->rings[i]) == WEIR_READER_STARVED) {
+            reader->starved_steps++;
+            return WEIR_READER_STARVED;
+        }
+    }
+
+    if (epoch != atomic_load_explicit(&reader->passed_epoch, memory_order_relaxed)) { /* our own word */
+        if (reader->chunk && reader->chunk->used > 0)
+            hand_over(reader);
+        atomic_store_explicit(&reader->passed_epoch, epoch, memory_order_release); /* (L) */
+    }
+    /* Relaxed: stop_epoch is set before the epoch of that number is released (J). */
+    if (epoch >= atomic_load_explicit(&reader->control->stop_epoch, memory_order_relaxed))
+        return WEIR_READER_STOPPED;
+    return WEIR_READER_DRAINED;
+}
+
+void weir_reader_set_poll_fds(struct weir_reader_ring *r, const int *fds, unsigned count)
+{
+    r->poll_fds = fds;
+    r->poll_fd_count = count;
+    r->poll_fd = 0;
+    while (r->poll_fd < count && fds[r->poll_fd] < 0)
+        r->poll_fd++;
+}
+
+/* The descriptor in use has hung up: its task is gone. Takes the next one; tells the coordinator after the last. */
+static void next_poll_fd(struct weir_reader *reader, struct weir_reader_ring *r)
+{
+    do {
+        r->poll_fd++;
+    } while (r->poll_fd < r->poll_fd_count && r->poll_fds[r->poll_fd] < 0);
+    if (r->poll_fd == r->poll_fd_count && !reader->told_ended && reader->ended_fd >= 0) {
+        reader->told_ended = true;
+        eventfd_write(reader->ended_fd, 1);
+    }
+}
+
+void weir_reader_wait(struct weir_reader *reader, enum weir_reader_state state)
+{
+    uint64_t taken = atomic_load_explicit(&reader->wakes_taken, memory_order_relaxed); /* our own word */
+    reader->polls[0] = (struct pollfd){.fd = reader->wake_fds[taken % 2], .events = POLLIN};
+    for (unsigned i = 0; i < reader->ring_count; i++) {
+        const struct weir_reader_ring *r = &reader->rings[i];
+        /* A negative descriptor is passed over by poll(2). */
+        int fd = r->poll_fd < r->poll_fd_count ? r->poll_fds[r->poll_fd] : -1;
+        reader->polls[i + 1] = (struct pollfd){.fd = fd, .events = POLLIN};
+    }
+
+    int timeout_ms = state == WEIR_READER_STARVED ? STARVED_POLL_MS : -1;
+    int ready = reader->kernel->ops->poll(reader->kernel->ctx, reader->polls, reader->ring_count + 1, timeout_ms);
+    if (ready <= 0)
+        return;
+
+    bool data = false;
+    for (unsigned i = 0; i < reader->ring_count; i++) {
+        short events = reader->polls[i + 1].revents;
+        data |= (events & POLLIN) != 0;
+        if (events & (POLLHUP | POLLERR | POLLNVAL))
+            next_poll_fd(reader, &reader->rings[i]);
+    }
+    reader->wakeups += data;
+    if (reader->polls[0].revents & POLLIN) {
+        /* Release: the coordinator's next use of this descriptor comes after our poll of it. */
+        atomic_store_explicit(&reader->wakes_taken, taken + 1, memory_order_release);
+    }
+}
+
+void weir_reader_run(struct weir_reader *reader)
+{
+    for (;;) {
+        enum weir_reader_state state = weir_reader_step(reader);
+        if (state == WEIR_READER_STOPPED)
+            return;
+        weir_reader_wait(reader, state);
+    }
+}
+
+void weir_reader_wake(struct weir_reader *reader)
+{
+    /* Acquire pairs with the release in wait(): the reader polls the other descriptor by now. */
+    if (reader->wakes_sent != atomic_load_explicit(&reader->wakes_taken, memory_order_acquire))
+        return;
+    if (reader->wakes_sent > 0) {
+        eventfd_t used;
+        eventfd_read(reader->wake_fds[(reader->wakes_sent - 1) % 2], &used);
+    }
+    eventfd_write(reader->wake_fds[reader->wakes_sent % 2], 1);
+    reader->wakes_sent++;
+}
+
+bool weir_reader_is_past(const struct weir_reader *reader, uint64_t epoch)
+{
+    if (atomic_load_explicit(&reader->passed_epoch, memory_order_acquire) >= epoch) /* (L) */
+        return true;
+    /* The rings first: a drained ring (E) shows us the holding flag that was set before its tail was released. */
+    for (unsigned i = 0; i < reader->ring_count; i++) {
+        if (!weir_ring_is_drained(&reader->rings[i].ring))
+            return false;
+    }
+    return !atomic_load_explicit(&reader->holding, memory_order_acquire); /* (K) */
+}

@@ -1,0 +1,136 @@
+/*
+ * A reader: drains the rings of its CPUs into chunks and hands these to the writer.
+ *
+ * One step, which the reader's thread repeats and which tests call in any order on one thread:
+ *
+ *     epoch = control.epoch, acquire                                        (J)
+ *     for each ring:  copy [tail, head) into the chunk, block by block, walking the records of each block while it is
+ *                     in the cache; a full chunk is pushed and another taken; holding = 1 before the tail is released
+ *     if all rings were drained and epoch is new:
+ *         push the chunk if it holds anything; holding = 0, release         (K)
+ *         passed_epoch = epoch, release                                     (L)
+ *
+ *     (J) pairs with the coordinator's release of a new epoch: heads read after it are at least those of that moment.
+ *     (K) pairs with the coordinator's acquire: who sees holding = 0 also sees the push, so a round marker pushed later
+ *         stands behind it. holding = 1 is ordered by the release of data_tail (D, ring.h), see weir_ring_is_drained().
+ *     (L) as (K): who sees the epoch passed sees the push.
+ *
+ * While data flows a step makes no system call, takes no lock and allocates nothing; between steps the thread sleeps in
+ * poll(2) on its rings and one of two wake descriptors. There are two so that the reader need never read(2) one: the
+ * coordinator writes to number wakes_sent % 2, the reader polls number wakes_taken % 2 and only counts; the
+ * coordinator empties the used one before it uses it again.
+ *
+ * When the pool is empty the records stay in the ring (the step returns STARVED and is repeated each millisecond); what
+ * the kernel then has no room for is counted by the kernel and told apart as lost_while_starved.
+ */
+#ifndef WEIR_ENGINE_READER_H
+#define WEIR_ENGINE_READER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/chunk.h"
+#include "engine/chunk_queue.h"
+#include "engine/record_walk.h"
+#include "engine/ring.h"
+
+/* What the coordinator tells all readers. One writer (the coordinator), many readers. */
+struct weir_reader_control {
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint64_t epoch; /* grows by one; 0: none opened yet */
+    _Atomic uint64_t stop_epoch; /* after passing this one a reader ends; UINT64_MAX: go on */
+};
+
+struct weir_reader_ring {
+    struct weir_ring ring;
+    unsigned cpu_index; /* index into the recording's CPUs */
+    bool sideband;
+    const int *poll_fds; /* borrowed: descriptors that report this ring's wake-ups, tried in order */
+    unsigned poll_fd_count;
+    unsigned poll_fd; /* the one in use; those before it have hung up (their task is gone) */
+    bool starved;     /* was left nearly full because no chunk was free; until the next LOST record */
+    uint64_t lost_while_starved;
+    uint64_t drained_bytes;
+    uint64_t discarded_bytes; /* [tail, head) of a ring that held no valid record: a kernel bug, told at the end */
+    struct weir_walk_counts counts;
+};
+
+enum weir_reader_state {
+    WEIR_READER_DRAINED, /* everything read: sleep until a watermark or a wake */
+    WEIR_READER_STARVED, /* records left behind for want of a chunk: come again soon */
+    WEIR_READER_STOPPED, /* passed the stop epoch */
+};
+
+struct weir_reader {
+    /* Constant once the thread runs; all borrowed. */
+    const struct weir_kernel *kernel;
+    struct weir_pool *pool;
+    unsigned pool_share;
+    struct weir_chunk_queue *queue;
+    const struct weir_reader_control *control;
+    struct weir_walk_layout layout;
+    struct weir_reader_ring *rings; /* owned */
+    unsigned ring_count;
+    int wake_fds[2]; /* owned; eventfd(2) */
+    int ended_fd;    /* borrowed eventfd: written once when a ring's last descriptor has hung up; -1 */
+
+    /* Reader thread only (readable by others after it was joined). */
+    struct weir_chunk *chunk; /* being filled; NULL: none */
+    uint64_t handed;          /* chunks pushed */
+    uint64_t wakeups;         /* poll(2) returns with data */
+    uint64_t starved_steps;
+    struct pollfd *polls; /* owned; wake descriptor, then one per ring */
+    bool told_ended;
+
+    /* Written by the reader, read by the coordinator. */
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint64_t passed_epoch;
+    _Atomic uint64_t wakes_taken;
+    _Atomic uint64_t handed_bytes;
+    _Atomic bool holding; /* chunk holds records */
+
+    /* Written by the writer, read by the reader. */
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint64_t returned; /* chunks back in the pool */
+
+    /* Coordinator only. */
+    _Alignas(WEIR_CACHE_LINE_BYTES) uint64_t wakes_sent;
+};
+
+struct weir_reader_setup {
+    const struct weir_kernel *kernel;
+    struct weir_pool *pool;
+    unsigned pool_share;
+    struct weir_chunk_queue *queue;
+    const struct weir_reader_control *control;
+    struct weir_walk_layout layout;
+    unsigned event_count;
+    unsigned ring_count; /* rings are then filled in by the caller (ring, cpu_index, sideband, poll_fds) */
+    int ended_fd;
+};
+
+/* 0, -ENOMEM or the errno of eventfd(2). */
+int weir_reader_init(struct weir_reader *reader, const struct weir_reader_setup *setup);
+
+/* Names the descriptors that report a ring's wake-ups; -1 entries are passed over. Before the thread runs. */
+void weir_reader_set_poll_fds(struct weir_reader_ring *r, const int *fds, unsigned count);
+
+/* Unmaps the rings and gives back the chunk. The thread must have ended. NULL-safe, half-built is fine. */
+void weir_reader_fini(struct weir_reader *reader);
+
+/* One step, see above. Reader thread. */
+enum weir_reader_state weir_reader_step(struct weir_reader *reader);
+
+/* Sleeps in poll(2) as state asks. Reader thread. */
+void weir_reader_wait(struct weir_reader *reader, enum weir_reader_state state);
+
+/* step and wait until stopped: the body of a reader thread. */
+void weir_reader_run(struct weir_reader *reader);
+
+/* Makes a sleeping reader take a step. At most one wake is under way at a time: more are not needed, because a reader
+ * reads the epoch after it took one. Coordinator. */
+void weir_reader_wake(struct weir_reader *reader);
+
+/* True when everything that its rings held when the epoch was opened stands in the queue: it has passed the epoch, or
+ * its rings are empty and it holds nothing. Coordinator. */
+bool weir_reader_is_past(const struct weir_reader *reader, uint64_t epoch);
+
+#endif

@@ -1,0 +1,322 @@
+/*
+ * weir_record_run(): a recording from options to a finished file. Runs on the calling thread, which is the coordinator.
+ *
+ *     prepare   what needs no event: topology, CPUs, plan, sizes; with --dry-run it is described and that is all
+ *     open      workload held, output nameless, events and rings open, disabled
+ *     begin     threads, sideband on, synthesis, events on, workload let go, the file gets its name
+ *     run       the coordinator's loop
+ *     end       events off, last drain, losses, features, head, fsync
+ *
+ * Until the file gets its name every failure leaves nothing behind and an existing file untouched.
+ */
+#include "engine/record.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "engine/ledger.h"
+#include "engine/open_error.h"
+#include "engine/session.h"
+
+#define WATERMARK_SHARE 4  /* of a ring: wake the reader when a quarter is filled */
+#define SPARE_FDS       64 /* what weir needs besides event descriptors, and two per reader */
+
+/* ---- prepare ---- */
+
+static int choose_cpus(struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_cpuset *online = weir_topology_online(session->topology);
+    const struct weir_cpuset *asked = session->options->cpus;
+    if (!asked)
+        return weir_cpuset_copy(&session->cpus, online);
+    WEIR_CPUSET_FOREACH(cpu, asked) {
+        if (!weir_cpuset_has(online, (unsigned)cpu)) {
+            char list[128];
+            weir_cpuset_format(online, list, sizeof(list));
+            weir_error_set(err, -ENODEV, "cpu %d is not online", cpu);
+            weir_error_hint(err, "online CPUs: %s", list);
+            return -ENODEV;
+        }
+    }
+    return weir_cpuset_copy(&session->cpus, asked);
+}
+
+static void choose_sizes(struct weir_session *session)
+{
+    const struct weir_record_options *options = session->options;
+    uint64_t memory = weir_topology_memory_bytes(session->topology);
+    struct weir_ring_sizes sizes = weir_ring_bytes_choose(&session->limits, memory, weir_cpuset_count(&session->cpus));
+    session->ring_bytes = options->ring_bytes ? options->ring_bytes : sizes.data_bytes;
+    session->sideband_ring_bytes = weir_min_u64(sizes.sideband_bytes, session->ring_bytes);
+    session->buffer_bytes =
+        options->buffer_bytes ? options->buffer_bytes : weir_pool_default_bytes(memory, session->plan.reader_count);
+}
+
+/* kernel.perf_event_max_sample_rate bounds -F: as perf, warn and lower; "max" is that bound. */
+static uint64_t choose_freq_hz(const struct weir_session *session)
+{
+    const struct weir_record_options *options = session->options;
+    if (options->period)
+        return 0;
+    uint64_t most = session->limits.max_sample_rate_hz;
+    if (options->freq_hz == WEIR_RECORD_FREQ_MAX)
+        return most;
+    uint64_t freq_hz = options->freq_hz ? options->freq_hz : WEIR_RECORD_FREQ_DEFAULT_HZ;
+    if (freq_hz > most) {
+        weir_notice(options->notices, WEIR_NOTICE_WARNING,
+                    "maximum frequency rate (%llu Hz) exceeded, throttling from %llu Hz to %llu Hz; the limit is "
+                    "kernel.perf_event_max_sample_rate",
+                    (unsigned long long)most, (unsigned long long)freq_hz, (unsigned long long)most);
+        freq_hz = most;
+    }
+    return freq_hz;
+}
+
+static void configure(struct weir_session *session)
+{
+    const struct weir_record_options *options = session->options;
+    bool task_targets = options->pid_count > 0 || !session->config.system_wide;
+    session->config.freq_hz = choose_freq_hz(session);
+    session->config.period = options->period;
+    session->config.period_or_freq_given = options->period || options->freq_hz;
+    session->config.call_graph = options->call_graph;
+    session->config.inherit = task_targets;
+    session->config.enable_on_exec = task_targets && options->pid_count == 0;
+}
+
+static int prepare(struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_record_options *options = session->options;
+    session->config.system_wide = options->system_wide || (options->cpus && options->pid_count == 0);
+    int result = weir_topology_load(&session->topology, err);
+    if (result == 0)
+        result = choose_cpus(session, err);
+    if (result == 0)
+        result = weir_plan_make(&session->plan, session->topology, &session->cpus, options->threads_spec,
+                                options->notices, err);
+    if (result < 0)
+        return result;
+    weir_kernel_limits_read(&session->limits, NULL);
+    choose_sizes(session);
+    configure(session);
+    return weir_event_list_add_sideband(options->events) < 0 ? weir_error_set_errno(err, -ENOMEM, "cannot add events")
+                                                             : 0;
+}
+
+static void describe_plan(const struct weir_session *session)
+{
+    const struct weir_notice_sink *notices = session->options->notices;
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_plan_describe(&session->plan, &text);
+    char *rest = NULL, *copy = strdup(weir_buf_str(&text));
+    for (char *line = copy ? strtok_r(copy, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
+        weir_notice(notices, WEIR_NOTICE_VERBOSE, "%s", line);
+    free(copy);
+    weir_buf_fini(&text);
+
+    unsigned cpus = weir_cpuset_count(&session->cpus);
+    uint64_t rings = (session->ring_bytes + session->sideband_ring_bytes) * cpus;
+    weir_notice(notices, WEIR_NOTICE_VERBOSE,
+                "memory: rings %llu MiB (%llu KiB data and %llu KiB sideband for each of %u CPUs), pool %llu MiB",
+                (unsigned long long)(rings >> 20), (unsigned long long)(session->ring_bytes >> 10),
+                (unsigned long long)(session->sideband_ring_bytes >> 10), cpus,
+                (unsigned long long)(session->buffer_bytes >> 20));
+}
+
+/* ---- open ---- */
+
+static int init_targets(struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_record_options *options = session->options;
+    int result;
+    if (session->config.system_wide)
+        result = weir_targets_init_all(&session->targets);
+    else if (options->pid_count > 0)
+        return weir_targets_init_pids(&session->targets, options->pids, options->pid_count, NULL, err);
+    else
+        result = weir_targets_init_pids(&session->targets, &session->workload.pid, 1, NULL, err);
+    return result == -ENOMEM ? weir_error_set_errno(err, result, "cannot list targets") : result;
+}
+
+static void raise_fd_limit(struct weir_session *session)
+{
+    uint64_t needed = weir_event_set_fds_needed((unsigned)session->options->events->count,
+                                                weir_cpuset_count(&session->cpus), (unsigned)session->targets.count);
+    needed += 2ull * session->plan.reader_count + SPARE_FDS;
+    if (needed > session->limits.nofile)
+        weir_kernel_limits_raise_nofile(&session->limits); /* if that is not enough the open says so, with the number */
+}
+
+/* Halves the rings for another try. False when the user chose the size or nothing smaller is left. */
+static bool shrink_rings(struct weir_session *session, int code)
+{
+    if (code != -EPERM || session->options->ring_bytes || session->ring_bytes <= session->limits.page_bytes)
+        return false;
+    session->ring_bytes /= 2;
+    session->sideband_ring_bytes = weir_max_u64(session->sideband_ring_bytes / 2, session->limits.page_bytes);
+    weir_notice(session->options->notices, WEIR_NOTICE_VERBOSE,
+                "the mlock limit does not take the rings; trying %llu KiB for each CPU",
+                (unsigned long long)(session->ring_bytes >> 10));
+    return true;
+}
+
+/* Opens events, maps rings, opens the output. The watermark is part of the attr, so a smaller ring means new events. */
+static int open_everything(struct weir_session *session, struct weir_error *err)
+{
+    int result = init_targets(session, err);
+    if (result < 0)
+        return result;
+    raise_fd_limit(session);
+    for (;;) {
+        result = weir_session_open_events(session, err);
+        if (result == 0)
+            result = weir_session_init_pipeline(session, err);
+        if (result < 0)
+            return result;
+        result = weir_session_map_rings(session, err);
+        if (result == 0)
+            break;
+        weir_session_close_events(session);
+        if (!shrink_rings(session, result))
+            return result;
+    }
+    return weir_pipeline_open_output(&session->pipeline, session->options->output_path, NULL, err);
+}
+
+/* ---- begin ---- */
+
+static int exclude_self(struct weir_session *session, struct weir_error *err)
+{
+    if (!session->options->exclude_self)
+        return 0;
+    pid_t *tids = calloc(session->pipeline.reader_count + 2, sizeof(*tids));
+    if (!tids)
+        return weir_error_set_errno(err, -ENOMEM, "cannot exclude weir's own threads");
+    unsigned count = weir_pipeline_tids(&session->pipeline, tids);
+    tids[count++] = gettid();
+    int result = weir_event_set_exclude_tasks(&session->events, tids, count, err);
+    free(tids);
+    return result;
+}
+
+static int start_workload(struct weir_session *session, bool *workload_failed, struct weir_error *err)
+{
+    if (!session->options->command)
+        return 0;
+    int result = weir_workload_start(&session->workload, session->options->command, err);
+    *workload_failed = result < 0;
+    return result;
+}
+
+static int begin(struct weir_session *session, bool *workload_failed, struct weir_error *err)
+{
+    int result = weir_session_describe(session, err);
+    if (result == 0)
+        result = weir_session_write_head(session, err);
+    if (result == 0)
+        result = weir_pipeline_start(&session->pipeline, err);
+    if (result == 0)
+        result = exclude_self(session, err);
+    if (result < 0)
+        return result;
+    weir_notice(session->options->notices, WEIR_NOTICE_VERBOSE, "output: %s",
+                weir_output_describe(session->pipeline.output));
+
+    /* Sideband first: a mapping that changes while /proc is read is then in the file twice rather than not at all. */
+    if (!session->config.enable_on_exec)
+        weir_event_set_enable(&session->events, true);
+    result = weir_session_synthesize(session, err);
+    if (result < 0)
+        return result;
+    if (!session->config.enable_on_exec)
+        weir_event_set_enable(&session->events, false);
+    result = start_workload(session, workload_failed, err);
+    return result < 0 ? result : weir_output_publish(session->pipeline.output, err);
+}
+
+/* ---- end ---- */
+
+/*
+ * The file is whole by now. A workload that outlives its recording is terminated, as perf does; but when recording has
+ * failed, that is none of the workload's business: it runs on, and a caller that waits for us gets to see its end (a
+ * signal ends that wait, not the workload).
+ */
+static void end_workload(struct weir_session *session, enum weir_record_end end)
+{
+    struct weir_workload *workload = &session->workload;
+    if (!session->options->command)
+        return;
+    if (end == WEIR_RECORD_END_SIGNAL || end == WEIR_RECORD_END_TARGETS)
+        weir_workload_terminate(workload);
+    else if (end == WEIR_RECORD_END_OUTPUT)
+        weir_coordinator_wait_workload(&session->coordinator);
+    session->result->has_workload_status = workload->reaped;
+    session->result->workload_status = workload->status;
+}
+
+static int finish(struct weir_session *session, struct weir_error *err)
+{
+    struct weir_record_result *result = session->result;
+    weir_event_set_disable(&session->events);
+    weir_pipeline_stop_readers(&session->pipeline);
+    int code = weir_session_finish(session, err);
+    end_workload(session, result->end);
+    result->signal = session->coordinator.ending_signal;
+    return code;
+}
+
+static int record(struct weir_session *session, bool *workload_failed, struct weir_error *err)
+{
+    int result = prepare(session, err);
+    if (result < 0)
+        return result;
+    describe_plan(session);
+    if (session->options->dry_run) {
+        session->result->end = WEIR_RECORD_END_DRY_RUN;
+        return 0;
+    }
+
+    result = weir_coordinator_init(&session->coordinator, err);
+    session->coordinating = result == 0;
+    if (result == 0 && session->options->command)
+        result = weir_workload_prepare(&session->workload, session->options->command, &session->coordinator.mask_before,
+                                       err);
+    if (result == 0)
+        result = open_everything(session, err);
+    if (result == 0)
+        result = begin(session, workload_failed, err);
+    if (result < 0)
+        return result;
+
+    struct weir_workload *workload = session->options->command ? &session->workload : NULL;
+    session->result->end = weir_coordinator_run(&session->coordinator, &session->pipeline, workload);
+    return finish(session, err);
+}
+
+int weir_record_run(const struct weir_record_options *options, struct weir_record_result *result, bool *workload_failed,
+                    struct weir_error *err)
+{
+    memset(result, 0, sizeof(*result));
+    *workload_failed = false;
+    struct weir_session session = {
+        .options = options,
+        .kernel = &weir_kernel_linux,
+        .clock = &weir_clock_monotonic,
+        .result = result,
+        .workload = WEIR_WORKLOAD_INIT,
+    };
+    int code = record(&session, workload_failed, err);
+    weir_session_release(&session);
+    return code;
+}
+
+void weir_record_result_fini(struct weir_record_result *result)
+{
+    if (result)
+        weir_ledger_release(result);
+}

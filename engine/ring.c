@@ -1,0 +1,191 @@
+/*
+ * Event rings and the Linux side of engine/kernel.h. The protocol with the kernel is drawn in ring.h.
+ * Threads: mapping by the coordinator; head, copy and release by the ring's one reader; is_drained by anybody.
+ */
+#include "engine/ring.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+
+int weir_ring_map(struct weir_ring *ring, const struct weir_kernel *kernel, int fd, uint64_t bytes)
+{
+    weir_assert(weir_is_power_of_two(bytes));
+    struct perf_event_mmap_page *page;
+    int result = kernel->ops->ring_map(kernel->ctx, fd, bytes, &page);
+    if (result < 0)
+        return result;
+
+    ring->page = page;
+    /* data_offset is 0 on kernels before 4.1, where the data follows the first page. */
+    uint64_t offset = page->data_offset ? page->data_offset : (uint64_t)sysconf(_SC_PAGESIZE);
+    ring->data = (const uint8_t *)page + offset;
+    ring->bytes = bytes;
+    ring->tail = page->data_tail;
+    ring->kernel = kernel;
+    return 0;
+}
+
+void weir_ring_unmap(struct weir_ring *ring)
+{
+    if (!ring || !ring->page)
+        return;
+    ring->kernel->ops->ring_unmap(ring->kernel->ctx, ring->page, ring->bytes);
+    *ring = (struct weir_ring)WEIR_RING_INIT;
+}
+
+uint64_t weir_ring_head(const struct weir_ring *ring)
+{
+    /* (C) pairs with the kernel's write barrier (B): records below head are whole before we read them. */
+    return __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+}
+
+void weir_ring_release(struct weir_ring *ring, uint64_t tail)
+{
+    ring->tail = tail;
+    /* (D) pairs with the kernel's read of data_tail (A): our reads of the records are done before it may reuse them. */
+    __atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+void weir_ring_copy(const struct weir_ring *ring, uint64_t position, void *to, uint64_t bytes)
+{
+    uint64_t offset = position & (ring->bytes - 1);
+    uint64_t before_wrap = weir_min_u64(bytes, ring->bytes - offset);
+    memcpy(to, ring->data + offset, before_wrap);
+    memcpy((uint8_t *)to + before_wrap, ring->data, bytes - before_wrap);
+}
+
+bool weir_ring_is_drained(const struct weir_ring *ring)
+{
+    /* Tail first: a head read later can only be farther on, so that equality means empty at the time of the second
+     * read. The acquire on the tail is (E); the one on the head keeps the two reads in this order on the other side. */
+    uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
+    uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+    return head == tail;
+}
+
+/* ---- Linux ---- */
+
+static int linux_event_open(void *ctx, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                            unsigned long flags)
+{
+    (void)ctx;
+    for (;;) {
+        long fd = syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags | PERF_FLAG_FD_CLOEXEC);
+        if (fd >= 0)
+            return (int)fd;
+        if (errno != EINTR)
+            return -errno;
+    }
+}
+
+static void linux_event_close(void *ctx, int fd)
+{
+    (void)ctx;
+    close(fd);
+}
+
+static int event_ioctl(int fd, unsigned long request, void *argument)
+{
+    return ioctl(fd, request, argument) < 0 ? -errno : 0;
+}
+
+static int linux_event_id(void *ctx, int fd, uint64_t *id)
+{
+    (void)ctx;
+    return event_ioctl(fd, PERF_EVENT_IOC_ID, id);
+}
+
+static int linux_event_enable(void *ctx, int fd)
+{
+    (void)ctx;
+    return event_ioctl(fd, PERF_EVENT_IOC_ENABLE, NULL);
+}
+
+static int linux_event_disable(void *ctx, int fd)
+{
+    (void)ctx;
+    return event_ioctl(fd, PERF_EVENT_IOC_DISABLE, NULL);
+}
+
+static int linux_event_set_output(void *ctx, int fd, int ring_fd)
+{
+    (void)ctx;
+    return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring_fd) < 0 ? -errno : 0;
+}
+
+static int linux_event_set_filter(void *ctx, int fd, const char *filter)
+{
+    (void)ctx;
+    return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) < 0 ? -errno : 0;
+}
+
+/* The fields come in the order of perf_event_open(2), "Reading results", each only when its bit is set. */
+static int linux_event_read(void *ctx, int fd, uint64_t read_format, struct weir_event_count *count)
+{
+    (void)ctx;
+    uint64_t values[8];
+    ssize_t got = read(fd, values, sizeof(values));
+    if (got < 0)
+        return -errno;
+
+    size_t next = 0, have = (size_t)got / sizeof(values[0]);
+    memset(count, 0, sizeof(*count));
+    uint64_t *fields[] = {&count->value, &count->time_enabled_ns, &count->time_running_ns, &count->id, &count->lost};
+    const uint64_t bits[] = {0, PERF_FORMAT_TOTAL_TIME_ENABLED, PERF_FORMAT_TOTAL_TIME_RUNNING, PERF_FORMAT_ID,
+                             PERF_FORMAT_LOST};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(bits); i++) {
+        if (bits[i] && !(read_format & bits[i]))
+            continue;
+        if (next >= have)
+            return -EIO;
+        *fields[i] = values[next++];
+    }
+    return 0;
+}
+
+static int linux_ring_map(void *ctx, int fd, size_t data_bytes, struct perf_event_mmap_page **page)
+{
+    (void)ctx;
+    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    void *base = mmap(NULL, page_bytes + data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (base == MAP_FAILED)
+        return -errno;
+    *page = base;
+    return 0;
+}
+
+static void linux_ring_unmap(void *ctx, struct perf_event_mmap_page *page, size_t data_bytes)
+{
+    (void)ctx;
+    munmap(page, (size_t)sysconf(_SC_PAGESIZE) + data_bytes);
+}
+
+static int linux_poll(void *ctx, struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+    (void)ctx;
+    int ready = poll(fds, count, timeout_ms);
+    return ready < 0 ? -errno : ready;
+}
+
+static const struct weir_kernel_ops linux_ops = {
+    .event_open = linux_event_open,
+    .event_close = linux_event_close,
+    .event_id = linux_event_id,
+    .event_enable = linux_event_enable,
+    .event_disable = linux_event_disable,
+    .event_set_output = linux_event_set_output,
+    .event_set_filter = linux_event_set_filter,
+    .event_read = linux_event_read,
+    .ring_map = linux_ring_map,
+    .ring_unmap = linux_ring_unmap,
+    .poll = linux_poll,
+};
+
+const struct weir_kernel weir_kernel_linux = {.ops = &linux_ops};

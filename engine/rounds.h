@@ -1,0 +1,70 @@
+/*
+ * Rounds: the true barriers that make one time-orderable file out of parallel readers.
+ *
+ * What readers of the file rely on (docs/format.md): every record older than the newest one before FINISHED_ROUND n
+ * stands before FINISHED_ROUND n + 1. So:
+ *
+ *     open epoch e     (all readers see control.epoch == e from here on, at a moment T)
+ *     wait             until every reader is past e: all that its rings held at T stands in the queue
+ *     push the marker  behind all of that
+ *
+ * Proof. Let M be the newest time before marker n. All of it was pushed before marker n, which was pushed before epoch
+ * n + 1 was opened at T': M < T'. A record older than M was thus begun before T'. If it was also published before T' it
+ * lies below the head that its ring had at T', and marker n + 1 stands behind it. Between taking a record's time and
+ * publishing it the kernel spends about a microsecond with interrupts or preemption off; so T' is kept at least
+ * WEIR_ROUND_GRACE_NS behind the closing of epoch n. (Only a virtual CPU that its host stops for longer than that
+ * inside this very microsecond could still be late; perf record has the same window without the grace.)
+ *
+ * An epoch is opened when round_bytes have passed since the last marker (the writer kicks), else once a second. Readers
+ * with something to do pass by themselves; those that sleep on records below their watermark are woken after a grace;
+ * those whose rings are empty are never woken: weir_reader_is_past() sees that from outside.
+ *
+ * Coordinator only; no function here blocks.
+ */
+#ifndef WEIR_ENGINE_ROUNDS_H
+#define WEIR_ENGINE_ROUNDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/chunk.h"
+#include "engine/chunk_queue.h"
+#include "engine/reader.h"
+
+#define WEIR_ROUND_MARKERS 4 /* under way to the file at most */
+
+struct weir_rounds {
+    struct weir_reader_control *control; /* borrowed; this is its only writer */
+    struct weir_reader *const *readers;  /* borrowed */
+    unsigned reader_count;
+    struct weir_chunk_queue *queue; /* borrowed */
+
+    bool open;              /* an epoch is being passed */
+    bool wanted;            /* open the next one as soon as the grace allows */
+    bool woken;             /* its stragglers were woken */
+    unsigned first_pending; /* readers before this one are past the open epoch */
+    uint64_t opened_ns;
+    uint64_t earliest_ns;     /* the next one not before this */
+    uint64_t next_ns;         /* when to open the next one without a kick */
+    uint64_t bytes_at_marker; /* sum of handed_bytes when the last marker was pushed */
+    uint64_t pushed;          /* markers */
+    struct weir_chunk markers[WEIR_ROUND_MARKERS];
+};
+
+#define WEIR_ROUND_PERIOD_NS (1000 * WEIR_NS_PER_MS)
+#define WEIR_ROUND_GRACE_NS  (2 * WEIR_NS_PER_MS)
+
+void weir_rounds_init(struct weir_rounds *rounds, struct weir_reader_control *control,
+                      struct weir_reader *const *readers, unsigned reader_count, struct weir_chunk_queue *queue,
+                      uint64_t now_ns);
+
+/* Moves on as far as possible. kicked: an epoch is wanted soon. Returns the time of the next call wanted. */
+uint64_t weir_rounds_advance(struct weir_rounds *rounds, uint64_t now_ns, bool kicked);
+
+/* Opens the last epoch: every reader is woken, drains, hands over and stops. Join them, then call close(). */
+void weir_rounds_stop(struct weir_rounds *rounds);
+
+/* The marker behind everything. All readers have stopped. */
+void weir_rounds_close(struct weir_rounds *rounds);
+
+#endif

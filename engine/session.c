@@ -1,0 +1,105 @@
+/*
+ * The parts of a recording that a real and a simulated one share: events and rings open, pipeline around them, all of
+ * it released. Coordinator thread.
+ */
+#include "engine/session.h"
+
+#include "base/bits.h"
+#include "engine/open_error.h"
+
+#define WATERMARK_SHARE 4 /* of a ring: the reader is woken when a quarter is filled */
+
+int weir_session_open_events(struct weir_session *session, struct weir_error *err)
+{
+    session->config.watermark_bytes = (uint32_t)weir_min_u64(session->ring_bytes / WATERMARK_SHARE, UINT32_MAX);
+    session->config.sideband_watermark_bytes = (uint32_t)(session->sideband_ring_bytes / WATERMARK_SHARE);
+    return weir_event_set_open(&session->events,
+                               &(struct weir_event_set_setup){
+                                   .kernel = session->kernel,
+                                   .list = session->options->events,
+                                   .cpus = &session->cpus,
+                                   .targets = &session->targets,
+                                   .config = &session->config,
+                                   .limits = &session->limits,
+                                   .notices = session->options->notices,
+                               },
+                               err);
+}
+
+int weir_session_init_pipeline(struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_event_set *events = &session->events;
+    const struct perf_event_attr *attr = &events->list->events[0].attr;
+    struct weir_pipeline_setup setup = {
+        .kernel = session->kernel,
+        .clock = session->clock,
+        .plan = &session->plan,
+        .cpus = events->cpus,
+        .cpu_count = events->cpu_count,
+        .event_count = events->event_count,
+        .layout =
+            {
+                .ids = &events->id_map,
+                .id_offset = weir_attr_sample_offset(attr, PERF_SAMPLE_IDENTIFIER),
+                .time_offset = weir_attr_sample_offset(attr, PERF_SAMPLE_TIME),
+                .sideband_event = weir_event_set_sideband(events),
+            },
+        .buffer_bytes = session->buffer_bytes,
+        .realtime_priority = session->options->realtime_priority,
+        .pin = weir_topology_is_this_machine(session->topology),
+        .notices = session->options->notices,
+    };
+    int result = weir_pipeline_init(&session->pipeline, &setup, err);
+    session->piped = result == 0;
+    return result;
+}
+
+static int map_ring(struct weir_session *session, unsigned cpu_index, bool sideband)
+{
+    struct weir_reader_ring *r = weir_pipeline_ring(&session->pipeline, cpu_index, sideband);
+    uint64_t bytes = sideband ? session->sideband_ring_bytes : session->ring_bytes;
+    int result = weir_event_set_map_ring(&session->events, cpu_index, sideband, bytes, &r->ring);
+    if (result < 0)
+        return result;
+    unsigned count;
+    const int *fds = weir_event_set_poll_fds(&session->events, cpu_index, sideband, &count);
+    weir_reader_set_poll_fds(r, fds, count);
+    return 0;
+}
+
+int weir_session_map_rings(struct weir_session *session, struct weir_error *err)
+{
+    for (unsigned cpu = 0; cpu < session->events.cpu_count; cpu++) {
+        for (int sideband = 0; sideband < 2; sideband++) {
+            int result = map_ring(session, cpu, sideband);
+            if (result == 0)
+                continue;
+            uint64_t bytes = sideband ? session->sideband_ring_bytes : session->ring_bytes;
+            struct weir_ring_sizes sizes = {session->ring_bytes, session->sideband_ring_bytes};
+            return weir_ring_map_error_explain(err, result, (int)session->events.cpus[cpu], bytes, &sizes,
+                                               &session->limits);
+        }
+    }
+    return 0;
+}
+
+void weir_session_close_events(struct weir_session *session)
+{
+    if (session->piped)
+        weir_pipeline_fini(&session->pipeline);
+    session->piped = false;
+    weir_event_set_close(&session->events);
+}
+
+void weir_session_release(struct weir_session *session)
+{
+    weir_session_forget(session);
+    weir_session_close_events(session);
+    weir_workload_fini(&session->workload);
+    weir_targets_fini(&session->targets);
+    if (session->coordinating)
+        weir_coordinator_fini(&session->coordinator);
+    weir_plan_fini(&session->plan);
+    weir_cpuset_fini(&session->cpus);
+    weir_topology_free(session->topology);
+}

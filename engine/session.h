@@ -1,0 +1,87 @@
+/*
+ * A recording in the making: what weir_record_run() builds step by step, and takes apart in any state.
+ * engine/ only. All of it belongs to the coordinator.
+ */
+#ifndef WEIR_ENGINE_SESSION_H
+#define WEIR_ENGINE_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/machine.h"
+#include "engine/coordinator.h"
+#include "engine/event_set.h"
+#include "engine/kernel.h"
+#include "engine/kernel_limits.h"
+#include "engine/pipeline.h"
+#include "engine/record.h"
+#include "engine/targets.h"
+#include "engine/workload.h"
+#include "format/event_desc.h"
+#include "topology/plan.h"
+#include "topology/topology.h"
+
+struct weir_session {
+    const struct weir_record_options *options; /* borrowed */
+    const struct weir_kernel *kernel;          /* borrowed */
+    const struct weir_clock *clock;            /* borrowed */
+    struct weir_record_result *result;         /* borrowed */
+
+    struct weir_topology *topology;
+    struct weir_cpuset cpus; /* to record on */
+    struct weir_plan plan;
+    struct weir_kernel_limits limits;
+    struct weir_targets targets;
+    struct weir_event_config config;
+    uint64_t ring_bytes;
+    uint64_t sideband_ring_bytes;
+    uint64_t buffer_bytes;
+
+    struct weir_coordinator coordinator;
+    bool coordinating; /* coordinator was initialised */
+    struct weir_workload workload;
+    struct weir_event_set events;
+    struct weir_pipeline pipeline;
+    bool piped; /* pipeline was initialised */
+
+    struct weir_machine machine;
+    struct weir_event_desc *descriptions; /* owned; events as the file describes them */
+    uint64_t **description_ids;           /* owned; [event] */
+    size_t id_room;                       /* per event in the head */
+    uint64_t head_bytes;                  /* data.offset */
+    char tracefs[128];                    /* its mount point; "" without tracepoints */
+};
+
+/* Opens the events of options->events on session->cpus and session->targets, with watermarks for session->ring_bytes.
+ * 0 or -errno with err. */
+int weir_session_open_events(struct weir_session *session, struct weir_error *err);
+
+/* Makes the pipeline for the open events. 0 or -errno with err. */
+int weir_session_init_pipeline(struct weir_session *session, struct weir_error *err);
+
+/* Maps every ring into the pipeline. 0, or -errno with err; after -EPERM a smaller size may still fit. */
+int weir_session_map_rings(struct weir_session *session, struct weir_error *err);
+
+/* Undoes the three above, in any state. */
+void weir_session_close_events(struct weir_session *session);
+
+/* Undoes everything, in any state. The options, the result and the file stay. */
+void weir_session_release(struct weir_session *session);
+
+/* Everything that the file's head and features need to know: machine, event descriptions. 0 or -errno with err. */
+int weir_session_describe(struct weir_session *session, struct weir_error *err);
+
+/* Writes the first head (no features, data.size 0) to the pipeline's output. */
+int weir_session_write_head(struct weir_session *session, struct weir_error *err);
+
+/* Kernel map, modules, tasks and maps into the pipeline, closed by FINISHED_INIT. */
+int weir_session_synthesize(struct weir_session *session, struct weir_error *err);
+
+/* After the readers have ended: ledger, LOST_SAMPLES, end of the writer, features, final head, fsync. Fills the result.
+ * 0 or -errno with err; the file keeps what was good. */
+int weir_session_finish(struct weir_session *session, struct weir_error *err);
+
+/* Frees what describe() made; before the events are closed. */
+void weir_session_forget(struct weir_session *session);
+
+#endif

@@ -1,0 +1,290 @@
+/*
+ * What a recording writes besides its data: head, synthesised records, losses, features. Coordinator thread; the
+ * synthesis calls emit() from threads of its own.
+ */
+#include "engine/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "engine/ledger.h"
+#include "format/features.h"
+#include "format/head.h"
+#include "format/records.h"
+#include "format/synth.h"
+#include "format/tracefs.h"
+#include "format/tracing_data.h"
+#include "topology/machine.h"
+
+#define SYNTH_THREADS_MAX 16 /* /proc's own locks leave little to gain from more */
+
+/* ---- descriptions ---- */
+
+static int describe_event(struct weir_session *session, unsigned event)
+{
+    const struct weir_event_set *set = &session->events;
+    size_t most = (size_t)set->cpu_count * set->task_count;
+    uint64_t *ids = calloc(most, sizeof(*ids));
+    if (!ids)
+        return -ENOMEM;
+    session->description_ids[event] = ids;
+
+    size_t count = 0;
+    for (size_t i = 0; i < most; i++) {
+        uint64_t id = set->ids[event * most + i];
+        if (id)
+            ids[count++] = id;
+    }
+    const struct weir_event *opened = &set->list->events[event];
+    session->descriptions[event] = (struct weir_event_desc){
+        .attr = opened->attr,
+        .name = opened->name,
+        .ids = ids,
+        .id_count = count,
+        .tracepoint_system = opened->tracepoint_system,
+        .tracepoint_name = opened->tracepoint_name,
+    };
+    return 0;
+}
+
+static bool has_tracepoints(const struct weir_event_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->events[i].tracepoint_system)
+            return true;
+    }
+    return false;
+}
+
+int weir_session_describe(struct weir_session *session, struct weir_error *err)
+{
+    int result = weir_machine_collect(&session->machine, session->topology, "", err);
+    if (result < 0)
+        return result;
+    unsigned count = session->events.event_count;
+    session->descriptions = calloc(count, sizeof(*session->descriptions));
+    session->description_ids = calloc(count, sizeof(*session->description_ids));
+    result = session->descriptions && session->description_ids ? 0 : -ENOMEM;
+    for (unsigned event = 0; result == 0 && event < count; event++)
+        result = describe_event(session, event);
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot describe %u events", count);
+
+    /* A CPU that comes online later brings ids of its own: the head has room for all that this machine can have. */
+    size_t cpus = session->options->cpus ? session->events.cpu_count
+                                         : weir_max_u64(session->events.cpu_count, session->machine.cpus_available);
+    session->id_room = cpus * session->events.task_count;
+    return has_tracepoints(session->events.list) ? weir_tracefs_find(session->tracefs, sizeof(session->tracefs), err)
+                                                 : 0;
+}
+
+void weir_session_forget(struct weir_session *session)
+{
+    for (unsigned event = 0; session->description_ids && event < session->events.event_count; event++)
+        free(session->description_ids[event]);
+    free(session->description_ids);
+    free(session->descriptions);
+    weir_machine_fini(&session->machine);
+}
+
+/* ---- head ---- */
+
+static int build_head(const struct weir_session *session, uint64_t data_bytes, const uint64_t features[4],
+                      struct weir_buf *head)
+{
+    struct weir_head_input input = {
+        .events = session->descriptions,
+        .event_count = session->events.event_count,
+        .id_room = session->id_room,
+        .data_bytes = data_bytes,
+    };
+    memcpy(input.features, features, sizeof(input.features));
+    return weir_head_build(head, &input);
+}
+
+int weir_session_write_head(struct weir_session *session, struct weir_error *err)
+{
+    static const uint64_t no_features[4];
+    struct weir_buf head = WEIR_BUF_INIT;
+    int result = build_head(session, 0, no_features, &head);
+    if (result == 0)
+        result = weir_output_write_head(session->pipeline.output, head.data, head.used);
+    session->head_bytes = head.used;
+    weir_buf_fini(&head);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot write the head of %s", session->options->output_path)
+                      : 0;
+}
+
+/* ---- synthesised records ---- */
+
+static int emit(void *ctx, const void *records, size_t bytes)
+{
+    struct weir_session *session = ctx;
+    return weir_pipeline_emit(&session->pipeline, records, bytes);
+}
+
+static int synthesize_targets(const struct weir_session *session, const struct weir_synth_options *options,
+                              struct weir_error *err)
+{
+    const struct weir_record_options *asked = session->options;
+    struct weir_synth_counts counts = {0};
+    int result;
+    if (session->config.system_wide)
+        result = weir_synth_all_tasks(options, &counts, err);
+    else if (asked->pid_count > 0)
+        result = weir_synth_processes(options, asked->pids, asked->pid_count, &counts, err);
+    else
+        result = weir_synth_processes(options, &session->workload.pid, 1, &counts, err);
+    weir_notice(asked->notices, WEIR_NOTICE_VERBOSE, "synthesised %llu tasks and %llu maps",
+                (unsigned long long)counts.tasks, (unsigned long long)counts.maps);
+    return result;
+}
+
+int weir_session_synthesize(struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_event_desc *first = &session->descriptions[0];
+    unsigned allowed = weir_cpuset_count(weir_topology_allowed(session->topology));
+    struct weir_synth_options options = {
+        .sample_id_bytes = weir_attr_sample_id_bytes(&first->attr),
+        .threads = (unsigned)weir_clamp_u64(allowed, 1, SYNTH_THREADS_MAX),
+        .emit = emit,
+        .emit_ctx = session,
+        .notices = session->options->notices,
+    };
+    int result = weir_synth_kernel(&options, err);
+    if (result == 0)
+        result = synthesize_targets(session, &options, err);
+    if (result < 0)
+        return result;
+
+    struct weir_buf end = WEIR_BUF_INIT;
+    weir_record_finished_init(&end);
+    result = weir_buf_error(&end);
+    if (result == 0)
+        result = emit(session, end.data, end.used);
+    weir_buf_fini(&end);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot write to %s", session->options->output_path) : 0;
+}
+
+/* ---- end ---- */
+
+/* A LOST_SAMPLES record per descriptor that lost any: in pieces that a chunk holds. Each piece is whole records, since
+ * all of them have one size. */
+static int emit_lost(struct weir_session *session, const struct weir_buf *lost)
+{
+    if (lost->used == 0)
+        return 0;
+    struct perf_event_header header;
+    memcpy(&header, lost->data, sizeof(header));
+    size_t piece = WEIR_CHUNK_MIN_BYTES / header.size * header.size;
+    int result = 0;
+    for (size_t at = 0; result == 0 && at < lost->used; at += piece)
+        result = emit(session, lost->data + at, weir_min_u64(piece, lost->used - at));
+    return result;
+}
+
+static void sample_times(const struct weir_pipeline *pipeline, uint64_t *first_ns, uint64_t *last_ns)
+{
+    *first_ns = *last_ns = 0;
+    for (unsigned i = 0; i < pipeline->reader_count; i++) {
+        const struct weir_reader *reader = pipeline->readers[i];
+        for (unsigned n = 0; n < reader->ring_count; n++) {
+            const struct weir_walk_counts *counts = &reader->rings[n].counts;
+            if (counts->first_sample_ns && (*first_ns == 0 || counts->first_sample_ns < *first_ns))
+                *first_ns = counts->first_sample_ns;
+            *last_ns = weir_max_u64(*last_ns, counts->last_sample_ns);
+        }
+    }
+}
+
+static int build_features(struct weir_session *session, uint64_t data_bytes, struct weir_buf *sections,
+                          uint64_t features[4], struct weir_error *err)
+{
+    struct weir_buf tracing_data = WEIR_BUF_INIT;
+    struct weir_features_input input = {
+        .machine = &session->machine,
+        .events = session->descriptions,
+        .event_count = session->events.event_count,
+        .command = session->options->command_line,
+        .command_count = session->options->command_line_count,
+    };
+    sample_times(&session->pipeline, &input.first_sample_ns, &input.last_sample_ns);
+    int result = 0;
+    if (session->tracefs[0]) {
+        result = weir_tracing_data_build(&tracing_data, session->tracefs, session->descriptions,
+                                         session->events.event_count, err);
+        input.tracing_data = &tracing_data;
+    }
+    if (result == 0) {
+        result = weir_features_build(sections, session->head_bytes + data_bytes, &input, features);
+        if (result < 0)
+            weir_error_set_errno(err, result, "cannot build the feature sections");
+    }
+    weir_buf_fini(&tracing_data);
+    return result;
+}
+
+/* Features behind the data, then the head that announces them. When the features cannot be written the file is still
+ * whole without them. */
+static int finish_file(struct weir_session *session, struct weir_error *err)
+{
+    struct weir_output *output = session->pipeline.output;
+    uint64_t data_bytes = weir_output_stable_bytes(output), features[4] = {0};
+    struct weir_buf sections = WEIR_BUF_INIT, head = WEIR_BUF_INIT;
+    int result = build_features(session, data_bytes, &sections, features, err);
+    if (result == 0) {
+        result = weir_output_finish(output, sections.data, sections.used);
+        if (result < 0) {
+            memset(features, 0, sizeof(features));
+            weir_error_set_errno(err, result, "cannot write the feature sections of %s", session->options->output_path);
+        }
+    }
+    int built = build_head(session, data_bytes, features, &head);
+    if (built == 0)
+        built = weir_output_patch_head(output, 0, head.data, head.used);
+    if (built < 0 && result == 0)
+        result = weir_error_set_errno(err, built, "cannot write the head of %s", session->options->output_path);
+    session->result->file_bytes = session->head_bytes + data_bytes + (result == 0 ? sections.used : 0);
+    weir_buf_fini(&sections);
+    weir_buf_fini(&head);
+    return result;
+}
+
+static int sync_file(struct weir_session *session, struct weir_error *err)
+{
+    if (weir_coordinator_is_hurried(&session->coordinator)) {
+        weir_notice(session->options->notices, WEIR_NOTICE_INFO,
+                    "second signal: the file is not waited for to reach the disk");
+        return 0;
+    }
+    int result = weir_output_sync(session->pipeline.output);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot sync %s", session->options->output_path) : 0;
+}
+
+int weir_session_finish(struct weir_session *session, struct weir_error *err)
+{
+    struct weir_record_result *result = session->result;
+    result->ring_bytes = session->ring_bytes;
+    result->rings = 2ull * session->events.cpu_count;
+    result->pool_bytes = (uint64_t)session->pipeline.pool.chunk_count * session->pipeline.pool.chunk_bytes;
+    struct weir_buf lost = WEIR_BUF_INIT;
+    int code = weir_ledger_collect(&session->events, &session->pipeline, result, &lost);
+    if (code == 0)
+        code = emit_lost(session, &lost);
+    weir_buf_fini(&lost);
+    weir_pipeline_stop_writer(&session->pipeline);
+    weir_ledger_settle(&session->pipeline, result);
+
+    int write_error = weir_output_error(session->pipeline.output);
+    int finished = finish_file(session, err);
+    if (finished == 0)
+        finished = sync_file(session, err);
+    if (write_error < 0)
+        return weir_error_set_errno(err, write_error, "cannot write to %s", session->options->output_path);
+    if (code < 0)
+        return weir_error_set_errno(err, code, "cannot account for losses");
+    return finished;
+}

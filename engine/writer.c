@@ -1,0 +1,183 @@
+/* The writer thread. Everything here runs on it, but stop(). Protocol: writer.h. */
+#include "engine/writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+
+#include "base/assert.h"
+#include "format/perf_file.h"
+
+#define PASS_MS       4   /* gathering time between steps while data flows */
+#define PARK_AFTER_MS 200 /* without anything to do */
+#define REAP_MAX      64
+#define PRESSED_SHARE 4 /* pool under pressure: less than a quarter of it free */
+
+int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup *setup)
+{
+    memset(writer, 0, sizeof(*writer));
+    writer->setup = *setup;
+    writer->checkpoint_ns = weir_clock_now_ns(setup->clock);
+    writer->failed.samples = calloc(setup->failed_counters, sizeof(*writer->failed.samples));
+    return writer->failed.samples ? 0 : -ENOMEM;
+}
+
+void weir_writer_fini(struct weir_writer *writer)
+{
+    if (writer)
+        free(writer->failed.samples);
+}
+
+static void append(struct weir_writer *writer, struct weir_chunk *chunk, bool pressed)
+{
+    if (chunk->kind == WEIR_CHUNK_ROUND) {
+        writer->bytes_since_round = 0;
+        writer->kicked = false;
+    } else {
+        writer->bytes_since_round += chunk->used;
+    }
+    weir_output_append(writer->setup.output, chunk->data, chunk->used, chunk->buffer_index, pressed, chunk);
+}
+
+static bool append_queued(struct weir_writer *writer)
+{
+    struct weir_pool *pool = writer->setup.pool;
+    bool pressed = weir_pool_free_count(pool) < pool->chunk_count / PRESSED_SHARE;
+    bool any = false;
+    while (weir_output_can_append(writer->setup.output)) {
+        struct weir_chunk *chunk = weir_chunk_queue_pop(writer->setup.queue);
+        if (!chunk)
+            break;
+        append(writer, chunk, pressed);
+        any = true;
+    }
+    return any;
+}
+
+static void complete(struct weir_writer *writer, struct weir_chunk *chunk, int result)
+{
+    if (chunk->kind == WEIR_CHUNK_ROUND) {
+        writer->rounds += result == 0;
+        weir_chunk_advance(chunk, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE);
+        return;
+    }
+    if (result < 0)
+        weir_record_walk(&writer->setup.layout, chunk->data, chunk->used, &writer->failed);
+    weir_pool_put(writer->setup.pool, chunk);
+}
+
+static bool reap(struct weir_writer *writer, unsigned wait_ms)
+{
+    struct weir_output_done done[REAP_MAX];
+    unsigned count = weir_output_reap(writer->setup.output, done, REAP_MAX, wait_ms);
+    for (unsigned i = 0; i < count; i++)
+        complete(writer, done[i].token, done[i].result);
+    return count > 0;
+}
+
+static void kick_coordinator(const struct weir_writer *writer)
+{
+    if (writer->setup.kick_fd >= 0)
+        eventfd_write(writer->setup.kick_fd, 1);
+}
+
+/* Tells the coordinator of a full round or of a failed output, once each. */
+static void tell(struct weir_writer *writer)
+{
+    if (!writer->kicked && writer->bytes_since_round >= writer->setup.round_bytes) {
+        writer->kicked = true;
+        kick_coordinator(writer);
+    }
+    int error = weir_output_error(writer->setup.output);
+    if (error < 0 && atomic_load_explicit(&writer->error, memory_order_relaxed) == 0) { /* our own word */
+        /* Relaxed: the kick's system calls order it. */
+        atomic_store_explicit(&writer->error, error, memory_order_relaxed);
+        kick_coordinator(writer);
+    }
+}
+
+/* Nanoseconds until a checkpoint is due; UINT64_MAX when the file says all there is to say. */
+static uint64_t checkpoint_due_in_ns(const struct weir_writer *writer)
+{
+    if (weir_output_stable_bytes(writer->setup.output) == writer->checkpoint_bytes)
+        return UINT64_MAX;
+    /* The first bytes are published at once: a file with data.size 0 does not open. */
+    if (writer->checkpoint_bytes == 0)
+        return 0;
+    uint64_t now_ns = weir_clock_now_ns(writer->setup.clock);
+    uint64_t due_ns = writer->checkpoint_ns + WEIR_CHECKPOINT_NS;
+    return now_ns >= due_ns ? 0 : due_ns - now_ns;
+}
+
+static void checkpoint(struct weir_writer *writer)
+{
+    if (checkpoint_due_in_ns(writer) > 0)
+        return;
+    uint64_t stable_bytes = weir_output_stable_bytes(writer->setup.output);
+    int result =
+        weir_output_patch_head(writer->setup.output, WEIR_PERF_DATA_SIZE_OFFSET, &stable_bytes, sizeof(stable_bytes));
+    if (result < 0 && writer->checkpoint_error == 0)
+        writer->checkpoint_error = result;
+    writer->checkpoint_bytes = stable_bytes;
+    writer->checkpoint_ns = weir_clock_now_ns(writer->setup.clock);
+}
+
+bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
+{
+    bool appended = append_queued(writer);
+    if (!appended)
+        weir_output_push_tail(writer->setup.output);
+    weir_output_flush(writer->setup.output);
+    bool reaped = reap(writer, weir_output_pending(writer->setup.output) > 0 ? wait_ms : 0);
+    tell(writer);
+    checkpoint(writer);
+    return appended || reaped;
+}
+
+bool weir_writer_is_idle(struct weir_writer *writer)
+{
+    return weir_chunk_queue_is_empty(writer->setup.queue) && weir_output_pending(writer->setup.output) == 0;
+}
+
+static void sleep_ms(unsigned ms)
+{
+    struct timespec pause = {.tv_nsec = (long)ms * (long)WEIR_NS_PER_MS};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
+/* Sleeps as the state of things asks. Returns how long nothing has moved. */
+static unsigned rest(struct weir_writer *writer, unsigned quiet_ms, bool moved)
+{
+    writer->sleeps++;
+    if (moved || quiet_ms < PARK_AFTER_MS || !weir_writer_is_idle(writer)) {
+        sleep_ms(PASS_MS);
+        return moved ? 0 : quiet_ms + PASS_MS;
+    }
+    uint64_t due_ns = checkpoint_due_in_ns(writer);
+    weir_chunk_queue_park(writer->setup.queue, due_ns == UINT64_MAX ? -1 : (int)(due_ns / WEIR_NS_PER_MS) + 1);
+    return weir_chunk_queue_is_empty(writer->setup.queue) ? quiet_ms : 0;
+}
+
+void weir_writer_run(struct weir_writer *writer)
+{
+    unsigned quiet_ms = 0;
+    for (;;) {
+        /* Acquire pairs with stop(): what was pushed before is seen by the emptiness check below. */
+        bool stopping = atomic_load_explicit(&writer->stopping, memory_order_acquire);
+        /* A full output is waited for: sleeping would let the pool run dry. */
+        bool full = !weir_output_can_append(writer->setup.output);
+        bool moved = weir_writer_step(writer, full || stopping ? PASS_MS : 0);
+        if (stopping && weir_writer_is_idle(writer))
+            return;
+        if (!stopping && !full)
+            quiet_ms = rest(writer, quiet_ms, moved);
+    }
+}
+
+void weir_writer_stop(struct weir_writer *writer)
+{
+    atomic_store_explicit(&writer->stopping, true, memory_order_release);
+    weir_chunk_queue_wake(writer->setup.queue);
+}

@@ -1,0 +1,75 @@
+/*
+ * The writer: takes chunks and round markers from the queue, in order, and appends them to the output.
+ *
+ *     step:  while the output takes more and the queue has more: append
+ *            flush to the kernel; reap completions; give chunks back to the pool (a failed chunk is walked first, so
+ *            that every sample in it is counted as lost by a failed write, per CPU and event)
+ *            when a checkpoint is due: write data.size = stable bytes into the head (docs/format.md)
+ *
+ * The thread repeats steps. Between them it sleeps a few milliseconds while data flows (chunks gather meanwhile and go
+ * to the kernel in one call), and parks in the queue once nothing has come for a while; only then does a reader's push
+ * cost a wake. After stop() it ends when queue and output are empty.
+ *
+ * A round marker counts bytes: when round_bytes have passed since the last one the coordinator is told through kick_fd,
+ * so that readers of the file need never hold much more than that in memory.
+ */
+#ifndef WEIR_ENGINE_WRITER_H
+#define WEIR_ENGINE_WRITER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "engine/chunk.h"
+#include "engine/chunk_queue.h"
+#include "engine/record_walk.h"
+#include "io/output.h"
+
+struct weir_writer_setup {
+    struct weir_chunk_queue *queue;
+    struct weir_pool *pool;
+    struct weir_output *output; /* head written; the writer thread owns it until it has ended */
+    const struct weir_clock *clock;
+    struct weir_walk_layout layout; /* cpu_stride: events per CPU in failed.samples */
+    uint64_t failed_counters;       /* CPUs x events */
+    uint64_t round_bytes;           /* kick the coordinator after so many bytes without a round */
+    int kick_fd;                    /* borrowed eventfd, -1: none */
+};
+
+struct weir_writer {
+    struct weir_writer_setup setup;
+
+    /* Writer thread only; readable by others after it was joined. */
+    struct weir_walk_counts failed; /* what chunks held that did not reach the file */
+    uint64_t bytes_since_round;
+    bool kicked;
+    uint64_t checkpoint_bytes; /* data.size as last written */
+    uint64_t checkpoint_ns;    /* when */
+    uint64_t rounds;           /* markers on file */
+    uint64_t sleeps;
+    int checkpoint_error; /* first failure to write data.size */
+
+    _Atomic bool stopping; /* written by stop(), read by the writer */
+    _Atomic int error;     /* of the output; written by the writer, read by the coordinator */
+};
+
+#define WEIR_CHECKPOINT_NS WEIR_NS_PER_S
+
+/* 0 or -ENOMEM. */
+int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup *setup);
+void weir_writer_fini(struct weir_writer *writer);
+
+/* One step that does not sleep, but for wait_ms on completions when any are pending. True when something moved. */
+bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms);
+
+/* The body of the writer thread. */
+void weir_writer_run(struct weir_writer *writer);
+
+/* Makes run() return once all that was pushed before is written or failed. Any thread. */
+void weir_writer_stop(struct weir_writer *writer);
+
+/* True when nothing is queued nor in flight. Writer thread (tests: the one that steps). */
+bool weir_writer_is_idle(struct weir_writer *writer);
+
+#endif
