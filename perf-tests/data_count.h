@@ -1,0 +1,18 @@
+/* Counts what a perf.data file, or a directory of perf record --threads, holds. For benchmarks. */
+#ifndef WEIR_PERF_TESTS_DATA_COUNT_H
+#define WEIR_PERF_TESTS_DATA_COUNT_H
+
+#include <stdint.h>
+
+struct data_count {
+    uint64_t bytes; /* of the data sections */
+    uint64_t samples;
+    uint64_t lost_samples; /* sum of PERF_RECORD_LOST_SAMPLES: PERF_FORMAT_LOST at the end of the recording */
+    uint64_t lost_records; /* sum of PERF_RECORD_LOST */
+};
+
+/* Walks the records of path (data sections of <path>/data and <path>/data.N where path is a directory).
+ * 0 or -errno; -EBADMSG when a record header cannot be. */
+int data_count(const char *path, struct data_count *count);
+
+#endif
