@@ -6,7 +6,7 @@
  *   "header_event\0" u64 size  events/header_event
  *   u32 count, per event of the system ftrace:              u64 size  format
  *   u32 count, per other system: its name and a zero, u32 count, per event: u64 size  format
- *   u32 0                       (kallsyms: perf leaves it empty since 3.18)
+ *   u32 0                       (kallsyms, which perf leaves empty too)
  *   u32 size printk_formats     (0 when the kernel has none)
  *   u64 size saved_cmdlines     (0 when the kernel has none)
  *

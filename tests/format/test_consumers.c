@@ -2,6 +2,7 @@
  * A file of ours in the hands of those who read perf.data: perf and hotspot's parser say exactly what is in it, and
  * warn of nothing. What they are to say follows from sample_recording.h and sample_machine.h.
  */
+#include "format/perf_file.h"
 #include "tests/format/run_tool.h"
 #include "tests/format/sample_recording.h"
 #include "tests/format/temp_tree.h"
@@ -91,6 +92,28 @@ Test(consumers, killed_recording_without_any_feature_reads_whole)
     expect_silent_success(&run);
     cr_expect_str_eq(run.out, "        weirtest  4242 [000]     1.000001:            400123 [unknown]\n"
                               "        weirtest  4242 [001]     1.000003:            400123 [unknown]\n");
+    tool_run_fini(&run);
+}
+
+#define LAST_SAMPLE_AND_ROUND_BYTES (56 + 8)
+
+Test(consumers, checkpointed_file_reads_up_to_its_data_size_whatever_follows)
+{
+    need_perf();
+    struct weir_buf bytes = WEIR_BUF_INIT;
+    sample_recording_build(&bytes, &tree, &(struct sample_recording_options){0});
+    uint64_t size;
+    memcpy(&size, bytes.data + WEIR_PERF_DATA_SIZE_OFFSET, sizeof(size));
+    size -= LAST_SAMPLE_AND_ROUND_BYTES;
+    memcpy(bytes.data + WEIR_PERF_DATA_SIZE_OFFSET, &size, sizeof(size));
+    memset(weir_buf_extend(&bytes, 5000), 0xff, 5000);
+    temp_tree_write(&tree, "perf.data", bytes.data, bytes.used);
+    weir_buf_fini(&bytes);
+
+    struct tool_run run;
+    perf(&run, "script", "-F", "comm,tid,cpu,time,ip,sym");
+    expect_silent_success(&run);
+    cr_expect_str_eq(run.out, "        weirtest  4242 [000]     1.000001:            400123 [unknown]\n");
     tool_run_fini(&run);
 }
 
