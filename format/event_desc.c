@@ -21,10 +21,11 @@ static const uint64_t sample_order[] = {
     (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | \
      PERF_SAMPLE_IDENTIFIER)
 
-/* Published sizes, ascending. They end with the last one that this kernel's header knows: the struct's own size. */
+/* Published sizes, ascending. The struct's own comes last: newer headers may know more than is named here. */
 static const uint32_t attr_sizes[] = {
-    PERF_ATTR_SIZE_VER0, PERF_ATTR_SIZE_VER1, PERF_ATTR_SIZE_VER2, PERF_ATTR_SIZE_VER3,
-    PERF_ATTR_SIZE_VER4, PERF_ATTR_SIZE_VER5, PERF_ATTR_SIZE_VER6, sizeof(struct perf_event_attr),
+    PERF_ATTR_SIZE_VER0, PERF_ATTR_SIZE_VER1, PERF_ATTR_SIZE_VER2,
+    PERF_ATTR_SIZE_VER3, PERF_ATTR_SIZE_VER4, PERF_ATTR_SIZE_VER5,
+    PERF_ATTR_SIZE_VER6, PERF_ATTR_SIZE_VER7, sizeof(struct perf_event_attr),
 };
 
 uint32_t weir_attr_least_size(const struct perf_event_attr *attr)

@@ -70,16 +70,11 @@ static size_t cut_text(const char *text, size_t fixed_bytes, size_t sample_id_by
     return strnlen(text, WEIR_RECORD_MAX_BYTES - fixed_bytes - sample_id_bytes - 1);
 }
 
-static size_t text_room(size_t text_bytes)
-{
-    return weir_align_up(text_bytes + 1, RECORD_ALIGN);
-}
-
 /* fixed: starts with the header, whose size is filled in here. */
 static void append_record(struct weir_buf *out, struct perf_event_header *fixed, size_t fixed_bytes, const char *text,
                           size_t text_bytes, size_t sample_id_bytes)
 {
-    size_t room = text_room(text_bytes);
+    size_t room = weir_align_up(text_bytes + 1, RECORD_ALIGN);
     fixed->size = (uint16_t)(fixed_bytes + room + sample_id_bytes);
     weir_buf_append(out, fixed, fixed_bytes);
     weir_buf_append(out, text, text_bytes);
