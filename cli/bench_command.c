@@ -1,0 +1,99 @@
+/* `weir bench drain`: from its arguments to a simulated run, and from the result to text or JSON. Main thread. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "cli/bench_options.h"
+#include "cli/bench_report.h"
+#include "cli/cli.h"
+#include "cli/exit_status.h"
+#include "cli/record_report.h"
+#include "engine/simulate.h"
+
+static struct weir_simulate_options to_options(const struct weir_bench_arguments *arguments,
+                                               const struct weir_notice_sink *notices)
+{
+    return (struct weir_simulate_options){
+        .cpus = (unsigned)arguments->cpus,
+        .records_per_cpu = arguments->records_per_cpu,
+        .rate_per_cpu_hz = arguments->rate_per_cpu_hz,
+        .payload_bytes = (uint32_t)arguments->payload_bytes,
+        .seed = arguments->seed,
+        .ring_bytes = arguments->ring_bytes,
+        .buffer_bytes = arguments->buffer_bytes,
+        .threads_spec = arguments->threads_spec,
+        .output_path = arguments->output_path,
+        .notices = notices,
+    };
+}
+
+/* Every record is written or counted as lost; else the figures mean nothing. */
+static int check_balance(const struct weir_simulate_result *result, struct weir_error *err)
+{
+    uint64_t accounted = result->record.samples + result->record.lost_samples;
+    if (accounted == result->produced)
+        return 0;
+    return weir_error_set(err, -EIO,
+                          "the ledger does not balance: %" PRIu64 " produced, %" PRIu64 " written, %" PRIu64 " lost",
+                          result->produced, result->record.samples, result->record.lost_samples);
+}
+
+static int show_result(const struct weir_print *print, const struct weir_bench_arguments *arguments,
+                       const struct weir_simulate_options *options, const struct weir_simulate_result *result)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    if (print->verbosity >= 1) {
+        weir_report_ledger(&text, &result->record);
+        weir_print_lines(print, weir_buf_str(&text));
+        weir_buf_reset(&text);
+    }
+    if (arguments->json)
+        weir_bench_report_json(&text, options, result);
+    else
+        weir_bench_report_text(&text, result);
+    return weir_cli_show(print, &text);
+}
+
+/* With parsed arguments; the exit status. */
+static int simulate(struct weir_bench_arguments *arguments, struct weir_print *print)
+{
+    const struct weir_notice_sink notices = weir_print_sink(print);
+    struct weir_error err = {0};
+    int code = weir_bench_arguments_resolve(arguments, (uint64_t)sysconf(_SC_PAGESIZE), &notices, &err);
+    if (code < 0)
+        return weir_cli_refuse(print, code, &err);
+
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then EFBIG of the write */
+    struct weir_simulate_options options = to_options(arguments, &notices);
+    struct weir_simulate_result result = {0};
+    code = weir_simulate_run(&options, &result, &err);
+    if (code == 0)
+        code = check_balance(&result, &err);
+
+    int status = WEIR_EXIT_FAILURE;
+    if (code < 0)
+        weir_print_error(print, &err);
+    else
+        status = show_result(print, arguments, &options, &result);
+    weir_simulate_result_fini(&result);
+    return status;
+}
+
+int weir_bench_drain_main(const struct weir_invocation *invocation)
+{
+    struct weir_bench_arguments arguments;
+    struct weir_print print = {.stream = stderr};
+    struct weir_error err = {0};
+    weir_bench_arguments_init(&arguments);
+    int result = weir_bench_arguments_parse(&arguments, invocation->arguments, &err);
+    if (result == WEIR_OPTIONS_HELP)
+        return weir_cli_show_help(&print, &weir_bench_drain_command);
+    if (result < 0)
+        return weir_cli_refuse(&print, result, &err);
+    print.verbosity = arguments.verbosity;
+    print.quiet = arguments.quiet;
+    return simulate(&arguments, &print);
+}

@@ -1,0 +1,40 @@
+/* The options of `weir bench drain`: the table and what it fills. Touches neither kernel nor files. Main thread. */
+#ifndef WEIR_CLI_BENCH_OPTIONS_H
+#define WEIR_CLI_BENCH_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/notice.h"
+#include "cli/command.h"
+#include "cli/value.h"
+
+struct weir_bench_arguments {
+    uint64_t cpus;
+    uint64_t records_per_cpu;
+    uint64_t rate_per_cpu_hz; /* 0: flat out */
+    uint64_t payload_bytes;
+    uint64_t seed;
+    struct weir_ring_size ring_size; /* as typed */
+    uint64_t ring_bytes;             /* by weir_bench_arguments_resolve(); 0: not given */
+    uint64_t buffer_bytes;           /* 0: not given */
+    const char *threads_spec;        /* borrowed from argv; NULL: not given */
+    const char *output_path;         /* borrowed */
+    bool json;
+    unsigned verbosity;
+    bool quiet;
+};
+
+extern const struct weir_command weir_bench_drain_command;
+
+void weir_bench_arguments_init(struct weir_bench_arguments *arguments);
+
+/* Parses argv (the words behind `weir bench drain`), which must hold options only. As weir_options_parse(). */
+int weir_bench_arguments_parse(struct weir_bench_arguments *arguments, char *const *argv, struct weir_error *err);
+
+/* -m becomes bytes, as for `weir record`. 0 or -EINVAL with err. */
+int weir_bench_arguments_resolve(struct weir_bench_arguments *arguments, uint64_t page_bytes,
+                                 const struct weir_notice_sink *notices, struct weir_error *err);
+
+#endif

@@ -1,0 +1,17 @@
+/*
+ * What `weir bench drain` prints, as text or as one JSON object. MB and GB are decimal here (10^6, 10^9 bytes), as
+ * disks and memory buses are rated. Pure; appends to text. Any thread.
+ */
+#ifndef WEIR_CLI_BENCH_REPORT_H
+#define WEIR_CLI_BENCH_REPORT_H
+
+#include "base/buf.h"
+#include "engine/simulate.h"
+
+void weir_bench_report_text(struct weir_buf *text, const struct weir_simulate_result *result);
+
+/* Parameters as used (options, and what the run chose for those that were 0), then the figures. */
+void weir_bench_report_json(struct weir_buf *text, const struct weir_simulate_options *options,
+                            const struct weir_simulate_result *result);
+
+#endif

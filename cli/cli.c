@@ -1,0 +1,208 @@
+/*
+ * The program: binds commands to what they do, and the words that are no command's (--version, --help).
+ *
+ * A command's name is one or two words ("record", "bench drain"). Main thread.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "base/suggest.h"
+#include "cli/bench_options.h"
+#include "cli/exit_status.h"
+#include "cli/help.h"
+#include "cli/help_options.h"
+#include "cli/man.h"
+#include "cli/record_options.h"
+
+#define NAME_BYTES 128
+
+static int help_main(const struct weir_invocation *invocation);
+
+static const struct {
+    const struct weir_command *command;
+    int (*run)(const struct weir_invocation *invocation);
+} bindings[] = {
+    {&weir_record_command, weir_record_main},
+    {&weir_bench_drain_command, weir_bench_drain_main},
+    {&weir_help_command, help_main},
+};
+
+#define BINDING_COUNT WEIR_ARRAY_COUNT(bindings)
+
+int weir_cli_refuse(const struct weir_print *print, int code, const struct weir_error *err)
+{
+    weir_print_error(print, err);
+    return weir_exit_status_of_refusal(code);
+}
+
+int weir_cli_show(const struct weir_print *print, struct weir_buf *text)
+{
+    struct weir_error err = {0};
+    const char *string = weir_buf_str(text);
+    int result = weir_buf_error(text);
+    if (result < 0)
+        weir_error_set_errno(&err, result, "cannot build the text");
+    else
+        result = weir_print_output(string, &err);
+    weir_buf_fini(text);
+    if (result < 0)
+        weir_print_error(print, &err);
+    return result < 0 ? WEIR_EXIT_FAILURE : WEIR_EXIT_OK;
+}
+
+int weir_cli_show_help(const struct weir_print *print, const struct weir_command *command)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_help_text(&text, command);
+    return weir_cli_show(print, &text);
+}
+
+/* All commands, or the man page of all. */
+static int show_overview(const struct weir_print *print, bool man)
+{
+    const struct weir_command *commands[BINDING_COUNT];
+    for (size_t i = 0; i < BINDING_COUNT; i++)
+        commands[i] = bindings[i].command;
+
+    struct weir_buf text = WEIR_BUF_INIT;
+    if (man)
+        weir_man_overview(&text, commands, BINDING_COUNT);
+    else
+        weir_help_overview(&text, commands, BINDING_COUNT);
+    return weir_cli_show(print, &text);
+}
+
+/* How many words of words are the whole of name; 0: it is another command. */
+static size_t match_name(const char *name, char *const *words)
+{
+    size_t count = 0;
+    for (;; name++) {
+        size_t length = strcspn(name, " ");
+        if (!words[count] || strlen(words[count]) != length || strncmp(words[count], name, length) != 0)
+            return 0;
+        count++;
+        name += length;
+        if (*name == '\0')
+            return count;
+    }
+}
+
+/* words[0] is not NULL. -EINVAL with err that names the nearest command. */
+static int fail_unknown_command(char *const *words, struct weir_error *err)
+{
+    struct weir_suggest suggest;
+    weir_suggest_init(&suggest, words[0]);
+    const char *group_member = NULL;
+    size_t length = strlen(words[0]);
+    for (size_t i = 0; i < BINDING_COUNT; i++) {
+        const char *name = bindings[i].command->name;
+        weir_suggest_offer(&suggest, name);
+        if (!group_member && strncmp(name, words[0], length) == 0 && name[length] == ' ')
+            group_member = name;
+    }
+
+    const char *nearest = group_member ? group_member : weir_suggest_best(&suggest);
+    if (group_member && words[1])
+        weir_error_set(err, -EINVAL, "unknown command '%s %s'", words[0], words[1]);
+    else
+        weir_error_set(err, -EINVAL, "unknown command '%s'", words[0]);
+    if (nearest)
+        weir_error_hint(err, "did you mean 'weir %s'? 'weir help' lists the commands", nearest);
+    else
+        weir_error_hint(err, "'weir help' lists the commands");
+    return -EINVAL;
+}
+
+/* The command that words begin with, by its index; *used: its words. -EINVAL with err. */
+static int find_command(char *const *words, size_t *used, struct weir_error *err)
+{
+    for (size_t i = 0; i < BINDING_COUNT; i++) {
+        *used = match_name(bindings[i].command->name, words);
+        if (*used > 0)
+            return (int)i;
+    }
+    return fail_unknown_command(words, err);
+}
+
+static int help_main(const struct weir_invocation *invocation)
+{
+    struct weir_print print = {.stream = stderr};
+    struct weir_error err = {0};
+    struct weir_help_arguments arguments = {0};
+    size_t used;
+    int result = weir_options_parse(&weir_help_command.options, &arguments, invocation->arguments, &used, &err);
+    if (result == WEIR_OPTIONS_HELP)
+        return weir_cli_show_help(&print, &weir_help_command);
+    if (result < 0)
+        return weir_cli_refuse(&print, result, &err);
+
+    char *const *words = invocation->arguments + used;
+    if (!words[0])
+        return show_overview(&print, arguments.man);
+    int index = find_command(words, &used, &err);
+    if (index >= 0 && words[used])
+        index = weir_error_set(&err, -EINVAL, "unexpected argument '%s'", words[used]);
+    if (index < 0)
+        return weir_cli_refuse(&print, index, &err);
+    if (!arguments.man)
+        return weir_cli_show_help(&print, bindings[index].command);
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_man_text(&text, bindings[index].command);
+    return weir_cli_show(&print, &text);
+}
+
+static int show_version(const struct weir_print *print)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_buf_printf(&text, "weir %s\n", WEIR_VERSION);
+    return weir_cli_show(print, &text);
+}
+
+/*
+ * weir writes files and runs commands that its caller names: with the rights of another user that would give those
+ * rights away. File capabilities are not refused (AT_SECURE would): they are how the kernel's documentation hands out
+ * perf events (Documentation/admin-guide/perf-security.rst), and the workload does not inherit them.
+ */
+static bool runs_as_another_user(void)
+{
+    return getuid() != geteuid() || getgid() != getegid();
+}
+
+int weir_cli_main(int argc, char **argv)
+{
+    struct weir_print print = {.stream = stderr};
+    struct weir_error err = {0};
+    if (runs_as_another_user()) {
+        weir_error_set(&err, -EPERM, "does not run set-user-ID or set-group-ID");
+        weir_error_hint(&err, "give the program file capabilities instead: setcap cap_perfmon,cap_ipc_lock=ep");
+        weir_print_error(&print, &err);
+        return WEIR_EXIT_FAILURE;
+    }
+
+    char *const *words = argc > 0 ? argv + 1 : argv;
+    struct weir_top_arguments arguments = {0};
+    size_t used;
+    int result = weir_options_parse(&weir_top_options, &arguments, words, &used, &err);
+    if (result == WEIR_OPTIONS_HELP)
+        return show_overview(&print, false);
+    if (result == 0 && arguments.version)
+        return show_version(&print);
+    if (result == 0 && !words[used]) {
+        result = weir_error_set(&err, -EINVAL, "no command given");
+        weir_error_hint(&err, "'weir help' lists the commands");
+    }
+    if (result < 0)
+        return weir_cli_refuse(&print, result, &err);
+
+    words += used;
+    int index = find_command(words, &used, &err);
+    if (index < 0)
+        return weir_cli_refuse(&print, index, &err);
+    struct weir_invocation invocation = {.argv = argv, .argc = (size_t)argc, .arguments = words + used};
+    return bindings[index].run(&invocation);
+}

@@ -1,0 +1,30 @@
+/*
+ * A command of weir as its user sees it: name, words and option table. Help and man page are made from this alone;
+ * what the command does is bound to it in cli/cli.c. Constant data.
+ */
+#ifndef WEIR_CLI_COMMAND_H
+#define WEIR_CLI_COMMAND_H
+
+#include "cli/option.h"
+
+struct weir_example {
+    const char *line;   /* "weir record -a sleep 10"; NULL ends a list */
+    const char *effect; /* one sentence */
+};
+
+struct weir_exit_meaning {
+    const char *status; /* "125"; NULL ends a list */
+    const char *meaning;
+};
+
+struct weir_command {
+    const char *name;                      /* "record", "bench drain" */
+    const char *summary;                   /* one phrase without capital and full stop */
+    const char *const *usages;             /* what may follow the name; NULL-terminated */
+    const char *const *description;        /* paragraphs; NULL-terminated */
+    const struct weir_exit_meaning *exits; /* ends with a NULL status */
+    const struct weir_example *examples;   /* ends with a NULL line; NULL: none */
+    struct weir_option_table options;
+};
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * `--help`: usage lines, then one entry per row of the option table, under its section's heading.
+ *
+ *   -F, --freq HZ|max          sentence of the row, wrapped
+ *                              [range; default]
+ *
+ * Pure; any thread.
+ */
+#include "cli/help.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/option_text.h"
+
+#define HELP_INDENT   29u /* column of the sentences */
+#define NAME_GAP      2u
+#define SUMMARY_WIDTH 14 /* column of the command names in the overview */
+
+static void append_spaces(struct weir_buf *text, unsigned count)
+{
+    weir_buf_printf(text, "%*s", (int)count, "");
+}
+
+void weir_help_wrap(struct weir_buf *text, const char *words, unsigned column, unsigned indent)
+{
+    bool line_is_empty = true;
+    while (*words) {
+        size_t length = strcspn(words, " ");
+        size_t needed = length + (line_is_empty ? 0 : 1);
+        if (!line_is_empty && column + needed > WEIR_HELP_COLUMNS) {
+            weir_buf_printf(text, "\n");
+            append_spaces(text, indent);
+            column = indent;
+            line_is_empty = true;
+            needed = length;
+        }
+        weir_buf_printf(text, "%s%.*s", line_is_empty ? "" : " ", (int)length, words);
+        column += (unsigned)needed;
+        line_is_empty = false;
+        words += length + strspn(words + length, " ");
+    }
+}
+
+static void append_option(struct weir_buf *text, const struct weir_option *option)
+{
+    char usage[WEIR_OPTION_TEXT_BYTES], facts[WEIR_OPTION_TEXT_BYTES], words[3 * WEIR_OPTION_TEXT_BYTES];
+    weir_option_format_usage(option, usage);
+    weir_buf_printf(text, "  %s", usage);
+    unsigned column = 2 + (unsigned)strlen(usage);
+    if (column + NAME_GAP > HELP_INDENT) {
+        weir_buf_printf(text, "\n");
+        column = 0;
+    }
+    append_spaces(text, HELP_INDENT - column);
+
+    bool has_facts = weir_option_format_facts(option, facts);
+    snprintf(words, sizeof(words), has_facts ? "%s [%s]" : "%s", option->help, facts);
+    weir_help_wrap(text, words, HELP_INDENT, HELP_INDENT);
+    weir_buf_printf(text, "\n");
+}
+
+void weir_help_text(struct weir_buf *text, const struct weir_command *command)
+{
+    for (size_t i = 0; command->usages[i]; i++)
+        weir_buf_printf(text, "%s weir %s %s\n", i == 0 ? "Usage:" : "   or:", command->name, command->usages[i]);
+    weir_buf_printf(text, "\n");
+
+    char words[WEIR_OPTION_TEXT_BYTES];
+    snprintf(words, sizeof(words), "%c%s.", toupper((unsigned char)command->summary[0]), command->summary + 1);
+    weir_help_wrap(text, words, 0, 0);
+    weir_buf_printf(text, "\n");
+
+    const char *section = "";
+    for (size_t i = 0; i < command->options.count; i++) {
+        const struct weir_option *option = &command->options.options[i];
+        if (strcmp(section, option->section) != 0) {
+            section = option->section;
+            weir_buf_printf(text, "\n%s:\n", section);
+        }
+        append_option(text, option);
+    }
+}
+
+void weir_help_overview(struct weir_buf *text, const struct weir_command *const *commands, size_t count)
+{
+    weir_buf_printf(text, "Usage: weir COMMAND [ARGUMENT...]\n"
+                          "   or: weir --version | --help\n\n"
+                          "Records Linux perf events system-wide, without losing any.\n\n"
+                          "Commands:\n");
+    for (size_t i = 0; i < count; i++) {
+        weir_buf_printf(text, "  %-*s", SUMMARY_WIDTH, commands[i]->name);
+        weir_help_wrap(text, commands[i]->summary, SUMMARY_WIDTH + 2, SUMMARY_WIDTH + 2);
+        weir_buf_printf(text, "\n");
+    }
+    weir_buf_printf(text, "\n'weir help COMMAND' describes one of them.\n");
+}

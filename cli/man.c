@@ -1,0 +1,155 @@
+/*
+ * Man pages. Texts are escaped for roff here: '-' is written \-, '\' is \e, and a line never begins with a control
+ * character because every text is put behind a macro or \&. Pure; any thread.
+ */
+#include "cli/man.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "cli/option_text.h"
+
+/* Appends words as running text on its own line(s). */
+static void append_escaped(struct weir_buf *text, const char *words)
+{
+    if (*words == '.' || *words == '\'')
+        weir_buf_printf(text, "\\&");
+    for (; *words; words++) {
+        if (*words == '\\')
+            weir_buf_printf(text, "\\e");
+        else if (*words == '-')
+            weir_buf_printf(text, "\\-");
+        else
+            weir_buf_append_u8(text, (uint8_t)*words);
+    }
+}
+
+/* One phrase as a sentence: capital first, full stop last. */
+static void append_sentence(struct weir_buf *text, const char *phrase)
+{
+    char first[2] = {(char)toupper((unsigned char)phrase[0]), '\0'};
+    append_escaped(text, first);
+    append_escaped(text, phrase + 1);
+    weir_buf_printf(text, ".\n");
+}
+
+static void append_line(struct weir_buf *text, const char *words)
+{
+    append_escaped(text, words);
+    weir_buf_printf(text, "\n");
+}
+
+/* "bench drain" to "weir-bench-drain". */
+static void append_page_name(struct weir_buf *text, const char *command, bool upper)
+{
+    weir_buf_printf(text, upper ? "WEIR" : "weir");
+    if (command)
+        weir_buf_printf(text, "\\-");
+    for (; command && *command; command++) {
+        unsigned char letter = (unsigned char)*command;
+        if (letter == ' ')
+            weir_buf_printf(text, "\\-");
+        else
+            weir_buf_append_u8(text, (uint8_t)(upper ? toupper(letter) : letter));
+    }
+}
+
+static void append_head(struct weir_buf *text, const char *command, const char *summary)
+{
+    weir_buf_printf(text, ".\\\" Made by `weir help --man%s%s`: change the command's table in cli/, not this file.\n",
+                    command ? " " : "", command ? command : "");
+    weir_buf_printf(text, ".TH ");
+    append_page_name(text, command, true);
+    weir_buf_printf(text, " 1 \"\" weir \"weir manual\"\n.SH NAME\n");
+    append_page_name(text, command, false);
+    weir_buf_printf(text, " \\- ");
+    append_line(text, summary);
+}
+
+static void append_option(struct weir_buf *text, const struct weir_option *option)
+{
+    char usage[WEIR_OPTION_TEXT_BYTES], facts[WEIR_OPTION_TEXT_BYTES];
+    weir_option_format_usage(option, usage);
+    weir_buf_printf(text, ".TP\n.B ");
+    append_line(text, usage);
+    append_sentence(text, option->help);
+    if (option->details)
+        append_line(text, option->details);
+    if (weir_option_format_facts(option, facts)) {
+        weir_buf_printf(text, "[");
+        append_escaped(text, facts);
+        weir_buf_printf(text, "]\n");
+    }
+}
+
+static void append_options(struct weir_buf *text, const struct weir_option_table *table)
+{
+    weir_buf_printf(text, ".SH OPTIONS\n");
+    const char *section = "";
+    for (size_t i = 0; i < table->count; i++) {
+        const struct weir_option *option = &table->options[i];
+        if (strcmp(section, option->section) != 0) {
+            section = option->section;
+            weir_buf_printf(text, ".SS ");
+            append_line(text, section);
+        }
+        append_option(text, option);
+    }
+}
+
+static void append_exit_status(struct weir_buf *text, const struct weir_exit_meaning *exits)
+{
+    weir_buf_printf(text, ".SH EXIT STATUS\n");
+    for (; exits->status; exits++) {
+        weir_buf_printf(text, ".TP\n.B ");
+        append_line(text, exits->status);
+        append_line(text, exits->meaning);
+    }
+}
+
+static void append_examples(struct weir_buf *text, const struct weir_example *examples)
+{
+    weir_buf_printf(text, ".SH EXAMPLES\n");
+    for (; examples->line; examples++) {
+        weir_buf_printf(text, ".TP\n.B ");
+        append_line(text, examples->line);
+        append_line(text, examples->effect);
+    }
+}
+
+void weir_man_text(struct weir_buf *text, const struct weir_command *command)
+{
+    append_head(text, command->name, command->summary);
+    weir_buf_printf(text, ".SH SYNOPSIS\n.nf\n");
+    for (size_t i = 0; command->usages[i]; i++) {
+        weir_buf_printf(text, "\\fBweir %s\\fR ", command->name);
+        append_line(text, command->usages[i]);
+    }
+    weir_buf_printf(text, ".fi\n.SH DESCRIPTION\n");
+    for (size_t i = 0; command->description[i]; i++) {
+        if (i > 0)
+            weir_buf_printf(text, ".PP\n");
+        append_line(text, command->description[i]);
+    }
+    append_options(text, &command->options);
+    append_exit_status(text, command->exits);
+    if (command->examples)
+        append_examples(text, command->examples);
+    weir_buf_printf(text, ".SH SEE ALSO\n.BR weir (1),\n.BR perf\\-record (1),\n.BR perf_event_open (2)\n");
+}
+
+void weir_man_overview(struct weir_buf *text, const struct weir_command *const *commands, size_t count)
+{
+    append_head(text, NULL, "record Linux perf events system-wide, without losing any");
+    weir_buf_printf(text, ".SH SYNOPSIS\n.nf\n"
+                          "\\fBweir\\fR COMMAND [ARGUMENT...]\n"
+                          "\\fBweir \\-\\-version\\fR | \\fB\\-\\-help\\fR\n"
+                          ".fi\n.SH COMMANDS\n");
+    for (size_t i = 0; i < count; i++) {
+        weir_buf_printf(text, ".TP\n.BR ");
+        append_page_name(text, commands[i]->name, false);
+        weir_buf_printf(text, " (1)\n");
+        append_sentence(text, commands[i]->summary);
+    }
+    weir_buf_printf(text, ".SH SEE ALSO\n.BR perf (1),\n.BR perf_event_open (2)\n");
+}

@@ -1,0 +1,387 @@
+/*
+ * The parser over the option table.
+ *
+ * weir_options_parse() walks the words; parse_long() and parse_bundle() find the row and its argument; store() turns
+ * the text into the row's field. Each failure is worded at the place that knows it, with the option as it was typed
+ * (a long name in full, also when a prefix was typed). Any thread; allocates for lists only.
+ */
+#include "cli/option.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/cpuset.h"
+#include "base/suggest.h"
+#include "cli/option_text.h"
+#include "cli/value.h"
+
+#define TEXT_LIST_CAPACITY_FIRST 8
+#define TYPO_LETTERS_MIN         3 /* `-all` may be meant as `--all-cpus`; `-ag` is a bundle */
+
+struct parser {
+    const struct weir_option_table *table;
+    void *arguments;
+    char *const *argv;
+    size_t next; /* index of the word after the one that is parsed */
+    struct weir_error *err;
+};
+
+/* One option as found in argv. */
+struct match {
+    const struct weir_option *option;
+    bool negated;
+    const char *value;                  /* attached or following text; NULL: none */
+    char typed[WEIR_OPTION_TEXT_BYTES]; /* "-F", "--freq" */
+};
+
+void weir_text_list_fini(struct weir_text_list *list)
+{
+    if (!list)
+        return;
+    free(list->items);
+    *list = (struct weir_text_list){0};
+}
+
+static int text_list_add(struct weir_text_list *list, const char *text)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : TEXT_LIST_CAPACITY_FIRST;
+        const char **items = reallocarray(list->items, capacity, sizeof(*items));
+        if (!items)
+            return -ENOMEM;
+        list->items = items;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = text;
+    return 0;
+}
+
+static void *field_of(const struct parser *parser, const struct weir_option *option)
+{
+    return (char *)parser->arguments + option->field;
+}
+
+static void hint_help(const struct parser *parser)
+{
+    weir_error_hint(parser->err, "'%s --help' lists the options", parser->table->command);
+}
+
+static void hint_expectation(const struct parser *parser, const struct weir_option *option)
+{
+    char expectation[WEIR_OPTION_TEXT_BYTES];
+    if (weir_option_format_expectation(option, expectation))
+        weir_error_hint(parser->err, "%s is %s", option->argument, expectation);
+    else
+        hint_help(parser);
+}
+
+static int fail_empty(const struct parser *parser, const struct match *match)
+{
+    weir_error_set(parser->err, -EINVAL, "option '%s': the argument is empty", match->typed);
+    hint_expectation(parser, match->option);
+    return -EINVAL;
+}
+
+static int fail_number(const struct parser *parser, const struct match *match, int code)
+{
+    const char *problem = code == -ERANGE ? "is out of range" : "is malformed";
+    weir_error_set(parser->err, -EINVAL, "option '%s': '%s' %s", match->typed, match->value, problem);
+    hint_expectation(parser, match->option);
+    return -EINVAL;
+}
+
+static int store_number(const struct parser *parser, const struct match *match)
+{
+    const struct weir_option *option = match->option;
+    uint64_t number = 0;
+    int result;
+    if (option->kind == WEIR_OPTION_SIZE)
+        result = weir_value_parse_size(match->value, &number);
+    else if (option->kind == WEIR_OPTION_FREQUENCY)
+        result = weir_value_parse_frequency(match->value, &number);
+    else
+        result = weir_value_parse_number(match->value, &number);
+
+    bool is_word = option->kind == WEIR_OPTION_FREQUENCY && number == WEIR_VALUE_FREQ_MAX;
+    if (result == 0 && !is_word && (number < option->min || number > option->max))
+        result = -ERANGE;
+    if (result < 0)
+        return fail_number(parser, match, result);
+    *(uint64_t *)field_of(parser, option) = number;
+    return 0;
+}
+
+static int store_ring_size(const struct parser *parser, const struct match *match)
+{
+    int result = weir_value_parse_ring_size(match->value, field_of(parser, match->option));
+    return result < 0 ? fail_number(parser, match, result) : 0;
+}
+
+static int store_cpu_list(const struct parser *parser, const struct match *match)
+{
+    struct weir_cpuset *cpus = field_of(parser, match->option);
+    struct weir_cpuset parsed = WEIR_CPUSET_INIT;
+    struct weir_error below = {0};
+    int result = weir_cpuset_parse(&parsed, match->value, &below);
+    if (result == 0 && weir_cpuset_is_empty(&parsed))
+        result = weir_error_set(&below, -EINVAL, "the list names no CPU");
+    if (result < 0) {
+        weir_cpuset_fini(&parsed);
+        weir_error_set(parser->err, result, "option '%s': %s", match->typed, below.what);
+        hint_expectation(parser, match->option);
+        return result;
+    }
+    weir_cpuset_fini(cpus);
+    *cpus = parsed;
+    return 0;
+}
+
+static int store_custom(const struct parser *parser, const struct match *match)
+{
+    int result = match->option->apply(parser->arguments, match->value, parser->err);
+    if (result < 0 && parser->err && !parser->err->hint[0])
+        hint_expectation(parser, match->option);
+    return result;
+}
+
+static int store(const struct parser *parser, const struct match *match)
+{
+    const struct weir_option *option = match->option;
+    switch (option->kind) {
+    case WEIR_OPTION_HELP:
+        return WEIR_OPTIONS_HELP;
+    case WEIR_OPTION_FLAG:
+        *(bool *)field_of(parser, option) = !match->negated;
+        return 0;
+    case WEIR_OPTION_COUNTER: {
+        unsigned *counter = field_of(parser, option);
+        *counter = match->negated ? 0 : *counter + 1;
+        return 0;
+    }
+    case WEIR_OPTION_TEXT:
+        if (!match->value[0])
+            return fail_empty(parser, match);
+        *(const char **)field_of(parser, option) = match->value;
+        return 0;
+    case WEIR_OPTION_TEXT_LIST:
+        if (!match->value[0])
+            return fail_empty(parser, match);
+        if (text_list_add(field_of(parser, option), match->value) < 0)
+            return weir_error_set_errno(parser->err, -ENOMEM, "cannot keep option '%s'", match->typed);
+        return 0;
+    case WEIR_OPTION_NUMBER:
+    case WEIR_OPTION_SIZE:
+    case WEIR_OPTION_FREQUENCY:
+        return store_number(parser, match);
+    case WEIR_OPTION_RING_SIZE:
+        return store_ring_size(parser, match);
+    case WEIR_OPTION_CPU_LIST:
+        return store_cpu_list(parser, match);
+    case WEIR_OPTION_CUSTOM:
+        return store_custom(parser, match);
+    }
+    weir_assert(!"an option kind without a store");
+    return -EINVAL;
+}
+
+/* Takes the next word when the argument must be there and was not attached. */
+static int take_argument(struct parser *parser, struct match *match)
+{
+    const struct weir_option *option = match->option;
+    if (match->value || !option->argument || option->argument_optional)
+        return 0;
+    match->value = parser->argv[parser->next];
+    if (!match->value) {
+        weir_error_set(parser->err, -EINVAL, "option '%s' needs an argument: %s", match->typed, option->argument);
+        hint_expectation(parser, option);
+        return -EINVAL;
+    }
+    parser->next++;
+    return 0;
+}
+
+/* The spellings of a long option: its name, --no-NAME, and NAME for one that is called no-NAME. */
+enum spelling {
+    SPELLING_NAME,
+    SPELLING_NEGATED,
+    SPELLING_POSITIVE,
+    SPELLING_COUNT
+};
+
+/* Writes one spelling without dashes; false when the row does not have it. */
+static bool format_spelling(const struct weir_option *option, enum spelling spelling, char text[WEIR_OPTION_TEXT_BYTES])
+{
+    static const char no[] = "no-";
+    if (!option->long_name)
+        return false;
+    const char *name = option->long_name, *prefix = "";
+    if (spelling != SPELLING_NAME) {
+        if (!option->negatable)
+            return false;
+        bool is_negative = strncmp(name, no, sizeof(no) - 1) == 0;
+        if (spelling == SPELLING_POSITIVE && !is_negative)
+            return false;
+        if (spelling == SPELLING_NEGATED)
+            prefix = no;
+        else
+            name += sizeof(no) - 1;
+    }
+    snprintf(text, WEIR_OPTION_TEXT_BYTES, "%s%s", prefix, name);
+    return true;
+}
+
+static int fail_unknown_long(const struct parser *parser, const char *name, size_t length)
+{
+    char word[WEIR_OPTION_TEXT_BYTES];
+    snprintf(word, sizeof(word), "%.*s", (int)length, name);
+    struct weir_suggest suggest;
+    weir_suggest_init(&suggest, word);
+    for (size_t i = 0; i < parser->table->count; i++) {
+        char text[WEIR_OPTION_TEXT_BYTES];
+        for (enum spelling spelling = 0; spelling < SPELLING_COUNT; spelling++) {
+            if (format_spelling(&parser->table->options[i], spelling, text))
+                weir_suggest_offer(&suggest, text);
+        }
+    }
+
+    weir_error_set(parser->err, -EINVAL, "unknown option '--%s'", word);
+    const char *best = weir_suggest_best(&suggest);
+    if (best)
+        weir_error_hint(parser->err, "did you mean '--%s'? '%s --help' lists the options", best,
+                        parser->table->command);
+    else
+        hint_help(parser);
+    return -EINVAL;
+}
+
+/* Finds the one row whose spelling is name or begins with it; an exact spelling goes before all prefixes. */
+static int find_long(const struct parser *parser, const char *name, size_t length, struct match *match)
+{
+    char text[WEIR_OPTION_TEXT_BYTES], other[WEIR_OPTION_TEXT_BYTES] = "";
+    match->option = NULL;
+    for (size_t i = 0; i < parser->table->count; i++) {
+        const struct weir_option *option = &parser->table->options[i];
+        for (enum spelling spelling = 0; spelling < SPELLING_COUNT; spelling++) {
+            if (!format_spelling(option, spelling, text) || strncmp(text, name, length) != 0)
+                continue;
+            bool exact = text[length] == '\0';
+            if (match->option && !exact) {
+                snprintf(other, sizeof(other), "%s", text);
+                continue;
+            }
+            match->option = option;
+            match->negated = spelling != SPELLING_NAME;
+            snprintf(match->typed, sizeof(match->typed), "--%.*s", (int)sizeof(match->typed) - 3, text);
+            if (exact)
+                return 0;
+        }
+    }
+    if (!match->option)
+        return fail_unknown_long(parser, name, length);
+    if (other[0]) {
+        weir_error_set(parser->err, -EINVAL, "option '--%.*s' is ambiguous: '%s' or '--%s'", (int)length, name,
+                       match->typed, other);
+        hint_help(parser);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* word: behind the two dashes, "freq=99". */
+static int parse_long(struct parser *parser, const char *word)
+{
+    struct match match = {0};
+    size_t length = strcspn(word, "=");
+    int result = find_long(parser, word, length, &match);
+    if (result < 0)
+        return result;
+
+    if (word[length] == '=')
+        match.value = word + length + 1;
+    if (match.value && (!match.option->argument || match.negated)) {
+        weir_error_set(parser->err, -EINVAL, "option '%s' takes no argument, '%s' was given", match.typed, match.value);
+        hint_help(parser);
+        return -EINVAL;
+    }
+    result = take_argument(parser, &match);
+    return result < 0 ? result : store(parser, &match);
+}
+
+static const struct weir_option *find_short(const struct parser *parser, char letter)
+{
+    for (size_t i = 0; i < parser->table->count; i++) {
+        if (parser->table->options[i].short_name == letter)
+            return &parser->table->options[i];
+    }
+    return NULL;
+}
+
+/* A bundle that is the head of a long name: one dash was forgotten. */
+static const struct weir_option *find_undashed(const struct parser *parser, const char *bundle)
+{
+    size_t length = strcspn(bundle, "=");
+    for (size_t i = 0; length >= TYPO_LETTERS_MIN && i < parser->table->count; i++) {
+        const char *name = parser->table->options[i].long_name;
+        if (name && strncmp(name, bundle, length) == 0)
+            return &parser->table->options[i];
+    }
+    return NULL;
+}
+
+static int fail_unknown_short(const struct parser *parser, const char *bundle, char letter)
+{
+    if (bundle[1])
+        weir_error_set(parser->err, -EINVAL, "unknown option '-%c' in '-%s'", letter, bundle);
+    else
+        weir_error_set(parser->err, -EINVAL, "unknown option '-%c'", letter);
+    const struct weir_option *meant = find_undashed(parser, bundle);
+    if (meant)
+        weir_error_hint(parser->err, "did you mean '--%s' (with two dashes)?", meant->long_name);
+    else
+        hint_help(parser);
+    return -EINVAL;
+}
+
+/* bundle: behind the dash, "ag" or "aF99". All flags, the last may take the rest or the next word as its argument. */
+static int parse_bundle(struct parser *parser, const char *bundle)
+{
+    for (const char *at = bundle; *at; at++) {
+        struct match match = {.option = find_short(parser, *at)};
+        if (!match.option)
+            return fail_unknown_short(parser, bundle, *at);
+        snprintf(match.typed, sizeof(match.typed), "-%c", *at);
+
+        bool takes_rest = match.option->argument && at[1] != '\0';
+        if (takes_rest)
+            match.value = at + 1;
+        int result = take_argument(parser, &match);
+        if (result == 0)
+            result = store(parser, &match);
+        if (result != 0 || takes_rest)
+            return result;
+    }
+    return 0;
+}
+
+int weir_options_parse(const struct weir_option_table *table, void *arguments, char *const *argv, size_t *used,
+                       struct weir_error *err)
+{
+    struct parser parser = {.table = table, .arguments = arguments, .argv = argv, .err = err};
+    int result = 0;
+    while (result == 0 && argv[parser.next]) {
+        const char *word = argv[parser.next];
+        if (word[0] != '-' || word[1] == '\0')
+            break;
+        parser.next++;
+        if (strcmp(word, "--") == 0)
+            break;
+        result = word[1] == '-' ? parse_long(&parser, word + 2) : parse_bundle(&parser, word + 1);
+    }
+    if (result >= 0)
+        *used = parser.next;
+    return result;
+}

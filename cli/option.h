@@ -1,0 +1,102 @@
+/*
+ * The option table: one row per option of a command, and the parser that works from it.
+ *
+ * A row says everything about its option: how it is spelled, what it takes, within which range, where the value goes,
+ * and what the user reads about it. The parser (here), `--help` (cli/help.h) and the man page (cli/man.h) have no
+ * other source; tests/cli proves that they agree. A new option is a new row.
+ *
+ * Habits are those of perf's parse-options (tools/perf: subcmd/parse-options.c, Linux 6.12): unique prefixes of long
+ * names, `--opt=value` and `--opt value`, `-F99` and `-F 99`, bundled flags `-ag`, `--no-X` for rows that allow it,
+ * optional arguments only attached, and options end at `--` or at the first word that is none: the workload.
+ * When an option is repeated the last one holds, but for counters and lists. Stricter than perf in one thing: an
+ * argument that is not understood whole is refused.
+ *
+ * Pure: no I/O, no global state. Allocates for lists only. Any thread.
+ */
+#ifndef WEIR_CLI_OPTION_H
+#define WEIR_CLI_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* What an option takes, and the type of the field that it sets. */
+enum weir_option_kind {
+    WEIR_OPTION_HELP,      /* no field: parsing ends, help is asked for */
+    WEIR_OPTION_FLAG,      /* bool: true; by --no-X false */
+    WEIR_OPTION_COUNTER,   /* unsigned: one more each time; by --no-X 0 */
+    WEIR_OPTION_TEXT,      /* const char *: borrowed from argv, not empty */
+    WEIR_OPTION_TEXT_LIST, /* struct weir_text_list: each one is kept, none empty */
+    WEIR_OPTION_NUMBER,    /* uint64_t in min..max */
+    WEIR_OPTION_SIZE,      /* uint64_t bytes in min..max, suffix B, K, M or G */
+    WEIR_OPTION_FREQUENCY, /* uint64_t Hz in min..max, or WEIR_VALUE_FREQ_MAX (cli/value.h) for "max" */
+    WEIR_OPTION_RING_SIZE, /* struct weir_ring_size (cli/value.h) */
+    WEIR_OPTION_CPU_LIST,  /* struct weir_cpuset: replaced, not empty */
+    WEIR_OPTION_CUSTOM,    /* whatever apply() does */
+};
+
+struct weir_option {
+    char short_name;        /* 'F', or 0 */
+    const char *long_name;  /* "freq", or NULL */
+    const char *argument;   /* how help names the argument: "HZ"; NULL: takes none */
+    bool argument_optional; /* --threads or --threads=SPEC */
+    bool negatable;         /* --no-X exists; flags and counters */
+    bool repeatable;        /* each one adds (help says so) */
+    enum weir_option_kind kind;
+    size_t field;             /* WEIR_OPTION_FIELD() of the command's arguments */
+    const char *unit;         /* "Hz"; NULL: none */
+    uint64_t min, max;        /* NUMBER, SIZE, FREQUENCY */
+    const char *default_text; /* what holds without the option; NULL: nothing worth saying */
+    const char *section;      /* heading in help and man page; rows of a section stand together */
+    const char *help;         /* one sentence without capital and full stop, for --help and man page */
+    const char *details;      /* further sentences for the man page; NULL: none */
+
+    /* CUSTOM only: sets what text asks for (NULL: the optional argument is not there). 0, or -errno with err, whose
+     * line stands alone and so names the option. */
+    int (*apply)(void *arguments, const char *text, struct weir_error *err);
+};
+
+/* The offset of a field, refused by the compiler when the field is not of the type that the row's kind sets. */
+#define WEIR_OPTION_FIELD(object, field, type) \
+    (offsetof(object, field) + 0 * sizeof(_Generic(((object *)0)->field, type : 0)))
+
+struct weir_option_table {
+    const char *command; /* "weir record": for hints */
+    const struct weir_option *options;
+    size_t count;
+};
+
+/* The row that every table ends with. */
+#define WEIR_OPTION_HELP_ROW                                                                          \
+    {                                                                                                 \
+        .short_name = 'h', .long_name = "help", .kind = WEIR_OPTION_HELP, .section = "Other options", \
+        .help = "show this help and exit",                                                            \
+    }
+
+/* Texts in the order in which they were given. */
+struct weir_text_list {
+    const char **items; /* owned array of borrowed texts */
+    size_t count;
+    size_t capacity;
+};
+
+void weir_text_list_fini(struct weir_text_list *list);
+
+enum weir_options_outcome {
+    WEIR_OPTIONS_PARSED = 0,
+    WEIR_OPTIONS_HELP = 1, /* -h or --help was met; what follows it was not looked at */
+};
+
+/*
+ * Parses the options at the head of argv (NULL-terminated, without the command's name) into arguments, an object of the
+ * type that the table's fields belong to; texts stay borrowed from argv. *used: how many words were options or `--`;
+ * the workload begins behind them.
+ * Returns an outcome, -EINVAL (err: the option as typed and what is wrong; the hint says what it takes, or which option
+ * is the nearest), -ENOMEM or what an apply() returned. On failure arguments hold what came before the bad option.
+ */
+int weir_options_parse(const struct weir_option_table *table, void *arguments, char *const *argv, size_t *used,
+                       struct weir_error *err);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * All that weir says: errors, notices and closing lines to stderr, what was asked for to stdout. The only place in weir
+ * that writes to either.
+ *
+ * Every line on stderr is one write to an unbuffered or line-buffered stream, prefixed "weir: " or "hint: ", so that it
+ * can be told from the workload's. The sink may be called by any thread; struct weir_print is not changed after set-up.
+ */
+#ifndef WEIR_CLI_PRINT_H
+#define WEIR_CLI_PRINT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/notice.h"
+
+struct weir_print {
+    FILE *stream;       /* borrowed; stderr, or a test's */
+    unsigned verbosity; /* -v: 1, -vv: 2 */
+    bool quiet;         /* errors only; goes before verbosity, as in perf */
+};
+
+/* "weir: WHAT", and "hint: HINT" when there is one. Also when quiet. */
+void weir_print_error(const struct weir_print *print, const struct weir_error *err);
+
+/* Lines that end a recording, whole and with their newlines; nothing when quiet. */
+void weir_print_lines(const struct weir_print *print, const char *lines);
+
+/* A sink that prints what quiet and verbosity let through; print is borrowed as long as it is used. */
+struct weir_notice_sink weir_print_sink(struct weir_print *print);
+
+/* To stdout, flushed. 0, or -errno with err: help into a full disk must not look like success. */
+int weir_print_output(const char *text, struct weir_error *err);
+
+#endif

@@ -1,0 +1,164 @@
+/*
+ * `weir record`: from its arguments to a recording, and from the recording's end to closing lines and exit status.
+ *
+ *   parse -> rules between options -> events -> weir_record_run() -> closing lines -> re-raised signal or exit status
+ *
+ * Main thread; weir_record_run() makes it the coordinator.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "cli/cli.h"
+#include "cli/exit_status.h"
+#include "cli/record_options.h"
+#include "cli/record_report.h"
+#include "engine/event_list.h"
+#include "engine/kernel_limits.h"
+#include "engine/record.h"
+
+_Static_assert(WEIR_VALUE_FREQ_MAX == WEIR_RECORD_FREQ_MAX, "\"max\" must reach the engine as it is");
+
+/* 0, or what weir_event_list_parse() says of the first bad text. */
+static int collect_events(const struct weir_text_list *texts, struct weir_event_list *events, struct weir_error *err)
+{
+    if (texts->count == 0) {
+        int result = weir_event_list_add_default(events);
+        return result < 0 ? weir_error_set_errno(err, result, "cannot set up the default event") : 0;
+    }
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < texts->count; i++)
+        result = weir_event_list_parse(events, texts->items[i], err);
+    return result;
+}
+
+static struct weir_record_options to_options(const struct weir_record_arguments *arguments,
+                                             struct weir_event_list *events, const struct weir_invocation *invocation,
+                                             const struct weir_notice_sink *notices)
+{
+    return (struct weir_record_options){
+        .system_wide = arguments->all_cpus,
+        .cpus = weir_cpuset_is_empty(&arguments->cpus) ? NULL : &arguments->cpus,
+        .pids = arguments->pids,
+        .pid_count = arguments->pid_count,
+        .command = arguments->workload,
+        .events = events,
+        .freq_hz = arguments->freq_hz,
+        .period = arguments->period,
+        .call_graph = arguments->call_graph,
+        .exclude_self = arguments->exclude_perf,
+        .ring_bytes = arguments->ring_bytes,
+        .buffer_bytes = arguments->buffer_bytes,
+        .threads_spec = arguments->threads_spec,
+        .realtime_priority = (int)arguments->realtime_priority,
+        .output_path = arguments->output_path,
+        .dry_run = arguments->dry_run,
+        .command_line = (const char *const *)invocation->argv,
+        .command_line_count = invocation->argc,
+        .notices = notices,
+    };
+}
+
+static void print_report(const struct weir_print *print, const struct weir_record_arguments *arguments,
+                         const struct weir_record_result *result)
+{
+    struct weir_kernel_limits limits;
+    weir_kernel_limits_read(&limits, NULL);
+    struct weir_report_context context = {
+        .output_path = arguments->output_path,
+        .realtime_priority = (unsigned)arguments->realtime_priority,
+        .limits = &limits,
+    };
+    struct weir_buf text = WEIR_BUF_INIT;
+    if (print->verbosity >= 1)
+        weir_report_ledger(&text, result);
+    weir_report_closing(&text, result, &context);
+    weir_print_lines(print, weir_buf_str(&text));
+    weir_buf_fini(&text);
+}
+
+/* Ends the process as the signal would have, but without a core file: nothing of ours is wrong. Returns only when the
+ * signal does not end processes. */
+static void die_by_signal(int number)
+{
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0});
+    signal(number, SIG_DFL);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    raise(number);
+}
+
+/* The exit status. */
+static int record(const struct weir_record_options *options, const struct weir_record_arguments *arguments,
+                  const struct weir_print *print)
+{
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then EFBIG of the write; the workload gets the default back */
+
+    struct weir_record_result result = {0};
+    struct weir_error err = {0};
+    bool workload_failed = false;
+    int code = weir_record_run(options, &result, &workload_failed, &err);
+
+    /* A failed output leaves a file with what was good. */
+    bool has_file = result.end != WEIR_RECORD_END_DRY_RUN && (code == 0 || result.end == WEIR_RECORD_END_OUTPUT);
+    if (has_file)
+        print_report(print, arguments, &result);
+    if (err.code != 0)
+        weir_print_error(print, &err);
+
+    int status = code < 0 ? weir_exit_status_of_failure(code, workload_failed) : weir_exit_status_of_result(&result);
+    bool by_signal = code == 0 && result.end == WEIR_RECORD_END_SIGNAL;
+    int number = result.signal;
+    weir_record_result_fini(&result);
+    if (by_signal)
+        die_by_signal(number);
+    return status;
+}
+
+/* With parsed arguments; the exit status. */
+static int resolve_and_record(struct weir_record_arguments *arguments, const struct weir_invocation *invocation,
+                              struct weir_print *print)
+{
+    const struct weir_notice_sink notices = weir_print_sink(print);
+    struct weir_error err = {0};
+    int code = weir_record_arguments_resolve(arguments, (uint64_t)sysconf(_SC_PAGESIZE), &notices, &err);
+    if (code < 0)
+        return weir_cli_refuse(print, code, &err);
+
+    struct weir_event_list events = WEIR_EVENT_LIST_INIT;
+    int status;
+    code = collect_events(&arguments->events, &events, &err);
+    if (code < 0) {
+        status = weir_cli_refuse(print, code, &err);
+    } else {
+        struct weir_record_options options = to_options(arguments, &events, invocation, &notices);
+        status = record(&options, arguments, print);
+    }
+    weir_event_list_fini(&events);
+    return status;
+}
+
+int weir_record_main(const struct weir_invocation *invocation)
+{
+    struct weir_record_arguments arguments;
+    struct weir_print print = {.stream = stderr};
+    struct weir_error err = {0};
+    weir_record_arguments_init(&arguments);
+    int status, result = weir_record_arguments_parse(&arguments, invocation->arguments, &err);
+    if (result == WEIR_OPTIONS_HELP) {
+        status = weir_cli_show_help(&print, &weir_record_command);
+    } else if (result < 0) {
+        status = weir_cli_refuse(&print, result, &err);
+    } else {
+        print.verbosity = arguments.verbosity;
+        print.quiet = arguments.quiet;
+        status = resolve_and_record(&arguments, invocation, &print);
+    }
+    weir_record_arguments_fini(&arguments);
+    return status;
+}

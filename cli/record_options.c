@@ -1,0 +1,324 @@
+/*
+ * The options of `weir record`. Names, arguments and meanings are those of perf record (perf-record(1), Linux 6.12);
+ * what the rules between them do was tried with perf 6.1. Main thread.
+ */
+#include "cli/record_options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "cli/exit_status.h"
+#include "cli/ring_options.h"
+#include "engine/targets.h"
+
+#define TARGET   "What is recorded"
+#define SAMPLING "Events and samples"
+#define RINGS    "Buffers and threads"
+#define OUTPUT   "Output"
+#define OTHER    "Other options"
+
+#define FREQ_HZ_MAX  UINT32_MAX /* perf's type for it; the kernel's limit is far below */
+#define PERIOD_MAX   INT64_MAX  /* perf_event_open(2): the top bit of sample_period must be 0 */
+#define REALTIME_MIN 1          /* sched(7): SCHED_FIFO priorities */
+#define REALTIME_MAX 99
+
+#define FIELD(name, type) WEIR_OPTION_FIELD(struct weir_record_arguments, name, type)
+
+static int apply_pids(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *arguments = object;
+    pid_t *pids;
+    size_t count;
+    struct weir_error below = {0};
+    int result = weir_targets_parse_pids(text, &pids, &count, &below);
+    if (result < 0) {
+        weir_error_set(err, result, "option '--pid': %s", below.what);
+        weir_error_hint(err, "process ids are positive numbers, such as 4242 or 4242,4243");
+        return result;
+    }
+    free(arguments->pids);
+    arguments->pids = pids;
+    arguments->pid_count = count;
+    return 0;
+}
+
+static int apply_threads(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *arguments = object;
+    return weir_threads_spec_apply(&arguments->threads_spec, text, err);
+}
+
+static int apply_output(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *arguments = object;
+    if (text[0] == '\0')
+        return weir_error_set(err, -EINVAL, "option '--output': the argument is empty");
+    if (strcmp(text, "-") == 0) {
+        weir_error_set(err, -EINVAL, "option '--output': a recording is written to a file, not to standard output");
+        weir_error_hint(err, "for a file of that name: -o ./-");
+        return -EINVAL;
+    }
+    arguments->output_path = text;
+    return 0;
+}
+
+static const struct weir_option options[] = {
+    {
+        .short_name = 'a',
+        .long_name = "all-cpus",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(all_cpus, bool),
+        .section = TARGET,
+        .help = "record all tasks on all CPUs",
+        .details = "This is what happens when neither a target nor a command is given. With a command, recording "
+                   "lasts as long as the command runs.",
+    },
+    {
+        .short_name = 'C',
+        .long_name = "cpu",
+        .argument = "LIST",
+        .kind = WEIR_OPTION_CPU_LIST,
+        .field = FIELD(cpus, struct weir_cpuset),
+        .default_text = "all online CPUs",
+        .section = TARGET,
+        .help = "record all tasks on these CPUs only, such as 0-3,8",
+    },
+    {
+        .short_name = 'p',
+        .long_name = "pid",
+        .argument = "PID[,PID...]",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_pids,
+        .section = TARGET,
+        .help = "record these running processes, all threads of each",
+        .details = "Goes before -a and -C. With a command, recording lasts as long as the command runs; without, until "
+                   "the processes are gone or a signal comes.",
+    },
+    {
+        .short_name = 'e',
+        .long_name = "event",
+        .argument = "EVENT[,EVENT...]",
+        .repeatable = true,
+        .kind = WEIR_OPTION_TEXT_LIST,
+        .field = FIELD(events, struct weir_text_list),
+        .default_text = "cycles",
+        .section = SAMPLING,
+        .help = "record this event: a hardware or software event, rNNN, or a tracepoint SYSTEM:NAME",
+        .details = "Modifiers are those of perf-list(1), such as cycles:u.",
+    },
+    {
+        .short_name = 'F',
+        .long_name = "freq",
+        .argument = "HZ|max",
+        .kind = WEIR_OPTION_FREQUENCY,
+        .field = FIELD(freq_hz, uint64_t),
+        .unit = "Hz",
+        .min = 1,
+        .max = FREQ_HZ_MAX,
+        .default_text = "4000",
+        .section = SAMPLING,
+        .help = "sample about so many times per second and CPU",
+        .details = "Above kernel.perf_event_max_sample_rate it is lowered to that, with a warning; max asks for just "
+                   "that rate. Tracepoints are sampled each time unless -F or -c is given.",
+    },
+    {
+        .short_name = 'c',
+        .long_name = "count",
+        .argument = "N",
+        .kind = WEIR_OPTION_NUMBER,
+        .field = FIELD(period, uint64_t),
+        .min = 1,
+        .max = PERIOD_MAX,
+        .section = SAMPLING,
+        .help = "sample every Nth occurrence; not together with -F",
+    },
+    {
+        .short_name = 'g',
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(call_graph, bool),
+        .section = SAMPLING,
+        .help = "record call chains, by frame pointers",
+    },
+    {
+        .long_name = "exclude-perf",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(exclude_perf, bool),
+        .section = SAMPLING,
+        .help = "leave out the events of weir itself",
+    },
+    {
+        .short_name = 'm',
+        .long_name = "mmap-pages",
+        .argument = "PAGES|SIZE",
+        .kind = WEIR_OPTION_RING_SIZE,
+        .field = FIELD(ring_size, struct weir_ring_size),
+        .default_text = "chosen from memory and privileges",
+        .section = RINGS,
+        .help = "size of each kernel ring: a number of pages, or a size with B, K, M or G",
+        .details = "Rounded up to a power of two pages. Without CAP_IPC_LOCK the kernel allows "
+                   "kernel.perf_event_mlock_kb per CPU and user, beyond RLIMIT_MEMLOCK.",
+    },
+    {
+        .long_name = "buffer-size",
+        .argument = "SIZE",
+        .kind = WEIR_OPTION_SIZE,
+        .field = FIELD(buffer_bytes, uint64_t),
+        .min = WEIR_BUFFER_BYTES_MIN,
+        .max = WEIR_BUFFER_BYTES_MAX,
+        .default_text = "chosen from memory and CPU count",
+        .section = RINGS,
+        .help = "memory for what was drained and is not yet written, in all",
+        .details = "It bounds how long the disk may stall without loss.",
+    },
+    {
+        .long_name = "threads",
+        .argument = "SPEC",
+        .argument_optional = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_threads,
+        .default_text = "cpu",
+        .section = RINGS,
+        .help = "which threads drain the rings: one per cpu, core, package or numa node, or masks "
+                "CPUS/AFFINITY[:CPUS/AFFINITY...]",
+    },
+    {
+        .short_name = 'r',
+        .long_name = "realtime",
+        .argument = "PRIO",
+        .kind = WEIR_OPTION_NUMBER,
+        .field = FIELD(realtime_priority, uint64_t),
+        .min = REALTIME_MIN,
+        .max = REALTIME_MAX,
+        .default_text = "none",
+        .section = RINGS,
+        .help = "run weir's threads with this SCHED_FIFO priority",
+    },
+    {
+        .short_name = 'o',
+        .long_name = "output",
+        .argument = "FILE",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_output,
+        .default_text = WEIR_RECORD_OUTPUT_DEFAULT,
+        .section = OUTPUT,
+        .help = "write the recording to FILE; a file of that name becomes FILE.old",
+    },
+    {
+        .short_name = 'v',
+        .long_name = "verbose",
+        .negatable = true,
+        .repeatable = true,
+        .kind = WEIR_OPTION_COUNTER,
+        .field = FIELD(verbosity, unsigned),
+        .section = OUTPUT,
+        .help = "show the plan, and at the end the counts and losses of each CPU; -vv: all decisions",
+    },
+    {
+        .short_name = 'q',
+        .long_name = "quiet",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(quiet, bool),
+        .section = OUTPUT,
+        .help = "show nothing but errors; goes before -v",
+    },
+    {
+        .long_name = "dry-run",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(dry_run, bool),
+        .section = OTHER,
+        .help = "check everything that can be checked without recording, and exit; with -v show the plan",
+    },
+    WEIR_OPTION_HELP_ROW,
+};
+
+static const char *const usages[] = {"[OPTION...]", "[OPTION...] [--] COMMAND [ARGUMENT...]", NULL};
+
+static const char *const description[] = {
+    "Records Linux perf events into one file that perf report, perf script and every other reader of perf.data "
+    "understands. One thread per CPU drains the kernel's rings; one seekable file in rounds comes out.",
+    "Recording lasts until COMMAND ends, until the processes of -p are gone, or until a signal (SIGINT, SIGTERM, "
+    "SIGHUP, SIGQUIT). It ends with the lines that perf record ends with; when anything was lost, a line says how "
+    "much, "
+    "where, why, and what would prevent it.",
+    NULL,
+};
+
+static const struct weir_example examples[] = {
+    {"weir record -a -g sleep 10", "Call chains of the whole machine for ten seconds."},
+    {"weir record -F 99 -p 4242", "99 samples per second of one process, until it ends or Ctrl-C."},
+    {"weir record -a -e raw_syscalls:sys_enter -c 1 -m 4M make", "Every system call while make runs."},
+    {NULL, NULL},
+};
+
+const struct weir_command weir_record_command = {
+    .name = "record",
+    .summary = "record perf events of the whole machine, of processes or of a command into a perf.data file",
+    .usages = usages,
+    .description = description,
+    .exits = weir_exit_meanings_of_recording,
+    .examples = examples,
+    .options = {.command = "weir record", .options = options, .count = WEIR_ARRAY_COUNT(options)},
+};
+
+void weir_record_arguments_init(struct weir_record_arguments *arguments)
+{
+    *arguments = (struct weir_record_arguments){
+        .cpus = WEIR_CPUSET_INIT,
+        .output_path = WEIR_RECORD_OUTPUT_DEFAULT,
+    };
+}
+
+void weir_record_arguments_fini(struct weir_record_arguments *arguments)
+{
+    if (!arguments)
+        return;
+    weir_cpuset_fini(&arguments->cpus);
+    free(arguments->pids);
+    weir_text_list_fini(&arguments->events);
+    weir_record_arguments_init(arguments);
+}
+
+int weir_record_arguments_parse(struct weir_record_arguments *arguments, char *const *argv, struct weir_error *err)
+{
+    size_t used;
+    int result = weir_options_parse(&weir_record_command.options, arguments, argv, &used, err);
+    if (result == WEIR_OPTIONS_PARSED && argv[used])
+        arguments->workload = argv + used;
+    return result;
+}
+
+static void resolve_target(struct weir_record_arguments *arguments, const struct weir_notice_sink *notices)
+{
+    bool has_cpus = !weir_cpuset_is_empty(&arguments->cpus);
+    if (arguments->pid_count > 0) {
+        if (has_cpus)
+            weir_notice(notices, WEIR_NOTICE_WARNING, "PID/TID switch overriding CPU");
+        if (arguments->all_cpus)
+            weir_notice(notices, WEIR_NOTICE_WARNING, "PID/TID switch overriding SYSTEM");
+        weir_cpuset_fini(&arguments->cpus);
+        arguments->all_cpus = false;
+    } else if (has_cpus || !arguments->workload) {
+        arguments->all_cpus = true;
+    }
+}
+
+int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint64_t page_bytes,
+                                  const struct weir_notice_sink *notices, struct weir_error *err)
+{
+    if (arguments->freq_hz != 0 && arguments->period != 0) {
+        weir_error_set(err, -EINVAL, "cannot set frequency and period at the same time");
+        weir_error_hint(err, "choose -F (so many samples per second) or -c (every Nth occurrence)");
+        return -EINVAL;
+    }
+    int result = weir_ring_size_resolve(&arguments->ring_size, page_bytes, notices, &arguments->ring_bytes, err);
+    if (result < 0)
+        return result;
+    resolve_target(arguments, notices);
+    return 0;
+}

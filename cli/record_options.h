@@ -1,0 +1,63 @@
+/*
+ * The options of `weir record`: the table, what it fills, and the rules between options. Touches neither kernel nor
+ * files: what is wrong here is wrong on every machine. Main thread.
+ */
+#ifndef WEIR_CLI_RECORD_OPTIONS_H
+#define WEIR_CLI_RECORD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/cpuset.h"
+#include "base/error.h"
+#include "base/notice.h"
+#include "cli/command.h"
+#include "cli/value.h"
+
+#define WEIR_RECORD_OUTPUT_DEFAULT "perf.data"
+
+struct weir_record_arguments {
+    bool all_cpus;
+    struct weir_cpuset cpus; /* empty: not given */
+    pid_t *pids;             /* owned */
+    size_t pid_count;
+    char *const *workload; /* borrowed from argv, NULL-terminated; NULL: none */
+
+    struct weir_text_list events; /* texts of -e, in order */
+    uint64_t freq_hz;             /* 0: not given; WEIR_VALUE_FREQ_MAX */
+    uint64_t period;              /* 0: not given */
+    bool call_graph;
+    bool exclude_perf;
+
+    struct weir_ring_size ring_size; /* as typed */
+    uint64_t ring_bytes;             /* by weir_record_arguments_resolve(); 0: not given */
+    uint64_t buffer_bytes;           /* 0: not given */
+    const char *threads_spec;        /* borrowed from argv; NULL: not given */
+    uint64_t realtime_priority;      /* 0: not given */
+
+    const char *output_path; /* borrowed */
+    unsigned verbosity;
+    bool quiet;
+    bool dry_run;
+};
+
+extern const struct weir_command weir_record_command;
+
+void weir_record_arguments_init(struct weir_record_arguments *arguments);
+void weir_record_arguments_fini(struct weir_record_arguments *arguments);
+
+/* Parses argv (the words behind `weir record`). As weir_options_parse(); arguments are to be given to _fini in any
+ * case. */
+int weir_record_arguments_parse(struct weir_record_arguments *arguments, char *const *argv, struct weir_error *err);
+
+/*
+ * Applies the rules between options, as perf does: -F excludes -c; -p goes before -a and -C (with a warning); -C
+ * implies -a; no target and no workload means -a; -m becomes bytes (with a notice when it was rounded). 0 or -EINVAL
+ * with err.
+ */
+int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint64_t page_bytes,
+                                  const struct weir_notice_sink *notices, struct weir_error *err);
+
+#endif

@@ -1,0 +1,259 @@
+/*
+ * The closing lines and the ledger of a recording. Pure; any thread.
+ *
+ * Advice. Loss in a kernel ring means that its reader did not run within the time in which the ring fills: a larger
+ * ring or a real-time reader helps. Measured: with 4 MiB a storm of system calls on each CPU loses nothing in any mode,
+ * so no smaller ring is advised. Loss while the reader waited for a chunk means that the disk was slower than the
+ * events for longer than the pool lasts: a larger pool helps. For a failed output there is no option to name.
+ */
+#include "cli/record_report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "cli/value.h"
+
+#define BYTES_PER_MB        (1024.0 * 1024.0)
+#define PERCENT             100.0
+#define PERCENT_SHOWN_MIN   0.01 /* two decimals */
+#define ADVISED_RING_MIN    (4ull << 20)
+#define ADVISED_RING_MAX    (256ull << 20) /* a ring per CPU: more than this is no sane advice */
+#define SIDEBAND_RING_MAX   (1ull << 20)   /* as weir_ring_bytes_choose() has it */
+#define ADVISED_RING_FACTOR 4
+#define ADVISED_POOL_FACTOR 2
+#define EVENT_COLUMN_MAX    40
+#define EVENT_COLUMN_MIN    5
+
+/* Losses of one kind (samples, or sideband records), by cause and place. */
+struct losses {
+    uint64_t ring_full;
+    uint64_t write_failed;
+    unsigned cpus;       /* CPUs in the ledger */
+    unsigned lossy_cpus; /* of them, those that lost */
+    unsigned worst_cpu;
+    uint64_t worst_lost;
+};
+
+static bool is_sideband(const struct weir_record_result *result, const struct weir_ledger_row *row)
+{
+    return row->event + 1 == result->event_count;
+}
+
+static void count_cpu(struct losses *losses, unsigned cpu, uint64_t lost)
+{
+    losses->cpus++;
+    losses->lossy_cpus += lost > 0;
+    if (lost > losses->worst_lost) {
+        losses->worst_lost = lost;
+        losses->worst_cpu = cpu;
+    }
+}
+
+/* The ledger is CPU-major: the rows of a CPU stand together. */
+static struct losses sum_losses(const struct weir_record_result *result, bool sideband)
+{
+    struct losses losses = {0};
+    uint64_t lost_on_cpu = 0;
+    for (size_t i = 0; i < result->ledger_count; i++) {
+        const struct weir_ledger_row *row = &result->ledger[i];
+        if (is_sideband(result, row) == sideband) {
+            losses.ring_full += row->lost_ring_full;
+            losses.write_failed += row->lost_write_failed;
+            lost_on_cpu += row->lost_ring_full + row->lost_write_failed;
+        }
+        if (i + 1 == result->ledger_count || result->ledger[i + 1].cpu != row->cpu) {
+            count_cpu(&losses, row->cpu, lost_on_cpu);
+            lost_on_cpu = 0;
+        }
+    }
+    return losses;
+}
+
+static void append_where(struct weir_buf *text, const struct losses *losses)
+{
+    if (losses->lossy_cpus == 0) { /* lost, but on no CPU of the ledger */
+        weir_buf_printf(text, "on unknown CPUs");
+        return;
+    }
+    weir_buf_printf(text, "on %u of %u CPUs, most on CPU %u (%" PRIu64 ")", losses->lossy_cpus, losses->cpus,
+                    losses->worst_cpu, losses->worst_lost);
+}
+
+/* Appends items between separators. */
+struct joiner {
+    struct weir_buf *text;
+    const char *first, *next; /* before the first item, before the others */
+    unsigned count;
+};
+
+static void join(struct joiner *joiner)
+{
+    weir_buf_printf(joiner->text, "%s", joiner->count++ == 0 ? joiner->first : joiner->next);
+}
+
+static void append_cause(struct joiner *joiner, const char *cause, uint64_t lost, uint64_t all)
+{
+    if (lost == 0)
+        return;
+    join(joiner);
+    weir_buf_printf(joiner->text, "%s", cause);
+    if (lost != all)
+        weir_buf_printf(joiner->text, " (%" PRIu64 ")", lost);
+}
+
+/* Whether a ring of that size needs a privilege that this process lacks; *mlock_kb: the knob that would do instead. */
+static bool exceeds_limit(const struct weir_kernel_limits *limits, uint64_t ring_bytes, uint64_t *mlock_kb)
+{
+    struct weir_ring_sizes sizes = {
+        .data_bytes = ring_bytes,
+        .sideband_bytes = weir_min_u64(ring_bytes / 2, SIDEBAND_RING_MAX),
+    };
+    *mlock_kb = weir_ring_sizes_mlock_kb(limits, &sizes);
+    return !weir_kernel_limits_rings_are_free(limits) && *mlock_kb > limits->mlock_kb;
+}
+
+static void append_ring_remedy(struct joiner *joiner, const struct weir_record_result *result,
+                               const struct weir_report_context *context)
+{
+    uint64_t advised = weir_clamp_u64(result->ring_bytes * ADVISED_RING_FACTOR, ADVISED_RING_MIN, ADVISED_RING_MAX);
+    char now[WEIR_VALUE_SIZE_TEXT_BYTES], then[WEIR_VALUE_SIZE_TEXT_BYTES];
+    weir_value_format_size(result->ring_bytes, now);
+    weir_value_format_size(advised, then);
+
+    uint64_t mlock_kb;
+    bool unprivileged = exceeds_limit(context->limits, advised, &mlock_kb);
+    if (advised > result->ring_bytes) {
+        join(joiner);
+        weir_buf_printf(joiner->text, "-m %s (now %s)", then, now);
+        if (unprivileged)
+            weir_buf_printf(joiner->text,
+                            ", for which CAP_IPC_LOCK or kernel.perf_event_mlock_kb=%" PRIu64 " (now %" PRIu64
+                            ") is needed",
+                            mlock_kb, context->limits->mlock_kb);
+    }
+    if (context->realtime_priority == 0 && !unprivileged) {
+        join(joiner);
+        weir_buf_printf(joiner->text, "-r 1");
+    }
+    if (joiner->count == 0) {
+        join(joiner);
+        weir_buf_printf(joiner->text, "fewer samples, by a lower -F or a higher -c");
+    }
+}
+
+static void append_pool_remedy(struct joiner *joiner, const struct weir_record_result *result)
+{
+    char now[WEIR_VALUE_SIZE_TEXT_BYTES], then[WEIR_VALUE_SIZE_TEXT_BYTES];
+    weir_value_format_size(result->pool_bytes, now);
+    weir_value_format_size(result->pool_bytes * ADVISED_POOL_FACTOR, then);
+    join(joiner);
+    weir_buf_printf(joiner->text, "--buffer-size %s (now %s)", then, now);
+}
+
+static void append_lost_samples(struct weir_buf *text, const struct weir_record_result *result,
+                                const struct weir_report_context *context)
+{
+    uint64_t lost = result->lost_samples, all = result->samples + lost;
+    double percent = PERCENT * (double)lost / (double)all;
+    weir_buf_printf(text, "[ weir record: Lost %" PRIu64 " of %" PRIu64 " samples ", lost, all);
+    if (percent < PERCENT_SHOWN_MIN)
+        weir_buf_printf(text, "(under %.2f %%): ", PERCENT_SHOWN_MIN);
+    else
+        weir_buf_printf(text, "(%.2f %%): ", percent);
+
+    struct losses losses = sum_losses(result, false);
+    uint64_t waiting = weir_min_u64(result->lost_while_pool_empty, losses.ring_full);
+    uint64_t ring_full = losses.ring_full - waiting;
+    append_where(text, &losses);
+    struct joiner causes = {.text = text, .first = "; ", .next = ", "};
+    append_cause(&causes, "kernel ring full", ring_full, lost);
+    append_cause(&causes, "waiting for the disk", waiting, lost);
+    append_cause(&causes, "write failed", losses.write_failed, lost);
+
+    struct joiner remedies = {.text = text, .first = "; to prevent it: ", .next = " or "};
+    if (ring_full > 0)
+        append_ring_remedy(&remedies, result, context);
+    remedies.next = " and ";
+    if (waiting > 0)
+        append_pool_remedy(&remedies, result);
+    weir_buf_printf(text, " ]\n");
+}
+
+static void append_lost_sideband(struct weir_buf *text, const struct weir_record_result *result)
+{
+    struct losses losses = sum_losses(result, true);
+    weir_buf_printf(text, "[ weir record: Lost %" PRIu64 " side records (mmap, comm, task): ", result->lost_sideband);
+    append_where(text, &losses);
+    weir_buf_printf(text, "; symbols may be missing ]\n");
+}
+
+void weir_report_closing(struct weir_buf *text, const struct weir_record_result *result,
+                         const struct weir_report_context *context)
+{
+    weir_buf_printf(text, "[ weir record: Woken up %" PRIu64 " times to write data ]\n", result->wakeups);
+    weir_buf_printf(text, "[ weir record: Captured and wrote %.3f MB %s", (double)result->file_bytes / BYTES_PER_MB,
+                    context->output_path);
+    if (result->samples > 0)
+        weir_buf_printf(text, " (%" PRIu64 " samples)", result->samples);
+    weir_buf_printf(text, " ]\n");
+    if (result->lost_samples > 0)
+        append_lost_samples(text, result, context);
+    if (result->lost_sideband > 0)
+        append_lost_sideband(text, result);
+    if (result->discarded_bytes > 0)
+        weir_buf_printf(text, "[ weir record: Skipped %" PRIu64 " bytes of rings that held no valid record ]\n",
+                        result->discarded_bytes);
+}
+
+/* The width of the event column: the longest name, within bounds. */
+static int event_column(const struct weir_record_result *result)
+{
+    size_t width = EVENT_COLUMN_MIN;
+    for (size_t i = 0; i < result->event_count; i++)
+        width = weir_max_u64(width, strlen(result->event_names[i]));
+    return (int)weir_min_u64(width, EVENT_COLUMN_MAX);
+}
+
+static void append_row(struct weir_buf *text, int width, const char *event, const struct weir_ledger_row *row)
+{
+    weir_buf_printf(text, "  %-*.*s %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %16" PRIu64 "\n", width, width, event,
+                    row->written, row->lost_ring_full, row->lost_write_failed, row->counted);
+}
+
+void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *result)
+{
+    int width = event_column(result);
+    struct weir_ledger_row total = {0};
+    size_t silent = 0;
+    weir_buf_printf(text, "  CPU  %-*s %14s %14s %14s %16s\n", width, "EVENT", "WRITTEN", "LOST IN RING",
+                    "LOST WRITING", "COUNTED");
+    for (size_t i = 0; i < result->ledger_count; i++) {
+        const struct weir_ledger_row *row = &result->ledger[i];
+        if ((row->written | row->lost_ring_full | row->lost_write_failed | row->counted) == 0) {
+            silent++;
+            continue;
+        }
+        weir_buf_printf(text, "%5u", row->cpu);
+        append_row(text, width, result->event_names[row->event], row);
+        if (is_sideband(result, row))
+            continue;
+        total.written += row->written;
+        total.lost_ring_full += row->lost_ring_full;
+        total.lost_write_failed += row->lost_write_failed;
+        total.counted += row->counted;
+    }
+    weir_buf_printf(text, "  all");
+    append_row(text, width, "samples", &total);
+
+    char ring[WEIR_VALUE_SIZE_TEXT_BYTES], pool[WEIR_VALUE_SIZE_TEXT_BYTES];
+    weir_value_format_size(result->ring_bytes, ring);
+    weir_value_format_size(result->pool_bytes, pool);
+    weir_buf_printf(text, "%" PRIu64 " rings of %s, pool %s, %" PRIu64 " rounds, throttled %" PRIu64 " times",
+                    result->rings, ring, pool, result->rounds, result->throttled);
+    if (silent > 0)
+        weir_buf_printf(text, "; %zu rows of zeros left out", silent);
+    if (result->unknown_samples > 0)
+        weir_buf_printf(text, "; %" PRIu64 " samples with unknown ids", result->unknown_samples);
+    weir_buf_printf(text, "\n");
+}

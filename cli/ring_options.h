@@ -1,0 +1,27 @@
+/* What the commands that size and drain rings have in common. Main thread. */
+#ifndef WEIR_CLI_RING_OPTIONS_H
+#define WEIR_CLI_RING_OPTIONS_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/notice.h"
+#include "cli/value.h"
+
+#define WEIR_THREADS_SPEC_ABSENT "cpu" /* --threads without SPEC, as in perf */
+
+/* A ring's wake-up point is a u32 of bytes (perf_event_attr.wakeup_watermark), so no ring may be larger. */
+#define WEIR_RING_BYTES_MAX (1ull << 32)
+
+#define WEIR_BUFFER_BYTES_MIN (1ull << 20) /* one chunk */
+#define WEIR_BUFFER_BYTES_MAX (1ull << 40)
+
+/* What -m asks for in bytes, 0 when it was not given; a notice when that is another number of pages than asked for.
+ * 0 or -EINVAL with err. */
+int weir_ring_size_resolve(const struct weir_ring_size *size, uint64_t page_bytes,
+                           const struct weir_notice_sink *notices, uint64_t *ring_bytes, struct weir_error *err);
+
+/* Checks the SPEC of --threads and sets *spec; text NULL: without SPEC. 0 or -errno with err. */
+int weir_threads_spec_apply(const char **spec, const char *text, struct weir_error *err);
+
+#endif

@@ -1,0 +1,130 @@
+/* Numbers, sizes and frequencies of the command line. Pure; any thread. */
+#include "cli/value.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bits.h"
+
+#define DECIMAL 10u
+
+/* One suffix: ascending, so that the last that divides a size is its best one. */
+static const struct {
+    char upper, lower;
+    unsigned shift;
+} suffixes[] = {{'B', 'b', 0}, {'K', 'k', 10}, {'M', 'm', 20}, {'G', 'g', 30}};
+
+/* Reads the digits at *text and moves it behind them. 0, -EINVAL (no digit) or -ERANGE. */
+static int take_digits(const char **text, uint64_t *number)
+{
+    const char *at = *text;
+    uint64_t sum = 0;
+    bool too_large = false;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        too_large |= __builtin_mul_overflow(sum, DECIMAL, &sum);
+        too_large |= __builtin_add_overflow(sum, (uint64_t)(*at - '0'), &sum);
+    }
+    if (at == *text)
+        return -EINVAL;
+    *text = at;
+    *number = sum;
+    return too_large ? -ERANGE : 0;
+}
+
+/* Digits and at most one suffix. *suffixed: there was one. */
+static int parse_suffixed(const char *text, uint64_t *number, bool *suffixed)
+{
+    uint64_t value = 0;
+    int result = take_digits(&text, &value);
+    if (result == -EINVAL)
+        return result;
+
+    unsigned shift = 0;
+    *suffixed = *text != '\0';
+    if (*suffixed) {
+        size_t i = 0;
+        while (i < WEIR_ARRAY_COUNT(suffixes) && *text != suffixes[i].upper && *text != suffixes[i].lower)
+            i++;
+        if (i == WEIR_ARRAY_COUNT(suffixes) || text[1] != '\0')
+            return -EINVAL;
+        shift = suffixes[i].shift;
+    }
+    if (result < 0 || value > UINT64_MAX >> shift)
+        return -ERANGE;
+    *number = value << shift;
+    return 0;
+}
+
+int weir_value_parse_number(const char *text, uint64_t *number)
+{
+    uint64_t value = 0;
+    int result = take_digits(&text, &value);
+    if (result == -EINVAL || *text != '\0')
+        return -EINVAL;
+    if (result == 0)
+        *number = value;
+    return result;
+}
+
+int weir_value_parse_size(const char *text, uint64_t *bytes)
+{
+    bool suffixed;
+    return parse_suffixed(text, bytes, &suffixed);
+}
+
+int weir_value_parse_frequency(const char *text, uint64_t *freq_hz)
+{
+    if (strcmp(text, "max") == 0) {
+        *freq_hz = WEIR_VALUE_FREQ_MAX;
+        return 0;
+    }
+    uint64_t number = 0;
+    int result = weir_value_parse_number(text, &number);
+    if (result == 0 && number == WEIR_VALUE_FREQ_MAX)
+        return -ERANGE;
+    if (result == 0)
+        *freq_hz = number;
+    return result;
+}
+
+int weir_value_parse_ring_size(const char *text, struct weir_ring_size *size)
+{
+    struct weir_ring_size parsed = {.given = true};
+    int result = parse_suffixed(text, &parsed.number, &parsed.in_bytes);
+    if (result == 0)
+        *size = parsed;
+    return result;
+}
+
+int weir_value_resolve_ring_size(const struct weir_ring_size *size, uint64_t page_bytes, uint64_t max_bytes,
+                                 uint64_t *ring_bytes, bool *rounded)
+{
+    uint64_t pages = size->number;
+    if (size->in_bytes) /* a page too many cannot overflow: page_bytes is at least 2 */
+        pages = size->number / page_bytes + (size->number % page_bytes != 0);
+    if (pages > max_bytes / page_bytes)
+        return -ERANGE;
+
+    uint64_t power = weir_round_up_power_of_two(pages);
+    if (power > max_bytes / page_bytes)
+        return -ERANGE;
+    *rounded = power != pages;
+    *ring_bytes = power * page_bytes;
+    return 0;
+}
+
+void weir_value_format_size(uint64_t bytes, char text[WEIR_VALUE_SIZE_TEXT_BYTES])
+{
+    size_t best = 0;
+    for (size_t i = 1; i < WEIR_ARRAY_COUNT(suffixes); i++) {
+        if (bytes != 0 && bytes % (1ull << suffixes[i].shift) == 0)
+            best = i;
+    }
+    if (best == 0)
+        snprintf(text, WEIR_VALUE_SIZE_TEXT_BYTES, "%" PRIu64, bytes);
+    else
+        snprintf(text, WEIR_VALUE_SIZE_TEXT_BYTES, "%" PRIu64 "%c", bytes >> suffixes[best].shift,
+                 suffixes[best].upper);
+}

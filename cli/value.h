@@ -1,0 +1,49 @@
+/*
+ * Numbers, sizes and frequencies as they are written on the command line, and back.
+ *
+ * Grammar: decimal digits only. No sign, no white space, no 0x, no fraction: perf takes strtoul's leniency ("99k" is
+ * 99 there), here what is not understood whole is refused. Suffixes are perf's B, K, M, G (powers of 1024), in either
+ * case. Pure functions, any thread; outputs are untouched on failure.
+ */
+#ifndef WEIR_CLI_VALUE_H
+#define WEIR_CLI_VALUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WEIR_VALUE_FREQ_MAX UINT64_MAX /* what weir_value_parse_frequency() makes of "max" */
+
+#define WEIR_VALUE_SIZE_TEXT_BYTES 24 /* holds any size that weir_value_format_size() writes */
+
+/* The argument of -m: a number of pages, or a size that is turned into pages once the page size is known. */
+struct weir_ring_size {
+    uint64_t number;
+    bool in_bytes; /* a suffix was given: number is bytes, else pages */
+    bool given;
+};
+
+/* "123" to *number. 0, -EINVAL (not decimal digits) or -ERANGE (above 2^64 - 1). */
+int weir_value_parse_number(const char *text, uint64_t *number);
+
+/* "123", "4K", "16m" to *bytes; without suffix: bytes. 0, -EINVAL or -ERANGE. */
+int weir_value_parse_size(const char *text, uint64_t *bytes);
+
+/* "99" to Hz, "max" to WEIR_VALUE_FREQ_MAX. 0, -EINVAL or -ERANGE. */
+int weir_value_parse_frequency(const char *text, uint64_t *freq_hz);
+
+/* "128" (pages) or "512K" (bytes). 0, -EINVAL or -ERANGE. */
+int weir_value_parse_ring_size(const char *text, struct weir_ring_size *size);
+
+/*
+ * The ring that size asks for, as perf has it: bytes are rounded up to pages, pages up to a power of two, none becomes
+ * one. *rounded: the number of pages is another than asked for. page_bytes: a power of two.
+ * 0, or -ERANGE when the ring would be larger than max_bytes (at most 2^63).
+ */
+int weir_value_resolve_ring_size(const struct weir_ring_size *size, uint64_t page_bytes, uint64_t max_bytes,
+                                 uint64_t *ring_bytes, bool *rounded);
+
+/* "512K", "4M", "1536K", "100": the largest suffix that loses nothing, so that the text can be given to an option. */
+void weir_value_format_size(uint64_t bytes, char text[WEIR_VALUE_SIZE_TEXT_BYTES]);
+
+#endif

@@ -1,0 +1,225 @@
+/*
+ * Table, --help and man page say the same. The tables themselves are held to their rules first; then each row is
+ * looked for in help and man page, and each option named there in the table; and the whole texts are golden.
+ */
+#include "cli/help.h"
+
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "cli/bench_options.h"
+#include "cli/help_options.h"
+#include "cli/man.h"
+#include "cli/option_text.h"
+#include "cli/record_options.h"
+#include "tests/cli/golden.h"
+
+static const struct weir_command *const commands[] = {&weir_record_command, &weir_bench_drain_command,
+                                                      &weir_help_command};
+static const char *const help_files[] = {"help_record.txt", "help_bench_drain.txt", "help_help.txt"};
+static const char *const man_files[] = {"weir-record.1", "weir-bench-drain.1", "weir-help.1"};
+
+#define COMMAND_COUNT WEIR_ARRAY_COUNT(commands)
+
+/* White space folded, so that wrapped text can be searched for. */
+static void fold(struct weir_buf *folded, const char *text)
+{
+    for (bool blank = true; *text; text++) {
+        bool is_space = isspace((unsigned char)*text);
+        if (!is_space)
+            weir_buf_append_u8(folded, (uint8_t)*text);
+        else if (!blank)
+            weir_buf_append_u8(folded, ' ');
+        blank = is_space;
+    }
+}
+
+/* Roff back to words: the escapes that cli/man.c writes, and lines of macros dropped but for their text. */
+static void unescape(struct weir_buf *plain, const char *roff)
+{
+    while (*roff) {
+        if (roff[0] == '\\' && strchr("-e&", roff[1])) {
+            if (roff[1] != '&')
+                weir_buf_append_u8(plain, roff[1] == 'e' ? '\\' : '-');
+            roff += 2;
+        } else {
+            weir_buf_append_u8(plain, (uint8_t)*roff++);
+        }
+    }
+}
+
+static size_t count_of(const char *text, const char *word)
+{
+    size_t count = 0;
+    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
+        count++;
+    return count;
+}
+
+static void check_row(const struct weir_option_table *table, size_t index)
+{
+    const struct weir_option *option = &table->options[index];
+    char name[WEIR_OPTION_TEXT_BYTES];
+    weir_option_format_name(option, name);
+    cr_expect(option->short_name || option->long_name, "row %zu has no name", index);
+    cr_expect(option->section && option->help, "%s lacks a text", name);
+    cr_expect(!isupper((unsigned char)option->help[0]), "%s: help begins with a capital", name);
+    cr_expect_neq(option->help[strlen(option->help) - 1], '.', "%s: help ends with a full stop", name);
+    cr_expect_eq(option->kind == WEIR_OPTION_CUSTOM, option->apply != NULL, "%s: apply and kind", name);
+    bool takes_none =
+        option->kind == WEIR_OPTION_HELP || option->kind == WEIR_OPTION_FLAG || option->kind == WEIR_OPTION_COUNTER;
+    cr_expect_eq(takes_none, option->argument == NULL, "%s: argument and kind", name);
+    cr_expect(takes_none || !option->negatable, "%s: only flags and counters are taken back", name);
+    bool has_range =
+        option->kind == WEIR_OPTION_NUMBER || option->kind == WEIR_OPTION_SIZE || option->kind == WEIR_OPTION_FREQUENCY;
+    cr_expect_eq(has_range, option->max > option->min, "%s: range and kind", name);
+    bool adds = option->kind == WEIR_OPTION_COUNTER || option->kind == WEIR_OPTION_TEXT_LIST;
+    cr_expect_eq(adds, option->repeatable, "%s: repeatable and kind", name);
+
+    for (size_t i = 0; i < index; i++) {
+        const struct weir_option *other = &table->options[i];
+        cr_expect(!option->short_name || option->short_name != other->short_name, "%s: letter taken", name);
+        cr_expect(!option->long_name || !other->long_name || strcmp(option->long_name, other->long_name) != 0,
+                  "%s: name taken", name);
+        bool apart = i + 1 < index && strcmp(other->section, option->section) == 0 &&
+                     strcmp(table->options[index - 1].section, option->section) != 0;
+        cr_expect_not(apart, "%s: section '%s' is not in one piece", name, option->section);
+    }
+}
+
+Test(help, tables_keep_their_rules)
+{
+    for (size_t c = 0; c < COMMAND_COUNT; c++) {
+        const struct weir_option_table *table = &commands[c]->options;
+        for (size_t i = 0; i < table->count; i++)
+            check_row(table, i);
+        cr_expect_eq(table->options[table->count - 1].kind, WEIR_OPTION_HELP, "%s: no --help", commands[c]->name);
+    }
+}
+
+static void expect_row(const char *where, const char *text, const struct weir_option *option)
+{
+    char usage[WEIR_OPTION_TEXT_BYTES], facts[WEIR_OPTION_TEXT_BYTES], bracket[WEIR_OPTION_TEXT_BYTES + 2];
+    weir_option_format_usage(option, usage);
+    const char *words = usage + strspn(usage, " ");
+    cr_expect_neq(count_of(text, words), 0, "%s: '%s' is missing", where, words);
+    cr_expect_neq(count_of(text, option->help + 1), 0, "%s: the help of '%s' is missing", where, words);
+    if (weir_option_format_facts(option, facts)) {
+        snprintf(bracket, sizeof(bracket), "[%s]", facts);
+        cr_expect_neq(count_of(text, bracket), 0, "%s: '%s' is missing", where, bracket);
+    }
+}
+
+Test(help, every_row_is_in_help_and_man_page)
+{
+    for (size_t c = 0; c < COMMAND_COUNT; c++) {
+        struct weir_buf text = WEIR_BUF_INIT, help = WEIR_BUF_INIT, plain = WEIR_BUF_INIT, man = WEIR_BUF_INIT;
+        weir_help_text(&text, commands[c]);
+        fold(&help, weir_buf_str(&text));
+        weir_buf_reset(&text);
+        weir_man_text(&text, commands[c]);
+        unescape(&plain, weir_buf_str(&text));
+        fold(&man, weir_buf_str(&plain));
+        for (size_t i = 0; i < commands[c]->options.count; i++) {
+            expect_row("help", weir_buf_str(&help), &commands[c]->options.options[i]);
+            expect_row("man page", weir_buf_str(&man), &commands[c]->options.options[i]);
+        }
+        weir_buf_fini(&text);
+        weir_buf_fini(&help);
+        weir_buf_fini(&plain);
+        weir_buf_fini(&man);
+    }
+}
+
+/* Entries of help are the lines that begin with two or six blanks and a dash. */
+static size_t count_help_entries(const char *help)
+{
+    return count_of(help, "\n  -") + count_of(help, "\n      --");
+}
+
+static size_t count_man_entries(const char *roff)
+{
+    const char *from = strstr(roff, ".SH OPTIONS"), *to = strstr(roff, ".SH EXIT STATUS");
+    cr_assert(from && to && from < to);
+    struct weir_buf options = WEIR_BUF_INIT;
+    weir_buf_append(&options, from, (size_t)(to - from));
+    size_t count = count_of(weir_buf_str(&options), ".TP\n.B ");
+    weir_buf_fini(&options);
+    return count;
+}
+
+Test(help, help_and_man_page_have_no_entry_beyond_the_table)
+{
+    for (size_t c = 0; c < COMMAND_COUNT; c++) {
+        struct weir_buf text = WEIR_BUF_INIT;
+        weir_help_text(&text, commands[c]);
+        cr_expect_eq(count_help_entries(weir_buf_str(&text)), commands[c]->options.count, "%s", commands[c]->name);
+        weir_buf_reset(&text);
+        weir_man_text(&text, commands[c]);
+        cr_expect_eq(count_man_entries(weir_buf_str(&text)), commands[c]->options.count, "%s", commands[c]->name);
+        weir_buf_fini(&text);
+    }
+}
+
+Test(help, help_is_at_most_80_columns_wide)
+{
+    for (size_t c = 0; c < COMMAND_COUNT; c++) {
+        struct weir_buf text = WEIR_BUF_INIT;
+        weir_help_text(&text, commands[c]);
+        for (const char *line = weir_buf_str(&text); *line; line += strcspn(line, "\n") + 1) {
+            size_t length = strcspn(line, "\n");
+            cr_expect_leq(length, WEIR_HELP_COLUMNS, "%.*s", (int)length, line);
+            cr_expect(length == 0 || line[length - 1] != ' ', "blank at the end: %.*s", (int)length, line);
+        }
+        weir_buf_fini(&text);
+    }
+}
+
+Test(help, help_reads_as_in_the_golden_files)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    for (size_t c = 0; c < COMMAND_COUNT; c++) {
+        weir_buf_reset(&text);
+        weir_help_text(&text, commands[c]);
+        golden_expect(GOLDEN_TEXTS, help_files[c], &text);
+    }
+    weir_buf_reset(&text);
+    weir_help_overview(&text, commands, COMMAND_COUNT);
+    golden_expect(GOLDEN_TEXTS, "help.txt", &text);
+    weir_buf_fini(&text);
+}
+
+Test(help, man_pages_in_docs_are_those_of_the_tables)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    for (size_t c = 0; c < COMMAND_COUNT; c++) {
+        weir_buf_reset(&text);
+        weir_man_text(&text, commands[c]);
+        golden_expect(GOLDEN_MAN, man_files[c], &text);
+    }
+    weir_buf_reset(&text);
+    weir_man_overview(&text, commands, COMMAND_COUNT);
+    golden_expect(GOLDEN_MAN, "weir.1", &text);
+    weir_buf_fini(&text);
+}
+
+static void expect_wrapped(const char *words, unsigned column, unsigned indent, const char *expected)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_help_wrap(&text, words, column, indent);
+    cr_expect_str_eq(weir_buf_str(&text), expected);
+    weir_buf_fini(&text);
+}
+
+Test(help, lines_are_broken_between_words_only)
+{
+    expect_wrapped("", 0, 0, "");
+    expect_wrapped("one two", 73, 2, "one two");
+    expect_wrapped("one two", 74, 2, "one\n  two");
+    expect_wrapped("a_word_longer_than_what_is_left", 70, 2, "a_word_longer_than_what_is_left");
+    expect_wrapped("one  two", 0, 0, "one two");
+}

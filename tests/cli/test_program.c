@@ -1,0 +1,171 @@
+/*
+ * The program itself, as a shell sees it: exit status, stdout and stderr of calls that end before the kernel is asked
+ * for an event. The program's path comes from the environment (tests/cli/CMakeLists.txt).
+ */
+#include <criterion/criterion.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "base/buf.h"
+#include "tests/cli/golden.h"
+
+#define COMMAND_BYTES 1024
+
+/* Runs `weir ARGUMENTS` in a shell, appends what it writes to both streams; its exit status. */
+static int run(const char *arguments, struct weir_buf *text)
+{
+    const char *program = getenv("WEIR_PROGRAM");
+    cr_assert_not_null(program, "WEIR_PROGRAM is not set: run the test with ctest");
+    char command[COMMAND_BYTES];
+    snprintf(command, sizeof(command), "'%s' %s 2>&1 </dev/null", program, arguments);
+    FILE *stream = popen(command, "re");
+    cr_assert_not_null(stream);
+    char part[COMMAND_BYTES];
+    for (size_t bytes; (bytes = fread(part, 1, sizeof(part), stream)) > 0;)
+        weir_buf_append(text, part, bytes);
+    int status = pclose(stream);
+    cr_assert(WIFEXITED(status), "weir %s: wait status %#x", arguments, status);
+    return WEXITSTATUS(status);
+}
+
+Test(program, calls_that_are_refused_read_as_in_the_golden_file)
+{
+    static const char *const refused[] = {
+        "",
+        "--bogus",
+        "-x",
+        "recrod",
+        "zebra",
+        "bench",
+        "bench dran",
+        "bench --help",
+        "help recrod",
+        "help record extra",
+        "help --bogus",
+        "record -F 99 -c 5 true",
+        "record -F abc true",
+        "record -m 5G true",
+        "record -e '' true",
+        "record -q -r 0 true",
+        "record --threads=bogus true",
+        "bench drain --cpus 0",
+        "bench drain extra",
+    };
+    struct weir_buf text = WEIR_BUF_INIT;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(refused); i++) {
+        weir_buf_printf(&text, "$ weir %s\n", refused[i]);
+        int status = run(refused[i], &text);
+        weir_buf_printf(&text, "exit %d\n\n", status);
+        cr_expect_eq(status, 129, "weir %s", refused[i]);
+    }
+    golden_expect(GOLDEN_TEXTS, "program_errors.txt", &text);
+    weir_buf_fini(&text);
+}
+
+Test(program, unknown_event_is_a_usage_error_that_names_the_nearest)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    cr_expect_eq(run("record -e cylces true", &text), 129);
+    cr_expect_not_null(strstr(weir_buf_str(&text), "weir: "));
+    cr_expect_not_null(strstr(weir_buf_str(&text), "cycles"));
+    weir_buf_fini(&text);
+}
+
+Test(program, full_disk_under_help_is_a_failure)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    cr_expect_eq(run("help >/dev/full", &text), 125, "stderr goes to /dev/full too");
+    cr_expect_eq(text.used, 0);
+    weir_buf_fini(&text);
+}
+
+Test(program, version_is_one_line)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    cr_expect_eq(run("--version", &text), 0);
+    cr_expect_str_eq(weir_buf_str(&text), "weir " WEIR_VERSION "\n");
+    weir_buf_reset(&text);
+    cr_expect_eq(run("-v", &text), 0);
+    cr_expect_str_eq(weir_buf_str(&text), "weir " WEIR_VERSION "\n");
+    weir_buf_fini(&text);
+}
+
+Test(program, help_has_many_doors)
+{
+    static const struct {
+        const char *arguments, *file;
+    } doors[] = {
+        {"help", "help.txt"},
+        {"--help", "help.txt"},
+        {"-h", "help.txt"},
+        {"help record", "help_record.txt"},
+        {"record --help", "help_record.txt"},
+        {"record -h", "help_record.txt"},
+        {"record -a -F 99 -h true", "help_record.txt"},
+        {"help bench drain", "help_bench_drain.txt"},
+        {"bench drain --help", "help_bench_drain.txt"},
+        {"help help", "help_help.txt"},
+        {"help --help", "help_help.txt"},
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(doors); i++) {
+        struct weir_buf text = WEIR_BUF_INIT;
+        cr_expect_eq(run(doors[i].arguments, &text), 0, "weir %s", doors[i].arguments);
+        golden_expect(GOLDEN_TEXTS, doors[i].file, &text);
+        weir_buf_fini(&text);
+    }
+}
+
+Test(program, man_pages_are_printed)
+{
+    static const struct {
+        const char *arguments, *file;
+    } pages[] = {
+        {"help --man", "weir.1"},
+        {"help --man record", "weir-record.1"},
+        {"help --man bench drain", "weir-bench-drain.1"},
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(pages); i++) {
+        struct weir_buf text = WEIR_BUF_INIT;
+        cr_expect_eq(run(pages[i].arguments, &text), 0);
+        golden_expect(GOLDEN_MAN, pages[i].file, &text);
+        weir_buf_fini(&text);
+    }
+}
+
+/* A copy of the program that belongs to another user and is set-user-ID: only root can make one. */
+Test(program, set_user_id_is_refused)
+{
+    const char *parent = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    struct statvfs file_system;
+    cr_assert_eq(statvfs(parent, &file_system), 0);
+    if (geteuid() != 0)
+        cr_skip_test("needs root: a set-user-ID file of another user");
+    if (file_system.f_flag & ST_NOSUID)
+        cr_skip_test("needs a TMPDIR without the mount option nosuid");
+
+    char folder[PATH_MAX], command[2 * PATH_MAX];
+    snprintf(folder, sizeof(folder), "%s/weir-cli-XXXXXX", parent);
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(command, sizeof(command),
+             "cd '%s' && chmod 755 . && cp \"$WEIR_PROGRAM\" weir && chown nobody weir && chmod 4755 weir", folder);
+    cr_assert_eq(system(command), 0);
+
+    snprintf(command, sizeof(command), "'%s/weir' --version 2>&1", folder);
+    FILE *stream = popen(command, "re");
+    cr_assert_not_null(stream);
+    char line[COMMAND_BYTES] = "", hint[COMMAND_BYTES] = "";
+    cr_expect_not_null(fgets(line, sizeof(line), stream));
+    cr_expect_not_null(fgets(hint, sizeof(hint), stream));
+    int status = pclose(stream);
+    snprintf(command, sizeof(command), "rm -r '%s'", folder);
+    cr_expect_eq(system(command), 0);
+    cr_expect_str_eq(line, "weir: does not run set-user-ID or set-group-ID\n");
+    cr_expect_str_eq(hint, "hint: give the program file capabilities instead: setcap cap_perfmon,cap_ipc_lock=ep\n");
+    cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 125);
+}

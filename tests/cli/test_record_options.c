@@ -1,0 +1,326 @@
+/*
+ * Every option of weir record with a missing, malformed and out-of-range argument and given twice; then the rules
+ * between options. What is refused is in golden/record_errors.txt whole, as the user sees it.
+ */
+#include "cli/record_options.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/buf.h"
+#include "cli/exit_status.h"
+#include "tests/cli/golden.h"
+#include "tests/cli/words.h"
+
+#define PAGE        4096u
+#define LINE_BYTES  WORDS_LINE_BYTES
+#define NOTICES_MAX 4
+
+static struct weir_record_arguments arguments;
+static struct weir_error err;
+
+/* Notices that came, in order. */
+static struct {
+    enum weir_notice_level level;
+    char line[LINE_BYTES];
+} notices[NOTICES_MAX];
+static size_t notice_count;
+
+static void keep_notice(void *ctx, enum weir_notice_level level, const char *line)
+{
+    (void)ctx;
+    cr_assert_lt(notice_count, NOTICES_MAX);
+    notices[notice_count].level = level;
+    snprintf(notices[notice_count++].line, LINE_BYTES, "%s", line);
+}
+
+static const struct weir_notice_sink sink = {.emit = keep_notice};
+
+static void init(void)
+{
+    weir_record_arguments_init(&arguments);
+}
+
+static void fini(void)
+{
+    weir_record_arguments_fini(&arguments);
+}
+
+TestSuite(record_options, .init = init, .fini = fini);
+
+/* Parses one line, and resolves it on a machine with 4 KiB pages; the words live until the next call. */
+static int parse(const char *line)
+{
+    static struct words words;
+    words_split(&words, line);
+
+    fini();
+    memset(&err, 0, sizeof(err));
+    notice_count = 0;
+    int result = weir_record_arguments_parse(&arguments, words.argv, &err);
+    return result == WEIR_OPTIONS_PARSED ? weir_record_arguments_resolve(&arguments, PAGE, &sink, &err) : result;
+}
+
+/* Each line is refused, with nothing but its own arguments to blame. */
+static const char *const refused[] = {
+    /* missing */
+    "-C",
+    "--cpu",
+    "-p",
+    "--pid",
+    "-e",
+    "--event",
+    "-F",
+    "--freq",
+    "-c",
+    "--count",
+    "-m",
+    "--mmap-pages",
+    "--buffer-size",
+    "-r",
+    "--realtime",
+    "-o",
+    "--output",
+    /* empty */
+    "--cpu=",
+    "--pid=",
+    "--event=",
+    "--freq=",
+    "--count=",
+    "--mmap-pages=",
+    "--buffer-size=",
+    "--realtime=",
+    "--output=",
+    /* not taken */
+    "--all-cpus=1",
+    "--exclude-perf=1",
+    "--verbose=1",
+    "--quiet=1",
+    "--dry-run=1",
+    "--help=1",
+    /* malformed */
+    "-C abc",
+    "-C 0-",
+    "-C 3-1",
+    "-C 0,,1",
+    "-p abc",
+    "-p 1,,2",
+    "-p -1",
+    "-F abc",
+    "-F 99k",
+    "-F -1",
+    "-F maximum",
+    "-c abc",
+    "-c 1e5",
+    "-c 0x10",
+    "-c -5",
+    "-m abc",
+    "-m 4T",
+    "-m -1",
+    "-m 16,4",
+    "--buffer-size abc",
+    "--buffer-size 64MB",
+    "-r abc",
+    "-r -1",
+    "--threads=bogus",
+    "--threads=packge",
+    "--threads=0/",
+    "-o -",
+    /* out of range */
+    "-C 65536",
+    "-p 0",
+    "-p 2147483648",
+    "-F 0",
+    "-F 4294967296",
+    "-F 99999999999999999999",
+    "-c 0",
+    "-c 9223372036854775808",
+    "-c 99999999999999999999",
+    "-m 1048577",
+    "-m 5G",
+    "-m 17179869184G",
+    "--buffer-size 1048575",
+    "--buffer-size 1025G",
+    "-r 0",
+    "-r 100",
+    "--threads=0/0:0/1",
+    /* no such option */
+    "-Z",
+    "--bogus",
+    "--fraq 99",
+    "-all-cpus",
+    "--no-freq",
+    "--ver --e",
+    /* between options */
+    "-F 99 -c 1000",
+    "-F max -c 1",
+};
+
+Test(record_options, refusals_read_as_in_the_golden_file)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(refused); i++) {
+        int code = parse(refused[i]);
+        cr_expect_eq(code, -EINVAL, "%s", refused[i]);
+        cr_expect_eq(weir_exit_status_of_refusal(code), WEIR_EXIT_USAGE);
+        cr_expect_neq(err.hint[0], '\0', "%s: no hint", refused[i]);
+        weir_buf_printf(&text, "$ weir record %s\nweir: %s\nhint: %s\n\n", refused[i], err.what, err.hint);
+    }
+    golden_expect(GOLDEN_TEXTS, "record_errors.txt", &text);
+    weir_buf_fini(&text);
+}
+
+Test(record_options, every_option_that_takes_an_argument_is_among_the_refusals)
+{
+    const struct weir_option_table *table = &weir_record_command.options;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct weir_option *option = &table->options[i];
+        if (!option->argument || option->argument_optional)
+            continue;
+        char line[LINE_BYTES];
+        snprintf(line, sizeof(line), "--%s", option->long_name);
+        cr_expect_eq(parse(line), -EINVAL, "%s", line);
+        size_t found = 0;
+        while (found < WEIR_ARRAY_COUNT(refused) && strcmp(refused[found], line) != 0)
+            found++;
+        cr_expect_lt(found, WEIR_ARRAY_COUNT(refused), "%s is not in the list", line);
+    }
+}
+
+Test(record_options, repeated_option_is_replaced)
+{
+    cr_expect_eq(parse("-C 0 -C 1-2 -F 1 -F 2 -m 1 -m 2 --buffer-size 1M --buffer-size 2M -r 1 -r 2 -o a -o b"), 0);
+    char cpus[16];
+    weir_cpuset_format(&arguments.cpus, cpus, sizeof(cpus));
+    cr_expect_str_eq(cpus, "1-2");
+    cr_expect_eq(arguments.freq_hz, 2);
+    cr_expect_eq(arguments.ring_bytes, 2 * PAGE);
+    cr_expect_eq(arguments.buffer_bytes, 2 << 20);
+    cr_expect_eq(arguments.realtime_priority, 2);
+    cr_expect_str_eq(arguments.output_path, "b");
+
+    cr_expect_eq(parse("-p 7,8,9 -p 5 -c 1 -c 2 --threads=core --threads=numa"), 0);
+    cr_assert_eq(arguments.pid_count, 1);
+    cr_expect_eq(arguments.pids[0], 5);
+    cr_expect_eq(arguments.period, 2);
+    cr_expect_str_eq(arguments.threads_spec, "numa");
+
+    cr_expect_eq(parse("-a -a -g -g -q -q --dry-run --dry-run --exclude-perf --exclude-perf"), 0);
+    cr_expect(arguments.all_cpus && arguments.call_graph && arguments.quiet && arguments.dry_run &&
+              arguments.exclude_perf);
+}
+
+Test(record_options, repeated_event_and_verbose_add_up)
+{
+    cr_expect_eq(parse("-e cycles -v -e instructions:u,faults -vv"), 0);
+    cr_assert_eq(arguments.events.count, 2);
+    cr_expect_str_eq(arguments.events.items[0], "cycles");
+    cr_expect_str_eq(arguments.events.items[1], "instructions:u,faults");
+    cr_expect_eq(arguments.verbosity, 3);
+}
+
+Test(record_options, negations_take_back)
+{
+    cr_expect_eq(parse("-a --exclude-perf -vv -q --dry-run --no-all-cpus --no-exclude-perf --no-verbose --no-quiet "
+                       "--no-dry-run true"),
+                 0);
+    cr_expect_not(arguments.all_cpus || arguments.exclude_perf || arguments.quiet || arguments.dry_run);
+    cr_expect_eq(arguments.verbosity, 0);
+}
+
+Test(record_options, without_options_the_whole_machine_goes_to_perf_data)
+{
+    cr_expect_eq(parse(""), 0);
+    cr_expect(arguments.all_cpus);
+    cr_expect(weir_cpuset_is_empty(&arguments.cpus));
+    cr_expect_null(arguments.workload);
+    cr_expect_str_eq(arguments.output_path, "perf.data");
+    cr_expect(arguments.freq_hz == 0 && arguments.period == 0 && arguments.events.count == 0);
+    cr_expect(arguments.ring_bytes == 0 && arguments.buffer_bytes == 0 && arguments.realtime_priority == 0);
+    cr_expect_null(arguments.threads_spec);
+    cr_expect_eq(notice_count, 0);
+}
+
+Test(record_options, workload_is_everything_behind_the_options)
+{
+    cr_expect_eq(parse("-g ls -a"), 0);
+    cr_assert_not_null(arguments.workload);
+    cr_expect_str_eq(arguments.workload[0], "ls");
+    cr_expect_str_eq(arguments.workload[1], "-a");
+    cr_expect_null(arguments.workload[2]);
+    cr_expect_not(arguments.all_cpus, "the workload alone");
+
+    cr_expect_eq(parse("-- -a"), 0);
+    cr_assert_not_null(arguments.workload);
+    cr_expect_str_eq(arguments.workload[0], "-a");
+
+    cr_expect_eq(parse("-a --"), 0);
+    cr_expect_null(arguments.workload);
+}
+
+Test(record_options, cpu_list_means_all_tasks_there)
+{
+    cr_expect_eq(parse("-C 1 true"), 0);
+    cr_expect(arguments.all_cpus);
+    cr_expect_eq(weir_cpuset_count(&arguments.cpus), 1);
+    cr_expect_eq(notice_count, 0);
+}
+
+Test(record_options, pids_go_before_all_cpus_and_cpu_list_with_perfs_warning)
+{
+    cr_expect_eq(parse("-a -p 1"), 0);
+    cr_expect_not(arguments.all_cpus);
+    cr_assert_eq(notice_count, 1);
+    cr_expect_eq(notices[0].level, WEIR_NOTICE_WARNING);
+    cr_expect_str_eq(notices[0].line, "PID/TID switch overriding SYSTEM");
+
+    cr_expect_eq(parse("-C 0 -p 1"), 0);
+    cr_expect(weir_cpuset_is_empty(&arguments.cpus));
+    cr_expect_not(arguments.all_cpus);
+    cr_assert_eq(notice_count, 1);
+    cr_expect_str_eq(notices[0].line, "PID/TID switch overriding CPU");
+
+    cr_expect_eq(parse("-p 1"), 0);
+    cr_expect_not(arguments.all_cpus);
+    cr_expect_eq(notice_count, 0);
+}
+
+Test(record_options, rounded_ring_is_announced_as_by_perf)
+{
+    cr_expect_eq(parse("-m 3"), 0);
+    cr_expect_eq(arguments.ring_bytes, 4 * PAGE);
+    cr_assert_eq(notice_count, 1);
+    cr_expect_eq(notices[0].level, WEIR_NOTICE_INFO);
+    cr_expect_str_eq(notices[0].line, "rounding mmap pages size to 16K (4 pages)");
+
+    cr_expect_eq(parse("-m 4M"), 0);
+    cr_expect_eq(arguments.ring_bytes, 4 << 20);
+    cr_expect_eq(notice_count, 0);
+}
+
+Test(record_options, bounds_are_taken)
+{
+    cr_expect_eq(parse("-F 1 -m 4G --buffer-size 1M -r 1"), 0);
+    cr_expect_eq(arguments.ring_bytes, 1ull << 32);
+    cr_expect_eq(parse("-F 4294967295 --buffer-size 1024G -r 99"), 0);
+    cr_expect_eq(parse("-c 9223372036854775807 -C 65535 -p 2147483647"), 0);
+    cr_expect_eq(arguments.period, INT64_MAX);
+    cr_expect_eq(parse("-F max"), 0);
+    cr_expect_eq(arguments.freq_hz, WEIR_VALUE_FREQ_MAX);
+}
+
+Test(record_options, threads_without_spec_is_cpu)
+{
+    cr_expect_eq(parse("--threads numa"), 0);
+    cr_expect_str_eq(arguments.threads_spec, "cpu");
+    cr_expect_str_eq(arguments.workload[0], "numa");
+}
+
+Test(record_options, help_is_told_apart)
+{
+    cr_expect_eq(parse("-a --help --bogus"), WEIR_OPTIONS_HELP);
+    cr_expect_eq(parse("-h"), WEIR_OPTIONS_HELP);
+}

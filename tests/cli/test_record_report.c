@@ -1,0 +1,171 @@
+/*
+ * The closing lines: every variant is in golden/closing_lines.txt as a user sees it, made from results that are filled
+ * in by hand here; and the ledger of -v.
+ */
+#include "cli/record_report.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "tests/cli/golden.h"
+
+#define MIB  (1ull << 20)
+#define PAGE 4096u
+
+/* Two CPUs, two events and the sideband event. */
+#define EVENTS 3
+static char first_name[] = "cycles", second_name[] = "raw_syscalls:sys_enter", sideband_name[] = "dummy:u";
+static char *event_names[EVENTS] = {first_name, second_name, sideband_name};
+
+static const struct weir_kernel_limits free_rings = {
+    .perf_event_paranoid = 2, .mlock_kb = 516, .page_bytes = PAGE, .cap_ipc_lock = true};
+static const struct weir_kernel_limits limited_rings = {.perf_event_paranoid = 2, .mlock_kb = 516, .page_bytes = PAGE};
+
+struct variant {
+    const char *name;
+    uint64_t written[2];      /* samples by CPU, all of event 0 */
+    uint64_t ring_full[2];    /* of event 0 */
+    uint64_t write_failed[2]; /* of event 1 */
+    uint64_t side_lost[2];    /* of the sideband event */
+    uint64_t while_pool_empty;
+    uint64_t ring_bytes;
+    unsigned realtime_priority;
+    bool limited;
+    uint64_t discarded_bytes;
+};
+
+static const struct variant variants[] = {
+    {.name = "nothing sampled", .ring_bytes = 8 * MIB},
+    {.name = "nothing lost", .written = {1000, 234}, .ring_bytes = 8 * MIB},
+    {.name = "ring full on one CPU", .written = {1000, 234}, .ring_full = {0, 66}, .ring_bytes = MIB / 2},
+    {.name = "ring full on both, a small share",
+     .written = {6000000, 5999986},
+     .ring_full = {4, 10},
+     .ring_bytes = 8 * MIB},
+    {.name = "ring full, real-time already",
+     .written = {900},
+     .ring_full = {100},
+     .ring_bytes = 8 * MIB,
+     .realtime_priority = 1},
+    {.name = "ring full, as large as is sane", .written = {900}, .ring_full = {100}, .ring_bytes = 256 * MIB},
+    {.name = "ring full, nothing left to turn",
+     .written = {900},
+     .ring_full = {100},
+     .ring_bytes = 256 * MIB,
+     .realtime_priority = 1},
+    {.name = "ring full, memory limited", .written = {900}, .ring_full = {100}, .ring_bytes = MIB / 4, .limited = true},
+    {.name = "waiting for the disk",
+     .written = {500},
+     .ring_full = {500},
+     .while_pool_empty = 500,
+     .ring_bytes = 8 * MIB},
+    {.name = "write failed", .written = {500, 500}, .write_failed = {10, 20}, .ring_bytes = 8 * MIB},
+    {.name = "everything at once",
+     .written = {1, 2},
+     .ring_full = {30, 10},
+     .write_failed = {5, 7},
+     .side_lost = {1, 2},
+     .while_pool_empty = 15,
+     .ring_bytes = MIB},
+    {.name = "everything lost", .ring_full = {3, 4}, .ring_bytes = MIB},
+    {.name = "side records only", .written = {10}, .side_lost = {0, 3}, .ring_bytes = MIB},
+    {.name = "a broken kernel", .written = {10}, .discarded_bytes = 64, .ring_bytes = MIB},
+};
+
+/* Makes the result that the engine would give for a variant; rows is its ledger. */
+static struct weir_record_result make_result(const struct variant *variant, struct weir_ledger_row rows[2 * EVENTS])
+{
+    struct weir_record_result result = {
+        .end = WEIR_RECORD_END_WORKLOAD,
+        .wakeups = 42,
+        .lost_while_pool_empty = variant->while_pool_empty,
+        .discarded_bytes = variant->discarded_bytes,
+        .file_bytes = 1294967,
+        .rounds = 7,
+        .throttled = 1,
+        .ring_bytes = variant->ring_bytes,
+        .rings = 4,
+        .pool_bytes = 128 * MIB,
+        .ledger = rows,
+        .ledger_count = (size_t)2 * EVENTS,
+        .event_names = event_names,
+        .event_count = EVENTS,
+    };
+    memset(rows, 0, 2 * EVENTS * sizeof(*rows));
+    for (unsigned i = 0; i < 2 * EVENTS; i++) {
+        rows[i].cpu = i < EVENTS ? 3 : 17;
+        rows[i].event = i % EVENTS;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        struct weir_ledger_row *cpu = rows + (size_t)i * EVENTS;
+        cpu[0].written = variant->written[i];
+        cpu[0].lost_ring_full = variant->ring_full[i];
+        cpu[0].counted = variant->written[i] + variant->ring_full[i];
+        cpu[1].lost_write_failed = variant->write_failed[i];
+        cpu[2].lost_ring_full = variant->side_lost[i];
+        result.samples += variant->written[i];
+        result.lost_samples += variant->ring_full[i] + variant->write_failed[i];
+        result.lost_sideband += variant->side_lost[i];
+    }
+    return result;
+}
+
+Test(record_report, closing_lines_read_as_in_the_golden_file)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(variants); i++) {
+        const struct variant *variant = &variants[i];
+        struct weir_ledger_row rows[2 * EVENTS];
+        struct weir_record_result result = make_result(variant, rows);
+        struct weir_report_context context = {
+            .output_path = "perf.data",
+            .realtime_priority = variant->realtime_priority,
+            .limits = variant->limited ? &limited_rings : &free_rings,
+        };
+        weir_buf_printf(&text, "# %s\n", variant->name);
+        weir_report_closing(&text, &result, &context);
+        weir_buf_printf(&text, "\n");
+    }
+    golden_expect(GOLDEN_TEXTS, "closing_lines.txt", &text);
+    weir_buf_fini(&text);
+}
+
+/* Scripts parse these two: not a byte may differ from perf's but the name. */
+Test(record_report, first_two_lines_are_perfs)
+{
+    struct weir_ledger_row rows[2 * EVENTS];
+    struct weir_record_result result = make_result(&variants[1], rows);
+    struct weir_report_context context = {.output_path = "dir/x.data", .limits = &free_rings};
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_report_closing(&text, &result, &context);
+    cr_expect_str_eq(weir_buf_str(&text), "[ weir record: Woken up 42 times to write data ]\n"
+                                          "[ weir record: Captured and wrote 1.235 MB dir/x.data (1234 samples) ]\n");
+    weir_buf_fini(&text);
+}
+
+/* The ledger is the engine's last allocation: what was lost is still said without it. */
+Test(record_report, loss_without_a_ledger_is_still_reported)
+{
+    struct weir_record_result result = {.samples = 3, .lost_samples = 1, .ring_bytes = MIB, .pool_bytes = MIB};
+    struct weir_report_context context = {.output_path = "x", .limits = &free_rings};
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_report_closing(&text, &result, &context);
+    cr_expect_str_eq(weir_buf_str(&text), "[ weir record: Woken up 0 times to write data ]\n"
+                                          "[ weir record: Captured and wrote 0.000 MB x (3 samples) ]\n"
+                                          "[ weir record: Lost 1 of 4 samples (25.00 %): on unknown CPUs ]\n");
+    weir_buf_fini(&text);
+}
+
+Test(record_report, ledger_reads_as_in_the_golden_file)
+{
+    struct weir_ledger_row rows[2 * EVENTS];
+    struct weir_record_result result = make_result(&variants[10], rows);
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_report_ledger(&text, &result);
+    result = make_result(&variants[0], rows);
+    weir_buf_printf(&text, "\n");
+    weir_report_ledger(&text, &result);
+    golden_expect(GOLDEN_TEXTS, "ledger.txt", &text);
+    weir_buf_fini(&text);
+}
