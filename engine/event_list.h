@@ -1,8 +1,8 @@
 /*
- * Events to record: from `-e` text to perf_event_attr.
+ * Events to record: from `-e` text to perf_event_attr. Main thread, set-up only; every function may allocate.
  *
- * Grammar so far (perf-list(1)): software and hardware names and aliases, rNNN, tracepoints sys:name, with modifiers
- * (:u :k :h :H :G :p...) and comma lists; event_list.c is the only place that knows it.
+ * Grammar (perf-list(1)): software and hardware names and aliases, rNNN, tracepoints sys:name, with modifiers
+ * (:u :k :h :I :G :H :p :P :D :e) and comma lists; event_parse.c is the only place that knows it.
  */
 #ifndef WEIR_ENGINE_EVENT_LIST_H
 #define WEIR_ENGINE_EVENT_LIST_H
@@ -19,7 +19,9 @@ struct weir_event {
     struct perf_event_attr attr; /* type, config, exclude_*, precise_ip from the text; the rest by _configure() */
     char *tracepoint_system;     /* owned; NULL when not a tracepoint */
     char *tracepoint_name;       /* owned */
-    bool modifiers_given;        /* the user named :u, :k ...: no silent fallback to another exclude_* */
+    bool modifiers_given;        /* the user named one of :u :k :h :I :G :H: no silent fallback to another exclude_* */
+    bool precise_max;            /* :P: precise_ip is the first to try, see weir_event_lower_precision() */
+    bool sideband;               /* made by weir_event_list_add_sideband(), not a dummy of the user */
 };
 
 struct weir_event_list {
@@ -37,41 +39,58 @@ struct weir_event_list {
  * Appends the events of one -e argument. tracefs is looked at for tracepoints only.
  * 0, -EINVAL (grammar: err says what and at which column), -ENOENT (unknown event: the hint names the nearest one; no
  * such tracepoint; tracefs not mounted: the hint has the command), -EACCES (tracefs not readable), -ENOMEM.
- * On failure the list is unchanged.
+ * On failure the list has the events that it had.
  */
 int weir_event_list_parse(struct weir_event_list *list, const char *text, struct weir_error *err);
 
-/* Appends perf's default event: cycles, at the highest precision the machine has (cycles:P in perf's words).
- * 0 or -ENOMEM. */
+/* Appends perf's default event: cycles, at the highest precision the machine has (cycles:P in perf's words), host only
+ * except on AMD, whose precise events cannot tell guests apart. 0 or -ENOMEM. */
 int weir_event_list_add_default(struct weir_event_list *list);
 
-/* Appends the sideband event (PERF_COUNT_SW_DUMMY) that carries mmap, comm and task records. 0 or -ENOMEM. */
+/* Appends the sideband event (PERF_COUNT_SW_DUMMY, named dummy:u as by perf 6.12) that carries mmap, comm and task
+ * records. Needs no more privileges than the target does. 0 or -ENOMEM. */
 int weir_event_list_add_sideband(struct weir_event_list *list);
 
-/* Turns an event that this machine's kernel refused into what perf falls back to: cycles -> cpu-clock. Returns true and
- * renames it when there is a fallback. */
+/*
+ * What to try next when the kernel refused an event, in this order, each until it returns false. All three change attr
+ * (configured or not) and return true when the event is worth opening again; the caller says so to the user.
+ */
+
+/* :P only: lowers precise_ip by one. False at 0 and for a precision that the user gave as p's. For ENOENT, EOPNOTSUPP
+ * and EINVAL: how machines say that they are not that precise. */
+bool weir_event_lower_precision(struct weir_event *event);
+
+/* cycles -> cpu-clock, which needs no PMU; renames it, keeping the modifiers that a clock can honour (not p and P).
+ * False for any other event, and when out of memory. For ENOENT, ENXIO and ENODEV. */
 bool weir_event_fall_back_to_software(struct weir_event *event);
+
+/* event -> event:u, for kernel.perf_event_paranoid 2 and above; renames it. False when the user named what to look at,
+ * when it is user space only already, for tracepoints (they fire in the kernel) and when out of memory. For EACCES. */
+bool weir_event_fall_back_to_user(struct weir_event *event);
 
 void weir_event_list_fini(struct weir_event_list *list);
 
 /* How samples are taken and what they hold, for all events of a list alike. */
 struct weir_event_config {
     uint64_t freq_hz;          /* 0 when period is used */
-    uint64_t period;           /* 0 when freq_hz is used */
+    uint64_t period;           /* 0 when freq_hz is used; exactly one of the two is set */
     bool period_or_freq_given; /* by -c or -F: overrides a tracepoint's own period of 1 */
     bool call_graph;
     bool system_wide;         /* -a or -C */
-    bool inherit;             /* task targets: children too */
-    bool enable_on_exec;      /* workload without -a */
+    bool inherit;             /* children too; perf sets it for -a as well, where it has no effect */
+    bool enable_on_exec;      /* workload without -a; never together with system_wide */
     uint32_t watermark_bytes; /* wake up the reader after so many bytes */
     uint32_t sideband_watermark_bytes;
 };
 
 /*
- * Completes every attr: size, sampling, sample_type (IDENTIFIER, IP, TID, TIME, CPU, PERIOD as perf has them, RAW for
- * tracepoints, CALLCHAIN), read_format ID|LOST (and the totals that perf asks for), sample_id_all, disabled, inherit,
- * watermark. Every event gets the same sample_id trailer layout, so that any reader can parse side records with the
- * first attr (docs/format.md). Sideband attrs get mmap, mmap2, comm, comm_exec, task, ksymbol, bpf_event.
+ * Completes every attr: size, sampling, sample_type (IDENTIFIER, IP, TID, TIME, CPU; PERIOD, RAW and CALLCHAIN as perf
+ * has them), read_format ID|LOST, sample_id_all, disabled, inherit, watermark. Every event gets the same sample_id
+ * trailer layout, so that any reader can parse side records with the first attr (docs/format.md). Sideband attrs get
+ * mmap, mmap2, comm, comm_exec, task, ksymbol, bpf_event and no samples. All events start disabled, but for the
+ * sideband event of other targets than a fresh workload: it counts from its opening, so that nothing is missed between
+ * that and the synthesis of what was there before. What differs from perf, and why: docs/compatibility.md.
+ * Does not allocate; may be called again with another config.
  */
 void weir_event_list_configure(struct weir_event_list *list, const struct weir_event_config *config);
 

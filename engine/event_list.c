@@ -1,0 +1,176 @@
+/*
+ * The list of events: its memory, the events that weir adds by itself, and what an event becomes when the kernel
+ * refuses it. Main thread, set-up. The fallbacks follow evsel__precise_ip_fallback() and evsel__fallback(),
+ * tools/perf/util/evsel.c, Linux 6.1.
+ */
+#include "engine/event_list.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__i386__) || defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "base/bits.h"
+#include "engine/event_list_internal.h"
+
+#define CAPACITY_FIRST 8
+
+static void event_fini(struct weir_event *event)
+{
+    free(event->name);
+    free(event->tracepoint_system);
+    free(event->tracepoint_name);
+}
+
+struct weir_event *weir_event_list_append(struct weir_event_list *list)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = weir_max_u64(CAPACITY_FIRST, 2 * list->capacity);
+        struct weir_event *events = reallocarray(list->events, capacity, sizeof(*events));
+        if (!events)
+            return NULL;
+        list->events = events;
+        list->capacity = capacity;
+    }
+    struct weir_event *event = &list->events[list->count++];
+    *event = (struct weir_event){0};
+    return event;
+}
+
+void weir_event_list_truncate(struct weir_event_list *list, size_t count)
+{
+    while (list->count > count)
+        event_fini(&list->events[--list->count]);
+}
+
+void weir_event_list_fini(struct weir_event_list *list)
+{
+    if (!list)
+        return;
+    weir_event_list_truncate(list, 0);
+    free(list->events);
+    *list = (struct weir_event_list)WEIR_EVENT_LIST_INIT;
+}
+
+/* On AMD, precise cycles are counted by the IBS PMU, which refuses to leave guests out. */
+static bool cpu_is_amd(void)
+{
+#if defined(__i386__) || defined(__x86_64__)
+    unsigned leaf, vendor[3];
+    return __get_cpuid(0, &leaf, &vendor[0], &vendor[2], &vendor[1]) &&
+           memcmp(vendor, "AuthenticAMD", sizeof(vendor)) == 0;
+#else
+    return false;
+#endif
+}
+
+/* Appends a named event without attr. 0 or -ENOMEM. */
+static int append_named(struct weir_event_list *list, const char *name)
+{
+    struct weir_event *event = weir_event_list_append(list);
+    if (!event)
+        return -ENOMEM;
+    event->name = strdup(name);
+    if (event->name)
+        return 0;
+    weir_event_list_truncate(list, list->count - 1);
+    return -ENOMEM;
+}
+
+int weir_event_list_add_default(struct weir_event_list *list)
+{
+    int result = append_named(list, "cycles:P");
+    if (result < 0)
+        return result;
+    struct weir_event *event = &list->events[list->count - 1];
+    event->attr.type = PERF_TYPE_HARDWARE;
+    event->attr.config = PERF_COUNT_HW_CPU_CYCLES;
+    event->attr.precise_ip = WEIR_PRECISE_IP_MAX;
+    event->attr.exclude_guest = !cpu_is_amd();
+    event->precise_max = true;
+    return 0;
+}
+
+int weir_event_list_add_sideband(struct weir_event_list *list)
+{
+    int result = append_named(list, "dummy:u");
+    if (result < 0)
+        return result;
+    struct weir_event *event = &list->events[list->count - 1];
+    event->attr.type = PERF_TYPE_SOFTWARE;
+    event->attr.config = PERF_COUNT_SW_DUMMY;
+    /* It never counts: these only keep perf_event_paranoid 2 from refusing it. Kernel-side records come all the same.
+     */
+    event->attr.exclude_kernel = 1;
+    event->attr.exclude_hv = 1;
+    event->attr.exclude_guest = 1;
+    event->sideband = true;
+    return 0;
+}
+
+bool weir_event_is_sideband(const struct weir_event *event)
+{
+    return event->sideband;
+}
+
+bool weir_event_lower_precision(struct weir_event *event)
+{
+    if (!event->precise_max || event->attr.precise_ip == 0)
+        return false;
+    event->attr.precise_ip--;
+    return true;
+}
+
+/* NULL: out of memory. The result is the caller's. */
+static char *name_of_clock(const char *cycles_name)
+{
+    static const char clock[] = "cpu-clock";
+    const char *modifiers = strchr(cycles_name, ':');
+    char *name = malloc(sizeof(clock) + strlen(cycles_name));
+    if (!name)
+        return NULL;
+
+    memcpy(name, clock, sizeof(clock));
+    size_t length = strlen(name), bare_length = length;
+    for (; modifiers && *modifiers; modifiers++)
+        if (*modifiers != 'p' && *modifiers != 'P')
+            name[length++] = *modifiers;
+    if (length == bare_length + 1) /* nothing is left behind the colon */
+        length = bare_length;
+    name[length] = '\0';
+    return name;
+}
+
+bool weir_event_fall_back_to_software(struct weir_event *event)
+{
+    if (event->attr.type != PERF_TYPE_HARDWARE || event->attr.config != PERF_COUNT_HW_CPU_CYCLES)
+        return false;
+    char *name = name_of_clock(event->name);
+    if (!name)
+        return false;
+    free(event->name);
+    event->name = name;
+    event->attr.type = PERF_TYPE_SOFTWARE;
+    event->attr.config = PERF_COUNT_SW_CPU_CLOCK;
+    event->attr.precise_ip = 0;
+    event->precise_max = false;
+    return true;
+}
+
+bool weir_event_fall_back_to_user(struct weir_event *event)
+{
+    if (event->modifiers_given || event->attr.exclude_kernel || event->attr.type == PERF_TYPE_TRACEPOINT)
+        return false;
+    char *name;
+    if (asprintf(&name, "%s%su", event->name, strchr(event->name, ':') ? "" : ":") < 0)
+        return false;
+    free(event->name);
+    event->name = name;
+    event->attr.exclude_kernel = 1;
+    event->attr.exclude_hv = 1;
+    return true;
+}

@@ -1,0 +1,37 @@
+/* The parts behind engine/event_list.h, for engine/ and its tests. */
+#ifndef WEIR_ENGINE_EVENT_LIST_INTERNAL_H
+#define WEIR_ENGINE_EVENT_LIST_INTERNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/suggest.h"
+#include "engine/event_list.h"
+
+#define WEIR_PRECISE_IP_MAX 3 /* attr.precise_ip has two bits: SAMPLE_IP must have zero skid */
+
+/* One name of the kernel's generic events (event_names.c). Aliases are rows of their own. */
+struct weir_event_name {
+    const char *name;
+    uint32_t type; /* PERF_TYPE_HARDWARE or _SOFTWARE */
+    uint64_t config;
+};
+
+/* The row of a name that need not be terminated, or NULL. */
+const struct weir_event_name *weir_event_name_find(const char *name, size_t length);
+
+/* Offers every name, aliases too. */
+void weir_event_names_offer(struct weir_suggest *suggest);
+
+/* Appends a zeroed event. NULL: out of memory, and then the list is as it was. Valid until the next append. */
+struct weir_event *weir_event_list_append(struct weir_event_list *list);
+
+/* Drops and frees the events from index `count` on. */
+void weir_event_list_truncate(struct weir_event_list *list, size_t count);
+
+/* weir_event_list_parse() with the place of tracefs given; NULL: found when the first tracepoint is met. */
+int weir_event_list_parse_with(struct weir_event_list *list, const char *text, const char *tracefs_root,
+                               struct weir_error *err);
+
+#endif

@@ -1,0 +1,330 @@
+/*
+ * The attrs of each kind of command line, field by field, against those of perf.
+ *
+ * A row's `perf` is what perf 6.1 was seen to open on Linux 6.18, event by event:
+ *     perf record -vv -o /dev/null COMMAND 2>&1 | sed -n '/^perf_event_attr/,/^sys_perf/p'
+ * (hardware rows: on a machine without PMU, from the attempts that fail). with_differences() then makes the deliberate
+ * changes of docs/compatibility.md, so that what is tested is "perf, but for this list".
+ */
+#include "engine/event_list.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "engine/event_list_internal.h"
+#include "tests/engine/fake_tracefs.h"
+
+#define WATERMARK_BYTES          262144
+#define SIDEBAND_WATERMARK_BYTES 32768
+
+/* ---- what perf opens ---- */
+
+#define TYPE_TASK (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
+#define TYPE_CPU  (TYPE_TASK | PERF_SAMPLE_CPU)
+#define TYPE_TP   (TYPE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW)
+
+#define FREQ(hz)   .freq = 1, .sample_freq = (hz)
+#define PERIOD(n)  .sample_period = (n)
+#define ALWAYS     .size = 128, .read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST, .sample_id_all = 1
+#define EVERY      ALWAYS, .inherit = 1, .disabled = 1
+#define RECORDS    .mmap = 1, .mmap2 = 1, .comm = 1, .comm_exec = 1, .task = 1, .ksymbol = 1, .bpf_event = 1
+#define SW(number) .type = PERF_TYPE_SOFTWARE, .config = (number)
+#define HW(number) .type = PERF_TYPE_HARDWARE, .config = (number)
+#define SWITCH     .type = PERF_TYPE_TRACEPOINT, .config = FAKE_SCHED_SWITCH_ID
+#define HOST       .exclude_guest = 1
+
+struct config_case {
+    const char *command; /* behind `perf record` */
+    const char *event;   /* its -e; NULL: the default event */
+    struct weir_event_config config;
+    struct perf_event_attr perf;
+};
+
+static const struct config_case cases[] = {
+    /* -a: events on every CPU; perf tracks mappings with a dummy event of its own, as weir always does */
+    {"-a true",
+     NULL,
+     {.freq_hz = 4000, .system_wide = true, .inherit = true},
+     /* exclude_guest: see default_event_is_cycles_at_the_highest_precision in test_event_list.c */
+     {HW(0), EVERY, FREQ(4000), .sample_type = TYPE_CPU | PERF_SAMPLE_PERIOD, .precise_ip = 3}},
+    {"-e cycles:u -a true",
+     "cycles:u",
+     {.freq_hz = 4000, .system_wide = true, .inherit = true},
+     {HW(0), EVERY, FREQ(4000), .sample_type = TYPE_CPU | PERF_SAMPLE_PERIOD, HOST, .exclude_kernel = 1,
+      .exclude_hv = 1}},
+    {"-e cpu-clock -a true",
+     "cpu-clock",
+     {.freq_hz = 4000, .system_wide = true, .inherit = true},
+     {SW(0), EVERY, FREQ(4000), .sample_type = TYPE_CPU | PERF_SAMPLE_PERIOD, HOST}},
+    {"-e cpu-clock -C 0 true",
+     "cpu-clock",
+     {.freq_hz = 4000, .system_wide = true, .inherit = true},
+     {SW(0), EVERY, FREQ(4000), .sample_type = TYPE_CPU | PERF_SAMPLE_PERIOD, HOST}},
+    {"-e cpu-clock -i -a true",
+     "cpu-clock",
+     {.freq_hz = 4000, .system_wide = true},
+     {SW(0), ALWAYS, .disabled = 1, FREQ(4000), .sample_type = TYPE_CPU | PERF_SAMPLE_PERIOD, HOST}},
+    {"-e cpu-clock -F 99 -a true",
+     "cpu-clock",
+     {.freq_hz = 99, .period_or_freq_given = true, .system_wide = true, .inherit = true},
+     {SW(0), EVERY, FREQ(99), .sample_type = TYPE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_ID, HOST}},
+    {"-e cpu-clock -c 1000000 -a true",
+     "cpu-clock",
+     {.period = 1000000, .period_or_freq_given = true, .system_wide = true, .inherit = true},
+     {SW(0), EVERY, PERIOD(1000000), .sample_type = TYPE_CPU | PERF_SAMPLE_ID, HOST}},
+    {"-e cpu-clock -g -a true",
+     "cpu-clock",
+     {.freq_hz = 4000, .call_graph = true, .system_wide = true, .inherit = true},
+     {SW(0), EVERY, FREQ(4000), .sample_type = TYPE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN, HOST}},
+    {"-e cpu-clock:k -a true",
+     "cpu-clock:k",
+     {.freq_hz = 4000, .system_wide = true, .inherit = true},
+     {SW(0), EVERY, FREQ(4000), .sample_type = TYPE_CPU | PERF_SAMPLE_PERIOD, .exclude_user = 1, .exclude_hv = 1}},
+    {"-e page-faults -a true",
+     "page-faults",
+     {.freq_hz = 4000, .system_wide = true, .inherit = true},
+     {SW(2), EVERY, FREQ(4000), .sample_type = TYPE_CPU | PERF_SAMPLE_PERIOD, HOST}},
+    {"-e context-switches -a true",
+     "context-switches",
+     {.freq_hz = 4000, .system_wide = true, .inherit = true},
+     {SW(3), EVERY, FREQ(4000), .sample_type = TYPE_CPU | PERF_SAMPLE_PERIOD, HOST}},
+    {"-e cs -c 1 -a true",
+     "cs",
+     {.period = 1, .period_or_freq_given = true, .system_wide = true, .inherit = true},
+     {SW(3), EVERY, PERIOD(1), .sample_type = TYPE_CPU | PERF_SAMPLE_ID, HOST}},
+    {"-e bpf-output -a true",
+     "bpf-output",
+     {.freq_hz = 4000, .system_wide = true, .inherit = true},
+     {SW(10), EVERY, PERIOD(1), .sample_type = TYPE_TP, HOST}},
+    {"-e cgroup-switches -a true",
+     "cgroup-switches",
+     {.freq_hz = 4000, .system_wide = true, .inherit = true},
+     {SW(11), EVERY, FREQ(4000), .sample_type = TYPE_CPU | PERF_SAMPLE_PERIOD, HOST}},
+
+    /* tracepoints: each one, unless -c or -F */
+    {"-e sched:sched_switch -a true",
+     "sched:sched_switch",
+     {.freq_hz = 4000, .system_wide = true, .inherit = true},
+     {SWITCH, EVERY, PERIOD(1), .sample_type = TYPE_TP, HOST}},
+    {"-e sched:sched_switch -F 99 -a true",
+     "sched:sched_switch",
+     {.freq_hz = 99, .period_or_freq_given = true, .system_wide = true, .inherit = true},
+     {SWITCH, EVERY, FREQ(99), .sample_type = TYPE_TP, HOST}},
+    {"-e sched:sched_switch -c 10 -a true",
+     "sched:sched_switch",
+     {.period = 10, .period_or_freq_given = true, .system_wide = true, .inherit = true},
+     {SWITCH, EVERY, PERIOD(10), .sample_type = TYPE_TP, HOST}},
+    {"-e sched:sched_switch -g -a true",
+     "sched:sched_switch",
+     {.freq_hz = 4000, .call_graph = true, .system_wide = true, .inherit = true},
+     {SWITCH, EVERY, PERIOD(1), .sample_type = TYPE_TP | PERF_SAMPLE_CALLCHAIN, HOST}},
+    {"-e sched:sched_switch:u -a true",
+     "sched:sched_switch:u",
+     {.freq_hz = 4000, .system_wide = true, .inherit = true},
+     {SWITCH, EVERY, PERIOD(1), .sample_type = TYPE_TP, HOST, .exclude_kernel = 1, .exclude_hv = 1}},
+
+    /* a workload: enabled by its exec; perf tracks mappings with the first event */
+    {"true",
+     NULL,
+     {.freq_hz = 4000, .inherit = true, .enable_on_exec = true},
+     {HW(0), EVERY, FREQ(4000), .sample_type = TYPE_TASK | PERF_SAMPLE_PERIOD, .precise_ip = 3, .enable_on_exec = 1,
+      RECORDS}},
+    {"-e cpu-clock true",
+     "cpu-clock",
+     {.freq_hz = 4000, .inherit = true, .enable_on_exec = true},
+     {SW(0), EVERY, FREQ(4000), .sample_type = TYPE_TASK | PERF_SAMPLE_PERIOD, HOST, .enable_on_exec = 1, RECORDS}},
+    {"-e cpu-clock -g true",
+     "cpu-clock",
+     {.freq_hz = 4000, .call_graph = true, .inherit = true, .enable_on_exec = true},
+     {SW(0), EVERY, FREQ(4000), .sample_type = TYPE_TASK | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN, HOST,
+      .enable_on_exec = 1, RECORDS}},
+    {"-e cs -c 1 true",
+     "cs",
+     {.period = 1, .period_or_freq_given = true, .inherit = true, .enable_on_exec = true},
+     {SW(3), EVERY, PERIOD(1), .sample_type = TYPE_TASK, HOST, .enable_on_exec = 1, RECORDS}},
+    {"-e sched:sched_switch true",
+     "sched:sched_switch",
+     {.freq_hz = 4000, .inherit = true, .enable_on_exec = true},
+     {SWITCH, EVERY, PERIOD(1), .sample_type = TYPE_TP, HOST, .enable_on_exec = 1, RECORDS}},
+
+    /* -p: enabled by ioctl when all is open */
+    {"-e cpu-clock -p PID sleep 1",
+     "cpu-clock",
+     {.freq_hz = 4000, .inherit = true},
+     {SW(0), EVERY, FREQ(4000), .sample_type = TYPE_TASK | PERF_SAMPLE_PERIOD, HOST, RECORDS}},
+    {"-e sched:sched_switch -p PID true",
+     "sched:sched_switch",
+     {.freq_hz = 4000, .inherit = true},
+     {SWITCH, EVERY, PERIOD(1), .sample_type = TYPE_TP, HOST, RECORDS}},
+};
+
+/* perf's own tracking event of `perf record -e cpu-clock -a true`. */
+static const struct perf_event_attr perf_tracking = {
+    SW(9), ALWAYS, .inherit = 1, PERIOD(1), .sample_type = TYPE_CPU | PERF_SAMPLE_IDENTIFIER, RECORDS};
+
+/* ---- what weir does otherwise: docs/compatibility.md, "Events" ---- */
+
+static void with_differences(struct perf_event_attr *attr)
+{
+    attr->sample_type &= ~(uint64_t)PERF_SAMPLE_ID;
+    attr->sample_type |= PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU;
+    attr->watermark = 1;
+    attr->wakeup_watermark = WATERMARK_BYTES;
+    attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = 0;
+    attr->ksymbol = attr->bpf_event = 0;
+}
+
+static void sideband_with_differences(struct perf_event_attr *attr, const struct weir_event_config *config)
+{
+    attr->exclude_kernel = attr->exclude_hv = attr->exclude_guest = 1;
+    attr->watermark = 1;
+    attr->wakeup_watermark = SIDEBAND_WATERMARK_BYTES;
+    attr->inherit = config->inherit;
+    attr->disabled = attr->enable_on_exec = config->enable_on_exec;
+}
+
+/* ---- comparing ---- */
+
+#define EXPECT_FIELD(field)                                                                                  \
+    cr_expect_eq((uint64_t)got->field, (uint64_t)want->field, "%s: " #field " is %#llx, not %#llx", command, \
+                 (unsigned long long)got->field, (unsigned long long)want->field)
+
+static void expect_sampling(const char *command, const struct perf_event_attr *got, const struct perf_event_attr *want)
+{
+    EXPECT_FIELD(type);
+    EXPECT_FIELD(size);
+    EXPECT_FIELD(config);
+    EXPECT_FIELD(sample_period);
+    EXPECT_FIELD(freq);
+    EXPECT_FIELD(sample_type);
+    EXPECT_FIELD(read_format);
+    EXPECT_FIELD(sample_id_all);
+    EXPECT_FIELD(precise_ip);
+    EXPECT_FIELD(watermark);
+    EXPECT_FIELD(wakeup_watermark);
+    EXPECT_FIELD(disabled);
+    EXPECT_FIELD(enable_on_exec);
+    EXPECT_FIELD(inherit);
+}
+
+static void expect_filters_and_records(const char *command, const struct perf_event_attr *got,
+                                       const struct perf_event_attr *want)
+{
+    EXPECT_FIELD(exclude_user);
+    EXPECT_FIELD(exclude_kernel);
+    EXPECT_FIELD(exclude_hv);
+    EXPECT_FIELD(exclude_idle);
+    EXPECT_FIELD(exclude_host);
+    EXPECT_FIELD(exclude_guest);
+    EXPECT_FIELD(exclude_callchain_user);
+    EXPECT_FIELD(mmap);
+    EXPECT_FIELD(mmap2);
+    EXPECT_FIELD(comm);
+    EXPECT_FIELD(comm_exec);
+    EXPECT_FIELD(task);
+    EXPECT_FIELD(ksymbol);
+    EXPECT_FIELD(bpf_event);
+}
+
+static void expect_attr(const char *command, const struct perf_event_attr *got, const struct perf_event_attr *want)
+{
+    expect_sampling(command, got, want);
+    expect_filters_and_records(command, got, want);
+    cr_expect_arr_eq(got, want, sizeof(*got), "%s: a field that is not named above differs", command);
+}
+
+/* The row's event and the sideband event, configured. */
+static void make_list(struct weir_event_list *list, const struct config_case *row)
+{
+    struct fake_tracefs fake;
+    fake_tracefs_init(&fake);
+    *list = (struct weir_event_list)WEIR_EVENT_LIST_INIT;
+    struct weir_error err = {0};
+    int result =
+        row->event ? weir_event_list_parse_with(list, row->event, fake.root, &err) : weir_event_list_add_default(list);
+    fake_tracefs_fini(&fake);
+    cr_assert_eq(result, 0, "%s: %s", row->command, err.what);
+    cr_assert_eq(weir_event_list_add_sideband(list), 0);
+
+    struct weir_event_config config = row->config;
+    config.watermark_bytes = WATERMARK_BYTES;
+    config.sideband_watermark_bytes = SIDEBAND_WATERMARK_BYTES;
+    weir_event_list_configure(list, &config);
+}
+
+Test(event_config, attrs_are_perfs_but_for_the_documented_differences)
+{
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(cases); i++) {
+        struct weir_event_list list;
+        make_list(&list, &cases[i]);
+        cr_assert_eq(list.count, 2);
+        struct perf_event_attr want = cases[i].perf;
+        with_differences(&want);
+        want.size = sizeof(want);
+        if (!cases[i].event) /* differs between vendors, see the first row */
+            want.exclude_guest = list.events[0].attr.exclude_guest;
+        expect_attr(cases[i].command, &list.events[0].attr, &want);
+        weir_event_list_fini(&list);
+    }
+}
+
+Test(event_config, sideband_is_perfs_tracking_event_without_privileges_of_its_own)
+{
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(cases); i++) {
+        struct weir_event_list list;
+        make_list(&list, &cases[i]);
+        struct perf_event_attr want = perf_tracking;
+        sideband_with_differences(&want, &cases[i].config);
+        want.size = sizeof(want);
+        expect_attr(cases[i].command, &list.events[1].attr, &want);
+        weir_event_list_fini(&list);
+    }
+}
+
+Test(event_config, all_events_share_one_trailer)
+{
+    const uint64_t trailer = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
+                             PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(cases); i++) {
+        struct weir_event_list list;
+        make_list(&list, &cases[i]);
+        for (size_t event = 0; event < list.count; event++) {
+            const struct perf_event_attr *attr = &list.events[event].attr;
+            cr_expect_eq(attr->sample_type & trailer,
+                         PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER, "%s",
+                         cases[i].command);
+            cr_expect_eq(attr->sample_id_all, 1);
+        }
+        weir_event_list_fini(&list);
+    }
+}
+
+Test(event_config, function_trace_leaves_out_user_call_chains)
+{
+    struct weir_event_list list;
+    make_list(&list, &(struct config_case){"-e ftrace:function -a true", "ftrace:function", {.freq_hz = 4000}, {0}});
+    cr_expect_eq(list.events[0].attr.exclude_callchain_user, 1);
+    cr_expect_eq(list.events[1].attr.exclude_callchain_user, 0);
+    weir_event_list_fini(&list);
+}
+
+Test(event_config, a_second_configuration_leaves_nothing_of_the_first)
+{
+    struct weir_event_list first, second;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(cases); i++) {
+        make_list(&second, &cases[i]);
+        make_list(&first, &cases[i]);
+        const struct weir_event_config other = {
+            .period = 7, .period_or_freq_given = true, .call_graph = true, .inherit = !cases[i].config.inherit};
+        weir_event_list_configure(&second, &other);
+        struct weir_event_config config = cases[i].config;
+        config.watermark_bytes = WATERMARK_BYTES;
+        config.sideband_watermark_bytes = SIDEBAND_WATERMARK_BYTES;
+        weir_event_list_configure(&second, &config);
+        for (size_t event = 0; event < 2; event++)
+            expect_attr(cases[i].command, &second.events[event].attr, &first.events[event].attr);
+        weir_event_list_fini(&first);
+        weir_event_list_fini(&second);
+    }
+}
