@@ -1,0 +1,220 @@
+/*
+ * Refusals of perf_event_open(2) and mmap(2) in words, one function per errno that has more than one cause.
+ *
+ * Source: the ERRORS section of perf_event_open(2); perf_event_open(), perf_allow_kernel() and perf_allow_cpu() in
+ * kernel/events/core.c and perf_trace_event_perm() in kernel/trace/trace_event_perf.c, Linux 6.12.
+ */
+#include "engine/open_error.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#define KIB          UINT64_C(1024)
+#define OBJECT_BYTES 256
+
+/* What perf_event_paranoid must be at most for an attempt to pass without privileges, and what it is that needs it. */
+struct need {
+    int paranoid;
+    const char *what;
+};
+
+static struct need need_of(const struct weir_open_attempt *attempt)
+{
+    const struct perf_event_attr *attr = attempt->attr;
+    if (attr->type == PERF_TYPE_TRACEPOINT && (attr->sample_type & PERF_SAMPLE_RAW))
+        return (struct need){-1, "the data of tracepoints"};
+    if (attempt->pid == -1)
+        return (struct need){0, "recording all processes of a CPU"};
+    if (!attr->exclude_kernel)
+        return (struct need){1, "recording the kernel"};
+    return (struct need){2, "recording without privileges"};
+}
+
+static void hint_permission(struct weir_error *err, const struct weir_open_attempt *attempt,
+                            const struct weir_kernel_limits *limits)
+{
+    struct need need = need_of(attempt);
+    if (!limits->cap_perfmon && limits->perf_event_paranoid > need.paranoid) {
+        const char *or_user = need.paranoid == 1 ? "; or user space only, with modifier :u" : "";
+        const char *who = limits->in_user_namespace ? "root outside of this user namespace" : "root or CAP_PERFMON";
+        weir_error_hint(err,
+                        "kernel.perf_event_paranoid is %d, %s needs %d or less, or %s: "
+                        "sudo sysctl kernel.perf_event_paranoid=%d%s",
+                        limits->perf_event_paranoid, need.what, need.paranoid, who, need.paranoid, or_user);
+    } else if (attempt->pid > 0 && !limits->cap_perfmon) {
+        weir_error_hint(err,
+                        "task %d is of another user or may not be traced: run as its owner, as root or with "
+                        "CAP_PERFMON",
+                        (int)attempt->pid);
+    } else {
+        weir_error_hint(err, "a seccomp filter or security module forbids perf_event_open(2): start the container with "
+                             "--cap-add=PERFMON, or with --security-opt seccomp=unconfined");
+    }
+}
+
+static void hint_too_many_files(struct weir_error *err, const struct weir_open_attempt *attempt,
+                                const struct weir_kernel_limits *limits)
+{
+    uint64_t needed = attempt->fds_needed;
+    if (needed <= limits->nofile)
+        weir_error_hint(err, "RLIMIT_NOFILE is %" PRIu64 ": ulimit -n with a greater number", limits->nofile);
+    else if (needed <= limits->nofile_max)
+        weir_error_hint(err, "RLIMIT_NOFILE is %" PRIu64 ", this recording needs %" PRIu64 ": ulimit -n %" PRIu64,
+                        limits->nofile, needed, needed);
+    else
+        weir_error_hint(err,
+                        "RLIMIT_NOFILE cannot be raised above %" PRIu64 ", this recording needs %" PRIu64
+                        ": sudo prlimit --pid $$ --nofile=%" PRIu64 ", or fewer events or CPUs (-e, -C)",
+                        limits->nofile_max, needed, needed);
+}
+
+static void hint_no_such_event(struct weir_error *err, const struct weir_open_attempt *attempt)
+{
+    switch (attempt->attr->type) {
+    case PERF_TYPE_HARDWARE:
+    case PERF_TYPE_HW_CACHE:
+    case PERF_TYPE_RAW:
+        weir_error_hint(err, "this machine shows no hardware counter for it, as most virtual machines do not: "
+                             "-e cpu-clock needs none");
+        break;
+    default:
+        weir_error_hint(err, "this kernel does not know it");
+        break;
+    }
+}
+
+static void hint_invalid(struct weir_error *err, const struct weir_open_attempt *attempt,
+                         const struct weir_kernel_limits *limits)
+{
+    const struct perf_event_attr *attr = attempt->attr;
+    if (attr->freq && attr->sample_freq > limits->max_sample_rate_hz)
+        weir_error_hint(err,
+                        "kernel.perf_event_max_sample_rate is %" PRIu64 ": -F max, or sudo sysctl "
+                        "kernel.perf_event_max_sample_rate=%" PRIu64,
+                        limits->max_sample_rate_hz, (uint64_t)attr->sample_freq);
+    else if (attr->precise_ip)
+        weir_error_hint(err, "this machine may not sample it precisely: leave out the modifiers p and P");
+    else if (attr->type == PERF_TYPE_TRACEPOINT)
+        weir_error_hint(err, "the tracepoint may have gone with its module: ls /sys/kernel/tracing/events");
+    else
+        weir_error_hint(err, "the CPU does not exist, or this kernel is older than what the event asks for");
+}
+
+static void hint_not_supported(struct weir_error *err, const struct perf_event_attr *attr)
+{
+    if (attr->precise_ip)
+        weir_error_hint(err, "this machine does not sample it precisely: leave out the modifiers p and P");
+    else
+        weir_error_hint(err, "this counter cannot interrupt, so it cannot be sampled: -e cpu-clock can");
+}
+
+static void hint_not_implemented(struct weir_error *err, const struct weir_kernel_limits *limits)
+{
+    if (!limits->has_perf_events)
+        weir_error_hint(err, "this kernel was built without CONFIG_PERF_EVENTS");
+    else
+        weir_error_hint(err,
+                        "a seccomp filter hides perf_event_open(2): start the container with --cap-add=PERFMON, or "
+                        "with --security-opt seccomp=unconfined");
+}
+
+/* "event 'cycles' of task 12 on cpu 3", without the parts that do not apply. */
+static void describe(char *text, const struct weir_open_attempt *attempt)
+{
+    char task[32] = "", cpu[32] = "";
+    if (attempt->pid > 0)
+        snprintf(task, sizeof(task), " of task %d", (int)attempt->pid);
+    if (attempt->cpu >= 0)
+        snprintf(cpu, sizeof(cpu), " on cpu %d", attempt->cpu);
+    snprintf(text, OBJECT_BYTES, "event '%s'%s%s", attempt->name, task, cpu);
+}
+
+int weir_open_error_explain(struct weir_error *err, int code, const struct weir_open_attempt *attempt,
+                            const struct weir_kernel_limits *limits)
+{
+    char object[OBJECT_BYTES];
+    describe(object, attempt);
+    weir_error_set_errno(err, code, "cannot open %s", object);
+
+    switch (code) {
+    case -EACCES:
+    case -EPERM:
+        hint_permission(err, attempt, limits);
+        break;
+    case -EMFILE:
+        hint_too_many_files(err, attempt, limits);
+        break;
+    case -ENFILE:
+        weir_error_hint(err, "the machine's limit fs.file-max is reached: sysctl fs.file-nr shows use and limit");
+        break;
+    case -ENOENT:
+        hint_no_such_event(err, attempt);
+        break;
+    case -EINVAL:
+        hint_invalid(err, attempt, limits);
+        break;
+    case -EOPNOTSUPP:
+        hint_not_supported(err, attempt->attr);
+        break;
+    case -ESRCH:
+        weir_error_hint(err, "the task has ended: ps -eLo pid,tid,comm shows those that live");
+        break;
+    case -ENODEV:
+    case -ENXIO:
+        weir_error_hint(err, "the cpu is offline or has no such counter: lscpu -e shows which are online");
+        break;
+    case -EBUSY:
+        weir_error_hint(err, "another profiler or the NMI watchdog holds the counter: "
+                             "sudo sysctl kernel.nmi_watchdog=0");
+        break;
+    case -E2BIG:
+        weir_error_hint(err, "this kernel is older than what the event asks for");
+        break;
+    case -ENOSYS:
+        hint_not_implemented(err, limits);
+        break;
+    default: /* the errno says it all */
+        break;
+    }
+    return code;
+}
+
+static void hint_locked_memory(struct weir_error *err, const struct weir_ring_sizes *sizes,
+                               const struct weir_kernel_limits *limits)
+{
+    uint64_t wanted_kb = weir_ring_sizes_mlock_kb(limits, sizes);
+    if (weir_kernel_limits_rings_are_free(limits))
+        weir_error_hint(err, "a security module forbids the mapping");
+    else if (wanted_kb <= limits->mlock_kb)
+        weir_error_hint(err,
+                        "kernel.perf_event_mlock_kb is %" PRIu64 " per cpu for all recorders of a user: stop the other "
+                        "one, or run with CAP_IPC_LOCK",
+                        limits->mlock_kb);
+    else {
+        struct weir_ring_sizes fits = weir_ring_bytes_choose(limits, UINT64_MAX, 1);
+        weir_error_hint(err,
+                        "kernel.perf_event_mlock_kb is %" PRIu64 " per cpu: -m %" PRIu64 "K fits; or sudo sysctl "
+                        "kernel.perf_event_mlock_kb=%" PRIu64 ", or run with CAP_IPC_LOCK",
+                        limits->mlock_kb, fits.data_bytes / KIB, wanted_kb);
+    }
+}
+
+int weir_ring_map_error_explain(struct weir_error *err, int code, int cpu, uint64_t ring_bytes,
+                                const struct weir_ring_sizes *sizes, const struct weir_kernel_limits *limits)
+{
+    weir_error_set_errno(err, code, "cannot map ring for cpu %d (%" PRIu64 " pages)", cpu,
+                         ring_bytes / limits->page_bytes);
+    switch (code) {
+    case -EPERM:
+        hint_locked_memory(err, sizes, limits);
+        break;
+    case -ENOMEM:
+        weir_error_hint(err, "the rings are %" PRIu64 " KiB for each cpu: a smaller -m, or fewer cpus (-C)",
+                        (sizes->data_bytes + sizes->sideband_bytes) / KIB);
+        break;
+    default: /* the errno says it all */
+        break;
+    }
+    return code;
+}
