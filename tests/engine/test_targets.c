@@ -1,0 +1,240 @@
+/* Lists of processes and their threads, on a /proc of the test's own making and on the real one. */
+#include "engine/targets.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+
+/* ---- -p lists ---- */
+
+static const struct {
+    const char *list;
+    unsigned column; /* of the error */
+} bad_lists[] = {
+    {"", 1},
+    {",", 1},
+    {"1,", 3},
+    {",1", 1},
+    {"1,,2", 3},
+    {"0", 1},
+    {"-1", 1},
+    {"+1", 1},
+    {" 1", 1},
+    {"1 ", 2},
+    {"1, 2", 3},
+    {"x", 1},
+    {"12x", 3},
+    {"1,2;3", 4},
+    {"1.5", 2},
+    {"2147483648", 1},
+    {"1,99999999999999999999999", 3},
+};
+
+Test(targets, bad_pid_lists_are_refused_with_their_column)
+{
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(bad_lists); i++) {
+        pid_t *pids = (pid_t *)-1;
+        size_t count = 99;
+        struct weir_error err = {0};
+        cr_expect_eq(weir_targets_parse_pids(bad_lists[i].list, &pids, &count, &err), -EINVAL, "%s", bad_lists[i].list);
+        char what[128];
+        snprintf(what, sizeof(what), "process id expected at column %u of '%s'", bad_lists[i].column,
+                 bad_lists[i].list);
+        cr_expect_str_eq(err.what, what, "%s", err.what);
+        cr_expect_eq(pids, (pid_t *)-1, "%s: outputs are untouched", bad_lists[i].list);
+        cr_expect_eq(count, 99);
+    }
+}
+
+Test(targets, pid_list_keeps_its_order)
+{
+    pid_t *pids;
+    size_t count;
+    cr_assert_eq(weir_targets_parse_pids("2147483647,1,007,1", &pids, &count, NULL), 0);
+    const pid_t wanted[] = {2147483647, 1, 7, 1};
+    cr_assert_eq(count, 4);
+    cr_expect_arr_eq(pids, wanted, sizeof(wanted));
+    free(pids);
+}
+
+Test(targets, long_pid_list_is_parsed_whole)
+{
+    char list[4000] = "1";
+    for (int i = 0; i < 999; i++)
+        memcpy(list + 1 + 2 * i, ",1", 3);
+    pid_t *pids;
+    size_t count;
+    cr_assert_eq(weir_targets_parse_pids(list, &pids, &count, NULL), 0);
+    cr_expect_eq(count, 1000);
+    free(pids);
+}
+
+/* ---- threads, on a fake /proc ---- */
+
+static const char *const fake_folders[] = {
+    "20",     "20/task",  "20/task/22", "20/task/20",    "20/task/103", "9",
+    "9/task", "9/task/9", "9/task/x1",  "9/task/10junk", "30",          "30/task",
+};
+
+struct fake_proc {
+    char root[128];
+};
+
+static void fake_proc_init(struct fake_proc *fake)
+{
+    const char *folder = getenv("TMPDIR");
+    snprintf(fake->root, sizeof(fake->root), "%s/weir-proc-XXXXXX", folder ? folder : "/tmp");
+    cr_assert_not_null(mkdtemp(fake->root));
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(fake_folders); i++) {
+        char path[256];
+        snprintf(path, sizeof(path), "%s/%s", fake->root, fake_folders[i]);
+        cr_assert_eq(mkdir(path, 0755), 0);
+    }
+}
+
+static void fake_proc_fini(struct fake_proc *fake)
+{
+    for (size_t i = WEIR_ARRAY_COUNT(fake_folders); i-- > 0;) {
+        char path[256];
+        snprintf(path, sizeof(path), "%s/%s", fake->root, fake_folders[i]);
+        rmdir(path);
+    }
+    rmdir(fake->root);
+}
+
+Test(targets, missing_process_is_named_and_nothing_is_kept)
+{
+    struct fake_proc fake;
+    fake_proc_init(&fake);
+    const pid_t pids[] = {20, 21, 9};
+    struct weir_targets targets = {.tids = NULL, .count = 77};
+    struct weir_error err = {0};
+    cr_expect_eq(weir_targets_init_pids(&targets, pids, 3, fake.root, &err), -ESRCH);
+    cr_expect_eq(err.code, -ESRCH);
+    cr_expect_str_eq(err.what, "there is no process 21");
+    cr_expect_str_eq(err.hint, "ps -e shows the processes that there are");
+    cr_expect_eq(targets.count, 77, "outputs are untouched");
+    fake_proc_fini(&fake);
+}
+
+Test(targets, process_that_may_not_be_looked_at_is_named)
+{
+    if (geteuid() != 0)
+        cr_skip_test("needs root: drops to another user to be refused");
+    struct fake_proc fake;
+    fake_proc_init(&fake);
+    char path[256];
+    snprintf(path, sizeof(path), "%s/30/task", fake.root);
+    cr_assert_eq(chmod(path, 0700), 0);
+    cr_assert_eq(chmod(fake.root, 0755), 0);
+
+    pid_t child = fork();
+    if (child == 0) {
+        struct weir_targets targets;
+        struct weir_error err;
+        const pid_t pid = 30;
+        int result = setuid(65534) == 0 ? weir_targets_init_pids(&targets, &pid, 1, fake.root, &err) : 0;
+        bool named = strcmp(err.what, "cannot list the threads of process 30: Permission denied") == 0;
+        _exit(result == -EACCES && named ? 0 : 1);
+    }
+    int status;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_expect_eq(status, 0);
+    fake_proc_fini(&fake);
+}
+
+Test(targets, no_processes_are_no_threads)
+{
+    struct weir_targets targets;
+    cr_assert_eq(weir_targets_init_pids(&targets, NULL, 0, "/nowhere", NULL), 0);
+    cr_expect_eq(targets.count, 0);
+    weir_targets_fini(&targets);
+}
+
+Test(targets, process_whose_threads_have_just_ended_adds_none)
+{
+    struct fake_proc fake;
+    fake_proc_init(&fake);
+    const pid_t pid = 30;
+    struct weir_targets targets;
+    cr_assert_eq(weir_targets_init_pids(&targets, &pid, 1, fake.root, NULL), 0);
+    cr_expect_eq(targets.count, 0);
+    weir_targets_fini(&targets);
+    fake_proc_fini(&fake);
+}
+
+Test(targets, threads_are_ascending_and_each_there_once)
+{
+    struct fake_proc fake;
+    fake_proc_init(&fake);
+    const pid_t pids[] = {20, 9, 20};
+    const pid_t wanted[] = {9, 20, 22, 103};
+    struct weir_targets targets;
+    cr_assert_eq(weir_targets_init_pids(&targets, pids, 3, fake.root, NULL), 0);
+    cr_assert_eq(targets.count, 4);
+    cr_expect_arr_eq(targets.tids, wanted, sizeof(wanted));
+    weir_targets_fini(&targets);
+    cr_expect_eq(targets.count, 0);
+    cr_expect_null(targets.tids);
+    fake_proc_fini(&fake);
+}
+
+/* ---- and on the real one ---- */
+
+#define THREADS 20
+
+static void *wait_for_the_end(void *barrier)
+{
+    pthread_barrier_wait(barrier);
+    return NULL;
+}
+
+Test(targets, all_threads_of_a_live_process_are_found)
+{
+    const pid_t self = getpid();
+    struct weir_targets before, with_threads;
+    cr_assert_eq(weir_targets_init_pids(&before, &self, 1, NULL, NULL), 0);
+
+    pthread_t threads[THREADS];
+    pthread_barrier_t barrier;
+    pthread_barrier_init(&barrier, NULL, THREADS + 1);
+    for (int i = 0; i < THREADS; i++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, wait_for_the_end, &barrier), 0);
+    cr_assert_eq(weir_targets_init_pids(&with_threads, &self, 1, NULL, NULL), 0);
+    pthread_barrier_wait(&barrier);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&barrier);
+
+    cr_expect_eq(with_threads.count, before.count + THREADS);
+    weir_targets_fini(&with_threads);
+    weir_targets_fini(&before);
+}
+
+Test(targets, reaped_child_is_no_process_any_more)
+{
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    cr_assert_eq(waitpid(child, NULL, 0), child);
+    struct weir_targets targets;
+    cr_expect_eq(weir_targets_init_pids(&targets, &child, 1, NULL, NULL), -ESRCH);
+}
+
+Test(targets, all_tasks_are_the_single_minus_one)
+{
+    struct weir_targets targets;
+    cr_assert_eq(weir_targets_init_all(&targets), 0);
+    cr_assert_eq(targets.count, 1);
+    cr_expect_eq(targets.tids[0], -1);
+    weir_targets_fini(&targets);
+    weir_targets_fini(NULL);
+}
