@@ -73,6 +73,8 @@ static int simulate(struct weir_bench_arguments *arguments, struct weir_print *p
     if (code == 0)
         code = check_balance(&result, &err);
 
+    if (code < 0 && err.code == 0)
+        weir_error_set_errno(&err, code, "cannot run the benchmark");
     int status = WEIR_EXIT_FAILURE;
     if (code < 0)
         weir_print_error(print, &err);

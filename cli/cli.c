@@ -107,7 +107,7 @@ static int fail_unknown_command(char *const *words, struct weir_error *err)
     }
 
     const char *nearest = group_member ? group_member : weir_suggest_best(&suggest);
-    if (group_member && words[1])
+    if (group_member && words[1] && words[1][0] != '-')
         weir_error_set(err, -EINVAL, "unknown command '%s %s'", words[0], words[1]);
     else
         weir_error_set(err, -EINVAL, "unknown command '%s'", words[0]);
@@ -129,6 +129,13 @@ static int find_command(char *const *words, size_t *used, struct weir_error *err
     return fail_unknown_command(words, err);
 }
 
+static int fail_extra_word(const char *word, struct weir_error *err)
+{
+    weir_error_set(err, -EINVAL, "unexpected argument '%s'", word);
+    weir_error_hint(err, "'weir help' takes the name of one command");
+    return -EINVAL;
+}
+
 static int help_main(const struct weir_invocation *invocation)
 {
     struct weir_print print = {.stream = stderr};
@@ -146,7 +153,7 @@ static int help_main(const struct weir_invocation *invocation)
         return show_overview(&print, arguments.man);
     int index = find_command(words, &used, &err);
     if (index >= 0 && words[used])
-        index = weir_error_set(&err, -EINVAL, "unexpected argument '%s'", words[used]);
+        index = fail_extra_word(words[used], &err);
     if (index < 0)
         return weir_cli_refuse(&print, index, &err);
     if (!arguments.man)

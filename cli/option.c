@@ -234,7 +234,7 @@ static bool format_spelling(const struct weir_option *option, enum spelling spel
     return true;
 }
 
-static int fail_unknown_long(const struct parser *parser, const char *name, size_t length)
+static void fail_unknown_long(const struct parser *parser, const char *name, size_t length)
 {
     char word[WEIR_OPTION_TEXT_BYTES];
     snprintf(word, sizeof(word), "%.*s", (int)length, name);
@@ -255,14 +255,15 @@ static int fail_unknown_long(const struct parser *parser, const char *name, size
                         parser->table->command);
     else
         hint_help(parser);
-    return -EINVAL;
 }
 
-/* Finds the one row whose spelling is name or begins with it; an exact spelling goes before all prefixes. */
-static int find_long(const struct parser *parser, const char *name, size_t length, struct match *match)
+/*
+ * Finds the one row of which a spelling is name or begins with it; an exact spelling goes before all prefixes.
+ * Fills option, negated and typed of match; false with err when there is no such row, or more than one.
+ */
+static bool find_long(const struct parser *parser, const char *name, size_t length, struct match *match)
 {
     char text[WEIR_OPTION_TEXT_BYTES], other[WEIR_OPTION_TEXT_BYTES] = "";
-    match->option = NULL;
     for (size_t i = 0; i < parser->table->count; i++) {
         const struct weir_option *option = &parser->table->options[i];
         for (enum spelling spelling = 0; spelling < SPELLING_COUNT; spelling++) {
@@ -277,18 +278,17 @@ static int find_long(const struct parser *parser, const char *name, size_t lengt
             match->negated = spelling != SPELLING_NAME;
             snprintf(match->typed, sizeof(match->typed), "--%.*s", (int)sizeof(match->typed) - 3, text);
             if (exact)
-                return 0;
+                return true;
         }
     }
-    if (!match->option)
-        return fail_unknown_long(parser, name, length);
-    if (other[0]) {
+    if (!match->option) {
+        fail_unknown_long(parser, name, length);
+    } else if (other[0]) {
         weir_error_set(parser->err, -EINVAL, "option '--%.*s' is ambiguous: '%s' or '--%s'", (int)length, name,
                        match->typed, other);
         hint_help(parser);
-        return -EINVAL;
     }
-    return 0;
+    return match->option && !other[0];
 }
 
 /* word: behind the two dashes, "freq=99". */
@@ -296,9 +296,8 @@ static int parse_long(struct parser *parser, const char *word)
 {
     struct match match = {0};
     size_t length = strcspn(word, "=");
-    int result = find_long(parser, word, length, &match);
-    if (result < 0)
-        return result;
+    if (!find_long(parser, word, length, &match))
+        return -EINVAL;
 
     if (word[length] == '=')
         match.value = word + length + 1;
@@ -307,7 +306,7 @@ static int parse_long(struct parser *parser, const char *word)
         hint_help(parser);
         return -EINVAL;
     }
-    result = take_argument(parser, &match);
+    int result = take_argument(parser, &match);
     return result < 0 ? result : store(parser, &match);
 }
 

@@ -108,6 +108,8 @@ static int record(const struct weir_record_options *options, const struct weir_r
     bool has_file = result.end != WEIR_RECORD_END_DRY_RUN && (code == 0 || result.end == WEIR_RECORD_END_OUTPUT);
     if (has_file)
         print_report(print, arguments, &result);
+    if (code < 0 && err.code == 0)
+        weir_error_set_errno(&err, code, "cannot record");
     if (err.code != 0)
         weir_print_error(print, &err);
 

@@ -156,7 +156,8 @@ Test(program, set_user_id_is_refused)
              "cd '%s' && chmod 755 . && cp \"$WEIR_PROGRAM\" weir && chown nobody weir && chmod 4755 weir", folder);
     cr_assert_eq(system(command), 0);
 
-    snprintf(command, sizeof(command), "'%s/weir' --version 2>&1", folder);
+    /* LeakSanitizer, where it is built in, cannot look into a set-user-ID process. */
+    snprintf(command, sizeof(command), "ASAN_OPTIONS=detect_leaks=0 '%s/weir' --version 2>&1", folder);
     FILE *stream = popen(command, "re");
     cr_assert_not_null(stream);
     char line[COMMAND_BYTES] = "", hint[COMMAND_BYTES] = "";
