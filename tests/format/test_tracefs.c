@@ -6,6 +6,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -178,6 +179,42 @@ Test(tracefs, visit_stops_with_the_visitors_result)
     struct seen seen = {.stop_at = 2};
     cr_expect_eq(weir_tracefs_visit(tree.root, see, &seen), 42);
     cr_expect_eq(seen.count, 2);
+}
+
+static void remove_file(const char *relative)
+{
+    char path[PATH_MAX];
+    temp_tree_path(&tree, relative, path);
+    cr_assert_eq(remove(path), 0);
+}
+
+/* Unloads the module of system irq or foo, whichever is not visited first. */
+static int see_and_unload(void *ctx, const char *system, const char *name)
+{
+    (void)name;
+    if (strcmp(system, "irq") == 0) {
+        remove_file("events/foo/bar/id");
+        remove_file("events/foo/bar");
+        remove_file("events/foo");
+    } else {
+        remove_file("events/irq/irq_handler_entry/id");
+        remove_file("events/irq/irq_handler_entry");
+        remove_file("events/irq");
+    }
+    (*(unsigned *)ctx)++;
+    return 0;
+}
+
+Test(tracefs, system_that_vanishes_during_the_visit_is_passed_over)
+{
+    temp_tree_write_text(&tree, "events/foo/bar/id", "1\n");
+    remove_file("events/sched/sched_switch/id");
+    remove_file("events/sched/sched_switch");
+    remove_file("events/sched/sched_wakeup/id");
+    remove_file("events/sched/sched_wakeup");
+    unsigned visits = 0;
+    cr_expect_eq(weir_tracefs_visit(tree.root, see_and_unload, &visits), 0);
+    cr_expect_eq(visits, 1);
 }
 
 static int find_among(const char *candidate, const char *mounts, char *path, size_t bytes, struct weir_error *err)
