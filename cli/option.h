@@ -58,7 +58,7 @@ struct weir_option {
     int (*apply)(void *arguments, const char *text, struct weir_error *err);
 };
 
-/* The offset of a field, refused by the compiler when the field is not of the type that the row's kind sets. */
+/* The offset of a field, refused by the compiler when the field is not of the named type: that of the row's kind. */
 #define WEIR_OPTION_FIELD(object, field, type) \
     (offsetof(object, field) + 0 * sizeof(_Generic(((object *)0)->field, type : 0)))
 

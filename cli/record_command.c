@@ -5,7 +5,6 @@
  *
  * Main thread; weir_record_run() makes it the coordinator.
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
