@@ -2,7 +2,12 @@
  * Synthesised records: what was there before recording began (kernel map, modules, tasks, maps), read from /proc.
  *
  * Layout and order are those of tools/perf/util/synthetic-events.c of Linux 6.12. All carry a zeroed sample_id trailer
- * (time 0), so that readers sort them before everything else.
+ * (time 0), so that readers sort them before everything else. Records of one process come in order and from one thread;
+ * with several threads, blocks of different processes follow each other in any order.
+ *
+ * The functions block (they read files of /proc), allocate a few hundred KiB per thread and free it, and are
+ * independent of each other: weir_synth_kernel(), which spends its time in kallsyms, may run on one thread while
+ * weir_synth_all_tasks() runs on another.
  */
 #ifndef WEIR_FORMAT_SYNTH_H
 #define WEIR_FORMAT_SYNTH_H
@@ -20,7 +25,7 @@ struct weir_synth_options {
     const char *modules_root; /* NULL: "/lib/modules"; where modules.dep names module files */
     size_t sample_id_bytes;   /* trailer size, weir_attr_sample_id_bytes() */
     bool data_maps;           /* also maps that are not executable (-d) */
-    unsigned threads;         /* for weir_synth_all_tasks: 0 and 1: the caller's thread only */
+    unsigned threads;         /* for weir_synth_all_tasks: 0 and 1: the caller's thread only; at most 256 are made */
     unsigned map_timeout_ms;  /* per task, as --proc-map-timeout; 0: 500 */
     /*
      * Takes whole records, at most WEIR_SYNTH_BLOCK_BYTES in one call; data is borrowed until return. Called by the
@@ -34,22 +39,32 @@ struct weir_synth_options {
 #define WEIR_SYNTH_BLOCK_BYTES (128u * 1024)
 
 struct weir_synth_counts {
-    uint64_t tasks;    /* threads that got a COMM */
-    uint64_t maps;     /* MMAP2 records */
-    uint64_t vanished; /* tasks that exited while they were read: not an error */
-    uint64_t timed_out;
+    uint64_t tasks;     /* threads that got a COMM */
+    uint64_t maps;      /* MMAP2 records */
+    uint64_t vanished;  /* tasks that exited while they were read, or that we may not see: not an error */
+    uint64_t timed_out; /* processes whose list of maps was cut by map_timeout_ms; its last record says so */
 };
 
-/* The kernel's own map ("[kernel.kallsyms]_text" or _stext, from kallsyms; one warning to notices when kptr_restrict
- * hides addresses: nothing is emitted then) and one map per module. 0 or -errno. */
+/*
+ * The kernel's own map ("[kernel.kallsyms]_text" or _stext, from kallsyms) and one map per module. Where the kernel
+ * hides its addresses (kernel.kptr_restrict), or kallsyms cannot be read, nothing is emitted for it and one warning
+ * goes to notices. 0, -ENOMEM, -errno of opening proc_root, or what emit returned.
+ */
 int weir_synth_kernel(const struct weir_synth_options *options, struct weir_error *err);
 
-/* FORK, COMM and MMAP2 for every task on the machine, /proc split over options->threads threads (created and joined
- * inside). counts may be NULL. 0, -ENOMEM, -errno of opendir on proc_root, or what emit returned. */
+/*
+ * FORK, COMM and MMAP2 for every task on the machine, kernel threads included, /proc shared by options->threads threads
+ * (created and joined inside; fewer where they cannot be had). counts may be NULL; it is filled on errors too.
+ * 0, -ENOMEM, -EMFILE, -ENFILE, -errno of opening or listing proc_root, or what emit returned: then as soon as every
+ * thread is done with the process that it has in hand.
+ */
 int weir_synth_all_tasks(const struct weir_synth_options *options, struct weir_synth_counts *counts,
                          struct weir_error *err);
 
-/* The same for all threads of the processes in pids (-p) on the caller's thread. Vanished ones are counted. */
+/*
+ * The same for all threads of the processes in pids (-p; the number of any of its threads names a process), in their
+ * order, on the caller's thread. Vanished ones are counted.
+ */
 int weir_synth_processes(const struct weir_synth_options *options, const pid_t *pids, size_t pid_count,
                          struct weir_synth_counts *counts, struct weir_error *err);
 

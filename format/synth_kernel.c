@@ -1,0 +1,225 @@
+/*
+ * Records of the kernel's own map and of its modules. Run by one thread, which may run beside those of the tasks.
+ *
+ * The kernel's map starts at _text (or _stext, where there is no _text), ends at _edata (or _etext, or the first
+ * module), and names the symbol that it starts with: a reader that has a vmlinux works out from it how far the kernel
+ * was moved at boot. All are found in one pass over kallsyms (perf makes three), whose order is not ours to rely on.
+ *
+ * Source: machine__get_running_kernel_start(), machine__create_kernel_maps(), perf_event__synthesize_kernel_mmap() and
+ * perf_event__synthesize_modules() in tools/perf/util of Linux 6.12.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/line_reader.h"
+#include "format/records.h"
+#include "format/synth_internal.h"
+
+#define KERNEL_PID      ((pid_t)-1) /* readers take it for the host's kernel */
+#define KERNEL_MAP_NAME "[kernel.kallsyms]"
+#define UNKNOWN_END     UINT64_MAX
+#define KNOB_BYTES      32u
+
+enum kernel_symbol {
+    SYMBOL_TEXT,
+    SYMBOL_STEXT,
+    SYMBOL_EDATA,
+    SYMBOL_ETEXT,
+    SYMBOL_COUNT,
+};
+
+static const char *const symbol_names[SYMBOL_COUNT] = {"_text", "_stext", "_edata", "_etext"};
+
+struct kernel_symbols {
+    uint64_t address[SYMBOL_COUNT];
+    bool is_found[SYMBOL_COUNT];
+};
+
+/* What the records are made from. */
+struct kernel_scan {
+    const struct weir_synth_options *options; /* borrowed */
+    const char *proc_root;                    /* borrowed */
+    int proc_fd;                              /* owned */
+    struct kernel_symbols symbols;
+    struct weir_synth_modules modules;
+    struct weir_synth_block block;
+};
+
+bool weir_synth_knob_read(int proc_fd, const char *path, char *value, size_t bytes)
+{
+    int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    struct weir_line_reader reader;
+    weir_line_reader_init(&reader, fd, value, bytes);
+    const char *line = weir_line_reader_next(&reader);
+    close(fd);
+    return line && line[0] != '\0';
+}
+
+/* ---- kallsyms ---- */
+
+/* "ADDRESS TYPE NAME", with "\t[MODULE]" behind it for what is not the kernel's own. */
+static void note_symbol(struct kernel_symbols *symbols, const char *line)
+{
+    const char *name = strrchr(line, ' ');
+    if (!name || name[1] != '_')
+        return;
+    for (int i = 0; i < SYMBOL_COUNT; i++) {
+        if (!symbols->is_found[i] && strcmp(name + 1, symbol_names[i]) == 0) {
+            symbols->address[i] = strtoull(line, NULL, 16);
+            symbols->is_found[i] = true;
+        }
+    }
+}
+
+/* 0 or the -errno of opening or reading kallsyms. */
+static int read_symbols(struct kernel_scan *scan)
+{
+    int fd = openat(scan->proc_fd, "kallsyms", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    char text[4 * PATH_MAX]; /* symbols have at most 512 bytes, and a read gives a page */
+    struct weir_line_reader reader;
+    weir_line_reader_init(&reader, fd, text, sizeof(text));
+    struct kernel_symbols *symbols = &scan->symbols;
+    const char *line;
+    while (!(symbols->is_found[SYMBOL_TEXT] && symbols->is_found[SYMBOL_EDATA]) &&
+           (line = weir_line_reader_next(&reader)))
+        note_symbol(symbols, line);
+    close(fd);
+    return reader.error;
+}
+
+/* ---- what cannot be recorded ---- */
+
+static void warn_unreadable(const struct kernel_scan *scan, int code)
+{
+    weir_notice(scan->options->notices, WEIR_NOTICE_WARNING,
+                "cannot read %s/kallsyms: %s: kernel samples will have no symbols", scan->proc_root,
+                strerrordesc_np(-code));
+}
+
+static void warn_hidden(const struct kernel_scan *scan)
+{
+    char restrict_value[KNOB_BYTES], paranoid_value[KNOB_BYTES];
+    if (!weir_synth_knob_read(scan->proc_fd, "sys/kernel/kptr_restrict", restrict_value, sizeof(restrict_value)))
+        strcpy(restrict_value, "unknown");
+    if (!weir_synth_knob_read(scan->proc_fd, "sys/kernel/perf_event_paranoid", paranoid_value, sizeof(paranoid_value)))
+        strcpy(paranoid_value, "unknown");
+    weir_notice(scan->options->notices, WEIR_NOTICE_WARNING,
+                "the kernel hides its addresses (kernel.kptr_restrict is %s, kernel.perf_event_paranoid is %s): kernel "
+                "samples will have no symbols; record with CAP_SYSLOG and `sysctl kernel.kptr_restrict=0`",
+                restrict_value, paranoid_value);
+}
+
+static void warn_nameless(const struct kernel_scan *scan)
+{
+    weir_notice(scan->options->notices, WEIR_NOTICE_WARNING,
+                "%s/kallsyms has neither _text nor _stext: kernel samples will have no symbols", scan->proc_root);
+}
+
+/* ---- records ---- */
+
+static uint64_t kernel_end(const struct kernel_scan *scan, uint64_t start)
+{
+    const struct kernel_symbols *symbols = &scan->symbols;
+    if (symbols->is_found[SYMBOL_EDATA] && symbols->address[SYMBOL_EDATA] > start)
+        return symbols->address[SYMBOL_EDATA];
+    if (symbols->is_found[SYMBOL_ETEXT] && symbols->address[SYMBOL_ETEXT] > start)
+        return symbols->address[SYMBOL_ETEXT];
+    for (size_t i = 0; i < scan->modules.count; i++) {
+        if (scan->modules.all[i].start > start)
+            return scan->modules.all[i].start;
+    }
+    return UNKNOWN_END;
+}
+
+static int emit_map(struct kernel_scan *scan, const struct weir_record_map *map)
+{
+    int result = weir_synth_block_reserve(&scan->block);
+    if (result == 0)
+        weir_record_mmap(&scan->block.records, map, scan->options->sample_id_bytes);
+    return result;
+}
+
+static int emit_kernel_map(struct kernel_scan *scan, enum kernel_symbol symbol)
+{
+    uint64_t start = scan->symbols.address[symbol];
+    char name[sizeof(KERNEL_MAP_NAME) + sizeof("_stext")];
+    stpcpy(stpcpy(name, KERNEL_MAP_NAME), symbol_names[symbol]);
+    struct weir_record_map map = {
+        .pid = KERNEL_PID,
+        .start = start,
+        .bytes = kernel_end(scan, start) - start,
+        .page_offset = start,
+        .cpumode = PERF_RECORD_MISC_KERNEL,
+        .filename = name,
+    };
+    return emit_map(scan, &map);
+}
+
+static int emit_module(struct kernel_scan *scan, const struct weir_synth_module *module)
+{
+    char bracketed[WEIR_SYNTH_MODULE_NAME_BYTES + sizeof("[]")];
+    snprintf(bracketed, sizeof(bracketed), "[%s]", module->name);
+    struct weir_record_map map = {
+        .pid = KERNEL_PID,
+        .start = module->start,
+        .bytes = module->bytes,
+        .cpumode = PERF_RECORD_MISC_KERNEL,
+        .filename = module->path ? module->path : bracketed,
+    };
+    return emit_map(scan, &map);
+}
+
+/* The kernel's own map, or a warning that says why there is none. */
+static int emit_kernel(struct kernel_scan *scan)
+{
+    const struct kernel_symbols *symbols = &scan->symbols;
+    int code = read_symbols(scan);
+    enum kernel_symbol symbol = symbols->is_found[SYMBOL_TEXT] ? SYMBOL_TEXT : SYMBOL_STEXT;
+    if (code < 0)
+        warn_unreadable(scan, code);
+    else if (!symbols->is_found[symbol])
+        warn_nameless(scan);
+    else if (symbols->address[symbol] == 0)
+        warn_hidden(scan);
+    else
+        return emit_kernel_map(scan, symbol);
+    return 0;
+}
+
+/* ---- the public function ---- */
+
+static int synth_kernel(struct kernel_scan *scan)
+{
+    int result = emit_kernel(scan);
+    for (size_t i = 0; i < scan->modules.count && result == 0; i++)
+        result = emit_module(scan, &scan->modules.all[i]);
+    return result < 0 ? result : weir_synth_block_flush(&scan->block);
+}
+
+int weir_synth_kernel(const struct weir_synth_options *options, struct weir_error *err)
+{
+    struct kernel_scan scan = {.options = options, .proc_root = options->proc_root ? options->proc_root : "/proc"};
+    scan.proc_fd = open(scan.proc_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (scan.proc_fd < 0)
+        return weir_error_set_errno(err, -errno, "cannot open %s", scan.proc_root);
+
+    const char *modules_root = options->modules_root ? options->modules_root : "/lib/modules";
+    int result = weir_synth_block_init(&scan.block, options);
+    if (result == 0)
+        result = weir_synth_modules_read(&scan.modules, scan.proc_fd, modules_root);
+    if (result == 0)
+        result = synth_kernel(&scan);
+
+    weir_synth_modules_fini(&scan.modules);
+    weir_synth_block_fini(&scan.block);
+    close(scan.proc_fd);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot record the maps of the kernel") : 0;
+}

@@ -1,0 +1,201 @@
+/*
+ * FORK and COMM records of the threads of one process. Run by the synthesis workers.
+ *
+ * What is asked of /proc is the least that gives perf's records: /proc/PID/stat has the name, the parent, the number of
+ * threads and whether there is an address space, so that a process of one thread costs stat and maps, and a kernel
+ * thread stat alone. Only where there are more threads is task/ listed, and of those the name alone is missing (comm).
+ * perf reads the much longer task/TID/status of each, and lists task/ always.
+ *
+ * Two deliberate differences from perf's records. A name with a newline or a backslash is given as it is, as the
+ * kernel's own COMM records do (perf gives status' escaped form). And where the first thread has ended before the
+ * others, its maps are read from one that still runs (perf gives none). Otherwise the records are those of
+ * __event__synthesize_thread(), tools/perf of Linux 6.12.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "format/records.h"
+#include "format/synth_internal.h"
+
+#define PATH_BYTES 64 /* "PID/task/TID/maps" with the longest numbers */
+
+/* A whole process in hand. */
+struct process_walk {
+    struct weir_synth_worker *worker;
+    pid_t pid;
+    bool maps_missing; /* the first thread has given up its address space */
+};
+
+bool weir_synth_is_gone(int code)
+{
+    return code == -ENOENT || code == -ESRCH || code == -ENOTDIR || code == -EACCES || code == -EPERM;
+}
+
+pid_t weir_synth_entry_pid(const char *name)
+{
+    uint32_t pid = 0;
+    for (; *name >= '0' && *name <= '9' && pid <= (INT32_MAX - 9) / 10; name++)
+        pid = pid * 10 + (uint32_t)(*name - '0');
+    return *name == '\0' ? (pid_t)pid : 0;
+}
+
+/* ---- paths ---- */
+
+static char *put_text(char *at, const char *text)
+{
+    return stpcpy(at, text);
+}
+
+static char *put_pid(char *at, pid_t pid)
+{
+    char digits[12];
+    size_t count = 0;
+    weir_assert(pid >= 0);
+    do {
+        digits[count++] = (char)('0' + pid % 10);
+        pid /= 10;
+    } while (pid);
+    while (count)
+        *at++ = digits[--count];
+    *at = '\0';
+    return at;
+}
+
+/* ---- small files ---- */
+
+/* Reads the file into worker->text and ends it with a zero. Its length, or -errno. One read(2) gives the whole of it.
+ */
+static ssize_t read_small(struct weir_synth_worker *worker, int dir_fd, const char *path)
+{
+    int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    ssize_t got;
+    do {
+        got = read(fd, worker->text, sizeof(worker->text) - 1);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0)
+        got = -errno;
+    else
+        worker->text[got] = '\0';
+    close(fd);
+    return got;
+}
+
+/* 0 with nothing emitted when code says that the task is gone; otherwise code. */
+static int count_vanished(struct weir_synth_worker *worker, int code)
+{
+    if (!weir_synth_is_gone(code))
+        return code;
+    worker->counts.vanished++;
+    return 0;
+}
+
+/* ---- records ---- */
+
+static int emit_task(struct weir_synth_worker *worker, pid_t pid, pid_t tid, pid_t parent, const char *comm)
+{
+    int result = weir_synth_block_reserve(&worker->block);
+    if (result < 0)
+        return result;
+    size_t sample_id_bytes = worker->run->options->sample_id_bytes;
+    weir_record_fork(&worker->block.records, pid, parent, tid, parent, sample_id_bytes);
+    weir_record_comm(&worker->block.records, pid, tid, comm, 0, sample_id_bytes);
+    worker->counts.tasks++;
+    return 0;
+}
+
+/* ---- threads ---- */
+
+static int synth_thread_maps(struct process_walk *walk, pid_t tid)
+{
+    char path[PATH_BYTES];
+    char *at = put_text(put_pid(path, walk->pid), "/task/");
+    put_text(put_pid(at, tid), "/maps");
+    uint64_t maps_before = walk->worker->counts.maps;
+    int result = weir_synth_process_maps(walk->worker, walk->pid, path);
+    walk->maps_missing = walk->worker->counts.maps == maps_before;
+    return result;
+}
+
+static int synth_thread(struct process_walk *walk, int task_fd, pid_t tid)
+{
+    struct weir_synth_worker *worker = walk->worker;
+    char path[PATH_BYTES];
+    put_text(put_pid(path, tid), "/comm");
+    ssize_t got = read_small(worker, task_fd, path);
+    if (got < 0)
+        return count_vanished(worker, (int)got);
+
+    char comm[WEIR_PROC_COMM_BYTES];
+    weir_proc_comm_copy(comm, worker->text, (size_t)got);
+    int result = emit_task(worker, walk->pid, tid, walk->pid, comm);
+    if (result == 0 && walk->maps_missing)
+        result = synth_thread_maps(walk, tid);
+    return result;
+}
+
+/* All threads but the first, which the caller has done. */
+static int synth_threads(struct process_walk *walk)
+{
+    struct weir_synth_worker *worker = walk->worker;
+    char path[PATH_BYTES];
+    put_text(put_pid(path, walk->pid), "/task");
+    int task_fd = openat(worker->run->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (task_fd < 0)
+        return count_vanished(worker, -errno);
+
+    int result = 0;
+    ssize_t got;
+    while (result == 0 && (got = getdents64(task_fd, worker->tid_entries, sizeof(worker->tid_entries))) > 0) {
+        for (ssize_t at = 0; at < got && result == 0;) {
+            const struct dirent64 *entry = (const void *)(worker->tid_entries + at);
+            at += entry->d_reclen;
+            pid_t tid = weir_synth_entry_pid(entry->d_name);
+            if (tid > 0 && tid != walk->pid)
+                result = synth_thread(walk, task_fd, tid);
+        }
+    }
+    close(task_fd);
+    return result;
+}
+
+int weir_synth_process(struct weir_synth_worker *worker, pid_t pid)
+{
+    char path[PATH_BYTES];
+    char *behind_pid = put_pid(path, pid);
+    put_text(behind_pid, "/stat");
+    ssize_t got = read_small(worker, worker->run->proc_fd, path);
+    struct weir_proc_stat stat;
+    if (got >= 0 && !weir_proc_stat_parse(worker->text, &stat))
+        got = -ESRCH; /* cut short by the task's end */
+    if (got < 0)
+        return count_vanished(worker, (int)got);
+
+    int result = emit_task(worker, pid, pid, stat.ppid, stat.comm);
+    if (result == 0 && stat.vm_bytes) {
+        put_text(behind_pid, "/maps");
+        result = weir_synth_process_maps(worker, pid, path);
+    }
+    if (result < 0 || stat.threads <= 1)
+        return result;
+    struct process_walk walk = {.worker = worker, .pid = pid, .maps_missing = stat.vm_bytes == 0};
+    return synth_threads(&walk);
+}
+
+pid_t weir_synth_thread_group(struct weir_synth_worker *worker, pid_t tid)
+{
+    if (tid <= 0)
+        return -ESRCH;
+    char path[PATH_BYTES];
+    put_text(put_pid(path, tid), "/status");
+    ssize_t got = read_small(worker, worker->run->proc_fd, path);
+    if (got < 0)
+        return (pid_t)got;
+    pid_t tgid = weir_proc_status_tgid(worker->text);
+    return tgid > 0 ? tgid : -ESRCH;
+}
