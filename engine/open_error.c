@@ -162,7 +162,7 @@ int weir_open_error_explain(struct weir_error *err, int code, const struct weir_
         break;
     case -ENODEV:
     case -ENXIO:
-        weir_error_hint(err, "the cpu is offline or has no such counter: lscpu -e shows which are online");
+        weir_error_hint(err, "the CPU is offline or has no such counter: lscpu -e shows which are online");
         break;
     case -EBUSY:
         weir_error_hint(err, "another profiler or the NMI watchdog holds the counter: "
@@ -188,13 +188,13 @@ static void hint_locked_memory(struct weir_error *err, const struct weir_ring_si
         weir_error_hint(err, "a security module forbids the mapping");
     else if (wanted_kb <= limits->mlock_kb)
         weir_error_hint(err,
-                        "kernel.perf_event_mlock_kb is %" PRIu64 " per cpu for all recorders of a user: stop the other "
+                        "kernel.perf_event_mlock_kb is %" PRIu64 " per CPU for all recorders of a user: stop the other "
                         "one, or run with CAP_IPC_LOCK",
                         limits->mlock_kb);
     else {
         struct weir_ring_sizes fits = weir_ring_bytes_choose(limits, UINT64_MAX, 1);
         weir_error_hint(err,
-                        "kernel.perf_event_mlock_kb is %" PRIu64 " per cpu: -m %" PRIu64 "K fits; or sudo sysctl "
+                        "kernel.perf_event_mlock_kb is %" PRIu64 " per CPU: -m %" PRIu64 "K fits; or sudo sysctl "
                         "kernel.perf_event_mlock_kb=%" PRIu64 ", or run with CAP_IPC_LOCK",
                         limits->mlock_kb, fits.data_bytes / KIB, wanted_kb);
     }
@@ -210,7 +210,7 @@ int weir_ring_map_error_explain(struct weir_error *err, int code, int cpu, uint6
         hint_locked_memory(err, sizes, limits);
         break;
     case -ENOMEM:
-        weir_error_hint(err, "the rings are %" PRIu64 " KiB for each cpu: a smaller -m, or fewer cpus (-C)",
+        weir_error_hint(err, "the rings are %" PRIu64 " KiB for each CPU: a smaller -m, or fewer CPUs (-C)",
                         (sizes->data_bytes + sizes->sideband_bytes) / KIB);
         break;
     default: /* the errno says it all */

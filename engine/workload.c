@@ -149,45 +149,49 @@ static bool find_command(const char *name, char *path, size_t bytes)
         return (size_t)snprintf(path, bytes, "%s", name) < bytes && access(path, F_OK) == 0;
 
     const char *folder = getenv("PATH");
-    for (folder = folder ? folder : PATH_DEFAULT; folder; folder = strchr(folder, ':')) {
-        folder += *folder == ':';
+    if (!folder)
+        folder = PATH_DEFAULT;
+    for (;;) {
         int length = (int)strcspn(folder, ":");
         int used = snprintf(path, bytes, "%.*s%s%s", length, folder, length ? "/" : "", name);
         if ((size_t)used < bytes && access(path, F_OK) == 0)
             return true;
+        if (folder[length] == '\0')
+            return false;
+        folder += length + 1;
     }
-    return false;
 }
 
-/* The interpreter in the first line of a script, or false for another kind of file. head: room for the line. */
-static bool read_interpreter(const char *path, char head[SCRIPT_HEAD_BYTES], const char **interpreter)
+/* The interpreter in the first line of a script, or NULL for another kind of file. It is in head, room for the line. */
+static const char *read_interpreter(const char *path, char head[SCRIPT_HEAD_BYTES])
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us up */
     if (fd < 0)
-        return false;
+        return NULL;
     ssize_t got = read_whole(fd, head, SCRIPT_HEAD_BYTES - 1);
     close(fd);
     if (got < 2 || memcmp(head, "#!", 2) != 0)
-        return false;
+        return NULL;
     head[got] = '\0';
     char *start = head + 2 + strspn(head + 2, " \t");
     start[strcspn(start, " \t\n")] = '\0';
-    *interpreter = start;
-    return true;
+    return start;
 }
 
 static void hint_not_found(struct weir_error *err, const char *name, const char *path)
 {
     char head[SCRIPT_HEAD_BYTES];
-    const char *interpreter;
+    const char *interpreter = path ? read_interpreter(path, head) : NULL;
     if (!path && strchr(name, '/'))
         weir_error_hint(err, "there is no such file");
     else if (!path)
         weir_error_hint(err, "it is in no folder of PATH: give its path, as in ./%s", name);
-    else if (read_interpreter(path, head, &interpreter))
-        weir_error_hint(err, "%s is a script for '%s', which is not there", path, interpreter);
-    else
+    else if (!interpreter)
         weir_error_hint(err, "the dynamic loader that %s asks for is not there: file %s", path, path);
+    else if (strchr(interpreter, '\r'))
+        weir_error_hint(err, "the first line of %s ends in a carriage return: sed -i 's/\\r$//' %s", path, path);
+    else
+        weir_error_hint(err, "%s is a script for '%s', which is not there", path, interpreter);
 }
 
 static void hint_denied(struct weir_error *err, const char *path)
@@ -220,13 +224,11 @@ int weir_workload_start(struct weir_workload *workload, char *const *argv, struc
 {
     weir_assert(workload->go_fd >= 0);
 
-    ssize_t sent = send(workload->go_fd, "", 1, MSG_NOSIGNAL);
-    int result = sent == 1 ? 0 : -errno;
-    int code = 0;
-    if (result == 0 && read_whole(workload->exec_error_fd, &code, sizeof(code)) == sizeof(code))
-        result = set_exec_error(err, code, argv[0]);
-    else if (result < 0)
+    int result = 0, code;
+    if (send(workload->go_fd, "", 1, MSG_NOSIGNAL) != 1)
         result = weir_error_set(err, -ESRCH, "the process that was to run '%s' was killed before it could", argv[0]);
+    else if (read_whole(workload->exec_error_fd, &code, sizeof(code)) == sizeof(code))
+        result = set_exec_error(err, code, argv[0]);
 
     close_fd(&workload->go_fd);
     close_fd(&workload->exec_error_fd);

@@ -2,7 +2,7 @@
  * The attrs of each kind of command line, field by field, against those of perf.
  *
  * A row's `perf` is what perf 6.1 was seen to open on Linux 6.18, event by event:
- *     perf record -vv -o /dev/null COMMAND 2>&1 | sed -n '/^perf_event_attr/,/^sys_perf/p'
+ *     perf record -vv -o /tmp/x COMMAND 2>&1 | sed -n '/^perf_event_attr/,/^sys_perf/p'
  * (hardware rows: on a machine without PMU, from the attempts that fail). with_differences() then makes the deliberate
  * changes of docs/compatibility.md, so that what is tested is "perf, but for this list".
  */

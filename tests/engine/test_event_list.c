@@ -12,6 +12,7 @@
 
 #include "base/bits.h"
 #include "engine/event_list_internal.h"
+#include "tests/engine/failing_alloc.h"
 #include "tests/engine/fake_tracefs.h"
 
 /* Parses with the fake tracefs into an empty list. */
@@ -143,6 +144,63 @@ Test(event_list, failure_keeps_the_events_from_before)
     cr_expect_eq(weir_event_list_parse(&list, "faults,cpu-clock:u,nope", &err), -ENOENT);
     cr_expect_eq(list.count, 1);
     cr_expect_str_eq(list.events[0].name, "cs");
+    weir_event_list_fini(&list);
+}
+
+/* Allocations that one call makes: each is made to fail once, and must leave the list as it was. */
+static void expect_survives_each_failure(const char *text, unsigned allocations)
+{
+    struct fake_tracefs fake;
+    fake_tracefs_init(&fake);
+    for (unsigned n = 0; n < allocations; n++) {
+        struct weir_event_list list = WEIR_EVENT_LIST_INIT;
+        struct weir_error err = {0};
+        failing_alloc_after(n);
+        cr_expect_eq(weir_event_list_parse_with(&list, text, fake.root, &err), -ENOMEM, "%s: allocation %u", text, n);
+        cr_expect_str_eq(err.what, "out of memory", "%s: allocation %u: %s", text, n, err.what);
+        cr_expect_eq(list.count, 0);
+        weir_event_list_fini(&list);
+    }
+    struct weir_event_list list = WEIR_EVENT_LIST_INIT;
+    failing_alloc_after(allocations);
+    cr_expect_eq(weir_event_list_parse_with(&list, text, fake.root, NULL), 0, "%s has no more allocations", text);
+    failing_alloc_never();
+    weir_event_list_fini(&list);
+    fake_tracefs_fini(&fake);
+}
+
+Test(event_list, parse_survives_each_failing_allocation)
+{
+    expect_survives_each_failure("cs", 2);                 /* the list, the name */
+    expect_survives_each_failure("sched:sched_switch", 4); /* the list, three names */
+    expect_survives_each_failure("cs,sched:sched_switch:u", 5);
+}
+
+Test(event_list, own_events_survive_each_failing_allocation)
+{
+    int (*const add[])(struct weir_event_list *) = {weir_event_list_add_default, weir_event_list_add_sideband};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(add); i++) {
+        for (unsigned n = 0; n < 2; n++) { /* the list, the name */
+            struct weir_event_list list = WEIR_EVENT_LIST_INIT;
+            failing_alloc_after(n);
+            cr_expect_eq(add[i](&list), -ENOMEM);
+            cr_expect_eq(list.count, 0);
+            cr_expect_eq(add[i](&list), 0);
+            weir_event_list_fini(&list);
+        }
+    }
+}
+
+Test(event_list, fallback_without_memory_leaves_the_event_as_it_was)
+{
+    struct weir_event_list list = parse_one("cycles:P");
+    struct perf_event_attr before = list.events[0].attr;
+    failing_alloc_after(0);
+    cr_expect_not(weir_event_fall_back_to_software(&list.events[0]));
+    failing_alloc_after(0);
+    cr_expect_not(weir_event_fall_back_to_user(&list.events[0]));
+    cr_expect_str_eq(list.events[0].name, "cycles:P");
+    cr_expect_arr_eq(&list.events[0].attr, &before, sizeof(before));
     weir_event_list_fini(&list);
 }
 

@@ -171,7 +171,7 @@ static const struct refusal {
      {"cycles", &cycles, -1, 5, 0},
      &root,
      "cannot open event 'cycles' on cpu 5: No such device",
-     "the cpu is offline or has no such counter: lscpu -e shows which are online"},
+     "the CPU is offline or has no such counter: lscpu -e shows which are online"},
     {-EBUSY,
      {"cycles", &cycles, -1, 5, 0},
      &root,
@@ -226,7 +226,7 @@ Test(open_error, ring_beyond_the_mlock_knob_names_the_size_that_fits_and_the_kno
 {
     expect_map_error(-EPERM, &user, (struct weir_ring_sizes){2048 * KIB, 128 * KIB},
                      "cannot map ring for cpu 12 (512 pages): Operation not permitted",
-                     "kernel.perf_event_mlock_kb is 516 per cpu: -m 256K fits; or sudo sysctl "
+                     "kernel.perf_event_mlock_kb is 516 per CPU: -m 256K fits; or sudo sysctl "
                      "kernel.perf_event_mlock_kb=2184, or run with CAP_IPC_LOCK");
 }
 
@@ -235,7 +235,7 @@ Test(open_error, ring_within_the_mlock_knob_was_refused_for_the_sake_of_another_
     expect_map_error(
         -EPERM, &user, (struct weir_ring_sizes){256 * KIB, 128 * KIB},
         "cannot map ring for cpu 12 (64 pages): Operation not permitted",
-        "kernel.perf_event_mlock_kb is 516 per cpu for all recorders of a user: stop the other one, or run "
+        "kernel.perf_event_mlock_kb is 516 per CPU for all recorders of a user: stop the other one, or run "
         "with CAP_IPC_LOCK");
 }
 
@@ -250,7 +250,7 @@ Test(open_error, ring_without_memory_asks_for_less)
 {
     expect_map_error(-ENOMEM, &root, (struct weir_ring_sizes){8192 * KIB, 1024 * KIB},
                      "cannot map ring for cpu 12 (2048 pages): Cannot allocate memory",
-                     "the rings are 9216 KiB for each cpu: a smaller -m, or fewer cpus (-C)");
+                     "the rings are 9216 KiB for each CPU: a smaller -m, or fewer CPUs (-C)");
 }
 
 Test(open_error, ring_refused_for_another_reason_has_no_hint)

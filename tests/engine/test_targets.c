@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "tests/engine/failing_alloc.h"
 
 /* ---- -p lists ---- */
 
@@ -36,6 +37,7 @@ static const struct {
     {"1.5", 2},
     {"2147483648", 1},
     {"1,99999999999999999999999", 3},
+    {"1,18446744073709551621", 3},
 };
 
 Test(targets, bad_pid_lists_are_refused_with_their_column)
@@ -148,6 +150,34 @@ Test(targets, process_that_may_not_be_looked_at_is_named)
     int status;
     cr_assert_eq(waitpid(child, &status, 0), child);
     cr_expect_eq(status, 0);
+    fake_proc_fini(&fake);
+}
+
+Test(targets, failing_allocations_leave_the_outputs_alone)
+{
+    struct fake_proc fake;
+    fake_proc_init(&fake);
+    const pid_t pid = 20;
+    struct weir_targets targets = {.count = 77};
+    struct weir_error err = {0};
+    failing_alloc_after(0);
+    cr_expect_eq(weir_targets_init_pids(&targets, &pid, 1, fake.root, &err), -ENOMEM);
+    cr_expect_str_eq(err.what, "cannot list the threads of process 20: Cannot allocate memory");
+    failing_alloc_after(0);
+    cr_expect_eq(weir_targets_init_all(&targets), -ENOMEM);
+    cr_expect_eq(targets.count, 77);
+
+    pid_t *pids = NULL;
+    size_t count = 77;
+    failing_alloc_after(0);
+    cr_expect_eq(weir_targets_parse_pids("1,2", &pids, &count, &err), -ENOMEM);
+    cr_expect_str_eq(err.what, "cannot parse '1,2': Cannot allocate memory");
+    cr_expect_null(pids);
+    cr_expect_eq(count, 77);
+
+    const char *list = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17"; /* grows a second time */
+    failing_alloc_after(1);
+    cr_expect_eq(weir_targets_parse_pids(list, &pids, &count, NULL), -ENOMEM);
     fake_proc_fini(&fake);
 }
 

@@ -207,6 +207,49 @@ Test(workload, script_with_a_missing_interpreter_names_it)
     scratch_fini(&scratch);
 }
 
+Test(workload, script_with_dos_line_ends_is_told_from_a_missing_interpreter)
+{
+    struct scratch scratch;
+    scratch_init(&scratch);
+    make_mark(&scratch, "#!/bin/sh\r\nexit 0\r\n", 0755);
+    char what[256], hint[512];
+    snprintf(what, sizeof(what), "cannot run '%s': No such file or directory", scratch.mark);
+    snprintf(hint, sizeof(hint), "the first line of %s ends in a carriage return: sed -i 's/\\r$//' %s", scratch.mark,
+             scratch.mark);
+    expect_refused(scratch.mark, -ENOENT, what, hint);
+    scratch_fini(&scratch);
+}
+
+Test(workload, binary_with_a_missing_loader_names_itself)
+{
+    struct scratch scratch;
+    scratch_init(&scratch);
+    char copy[512], what[256], hint[512];
+    snprintf(copy, sizeof(copy),
+             "cp /bin/true %s && sed -i 's,/lib64/ld-linux,/lib64/no-linux,; s,/lib/ld-linux,/lib/no-linux,' %s",
+             scratch.mark, scratch.mark);
+    cr_assert_eq(run(SHELL(copy)), 0);
+    snprintf(what, sizeof(what), "cannot run '%s': No such file or directory", scratch.mark);
+    snprintf(hint, sizeof(hint), "the dynamic loader that %s asks for is not there: file %s", scratch.mark,
+             scratch.mark);
+    expect_refused(scratch.mark, -ENOENT, what, hint);
+    scratch_fini(&scratch);
+}
+
+Test(workload, empty_folders_of_path_are_the_current_one)
+{
+    struct scratch scratch;
+    scratch_init(&scratch);
+    make_mark(&scratch, "", 0644);
+    cr_assert_eq(chdir(scratch.folder), 0);
+    const char *const paths[] = {":/nowhere", "/nowhere::/nowhere", "/nowhere:"};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(paths); i++) {
+        cr_assert_eq(setenv("PATH", paths[i], 1), 0);
+        expect_refused("mark", -EACCES, "cannot run 'mark': Permission denied", "it is not executable: chmod +x mark");
+    }
+    scratch_fini(&scratch);
+}
+
 Test(workload, child_killed_while_it_waits_is_reported_and_raises_no_sigpipe)
 {
     const char *const *argv = ARGV("true");

@@ -1,0 +1,14 @@
+/*
+ * Makes a chosen allocation of the engine fail. Linked with ld's --wrap for malloc, reallocarray, strdup, strndup and
+ * asprintf: calls from weir's own objects come here, those inside shared libraries do not. One thread only.
+ */
+#ifndef WEIR_TESTS_ENGINE_FAILING_ALLOC_H
+#define WEIR_TESTS_ENGINE_FAILING_ALLOC_H
+
+/* The allocation after `successes` more of them fails, once, with ENOMEM. */
+void failing_alloc_after(unsigned successes);
+
+/* No allocation fails any more. */
+void failing_alloc_never(void);
+
+#endif
