@@ -1,5 +1,8 @@
 /*
- * The system calls that an output makes, behind a struct of functions: the real ones and, in tests, a faulty disk.
+ * The system calls that an output makes, behind two structs of functions: the real ones and, in tests, a faulty disk.
+ *
+ * An output holds its file open twice: once through the page cache (WEIR_IO_BUFFERED) and, where the file system
+ * takes it, once with O_DIRECT (WEIR_IO_DIRECT).
  */
 #ifndef WEIR_IO_IO_OPS_H
 #define WEIR_IO_IO_OPS_H
@@ -10,55 +13,77 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* One positioned write, owned by the caller until its completion is reaped. */
-struct weir_io_write {
-    int fd;
-    int buffer_index; /* registered buffer that holds data, or -1 */
-    const void *data;
-    size_t bytes;
-    uint64_t offset;
-    void *tag;
-};
-
-struct weir_io_completion {
-    void *tag;
-    int64_t result; /* bytes written, or -errno */
+enum weir_io_file { /* index into weir_io_queue_config.fds */
+    WEIR_IO_BUFFERED,
+    WEIR_IO_DIRECT,
+    WEIR_IO_FILE_COUNT,
 };
 
 /*
- * An asynchronous write queue. All functions of one queue run on one thread at a time.
- * open: makes the queue; buffers may be registered (failure to register is not an error: *registered says how many).
- * submit: queues one write; returns 0, or -EBUSY when depth writes are already held.
- * flush: makes the kernel start what is queued; 0 or -errno, retrying EINTR, EAGAIN and EBUSY itself.
- * reap: returns completions, waiting up to wait_ms for the first; their number, or -errno.
+ * File operations as in their man pages, returning -errno instead of errno; EINTR is passed on, except by fallocate
+ * and fsync, which retry it. Blocking; any thread.
  */
-struct weir_io_queue_ops {
-    const char *name; /* "io_uring", "pwritev" */
-    int (*open)(void **queue, unsigned depth, const int *fds, unsigned fd_count, const struct iovec *buffers,
-                unsigned buffer_count, unsigned *registered, void *ctx);
-    int (*submit)(void *queue, const struct weir_io_write *write);
-    int (*flush)(void *queue);
-    int (*reap)(void *queue, struct weir_io_completion *done, unsigned max, unsigned wait_ms);
-    uint64_t (*enters)(const void *queue); /* system calls made so far */
-    void (*close)(void *queue);            /* waits until the kernel holds no buffer of ours */
+struct weir_io_file_ops {
+    /* Opens the file of fd once more, with O_DIRECT. -EOPNOTSUPP where that gains nothing (files in memory). */
+    int (*open_direct)(void *ctx, int fd);
+    ssize_t (*pwritev)(void *ctx, int fd, const struct iovec *parts, int part_count, off_t offset);
+    int (*fallocate)(void *ctx, int fd, off_t offset, off_t bytes); /* mode 0: the file grows */
+    int (*ftruncate)(void *ctx, int fd, off_t bytes);               /* 0 for devices */
+    int (*fsync)(void *ctx, int fd);                                /* 0 for devices */
+    void (*close)(void *ctx, int fd);
 };
 
-/* File operations as in their man pages, returning -errno instead of errno. */
-struct weir_io_file_ops {
-    ssize_t (*pwrite)(void *ctx, int fd, const void *data, size_t bytes, off_t offset);
-    int (*fallocate)(void *ctx, int fd, int mode, off_t offset, off_t bytes);
-    int (*ftruncate)(void *ctx, int fd, off_t bytes);
-    int (*fsync)(void *ctx, int fd);
+/* One positioned write. */
+struct weir_io_write {
+    enum weir_io_file file;
+    int buffer_index; /* registered buffer that holds data, or -1 */
+    const void *data; /* the kernel's until the completion is reaped */
+    size_t bytes;     /* <= WEIR_IO_WRITE_MAX_BYTES */
+    uint64_t offset;  /* in the file */
+    void *tag;        /* handed back */
+};
+
+#define WEIR_IO_WRITE_MAX_BYTES (1u << 30) /* below the kernel's MAX_RW_COUNT, a multiple of every block size */
+
+struct weir_io_completion {
+    void *tag;
+    int64_t result; /* bytes written, maybe fewer than asked for; or -errno */
+};
+
+struct weir_io_queue_config {
+    unsigned depth;              /* writes held at most, 1..WEIR_IO_DEPTH_MAX */
+    int fds[WEIR_IO_FILE_COUNT]; /* borrowed; [WEIR_IO_DIRECT] is -1 when there is none */
+    const struct iovec *buffers; /* borrowed until close; each at most 1 GiB */
+    unsigned buffer_count;       /* 0: none */
+    const struct weir_io_file_ops *file;
+    void *ctx; /* of file */
+};
+
+#define WEIR_IO_DEPTH_MAX 1024u
+
+/* An asynchronous write queue. All functions of one queue run on one thread at a time. */
+struct weir_io_queue_ops {
+    const char *name; /* "io_uring", "pwritev" */
+    /* Makes the queue. *registered: how many buffers the kernel took (all or 0: that is not an error). 0 or -errno. */
+    int (*open)(void **queue, const struct weir_io_queue_config *config, unsigned *registered);
+    /* Takes one write, without a system call. 0, or -EBUSY when depth writes are held. */
+    int (*submit)(void *queue, const struct weir_io_write *write);
+    /* Makes the kernel start what was submitted. 0 or -errno; EINTR, EAGAIN and EBUSY are retried within. */
+    int (*flush)(void *queue);
+    /* Does what flush does and returns completions, waiting up to wait_ms for the first; their number or -errno. */
+    int (*reap)(void *queue, struct weir_io_completion *done, unsigned max, unsigned wait_ms);
+    uint64_t (*enters)(const void *queue); /* system calls made to start writes and to wait for them */
+    void (*close)(void *queue);            /* waits until the kernel holds no buffer of ours */
 };
 
 struct weir_io_ops {
     const struct weir_io_file_ops *file;
     const struct weir_io_queue_ops *queue; /* NULL: io_uring where granted, else pwritev */
-    void *ctx;                             /* passed to all; borrowed */
+    void *ctx;                             /* passed to the file operations; borrowed */
 };
 
 extern const struct weir_io_file_ops weir_io_file_real;
-extern const struct weir_io_queue_ops weir_io_queue_uring;
-extern const struct weir_io_queue_ops weir_io_queue_pwritev;
+extern const struct weir_io_queue_ops weir_io_queue_uring;   /* uring_queue.c */
+extern const struct weir_io_queue_ops weir_io_queue_pwritev; /* pwritev_queue.c */
 
 #endif

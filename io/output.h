@@ -98,7 +98,9 @@ bool weir_output_can_append(const struct weir_output *output);
 /*
  * Appends [data, data + bytes), bytes > 0 and a multiple of 8, to stay unchanged until its completion is reaped.
  * buffer_index: which of options.buffers holds it, -1 for none. pressed: see weir_output_options.
- * Only queues: weir_output_flush() tells the kernel. Must not be called while !weir_output_can_append().
+ * With a buffer_index, data is a multiple of 4096 from the buffer's start, and the bytes up to the next multiple of
+ * 4096 behind it belong to the output too until then (it may pad there). Only queues: weir_output_flush() tells the
+ * kernel. Must not be called while !weir_output_can_append().
  */
 void weir_output_append(struct weir_output *output, const void *data, size_t bytes, int buffer_index, bool pressed,
                         void *token);

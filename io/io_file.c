@@ -1,0 +1,88 @@
+/* The real file operations of an output. Any thread; all may block. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "io/io_ops.h"
+
+/* Files that live in the page cache have nothing to gain from O_DIRECT, whether or not the kernel accepts it there
+ * (tmpfs does since 6.6), nor from fallocate(2), which would zero pages that are about to be written. */
+static bool is_memory_file(int fd)
+{
+    struct statfs fs;
+    return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+}
+
+static bool is_device(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode);
+}
+
+static int file_open_direct(void *ctx, int fd)
+{
+    (void)ctx;
+    if (is_memory_file(fd) || is_device(fd))
+        return -EOPNOTSUPP;
+
+    /* A second open file description: O_DIRECT set by F_SETFL would hold for the first one too. */
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    int direct = open(path, O_WRONLY | O_DIRECT | O_CLOEXEC);
+    return direct < 0 ? -errno : direct;
+}
+
+static ssize_t file_pwritev(void *ctx, int fd, const struct iovec *parts, int part_count, off_t offset)
+{
+    (void)ctx;
+    ssize_t written = pwritev(fd, parts, part_count, offset);
+    return written < 0 ? -errno : written;
+}
+
+static int file_fallocate(void *ctx, int fd, off_t offset, off_t bytes)
+{
+    (void)ctx;
+    int rc;
+    do {
+        rc = fallocate(fd, 0, offset, bytes);
+    } while (rc < 0 && errno == EINTR);
+    return rc < 0 ? -errno : 0;
+}
+
+static int file_ftruncate(void *ctx, int fd, off_t bytes)
+{
+    (void)ctx;
+    if (ftruncate(fd, bytes) == 0)
+        return 0;
+    int rc = -errno;
+    return rc == -EINVAL && is_device(fd) ? 0 : rc;
+}
+
+static int file_fsync(void *ctx, int fd)
+{
+    (void)ctx;
+    int rc;
+    do {
+        rc = fsync(fd) < 0 ? -errno : 0;
+    } while (rc == -EINTR);
+    return rc == -EINVAL && is_device(fd) ? 0 : rc;
+}
+
+static void file_close(void *ctx, int fd)
+{
+    (void)ctx;
+    close(fd);
+}
+
+const struct weir_io_file_ops weir_io_file_real = {
+    .open_direct = file_open_direct,
+    .pwritev = file_pwritev,
+    .fallocate = file_fallocate,
+    .ftruncate = file_ftruncate,
+    .fsync = file_fsync,
+    .close = file_close,
+};

@@ -1,0 +1,352 @@
+/*
+ * The file behind an output: which paths are written at all, the nameless file, its lock, its name. Set-up and end of
+ * a recording only, never on the data path.
+ *
+ * The lock is a POSIX record lock (fcntl(2)), because F_GETLK names the holder's process; open file description locks
+ * do not. It is advisory, not inherited by the workload, and goes away with the process however that ends. Its known
+ * trap: closing any descriptor of the same file in this process drops it. Within weir only the output that holds a
+ * file opens it, and it closes all at once.
+ *
+ * Nameless files are made with O_TMPFILE and named with linkat(2) through /proc/self/fd, see open(2). Where the file
+ * system has no O_TMPFILE or /proc is not mounted, a hidden name in the same directory does, made with O_EXCL.
+ */
+#include "io/output_file_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define FILE_MODE    0600
+#define OLD_SUFFIX   ".old"
+#define NULL_MAJOR   1u /* Documentation/admin-guide/devices.txt: 1:3 is /dev/null */
+#define NULL_MINOR   3u
+#define HIDDEN_TRIES 100u
+
+struct old_name {
+    char text[NAME_MAX + sizeof(OLD_SUFFIX)];
+};
+
+static struct old_name old_name_of(const char *name)
+{
+    struct old_name old;
+    snprintf(old.text, sizeof(old.text), "%s" OLD_SUFFIX, name);
+    return old;
+}
+
+/* Splits path and opens its directory. */
+static int open_directory(struct weir_output_file *file, struct weir_error *err)
+{
+    const char *slash = strrchr(file->path, '/');
+    const char *name = slash ? slash + 1 : file->path;
+    if (file->path[0] == '\0')
+        return weir_error_set(err, -ENOENT, "the output path is empty");
+    if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return weir_error_set(err, -EISDIR, "output '%s' is a directory", file->path);
+
+    size_t dir_length = slash ? (size_t)(slash - file->path) : 0;
+    char *dir = !slash ? strdup(".") : dir_length == 0 ? strdup("/") : strndup(file->path, dir_length);
+    file->name = strdup(name);
+    if (!dir || !file->name) {
+        free(dir);
+        return weir_error_set_errno(err, -ENOMEM, "cannot open output '%s'", file->path);
+    }
+
+    int rc = 0;
+    file->dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (file->dir_fd < 0) {
+        rc = weir_error_set_errno(err, -errno, "cannot open directory '%s' of the output", dir);
+        if (rc == -ENOENT)
+            weir_error_hint(err, "make it first: mkdir -p '%s'", dir);
+    }
+    free(dir);
+    return rc;
+}
+
+static bool is_null_device(const struct stat *st)
+{
+    return S_ISCHR(st->st_mode) && st->st_rdev == makedev(NULL_MAJOR, NULL_MINOR);
+}
+
+static const char *kind_name(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFIFO:
+        return "a FIFO";
+    case S_IFSOCK:
+        return "a socket";
+    case S_IFBLK:
+        return "a block device";
+    case S_IFCHR:
+        return "a character device";
+    default:
+        return "not a regular file";
+    }
+}
+
+/* Whether the rules allow that a file like this is replaced. */
+static int check_kind(const struct weir_output_file *file, const struct stat *st, struct weir_error *err)
+{
+    int rc = 0;
+    if (S_ISLNK(st->st_mode)) {
+        rc = weir_error_set(err, -ELOOP, "output '%s' is a symbolic link", file->path);
+        weir_error_hint(err, "links are not written through: name the file that it points to");
+    } else if (S_ISDIR(st->st_mode)) {
+        rc = weir_error_set(err, -EISDIR, "output '%s' is a directory", file->path);
+    } else if (!S_ISREG(st->st_mode)) {
+        rc = weir_error_set(err, -EINVAL, "output '%s' is %s", file->path, kind_name(st->st_mode));
+        weir_error_hint(err, "only regular files and /dev/null are written");
+    } else if (st->st_nlink > 1) {
+        rc =
+            weir_error_set(err, -EINVAL, "output '%s' has %ju names (hard links)", file->path, (uintmax_t)st->st_nlink);
+        weir_error_hint(err, "remove this one first: rm '%s'", file->path);
+    } else if (geteuid() != 0 && st->st_uid != geteuid()) {
+        rc = weir_error_set(err, -EPERM, "output '%s' belongs to user %u, not to user %u", file->path,
+                            (unsigned)st->st_uid, (unsigned)geteuid());
+    }
+    return rc;
+}
+
+/* Whether another process records into the existing file. */
+static int check_lock(const struct weir_output_file *file, struct weir_error *err)
+{
+    int fd = openat(file->dir_fd, file->name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return 0; /* unreadable or just gone: it is only renamed, for which the directory counts */
+
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int rc = 0;
+    if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK) {
+        rc = weir_error_set(err, -EBUSY, "output '%s' is being written by another recorder (pid %d)", file->path,
+                            (int)lock.l_pid);
+        weir_error_hint(err, "choose another file, or end that recorder first: kill -INT %d", (int)lock.l_pid);
+    }
+    close(fd);
+    return rc;
+}
+
+/* The backup name must be usable too. */
+static int check_old(const struct weir_output_file *file, struct weir_error *err)
+{
+    if (strlen(file->name) + strlen(OLD_SUFFIX) > NAME_MAX)
+        return weir_error_set(err, -ENAMETOOLONG, "output '%s' exists and its name is too long to add " OLD_SUFFIX,
+                              file->path);
+    struct old_name old = old_name_of(file->name);
+    struct stat st;
+    if (fstatat(file->dir_fd, old.text, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+        return weir_error_set(err, -EISDIR, "'%s" OLD_SUFFIX "', the backup of the existing output, is a directory",
+                              file->path);
+    return 0;
+}
+
+/* 0 (*exists says whether there is a file to be replaced) or -errno with err. */
+static int check_existing(const struct weir_output_file *file, bool *exists, struct weir_error *err)
+{
+    *exists = false;
+    struct stat st;
+    if (fstatat(file->dir_fd, file->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        int rc = -errno;
+        return rc == -ENOENT ? 0 : weir_error_set_errno(err, rc, "cannot inspect output '%s'", file->path);
+    }
+    *exists = true;
+    int rc = check_kind(file, &st, err);
+    if (rc == 0)
+        rc = check_lock(file, err);
+    if (rc == 0)
+        rc = check_old(file, err);
+    return rc;
+}
+
+struct proc_fd_path {
+    char text[32];
+};
+
+static struct proc_fd_path proc_fd_path_of(int fd)
+{
+    struct proc_fd_path path;
+    snprintf(path.text, sizeof(path.text), "/proc/self/fd/%d", fd);
+    return path;
+}
+
+/* A file without a name that can be given one later. 0 or -errno. */
+static int open_nameless(struct weir_output_file *file)
+{
+    file->fd = openat(file->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, FILE_MODE);
+    if (file->fd < 0)
+        return -errno;
+
+    if (access(proc_fd_path_of(file->fd).text, F_OK) < 0) { /* /proc is not mounted: linkat(2) would fail later */
+        close(file->fd);
+        file->fd = -1;
+        return -EOPNOTSUPP;
+    }
+    return 0;
+}
+
+/* A hidden name beside the final one, for file systems without O_TMPFILE. 0 or -errno. */
+static int open_hidden(struct weir_output_file *file)
+{
+    for (unsigned i = 0; i < HIDDEN_TRIES; i++) {
+        char hidden[64];
+        snprintf(hidden, sizeof(hidden), ".weir-%d-%u", (int)getpid(), i);
+        file->fd = openat(file->dir_fd, hidden, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, FILE_MODE);
+        if (file->fd >= 0) {
+            file->hidden = strdup(hidden);
+            if (file->hidden)
+                return 0;
+            unlinkat(file->dir_fd, hidden, 0);
+            return -ENOMEM;
+        }
+        if (errno != EEXIST)
+            return -errno;
+    }
+    return -EEXIST;
+}
+
+static int make_file(struct weir_output_file *file, struct weir_error *err)
+{
+    int rc = open_nameless(file);
+    /* EISDIR: kernels before 3.11; EINVAL, ENOENT: some network and stacked file systems. */
+    if (rc == -EOPNOTSUPP || rc == -EISDIR || rc == -EINVAL || rc == -ENOENT)
+        rc = open_hidden(file);
+    if (rc < 0) {
+        weir_error_set_errno(err, rc, "cannot create output '%s'", file->path);
+        if (rc == -EACCES)
+            weir_error_hint(err, "its directory must be writable for user %u", (unsigned)geteuid());
+    }
+    return rc;
+}
+
+/* Locks the file for F_GETLK of other recorders. */
+static void lock_file(const struct weir_output_file *file, const struct weir_notice_sink *notices)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(file->fd, F_SETLK, &lock) < 0)
+        weir_notice(notices, WEIR_NOTICE_VERBOSE,
+                    "cannot lock '%s' (%m): a second recorder on the same output would not be noticed", file->path);
+}
+
+/* 1 when the path is the null device (file->fd is then open), 0 when it is not, or -errno with err. */
+static int open_null_device(struct weir_output_file *file, struct weir_error *err)
+{
+    struct stat st;
+    if (lstat(file->path, &st) < 0 || !is_null_device(&st))
+        return 0;
+
+    file->fd = open(file->path, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+    if (file->fd < 0)
+        return weir_error_set_errno(err, -errno, "cannot open output '%s'", file->path);
+    if (fstat(file->fd, &st) < 0 || !is_null_device(&st))
+        return weir_error_set(err, -EINVAL, "output '%s' was exchanged while it was opened", file->path);
+    file->published = true;
+    return 1;
+}
+
+static int open_checked(struct weir_output_file *file, const char *path, const struct weir_notice_sink *notices,
+                        struct weir_error *err)
+{
+    file->path = strdup(path);
+    if (!file->path)
+        return weir_error_set_errno(err, -ENOMEM, "cannot open output '%s'", path);
+
+    int rc = open_null_device(file, err);
+    if (rc != 0)
+        return rc < 0 ? rc : 0;
+    rc = open_directory(file, err);
+    if (rc < 0)
+        return rc;
+    bool exists;
+    rc = check_existing(file, &exists, err);
+    if (rc < 0)
+        return rc;
+    rc = make_file(file, err);
+    if (rc < 0)
+        return rc;
+    lock_file(file, notices);
+    return 0;
+}
+
+int weir_output_file_open(struct weir_output_file *file, const char *path, const struct weir_notice_sink *notices,
+                          struct weir_error *err)
+{
+    *file = (struct weir_output_file){.dir_fd = -1, .fd = -1};
+    int rc = open_checked(file, path, notices, err);
+    if (rc < 0)
+        weir_output_file_fini(file);
+    return rc;
+}
+
+/* 0 or -errno, -EEXIST when `to` is there. */
+static int rename_without_replacing(int dir_fd, const char *from, const char *to)
+{
+    if (renameat2(dir_fd, from, dir_fd, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -errno;
+    /* Not every file system knows the flag. A link does not replace either. */
+    if (linkat(dir_fd, from, dir_fd, to, 0) < 0)
+        return -errno;
+    unlinkat(dir_fd, from, 0);
+    return 0;
+}
+
+/* Names the file without replacing anything. 0 or -errno. */
+static int give_name(struct weir_output_file *file)
+{
+    if (!file->hidden) {
+        struct proc_fd_path path = proc_fd_path_of(file->fd);
+        return linkat(AT_FDCWD, path.text, file->dir_fd, file->name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+    }
+
+    int rc = rename_without_replacing(file->dir_fd, file->hidden, file->name);
+    if (rc == 0) {
+        free(file->hidden);
+        file->hidden = NULL;
+    }
+    return rc;
+}
+
+int weir_output_file_publish(struct weir_output_file *file, struct weir_error *err)
+{
+    if (file->published)
+        return 0;
+    bool exists;
+    int rc = check_existing(file, &exists, err); /* what was true at open may have changed */
+    if (rc < 0)
+        return rc;
+
+    const struct old_name old = old_name_of(file->name);
+    if (exists && renameat(file->dir_fd, file->name, file->dir_fd, old.text) < 0)
+        return weir_error_set_errno(err, -errno, "cannot rename '%s' to '%s" OLD_SUFFIX "'", file->path, file->path);
+
+    rc = give_name(file);
+    if (rc < 0) {
+        weir_error_set_errno(err, rc, "cannot name the output '%s'", file->path);
+        /* Whoever took the name in between keeps it. */
+        if (exists && rename_without_replacing(file->dir_fd, old.text, file->name) < 0)
+            weir_error_hint(err, "the file that was there is now '%s" OLD_SUFFIX "'", file->path);
+        return rc;
+    }
+    file->published = true;
+    return 0;
+}
+
+void weir_output_file_fini(struct weir_output_file *file)
+{
+    if (file->hidden)
+        unlinkat(file->dir_fd, file->hidden, 0);
+    if (file->fd >= 0)
+        close(file->fd);
+    if (file->dir_fd >= 0)
+        close(file->dir_fd);
+    free(file->hidden);
+    free(file->name);
+    free(file->path);
+    *file = (struct weir_output_file){.dir_fd = -1, .fd = -1};
+}

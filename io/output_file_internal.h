@@ -1,0 +1,37 @@
+/*
+ * The file behind an output: path rules, the nameless file, its lock, its name. Set-up and end only, any one thread.
+ *
+ * The directory is opened once and all names are taken relative to it, so that it cannot be exchanged in between. The
+ * path's last component is never followed when it is a symbolic link; the directories before it are, as usual.
+ */
+#ifndef WEIR_IO_OUTPUT_FILE_INTERNAL_H
+#define WEIR_IO_OUTPUT_FILE_INTERNAL_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/notice.h"
+
+struct weir_output_file {
+    char *path;     /* owned: as given, for messages */
+    char *name;     /* owned: last component; NULL for /dev/null */
+    char *hidden;   /* owned: temporary name beside it while unpublished; NULL when the file is nameless or published */
+    int dir_fd;     /* owned, O_PATH; -1 for /dev/null */
+    int fd;         /* owned, O_RDWR, page cache; -1 when the owner of the struct has closed it */
+    bool published; /* has its name */
+};
+
+/*
+ * Checks the path and makes the file, see weir_output_open(). 0 or -errno with err; then *file needs no fini.
+ * A lock that the file system does not offer is told to notices and done without.
+ */
+int weir_output_file_open(struct weir_output_file *file, const char *path, const struct weir_notice_sink *notices,
+                          struct weir_error *err);
+
+/* Gives the file its name, see weir_output_publish(). 0 or -errno with err. */
+int weir_output_file_publish(struct weir_output_file *file, struct weir_error *err);
+
+/* Closes; an unpublished file vanishes. A file from a failed open or {.dir_fd = -1, .fd = -1} is allowed. */
+void weir_output_file_fini(struct weir_output_file *file);
+
+#endif

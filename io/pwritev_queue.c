@@ -1,0 +1,139 @@
+/*
+ * The write queue on pwritev(2), for where io_uring is refused: seccomp filters of containers,
+ * kernel.io_uring_disabled, kernels before 5.11. One thread at a time; nothing allocates after open.
+ *
+ * flush() does the writes, in the order of submit(), on the calling thread, and blocks as they do. Writes that lie
+ * behind one another in the same file go out in one call. Nothing is retried here: a short or failed write is a
+ * completion like io_uring's, and the caller's to judge; those that were to follow in the same call are tried anew.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "io/io_ops.h"
+
+#define PARTS_MAX 8 /* per call: more would only keep the first of them waiting for the last */
+
+struct pwritev_queue {
+    struct weir_io_queue_config config;
+    struct weir_io_write *writes;     /* owned, depth entries: submitted, not done */
+    struct weir_io_completion *done;  /* owned, depth entries: done, not reaped */
+    unsigned write_count, done_count; /* together at most depth */
+    uint64_t enters;
+};
+
+static int pwritev_open(void **out, const struct weir_io_queue_config *config, unsigned *registered)
+{
+    weir_assert(config->depth >= 1 && config->depth <= WEIR_IO_DEPTH_MAX);
+    struct pwritev_queue *queue = calloc(1, sizeof(*queue));
+    if (!queue)
+        return -ENOMEM;
+    queue->config = *config;
+    queue->writes = calloc(config->depth, sizeof(*queue->writes));
+    queue->done = calloc(config->depth, sizeof(*queue->done));
+    if (!queue->writes || !queue->done) {
+        free(queue->writes);
+        free(queue->done);
+        free(queue);
+        return -ENOMEM;
+    }
+    *registered = 0;
+    *out = queue;
+    return 0;
+}
+
+static int pwritev_submit(void *ctx, const struct weir_io_write *write)
+{
+    struct pwritev_queue *queue = ctx;
+    if (queue->write_count + queue->done_count == queue->config.depth)
+        return -EBUSY;
+    queue->writes[queue->write_count++] = *write;
+    return 0;
+}
+
+/* How many writes from `first` on lie behind one another in one file, up to PARTS_MAX; fills parts. */
+static int gather(const struct pwritev_queue *queue, unsigned first, struct iovec *parts)
+{
+    const struct weir_io_write *writes = queue->writes;
+    size_t bytes = 0;
+    int count = 0;
+    for (unsigned i = first; i < queue->write_count && count < PARTS_MAX; i++, count++) {
+        bool follows = i == first || (writes[i].file == writes[first].file &&
+                                      writes[i].offset == writes[i - 1].offset + writes[i - 1].bytes &&
+                                      bytes + writes[i].bytes <= WEIR_IO_WRITE_MAX_BYTES);
+        if (!follows)
+            break;
+        parts[count].iov_base = (void *)writes[i].data; /* pwritev(2) only reads it */
+        parts[count].iov_len = writes[i].bytes;
+        bytes += writes[i].bytes;
+    }
+    return count;
+}
+
+/* Hands one result out to the writes from `first` on that it answers; returns how many. */
+static unsigned settle(struct pwritev_queue *queue, unsigned first, int part_count, ssize_t result)
+{
+    unsigned settled = 0;
+    do {
+        const struct weir_io_write *write = &queue->writes[first + settled];
+        int64_t share = result < 0 ? result : (int64_t)weir_min_u64((uint64_t)result, write->bytes);
+        queue->done[queue->done_count++] = (struct weir_io_completion){.tag = write->tag, .result = share};
+        settled++;
+        result -= share;
+    } while (result > 0 && settled < (unsigned)part_count);
+    return settled;
+}
+
+static int pwritev_flush(void *ctx)
+{
+    struct pwritev_queue *queue = ctx;
+    unsigned next = 0;
+    while (next < queue->write_count) {
+        struct iovec parts[PARTS_MAX];
+        int part_count = gather(queue, next, parts);
+        const struct weir_io_write *write = &queue->writes[next];
+        queue->enters++;
+        ssize_t result = queue->config.file->pwritev(queue->config.ctx, queue->config.fds[write->file], parts,
+                                                     part_count, (off_t)write->offset);
+        next += settle(queue, next, part_count, result);
+    }
+    queue->write_count = 0;
+    return 0;
+}
+
+static int pwritev_reap(void *ctx, struct weir_io_completion *done, unsigned max, unsigned wait_ms)
+{
+    (void)wait_ms; /* whatever was submitted is complete after flush */
+    struct pwritev_queue *queue = ctx;
+    pwritev_flush(queue);
+    unsigned count = queue->done_count < max ? queue->done_count : max;
+    memcpy(done, queue->done, count * sizeof(*done));
+    queue->done_count -= count;
+    memmove(queue->done, queue->done + count, queue->done_count * sizeof(*done));
+    return (int)count;
+}
+
+static uint64_t pwritev_enters(const void *ctx)
+{
+    return ((const struct pwritev_queue *)ctx)->enters;
+}
+
+static void pwritev_close(void *ctx)
+{
+    struct pwritev_queue *queue = ctx;
+    free(queue->writes);
+    free(queue->done);
+    free(queue);
+}
+
+const struct weir_io_queue_ops weir_io_queue_pwritev = {
+    .name = "pwritev",
+    .open = pwritev_open,
+    .submit = pwritev_submit,
+    .flush = pwritev_flush,
+    .reap = pwritev_reap,
+    .enters = pwritev_enters,
+    .close = pwritev_close,
+};
