@@ -70,7 +70,7 @@ static void restore_signals(const sigset_t *mask)
     sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
-static ssize_t read_whole(int fd, void *data, size_t bytes)
+static ssize_t read_uninterrupted(int fd, void *data, size_t bytes)
 {
     ssize_t got;
     do
@@ -86,7 +86,7 @@ static _Noreturn void run_child(struct channels *channels, char *const *argv, co
     restore_signals(mask);
 
     char byte;
-    if (read_whole(channels->go[0], &byte, 1) != 1)
+    if (read_uninterrupted(channels->go[0], &byte, 1) != 1)
         _exit(STATUS_NEVER_NEEDED);
 
     execvp(argv[0], argv);
@@ -168,7 +168,7 @@ static const char *read_interpreter(const char *path, char head[SCRIPT_HEAD_BYTE
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us up */
     if (fd < 0)
         return NULL;
-    ssize_t got = read_whole(fd, head, SCRIPT_HEAD_BYTES - 1);
+    ssize_t got = read_uninterrupted(fd, head, SCRIPT_HEAD_BYTES - 1);
     close(fd);
     if (got < 2 || memcmp(head, "#!", 2) != 0)
         return NULL;
@@ -227,12 +227,12 @@ int weir_workload_start(struct weir_workload *workload, char *const *argv, struc
     int result = 0, code;
     if (send(workload->go_fd, "", 1, MSG_NOSIGNAL) != 1)
         result = weir_error_set(err, -ESRCH, "the process that was to run '%s' was killed before it could", argv[0]);
-    else if (read_whole(workload->exec_error_fd, &code, sizeof(code)) == sizeof(code))
+    else if (read_uninterrupted(workload->exec_error_fd, &code, sizeof(code)) == sizeof(code))
         result = set_exec_error(err, code, argv[0]);
 
     close_fd(&workload->go_fd);
     close_fd(&workload->exec_error_fd);
-    if (result < 0)
+    if (result < 0 && !workload->reaped)
         reap(workload);
     return result;
 }
@@ -247,8 +247,23 @@ bool weir_workload_poll(struct weir_workload *workload)
     return workload->reaped;
 }
 
+/* SIGKILL, as the child may be stopped or have SIGTERM blocked; it has nothing to clean up. */
+static void end_held(struct weir_workload *workload)
+{
+    close_fd(&workload->go_fd);
+    close_fd(&workload->exec_error_fd);
+    if (workload->reaped)
+        return;
+    kill(workload->pid, SIGKILL);
+    reap(workload);
+}
+
 void weir_workload_terminate(struct weir_workload *workload)
 {
+    if (workload->go_fd >= 0) {
+        end_held(workload);
+        return;
+    }
     if (weir_workload_poll(workload))
         return;
     kill(workload->pid, SIGTERM);
@@ -260,10 +275,7 @@ void weir_workload_fini(struct weir_workload *workload)
 {
     if (!workload)
         return;
-    bool waits_for_go = workload->go_fd >= 0;
-    close_fd(&workload->go_fd);
-    close_fd(&workload->exec_error_fd);
-    if (waits_for_go && !workload->reaped)
-        reap(workload);
+    if (workload->go_fd >= 0)
+        end_held(workload);
     *workload = (struct weir_workload)WEIR_WORKLOAD_INIT;
 }

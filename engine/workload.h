@@ -7,7 +7,7 @@
  *   start: one byte to go          ->  execvp; on failure writes its errno to the exec-error pipe
  *   start reads exec-error until   <-  (both are close-on-exec: a successful exec closes them)
  *   an errno or the end of file
- *   fini without start: closes go  ->  reads the end of file and exits, nothing was run
+ *   fini without start: SIGKILL    ->  is gone, nothing was run
  *
  * The go channel is a socket pair, not a pipe, so that a child that was killed meanwhile gives EPIPE and no SIGPIPE.
  * If weir itself dies before start, the kernel closes go and the child ends: no command ever runs unobserved.
@@ -27,7 +27,7 @@
 
 struct weir_workload {
     pid_t pid;         /* 0: none */
-    int go_fd;         /* owned; a byte releases the child, closing it ends the child; -1 once started */
+    int go_fd;         /* owned; a byte releases the child, its end of file ends it; -1 once started */
     int exec_error_fd; /* owned; read end; -1 once started */
     bool reaped;
     int status; /* of waitpid(2), once reaped */
@@ -61,7 +61,8 @@ int weir_workload_start(struct weir_workload *workload, char *const *argv, struc
 bool weir_workload_poll(struct weir_workload *workload);
 
 /* The one case where perf signals the workload: recording ended by itself or by a signal while it still runs. SIGTERM,
- * SIGCONT in case it is stopped, then waits for it, as long as it takes. Status as it ended. */
+ * SIGCONT in case it is stopped, then waits for it, as long as it takes. Status as it ended. One that was never let go
+ * is ended as by fini(). */
 void weir_workload_terminate(struct weir_workload *workload);
 
 /* Ends a child that was never started and releases everything. NULL and empty are allowed. */

@@ -264,6 +264,24 @@ Test(workload, child_killed_while_it_waits_is_reported_and_raises_no_sigpipe)
     weir_workload_fini(&workload);
 }
 
+Test(workload, child_killed_while_it_waits_may_be_polled_before_start)
+{
+    const char *const *argv = ARGV("true");
+    struct weir_workload workload = prepare(argv);
+    cr_assert_eq(kill(workload.pid, SIGKILL), 0);
+    wait_until_ended(&workload);
+    cr_expect(weir_workload_poll(&workload));
+    cr_expect_eq(start(&workload, argv, NULL), -ESRCH);
+    cr_expect_eq(WTERMSIG(workload.status), SIGKILL);
+    weir_workload_fini(&workload);
+
+    workload = prepare(argv);
+    cr_assert_eq(kill(workload.pid, SIGKILL), 0);
+    wait_until_ended(&workload);
+    cr_expect(weir_workload_poll(&workload));
+    weir_workload_fini(&workload);
+}
+
 /* ---- held ---- */
 
 Test(workload, nothing_runs_before_start)
@@ -428,15 +446,24 @@ Test(workload, terminate_reaches_a_stopped_workload)
     weir_workload_fini(&workload);
 }
 
-Test(workload, terminate_ends_a_child_that_was_never_let_go)
+Test(workload, child_that_was_never_let_go_is_ended_even_when_stopped_or_deaf)
 {
     struct scratch scratch;
     scratch_init(&scratch);
-    struct weir_workload workload = prepare(ARGV("touch", scratch.mark));
-    weir_workload_terminate(&workload);
-    cr_expect(workload.reaped);
-    weir_workload_fini(&workload);
-    cr_expect_not(mark_exists(&scratch));
+    void (*const end[])(struct weir_workload *) = {weir_workload_terminate, weir_workload_fini};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(end); i++) {
+        struct weir_workload workload = WEIR_WORKLOAD_INIT;
+        sigset_t all;
+        sigfillset(&all);
+        cr_assert_eq(weir_workload_prepare(&workload, (char *const *)ARGV("touch", scratch.mark), &all, NULL), 0);
+        pid_t pid = workload.pid;
+        cr_assert_eq(kill(pid, SIGSTOP), 0);
+        cr_assert_eq(waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WSTOPPED), 0);
+        end[i](&workload);
+        cr_expect_eq(waitpid(pid, NULL, WNOHANG), -1, "it is reaped");
+        weir_workload_fini(&workload);
+        cr_expect_not(mark_exists(&scratch));
+    }
     scratch_fini(&scratch);
 }
 
