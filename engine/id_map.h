@@ -32,14 +32,14 @@ void weir_id_map_fini(struct weir_id_map *map);
 /* Adds one id (not 0, not there yet). Before the map is shared. */
 void weir_id_map_add(struct weir_id_map *map, uint64_t id, uint32_t event, uint32_t cpu_index);
 
-/* The entry of id, or NULL. Any thread. */
+/* The entry of id, or NULL (always for 0). Any thread. */
 static inline const struct weir_id_entry *weir_id_map_find(const struct weir_id_map *map, uint64_t id)
 {
     /* Fibonacci hashing (Knuth, TAOCP 3, 6.4): ids of one CPU are a fixed stride apart. */
     size_t slot = (size_t)((id * 0x9e3779b97f4a7c15ull) >> map->shift);
     for (;; slot = (slot + 1) & (map->slot_count - 1)) {
         if (map->slots[slot].id == id)
-            return &map->slots[slot];
+            return id ? &map->slots[slot] : NULL;
         if (map->slots[slot].id == 0)
             return NULL;
     }
