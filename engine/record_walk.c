@@ -26,18 +26,24 @@ static void count_side_record(const struct weir_walk_layout *layout, const struc
         counts->samples[entry->cpu_index * layout->cpu_stride + entry->event]++;
 }
 
-/* Everything but samples. Rare, so kept out of the loop. */
+/* Everything but samples as they should be. Rare, so kept out of the loop. */
 static __attribute__((noinline)) void count_other(const struct weir_walk_layout *layout,
                                                   const struct perf_event_header *header, const uint8_t *record,
                                                   struct weir_walk_counts *counts)
 {
+    if (header->type == PERF_RECORD_SAMPLE) { /* too short for its id and time */
+        counts->unknown_samples++;
+        return;
+    }
+    if (header->type == PERF_RECORD_LOST || header->type == PERF_RECORD_LOST_SAMPLES) {
+        if (header->type == PERF_RECORD_LOST && header->size >= 24)
+            counts->lost_reported += load_u64(record + 16); /* header, id, lost */
+        return;
+    }
     if (layout->cpu_stride)
         count_side_record(layout, header, record, counts);
     counts->other_records++;
-    if (header->type == PERF_RECORD_LOST && header->size >= 24)
-        counts->lost_reported += load_u64(record + 16); /* header, id, lost */
-    else if (header->type == PERF_RECORD_THROTTLE)
-        counts->throttled++;
+    counts->throttled += header->type == PERF_RECORD_THROTTLE;
 }
 
 static uint64_t *sample_counter(const struct weir_walk_layout *layout, struct weir_walk_counts *counts, uint64_t id)
@@ -49,7 +55,8 @@ static uint64_t *sample_counter(const struct weir_walk_layout *layout, struct we
 int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *data, uint64_t bytes,
                          struct weir_walk_counts *counts)
 {
-    const unsigned needed = (unsigned)layout->id_offset + 8;
+    const int last_offset = layout->time_offset > layout->id_offset ? layout->time_offset : layout->id_offset;
+    const unsigned needed = (unsigned)last_offset + 8;
     const uint8_t *last_sample = NULL;
     uint64_t current_id = 0, *counter = NULL;
     uint64_t at = 0;
