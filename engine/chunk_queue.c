@@ -10,17 +10,23 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { /* values of weir_chunk_queue.parked */
+    AWAKE,
+    PARKED, /* the writer sleeps, or is about to */
+    WOKEN,  /* by a push, or by a wake that the next park has still to take */
+};
+
 void weir_chunk_queue_init(struct weir_chunk_queue *queue)
 {
     atomic_init(&queue->stub.queue_next, NULL);
     atomic_init(&queue->last, &queue->stub);
-    atomic_init(&queue->parked, 0);
+    atomic_init(&queue->parked, AWAKE);
     queue->first = &queue->stub;
 }
 
 void weir_chunk_queue_wake(struct weir_chunk_queue *queue)
 {
-    atomic_store_explicit(&queue->parked, 0, memory_order_seq_cst);
+    atomic_store_explicit(&queue->parked, WOKEN, memory_order_seq_cst);
     syscall(SYS_futex, &queue->parked, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
@@ -38,7 +44,7 @@ void weir_chunk_queue_push(struct weir_chunk_queue *queue, struct weir_chunk *ch
     weir_chunk_advance(chunk, WEIR_CHUNK_FILLING, WEIR_CHUNK_QUEUED);
     link_last(queue, chunk);
     /* (H) */
-    if (atomic_load_explicit(&queue->parked, memory_order_seq_cst))
+    if (atomic_load_explicit(&queue->parked, memory_order_seq_cst) == PARKED)
         weir_chunk_queue_wake(queue);
 }
 
@@ -75,10 +81,12 @@ bool weir_chunk_queue_is_empty(struct weir_chunk_queue *queue)
 
 void weir_chunk_queue_park(struct weir_chunk_queue *queue, int timeout_ms)
 {
-    atomic_store_explicit(&queue->parked, 1, memory_order_seq_cst);
-    if (weir_chunk_queue_is_empty(queue)) {
+    uint32_t state = AWAKE;
+    atomic_compare_exchange_strong_explicit(&queue->parked, &state, PARKED, memory_order_seq_cst, memory_order_acquire);
+    if (state == AWAKE && weir_chunk_queue_is_empty(queue)) {
         struct timespec timeout = {.tv_sec = timeout_ms / 1000, .tv_nsec = timeout_ms % 1000 * 1000000L};
-        syscall(SYS_futex, &queue->parked, FUTEX_WAIT_PRIVATE, 1, timeout_ms < 0 ? NULL : &timeout, NULL, 0);
+        syscall(SYS_futex, &queue->parked, FUTEX_WAIT_PRIVATE, PARKED, timeout_ms < 0 ? NULL : &timeout, NULL, 0);
     }
-    atomic_store_explicit(&queue->parked, 0, memory_order_relaxed);
+    /* Acquire pairs with wake(): who takes a wake sees what was stored before it (the writer's stopping flag). */
+    atomic_exchange_explicit(&queue->parked, AWAKE, memory_order_acquire);
 }

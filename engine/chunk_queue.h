@@ -28,7 +28,7 @@
 struct weir_chunk_queue {
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic(struct weir_chunk *) last; /* producers */
     _Alignas(WEIR_CACHE_LINE_BYTES) struct weir_chunk *first;          /* writer only */
-    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint32_t parked;           /* futex word; 1: the writer sleeps */
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint32_t parked;           /* futex word, see chunk_queue.c */
     struct weir_chunk stub;                                            /* keeps the list non-empty */
 };
 
@@ -46,7 +46,7 @@ bool weir_chunk_queue_is_empty(struct weir_chunk_queue *queue);
 /* Sleeps until a push, wake() or timeout_ms (< 0: none) when the queue is empty. Writer thread. */
 void weir_chunk_queue_park(struct weir_chunk_queue *queue, int timeout_ms);
 
-/* Ends a park() without a push (stop). Any thread. */
+/* Ends a park() without a push (stop); the next one, when none is under way. Any thread. */
 void weir_chunk_queue_wake(struct weir_chunk_queue *queue);
 
 #endif
