@@ -166,8 +166,9 @@ static int allocate(struct weir_pool *pool, uint64_t total_bytes, const struct w
         pool->chunk_count += node->count;
         buffers += (uint64_t)node->count * pool->chunk_bytes / BUFFER_MAX_BYTES + 1;
     }
-    /* Every reader can have one chunk to fill even while others wait for the disk. */
-    pool->reserve = readers < pool->chunk_count / 2 ? readers : pool->chunk_count / 2;
+    /* Every reader can have one chunk to fill even while others wait for the disk. But when all of them hold one, one
+     * more must be free above the reserve, or emit() would wait for chunks that nobody hands over. */
+    pool->reserve = (uint32_t)weir_min_u64(readers, pool->chunk_count - readers - 1);
 
     pool->chunks = aligned_alloc(WEIR_CACHE_LINE_BYTES, pool->chunk_count * sizeof(*pool->chunks));
     pool->buffers = calloc(buffers, sizeof(*pool->buffers));
