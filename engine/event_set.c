@@ -140,23 +140,24 @@ static bool fall_back_to_software(struct opener *opener, struct weir_event *even
     return fell;
 }
 
-static bool fall_back_to_user(struct opener *opener, struct weir_event *event, int code)
+/* ":u" helps a user who may look at his own tasks but not at the kernel; for all tasks of a CPU it does not. */
+static bool fall_back_to_user(struct opener *opener, struct weir_event *event, int code, pid_t pid)
 {
-    bool forbidden = code == -EACCES || code == -EPERM;
-    if (!forbidden || event->modifiers_given || event->tracepoint_system || event->attr.exclude_kernel)
+    if ((code != -EACCES && code != -EPERM) || pid < 0 || !weir_event_fall_back_to_user(event))
         return false;
-    size_t length = strlen(event->name) + sizeof(":u");
-    char *name = malloc(length);
-    if (!name)
-        return false;
-    snprintf(name, length, "%s%s", event->name, strchr(event->name, ':') ? "u" : ":u");
     weir_notice(opener->setup->notices, WEIR_NOTICE_WARNING,
                 "kernel.perf_event_paranoid=%d forbids recording the kernel; recording %s, user space only",
-                opener->setup->limits->perf_event_paranoid, name);
-    free(event->name);
-    event->name = name;
-    event->attr.exclude_kernel = 1;
-    event->attr.exclude_hv = 1;
+                opener->setup->limits->perf_event_paranoid, event->name);
+    configure(opener);
+    return true;
+}
+
+/* An event at the highest precision that the machine has: finds out which that is, from the top. */
+static bool lower_precision(struct opener *opener, struct weir_event *event, int code)
+{
+    bool refused = code == -EOPNOTSUPP || code == -ENOENT || code == -EINVAL;
+    if (!refused || !weir_event_lower_precision(event))
+        return false;
     configure(opener);
     return true;
 }
@@ -173,7 +174,8 @@ static int handle_refusal(struct opener *opener, unsigned event_index, unsigned 
         opener->gone[task] = true;
         return 0;
     }
-    if (fall_back_to_software(opener, event, code) || fall_back_to_user(opener, event, code))
+    if (lower_precision(opener, event, code) || fall_back_to_software(opener, event, code) ||
+        fall_back_to_user(opener, event, code, pid))
         return OPEN_AGAIN;
     if ((code == -EINVAL || code == -E2BIG) && step_down_ladder(opener))
         return OPEN_AGAIN;
