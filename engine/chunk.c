@@ -24,7 +24,9 @@ void weir_chunk_advance(struct weir_chunk *chunk, enum weir_chunk_state from, en
 {
     /* Relaxed: ownership itself is passed on by the stack and the queue; the field only witnesses it. */
     weir_assert(atomic_load_explicit(&chunk->state, memory_order_relaxed) == from);
-    atomic_store_explicit(&chunk->state, to, memory_order_relaxed);
+    /* Release: but for round markers, which no stack takes back. That the writer has set one FREE is all that its owner
+     * gets to know (push_marker() in rounds.c has the acquire). */
+    atomic_store_explicit(&chunk->state, to, memory_order_release);
 }
 
 static void push_free(struct weir_pool *pool, struct weir_pool_node *node, struct weir_chunk *chunk)
