@@ -93,7 +93,9 @@ static int prepare(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_record_options *options = session->options;
     session->config.system_wide = options->system_wide || (options->cpus && options->pid_count == 0);
-    int result = weir_topology_load(&session->topology, err);
+    int result = weir_output_check(options->output_path, err);
+    if (result == 0)
+        result = weir_topology_load(&session->topology, err);
     if (result == 0)
         result = choose_cpus(session, err);
     if (result == 0)

@@ -564,6 +564,15 @@ static int open_parts(struct weir_output *output, const struct weir_output_optio
     return 0;
 }
 
+int weir_output_check(const char *path, struct weir_error *err)
+{
+    struct weir_output_file file;
+    int result = weir_output_file_open(&file, path, NULL, err);
+    if (result == 0)
+        weir_output_file_fini(&file);
+    return result;
+}
+
 int weir_output_open(struct weir_output **out, const char *path, const struct weir_output_options *options,
                      struct weir_error *err)
 {

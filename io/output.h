@@ -81,6 +81,10 @@ struct weir_output; /* opaque */
 int weir_output_open(struct weir_output **out, const char *path, const struct weir_output_options *options,
                      struct weir_error *err);
 
+/* Only the checks of open(), so that a bad path is told before anything else is begun. Leaves nothing behind.
+ * 0 or -errno with err, as open(). */
+int weir_output_check(const char *path, struct weir_error *err);
+
 /* Gives the file its name. An existing file is first renamed to path + ".old" (replacing one of that name).
  * 0 or -errno with err; on failure the existing file is at its name again. No-op for /dev/null. */
 int weir_output_publish(struct weir_output *output, struct weir_error *err);
