@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Shared by the scripts beside it; sourced, not run.
 
 # The project's root, whatever the working directory.
