@@ -172,7 +172,7 @@ static enum weir_reader_state drain(struct weir_reader *reader, struct weir_read
 
 enum weir_reader_state weir_reader_step(struct weir_reader *reader)
 {
-    uint64_t epoch = atomic_load_explicit(&reader->control->epoch, memory_order_acquire); /* (J) */
+    uint64_t epoch = atomic_load_explicit(&reader->control->epoch, memory_order_seq_cst); /* (J), (M) */
 
     for (unsigned i = 0; i < reader->ring_count; i++) {
         if (drain(reader, &reader->rings[i]) == WEIR_READER_STARVED) {
@@ -238,8 +238,8 @@ void weir_reader_wait(struct weir_reader *reader, enum weir_reader_state state)
     }
     reader->wakeups += data;
     if (reader->polls[0].revents & POLLIN) {
-        /* Release: the coordinator's next use of this descriptor comes after our poll of it. */
-        atomic_store_explicit(&reader->wakes_taken, taken + 1, memory_order_release);
+        /* (M); and release: the coordinator's next use of this descriptor comes after our poll of it. */
+        atomic_store_explicit(&reader->wakes_taken, taken + 1, memory_order_seq_cst);
     }
 }
 
@@ -255,8 +255,8 @@ void weir_reader_run(struct weir_reader *reader)
 
 void weir_reader_wake(struct weir_reader *reader)
 {
-    /* Acquire pairs with the release in wait(): the reader polls the other descriptor by now. */
-    if (reader->wakes_sent != atomic_load_explicit(&reader->wakes_taken, memory_order_acquire))
+    /* (M); and acquire pairs with the release in wait(): the reader polls the other descriptor by now. */
+    if (reader->wakes_sent != atomic_load_explicit(&reader->wakes_taken, memory_order_seq_cst))
         return;
     if (reader->wakes_sent > 0) {
         eventfd_t used;

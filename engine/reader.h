@@ -14,6 +14,9 @@
  *     (K) pairs with the coordinator's acquire: who sees holding = 0 also sees the push, so a round marker pushed later
  *         stands behind it. holding = 1 is ordered by the release of data_tail (D, ring.h), see weir_ring_is_drained().
  *     (L) as (K): who sees the epoch passed sees the push.
+ *     (M) sequentially consistent on both sides: the coordinator stores the epoch, then looks at wakes_taken; the reader
+ *         stores wakes_taken, then looks at the epoch. So either the coordinator sees the wake taken and sends another,
+ *         or the reader sees the epoch; it cannot sleep on with neither.
  *
  * While data flows a step makes no system call, takes no lock and allocates nothing; between steps the thread sleeps in
  * poll(2) on its rings and one of two wake descriptors. There are two so that the reader need never read(2) one: the
@@ -126,7 +129,7 @@ void weir_reader_wait(struct weir_reader *reader, enum weir_reader_state state);
 void weir_reader_run(struct weir_reader *reader);
 
 /* Makes a sleeping reader take a step. At most one wake is under way at a time: more are not needed, because a reader
- * reads the epoch after it took one. Coordinator. */
+ * reads the epoch after it took one (M). Coordinator. */
 void weir_reader_wake(struct weir_reader *reader);
 
 /* True when everything that its rings held when the epoch was opened stands in the queue: it has passed the epoch, or

@@ -58,8 +58,8 @@ static uint64_t current_epoch(const struct weir_rounds *rounds)
 
 static void open_epoch(struct weir_rounds *rounds, uint64_t now_ns)
 {
-    /* Release: (J) in reader.h */
-    atomic_store_explicit(&rounds->control->epoch, current_epoch(rounds) + 1, memory_order_release);
+    /* (J) and (M) in reader.h */
+    atomic_store_explicit(&rounds->control->epoch, current_epoch(rounds) + 1, memory_order_seq_cst);
     rounds->open = true;
     rounds->wanted = false;
     rounds->woken = false;
