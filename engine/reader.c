@@ -150,7 +150,7 @@ static enum weir_reader_state drain(struct weir_reader *reader, struct weir_read
     uint64_t head = weir_ring_head(&r->ring);
     while (r->ring.tail != head) {
         if (!chunk_to_fill(reader)) {
-            r->starved = head - r->ring.tail >= r->ring.bytes - r->ring.bytes / 8;
+            r->starved |= head - r->ring.tail >= r->ring.bytes - r->ring.bytes / 8;
             return WEIR_READER_STARVED;
         }
         int64_t moved = move_block(reader, r, head - r->ring.tail);
