@@ -6,13 +6,15 @@ find_package(Threads REQUIRED)
 add_library(weir_flags INTERFACE)
 target_compile_definitions(weir_flags INTERFACE _GNU_SOURCE WEIR_VERSION="${PROJECT_VERSION}")
 target_include_directories(weir_flags INTERFACE ${CMAKE_SOURCE_DIR})
-target_compile_options(weir_flags INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
-  -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wno-missing-field-initializers -fno-strict-aliasing -fno-common)
+target_compile_options(weir_flags INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+  -Wpointer-arith -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wno-missing-field-initializers -fno-strict-aliasing
+  -fno-common)
 if(WEIR_WERROR)
   target_compile_options(weir_flags INTERFACE -Werror)
 endif()
 if(WEIR_SANITIZE)
-  target_compile_options(weir_flags INTERFACE -fsanitize=${WEIR_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  target_compile_options(weir_flags INTERFACE -fsanitize=${WEIR_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=undefined)
   target_link_options(weir_flags INTERFACE -fsanitize=${WEIR_SANITIZE})
 endif()
 target_link_libraries(weir_flags INTERFACE Threads::Threads)
@@ -73,5 +75,6 @@ function(weir_test_program name)
     list(APPEND ARG_LABELS exclusive)
     set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
   endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENV}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "${ARG_LABELS}"
+    ENVIRONMENT "${ARG_ENV}")
 endfunction()

@@ -108,9 +108,9 @@ static void warn_hidden(const struct kernel_scan *scan)
 {
     char restrict_value[KNOB_BYTES], paranoid_value[KNOB_BYTES];
     if (!weir_synth_knob_read(scan->proc_fd, "sys/kernel/kptr_restrict", restrict_value, sizeof(restrict_value)))
-        strcpy(restrict_value, "unknown");
+        snprintf(restrict_value, sizeof(restrict_value), "unknown");
     if (!weir_synth_knob_read(scan->proc_fd, "sys/kernel/perf_event_paranoid", paranoid_value, sizeof(paranoid_value)))
-        strcpy(paranoid_value, "unknown");
+        snprintf(paranoid_value, sizeof(paranoid_value), "unknown");
     weir_notice(scan->options->notices, WEIR_NOTICE_WARNING,
                 "the kernel hides its addresses (kernel.kptr_restrict is %s, kernel.perf_event_paranoid is %s): kernel "
                 "samples will have no symbols; record with CAP_SYSLOG and `sysctl kernel.kptr_restrict=0`",

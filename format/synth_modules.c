@@ -43,7 +43,7 @@ static bool parse_module(char *line, struct weir_synth_module *module)
     char *end;
     *module = (struct weir_synth_module){.start = strtoull(fields[ADDRESS], NULL, 16),
                                          .bytes = strtoull(fields[BYTES], &end, 10)};
-    strcpy(module->name, fields[NAME]);
+    snprintf(module->name, sizeof(module->name), "%s", fields[NAME]);
     return *end == '\0' && module->start != 0 && module->bytes != 0;
 }
 

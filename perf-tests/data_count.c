@@ -1,5 +1,5 @@
 /* Walks perf.data files by record headers alone, mapped read-only. */
-#include "data_count.h"
+#include "perf-tests/data_count.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  *
  * For each run and each recorder in turn: start it system-wide, let it settle, run the load in this process, stop it
  * with SIGINT, take its own resource use from wait4(2), and count what its file holds. "none" runs the load alone.
- * Cases: enter (the issue's storm), callchain, clock (see cases[] below) and the two default-option ones.
+ * Cases: enter (a tracepoint at every system call), callchain, clock (see cases[] below) and two with default options.
  * Runs interleave the recorders, so that a drift of the machine's speed hits all alike; medians are over the runs.
  */
 #include <errno.h>
@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 #include "base/bits.h"
-#include "data_count.h"
-#include "storm_load.h"
+#include "perf-tests/data_count.h"
+#include "perf-tests/storm_load.h"
 
 #define ARGS_MAX   32
 #define RUNS_MAX   64

@@ -1,5 +1,5 @@
 /* Loads for the storm: threads that start together behind a barrier. */
-#include "storm_load.h"
+#include "perf-tests/storm_load.h"
 
 #include <errno.h>
 #include <pthread.h>
