@@ -3,14 +3,17 @@
  *
  * Two sources give the same records. PROCMAP_QUERY (Linux 6.11) is an ioctl on the maps file that returns one map in
  * binary and can be asked for executable ones only, which is what a recording without -d needs: 5 maps instead of 30
- * lines of text. It does not know the map that the kernel adds outside of the address space ([vsyscall] on x86); that
- * one is the same for all 64-bit tasks and is taken from our own maps. Everything else reads the text.
+ * lines of text. It does not know the map that the kernel adds outside of the address space ([vsyscall] on x86). That
+ * one is the same for all 64-bit tasks and is taken from our own maps; a task is known to be one by executable maps
+ * above 4 GiB, so that only a static program at low addresses and without a vDSO goes without. Everything else, also
+ * -d, reads the text.
  *
  * Which maps are kept and how they are named: perf_event__synthesize_mmap_events(), tools/perf of Linux 6.12.
  * Source of the query: include/uapi/linux/fs.h of Linux 6.11, which Debian 12's headers do not have yet.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -24,15 +27,10 @@
 
 #define DEFAULT_TIMEOUT_MS 500u
 #define FIRST_NAME_BYTES   256u         /* the kernel allocates that much per query: long names ask again */
-#define COMPAT_SPACE_END   (1ull << 32) /* 32-bit tasks, which have no gate map, have nothing above */
+#define COMPAT_SPACE_END   (1ull << 32) /* 32-bit tasks have nothing above */
 #define KERNEL_SPACE_BIT   (1ull << 63)
 #define ANONYMOUS_NAME     "//anon"
 #define OVERLONG_NAME      "//toolong"
-
-/* linux/perf_event.h reserves the bit for user space: the list of maps ends here, unfinished. */
-#ifndef PERF_RECORD_MISC_PROC_MAP_PARSE_TIMEOUT
-#define PERF_RECORD_MISC_PROC_MAP_PARSE_TIMEOUT (1 << 12)
-#endif
 
 struct map_query { /* struct procmap_query */
     uint64_t size, query_flags, query_addr;
@@ -69,7 +67,7 @@ static bool read_gate(struct weir_synth_maps *maps, const char *line)
     if (!weir_proc_map_parse(line, &map) || !(map.start & KERNEL_SPACE_BIT) ||
         strlen(map.name) >= sizeof(maps->gate_name))
         return false;
-    strcpy(maps->gate_name, map.name);
+    snprintf(maps->gate_name, sizeof(maps->gate_name), "%s", map.name);
     maps->gate = map;
     maps->gate.name = maps->gate_name;
     return true;
@@ -83,7 +81,7 @@ static bool read_huge_mount(struct weir_synth_maps *maps, char *line)
     const char *point = device ? strtok_r(NULL, " ", &at) : NULL;
     const char *type = point ? strtok_r(NULL, " ", &at) : NULL;
     if (type && strcmp(type, "hugetlbfs") == 0 && strlen(point) < sizeof(maps->huge_mounts[0]))
-        strcpy(maps->huge_mounts[maps->huge_mount_count++], point);
+        snprintf(maps->huge_mounts[maps->huge_mount_count++], sizeof(maps->huge_mounts[0]), "%s", point);
     return maps->huge_mount_count < WEIR_SYNTH_HUGE_MOUNTS;
 }
 
@@ -167,7 +165,7 @@ static bool is_late(const struct maps_walk *walk)
     return weir_clock_now_ns(&weir_clock_monotonic) - walk->start_ns > walk->worker->run->maps.timeout_ns;
 }
 
-/* The last record of a list that took too long: whatever map was in hand, marked so that readers know. */
+/* The last record of a list that took too long: the map in hand, wanted or not, marked so that readers know. */
 static int emit_timed_out(const struct maps_walk *walk, const struct weir_proc_map *map)
 {
     struct weir_synth_worker *worker = walk->worker;
@@ -296,7 +294,7 @@ static int walk_maps(const struct maps_walk *walk)
     if (worker->query_refused || worker->run->options->data_maps)
         return read_maps(walk);
 
-    struct weir_proc_map map;
+    struct weir_proc_map map = {.name = ""};
     int found = query_map(walk, 0, &map);
     if (found == -ENOTTY) {
         worker->query_refused = true;

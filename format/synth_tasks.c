@@ -6,10 +6,12 @@
  * thread stat alone. Only where there are more threads is task/ listed, and of those the name alone is missing (comm).
  * perf reads the much longer task/TID/status of each, and lists task/ always.
  *
- * Two deliberate differences from perf's records. A name with a newline or a backslash is given as it is, as the
- * kernel's own COMM records do (perf gives status' escaped form). And where the first thread has ended before the
- * others, its maps are read from one that still runs (perf gives none). Otherwise the records are those of
- * __event__synthesize_thread(), tools/perf of Linux 6.12.
+ * Deliberate differences from perf's records:
+ * - A name with a newline or a backslash is given as it is, as the kernel's own COMM records do; perf gives status'
+ *   escaped form.
+ * - Where the first thread has ended before the others, its maps are read from one that still runs; perf gives none.
+ * - A process whose maps we may not open has its threads all the same; perf leaves them out.
+ * Otherwise the records are those of __event__synthesize_thread(), tools/perf of Linux 6.12.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -45,16 +47,11 @@ pid_t weir_synth_entry_pid(const char *name)
 
 /* ---- paths ---- */
 
-static char *put_text(char *at, const char *text)
-{
-    return stpcpy(at, text);
-}
-
 static char *put_pid(char *at, pid_t pid)
 {
+    weir_assert(pid >= 0);
     char digits[12];
     size_t count = 0;
-    weir_assert(pid >= 0);
     do {
         digits[count++] = (char)('0' + pid % 10);
         pid /= 10;
@@ -67,8 +64,7 @@ static char *put_pid(char *at, pid_t pid)
 
 /* ---- small files ---- */
 
-/* Reads the file into worker->text and ends it with a zero. Its length, or -errno. One read(2) gives the whole of it.
- */
+/* Reads a file that one read(2) gives whole into worker->text and ends it with a zero. Its length or -errno. */
 static ssize_t read_small(struct weir_synth_worker *worker, int dir_fd, const char *path)
 {
     int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
@@ -114,8 +110,8 @@ static int emit_task(struct weir_synth_worker *worker, pid_t pid, pid_t tid, pid
 static int synth_thread_maps(struct process_walk *walk, pid_t tid)
 {
     char path[PATH_BYTES];
-    char *at = put_text(put_pid(path, walk->pid), "/task/");
-    put_text(put_pid(at, tid), "/maps");
+    char *at = stpcpy(put_pid(path, walk->pid), "/task/");
+    stpcpy(put_pid(at, tid), "/maps");
     uint64_t maps_before = walk->worker->counts.maps;
     int result = weir_synth_process_maps(walk->worker, walk->pid, path);
     walk->maps_missing = walk->worker->counts.maps == maps_before;
@@ -126,7 +122,7 @@ static int synth_thread(struct process_walk *walk, int task_fd, pid_t tid)
 {
     struct weir_synth_worker *worker = walk->worker;
     char path[PATH_BYTES];
-    put_text(put_pid(path, tid), "/comm");
+    stpcpy(put_pid(path, tid), "/comm");
     ssize_t got = read_small(worker, task_fd, path);
     if (got < 0)
         return count_vanished(worker, (int)got);
@@ -144,7 +140,7 @@ static int synth_threads(struct process_walk *walk)
 {
     struct weir_synth_worker *worker = walk->worker;
     char path[PATH_BYTES];
-    put_text(put_pid(path, walk->pid), "/task");
+    stpcpy(put_pid(path, walk->pid), "/task");
     int task_fd = openat(worker->run->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (task_fd < 0)
         return count_vanished(worker, -errno);
@@ -168,7 +164,7 @@ int weir_synth_process(struct weir_synth_worker *worker, pid_t pid)
 {
     char path[PATH_BYTES];
     char *behind_pid = put_pid(path, pid);
-    put_text(behind_pid, "/stat");
+    stpcpy(behind_pid, "/stat");
     ssize_t got = read_small(worker, worker->run->proc_fd, path);
     struct weir_proc_stat stat;
     if (got >= 0 && !weir_proc_stat_parse(worker->text, &stat))
@@ -178,7 +174,7 @@ int weir_synth_process(struct weir_synth_worker *worker, pid_t pid)
 
     int result = emit_task(worker, pid, pid, stat.ppid, stat.comm);
     if (result == 0 && stat.vm_bytes) {
-        put_text(behind_pid, "/maps");
+        stpcpy(behind_pid, "/maps");
         result = weir_synth_process_maps(worker, pid, path);
     }
     if (result < 0 || stat.threads <= 1)
@@ -192,7 +188,7 @@ pid_t weir_synth_thread_group(struct weir_synth_worker *worker, pid_t tid)
     if (tid <= 0)
         return -ESRCH;
     char path[PATH_BYTES];
-    put_text(put_pid(path, tid), "/status");
+    stpcpy(put_pid(path, tid), "/status");
     ssize_t got = read_small(worker, worker->run->proc_fd, path);
     if (got < 0)
         return (pid_t)got;

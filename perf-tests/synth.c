@@ -181,7 +181,7 @@ static int compare_doubles(const void *a, const void *b)
 
 static void print_figure(const char *name, const struct measure *runs, unsigned count, bool is_cpu)
 {
-    double values[RUNS_MAX];
+    double values[RUNS_MAX] = {0};
     for (unsigned i = 0; i < count; i++)
         values[i] = is_cpu ? runs[i].cpu_s : runs[i].wall_s;
     qsort(values, count, sizeof(*values), compare_doubles);

@@ -169,6 +169,23 @@ Test(synth_tasks, process_that_vanishes_before_its_threads_are_listed_keeps_its_
     expect_emitted(&fixture, &expected);
 }
 
+Test(synth_tasks, process_whose_maps_cannot_be_opened_keeps_its_threads)
+{
+    synth_fixture_add(&fixture,
+                      &(struct fixture_task){.pid = 30, .ppid = 1, .comm = "java", .threads = 2, .vm_bytes = 4096});
+    synth_fixture_add_thread(&fixture, 30, 30, "java");
+    synth_fixture_add_thread(&fixture, 30, 31, "worker");
+    struct weir_synth_counts counts;
+    cr_expect_eq(synth(&counts), 0);
+    cr_expect_eq(counts.vanished, 0);
+    struct weir_buf expected = WEIR_BUF_INIT;
+    expect_fork(&expected, 30, 1, 30, 1);
+    expect_comm(&expected, 30, 30, "java");
+    expect_fork(&expected, 30, 30, 31, 30);
+    expect_comm(&expected, 30, 31, "worker");
+    expect_emitted(&fixture, &expected);
+}
+
 Test(synth_tasks, kernel_thread_and_zombie_have_no_maps)
 {
     synth_fixture_add(&fixture, &(struct fixture_task){.pid = 2, .ppid = 0, .comm = "kthreadd", .maps = CAT_MAPS});
