@@ -30,7 +30,8 @@
 #define RUNS_MAX   64
 #define SETTLE_MS  700 /* from start to load: synthesis is over by then on any machine this is run on */
 #define DRAIN_MS   100 /* from the load's end to SIGINT */
-#define CASES_EXIT 2
+#define USAGE_EXIT 2
+#define SKIP_EXIT  77 /* what ctest takes for a named skip */
 
 struct storm_case {
     const char *name;
@@ -335,7 +336,7 @@ static int usage(void)
     fprintf(stderr,
             "usage: storm [--case enter|callchain|clock|default-one|default-all] [--runs N] [--calls N] [--weir PATH] "
             "[--perf PATH] [--only RECORDER] [--dir DIR] [--json]\n");
-    return CASES_EXIT;
+    return USAGE_EXIT;
 }
 
 static bool parse_option(struct settings *settings, const char *name, const char *value)
@@ -378,6 +379,11 @@ int main(int argc, char **argv)
         } else {
             i++;
         }
+    }
+
+    if (access("/sys/kernel/tracing/events/raw_syscalls", R_OK) < 0) {
+        fprintf(stderr, "storm: skipped: needs root and tracefs on /sys/kernel/tracing\n");
+        return SKIP_EXIT;
     }
 
     static struct measure runs[WEIR_ARRAY_COUNT(recorders)][RUNS_MAX];

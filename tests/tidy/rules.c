@@ -228,7 +228,7 @@ static char parse_include(const struct source_line *line, char *header, size_t b
     snprintf(copy, sizeof(copy), "%.*s", (int)line->length, line->start);
     if (sscanf(copy, " # include %c%239[^\">]", &open, path) != 2)
         return '\0';
-    snprintf(header, bytes, "%s", path);
+    snprintf(header, bytes, "%.*s", (int)bytes - 1, path);
     return open;
 }
 
