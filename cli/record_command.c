@@ -113,10 +113,9 @@ static int record(const struct weir_record_options *options, const struct weir_r
         weir_print_error(print, &err);
 
     int status = code < 0 ? weir_exit_status_of_failure(code, workload_failed) : weir_exit_status_of_result(&result);
-    bool by_signal = code == 0 && result.end == WEIR_RECORD_END_SIGNAL;
-    int number = result.signal;
+    int number = code == 0 ? result.signal : 0;
     weir_record_result_fini(&result);
-    if (by_signal)
+    if (number != 0)
         die_by_signal(number);
     return status;
 }

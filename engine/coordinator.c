@@ -13,40 +13,25 @@
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
+/*
+ * A blocked signal reaches a signalfd even when it is ignored. For SIGINT and SIGQUIT that is wanted, because shells
+ * start background jobs with these ignored, and scripts end a recorder by them; for SIGHUP it would undo nohup(1).
+ */
+static bool is_for_us(int signal_number)
+{
+    struct sigaction action;
+    return signal_number != SIGHUP || sigaction(SIGHUP, NULL, &action) < 0 || action.sa_handler != SIG_IGN;
+}
+
 static void watched_signals(sigset_t *set)
 {
     sigemptyset(set);
-    for (size_t i = 0; i < WEIR_ARRAY_COUNT(ending_signals); i++)
-        sigaddset(set, ending_signals[i]);
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(ending_signals); i++) {
+        if (is_for_us(ending_signals[i]))
+            sigaddset(set, ending_signals[i]);
+    }
     sigaddset(set, SIGCHLD);
     sigaddset(set, SIGUSR2); /* the trigger of switches and snapshots; without one it is read and dropped */
-}
-
-int weir_coordinator_init(struct weir_coordinator *coordinator, struct weir_error *err)
-{
-    *coordinator = (struct weir_coordinator){.signal_fd = -1, .timer_fd = -1};
-    sigset_t watched;
-    watched_signals(&watched);
-    pthread_sigmask(SIG_BLOCK, &watched, &coordinator->mask_before);
-    coordinator->signal_fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-    coordinator->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (coordinator->signal_fd >= 0 && coordinator->timer_fd >= 0)
-        return 0;
-    int code = -errno;
-    weir_coordinator_fini(coordinator);
-    return weir_error_set_errno(err, code, "cannot make a signalfd and a timerfd");
-}
-
-void weir_coordinator_fini(struct weir_coordinator *coordinator)
-{
-    if (!coordinator)
-        return;
-    if (coordinator->signal_fd >= 0)
-        close(coordinator->signal_fd);
-    if (coordinator->timer_fd >= 0)
-        close(coordinator->timer_fd);
-    coordinator->signal_fd = coordinator->timer_fd = -1;
-    pthread_sigmask(SIG_SETMASK, &coordinator->mask_before, NULL);
 }
 
 static bool is_ending(int signal_number)
@@ -68,6 +53,35 @@ static int read_signals(const struct weir_coordinator *coordinator)
             first = (int)info.ssi_signo;
     }
     return first;
+}
+
+int weir_coordinator_init(struct weir_coordinator *coordinator, struct weir_error *err)
+{
+    *coordinator = (struct weir_coordinator){.signal_fd = -1, .timer_fd = -1, .ended_fd = -1};
+    sigset_t watched;
+    watched_signals(&watched);
+    pthread_sigmask(SIG_BLOCK, &watched, &coordinator->mask_before);
+    coordinator->signal_fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+    coordinator->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (coordinator->signal_fd >= 0 && coordinator->timer_fd >= 0)
+        return 0;
+    int code = -errno;
+    weir_coordinator_fini(coordinator);
+    return weir_error_set_errno(err, code, "cannot make a signalfd and a timerfd");
+}
+
+void weir_coordinator_fini(struct weir_coordinator *coordinator)
+{
+    if (!coordinator)
+        return;
+    if (coordinator->signal_fd >= 0 && coordinator->ending_signal)
+        read_signals(coordinator);
+    if (coordinator->signal_fd >= 0)
+        close(coordinator->signal_fd);
+    if (coordinator->timer_fd >= 0)
+        close(coordinator->timer_fd);
+    coordinator->signal_fd = coordinator->timer_fd = -1;
+    pthread_sigmask(SIG_SETMASK, &coordinator->mask_before, NULL);
 }
 
 static void set_timer(const struct weir_coordinator *coordinator, uint64_t at_ns)
@@ -99,7 +113,7 @@ static void wait_for_sources(const struct weir_coordinator *coordinator, bool re
         [SOURCE_SIGNAL] = {.fd = coordinator->signal_fd, .events = POLLIN},
         [SOURCE_TIMER] = {.fd = coordinator->timer_fd, .events = POLLIN},
         [SOURCE_KICK] = {.fd = coordinator->pipeline->kick_fd, .events = POLLIN},
-        [SOURCE_ENDED] = {.fd = coordinator->pipeline->ended_fd, .events = POLLIN},
+        [SOURCE_ENDED] = {.fd = coordinator->ended_fd, .events = POLLIN},
     };
     memset(ready, 0, SOURCE_COUNT * sizeof(*ready));
     if (poll(fds, SOURCE_COUNT, -1) < 0)
@@ -113,19 +127,20 @@ static void wait_for_sources(const struct weir_coordinator *coordinator, bool re
 }
 
 enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator, struct weir_pipeline *pipeline,
-                                          struct weir_workload *workload)
+                                          struct weir_workload *workload, bool until_targets_end)
 {
     coordinator->pipeline = pipeline;
     coordinator->workload = workload;
+    coordinator->ended_fd = until_targets_end ? pipeline->ended_fd : -1;
     const struct weir_clock *clock = pipeline->setup.clock;
     bool ready[SOURCE_COUNT] = {false};
     /* A workload may have ended, and a signal come, before the descriptors are looked at for the first time. */
     for (;;) {
         coordinator->ending_signal = read_signals(coordinator);
-        if (workload && weir_workload_poll(workload))
-            return WEIR_RECORD_END_WORKLOAD;
         if (coordinator->ending_signal)
             return WEIR_RECORD_END_SIGNAL;
+        if (workload && weir_workload_poll(workload))
+            return WEIR_RECORD_END_WORKLOAD;
         if (atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed) < 0)
             return WEIR_RECORD_END_OUTPUT;
         if (ready[SOURCE_ENDED])

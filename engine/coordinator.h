@@ -18,6 +18,7 @@
 struct weir_coordinator {
     struct weir_pipeline *pipeline; /* borrowed */
     struct weir_workload *workload; /* borrowed; NULL: none */
+    int ended_fd;                   /* borrowed from the pipeline; -1: the end of the targets ends nothing */
     int signal_fd;                  /* owned; signals that end a recording, SIGCHLD, SIGUSR2 */
     int timer_fd;                   /* owned; the next call of weir_rounds_advance() */
     sigset_t mask_before;           /* restored by fini, given to the workload */
@@ -27,12 +28,17 @@ struct weir_coordinator {
 /* Blocks the signals for this thread (and those it creates from now on) and makes the descriptors. 0 or -errno. */
 int weir_coordinator_init(struct weir_coordinator *coordinator, struct weir_error *err);
 
-/* Restores the signal mask; pending signals are delivered then. NULL-safe. */
+/* Restores the signal mask; pending signals are delivered then, but not those that repeat the ending one. NULL-safe. */
 void weir_coordinator_fini(struct weir_coordinator *coordinator);
 
-/* Runs until a signal, the workload's end, the end of all target tasks or a failed output. */
+/*
+ * Runs until a signal, the workload's end, a failed output or, with until_targets_end, the end of all target tasks.
+ * A workload that is the target itself is waited for by SIGCHLD: its events hang up before it can be reaped, and they
+ * do so while it runs on when it executes a set-user-ID program.
+ * A signal goes before the rest: Ctrl-C on a terminal reaches the workload too, and is to be re-raised all the same.
+ */
 enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator, struct weir_pipeline *pipeline,
-                                          struct weir_workload *workload);
+                                          struct weir_workload *workload, bool until_targets_end);
 
 /* Waits for the end of the workload given to run(), or for an ending signal. */
 void weir_coordinator_wait_workload(struct weir_coordinator *coordinator);

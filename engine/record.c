@@ -296,7 +296,8 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
         return result;
 
     struct weir_workload *workload = session->options->command ? &session->workload : NULL;
-    session->result->end = weir_coordinator_run(&session->coordinator, &session->pipeline, workload);
+    session->result->end =
+        weir_coordinator_run(&session->coordinator, &session->pipeline, workload, session->options->pid_count > 0);
     return finish(session, err);
 }
 

@@ -51,7 +51,7 @@ struct weir_record_options {
 
 enum weir_record_end {        /* why it ended */
     WEIR_RECORD_END_WORKLOAD, /* the command exited or was killed: status is its wait status */
-    WEIR_RECORD_END_SIGNAL,   /* signal asks to be re-raised by the caller */
+    WEIR_RECORD_END_SIGNAL,   /* a signal that asked for it */
     WEIR_RECORD_END_TARGETS,  /* all tasks of -p are gone */
     WEIR_RECORD_END_OUTPUT,   /* the output failed: code says how; the file holds what was good */
     WEIR_RECORD_END_DRY_RUN,
@@ -69,7 +69,7 @@ struct weir_ledger_row {
 
 struct weir_record_result {
     enum weir_record_end end;
-    int signal;          /* END_SIGNAL: which */
+    int signal;          /* 0, or to be re-raised by the caller: it ended the recording, or came at its end */
     int workload_status; /* of waitpid(2), valid when a command was given and has_workload_status */
     bool has_workload_status;
     uint64_t wakeups;               /* times a reader woke with data */

@@ -257,7 +257,7 @@ static int sync_file(struct weir_session *session, struct weir_error *err)
 {
     if (weir_coordinator_is_hurried(&session->coordinator)) {
         weir_notice(session->options->notices, WEIR_NOTICE_INFO,
-                    "second signal: the file is not waited for to reach the disk");
+                    "signal while finishing: the file is not waited for to reach the disk");
         return 0;
     }
     int result = weir_output_sync(session->pipeline.output);
