@@ -11,9 +11,9 @@
 
 struct weir_walk_layout { /* where samples keep their fields; the same for every event of a recording */
     const struct weir_id_map *ids;
-    int id_offset;       /* in a sample, from the record's start: PERF_SAMPLE_IDENTIFIER */
-    int time_offset;     /* -1: samples have no time */
-    unsigned cpu_stride; /* counter of a sample: samples[cpu_index * cpu_stride + event]; 0: per event only */
+    int id_offset;           /* in a sample, from the record's start: PERF_SAMPLE_IDENTIFIER */
+    int time_offset;         /* -1: samples have no time */
+    unsigned cpu_stride;     /* counter of a sample: samples[cpu_index * cpu_stride + event]; 0: per event only */
     unsigned sideband_event; /* with a cpu_stride, side records are counted too, by the id in their trailer */
 };
 

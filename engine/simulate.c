@@ -141,8 +141,8 @@ static int prepare(struct simulation *s, const struct weir_simulate_options *opt
     s->kernel = weir_sim_kernel_interface(s->sim);
     session->kernel = &s->kernel;
     if (session->buffer_bytes == 0)
-        session->buffer_bytes = weir_pool_default_bytes(weir_topology_memory_bytes(session->topology),
-                                                        session->plan.reader_count);
+        session->buffer_bytes =
+            weir_pool_default_bytes(weir_topology_memory_bytes(session->topology), session->plan.reader_count);
     session->ring_bytes = options->ring_bytes ? options->ring_bytes : RING_DEFAULT_BYTES;
     session->sideband_ring_bytes = weir_min_u64(SIDEBAND_RING_BYTES, session->ring_bytes);
     session->config = (struct weir_event_config){

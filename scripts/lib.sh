@@ -20,7 +20,8 @@ weir_mount_tracefs() {
 weir_build() {
     local preset=$1
     shift
-    cmake --preset "$preset" "$@" >"build/$preset.configure.log" 2>&1 || { cat "build/$preset.configure.log"; return 1; }
-    cmake --build --preset "$preset" >"build/$preset.build.log" 2>&1 || { tail -60 "build/$preset.build.log"; return 1; }
+    local log=build/$preset.log
+    cmake --preset "$preset" "$@" >"$log" 2>&1 || { cat "$log"; return 1; }
+    cmake --build --preset "$preset" >"$log" 2>&1 || { tail -60 "$log"; return 1; }
     echo "built build/$preset"
 }
