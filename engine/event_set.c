@@ -55,10 +55,11 @@ uint64_t weir_event_set_fds_needed(unsigned events, unsigned cpus, unsigned task
 static void close_fds(struct weir_event_set *set)
 {
     size_t count = (size_t)set->event_count * set->cpu_count * set->task_count;
-    for (size_t i = 0; set->fds && i < count; i++) {
+    for (size_t i = 0; set->fds && set->ids && i < count; i++) {
         if (set->fds[i] >= 0)
             set->kernel->ops->event_close(set->kernel->ctx, set->fds[i]);
         set->fds[i] = -1;
+        set->ids[i] = 0;
     }
 }
 
@@ -277,7 +278,8 @@ int weir_event_set_open(struct weir_event_set *set, const struct weir_event_set_
     }
     free(opener.gone);
     if (result == -ENOMEM)
-        weir_error_set_errno(err, result, "cannot open %u events on %u CPUs", set->event_count, set->cpu_count);
+        weir_error_set_errno(err, result, "cannot open %zu events on %u CPUs", setup->list->count,
+                             weir_cpuset_count(setup->cpus));
     if (result < 0)
         weir_event_set_close(set);
     return result;
