@@ -1,0 +1,48 @@
+/*
+ * The whole engine below the session on the simulated kernel: events open on every CPU, rings mapped, pipeline built.
+ * The test drives the steps itself or starts threads. No Criterion here: race programs use it too, so what must hold is
+ * asserted.
+ */
+#ifndef WEIR_TESTS_ENGINE_SIM_RIG_H
+#define WEIR_TESTS_ENGINE_SIM_RIG_H
+
+#include "engine/event_set.h"
+#include "engine/pipeline.h"
+#include "engine/sim_kernel.h"
+
+struct sim_rig_options {
+    unsigned cpus;
+    const char *events;       /* NULL: "bpf-output", samples with a payload */
+    const char *threads_spec; /* NULL: a reader per CPU */
+    uint64_t ring_bytes;
+    uint64_t sideband_ring_bytes; /* 0: as ring_bytes */
+    uint32_t watermark_bytes;     /* 0: a quarter of the ring */
+    uint64_t buffer_bytes;
+    const struct weir_clock *clock;   /* NULL: monotonic */
+    const struct weir_kernel *kernel; /* over sim; NULL: sim itself */
+};
+
+struct sim_rig {
+    struct weir_sim_kernel *sim;
+    struct weir_kernel kernel;
+    struct weir_topology *topology;
+    struct weir_plan plan;
+    struct weir_event_list list;
+    struct weir_targets targets;
+    struct weir_event_config config;
+    struct weir_kernel_limits limits;
+    struct weir_event_set set;
+    struct weir_pipeline pipeline;
+};
+
+/* Events are open and disabled, but for the sideband event, which counts already. */
+void sim_rig_init(struct sim_rig *rig, const struct sim_rig_options *options);
+void sim_rig_fini(struct sim_rig *rig);
+
+/* The descriptor of an event; event == set.event_count - 1 is the sideband event. */
+int sim_rig_fd(const struct sim_rig *rig, unsigned event, unsigned cpu_index);
+
+/* What samples of event carry in a raw record, for weir_sim_kernel_sample(). */
+#define SIM_RIG_RAW_OFFSET 64 /* header, id, ip, pid and tid, time, cpu, period, then u32 size: raw bytes at 68 */
+
+#endif

@@ -1,0 +1,136 @@
+/* The queue on one thread: order, emptiness, and when the writer sleeps. Threads: race_chunk_queue.c. */
+#include "engine/chunk_queue.h"
+
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#define PARK_MS      20
+#define NO_SLEEP_MS  60000 /* a park that should not sleep would run into the time limit of the test */
+#define CHUNK_COUNT  3
+#define ROUNDS_COUNT 100
+
+static void make_chunks(struct weir_chunk *chunks, unsigned count)
+{
+    memset(chunks, 0, count * sizeof(*chunks));
+    for (unsigned i = 0; i < count; i++) {
+        chunks[i].index = i;
+        chunks[i].state = WEIR_CHUNK_FILLING;
+    }
+}
+
+Test(chunk_queue, pop_of_an_empty_queue_gives_null)
+{
+    struct weir_chunk_queue queue;
+    weir_chunk_queue_init(&queue);
+    cr_assert(weir_chunk_queue_is_empty(&queue));
+    cr_assert_null(weir_chunk_queue_pop(&queue));
+    cr_assert_null(weir_chunk_queue_pop(&queue));
+    cr_assert(weir_chunk_queue_is_empty(&queue));
+}
+
+Test(chunk_queue, push_of_a_chunk_that_nobody_fills_is_a_bug, .signal = SIGABRT)
+{
+    struct weir_chunk_queue queue;
+    struct weir_chunk chunk;
+    weir_chunk_queue_init(&queue);
+    memset(&chunk, 0, sizeof(chunk)); /* state FREE */
+    weir_chunk_queue_push(&queue, &chunk);
+}
+
+Test(chunk_queue, push_that_is_not_linked_yet_is_neither_popped_nor_overlooked)
+{
+    struct weir_chunk_queue queue;
+    struct weir_chunk chunks[2];
+    weir_chunk_queue_init(&queue);
+    make_chunks(chunks, 2);
+    weir_chunk_queue_push(&queue, &chunks[0]);
+    /* A producer that was stopped between the exchange (F) and the link (G). */
+    struct weir_chunk *before = atomic_exchange(&queue.last, &chunks[1]);
+    chunks[1].state = WEIR_CHUNK_QUEUED;
+    cr_assert_eq(before, &chunks[0]);
+    cr_assert_null(weir_chunk_queue_pop(&queue));
+    cr_assert_not(weir_chunk_queue_is_empty(&queue));
+    weir_chunk_queue_park(&queue, NO_SLEEP_MS);
+    atomic_store(&before->queue_next, &chunks[1]);
+    cr_assert_eq(weir_chunk_queue_pop(&queue), &chunks[0]);
+    cr_assert_eq(weir_chunk_queue_pop(&queue), &chunks[1]);
+    cr_assert(weir_chunk_queue_is_empty(&queue));
+}
+
+Test(chunk_queue, chunks_leave_in_the_order_of_their_pushes)
+{
+    struct weir_chunk_queue queue;
+    struct weir_chunk chunks[CHUNK_COUNT];
+    weir_chunk_queue_init(&queue);
+    make_chunks(chunks, CHUNK_COUNT);
+    /* Over and over with the same chunks, in batches of 1 to 3: the stub comes to lie in every place. */
+    for (unsigned round = 0; round < ROUNDS_COUNT; round++) {
+        unsigned batch = round % CHUNK_COUNT + 1;
+        for (unsigned i = 0; i < batch; i++) {
+            weir_chunk_queue_push(&queue, &chunks[i]);
+            cr_assert_eq(chunks[i].state, WEIR_CHUNK_QUEUED);
+        }
+        cr_assert_not(weir_chunk_queue_is_empty(&queue));
+        for (unsigned i = 0; i < batch; i++) {
+            cr_assert_eq(weir_chunk_queue_pop(&queue), &chunks[i], "round %u", round);
+            cr_assert_eq(chunks[i].state, WEIR_CHUNK_IN_FLIGHT);
+            chunks[i].state = WEIR_CHUNK_FILLING;
+        }
+        cr_assert_null(weir_chunk_queue_pop(&queue));
+        cr_assert(weir_chunk_queue_is_empty(&queue));
+    }
+}
+
+Test(chunk_queue, push_between_pops_keeps_the_order)
+{
+    struct weir_chunk_queue queue;
+    struct weir_chunk chunks[CHUNK_COUNT];
+    weir_chunk_queue_init(&queue);
+    make_chunks(chunks, CHUNK_COUNT);
+    weir_chunk_queue_push(&queue, &chunks[0]);
+    weir_chunk_queue_push(&queue, &chunks[1]);
+    cr_assert_eq(weir_chunk_queue_pop(&queue), &chunks[0]);
+    weir_chunk_queue_push(&queue, &chunks[2]);
+    cr_assert_eq(weir_chunk_queue_pop(&queue), &chunks[1]);
+    cr_assert_eq(weir_chunk_queue_pop(&queue), &chunks[2]);
+    cr_assert(weir_chunk_queue_is_empty(&queue));
+}
+
+/* ---- sleeping ---- */
+
+Test(chunk_queue, park_of_an_empty_queue_sleeps_for_the_timeout)
+{
+    struct weir_chunk_queue queue;
+    weir_chunk_queue_init(&queue);
+    uint64_t before_ns = weir_clock_now_ns(&weir_clock_monotonic);
+    weir_chunk_queue_park(&queue, PARK_MS);
+    cr_assert_geq(weir_clock_now_ns(&weir_clock_monotonic) - before_ns, PARK_MS * WEIR_NS_PER_MS);
+    cr_assert_eq(queue.parked, 0);
+}
+
+Test(chunk_queue, park_of_a_filled_queue_returns_at_once, .timeout = 30)
+{
+    struct weir_chunk_queue queue;
+    struct weir_chunk chunk;
+    weir_chunk_queue_init(&queue);
+    make_chunks(&chunk, 1);
+    weir_chunk_queue_push(&queue, &chunk);
+    weir_chunk_queue_park(&queue, NO_SLEEP_MS);
+    cr_assert_eq(weir_chunk_queue_pop(&queue), &chunk);
+}
+
+/* Otherwise a stop that comes between the writer's look at its flag and its park would be slept through. */
+Test(chunk_queue, wake_before_the_park_is_not_lost_and_counts_once, .timeout = 30)
+{
+    struct weir_chunk_queue queue;
+    weir_chunk_queue_init(&queue);
+    weir_chunk_queue_wake(&queue);
+    weir_chunk_queue_wake(&queue);
+    weir_chunk_queue_park(&queue, NO_SLEEP_MS);
+    uint64_t before_ns = weir_clock_now_ns(&weir_clock_monotonic);
+    weir_chunk_queue_park(&queue, PARK_MS);
+    cr_assert_geq(weir_clock_now_ns(&weir_clock_monotonic) - before_ns, PARK_MS * WEIR_NS_PER_MS);
+}

@@ -1,0 +1,310 @@
+/*
+ * The walk over records: where it stops, what it counts as what. Data lies in heap blocks of its exact size, so that
+ * AddressSanitizer sees a read behind it.
+ */
+#include "engine/record_walk.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/perf_file.h"
+#include "tests/engine/test_record.h"
+
+#define ID_A        11u /* event 0 on CPU 0 */
+#define ID_B        12u /* event 1 on CPU 0 */
+#define ID_C        13u /* event 0 on CPU 1 */
+#define ID_SIDE     14u /* the sideband event on CPU 0 */
+#define ID_SIDE_1   15u /* the same on CPU 1 */
+#define ID_STRANGE  99u
+#define EVENT_COUNT 3u
+#define CPU_COUNT   2u
+#define SIDEBAND    2u
+
+struct walk {
+    struct weir_id_map ids;
+    struct weir_walk_layout layout;
+    struct weir_walk_counts counts;
+    uint64_t samples[EVENT_COUNT * CPU_COUNT];
+    uint8_t *data; /* owned */
+    size_t bytes;
+};
+
+static void walk_init(struct walk *walk)
+{
+    memset(walk, 0, sizeof(*walk));
+    cr_assert_eq(weir_id_map_init(&walk->ids, 5), 0);
+    weir_id_map_add(&walk->ids, ID_A, 0, 0);
+    weir_id_map_add(&walk->ids, ID_B, 1, 0);
+    weir_id_map_add(&walk->ids, ID_C, 0, 1);
+    weir_id_map_add(&walk->ids, ID_SIDE, SIDEBAND, 0);
+    weir_id_map_add(&walk->ids, ID_SIDE_1, SIDEBAND, 1);
+    walk->layout = (struct weir_walk_layout){
+        .ids = &walk->ids,
+        .id_offset = TEST_SAMPLE_ID_OFFSET,
+        .time_offset = TEST_SAMPLE_TIME_OFFSET,
+        .sideband_event = SIDEBAND,
+    };
+    walk->counts.samples = walk->samples;
+}
+
+static void walk_fini(struct walk *walk)
+{
+    weir_id_map_fini(&walk->ids);
+    free(walk->data);
+}
+
+/* Room for one more record at the end. */
+static uint8_t *grow(struct walk *walk, size_t bytes)
+{
+    uint8_t *grown = realloc(walk->data, walk->bytes + bytes);
+    cr_assert_not_null(grown);
+    walk->data = grown;
+    walk->bytes += bytes;
+    return walk->data + walk->bytes - bytes;
+}
+
+static void add_sample(struct walk *walk, uint64_t id, uint64_t time_ns, uint16_t bytes)
+{
+    test_sample_put(grow(walk, bytes), id, time_ns, 1, bytes);
+}
+
+static void add_lost(struct walk *walk, uint64_t id, uint64_t lost)
+{
+    test_lost_put(grow(walk, TEST_LOST_BYTES), id, lost);
+}
+
+static void add_side(struct walk *walk, uint32_t type, uint64_t id)
+{
+    test_side_put(grow(walk, TEST_SIDE_BYTES), type, id);
+}
+
+static int64_t walk_all(struct walk *walk)
+{
+    return weir_record_walk(&walk->layout, walk->data, walk->bytes, &walk->counts);
+}
+
+/* ---- what cannot be ---- */
+
+Test(record_walk, nothing_is_walked_in_nothing)
+{
+    struct walk walk;
+    walk_init(&walk);
+    cr_assert_eq(walk_all(&walk), 0);
+    for (size_t bytes = 1; bytes < sizeof(struct perf_event_header); bytes++) {
+        grow(&walk, 1)[0] = 0xff;
+        cr_assert_eq(walk_all(&walk), 0);
+    }
+    walk_fini(&walk);
+}
+
+Test(record_walk, first_header_that_cannot_be_is_refused)
+{
+    const uint16_t sizes[] = {0, 1, 7, 9, 12, 33, 65535};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct walk walk;
+        walk_init(&walk);
+        add_sample(&walk, ID_A, 1, 64);
+        test_header_put(walk.data, PERF_RECORD_SAMPLE, sizes[i]);
+        cr_assert_eq(walk_all(&walk), -EBADMSG, "size %u", sizes[i]);
+        cr_assert_eq(walk.samples[0], 0);
+        cr_assert_eq(walk.counts.other_records, 0);
+        walk_fini(&walk);
+    }
+}
+
+Test(record_walk, walk_stops_before_a_later_header_that_cannot_be)
+{
+    struct walk walk;
+    walk_init(&walk);
+    add_sample(&walk, ID_A, 1, 48);
+    add_sample(&walk, ID_A, 2, 48);
+    add_sample(&walk, ID_A, 3, 48);
+    test_header_put(walk.data + 96, PERF_RECORD_SAMPLE, 7);
+    cr_assert_eq(walk_all(&walk), 96);
+    cr_assert_eq(walk.samples[0], 2);
+    cr_assert_eq(walk.counts.last_sample_ns, 2);
+    walk_fini(&walk);
+}
+
+Test(record_walk, record_that_is_not_whole_is_left_alone)
+{
+    for (uint64_t missing = 1; missing <= 48; missing++) {
+        struct walk walk;
+        walk_init(&walk);
+        add_sample(&walk, ID_A, 1, 32);
+        add_sample(&walk, ID_B, 2, 48);
+        cr_assert_eq(weir_record_walk(&walk.layout, walk.data, walk.bytes - missing, &walk.counts), 32);
+        cr_assert_eq(walk.samples[0], 1);
+        cr_assert_eq(walk.samples[1], 0);
+        walk_fini(&walk);
+    }
+}
+
+Test(record_walk, sample_without_room_for_id_and_time_is_unknown)
+{
+    for (uint16_t bytes = 8; bytes < TEST_SAMPLE_TIME_OFFSET + 8; bytes += 8) {
+        struct walk walk;
+        walk_init(&walk);
+        memset(grow(&walk, bytes), 0, bytes);
+        test_header_put(walk.data, PERF_RECORD_SAMPLE, bytes);
+        cr_assert_eq(walk_all(&walk), bytes);
+        cr_assert_eq(walk.counts.unknown_samples, 1, "%u bytes", bytes);
+        cr_assert_eq(walk.counts.other_records, 0);
+        cr_assert_eq(walk.counts.first_sample_ns, 0);
+        walk_fini(&walk);
+    }
+}
+
+Test(record_walk, samples_with_strange_ids_are_counted_apart)
+{
+    struct walk walk;
+    walk_init(&walk);
+    add_sample(&walk, ID_STRANGE, 1, 32);
+    add_sample(&walk, 0, 2, 32);
+    add_sample(&walk, ID_A, 3, 32);
+    add_sample(&walk, ID_STRANGE, 4, 32);
+    cr_assert_eq(walk_all(&walk), 128);
+    cr_assert_eq(walk.counts.unknown_samples, 3);
+    cr_assert_eq(walk.samples[0], 1);
+    walk_fini(&walk);
+}
+
+/* ---- counting ---- */
+
+Test(record_walk, samples_are_counted_by_event)
+{
+    struct walk walk;
+    walk_init(&walk);
+    add_sample(&walk, ID_A, 5, 32);
+    add_sample(&walk, ID_A, 6, 40);
+    add_sample(&walk, ID_B, 7, 48);
+    add_sample(&walk, ID_C, 8, 32); /* event 0 again: without a CPU stride the CPU does not matter */
+    cr_assert_eq(walk_all(&walk), 152);
+    cr_assert_eq(walk.samples[0], 3);
+    cr_assert_eq(walk.samples[1], 1);
+    cr_assert_eq(walk.samples[2], 0);
+    cr_assert_eq(walk.counts.other_records, 0);
+    cr_assert_eq(walk.counts.unknown_samples, 0);
+    walk_fini(&walk);
+}
+
+Test(record_walk, samples_are_counted_by_cpu_and_event_with_a_stride)
+{
+    struct walk walk;
+    walk_init(&walk);
+    walk.layout.cpu_stride = EVENT_COUNT;
+    add_sample(&walk, ID_A, 5, 32);
+    add_sample(&walk, ID_B, 6, 32);
+    add_sample(&walk, ID_C, 7, 32);
+    add_sample(&walk, ID_C, 8, 32);
+    cr_assert_eq(walk_all(&walk), 128);
+    const uint64_t expected[] = {1, 1, 0, 2, 0, 0};
+    cr_assert_arr_eq(walk.samples, expected, sizeof(expected));
+    walk_fini(&walk);
+}
+
+Test(record_walk, greatest_record_is_walked)
+{
+    struct walk walk;
+    walk_init(&walk);
+    add_sample(&walk, ID_A, 5, WEIR_RECORD_MAX_BYTES);
+    cr_assert_eq(walk_all(&walk), WEIR_RECORD_MAX_BYTES);
+    cr_assert_eq(walk.samples[0], 1);
+    walk_fini(&walk);
+}
+
+Test(record_walk, times_are_of_the_first_and_the_last_sample_over_several_walks)
+{
+    struct walk walk;
+    walk_init(&walk);
+    add_side(&walk, PERF_RECORD_COMM, ID_SIDE);
+    add_sample(&walk, ID_A, 50, 32);
+    add_sample(&walk, ID_A, 60, 32);
+    add_side(&walk, PERF_RECORD_COMM, ID_SIDE);
+    walk_all(&walk);
+    cr_assert_eq(walk.counts.first_sample_ns, 50);
+    cr_assert_eq(walk.counts.last_sample_ns, 60);
+    add_sample(&walk, ID_A, 70, 32);
+    weir_record_walk(&walk.layout, walk.data + walk.bytes - 32, 32, &walk.counts);
+    cr_assert_eq(walk.counts.first_sample_ns, 50);
+    cr_assert_eq(walk.counts.last_sample_ns, 70);
+    walk_fini(&walk);
+}
+
+Test(record_walk, samples_without_time_have_no_times)
+{
+    struct walk walk;
+    walk_init(&walk);
+    walk.layout.time_offset = -1;
+    memset(grow(&walk, 16), 0, 16);
+    test_header_put(walk.data, PERF_RECORD_SAMPLE, 16); /* header and id are the whole sample */
+    memcpy(walk.data + 8, &(uint64_t){ID_A}, 8);
+    cr_assert_eq(walk_all(&walk), 16);
+    cr_assert_eq(walk.samples[0], 1);
+    cr_assert_eq(walk.counts.first_sample_ns, 0);
+    cr_assert_eq(walk.counts.last_sample_ns, 0);
+    walk_fini(&walk);
+}
+
+/* ---- side records ---- */
+
+Test(record_walk, losses_are_summed_and_are_no_records_of_their_event)
+{
+    struct walk walk;
+    walk_init(&walk);
+    add_lost(&walk, ID_A, 5);
+    add_lost(&walk, ID_SIDE, 7);
+    cr_assert_eq(walk_all(&walk), 2 * TEST_LOST_BYTES);
+    cr_assert_eq(walk.counts.lost_reported, 12);
+    cr_assert_eq(walk.counts.other_records, 0);
+    walk_fini(&walk);
+}
+
+Test(record_walk, lost_record_too_short_for_a_number_reports_none)
+{
+    struct walk walk;
+    walk_init(&walk);
+    memset(grow(&walk, 16), 0xff, 16);
+    test_header_put(walk.data, PERF_RECORD_LOST, 16);
+    cr_assert_eq(walk_all(&walk), 16);
+    cr_assert_eq(walk.counts.lost_reported, 0);
+    walk_fini(&walk);
+}
+
+Test(record_walk, throttling_is_counted)
+{
+    struct walk walk;
+    walk_init(&walk);
+    add_side(&walk, PERF_RECORD_THROTTLE, ID_A);
+    add_side(&walk, PERF_RECORD_UNTHROTTLE, ID_A);
+    add_side(&walk, PERF_RECORD_THROTTLE, ID_A);
+    walk_all(&walk);
+    cr_assert_eq(walk.counts.throttled, 2);
+    cr_assert_eq(walk.counts.other_records, 3);
+    walk_fini(&walk);
+}
+
+/* What the writer counts of a chunk that could not be written: side records by the CPU of their id, but not those that
+ * weir itself made (id 0), nor those that tell of losses. */
+Test(record_walk, side_records_are_counted_by_cpu_with_a_stride)
+{
+    struct walk walk;
+    walk_init(&walk);
+    walk.layout.cpu_stride = EVENT_COUNT;
+    add_side(&walk, PERF_RECORD_COMM, ID_SIDE);
+    add_side(&walk, PERF_RECORD_MMAP2, ID_SIDE_1);
+    add_side(&walk, PERF_RECORD_EXIT, ID_SIDE_1);
+    add_side(&walk, PERF_RECORD_COMM, 0);
+    add_side(&walk, PERF_RECORD_COMM, ID_STRANGE);
+    add_side(&walk, PERF_RECORD_THROTTLE, ID_A);
+    add_lost(&walk, ID_SIDE, 3);
+    add_side(&walk, PERF_RECORD_LOST_SAMPLES, ID_SIDE);
+    test_header_put(grow(&walk, 8), WEIR_RECORD_FINISHED_ROUND, 8); /* no room for a trailer */
+    cr_assert_eq(walk_all(&walk), (int64_t)walk.bytes);
+    const uint64_t expected[] = {0, 0, 1, 0, 0, 2};
+    cr_assert_arr_eq(walk.samples, expected, sizeof(expected));
+    walk_fini(&walk);
+}

@@ -1,0 +1,256 @@
+/*
+ * Epochs and markers on a fake clock, over hand-filled rings: when an epoch is opened, who is woken, and that no marker
+ * stands before what it must stand behind.
+ */
+#include "engine/rounds.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "format/perf_file.h"
+#include "tests/engine/reader_rig.h"
+#include "tests/engine/test_record.h"
+
+#define START_NS (50 * WEIR_NS_PER_S)
+#define EPOCH_NS (START_NS + WEIR_ROUND_PERIOD_NS) /* the first epoch without a kick */
+
+struct fixture {
+    struct reader_rig rig;
+    struct weir_rounds rounds;
+};
+
+static void fixture_init(struct fixture *f, unsigned readers)
+{
+    rig_init(&f->rig, &(struct rig_options){.readers = readers, .ring_bytes = 256 * 1024});
+    weir_rounds_init(&f->rounds, &f->rig.control, f->rig.reader_list, readers, &f->rig.queue, START_NS);
+}
+
+static void step(struct fixture *f, unsigned reader)
+{
+    weir_reader_step(&f->rig.readers[reader]);
+}
+
+static uint64_t wakes_sent(const struct fixture *f, unsigned reader)
+{
+    return f->rig.readers[reader].wakes_sent;
+}
+
+/* Asserts that the next thing in the queue is a marker, and sets it free as the writer does. */
+static void expect_marker(struct fixture *f)
+{
+    struct weir_chunk *chunk = rig_pop(&f->rig);
+    cr_assert_not_null(chunk);
+    cr_assert_eq(chunk->kind, WEIR_CHUNK_ROUND);
+    cr_assert_eq(chunk->used, 8);
+    cr_assert_eq(chunk->buffer_index, -1);
+    cr_assert_eq(test_record_type(chunk->data), WEIR_RECORD_FINISHED_ROUND);
+    cr_assert_eq(test_record_bytes(chunk->data), 8);
+    weir_chunk_advance(chunk, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE);
+}
+
+/* ---- nothing to do ---- */
+
+Test(rounds, idle_readers_are_never_woken_and_get_no_markers)
+{
+    struct fixture f;
+    fixture_init(&f, 3);
+    uint64_t now_ns = START_NS;
+    for (unsigned n = 0; n < 10; n++)
+        now_ns = weir_rounds_advance(&f.rounds, now_ns, false);
+    cr_assert_eq(now_ns, START_NS + 10 * WEIR_ROUND_PERIOD_NS);
+    cr_assert_eq(f.rig.control.epoch, 9);
+    cr_assert_eq(f.rounds.pushed, 0);
+    cr_assert_null(rig_pop(&f.rig));
+    for (unsigned i = 0; i < 3; i++)
+        cr_assert_eq(wakes_sent(&f, i), 0);
+    rig_fini(&f.rig);
+}
+
+Test(rounds, no_epoch_is_opened_before_its_time)
+{
+    struct fixture f;
+    fixture_init(&f, 1);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, START_NS, false), EPOCH_NS);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, EPOCH_NS - 1, false), EPOCH_NS);
+    cr_assert_eq(f.rig.control.epoch, 0);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, EPOCH_NS, false), EPOCH_NS + WEIR_ROUND_PERIOD_NS);
+    cr_assert_eq(f.rig.control.epoch, 1);
+    rig_fini(&f.rig);
+}
+
+/* ---- the barrier ---- */
+
+Test(rounds, marker_waits_for_every_reader_that_had_something)
+{
+    struct fixture f;
+    fixture_init(&f, 3);
+    rig_put_sample(&f.rig, 0, 1, 64);
+    rig_put_sample(&f.rig, 2, 2, 64);
+    step(&f, 0); /* holds its record in a chunk */
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    cr_assert_eq(f.rig.control.epoch, 1);
+    cr_assert_null(rig_pop(&f.rig));
+
+    step(&f, 0);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + 1, false);
+    cr_assert_eq(f.rounds.pushed, 0);
+    step(&f, 2);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, EPOCH_NS + 2, false), EPOCH_NS + 2 + WEIR_ROUND_PERIOD_NS);
+    rig_expect_samples(&f.rig, rig_pop(&f.rig), 1, 1);
+    rig_expect_samples(&f.rig, rig_pop(&f.rig), 2, 1);
+    expect_marker(&f);
+    cr_assert_null(rig_pop(&f.rig));
+    for (unsigned i = 0; i < 3; i++)
+        cr_assert_eq(wakes_sent(&f, i), 0);
+    rig_fini(&f.rig);
+}
+
+Test(rounds, records_younger_than_the_epoch_do_not_hold_the_marker_up)
+{
+    struct fixture f;
+    fixture_init(&f, 2);
+    rig_put_sample(&f.rig, 0, 1, 64);
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false); /* finds reader 1 idle, and does not look at it again */
+    rig_put_sample(&f.rig, 1, 2, 64);
+    step(&f, 0);
+    rig_put_sample(&f.rig, 0, 3, 64);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + 1, false); /* reader 0 first: past, so reader 1 is asked now */
+    cr_assert_eq(f.rounds.pushed, 0);
+    step(&f, 1);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + 2, false);
+    cr_assert_eq(f.rounds.pushed, 1);
+    rig_fini(&f.rig);
+}
+
+Test(rounds, epoch_in_which_nothing_was_handed_over_gets_no_marker)
+{
+    struct fixture f;
+    fixture_init(&f, 1);
+    rig_put_sample(&f.rig, 0, 1, 64);
+    step(&f, 0);
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    step(&f, 0);
+    uint64_t next_ns = weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    cr_assert_eq(f.rounds.pushed, 1);
+    weir_rounds_advance(&f.rounds, next_ns, false);
+    cr_assert_eq(f.rig.control.epoch, 2);
+    cr_assert_eq(f.rounds.pushed, 1);
+    rig_fini(&f.rig);
+}
+
+/* ---- stragglers ---- */
+
+Test(rounds, only_stragglers_are_woken_and_only_after_the_grace)
+{
+    struct fixture f;
+    fixture_init(&f, 3);
+    rig_put_sample(&f.rig, 1, 1, 64);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, EPOCH_NS, false), EPOCH_NS + WEIR_ROUND_GRACE_NS);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + WEIR_ROUND_GRACE_NS - 1, false);
+    cr_assert_eq(wakes_sent(&f, 1), 0);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + WEIR_ROUND_GRACE_NS, false);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + 2 * WEIR_ROUND_GRACE_NS, false);
+    cr_assert_eq(wakes_sent(&f, 0), 0);
+    cr_assert_eq(wakes_sent(&f, 1), 1);
+    cr_assert_eq(wakes_sent(&f, 2), 0);
+    cr_assert_eq(f.rounds.pushed, 0);
+    weir_reader_wait(&f.rig.readers[1], WEIR_READER_DRAINED);
+    cr_assert_eq(f.rig.readers[1].wakes_taken, 1);
+    step(&f, 1);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + 3 * WEIR_ROUND_GRACE_NS, false);
+    cr_assert_eq(f.rounds.pushed, 1);
+    rig_fini(&f.rig);
+}
+
+Test(rounds, reader_that_sleeps_on_a_held_chunk_is_woken)
+{
+    struct fixture f;
+    fixture_init(&f, 2);
+    rig_put_sample(&f.rig, 0, 1, 64);
+    step(&f, 0);
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + WEIR_ROUND_GRACE_NS, false);
+    cr_assert_eq(wakes_sent(&f, 0), 1);
+    cr_assert_eq(wakes_sent(&f, 1), 0);
+    rig_fini(&f.rig);
+}
+
+/* ---- kicks ---- */
+
+Test(rounds, kick_opens_an_epoch_at_once)
+{
+    struct fixture f;
+    fixture_init(&f, 1);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, START_NS + 5, true), START_NS + 5 + WEIR_ROUND_PERIOD_NS);
+    cr_assert_eq(f.rig.control.epoch, 1);
+    rig_fini(&f.rig);
+}
+
+Test(rounds, kick_waits_for_the_grace_after_the_last_epoch_and_is_remembered)
+{
+    struct fixture f;
+    fixture_init(&f, 1);
+    weir_rounds_advance(&f.rounds, START_NS, true);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, START_NS + 1, true), START_NS + WEIR_ROUND_GRACE_NS);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, START_NS + 2, false), START_NS + WEIR_ROUND_GRACE_NS);
+    cr_assert_eq(f.rig.control.epoch, 1);
+    uint64_t third_ns = START_NS + WEIR_ROUND_GRACE_NS;
+    cr_assert_eq(weir_rounds_advance(&f.rounds, third_ns, false), third_ns + WEIR_ROUND_PERIOD_NS);
+    cr_assert_eq(f.rig.control.epoch, 2);
+    rig_fini(&f.rig);
+}
+
+/* ---- markers that are all under way ---- */
+
+/* One epoch with something in it, at the given time. */
+static void run_epoch(struct fixture *f, uint64_t now_ns, uint64_t sequence)
+{
+    rig_put_sample(&f->rig, 0, sequence, 64);
+    weir_rounds_advance(&f->rounds, now_ns, true);
+    step(f, 0);
+    weir_rounds_advance(&f->rounds, now_ns, false);
+    cr_assert_eq(f->rounds.open, false);
+}
+
+Test(rounds, writer_that_is_far_behind_gets_its_marker_with_a_later_epoch)
+{
+    struct fixture f;
+    fixture_init(&f, 1);
+    uint64_t now_ns = START_NS;
+    for (unsigned n = 0; n < WEIR_ROUND_MARKERS + 1; n++, now_ns += WEIR_ROUND_GRACE_NS)
+        run_epoch(&f, now_ns, n);
+    cr_assert_eq(f.rounds.pushed, WEIR_ROUND_MARKERS);
+    for (unsigned n = 0; n < WEIR_ROUND_MARKERS; n++) {
+        rig_expect_samples(&f.rig, rig_pop(&f.rig), n, 1);
+        expect_marker(&f);
+    }
+    rig_expect_samples(&f.rig, rig_pop(&f.rig), WEIR_ROUND_MARKERS, 1);
+    cr_assert_null(rig_pop(&f.rig));
+
+    weir_rounds_advance(&f.rounds, now_ns, true); /* nothing new, but the last one owes a marker */
+    cr_assert_eq(f.rounds.pushed, WEIR_ROUND_MARKERS + 1);
+    expect_marker(&f);
+    rig_fini(&f.rig);
+}
+
+/* ---- the end ---- */
+
+Test(rounds, stop_wakes_every_reader_and_the_last_marker_stands_behind_all)
+{
+    struct fixture f;
+    fixture_init(&f, 2);
+    rig_put_sample(&f.rig, 0, 1, 64);
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false); /* stop comes in the middle of an epoch */
+    weir_rounds_stop(&f.rounds);
+    cr_assert_eq(wakes_sent(&f, 0), 1);
+    cr_assert_eq(wakes_sent(&f, 1), 1);
+    cr_assert_eq(f.rig.control.stop_epoch, f.rig.control.epoch);
+    for (unsigned i = 0; i < 2; i++)
+        cr_assert_eq(weir_reader_step(&f.rig.readers[i]), WEIR_READER_STOPPED);
+    cr_assert_eq(f.rounds.pushed, 0);
+    weir_rounds_close(&f.rounds);
+    rig_expect_samples(&f.rig, rig_pop(&f.rig), 1, 1);
+    expect_marker(&f);
+    rig_fini(&f.rig);
+}
