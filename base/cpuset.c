@@ -39,7 +39,7 @@ int weir_cpuset_add(struct weir_cpuset *set, unsigned cpu)
         return -EINVAL;
     if (grow(set, cpu / 64 + 1) < 0)
         return -ENOMEM;
-    set->words[cpu / 64] |= 1ull << (cpu % 64);
+    set->words[cpu / 64] |= 1ull << (cpu % 64); /* NOLINT(clang-analyzer-core.NullDereference): grow() made it */
     return 0;
 }
 

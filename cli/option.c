@@ -162,11 +162,13 @@ static int store(const struct parser *parser, const struct match *match)
         return 0;
     }
     case WEIR_OPTION_TEXT:
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): kinds with an argument have a value by now */
         if (!match->value[0])
             return fail_empty(parser, match);
         *(const char **)field_of(parser, option) = match->value;
         return 0;
     case WEIR_OPTION_TEXT_LIST:
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): as above */
         if (!match->value[0])
             return fail_empty(parser, match);
         if (text_list_add(field_of(parser, option), match->value) < 0)

@@ -414,7 +414,7 @@ bool weir_sim_kernel_comm(struct weir_sim_kernel *sim, int fd, uint32_t pid, con
     size_t at = sizeof(struct perf_event_header);
     put_u32_pair(record, &at, pid, pid);
     memset(record + at, 0, COMM_BYTES);
-    memcpy(record + at, comm, weir_min_u64(strlen(comm), COMM_BYTES - 1));
+    memcpy(record + at, comm, strnlen(comm, COMM_BYTES - 1)); /* NOLINT(bugprone-not-null-terminated-result): zeroed */
     at += COMM_BYTES;
     put_trailer(event, record, &at, pid, time_ns);
     finish_header(record, PERF_RECORD_COMM, at);
