@@ -149,6 +149,7 @@ static int allocate(struct weir_pool *pool, uint64_t total_bytes, const struct w
         readers += shares[i].readers;
     weir_assert(readers > 0);
 
+    /* cppcheck-suppress zerodiv ; asserted above */
     uint64_t wanted = total_bytes / ((uint64_t)readers * CHUNKS_PER_READER);
     pool->chunk_bytes =
         (uint32_t)weir_clamp_u64(weir_round_down_power_of_two(wanted | 1), WEIR_CHUNK_MIN_BYTES, WEIR_CHUNK_MAX_BYTES);
