@@ -53,7 +53,7 @@ struct weir_io_completion {
 struct weir_io_queue_config {
     unsigned depth;              /* writes held at most, 1..WEIR_IO_DEPTH_MAX */
     int fds[WEIR_IO_FILE_COUNT]; /* borrowed; [WEIR_IO_DIRECT] is -1 when there is none */
-    const struct iovec *buffers; /* borrowed until close; each at most 1 GiB */
+    const struct iovec *buffers; /* borrowed during open, the memory until close; each at most 1 GiB */
     unsigned buffer_count;       /* 0: none */
     const struct weir_io_file_ops *file;
     void *ctx; /* of file */

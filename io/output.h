@@ -1,19 +1,26 @@
 /*
  * One output file, written front to back in large asynchronous writes, always cut at a record boundary.
  *
- * Spans are appended in the order of weir_output_append(). A large span is written from where it lies (no copy, and
- * with O_DIRECT and registered buffers where the file system and the kernel take them); a small one is copied into a
- * staging buffer and may complete at once. Spans complete strictly in order, so that at any moment the file holds a
- * whole prefix of what was appended: weir_output_stable_bytes(). After the first write that cannot be completed (short
- * and failed completions are retried as the errno deserves) the output is failed: that span and all after it complete
- * with the error, and the stable prefix stays as it is.
+ * Spans are appended in the order of weir_output_append(). A large span (64 KiB or more) is written from where it lies
+ * (no copy, and with O_DIRECT and registered buffers where the file system and the kernel take them); a small one is
+ * copied into a staging buffer, which is written when it is full, when a large span follows, or at
+ * weir_output_push_tail(). Spans complete strictly in order, so that at any moment the file holds a whole prefix of
+ * what was appended: weir_output_stable_bytes(). After the first write that cannot be completed (short and failed
+ * completions are retried as the errno deserves) the output is failed: that span and all after it complete with the
+ * error, and the stable prefix stays as it is.
  *
  * io/ knows nothing of perf.data: it keeps whole spans, and pads with the caller's padding where O_DIRECT wants a
- * multiple of 4096. One thread at a time (the writer thread) owns an output; nothing here locks.
+ * multiple of 4096. One thread at a time (the writer thread, later the coordinator) owns an output; nothing here locks.
+ * Its thread should ignore or block SIGXFSZ: then a write past RLIMIT_FSIZE fails with EFBIG like any other.
  *
- * Output paths are never followed through symbolic links and nothing that is not a regular file (or /dev/null) is
- * written. The file is made nameless (O_TMPFILE, else a hidden temporary name) with mode 0600 and gets its name only at
- * weir_output_publish(): before that a failure leaves nothing behind and an existing file untouched.
+ * "On file" means that every reader of the file sees it and that it outlives this process; only weir_output_sync()
+ * makes it outlive the machine. While recording the file is larger than its data: space is allocated ahead in steps of
+ * up to 64 MiB, and cut off by weir_output_finish().
+ *
+ * An output path is never followed when it is a symbolic link (the directories before it are), and nothing that is not
+ * a regular file (or /dev/null) is written. The file is made nameless (O_TMPFILE, else a hidden temporary name) with
+ * mode 0600 and gets its name only at weir_output_publish(): before that a failure leaves nothing behind and an
+ * existing file untouched.
  */
 #ifndef WEIR_IO_OUTPUT_H
 #define WEIR_IO_OUTPUT_H
@@ -39,16 +46,17 @@ enum weir_output_direct {
     WEIR_OUTPUT_DIRECT_OFF,
 };
 
-/* Below this share of free chunks the caller sets `pressed`, and direct writes turn buffered (page cache absorbs). */
 struct weir_output_options {
     enum weir_output_engine engine;
     enum weir_output_direct direct;
     unsigned queue_depth;        /* writes in flight at most; 0: 32 */
-    const struct iovec *buffers; /* memory that spans will lie in, to be registered; borrowed until close */
+    const struct iovec *buffers; /* memory that spans will lie in, to be registered, each at most 1 GiB (else none is
+                                  * registered); borrowed until close */
     unsigned buffer_count;       /* 0: none */
-    void (*fill_padding)(void *data, size_t bytes); /* fills bytes (a multiple of 8, 8..4096) that readers skip */
-    const struct weir_io_ops *io;                   /* io/io_ops.h; NULL: the real system calls */
-    const struct weir_notice_sink *notices;         /* borrowed; may be NULL */
+    /* Fills bytes (a multiple of 8, 8..4088) that readers of the file skip. NULL: no O_DIRECT. */
+    void (*fill_padding)(void *data, size_t bytes);
+    const struct weir_io_ops *io;           /* io/io_ops.h; NULL: the real system calls */
+    const struct weir_notice_sink *notices; /* borrowed; may be NULL */
 };
 
 /* What became of a span. */
@@ -61,9 +69,9 @@ struct weir_output_stats {
     uint64_t appended_bytes; /* payload given to append */
     uint64_t padding_bytes;  /* padding records added */
     uint64_t written_bytes;  /* payload and padding that completed */
-    uint64_t copied_bytes;   /* went through the staging buffer */
-    uint64_t direct_bytes;   /* written with O_DIRECT */
-    uint64_t buffered_bytes; /* written through the page cache */
+    uint64_t copied_bytes;   /* payload that went through a staging buffer */
+    uint64_t direct_bytes;   /* of written_bytes, with O_DIRECT */
+    uint64_t buffered_bytes; /* of written_bytes, through the page cache */
     uint64_t writes;         /* write requests completed */
     uint64_t resubmitted;    /* short or retried completions */
     uint64_t enters;         /* system calls made to submit and to wait */
@@ -96,31 +104,33 @@ int weir_output_write_head(struct weir_output *output, const void *head, size_t 
 /* Overwrites bytes below the data start, synchronously and atomically for bytes <= 8 (checkpoints, final header). */
 int weir_output_patch_head(struct weir_output *output, uint64_t offset, const void *data, size_t bytes);
 
-/* True while append() would take another span without waiting. */
+/* True while append() would take another span without waiting. While it is false something is always on its way to the
+ * file, so that reap() in a loop makes it true again. */
 bool weir_output_can_append(const struct weir_output *output);
 
 /*
  * Appends [data, data + bytes), bytes > 0 and a multiple of 8, to stay unchanged until its completion is reaped.
- * buffer_index: which of options.buffers holds it, -1 for none. pressed: see weir_output_options.
- * With a buffer_index, data is a multiple of 4096 from the buffer's start, and the bytes up to the next multiple of
- * 4096 behind it belong to the output too until then (it may pad there). Only queues: weir_output_flush() tells the
- * kernel. Must not be called while !weir_output_can_append().
+ * buffer_index: which of options.buffers holds it, -1 for none. When it is in one, the bytes behind it up to the next
+ * multiple of 4096, as far as they lie in the same buffer, belong to the output as well until then: it may pad there.
+ * O_DIRECT takes data that begins at a multiple of 4096 and has that room; all other goes through the page cache.
+ * pressed: the pool is nearly empty; this span goes through the page cache, which absorbs what a slow disk does not.
+ * Only queues: weir_output_flush() tells the kernel. Must not be called while !weir_output_can_append().
  */
 void weir_output_append(struct weir_output *output, const void *data, size_t bytes, int buffer_index, bool pressed,
                         void *token);
 
-/* Hands what is queued to the kernel. Returns 0 or -errno (only for failures that concern no single write). */
+/* Hands what is queued to the kernel. 0, or -errno when the queue as a whole failed (which fails the output). */
 int weir_output_flush(struct weir_output *output);
 
 /* Collects up to max completions in append order; waits up to wait_ms (0: not at all) for the first when there is
- * something in flight. Returns their number (0 is not an error). */
+ * something in flight. Submits again what needs it. Returns their number (0 is not an error). */
 unsigned weir_output_reap(struct weir_output *output, struct weir_output_done *done, unsigned max, unsigned wait_ms);
 
 /* Spans appended and not yet reaped. */
 unsigned weir_output_pending(const struct weir_output *output);
 
-/* Writes out what lies in the staging buffer so that it counts as stable (the tail of an O_DIRECT file is written as a
- * padded block and rewritten when more comes). Asynchronous like append. */
+/* Queues what lies in the staging buffer, so that its spans complete soon after the next flush() or reap(). It goes
+ * through the page cache: the disk is not waited for. For a writer that has nothing else to do. */
 void weir_output_push_tail(struct weir_output *output);
 
 /* Bytes of data (from the data start) that are on file and end at a span's end. Monotonic. */
@@ -131,12 +141,14 @@ int weir_output_error(const struct weir_output *output);
 
 void weir_output_get_stats(const struct weir_output *output, struct weir_output_stats *stats);
 
-/* How it writes, for -v: "io_uring, O_DIRECT, 64 registered buffers". Borrowed. */
+/* How it writes at this moment, for -v: "io_uring, O_DIRECT, 64 registered buffers". Borrowed. */
 const char *weir_output_describe(const struct weir_output *output);
 
 /*
  * Waits for everything in flight, then writes `tail` (the feature sections) right behind the stable data, synchronously
- * and cuts the file there (dropping preallocation). 0 or -errno. No append afterwards.
+ * and cuts the file there (dropping preallocation, and after a failure what lies behind the stable data). 0, also for
+ * an output that has failed; or -errno, and then the file ends with the stable data. Spans not reaped yet may still be.
+ * No append afterwards.
  */
 int weir_output_finish(struct weir_output *output, const void *tail, size_t tail_bytes);
 

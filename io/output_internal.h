@@ -1,91 +1,144 @@
 /*
- * Inside of an output; for io/ and its tests. The story is told in output.c.
+ * Inside of an output; for io/ and its tests. Three parts, each in a file of its own, each known only to the next:
+ *
+ *     output_writes.c   the writes of the file: submitted, retried, retired in order
+ *     output_append.c   the spans: staged or in place, completed in order
+ *     output.c          open, head, finish, close
  */
 #ifndef WEIR_IO_OUTPUT_INTERNAL_H
 #define WEIR_IO_OUTPUT_INTERNAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "io/io_ops.h"
 #include "io/output.h"
 #include "io/output_file_internal.h"
 
+#define WEIR_OUTPUT_BLOCK_BYTES ((uint64_t)WEIR_OUTPUT_ALIGN_BYTES)
 #define WEIR_OUTPUT_SPAN_MAX    1024u         /* spans appended and not reaped; a power of two */
 #define WEIR_OUTPUT_STAGE_COUNT 4u            /* staging buffers */
 #define WEIR_OUTPUT_STAGE_BYTES (256u * 1024) /* each */
 #define WEIR_OUTPUT_COPY_BYTES  (64u * 1024)  /* shorter spans are copied */
 
-struct weir_output_span {
-    void *token;
-    uint64_t end; /* file offset behind its last byte, without padding */
-    int result;
-};
+/* ---- output_writes.c ---- */
 
 enum weir_output_write_state {
-    WEIR_OUTPUT_WRITE_QUEUED, /* not given to the queue yet */
-    WEIR_OUTPUT_WRITE_HELD,   /* the kernel's */
-    WEIR_OUTPUT_WRITE_DONE,
+    WEIR_OUTPUT_WRITE_QUEUED, /* not with the queue: new, or to be submitted again */
+    WEIR_OUTPUT_WRITE_HELD,   /* the queue's, data belongs to the kernel */
+    WEIR_OUTPUT_WRITE_OVER,   /* on file whole, or given up */
 };
 
-/* One write of the file, in the order of file offsets. */
+/* One write. Each begins in the file where the one before it ends. */
 struct weir_output_write {
-    struct weir_output *output; /* borrowed: the tag of the completion leads here */
-    const uint8_t *data;
-    uint64_t offset; /* of its first byte in the file */
-    uint64_t bytes;
-    uint64_t valid;   /* bytes that are not the zeros behind a pushed tail */
-    uint64_t written; /* bytes of it on file */
-    int buffer_index;
-    int stage;     /* staging buffer to be freed, -1: none */
-    bool rewrites; /* begins in a block of the write before it: must wait for that one */
-    bool buffered; /* through the page cache even when there is O_DIRECT */
+    const uint8_t *data; /* borrowed until over */
+    uint64_t offset;     /* of its first byte in the file */
+    size_t bytes;
+    int buffer_index; /* registered buffer that holds data, -1: none */
+    bool direct;      /* O_DIRECT is wanted; address, offset and length are multiples of the block */
+    bool staged;      /* data is a staging buffer, free again when this is retired */
+
+    uint64_t number; /* from here on set by weir_output_writes_add() and after */
+    size_t written;  /* bytes of it on file */
     unsigned retries;
+    enum weir_io_file file; /* how it was submitted last */
     enum weir_output_write_state state;
 };
 
-struct weir_output_stage { /* a staging buffer that is being filled */
-    int index;             /* -1: none yet */
-    uint64_t offset;       /* file offset of its first byte; a multiple of the block when aligned */
-    uint64_t filled;       /* bytes */
-    uint64_t pushed;       /* bytes of it that an earlier write has already brought to the file */
+struct weir_output_writes {
+    const struct weir_io_file_ops *file_ops;
+    const struct weir_io_queue_ops *queue_ops;
+    void *ctx;                   /* of file_ops; borrowed */
+    void *queue;                 /* owned; NULL after it failed itself */
+    int fds[WEIR_IO_FILE_COUNT]; /* borrowed */
+    unsigned depth;
+
+    struct weir_output_write *ring; /* owned; ring_size entries, a power of two */
+    unsigned ring_size;
+    uint64_t added, retired; /* free running: writes [retired, added) are in the ring */
+    unsigned queued, held;   /* of those, by state */
+    uint64_t stages_retired; /* staged writes retired so far */
+
+    uint64_t written_end; /* file offset up to which everything is on file */
+    uint64_t failed_from; /* number of the first write that failed; UINT64_MAX: none */
+    int error;            /* why */
+
+    bool direct;             /* O_DIRECT works as far as is known */
+    bool preallocates;       /* fallocate(2) works as far as is known */
+    uint64_t allocated_end;  /* file offset up to which it was asked for */
+    uint64_t allocate_bytes; /* what to ask for next */
+    struct weir_output_stats stats;
+};
+
+/* Takes file_ops, queue_ops, ctx, queue, fds, depth and direct as set by the caller. 0 or -ENOMEM. */
+int weir_output_writes_init(struct weir_output_writes *writes);
+
+/* Waits until the kernel holds nothing, closes the queue (NULL: never opened). */
+void weir_output_writes_fini(struct weir_output_writes *writes);
+
+/* Writes that may still be added. */
+unsigned weir_output_writes_room(const struct weir_output_writes *writes);
+
+/* Adds a write behind all others; no system call. Needs room and no error. */
+void weir_output_writes_add(struct weir_output_writes *writes, const struct weir_output_write *write);
+
+/* True when no write is in the ring: nothing in memory is the kernel's. */
+bool weir_output_writes_idle(const struct weir_output_writes *writes);
+
+/* Makes the kernel start as many writes as may be in flight. 0 or -errno when the queue itself failed. */
+int weir_output_writes_flush(struct weir_output_writes *writes);
+
+/* Takes completions, waiting up to wait_ms for the first, submits again what needs it, and moves written_end. */
+void weir_output_writes_collect(struct weir_output_writes *writes, unsigned wait_ms);
+
+/* Fills in what the writes count; the rest becomes 0. */
+void weir_output_writes_get_stats(const struct weir_output_writes *writes, struct weir_output_stats *stats);
+
+/* ---- output_append.c ---- */
+
+struct weir_output_span {
+    void *token;  /* the caller's */
+    uint64_t end; /* file offset behind its last byte, padding not included; UINT64_MAX: will never be on file */
+};
+
+/* The staging buffer that is being filled. Its first byte lies at the same place of a block as its offset does. */
+struct weir_output_stage {
+    bool open;
+    uint8_t *data;   /* borrowed from stage_memory */
+    uint64_t offset; /* in the file, of data[0] */
+    size_t used;     /* bytes */
+    size_t capacity; /* bytes */
 };
 
 struct weir_output {
     struct weir_output_file file;
     int direct_fd; /* owned; -1: none */
-    const struct weir_io_file_ops *file_ops;
-    const struct weir_io_queue_ops *queue_ops;
-    void *io_ctx;
-    void *queue; /* owned */
+    struct weir_output_writes writes;
     void (*fill_padding)(void *data, size_t bytes);
-    unsigned depth;
-    bool aligned;      /* offsets and lengths of writes are multiples of the block: O_DIRECT was to be had */
-    bool direct_works; /* no direct write was refused */
-    bool preallocates;
+    const struct iovec *buffers; /* borrowed from the options */
+    unsigned buffer_count;
+
+    uint64_t head_bytes; /* 0: not written yet */
+    uint64_t end;        /* file offset where the next span goes */
+    uint64_t stable_end; /* file offset behind the last span that is on file */
     bool finished;
 
-    uint64_t head_bytes;
-    uint64_t end;         /* file offset where the next span goes */
-    uint64_t allocated;   /* file offset up to which space was asked for */
-    uint64_t written_end; /* file offset up to which everything is on file */
-    uint64_t stable_end;  /* file offset behind the last span that is on file */
-    int error;
-
     struct weir_output_span spans[WEIR_OUTPUT_SPAN_MAX];
-    uint64_t span_appended, span_completed, span_reaped; /* free running */
+    uint64_t span_added, span_on_file, span_reaped; /* free running */
 
-    struct weir_output_write *writes; /* owned; write_max entries, a power of two */
-    unsigned write_max;
-    uint64_t write_added, write_submitted, write_finished; /* free running; finished: all before it are done */
-    unsigned held;
-
-    uint8_t *stage_memory; /* owned */
-    bool stage_busy[WEIR_OUTPUT_STAGE_COUNT];
+    uint8_t *stage_memory;  /* owned; STAGE_COUNT buffers one behind another */
+    int stage_buffer_index; /* registered buffer that it is, -1: none */
+    uint64_t stages_opened; /* free running: the n-th one opened is buffer n % STAGE_COUNT */
     struct weir_output_stage stage;
+    struct {
+        uint64_t appended_bytes, padding_bytes, copied_bytes;
+    } stats;
 
-    struct weir_output_stats stats;
-    char description[128];
+    char direct_text[96], buffered_text[96]; /* for weir_output_describe() */
 };
+
+/* Notes which spans are on file by now. */
+void weir_output_settle_spans(struct weir_output *output);
 
 #endif

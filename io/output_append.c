@@ -1,0 +1,251 @@
+/*
+ * The spans of an output: how each becomes part of a write, and when it is complete. One thread at a time; nothing
+ * allocates.
+ *
+ *     append ─┬─ large ─► a write from where it lies
+ *             └─ small ─► copied into the open stage ─► a write when that is full, when a large span follows,
+ *                                                       or at push_tail
+ *
+ * A large span can go out with O_DIRECT when it lies on a block in one of the caller's buffers, with room up to the
+ * next block behind it: that room takes a padding record. The file offset must be a multiple of the block as well: if
+ * it is not, the open stage is first closed with a padding record of its own. All other large spans, and all while the
+ * pool is pressed, go through the page cache at whatever offset they come.
+ *
+ * The stage: a full one goes out with O_DIRECT when it begins on a block; what lies behind its last whole block moves
+ * on to the next stage, so that this one begins on a block again. What push_tail writes goes through the page cache,
+ * to its last byte. (Rejected: padding the tail with zeros to a whole block, with O_DIRECT, and writing that block
+ * again when more comes. It makes writes overlap, so that they must wait for one another, and a span of eight bytes
+ * waits for the disk.) Direct and buffered writes of one file never share a block, so neither hides the other's bytes.
+ *
+ * Spans complete in order: each is on file when written_end has reached its end.
+ */
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "io/output_internal.h"
+
+#define BLOCK_BYTES       WEIR_OUTPUT_BLOCK_BYTES
+#define WRITES_PER_APPEND 2u /* a stage that is closed, and the span itself or the next stage */
+
+static bool is_on_block(uint64_t value)
+{
+    return value % BLOCK_BYTES == 0;
+}
+
+/* ---- the stage ---- */
+
+static unsigned stages_in_use(const struct weir_output *output)
+{
+    return (unsigned)(output->stages_opened - output->writes.stages_retired);
+}
+
+/* A block is always left for padding. */
+static bool stage_has_room(const struct weir_output_stage *stage, size_t bytes)
+{
+    return stage->used + bytes + BLOCK_BYTES <= stage->capacity;
+}
+
+/* Opens the next staging buffer for what goes to output->end. */
+static void open_stage(struct weir_output *output)
+{
+    weir_assert(!output->stage.open && stages_in_use(output) < WEIR_OUTPUT_STAGE_COUNT);
+    size_t index = output->stages_opened++ % WEIR_OUTPUT_STAGE_COUNT;
+    size_t skew = output->end % BLOCK_BYTES;
+    output->stage = (struct weir_output_stage){
+        .open = true,
+        .data = output->stage_memory + index * WEIR_OUTPUT_STAGE_BYTES + skew,
+        .offset = output->end,
+        .capacity = WEIR_OUTPUT_STAGE_BYTES - skew,
+    };
+}
+
+static void *extend_stage(struct weir_output *output, size_t bytes)
+{
+    struct weir_output_stage *stage = &output->stage;
+    weir_assert(stage->open && stage->used + bytes <= stage->capacity);
+    void *room = stage->data + stage->used;
+    stage->used += bytes;
+    output->end += bytes;
+    return room;
+}
+
+/* Makes a write of the stage. */
+static void close_stage(struct weir_output *output, bool pressed)
+{
+    const struct weir_output_stage *stage = &output->stage;
+    bool on_blocks = is_on_block(stage->offset) && is_on_block(stage->used);
+    weir_output_writes_add(&output->writes, &(struct weir_output_write){
+                                                .data = stage->data,
+                                                .offset = stage->offset,
+                                                .bytes = stage->used,
+                                                .buffer_index = output->stage_buffer_index,
+                                                .direct = on_blocks && !pressed,
+                                                .staged = true,
+                                            });
+    output->stage.open = false;
+}
+
+/* Replaces a full stage by the next one. */
+static void change_stage(struct weir_output *output, bool pressed)
+{
+    const struct weir_output_stage full = output->stage;
+    size_t moved = output->writes.direct ? (full.offset + full.used) % BLOCK_BYTES : 0;
+    output->stage.used -= moved;
+    output->end -= moved;
+    close_stage(output, pressed);
+    open_stage(output);
+    memcpy(extend_stage(output, moved), full.data + full.used - moved, moved);
+}
+
+/* Returns the file offset behind the data. */
+static uint64_t append_copy(struct weir_output *output, const void *data, size_t bytes, bool pressed)
+{
+    if (!output->stage.open)
+        open_stage(output);
+    else if (!stage_has_room(&output->stage, bytes))
+        change_stage(output, pressed);
+    memcpy(extend_stage(output, bytes), data, bytes);
+    output->stats.copied_bytes += bytes;
+    return output->end;
+}
+
+/* Closes the stage, if there is one, with padding up to the next block. */
+static void pad_to_block(struct weir_output *output)
+{
+    size_t gap = weir_align_up(output->end, BLOCK_BYTES) - output->end;
+    if (gap > 0) {
+        if (!output->stage.open)
+            open_stage(output);
+        output->fill_padding(extend_stage(output, gap), gap);
+        output->stats.padding_bytes += gap;
+    }
+    if (output->stage.open)
+        close_stage(output, false);
+}
+
+void weir_output_push_tail(struct weir_output *output)
+{
+    if (output->stage.open && output->writes.error == 0)
+        close_stage(output, false);
+}
+
+/* ---- spans in place ---- */
+
+/* Where padding behind the data goes; NULL when the data is not on a block or the bytes up to the next one are not in
+ * the caller's buffer. (The data is the caller's and constant, the bytes behind it are lent to us: see output.h.) */
+static uint8_t *room_behind(const struct weir_output *output, const uint8_t *data, size_t bytes, int buffer_index)
+{
+    if (buffer_index < 0)
+        return NULL;
+    weir_assert((unsigned)buffer_index < output->buffer_count);
+    const struct iovec *buffer = &output->buffers[buffer_index];
+    uint8_t *memory = buffer->iov_base;
+    weir_assert(data >= memory && data + bytes <= memory + buffer->iov_len);
+
+    size_t used = (size_t)(data - memory) + bytes;
+    size_t slack = weir_align_up(bytes, BLOCK_BYTES) - bytes;
+    return is_on_block((uintptr_t)data) && used + slack <= buffer->iov_len ? memory + used : NULL;
+}
+
+/* Returns the file offset behind the data. */
+static uint64_t append_in_place(struct weir_output *output, const uint8_t *data, size_t bytes, int buffer_index,
+                                bool pressed)
+{
+    uint8_t *room = room_behind(output, data, bytes, buffer_index);
+    bool direct = room && output->writes.direct && !pressed;
+    size_t padding = direct ? weir_align_up(bytes, BLOCK_BYTES) - bytes : 0;
+    if (direct)
+        pad_to_block(output);
+    else if (output->stage.open)
+        close_stage(output, pressed);
+
+    if (padding > 0)
+        output->fill_padding(room, padding);
+    output->stats.padding_bytes += padding;
+    weir_output_writes_add(&output->writes, &(struct weir_output_write){
+                                                .data = data,
+                                                .offset = output->end,
+                                                .bytes = bytes + padding,
+                                                .buffer_index = buffer_index,
+                                                .direct = direct,
+                                            });
+    output->end += bytes + padding;
+    return output->end - padding;
+}
+
+/* ---- spans ---- */
+
+static struct weir_output_span *span_at(struct weir_output *output, uint64_t number)
+{
+    return &output->spans[number % WEIR_OUTPUT_SPAN_MAX];
+}
+
+static void add_span(struct weir_output *output, void *token, uint64_t end)
+{
+    *span_at(output, output->span_added++) = (struct weir_output_span){.token = token, .end = end};
+}
+
+bool weir_output_can_append(const struct weir_output *output)
+{
+    if (output->finished || output->span_added - output->span_reaped == WEIR_OUTPUT_SPAN_MAX)
+        return false;
+    if (output->writes.error < 0)
+        return true;
+    bool stage_ready = stages_in_use(output) < WEIR_OUTPUT_STAGE_COUNT ||
+                       (output->stage.open && stage_has_room(&output->stage, WEIR_OUTPUT_COPY_BYTES));
+    return stage_ready && weir_output_writes_room(&output->writes) >= WRITES_PER_APPEND;
+}
+
+void weir_output_append(struct weir_output *output, const void *data, size_t bytes, int buffer_index, bool pressed,
+                        void *token)
+{
+    weir_assert(output->head_bytes > 0 && bytes > 0 && bytes % 8 == 0 && weir_output_can_append(output));
+    output->stats.appended_bytes += bytes;
+    if (output->writes.error < 0) {
+        add_span(output, token, UINT64_MAX);
+        return;
+    }
+
+    if (bytes < WEIR_OUTPUT_COPY_BYTES)
+        add_span(output, token, append_copy(output, data, bytes, pressed));
+    else
+        add_span(output, token, append_in_place(output, data, bytes, buffer_index, pressed));
+    /* A full output is waited for: then everything must be on its way. */
+    if (!weir_output_can_append(output))
+        weir_output_push_tail(output);
+}
+
+void weir_output_settle_spans(struct weir_output *output)
+{
+    while (output->span_on_file < output->span_added) {
+        const struct weir_output_span *span = span_at(output, output->span_on_file);
+        if (span->end > output->writes.written_end)
+            return;
+        output->stable_end = span->end;
+        output->span_on_file++;
+    }
+}
+
+unsigned weir_output_reap(struct weir_output *output, struct weir_output_done *done, unsigned max, unsigned wait_ms)
+{
+    bool waits = output->span_reaped == output->span_on_file;
+    if (!weir_output_writes_idle(&output->writes))
+        weir_output_writes_collect(&output->writes, waits ? wait_ms : 0);
+    weir_output_settle_spans(output);
+
+    /* After a failure the others are given back when nothing of theirs is the kernel's any more. */
+    bool failed = output->writes.error < 0 && weir_output_writes_idle(&output->writes);
+    uint64_t complete = failed ? output->span_added : output->span_on_file;
+    unsigned count = 0;
+    for (; count < max && output->span_reaped < complete; count++, output->span_reaped++) {
+        done[count].token = span_at(output, output->span_reaped)->token;
+        done[count].result = output->span_reaped < output->span_on_file ? 0 : output->writes.error;
+    }
+    return count;
+}
+
+unsigned weir_output_pending(const struct weir_output *output)
+{
+    return (unsigned)(output->span_added - output->span_reaped);
+}

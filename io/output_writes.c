@@ -1,0 +1,269 @@
+/*
+ * The writes of an output's file. One thread at a time; nothing allocates after init.
+ *
+ * They stand in a ring, each beginning in the file where the one before it ends, so that no two ever overlap. They are
+ * submitted in order, complete in any order, and are retired in order again:
+ *
+ *     written_end        failed_from                       added
+ *         │ over  held  over  held │ (failed) over held over  │ queued queued
+ *         ▲ retired
+ *
+ * A short completion, and a refusal for the moment, puts the write back to be submitted for the rest. A direct write
+ * that is refused for its alignment turns O_DIRECT off and goes out through the page cache. Any other failure is final:
+ * what lies behind it is not submitted any more and what is in flight there is ignored when it completes, but the
+ * writes before it are still seen through, so that written_end ends exactly where the failure begins.
+ *
+ * Direct writes go into space that fallocate(2) has added to the file. Without that each one extends the file, which
+ * ext4 and xfs do under the inode's exclusive lock: io_uring then cannot start it inline and hands it to worker
+ * threads, at many times the CPU time.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "io/output_internal.h"
+
+#define BLOCK_BYTES          WEIR_OUTPUT_BLOCK_BYTES
+#define RETRY_MAX            1000u /* refusals for the moment without a byte written in between */
+#define ALLOCATE_FIRST_BYTES (8ull << 20)
+#define ALLOCATE_MOST_BYTES  (64ull << 20) /* more did not make it cheaper */
+#define RING_MIN             8u
+#define COMPLETIONS_BATCH    64u
+
+int weir_output_writes_init(struct weir_output_writes *writes)
+{
+    writes->ring_size = (unsigned)weir_round_up_power_of_two(weir_max_u64(2ull * writes->depth, RING_MIN));
+    writes->ring = calloc(writes->ring_size, sizeof(*writes->ring));
+    if (!writes->ring)
+        return -ENOMEM;
+    writes->failed_from = UINT64_MAX;
+    writes->preallocates = writes->direct;
+    writes->allocate_bytes = ALLOCATE_FIRST_BYTES;
+    return 0;
+}
+
+void weir_output_writes_fini(struct weir_output_writes *writes)
+{
+    if (writes->queue)
+        writes->queue_ops->close(writes->queue);
+    writes->queue = NULL;
+    free(writes->ring);
+    writes->ring = NULL;
+}
+
+unsigned weir_output_writes_room(const struct weir_output_writes *writes)
+{
+    return writes->ring_size - (unsigned)(writes->added - writes->retired);
+}
+
+bool weir_output_writes_idle(const struct weir_output_writes *writes)
+{
+    return writes->added == writes->retired;
+}
+
+static struct weir_output_write *write_at(const struct weir_output_writes *writes, uint64_t number)
+{
+    return &writes->ring[number & (writes->ring_size - 1)];
+}
+
+void weir_output_writes_add(struct weir_output_writes *writes, const struct weir_output_write *write)
+{
+    weir_assert(weir_output_writes_room(writes) > 0 && writes->error == 0);
+    struct weir_output_write *added = write_at(writes, writes->added);
+    *added = *write;
+    added->number = writes->added++;
+    added->written = 0;
+    added->retries = 0;
+    added->state = WEIR_OUTPUT_WRITE_QUEUED;
+    writes->queued++;
+}
+
+/* Advisory: when it fails the writes extend the file themselves. */
+static void preallocate(struct weir_output_writes *writes, uint64_t begin, uint64_t end)
+{
+    writes->allocated_end = weir_max_u64(writes->allocated_end, begin); /* buffered writes may have gone past it */
+    while (writes->preallocates && end > writes->allocated_end) {
+        int rc = writes->file_ops->fallocate(writes->ctx, writes->fds[WEIR_IO_BUFFERED], (off_t)writes->allocated_end,
+                                             (off_t)writes->allocate_bytes);
+        if (rc < 0) { /* ENOSPC, EOPNOTSUPP, EFBIG: it will not get better */
+            writes->preallocates = false;
+            return;
+        }
+        writes->allocated_end += writes->allocate_bytes;
+        writes->allocate_bytes = weir_min_u64(2 * writes->allocate_bytes, ALLOCATE_MOST_BYTES);
+    }
+}
+
+static bool submit(struct weir_output_writes *writes, struct weir_output_write *write)
+{
+    uint64_t offset = write->offset + write->written;
+    /* What a short completion has left over may begin anywhere. */
+    bool direct = write->direct && writes->direct && offset % BLOCK_BYTES == 0;
+    if (direct)
+        preallocate(writes, offset, write->offset + write->bytes);
+    const struct weir_io_write request = {
+        .file = direct ? WEIR_IO_DIRECT : WEIR_IO_BUFFERED,
+        .buffer_index = write->buffer_index,
+        .data = write->data + write->written,
+        .bytes = weir_min_u64(write->bytes - write->written, WEIR_IO_WRITE_MAX_BYTES),
+        .offset = offset,
+        .tag = write,
+    };
+    if (writes->queue_ops->submit(writes->queue, &request) < 0)
+        return false;
+
+    write->file = request.file;
+    write->state = WEIR_OUTPUT_WRITE_HELD;
+    writes->queued--;
+    writes->held++;
+    writes->stats.in_flight_max = (unsigned)weir_max_u64(writes->stats.in_flight_max, writes->held);
+    return true;
+}
+
+/* Submits what is queued, oldest first, as far as the queue takes it. Returns whether there was any. */
+static bool submit_queued(struct weir_output_writes *writes)
+{
+    bool any = false;
+    for (uint64_t n = writes->retired; n < writes->added && writes->queued > 0 && writes->held < writes->depth; n++) {
+        struct weir_output_write *write = write_at(writes, n);
+        if (write->state != WEIR_OUTPUT_WRITE_QUEUED)
+            continue;
+        if (!submit(writes, write))
+            break;
+        any = true;
+    }
+    return any;
+}
+
+/* Gives up the write of that number and all behind it; those that are in flight are over when they complete. */
+static void fail_from(struct weir_output_writes *writes, uint64_t number, int error)
+{
+    if (writes->error == 0)
+        writes->error = error;
+    writes->failed_from = weir_min_u64(writes->failed_from, number);
+    for (uint64_t n = number; n < writes->added; n++) {
+        struct weir_output_write *write = write_at(writes, n);
+        if (write->state == WEIR_OUTPUT_WRITE_QUEUED) {
+            write->state = WEIR_OUTPUT_WRITE_OVER;
+            writes->queued--;
+        }
+    }
+}
+
+/* Takes what is over from the ring's old end and moves written_end along. */
+static void retire(struct weir_output_writes *writes)
+{
+    while (writes->retired < writes->added) {
+        const struct weir_output_write *write = write_at(writes, writes->retired);
+        if (write->state != WEIR_OUTPUT_WRITE_OVER)
+            return;
+        if (write->number < writes->failed_from)
+            writes->written_end = write->offset + write->bytes;
+        writes->stages_retired += write->staged;
+        writes->retired++;
+    }
+}
+
+/* The queue itself failed. Closing it waits for what the kernel holds, as far as that can still be waited for. */
+static void abandon(struct weir_output_writes *writes, int error)
+{
+    writes->stats.enters = writes->queue_ops->enters(writes->queue);
+    writes->queue_ops->close(writes->queue);
+    writes->queue = NULL;
+    fail_from(writes, writes->retired, error);
+    for (uint64_t n = writes->retired; n < writes->added; n++)
+        write_at(writes, n)->state = WEIR_OUTPUT_WRITE_OVER;
+    writes->held = 0;
+    retire(writes);
+}
+
+static void count_written(struct weir_output_writes *writes, const struct weir_output_write *write, uint64_t bytes)
+{
+    writes->stats.written_bytes += bytes;
+    if (write->file == WEIR_IO_DIRECT)
+        writes->stats.direct_bytes += bytes;
+    else
+        writes->stats.buffered_bytes += bytes;
+}
+
+/* Whether a completion without progress (-errno) leaves hope; then the write may be submitted again. */
+static bool is_worth_retrying(struct weir_output_writes *writes, struct weir_output_write *write, int result)
+{
+    if (result == -EINTR || result == -EAGAIN)
+        return ++write->retries <= RETRY_MAX;
+    /* Some file systems accept O_DIRECT in open(2) and refuse the write, or want blocks larger than ours. */
+    if (result == -EINVAL && write->file == WEIR_IO_DIRECT) {
+        writes->direct = false;
+        return true;
+    }
+    return false;
+}
+
+static void complete(struct weir_output_writes *writes, struct weir_output_write *write, int64_t result)
+{
+    writes->held--;
+    write->state = WEIR_OUTPUT_WRITE_OVER;
+    if (write->number >= writes->failed_from)
+        return;
+
+    if (result > 0) {
+        uint64_t bytes = weir_min_u64((uint64_t)result, write->bytes - write->written);
+        count_written(writes, write, bytes);
+        write->written += bytes;
+        write->retries = 0;
+        if (write->written == write->bytes) {
+            writes->stats.writes++;
+            return;
+        }
+    } else {
+        int failure = result < 0 ? (int)result : -EIO; /* no progress and no reason */
+        if (!is_worth_retrying(writes, write, failure)) {
+            fail_from(writes, write->number, failure);
+            return;
+        }
+    }
+    write->state = WEIR_OUTPUT_WRITE_QUEUED;
+    writes->queued++;
+    writes->stats.resubmitted++;
+}
+
+int weir_output_writes_flush(struct weir_output_writes *writes)
+{
+    if (!writes->queue)
+        return writes->error;
+    submit_queued(writes);
+    int rc = writes->queue_ops->flush(writes->queue);
+    if (rc < 0)
+        abandon(writes, rc);
+    return rc;
+}
+
+void weir_output_writes_get_stats(const struct weir_output_writes *writes, struct weir_output_stats *stats)
+{
+    *stats = writes->stats;
+    if (writes->queue)
+        stats->enters = writes->queue_ops->enters(writes->queue);
+}
+
+void weir_output_writes_collect(struct weir_output_writes *writes, unsigned wait_ms)
+{
+    if (!writes->queue)
+        return;
+    submit_queued(writes);
+    struct weir_io_completion done[COMPLETIONS_BATCH];
+    int count;
+    do {
+        count = writes->queue_ops->reap(writes->queue, done, COMPLETIONS_BATCH, wait_ms);
+        if (count < 0) {
+            abandon(writes, count);
+            return;
+        }
+        for (int i = 0; i < count; i++)
+            complete(writes, done[i].tag, done[i].result);
+        wait_ms = 0;
+    } while (count == (int)COMPLETIONS_BATCH);
+    retire(writes);
+    if (submit_queued(writes))
+        weir_output_writes_flush(writes);
+}
