@@ -45,6 +45,8 @@ static const struct storm_case cases[] = {
     {"enter", {"-e", "raw_syscalls:sys_enter", "-c", "1", "-m", "1024"}, STORM_LOAD_SYSCALLS, 1, 2000000},
     {"callchain", {"-e", "raw_syscalls:sys_enter", "-c", "1", "-g", "-m", "1024"}, STORM_LOAD_SYSCALLS, 1, 1000000},
     {"clock", {"-e", "cpu-clock", "-F", "10000"}, STORM_LOAD_SPIN, 1, 2500000},
+    {"ring-512k", {"-e", "raw_syscalls:sys_enter", "-c", "1", "-m", "512K"}, STORM_LOAD_SYSCALLS, 1, 2000000},
+    {"ring-2m", {"-e", "raw_syscalls:sys_enter", "-c", "1", "-m", "2M"}, STORM_LOAD_SYSCALLS, 1, 2000000},
     {"default-one", {"-e", "raw_syscalls:sys_enter,raw_syscalls:sys_exit"}, STORM_LOAD_SYSCALLS, 0, 2000000},
     {"default-all", {"-e", "raw_syscalls:sys_enter,raw_syscalls:sys_exit"}, STORM_LOAD_SYSCALLS, 1, 2000000},
 };
@@ -61,6 +63,7 @@ static const struct recorder recorders[] = {
     {"perf --aio=4", true, {"-B", "-N", "--aio=4"}},
     {"perf --threads", true, {"-B", "-N", "--threads"}},
     {"weir", false, {NULL}},
+    {"weir -r 1", false, {"-r", "1"}},
 };
 
 struct measure {
@@ -333,9 +336,9 @@ static void print_table(const struct settings *settings, struct measure runs[][R
 
 static int usage(void)
 {
-    fprintf(stderr,
-            "usage: storm [--case enter|callchain|clock|default-one|default-all] [--runs N] [--calls N] [--weir PATH] "
-            "[--perf PATH] [--only RECORDER] [--dir DIR] [--json]\n");
+    fprintf(stderr, "usage: storm [--case enter|callchain|clock|ring-512k|ring-2m|default-one|default-all] [--runs N] "
+                    "[--calls N] [--weir PATH] "
+                    "[--perf PATH] [--only RECORDER] [--dir DIR] [--json]\n");
     return USAGE_EXIT;
 }
 
