@@ -1,0 +1,366 @@
+/*
+ * The output: CPU time per GB written, by way of writing.
+ *
+ *     output_write [--dir DIR] [--engine auto|uring|pwritev] [--buffered] [--no-fallocate] [--no-register]
+ *                  [--no-huge] [--write-kb N] [--depth N] [--mb N] [--runs N]
+ *
+ * Each run appends --mb of data in spans of --write-kb from a pool of 64 MiB, as the writer thread does, finishes the
+ * file and removes it. What is measured lasts from the first append to the last completion: wall time, and user and
+ * system time of this process, to which the kernel counts io_uring's worker threads. Before each run the disk is let
+ * come to rest, since writeback of earlier runs would be paid for by this one. Every span carries its number, which is
+ * read back from the file afterwards: "checksum" is their sum, and the program fails when it is not what it must be.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "base/clock.h"
+#include "io/io_ops.h"
+#include "io/output.h"
+
+#define HEAD_BYTES  4096u
+#define POOL_BYTES  (64u << 20)
+#define HUGE_BYTES  (2u << 20)
+#define RUNS_MAX    64u
+#define REAP_MAX    64u
+#define WAIT_MS     100u
+#define USAGE_EXIT  2
+#define BYTES_IN_GB 1e9
+
+struct settings {
+    const char *dir;
+    enum weir_output_engine engine;
+    bool buffered, no_fallocate, no_register, no_huge;
+    unsigned write_kb, depth, mb, runs;
+};
+
+struct pool {
+    uint8_t *memory;       /* owned */
+    struct iovec *buffers; /* owned: one per span */
+    unsigned *free;        /* owned: indexes of free spans */
+    unsigned free_count;
+    unsigned span_count;
+    size_t span_bytes;
+};
+
+struct measure {
+    double wall_seconds, cpu_seconds;
+    uint64_t checksum;
+    struct weir_output_stats stats;
+};
+
+static void fill_padding(void *data, size_t bytes)
+{
+    memset(data, 0, bytes);
+}
+
+/* ---- ways of writing that no option of an output asks for ---- */
+
+static int refuse_fallocate(void *ctx, int fd, off_t offset, off_t bytes)
+{
+    (void)ctx, (void)fd, (void)offset, (void)bytes;
+    return -EOPNOTSUPP;
+}
+
+static int open_unregistered(void **queue, const struct weir_io_queue_config *config, unsigned *registered)
+{
+    struct weir_io_queue_config without = *config;
+    without.buffer_count = 0;
+    return weir_io_queue_uring.open(queue, &without, registered);
+}
+
+/* ---- pool ---- */
+
+static int pool_init(struct pool *pool, const struct settings *settings)
+{
+    pool->span_bytes = (size_t)settings->write_kb << 10;
+    pool->span_count = (unsigned)(POOL_BYTES / pool->span_bytes);
+    pool->memory = mmap(NULL, POOL_BYTES + HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pool->buffers = calloc(pool->span_count, sizeof(*pool->buffers));
+    pool->free = calloc(pool->span_count, sizeof(*pool->free));
+    if (pool->memory == MAP_FAILED || !pool->buffers || !pool->free)
+        return -ENOMEM;
+    uint8_t *aligned = pool->memory + (HUGE_BYTES - (uintptr_t)pool->memory % HUGE_BYTES) % HUGE_BYTES;
+    madvise(aligned, POOL_BYTES, settings->no_huge ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
+    memset(aligned, 0x5a, POOL_BYTES);
+    for (unsigned i = 0; i < pool->span_count; i++)
+        pool->buffers[i] = (struct iovec){.iov_base = aligned + i * pool->span_bytes, .iov_len = pool->span_bytes};
+    return 0;
+}
+
+static void pool_reset(struct pool *pool)
+{
+    pool->free_count = pool->span_count;
+    for (unsigned i = 0; i < pool->span_count; i++)
+        pool->free[i] = i;
+}
+
+static void pool_fini(struct pool *pool)
+{
+    munmap(pool->memory, POOL_BYTES + HUGE_BYTES);
+    free(pool->buffers);
+    free(pool->free);
+}
+
+/* ---- one run ---- */
+
+static double cpu_seconds(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* Appends `spans` spans and reaps them. 0 or -errno. */
+static int write_spans(struct weir_output *output, struct pool *pool, uint64_t spans)
+{
+    uint64_t appended = 0, done_count = 0;
+    while (done_count < spans) {
+        while (appended < spans && pool->free_count > 0 && weir_output_can_append(output)) {
+            unsigned index = pool->free[--pool->free_count];
+            appended++;
+            memcpy(pool->buffers[index].iov_base, &appended, sizeof(appended));
+            weir_output_append(output, pool->buffers[index].iov_base, pool->span_bytes, (int)index, false,
+                               (void *)(uintptr_t)(index + 1));
+        }
+        if (appended == spans)
+            weir_output_push_tail(output);
+        struct weir_output_done done[REAP_MAX];
+        unsigned count = weir_output_reap(output, done, REAP_MAX, WAIT_MS);
+        for (unsigned i = 0; i < count; i++) {
+            if (done[i].result < 0)
+                return done[i].result;
+            pool->free[pool->free_count++] = (unsigned)(uintptr_t)done[i].token - 1;
+        }
+        done_count += count;
+    }
+    return 0;
+}
+
+/* The sum of the numbers that the spans carry in the file. */
+static int read_back(const char *path, const struct pool *pool, uint64_t spans, uint64_t *sum)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    *sum = 0;
+    int rc = 0;
+    for (uint64_t i = 0; i < spans && rc == 0; i++) {
+        uint64_t number;
+        if (pread(fd, &number, sizeof(number), (off_t)(HEAD_BYTES + i * pool->span_bytes)) != sizeof(number))
+            rc = -EIO;
+        else
+            *sum += number;
+    }
+    close(fd);
+    return rc;
+}
+
+static int measure_output(struct weir_output *output, struct pool *pool, uint64_t spans, struct measure *measure)
+{
+    static const uint8_t head[HEAD_BYTES];
+    int rc = weir_output_write_head(output, head, sizeof(head));
+    if (rc < 0)
+        return rc;
+    sync();
+    double cpu = cpu_seconds();
+    uint64_t begin_ns = weir_clock_now_ns(&weir_clock_monotonic);
+    rc = write_spans(output, pool, spans);
+    measure->wall_seconds = (double)(weir_clock_now_ns(&weir_clock_monotonic) - begin_ns) / (double)WEIR_NS_PER_S;
+    measure->cpu_seconds = cpu_seconds() - cpu;
+    weir_output_get_stats(output, &measure->stats);
+    return rc < 0 ? rc : weir_output_finish(output, head, sizeof(head));
+}
+
+static int run(const struct settings *settings, struct pool *pool, struct measure *measure, char how[static 128])
+{
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/output_write-%d.data", settings->dir, (int)getpid());
+    struct weir_io_file_ops file_ops = weir_io_file_real;
+    if (settings->no_fallocate)
+        file_ops.fallocate = refuse_fallocate;
+    struct weir_io_queue_ops unregistered = weir_io_queue_uring;
+    unregistered.open = open_unregistered;
+    const struct weir_io_ops ops = {.file = &file_ops, .queue = settings->no_register ? &unregistered : NULL};
+    const struct weir_output_options options = {
+        .engine = settings->engine,
+        .direct = settings->buffered ? WEIR_OUTPUT_DIRECT_OFF : WEIR_OUTPUT_DIRECT_AUTO,
+        .queue_depth = settings->depth,
+        .buffers = pool->buffers,
+        .buffer_count = pool->span_count,
+        .fill_padding = fill_padding,
+        .io = &ops,
+    };
+    struct weir_output *output;
+    struct weir_error err;
+    int rc = weir_output_open(&output, path, &options, &err);
+    if (rc < 0) {
+        fprintf(stderr, "output_write: %s\n", err.what);
+        return rc;
+    }
+    pool_reset(pool);
+    uint64_t spans = ((uint64_t)settings->mb << 20) / pool->span_bytes;
+    rc = measure_output(output, pool, spans, measure);
+    snprintf(how, 128, "%s", weir_output_describe(output));
+    if (rc == 0)
+        rc = weir_output_publish(output, &err);
+    weir_output_close(output);
+    if (rc == 0)
+        rc = read_back(path, pool, spans, &measure->checksum);
+    unlink(path);
+    if (rc == 0 && measure->checksum != spans * (spans + 1) / 2)
+        rc = -EILSEQ;
+    return rc;
+}
+
+/* ---- report ---- */
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+struct spread {
+    double least, median, most;
+};
+
+static struct spread spread_of(double *values, unsigned count)
+{
+    qsort(values, count, sizeof(*values), compare_doubles);
+    return (struct spread){values[0], values[count / 2], values[count - 1]};
+}
+
+static void print_json(const struct settings *settings, const struct measure *runs, const char *how)
+{
+    double cpu[RUNS_MAX], rate[RUNS_MAX];
+    for (unsigned i = 0; i < settings->runs; i++) {
+        double gb = (double)runs[i].stats.written_bytes / BYTES_IN_GB;
+        cpu[i] = runs[i].cpu_seconds / gb;
+        rate[i] = gb / runs[i].wall_seconds;
+    }
+    const struct spread cpu_spread = spread_of(cpu, settings->runs), rate_spread = spread_of(rate, settings->runs);
+    const struct weir_output_stats *stats = &runs[settings->runs - 1].stats;
+    struct utsname system;
+    uname(&system);
+    printf("{\"bench\": \"output_write\", \"kernel\": \"%s\", \"machine\": \"%s\", \"cpus\": %ld, ", system.release,
+           system.machine, sysconf(_SC_NPROCESSORS_ONLN));
+    printf("\"how\": \"%s\", \"write_kb\": %u, \"depth\": %u, \"mb\": %u, \"fallocate\": %s, \"registered\": %s, "
+           "\"huge_pages\": %s, \"runs\": %u, ",
+           how, settings->write_kb, settings->depth, settings->mb, settings->no_fallocate ? "false" : "true",
+           settings->no_register ? "false" : "true", settings->no_huge ? "false" : "true", settings->runs);
+    printf("\"cpu_seconds_per_gb\": {\"median\": %.4f, \"min\": %.4f, \"max\": %.4f}, ", cpu_spread.median,
+           cpu_spread.least, cpu_spread.most);
+    printf("\"gb_per_second\": {\"median\": %.2f, \"min\": %.2f, \"max\": %.2f}, ", rate_spread.median,
+           rate_spread.least, rate_spread.most);
+    printf("\"writes\": %ju, \"enters\": %ju, \"in_flight_max\": %u, \"direct_bytes\": %ju, \"copied_bytes\": %ju, "
+           "\"checksum\": %ju}\n",
+           (uintmax_t)stats->writes, (uintmax_t)stats->enters, stats->in_flight_max, (uintmax_t)stats->direct_bytes,
+           (uintmax_t)stats->copied_bytes, (uintmax_t)runs[0].checksum);
+}
+
+/* ---- options ---- */
+
+static bool parse_engine(const char *name, enum weir_output_engine *engine)
+{
+    static const char *const names[] = {
+        [WEIR_OUTPUT_AUTO] = "auto", [WEIR_OUTPUT_URING] = "uring", [WEIR_OUTPUT_WRITEV] = "pwritev"};
+    for (unsigned i = 0; i < WEIR_ARRAY_COUNT(names); i++) {
+        if (strcmp(names[i], name) == 0) {
+            *engine = (enum weir_output_engine)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse(int argc, char **argv, struct settings *settings)
+{
+    static const struct option options[] = {
+        {"dir", required_argument, NULL, 'D'},
+        {"engine", required_argument, NULL, 'e'},
+        {"buffered", no_argument, NULL, 'b'},
+        {"no-fallocate", no_argument, NULL, 'a'},
+        {"no-register", no_argument, NULL, 'g'},
+        {"no-huge", no_argument, NULL, 'h'},
+        {"write-kb", required_argument, NULL, 'w'},
+        {"depth", required_argument, NULL, 'd'},
+        {"mb", required_argument, NULL, 'm'},
+        {"runs", required_argument, NULL, 'r'},
+        {NULL, 0, NULL, 0},
+    };
+    bool good = true;
+    int letter;
+    while ((letter = getopt_long(argc, argv, "", options, NULL)) >= 0) {
+        unsigned number = optarg ? (unsigned)strtoul(optarg, NULL, 10) : 0;
+        switch (letter) {
+        case 'D':
+            settings->dir = optarg;
+            break;
+        case 'e':
+            good &= parse_engine(optarg, &settings->engine);
+            break;
+        case 'b':
+            settings->buffered = true;
+            break;
+        case 'a':
+            settings->no_fallocate = true;
+            break;
+        case 'g':
+            settings->no_register = true;
+            break;
+        case 'h':
+            settings->no_huge = true;
+            break;
+        case 'w':
+            settings->write_kb = number;
+            break;
+        case 'd':
+            settings->depth = number;
+            break;
+        case 'm':
+            settings->mb = number;
+            break;
+        case 'r':
+            settings->runs = number;
+            break;
+        default:
+            good = false;
+        }
+    }
+    return good && optind == argc && settings->write_kb >= 4 && settings->write_kb % 4 == 0 &&
+           settings->write_kb <= POOL_BYTES >> 11 && settings->mb >= 64 && settings->depth >= 1 &&
+           settings->runs >= 1 && settings->runs <= RUNS_MAX;
+}
+
+int main(int argc, char **argv)
+{
+    struct settings settings = {.dir = "/tmp", .write_kb = 1024, .depth = 32, .mb = 2048, .runs = 5};
+    if (!parse(argc, argv, &settings)) {
+        fprintf(stderr, "usage: see the head of perf-tests/output_write.c\n");
+        return USAGE_EXIT;
+    }
+    struct pool pool;
+    struct measure runs[RUNS_MAX] = {0};
+    char how[128] = "";
+    int rc = pool_init(&pool, &settings);
+    for (unsigned i = 0; i < settings.runs && rc == 0; i++)
+        rc = run(&settings, &pool, &runs[i], how);
+    if (rc < 0) {
+        fprintf(stderr, "output_write: %s\n", strerror(-rc));
+        return EXIT_FAILURE;
+    }
+    print_json(&settings, runs, how);
+    pool_fini(&pool);
+    return EXIT_SUCCESS;
+}
