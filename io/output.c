@@ -45,7 +45,6 @@ static int open_queue(struct weir_output *output, const struct weir_io_queue_ops
         .file = writes->file_ops,
         .ctx = writes->ctx,
     };
-    *registered = 0;
     writes->queue_ops = ops;
     int rc = ops->open(&writes->queue, &config, registered);
     free(buffers);
@@ -124,7 +123,7 @@ static int open_writes(struct weir_output *output, const struct weir_output_opti
         return weir_error_set_errno(err, -ENOMEM, "cannot set up the output");
     memset(output->stage_memory, 0, STAGING_BYTES); /* no page fault while data flows */
 
-    unsigned registered;
+    unsigned registered = 0;
     int rc = choose_queue(output, options, &registered, err);
     if (rc < 0)
         return rc;
