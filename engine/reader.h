@@ -15,8 +15,8 @@
  *         stands behind it. holding = 1 is ordered by the release of data_tail (D, ring.h), see weir_ring_is_drained().
  *     (L) as (K): who sees the epoch passed sees the push.
  *     (M) sequentially consistent on both sides: the coordinator stores the epoch, then looks at wakes_taken; the
- * reader stores wakes_taken, then looks at the epoch. So either the coordinator sees the wake taken and sends another,
- *         or the reader sees the epoch; it cannot sleep on with neither.
+ *         reader stores wakes_taken, then looks at the epoch. So either the coordinator sees the wake taken and sends
+ *         another, or the reader sees the epoch; it cannot sleep on with neither.
  *
  * While data flows a step makes no system call, takes no lock and allocates nothing; between steps the thread sleeps in
  * poll(2) on its rings and one of two wake descriptors. There are two so that the reader need never read(2) one: the
