@@ -42,7 +42,4 @@ void sim_rig_fini(struct sim_rig *rig);
 /* The descriptor of an event; event == set.event_count - 1 is the sideband event. */
 int sim_rig_fd(const struct sim_rig *rig, unsigned event, unsigned cpu_index);
 
-/* What samples of event carry in a raw record, for weir_sim_kernel_sample(). */
-#define SIM_RIG_RAW_OFFSET 64 /* header, id, ip, pid and tid, time, cpu, period, then u32 size: raw bytes at 68 */
-
 #endif

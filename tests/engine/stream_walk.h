@@ -1,0 +1,58 @@
+/*
+ * What simulated kernels were asked for, and whether a file holds exactly that: an independent reader of the data
+ * section. It knows the layout of samples of "bpf-output" events and of COMM records by heart instead of asking the
+ * code under test. No Criterion here: race programs use it too. One thread for each struct.
+ */
+#ifndef WEIR_TESTS_ENGINE_STREAM_WALK_H
+#define WEIR_TESTS_ENGINE_STREAM_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What one event on one CPU has produced: attempts, numbered from 0, of which some found no room. */
+struct stream {
+    uint64_t id;
+    unsigned cpu;
+    bool sideband;
+    uint8_t *landed; /* owned; by attempt: 1 when it is in the ring */
+    uint64_t attempts, capacity;
+
+    uint64_t next;         /* the walk: attempts before this one were seen or are missing */
+    uint64_t seen;         /* records of it in the file */
+    uint64_t lost_reports; /* LOST_SAMPLES records */
+    uint64_t lost_samples; /* their sum */
+};
+
+/* Notes the next attempt. Aborts without memory. */
+void stream_note(struct stream *stream, bool landed);
+void stream_fini(struct stream *stream);
+
+/* Fills the raw payload of the attempt of that number. bytes: 4 more than a multiple of 8, as the kernel pads it to. */
+void stream_fill_payload(const struct stream *stream, uint64_t attempt, uint8_t *payload, uint32_t bytes);
+
+struct walk_input {
+    const uint8_t *data; /* the data section */
+    uint64_t bytes;
+    struct stream *streams; /* the walk's fields are reset */
+    size_t stream_count;
+    const uint64_t *checkpoints; /* ascending values of data.size that the header had at some time */
+    size_t checkpoint_count;
+};
+
+struct walk_result {
+    uint64_t rounds;
+    uint64_t synthesised; /* records without an id */
+    uint64_t padding_bytes;
+    uint64_t lost_reported; /* sum of the kernel's LOST records */
+    char failure[256];      /* empty: the file is as it should be */
+};
+
+/*
+ * Walks the data and checks that every record is whole and of a kind that may be there; that every record of an event
+ * is one that landed, once, in order, with no other that landed missing before it; that rounds are barriers; and that
+ * every checkpoint is a record boundary. True when all that holds.
+ */
+bool stream_walk(const struct walk_input *input, struct walk_result *result);
+
+#endif

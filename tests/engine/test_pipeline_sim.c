@@ -1,0 +1,516 @@
+/*
+ * The whole pipeline by seed: simulated kernel, real readers, rounds and writer, and a disk in memory that is late,
+ * short or broken, all on one thread. The seed chooses machine, sizes, faults, and the order of every step; a fake
+ * clock moves between them. At the end the file is read by an independent walker, and the ledger must balance:
+ *
+ *     every record whole, once, in the order of its CPU; rounds are barriers; checkpoints are record boundaries
+ *     produced == written + lost_ring_full + lost_write_failed, for every CPU and event
+ *     written == what the walker finds
+ *
+ * usage: test_engine_pipeline_sim [SEED [COUNT]]; without: seeds from 0 on, as many as WEIR_SIM_SEEDS says, else 2000.
+ * A failure names its seed, and that seed alone does the same again.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "engine/ledger.h"
+#include "format/records.h"
+#include "tests/engine/fake_clock.h"
+#include "tests/engine/sim_rig.h"
+#include "tests/engine/stream_walk.h"
+#include "tests/io/fake_io.h"
+
+#define SEEDS_DEFAULT   2000u
+#define CPUS_MAX        5u
+#define EVENTS_MAX      3u /* with sideband */
+#define STREAMS_MAX     (CPUS_MAX * EVENTS_MAX)
+#define CHECKPOINTS_MAX 256u
+#define HEAD_BYTES      4096u
+#define STILL_MAX       100000u /* steps that the end may take: if more, something waits for ever */
+#define COMM_TRAILER    32u
+#define PAYLOAD_MAX     60000u
+
+static const char tail[] = "what stands behind the data";
+
+enum action {
+    ACT_PRODUCE,
+    ACT_READ,
+    ACT_ROUNDS,
+    ACT_WRITE,
+    ACT_STALL,
+    ACT_SLEEP,
+    ACT_COUNT,
+};
+
+struct sim {
+    uint64_t seed, random;
+    struct fake_clock fake_clock;
+    struct weir_clock clock;
+    struct fake_io *disk;
+    bool pwritev_queue;
+    struct sim_rig rig;
+    struct stream streams[STREAMS_MAX]; /* [cpu][event] */
+    unsigned event_count;
+    uint64_t weights[ACT_COUNT];
+    uint64_t synthesised;
+    uint64_t checkpoints[CHECKPOINTS_MAX];
+    size_t checkpoint_count;
+    bool stalled;
+    struct weir_record_result result;
+};
+
+struct totals { /* over all seeds: to see that everything has happened */
+    uint64_t produced, lost_ring_full, lost_write_failed, rounds, checkpoints, starved, failed_disks, padding_bytes;
+};
+
+/* For the message of an assertion that breaks. Written by main only. */
+static volatile uint64_t seed_now;
+
+/* splitmix64 (Vigna, 2015), uniform enough in [0, bound) for small bounds. */
+static uint64_t chance(struct sim *sim, uint64_t bound)
+{
+    sim->random += 0x9e3779b97f4a7c15ull;
+    uint64_t z = sim->random;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return (z ^ (z >> 31)) % bound;
+}
+
+static bool __attribute__((format(printf, 2, 3))) fail(const struct sim *sim, const char *format, ...)
+{
+    va_list args;
+    printf("seed %llu: ", (unsigned long long)sim->seed);
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    printf("\n");
+    return false;
+}
+
+/* ---- setting up ---- */
+
+/* Half of the seeds have a disk that gets by in the end; the others' runs full or fails for good (break_disk()). */
+static void choose_disk(struct sim *sim)
+{
+    struct fake_io_options options = {
+        .seed = sim->seed,
+        .no_direct = chance(sim, 4) == 0,
+        .refuses_direct = chance(sim, 8) == 0,
+        .reorders = chance(sim, 2) == 0,
+        .pwritev_queue = chance(sim, 8) == 0,
+        .short_per_mille = (unsigned)(chance(sim, 2) * chance(sim, 300)),
+        .refuse_per_mille = (unsigned)(chance(sim, 2) * chance(sim, 300)),
+        .buffers_taken_max = (unsigned)chance(sim, 3),
+    };
+    if (chance(sim, 8) == 0)
+        options.space_bytes = HEAD_BYTES + chance(sim, 2u << 20);
+    sim->pwritev_queue = options.pwritev_queue;
+    sim->disk = fake_io_new(&options);
+}
+
+/* Once the head is written: what comes before is not this test's. */
+static void break_disk(struct sim *sim)
+{
+    const struct {
+        enum fake_io_call call;
+        bool sticky;
+        int error;
+        uint64_t calls_most;
+    } faults[] = {
+        {sim->pwritev_queue ? FAKE_IO_PWRITEV : FAKE_IO_WRITE, true, -EIO, 40},
+        {sim->pwritev_queue ? FAKE_IO_PWRITEV : FAKE_IO_WRITE, false, -ENOSPC, 40},
+        {FAKE_IO_FLUSH, true, -EIO, 80},
+        {FAKE_IO_REAP, true, -EIO, 80},
+    };
+    uint64_t choice = chance(sim, 2 * WEIR_ARRAY_COUNT(faults));
+    if (choice >= WEIR_ARRAY_COUNT(faults))
+        return;
+    struct fake_io_fault fault = {
+        .nth = fake_io_calls(sim->disk, faults[choice].call) + 1 + chance(sim, faults[choice].calls_most),
+        .sticky = faults[choice].sticky,
+        .error = faults[choice].error,
+    };
+    fake_io_set_fault(sim->disk, faults[choice].call, &fault);
+}
+
+static void choose_machine(struct sim *sim)
+{
+    static const char *const specs[] = {NULL, "package", "0-1/0-1:2-4/2-4"};
+    const char *spec = specs[chance(sim, WEIR_ARRAY_COUNT(specs))];
+    unsigned cpus = spec && spec[0] == '0' ? CPUS_MAX : 1 + (unsigned)chance(sim, CPUS_MAX);
+    uint64_t ring_bytes = 4096ull << chance(sim, 6);
+    sim_rig_init(&sim->rig, &(struct sim_rig_options){
+                                .cpus = cpus,
+                                .events = chance(sim, 2) ? "bpf-output" : "bpf-output,bpf-output",
+                                .threads_spec = spec,
+                                .ring_bytes = ring_bytes,
+                                .sideband_ring_bytes = 4096,
+                                .buffer_bytes = chance(sim, 3) << 20,
+                                .clock = &sim->clock,
+                            });
+    sim->event_count = sim->rig.set.event_count;
+    for (unsigned cpu = 0; cpu < cpus; cpu++) {
+        for (unsigned event = 0; event < sim->event_count; event++) {
+            struct stream *stream = &sim->streams[cpu * sim->event_count + event];
+            stream->id = sim->rig.set.ids[event * cpus + cpu];
+            stream->cpu = sim->rig.set.cpus[cpu];
+            stream->sideband = event == weir_event_set_sideband(&sim->rig.set);
+        }
+    }
+}
+
+static size_t stream_count(const struct sim *sim)
+{
+    return (size_t)sim->rig.set.cpu_count * sim->event_count;
+}
+
+static void open_output(struct sim *sim)
+{
+    static const uint8_t head[HEAD_BYTES];
+    struct weir_error err = {0};
+    struct weir_pipeline *pipeline = &sim->rig.pipeline;
+    if (weir_pipeline_open_output(pipeline, "/dev/null", fake_io_ops(sim->disk), &err) < 0 ||
+        weir_output_write_head(pipeline->output, head, sizeof(head)) < 0 || weir_pipeline_prepare(pipeline, &err) < 0) {
+        fail(sim, "cannot set up the output: %s", err.what);
+        weir_assert(!"the output can be set up");
+    }
+    break_disk(sim);
+    /* Rounds after little enough to have several. */
+    pipeline->writer.setup.round_bytes = 1 + chance(sim, 1u << 20);
+}
+
+/* What a recording writes before its events: in one piece, while the pool is free. */
+static void synthesise(struct sim *sim)
+{
+    struct weir_buf records = WEIR_BUF_INIT;
+    sim->synthesised = 1 + chance(sim, 100);
+    for (uint64_t n = 0; n < sim->synthesised; n++)
+        weir_record_comm(&records, (pid_t)n + 1, (pid_t)n + 1, "a", 0, COMM_TRAILER);
+    weir_assert(weir_buf_error(&records) == 0);
+    weir_pipeline_emit(&sim->rig.pipeline, records.data, records.used);
+    weir_buf_fini(&records);
+}
+
+static void sim_init(struct sim *sim, uint64_t seed)
+{
+    memset(sim, 0, sizeof(*sim));
+    sim->seed = sim->random = seed;
+    sim->fake_clock.now_ns = WEIR_NS_PER_S;
+    sim->clock = fake_clock_interface(&sim->fake_clock);
+    choose_disk(sim);
+    choose_machine(sim);
+    open_output(sim);
+    for (unsigned act = 0; act < ACT_COUNT; act++)
+        sim->weights[act] = 1 + chance(sim, 40);
+    sim->weights[ACT_STALL] = chance(sim, 4);
+    synthesise(sim);
+    weir_event_set_enable(&sim->rig.set, false);
+}
+
+static void sim_fini(struct sim *sim)
+{
+    weir_ledger_release(&sim->result);
+    sim_rig_fini(&sim->rig);
+    for (size_t i = 0; i < STREAMS_MAX; i++)
+        stream_fini(&sim->streams[i]);
+    fake_io_free(sim->disk);
+}
+
+/* ---- steps ---- */
+
+/* 4 more than a multiple of 8: that is what the size field in front of it takes. */
+static uint32_t choose_payload_bytes(struct sim *sim)
+{
+    static const uint32_t greatest[] = {16, 200, 200, 200, 2000, 4000, 12000, 30000, PAYLOAD_MAX};
+    return 4 + 8 * (uint32_t)chance(sim, greatest[chance(sim, WEIR_ARRAY_COUNT(greatest))] / 8);
+}
+
+static void produce_one(struct sim *sim, unsigned cpu, unsigned event)
+{
+    struct stream *stream = &sim->streams[cpu * sim->event_count + event];
+    int fd = sim_rig_fd(&sim->rig, event, cpu);
+    uint64_t now_ns = sim->fake_clock.now_ns;
+    if (stream->sideband) {
+        char comm[COMM_TRAILER];
+        snprintf(comm, sizeof(comm), "%llu", (unsigned long long)stream->attempts);
+        stream_note(stream, weir_sim_kernel_comm(sim->rig.sim, fd, cpu + 1, comm, now_ns));
+        return;
+    }
+    static uint8_t payload[PAYLOAD_MAX];
+    uint32_t bytes = choose_payload_bytes(sim);
+    stream_fill_payload(stream, stream->attempts, payload, bytes);
+    struct weir_sim_sample sample = {
+        .time_ns = now_ns,
+        .ip = stream->attempts,
+        .pid = cpu + 1,
+        .tid = cpu + 1,
+        .raw = payload,
+        .raw_bytes = bytes,
+    };
+    stream_note(stream, weir_sim_kernel_sample(sim->rig.sim, fd, &sample));
+}
+
+static void produce(struct sim *sim)
+{
+    unsigned cpu = (unsigned)chance(sim, sim->rig.set.cpu_count);
+    for (uint64_t burst = 1 + chance(sim, 12); burst > 0; burst--) {
+        produce_one(sim, cpu, (unsigned)chance(sim, sim->event_count));
+        sim->fake_clock.now_ns += chance(sim, 2000);
+    }
+}
+
+static void advance_rounds(struct sim *sim)
+{
+    struct weir_pipeline *pipeline = &sim->rig.pipeline;
+    eventfd_t count;
+    bool kicked = eventfd_read(pipeline->kick_fd, &count) == 0 || chance(sim, 4) == 0;
+    weir_rounds_advance(&pipeline->rounds, sim->fake_clock.now_ns, kicked);
+}
+
+/* What a reader that opens the file now would believe. (A write of the head that has failed may have left anything.) */
+static void note_checkpoint(struct sim *sim)
+{
+    if (sim->rig.pipeline.writer.checkpoint_error < 0)
+        return;
+    uint64_t data_bytes;
+    memcpy(&data_bytes, fake_io_bytes(sim->disk) + WEIR_PERF_DATA_SIZE_OFFSET, sizeof(data_bytes));
+    bool is_new = sim->checkpoint_count == 0 || sim->checkpoints[sim->checkpoint_count - 1] != data_bytes;
+    if (data_bytes > 0 && is_new && sim->checkpoint_count < CHECKPOINTS_MAX)
+        sim->checkpoints[sim->checkpoint_count++] = data_bytes;
+}
+
+static void write_step(struct sim *sim)
+{
+    weir_writer_step(&sim->rig.pipeline.writer, 0);
+    note_checkpoint(sim);
+}
+
+static void step(struct sim *sim)
+{
+    uint64_t sum = 0;
+    for (unsigned act = 0; act < ACT_COUNT; act++)
+        sum += sim->weights[act];
+    uint64_t at = chance(sim, sum);
+    unsigned act = 0;
+    for (; at >= sim->weights[act]; act++)
+        at -= sim->weights[act];
+
+    sim->fake_clock.now_ns += chance(sim, 1000);
+    switch ((enum action)act) {
+    case ACT_PRODUCE:
+        produce(sim);
+        break;
+    case ACT_READ:
+        weir_reader_step(sim->rig.pipeline.readers[chance(sim, sim->rig.pipeline.reader_count)]);
+        break;
+    case ACT_ROUNDS:
+        advance_rounds(sim);
+        break;
+    case ACT_WRITE:
+        write_step(sim);
+        break;
+    case ACT_STALL:
+        sim->stalled = !sim->stalled;
+        fake_io_stall(sim->disk, sim->stalled);
+        break;
+    default:
+        sim->fake_clock.now_ns += chance(sim, 8) ? chance(sim, 4 * WEIR_NS_PER_MS) : chance(sim, 2 * WEIR_NS_PER_S);
+        break;
+    }
+}
+
+/* ---- the end, as of a recording ---- */
+
+static bool stop_readers(struct sim *sim)
+{
+    struct weir_pipeline *pipeline = &sim->rig.pipeline;
+    weir_event_set_disable(&sim->rig.set);
+    weir_pipeline_stop_readers(pipeline); /* no threads to join */
+    bool stopped[CPUS_MAX] = {false};
+    unsigned running = pipeline->reader_count;
+    for (unsigned n = 0; running > 0 && n < STILL_MAX; n++) {
+        unsigned i = (unsigned)chance(sim, pipeline->reader_count);
+        if (!stopped[i] && weir_reader_step(pipeline->readers[i]) == WEIR_READER_STOPPED) {
+            stopped[i] = true;
+            running--;
+        }
+        write_step(sim);
+    }
+    return running == 0 || fail(sim, "%u readers do not stop", running);
+}
+
+static bool finish_writing(struct sim *sim)
+{
+    for (unsigned n = 0; n < STILL_MAX; n++) {
+        if (weir_writer_is_idle(&sim->rig.pipeline.writer))
+            return true;
+        write_step(sim);
+    }
+    return fail(sim, "the writer does not get idle");
+}
+
+static bool emit_losses(struct sim *sim)
+{
+    struct weir_buf lost = WEIR_BUF_INIT;
+    int code = weir_ledger_collect(&sim->rig.set, &sim->rig.pipeline, &sim->result, &lost);
+    if (code == 0 && lost.used > 0)
+        weir_pipeline_emit(&sim->rig.pipeline, lost.data, lost.used);
+    weir_buf_fini(&lost);
+    return code == 0 || fail(sim, "the ledger is %d", code);
+}
+
+static bool end(struct sim *sim)
+{
+    fake_io_stall(sim->disk, false);
+    if (!stop_readers(sim) || !finish_writing(sim) || !emit_losses(sim))
+        return false;
+    weir_pipeline_stop_writer(&sim->rig.pipeline);
+    if (!finish_writing(sim))
+        return false;
+    weir_ledger_settle(&sim->rig.pipeline, &sim->result);
+    return true;
+}
+
+/* ---- checking ---- */
+
+static bool check_row(const struct sim *sim, const struct weir_ledger_row *row, const struct stream *stream)
+{
+    uint64_t produced, lost;
+    weir_sim_kernel_totals(sim->rig.sim, sim_rig_fd(&sim->rig, row->event, row->cpu), &produced, &lost);
+    if (produced != stream->attempts || row->cpu != stream->cpu)
+        return fail(sim, "row of cpu %u, event %u: is not of its stream", row->cpu, row->event);
+    if (row->counted != produced || row->lost_ring_full != lost)
+        return fail(sim, "cpu %u, event %u: counted %llu of %llu, lost %llu of %llu", row->cpu, row->event,
+                    (unsigned long long)row->counted, (unsigned long long)produced,
+                    (unsigned long long)row->lost_ring_full, (unsigned long long)lost);
+    if (row->written + row->lost_ring_full + row->lost_write_failed != produced)
+        return fail(sim, "cpu %u, event %u: produced %llu, but written %llu + ring full %llu + write failed %llu",
+                    row->cpu, row->event, (unsigned long long)produced, (unsigned long long)row->written,
+                    (unsigned long long)row->lost_ring_full, (unsigned long long)row->lost_write_failed);
+    if (row->written != stream->seen)
+        return fail(sim, "cpu %u, event %u: written %llu, but the file has %llu", row->cpu, row->event,
+                    (unsigned long long)row->written, (unsigned long long)stream->seen);
+    bool failed = weir_output_error(sim->rig.pipeline.output) < 0;
+    if (!failed && (row->lost_write_failed != 0 || stream->lost_samples != lost || stream->lost_reports != (lost > 0)))
+        return fail(sim, "cpu %u, event %u: lost %llu, but %llu reports tell of %llu", row->cpu, row->event,
+                    (unsigned long long)lost, (unsigned long long)stream->lost_reports,
+                    (unsigned long long)stream->lost_samples);
+    return true;
+}
+
+static bool check_totals(const struct sim *sim, const struct walk_result *walked)
+{
+    const struct weir_pipeline *pipeline = &sim->rig.pipeline;
+    const struct weir_record_result *result = &sim->result;
+    bool failed = weir_output_error(pipeline->output) < 0;
+    if (!failed && walked->synthesised != sim->synthesised)
+        return fail(sim, "%llu of %llu synthesised records", (unsigned long long)walked->synthesised,
+                    (unsigned long long)sim->synthesised);
+    if (walked->rounds != result->rounds || (!failed && result->rounds != pipeline->rounds.pushed))
+        return fail(sim, "%llu rounds in the file, %llu written, %llu pushed", (unsigned long long)walked->rounds,
+                    (unsigned long long)result->rounds, (unsigned long long)pipeline->rounds.pushed);
+    if (result->unknown_samples || result->discarded_bytes)
+        return fail(sim, "%llu unknown samples, %llu bytes discarded", (unsigned long long)result->unknown_samples,
+                    (unsigned long long)result->discarded_bytes);
+    if (weir_pool_free_count(&pipeline->pool) != pipeline->pool.chunk_count)
+        return fail(sim, "%u of %u chunks are back", weir_pool_free_count(&pipeline->pool), pipeline->pool.chunk_count);
+    return true;
+}
+
+static bool check(struct sim *sim, struct totals *totals)
+{
+    uint64_t data_bytes = weir_output_stable_bytes(sim->rig.pipeline.output);
+    int finished = weir_output_finish(sim->rig.pipeline.output, tail, sizeof(tail));
+    const uint8_t *file = fake_io_bytes(sim->disk);
+    if (finished == 0 && (fake_io_size(sim->disk) != HEAD_BYTES + data_bytes + sizeof(tail) ||
+                          memcmp(file + HEAD_BYTES + data_bytes, tail, sizeof(tail)) != 0))
+        return fail(sim, "the tail does not stand behind the data");
+
+    struct walk_input input = {
+        .data = file + HEAD_BYTES,
+        .bytes = data_bytes,
+        .streams = sim->streams,
+        .stream_count = stream_count(sim),
+        .checkpoints = sim->checkpoints,
+        .checkpoint_count = sim->checkpoint_count,
+    };
+    struct walk_result walked;
+    if (!stream_walk(&input, &walked))
+        return fail(sim, "%s", walked.failure);
+    if (!check_totals(sim, &walked))
+        return false;
+    for (size_t i = 0; i < sim->result.ledger_count; i++) {
+        const struct weir_ledger_row *row = &sim->result.ledger[i];
+        if (!check_row(sim, row, &sim->streams[i]))
+            return false;
+        totals->produced += row->counted;
+        totals->lost_ring_full += row->lost_ring_full;
+        totals->lost_write_failed += row->lost_write_failed;
+    }
+    totals->rounds += walked.rounds;
+    totals->padding_bytes += walked.padding_bytes;
+    totals->checkpoints += sim->checkpoint_count;
+    totals->failed_disks += weir_output_error(sim->rig.pipeline.output) < 0;
+    for (unsigned i = 0; i < sim->rig.pipeline.reader_count; i++)
+        totals->starved += sim->rig.pipeline.readers[i]->starved_steps;
+    return true;
+}
+
+static bool run_seed(uint64_t seed, struct totals *totals)
+{
+    static struct sim sim;
+    seed_now = seed;
+    sim_init(&sim, seed);
+    for (uint64_t steps = 50 + chance(&sim, 1500); steps > 0; steps--)
+        step(&sim);
+    bool holds = end(&sim) && check(&sim, totals);
+    sim_fini(&sim);
+    return holds;
+}
+
+/* ---- main ---- */
+
+static void name_seed(int number)
+{
+    (void)number;
+    char text[64];
+    int length = snprintf(text, sizeof(text), "aborted in seed %llu\n", (unsigned long long)seed_now);
+    ssize_t written = write(STDERR_FILENO, text, (size_t)length);
+    (void)written;
+}
+
+static uint64_t number_of(const char *text, uint64_t fallback)
+{
+    return text ? strtoull(text, NULL, 0) : fallback;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t first = argc > 1 ? number_of(argv[1], 0) : 0;
+    uint64_t count = argc > 1 ? 1 : number_of(getenv("WEIR_SIM_SEEDS"), SEEDS_DEFAULT);
+    if (argc > 2)
+        count = number_of(argv[2], 1);
+    signal(SIGABRT, name_seed);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+
+    struct totals totals = {0};
+    uint64_t failures = 0;
+    for (uint64_t seed = first; seed < first + count; seed++)
+        failures += !run_seed(seed, &totals);
+    printf("%llu seeds: produced %llu, lost %llu in full rings (starved %llu times) and %llu on %llu failed disks, "
+           "%llu rounds, %llu checkpoints, %llu bytes of padding\n",
+           (unsigned long long)count, (unsigned long long)totals.produced, (unsigned long long)totals.lost_ring_full,
+           (unsigned long long)totals.starved, (unsigned long long)totals.lost_write_failed,
+           (unsigned long long)totals.failed_disks, (unsigned long long)totals.rounds,
+           (unsigned long long)totals.checkpoints, (unsigned long long)totals.padding_bytes);
+    printf("%llu seeds failed\n", (unsigned long long)failures);
+    return failures ? 1 : 0;
+}
