@@ -13,20 +13,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/bits.h"
 #include "base/clock.h"
 
-#define BLOCK_BYTES   4096u
-#define RUBBISH       0xee
-#define PER_MILLE     1000u
-#define CAPACITY_MIN  (1u << 20)
-#define EVEN_CHANCE   2u
-#define FNV_PRIME     0x100000001b3ull
-#define FNV_OFFSET    0xcbf29ce484222325ull
-#define SEED_INCREASE 0x9e3779b97f4a7c15ull /* splitmix64 */
+#define BLOCK_BYTES    4096u
+#define RUBBISH        0xee
+#define PER_MILLE      1000u
+#define FILE_BYTES_MAX (1ull << 30)
+#define EVEN_CHANCE    2u
+#define FNV_PRIME      0x100000001b3ull
+#define FNV_OFFSET     0xcbf29ce484222325ull
+#define SEED_INCREASE  0x9e3779b97f4a7c15ull /* splitmix64 */
 
 struct held_write {
     struct weir_io_write write;
@@ -41,9 +42,10 @@ struct fake_io {
     uint64_t calls[FAKE_IO_CALL_COUNT];
     atomic_bool stalled;
 
-    uint8_t *bytes; /* owned; the file */
-    uint64_t size, capacity;
-    int direct_fd; /* owned while >= 0 */
+    uint8_t *bytes;    /* owned; the file: FILE_BYTES_MAX of address space, memory as it is used */
+    uint64_t size;     /* of the file */
+    uint64_t used_end; /* nothing behind was ever written */
+    int direct_fd;     /* owned while >= 0 */
 
     struct weir_io_queue_config config; /* of the open queue */
     struct iovec *buffers;              /* owned; a copy of config.buffers, which is lent for the opening only */
@@ -97,17 +99,21 @@ static int refusal(struct fake_io *fake)
 
 /* ---- the file ---- */
 
+/* Bytes behind used_end are zero as the kernel gave them. */
 static void grow(struct fake_io *fake, uint64_t size)
 {
-    if (size > fake->capacity) {
-        fake->capacity = weir_round_up_power_of_two(weir_max_u64(size, CAPACITY_MIN));
-        fake->bytes = realloc(fake->bytes, fake->capacity);
-        require(fake, fake->bytes != NULL, "no memory for the file");
-    }
-    if (size > fake->size) {
-        memset(fake->bytes + fake->size, 0, size - fake->size);
-        fake->size = size;
-    }
+    require(fake, size <= FILE_BYTES_MAX, "the file grows beyond what this fake holds");
+    if (size <= fake->size)
+        return;
+    if (fake->size < fake->used_end)
+        memset(fake->bytes + fake->size, 0, weir_min_u64(size, fake->used_end) - fake->size);
+    fake->size = size;
+}
+
+static void touch(struct fake_io *fake, uint64_t end)
+{
+    grow(fake, end);
+    fake->used_end = weir_max_u64(fake->used_end, end);
 }
 
 /* Bytes of [offset, offset + bytes) that there is room for. */
@@ -121,7 +127,7 @@ static uint64_t room_at(const struct fake_io *fake, uint64_t offset, uint64_t by
 
 static void store(struct fake_io *fake, const void *data, uint64_t bytes, uint64_t offset)
 {
-    grow(fake, offset + bytes);
+    touch(fake, offset + bytes);
     memcpy(fake->bytes + offset, data, bytes);
 }
 
@@ -131,7 +137,7 @@ static void spoil(struct fake_io *fake, uint64_t bytes, uint64_t offset)
     uint64_t spoilt = room_at(fake, offset, fake_io_random(fake, bytes + 1));
     if (spoilt == 0)
         return;
-    grow(fake, offset + spoilt);
+    touch(fake, offset + spoilt);
     memset(fake->bytes + offset, RUBBISH, spoilt);
 }
 
@@ -433,6 +439,9 @@ struct fake_io *fake_io_new(const struct fake_io_options *options)
     fake->options = *options;
     fake->random_state = options->seed;
     fake->direct_fd = -1;
+    fake->bytes =
+        mmap(NULL, FILE_BYTES_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    require(fake, fake->bytes != MAP_FAILED, "no address space for the file");
     atomic_init(&fake->stalled, false);
     fake->ops = (struct weir_io_ops){
         .file = &fake_file,
@@ -448,7 +457,7 @@ void fake_io_free(struct fake_io *fake)
         return;
     require(fake, !fake->held, "the queue was left open");
     require(fake, fake->direct_fd < 0, "the descriptor for direct writes was left open");
-    free(fake->bytes);
+    munmap(fake->bytes, FILE_BYTES_MAX);
     free(fake);
 }
 

@@ -67,7 +67,7 @@ void fake_io_free(struct fake_io *fake);
  */
 const struct weir_io_ops *fake_io_ops(struct fake_io *fake);
 
-/* The file as it is now. Valid until the next call; outlives the output. */
+/* The file as it is now. Valid until free; it outlives the output. */
 const uint8_t *fake_io_bytes(const struct fake_io *fake);
 uint64_t fake_io_size(const struct fake_io *fake);
 
