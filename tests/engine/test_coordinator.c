@@ -1,0 +1,309 @@
+/*
+ * The coordinator's loop over a pipeline without readers: what ends it, in which order of precedence, and that signals
+ * come back to where they were. Each test is a process of its own, so it may send itself signals.
+ */
+#include "engine/coordinator.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct fixture {
+    struct weir_coordinator coordinator;
+    struct weir_pipeline pipeline; /* rounds without readers, two eventfds, a writer that never runs */
+    struct weir_workload workload;
+};
+
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+static void fixture_init(struct fixture *f)
+{
+    /* Whatever this test was started with: nohup(1) has SIGHUP ignored. */
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(ending); i++)
+        signal(ending[i], SIG_DFL);
+    memset(f, 0, sizeof(*f));
+    cr_assert_eq(weir_coordinator_init(&f->coordinator, NULL), 0);
+    f->pipeline.setup.clock = &weir_clock_monotonic;
+    f->pipeline.kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    f->pipeline.ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    weir_chunk_queue_init(&f->pipeline.queue);
+    weir_rounds_init(&f->pipeline.rounds, &f->pipeline.control, NULL, 0, &f->pipeline.queue,
+                     weir_clock_now_ns(&weir_clock_monotonic));
+    f->workload = (struct weir_workload)WEIR_WORKLOAD_INIT;
+}
+
+static void fixture_fini(struct fixture *f)
+{
+    weir_workload_fini(&f->workload);
+    weir_coordinator_fini(&f->coordinator);
+    close(f->pipeline.kick_fd);
+    close(f->pipeline.ended_fd);
+}
+
+static enum weir_record_end run(struct fixture *f)
+{
+    return weir_coordinator_run(&f->coordinator, &f->pipeline, NULL, true);
+}
+
+static void start_workload(struct fixture *f, const char *script)
+{
+    char shell[] = "/bin/sh", option[] = "-c";
+    char *argv[] = {shell, option, (char *)(uintptr_t)script, NULL};
+    struct weir_error err;
+    cr_assert_eq(weir_workload_prepare(&f->workload, argv, &f->coordinator.mask_before, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_workload_start(&f->workload, argv, &err), 0, "%s", err.what);
+}
+
+/* ---- set-up ---- */
+
+Test(coordinator, no_descriptor_left_is_reported_and_signals_are_as_before)
+{
+    struct weir_coordinator coordinator;
+    struct weir_error err;
+    struct rlimit before, none;
+    sigset_t mask;
+    getrlimit(RLIMIT_NOFILE, &before);
+    none = before;
+    none.rlim_cur = 0;
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int result = weir_coordinator_init(&coordinator, &err);
+    setrlimit(RLIMIT_NOFILE, &before); /* Criterion needs some itself */
+    cr_assert_eq(result, -EMFILE);
+    cr_assert_str_eq(err.what, "cannot make a signalfd and a timerfd: Too many open files");
+    sigprocmask(SIG_SETMASK, NULL, &mask);
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(ending); i++)
+        cr_assert_not(sigismember(&mask, ending[i]), "signal %d", ending[i]);
+}
+
+Test(coordinator, fini_takes_null)
+{
+    weir_coordinator_fini(NULL);
+}
+
+Test(coordinator, signals_are_blocked_until_fini)
+{
+    const int blocked[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGUSR2};
+    struct fixture f;
+    sigset_t mask;
+    fixture_init(&f);
+    sigprocmask(SIG_SETMASK, NULL, &mask);
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(blocked); i++)
+        cr_assert(sigismember(&mask, blocked[i]), "signal %d", blocked[i]);
+    cr_assert_not(sigismember(&mask, SIGUSR1));
+    fixture_fini(&f);
+    sigprocmask(SIG_SETMASK, NULL, &mask);
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(blocked); i++)
+        cr_assert_not(sigismember(&mask, blocked[i]), "signal %d", blocked[i]);
+}
+
+/* ---- what ends a recording ---- */
+
+Test(coordinator, every_ending_signal_ends_it, .timeout = 30)
+{
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(ending); i++) {
+        struct fixture f;
+        fixture_init(&f);
+        raise(ending[i]);
+        cr_assert_eq(run(&f), WEIR_RECORD_END_SIGNAL);
+        cr_assert_eq(f.coordinator.ending_signal, ending[i]);
+        cr_assert_not(weir_coordinator_is_hurried(&f.coordinator)); /* one signal is not haste */
+        fixture_fini(&f);
+    }
+}
+
+Test(coordinator, other_signals_do_not_end_it, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    raise(SIGUSR2);
+    raise(SIGCHLD);
+    eventfd_write(f.pipeline.ended_fd, 1);
+    cr_assert_eq(run(&f), WEIR_RECORD_END_TARGETS);
+    cr_assert_eq(f.coordinator.ending_signal, 0);
+    fixture_fini(&f);
+}
+
+Test(coordinator, end_of_the_workload_ends_it, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    start_workload(&f, "exit 3");
+    cr_assert_eq(weir_coordinator_run(&f.coordinator, &f.pipeline, &f.workload, false), WEIR_RECORD_END_WORKLOAD);
+    cr_assert(f.workload.reaped);
+    cr_assert(WIFEXITED(f.workload.status));
+    cr_assert_eq(WEXITSTATUS(f.workload.status), 3);
+    fixture_fini(&f);
+}
+
+Test(coordinator, failed_output_ends_it, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    f.pipeline.writer.error = -ENOSPC;
+    eventfd_write(f.pipeline.kick_fd, 1);
+    cr_assert_eq(run(&f), WEIR_RECORD_END_OUTPUT);
+    fixture_fini(&f);
+}
+
+Test(coordinator, signal_goes_before_failed_output_and_gone_targets, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    f.pipeline.writer.error = -ENOSPC;
+    eventfd_write(f.pipeline.ended_fd, 1);
+    raise(SIGTERM);
+    cr_assert_eq(run(&f), WEIR_RECORD_END_SIGNAL);
+    fixture_fini(&f);
+}
+
+/* As perf: under nohup(1) a hang-up is nothing to end for. */
+Test(coordinator, signal_that_was_ignored_stays_so, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    weir_coordinator_fini(&f.coordinator);
+    signal(SIGHUP, SIG_IGN);
+    cr_assert_eq(weir_coordinator_init(&f.coordinator, NULL), 0);
+    raise(SIGHUP);
+    eventfd_write(f.pipeline.ended_fd, 1);
+    cr_assert_eq(run(&f), WEIR_RECORD_END_TARGETS);
+    cr_assert_eq(f.coordinator.ending_signal, 0);
+    fixture_fini(&f);
+}
+
+/* Its events hang up before it can be reaped, or while it runs on as another program. */
+Test(coordinator, hung_up_events_of_the_workload_do_not_end_it, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    start_workload(&f, "sleep 0.05; exit 3");
+    eventfd_write(f.pipeline.ended_fd, 1);
+    cr_assert_eq(weir_coordinator_run(&f.coordinator, &f.pipeline, &f.workload, false), WEIR_RECORD_END_WORKLOAD);
+    cr_assert_eq(WEXITSTATUS(f.workload.status), 3);
+    fixture_fini(&f);
+}
+
+Test(coordinator, signal_goes_before_the_end_of_the_workload, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    start_workload(&f, "exit 3");
+    siginfo_t info;
+    cr_assert_eq(waitid(P_PID, (id_t)f.workload.pid, &info, WEXITED | WNOWAIT), 0);
+    raise(SIGINT); /* Ctrl-C reaches both */
+    cr_assert_eq(weir_coordinator_run(&f.coordinator, &f.pipeline, &f.workload, false), WEIR_RECORD_END_SIGNAL);
+    fixture_fini(&f);
+}
+
+/* ---- while it runs ---- */
+
+static void *end_after_a_kick(void *argument)
+{
+    struct fixture *f = argument;
+    const struct timespec pause = {.tv_nsec = (long)(50 * WEIR_NS_PER_MS)};
+    eventfd_write(f->pipeline.kick_fd, 1);
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    eventfd_write(f->pipeline.ended_fd, 1);
+    return NULL;
+}
+
+Test(coordinator, kick_opens_an_epoch_and_is_taken, .timeout = 30)
+{
+    struct fixture f;
+    pthread_t thread;
+    fixture_init(&f);
+    cr_assert_eq(pthread_create(&thread, NULL, end_after_a_kick, &f), 0);
+    cr_assert_eq(run(&f), WEIR_RECORD_END_TARGETS);
+    pthread_join(thread, NULL);
+    cr_assert_eq(f.pipeline.control.epoch, 1); /* the next one would have come after a second */
+    eventfd_t count;
+    cr_assert_eq(eventfd_read(f.pipeline.kick_fd, &count), -1);
+    fixture_fini(&f);
+}
+
+static void *end_when_an_epoch_is_open(void *argument)
+{
+    struct fixture *f = argument;
+    const struct timespec pause = {.tv_nsec = (long)(5 * WEIR_NS_PER_MS)};
+    while (atomic_load_explicit(&f->pipeline.control.epoch, memory_order_acquire) < 1)
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    eventfd_write(f->pipeline.ended_fd, 1);
+    return NULL;
+}
+
+Test(coordinator, timer_opens_epochs_without_a_kick, .timeout = 30)
+{
+    struct fixture f;
+    pthread_t thread;
+    fixture_init(&f);
+    uint64_t started_ns = weir_clock_now_ns(&weir_clock_monotonic);
+    cr_assert_eq(pthread_create(&thread, NULL, end_when_an_epoch_is_open, &f), 0);
+    cr_assert_eq(run(&f), WEIR_RECORD_END_TARGETS);
+    pthread_join(thread, NULL);
+    cr_assert_geq(weir_clock_now_ns(&weir_clock_monotonic) - started_ns, WEIR_ROUND_PERIOD_NS - 100 * WEIR_NS_PER_MS);
+    cr_assert_eq(f.pipeline.control.epoch, 1);
+    fixture_fini(&f);
+}
+
+/* ---- after it ---- */
+
+Test(coordinator, second_ending_signal_is_haste, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    raise(SIGINT);
+    cr_assert_eq(run(&f), WEIR_RECORD_END_SIGNAL);
+    raise(SIGUSR2);
+    cr_assert_not(weir_coordinator_is_hurried(&f.coordinator));
+    raise(SIGTERM);
+    cr_assert(weir_coordinator_is_hurried(&f.coordinator));
+    cr_assert_eq(f.coordinator.ending_signal, SIGINT); /* the first one is what is told */
+    cr_assert_not(weir_coordinator_is_hurried(&f.coordinator));
+    fixture_fini(&f);
+}
+
+Test(coordinator, signal_after_another_end_is_haste_and_told, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    eventfd_write(f.pipeline.ended_fd, 1);
+    cr_assert_eq(run(&f), WEIR_RECORD_END_TARGETS);
+    raise(SIGHUP);
+    cr_assert(weir_coordinator_is_hurried(&f.coordinator));
+    cr_assert_eq(f.coordinator.ending_signal, SIGHUP);
+    fixture_fini(&f);
+}
+
+Test(coordinator, wait_for_the_workload_ends_with_it, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    start_workload(&f, "sleep 0.05; exit 4");
+    f.pipeline.writer.error = -EIO;
+    cr_assert_eq(weir_coordinator_run(&f.coordinator, &f.pipeline, &f.workload, false), WEIR_RECORD_END_OUTPUT);
+    weir_coordinator_wait_workload(&f.coordinator);
+    cr_assert(f.workload.reaped);
+    cr_assert_eq(WEXITSTATUS(f.workload.status), 4);
+    fixture_fini(&f);
+}
+
+Test(coordinator, wait_for_the_workload_ends_with_a_signal, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    start_workload(&f, "exec sleep 1000");
+    f.pipeline.writer.error = -EIO;
+    cr_assert_eq(weir_coordinator_run(&f.coordinator, &f.pipeline, &f.workload, false), WEIR_RECORD_END_OUTPUT);
+    raise(SIGINT);
+    weir_coordinator_wait_workload(&f.coordinator);
+    cr_assert_not(f.workload.reaped);
+    cr_assert_eq(f.coordinator.ending_signal, SIGINT);
+    weir_workload_terminate(&f.workload);
+    fixture_fini(&f);
+}

@@ -1,0 +1,277 @@
+/*
+ * The ledger on the simulated kernel: what was produced is found again as written or lost, by cause; and the reports of
+ * losses that go into the file. The whole of it with failing disks: test_pipeline_sim.c.
+ */
+#include "engine/ledger.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "tests/base/failing_alloc.h"
+#include "tests/engine/sim_rig.h"
+
+#define CPUS         2u
+#define RING_BYTES   4096u
+#define EVENTS       3u /* two, and sideband */
+#define SIDEBAND     2u
+#define SAMPLE_BYTES 72u /* without payload: seven words and the empty raw one, padded */
+#define REPORT_BYTES 48u /* LOST_SAMPLES: header, number, trailer of four words */
+
+struct fixture {
+    struct sim_rig rig;
+    struct weir_record_result result;
+    struct weir_buf lost;
+};
+
+static void fixture_init(struct fixture *f)
+{
+    memset(f, 0, sizeof(*f));
+    sim_rig_init(&f->rig, &(struct sim_rig_options){
+                              .cpus = CPUS,
+                              .events = "bpf-output,bpf-output",
+                              .ring_bytes = RING_BYTES,
+                          });
+    cr_assert_eq(weir_pipeline_prepare(&f->rig.pipeline, NULL), 0);
+    weir_event_set_enable(&f->rig.set, false);
+    f->lost = (struct weir_buf)WEIR_BUF_INIT;
+}
+
+static void fixture_fini(struct fixture *f)
+{
+    weir_ledger_release(&f->result);
+    weir_buf_fini(&f->lost);
+    sim_rig_fini(&f->rig);
+}
+
+static void put(struct fixture *f, unsigned cpu, unsigned event, unsigned count)
+{
+    static const uint8_t raw[12];
+    int fd = sim_rig_fd(&f->rig, event, cpu);
+    for (unsigned n = 0; n < count; n++) {
+        if (event == SIDEBAND)
+            weir_sim_kernel_comm(f->rig.sim, fd, 1, "comm", 5);
+        else
+            weir_sim_kernel_sample(f->rig.sim, fd,
+                                   &(struct weir_sim_sample){.time_ns = 5, .raw = raw, .raw_bytes = sizeof(raw)});
+    }
+}
+
+static void drain(struct fixture *f)
+{
+    for (unsigned i = 0; i < f->rig.pipeline.reader_count; i++)
+        cr_assert_eq(weir_reader_step(f->rig.pipeline.readers[i]), WEIR_READER_DRAINED);
+}
+
+static void collect(struct fixture *f)
+{
+    cr_assert_eq(weir_ledger_collect(&f->rig.set, &f->rig.pipeline, &f->result, &f->lost), 0);
+}
+
+static const struct weir_ledger_row *row(const struct fixture *f, unsigned cpu, unsigned event)
+{
+    const struct weir_ledger_row *found = &f->result.ledger[cpu * EVENTS + event];
+    cr_assert_eq(found->cpu, f->rig.set.cpus[cpu]);
+    cr_assert_eq(found->event, event);
+    return found;
+}
+
+static void expect_row(const struct fixture *f, unsigned cpu, unsigned event, uint64_t written, uint64_t ring_full,
+                       uint64_t write_failed)
+{
+    const struct weir_ledger_row *found = row(f, cpu, event);
+    cr_assert_eq(found->written, written, "cpu %u, event %u: %u", cpu, event, (unsigned)found->written);
+    cr_assert_eq(found->lost_ring_full, ring_full, "cpu %u, event %u: %u", cpu, event, (unsigned)found->lost_ring_full);
+    cr_assert_eq(found->lost_write_failed, write_failed, "cpu %u, event %u", cpu, event);
+    cr_assert_eq(found->counted, written + ring_full + write_failed, "cpu %u, event %u", cpu, event);
+}
+
+/* ---- failures ---- */
+
+Test(ledger, out_of_memory_can_be_released)
+{
+    for (unsigned successes = 0; successes < 2; successes++) { /* rows, names */
+        struct fixture f;
+        fixture_init(&f);
+        failing_alloc_after(successes);
+        cr_assert_eq(weir_ledger_collect(&f.rig.set, &f.rig.pipeline, &f.result, &f.lost), -ENOMEM);
+        fixture_fini(&f);
+    }
+}
+
+Test(ledger, release_is_idempotent)
+{
+    struct fixture f;
+    fixture_init(&f);
+    collect(&f);
+    weir_ledger_release(&f.result);
+    cr_assert_null(f.result.ledger);
+    cr_assert_eq(f.result.ledger_count, 0);
+    weir_ledger_release(&f.result);
+    fixture_fini(&f);
+}
+
+/* ---- balance ---- */
+
+Test(ledger, nothing_produced_is_a_ledger_of_zeros_without_reports)
+{
+    struct fixture f;
+    fixture_init(&f);
+    drain(&f);
+    collect(&f);
+    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    cr_assert_eq(f.result.ledger_count, CPUS * EVENTS);
+    cr_assert_eq(f.result.event_count, EVENTS);
+    cr_assert_str_eq(f.result.event_names[0], "bpf-output");
+    cr_assert_str_eq(f.result.event_names[SIDEBAND], "dummy:u");
+    for (unsigned cpu = 0; cpu < CPUS; cpu++) {
+        for (unsigned event = 0; event < EVENTS; event++)
+            expect_row(&f, cpu, event, 0, 0, 0);
+    }
+    cr_assert_eq(f.lost.used, 0);
+    cr_assert_eq(f.result.samples, 0);
+    cr_assert_eq(f.result.lost_samples, 0);
+    fixture_fini(&f);
+}
+
+Test(ledger, what_was_drained_counts_as_written_by_cpu_and_event)
+{
+    struct fixture f;
+    fixture_init(&f);
+    put(&f, 0, 0, 3);
+    put(&f, 0, 1, 4);
+    put(&f, 1, 0, 5);
+    put(&f, 1, SIDEBAND, 6);
+    drain(&f);
+    collect(&f);
+    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    expect_row(&f, 0, 0, 3, 0, 0);
+    expect_row(&f, 0, 1, 4, 0, 0);
+    expect_row(&f, 0, SIDEBAND, 0, 0, 0);
+    expect_row(&f, 1, 0, 5, 0, 0);
+    expect_row(&f, 1, 1, 0, 0, 0);
+    expect_row(&f, 1, SIDEBAND, 6, 0, 0);
+    cr_assert_eq(f.result.samples, 12);
+    cr_assert_eq(f.lost.used, 0);
+    fixture_fini(&f);
+}
+
+/* With LOST records in both rings: they are nobody's records. */
+Test(ledger, full_rings_balance_by_event_and_are_reported_by_descriptor)
+{
+    struct fixture f;
+    fixture_init(&f);
+    const unsigned fit = RING_BYTES / SAMPLE_BYTES, comms_fit = RING_BYTES / 64;
+    put(&f, 1, 0, fit);
+    put(&f, 1, 0, 2);
+    put(&f, 1, 1, 3);
+    put(&f, 1, SIDEBAND, comms_fit + 4);
+    drain(&f);
+    put(&f, 1, 1, 1);
+    put(&f, 1, SIDEBAND, 1);
+    drain(&f);
+    collect(&f);
+    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    expect_row(&f, 1, 0, fit, 2, 0);
+    expect_row(&f, 1, 1, 1, 3, 0);
+    expect_row(&f, 1, SIDEBAND, comms_fit + 1, 4, 0);
+    cr_assert_eq(f.result.samples, fit + 1);
+    cr_assert_eq(f.result.lost_samples, 5);
+    cr_assert_eq(f.result.lost_sideband, 4);
+
+    cr_assert_eq(f.lost.used, 3 * REPORT_BYTES);
+    const uint64_t lost[] = {2, 3, 4};
+    for (unsigned event = 0; event < EVENTS; event++) {
+        uint64_t words[REPORT_BYTES / 8];
+        struct perf_event_header header;
+        memcpy(words, f.lost.data + event * REPORT_BYTES, sizeof(words));
+        memcpy(&header, words, sizeof(header));
+        cr_assert_eq(header.type, PERF_RECORD_LOST_SAMPLES);
+        cr_assert_eq(header.size, REPORT_BYTES);
+        cr_assert_eq(words[1], lost[event]);
+        cr_assert_eq((uint32_t)words[4], f.rig.set.cpus[1]);
+        cr_assert_eq(words[5], f.rig.set.ids[event * CPUS + 1]);
+    }
+    fixture_fini(&f);
+}
+
+Test(ledger, failed_writes_move_from_written_to_lost)
+{
+    struct fixture f;
+    fixture_init(&f);
+    put(&f, 0, 0, 7);
+    put(&f, 1, 1, 9);
+    put(&f, 1, SIDEBAND, 5);
+    drain(&f);
+    collect(&f);
+    uint64_t *failed = f.rig.pipeline.writer.failed.samples; /* as the writer's walk leaves them */
+    failed[0 * EVENTS + 0] = 3;
+    failed[1 * EVENTS + 1] = 9;
+    failed[1 * EVENTS + SIDEBAND] = 2;
+    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    expect_row(&f, 0, 0, 4, 0, 3);
+    expect_row(&f, 1, 1, 0, 0, 9);
+    expect_row(&f, 1, SIDEBAND, 3, 0, 2);
+    cr_assert_eq(f.result.samples, 4);
+    cr_assert_eq(f.result.lost_samples, 12);
+    fixture_fini(&f);
+}
+
+Test(ledger, descriptor_of_a_task_that_was_gone_counts_nothing)
+{
+    struct fixture f;
+    fixture_init(&f);
+    put(&f, 0, 1, 2);
+    drain(&f);
+    int fd = f.rig.set.fds[0];
+    f.rig.set.fds[0] = -1;
+    collect(&f);
+    expect_row(&f, 0, 0, 0, 0, 0);
+    expect_row(&f, 0, 1, 2, 0, 0);
+    f.rig.set.fds[0] = fd;
+    fixture_fini(&f);
+}
+
+/* ---- totals ---- */
+
+Test(ledger, counts_of_all_readers_and_rings_are_summed)
+{
+    struct fixture f;
+    fixture_init(&f);
+    put(&f, 0, 0, RING_BYTES / SAMPLE_BYTES + 20);
+    drain(&f);
+    collect(&f);
+    for (unsigned i = 0; i < CPUS; i++) {
+        struct weir_reader *reader = f.rig.pipeline.readers[i];
+        reader->wakeups = 10 + i;
+        for (unsigned n = 0; n < reader->ring_count; n++) {
+            reader->rings[n].counts.throttled = 1 + n;
+            reader->rings[n].counts.unknown_samples = 3;
+            reader->rings[n].discarded_bytes = 8;
+            reader->rings[n].lost_while_starved = 4;
+        }
+    }
+    f.rig.pipeline.writer.rounds = 6;
+    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    cr_assert_eq(f.result.wakeups, 21);
+    cr_assert_eq(f.result.throttled, 6);
+    cr_assert_eq(f.result.unknown_samples, 12);
+    cr_assert_eq(f.result.discarded_bytes, 32);
+    cr_assert_eq(f.result.lost_while_pool_empty, 16);
+    cr_assert_eq(f.result.rounds, 6);
+    fixture_fini(&f);
+}
+
+Test(ledger, no_more_is_blamed_on_the_pool_than_was_lost)
+{
+    struct fixture f;
+    fixture_init(&f);
+    put(&f, 0, 0, RING_BYTES / SAMPLE_BYTES + 3);
+    drain(&f);
+    collect(&f);
+    f.rig.pipeline.readers[0]->rings[1].lost_while_starved = 50; /* LOST records also count other events' losses */
+    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    cr_assert_eq(f.result.lost_while_pool_empty, 3);
+    fixture_fini(&f);
+}

@@ -1,0 +1,464 @@
+/*
+ * The writer, one step at a time, on a disk in memory and a fake clock: what it accounts of chunks that failed, when it
+ * writes checkpoints, when it asks for a round. The thread's body: race_pipeline.c.
+ */
+#include "engine/writer.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "format/perf_file.h"
+#include "format/records.h"
+#include "tests/base/failing_alloc.h"
+#include "tests/engine/fake_clock.h"
+#include "tests/engine/test_record.h"
+#include "tests/io/fake_io.h"
+
+#define HEAD_BYTES  4096u
+#define START_NS    (7 * WEIR_NS_PER_S)
+#define ROUND_BYTES 1000u
+#define CPUS        2u
+#define EVENTS      3u
+#define SIDEBAND    2u
+#define STEPS_MAX   1000
+
+struct fixture {
+    struct fake_clock fake_clock;
+    struct weir_clock clock;
+    struct fake_io *disk;
+    struct weir_pool pool;
+    struct weir_chunk_queue queue;
+    struct weir_id_map ids;
+    struct weir_output *output;
+    struct weir_writer writer;
+    struct weir_chunk marker;
+    _Atomic uint64_t returned;
+    int kick_fd;
+};
+
+/* The id of an event on a CPU. */
+static uint64_t id_of(unsigned cpu, unsigned event)
+{
+    return 100 + cpu * EVENTS + event;
+}
+
+static void open_output(struct fixture *f, const struct fake_io_options *disk)
+{
+    static const uint8_t head[HEAD_BYTES];
+    struct weir_error err = {0};
+    f->disk = fake_io_new(disk);
+    struct weir_output_options options = {
+        .buffers = f->pool.buffers,
+        .buffer_count = f->pool.buffer_count,
+        .fill_padding = weir_record_fill_padding,
+        .io = fake_io_ops(f->disk),
+    };
+    cr_assert_eq(weir_output_open(&f->output, "/dev/null", &options, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_output_write_head(f->output, head, sizeof(head)), 0);
+}
+
+static void fixture_init(struct fixture *f, const struct fake_io_options *disk)
+{
+    const struct weir_pool_share share = {.node = -1, .readers = 1};
+    memset(f, 0, sizeof(*f));
+    f->fake_clock.now_ns = START_NS;
+    f->clock = fake_clock_interface(&f->fake_clock);
+    cr_assert_eq(weir_pool_init(&f->pool, 7 * WEIR_CHUNK_MIN_BYTES, &share, 1, NULL), 0);
+    weir_chunk_queue_init(&f->queue);
+    cr_assert_eq(weir_id_map_init(&f->ids, CPUS * EVENTS), 0);
+    for (unsigned cpu = 0; cpu < CPUS; cpu++) {
+        for (unsigned event = 0; event < EVENTS; event++)
+            weir_id_map_add(&f->ids, id_of(cpu, event), event, cpu);
+    }
+    open_output(f, disk);
+    f->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct weir_writer_setup setup = {
+        .queue = &f->queue,
+        .pool = &f->pool,
+        .output = f->output,
+        .clock = &f->clock,
+        .layout =
+            {
+                .ids = &f->ids,
+                .id_offset = TEST_SAMPLE_ID_OFFSET,
+                .time_offset = TEST_SAMPLE_TIME_OFFSET,
+                .cpu_stride = EVENTS,
+                .sideband_event = SIDEBAND,
+            },
+        .failed_counters = CPUS * EVENTS,
+        .round_bytes = ROUND_BYTES,
+        .kick_fd = f->kick_fd,
+    };
+    cr_assert_eq(weir_writer_init(&f->writer, &setup), 0);
+}
+
+static void fixture_fini(struct fixture *f)
+{
+    weir_output_close(f->output);
+    fake_io_free(f->disk);
+    weir_writer_fini(&f->writer);
+    cr_expect_eq(weir_pool_free_count(&f->pool), f->pool.chunk_count, "a chunk was lost");
+    weir_pool_fini(&f->pool);
+    weir_id_map_fini(&f->ids);
+    close(f->kick_fd);
+}
+
+/* ---- what goes in ---- */
+
+static struct weir_chunk *take_chunk(struct fixture *f)
+{
+    struct weir_chunk *chunk = weir_pool_take(&f->pool, 0, true);
+    cr_assert_not_null(chunk);
+    chunk->returned = &f->returned;
+    return chunk;
+}
+
+static void add_sample(struct weir_chunk *chunk, uint64_t id, uint16_t bytes)
+{
+    chunk->used += (uint32_t)test_sample_put(chunk->data + chunk->used, id, 1, 1, bytes);
+}
+
+static void add_side(struct weir_chunk *chunk, uint32_t type, uint64_t id)
+{
+    chunk->used += (uint32_t)test_side_put(chunk->data + chunk->used, type, id);
+}
+
+/* A chunk with one sample of that size. */
+static void push_sample(struct fixture *f, uint16_t bytes)
+{
+    struct weir_chunk *chunk = take_chunk(f);
+    add_sample(chunk, id_of(0, 0), bytes);
+    weir_chunk_queue_push(&f->queue, chunk);
+}
+
+static void push_marker(struct fixture *f)
+{
+    static const struct perf_event_header round = {.type = WEIR_RECORD_FINISHED_ROUND, .size = sizeof(round)};
+    cr_assert_eq(f->marker.state, WEIR_CHUNK_FREE);
+    f->marker.kind = WEIR_CHUNK_ROUND;
+    f->marker.buffer_index = -1;
+    f->marker.data = (uint8_t *)(uintptr_t)&round;
+    f->marker.used = sizeof(round);
+    f->marker.state = WEIR_CHUNK_FILLING;
+    weir_chunk_queue_push(&f->queue, &f->marker);
+}
+
+/* Steps until nothing is left to do; a checkpoint may still be due later. */
+static void settle(struct fixture *f)
+{
+    for (unsigned n = 0; n < STEPS_MAX; n++) {
+        bool moved = weir_writer_step(&f->writer, 0);
+        if (!moved && weir_writer_is_idle(&f->writer))
+            return;
+    }
+    cr_assert_fail("the writer does not get idle");
+}
+
+static uint64_t data_size_on_disk(const struct fixture *f)
+{
+    uint64_t bytes;
+    memcpy(&bytes, fake_io_bytes(f->disk) + WEIR_PERF_DATA_SIZE_OFFSET, sizeof(bytes));
+    return bytes;
+}
+
+/* Kicks since the last look. */
+static uint64_t kicks(const struct fixture *f)
+{
+    eventfd_t count;
+    return eventfd_read(f->kick_fd, &count) == 0 ? count : 0;
+}
+
+/* ---- failures ---- */
+
+Test(writer, out_of_memory_is_reported)
+{
+    struct weir_writer writer;
+    struct weir_writer_setup setup = {.clock = &weir_clock_monotonic, .failed_counters = 4};
+    failing_alloc_after(0);
+    cr_assert_eq(weir_writer_init(&writer, &setup), -ENOMEM);
+    weir_writer_fini(&writer);
+    weir_writer_fini(NULL);
+}
+
+/* The first write is refused for good: nothing of what follows can be in the file either. */
+static const struct fake_io_options broken_disk = {
+    .faults[FAKE_IO_WRITE] = {.nth = 1, .sticky = true, .error = -EIO},
+};
+
+Test(writer, failed_chunks_are_accounted_by_cpu_and_event_with_their_side_records)
+{
+    struct fixture f;
+    fixture_init(&f, &broken_disk);
+    struct weir_chunk *chunk = take_chunk(&f);
+    add_sample(chunk, id_of(0, 0), 64);
+    add_sample(chunk, id_of(0, 1), 72);
+    add_sample(chunk, id_of(0, 1), 80);
+    add_side(chunk, PERF_RECORD_COMM, id_of(0, SIDEBAND));
+    add_side(chunk, PERF_RECORD_MMAP2, id_of(1, SIDEBAND));
+    add_side(chunk, PERF_RECORD_COMM, 0);
+    add_side(chunk, PERF_RECORD_LOST_SAMPLES, id_of(0, SIDEBAND));
+    weir_chunk_queue_push(&f.queue, chunk);
+    struct weir_chunk *second = take_chunk(&f);
+    add_sample(second, id_of(1, 0), 64);
+    add_sample(second, 9999, 64);
+    weir_chunk_queue_push(&f.queue, second);
+    settle(&f);
+
+    const uint64_t expected[] = {1, 2, 1, 1, 0, 1};
+    cr_assert_arr_eq(f.writer.failed.samples, expected, sizeof(expected));
+    cr_assert_eq(f.writer.failed.unknown_samples, 1);
+    cr_assert_eq(f.writer.error, -EIO);
+    cr_assert_eq(f.returned, 2);
+    cr_assert_eq(weir_pool_free_count(&f.pool), 7);
+    fixture_fini(&f);
+}
+
+Test(writer, chunks_before_the_failure_are_on_file_and_only_later_ones_are_accounted)
+{
+    const struct fake_io_options disk = {.no_direct = true, .space_bytes = HEAD_BYTES + 3 * 65528 + 100};
+    struct fixture f;
+    fixture_init(&f, &disk);
+    for (unsigned n = 0; n < 6; n++) {
+        push_sample(&f, WEIR_RECORD_MAX_BYTES);
+        settle(&f);
+    }
+    cr_assert_eq(weir_output_stable_bytes(f.output), 3 * WEIR_RECORD_MAX_BYTES);
+    cr_assert_eq(f.writer.failed.samples[0], 3);
+    cr_assert_eq(f.writer.error, -ENOSPC);
+    cr_assert_eq(f.returned, 6);
+    fixture_fini(&f);
+}
+
+Test(writer, failed_output_is_told_once_and_goes_on_taking_chunks)
+{
+    struct fixture f;
+    fixture_init(&f, &broken_disk);
+    push_sample(&f, 64);
+    settle(&f);
+    cr_assert_eq(kicks(&f), 1);
+    for (unsigned n = 0; n < 3; n++) {
+        push_sample(&f, 64);
+        settle(&f);
+    }
+    cr_assert_eq(kicks(&f), 0);
+    cr_assert_eq(f.writer.failed.samples[0], 4);
+    cr_assert_eq(weir_pool_free_count(&f.pool), 7);
+    fixture_fini(&f);
+}
+
+Test(writer, failed_markers_are_free_again_but_no_rounds)
+{
+    struct fixture f;
+    fixture_init(&f, &broken_disk);
+    push_sample(&f, 64);
+    push_marker(&f);
+    settle(&f);
+    cr_assert_eq(f.marker.state, WEIR_CHUNK_FREE);
+    cr_assert_eq(f.writer.rounds, 0);
+    fixture_fini(&f);
+}
+
+Test(writer, checkpoint_that_cannot_be_written_is_kept_as_its_own_error)
+{
+    struct fixture f;
+    fixture_init(&f, &(struct fake_io_options){0});
+    struct fake_io_fault fault = {.nth = fake_io_calls(f.disk, FAKE_IO_PWRITEV) + 1, .sticky = true, .error = -EIO};
+    fake_io_set_fault(f.disk, FAKE_IO_PWRITEV, &fault);
+    push_sample(&f, 64);
+    settle(&f);
+    cr_assert_eq(f.writer.checkpoint_error, -EIO);
+    cr_assert_eq(f.writer.error, 0);
+    cr_assert_eq(f.writer.failed.samples[0], 0);
+    fixture_fini(&f);
+}
+
+/* ---- steps ---- */
+
+Test(writer, nothing_to_do_moves_nothing)
+{
+    struct fixture f;
+    fixture_init(&f, &(struct fake_io_options){0});
+    cr_assert_not(weir_writer_step(&f.writer, 0));
+    cr_assert(weir_writer_is_idle(&f.writer));
+    cr_assert_eq(fake_io_calls(f.disk, FAKE_IO_WRITE), 0);
+    cr_assert_eq(fake_io_size(f.disk), HEAD_BYTES);
+    fixture_fini(&f);
+}
+
+Test(writer, chunks_and_markers_are_written_in_the_order_of_the_queue)
+{
+    struct fixture f;
+    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
+    push_sample(&f, 64);
+    push_marker(&f);
+    push_sample(&f, 72);
+    cr_assert_not(weir_writer_is_idle(&f.writer));
+    settle(&f);
+    cr_assert_eq(weir_output_stable_bytes(f.output), 144);
+    const uint8_t *data = fake_io_bytes(f.disk) + HEAD_BYTES;
+    cr_assert_eq(test_record_bytes(data), 64);
+    cr_assert_eq(test_record_type(data + 64), WEIR_RECORD_FINISHED_ROUND);
+    cr_assert_eq(test_record_bytes(data + 72), 72);
+    cr_assert(test_sample_is_whole(data));
+    cr_assert(test_sample_is_whole(data + 72));
+    cr_assert_eq(f.writer.rounds, 1);
+    cr_assert_eq(f.returned, 2);
+    fixture_fini(&f);
+}
+
+Test(writer, stalled_disk_keeps_chunks_in_flight)
+{
+    struct fixture f;
+    fixture_init(&f, &(struct fake_io_options){0});
+    fake_io_stall(f.disk, true);
+    for (unsigned n = 0; n < 7; n++)
+        push_sample(&f, WEIR_RECORD_MAX_BYTES);
+    for (unsigned n = 0; n < 5; n++)
+        weir_writer_step(&f.writer, 0);
+    cr_assert_eq(weir_pool_free_count(&f.pool), 0);
+    cr_assert_eq(f.returned, 0);
+    cr_assert_not(weir_writer_is_idle(&f.writer));
+    fake_io_stall(f.disk, false);
+    settle(&f);
+    cr_assert_eq(f.returned, 7);
+    fixture_fini(&f);
+}
+
+/* ---- checkpoints ---- */
+
+Test(writer, first_data_is_published_at_once_then_once_a_second)
+{
+    struct fixture f;
+    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
+    weir_writer_step(&f.writer, 0);
+    cr_assert_eq(data_size_on_disk(&f), 0);
+    f.fake_clock.now_ns = START_NS + 5;
+    push_sample(&f, 64);
+    settle(&f);
+    cr_assert_eq(data_size_on_disk(&f), 64);
+
+    push_sample(&f, 64);
+    settle(&f);
+    cr_assert_eq(data_size_on_disk(&f), 64);
+    f.fake_clock.now_ns = START_NS + 5 + WEIR_CHECKPOINT_NS - 1;
+    settle(&f);
+    cr_assert_eq(data_size_on_disk(&f), 64);
+    f.fake_clock.now_ns++;
+    settle(&f);
+    cr_assert_eq(data_size_on_disk(&f), 128);
+    fixture_fini(&f);
+}
+
+Test(writer, checkpoint_is_written_only_when_there_is_something_new)
+{
+    struct fixture f;
+    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
+    push_sample(&f, 64);
+    settle(&f);
+    uint64_t written = fake_io_calls(f.disk, FAKE_IO_PWRITEV);
+    for (unsigned n = 0; n < 5; n++) {
+        f.fake_clock.now_ns += WEIR_CHECKPOINT_NS;
+        settle(&f);
+    }
+    cr_assert_eq(fake_io_calls(f.disk, FAKE_IO_PWRITEV), written);
+    push_sample(&f, 64);
+    settle(&f);
+    cr_assert_eq(fake_io_calls(f.disk, FAKE_IO_PWRITEV), written + 1);
+    cr_assert_eq(data_size_on_disk(&f), 128);
+    fixture_fini(&f);
+}
+
+Test(writer, checkpoint_never_covers_what_is_not_on_disk)
+{
+    struct fixture f;
+    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
+    push_sample(&f, 64);
+    settle(&f);
+    fake_io_stall(f.disk, true);
+    push_sample(&f, WEIR_RECORD_MAX_BYTES);
+    f.fake_clock.now_ns += 2 * WEIR_CHECKPOINT_NS;
+    for (unsigned n = 0; n < 5; n++)
+        weir_writer_step(&f.writer, 0);
+    cr_assert_eq(data_size_on_disk(&f), 64);
+    fake_io_stall(f.disk, false);
+    settle(&f);
+    cr_assert_eq(data_size_on_disk(&f), 64 + WEIR_RECORD_MAX_BYTES);
+    fixture_fini(&f);
+}
+
+/* ---- rounds ---- */
+
+Test(writer, round_is_asked_for_once_after_so_many_bytes)
+{
+    struct fixture f;
+    fixture_init(&f, &(struct fake_io_options){0});
+    push_sample(&f, ROUND_BYTES - 8);
+    settle(&f);
+    cr_assert_eq(kicks(&f), 0);
+    push_sample(&f, 32); /* now beyond */
+    settle(&f);
+    cr_assert_eq(kicks(&f), 1);
+    push_sample(&f, 5 * ROUND_BYTES);
+    settle(&f);
+    cr_assert_eq(kicks(&f), 0);
+
+    push_marker(&f);
+    settle(&f);
+    cr_assert_eq(kicks(&f), 0);
+    push_sample(&f, ROUND_BYTES - 8);
+    settle(&f);
+    cr_assert_eq(kicks(&f), 0);
+    push_sample(&f, ROUND_BYTES);
+    settle(&f);
+    cr_assert_eq(kicks(&f), 1);
+    fixture_fini(&f);
+}
+
+Test(writer, bytes_exactly_at_the_round_ask_for_it)
+{
+    struct fixture f;
+    fixture_init(&f, &(struct fake_io_options){0});
+    push_sample(&f, ROUND_BYTES);
+    settle(&f);
+    cr_assert_eq(kicks(&f), 1);
+    fixture_fini(&f);
+}
+
+/* ---- the thread's body ---- */
+
+static void *run(void *argument)
+{
+    weir_writer_run(argument);
+    return NULL;
+}
+
+Test(writer, run_ends_with_all_on_file_that_was_pushed_before_the_stop, .timeout = 30)
+{
+    struct fixture f;
+    pthread_t thread;
+    fixture_init(&f, &(struct fake_io_options){.no_direct = true, .waits = true});
+    cr_assert_eq(pthread_create(&thread, NULL, run, &f.writer), 0);
+    for (unsigned n = 0; n < 5; n++)
+        push_sample(&f, 64);
+    weir_writer_stop(&f.writer);
+    pthread_join(thread, NULL);
+    cr_assert(weir_writer_is_idle(&f.writer));
+    cr_assert_eq(weir_output_stable_bytes(f.output), 5 * 64);
+    cr_assert_eq(f.returned, 5);
+    fixture_fini(&f);
+}
+
+Test(writer, run_ends_when_stopped_before_it_begins, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f, &(struct fake_io_options){0});
+    weir_writer_stop(&f.writer);
+    weir_writer_run(&f.writer);
+    cr_assert_eq(f.writer.sleeps, 0);
+    fixture_fini(&f);
+}
