@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -180,10 +181,25 @@ static bool runs_as_another_user(void)
     return getuid() != geteuid() || getgid() != getegid();
 }
 
+/*
+ * A descriptor of 0 to 2 that the caller has closed would become an event's or the output's, and messages would be
+ * written there. Close-on-exec: the workload gets it closed, as we did.
+ */
+static void occupy_standard_streams(void)
+{
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
 int weir_cli_main(int argc, char **argv)
 {
     struct weir_print print = {.stream = stderr};
     struct weir_error err = {0};
+    occupy_standard_streams();
     if (runs_as_another_user()) {
         weir_error_set(&err, -EPERM, "does not run set-user-ID or set-group-ID");
         weir_error_hint(&err, "give the program file capabilities instead: setcap cap_perfmon,cap_ipc_lock=ep");

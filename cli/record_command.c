@@ -96,7 +96,9 @@ static void die_by_signal(int number)
 static int record(const struct weir_record_options *options, const struct weir_record_arguments *arguments,
                   const struct weir_print *print)
 {
-    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then EFBIG of the write; the workload gets the default back */
+    /* The workload gets the defaults back. */
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then EFBIG of the write */
+    signal(SIGPIPE, SIG_IGN); /* messages that nobody reads are no reason to stop recording */
 
     struct weir_record_result result = {0};
     struct weir_error err = {0};
