@@ -153,10 +153,8 @@ enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator, 
 void weir_coordinator_wait_workload(struct weir_coordinator *coordinator)
 {
     struct pollfd signals = {.fd = coordinator->signal_fd, .events = POLLIN};
-    while (!weir_workload_poll(coordinator->workload) && !coordinator->ending_signal) {
+    while (!weir_workload_poll(coordinator->workload) && !weir_coordinator_is_hurried(coordinator))
         poll(&signals, 1, -1);
-        coordinator->ending_signal = read_signals(coordinator);
-    }
 }
 
 bool weir_coordinator_is_hurried(struct weir_coordinator *coordinator)

@@ -40,7 +40,7 @@ void weir_coordinator_fini(struct weir_coordinator *coordinator);
 enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator, struct weir_pipeline *pipeline,
                                           struct weir_workload *workload, bool until_targets_end);
 
-/* Waits for the end of the workload given to run(), or for an ending signal. */
+/* Waits for the end of the workload given to run(), or for an ending signal that came after run(). */
 void weir_coordinator_wait_workload(struct weir_coordinator *coordinator);
 
 /* True when a(nother) ending signal has come: finishing should leave out its slow part. Does not block. */

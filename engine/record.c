@@ -245,8 +245,8 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
 
 /*
  * The file is whole by now. A workload that outlives its recording is terminated, as perf does; but when recording has
- * failed, that is none of the workload's business: it runs on, and a caller that waits for us gets to see its end (a
- * signal ends that wait, not the workload).
+ * failed, that is none of the workload's business: it runs on. A caller that waits for us gets to see its end; a
+ * further signal ends that wait, not the workload.
  */
 static void end_workload(struct weir_session *session, enum weir_record_end end)
 {
@@ -254,9 +254,8 @@ static void end_workload(struct weir_session *session, enum weir_record_end end)
     if (!session->options->command)
         return;
     if (end == WEIR_RECORD_END_SIGNAL || end == WEIR_RECORD_END_TARGETS)
-        weir_workload_terminate(workload);
-    else if (end == WEIR_RECORD_END_OUTPUT)
-        weir_coordinator_wait_workload(&session->coordinator);
+        weir_workload_ask_to_end(workload);
+    weir_coordinator_wait_workload(&session->coordinator);
     session->result->has_workload_status = workload->reaped;
     session->result->workload_status = workload->status;
 }

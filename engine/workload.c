@@ -258,7 +258,7 @@ static void end_held(struct weir_workload *workload)
     reap(workload);
 }
 
-void weir_workload_terminate(struct weir_workload *workload)
+void weir_workload_ask_to_end(struct weir_workload *workload)
 {
     if (workload->go_fd >= 0) {
         end_held(workload);
@@ -268,7 +268,13 @@ void weir_workload_terminate(struct weir_workload *workload)
         return;
     kill(workload->pid, SIGTERM);
     kill(workload->pid, SIGCONT);
-    reap(workload);
+}
+
+void weir_workload_terminate(struct weir_workload *workload)
+{
+    weir_workload_ask_to_end(workload);
+    if (!weir_workload_poll(workload))
+        reap(workload);
 }
 
 void weir_workload_fini(struct weir_workload *workload)

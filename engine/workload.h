@@ -61,8 +61,10 @@ int weir_workload_start(struct weir_workload *workload, char *const *argv, struc
 bool weir_workload_poll(struct weir_workload *workload);
 
 /* The one case where perf signals the workload: recording ended by itself or by a signal while it still runs. SIGTERM,
- * SIGCONT in case it is stopped, then waits for it, as long as it takes. Status as it ended. One that was never let go
- * is ended as by fini(). */
+ * and SIGCONT in case it is stopped. Does not wait for its end. One that was never let go is ended as by fini(). */
+void weir_workload_ask_to_end(struct weir_workload *workload);
+
+/* ask_to_end(), then waits for it, as long as it takes. Status as it ended. */
 void weir_workload_terminate(struct weir_workload *workload);
 
 /* Ends a child that was never started and releases everything. NULL and empty are allowed. */
