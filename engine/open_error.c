@@ -53,10 +53,8 @@ static void hint_permission(struct weir_error *err, const struct weir_open_attem
     }
 }
 
-static void hint_too_many_files(struct weir_error *err, const struct weir_open_attempt *attempt,
-                                const struct weir_kernel_limits *limits)
+void weir_open_error_hint_files(struct weir_error *err, uint64_t needed, const struct weir_kernel_limits *limits)
 {
-    uint64_t needed = attempt->fds_needed;
     if (needed <= limits->nofile)
         weir_error_hint(err, "RLIMIT_NOFILE is %" PRIu64 ": ulimit -n with a greater number", limits->nofile);
     else if (needed <= limits->nofile_max)
@@ -143,7 +141,7 @@ int weir_open_error_explain(struct weir_error *err, int code, const struct weir_
         hint_permission(err, attempt, limits);
         break;
     case -EMFILE:
-        hint_too_many_files(err, attempt, limits);
+        weir_open_error_hint_files(err, attempt->fds_needed, limits);
         break;
     case -ENFILE:
         weir_error_hint(err, "the machine's limit fs.file-max is reached: sysctl fs.file-nr shows use and limit");

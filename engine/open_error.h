@@ -18,7 +18,7 @@ struct weir_open_attempt {
     const struct perf_event_attr *attr; /* as it was tried; borrowed */
     pid_t pid;                          /* -1: all tasks */
     int cpu;                            /* -1: any CPU */
-    uint64_t fds_needed;                /* descriptors that the whole recording needs; 0: not known */
+    uint64_t fds_needed;                /* descriptors that all events need; 0: not known */
 };
 
 /* Fills err and returns code, which is the -errno of perf_event_open(2). */
@@ -29,5 +29,8 @@ int weir_open_error_explain(struct weir_error *err, int code, const struct weir_
  * ring_bytes: of the one that failed. */
 int weir_ring_map_error_explain(struct weir_error *err, int code, int cpu, uint64_t ring_bytes,
                                 const struct weir_ring_sizes *sizes, const struct weir_kernel_limits *limits);
+
+/* Hints at the limit behind an -EMFILE of anything that a recording opens: what it is, and that `needed` is needed. */
+void weir_open_error_hint_files(struct weir_error *err, uint64_t needed, const struct weir_kernel_limits *limits);
 
 #endif

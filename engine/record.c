@@ -23,8 +23,7 @@
 #include "engine/open_error.h"
 #include "engine/session.h"
 
-#define WATERMARK_SHARE 4  /* of a ring: wake the reader when a quarter is filled */
-#define SPARE_FDS       64 /* what weir needs besides event descriptors, and two per reader */
+#define SPARE_FDS 64 /* what weir needs besides event descriptors, and two per reader */
 
 /* ---- prepare ---- */
 
@@ -93,6 +92,7 @@ static int prepare(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_record_options *options = session->options;
     session->config.system_wide = options->system_wide || (options->cpus && options->pid_count == 0);
+    weir_kernel_limits_read(&session->limits, NULL);
     int result = weir_output_check(options->output_path, err);
     if (result == 0)
         result = weir_topology_load(&session->topology, err);
@@ -103,7 +103,6 @@ static int prepare(struct weir_session *session, struct weir_error *err)
                                 options->notices, err);
     if (result < 0)
         return result;
-    weir_kernel_limits_read(&session->limits, NULL);
     choose_sizes(session);
     configure(session);
     return weir_event_list_add_sideband(options->events) < 0 ? weir_error_set_errno(err, -ENOMEM, "cannot add events")
@@ -145,13 +144,18 @@ static int init_targets(struct weir_session *session, struct weir_error *err)
     return result == -ENOMEM ? weir_error_set_errno(err, result, "cannot list targets") : result;
 }
 
+static uint64_t fds_needed(const struct weir_session *session)
+{
+    return weir_event_set_fds_needed((unsigned)session->options->events->count, weir_cpuset_count(&session->cpus),
+                                     (unsigned)weir_max_u64(session->targets.count, 1)) +
+           2ull * session->plan.reader_count + SPARE_FDS;
+}
+
 static void raise_fd_limit(struct weir_session *session)
 {
-    uint64_t needed = weir_event_set_fds_needed((unsigned)session->options->events->count,
-                                                weir_cpuset_count(&session->cpus), (unsigned)session->targets.count);
-    needed += 2ull * session->plan.reader_count + SPARE_FDS;
-    if (needed > session->limits.nofile)
-        weir_kernel_limits_raise_nofile(&session->limits); /* if that is not enough the open says so, with the number */
+    /* If that is not enough, what fails says so, and weir_record_run() adds the number: the spare ones are a guess. */
+    if (fds_needed(session) > session->limits.nofile)
+        weir_kernel_limits_raise_nofile(&session->limits);
 }
 
 /* Halves the rings for another try. False when the user chose the size or nothing smaller is left. */
@@ -313,6 +317,8 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
         .workload = WEIR_WORKLOAD_INIT,
     };
     int code = record(&session, workload_failed, err);
+    if (code == -EMFILE)
+        weir_open_error_hint_files(err, fds_needed(&session), &session.limits);
     weir_session_release(&session);
     return code;
 }
