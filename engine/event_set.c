@@ -263,23 +263,26 @@ static int open_with_fallbacks(struct opener *opener, struct weir_error *err)
     return result;
 }
 
+static int set_no_memory(const struct weir_event_set_setup *setup, struct weir_error *err)
+{
+    return weir_error_set_errno(err, -ENOMEM, "cannot open %zu events on %u CPUs", setup->list->count,
+                                weir_cpuset_count(setup->cpus));
+}
+
 int weir_event_set_open(struct weir_event_set *set, const struct weir_event_set_setup *setup, struct weir_error *err)
 {
     memset(set, 0, sizeof(*set));
     int result = allocate(set, setup);
     struct opener opener = {.set = set, .setup = setup, .gone = calloc(setup->targets->count, sizeof(bool))};
-    if (result == 0 && opener.gone) {
+    if (result < 0 || !opener.gone) {
+        result = set_no_memory(setup, err);
+    } else {
         configure(&opener);
         result = open_with_fallbacks(&opener, err);
-        if (result == 0)
-            result = build_id_map(set);
-    } else {
-        result = -ENOMEM;
+        if (result == 0 && build_id_map(set) < 0)
+            result = set_no_memory(setup, err);
     }
     free(opener.gone);
-    if (result == -ENOMEM)
-        weir_error_set_errno(err, result, "cannot open %zu events on %u CPUs", setup->list->count,
-                             weir_cpuset_count(setup->cpus));
     if (result < 0)
         weir_event_set_close(set);
     return result;
