@@ -143,6 +143,15 @@ static int synthesize_targets(const struct weir_session *session, const struct w
     return result;
 }
 
+static bool records_kernel(const struct weir_event_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (!list->events[i].attr.exclude_kernel)
+            return true;
+    }
+    return false;
+}
+
 int weir_session_synthesize(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_event_desc *first = &session->descriptions[0];
@@ -154,7 +163,8 @@ int weir_session_synthesize(struct weir_session *session, struct weir_error *err
         .emit_ctx = session,
         .notices = session->options->notices,
     };
-    int result = weir_synth_kernel(&options, err);
+    /* Without its maps there is no warning of hidden kernel addresses either, which a user of ":u" cannot lack. */
+    int result = records_kernel(session->events.list) ? weir_synth_kernel(&options, err) : 0;
     if (result == 0)
         result = synthesize_targets(session, &options, err);
     if (result < 0)
