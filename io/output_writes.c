@@ -158,8 +158,8 @@ static void retire(struct weir_output_writes *writes)
         const struct weir_output_write *write = write_at(writes, writes->retired);
         if (write->state != WEIR_OUTPUT_WRITE_OVER)
             return;
-        if (write->number < writes->failed_from)
-            writes->written_end = write->offset + write->bytes;
+        if (write->number <= writes->failed_from) /* the failed one as far as it came: a full disk is used up */
+            writes->written_end = write->offset + write->written;
         writes->stages_retired += write->staged;
         writes->retired++;
     }

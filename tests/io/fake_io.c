@@ -52,6 +52,7 @@ struct fake_io {
     struct held_write *held;            /* owned; config.depth entries; NULL: no queue */
     unsigned held_count;
     uint64_t enters;
+    uint64_t failed_from; /* see fake_io_failed_from() */
 };
 
 static void require(const struct fake_io *fake, bool holds, const char *rule)
@@ -357,6 +358,7 @@ static int64_t perform(struct fake_io *fake, const struct held_write *held)
     uint64_t room = room_at(fake, write->offset, write->bytes);
     if (held->error < 0 || room == 0) {
         spoil(fake, write->bytes, write->offset);
+        fake->failed_from = weir_min_u64(fake->failed_from, write->offset);
         return held->error < 0 ? held->error : -ENOSPC;
     }
     uint64_t bytes = done_share(fake, room);
@@ -439,6 +441,7 @@ struct fake_io *fake_io_new(const struct fake_io_options *options)
     fake->options = *options;
     fake->random_state = options->seed;
     fake->direct_fd = -1;
+    fake->failed_from = UINT64_MAX;
     fake->bytes =
         mmap(NULL, FILE_BYTES_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     require(fake, fake->bytes != MAP_FAILED, "no address space for the file");
@@ -479,6 +482,11 @@ uint64_t fake_io_size(const struct fake_io *fake)
 uint64_t fake_io_calls(const struct fake_io *fake, enum fake_io_call call)
 {
     return fake->calls[call];
+}
+
+uint64_t fake_io_failed_from(const struct fake_io *fake)
+{
+    return fake->failed_from;
 }
 
 void fake_io_set_fault(struct fake_io *fake, enum fake_io_call call, const struct fake_io_fault *fault)

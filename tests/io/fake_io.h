@@ -74,6 +74,9 @@ uint64_t fake_io_size(const struct fake_io *fake);
 /* Calls so far, failed ones included. */
 uint64_t fake_io_calls(const struct fake_io *fake, enum fake_io_call call);
 
+/* The least file offset at which a write of the queue failed for good; UINT64_MAX: none did. */
+uint64_t fake_io_failed_from(const struct fake_io *fake);
+
 /* Changes what fails from the next call on (nth counts from the first call of all). */
 void fake_io_set_fault(struct fake_io *fake, enum fake_io_call call, const struct fake_io_fault *fault);
 

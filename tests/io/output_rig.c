@@ -294,18 +294,32 @@ static void check_file(struct rig *rig, int finish, const char *tail)
         rig_check(rig, span_walk_next(&walk, i, rig->spans[i].bytes));
     rig_check(rig, walk.at == walk.end);
     check_head(rig);
+    if (finish < 0 && rig->profile->disk.faults[FAKE_IO_FTRUNCATE].nth == 0)
+        rig_check(rig, fake_io_size(rig->fake) == walk.end);
     if (finish == 0) {
         rig_check(rig, fake_io_size(rig->fake) == walk.end + TAIL_BYTES);
         rig_check(rig, memcmp(walk.data + walk.end, tail, TAIL_BYTES) == 0);
     }
 }
 
+/* The prefix ends only where a write failed: the next span, if all of it was written before that, would be whole. */
+static void check_nothing_given_up(struct rig *rig)
+{
+    struct span_walk walk = rig->walk;
+    walk.data = fake_io_bytes(rig->fake);
+    walk.end = fake_io_failed_from(rig->fake);
+    if (rig->whole < rig->appended && walk.end < UINT64_MAX)
+        rig_check(rig, !span_walk_next(&walk, rig->whole, rig->spans[rig->whole].bytes));
+}
+
 static int rig_finish(struct rig *rig)
 {
     char tail[TAIL_BYTES];
     memset(tail, TAIL_CONTENT, sizeof(tail));
-    if (!rig->profile->never_reaps && fake_io_random(rig->fake, 2))
+    if (!rig->profile->never_reaps && fake_io_random(rig->fake, 2)) {
         reap_all(rig);
+        check_nothing_given_up(rig);
+    }
     int rc = weir_output_finish(rig->output, tail, sizeof(tail));
     rig_check(rig, !weir_output_can_append(rig->output));
     reap_all(rig);

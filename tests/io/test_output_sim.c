@@ -113,6 +113,17 @@ Test(output_sim, a_file_that_cannot_be_cut_fails_finish)
     cr_assert(calls == 1, "%ju", (uintmax_t)calls);
 }
 
+Test(output_sim, a_tail_that_cannot_be_written_leaves_the_data_alone)
+{
+    struct output_rig_profile profile = profile_of(11);
+    struct output_rig_result unharmed = output_rig_run(&profile);
+    expect_whole(&unharmed, profile.disk.seed);
+    profile.disk.faults[FAKE_IO_PWRITEV] = (struct fake_io_fault){unharmed.calls[FAKE_IO_PWRITEV], true, -ENOSPC};
+    struct output_rig_result result = output_rig_run(&profile);
+    cr_assert(result.finish == -ENOSPC && result.error == 0 && result.whole == unharmed.whole);
+    cr_assert(result.stable_bytes == unharmed.stable_bytes);
+}
+
 Test(output_sim, a_file_system_that_cannot_allocate_ahead_is_written_all_the_same)
 {
     for (uint64_t seed = 0; seed < 200; seed++) {
