@@ -108,15 +108,16 @@ static int build(struct weir_pipeline *pipeline, struct weir_error *err)
     struct weir_pool_share *shares = calloc(readers, sizeof(*shares));
     unsigned *share_of = calloc(readers, sizeof(*share_of));
     int result = -ENOMEM;
+    bool described = false; /* in err, by the pool */
     if (shares && share_of) {
         unsigned count = group_by_node(pipeline->setup.plan, shares, share_of);
         result = weir_pool_init(&pipeline->pool, pipeline->setup.buffer_bytes, shares, count, err);
-        if (result == 0) {
+        described = result < 0;
+        if (result == 0)
             result = make_readers(pipeline, share_of);
-            if (result < 0)
-                weir_error_set_errno(err, result, "cannot set up %u readers", readers);
-        }
     }
+    if (result < 0 && !described)
+        weir_error_set_errno(err, result, "cannot set up %u readers", readers);
     free(shares);
     free(share_of);
     return result;
