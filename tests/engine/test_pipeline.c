@@ -1,0 +1,175 @@
+/*
+ * Building and taking apart the pipeline: what is left after a failure half way, which ring is whose, and emit() when
+ * the pool is empty. What it does in between: test_pipeline_sim.c and race_pipeline.c.
+ */
+#include "engine/pipeline.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "tests/base/failing_alloc.h"
+#include "tests/engine/sim_rig.h"
+#include "tests/engine/test_record.h"
+
+#define CPUS 3u
+
+static const struct sim_rig_options rig_options = {.cpus = CPUS, .ring_bytes = 4096};
+
+/* Another pipeline with the set-up of the rig's. */
+static int init_again(const struct sim_rig *rig, struct weir_pipeline *pipeline, struct weir_error *err)
+{
+    memset(pipeline, 0xff, sizeof(*pipeline)); /* init must not rely on what was there */
+    return weir_pipeline_init(pipeline, &rig->pipeline.setup, err);
+}
+
+/* ---- failures ---- */
+
+Test(pipeline, out_of_memory_at_any_allocation_leaves_nothing_behind)
+{
+    struct sim_rig rig;
+    sim_rig_init(&rig, &rig_options);
+    unsigned failures = 0;
+    for (int result = -1; result != 0; failures++) {
+        struct weir_pipeline pipeline;
+        struct weir_error err = {0};
+        failing_alloc_after(failures);
+        result = init_again(&rig, &pipeline, &err);
+        cr_assert(result == 0 || (result == -ENOMEM && err.code == -ENOMEM), "after %u: %d", failures, result);
+        weir_pipeline_fini(&pipeline); /* once more after a failure */
+        cr_assert_eq(pipeline.kick_fd, -1);
+        cr_assert_null(pipeline.readers);
+    }
+    /* Two for the shares, one in the pool, three tables, in each reader two and one per ring; and the last time none.
+     */
+    cr_assert_eq(failures, 2 + 1 + 3 + (2 + 2) * CPUS + 1);
+    sim_rig_fini(&rig);
+}
+
+Test(pipeline, no_descriptor_left_is_reported)
+{
+    struct sim_rig rig;
+    struct weir_pipeline pipeline;
+    struct weir_error err;
+    struct rlimit before, none;
+    sim_rig_init(&rig, &rig_options);
+    getrlimit(RLIMIT_NOFILE, &before);
+    none = before;
+    none.rlim_cur = 0;
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int result = init_again(&rig, &pipeline, &err);
+    setrlimit(RLIMIT_NOFILE, &before); /* Criterion needs some itself */
+    cr_assert_eq(result, -EMFILE);
+    cr_assert_str_eq(err.what, "cannot make an eventfd: Too many open files");
+    sim_rig_fini(&rig);
+}
+
+Test(pipeline, fini_takes_null)
+{
+    weir_pipeline_fini(NULL);
+}
+
+/* ---- what is built ---- */
+
+Test(pipeline, every_cpu_has_a_data_and_a_sideband_ring_with_its_reader)
+{
+    struct sim_rig rig;
+    sim_rig_init(&rig, &(struct sim_rig_options){.cpus = CPUS, .ring_bytes = 4096, .threads_spec = "0-1/0:2/1"});
+    cr_assert_eq(rig.pipeline.reader_count, 2);
+    cr_assert_eq(rig.pipeline.readers[0]->ring_count, 4);
+    cr_assert_eq(rig.pipeline.readers[1]->ring_count, 2);
+    for (unsigned cpu = 0; cpu < CPUS; cpu++) {
+        const struct weir_reader_ring *data = weir_pipeline_ring(&rig.pipeline, cpu, false);
+        const struct weir_reader_ring *side = weir_pipeline_ring(&rig.pipeline, cpu, true);
+        cr_assert_eq(data->cpu_index, cpu);
+        cr_assert_eq(side->cpu_index, cpu);
+        cr_assert_eq(data->sideband, false);
+        cr_assert_eq(side->sideband, true);
+        cr_assert_eq(data, side + 1); /* sideband is read first */
+        const struct weir_reader *reader = rig.pipeline.readers[cpu / 2];
+        cr_assert(data >= reader->rings && data < reader->rings + reader->ring_count);
+    }
+    sim_rig_fini(&rig);
+}
+
+Test(pipeline, threads_have_no_ids_before_they_run)
+{
+    struct sim_rig rig;
+    pid_t tids[CPUS + 1];
+    sim_rig_init(&rig, &rig_options);
+    cr_assert_eq(weir_pipeline_tids(&rig.pipeline, tids), 0);
+    sim_rig_fini(&rig);
+}
+
+Test(pipeline, started_threads_are_named_and_stopped_by_fini, .timeout = 30)
+{
+    struct sim_rig rig;
+    pid_t tids[CPUS + 1];
+    struct weir_error err = {0};
+    char name[16];
+    static const uint8_t head[WEIR_OUTPUT_ALIGN_BYTES];
+    sim_rig_init(&rig, &rig_options);
+    cr_assert_eq(weir_pipeline_open_output(&rig.pipeline, "/dev/null", NULL, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_output_write_head(rig.pipeline.output, head, sizeof(head)), 0);
+    cr_assert_eq(weir_pipeline_start(&rig.pipeline, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_pipeline_tids(&rig.pipeline, tids), CPUS + 1);
+    for (unsigned i = 0; i <= CPUS; i++) {
+        cr_assert_gt(tids[i], 0);
+        cr_assert_eq(pthread_getname_np(rig.pipeline.threads[i].thread, name, sizeof(name)), 0);
+        cr_assert_eq(strncmp(name, i < CPUS ? "weir-reader-" : "weir-writer", 11), 0, "%s", name);
+    }
+    weir_pipeline_fini(&rig.pipeline); /* in the middle of it all */
+    cr_assert_null(rig.pipeline.threads);
+    sim_rig_fini(&rig);
+}
+
+/* ---- emit ---- */
+
+static void *put_back_later(void *argument)
+{
+    struct weir_pool *pool = argument;
+    const struct timespec pause = {.tv_nsec = (long)(20 * WEIR_NS_PER_MS)};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    weir_pool_put(pool, &pool->chunks[0]);
+    return NULL;
+}
+
+Test(pipeline, emit_waits_for_a_chunk_above_the_reserve, .timeout = 30)
+{
+    struct sim_rig rig;
+    pthread_t thread;
+    uint8_t record[TEST_SIDE_BYTES];
+    sim_rig_init(&rig, &rig_options);
+    struct weir_pool *pool = &rig.pipeline.pool;
+    unsigned taken = 0;
+    while (weir_pool_free_count(pool) > pool->reserve) {
+        cr_assert_not_null(weir_pool_take(pool, 0, true));
+        taken++;
+    }
+    cr_assert_eq(pool->chunks[0].state, WEIR_CHUNK_FILLING);
+    cr_assert_eq(pthread_create(&thread, NULL, put_back_later, pool), 0);
+    size_t bytes = test_side_put(record, PERF_RECORD_COMM, 0);
+    cr_assert_eq(weir_pipeline_emit(&rig.pipeline, record, bytes), 0);
+    pthread_join(thread, NULL);
+    struct weir_chunk *chunk = weir_chunk_queue_pop(&rig.pipeline.queue);
+    cr_assert_eq(chunk, &pool->chunks[0]);
+    cr_assert_eq(chunk->used, bytes);
+    cr_assert_eq(memcmp(chunk->data, record, bytes), 0);
+    cr_assert_eq(weir_pool_free_count(pool), pool->chunk_count - taken);
+    sim_rig_fini(&rig);
+}
+
+Test(pipeline, emit_tells_of_a_failed_output_but_the_records_are_accounted_like_others)
+{
+    struct sim_rig rig;
+    uint8_t record[TEST_SIDE_BYTES];
+    sim_rig_init(&rig, &rig_options);
+    rig.pipeline.writer.error = -ENOSPC;
+    size_t bytes = test_side_put(record, PERF_RECORD_COMM, 0);
+    cr_assert_eq(weir_pipeline_emit(&rig.pipeline, record, bytes), -ENOSPC);
+    cr_assert_eq(weir_chunk_queue_pop(&rig.pipeline.queue)->used, bytes);
+    sim_rig_fini(&rig);
+}
