@@ -110,9 +110,9 @@ int weir_tracefs_find_among(const char *const *candidates, const char *mounts, c
         return 0;
     if (search.denied[0] != '\0')
         return set_denied(err, search.denied);
-    weir_error_set(err, -ENOENT, "tracefs is not mounted");
+    weir_error_set(err, -ENODEV, "tracefs is not mounted");
     weir_error_hint(err, "mount -t tracefs nodev /sys/kernel/tracing");
-    return -ENOENT;
+    return -ENODEV;
 }
 
 int weir_tracefs_find(char *path, size_t bytes, struct weir_error *err)

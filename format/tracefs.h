@@ -11,7 +11,7 @@
 
 /*
  * Finds a mounted tracefs: /sys/kernel/tracing, then /sys/kernel/debug/tracing, then /proc/mounts. Does not mount.
- * Writes its path into path. 0, -ENOENT (none mounted: err's hint has the mount command), -EACCES (no permission to
+ * Writes its path into path. 0, -ENODEV (none mounted: err's hint has the mount command), -EACCES (no permission to
  * enter: the hint names chmod/root), -ENAMETOOLONG.
  */
 int weir_tracefs_find(char *path, size_t bytes, struct weir_error *err);

@@ -229,11 +229,11 @@ Test(tracefs, folder_that_is_no_tracefs_is_not_found)
     temp_tree_write_text(&tree, "mounts", "none / ext4 rw 0 0\n");
     temp_tree_path(&tree, "mounts", mounts);
     struct weir_error err = {0};
-    cr_expect_eq(find_among(tree.root, mounts, path, sizeof(path), &err), -ENOENT);
+    cr_expect_eq(find_among(tree.root, mounts, path, sizeof(path), &err), -ENODEV);
     cr_expect_str_eq(err.what, "tracefs is not mounted");
     cr_expect_str_eq(err.hint, "mount -t tracefs nodev /sys/kernel/tracing");
     cr_expect_str_eq(path, "untouched");
-    cr_expect_eq(find_among(tree.root, "/proc/self/none", path, sizeof(path), NULL), -ENOENT);
+    cr_expect_eq(find_among(tree.root, "/proc/self/none", path, sizeof(path), NULL), -ENODEV);
 }
 
 Test(tracefs, place_behind_a_closed_folder_is_told_with_the_remedy)
