@@ -12,11 +12,11 @@ static int faulty_event_open(void *ctx, struct perf_event_attr *attr, pid_t pid,
 {
     struct faulty_kernel *faulty = ctx;
     struct faulty_open attempt = {.attr = attr, .pid = pid, .cpu = cpu, .number = faulty->opens++};
-    int refusal = faulty->refuse ? faulty->refuse(&attempt) : 0;
-    if (refusal < 0)
-        return refusal;
-    int fd = faulty->inner.ops->event_open(faulty->inner.ctx, attr, pid, cpu, group_fd, flags);
+    int fd = faulty->refuse ? faulty->refuse(&attempt) : 0;
+    if (fd == 0)
+        fd = faulty->inner.ops->event_open(faulty->inner.ctx, attr, pid, cpu, group_fd, flags);
     faulty->open_now += fd >= 0;
+    faulty->opens_failed += fd < 0;
     return fd;
 }
 

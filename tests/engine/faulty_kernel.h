@@ -30,7 +30,8 @@ struct faulty_kernel {
     unsigned fail_redirect_at;
     int filter_error;
 
-    unsigned opens;    /* attempts */
+    unsigned opens; /* attempts */
+    unsigned opens_failed;
     unsigned open_now; /* descriptors */
     unsigned ids_read;
     unsigned maps_now;
