@@ -69,7 +69,7 @@ static unsigned entries(void)
     cr_assert_not_null(pipe);
     cr_assert_not_null(fgets(count, sizeof(count), pipe));
     pclose(pipe);
-    return (unsigned)atoi(count);
+    return (unsigned)strtoul(count, NULL, 10);
 }
 
 static int open_output(struct weir_output **output, const char *path, struct weir_error *err)
