@@ -195,6 +195,11 @@ static void uring_close(void *ctx)
             queue->held--;
         }
     }
+    /* The kernel takes a ring down behind our back; what it holds of ours it is to let go of now. */
+    if (queue->files_registered)
+        io_uring_unregister_files(&queue->ring);
+    if (queue->registered_buffers > 0)
+        io_uring_unregister_buffers(&queue->ring);
     io_uring_queue_exit(&queue->ring);
     free(queue);
 }
