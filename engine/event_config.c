@@ -43,7 +43,9 @@ static void configure_samples(struct weir_event *event, const struct weir_event_
         attr->sample_period = every_one ? 1 : config->period;
 
     attr->sample_type = SAMPLE_TYPE_ALL;
-    if (attr->freq || has_payload(event))
+    /* A software event or tracepoint that is to tell its period is sampled each time, whatever the period:
+     * perf_swevent_event(), kernel/events/core.c, Linux 6.12. */
+    if (attr->freq || (has_payload(event) && attr->sample_period == 1))
         attr->sample_type |= PERF_SAMPLE_PERIOD;
     if (has_payload(event))
         attr->sample_type |= PERF_SAMPLE_RAW;

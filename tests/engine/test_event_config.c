@@ -169,6 +169,8 @@ static void with_differences(struct perf_event_attr *attr)
 {
     attr->sample_type &= ~(uint64_t)PERF_SAMPLE_ID;
     attr->sample_type |= PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU;
+    if (!attr->freq && attr->sample_period > 1)
+        attr->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
     attr->watermark = 1;
     attr->wakeup_watermark = WATERMARK_BYTES;
     attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = 0;
