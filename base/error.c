@@ -5,12 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/line.h"
+
 /* Formats beside err first: the arguments may point into err itself (an error that wraps the one below it). */
 __attribute__((format(printf, 4, 0))) static void set_line(struct weir_error *err, int code, const char *reason,
                                                            const char *format, va_list args)
 {
     char line[sizeof(err->what)];
     vsnprintf(line, sizeof(line), format, args);
+    weir_line_clean(line);
 
     /* The reason must survive a long path before it: the line is cut, not the reason. */
     size_t reason_bytes = strlen(reason);
@@ -54,6 +57,7 @@ void weir_error_hint(struct weir_error *err, const char *format, ...)
         char line[sizeof(err->hint)];
         vsnprintf(line, sizeof(line), format, args);
         va_end(args);
+        weir_line_clean(line);
         snprintf(err->hint, sizeof(err->hint), "%s", line);
     }
 }

@@ -19,7 +19,8 @@ struct weir_error {
  * Sets code and the formatted line, clears the hint, returns code, so that callers can write
  * `return weir_error_set(err, -EINVAL, ...)`. err may be NULL: then only the code is passed through.
  * The arguments may point into err: `weir_error_set(err, code, "%s: %s", object, err->what)` wraps an error.
- * Lines are cut at WEIR_ERROR_TEXT_BYTES - 1. None of these functions allocates or blocks.
+ * Lines are cut at WEIR_ERROR_TEXT_BYTES - 1, and control characters in them become '?' (base/line.h). None of these
+ * functions allocates or blocks.
  */
 int weir_error_set(struct weir_error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/line.h"
+
 void weir_notice(const struct weir_notice_sink *sink, enum weir_notice_level level, const char *format, ...)
 {
     if (!sink || !sink->emit)
@@ -14,5 +16,6 @@ void weir_notice(const struct weir_notice_sink *sink, enum weir_notice_level lev
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
+    weir_line_clean(line);
     sink->emit(sink->ctx, level, line);
 }

@@ -20,7 +20,8 @@ struct weir_notice_sink {
     void *ctx; /* borrowed */
 };
 
-/* Formats and passes on. sink may be NULL: the line is dropped. Lines are cut at 1023 bytes. */
+/* Formats and passes on. sink may be NULL: the line is dropped. Lines are cut at 1023 bytes, and control
+ * characters in them become '?' (base/line.h). */
 void weir_notice(const struct weir_notice_sink *sink, enum weir_notice_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -44,6 +44,17 @@ Test(error, long_object_does_not_push_out_the_reason)
     cr_expect_eq(strncmp(err.what, "cannot open ppp", strlen("cannot open ppp")), 0);
 }
 
+Test(error, control_characters_of_a_quoted_name_do_not_reach_the_terminal)
+{
+    struct weir_error err = {0};
+    weir_error_set(&err, -EINVAL, "unknown option '%s'", "--a\nweir: b\x1b[1m");
+    weir_error_hint(&err, "did you mean '%s'?", "\tc");
+    cr_expect_str_eq(err.what, "unknown option '--a?weir: b?[1m'");
+    cr_expect_str_eq(err.hint, "did you mean '?c'?");
+    weir_error_set_errno(&err, -ENOENT, "cannot open %s", "a\rb");
+    cr_expect_str_eq(err.what, "cannot open a?b: No such file or directory");
+}
+
 Test(error, error_number_without_a_name_is_still_told)
 {
     struct weir_error err = {0};

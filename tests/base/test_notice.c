@@ -39,6 +39,15 @@ Test(notice, long_line_is_cut_and_terminated)
     cr_assert_eq(strlen(heard.line), NOTICE_LENGTH_MAX);
 }
 
+Test(notice, control_characters_of_a_quoted_name_do_not_reach_the_sink)
+{
+    struct heard heard = {0};
+    const struct weir_notice_sink sink = {.emit = hear, .ctx = &heard};
+    weir_notice(&sink, WEIR_NOTICE_WARNING, "cannot read %s", "a\nb\x1b[2J");
+    cr_assert_eq(heard.count, 1);
+    cr_assert_str_eq(heard.line, "cannot read a?b?[2J");
+}
+
 Test(notice, sink_gets_level_and_formatted_line)
 {
     struct heard heard = {0};

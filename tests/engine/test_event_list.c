@@ -61,7 +61,7 @@ static const struct refusal refusals[] = {
     {":u", -EINVAL, "an event expected at column 1, not ':'", ""},
     {"cs faults", -EINVAL, "',' or the end expected at column 4, not 'faults'", ""},
     {"cs:u:k", -EINVAL, "',' or the end expected at column 5, not ':'", ""},
-    {"cs\x01", -EINVAL, "',' or the end expected at column 3, not '\x01'", ""},
+    {"cs\x01", -EINVAL, "',' or the end expected at column 3, not '?'", ""},
 
     {"cyclse", -ENOENT, "unknown event 'cyclse' at column 1", "did you mean 'cycles'?"},
     {"cs, cyclse:u", -ENOENT, "unknown event 'cyclse' at column 5", "did you mean 'cycles'?"},
