@@ -10,7 +10,8 @@
 #include "base/assert.h"
 #include "format/perf_file.h"
 
-#define PASS_MS       4   /* gathering time between steps while data flows */
+#define PASS_MS       10  /* gathering time between steps while data flows */
+#define HASTE_MS      1   /* the same while less than half of the pool is free */
 #define PARK_AFTER_MS 200 /* without anything to do */
 #define REAP_MAX      64
 #define PRESSED_SHARE 4 /* pool under pressure: less than a quarter of it free */
@@ -147,13 +148,20 @@ static void sleep_ms(unsigned ms)
     clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 
+static unsigned pass_ms(const struct weir_writer *writer)
+{
+    const struct weir_pool *pool = writer->setup.pool;
+    return weir_pool_free_count(pool) < pool->chunk_count / 2 ? HASTE_MS : PASS_MS;
+}
+
 /* Sleeps as the state of things asks. Returns how long nothing has moved. */
 static unsigned rest(struct weir_writer *writer, unsigned quiet_ms, bool moved)
 {
     writer->sleeps++;
     if (moved || quiet_ms < PARK_AFTER_MS || !weir_writer_is_idle(writer)) {
-        sleep_ms(PASS_MS);
-        return moved ? 0 : quiet_ms + PASS_MS;
+        unsigned pause_ms = pass_ms(writer);
+        sleep_ms(pause_ms);
+        return moved ? 0 : quiet_ms + pause_ms;
     }
     uint64_t due_ns = checkpoint_due_in_ns(writer);
     weir_chunk_queue_park(writer->setup.queue, due_ns == UINT64_MAX ? -1 : (int)(due_ns / WEIR_NS_PER_MS) + 1);
