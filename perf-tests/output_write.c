@@ -2,17 +2,25 @@
  * The output: CPU time per GB written, by way of writing.
  *
  *     output_write [--dir DIR] [--engine auto|uring|pwritev] [--buffered] [--no-fallocate] [--no-register]
- *                  [--no-huge] [--write-kb N] [--depth N] [--mb N] [--runs N]
+ *                  [--no-huge] [--write-kb N] [--depth N] [--rate-mb N] [--mb N] [--runs N]
  *
- * Each run appends --mb of data in spans of --write-kb from a pool of 64 MiB, as the writer thread does, finishes the
- * file and removes it. What is measured lasts from the first append to the last completion: wall time, and user and
- * system time of this process, to which the kernel counts io_uring's worker threads. Before each run the disk is let
- * come to rest, since writeback of earlier runs would be paid for by this one. Every span carries its number, which is
- * read back from the file afterwards: "checksum" is their sum, and the program fails when it is not what it must be.
+ * Each run appends --mb of data in spans of --write-kb from a pool of 64 MiB, finishes the file and removes it: as fast
+ * as the disk takes it, or --rate-mb per second in passes of 4 ms, as the writer thread does while it records. Before
+ * each run the disk is let come to rest, since writeback of earlier runs would be paid for by this one.
+ *
+ * What is measured lasts from the first append to the last completion: wall time; user and system time of this process,
+ * to which the kernel counts io_uring's worker threads; and the time of all kernel threads, which convert extents and
+ * write pages back. The latter work for other programs as well: mind them, and compare medians of alternating runs.
+ *
+ * Every span carries its number, which is read back from the file afterwards: "checksum" is their sum, and the program
+ * fails when it is not what it must be.
  */
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +28,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/bits.h"
@@ -27,20 +36,23 @@
 #include "io/io_ops.h"
 #include "io/output.h"
 
-#define HEAD_BYTES  4096u
-#define POOL_BYTES  (64u << 20)
-#define HUGE_BYTES  (2u << 20)
-#define RUNS_MAX    64u
-#define REAP_MAX    64u
-#define WAIT_MS     100u
-#define USAGE_EXIT  2
-#define BYTES_IN_GB 1e9
+#define HEAD_BYTES         4096u
+#define POOL_BYTES         (64u << 20)
+#define HUGE_BYTES         (2u << 20)
+#define RUNS_MAX           64u
+#define REAP_MAX           64u
+#define WAIT_MS            100u
+#define PASS_MS            4u /* as the writer thread's */
+#define KERNEL_THREADS_MAX 4096u
+#define PF_KTHREAD         0x00200000u /* include/linux/sched.h of Linux 6.12 */
+#define USAGE_EXIT         2
+#define BYTES_IN_GB        1e9
 
 struct settings {
     const char *dir;
     enum weir_output_engine engine;
     bool buffered, no_fallocate, no_register, no_huge;
-    unsigned write_kb, depth, mb, runs;
+    unsigned write_kb, depth, rate_mb, mb, runs; /* rate_mb 0: as fast as it goes */
 };
 
 struct pool {
@@ -53,7 +65,7 @@ struct pool {
 };
 
 struct measure {
-    double wall_seconds, cpu_seconds;
+    double wall_seconds, cpu_seconds, kernel_thread_seconds;
     uint64_t checksum;
     struct weir_output_stats stats;
 };
@@ -121,22 +133,110 @@ static double cpu_seconds(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-/* Appends `spans` spans and reaps them. 0 or -errno. */
-static int write_spans(struct weir_output *output, struct pool *pool, uint64_t spans)
+/* CPU time of one thread if it is the kernel's own; negative: it is not, or is gone. */
+static int64_t kernel_thread_ns(const char *pid)
 {
+    char path[64], text[512] = "";
+    snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return -1;
+    size_t bytes = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    const char *name_end = strrchr(text, ')'); /* proc_pid_stat(5): flags are the seventh field behind the name */
+    unsigned flags;
+    if (bytes == 0 || !name_end || sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %u", &flags) != 1 ||
+        !(flags & PF_KTHREAD))
+        return -1;
+
+    snprintf(path, sizeof(path), "/proc/%.20s/schedstat", pid);
+    file = fopen(path, "re");
+    if (!file)
+        return -1;
+    int64_t run_ns;
+    int count = fscanf(file, "%" SCNd64, &run_ns);
+    fclose(file);
+    return count == 1 ? run_ns : -1;
+}
+
+struct kernel_threads {
+    unsigned count;
+    struct {
+        unsigned pid;
+        int64_t ns; /* of CPU */
+    } threads[KERNEL_THREADS_MAX];
+};
+
+/* Empty where the kernel does not say (CONFIG_SCHED_INFO). */
+static void look_at_kernel_threads(struct kernel_threads *all)
+{
+    all->count = 0;
+    DIR *proc = opendir("/proc");
+    for (const struct dirent *entry; proc && all->count < KERNEL_THREADS_MAX && (entry = readdir(proc));) {
+        int64_t ns = isdigit((unsigned char)entry->d_name[0]) ? kernel_thread_ns(entry->d_name) : -1;
+        if (ns < 0)
+            continue;
+        all->threads[all->count].pid = (unsigned)strtoul(entry->d_name, NULL, 10);
+        all->threads[all->count++].ns = ns;
+    }
+    if (proc)
+        closedir(proc);
+}
+
+/* What the threads that were there before have used since. */
+static double kernel_thread_seconds(const struct kernel_threads *before, const struct kernel_threads *after)
+{
+    int64_t sum_ns = 0;
+    for (unsigned i = 0, j = 0; i < before->count && j < after->count;) { /* proc lists them by number */
+        if (before->threads[i].pid == after->threads[j].pid)
+            sum_ns += after->threads[j++].ns - before->threads[i++].ns;
+        else if (before->threads[i].pid < after->threads[j].pid)
+            i++;
+        else
+            j++;
+    }
+    return (double)sum_ns / (double)WEIR_NS_PER_S;
+}
+
+/* Spans that the rate allows by now. */
+static uint64_t spans_due(const struct settings *settings, uint64_t begin_ns, uint64_t spans)
+{
+    if (settings->rate_mb == 0)
+        return spans;
+    double seconds = (double)(weir_clock_now_ns(&weir_clock_monotonic) - begin_ns) / (double)WEIR_NS_PER_S;
+    double kb = seconds * settings->rate_mb * 1024;
+    return weir_min_u64((uint64_t)(kb / settings->write_kb), spans);
+}
+
+/* Appends spans number [appended, due) as far as pool and output have room. Returns the number of the next one. */
+static uint64_t append_spans(struct weir_output *output, struct pool *pool, uint64_t appended, uint64_t due)
+{
+    while (appended < due && pool->free_count > 0 && weir_output_can_append(output)) {
+        unsigned index = pool->free[--pool->free_count];
+        appended++;
+        memcpy(pool->buffers[index].iov_base, &appended, sizeof(appended));
+        weir_output_append(output, pool->buffers[index].iov_base, pool->span_bytes, (int)index, false,
+                           (void *)(uintptr_t)(index + 1));
+    }
+    return appended;
+}
+
+/* Appends `spans` spans and reaps them. 0 or -errno. */
+static int write_spans(const struct settings *settings, struct weir_output *output, struct pool *pool, uint64_t spans)
+{
+    const struct timespec pass = {.tv_nsec = PASS_MS * (long)WEIR_NS_PER_MS};
     uint64_t appended = 0, done_count = 0;
+    uint64_t begin_ns = weir_clock_now_ns(&weir_clock_monotonic);
     while (done_count < spans) {
-        while (appended < spans && pool->free_count > 0 && weir_output_can_append(output)) {
-            unsigned index = pool->free[--pool->free_count];
-            appended++;
-            memcpy(pool->buffers[index].iov_base, &appended, sizeof(appended));
-            weir_output_append(output, pool->buffers[index].iov_base, pool->span_bytes, (int)index, false,
-                               (void *)(uintptr_t)(index + 1));
-        }
+        appended = append_spans(output, pool, appended, spans_due(settings, begin_ns, spans));
         if (appended == spans)
             weir_output_push_tail(output);
+        weir_output_flush(output);
+        bool rests = settings->rate_mb > 0 && appended < spans;
+        if (rests)
+            nanosleep(&pass, NULL);
         struct weir_output_done done[REAP_MAX];
-        unsigned count = weir_output_reap(output, done, REAP_MAX, WAIT_MS);
+        unsigned count = weir_output_reap(output, done, REAP_MAX, rests ? 0 : WAIT_MS);
         for (unsigned i = 0; i < count; i++) {
             if (done[i].result < 0)
                 return done[i].result;
@@ -166,18 +266,23 @@ static int read_back(const char *path, const struct pool *pool, uint64_t spans, 
     return rc;
 }
 
-static int measure_output(struct weir_output *output, struct pool *pool, uint64_t spans, struct measure *measure)
+static int measure_output(const struct settings *settings, struct weir_output *output, struct pool *pool,
+                          uint64_t spans, struct measure *measure)
 {
     static const uint8_t head[HEAD_BYTES];
     int rc = weir_output_write_head(output, head, sizeof(head));
     if (rc < 0)
         return rc;
     sync();
+    struct kernel_threads before, after;
+    look_at_kernel_threads(&before);
     double cpu = cpu_seconds();
     uint64_t begin_ns = weir_clock_now_ns(&weir_clock_monotonic);
-    rc = write_spans(output, pool, spans);
+    rc = write_spans(settings, output, pool, spans);
     measure->wall_seconds = (double)(weir_clock_now_ns(&weir_clock_monotonic) - begin_ns) / (double)WEIR_NS_PER_S;
     measure->cpu_seconds = cpu_seconds() - cpu;
+    look_at_kernel_threads(&after);
+    measure->kernel_thread_seconds = kernel_thread_seconds(&before, &after);
     weir_output_get_stats(output, &measure->stats);
     return rc < 0 ? rc : weir_output_finish(output, head, sizeof(head));
 }
@@ -210,7 +315,7 @@ static int run(const struct settings *settings, struct pool *pool, struct measur
     }
     pool_reset(pool);
     uint64_t spans = ((uint64_t)settings->mb << 20) / pool->span_bytes;
-    rc = measure_output(output, pool, spans, measure);
+    rc = measure_output(settings, output, pool, spans, measure);
     snprintf(how, 128, "%s", weir_output_describe(output));
     if (rc == 0)
         rc = weir_output_publish(output, &err);
@@ -241,28 +346,35 @@ static struct spread spread_of(double *values, unsigned count)
     return (struct spread){values[0], values[count / 2], values[count - 1]};
 }
 
+static void print_spread(const char *name, double *values, unsigned count)
+{
+    const struct spread spread = spread_of(values, count);
+    printf("\"%s\": {\"median\": %.4f, \"min\": %.4f, \"max\": %.4f}, ", name, spread.median, spread.least,
+           spread.most);
+}
+
 static void print_json(const struct settings *settings, const struct measure *runs, const char *how)
 {
-    double cpu[RUNS_MAX], rate[RUNS_MAX];
+    double cpu[RUNS_MAX], kernel_threads[RUNS_MAX], rate[RUNS_MAX];
     for (unsigned i = 0; i < settings->runs; i++) {
         double gb = (double)runs[i].stats.written_bytes / BYTES_IN_GB;
         cpu[i] = runs[i].cpu_seconds / gb;
+        kernel_threads[i] = runs[i].kernel_thread_seconds / gb;
         rate[i] = gb / runs[i].wall_seconds;
     }
-    const struct spread cpu_spread = spread_of(cpu, settings->runs), rate_spread = spread_of(rate, settings->runs);
     const struct weir_output_stats *stats = &runs[settings->runs - 1].stats;
     struct utsname system;
     uname(&system);
     printf("{\"bench\": \"output_write\", \"kernel\": \"%s\", \"machine\": \"%s\", \"cpus\": %ld, ", system.release,
            system.machine, sysconf(_SC_NPROCESSORS_ONLN));
-    printf("\"how\": \"%s\", \"write_kb\": %u, \"depth\": %u, \"mb\": %u, \"fallocate\": %s, \"registered\": %s, "
-           "\"huge_pages\": %s, \"runs\": %u, ",
-           how, settings->write_kb, settings->depth, settings->mb, settings->no_fallocate ? "false" : "true",
-           settings->no_register ? "false" : "true", settings->no_huge ? "false" : "true", settings->runs);
-    printf("\"cpu_seconds_per_gb\": {\"median\": %.4f, \"min\": %.4f, \"max\": %.4f}, ", cpu_spread.median,
-           cpu_spread.least, cpu_spread.most);
-    printf("\"gb_per_second\": {\"median\": %.2f, \"min\": %.2f, \"max\": %.2f}, ", rate_spread.median,
-           rate_spread.least, rate_spread.most);
+    printf("\"how\": \"%s\", \"write_kb\": %u, \"depth\": %u, \"rate_mb\": %u, \"mb\": %u, \"fallocate\": %s, "
+           "\"registered\": %s, \"huge_pages\": %s, \"runs\": %u, ",
+           how, settings->write_kb, settings->depth, settings->rate_mb, settings->mb,
+           settings->no_fallocate ? "false" : "true", settings->no_register ? "false" : "true",
+           settings->no_huge ? "false" : "true", settings->runs);
+    print_spread("cpu_seconds_per_gb", cpu, settings->runs);
+    print_spread("kernel_thread_seconds_per_gb", kernel_threads, settings->runs);
+    print_spread("gb_per_second", rate, settings->runs);
     printf("\"writes\": %ju, \"enters\": %ju, \"in_flight_max\": %u, \"direct_bytes\": %ju, \"copied_bytes\": %ju, "
            "\"checksum\": %ju}\n",
            (uintmax_t)stats->writes, (uintmax_t)stats->enters, stats->in_flight_max, (uintmax_t)stats->direct_bytes,
@@ -287,17 +399,12 @@ static bool parse_engine(const char *name, enum weir_output_engine *engine)
 static bool parse(int argc, char **argv, struct settings *settings)
 {
     static const struct option options[] = {
-        {"dir", required_argument, NULL, 'D'},
-        {"engine", required_argument, NULL, 'e'},
-        {"buffered", no_argument, NULL, 'b'},
-        {"no-fallocate", no_argument, NULL, 'a'},
-        {"no-register", no_argument, NULL, 'g'},
-        {"no-huge", no_argument, NULL, 'h'},
-        {"write-kb", required_argument, NULL, 'w'},
-        {"depth", required_argument, NULL, 'd'},
-        {"mb", required_argument, NULL, 'm'},
-        {"runs", required_argument, NULL, 'r'},
-        {NULL, 0, NULL, 0},
+        {"dir", required_argument, NULL, 'D'},      {"engine", required_argument, NULL, 'e'},
+        {"buffered", no_argument, NULL, 'b'},       {"no-fallocate", no_argument, NULL, 'a'},
+        {"no-register", no_argument, NULL, 'g'},    {"no-huge", no_argument, NULL, 'h'},
+        {"write-kb", required_argument, NULL, 'w'}, {"depth", required_argument, NULL, 'd'},
+        {"rate-mb", required_argument, NULL, 'R'},  {"mb", required_argument, NULL, 'm'},
+        {"runs", required_argument, NULL, 'r'},     {NULL, 0, NULL, 0},
     };
     bool good = true;
     int letter;
@@ -327,6 +434,9 @@ static bool parse(int argc, char **argv, struct settings *settings)
             break;
         case 'd':
             settings->depth = number;
+            break;
+        case 'R':
+            settings->rate_mb = number;
             break;
         case 'm':
             settings->mb = number;
