@@ -24,7 +24,7 @@
 #include "format/tracefs_internal.h"
 
 #define MOUNT_LINE_BYTES 4096
-#define ID_TEXT_BYTES    32
+#define ID_TEXT_BYTES    32                 /* more than the 20 digits and the newline that an id can have */
 #define NAME_PAIR_BYTES  (2 * NAME_MAX + 2) /* "system:name" */
 #define PERMISSION_BITS  07777u
 
@@ -269,8 +269,8 @@ static int set_unreadable(struct weir_error *err, int code, const char *root, co
     return code;
 }
 
-/* Reads at most bytes - 1 and ends them with a zero. 0 or -errno. */
-static int read_text(const char *path, char *text, size_t bytes)
+/* Reads at most bytes - 1 and ends them with a zero. How many that were, or -errno. */
+static ssize_t read_text(const char *path, char *text, size_t bytes)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -279,22 +279,23 @@ static int read_text(const char *path, char *text, size_t bytes)
     do
         got = read(fd, text, bytes - 1);
     while (got < 0 && errno == EINTR);
-    int result = got < 0 ? -errno : 0;
-    close(fd);
-    if (result == 0)
+    if (got < 0)
+        got = -errno;
+    else
         text[got] = '\0';
-    return result;
+    close(fd);
+    return got;
 }
 
-/* Decimal digits and at most one newline, nothing else. */
-static bool parse_id(const char *text, uint64_t *id)
+/* Decimal digits and at most one newline, nothing else: length bytes, with a zero behind them. */
+static bool parse_id(const char *text, size_t length, uint64_t *id)
 {
     if (text[0] < '0' || text[0] > '9')
         return false;
     char *end;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
-    if (errno != 0 || (strcmp(end, "") != 0 && strcmp(end, "\n") != 0))
+    if (errno != 0 || end + (*end == '\n') != text + length)
         return false;
     *id = value;
     return true;
@@ -312,13 +313,14 @@ int weir_tracefs_event_id(const char *root, const char *system, const char *name
     if ((size_t)snprintf(path, sizeof(path), "%s/events/%s/%s/id", root, system, name) >= sizeof(path))
         return set_unknown(err, root, system, name);
 
-    char text[ID_TEXT_BYTES] = "";
-    result = read_text(path, text, sizeof(text));
-    if (result == -ENOENT || result == -ENOTDIR || result == -ENAMETOOLONG)
+    char text[ID_TEXT_BYTES];
+    ssize_t got = read_text(path, text, sizeof(text));
+    if (got == -ENOENT || got == -ENOTDIR || got == -ENAMETOOLONG)
         return set_unknown(err, root, system, name);
-    if (result < 0)
-        return set_unreadable(err, result, root, path);
-    if (!parse_id(text, id))
+    if (got < 0)
+        return set_unreadable(err, (int)got, root, path);
+    /* A full buffer may have cut the number. */
+    if ((size_t)got == sizeof(text) - 1 || !parse_id(text, (size_t)got, id))
         return weir_error_set(err, -EINVAL, "%s does not hold a number", path);
     return 0;
 }

@@ -114,6 +114,17 @@ Test(tracefs, id_that_is_no_number_is_refused)
         temp_tree_write_text(&tree, "events/sched/bad/id", texts[i]);
         expect_refused("sched", "bad", -EINVAL, what, "");
     }
+    static const char digits_behind_a_zero_byte[] = "1\0002\n";
+    temp_tree_write(&tree, "events/sched/bad/id", digits_behind_a_zero_byte, sizeof(digits_behind_a_zero_byte) - 1);
+    expect_refused("sched", "bad", -EINVAL, what, "");
+}
+
+Test(tracefs, id_too_long_to_be_read_whole_is_refused)
+{
+    char what[WEIR_ERROR_TEXT_BYTES];
+    format_text(what, sizeof(what), "%s/events/sched/bad/id does not hold a number", tree.root);
+    temp_tree_write_text(&tree, "events/sched/bad/id", "000000000000000000000000000000316\n");
+    expect_refused("sched", "bad", -EINVAL, what, "");
 }
 
 Test(tracefs, unreadable_id_names_file_and_remedy)
