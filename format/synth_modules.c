@@ -44,7 +44,7 @@ static bool parse_module(char *line, struct weir_synth_module *module)
     *module = (struct weir_synth_module){.start = strtoull(fields[ADDRESS], NULL, 16),
                                          .bytes = strtoull(fields[BYTES], &end, 10)};
     snprintf(module->name, sizeof(module->name), "%s", fields[NAME]);
-    return *end == '\0' && module->start != 0 && module->bytes != 0;
+    return *end == '\0' && module->start != 0 && module->bytes != 0 && module->bytes <= UINT64_MAX - module->start;
 }
 
 static int add_module(struct weir_synth_modules *modules, const struct weir_synth_module *module)

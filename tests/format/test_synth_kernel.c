@@ -176,6 +176,7 @@ Test(synth_kernel, malformed_module_lines_are_passed_over)
                         "noaddress 4096 0 - Live ffffffffc0100000\n"
                         "nosize x 0 - Live 0xffffffffc0100000\n"
                         "zero 0 0 - Live 0xffffffffc0100000\n"
+                        "wraps 1073741825 0 - Live 0xffffffffc0000000\n"
                         "a_name_of_more_than_63_bytes_which_no_kernel_would_load_as_a_module 4096 0 - Live 0xc0100000\n"
                         "good 4096 2 snd,snd_pcm, Live 0xffffffffc0300000 (OE)");
     struct weir_buf expected = WEIR_BUF_INIT;
