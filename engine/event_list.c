@@ -5,6 +5,7 @@
  */
 #include "engine/event_list.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,8 +137,8 @@ static char *name_of_clock(const char *cycles_name)
 
     memcpy(name, clock, sizeof(clock));
     size_t length = strlen(name), bare_length = length;
-    for (; modifiers && *modifiers; modifiers++)
-        if (*modifiers != 'p' && *modifiers != 'P')
+    for (; modifiers && *modifiers; modifiers++) /* the user may have put blanks before and behind the colon */
+        if (*modifiers != 'p' && *modifiers != 'P' && !isspace((unsigned char)*modifiers))
             name[length++] = *modifiers;
     if (length == bare_length + 1) /* nothing is left behind the colon */
         length = bare_length;

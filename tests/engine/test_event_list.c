@@ -451,7 +451,7 @@ Test(event_list, clock_keeps_the_modifiers_that_it_can_honour)
     } cases[] = {
         {"cycles", "cpu-clock", false},       {"cpu-cycles", "cpu-clock", false}, {"cycles:P", "cpu-clock", false},
         {"cycles:ppp", "cpu-clock", false},   {"cycles:u", "cpu-clock:u", true},  {"cycles:ppuH", "cpu-clock:uH", true},
-        {"cycles:uppp", "cpu-clock:u", true},
+        {"cycles:uppp", "cpu-clock:u", true}, {"cycles : p", "cpu-clock", false}, {"cycles : up", "cpu-clock:u", true},
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(cases); i++) {
         struct weir_event_list list = parse_one(cases[i].text);
