@@ -30,7 +30,7 @@
 #define MEMORY_SHARE_OF_RINGS 64
 #define CONTROL_PAGES_PER_CPU 2 /* one in front of each ring */
 
-/* The first number of a file, or the fallback. */
+/* The first number of a file that holds an int, as all knobs here do in the kernel, or the fallback. */
 static long long read_number(const char *proc_root, const char *name, long long fallback)
 {
     char path[PATH_MAX];
@@ -42,7 +42,7 @@ static long long read_number(const char *proc_root, const char *name, long long 
         char *end;
         errno = 0;
         long long value = strtoll(weir_buf_str(&text), &end, 10);
-        if (errno == 0 && end != weir_buf_str(&text))
+        if (errno == 0 && end != weir_buf_str(&text) && value >= INT_MIN && value <= INT_MAX)
             number = value;
     }
     weir_buf_fini(&text);

@@ -98,6 +98,22 @@ Test(kernel_limits, garbage_in_knobs_is_as_if_they_were_missing)
     fake_proc_fini(&fake);
 }
 
+Test(kernel_limits, number_beyond_the_kernels_int_is_as_if_it_were_missing)
+{
+    struct fake_proc fake;
+    fake_proc_init(&fake);
+    write_file(&fake, "sys/kernel/perf_event_paranoid", "4294967295\n");
+    write_file(&fake, "sys/kernel/perf_event_mlock_kb", "18014398509481984\n");
+    write_file(&fake, "sys/kernel/perf_event_max_sample_rate", "2147483647\n");
+    struct weir_kernel_limits limits;
+    weir_kernel_limits_read(&limits, fake.root);
+    cr_expect_not(limits.has_perf_events);
+    cr_expect_eq(limits.perf_event_paranoid, 2);
+    cr_expect_eq(limits.mlock_kb, 512 + limits.page_bytes / KIB);
+    cr_expect_eq(limits.max_sample_rate_hz, 2147483647);
+    fake_proc_fini(&fake);
+}
+
 Test(kernel_limits, knobs_are_read)
 {
     struct fake_proc fake;
