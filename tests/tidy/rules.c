@@ -250,7 +250,7 @@ static void check_own_header(const struct check *check, unsigned line, const cha
         char tests_folder[64];
         snprintf(tests_folder, sizeof(tests_folder), "tests/%s", folders[i].folder);
         if (strstr(header, "_internal.h") && !source_is_under(check->source, folders[i].folder) &&
-            !source_is_under(check->source, tests_folder))
+            !source_is_under(check->source, tests_folder) && !source_is_under(check->source, "tests/fuzz/"))
             report(check, "internal-header", line, false, "%s is for its own folder and its tests", header);
         return;
     }

@@ -1,0 +1,255 @@
+/*
+ * The options of `weir record` (cli/record_options.h, which brings cli/option.h to work on the real table). Input: the
+ * words of the command line, each ended by a newline or a zero byte.
+ *
+ * Arguments that were understood, written out as options again, are understood the same; every number is within its
+ * row's range; what follows from them (rings, target) is what the header promises. What is refused is said in a line.
+ */
+#include "cli/record_options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/buf.h"
+#include "cli/ring_options.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/input.h"
+#include "topology/plan.h"
+
+#define WORDS_MAX  64
+#define PAGE_BYTES 4096
+
+/* A command line; each word in a block of its exact size. */
+struct words {
+    char *argv[WORDS_MAX + 1]; /* owned; NULL-terminated */
+    size_t count;
+};
+
+static void words_fini(struct words *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        free(words->argv[i]);
+}
+
+/* Words beyond the limit are dropped. */
+static void words_split(struct words *words, const uint8_t *data, size_t bytes)
+{
+    *words = (struct words){.count = 0};
+    for (size_t at = 0; at < bytes && words->count < WORDS_MAX;) {
+        size_t length = 0;
+        while (at + length < bytes && data[at + length] != '\n' && data[at + length] != '\0')
+            length++;
+        words->argv[words->count++] = fuzz_text(data + at, length);
+        at += length + 1;
+    }
+}
+
+__attribute__((format(printf, 2, 3))) static void words_add(struct words *words, const char *format, ...)
+{
+    weir_assert(words->count < WORDS_MAX);
+    va_list args;
+    va_start(args, format);
+    weir_assert(vasprintf(&words->argv[words->count++], format, args) >= 0);
+    va_end(args);
+}
+
+/* ---- arguments, written out ---- */
+
+static void write_cpus(struct words *words, const struct weir_cpuset *cpus)
+{
+    size_t bytes = weir_cpuset_format(cpus, NULL, 0) + 1;
+    char *list = malloc(bytes);
+    weir_assert(list);
+    weir_cpuset_format(cpus, list, bytes);
+    words_add(words, "--cpu=%s", list);
+    free(list);
+}
+
+static void write_pids(struct words *words, const struct weir_record_arguments *arguments)
+{
+    struct weir_buf list = WEIR_BUF_INIT;
+    for (size_t i = 0; i < arguments->pid_count; i++)
+        weir_buf_printf(&list, "%s%d", i > 0 ? "," : "", (int)arguments->pids[i]);
+    words_add(words, "--pid=%s", weir_buf_str(&list));
+    weir_buf_fini(&list);
+}
+
+static void write_verbosity(struct words *words, unsigned verbosity)
+{
+    struct weir_buf letters = WEIR_BUF_INIT;
+    for (unsigned i = 0; i < verbosity; i++)
+        weir_buf_append_u8(&letters, 'v');
+    words_add(words, "-%s", weir_buf_str(&letters));
+    weir_buf_fini(&letters);
+}
+
+static void write_numbers(struct words *words, const struct weir_record_arguments *arguments)
+{
+    if (arguments->freq_hz == WEIR_VALUE_FREQ_MAX)
+        words_add(words, "--freq=max");
+    else if (arguments->freq_hz)
+        words_add(words, "--freq=%" PRIu64, arguments->freq_hz);
+    if (arguments->period)
+        words_add(words, "--count=%" PRIu64, arguments->period);
+    if (arguments->ring_size.given)
+        words_add(words, "--mmap-pages=%" PRIu64 "%s", arguments->ring_size.number,
+                  arguments->ring_size.in_bytes ? "B" : "");
+    if (arguments->buffer_bytes)
+        words_add(words, "--buffer-size=%" PRIu64, arguments->buffer_bytes);
+    if (arguments->realtime_priority)
+        words_add(words, "--realtime=%" PRIu64, arguments->realtime_priority);
+}
+
+/* False: more words than a command line of this test has room for. */
+static bool write_arguments(struct words *words, const struct weir_record_arguments *arguments)
+{
+    const size_t others_max = 16;
+    size_t workload_count = 0;
+    while (arguments->workload && arguments->workload[workload_count])
+        workload_count++;
+    *words = (struct words){.count = 0};
+    if (arguments->events.count + workload_count + others_max > WORDS_MAX)
+        return false;
+
+    if (arguments->all_cpus)
+        words_add(words, "--all-cpus");
+    if (!weir_cpuset_is_empty(&arguments->cpus))
+        write_cpus(words, &arguments->cpus);
+    if (arguments->pid_count > 0)
+        write_pids(words, arguments);
+    for (size_t i = 0; i < arguments->events.count; i++)
+        words_add(words, "--event=%s", arguments->events.items[i]);
+    write_numbers(words, arguments);
+    if (arguments->call_graph)
+        words_add(words, "-g");
+    if (arguments->exclude_perf)
+        words_add(words, "--exclude-perf");
+    if (arguments->threads_spec)
+        words_add(words, "--threads=%s", arguments->threads_spec);
+    if (arguments->verbosity > 0)
+        write_verbosity(words, arguments->verbosity);
+    if (arguments->quiet)
+        words_add(words, "--quiet");
+    if (arguments->dry_run)
+        words_add(words, "--dry-run");
+    words_add(words, "--output=%s", arguments->output_path);
+    words_add(words, "--");
+    for (size_t i = 0; i < workload_count; i++)
+        words_add(words, "%s", arguments->workload[i]);
+    return true;
+}
+
+/* ---- what must hold ---- */
+
+static bool text_equal(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static void check_equal(const struct weir_record_arguments *a, const struct weir_record_arguments *b)
+{
+    weir_assert(a->all_cpus == b->all_cpus && weir_cpuset_equal(&a->cpus, &b->cpus));
+    weir_assert(a->pid_count == b->pid_count);
+    weir_assert(a->pid_count == 0 || memcmp(a->pids, b->pids, a->pid_count * sizeof(*a->pids)) == 0);
+    weir_assert(a->events.count == b->events.count);
+    for (size_t i = 0; i < a->events.count; i++)
+        weir_assert(strcmp(a->events.items[i], b->events.items[i]) == 0);
+    weir_assert(a->freq_hz == b->freq_hz && a->period == b->period);
+    weir_assert(a->call_graph == b->call_graph && a->exclude_perf == b->exclude_perf);
+    weir_assert(a->ring_size.given == b->ring_size.given && a->ring_size.number == b->ring_size.number);
+    weir_assert(a->ring_size.in_bytes == b->ring_size.in_bytes && a->buffer_bytes == b->buffer_bytes);
+    weir_assert(text_equal(a->threads_spec, b->threads_spec) && text_equal(a->output_path, b->output_path));
+    weir_assert(a->realtime_priority == b->realtime_priority && a->verbosity == b->verbosity);
+    weir_assert(a->quiet == b->quiet && a->dry_run == b->dry_run);
+    weir_assert((a->workload != NULL) == (b->workload != NULL));
+    for (size_t i = 0; a->workload && a->workload[i]; i++)
+        weir_assert(text_equal(a->workload[i], b->workload[i]));
+}
+
+static void check_round_trip(const struct weir_record_arguments *arguments)
+{
+    struct words words;
+    if (!write_arguments(&words, arguments))
+        return;
+    struct weir_record_arguments again;
+    weir_record_arguments_init(&again);
+    weir_assert(weir_record_arguments_parse(&again, words.argv, NULL) == 0);
+    check_equal(arguments, &again);
+    weir_record_arguments_fini(&again);
+    words_fini(&words);
+}
+
+static void check_ranges(const struct weir_record_arguments *arguments, const struct words *words)
+{
+    weir_assert(arguments->freq_hz <= UINT32_MAX || arguments->freq_hz == WEIR_VALUE_FREQ_MAX);
+    weir_assert(arguments->period <= INT64_MAX);
+    weir_assert(arguments->realtime_priority <= 99);
+    weir_assert(arguments->buffer_bytes == 0 ||
+                (arguments->buffer_bytes >= WEIR_BUFFER_BYTES_MIN && arguments->buffer_bytes <= WEIR_BUFFER_BYTES_MAX));
+    weir_assert(!arguments->threads_spec || weir_plan_check_spec(arguments->threads_spec, NULL) == 0);
+    weir_assert(arguments->output_path[0] != '\0');
+    for (size_t i = 0; i < arguments->pid_count; i++)
+        weir_assert(arguments->pids[i] > 0);
+    for (size_t i = 0; i < arguments->events.count; i++)
+        weir_assert(arguments->events.items[i][0] != '\0');
+    if (arguments->workload)
+        weir_assert(arguments->workload >= words->argv && arguments->workload < words->argv + words->count);
+}
+
+static void check_notice(void *ctx, enum weir_notice_level level, const char *line)
+{
+    (void)ctx;
+    (void)level;
+    fuzz_check_line(line);
+}
+
+static void check_resolved(struct weir_record_arguments *arguments)
+{
+    const struct weir_notice_sink sink = {.emit = check_notice};
+    struct weir_error err = {0};
+    bool has_both = arguments->freq_hz != 0 && arguments->period != 0;
+    int result = weir_record_arguments_resolve(arguments, PAGE_BYTES, &sink, &err);
+    if (result < 0) {
+        weir_assert(result == -EINVAL);
+        fuzz_check_error(&err, result);
+        return;
+    }
+    weir_assert(!has_both);
+    weir_assert(arguments->ring_size.given ? weir_is_power_of_two(arguments->ring_bytes) : arguments->ring_bytes == 0);
+    weir_assert(arguments->ring_bytes <= WEIR_RING_BYTES_MAX);
+    bool has_cpus = !weir_cpuset_is_empty(&arguments->cpus);
+    weir_assert(!has_cpus || arguments->all_cpus);
+    weir_assert(!arguments->all_cpus || arguments->pid_count == 0);
+    weir_assert(arguments->all_cpus || arguments->pid_count > 0 || arguments->workload);
+}
+
+static void run(void *fixture, const uint8_t *data, size_t bytes)
+{
+    (void)fixture;
+    struct words words;
+    words_split(&words, data, bytes);
+    struct weir_record_arguments arguments;
+    struct weir_error err = {0};
+    weir_record_arguments_init(&arguments);
+    int result = weir_record_arguments_parse(&arguments, words.argv, &err);
+    if (result < 0) {
+        weir_assert(result == -EINVAL);
+        fuzz_check_error(&err, result);
+    } else if (result == WEIR_OPTIONS_PARSED) {
+        check_ranges(&arguments, &words);
+        check_round_trip(&arguments);
+        check_resolved(&arguments);
+    } else {
+        weir_assert(result == WEIR_OPTIONS_HELP);
+    }
+    weir_record_arguments_fini(&arguments);
+    words_fini(&words);
+}
+
+const struct fuzz_target fuzz_target = {.run = run};
