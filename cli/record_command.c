@@ -105,9 +105,8 @@ static int record(const struct weir_record_options *options, const struct weir_r
     bool workload_failed = false;
     int code = weir_record_run(options, &result, &workload_failed, &err);
 
-    /* A failed output leaves a file with what was good. */
-    bool has_file = result.end != WEIR_RECORD_END_DRY_RUN && (code == 0 || result.end == WEIR_RECORD_END_OUTPUT);
-    if (has_file)
+    /* A failure at the end leaves a file with what was good. */
+    if (result.file_bytes > 0)
         print_report(print, arguments, &result);
     if (code < 0 && err.code == 0)
         weir_error_set_errno(&err, code, "cannot record");

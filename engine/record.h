@@ -79,7 +79,7 @@ struct weir_record_result {
     uint64_t lost_sideband;         /* mmap, comm and task records that the kernel had no room for */
     uint64_t discarded_bytes;       /* skipped in rings that held no valid record: a kernel bug; 0 otherwise */
     uint64_t unknown_samples;       /* in the file, but with an id of no event of ours; 0 otherwise */
-    uint64_t file_bytes;
+    uint64_t file_bytes;            /* 0: no file was made */
     uint64_t rounds;
     uint64_t throttled;  /* PERF_RECORD_THROTTLE seen */
     uint64_t ring_bytes; /* data bytes per ring that were used */
