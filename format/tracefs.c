@@ -313,7 +313,7 @@ int weir_tracefs_event_id(const char *root, const char *system, const char *name
     if ((size_t)snprintf(path, sizeof(path), "%s/events/%s/%s/id", root, system, name) >= sizeof(path))
         return set_unknown(err, root, system, name);
 
-    char text[ID_TEXT_BYTES];
+    char text[ID_TEXT_BYTES] = "";
     ssize_t got = read_text(path, text, sizeof(text));
     if (got == -ENOENT || got == -ENOTDIR || got == -ENAMETOOLONG)
         return set_unknown(err, root, system, name);
