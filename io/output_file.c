@@ -113,6 +113,20 @@ static int check_kind(const struct weir_output_file *file, const struct stat *st
     return rc;
 }
 
+/* pid: as F_GETLK has it, 0 for a process of another pid namespace, -1 for a lock that no one process owns. */
+static int refuse_locked(const struct weir_output_file *file, pid_t pid, struct weir_error *err)
+{
+    if (pid <= 0) { /* not to be put into a command: kill(1) takes both for many processes */
+        weir_error_set(err, -EBUSY, "output '%s' is being written by a process that cannot be seen from here",
+                       file->path);
+        weir_error_hint(err, "choose another file; lslocks, run where that process runs, shows who holds this one");
+        return -EBUSY;
+    }
+    weir_error_set(err, -EBUSY, "output '%s' is being written by another recorder (pid %d)", file->path, (int)pid);
+    weir_error_hint(err, "choose another file, or end that recorder first: kill -INT %d", (int)pid);
+    return -EBUSY;
+}
+
 /* Whether another process records into the existing file. */
 static int check_lock(const struct weir_output_file *file, struct weir_error *err)
 {
@@ -122,11 +136,8 @@ static int check_lock(const struct weir_output_file *file, struct weir_error *er
 
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     int rc = 0;
-    if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK) {
-        rc = weir_error_set(err, -EBUSY, "output '%s' is being written by another recorder (pid %d)", file->path,
-                            (int)lock.l_pid);
-        weir_error_hint(err, "choose another file, or end that recorder first: kill -INT %d", (int)lock.l_pid);
-    }
+    if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+        rc = refuse_locked(file, lock.l_pid, err);
     close(fd);
     return rc;
 }

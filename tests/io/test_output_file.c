@@ -4,7 +4,6 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -235,61 +233,6 @@ Test(output_file, directory_that_is_not_writable_is_refused)
     expect_refused(place_of("file").text, -EACCES, "cannot create output");
     cr_assert_eq(seteuid(0), 0);
     cr_assert_eq(entries(), 0);
-}
-
-/* ---- two recorders ---- */
-
-/* A process that has published an output at path and holds it until killed. */
-static pid_t start_recorder(const char *path)
-{
-    int ready[2];
-    cr_assert_eq(pipe(ready), 0);
-    pid_t pid = fork();
-    if (pid == 0) {
-        struct weir_output *output;
-        char good = open_output(&output, path, NULL) == 0 && weir_output_publish(output, NULL) == 0;
-        if (write(ready[1], &good, 1) == 1)
-            pause();
-        _exit(1);
-    }
-    char good = 0;
-    cr_assert_eq(read(ready[0], &good, 1), 1);
-    cr_assert_eq(good, 1);
-    close(ready[0]);
-    close(ready[1]);
-    return pid;
-}
-
-static void end_recorder(pid_t pid)
-{
-    kill(pid, SIGKILL);
-    cr_assert_eq(waitpid(pid, NULL, 0), pid);
-}
-
-Test(output_file, second_recorder_is_refused_and_told_the_first_ones_pid)
-{
-    pid_t pid = start_recorder(place_of("file").text);
-    char holder[64];
-    format_text(holder, sizeof(holder), "another recorder (pid %d)", (int)pid);
-    expect_refused(place_of("file").text, -EBUSY, holder);
-    cr_assert_eq(entries(), 1);
-    end_recorder(pid);
-
-    struct weir_output *output = open_good("file"); /* its lock went with it */
-    cr_assert_eq(weir_output_publish(output, NULL), 0);
-    weir_output_close(output);
-    cr_assert_eq(entries(), 2);
-}
-
-Test(output_file, recorder_that_publishes_second_is_refused)
-{
-    struct weir_output *output = open_good("file");
-    pid_t pid = start_recorder(place_of("file").text);
-    struct weir_error err;
-    cr_assert_eq(weir_output_publish(output, &err), -EBUSY);
-    weir_output_close(output);
-    cr_assert_eq(entries(), 1);
-    end_recorder(pid);
 }
 
 /* ---- before the name ---- */
