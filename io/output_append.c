@@ -43,7 +43,7 @@ static unsigned stages_in_use(const struct weir_output *output)
 /* A block is always left for padding. */
 static bool stage_has_room(const struct weir_output_stage *stage, size_t bytes)
 {
-    return stage->used + bytes + BLOCK_BYTES <= stage->capacity;
+    return stage->used + bytes + BLOCK_BYTES <= WEIR_OUTPUT_STAGE_BYTES;
 }
 
 /* Opens the next staging buffer for what goes to output->end. */
@@ -51,19 +51,17 @@ static void open_stage(struct weir_output *output)
 {
     weir_assert(!output->stage.open && stages_in_use(output) < WEIR_OUTPUT_STAGE_COUNT);
     size_t index = output->stages_opened++ % WEIR_OUTPUT_STAGE_COUNT;
-    size_t skew = output->end % BLOCK_BYTES;
     output->stage = (struct weir_output_stage){
         .open = true,
-        .data = output->stage_memory + index * WEIR_OUTPUT_STAGE_BYTES + skew,
+        .data = output->stage_memory + index * WEIR_OUTPUT_STAGE_BYTES,
         .offset = output->end,
-        .capacity = WEIR_OUTPUT_STAGE_BYTES - skew,
     };
 }
 
 static void *extend_stage(struct weir_output *output, size_t bytes)
 {
     struct weir_output_stage *stage = &output->stage;
-    weir_assert(stage->open && stage->used + bytes <= stage->capacity);
+    weir_assert(stage->open && stage->used + bytes <= WEIR_OUTPUT_STAGE_BYTES);
     void *room = stage->data + stage->used;
     stage->used += bytes;
     output->end += bytes;

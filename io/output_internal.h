@@ -102,13 +102,12 @@ struct weir_output_span {
     uint64_t end; /* file offset behind its last byte, padding not included; UINT64_MAX: will never be on file */
 };
 
-/* The staging buffer that is being filled. Its first byte lies at the same place of a block as its offset does. */
+/* The staging buffer that is being filled. */
 struct weir_output_stage {
     bool open;
     uint8_t *data;   /* borrowed from stage_memory */
     uint64_t offset; /* in the file, of data[0] */
     size_t used;     /* bytes */
-    size_t capacity; /* bytes */
 };
 
 struct weir_output {
