@@ -142,15 +142,17 @@ static int uring_flush(void *ctx)
 
 static unsigned take_completions(struct uring_queue *queue, struct weir_io_completion *done, unsigned max)
 {
-    struct io_uring_cqe *cqes[COMPLETIONS_BATCH];
-    unsigned count = io_uring_peek_batch_cqe(&queue->ring, cqes, max < COMPLETIONS_BATCH ? max : COMPLETIONS_BATCH);
-    for (unsigned i = 0; i < count; i++) {
-        done[i].tag = io_uring_cqe_get_data(cqes[i]);
-        done[i].result = cqes[i]->res;
-    }
-    io_uring_cq_advance(&queue->ring, count);
-    queue->held -= count;
-    return count;
+    unsigned taken = 0, count;
+    do {
+        struct io_uring_cqe *cqes[COMPLETIONS_BATCH];
+        unsigned batch = (unsigned)weir_min_u64(max - taken, COMPLETIONS_BATCH);
+        count = io_uring_peek_batch_cqe(&queue->ring, cqes, batch);
+        for (unsigned i = 0; i < count; i++)
+            done[taken++] = (struct weir_io_completion){.tag = io_uring_cqe_get_data(cqes[i]), .result = cqes[i]->res};
+        io_uring_cq_advance(&queue->ring, count);
+    } while (count == COMPLETIONS_BATCH);
+    queue->held -= taken;
+    return taken;
 }
 
 static int uring_reap(void *ctx, struct weir_io_completion *done, unsigned max, unsigned wait_ms)
