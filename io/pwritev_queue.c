@@ -5,6 +5,8 @@
  * flush() does the writes, in the order of submit(), on the calling thread, and blocks as they do. Writes that lie
  * behind one another in the same file go out in one call. Nothing is retried here: a short or failed write is a
  * completion like io_uring's, and the caller's to judge; those that were to follow in the same call are tried anew.
+ * Only when a call for several fails as a whole is the first of them tried alone: a direct write for which some blocks
+ * are missing fails whole, and it may be those of the last part.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -86,6 +88,15 @@ static unsigned settle(struct pwritev_queue *queue, unsigned first, int part_cou
     return settled;
 }
 
+/* One system call, for `first` and what follows it. */
+static ssize_t call(struct pwritev_queue *queue, const struct weir_io_write *first, const struct iovec *parts,
+                    int part_count)
+{
+    queue->enters++;
+    return queue->config.file->pwritev(queue->config.ctx, queue->config.fds[first->file], parts, part_count,
+                                       (off_t)first->offset);
+}
+
 static int pwritev_flush(void *ctx)
 {
     struct pwritev_queue *queue = ctx;
@@ -94,9 +105,11 @@ static int pwritev_flush(void *ctx)
         struct iovec parts[PARTS_MAX];
         int part_count = gather(queue, next, parts);
         const struct weir_io_write *write = &queue->writes[next];
-        queue->enters++;
-        ssize_t result = queue->config.file->pwritev(queue->config.ctx, queue->config.fds[write->file], parts,
-                                                     part_count, (off_t)write->offset);
+        ssize_t result = call(queue, write, parts, part_count);
+        if (result < 0 && part_count > 1) {
+            part_count = 1;
+            result = call(queue, write, parts, part_count);
+        }
         next += settle(queue, next, part_count, result);
     }
     queue->write_count = 0;

@@ -101,7 +101,7 @@ Test(pwritev_queue, more_than_depth_writes_are_refused)
 
 Test(pwritev_queue, error_concerns_only_the_first_write_of_a_call)
 {
-    struct recorder recorder = {.results = {-EIO, 0}};
+    struct recorder recorder = {.results = {-EIO, -EIO, 0}};
     void *queue = open_queue(&recorder);
     submit_row(queue, 0, 3);
     struct weir_io_completion done[DEPTH];
@@ -109,9 +109,25 @@ Test(pwritev_queue, error_concerns_only_the_first_write_of_a_call)
     expect_done(&done[0], 0, -EIO);
     expect_done(&done[1], 1, BYTES);
     expect_done(&done[2], 2, BYTES);
-    cr_assert_eq(recorder.count, 2);
+    cr_assert_eq(recorder.count, 3);
     expect_call(&recorder, 0, 70, 3, 0);
-    expect_call(&recorder, 1, 70, 2, 1);
+    expect_call(&recorder, 1, 70, 1, 0);
+    expect_call(&recorder, 2, 70, 2, 1);
+    ops->close(queue);
+}
+
+Test(pwritev_queue, first_write_of_a_failed_call_succeeds_when_it_can_alone)
+{
+    struct recorder recorder = {.results = {-ENOSPC, 0, -ENOSPC}};
+    void *queue = open_queue(&recorder);
+    submit_row(queue, 0, 2);
+    struct weir_io_completion done[DEPTH];
+    cr_assert_eq(ops->reap(queue, done, DEPTH, 0), 2);
+    expect_done(&done[0], 0, BYTES);
+    expect_done(&done[1], 1, -ENOSPC);
+    cr_assert_eq(recorder.count, 3);
+    expect_call(&recorder, 1, 70, 1, 0);
+    expect_call(&recorder, 2, 70, 1, 1);
     ops->close(queue);
 }
 
