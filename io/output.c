@@ -51,15 +51,19 @@ static int open_queue(struct weir_output *output, const struct weir_io_queue_ops
     return rc;
 }
 
-static void hint_uring(struct weir_error *err, int rc)
+/* What could be done about io_uring being refused. */
+static const char *uring_advice(int rc)
 {
-    if (rc == -ENOMEM)
-        weir_error_hint(err, "it may need more locked memory (ulimit -l), or use plain writes");
-    else if (rc == -EPERM)
-        weir_error_hint(err, "see sysctl kernel.io_uring_disabled and the container's seccomp profile, or use plain "
-                             "writes");
-    else if (rc == -ENOSYS)
-        weir_error_hint(err, "it takes Linux 5.11 or newer, or use plain writes");
+    switch (rc) {
+    case -ENOMEM:
+        return "it needs more locked memory (ulimit -l)";
+    case -EPERM:
+        return "see sysctl kernel.io_uring_disabled and the container's seccomp profile";
+    case -ENOSYS:
+        return "it takes Linux 5.11 or newer, and a seccomp profile that lets it through";
+    default:
+        return "see io_uring_setup(2)";
+    }
 }
 
 /* Opens the queue that the options and the kernel allow. 0 or -errno with err. */
@@ -76,13 +80,11 @@ static int choose_queue(struct weir_output *output, const struct weir_output_opt
             return 0;
         if (options->engine == WEIR_OUTPUT_URING) {
             weir_error_set_errno(err, rc, "cannot set up io_uring");
-            hint_uring(err, rc);
+            weir_error_hint(err, "%s, or use plain writes", uring_advice(rc));
             return rc;
         }
-        weir_notice(options->notices, WEIR_NOTICE_VERBOSE,
-                    "io_uring is not available (%s): writing with pwritev; see kernel.io_uring_disabled and the "
-                    "container's seccomp profile",
-                    strerrordesc_np(-rc));
+        weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "io_uring is not available (%s): writing with pwritev; %s",
+                    strerrordesc_np(-rc), uring_advice(rc));
     }
     int rc = open_queue(output, &weir_io_queue_pwritev, registered);
     return rc < 0 ? weir_error_set_errno(err, rc, "cannot set up plain writes") : 0;

@@ -31,7 +31,7 @@ struct file_run_result {
 };
 
 /*
- * Writes FILE_RUN_SPANS spans (about 18 MB) to a new file at path, publishes it, finishes it with a tail, and compares
+ * Writes FILE_RUN_SPANS spans (about 30 MB) to a new file at path, publishes it, finishes it with a tail, and compares
  * it: head, the spans that were reported to be on file with padding between, the tail if finish succeeded, and no more.
  */
 struct file_run_result file_run(const char *path, const struct file_run_options *options);

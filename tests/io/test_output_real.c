@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,7 +22,10 @@
 #include "tests/io/file_run.h"
 #include "tests/io/refuse_call.h"
 
-#define IMAGE_BYTES (320ll << 20) /* the least that mkfs.xfs takes is 300 MiB; a sparse file */
+#define IMAGE_BYTES       (320ll << 20) /* the least that mkfs.xfs takes is 300 MiB; a sparse file */
+#define SMALL_IMAGE_BYTES (16ll << 20)  /* less than a run writes */
+#define RING_BYTES        (256u << 10)  /* a ring fits, the buffers do not */
+#define NOBODY            65534
 
 static struct temp_tree tree; /* each test is a process of its own */
 
@@ -114,8 +119,8 @@ static void mount_tmpfs(const char *options)
     cr_assert_eq(mount("weir-test", path_in("mount"), "tmpfs", MS_NODEV, options), 0, "%s", strerror(errno));
 }
 
-/* Makes a file system of that type in an image and mounts it at mount/. */
-static void mount_image(const char *type, const char *mkfs_options)
+/* Makes a file system of that type in an image of that size and mounts it at mount/. */
+static void mount_image(const char *type, const char *mkfs_options, off_t image_bytes)
 {
     char mkfs[32], command[2 * PATH_MAX + 128];
     format_text(mkfs, sizeof(mkfs), "mkfs.%s", type);
@@ -123,7 +128,7 @@ static void mount_image(const char *type, const char *mkfs_options)
         cr_skip_test("needs %s", mkfs);
     enter_namespace();
     temp_tree_write(&tree, "image", "", 0);
-    cr_assert_eq(truncate(path_in("image"), IMAGE_BYTES), 0);
+    cr_assert_eq(truncate(path_in("image"), image_bytes), 0);
     temp_tree_make_folder(&tree, "mount");
     format_text(command, sizeof(command), "%s %s '%s/image' >'%s/log' 2>&1", mkfs, mkfs_options, tree.root, tree.root);
     cr_assert_eq(system(command), 0, "%s", command);
@@ -198,6 +203,42 @@ Test(output_real, io_uring_that_registers_nothing_gives_the_same_bytes)
     cr_assert_null(strstr(result.how, "registered"), "%s", result.how);
 }
 
+/* Writes as a user that may lock so much memory. */
+static struct file_run_result run_with_locked_memory(rlim_t bytes, const struct weir_notice_sink *notices)
+{
+    if (geteuid() != 0)
+        cr_skip_test("needs root to become another user");
+    cr_assert_eq(chmod(tree.root, 0777), 0);
+    cr_assert_eq(setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){.rlim_cur = bytes, .rlim_max = bytes}), 0);
+    cr_assert_eq(seteuid(NOBODY), 0); /* drops CAP_IPC_LOCK */
+    struct file_run_result result = file_run(path_in("file"), &(struct file_run_options){.notices = notices});
+    cr_assert_eq(seteuid(0), 0);
+    expect_all(&result);
+    return result;
+}
+
+Test(output_real, user_who_may_lock_no_buffers_writes_unregistered_ones)
+{
+    struct notices notices = {0};
+    struct weir_notice_sink sink = {.emit = take_notice, .ctx = &notices};
+    struct file_run_result result = run_with_locked_memory(RING_BYTES, &sink);
+    cr_assert_eq(strncmp(result.how, "io_uring, ", 10), 0, "%s: %s", result.how, notices.last);
+    cr_assert_null(strstr(result.how, "registered"), "%s", result.how);
+    cr_assert_eq(notices.count, 0, "%s", notices.last);
+}
+
+/* Since Linux 6.14 the rings themselves count. */
+Test(output_real, user_who_may_lock_nothing_gets_the_same_bytes)
+{
+    struct notices notices = {0};
+    struct weir_notice_sink sink = {.emit = take_notice, .ctx = &notices};
+    struct file_run_result result = run_with_locked_memory(0, &sink);
+    cr_assert_null(strstr(result.how, "registered"), "%s", result.how);
+    bool pwritev = strncmp(result.how, "pwritev, ", 9) == 0;
+    cr_assert_eq(notices.count, pwritev ? 1 : 0);
+    cr_assert(!pwritev || strstr(notices.last, "ulimit -l"), "%s", notices.last);
+}
+
 Test(output_real, without_fallocate_the_same_bytes)
 {
     refuse_call(SYS_fallocate, EOPNOTSUPP);
@@ -237,6 +278,37 @@ Test(output_real, full_tmpfs_keeps_what_fits_by_pwritev)
     expect_full(WEIR_OUTPUT_WRITEV);
 }
 
+static void expect_full_ext4(const struct file_run_options *options)
+{
+    mount_image("ext4", "-F -q -m 0", SMALL_IMAGE_BYTES);
+    struct statvfs space;
+    cr_assert_eq(statvfs(path_in("mount"), &space), 0);
+    uint64_t free_bytes = (uint64_t)space.f_bfree * space.f_frsize;
+    struct file_run_result result = file_run(path_in("mount/file"), options);
+    cr_assert_eq(result.error, -ENOSPC);
+    cr_assert_eq(result.finish, 0, "%d", result.finish);
+    /* But for the span that did not fit, a slot at most, and what the file system needs for itself. */
+    cr_assert_leq(result.file_bytes, free_bytes);
+    cr_assert_gt(result.file_bytes + (512 << 10), free_bytes, "%ju of %ju", (uintmax_t)result.file_bytes,
+                 (uintmax_t)free_bytes);
+    unmount();
+}
+
+Test(output_real, full_ext4_keeps_what_fits_direct)
+{
+    expect_full_ext4(&(struct file_run_options){.engine = WEIR_OUTPUT_AUTO});
+}
+
+Test(output_real, full_ext4_keeps_what_fits_buffered)
+{
+    expect_full_ext4(&(struct file_run_options){.direct = WEIR_OUTPUT_DIRECT_OFF});
+}
+
+Test(output_real, full_ext4_keeps_what_fits_by_pwritev)
+{
+    expect_full_ext4(&(struct file_run_options){.engine = WEIR_OUTPUT_WRITEV});
+}
+
 /* ---- file systems ---- */
 
 Test(output_real, temporary_folder)
@@ -255,7 +327,7 @@ Test(output_real, tmpfs_is_written_without_o_direct)
 
 static void expect_direct(const char *type, const char *mkfs_options)
 {
-    mount_image(type, mkfs_options);
+    mount_image(type, mkfs_options, IMAGE_BYTES);
     struct file_run_result result = run_all_ways("mount");
     /* All large spans but those from the loose slot; how much is staged hangs on the moment. */
     cr_assert_gt(result.stats.direct_bytes, result.stats.buffered_bytes, "%s: %s", type, result.how);
