@@ -118,7 +118,8 @@ static void pool_reset(struct pool *pool)
 
 static void pool_fini(struct pool *pool)
 {
-    munmap(pool->memory, POOL_BYTES + HUGE_BYTES);
+    if (pool->memory != MAP_FAILED)
+        munmap(pool->memory, POOL_BYTES + HUGE_BYTES);
     free(pool->buffers);
     free(pool->free);
 }
@@ -355,7 +356,7 @@ static void print_spread(const char *name, double *values, unsigned count)
 
 static void print_json(const struct settings *settings, const struct measure *runs, const char *how)
 {
-    double cpu[RUNS_MAX], kernel_threads[RUNS_MAX], rate[RUNS_MAX];
+    double cpu[RUNS_MAX] = {0}, kernel_threads[RUNS_MAX] = {0}, rate[RUNS_MAX] = {0};
     for (unsigned i = 0; i < settings->runs; i++) {
         double gb = (double)runs[i].stats.written_bytes / BYTES_IN_GB;
         cpu[i] = runs[i].cpu_seconds / gb;
@@ -409,13 +410,14 @@ static bool parse(int argc, char **argv, struct settings *settings)
     bool good = true;
     int letter;
     while ((letter = getopt_long(argc, argv, "", options, NULL)) >= 0) {
-        unsigned number = optarg ? (unsigned)strtoul(optarg, NULL, 10) : 0;
+        const char *value = optarg ? optarg : "";
+        unsigned number = (unsigned)strtoul(value, NULL, 10);
         switch (letter) {
         case 'D':
-            settings->dir = optarg;
+            settings->dir = value;
             break;
         case 'e':
-            good &= parse_engine(optarg, &settings->engine);
+            good &= parse_engine(value, &settings->engine);
             break;
         case 'b':
             settings->buffered = true;
@@ -466,11 +468,10 @@ int main(int argc, char **argv)
     int rc = pool_init(&pool, &settings);
     for (unsigned i = 0; i < settings.runs && rc == 0; i++)
         rc = run(&settings, &pool, &runs[i], how);
-    if (rc < 0) {
+    if (rc == 0)
+        print_json(&settings, runs, how);
+    else
         fprintf(stderr, "output_write: %s\n", strerror(-rc));
-        return EXIT_FAILURE;
-    }
-    print_json(&settings, runs, how);
     pool_fini(&pool);
-    return EXIT_SUCCESS;
+    return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
