@@ -252,13 +252,16 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
  * failed, that is none of the workload's business: it runs on. A caller that waits for us gets to see its end; a
  * further signal ends that wait, not the workload.
  */
-static void end_workload(struct weir_session *session, enum weir_record_end end)
+static void end_workload(struct weir_session *session, enum weir_record_end end, const struct weir_error *err)
 {
     struct weir_workload *workload = &session->workload;
     if (!session->options->command)
         return;
     if (end == WEIR_RECORD_END_SIGNAL || end == WEIR_RECORD_END_TARGETS)
         weir_workload_ask_to_end(workload);
+    else if (end == WEIR_RECORD_END_OUTPUT && !weir_workload_poll(workload))
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "recording has ended (%s); the command runs on",
+                    err->what);
     weir_coordinator_wait_workload(&session->coordinator);
     session->result->has_workload_status = workload->reaped;
     session->result->workload_status = workload->status;
@@ -270,7 +273,7 @@ static int finish(struct weir_session *session, struct weir_error *err)
     weir_event_set_disable(&session->events);
     weir_pipeline_stop_readers(&session->pipeline);
     int code = weir_session_finish(session, err);
-    end_workload(session, result->end);
+    end_workload(session, result->end, err);
     result->signal = session->coordinator.ending_signal;
     return code;
 }
