@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #define NEVER UINT_MAX
 
@@ -15,20 +17,30 @@ static unsigned calls_until_failure = NEVER;
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
 void *__real_realloc(void *data, size_t bytes);
+void *__real_reallocarray(void *data, size_t count, size_t bytes);
+char *__real_strdup(const char *text);
+char *__real_strndup(const char *text, size_t bytes);
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t bytes);
 void *__wrap_realloc(void *data, size_t bytes);
+void *__wrap_reallocarray(void *data, size_t count, size_t bytes);
+char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t bytes);
+int __wrap_asprintf(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void failing_alloc_after(unsigned successes)
 {
     calls_until_failure = successes;
 }
 
+void failing_alloc_never(void)
+{
+    calls_until_failure = NEVER;
+}
+
 static bool is_turn_to_fail(void)
 {
-    if (calls_until_failure == NEVER)
-        return false;
-    if (calls_until_failure-- > 0)
+    if (calls_until_failure == NEVER || calls_until_failure-- > 0)
         return false;
     calls_until_failure = NEVER;
     errno = ENOMEM;
@@ -48,5 +60,31 @@ void *__wrap_calloc(size_t count, size_t bytes)
 void *__wrap_realloc(void *data, size_t bytes)
 {
     return is_turn_to_fail() ? NULL : __real_realloc(data, bytes);
+}
+
+void *__wrap_reallocarray(void *data, size_t count, size_t bytes)
+{
+    return is_turn_to_fail() ? NULL : __real_reallocarray(data, count, bytes);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return is_turn_to_fail() ? NULL : __real_strdup(text);
+}
+
+char *__wrap_strndup(const char *text, size_t bytes)
+{
+    return is_turn_to_fail() ? NULL : __real_strndup(text, bytes);
+}
+
+int __wrap_asprintf(char **text, const char *format, ...)
+{
+    if (is_turn_to_fail())
+        return -1; /* and *text stays as it is: glibc does not promise NULL */
+    va_list args;
+    va_start(args, format);
+    int length = vasprintf(text, format, args);
+    va_end(args);
+    return length;
 }
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)

@@ -12,7 +12,7 @@
 
 #include "base/bits.h"
 #include "engine/event_list_internal.h"
-#include "tests/engine/failing_alloc.h"
+#include "tests/base/failing_alloc.h"
 #include "tests/engine/fake_tracefs.h"
 
 /* Parses with the fake tracefs into an empty list. */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
-#include "tests/engine/failing_alloc.h"
+#include "tests/base/failing_alloc.h"
 
 /* ---- -p lists ---- */
 
