@@ -106,7 +106,8 @@ static bool module_of_path(const char *path, char name[WEIR_SYNTH_MODULE_NAME_BY
     return true;
 }
 
-/* line: "PATH: PATH..." of modules.dep, relative to directory. The modules are in the order of their names. */
+/* line: "PATH: PATH..." of modules.dep, relative to directory. The modules are in the order of their names. No file has
+ * a path of PATH_MAX and more, nor has a record room for one (weir_synth_block_reserve()). */
 static int note_file(struct weir_synth_modules *modules, char *line, const char *directory)
 {
     struct weir_synth_module key;
@@ -122,6 +123,8 @@ static int note_file(struct weir_synth_modules *modules, char *line, const char 
         return 0;
 
     bool is_absolute = line[0] == '/';
+    if ((is_absolute ? 0 : strlen(directory) + 1) + strlen(line) >= PATH_MAX)
+        return 0;
     int bytes = asprintf(&module->path, "%s%s%s", is_absolute ? "" : directory, is_absolute ? "" : "/", line);
     if (bytes < 0) {
         module->path = NULL;

@@ -229,6 +229,24 @@ Test(synth_kernel, more_modules_than_one_allocation_holds_are_kept)
     expect_modules(&expected);
 }
 
+Test(synth_kernel, path_that_no_file_can_have_is_passed_over)
+{
+    const char *const modules[] = {"ext4", "jbd2", "xfs"};
+    struct weir_buf paths = WEIR_BUF_INIT, lines = WEIR_BUF_INIT, expected = WEIR_BUF_INIT;
+    for (unsigned i = 0; i < 3; i++) { /* more than a block of records, if they were kept */
+        weir_buf_printf(&lines, "%s 4096 0 - Live 0xffffffffc020%u000\n", modules[i], i);
+        weir_buf_printf(&paths, "k/%060000u/%s.ko:\n", 0u, modules[i]);
+        char name[16];
+        format_text(name, sizeof(name), "[%s]", modules[i]);
+        expect_mmap(&expected, 0xffffffffc0200000 + i * 4096, 4096, 0, name);
+    }
+    synth_fixture_write(&fixture, "modules", weir_buf_str(&lines));
+    write_modules_dep(weir_buf_str(&paths));
+    weir_buf_fini(&lines);
+    weir_buf_fini(&paths);
+    expect_modules(&expected);
+}
+
 Test(synth_kernel, module_paths_without_modules_dep_are_names)
 {
     synth_fixture_write(&fixture, "modules", "ext4 4096 0 - Live 0xffffffffc0200000\n");
