@@ -84,6 +84,23 @@ static void check_name(const struct weir_event *event, const struct fuzz_tree *t
     weir_event_list_fini(&list);
 }
 
+/* What the modifiers behind the name's colon leave out, read off the letters one by one. */
+static void check_modifiers(const struct weir_event *event)
+{
+    const char *colon = strchr(event->name, ':');
+    const char *given = colon ? colon + 1 : "";
+    bool levels = strpbrk(given, "ukh"), machines = strpbrk(given, "GH");
+    const struct perf_event_attr *attr = &event->attr;
+    weir_assert(attr->exclude_user == (levels && !strchr(given, 'u')));
+    weir_assert(attr->exclude_kernel == (levels && !strchr(given, 'k')));
+    weir_assert(attr->exclude_hv == (levels && !strchr(given, 'h')));
+    weir_assert(attr->exclude_host == (machines && !strchr(given, 'H')));
+    weir_assert(attr->exclude_idle == (strchr(given, 'I') != NULL));
+    weir_assert(attr->pinned == (strchr(given, 'D') != NULL) && attr->exclusive == (strchr(given, 'e') != NULL));
+    weir_assert(event->precise_max == (strchr(given, 'P') != NULL));
+    weir_assert(event->modifiers_given == (levels || machines || attr->exclude_idle));
+}
+
 static void check_tracepoint(const struct weir_event *event)
 {
     weir_assert(is_tracepoint(event) == (event->tracepoint_system != NULL));
@@ -189,6 +206,8 @@ static void run(void *fixture, const uint8_t *data, size_t bytes)
     for (size_t i = 1; i < list.count; i++) {
         check_name(&list.events[i], tree);
         check_tracepoint(&list.events[i]);
+        if (!is_tracepoint(&list.events[i]))
+            check_modifiers(&list.events[i]);
         const char *name = list.events[i].name;
         check_precision(name, tree);
         check_fallbacks(name, tree, weir_event_fall_back_to_user, weir_event_fall_back_to_software);

@@ -106,10 +106,11 @@ static void write_numbers(struct words *words, const struct weir_record_argument
         words_add(words, "--realtime=%" PRIu64, arguments->realtime_priority);
 }
 
-/* False: more words than a command line of this test has room for. */
-static bool write_arguments(struct words *words, const struct weir_record_arguments *arguments)
+/* Each option in its long form, then those of `more` (NULL: none), then the command. False: more words than a command
+ * line of this test has room for. */
+static bool write_arguments(struct words *words, const struct weir_record_arguments *arguments, const char *const *more)
 {
-    const size_t others_max = 16;
+    const size_t others_max = 24;
     size_t workload_count = 0;
     while (arguments->workload && arguments->workload[workload_count])
         workload_count++;
@@ -139,6 +140,8 @@ static bool write_arguments(struct words *words, const struct weir_record_argume
     if (arguments->dry_run)
         words_add(words, "--dry-run");
     words_add(words, "--output=%s", arguments->output_path);
+    for (; more && *more; more++)
+        words_add(words, "%s", *more);
     words_add(words, "--");
     for (size_t i = 0; i < workload_count; i++)
         words_add(words, "%s", arguments->workload[i]);
@@ -172,17 +175,30 @@ static void check_equal(const struct weir_record_arguments *a, const struct weir
         weir_assert(text_equal(a->workload[i], b->workload[i]));
 }
 
-static void check_round_trip(const struct weir_record_arguments *arguments)
+/* Arguments, written out with more options behind them, are understood as expected. */
+static void check_written(const struct weir_record_arguments *arguments, const char *const *more,
+                          const struct weir_record_arguments *expected)
 {
     struct words words;
-    if (!write_arguments(&words, arguments))
+    if (!write_arguments(&words, arguments, more))
         return;
     struct weir_record_arguments again;
     weir_record_arguments_init(&again);
     weir_assert(weir_record_arguments_parse(&again, words.argv, NULL) == 0);
-    check_equal(arguments, &again);
+    check_equal(&again, expected);
     weir_record_arguments_fini(&again);
     words_fini(&words);
+}
+
+/* Of a flag the last word holds. */
+static void check_negated(const struct weir_record_arguments *arguments)
+{
+    static const char *const negations[] = {"--no-all-cpus", "--no-exclude-perf", "--no-verbose",
+                                            "--no-quiet",    "--no-dry-run",      NULL};
+    struct weir_record_arguments expected = *arguments; /* borrows what that owns */
+    expected.all_cpus = expected.exclude_perf = expected.quiet = expected.dry_run = false;
+    expected.verbosity = 0;
+    check_written(arguments, negations, &expected);
 }
 
 static void check_ranges(const struct weir_record_arguments *arguments, const struct words *words)
@@ -243,7 +259,8 @@ static void run(void *fixture, const uint8_t *data, size_t bytes)
         fuzz_check_error(&err, result);
     } else if (result == WEIR_OPTIONS_PARSED) {
         check_ranges(&arguments, &words);
-        check_round_trip(&arguments);
+        check_written(&arguments, NULL, &arguments);
+        check_negated(&arguments);
         check_resolved(&arguments);
     } else {
         weir_assert(result == WEIR_OPTIONS_HELP);

@@ -7,6 +7,7 @@
  */
 #include "topology/plan.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,11 +115,23 @@ static void check_description(const struct weir_plan *plan)
     weir_buf_fini(&text);
 }
 
+/* Layouts are words in any case, and nothing else of a SPEC has letters that mean something. */
+static void check_case(const char *spec, int checked)
+{
+    char *other = strdup(spec);
+    weir_assert(other);
+    for (char *at = other; *at; at++)
+        *at = (char)(islower((unsigned char)*at) ? toupper((unsigned char)*at) : tolower((unsigned char)*at));
+    weir_assert(weir_plan_check_spec(other, NULL) == checked);
+    free(other);
+}
+
 static void check_make(const struct weir_topology *topology, const struct weir_cpuset *recorded, const char *spec)
 {
     struct weir_error check_err = {0}, err = {0};
     int checked = weir_plan_check_spec(spec, &check_err);
     weir_assert(checked == 0 || checked == -EINVAL);
+    check_case(spec, checked);
 
     const struct weir_plan untouched = {NULL, 4711};
     struct weir_plan plan = untouched;

@@ -1,6 +1,7 @@
 /*
  * Synthesis from a /proc of one process with two threads (format/synth.h). Input: the files in the order of the table
- * below, parted by FUZZ_SEPARATOR.
+ * below, parted by FUZZ_SEPARATOR. A byte 1 stands for a thousand letters, so that small inputs have names of the
+ * greatest lengths.
  *
  * Whatever /proc says, what is emitted is a row of whole, well-formed records: each exactly as long as its name needs,
  * its trailer zero, its numbers those of the process; and there are as many of each kind as the counts say.
@@ -23,15 +24,17 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tree.h"
 
-#define TRAILER_BYTES  32u
-#define COMM_BYTES_MAX 16u
-#define TIMEOUT_MS     3600000u /* never: a slow machine must not change what is emitted */
-#define PID            41
-#define TID            42
-#define STRINGIFY(x)   #x
-#define NUMBER(x)      STRINGIFY(x)
-#define PROCESS        "proc/" NUMBER(PID)
-#define RELEASE        "6.12.1"
+#define TRAILER_BYTES   32u
+#define COMM_BYTES_MAX  16u
+#define TIMEOUT_MS      3600000u /* never: a slow machine must not change what is emitted */
+#define LONG_NAME       1
+#define LONG_NAME_BYTES 1000
+#define PID             41
+#define TID             42
+#define STRINGIFY(x)    #x
+#define NUMBER(x)       STRINGIFY(x)
+#define PROCESS         "proc/" NUMBER(PID)
+#define RELEASE         "6.12.1"
 
 static const char *const files[] = {
     PROCESS "/stat",   PROCESS "/maps", PROCESS "/task/" NUMBER(TID) "/comm",
@@ -164,6 +167,23 @@ static struct sums check_records(const struct weir_buf *records, bool data_maps)
 
 /* ---- runs ---- */
 
+static void write_file(int fd, struct fuzz_part part)
+{
+    static const char letters[] = "nnnnnnnnnnnnnnnnnnnn";
+    struct weir_buf contents = WEIR_BUF_INIT;
+    for (size_t i = 0; i < part.bytes; i++) {
+        if (part.data[i] != LONG_NAME) {
+            weir_buf_append_u8(&contents, part.data[i]);
+            continue;
+        }
+        for (size_t bytes = 0; bytes < LONG_NAME_BYTES; bytes += sizeof(letters) - 1)
+            weir_buf_append(&contents, letters, sizeof(letters) - 1);
+    }
+    weir_assert(weir_buf_error(&contents) == 0);
+    fuzz_file_write(fd, (struct fuzz_part){.data = contents.data, .bytes = contents.used});
+    weir_buf_fini(&contents);
+}
+
 static int emit(void *ctx, const void *records, size_t bytes)
 {
     weir_assert(bytes > 0 && bytes <= WEIR_SYNTH_BLOCK_BYTES);
@@ -208,7 +228,7 @@ static void run(void *object, const uint8_t *data, size_t bytes)
     struct fuzz_part parts[FILE_COUNT];
     fuzz_split(data, bytes, FUZZ_SEPARATOR, parts, FILE_COUNT);
     for (size_t i = 0; i < FILE_COUNT; i++)
-        fuzz_file_write(fixture->fds[i], parts[i]);
+        write_file(fixture->fds[i], parts[i]);
 
     struct weir_buf records = WEIR_BUF_INIT;
     const struct weir_notice_sink notices = {.emit = check_notice};
