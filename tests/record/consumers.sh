@@ -1,0 +1,141 @@
+# shellcheck shell=bash
+# All readers of the file find the samples that weir says it has written, for each kind of event and target.
+
+needs_perf_events
+
+calls=20000
+# No ring of this size fills up before the load has ended, whatever else the machine does.
+exact=(-e raw_syscalls:sys_enter -c 1 -m 16M)
+
+test_every_system_call_of_a_workload_under_all_cpus() {
+    record -a "${exact[@]}" -o it.data -- "$WEIR_LOAD" getppid "$calls"
+    expect_eq "getppid calls" "$(getppid_calls it.data counted)" "$calls"
+    expect_eq "lost" "$(ledger_column lost_in_ring)" 0
+    expect_eq "counted by the kernel" "$(ledger_column counted)" "$(told_samples)"
+    expect_readers_agree it.data
+}
+
+test_every_system_call_of_a_workload_alone() {
+    record "${exact[@]}" -o it.data -- "$WEIR_LOAD" getppid "$calls"
+    expect_eq "getppid calls" "$(getppid_calls it.data counted)" "$calls"
+    expect_eq "counted by the kernel" "$(ledger_column counted)" "$(told_samples)"
+    expect_readers_agree it.data
+}
+
+# On one CPU: each CPU has a count of its own.
+test_every_nth_system_call() {
+    taskset -pc 0 $BASHPID >/dev/null
+    record -e raw_syscalls:sys_enter -c 100 -o it.data -- "$WEIR_LOAD" getppid "$calls"
+    local counted
+    counted=$(ledger_column counted)
+    expect_at_least "counted by the kernel" "$counted" "$calls"
+    expect_eq "samples" "$(told_samples)" $((counted / 100))
+    expect_readers_agree it.data
+}
+
+test_cpu_clock_under_all_cpus() {
+    record -a -e cpu-clock -F 997 -o it.data -- "$WEIR_LOAD" spin 100000000
+    expect_at_least "samples" "$(told_samples)" 10
+    expect_readers_agree it.data
+}
+
+test_call_chains() {
+    record -a -g -e cpu-clock -F 997 -o it.data -- "$WEIR_LOAD" spin 100000000
+    expect_readers_agree it.data
+    perf script -i it.data --comm record_load -F ip,sym >chains
+    expect_line chains hot_loop
+    expect_line chains main
+}
+
+test_task_clock() {
+    record -e task-clock -F 2000 -o it.data -- "$WEIR_LOAD" spin 100000000
+    expect_at_least "samples" "$(told_samples)" 10
+    expect_readers_agree it.data
+}
+
+test_page_faults() {
+    record -e page-faults -c 1 -o it.data -- "$WEIR_LOAD" spin 1
+    expect_at_least "samples" "$(told_samples)" 10
+    expect_eq "counted by the kernel" "$(ledger_column counted)" "$(told_samples)"
+    expect_readers_agree it.data
+}
+
+test_context_switches_by_tracepoint() {
+    record -a -e sched:sched_switch -o it.data -- "$WEIR_LOAD" forks 20 1
+    expect_at_least "samples" "$(told_samples)" 20
+    expect_readers_agree it.data
+}
+
+test_several_events_at_once() {
+    record -a -e sched:sched_switch,raw_syscalls:sys_enter -e cpu-clock -e page-faults -m 16M -o it.data -- \
+        "$WEIR_LOAD" getppid "$calls"
+    expect_eq "getppid calls" "$(getppid_calls it.data counted)" "$calls"
+    local event
+    for event in sched:sched_switch raw_syscalls:sys_enter cpu-clock page-faults; do
+        expect_eq "samples of $event" "$(report_samples it.data $event)" "$(ledger_column written $event)"
+    done
+    expect_readers_agree it.data
+}
+
+test_default_event_without_hardware_counters_is_cpu_clock_and_says_so() {
+    [ ! -e /sys/bus/event_source/devices/cpu/events/cpu-cycles ] || skip "needs a machine without a hardware PMU"
+    record -a -o it.data -- "$WEIR_LOAD" spin 100000000
+    expect_line err "is not supported here (no hardware PMU); recording cpu-clock instead"
+    expect_eq "samples of cpu-clock" "$(report_samples it.data cpu-clock)" "$(told_samples)"
+    expect_readers_agree it.data
+}
+
+test_listed_cpus_only() {
+    needs_second_cpu
+    local cpu
+    for cpu in 0 1; do
+        record -C $cpu "${exact[@]}" -o it.data -- taskset -c 0 "$WEIR_LOAD" getppid "$calls"
+        expect_eq "getppid calls on cpu $cpu" "$(getppid_calls it.data counted)" $((cpu == 0 ? calls : 0))
+        expect_eq "CPUs in the file" "$(perf script -i it.data -F cpu | sort -u | tr -d ' \n')" "[00$cpu]"
+        expect_readers_agree it.data
+    done
+}
+
+# has_threads PID COUNT
+has_threads() { [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 | wc -l)" = "$2" ]; }
+
+test_process_with_threads_of_before_and_after() {
+    open_gate
+    "$WEIR_LOAD" threads 3 2 "$calls" <gate &
+    local load=$!
+    wait_until has_threads "$load" 4
+    start_record it.data "${exact[@]}" -p "$load"
+    release_gate
+    wait "$load"
+    await_record
+    expect_eq "exit status when the processes have ended" "$status" 0
+    expect_eq "getppid calls by thread" \
+        "$(perf script -i it.data -F tid,trace 2>/dev/null | grep " NR $("$WEIR_LOAD" number getppid) " |
+            awk '{ calls[$1]++ } END { for (tid in calls) print calls[tid] }' | sort | uniq -c | xargs)" "5 $calls"
+    expect_readers_agree it.data
+}
+
+test_each_layout_of_threads() {
+    needs_second_cpu
+    local layout
+    for layout in cpu core package numa 0/0:1/1 0-1/0; do
+        record -a --threads=$layout "${exact[@]}" -o it.data -- "$WEIR_LOAD" getppid "$calls"
+        expect_eq "getppid calls with --threads=$layout" "$(getppid_calls it.data counted)" "$calls"
+        expect_readers_agree it.data
+    done
+}
+
+test_null_device_as_output() {
+    record -a "${exact[@]}" -o /dev/null -- "$WEIR_LOAD" getppid "$calls"
+    expect_at_least "samples" "$(told_samples)" "$calls"
+    expect_files . err
+}
+
+test_header_describes_machine_and_command() {
+    record -a -e cpu-clock -o it.data -- true
+    perf report --header-only -i it.data >header 2>perf.err
+    expect_line header "# cmdline : $WEIR_PROGRAM record -v -a -e cpu-clock -o it.data -- true"
+    expect_line header "# nrcpus online : $(getconf _NPROCESSORS_ONLN)"
+    expect_line header "# os release : $(uname -r)"
+    expect_line header "# hostname : $(uname -n)"
+}

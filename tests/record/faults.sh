@@ -1,0 +1,106 @@
+# shellcheck shell=bash
+# System calls that fail, by strace: whatever fails, weir ends whole or leaves nothing, and says so.
+
+needs_perf_events
+needs_program strace
+
+# with_fault CALL FAULT ARGUMENT...: records with the fault injected. $injected: how often it was.
+with_fault() {
+    local call=$1 fault=$2
+    shift 2
+    rm -f it.data strace.log
+    status=0
+    # LeakSanitizer cannot work in a process that is traced.
+    ASAN_OPTIONS=detect_leaks=0 strace -qq -f -o strace.log -e "trace=$call" -e "inject=$call:$fault" \
+        "$WEIR_PROGRAM" record -v -o it.data "$@" 2>err || status=$?
+    injected=$(grep -c INJECTED strace.log || true)
+}
+
+# expect_nothing_left: refused before anything was begun.
+expect_nothing_left() {
+    expect_eq "status" "$status" 125
+    grep -q '^weir: cannot ' err || fail "no message"
+    expect_files . err strace.log
+}
+
+test_nth_open_of_an_event_fails_until_none_fails() {
+    local nth error
+    for error in ENOMEM ENFILE EIO; do
+        for ((nth = 1; ; nth++)); do
+            with_fault perf_event_open "error=$error:when=$nth" -a -e cpu-clock -e cs -- touch ran
+            if [ "$injected" = 0 ]; then break; fi
+            expect_line err "cannot open event '"
+            expect_nothing_left
+        done
+        expect_eq "events opened" "$nth" $((3 * $(cpus_online) + 1))
+        expect_eq "status without a fault" "$status" 0
+        rm ran it.data
+    done
+}
+
+test_interrupted_open_of_an_event_is_tried_again() {
+    local nth
+    for nth in 1 2 3; do
+        with_fault perf_event_open "error=EINTR:when=$nth" -a -e cpu-clock -- true
+        expect_eq "faults" "$injected" 1
+        expect_eq "status" "$status" 0
+        expect_readers_agree it.data
+    done
+}
+
+test_interrupted_submissions_leave_the_recording_whole() {
+    local error when
+    for error in EINTR EAGAIN EBUSY; do
+        for when in 1 2 1+2; do
+            with_fault io_uring_enter "error=$error:when=$when" -e raw_syscalls:sys_enter -c 1 -m 16M -- \
+                "$WEIR_LOAD" getppid 20000
+            expect_at_least "faults" "$injected" 1
+            expect_eq "status" "$status" 0
+            expect_eq "getppid calls with $error at $when" "$(getppid_calls it.data counted)" 20000
+            expect_readers_agree it.data
+        done
+    done
+}
+
+test_without_io_uring_the_recording_is_the_same() {
+    local error
+    for error in ENOSYS EPERM ENOMEM; do
+        with_fault io_uring_setup "error=$error" -e raw_syscalls:sys_enter -c 1 -m 16M -- "$WEIR_LOAD" getppid 20000
+        expect_eq "faults" "$injected" 1
+        expect_eq "status" "$status" 0
+        expect_line err "output: pwritev"
+        expect_eq "getppid calls with $error" "$(getppid_calls it.data counted)" 20000
+        expect_readers_agree it.data
+    done
+}
+
+test_failed_fsync_is_no_success() {
+    with_fault fsync error=EIO -e cpu-clock -- true
+    expect_eq "faults" "$injected" 1
+    expect_eq "status" "$status" 125
+    expect_line err "weir: cannot sync it.data: Input/output error"
+    expect_readers_agree it.data
+}
+
+test_name_that_cannot_be_given_leaves_the_file_of_before() {
+    with_fault linkat error=EIO -e cpu-clock -- touch ran
+    expect_eq "status" "$status" 125
+    expect_line err "cannot name the output 'it.data': Input/output error"
+    [ ! -e it.data.old ] || fail "the file of before was moved"
+}
+
+# What a recording sets up with these is used once or a few times; the first one or the N-th fails.
+test_any_set_up_call_that_fails_ends_it_cleanly() {
+    local call nth
+    for call in signalfd4 timerfd_create socketpair pipe2 eventfd2 io_uring_register ftruncate pwrite64 fcntl ioctl; do
+        for nth in 1 2 4; do
+            with_fault "$call" "error=ENOMEM:when=$nth" -a -e cpu-clock -- touch ran
+            case $status in
+            0) expect_readers_agree it.data ;;
+            125) grep -q '^weir: cannot ' err || fail "no message after call $nth of $call" ;;
+            *) fail "status $status after call $nth of $call" ;;
+            esac
+            expect_eq "names made after call $nth of $call" "$(find . -name '.weir*' -o -name '*.old')" ""
+        done
+    done
+}

@@ -1,0 +1,84 @@
+# shellcheck shell=bash
+# What SIGKILL at a random time leaves behind.
+
+needs_perf_events
+
+batches=5
+at_once=4
+
+# start_victim FOLDER: records a task that spins, in a folder of its own.
+start_victim() {
+    mkdir "$1"
+    "$WEIR_PROGRAM" record -q -e cpu-clock -F 1000 -o "$1/it.data" -- \
+        sh -c "echo \$\$ >$1.pid; exec '$WEIR_LOAD' spin 0" 2>"$1.err" &
+}
+
+end_workload() { if [ -s "$1.pid" ]; then kill -KILL "$(cat "$1.pid")" 2>/dev/null || true; fi; }
+
+# A time in seconds, from .. to .. in ms.
+random_s() { printf '0.%03d' $(($1 + RANDOM % ($2 - $1))); }
+
+# kill_after_a_second FOLDER: 1.5 to 2.0 s after the file has its name. A checkpoint covers what is up to a second old;
+# the rest is for a machine that is busy with the other victims.
+kill_after_a_second() {
+    start_victim "$1"
+    local victim=$! delay
+    wait_until test -e "$1/it.data"
+    delay=$(random_s 500 999)
+    echo "killed after 1 + $delay s" >"$1.when"
+    sleep 1
+    sleep "$delay"
+    kill -KILL "$victim"
+    wait "$victim" || true
+    end_workload "$1"
+}
+
+test_file_opens_as_it_is_after_the_first_second() {
+    local batch victim
+    for ((batch = 0; batch < batches; batch++)); do
+        for ((victim = 0; victim < at_once; victim++)); do kill_after_a_second "$batch.$victim" & done
+        wait
+        for ((victim = 0; victim < at_once; victim++)); do expect_readable "$batch.$victim"; done
+    done
+}
+
+expect_readable() {
+    local told
+    told="$(cat "$1.when"), weir said '$(cat "$1.err")'"
+    expect_files "$1" it.data
+    perf script -i "$1/it.data" -F comm,ip,sym,dso >samples 2>perf.err || fail "perf script failed; $told: $(cat perf.err)"
+    expect_at_least "samples ($told)" "$(wc -l <samples)" 1
+    expect_at_least "samples in the hot loop ($told)" "$(grep -c ' hot_loop .*record_load)' samples)" 1
+    expect_eq "perf's warnings ($told)" "$(cat perf.err)" ""
+}
+
+# Sooner there may be a file or none, but nothing of another name.
+kill_at_once() {
+    start_victim "$1"
+    local victim=$!
+    sleep "$(random_s 0 250)"
+    kill -KILL "$victim" 2>/dev/null
+    wait "$victim" || true
+    end_workload "$1"
+}
+
+test_nothing_is_left_of_a_recording_that_had_not_begun() {
+    local batch victim names
+    for ((batch = 0; batch < batches; batch++)); do
+        for ((victim = 0; victim < at_once; victim++)); do kill_at_once "$batch.$victim" & done
+        wait
+        for ((victim = 0; victim < at_once; victim++)); do
+            names=$(ls -A "$batch.$victim")
+            case $names in '' | it.data) ;; *) fail "left behind: $names" ;; esac
+        done
+    done
+}
+
+# A workload that is held until events are open must not run when its recorder is gone.
+test_held_workload_does_not_run_without_its_recorder() {
+    needs_program strace
+    ASAN_OPTIONS=detect_leaks=0 strace -qq -f -o /dev/null -e trace=perf_event_open \
+        -e inject=perf_event_open:signal=KILL:when=1 "$WEIR_PROGRAM" record -e cpu-clock -o it.data -- touch ran 2>err || true
+    sleep 0.2
+    expect_files . err
+}

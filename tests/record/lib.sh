@@ -1,0 +1,198 @@
+# shellcheck shell=bash
+# What the tests of `weir record` are written with. Sourced by tests/record/run, in strict mode.
+#
+# A case ends at its first expectation that is not met. Messages of weir are in the file err, its exit status is in
+# $status, what perf said on standard error in perf.err.
+
+hotspot_parser=$(compgen -G '/usr/lib/*/libexec/hotspot-perfparser' || true)
+
+# ---- expectations ----
+
+fail() {
+    echo "$*"
+    if [ -s err ]; then echo "weir's messages:" && tail -25 err; fi
+    exit 1
+} >&2
+
+skip() {
+    echo "$*"
+    exit 77
+}
+
+# expect_eq WHAT ACTUAL WANTED
+expect_eq() { [ "$2" = "$3" ] || fail "$1: '$2', expected '$3'"; }
+
+# expect_at_least WHAT ACTUAL LEAST: for what the kernel does not count for us.
+expect_at_least() { [ "$2" -ge "$3" ] || fail "$1: $2, expected $3 or more"; }
+
+expect_line() { grep -qF -e "$2" "$1" || fail "no line with '$2' in $1: $(cat "$1")"; }
+expect_no_line() { ! grep -F -e "$2" "$1" || fail "a line with '$2' in $1"; }
+
+# expect_files FOLDER NAME...: these, hidden ones too, and nothing else.
+expect_files() {
+    local folder=$1
+    shift
+    expect_eq "files in $folder" "$(find "$folder" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | paste -sd ' ')" "$*"
+}
+
+# ---- prerequisites ----
+
+needs_program() {
+    local program
+    for program; do command -v "$program" >/dev/null || skip "needs $program"; done
+}
+
+cpus_online() { getconf _NPROCESSORS_ONLN; }
+
+needs_root() { [ "$(id -u)" = 0 ] || skip "needs root"; }
+
+needs_second_cpu() {
+    if ! grep -q '^0-' /sys/devices/system/cpu/online || [ "$(nproc)" = 1 ]; then skip "needs CPUs 0 and 1"; fi
+}
+
+# What most cases need: perf to read with, and leave to record all that is recorded here.
+needs_perf_events() {
+    needs_program perf
+    needs_root
+    [ -e /proc/sys/kernel/perf_event_paranoid ] || skip "needs a kernel with CONFIG_PERF_EVENTS"
+    [ -e /sys/kernel/tracing/events/raw_syscalls ] || skip "needs tracefs: mount -t tracefs nodev /sys/kernel/tracing"
+}
+
+# ---- cleaning up ----
+
+cleanups=()
+
+# at_end COMMAND...: runs it when the case ends, however it does; the last one first.
+at_end() { cleanups=("$(printf '%q ' "$@")" "${cleanups[@]}"); }
+
+run_cleanups() {
+    local cleanup
+    for cleanup in "${cleanups[@]}"; do eval "$cleanup" || echo "cleaning up failed: $cleanup" >&2; done
+}
+
+# set_knob FILE VALUE: until the end of the case. FILE is below /proc/sys or /sys.
+set_knob() {
+    local before
+    before=$(cat "$1")
+    at_end write_knob "$1" "$before"
+    write_knob "$1" "$2"
+}
+
+write_knob() { echo "$2" >"$1"; }
+
+# ---- recording ----
+
+status=0 # of the last recording
+
+# Records with these arguments.
+weir_record() {
+    status=0
+    "$WEIR_PROGRAM" record -v "$@" 2>err || status=$?
+}
+
+# Records, and it went well.
+record() {
+    weir_record "$@"
+    expect_eq "exit status of weir record $*" "$status" 0
+}
+
+# Starts recording into $1 in the background; returns when that file is there, so that all events count. $weir: its pid.
+start_record() {
+    local file=$1
+    shift
+    "$WEIR_PROGRAM" record -v -o "$file" "$@" 2>err &
+    weir=$!
+    wait_until test -e "$file"
+}
+
+# Waits for the recording of start_record.
+await_record() {
+    status=0
+    wait "$weir" || status=$?
+}
+
+# wait_until COMMAND...: until it succeeds, at most 20 s.
+wait_until() {
+    local tries
+    for ((tries = 0; tries < 1000; tries++)); do
+        if "$@"; then return 0; fi
+        sleep 0.02
+    done
+    fail "waited in vain for: $*"
+}
+
+# Descriptor 9 becomes the writing end of a gate on which `record_load threads` waits: open_gate, then release_gate.
+open_gate() {
+    mkfifo gate
+    exec 9<>gate
+}
+release_gate() { echo >&9; }
+
+# ---- what weir says ----
+
+# Samples by the closing line.
+told_samples() {
+    grep -q '^\[ weir record: Captured and wrote ' err || fail "no closing line"
+    sed -n 's/^\[ weir record: Captured and wrote .* (\([0-9]*\) samples) \]$/\1/p' err | grep . || echo 0
+}
+
+# ledger_column COLUMN [EVENT]: the sum over all CPUs. Columns: written lost_in_ring lost_writing counted.
+ledger_column() {
+    local column
+    case $1 in written) column=3 ;; lost_in_ring) column=4 ;; lost_writing) column=5 ;; counted) column=6 ;; esac
+    awk -v column="$column" -v event="${2:-}" '
+        $2 == "EVENT" { inside = 1; next }
+        inside && $1 == "all" { if (event == "") print $column; else print sum + 0; exit }
+        inside && $2 == event { sum += $column }' err
+}
+
+# ---- what the readers of the file say ----
+
+# report_samples FILE [EVENT]
+report_samples() {
+    perf report --stats -i "$1" 2>perf.err | awk -v event="${2:-Aggregated}" '
+        $1 == event && $2 == "stats:" { inside = 1 }
+        inside && $1 == "SAMPLE" { count = $3; exit }
+        END { print count + 0 }'
+}
+
+# report_records FILE TYPE: records of a type, such as FINISHED_ROUND.
+report_records() { perf report --stats -i "$1" 2>perf.err | awk -v type="$2" '$1 == type { print $3; exit }'; }
+
+# script_lines FILE [OPTION...]: one line per sample, whatever is in it.
+script_lines() {
+    local file=$1
+    shift
+    perf script -i "$file" -F comm "$@" 2>perf.err | wc -l
+}
+
+hotspot_samples() {
+    "$hotspot_parser" --input "$1" --print-stats 2>hotspot.err | sed -n 's/^samples: *//p'
+}
+
+# getppid_calls FILE COMM: sys_enter samples of that task's getppid calls.
+getppid_calls() {
+    perf script -i "$1" --comm "$2" -F comm,trace 2>perf.err | grep -c " NR $("$WEIR_LOAD" number getppid) " || true
+}
+
+# expect_readers_agree FILE: perf and hotspot find as many samples as weir says, and perf finds nothing to warn of.
+expect_readers_agree() {
+    local file=$1 samples
+    samples=$(told_samples)
+    expect_eq "samples in the ledger" "$(ledger_column written)" "$samples"
+    expect_eq "samples in perf report" "$(report_samples "$file")" "$samples"
+    expect_no_warnings
+    expect_eq "samples in perf script" "$(script_lines "$file")" "$samples"
+    perf script -i "$file" 2>perf.err >/dev/null || fail "perf script failed: $(cat perf.err)"
+    expect_no_warnings
+    [ -x "$hotspot_parser" ] || skip "needs hotspot (its perfparser); all readers of perf agree"
+    expect_eq "samples in hotspot" "$(hotspot_samples "$file")" "$samples"
+}
+
+# perf warns of losses, and is to: on a busy machine some recordings have them.
+expect_no_warnings() {
+    local lost
+    lost=$(ledger_column lost_in_ring)
+    if [ "$lost" != 0 ]; then sed -i -e '/^Warning:$/d' -e '/^Processed [0-9]* .* lost/d' -e '/^Check IO/d' -e '/^$/d' perf.err; fi
+    [ ! -s perf.err ] || fail "perf warns: $(cat perf.err)"
+}

@@ -1,0 +1,187 @@
+/*
+ * What the tests of `weir record` record: a program whose events can be counted. One mode per kind of load.
+ *
+ * Threads: main, and those of the mode "threads". Built without sanitizers, so that its calls are its own.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define THREADS_MAX  64
+#define STATUS_USAGE 2
+#define STATUS_LOST  3 /* a child did not end well */
+
+/* The task's name while it makes what is counted: start-up and exit go by the program's. */
+#define COUNTED_NAME "counted"
+
+static volatile unsigned long sink;
+
+/* Where the samples of a task that only computes are found. */
+__attribute__((noinline)) static void hot_loop(long rounds)
+{
+    for (long i = 0; rounds == 0 || i < rounds; i++)
+        sink += (unsigned long)i;
+}
+
+static void call_getppid(long calls)
+{
+    for (long i = 0; i < calls; i++)
+        syscall(SYS_getppid);
+}
+
+static int run_getppid(char **arguments)
+{
+    prctl(PR_SET_NAME, COUNTED_NAME);
+    call_getppid(atol(arguments[0]));
+    prctl(PR_SET_NAME, "record_load");
+    return 0;
+}
+
+/* The numbers by which raw_syscalls:sys_enter names the calls that the tests look for. */
+static int run_number(char **arguments)
+{
+    static const struct {
+        const char *name;
+        long number;
+    } calls[] = {
+        {"getppid", SYS_getppid},
+        {"futex", SYS_futex},
+#ifdef SYS_poll
+        {"poll", SYS_poll},
+#else
+        {"poll", SYS_ppoll},
+#endif
+    };
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        if (strcmp(arguments[0], calls[i].name) == 0)
+            return printf("%ld\n", calls[i].number) < 0;
+    }
+    return STATUS_USAGE;
+}
+
+static int run_malloc(char **arguments)
+{
+    prctl(PR_SET_NAME, COUNTED_NAME);
+    for (long i = atol(arguments[0]); i > 0; i--) {
+        void *volatile memory = malloc(1);
+        free(memory);
+    }
+    prctl(PR_SET_NAME, "record_load");
+    return 0;
+}
+
+static int run_spin(char **arguments)
+{
+    hot_loop(atol(arguments[0]));
+    return 0;
+}
+
+/* Forks so many children, one after the other; each executes this program, called by a path, as "spin". */
+static int run_forks(char **arguments)
+{
+    for (long i = atol(arguments[0]); i > 0; i--) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            execl(program_invocation_name, "record_load", "spin", arguments[1], (char *)NULL);
+            _exit(errno);
+        }
+        int status;
+        if (waitpid(pid, &status, 0) != pid || status != 0)
+            return STATUS_LOST;
+    }
+    return 0;
+}
+
+/* Threads that were there before recording began wait here. */
+static pthread_barrier_t gate;
+
+static void *old_thread(void *calls)
+{
+    pthread_barrier_wait(&gate);
+    call_getppid(*(const long *)calls);
+    return NULL;
+}
+
+static void *new_thread(void *calls)
+{
+    call_getppid(*(const long *)calls);
+    return NULL;
+}
+
+static void start_threads(pthread_t *threads, long count, void *(*body)(void *), long *calls)
+{
+    for (long i = 0; i < count; i++) {
+        if (pthread_create(&threads[i], NULL, body, calls) != 0)
+            abort();
+    }
+}
+
+/* OLD threads, a line on standard input, NEW threads; each of them calls getppid CALLS times, main does not. */
+static int run_threads(char **arguments)
+{
+    pthread_t threads[2 * THREADS_MAX];
+    long old_count = atol(arguments[0]), new_count = atol(arguments[1]), calls = atol(arguments[2]);
+    if (old_count > THREADS_MAX || new_count > THREADS_MAX)
+        return STATUS_USAGE;
+    pthread_barrier_init(&gate, NULL, (unsigned)old_count + 1);
+    start_threads(threads, old_count, old_thread, &calls);
+    if (getchar() == EOF)
+        return STATUS_LOST;
+    start_threads(threads + old_count, new_count, new_thread, &calls);
+    pthread_barrier_wait(&gate);
+    for (long i = 0; i < old_count + new_count; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
+
+/* Executes COMMAND where io_uring_setup(2) is refused with EPERM, as container run times do. */
+static int run_without_io_uring(char **arguments)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {.len = sizeof(rules) / sizeof(rules[0]), .filter = rules};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0) {
+        perror("record_load: seccomp");
+        return STATUS_LOST;
+    }
+    execvp(arguments[0], arguments);
+    perror("record_load: exec");
+    return STATUS_LOST;
+}
+
+static const struct {
+    const char *name;
+    int argument_count; /* at least */
+    int (*run)(char **arguments);
+} modes[] = {
+    {"getppid", 1, run_getppid},                   /* CALLS */
+    {"number", 1, run_number},                     /* CALL */
+    {"malloc", 1, run_malloc},                     /* CALLS */
+    {"spin", 1, run_spin},                         /* ROUNDS, 0: for ever */
+    {"forks", 2, run_forks},                       /* CHILDREN ROUNDS */
+    {"threads", 3, run_threads},                   /* OLD NEW CALLS */
+    {"without-io-uring", 1, run_without_io_uring}, /* COMMAND... */
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (strcmp(argv[1], modes[i].name) == 0 && argc - 2 >= modes[i].argument_count)
+            return modes[i].run(argv + 2);
+    }
+    fprintf(stderr, "record_load: which load?\n");
+    return STATUS_USAGE;
+}

@@ -1,0 +1,128 @@
+# shellcheck shell=bash
+# What a user without privileges may record, as the sysctls say. Changes them, so nothing may run beside it.
+
+needs_perf_events
+needs_program setpriv
+
+nobody=65534
+knobs=/proc/sys/kernel
+
+# The folder "home" of the user, with a copy of the program: the way to the build may be closed to him.
+set_up() {
+    local paranoid=$1
+    set_knob $knobs/perf_event_paranoid "$paranoid"
+    set_knob $knobs/perf_event_mlock_kb 516
+    chmod 755 .
+    mkdir home
+    cp "$WEIR_PROGRAM" "$WEIR_LOAD" home
+    chown $nobody home
+}
+
+record_as_nobody() {
+    status=0
+    (
+        cd home && HOME=$PWD exec setpriv --reuid $nobody --regid $nobody --clear-groups --inh-caps=-all \
+            "./$(basename "$WEIR_PROGRAM")" record -v -o it.data "$@"
+    ) 2>err || status=$?
+    # perf reads files of its own user only.
+    if [ -e home/it.data ]; then mv home/it.data . && chown "$(id -u)" it.data; fi
+}
+
+# expect_refused TEXT HINT: and nothing was begun.
+expect_refused() {
+    expect_eq "status" "$status" 125
+    expect_line err "weir: $1"
+    expect_line err "hint: $2"
+    expect_files home record_load weir
+}
+
+test_paranoid_2_own_workload_is_recorded_in_user_space_and_says_so() {
+    set_up 2
+    record_as_nobody -e cpu-clock -- ./record_load spin 30000000
+    expect_eq "status" "$status" 0
+    expect_eq "warnings" "$(grep '^weir: warning:' err)" \
+        "weir: warning: kernel.perf_event_paranoid=2 forbids recording the kernel; recording cpu-clock:u, user space only"
+    expect_readers_agree it.data
+    expect_at_least "samples" "$(told_samples)" 1
+    expect_eq "kernel samples" "$(perf script -i it.data -F dso,ip | grep -c kernel || true)" 0
+}
+
+test_paranoid_2_default_event_and_rings_work_as_they_are() {
+    set_up 2
+    record_as_nobody -- ./record_load spin 30000000
+    expect_eq "status" "$status" 0
+    expect_readers_agree it.data
+    set_knob $knobs/perf_event_mlock_kb 64
+    record_as_nobody -- ./record_load spin 30000000
+    expect_eq "status at mlock_kb 64" "$status" 0
+    expect_readers_agree it.data
+}
+
+test_paranoid_2_all_cpus_are_refused() {
+    set_up 2
+    local event
+    for event in cpu-clock cpu-clock:u; do
+        record_as_nobody -a -e $event -- touch ran
+        expect_refused "cannot open event '$event' on cpu 0: Permission denied" \
+            "kernel.perf_event_paranoid is 2, recording all processes of a CPU needs 0 or less, or root or CAP_PERFMON: sudo sysctl kernel.perf_event_paranoid=0"
+    done
+}
+
+test_paranoid_2_tracepoints_are_refused() {
+    set_up 2
+    record_as_nobody -e sched:sched_switch -- touch ran
+    expect_refused "cannot enter tracefs at /sys/kernel/tracing: Permission denied" \
+        "run as root, or open it to others (its mode is 700): mount -o remount,mode=755 /sys/kernel/tracing"
+}
+
+test_paranoid_2_process_of_another_user_is_refused() {
+    set_up 2
+    record_as_nobody -e cpu-clock:u -p 1 -- touch ran
+    expect_refused "cannot open event 'cpu-clock:u' of task 1 on cpu 0: Permission denied" \
+        "task 1 is of another user or may not be traced: run as its owner, as root or with CAP_PERFMON"
+}
+
+test_paranoid_2_rings_above_the_limit_are_refused_with_the_size_that_fits() {
+    set_up 2
+    record_as_nobody -e cpu-clock:u -m 64M -- touch ran
+    expect_refused "cannot map ring for cpu 0 (16384 pages): Operation not permitted" \
+        "kernel.perf_event_mlock_kb is 516 per CPU: -m 256K fits; or sudo sysctl kernel.perf_event_mlock_kb=65672, or run with CAP_IPC_LOCK"
+    record_as_nobody -e cpu-clock:u -m 256K -- ./record_load spin 30000000
+    expect_eq "status with the size that fits" "$status" 0
+    expect_readers_agree it.data
+}
+
+test_paranoid_minus_1_all_is_allowed() {
+    set_up -1
+    record_as_nobody -a -e cpu-clock -m 64M -- ./record_load spin 30000000
+    expect_eq "status" "$status" 0
+    expect_line err "rings $((65 * $(cpus_online))) MiB (65536 KiB data and 1024 KiB sideband"
+    expect_readers_agree it.data
+}
+
+test_folder_that_may_not_be_written_is_refused() {
+    set_up -1
+    chown root home
+    record_as_nobody -e cpu-clock -- touch ran
+    expect_refused "cannot create output 'it.data': Permission denied" \
+        "its directory must be writable for user $nobody"
+}
+
+test_io_uring_that_is_switched_off_is_done_without() {
+    [ -e $knobs/io_uring_disabled ] || skip "needs the sysctl kernel.io_uring_disabled (Linux 6.6)"
+    set_knob $knobs/io_uring_disabled 2
+    record -a -e raw_syscalls:sys_enter -c 1 -m 16M -o it.data -- "$WEIR_LOAD" getppid 20000
+    expect_line err "kernel.io_uring_disabled"
+    expect_eq "getppid calls" "$(getppid_calls it.data counted)" 20000
+    expect_readers_agree it.data
+}
+
+test_frequency_above_the_limit_is_lowered_and_says_so() {
+    set_knob $knobs/perf_event_max_sample_rate 1000
+    record -e cpu-clock -F 5000 -o it.data -- true
+    expect_line err "maximum frequency rate (1000 Hz) exceeded, throttling from 5000 Hz to 1000 Hz"
+    expect_eq "frequency" "$(perf evlist -v -i it.data | sed -n 's/^cpu-clock:.*sample_freq }: \([0-9]*\),.*/\1/p')" 1000
+    record -e cpu-clock -F max -o it.data -- true
+    expect_no_line err "maximum frequency"
+    expect_eq "frequency" "$(perf evlist -v -i it.data | sed -n 's/^cpu-clock:.*sample_freq }: \([0-9]*\),.*/\1/p')" 1000
+}

@@ -1,0 +1,99 @@
+# shellcheck shell=bash
+# What weir refuses to record, as its caller sees it: one line that says what, a hint, an exit status, nothing touched.
+
+needs_perf_events
+
+# expect_refused STATUS TEXT HINT ARGUMENT...
+expect_refused() {
+    local wanted=$1 text=$2 hint=$3
+    shift 3
+    status=0
+    "$WEIR_PROGRAM" record -o it.data "$@" -- touch ran 2>err || status=$?
+    expect_eq "status of weir record $*" "$status" "$wanted"
+    expect_eq "first line of weir record $*" "$(head -1 err)" "weir: $text"
+    expect_eq "hint of weir record $*" "$(sed -n 2p err)" "hint: $hint"
+    expect_eq "lines of weir record $*" "$(wc -l <err)" 2
+    expect_files . err
+}
+
+test_unknown_events_are_usage_errors_with_the_nearest_name() {
+    expect_refused 129 "unknown event 'cylces' at column 1" "did you mean 'cycles'?" -e cylces
+    expect_refused 129 "unknown event 'page-fault' at column 4" "did you mean 'page-faults'?" -e cs,page-fault
+    expect_refused 129 "there is no tracepoint raw_syscalls:sys_entr (event 'raw_syscalls:sys_entr' at column 1)" \
+        "did you mean raw_syscalls:sys_enter?" -e raw_syscalls:sys_entr
+    expect_refused 129 "there is no tracepoint raw_syscals:sys_enter (event 'raw_syscals:sys_enter' at column 1)" \
+        "did you mean raw_syscalls:sys_enter?" -e raw_syscals:sys_enter
+}
+
+test_hardware_event_without_hardware_is_not_replaced_when_it_was_asked_for_by_number() {
+    [ ! -e /sys/bus/event_source/devices/cpu/events/cpu-cycles ] || skip "needs a machine without a hardware PMU"
+    expect_refused 125 "cannot open event 'r1a8' on cpu 0: No such file or directory" \
+        "this machine shows no hardware counter for it, as most virtual machines do not: -e cpu-clock needs none" -e r1a8 -a
+}
+
+test_cpus_that_are_not_there() {
+    local online
+    online=$(cat /sys/devices/system/cpu/online)
+    expect_refused 125 "cpu 4095 is not online" "online CPUs: $online" -C 4095 -e cpu-clock
+    expect_refused 125 "cpu 4095 is not online" "online CPUs: $online" -C 0,4095 -e cpu-clock
+}
+
+test_process_that_is_not_there() {
+    local pid
+    sleep 0 &
+    pid=$!
+    wait "$pid"
+    expect_refused 125 "there is no process $pid" "ps -e shows the processes that there are" -p "$pid" -e cpu-clock
+}
+
+# In a mount namespace of its own.
+test_tracefs_that_is_not_mounted() {
+    needs_program unshare
+    unshare -m true 2>/dev/null || skip "needs CAP_SYS_ADMIN: unshare(2)"
+    status=0
+    unshare -m sh -c 'umount -a -t tracefs; umount -a -t debugfs; exec "$@"' sh \
+        "$WEIR_PROGRAM" record -e sched:sched_switch -o it.data -- touch ran 2>err || status=$?
+    expect_eq "status" "$status" 125
+    expect_line err "weir: tracefs is not mounted (event 'sched:sched_switch' at column 1)"
+    expect_line err "hint: mount -t tracefs nodev /sys/kernel/tracing"
+    expect_files . err
+}
+
+many_events() { printf 'cs%.0s,' {1..40} | sed 's/,$//'; }
+
+test_soft_limit_of_descriptors_is_raised() {
+    (ulimit -Sn 64 && record -a -e "$(many_events)" -o it.data -- sh -c 'ulimit -Sn >limit')
+    expect_eq "the workload's own limit" "$(cat limit)" 64
+    expect_readers_agree it.data
+}
+
+test_hard_limit_of_descriptors_is_told_with_the_number_that_is_needed() {
+    local needed limit
+    # 40 events and one for side records on each CPU, two per reader, 64 for the rest.
+    needed=$((41 * $(cpus_online) + 2 * $(cpus_online) + 64))
+    for limit in 8 16 64; do
+        (ulimit -n $limit && weir_record -a -e "$(many_events)" -o it.data -- touch ran && exit "$status") || status=$?
+        expect_eq "status" "$status" 125
+        expect_line err ": Too many open files"
+        expect_line err "hint: RLIMIT_NOFILE cannot be raised above $limit, this recording needs $needed:"
+        expect_files . err
+    done
+}
+
+test_affinity_of_one_cpu_is_warned_of_once_and_both_are_recorded() {
+    needs_second_cpu
+    taskset -c 0 "$WEIR_PROGRAM" record -v -a -e raw_syscalls:sys_enter -c 1 -m 16M -o it.data -- \
+        taskset -c 1 "$WEIR_LOAD" getppid 1000 2>err || fail "weir record failed"
+    expect_eq "warnings" "$(grep -c '^weir: warning:' err)" 1
+    expect_line err "weir: warning: 1 of 2 readers cannot run on the CPUs planned for them"
+    expect_eq "getppid calls" "$(getppid_calls it.data counted)" 1000
+    expect_readers_agree it.data
+}
+
+test_io_uring_that_is_refused_is_done_without() {
+    "$WEIR_LOAD" without-io-uring "$WEIR_PROGRAM" record -v -a -e raw_syscalls:sys_enter -c 1 -m 16M -o it.data -- \
+        "$WEIR_LOAD" getppid 20000 2>err || fail "weir record failed"
+    expect_line err "weir: io_uring is not available (Operation not permitted): writing with pwritev"
+    expect_eq "getppid calls" "$(getppid_calls it.data counted)" 20000
+    expect_readers_agree it.data
+}

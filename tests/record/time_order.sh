@@ -1,0 +1,37 @@
+# shellcheck shell=bash
+# One file from parallel readers is in the order of time, for a reader that delivers round by round.
+
+needs_perf_events
+
+# expect_time_order FILE: perf script gives the samples by ascending time and reports none as out of order.
+expect_time_order() {
+    local samples backward
+    perf script -i "$1" -F time 2>perf.err | awk '
+        { time = $1 + 0; if (time < last) backward++; last = time }
+        END { print NR, backward + 0 }' >order
+    expect_eq "perf's warnings" "$(cat perf.err)" ""
+    read -r samples backward <order
+    expect_eq "samples in perf script" "$samples" "$(told_samples)"
+    expect_eq "steps backward in time" "$backward" 0
+}
+
+test_storm_on_two_cpus_of_more_than_100_mb() {
+    needs_second_cpu
+    local calls=450000
+    record -a -e raw_syscalls:sys_enter -c 1 -m 64M -o it.data -- sh -c "
+        taskset -c 0 '$WEIR_LOAD' getppid $calls & taskset -c 1 '$WEIR_LOAD' getppid $calls & wait"
+    expect_eq "lost" "$(ledger_column lost_in_ring)" 0
+    expect_at_least "MB of file" $(($(stat -c %s it.data) / 1000000)) 100
+    # One per about 32 MiB and reader, and the last.
+    expect_at_least "rounds" "$(report_records it.data FINISHED_ROUND)" 2
+    expect_time_order it.data
+    expect_eq "getppid calls" "$(getppid_calls it.data counted)" $((2 * calls))
+}
+
+test_a_round_each_second_when_little_comes() {
+    weir_record -a -e cpu-clock -F 2000 -o it.data -- timeout 3.2 "$WEIR_LOAD" spin 0
+    expect_eq "status, which is timeout's" "$status" 124
+    expect_at_least "rounds" "$(report_records it.data FINISHED_ROUND)" 4
+    expect_time_order it.data
+    expect_readers_agree it.data
+}
