@@ -62,8 +62,8 @@ test_existing_file_becomes_old_when_recording_begins() {
     expect_eq "mode" "$(stat -c %a it.data)" 600
 }
 
-# Runs a command in a group of its own with the signal actions of a foreground job, and writes its pid into pid and how it
-# ended into wait-status: bash makes background jobs ignore SIGINT, and tells 128 + N for an exit and for a signal.
+# Runs a command in a group of its own with the signal actions of a foreground job, and writes its pid into pid and how
+# it ended into wait-status: bash makes background jobs ignore SIGINT, and tells 128 + N for an exit and for a signal.
 run_and_tell() {
     perl -e '
         $SIG{$_} = "DEFAULT" for qw(INT QUIT HUP TERM);
@@ -191,7 +191,9 @@ test_reader_of_messages_goes_away() {
 }
 
 test_workload_gets_the_callers_limits_signals_and_descriptors() {
-    local show='ulimit -Sn; grep -e SigBlk -e SigIgn -e SigCgt /proc/self/status; ls -l /proc/self/fd | sed -n "s/.* \([0-9]*\) -> [^0-9]*$/\1/p"'
+    local show='ulimit -Sn
+        grep -e SigBlk -e SigIgn -e SigCgt /proc/self/status
+        ls -l /proc/self/fd | sed -n "s/.* \([0-9]*\) -> [^0-9]*$/\1/p"'
     (ulimit -Sn 300 && bash -c "$show") </dev/null >alone
     (ulimit -Sn 300 && "$WEIR_PROGRAM" record "${sampling[@]}" -- bash -c "$show" 2>err) </dev/null >recorded
     diff alone recorded || fail "the workload sees a difference"

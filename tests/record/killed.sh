@@ -46,7 +46,8 @@ expect_readable() {
     local told
     told="$(cat "$1.when"), weir said '$(cat "$1.err")'"
     expect_files "$1" it.data
-    perf script -i "$1/it.data" -F comm,ip,sym,dso >samples 2>perf.err || fail "perf script failed; $told: $(cat perf.err)"
+    perf script -i "$1/it.data" -F comm,ip,sym,dso >samples 2>perf.err ||
+        fail "perf script failed; $told: $(cat perf.err)"
     expect_at_least "samples ($told)" "$(wc -l <samples)" 1
     expect_at_least "samples in the hot loop ($told)" "$(grep -c ' hot_loop .*record_load)' samples)" 1
     expect_eq "perf's warnings ($told)" "$(cat perf.err)" ""
@@ -78,7 +79,8 @@ test_nothing_is_left_of_a_recording_that_had_not_begun() {
 test_held_workload_does_not_run_without_its_recorder() {
     needs_program strace
     ASAN_OPTIONS=detect_leaks=0 strace -qq -f -o /dev/null -e trace=perf_event_open \
-        -e inject=perf_event_open:signal=KILL:when=1 "$WEIR_PROGRAM" record -e cpu-clock -o it.data -- touch ran 2>err || true
+        -e inject=perf_event_open:signal=KILL:when=1 \
+        "$WEIR_PROGRAM" record -e cpu-clock -o it.data -- touch ran 2>err || true
     sleep 0.2
     expect_files . err
 }

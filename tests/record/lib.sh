@@ -193,6 +193,8 @@ expect_readers_agree() {
 expect_no_warnings() {
     local lost
     lost=$(ledger_column lost_in_ring)
-    if [ "$lost" != 0 ]; then sed -i -e '/^Warning:$/d' -e '/^Processed [0-9]* .* lost/d' -e '/^Check IO/d' -e '/^$/d' perf.err; fi
+    if [ "$lost" != 0 ]; then
+        sed -i -e '/^Warning:$/d' -e '/^Processed [0-9]* .* lost/d' -e '/^Check IO/d' -e '/^$/d' perf.err
+    fi
     [ ! -s perf.err ] || fail "perf warns: $(cat perf.err)"
 }

@@ -23,6 +23,19 @@
 /* The task's name while it makes what is counted: start-up and exit go by the program's. */
 #define COUNTED_NAME "counted"
 
+/* A number of the command line; whatever is none ends the program. */
+static long to_number(const char *text)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || number < 0) {
+        fprintf(stderr, "record_load: '%s' is no number\n", text);
+        exit(STATUS_USAGE);
+    }
+    return number;
+}
+
 static volatile unsigned long sink;
 
 /* Where the samples of a task that only computes are found. */
@@ -41,7 +54,7 @@ static void call_getppid(long calls)
 static int run_getppid(char **arguments)
 {
     prctl(PR_SET_NAME, COUNTED_NAME);
-    call_getppid(atol(arguments[0]));
+    call_getppid(to_number(arguments[0]));
     prctl(PR_SET_NAME, "record_load");
     return 0;
 }
@@ -71,7 +84,7 @@ static int run_number(char **arguments)
 static int run_malloc(char **arguments)
 {
     prctl(PR_SET_NAME, COUNTED_NAME);
-    for (long i = atol(arguments[0]); i > 0; i--) {
+    for (long i = to_number(arguments[0]); i > 0; i--) {
         void *volatile memory = malloc(1);
         free(memory);
     }
@@ -81,14 +94,14 @@ static int run_malloc(char **arguments)
 
 static int run_spin(char **arguments)
 {
-    hot_loop(atol(arguments[0]));
+    hot_loop(to_number(arguments[0]));
     return 0;
 }
 
 /* Forks so many children, one after the other; each executes this program, called by a path, as "spin". */
 static int run_forks(char **arguments)
 {
-    for (long i = atol(arguments[0]); i > 0; i--) {
+    for (long i = to_number(arguments[0]); i > 0; i--) {
         pid_t pid = fork();
         if (pid == 0) {
             execl(program_invocation_name, "record_load", "spin", arguments[1], (char *)NULL);
@@ -129,7 +142,7 @@ static void start_threads(pthread_t *threads, long count, void *(*body)(void *),
 static int run_threads(char **arguments)
 {
     pthread_t threads[2 * THREADS_MAX];
-    long old_count = atol(arguments[0]), new_count = atol(arguments[1]), calls = atol(arguments[2]);
+    long old_count = to_number(arguments[0]), new_count = to_number(arguments[1]), calls = to_number(arguments[2]);
     if (old_count > THREADS_MAX || new_count > THREADS_MAX)
         return STATUS_USAGE;
     pthread_barrier_init(&gate, NULL, (unsigned)old_count + 1);

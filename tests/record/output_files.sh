@@ -6,7 +6,7 @@ needs_perf_events
 # All that can be seen of a folder's files without reading them.
 snapshot() { find "$1" -printf '%p %y %i %n %s %m %T@ %l\n' | sort; }
 
-# expect_refused PATH TEXT: weir does not record into PATH, says TEXT, runs nothing, and the folder "there" is as it was.
+# expect_refused PATH TEXT: weir does not record into PATH, says TEXT, runs nothing; the folder "there" is as it was.
 expect_refused() {
     local before
     before=$(snapshot there)
@@ -72,8 +72,9 @@ mount_small() {
 
 # expect_balance: what the kernel counted of period 1 events was written or lost, and told.
 expect_balance() {
-    expect_eq "written and lost" "$(($(ledger_column written) + $(ledger_column lost_in_ring) + $(ledger_column lost_writing)))" \
-        "$(ledger_column counted)"
+    local lost
+    lost=$(($(ledger_column lost_in_ring) + $(ledger_column lost_writing)))
+    expect_eq "written and lost" $(($(ledger_column written) + lost)) "$(ledger_column counted)"
 }
 
 # For workloads: waits until weir says that recording has ended, keeps what it has said and goes on to its own end.

@@ -40,8 +40,8 @@ test_paranoid_2_own_workload_is_recorded_in_user_space_and_says_so() {
     set_up 2
     record_as_nobody -e cpu-clock -- ./record_load spin 30000000
     expect_eq "status" "$status" 0
-    expect_eq "warnings" "$(grep '^weir: warning:' err)" \
-        "weir: warning: kernel.perf_event_paranoid=2 forbids recording the kernel; recording cpu-clock:u, user space only"
+    local warning="kernel.perf_event_paranoid=2 forbids recording the kernel; recording cpu-clock:u, user space only"
+    expect_eq "warnings" "$(grep '^weir: warning:' err)" "weir: warning: $warning"
     expect_readers_agree it.data
     expect_at_least "samples" "$(told_samples)" 1
     expect_eq "kernel samples" "$(perf script -i it.data -F dso,ip | grep -c kernel || true)" 0
@@ -60,11 +60,11 @@ test_paranoid_2_default_event_and_rings_work_as_they_are() {
 
 test_paranoid_2_all_cpus_are_refused() {
     set_up 2
-    local event
+    local event remedy="or root or CAP_PERFMON: sudo sysctl kernel.perf_event_paranoid=0"
     for event in cpu-clock cpu-clock:u; do
         record_as_nobody -a -e $event -- touch ran
         expect_refused "cannot open event '$event' on cpu 0: Permission denied" \
-            "kernel.perf_event_paranoid is 2, recording all processes of a CPU needs 0 or less, or root or CAP_PERFMON: sudo sysctl kernel.perf_event_paranoid=0"
+            "kernel.perf_event_paranoid is 2, recording all processes of a CPU needs 0 or less, $remedy"
     done
 }
 
@@ -86,7 +86,7 @@ test_paranoid_2_rings_above_the_limit_are_refused_with_the_size_that_fits() {
     set_up 2
     record_as_nobody -e cpu-clock:u -m 64M -- touch ran
     expect_refused "cannot map ring for cpu 0 (16384 pages): Operation not permitted" \
-        "kernel.perf_event_mlock_kb is 516 per CPU: -m 256K fits; or sudo sysctl kernel.perf_event_mlock_kb=65672, or run with CAP_IPC_LOCK"
+        "kernel.perf_event_mlock_kb is 516 per CPU: -m 256K fits; or sudo sysctl kernel.perf_event_mlock_kb=65672, or"
     record_as_nobody -e cpu-clock:u -m 256K -- ./record_load spin 30000000
     expect_eq "status with the size that fits" "$status" 0
     expect_readers_agree it.data
@@ -117,12 +117,15 @@ test_io_uring_that_is_switched_off_is_done_without() {
     expect_readers_agree it.data
 }
 
+# The frequency that stands in the file.
+recorded_hz() { perf evlist -v -i it.data | sed -n 's/^cpu-clock:.*sample_freq }: \([0-9]*\),.*/\1/p'; }
+
 test_frequency_above_the_limit_is_lowered_and_says_so() {
     set_knob $knobs/perf_event_max_sample_rate 1000
     record -e cpu-clock -F 5000 -o it.data -- true
     expect_line err "maximum frequency rate (1000 Hz) exceeded, throttling from 5000 Hz to 1000 Hz"
-    expect_eq "frequency" "$(perf evlist -v -i it.data | sed -n 's/^cpu-clock:.*sample_freq }: \([0-9]*\),.*/\1/p')" 1000
+    expect_eq "frequency" "$(recorded_hz)" 1000
     record -e cpu-clock -F max -o it.data -- true
     expect_no_line err "maximum frequency"
-    expect_eq "frequency" "$(perf evlist -v -i it.data | sed -n 's/^cpu-clock:.*sample_freq }: \([0-9]*\),.*/\1/p')" 1000
+    expect_eq "frequency" "$(recorded_hz)" 1000
 }

@@ -35,7 +35,8 @@ test_readers_allocate_nothing_during_a_storm() {
     libc=$(ldd "$WEIR_LOAD" | awk '$1 ~ /^libc\.so/ { print $3 }')
     at_end perf probe -q -d "$group:*"
     for function in malloc calloc realloc free mmap munmap brk; do
-        perf probe -q -x "$libc" -a "$group:$function=$function" 2>/dev/null || skip "needs uprobes: CONFIG_UPROBE_EVENTS"
+        perf probe -q -x "$libc" -a "$group:$function=$function" 2>/dev/null ||
+            skip "needs uprobes: CONFIG_UPROBE_EVENTS"
         events=$events,$group:$function
     done
     record -a -e "${events#,}" -m 16M -o it.data -- sh -c "
