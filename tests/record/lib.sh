@@ -146,6 +146,12 @@ ledger_column() {
         inside && $2 == event { sum += $column }' err
 }
 
+# written_and_lost [EVENT]: what was produced, by the ledger.
+written_and_lost() {
+    echo $(($(ledger_column written "${1:-}") + $(ledger_column lost_in_ring "${1:-}") +
+        $(ledger_column lost_writing "${1:-}")))
+}
+
 # ---- what the readers of the file say ----
 
 # report_samples FILE [EVENT]
@@ -170,9 +176,10 @@ hotspot_samples() {
     "$hotspot_parser" --input "$1" --print-stats 2>hotspot.err | sed -n 's/^samples: *//p'
 }
 
-# getppid_calls FILE COMM: sys_enter samples of that task's getppid calls.
+# getppid_calls FILE: sys_enter samples of the load's getppid calls.
 getppid_calls() {
-    perf script -i "$1" --comm "$2" -F comm,trace 2>perf.err | grep -c " NR $("$WEIR_LOAD" number getppid) " || true
+    perf script -i "$1" --comm "$WEIR_LOAD_NAME" -F comm,trace 2>perf.err |
+        grep -c " NR $("$WEIR_LOAD" number getppid) " || true
 }
 
 # expect_readers_agree FILE: perf and hotspot find as many samples as weir says, and perf finds nothing to warn of.

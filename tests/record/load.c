@@ -20,8 +20,14 @@
 #define STATUS_USAGE 2
 #define STATUS_LOST  3 /* a child did not end well */
 
-/* The task's name while it makes what is counted: start-up and exit go by the program's. */
-#define COUNTED_NAME "counted"
+#define PROGRAM_NAME "record_load"
+
+/* Names the task while it makes what is counted: start-up and exit go by the program's name. */
+static void be_counted(void)
+{
+    const char *name = getenv("WEIR_LOAD_NAME");
+    prctl(PR_SET_NAME, name ? name : "counted");
+}
 
 /* A number of the command line; whatever is none ends the program. */
 static long to_number(const char *text)
@@ -30,7 +36,7 @@ static long to_number(const char *text)
     errno = 0;
     long number = strtol(text, &end, 10);
     if (errno != 0 || end == text || *end != '\0' || number < 0) {
-        fprintf(stderr, "record_load: '%s' is no number\n", text);
+        fprintf(stderr, PROGRAM_NAME ": '%s' is no number\n", text);
         exit(STATUS_USAGE);
     }
     return number;
@@ -53,9 +59,9 @@ static void call_getppid(long calls)
 
 static int run_getppid(char **arguments)
 {
-    prctl(PR_SET_NAME, COUNTED_NAME);
+    be_counted();
     call_getppid(to_number(arguments[0]));
-    prctl(PR_SET_NAME, "record_load");
+    prctl(PR_SET_NAME, PROGRAM_NAME);
     return 0;
 }
 
@@ -83,12 +89,12 @@ static int run_number(char **arguments)
 
 static int run_malloc(char **arguments)
 {
-    prctl(PR_SET_NAME, COUNTED_NAME);
+    be_counted();
     for (long i = to_number(arguments[0]); i > 0; i--) {
         void *volatile memory = malloc(1);
         free(memory);
     }
-    prctl(PR_SET_NAME, "record_load");
+    prctl(PR_SET_NAME, PROGRAM_NAME);
     return 0;
 }
 
@@ -104,7 +110,7 @@ static int run_forks(char **arguments)
     for (long i = to_number(arguments[0]); i > 0; i--) {
         pid_t pid = fork();
         if (pid == 0) {
-            execl(program_invocation_name, "record_load", "spin", arguments[1], (char *)NULL);
+            execl(program_invocation_name, PROGRAM_NAME, "spin", arguments[1], (char *)NULL);
             _exit(errno);
         }
         int status;
@@ -167,11 +173,11 @@ static int run_without_io_uring(char **arguments)
     };
     struct sock_fprog filter = {.len = sizeof(rules) / sizeof(rules[0]), .filter = rules};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0) {
-        perror("record_load: seccomp");
+        perror(PROGRAM_NAME ": seccomp");
         return STATUS_LOST;
     }
     execvp(arguments[0], arguments);
-    perror("record_load: exec");
+    perror(PROGRAM_NAME ": exec");
     return STATUS_LOST;
 }
 
@@ -195,6 +201,6 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], modes[i].name) == 0 && argc - 2 >= modes[i].argument_count)
             return modes[i].run(argv + 2);
     }
-    fprintf(stderr, "record_load: which load?\n");
+    fprintf(stderr, PROGRAM_NAME ": which load?\n");
     return STATUS_USAGE;
 }

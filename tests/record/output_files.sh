@@ -70,13 +70,6 @@ mount_small() {
     at_end umount small
 }
 
-# expect_balance: what the kernel counted of period 1 events was written or lost, and told.
-expect_balance() {
-    local lost
-    lost=$(($(ledger_column lost_in_ring) + $(ledger_column lost_writing)))
-    expect_eq "written and lost" $(($(ledger_column written) + lost)) "$(ledger_column counted)"
-}
-
 # For workloads: waits until weir says that recording has ended, keeps what it has said and goes on to its own end.
 run_on="timeout 20 sh -c 'until grep -q \"recording has ended\" err; do sleep 0.05; done'
     cp err told-before-its-end; echo 'to its end' >ended"
@@ -98,7 +91,7 @@ test_full_file_system_ends_the_recording_but_not_the_workload() {
         sh -c "'$WEIR_LOAD' getppid 200000; $run_on; exit 5"
     expect_cut_short small/it.data "No space left on device"
     expect_at_least "samples" "$(told_samples)" 1
-    expect_balance
+    expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
     expect_files small it.data
 }
 
@@ -114,5 +107,5 @@ test_file_size_limit() {
     weir_record_limited -a -e raw_syscalls:sys_enter -c 1 -m 64M -o it.data -- \
         sh -c "'$WEIR_LOAD' getppid 200000; $run_on" || status=$?
     expect_cut_short it.data "File too large"
-    expect_balance
+    expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
 }

@@ -4,9 +4,9 @@
 
 needs_perf_events
 
-# calls_of COMM-PATTERN: "NUMBER FIRST-TWO-ARGUMENTS" of each system call of such tasks in it.data.
+# calls_of COMM-PATTERN: "NUMBER FIRST-TWO-ARGUMENTS" of each system call of such threads of weir in it.data.
 calls_of() {
-    perf script -i it.data -F comm,trace 2>/dev/null |
+    perf script -i it.data --pid "$weir" -F comm,trace 2>/dev/null |
         awk -v pattern="^ *$1 " '$0 ~ pattern { sub(/.* NR /, ""); gsub(/[(),]/, ""); print $1, $2, $3 }'
 }
 
@@ -14,10 +14,12 @@ test_readers_only_poll_during_a_storm() {
     local calls=400000 poll futex wakes
     poll=$("$WEIR_LOAD" number poll)
     futex=$("$WEIR_LOAD" number futex)
-    record -a -e raw_syscalls:sys_enter -c 1 -m 16M -o it.data -- sh -c "
+    start_record it.data -a -e raw_syscalls:sys_enter -c 1 -m 16M -- sh -c "
         '$WEIR_LOAD' getppid $calls & '$WEIR_LOAD' getppid $calls & wait"
+    await_record
+    expect_eq "status" "$status" 0
     expect_eq "lost" "$(ledger_column lost_in_ring)" 0
-    expect_eq "getppid calls" "$(getppid_calls it.data counted)" $((2 * calls))
+    expect_eq "getppid calls" "$(getppid_calls it.data)" $((2 * calls))
     calls_of 'weir-reader-[0-9]+' >by-readers
     calls_of weir-writer >by-writer
     expect_at_least "polls" "$(grep -c "^$poll " by-readers)" "$(cpus_online)"
@@ -39,10 +41,13 @@ test_readers_allocate_nothing_during_a_storm() {
             skip "needs uprobes: CONFIG_UPROBE_EVENTS"
         events=$events,$group:$function
     done
-    record -a -e "${events#,}" -m 16M -o it.data -- sh -c "
+    start_record it.data -a -e "${events#,}" -m 16M -- sh -c "
         '$WEIR_LOAD' malloc $calls & '$WEIR_LOAD' malloc $calls & wait"
+    await_record
+    expect_eq "status" "$status" 0
     expect_eq "lost" "$(ledger_column lost_in_ring)" 0
-    perf script -i it.data -F comm,event 2>/dev/null | awk '{ print $1, $2 }' >hits
-    expect_eq "allocations of the storm" "$(grep -c "^counted $group:malloc:" hits)" $((2 * calls))
-    expect_eq "allocations of readers" "$(grep '^weir-reader' hits || true)" ""
+    expect_eq "allocations of the storm" "$(perf script -i it.data --comm "$WEIR_LOAD_NAME" -F event 2>/dev/null |
+        grep -c " $group:malloc:")" $((2 * calls))
+    perf script -i it.data --pid "$weir" -F comm,event >hits 2>/dev/null
+    expect_eq "allocations of readers" "$(grep '^ *weir-reader' hits || true)" ""
 }

@@ -1,0 +1,55 @@
+# shellcheck shell=bash
+# What the kernel had no room for is counted, told and in the file; and it is samples, not the names and maps of tasks.
+
+needs_perf_events
+
+# While the recorder is stopped its rings fill up; the workload stops it, makes the load and lets it go on.
+# while_stopped LOAD...: such a workload.
+while_stopped() { echo "kill -STOP \$PPID; '$WEIR_LOAD' $*; kill -CONT \$PPID"; }
+
+# Ledger, closing line and file agree on the samples lost of the one event.
+expect_losses_told() {
+    local event=$1 lost
+    lost=$(ledger_column lost_in_ring "$event")
+    expect_at_least "lost" "$lost" 1000
+    expect_line err "[ weir record: Lost $lost of $(($(told_samples) + lost)) samples ("
+    expect_line err "; kernel ring full; to prevent it: -m 4M (now 64K)"
+    expect_eq "lost by perf report" "$(perf report --stats -i it.data 2>/dev/null | awk -v event="$event" '
+        $1 == event && $2 == "stats:" { inside = 1 }
+        inside && $1 == "LOST_SAMPLES" { print $3; exit }')" "$lost"
+}
+
+test_each_call_is_written_or_lost() {
+    record -e raw_syscalls:sys_enter -c 1 -m 64K -o it.data -- sh -c "$(while_stopped getppid 50000)"
+    expect_losses_told raw_syscalls:sys_enter
+    expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
+    expect_at_least "counted by the kernel" "$(ledger_column counted)" 50000
+    expect_readers_agree it.data
+}
+
+test_losses_are_told_by_event() {
+    record -e raw_syscalls:sys_enter,raw_syscalls:sys_exit -c 1 -m 64K -o it.data -- \
+        sh -c "$(while_stopped getppid 50000)"
+    local event
+    for event in raw_syscalls:sys_enter raw_syscalls:sys_exit; do
+        expect_eq "written and lost of $event" "$(written_and_lost $event)" "$(ledger_column counted $event)"
+        expect_eq "samples of $event" "$(report_samples it.data $event)" "$(ledger_column written $event)"
+    done
+    expect_readers_agree it.data
+}
+
+test_names_and_maps_outlive_lost_samples() {
+    record -e raw_syscalls:sys_enter -c 1 -m 64K -o it.data -- \
+        sh -c "$(while_stopped getppid 50000); $(while_stopped forks 20 1)"
+    expect_losses_told raw_syscalls:sys_enter
+    expect_eq "lost side records" "$(ledger_column lost_in_ring dummy:u)" 0
+    perf script -i it.data --show-task-events 2>/dev/null >records
+    expect_eq "names" "$(grep -c 'PERF_RECORD_COMM exec: record_load' records)" 22
+    expect_eq "tasks without a name" "$(grep -c '^ *:[0-9].* raw_syscalls' records || true)" 0
+}
+
+test_nothing_is_said_when_nothing_is_lost() {
+    record -e raw_syscalls:sys_enter -c 1 -o it.data -- "$WEIR_LOAD" getppid 1000
+    expect_no_line err "Lost"
+    expect_eq "loss records" "$(report_records it.data LOST)$(report_records it.data LOST_SAMPLES)" ""
+}

@@ -1,0 +1,57 @@
+# shellcheck shell=bash
+# Options that change how weir records, not what: as its caller sees them.
+
+needs_perf_events
+
+test_dry_run_checks_and_does_nothing() {
+    weir_record --dry-run -a -e cpu-clock -o it.data -- touch ran
+    expect_eq "status" "$status" 0
+    expect_line err "weir: reader 0: cpus 0"
+    expect_files . err
+    weir_record --dry-run -a -e cpu-clock -o not-there/it.data -- touch ran
+    expect_eq "status" "$status" 125
+    expect_files . err
+}
+
+test_quiet_says_nothing() {
+    "$WEIR_PROGRAM" record -q -a -o it.data -- true >out 2>err || fail "weir record failed"
+    expect_eq "output" "$(cat out err)" ""
+}
+
+test_nothing_goes_to_standard_output() {
+    "$WEIR_PROGRAM" record -v -a -e cpu-clock -o it.data -- echo "the workload's" >out 2>err ||
+        fail "weir record failed"
+    expect_eq "standard output" "$(cat out)" "the workload's"
+}
+
+# The recorder's own calls: with the option none of any of its threads, without it some.
+test_exclude_perf_leaves_out_all_threads_of_weir() {
+    local option
+    for option in --exclude-perf --no-exclude-perf; do
+        start_record it.data $option -a -e raw_syscalls:sys_enter -c 1 -m 16M -- "$WEIR_LOAD" getppid 20000
+        await_record
+        expect_eq "status" "$status" 0
+        expect_eq "getppid calls" "$(getppid_calls it.data)" 20000
+        perf script -i it.data --pid "$weir" -F comm,tid 2>/dev/null >own
+        case $option in
+        --exclude-perf) expect_eq "weir's own calls" "$(sort own | uniq -c)" "" ;;
+        *) expect_at_least "weir's own calls" "$(wc -l <own)" 1 ;;
+        esac
+    done
+}
+
+test_realtime_priority_is_that_of_readers_and_writer() {
+    start_record it.data -r 7 -a -e cpu-clock -- sleep 0.5
+    # The kernel's own workers of io_uring (iou-wrk) come and go.
+    expect_eq "classes and priorities" "$(ps -L -o comm=,cls=,rtprio= -p "$weir" | grep -v '^iou-' | xargs -n3 |
+        sed 's/-[0-9]* / /' | sort -u | paste -sd,)" "weir TS -,weir-reader FF 7,weir-writer FF 7"
+    await_record
+    expect_eq "status" "$status" 0
+    expect_readers_agree it.data
+}
+
+test_small_pool_and_ring_record_all_the_same() {
+    record -e raw_syscalls:sys_enter -c 1 -m 128K --buffer-size 1M -o it.data -- "$WEIR_LOAD" getppid 20000
+    expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
+    expect_readers_agree it.data
+}
