@@ -14,7 +14,7 @@ test_readers_only_poll_during_a_storm() {
     local calls=400000 poll futex wakes
     poll=$("$WEIR_LOAD" number poll)
     futex=$("$WEIR_LOAD" number futex)
-    start_record it.data -a -e raw_syscalls:sys_enter -c 1 -m 16M -- sh -c "
+    start_record it.data -a -e raw_syscalls:sys_enter -c 1 -m 64M -- sh -c "
         '$WEIR_LOAD' getppid $calls & '$WEIR_LOAD' getppid $calls & wait"
     await_record
     expect_eq "status" "$status" 0
@@ -41,7 +41,7 @@ test_readers_allocate_nothing_during_a_storm() {
             skip "needs uprobes: CONFIG_UPROBE_EVENTS"
         events=$events,$group:$function
     done
-    start_record it.data -a -e "${events#,}" -m 16M -- sh -c "
+    start_record it.data -a -e "${events#,}" -m 64M -- sh -c "
         '$WEIR_LOAD' malloc $calls & '$WEIR_LOAD' malloc $calls & wait"
     await_record
     expect_eq "status" "$status" 0
