@@ -270,13 +270,6 @@ void weir_workload_ask_to_end(struct weir_workload *workload)
     kill(workload->pid, SIGCONT);
 }
 
-void weir_workload_terminate(struct weir_workload *workload)
-{
-    weir_workload_ask_to_end(workload);
-    if (!weir_workload_poll(workload))
-        reap(workload);
-}
-
 void weir_workload_fini(struct weir_workload *workload)
 {
     if (!workload)

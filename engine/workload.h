@@ -64,9 +64,6 @@ bool weir_workload_poll(struct weir_workload *workload);
  * and SIGCONT in case it is stopped. Does not wait for its end. One that was never let go is ended as by fini(). */
 void weir_workload_ask_to_end(struct weir_workload *workload);
 
-/* ask_to_end(), then waits for it, as long as it takes. Status as it ended. */
-void weir_workload_terminate(struct weir_workload *workload);
-
 /* Ends a child that was never started and releases everything. NULL and empty are allowed. */
 void weir_workload_fini(struct weir_workload *workload);
 

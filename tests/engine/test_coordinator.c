@@ -304,6 +304,8 @@ Test(coordinator, wait_for_the_workload_ends_with_a_signal, .timeout = 30)
     weir_coordinator_wait_workload(&f.coordinator);
     cr_assert_not(f.workload.reaped);
     cr_assert_eq(f.coordinator.ending_signal, SIGINT);
-    weir_workload_terminate(&f.workload);
+    weir_workload_ask_to_end(&f.workload);
+    weir_coordinator_wait_workload(&f.coordinator);
+    cr_assert_eq(WTERMSIG(f.workload.status), SIGTERM);
     fixture_fini(&f);
 }

@@ -95,6 +95,14 @@ static void wait_until_ended(const struct weir_workload *workload)
     cr_assert_eq(waitid(P_PID, (id_t)workload->pid, &info, WEXITED | WNOWAIT), 0);
 }
 
+/* Asks it to end and waits until it does. */
+static void ask_and_wait(struct weir_workload *workload)
+{
+    weir_workload_ask_to_end(workload);
+    wait_until_ended(workload);
+    cr_assert(weir_workload_poll(workload));
+}
+
 #define ARGV(...)     ((const char *const[]){__VA_ARGS__, NULL})
 #define SHELL(script) ARGV("/bin/sh", "-c", (script))
 
@@ -348,7 +356,7 @@ Test(workload, fini_takes_null_empty_and_running_ones)
     weir_workload_fini(NULL);
     weir_workload_fini(&workload);
     cr_expect(weir_workload_poll(&workload), "there is none");
-    weir_workload_terminate(&workload);
+    weir_workload_ask_to_end(&workload);
 
     const char *const *argv = ARGV("sleep", "100");
     workload = prepare(argv);
@@ -408,19 +416,19 @@ Test(workload, poll_tells_running_from_ended_and_goes_on_saying_so)
     weir_workload_fini(&workload);
 }
 
-Test(workload, terminate_sends_sigterm_and_waits)
+Test(workload, asking_it_to_end_sends_sigterm)
 {
     const char *const *argv = ARGV("sleep", "100");
     struct weir_workload workload = prepare(argv);
     cr_assert_eq(start(&workload, argv, NULL), 0);
-    weir_workload_terminate(&workload);
+    ask_and_wait(&workload);
     cr_expect(workload.reaped);
     cr_expect(WIFSIGNALED(workload.status));
     cr_expect_eq(WTERMSIG(workload.status), SIGTERM);
     weir_workload_fini(&workload);
 }
 
-Test(workload, terminate_lets_the_workload_clean_up)
+Test(workload, workload_that_is_asked_to_end_may_clean_up)
 {
     struct scratch scratch;
     scratch_init(&scratch);
@@ -429,21 +437,21 @@ Test(workload, terminate_lets_the_workload_clean_up)
     struct weir_workload workload = prepare(SHELL(script));
     cr_assert_eq(start(&workload, SHELL(script), NULL), 0);
     wait_for_mark(&scratch);
-    weir_workload_terminate(&workload);
+    ask_and_wait(&workload);
     cr_expect(WIFEXITED(workload.status));
     cr_expect_eq(WEXITSTATUS(workload.status), 7);
     weir_workload_fini(&workload);
     scratch_fini(&scratch);
 }
 
-Test(workload, terminate_reaches_a_stopped_workload)
+Test(workload, asking_it_to_end_reaches_a_stopped_workload)
 {
     const char *const *argv = ARGV("sleep", "100");
     struct weir_workload workload = prepare(argv);
     cr_assert_eq(start(&workload, argv, NULL), 0);
     cr_assert_eq(kill(workload.pid, SIGSTOP), 0);
     cr_assert_eq(waitid(P_PID, (id_t)workload.pid, &(siginfo_t){0}, WSTOPPED), 0);
-    weir_workload_terminate(&workload);
+    ask_and_wait(&workload);
     cr_expect_eq(WTERMSIG(workload.status), SIGTERM);
     weir_workload_fini(&workload);
 }
@@ -452,7 +460,7 @@ Test(workload, child_that_was_never_let_go_is_ended_even_when_stopped_or_deaf)
 {
     struct scratch scratch;
     scratch_init(&scratch);
-    void (*const end[])(struct weir_workload *) = {weir_workload_terminate, weir_workload_fini};
+    void (*const end[])(struct weir_workload *) = {weir_workload_ask_to_end, weir_workload_fini};
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(end); i++) {
         struct weir_workload workload = WEIR_WORKLOAD_INIT;
         sigset_t all;
