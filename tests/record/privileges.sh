@@ -82,6 +82,18 @@ test_paranoid_2_process_of_another_user_is_refused() {
         "task 1 is of another user or may not be traced: run as its owner, as root or with CAP_PERFMON"
 }
 
+# Its events hang up when it gets other rights; perf takes that for its end and terminates it.
+test_paranoid_2_set_user_id_workload_runs_to_its_end() {
+    set_up 2
+    cp "$(command -v sleep)" home/sleep-as-root
+    chmod 4755 home/sleep-as-root
+    record_as_nobody -e cpu-clock:u -- sh -c './sleep-as-root 0.3 && exit 8'
+    expect_eq "status" "$status" 8
+    record_as_nobody -e cpu-clock:u -- ./sleep-as-root 0.3
+    expect_eq "status" "$status" 0
+    expect_readers_agree it.data
+}
+
 test_paranoid_2_rings_above_the_limit_are_refused_with_the_size_that_fits() {
     set_up 2
     record_as_nobody -e cpu-clock:u -m 64M -- touch ran
