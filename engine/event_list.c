@@ -25,6 +25,10 @@ static void event_fini(struct weir_event *event)
     free(event->name);
     free(event->tracepoint_system);
     free(event->tracepoint_name);
+    free(event->filter);
+    free(event->pmu_name);
+    free(event->unit);
+    weir_cpuset_fini(&event->pmu_cpus);
 }
 
 struct weir_event *weir_event_list_append(struct weir_event_list *list)
@@ -37,8 +41,9 @@ struct weir_event *weir_event_list_append(struct weir_event_list *list)
         list->events = events;
         list->capacity = capacity;
     }
-    struct weir_event *event = &list->events[list->count++];
-    *event = (struct weir_event){0};
+    struct weir_event *event = &list->events[list->count];
+    *event = (struct weir_event){.leader = list->count, .scale = 1, .pmu_cpus = WEIR_CPUSET_INIT};
+    list->count++;
     return event;
 }
 

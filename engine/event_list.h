@@ -12,7 +12,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cpuset.h"
 #include "base/error.h"
+#include "engine/call_graph.h"
+
+/* What an event's own terms (event/period=N,.../) ask for, as bits of weir_event_terms.given. */
+enum weir_event_term {
+    WEIR_TERM_PERIOD = 1u << 0,
+    WEIR_TERM_FREQ = 1u << 1,
+    WEIR_TERM_TIME = 1u << 2,
+    WEIR_TERM_CALL_GRAPH = 1u << 3,
+    WEIR_TERM_STACK_SIZE = 1u << 4,
+    WEIR_TERM_MAX_STACK = 1u << 5,
+    WEIR_TERM_MAX_EVENTS = 1u << 6,
+    WEIR_TERM_INHERIT = 1u << 7,
+    WEIR_TERM_OVERWRITE = 1u << 8,
+    WEIR_TERM_BRANCH = 1u << 9,
+    WEIR_TERM_PERCORE = 1u << 10,
+    WEIR_TERM_AUX_OUTPUT = 1u << 11,
+    WEIR_TERM_AUX_SAMPLE_SIZE = 1u << 12,
+};
+
+/* Values of the terms; a field counts only when its bit is in `given`. */
+struct weir_event_terms {
+    uint32_t given; /* set of enum weir_event_term */
+    uint64_t period;
+    uint64_t freq_hz;
+    bool time, inherit, overwrite, percore, aux_output;
+    enum weir_call_graph call_graph; /* "no" is WEIR_CALL_GRAPH_NONE */
+    uint32_t stack_bytes;            /* of each dump of the user stack, for WEIR_CALL_GRAPH_DWARF */
+    uint32_t max_stack;              /* frames */
+    uint32_t max_events;             /* perf trace's limit; recording has no use for it */
+    uint32_t aux_sample_bytes;
+    uint64_t branch_filter; /* PERF_SAMPLE_BRANCH_* */
+};
 
 struct weir_event {
     char *name;                  /* owned; as perf names it in its files: the user's spelling */
@@ -22,6 +55,15 @@ struct weir_event {
     bool modifiers_given;        /* the user named one of :u :k :h :I :G :H: no silent fallback to another exclude_* */
     bool precise_max;            /* :P: precise_ip is the first to try, see weir_event_lower_precision() */
     bool sideband;               /* made by weir_event_list_add_sideband(), not a dummy of the user */
+    struct weir_event_terms terms;
+    size_t leader;               /* index in the list of its group's leader; its own when it stands alone */
+    bool weak_group;             /* :W: the group may be broken up when the kernel refuses it */
+    bool sample_read;            /* :S: the leader samples, the members are read with it */
+    char *filter;                /* owned; of --filter; NULL: none */
+    struct weir_cpuset pmu_cpus; /* owned; the CPUs that its PMU is for; empty: all */
+    char *pmu_name;              /* owned; NULL: the event is of no PMU in particular */
+    double scale;                /* of the counts; 1 unless an alias says otherwise */
+    char *unit;                  /* owned; of count x scale; NULL: none */
 };
 
 struct weir_event_list {

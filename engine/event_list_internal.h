@@ -24,7 +24,8 @@ const struct weir_event_name *weir_event_name_find(const char *name, size_t leng
 /* Offers every name, aliases too. */
 void weir_event_names_offer(struct weir_suggest *suggest);
 
-/* Appends a zeroed event. NULL: out of memory, and then the list is as it was. Valid until the next append. */
+/* Appends an event that stands alone and is otherwise zero. NULL: out of memory, and then the list is as it was. Valid
+ * until the next append. */
 struct weir_event *weir_event_list_append(struct weir_event_list *list);
 
 /* Drops and frees the events from index `count` on. */
