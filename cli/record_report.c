@@ -63,7 +63,7 @@ static struct losses sum_losses(const struct weir_record_result *result, bool si
             lost_on_cpu += row->lost_ring_full + row->lost_write_failed;
         }
         if (i + 1 == result->ledger_count || result->ledger[i + 1].cpu != row->cpu) {
-            count_cpu(&losses, row->cpu, lost_on_cpu);
+            count_cpu(&losses, (unsigned)row->cpu, lost_on_cpu);
             lost_on_cpu = 0;
         }
     }
@@ -234,7 +234,7 @@ void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *
             silent++;
             continue;
         }
-        weir_buf_printf(text, "%5u", row->cpu);
+        weir_buf_printf(text, "%5d", row->cpu);
         append_row(text, width, result->event_names[row->event], row);
         if (is_sideband(result, row))
             continue;

@@ -1,9 +1,9 @@
 /*
  * The open events of a recording: every event on every CPU and target task, their ids, their rings, their counts.
  *
- * One data ring per CPU takes the records of all events there (PERF_EVENT_IOC_SET_OUTPUT), one sideband ring per CPU
- * those of the sideband event (mmap, comm, task ...), so that a storm of samples never costs a mapping. Descriptors lie
- * in a table [event][cpu][task], in the order in which perf opens them.
+ * One data ring per place (engine/event_place.h) takes the records of all events there (PERF_EVENT_IOC_SET_OUTPUT), one
+ * sideband ring those of the sideband event (mmap, comm, task ...), so that a storm of samples never costs a mapping.
+ * Descriptors lie in a table [event][place][task], in the order in which perf opens them.
  *
  * Coordinator only; opening allocates and blocks.
  */
@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/notice.h"
 #include "engine/event_list.h"
+#include "engine/event_place.h"
 #include "engine/id_map.h"
 #include "engine/kernel.h"
 #include "engine/kernel_limits.h"
@@ -30,10 +31,10 @@ struct weir_event_set {
     struct weir_event_list *list;       /* borrowed; the last event is the sideband event */
     const struct weir_targets *targets; /* borrowed */
     unsigned event_count;               /* with the sideband event */
-    unsigned *cpus;                     /* owned; CPU numbers, ascending; position = cpu_index */
-    unsigned cpu_count;
-    unsigned task_count;
-    int *fds;                  /* owned; [event][cpu][task]; -1: its task was gone */
+    struct weir_event_place *places;    /* owned; by CPU number */
+    unsigned place_count;
+    unsigned task_count;       /* at each place */
+    int *fds;                  /* owned; [event][place][task]; -1: its task was gone */
     uint64_t *ids;             /* owned; same shape; 0 where fd is -1 */
     struct weir_id_map id_map; /* owned */
     uint64_t ring_bytes;       /* of data rings, once mapped */
@@ -62,22 +63,21 @@ int weir_event_set_open(struct weir_event_set *set, const struct weir_event_set_
 void weir_event_set_close(struct weir_event_set *set);
 
 /* Descriptors that an open needs, for limits. */
-uint64_t weir_event_set_fds_needed(unsigned events, unsigned cpus, unsigned tasks);
+uint64_t weir_event_set_fds_needed(unsigned events, unsigned places, unsigned tasks);
 
-int weir_event_set_fd(const struct weir_event_set *set, unsigned event, unsigned cpu_index, unsigned task);
+int weir_event_set_fd(const struct weir_event_set *set, unsigned event, unsigned place, unsigned task);
 unsigned weir_event_set_sideband(const struct weir_event_set *set); /* index of the sideband event */
 
 /*
- * Maps the ring of one CPU and redirects the CPU's other events to it. sideband: which of the two. bytes: a power of
+ * Maps a ring of one place and redirects the place's other events to it. sideband: which of the two. bytes: a power of
  * two. *ring is owned by the caller. 0 or -errno without err (-EPERM: the caller may try smaller).
  */
-int weir_event_set_map_ring(struct weir_event_set *set, unsigned cpu_index, bool sideband, uint64_t bytes,
+int weir_event_set_map_ring(struct weir_event_set *set, unsigned place, bool sideband, uint64_t bytes,
                             struct weir_ring *ring);
 
-/* The descriptors whose poll(2) reports the ring of that CPU: one per task, [*count], -1 where the task was gone at the
+/* The descriptors whose poll(2) reports that ring: one per task, [*count], -1 where the task was gone at the
  * open; borrowed from set. */
-const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned cpu_index, bool sideband,
-                                   unsigned *count);
+const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned place, bool sideband, unsigned *count);
 
 /* Keeps the given tasks (weir's own threads) out of tracepoints by an event filter on common_pid; other kinds of events
  * cannot be filtered so. 0 or -errno with err (names event and filter). */
@@ -88,7 +88,7 @@ void weir_event_set_enable(struct weir_event_set *set, bool sideband);
 void weir_event_set_disable(struct weir_event_set *set);
 
 /* Reads the counts of one descriptor. 0, -ENOENT (its task was gone at the open) or the errno of read(2). */
-int weir_event_set_read(const struct weir_event_set *set, unsigned event, unsigned cpu_index, unsigned task,
+int weir_event_set_read(const struct weir_event_set *set, unsigned event, unsigned place, unsigned task,
                         struct weir_event_count *count);
 
 #endif

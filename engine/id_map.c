@@ -21,11 +21,11 @@ void weir_id_map_fini(struct weir_id_map *map)
     *map = (struct weir_id_map)WEIR_ID_MAP_INIT;
 }
 
-void weir_id_map_add(struct weir_id_map *map, uint64_t id, uint32_t event, uint32_t cpu_index)
+void weir_id_map_add(struct weir_id_map *map, uint64_t id, uint32_t event, uint32_t place)
 {
     weir_assert(id != 0 && !weir_id_map_find(map, id));
     size_t slot = (size_t)((id * 0x9e3779b97f4a7c15ull) >> map->shift);
     while (map->slots[slot].id)
         slot = (slot + 1) & (map->slot_count - 1);
-    map->slots[slot] = (struct weir_id_entry){.id = id, .event = event, .cpu_index = cpu_index};
+    map->slots[slot] = (struct weir_id_entry){.id = id, .event = event, .place = place};
 }

@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 struct weir_id_entry {
-    uint64_t id;        /* PERF_EVENT_IOC_ID; 0: empty slot (the kernel's ids begin at 1) */
-    uint32_t event;     /* index into the recording's events */
-    uint32_t cpu_index; /* index into the recording's CPUs */
+    uint64_t id;    /* PERF_EVENT_IOC_ID; 0: empty slot (the kernel's ids begin at 1) */
+    uint32_t event; /* index into the recording's events */
+    uint32_t place; /* index into the recording's places */
 };
 
 struct weir_id_map {
@@ -30,7 +30,7 @@ int weir_id_map_init(struct weir_id_map *map, size_t count);
 void weir_id_map_fini(struct weir_id_map *map);
 
 /* Adds one id (not 0, not there yet). Before the map is shared. */
-void weir_id_map_add(struct weir_id_map *map, uint64_t id, uint32_t event, uint32_t cpu_index);
+void weir_id_map_add(struct weir_id_map *map, uint64_t id, uint32_t event, uint32_t place);
 
 /* The entry of id, or NULL (always for 0). Any thread. */
 static inline const struct weir_id_entry *weir_id_map_find(const struct weir_id_map *map, uint64_t id)

@@ -8,15 +8,15 @@
 #include "base/bits.h"
 #include "format/records.h"
 
-static struct weir_ledger_row *row_at(const struct weir_record_result *result, unsigned cpu_index, unsigned event)
+static struct weir_ledger_row *row_at(const struct weir_record_result *result, unsigned place, unsigned event)
 {
-    return &result->ledger[(size_t)cpu_index * result->event_count + event];
+    return &result->ledger[(size_t)place * result->event_count + event];
 }
 
 static int allocate(const struct weir_event_set *set, struct weir_record_result *result)
 {
     result->event_count = set->event_count;
-    result->ledger_count = (size_t)set->cpu_count * set->event_count;
+    result->ledger_count = (size_t)set->place_count * set->event_count;
     result->ledger = calloc(result->ledger_count, sizeof(*result->ledger));
     result->event_names = calloc(set->event_count, sizeof(*result->event_names));
     if (!result->ledger || !result->event_names)
@@ -29,28 +29,28 @@ static int allocate(const struct weir_event_set *set, struct weir_record_result 
     return 0;
 }
 
-static void note_lost_samples(const struct weir_event_set *set, unsigned event, unsigned cpu_index,
+static void note_lost_samples(const struct weir_event_set *set, unsigned event, unsigned place,
                               const struct weir_event_count *count, struct weir_buf *lost)
 {
     struct weir_record_sample_id trailer = {
         .sample_type = set->list->events[event].attr.sample_type,
         .id = count->id,
-        .cpu = set->cpus[cpu_index],
+        .cpu = (uint32_t)set->places[place].cpu,
     };
     weir_record_lost_samples(lost, count->lost, &trailer);
 }
 
-static void read_counts(const struct weir_event_set *set, unsigned event, unsigned cpu_index,
-                        struct weir_ledger_row *row, struct weir_buf *lost)
+static void read_counts(const struct weir_event_set *set, unsigned event, unsigned place, struct weir_ledger_row *row,
+                        struct weir_buf *lost)
 {
     for (unsigned task = 0; task < set->task_count; task++) {
         struct weir_event_count count;
-        if (weir_event_set_read(set, event, cpu_index, task, &count) < 0)
+        if (weir_event_set_read(set, event, place, task, &count) < 0)
             continue;
         row->counted += count.value;
         row->lost_ring_full += count.lost;
         if (count.lost > 0)
-            note_lost_samples(set, event, cpu_index, &count, lost);
+            note_lost_samples(set, event, place, &count, lost);
     }
 }
 
@@ -62,9 +62,9 @@ static void add_drained(const struct weir_pipeline *pipeline, struct weir_record
         for (unsigned n = 0; n < reader->ring_count; n++) {
             const struct weir_reader_ring *r = &reader->rings[n];
             for (unsigned event = 0; event < result->event_count; event++)
-                row_at(result, r->cpu_index, event)->written += r->counts.samples[event];
+                row_at(result, r->place, event)->written += r->counts.samples[event];
             if (r->sideband)
-                row_at(result, r->cpu_index, sideband)->written += r->counts.other_records;
+                row_at(result, r->place, sideband)->written += r->counts.other_records;
         }
     }
 }
@@ -75,12 +75,13 @@ int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *
     int code = allocate(set, result);
     if (code < 0)
         return code;
-    for (unsigned cpu = 0; cpu < set->cpu_count; cpu++) {
+    for (unsigned place = 0; place < set->place_count; place++) {
         for (unsigned event = 0; event < set->event_count; event++) {
-            struct weir_ledger_row *row = row_at(result, cpu, event);
-            row->cpu = set->cpus[cpu];
+            struct weir_ledger_row *row = row_at(result, place, event);
+            row->cpu = set->places[place].cpu;
+            row->task = set->places[place].task;
             row->event = event;
-            read_counts(set, event, cpu, row, lost);
+            read_counts(set, event, place, row, lost);
         }
     }
     add_drained(pipeline, result, weir_event_set_sideband(set));

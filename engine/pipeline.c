@@ -43,6 +43,14 @@ static unsigned group_by_node(const struct weir_plan *plan, struct weir_pool_sha
     return count;
 }
 
+/* The plan says which CPUs a reader drains. Tasks run anywhere, so theirs are dealt out in turn. */
+static bool drains(const struct weir_pipeline_setup *setup, unsigned reader, unsigned place)
+{
+    int cpu = setup->places[place].cpu;
+    return cpu < 0 ? place % setup->plan->reader_count == reader
+                   : weir_cpuset_has(&setup->plan->readers[reader].cpus, (unsigned)cpu);
+}
+
 static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned index, unsigned share, int *result)
 {
     const struct weir_pipeline_setup *setup = &pipeline->setup;
@@ -51,9 +59,9 @@ static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned 
         *result = -ENOMEM;
         return NULL;
     }
-    unsigned cpus = 0;
-    for (unsigned i = 0; i < setup->cpu_count; i++)
-        cpus += weir_cpuset_has(&setup->plan->readers[index].cpus, setup->cpus[i]);
+    unsigned places = 0;
+    for (unsigned i = 0; i < setup->place_count; i++)
+        places += drains(setup, index, i);
 
     *result = weir_reader_init(reader, &(struct weir_reader_setup){
                                            .kernel = setup->kernel,
@@ -63,19 +71,19 @@ static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned 
                                            .control = &pipeline->control,
                                            .layout = setup->layout,
                                            .event_count = setup->event_count,
-                                           .ring_count = 2 * cpus,
+                                           .ring_count = 2 * places,
                                            .ended_fd = pipeline->ended_fd,
                                        });
     if (*result < 0)
         return reader;
 
     unsigned ring = 0;
-    for (unsigned i = 0; i < setup->cpu_count; i++) {
-        if (!weir_cpuset_has(&setup->plan->readers[index].cpus, setup->cpus[i]))
+    for (unsigned i = 0; i < setup->place_count; i++) {
+        if (!drains(setup, index, i))
             continue;
         /* Sideband first: it is small, and what it tells is needed to understand the samples. */
         for (int sideband = 1; sideband >= 0; sideband--) {
-            reader->rings[ring].cpu_index = i;
+            reader->rings[ring].place = i;
             reader->rings[ring++].sideband = sideband;
         }
     }
@@ -140,16 +148,16 @@ int weir_pipeline_init(struct weir_pipeline *pipeline, const struct weir_pipelin
     return result;
 }
 
-struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsigned cpu_index, bool sideband)
+struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband)
 {
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         struct weir_reader *reader = pipeline->readers[i];
         for (unsigned ring = 0; ring < reader->ring_count; ring++) {
-            if (reader->rings[ring].cpu_index == cpu_index && reader->rings[ring].sideband == sideband)
+            if (reader->rings[ring].place == place && reader->rings[ring].sideband == sideband)
                 return &reader->rings[ring];
         }
     }
-    weir_assert(!"every recorded CPU has a reader (weir_plan_make() proves it)");
+    weir_assert(!"every place has a reader: weir_plan_make() proves it of CPUs, drains() of tasks");
     return NULL;
 }
 
@@ -172,7 +180,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_error *err
 {
     const struct weir_pipeline_setup *setup = &pipeline->setup;
     struct weir_walk_layout layout = setup->layout;
-    layout.cpu_stride = setup->event_count;
+    layout.place_stride = setup->event_count;
     int result = weir_writer_init(&pipeline->writer,
                                   &(struct weir_writer_setup){
                                       .queue = &pipeline->queue,
@@ -180,7 +188,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_error *err
                                       .output = pipeline->output,
                                       .clock = setup->clock,
                                       .layout = layout,
-                                      .failed_counters = (uint64_t)setup->cpu_count * setup->event_count,
+                                      .failed_counters = (uint64_t)setup->place_count * setup->event_count,
                                       .round_bytes = ROUND_BASE_BYTES + ROUND_PER_READER_BYTES * pipeline->reader_count,
                                       .kick_fd = pipeline->kick_fd,
                                   });

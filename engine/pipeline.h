@@ -21,6 +21,7 @@
 #include "base/notice.h"
 #include "engine/chunk.h"
 #include "engine/chunk_queue.h"
+#include "engine/event_place.h"
 #include "engine/kernel.h"
 #include "engine/reader.h"
 #include "engine/rounds.h"
@@ -41,9 +42,9 @@ struct weir_pipeline_thread {
 struct weir_pipeline_setup {
     const struct weir_kernel *kernel;
     const struct weir_clock *clock;
-    const struct weir_plan *plan; /* borrowed until fini */
-    const unsigned *cpus;         /* CPU numbers by cpu_index; borrowed */
-    unsigned cpu_count;
+    const struct weir_plan *plan;          /* borrowed until fini */
+    const struct weir_event_place *places; /* borrowed */
+    unsigned place_count;
     unsigned event_count; /* with the sideband event */
     struct weir_walk_layout layout;
     uint64_t buffer_bytes; /* of the pool */
@@ -74,8 +75,8 @@ int weir_pipeline_init(struct weir_pipeline *pipeline, const struct weir_pipelin
 /* Stops what still runs, closes the output (an unpublished file vanishes), unmaps rings. NULL-safe; half-built fine. */
 void weir_pipeline_fini(struct weir_pipeline *pipeline);
 
-/* The place of a CPU's ring, to be mapped by the caller before start(). */
-struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsigned cpu_index, bool sideband);
+/* One of the two rings of a place, to be mapped by the caller before start(). */
+struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband);
 
 /* Opens the output with the pool's memory as registered buffers. io: NULL for the real system calls. */
 int weir_pipeline_open_output(struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,

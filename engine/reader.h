@@ -46,7 +46,7 @@ struct weir_reader_control {
 
 struct weir_reader_ring {
     struct weir_ring ring;
-    unsigned cpu_index; /* index into the recording's CPUs */
+    unsigned place; /* index into the recording's places */
     bool sideband;
     const int *poll_fds; /* borrowed: descriptors that report this ring's wake-ups, tried in order */
     unsigned poll_fd_count;
@@ -106,7 +106,7 @@ struct weir_reader_setup {
     const struct weir_reader_control *control;
     struct weir_walk_layout layout;
     unsigned event_count;
-    unsigned ring_count; /* rings are then filled in by the caller (ring, cpu_index, sideband, poll_fds) */
+    unsigned ring_count; /* rings are then filled in by the caller (ring, place, sideband, poll_fds) */
     int ended_fd;
 };
 

@@ -59,7 +59,8 @@ enum weir_record_end {        /* why it ended */
 
 /* One row of the loss ledger: produced = written + lost, by cause. */
 struct weir_ledger_row {
-    unsigned cpu;
+    int cpu;                    /* -1: of a task, wherever it ran */
+    pid_t task;                 /* -1: of a CPU */
     unsigned event;             /* index into the recording's events; the sideband event is the last */
     uint64_t written;           /* samples of it that are in the file (sideband: records) */
     uint64_t lost_ring_full;    /* the kernel found no room in the ring (PERF_FORMAT_LOST) */
@@ -85,7 +86,7 @@ struct weir_record_result {
     uint64_t ring_bytes; /* data bytes per ring that were used */
     uint64_t rings;
     uint64_t pool_bytes;
-    struct weir_ledger_row *ledger; /* owned; CPU-major */
+    struct weir_ledger_row *ledger; /* owned; by place, then event */
     size_t ledger_count;
     char **event_names; /* owned; by event index */
     size_t event_count;

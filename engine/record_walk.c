@@ -23,7 +23,7 @@ static void count_side_record(const struct weir_walk_layout *layout, const struc
     uint64_t id = header->size >= 16 ? load_u64(record + header->size - 8) : 0;
     const struct weir_id_entry *entry = id ? weir_id_map_find(layout->ids, id) : NULL;
     if (entry && entry->event == layout->sideband_event)
-        counts->samples[entry->cpu_index * layout->cpu_stride + entry->event]++;
+        counts->samples[entry->place * layout->place_stride + entry->event]++;
 }
 
 /* Everything but samples as they should be. Rare, so kept out of the loop. */
@@ -40,7 +40,7 @@ static __attribute__((noinline)) void count_other(const struct weir_walk_layout 
             counts->lost_reported += load_u64(record + 16); /* header, id, lost */
         return;
     }
-    if (layout->cpu_stride)
+    if (layout->place_stride)
         count_side_record(layout, header, record, counts);
     counts->other_records++;
     counts->throttled += header->type == PERF_RECORD_THROTTLE;
@@ -49,7 +49,7 @@ static __attribute__((noinline)) void count_other(const struct weir_walk_layout 
 static uint64_t *sample_counter(const struct weir_walk_layout *layout, struct weir_walk_counts *counts, uint64_t id)
 {
     const struct weir_id_entry *entry = weir_id_map_find(layout->ids, id);
-    return entry ? &counts->samples[entry->cpu_index * layout->cpu_stride + entry->event] : &counts->unknown_samples;
+    return entry ? &counts->samples[entry->place * layout->place_stride + entry->event] : &counts->unknown_samples;
 }
 
 int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *data, uint64_t bytes,

@@ -13,12 +13,12 @@ struct weir_walk_layout { /* where samples keep their fields; the same for every
     const struct weir_id_map *ids;
     int id_offset;           /* in a sample, from the record's start: PERF_SAMPLE_IDENTIFIER */
     int time_offset;         /* -1: samples have no time */
-    unsigned cpu_stride;     /* counter of a sample: samples[cpu_index * cpu_stride + event]; 0: per event only */
-    unsigned sideband_event; /* with a cpu_stride, side records are counted too, by the id in their trailer */
+    unsigned place_stride;     /* counter of a sample: samples[place * place_stride + event]; 0: per event only */
+    unsigned sideband_event; /* with a place_stride, side records are counted too, by the id in their trailer */
 };
 
 struct weir_walk_counts {
-    uint64_t *samples;        /* see cpu_stride; owned by the holder of the struct */
+    uint64_t *samples;        /* see place_stride; owned by the holder of the struct */
     uint64_t other_records;   /* neither samples nor reports of losses, which no event has produced */
     uint64_t unknown_samples; /* with an id of no event of ours: never expected, kept so that the sum is exact */
     uint64_t lost_reported;   /* sum of PERF_RECORD_LOST.lost */

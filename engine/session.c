@@ -34,8 +34,8 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
         .kernel = session->kernel,
         .clock = session->clock,
         .plan = &session->plan,
-        .cpus = events->cpus,
-        .cpu_count = events->cpu_count,
+        .places = events->places,
+        .place_count = events->place_count,
         .event_count = events->event_count,
         .layout =
             {
@@ -54,29 +54,29 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
     return result;
 }
 
-static int map_ring(struct weir_session *session, unsigned cpu_index, bool sideband)
+static int map_ring(struct weir_session *session, unsigned place, bool sideband)
 {
-    struct weir_reader_ring *r = weir_pipeline_ring(&session->pipeline, cpu_index, sideband);
+    struct weir_reader_ring *r = weir_pipeline_ring(&session->pipeline, place, sideband);
     uint64_t bytes = sideband ? session->sideband_ring_bytes : session->ring_bytes;
-    int result = weir_event_set_map_ring(&session->events, cpu_index, sideband, bytes, &r->ring);
+    int result = weir_event_set_map_ring(&session->events, place, sideband, bytes, &r->ring);
     if (result < 0)
         return result;
     unsigned count;
-    const int *fds = weir_event_set_poll_fds(&session->events, cpu_index, sideband, &count);
+    const int *fds = weir_event_set_poll_fds(&session->events, place, sideband, &count);
     weir_reader_set_poll_fds(r, fds, count);
     return 0;
 }
 
 int weir_session_map_rings(struct weir_session *session, struct weir_error *err)
 {
-    for (unsigned cpu = 0; cpu < session->events.cpu_count; cpu++) {
+    for (unsigned place = 0; place < session->events.place_count; place++) {
         for (int sideband = 0; sideband < 2; sideband++) {
-            int result = map_ring(session, cpu, sideband);
+            int result = map_ring(session, place, sideband);
             if (result == 0)
                 continue;
             uint64_t bytes = sideband ? session->sideband_ring_bytes : session->ring_bytes;
             struct weir_ring_sizes sizes = {session->ring_bytes, session->sideband_ring_bytes};
-            return weir_ring_map_error_explain(err, result, (int)session->events.cpus[cpu], bytes, &sizes,
+            return weir_ring_map_error_explain(err, result, session->events.places[place].cpu, bytes, &sizes,
                                                &session->limits);
         }
     }

@@ -26,7 +26,7 @@
 static int describe_event(struct weir_session *session, unsigned event)
 {
     const struct weir_event_set *set = &session->events;
-    size_t most = (size_t)set->cpu_count * set->task_count;
+    size_t most = (size_t)set->place_count * set->task_count;
     uint64_t *ids = calloc(most, sizeof(*ids));
     if (!ids)
         return -ENOMEM;
@@ -74,9 +74,10 @@ int weir_session_describe(struct weir_session *session, struct weir_error *err)
         return weir_error_set_errno(err, result, "cannot describe %u events", count);
 
     /* A CPU that comes online later brings ids of its own: the head has room for all that this machine can have. */
-    size_t cpus = session->options->cpus ? session->events.cpu_count
-                                         : weir_max_u64(session->events.cpu_count, session->machine.cpus_available);
-    session->id_room = cpus * session->events.task_count;
+    size_t places = session->events.place_count;
+    if (!session->options->cpus && session->events.places[0].cpu >= 0)
+        places = weir_max_u64(places, session->machine.cpus_available);
+    session->id_room = places * session->events.task_count;
     return has_tracepoints(session->events.list) ? weir_tracefs_find(session->tracefs, sizeof(session->tracefs), err)
                                                  : 0;
 }
@@ -278,7 +279,7 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
 {
     struct weir_record_result *result = session->result;
     result->ring_bytes = session->ring_bytes;
-    result->rings = 2ull * session->events.cpu_count;
+    result->rings = 2ull * session->events.place_count;
     result->pool_bytes = (uint64_t)session->pipeline.pool.chunk_count * session->pipeline.pool.chunk_bytes;
     struct weir_buf lost = WEIR_BUF_INIT;
     int code = weir_ledger_collect(&session->events, &session->pipeline, result, &lost);

@@ -248,7 +248,7 @@ static void run(struct simulation *s)
 
 static void count_produced(const struct simulation *s, struct weir_simulate_result *result)
 {
-    for (unsigned cpu = 0; cpu < s->session.events.cpu_count; cpu++) {
+    for (unsigned cpu = 0; cpu < s->session.events.place_count; cpu++) {
         uint64_t produced, lost;
         weir_sim_kernel_totals(s->sim, weir_event_set_fd(&s->session.events, 0, cpu, 0), &produced, &lost);
         result->produced += produced;

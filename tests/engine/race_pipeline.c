@@ -71,7 +71,7 @@ static int check_ledger(const struct weir_record_result *record)
         const struct weir_ledger_row *row = &record->ledger[i];
         if (row->written + row->lost_ring_full + row->lost_write_failed == row->counted)
             continue;
-        printf("  cpu %u, event %u does not balance\n", row->cpu, row->event);
+        printf("  cpu %d, event %u does not balance\n", row->cpu, row->event);
         failures++;
     }
     return failures;

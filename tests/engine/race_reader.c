@@ -100,7 +100,7 @@ static void look_at_samples(struct race *race, const struct weir_chunk *chunk)
         if (header.type == PERF_RECORD_SAMPLE) {
             uint64_t fields[2];
             memcpy(fields, chunk->data + at + sizeof(header), sizeof(fields));
-            unsigned cpu = weir_id_map_find(&race->rig.set.id_map, fields[0])->cpu_index;
+            unsigned cpu = weir_id_map_find(&race->rig.set.id_map, fields[0])->place;
             race->out_of_order += fields[1] != race->seen[cpu];
             race->seen[cpu]++;
         }

@@ -43,7 +43,7 @@ static void open_events(struct sim_rig *rig, const struct sim_rig_options *optio
 
 static void map_rings(struct sim_rig *rig, const struct sim_rig_options *options, struct weir_error *err)
 {
-    for (unsigned cpu = 0; cpu < rig->set.cpu_count; cpu++) {
+    for (unsigned cpu = 0; cpu < rig->set.place_count; cpu++) {
         for (int sideband = 0; sideband < 2; sideband++) {
             struct weir_reader_ring *r = weir_pipeline_ring(&rig->pipeline, cpu, sideband);
             bool own_size = sideband && options->sideband_ring_bytes;
@@ -75,8 +75,8 @@ void sim_rig_init(struct sim_rig *rig, const struct sim_rig_options *options)
         .kernel = options->kernel ? options->kernel : &rig->kernel,
         .clock = options->clock ? options->clock : &weir_clock_monotonic,
         .plan = &rig->plan,
-        .cpus = rig->set.cpus,
-        .cpu_count = rig->set.cpu_count,
+        .places = rig->set.places,
+        .place_count = rig->set.place_count,
         .event_count = rig->set.event_count,
         .layout =
             {
@@ -102,7 +102,7 @@ void sim_rig_fini(struct sim_rig *rig)
     weir_sim_kernel_free(rig->sim);
 }
 
-int sim_rig_fd(const struct sim_rig *rig, unsigned event, unsigned cpu_index)
+int sim_rig_fd(const struct sim_rig *rig, unsigned event, unsigned place)
 {
-    return weir_event_set_fd(&rig->set, event, cpu_index, 0);
+    return weir_event_set_fd(&rig->set, event, place, 0);
 }

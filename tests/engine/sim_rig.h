@@ -40,6 +40,6 @@ void sim_rig_init(struct sim_rig *rig, const struct sim_rig_options *options);
 void sim_rig_fini(struct sim_rig *rig);
 
 /* The descriptor of an event; event == set.event_count - 1 is the sideband event. */
-int sim_rig_fd(const struct sim_rig *rig, unsigned event, unsigned cpu_index);
+int sim_rig_fd(const struct sim_rig *rig, unsigned event, unsigned place);
 
 #endif

@@ -465,10 +465,10 @@ Test(event_set, every_event_is_open_on_every_cpu_and_known_by_its_id)
     fixture_init(&f, "cs,faults", 2);
     expect_open(&f);
     cr_assert_eq(f.set.event_count, 3);
-    cr_assert_eq(f.set.cpu_count, CPUS);
+    cr_assert_eq(f.set.place_count, CPUS);
     cr_assert_eq(f.set.task_count, 2);
-    cr_assert_eq(f.set.cpus[0], 1);
-    cr_assert_eq(f.set.cpus[1], 5);
+    cr_assert_eq(f.set.places[0].cpu, 1);
+    cr_assert_eq(f.set.places[1].cpu, 5);
     cr_assert_eq(weir_event_set_sideband(&f.set), 2);
     cr_assert_eq(f.faulty.open_now, weir_event_set_fds_needed(3, CPUS, 2));
     for (unsigned event = 0; event < 3; event++) {
@@ -478,7 +478,7 @@ Test(event_set, every_event_is_open_on_every_cpu_and_known_by_its_id)
                 const struct weir_id_entry *entry = weir_id_map_find(&f.set.id_map, id);
                 cr_assert_not_null(entry);
                 cr_assert_eq(entry->event, event);
-                cr_assert_eq(entry->cpu_index, cpu);
+                cr_assert_eq(entry->place, cpu);
             }
         }
     }

@@ -64,7 +64,7 @@ Test(id_map, every_added_id_is_found_and_no_other)
             const struct weir_id_entry *entry = weir_id_map_find(&map, 5 + i * stride * 2);
             cr_assert_not_null(entry, "stride %u, entry %u", (unsigned)stride, i);
             cr_assert_eq(entry->event, i);
-            cr_assert_eq(entry->cpu_index, i * 3);
+            cr_assert_eq(entry->place, i * 3);
             cr_assert_null(weir_id_map_find(&map, 4 + i * stride * 2));
         }
         weir_id_map_fini(&map);

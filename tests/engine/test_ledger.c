@@ -72,7 +72,7 @@ static void collect(struct fixture *f)
 static const struct weir_ledger_row *row(const struct fixture *f, unsigned cpu, unsigned event)
 {
     const struct weir_ledger_row *found = &f->result.ledger[cpu * EVENTS + event];
-    cr_assert_eq(found->cpu, f->rig.set.cpus[cpu]);
+    cr_assert_eq(found->cpu, f->rig.set.places[cpu].cpu);
     cr_assert_eq(found->event, event);
     return found;
 }
@@ -190,7 +190,7 @@ Test(ledger, full_rings_balance_by_event_and_are_reported_by_descriptor)
         cr_assert_eq(header.type, PERF_RECORD_LOST_SAMPLES);
         cr_assert_eq(header.size, REPORT_BYTES);
         cr_assert_eq(words[1], lost[event]);
-        cr_assert_eq((uint32_t)words[4], f.rig.set.cpus[1]);
+        cr_assert_eq((uint32_t)words[4], (uint32_t)f.rig.set.places[1].cpu);
         cr_assert_eq(words[5], f.rig.set.ids[event * CPUS + 1]);
     }
     fixture_fini(&f);

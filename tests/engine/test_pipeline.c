@@ -84,8 +84,8 @@ Test(pipeline, every_cpu_has_a_data_and_a_sideband_ring_with_its_reader)
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
         const struct weir_reader_ring *data = weir_pipeline_ring(&rig.pipeline, cpu, false);
         const struct weir_reader_ring *side = weir_pipeline_ring(&rig.pipeline, cpu, true);
-        cr_assert_eq(data->cpu_index, cpu);
-        cr_assert_eq(side->cpu_index, cpu);
+        cr_assert_eq(data->place, cpu);
+        cr_assert_eq(side->place, cpu);
         cr_assert_eq(data->sideband, false);
         cr_assert_eq(side->sideband, true);
         cr_assert_eq(data, side + 1); /* sideband is read first */

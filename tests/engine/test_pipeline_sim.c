@@ -161,7 +161,7 @@ static void choose_machine(struct sim *sim)
         for (unsigned event = 0; event < sim->event_count; event++) {
             struct stream *stream = &sim->streams[cpu * sim->event_count + event];
             stream->id = sim->rig.set.ids[event * cpus + cpu];
-            stream->cpu = sim->rig.set.cpus[cpu];
+            stream->cpu = (unsigned)sim->rig.set.places[cpu].cpu;
             stream->sideband = event == weir_event_set_sideband(&sim->rig.set);
         }
     }
@@ -169,7 +169,7 @@ static void choose_machine(struct sim *sim)
 
 static size_t stream_count(const struct sim *sim)
 {
-    return (size_t)sim->rig.set.cpu_count * sim->event_count;
+    return (size_t)sim->rig.set.place_count * sim->event_count;
 }
 
 static void open_output(struct sim *sim)
@@ -260,7 +260,7 @@ static void produce_one(struct sim *sim, unsigned cpu, unsigned event)
 
 static void produce(struct sim *sim)
 {
-    unsigned cpu = (unsigned)chance(sim, sim->rig.set.cpu_count);
+    unsigned cpu = (unsigned)chance(sim, sim->rig.set.place_count);
     for (uint64_t burst = 1 + chance(sim, 12); burst > 0; burst--) {
         produce_one(sim, cpu, (unsigned)chance(sim, sim->event_count));
         sim->fake_clock.now_ns += chance(sim, 2000);
@@ -384,23 +384,23 @@ static bool end(struct sim *sim)
 static bool check_row(const struct sim *sim, const struct weir_ledger_row *row, const struct stream *stream)
 {
     uint64_t produced, lost;
-    weir_sim_kernel_totals(sim->rig.sim, sim_rig_fd(&sim->rig, row->event, row->cpu), &produced, &lost);
-    if (produced != stream->attempts || row->cpu != stream->cpu)
-        return fail(sim, "row of cpu %u, event %u: is not of its stream", row->cpu, row->event);
+    weir_sim_kernel_totals(sim->rig.sim, sim_rig_fd(&sim->rig, row->event, (unsigned)row->cpu), &produced, &lost);
+    if (produced != stream->attempts || (unsigned)row->cpu != stream->cpu)
+        return fail(sim, "row of cpu %d, event %u: is not of its stream", row->cpu, row->event);
     if (row->counted != produced || row->lost_ring_full != lost)
-        return fail(sim, "cpu %u, event %u: counted %llu of %llu, lost %llu of %llu", row->cpu, row->event,
+        return fail(sim, "cpu %d, event %u: counted %llu of %llu, lost %llu of %llu", row->cpu, row->event,
                     (unsigned long long)row->counted, (unsigned long long)produced,
                     (unsigned long long)row->lost_ring_full, (unsigned long long)lost);
     if (row->written + row->lost_ring_full + row->lost_write_failed != produced)
-        return fail(sim, "cpu %u, event %u: produced %llu, but written %llu + ring full %llu + write failed %llu",
+        return fail(sim, "cpu %d, event %u: produced %llu, but written %llu + ring full %llu + write failed %llu",
                     row->cpu, row->event, (unsigned long long)produced, (unsigned long long)row->written,
                     (unsigned long long)row->lost_ring_full, (unsigned long long)row->lost_write_failed);
     if (row->written != stream->seen)
-        return fail(sim, "cpu %u, event %u: written %llu, but the file has %llu", row->cpu, row->event,
+        return fail(sim, "cpu %d, event %u: written %llu, but the file has %llu", row->cpu, row->event,
                     (unsigned long long)row->written, (unsigned long long)stream->seen);
     bool failed = weir_output_error(sim->rig.pipeline.output) < 0;
     if (!failed && (row->lost_write_failed != 0 || stream->lost_samples != lost || stream->lost_reports != (lost > 0)))
-        return fail(sim, "cpu %u, event %u: lost %llu, but %llu reports tell of %llu", row->cpu, row->event,
+        return fail(sim, "cpu %d, event %u: lost %llu, but %llu reports tell of %llu", row->cpu, row->event,
                     (unsigned long long)lost, (unsigned long long)stream->lost_reports,
                     (unsigned long long)stream->lost_samples);
     return true;

@@ -195,7 +195,7 @@ Test(record_walk, samples_are_counted_by_cpu_and_event_with_a_stride)
 {
     struct walk walk;
     walk_init(&walk);
-    walk.layout.cpu_stride = EVENT_COUNT;
+    walk.layout.place_stride = EVENT_COUNT;
     add_sample(&walk, ID_A, 5, 32);
     add_sample(&walk, ID_B, 6, 32);
     add_sample(&walk, ID_C, 7, 32);
@@ -293,7 +293,7 @@ Test(record_walk, side_records_are_counted_by_cpu_with_a_stride)
 {
     struct walk walk;
     walk_init(&walk);
-    walk.layout.cpu_stride = EVENT_COUNT;
+    walk.layout.place_stride = EVENT_COUNT;
     add_side(&walk, PERF_RECORD_COMM, ID_SIDE);
     add_side(&walk, PERF_RECORD_MMAP2, ID_SIDE_1);
     add_side(&walk, PERF_RECORD_EXIT, ID_SIDE_1);

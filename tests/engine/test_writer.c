@@ -87,7 +87,7 @@ static void fixture_init(struct fixture *f, const struct fake_io_options *disk)
                 .ids = &f->ids,
                 .id_offset = TEST_SAMPLE_ID_OFFSET,
                 .time_offset = TEST_SAMPLE_TIME_OFFSET,
-                .cpu_stride = EVENTS,
+                .place_stride = EVENTS,
                 .sideband_event = SIDEBAND,
             },
         .failed_counters = CPUS * EVENTS,

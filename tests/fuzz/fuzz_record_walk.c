@@ -51,7 +51,7 @@ static struct weir_walk_layout choose_layout(const struct weir_id_map *ids, uint
         .ids = ids,
         .id_offset = choice & CHOICE_LATE_ID ? 32 : 8,
         .time_offset = time_offsets[choice & CHOICE_TIME_MASK],
-        .cpu_stride = choice & CHOICE_PER_CPU ? EVENT_COUNT : 0,
+        .place_stride = choice & CHOICE_PER_CPU ? EVENT_COUNT : 0,
         .sideband_event = SIDEBAND_EVENT,
     };
 }
@@ -81,7 +81,7 @@ static unsigned counter_of(const struct weir_walk_layout *layout, uint64_t id)
     if (id < 1 || id > COUNTER_COUNT)
         return COUNTER_COUNT;
     unsigned event = (unsigned)(id - 1) % EVENT_COUNT, cpu = (unsigned)(id - 1) / EVENT_COUNT;
-    return layout->cpu_stride ? cpu * EVENT_COUNT + event : event;
+    return layout->place_stride ? cpu * EVENT_COUNT + event : event;
 }
 
 static void tally_sample(struct tally *tally, const struct weir_walk_layout *layout, const uint8_t *record,
@@ -126,7 +126,7 @@ static void tally_record(struct tally *tally, const struct weir_walk_layout *lay
     tally->counts.other_records++;
     uint64_t id = size >= 16 ? number_at(record + size - 8, 8) : 0;
     unsigned counter = counter_of(layout, id);
-    if (layout->cpu_stride && counter < COUNTER_COUNT && (id - 1) % EVENT_COUNT == SIDEBAND_EVENT) {
+    if (layout->place_stride && counter < COUNTER_COUNT && (id - 1) % EVENT_COUNT == SIDEBAND_EVENT) {
         tally->samples[counter]++;
         tally->side_samples++;
     }

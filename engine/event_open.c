@@ -1,0 +1,244 @@
+/*
+ * Opening the events of a recording: what is opened in which order, and what is tried next when the kernel refuses.
+ * Coordinator thread only.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "engine/event_set_internal.h"
+#include "engine/open_error.h"
+
+#define OPEN_AGAIN 1 /* attrs were weakened: start over */
+
+/* attr bits that older kernels refuse, newest first: what level n of the ladder drops, on top of the levels below it.
+ */
+static const struct {
+    const char *what;
+    uint64_t read_format;
+    bool bpf_records;
+} ladder[] = {
+    {"PERF_FORMAT_LOST (Linux 6.0): losses are known from LOST records only", PERF_FORMAT_LOST, false},
+    {"ksymbol and bpf_event records (Linux 5.1)", 0, true},
+};
+
+struct opener {
+    struct weir_event_set *set;
+    const struct weir_event_set_setup *setup;
+    unsigned ladder_level; /* steps taken */
+    bool *gone;            /* [task] */
+};
+
+static int allocate(struct weir_event_set *set, const struct weir_event_set_setup *setup)
+{
+    set->kernel = setup->kernel;
+    set->list = setup->list;
+    set->targets = setup->targets;
+    set->event_count = (unsigned)setup->list->count;
+    set->task_count = (unsigned)setup->targets->count;
+    set->places = calloc(weir_cpuset_count(setup->cpus), sizeof(*set->places));
+    if (!set->places)
+        return -ENOMEM;
+    WEIR_CPUSET_FOREACH(cpu, setup->cpus) {
+        set->places[set->place_count++] = (struct weir_event_place){.cpu = cpu, .task = -1};
+    }
+
+    size_t count = set->event_count * weir_event_set_slots(set);
+    set->fds = malloc(count * sizeof(*set->fds));
+    set->ids = calloc(count, sizeof(*set->ids));
+    if (!set->fds || !set->ids)
+        return -ENOMEM;
+    memset(set->fds, 0xff, count * sizeof(*set->fds));
+    return 0;
+}
+
+/* ---- weaker attrs ---- */
+
+static void configure(const struct opener *opener)
+{
+    struct weir_event_list *list = opener->setup->list;
+    weir_event_list_configure(list, opener->setup->config);
+    for (unsigned level = 0; level < opener->ladder_level; level++) {
+        for (size_t i = 0; i < list->count; i++) {
+            struct perf_event_attr *attr = &list->events[i].attr;
+            attr->read_format &= ~ladder[level].read_format;
+            if (ladder[level].bpf_records)
+                attr->ksymbol = attr->bpf_event = 0;
+        }
+    }
+}
+
+static bool step_down_ladder(struct opener *opener)
+{
+    if (opener->ladder_level == WEIR_ARRAY_COUNT(ladder))
+        return false;
+    weir_notice(opener->setup->notices, WEIR_NOTICE_VERBOSE, "the kernel refuses an attr; trying without %s",
+                ladder[opener->ladder_level].what);
+    opener->ladder_level++;
+    configure(opener);
+    return true;
+}
+
+/* Says the fall-back in perf's sense: the event that the user did not have to name is replaced by one that works. */
+static bool fall_back_to_software(struct opener *opener, struct weir_event *event, int code)
+{
+    if (code != -ENOENT && code != -ENODEV && code != -ENXIO && code != -EOPNOTSUPP)
+        return false;
+    char *before = strdup(event->name);
+    bool fell = before && weir_event_fall_back_to_software(event);
+    if (fell) {
+        weir_notice(opener->setup->notices, WEIR_NOTICE_WARNING,
+                    "the %s event is not supported here (no hardware PMU); recording %s instead", before, event->name);
+        configure(opener);
+    }
+    free(before);
+    return fell;
+}
+
+/* ":u" helps a user who may look at his own tasks but not at the kernel; for all tasks of a CPU it does not. */
+static bool fall_back_to_user(struct opener *opener, struct weir_event *event, int code, pid_t pid)
+{
+    if ((code != -EACCES && code != -EPERM) || pid < 0 || !weir_event_fall_back_to_user(event))
+        return false;
+    weir_notice(opener->setup->notices, WEIR_NOTICE_WARNING,
+                "kernel.perf_event_paranoid=%d forbids recording the kernel; recording %s, user space only",
+                opener->setup->limits->perf_event_paranoid, event->name);
+    configure(opener);
+    return true;
+}
+
+/* An event at the highest precision that the machine has: finds out which that is, from the top. */
+static bool lower_precision(struct opener *opener, struct weir_event *event, int code)
+{
+    bool refused = code == -EOPNOTSUPP || code == -ENOENT || code == -EINVAL;
+    if (!refused || !weir_event_lower_precision(event))
+        return false;
+    configure(opener);
+    return true;
+}
+
+/* ---- opening ---- */
+
+/* What to do about a failed open: OPEN_AGAIN with weaker attrs, 0 when the task is gone, or the error explained. */
+static int handle_refusal(struct opener *opener, unsigned event_index, unsigned place, unsigned task, int code,
+                          struct weir_error *err)
+{
+    struct weir_event *event = &opener->setup->list->events[event_index];
+    pid_t pid = opener->setup->targets->tids[task];
+    if (code == -ESRCH && pid > 0) {
+        opener->gone[task] = true;
+        return 0;
+    }
+    if (lower_precision(opener, event, code) || fall_back_to_software(opener, event, code) ||
+        fall_back_to_user(opener, event, code, pid))
+        return OPEN_AGAIN;
+    if ((code == -EINVAL || code == -E2BIG) && step_down_ladder(opener))
+        return OPEN_AGAIN;
+
+    const struct weir_event_set *set = opener->set;
+    struct weir_open_attempt attempt = {
+        .name = event->name,
+        .attr = &event->attr,
+        .pid = pid,
+        .cpu = set->places[place].cpu,
+        .fds_needed = weir_event_set_fds_needed(set->event_count, set->place_count, set->task_count),
+    };
+    return weir_open_error_explain(err, code, &attempt, opener->setup->limits);
+}
+
+static int open_one(struct opener *opener, unsigned event, unsigned place, unsigned task, struct weir_error *err)
+{
+    struct weir_event_set *set = opener->set;
+    const struct weir_kernel *kernel = set->kernel;
+    int fd = kernel->ops->event_open(kernel->ctx, &set->list->events[event].attr, set->targets->tids[task],
+                                     set->places[place].cpu, -1, 0);
+    if (fd < 0)
+        return handle_refusal(opener, event, place, task, fd, err);
+
+    size_t at = weir_event_set_slot(set, event, place, task);
+    set->fds[at] = fd;
+    int result = kernel->ops->event_id(kernel->ctx, fd, &set->ids[at]);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot read the id of event %s on cpu %d",
+                                             set->list->events[event].name, set->places[place].cpu)
+                      : 0;
+}
+
+static int open_all(struct opener *opener, struct weir_error *err)
+{
+    struct weir_event_set *set = opener->set;
+    for (unsigned event = 0; event < set->event_count; event++) {
+        for (unsigned place = 0; place < set->place_count; place++) {
+            for (unsigned task = 0; task < set->task_count; task++) {
+                int result = opener->gone[task] ? 0 : open_one(opener, event, place, task, err);
+                if (result != 0)
+                    return result;
+            }
+        }
+    }
+    return 0;
+}
+
+static int build_id_map(struct weir_event_set *set)
+{
+    size_t count = set->event_count * weir_event_set_slots(set);
+    int result = weir_id_map_init(&set->id_map, count);
+    if (result < 0)
+        return result;
+    for (unsigned event = 0; event < set->event_count; event++) {
+        for (unsigned place = 0; place < set->place_count; place++) {
+            for (unsigned task = 0; task < set->task_count; task++) {
+                uint64_t id = set->ids[weir_event_set_slot(set, event, place, task)];
+                if (id)
+                    weir_id_map_add(&set->id_map, id, event, place);
+            }
+        }
+    }
+    return 0;
+}
+
+static bool any_task_left(const struct weir_event_set *set, const bool *gone)
+{
+    for (unsigned task = 0; task < set->task_count; task++) {
+        if (!gone[task])
+            return true;
+    }
+    return false;
+}
+
+static int open_with_fallbacks(struct opener *opener, struct weir_error *err)
+{
+    int result;
+    do {
+        weir_event_set_close_fds(opener->set);
+        result = open_all(opener, err);
+    } while (result == OPEN_AGAIN);
+    if (result == 0 && !any_task_left(opener->set, opener->gone))
+        result = weir_error_set(err, -ESRCH, "all target tasks ended before they could be attached to");
+    return result;
+}
+
+static int set_no_memory(const struct weir_event_set_setup *setup, struct weir_error *err)
+{
+    return weir_error_set_errno(err, -ENOMEM, "cannot open %zu events on %u CPUs", setup->list->count,
+                                weir_cpuset_count(setup->cpus));
+}
+
+int weir_event_set_open(struct weir_event_set *set, const struct weir_event_set_setup *setup, struct weir_error *err)
+{
+    memset(set, 0, sizeof(*set));
+    int result = allocate(set, setup);
+    struct opener opener = {.set = set, .setup = setup, .gone = calloc(setup->targets->count, sizeof(bool))};
+    if (result < 0 || !opener.gone) {
+        result = set_no_memory(setup, err);
+    } else {
+        configure(&opener);
+        result = open_with_fallbacks(&opener, err);
+        if (result == 0 && build_id_map(set) < 0)
+            result = set_no_memory(setup, err);
+    }
+    free(opener.gone);
+    if (result < 0)
+        weir_event_set_close(set);
+    return result;
+}

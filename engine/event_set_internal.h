@@ -1,0 +1,23 @@
+/* What the files of the event set share. engine/ only; coordinator thread. */
+#ifndef WEIR_ENGINE_EVENT_SET_INTERNAL_H
+#define WEIR_ENGINE_EVENT_SET_INTERNAL_H
+
+#include "engine/event_set.h"
+
+/* The position of a descriptor and of its id in the table. */
+static inline size_t weir_event_set_slot(const struct weir_event_set *set, unsigned event, unsigned place,
+                                         unsigned task)
+{
+    return ((size_t)event * set->place_count + place) * set->task_count + task;
+}
+
+/* Slots of one event. */
+static inline size_t weir_event_set_slots(const struct weir_event_set *set)
+{
+    return (size_t)set->place_count * set->task_count;
+}
+
+/* Closes the descriptors and keeps the table. */
+void weir_event_set_close_fds(struct weir_event_set *set);
+
+#endif
