@@ -1,0 +1,323 @@
+/* The deliberate differences, one function each, and the table of them at the end. */
+#include "tests/parity/rules.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+
+static bool is_dummy(const struct call *call)
+{
+    return call_is(call, "type", "PERF_TYPE_SOFTWARE") && call_is(call, "config", "PERF_COUNT_SW_DUMMY");
+}
+
+static bool has_failed(const struct call *call)
+{
+    return call_get(call, "result")[0] == 'E';
+}
+
+static bool is_set(const struct call *call, const char *name)
+{
+    const char *value = call_get(call, name);
+    return *value && strcmp(value, "0") != 0;
+}
+
+/* ---- what differs from run to run ---- */
+
+/* A group's descriptor becomes the event that leads it; events are opened behind their leader. */
+static void describe_groups(struct calls *calls)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        struct call *call = &calls->items[i];
+        const char *fd = call_get(call, "group_fd");
+        if (strcmp(fd, "-1") == 0)
+            continue;
+        const struct call *leader = NULL;
+        for (size_t j = 0; j < i; j++) {
+            if (call_is(&calls->items[j], "result", fd))
+                leader = &calls->items[j];
+        }
+        char *text = NULL;
+        weir_assert(asprintf(&text, "%s:%s on cpu %s", leader ? call_get(leader, "type") : "unknown",
+                             leader ? call_get(leader, "config") : fd, leader ? call_get(leader, "cpu") : "") >= 0);
+        call_set(call, "group_fd", text);
+        free(text);
+    }
+}
+
+static bool any_has_pid(const struct calls *calls, const char *pid)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        if (call_is(&calls->items[i], "pid", pid))
+            return true;
+    }
+    return false;
+}
+
+/* A process that only one of the two has opened events for is its workload. */
+static void describe_workload(struct calls *calls, const struct calls *other)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        if (!any_has_pid(other, call_get(&calls->items[i], "pid")))
+            call_set(&calls->items[i], "pid", "workload");
+    }
+}
+
+static void describe_results(struct calls *calls)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        if (!has_failed(&calls->items[i]))
+            call_set(&calls->items[i], "result", "open");
+    }
+}
+
+/* ---- the rules ---- */
+
+struct rule {
+    const char *name;
+    bool always;
+    void (*to_perf)(struct calls *calls);
+    void (*to_weir)(struct calls *calls);
+    bool (*weir_keeps)(const struct call *call); /* of an event that is not a dummy; NULL: no promise */
+};
+
+/* Events that are opened to find out what the kernel can do: they count nothing and sample nothing. */
+static void drop_probes(struct calls *calls)
+{
+    for (size_t i = 0; i < calls->count;) {
+        const struct call *call = &calls->items[i];
+        bool has_type = is_set(call, "sample_type") && !call_is(call, "sample_type", "PERF_SAMPLE_IDENTIFIER");
+        bool samples = is_set(call, "sample_freq") || is_set(call, "sample_period");
+        if (!has_type && !samples && !is_set(call, "read_format") && !is_set(call, "wakeup_watermark"))
+            calls_drop(calls, i);
+        else
+            i++;
+    }
+}
+
+/* perf's second dummy event, on which a thread of its own waits for BPF programs to be loaded. */
+static void drop_bpf_thread_events(struct calls *calls)
+{
+    for (size_t i = 0; i < calls->count;) {
+        const struct call *call = &calls->items[i];
+        if (is_dummy(call) && call_is(call, "wakeup_watermark", "1") && !is_set(call, "sample_type"))
+            calls_drop(calls, i);
+        else
+            i++;
+    }
+}
+
+static void drop_words(struct calls *calls, const char *name, const char *const *words)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        for (const char *const *word = words; *word; word++)
+            call_remove_word(&calls->items[i], name, *word);
+    }
+}
+
+static void drop_identifiers(struct calls *calls)
+{
+    static const char *const words[] = {"PERF_SAMPLE_ID", "PERF_SAMPLE_IDENTIFIER", NULL};
+    drop_words(calls, "sample_type", words);
+}
+
+static bool has_identifier(const struct call *call)
+{
+    return call_has_word(call, "sample_type", "PERF_SAMPLE_IDENTIFIER") &&
+           !call_has_word(call, "sample_type", "PERF_SAMPLE_ID");
+}
+
+static void drop_cpu_and_time(struct calls *calls)
+{
+    static const char *const words[] = {"PERF_SAMPLE_CPU", "PERF_SAMPLE_TIME", NULL};
+    drop_words(calls, "sample_type", words);
+}
+
+static bool has_cpu_and_time(const struct call *call)
+{
+    return call_has_word(call, "sample_type", "PERF_SAMPLE_CPU") &&
+           call_has_word(call, "sample_type", "PERF_SAMPLE_TIME");
+}
+
+static const char *const side_fields[] = {
+    "mmap",    "mmap2",     "mmap_data",  "comm",   "comm_exec",      "task",
+    "ksymbol", "bpf_event", "namespaces", "cgroup", "context_switch", "text_poke",
+};
+
+/* A call that stands for the side records of one CPU and task; made when it is not there. */
+static struct call *side_of(struct calls *calls, const char *pid, const char *cpu)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        struct call *call = &calls->items[i];
+        if (call_is(call, "type", "side records") && call_is(call, "pid", pid) && call_is(call, "cpu", cpu))
+            return call;
+    }
+    char *owned_pid = strdup(pid), *owned_cpu = strdup(cpu); /* the list moves */
+    weir_assert(owned_pid && owned_cpu);
+    calls->items = reallocarray(calls->items, calls->count + 1, sizeof(*calls->items));
+    weir_assert(calls->items);
+    struct call *side = &calls->items[calls->count++];
+    *side = (struct call){.count = 0};
+    call_set(side, "type", "side records");
+    call_set(side, "pid", owned_pid);
+    call_set(side, "cpu", owned_cpu);
+    free(owned_pid);
+    free(owned_cpu);
+    return side;
+}
+
+/* Which event brings the side records does not matter: they become an entry of their own per CPU and task. */
+static void collect_side_records(struct calls *calls)
+{
+    for (size_t i = 0; i < calls->count;) {
+        bool brings = false;
+        for (size_t f = 0; f < WEIR_ARRAY_COUNT(side_fields); f++) {
+            struct call *call = &calls->items[i];
+            bool counts = is_set(call, side_fields[f]) && !call_is(call, "type", "side records");
+            if (!counts)
+                continue;
+            brings = true;
+            if (!has_failed(call))
+                call_set(side_of(calls, call_get(call, "pid"), call_get(call, "cpu")), side_fields[f], "1");
+            call_set(&calls->items[i], side_fields[f], "0");
+        }
+        if (brings && is_dummy(&calls->items[i]))
+            calls_drop(calls, i);
+        else
+            i++;
+    }
+}
+
+static void drop_watermarks(struct calls *calls)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        if (!is_set(&calls->items[i], "watermark"))
+            continue;
+        call_set(&calls->items[i], "watermark", "0");
+        call_set(&calls->items[i], "wakeup_watermark", "0");
+    }
+}
+
+static void drop_inherit_on_cpus(struct calls *calls)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        if (call_is(&calls->items[i], "pid", "-1"))
+            call_set(&calls->items[i], "inherit", "0");
+    }
+}
+
+static void drop_software_precision(struct calls *calls)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        if (call_is(&calls->items[i], "type", "PERF_TYPE_SOFTWARE"))
+            call_set(&calls->items[i], "precise_ip", "0");
+    }
+}
+
+static void drop_tracepoint_period(struct calls *calls)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        struct call *call = &calls->items[i];
+        if (call_is(call, "type", "PERF_TYPE_TRACEPOINT") && strtoull(call_get(call, "sample_period"), NULL, 10) > 1)
+            call_remove_word(call, "sample_type", "PERF_SAMPLE_PERIOD");
+    }
+}
+
+/* In the order in which they are applied. */
+static const struct rule rules[] = {
+    {"probes", true, drop_probes, drop_probes, NULL},
+    {"bpf-thread", true, drop_bpf_thread_events, NULL, NULL},
+    {"identifier", true, drop_identifiers, drop_identifiers, has_identifier},
+    {"cpu-and-time", true, drop_cpu_and_time, drop_cpu_and_time, has_cpu_and_time},
+    {"side-event", true, collect_side_records, collect_side_records, NULL},
+    {"watermark", true, NULL, drop_watermarks, NULL},
+    {"inherit-on-cpus", true, drop_inherit_on_cpus, NULL, NULL},
+    {"software-precision", true, drop_software_precision, drop_software_precision, NULL},
+    {"tracepoint-period", true, drop_tracepoint_period, NULL, NULL},
+};
+
+static bool is_chosen(const struct rule *rule, char *const *chosen)
+{
+    for (; *chosen; chosen++) {
+        if (strcmp(*chosen, rule->name) == 0)
+            return true;
+    }
+    return rule->always;
+}
+
+static bool names_are_known(char *const *chosen)
+{
+    for (; *chosen; chosen++) {
+        size_t i = 0;
+        while (i < WEIR_ARRAY_COUNT(rules) && strcmp(rules[i].name, *chosen) != 0)
+            i++;
+        if (i == WEIR_ARRAY_COUNT(rules)) {
+            printf("there is no rule '%s'\n", *chosen);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool weir_keeps(const struct rule *rule, const struct calls *weir)
+{
+    for (size_t i = 0; rule->weir_keeps && i < weir->count; i++) {
+        const struct call *call = &weir->items[i];
+        if (rule->weir_keeps(call))
+            continue;
+        printf("an event of weir (type %s, config %s) does not keep '%s': sample_type %s\n", call_get(call, "type"),
+               call_get(call, "config"), rule->name, call_get(call, "sample_type"));
+        return false;
+    }
+    return true;
+}
+
+/* Of attempts that failed alike, one is enough: each side has its own order of giving in. */
+static void merge_failed(struct calls *calls)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        for (size_t j = i + 1; has_failed(&calls->items[i]) && j < calls->count;) {
+            const struct call *a = &calls->items[i], *b = &calls->items[j];
+            bool equal = a->count == b->count;
+            for (size_t f = 0; equal && f < a->count; f++)
+                equal = call_is(b, a->fields[f].name, a->fields[f].value);
+            if (equal)
+                calls_drop(calls, j);
+            else
+                j++;
+        }
+    }
+}
+
+bool rules_apply(struct calls *perf, struct calls *weir, char *const *chosen)
+{
+    if (!names_are_known(chosen))
+        return false;
+    describe_groups(perf);
+    describe_groups(weir);
+    describe_workload(perf, weir);
+    describe_workload(weir, perf);
+    describe_results(perf);
+    describe_results(weir);
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(rules); i++) {
+        if (!is_chosen(&rules[i], chosen))
+            continue;
+        if (!weir_keeps(&rules[i], weir))
+            return false;
+        if (rules[i].to_perf)
+            rules[i].to_perf(perf);
+        if (rules[i].to_weir)
+            rules[i].to_weir(weir);
+    }
+    merge_failed(perf);
+    merge_failed(weir);
+    return true;
+}
+
+void rules_print(void)
+{
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(rules); i++)
+        printf("%s\n", rules[i].name);
+}
