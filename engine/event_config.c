@@ -91,6 +91,8 @@ void weir_event_list_configure(struct weir_event_list *list, const struct weir_e
         attr->sample_id_all = 1;
         attr->inherit = config->inherit;
         attr->enable_on_exec = config->enable_on_exec;
+        if (event->leader != i) /* it counts when its leader does */
+            attr->disabled = attr->enable_on_exec = 0;
         attr->watermark = 1;
     }
 }

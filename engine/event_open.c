@@ -27,8 +27,29 @@ struct opener {
     struct weir_event_set *set;
     const struct weir_event_set_setup *setup;
     unsigned ladder_level; /* steps taken */
-    bool *gone;            /* [task] */
+    bool *gone;            /* [target] */
 };
+
+static int place_cpus(struct weir_event_set *set, const struct weir_cpuset *cpus)
+{
+    set->places = calloc(weir_cpuset_count(cpus), sizeof(*set->places));
+    if (!set->places)
+        return -ENOMEM;
+    WEIR_CPUSET_FOREACH(cpu, cpus) {
+        set->places[set->place_count++] = (struct weir_event_place){.cpu = cpu, .task = -1};
+    }
+    return 0;
+}
+
+static int place_tasks(struct weir_event_set *set, const struct weir_targets *targets)
+{
+    set->places = calloc(targets->count, sizeof(*set->places));
+    if (!set->places)
+        return -ENOMEM;
+    for (size_t i = 0; i < targets->count; i++)
+        set->places[set->place_count++] = (struct weir_event_place){.cpu = -1, .task = targets->tids[i]};
+    return 0;
+}
 
 static int allocate(struct weir_event_set *set, const struct weir_event_set_setup *setup)
 {
@@ -36,13 +57,10 @@ static int allocate(struct weir_event_set *set, const struct weir_event_set_setu
     set->list = setup->list;
     set->targets = setup->targets;
     set->event_count = (unsigned)setup->list->count;
-    set->task_count = (unsigned)setup->targets->count;
-    set->places = calloc(weir_cpuset_count(setup->cpus), sizeof(*set->places));
-    if (!set->places)
-        return -ENOMEM;
-    WEIR_CPUSET_FOREACH(cpu, setup->cpus) {
-        set->places[set->place_count++] = (struct weir_event_place){.cpu = cpu, .task = -1};
-    }
+    int result = setup->per_thread ? place_tasks(set, setup->targets) : place_cpus(set, setup->cpus);
+    if (result < 0)
+        return result;
+    set->task_count = setup->per_thread ? 1 : (unsigned)setup->targets->count;
 
     size_t count = set->event_count * weir_event_set_slots(set);
     set->fds = malloc(count * sizeof(*set->fds));
@@ -118,25 +136,82 @@ static bool lower_precision(struct opener *opener, struct weir_event *event, int
     return true;
 }
 
+/* A weak group that the kernel does not take is opened as single events, as perf does. */
+static bool break_weak_group(struct opener *opener, size_t member, int code)
+{
+    struct weir_event_list *list = opener->setup->list;
+    size_t leader = list->events[member].leader, members = 0;
+    if ((code != -EINVAL && code != -EBADF) || leader == member || !list->events[leader].weak_group)
+        return false;
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->events[i].leader == leader) {
+            list->events[i].leader = i;
+            members++;
+        }
+    }
+    weir_notice(opener->setup->notices, WEIR_NOTICE_VERBOSE,
+                "the kernel refuses the group of %s (%zu events); opening them one by one", list->events[leader].name,
+                members);
+    configure(opener);
+    return true;
+}
+
 /* ---- opening ---- */
+
+/* Which target the events of a slot are for. */
+static size_t target_of(const struct weir_event_set *set, unsigned place, unsigned task)
+{
+    return set->places[place].cpu < 0 ? place : task;
+}
+
+/* A member of a group is open where its leader is: elsewhere nothing would start or stop it. */
+static bool belongs_at(const struct weir_event_set *set, size_t event, unsigned place)
+{
+    const struct weir_event *described = &set->list->events[event];
+    int cpu = set->places[place].cpu;
+    if (cpu >= 0 && !weir_cpuset_is_empty(&described->pmu_cpus) &&
+        !weir_cpuset_has(&described->pmu_cpus, (unsigned)cpu))
+        return false;
+    return described->leader == event || belongs_at(set, described->leader, place);
+}
+
+static int check_places(const struct weir_event_set *set, struct weir_error *err)
+{
+    for (unsigned event = 0; event < set->event_count; event++) {
+        unsigned place = 0;
+        while (place < set->place_count && !belongs_at(set, event, place))
+            place++;
+        if (place < set->place_count)
+            continue;
+        const struct weir_event *nowhere = &set->list->events[event];
+        const struct weir_cpuset *only = &set->list->events[nowhere->leader].pmu_cpus;
+        char list[128] = "";
+        weir_cpuset_format(weir_cpuset_is_empty(&nowhere->pmu_cpus) ? only : &nowhere->pmu_cpus, list, sizeof(list));
+        weir_error_set(err, -ENODEV, "event '%s' cannot be opened on any of the recorded CPUs", nowhere->name);
+        weir_error_hint(err, "its PMU counts on CPUs %s only: give one of them with -C, or leave out -C", list);
+        return -ENODEV;
+    }
+    return 0;
+}
 
 /* What to do about a failed open: OPEN_AGAIN with weaker attrs, 0 when the task is gone, or the error explained. */
 static int handle_refusal(struct opener *opener, unsigned event_index, unsigned place, unsigned task, int code,
                           struct weir_error *err)
 {
     struct weir_event *event = &opener->setup->list->events[event_index];
-    pid_t pid = opener->setup->targets->tids[task];
+    const struct weir_event_set *set = opener->set;
+    size_t target = target_of(set, place, task);
+    pid_t pid = set->targets->tids[target];
     if (code == -ESRCH && pid > 0) {
-        opener->gone[task] = true;
+        opener->gone[target] = true;
         return 0;
     }
     if (lower_precision(opener, event, code) || fall_back_to_software(opener, event, code) ||
-        fall_back_to_user(opener, event, code, pid))
+        fall_back_to_user(opener, event, code, pid) || break_weak_group(opener, event_index, code))
         return OPEN_AGAIN;
     if ((code == -EINVAL || code == -E2BIG) && step_down_ladder(opener))
         return OPEN_AGAIN;
 
-    const struct weir_event_set *set = opener->set;
     struct weir_open_attempt attempt = {
         .name = event->name,
         .attr = &event->attr,
@@ -151,16 +226,19 @@ static int open_one(struct opener *opener, unsigned event, unsigned place, unsig
 {
     struct weir_event_set *set = opener->set;
     const struct weir_kernel *kernel = set->kernel;
-    int fd = kernel->ops->event_open(kernel->ctx, &set->list->events[event].attr, set->targets->tids[task],
-                                     set->places[place].cpu, -1, 0);
+    struct weir_event *described = &set->list->events[event];
+    size_t leader = described->leader;
+    int group_fd = leader == event ? -1 : weir_event_set_fd(set, (unsigned)leader, place, task);
+    int fd = kernel->ops->event_open(kernel->ctx, &described->attr, set->targets->tids[target_of(set, place, task)],
+                                     set->places[place].cpu, group_fd, 0);
     if (fd < 0)
         return handle_refusal(opener, event, place, task, fd, err);
 
     size_t at = weir_event_set_slot(set, event, place, task);
     set->fds[at] = fd;
     int result = kernel->ops->event_id(kernel->ctx, fd, &set->ids[at]);
-    return result < 0 ? weir_error_set_errno(err, result, "cannot read the id of event %s on cpu %d",
-                                             set->list->events[event].name, set->places[place].cpu)
+    return result < 0 ? weir_error_set_errno(err, result, "cannot read the id of event %s on cpu %d", described->name,
+                                             set->places[place].cpu)
                       : 0;
 }
 
@@ -169,8 +247,9 @@ static int open_all(struct opener *opener, struct weir_error *err)
     struct weir_event_set *set = opener->set;
     for (unsigned event = 0; event < set->event_count; event++) {
         for (unsigned place = 0; place < set->place_count; place++) {
-            for (unsigned task = 0; task < set->task_count; task++) {
-                int result = opener->gone[task] ? 0 : open_one(opener, event, place, task, err);
+            for (unsigned task = 0; task < set->task_count && belongs_at(set, event, place); task++) {
+                bool gone = opener->gone[target_of(set, place, task)];
+                int result = gone ? 0 : open_one(opener, event, place, task, err);
                 if (result != 0)
                     return result;
             }
@@ -199,8 +278,8 @@ static int build_id_map(struct weir_event_set *set)
 
 static bool any_task_left(const struct weir_event_set *set, const bool *gone)
 {
-    for (unsigned task = 0; task < set->task_count; task++) {
-        if (!gone[task])
+    for (size_t target = 0; target < set->targets->count; target++) {
+        if (!gone[target])
             return true;
     }
     return false;
@@ -233,7 +312,9 @@ int weir_event_set_open(struct weir_event_set *set, const struct weir_event_set_
         result = set_no_memory(setup, err);
     } else {
         configure(&opener);
-        result = open_with_fallbacks(&opener, err);
+        result = check_places(set, err);
+        if (result == 0)
+            result = open_with_fallbacks(&opener, err);
         if (result == 0 && build_id_map(set) < 0)
             result = set_no_memory(setup, err);
     }

@@ -54,17 +54,25 @@ static bool owns_ring(const struct weir_event_set *set, unsigned event, bool sid
     return (event == weir_event_set_sideband(set)) == sideband;
 }
 
-/* The first open descriptor among the events of that ring at that place, or -1. */
-static int ring_owner_fd(const struct weir_event_set *set, unsigned place, bool sideband)
+/* The first open descriptor among the events of that ring at that place, or -1; *owner is the event that it is of. */
+static int ring_owner_fd(const struct weir_event_set *set, unsigned place, bool sideband, unsigned *owner)
 {
     for (unsigned event = 0; event < set->event_count; event++) {
         for (unsigned task = 0; owns_ring(set, event, sideband) && task < set->task_count; task++) {
             int fd = weir_event_set_fd(set, event, place, task);
-            if (fd >= 0)
+            if (fd >= 0) {
+                *owner = event;
                 return fd;
+            }
         }
     }
     return -1;
+}
+
+bool weir_event_set_has_ring(const struct weir_event_set *set, unsigned place, bool sideband)
+{
+    unsigned owner;
+    return ring_owner_fd(set, place, sideband, &owner) >= 0;
 }
 
 static int redirect(struct weir_event_set *set, unsigned place, bool sideband, int owner_fd)
@@ -85,7 +93,8 @@ static int redirect(struct weir_event_set *set, unsigned place, bool sideband, i
 int weir_event_set_map_ring(struct weir_event_set *set, unsigned place, bool sideband, uint64_t bytes,
                             struct weir_ring *ring)
 {
-    int owner_fd = ring_owner_fd(set, place, sideband);
+    unsigned owner;
+    int owner_fd = ring_owner_fd(set, place, sideband, &owner);
     weir_assert(owner_fd >= 0);
     int result = weir_ring_map(ring, set->kernel, owner_fd, bytes);
     if (result < 0)
@@ -98,7 +107,9 @@ int weir_event_set_map_ring(struct weir_event_set *set, unsigned place, bool sid
 
 const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned place, bool sideband, unsigned *count)
 {
-    unsigned event = sideband ? weir_event_set_sideband(set) : 0;
+    unsigned event;
+    int owner_fd = ring_owner_fd(set, place, sideband, &event);
+    weir_assert(owner_fd >= 0);
     *count = set->task_count;
     return &set->fds[weir_event_set_slot(set, event, place, 0)];
 }
@@ -108,8 +119,8 @@ const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned pl
 static void switch_events(struct weir_event_set *set, bool sideband, int (*verb)(void *ctx, int fd))
 {
     for (unsigned event = 0; event < set->event_count; event++) {
-        if (!owns_ring(set, event, sideband))
-            continue;
+        if (!owns_ring(set, event, sideband) || set->list->events[event].leader != event)
+            continue; /* a group goes with its leader */
         size_t first = weir_event_set_slot(set, event, 0, 0), end = first + weir_event_set_slots(set);
         for (size_t i = first; i < end; i++) {
             if (set->fds[i] >= 0)

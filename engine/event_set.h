@@ -3,7 +3,19 @@
  *
  * One data ring per place (engine/event_place.h) takes the records of all events there (PERF_EVENT_IOC_SET_OUTPUT), one
  * sideband ring those of the sideband event (mmap, comm, task ...), so that a storm of samples never costs a mapping.
- * Descriptors lie in a table [event][place][task], in the order in which perf opens them.
+ * Descriptors lie in a table [event][place][task], in the order in which perf opens them. A place is either
+ *
+ *     a CPU     every target has a descriptor of each event there, and all of them share the CPU's two rings
+ *     a task    (--per-thread) one descriptor of each event, with cpu -1: it follows its task, and so does its ring.
+ * The kernel lets no two tasks share such a ring (perf_event_set_output(), kernel/events/core.c), and gives none to an
+ * event that is inherited (perf_mmap()); so there are as many rings as threads, and new threads are not recorded.
+ *
+ * and everything downstream (readers, id map, ledger, LOST_SAMPLES, ids in the file's head) goes by the index of the
+ * place. Where no descriptor of a ring is open, that ring does not exist: the task was gone at the open, or no event's
+ * PMU counts on that CPU.
+ *
+ * The members of a group are opened with the descriptor of their leader at the same slot as group_fd; only leaders are
+ * switched on and off.
  *
  * Coordinator only; opening allocates and blocks.
  */
@@ -31,10 +43,10 @@ struct weir_event_set {
     struct weir_event_list *list;       /* borrowed; the last event is the sideband event */
     const struct weir_targets *targets; /* borrowed */
     unsigned event_count;               /* with the sideband event */
-    struct weir_event_place *places;    /* owned; by CPU number */
+    struct weir_event_place *places;    /* owned; by CPU number, or as the targets */
     unsigned place_count;
-    unsigned task_count;       /* at each place */
-    int *fds;                  /* owned; [event][place][task]; -1: its task was gone */
+    unsigned task_count;       /* at each place: all targets, or the one that the place is for */
+    int *fds;                  /* owned; [event][place][task]; -1: not open */
     uint64_t *ids;             /* owned; same shape; 0 where fd is -1 */
     struct weir_id_map id_map; /* owned */
     uint64_t ring_bytes;       /* of data rings, once mapped */
@@ -46,6 +58,7 @@ struct weir_event_set_setup {
     struct weir_event_list *list;
     const struct weir_cpuset *cpus;
     const struct weir_targets *targets;
+    bool per_thread;                        /* a place for each target instead of one for each CPU */
     const struct weir_event_config *config; /* attrs are configured again after a fall-back */
     const struct weir_kernel_limits *limits;
     const struct weir_notice_sink *notices;
@@ -75,8 +88,11 @@ unsigned weir_event_set_sideband(const struct weir_event_set *set); /* index of 
 int weir_event_set_map_ring(struct weir_event_set *set, unsigned place, bool sideband, uint64_t bytes,
                             struct weir_ring *ring);
 
+/* Whether that ring can be mapped: a descriptor of it is open. */
+bool weir_event_set_has_ring(const struct weir_event_set *set, unsigned place, bool sideband);
+
 /* The descriptors whose poll(2) reports that ring: one per task, [*count], -1 where the task was gone at the
- * open; borrowed from set. */
+ * open; borrowed from set. The ring exists. */
 const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned place, bool sideband, unsigned *count);
 
 /* Keeps the given tasks (weir's own threads) out of tracepoints by an event filter on common_pid; other kinds of events

@@ -72,6 +72,7 @@ static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned 
                                            .layout = setup->layout,
                                            .event_count = setup->event_count,
                                            .ring_count = 2 * places,
+                                           .live_readers = &pipeline->live_readers,
                                            .ended_fd = pipeline->ended_fd,
                                        });
     if (*result < 0)
@@ -161,6 +162,18 @@ struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsi
     return NULL;
 }
 
+void weir_pipeline_drop_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband)
+{
+    struct weir_reader_ring *dropped = weir_pipeline_ring(pipeline, place, sideband);
+    struct weir_reader *reader = NULL;
+    for (unsigned i = 0; !reader; i++) {
+        struct weir_reader *candidate = pipeline->readers[i];
+        if (dropped >= candidate->rings && dropped < candidate->rings + candidate->ring_count)
+            reader = candidate;
+    }
+    weir_reader_drop_ring(reader, dropped);
+}
+
 int weir_pipeline_open_output(struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
                               struct weir_error *err)
 {
@@ -178,6 +191,11 @@ int weir_pipeline_open_output(struct weir_pipeline *pipeline, const char *path, 
 
 int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_error *err)
 {
+    unsigned live = 0;
+    for (unsigned i = 0; i < pipeline->reader_count; i++)
+        live += pipeline->readers[i]->ring_count > 0;
+    atomic_init(&pipeline->live_readers, live); /* before the threads that count it down */
+
     const struct weir_pipeline_setup *setup = &pipeline->setup;
     struct weir_walk_layout layout = setup->layout;
     layout.place_stride = setup->event_count;

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -60,13 +61,14 @@ struct weir_pipeline {
     struct weir_reader_control control;
     struct weir_reader **readers; /* owned */
     unsigned reader_count;
+    _Atomic unsigned live_readers; /* engine/reader.h */
     struct weir_rounds rounds;
     struct weir_writer writer;
     struct weir_output *output;           /* owned */
     struct weir_pipeline_thread *threads; /* owned; readers, then the writer */
     sem_t *started;                       /* owned */
     int kick_fd;                          /* owned eventfd: the writer wants a round or has failed */
-    int ended_fd;                         /* owned eventfd: all tasks of some ring are gone */
+    int ended_fd;                         /* owned eventfd: the targets of all rings are gone */
 };
 
 /* 0, -ENOMEM or the errno of eventfd(2), with err. On failure everything is released. */
@@ -77,6 +79,9 @@ void weir_pipeline_fini(struct weir_pipeline *pipeline);
 
 /* One of the two rings of a place, to be mapped by the caller before start(). */
 struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband);
+
+/* Takes out a ring that no event is open for. Not mapped, before start(). */
+void weir_pipeline_drop_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband);
 
 /* Opens the output with the pool's memory as registered buffers. io: NULL for the real system calls. */
 int weir_pipeline_open_output(struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,

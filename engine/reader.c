@@ -44,6 +44,7 @@ int weir_reader_init(struct weir_reader *reader, const struct weir_reader_setup 
     reader->control = setup->control;
     reader->layout = setup->layout;
     reader->ring_count = setup->ring_count;
+    reader->live_readers = setup->live_readers;
     reader->ended_fd = setup->ended_fd;
     reader->wake_fds[0] = reader->wake_fds[1] = -1;
 
@@ -53,6 +54,15 @@ int weir_reader_init(struct weir_reader *reader, const struct weir_reader_setup 
             return -errno;
     }
     return init_rings(reader, setup->event_count);
+}
+
+void weir_reader_drop_ring(struct weir_reader *reader, struct weir_reader_ring *r)
+{
+    weir_assert(!r->ring.page);
+    free(r->counts.samples);
+    size_t behind = (size_t)(reader->rings + reader->ring_count - (r + 1));
+    memmove(r, r + 1, behind * sizeof(*r));
+    reader->ring_count--;
 }
 
 void weir_reader_fini(struct weir_reader *reader)
@@ -201,16 +211,18 @@ void weir_reader_set_poll_fds(struct weir_reader_ring *r, const int *fds, unsign
         r->poll_fd++;
 }
 
-/* The descriptor in use has hung up: its task is gone. Takes the next one; tells the coordinator after the last. */
+/* The descriptor in use has hung up: its task is gone. Takes the next one; after the last one of the last ring of the
+ * last reader the coordinator is told. */
 static void next_poll_fd(struct weir_reader *reader, struct weir_reader_ring *r)
 {
     do {
         r->poll_fd++;
     } while (r->poll_fd < r->poll_fd_count && r->poll_fds[r->poll_fd] < 0);
-    if (r->poll_fd == r->poll_fd_count && !reader->told_ended && reader->ended_fd >= 0) {
-        reader->told_ended = true;
+    if (r->poll_fd < r->poll_fd_count || ++reader->ended_rings < reader->ring_count || reader->ended_fd < 0)
+        return;
+    /* Relaxed: nothing but the number itself is told. */
+    if (atomic_fetch_sub_explicit(reader->live_readers, 1, memory_order_relaxed) == 1)
         eventfd_write(reader->ended_fd, 1);
-    }
 }
 
 void weir_reader_wait(struct weir_reader *reader, enum weir_reader_state state)

@@ -75,7 +75,10 @@ struct weir_reader {
     struct weir_reader_ring *rings; /* owned */
     unsigned ring_count;
     int wake_fds[2]; /* owned; eventfd(2) */
-    int ended_fd;    /* borrowed eventfd: written once when a ring's last descriptor has hung up; -1 */
+    /* Readers with a ring whose descriptors have not all hung up. Borrowed; the reader that takes it to 0 writes to
+     * ended_fd, a borrowed eventfd: every target is gone. */
+    _Atomic unsigned *live_readers;
+    int ended_fd; /* -1: nobody wants to know */
 
     /* Reader thread only (readable by others after it was joined). */
     struct weir_chunk *chunk; /* being filled; NULL: none */
@@ -83,7 +86,7 @@ struct weir_reader {
     uint64_t wakeups;         /* poll(2) returns with data */
     uint64_t starved_steps;
     struct pollfd *polls; /* owned; wake descriptor, then one per ring */
-    bool told_ended;
+    unsigned ended_rings; /* all of whose descriptors have hung up */
 
     /* Written by the reader, read by the coordinator. */
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint64_t passed_epoch;
@@ -106,7 +109,8 @@ struct weir_reader_setup {
     const struct weir_reader_control *control;
     struct weir_walk_layout layout;
     unsigned event_count;
-    unsigned ring_count; /* rings are then filled in by the caller (ring, place, sideband, poll_fds) */
+    unsigned ring_count;            /* rings are then filled in by the caller (ring, place, sideband, poll_fds) */
+    _Atomic unsigned *live_readers; /* may be NULL without an ended_fd */
     int ended_fd;
 };
 
@@ -115,6 +119,9 @@ int weir_reader_init(struct weir_reader *reader, const struct weir_reader_setup 
 
 /* Names the descriptors that report a ring's wake-ups; -1 entries are passed over. Before the thread runs. */
 void weir_reader_set_poll_fds(struct weir_reader_ring *r, const int *fds, unsigned count);
+
+/* Takes out one of its rings, which is not mapped; those behind it move up. Before the thread runs. */
+void weir_reader_drop_ring(struct weir_reader *reader, struct weir_reader_ring *r);
 
 /* Unmaps the rings and gives back the chunk. The thread must have ended. NULL-safe, half-built is fine. */
 void weir_reader_fini(struct weir_reader *reader);

@@ -56,6 +56,10 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
 
 static int map_ring(struct weir_session *session, unsigned place, bool sideband)
 {
+    if (!weir_event_set_has_ring(&session->events, place, sideband)) {
+        weir_pipeline_drop_ring(&session->pipeline, place, sideband);
+        return 0;
+    }
     struct weir_reader_ring *r = weir_pipeline_ring(&session->pipeline, place, sideband);
     uint64_t bytes = sideband ? session->sideband_ring_bytes : session->ring_bytes;
     int result = weir_event_set_map_ring(&session->events, place, sideband, bytes, &r->ring);

@@ -35,6 +35,8 @@ struct sim_ring {
 struct sim_event {
     int fd; /* owned eventfd, the event's descriptor; -1 after close */
     int cpu;
+    pid_t pid;
+    const struct sim_event *leader; /* borrowed; NULL: none but itself */
     uint64_t id;
     struct perf_event_attr attr;
     struct sim_ring *ring; /* borrowed; NULL before map or set_output */
@@ -117,16 +119,35 @@ static int register_event(struct weir_sim_kernel *sim, struct sim_event *event)
     return 0;
 }
 
+/* perf_event_open(), kernel/events/core.c, Linux 6.12: what it says about places and groups. */
+static int refuse_open(const struct sim_event *leader, pid_t pid, int cpu, int group_fd, unsigned long flags)
+{
+    if (pid == -1 && cpu == -1)
+        return -EINVAL;
+    if ((flags & PERF_FLAG_PID_CGROUP) && (pid == -1 || cpu == -1))
+        return -EINVAL;
+    if (group_fd == -1)
+        return 0;
+    if (!leader)
+        return -EBADF;
+    return leader->leader || leader->cpu != cpu || leader->pid != pid ? -EINVAL : 0;
+}
+
 static int sim_event_open(void *ctx, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
                           unsigned long flags)
 {
-    (void)pid, (void)group_fd, (void)flags;
     struct weir_sim_kernel *sim = ctx;
+    const struct sim_event *leader = event_of(sim, group_fd);
+    int refusal = refuse_open(leader, pid, cpu, group_fd, flags);
+    if (refusal < 0)
+        return refusal;
     struct sim_event *event = calloc(1, sizeof(*event));
     if (!event)
         return -ENOMEM;
     event->attr = *attr;
     event->cpu = cpu;
+    event->pid = pid;
+    event->leader = leader;
     atomic_init(&event->enabled, !attr->disabled);
     event->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int result = event->fd < 0 ? -errno : 0;
@@ -174,6 +195,8 @@ static int sim_event_set_output(void *ctx, int fd, int ring_fd)
         return -EINVAL;
     if (event->cpu != owner->cpu)
         return -EINVAL; /* perf_event_set_output(): no cross-CPU rings */
+    if (event->cpu == -1 && event->pid != owner->pid)
+        return -EINVAL; /* nor those of different tasks */
     event->ring = owner->ring;
     return 0;
 }
@@ -216,6 +239,8 @@ static int sim_ring_map(void *ctx, int fd, size_t data_bytes, struct perf_event_
     size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     if (!event || !weir_is_power_of_two(data_bytes) || data_bytes % page_bytes)
         return -EINVAL;
+    if (event->cpu == -1 && event->attr.inherit)
+        return -EINVAL; /* perf_mmap(): a ring that many CPUs would write to */
     void *base = mmap(NULL, mapping_bytes(data_bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
         return -errno;
@@ -344,10 +369,15 @@ static void wake_reader(struct sim_ring *ring)
     }
 }
 
+static bool is_enabled(const struct sim_event *event)
+{
+    return atomic_load_explicit(&event->enabled, memory_order_acquire) && (!event->leader || is_enabled(event->leader));
+}
+
 /* Writes one record, or counts it as lost. */
 static bool output(struct sim_event *event, const uint8_t *record, size_t bytes, uint64_t time_ns)
 {
-    if (!atomic_load_explicit(&event->enabled, memory_order_acquire) || !event->ring)
+    if (!is_enabled(event) || !event->ring)
         return false;
     struct sim_ring *ring = event->ring;
     atomic_fetch_add_explicit(&event->produced, 1, memory_order_release);

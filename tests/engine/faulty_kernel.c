@@ -11,7 +11,8 @@ static int faulty_event_open(void *ctx, struct perf_event_attr *attr, pid_t pid,
                              unsigned long flags)
 {
     struct faulty_kernel *faulty = ctx;
-    struct faulty_open attempt = {.attr = attr, .pid = pid, .cpu = cpu, .number = faulty->opens++};
+    struct faulty_open attempt = {
+        .attr = attr, .pid = pid, .cpu = cpu, .group_fd = group_fd, .flags = flags, .number = faulty->opens++};
     int fd = faulty->refuse ? faulty->refuse(&attempt) : 0;
     if (fd == 0)
         fd = faulty->inner.ops->event_open(faulty->inner.ctx, attr, pid, cpu, group_fd, flags);

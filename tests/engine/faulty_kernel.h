@@ -17,6 +17,8 @@ struct faulty_open { /* one attempt */
     const struct perf_event_attr *attr;
     pid_t pid;
     int cpu;
+    int group_fd;
+    unsigned long flags;
     unsigned number; /* from 0, over all attempts */
 };
 

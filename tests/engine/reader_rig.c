@@ -38,6 +38,7 @@ static void init_reader(struct reader_rig *rig, unsigned index, const struct rig
             },
         .event_count = RIG_EVENT_COUNT,
         .ring_count = options->rings_per_reader,
+        .live_readers = &rig->live_readers,
         .ended_fd = rig->ended_fd,
     };
     cr_assert_eq(weir_reader_init(reader, &setup), 0);
@@ -64,6 +65,7 @@ void rig_init(struct reader_rig *rig, const struct rig_options *asked)
     cr_assert_eq(weir_id_map_init(&rig->ids, 2), 0);
     weir_id_map_add(&rig->ids, RIG_ID, 0, 0);
     weir_id_map_add(&rig->ids, RIG_SIDE_ID, 1, 0);
+    atomic_init(&rig->live_readers, options.readers);
     rig->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     cr_assert_geq(rig->ended_fd, 0);
     rig->reader_count = options.readers;

@@ -35,6 +35,7 @@ struct reader_rig {
     struct weir_reader *reader_list[RIG_READERS_MAX];
     unsigned reader_count;
     int poll_fds[RAW_RINGS_MAX]; /* stand-ins for event descriptors */
+    _Atomic unsigned live_readers;
     int ended_fd;                /* owned */
 };
 

@@ -10,104 +10,10 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "engine/event_list_internal.h"
 #include "tests/base/failing_alloc.h"
-#include "tests/engine/fake_tracefs.h"
-#include "tests/engine/faulty_kernel.h"
+#include "tests/engine/event_set_rig.h"
 
-#define CPUS     2
-#define FIRST    701 /* target tasks */
-#define SECOND   702
-#define THIRD    703
-#define NOTICES  4
 #define SIDEBAND 1 /* with one event before it */
-
-struct fixture {
-    struct faulty_kernel faulty;
-    struct weir_event_list list;
-    struct weir_cpuset cpus;
-    pid_t tids[3];
-    struct weir_targets targets; /* points to tids */
-    struct weir_event_config config;
-    struct weir_kernel_limits limits;
-    struct weir_event_set set;
-    struct weir_error err;
-    struct weir_notice_sink sink;
-    char notices[NOTICES][256];
-    enum weir_notice_level levels[NOTICES];
-    unsigned notice_count;
-};
-
-static void keep_notice(void *ctx, enum weir_notice_level level, const char *line)
-{
-    struct fixture *f = ctx;
-    cr_assert_lt(f->notice_count, NOTICES);
-    f->levels[f->notice_count] = level;
-    snprintf(f->notices[f->notice_count++], sizeof(f->notices[0]), "%s", line);
-}
-
-/* events: NULL for the default event. tasks: 0 for all tasks of the CPUs. */
-static void fixture_init(struct fixture *f, const char *events, unsigned tasks)
-{
-    memset(f, 0, sizeof(*f));
-    faulty_kernel_init(&f->faulty);
-    if (events) {
-        struct fake_tracefs tracefs;
-        fake_tracefs_init(&tracefs);
-        cr_assert_eq(weir_event_list_parse_with(&f->list, events, tracefs.root, &f->err), 0, "%s", f->err.what);
-        fake_tracefs_fini(&tracefs);
-    } else {
-        cr_assert_eq(weir_event_list_add_default(&f->list), 0);
-    }
-    cr_assert_eq(weir_event_list_add_sideband(&f->list), 0);
-    cr_assert_eq(weir_cpuset_parse(&f->cpus, "1,5", &f->err), 0);
-    memcpy(f->tids, (pid_t[]){FIRST, SECOND, THIRD}, sizeof(f->tids));
-    if (tasks == 0)
-        f->tids[0] = -1;
-    f->targets = (struct weir_targets){.tids = f->tids, .count = tasks ? tasks : 1};
-    f->config = (struct weir_event_config){.period = 1000, .period_or_freq_given = true, .system_wide = tasks == 0};
-    f->limits = (struct weir_kernel_limits){.perf_event_paranoid = 2, .nofile = 1024, .nofile_max = 1024};
-    f->sink = (struct weir_notice_sink){.emit = keep_notice, .ctx = f};
-}
-
-static void fixture_fini(struct fixture *f)
-{
-    weir_event_set_close(&f->set);
-    cr_expect_eq(f->faulty.open_now, 0, "descriptors left open");
-    cr_expect_eq(f->faulty.maps_now, 0, "rings left mapped");
-    faulty_kernel_fini(&f->faulty);
-    weir_cpuset_fini(&f->cpus);
-    weir_event_list_fini(&f->list);
-}
-
-static int open_set(struct fixture *f)
-{
-    return weir_event_set_open(&f->set,
-                               &(struct weir_event_set_setup){
-                                   .kernel = &f->faulty.kernel,
-                                   .list = &f->list,
-                                   .cpus = &f->cpus,
-                                   .targets = &f->targets,
-                                   .config = &f->config,
-                                   .limits = &f->limits,
-                                   .notices = &f->sink,
-                               },
-                               &f->err);
-}
-
-static void expect_open(struct fixture *f)
-{
-    cr_assert_eq(open_set(f), 0, "%s", f->err.what);
-}
-
-/* A failed open leaves no descriptor, and a set that may be closed. */
-static void expect_refused(struct fixture *f, int code)
-{
-    cr_assert_eq(open_set(f), code, "%s", f->err.what);
-    cr_assert_eq(f->err.code, code);
-    cr_assert_eq(f->faulty.open_now, 0);
-    cr_assert_null(f->set.fds);
-}
 
 /* ---- refusals that end it ---- */
 
@@ -125,15 +31,15 @@ Test(event_set, failure_at_any_open_leaves_nothing_open)
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(codes); i++) {
         refused_code = codes[i];
         for (refused_number = 0; refused_number <= 3 * CPUS * 2; refused_number++) {
-            struct fixture f;
-            fixture_init(&f, "cs,faults", 2);
+            struct event_set_rig f;
+            event_set_rig_init(&f, "cs,faults", 2);
             f.faulty.refuse = refuse_one;
             if (refused_number < 3 * CPUS * 2)
-                expect_refused(&f, codes[i]);
+                event_set_rig_expect_refused(&f, codes[i]);
             else
-                expect_open(&f);
+                event_set_rig_expect_open(&f);
             cr_assert_eq(f.faulty.opens, weir_min_u64(refused_number + 1, 3 * CPUS * 2));
-            fixture_fini(&f);
+            event_set_rig_fini(&f);
         }
     }
 }
@@ -141,15 +47,15 @@ Test(event_set, failure_at_any_open_leaves_nothing_open)
 Test(event_set, failure_to_read_any_id_leaves_nothing_open)
 {
     for (unsigned number = 1; number <= 2 * CPUS; number++) {
-        struct fixture f;
-        fixture_init(&f, "cs", 0);
+        struct event_set_rig f;
+        event_set_rig_init(&f, "cs", 0);
         f.faulty.fail_id_at = number;
-        expect_refused(&f, -EIO);
+        event_set_rig_expect_refused(&f, -EIO);
         char expected[96];
         snprintf(expected, sizeof(expected), "cannot read the id of event %s on cpu %u: Input/output error",
                  number <= CPUS ? "cs" : "dummy:u", number % CPUS ? 1 : 5);
         cr_assert_str_eq(f.err.what, expected);
-        fixture_fini(&f);
+        event_set_rig_fini(&f);
     }
 }
 
@@ -157,10 +63,10 @@ Test(event_set, out_of_memory_at_any_allocation_leaves_nothing_open)
 {
     unsigned failures = 0;
     for (int result = -1; result != 0; failures++) {
-        struct fixture f;
-        fixture_init(&f, "cs", 2);
+        struct event_set_rig f;
+        event_set_rig_init(&f, "cs", 2);
         failing_alloc_after(failures);
-        result = open_set(&f);
+        result = event_set_rig_open(&f);
         if (result != 0) {
             cr_assert_eq(result, -ENOMEM, "after %u", failures);
             /* The kernel's own want of memory is told of the event that it was opening. */
@@ -170,7 +76,7 @@ Test(event_set, out_of_memory_at_any_allocation_leaves_nothing_open)
                 cr_assert_str_eq(f.err.what, "cannot open 2 events on 2 CPUs: Cannot allocate memory");
             cr_assert_eq(f.faulty.open_now, 0, "after %u", failures);
         }
-        fixture_fini(&f);
+        event_set_rig_fini(&f);
     }
     cr_assert_geq(failures, 6); /* cpus, fds, ids, gone, id map, and the last time round nothing */
 }
@@ -183,23 +89,23 @@ static int refuse_all_noent(const struct faulty_open *attempt)
 
 Test(event_set, event_with_no_substitute_is_refused_at_once)
 {
-    struct fixture f;
-    fixture_init(&f, "instructions", 0);
+    struct event_set_rig f;
+    event_set_rig_init(&f, "instructions", 0);
     f.faulty.refuse = refuse_all_noent;
-    expect_refused(&f, -ENOENT);
+    event_set_rig_expect_refused(&f, -ENOENT);
     cr_assert_eq(f.faulty.opens, 1);
     cr_assert_eq(f.notice_count, 0);
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }
 
 Test(event_set, when_the_substitute_is_refused_too_it_ends)
 {
-    struct fixture f;
-    fixture_init(&f, "cycles", 0);
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cycles", 0);
     f.faulty.refuse = refuse_all_noent;
-    expect_refused(&f, -ENOENT);
+    event_set_rig_expect_refused(&f, -ENOENT);
     cr_assert_eq(f.faulty.opens, 2);
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }
 
 static int refuse_all_inval(const struct faulty_open *attempt)
@@ -210,13 +116,13 @@ static int refuse_all_inval(const struct faulty_open *attempt)
 
 Test(event_set, ladder_has_an_end)
 {
-    struct fixture f;
-    fixture_init(&f, "cs", 0);
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cs", 0);
     f.faulty.refuse = refuse_all_inval;
-    expect_refused(&f, -EINVAL);
+    event_set_rig_expect_refused(&f, -EINVAL);
     cr_assert_eq(f.faulty.opens, 3);
     cr_assert_eq(f.notice_count, 2);
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }
 
 static int refuse_kernel(const struct faulty_open *attempt)
@@ -226,23 +132,23 @@ static int refuse_kernel(const struct faulty_open *attempt)
 
 Test(event_set, kernel_is_not_left_out_of_what_the_user_named)
 {
-    struct fixture f;
-    fixture_init(&f, "cycles:k", 1);
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cycles:k", 1);
     f.faulty.refuse = refuse_kernel;
-    expect_refused(&f, -EACCES);
+    event_set_rig_expect_refused(&f, -EACCES);
     cr_assert_eq(f.faulty.opens, 1);
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }
 
 /* Without privileges all tasks of a CPU may not be looked at in user space either. */
 Test(event_set, kernel_is_not_left_out_of_whole_cpus)
 {
-    struct fixture f;
-    fixture_init(&f, "cycles", 0);
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cycles", 0);
     f.faulty.refuse = refuse_kernel;
-    expect_refused(&f, -EACCES);
+    event_set_rig_expect_refused(&f, -EACCES);
     cr_assert_eq(f.faulty.opens, 1);
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }
 
 /* ---- refusals that are worked round ---- */
@@ -256,11 +162,11 @@ Test(event_set, cycles_become_cpu_clock_without_a_pmu)
 {
     const int codes[] = {-ENOENT, -ENODEV, -ENXIO, -EOPNOTSUPP};
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(codes); i++) {
-        struct fixture f;
-        fixture_init(&f, "cs,cycles", 0);
+        struct event_set_rig f;
+        event_set_rig_init(&f, "cs,cycles", 0);
         f.faulty.refuse = refuse_hardware;
         refused_code = codes[i];
-        expect_open(&f);
+        event_set_rig_expect_open(&f);
         cr_assert_str_eq(f.list.events[1].name, "cpu-clock");
         cr_assert_eq(f.list.events[1].attr.type, PERF_TYPE_SOFTWARE);
         cr_assert_eq(f.list.events[1].attr.config, PERF_COUNT_SW_CPU_CLOCK);
@@ -271,7 +177,7 @@ Test(event_set, cycles_become_cpu_clock_without_a_pmu)
                                        "instead");
         cr_assert_eq(f.faulty.opens, CPUS + 1 + 3 * CPUS);
         cr_assert_eq(f.faulty.open_now, 3 * CPUS);
-        fixture_fini(&f);
+        event_set_rig_fini(&f);
     }
 }
 
@@ -282,36 +188,36 @@ static int refuse_precise(const struct faulty_open *attempt)
 
 Test(event_set, default_event_is_opened_at_the_precision_that_there_is)
 {
-    struct fixture f;
-    fixture_init(&f, NULL, 0);
+    struct event_set_rig f;
+    event_set_rig_init(&f, NULL, 0);
     f.faulty.refuse = refuse_precise;
-    expect_open(&f);
+    event_set_rig_expect_open(&f);
     cr_assert_eq(f.list.events[0].attr.precise_ip, 1);
     cr_assert_eq(f.list.events[0].attr.type, PERF_TYPE_HARDWARE);
     cr_assert_eq(f.faulty.opens, 2 + 2 * CPUS);
     cr_assert_eq(f.notice_count, 0);
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }
 
 Test(event_set, default_event_loses_its_precision_before_it_is_replaced)
 {
-    struct fixture f;
-    fixture_init(&f, NULL, 0);
+    struct event_set_rig f;
+    event_set_rig_init(&f, NULL, 0);
     f.faulty.refuse = refuse_hardware;
     refused_code = -ENOENT;
-    expect_open(&f);
+    event_set_rig_expect_open(&f);
     cr_assert_str_eq(f.list.events[0].name, "cpu-clock");
     cr_assert_eq(f.list.events[0].attr.precise_ip, 0);
     cr_assert_eq(f.faulty.opens, 4 + 2 * CPUS); /* at precision 3, 2, 1 and 0 */
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }
 
 Test(event_set, kernel_is_left_out_of_own_tasks_where_it_is_forbidden)
 {
-    struct fixture f;
-    fixture_init(&f, "cycles,faults", 1);
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cycles,faults", 1);
     f.faulty.refuse = refuse_kernel;
-    expect_open(&f);
+    event_set_rig_expect_open(&f);
     for (unsigned event = 0; event < 2; event++) {
         cr_assert_str_eq(f.list.events[event].name, event == 0 ? "cycles:u" : "faults:u");
         cr_assert_eq(f.list.events[event].attr.exclude_kernel, 1);
@@ -322,7 +228,7 @@ Test(event_set, kernel_is_left_out_of_own_tasks_where_it_is_forbidden)
     cr_assert_str_eq(f.notices[0], "kernel.perf_event_paranoid=2 forbids recording the kernel; recording cycles:u, "
                                    "user space only");
     cr_assert_eq(f.faulty.open_now, 3 * CPUS);
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }
 
 static int refuse_count_of_losses(const struct faulty_open *attempt)
@@ -334,17 +240,17 @@ Test(event_set, attrs_lose_what_a_kernel_before_6_0_refuses)
 {
     const int codes[] = {-EINVAL, -E2BIG};
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(codes); i++) {
-        struct fixture f;
-        fixture_init(&f, "cs", 0);
+        struct event_set_rig f;
+        event_set_rig_init(&f, "cs", 0);
         f.faulty.refuse = refuse_count_of_losses;
         refused_code = codes[i];
-        expect_open(&f);
+        event_set_rig_expect_open(&f);
         cr_assert_eq(f.list.events[0].attr.read_format, PERF_FORMAT_ID);
         cr_assert_eq(f.list.events[SIDEBAND].attr.read_format, PERF_FORMAT_ID);
         cr_assert_eq(f.list.events[SIDEBAND].attr.ksymbol, 1);
         cr_assert_eq(f.notice_count, 1);
         cr_assert_eq(f.levels[0], WEIR_NOTICE_VERBOSE);
-        fixture_fini(&f);
+        event_set_rig_fini(&f);
     }
 }
 
@@ -355,17 +261,17 @@ static int refuse_bpf_records(const struct faulty_open *attempt)
 
 Test(event_set, attrs_lose_what_a_kernel_before_5_1_refuses)
 {
-    struct fixture f;
-    fixture_init(&f, "cs", 0);
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cs", 0);
     f.faulty.refuse = refuse_bpf_records;
-    expect_open(&f);
+    event_set_rig_expect_open(&f);
     cr_assert_eq(f.list.events[SIDEBAND].attr.ksymbol, 0);
     cr_assert_eq(f.list.events[SIDEBAND].attr.bpf_event, 0);
     cr_assert_eq(f.list.events[SIDEBAND].attr.mmap2, 1);
     cr_assert_eq(f.list.events[0].attr.read_format, PERF_FORMAT_ID);
     cr_assert_eq(f.notice_count, 2);
     cr_assert_eq(f.faulty.opens, 3 * CPUS + 2 + CPUS); /* events on all CPUs thrice, two refusals, sideband */
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }
 
 /* ---- tasks that are gone ---- */
@@ -381,10 +287,10 @@ static int refuse_gone_task(const struct faulty_open *attempt)
 Test(event_set, task_that_ends_meanwhile_is_passed_over)
 {
     for (gone_from = 0; gone_from < 2 * CPUS * 3; gone_from++) {
-        struct fixture f;
-        fixture_init(&f, "cs", 3);
+        struct event_set_rig f;
+        event_set_rig_init(&f, "cs", 3);
         f.faulty.refuse = refuse_gone_task;
-        expect_open(&f);
+        event_set_rig_expect_open(&f);
         unsigned opened = 0, second_opened = 0;
         for (unsigned event = 0; event < 2; event++) {
             for (unsigned cpu = 0; cpu < CPUS; cpu++) {
@@ -401,7 +307,7 @@ Test(event_set, task_that_ends_meanwhile_is_passed_over)
         cr_assert_eq(opened, 2 * CPUS * 2 + second_opened);
         cr_assert_eq(f.faulty.open_now, opened);
         cr_assert_eq(f.faulty.opens, weir_min_u64(opened + 1, 2 * CPUS * 3));
-        fixture_fini(&f);
+        event_set_rig_fini(&f);
     }
 }
 
@@ -415,10 +321,10 @@ static int refuse_bpf_then_gone(const struct faulty_open *attempt)
 
 Test(event_set, ids_of_an_earlier_try_do_not_outlive_it)
 {
-    struct fixture f;
-    fixture_init(&f, "cs", 2);
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cs", 2);
     f.faulty.refuse = refuse_bpf_then_gone;
-    expect_open(&f);
+    event_set_rig_expect_open(&f);
     for (unsigned event = 0; event < 2; event++) {
         for (unsigned cpu = 0; cpu < CPUS; cpu++) {
             size_t at = (event * CPUS + cpu) * 2 + 1;
@@ -426,7 +332,7 @@ Test(event_set, ids_of_an_earlier_try_do_not_outlive_it)
             cr_assert_eq(f.set.ids[at], 0, "event %u, cpu %u", event, cpu);
         }
     }
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }
 
 static int refuse_all_gone(const struct faulty_open *attempt)
@@ -437,12 +343,12 @@ static int refuse_all_gone(const struct faulty_open *attempt)
 Test(event_set, no_task_left_is_an_error)
 {
     for (gone_from = 0; gone_from < 2 * CPUS * 2 - 1; gone_from++) {
-        struct fixture f;
-        fixture_init(&f, "cs", 2);
+        struct event_set_rig f;
+        event_set_rig_init(&f, "cs", 2);
         f.faulty.refuse = refuse_all_gone;
-        expect_refused(&f, -ESRCH);
+        event_set_rig_expect_refused(&f, -ESRCH);
         cr_assert_str_eq(f.err.what, "all target tasks ended before they could be attached to");
-        fixture_fini(&f);
+        event_set_rig_fini(&f);
     }
 }
 
@@ -450,20 +356,20 @@ Test(event_set, no_task_left_is_an_error)
 
 Test(event_set, close_takes_null_and_is_idempotent)
 {
-    struct fixture f;
-    fixture_init(&f, "cs", 0);
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cs", 0);
     weir_event_set_close(NULL);
-    expect_open(&f);
+    event_set_rig_expect_open(&f);
     weir_event_set_close(&f.set);
     weir_event_set_close(&f.set);
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }
 
 Test(event_set, every_event_is_open_on_every_cpu_and_known_by_its_id)
 {
-    struct fixture f;
-    fixture_init(&f, "cs,faults", 2);
-    expect_open(&f);
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cs,faults", 2);
+    event_set_rig_expect_open(&f);
     cr_assert_eq(f.set.event_count, 3);
     cr_assert_eq(f.set.place_count, CPUS);
     cr_assert_eq(f.set.task_count, 2);
@@ -482,12 +388,12 @@ Test(event_set, every_event_is_open_on_every_cpu_and_known_by_its_id)
             }
         }
     }
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }
 
 /* ---- rings ---- */
 
-static void expect_redirect(const struct fixture *f, unsigned number, int fd, int ring_fd)
+static void expect_redirect(const struct event_set_rig *f, unsigned number, int fd, int ring_fd)
 {
     cr_assert_eq(f->faulty.redirects[number].fd, fd, "redirect %u", number);
     cr_assert_eq(f->faulty.redirects[number].ring_fd, ring_fd, "redirect %u", number);
@@ -495,22 +401,22 @@ static void expect_redirect(const struct fixture *f, unsigned number, int fd, in
 
 Test(event_set, failed_redirection_unmaps_the_ring)
 {
-    struct fixture f;
-    fixture_init(&f, "cs,faults", 0);
-    expect_open(&f);
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cs,faults", 0);
+    event_set_rig_expect_open(&f);
     f.faulty.fail_redirect_at = 1;
     struct weir_ring ring = WEIR_RING_INIT;
     cr_assert_eq(weir_event_set_map_ring(&f.set, 0, false, 4096, &ring), -EINVAL);
     cr_assert_null(ring.page);
     cr_assert_eq(f.faulty.maps_now, 0);
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }
 
 Test(event_set, ring_of_a_cpu_takes_all_events_but_sideband)
 {
-    struct fixture f;
-    fixture_init(&f, "cs,faults", 2);
-    expect_open(&f);
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cs,faults", 2);
+    event_set_rig_expect_open(&f);
     struct weir_ring data = WEIR_RING_INIT, side = WEIR_RING_INIT;
     cr_assert_eq(weir_event_set_map_ring(&f.set, 1, false, 4096, &data), 0);
     cr_assert_eq(f.faulty.redirect_count, 3);
@@ -524,7 +430,7 @@ Test(event_set, ring_of_a_cpu_takes_all_events_but_sideband)
     expect_redirect(&f, 3, weir_event_set_fd(&f.set, 2, 1, 1), weir_event_set_fd(&f.set, 2, 1, 0));
     weir_ring_unmap(&data);
     weir_ring_unmap(&side);
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }
 
 static int refuse_first_task(const struct faulty_open *attempt)
@@ -534,10 +440,10 @@ static int refuse_first_task(const struct faulty_open *attempt)
 
 Test(event_set, ring_is_of_the_first_task_that_is_there)
 {
-    struct fixture f;
-    fixture_init(&f, "cs", 3);
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cs", 3);
     f.faulty.refuse = refuse_first_task;
-    expect_open(&f);
+    event_set_rig_expect_open(&f);
     struct weir_ring ring = WEIR_RING_INIT;
     cr_assert_eq(weir_event_set_map_ring(&f.set, 0, false, 4096, &ring), 0);
     cr_assert_eq(f.faulty.redirect_count, 1);
@@ -550,35 +456,35 @@ Test(event_set, ring_is_of_the_first_task_that_is_there)
     cr_assert_eq(fds[1], weir_event_set_fd(&f.set, 0, 0, 1));
     cr_assert_eq(fds[2], weir_event_set_fd(&f.set, 0, 0, 2));
     weir_ring_unmap(&ring);
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }
 
 Test(event_set, poll_descriptors_are_those_of_the_ring)
 {
-    struct fixture f;
-    fixture_init(&f, "cs,faults", 2);
-    expect_open(&f);
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cs,faults", 2);
+    event_set_rig_expect_open(&f);
     unsigned count;
     const int *fds = weir_event_set_poll_fds(&f.set, 1, true, &count);
     cr_assert_eq(count, 2);
     cr_assert_eq(fds[0], weir_event_set_fd(&f.set, 2, 1, 0));
     cr_assert_eq(fds[1], weir_event_set_fd(&f.set, 2, 1, 1));
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }
 
 /* ---- filters ---- */
 
 Test(event_set, refused_filter_is_reported_with_its_event)
 {
-    struct fixture f;
-    fixture_init(&f, "sched:sched_switch", 0);
-    expect_open(&f);
+    struct event_set_rig f;
+    event_set_rig_init(&f, "sched:sched_switch", 0);
+    event_set_rig_expect_open(&f);
     f.faulty.filter_error = -EINVAL;
     const pid_t tids[] = {40};
     cr_assert_eq(weir_event_set_exclude_tasks(&f.set, tids, 1, &f.err), -EINVAL);
     cr_assert_str_eq(f.err.what, "cannot set filter 'common_pid != 40' on event sched:sched_switch: Invalid argument");
     cr_assert_eq(f.faulty.filter_count, 1);
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }
 
 struct filter_case {
@@ -601,56 +507,56 @@ static const struct filter_case filter_cases[] = {
 Test(event_set, tasks_are_kept_out_by_ranges_of_their_ids)
 {
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(filter_cases); i++) {
-        struct fixture f;
-        fixture_init(&f, "sched:sched_switch", 0);
-        expect_open(&f);
+        struct event_set_rig f;
+        event_set_rig_init(&f, "sched:sched_switch", 0);
+        event_set_rig_expect_open(&f);
         cr_assert_eq(weir_event_set_exclude_tasks(&f.set, filter_cases[i].tids, filter_cases[i].count, &f.err), 0);
         cr_assert_eq(f.faulty.filter_count, CPUS);
         cr_assert_str_eq(f.faulty.filters[0].text, filter_cases[i].text);
-        fixture_fini(&f);
+        event_set_rig_fini(&f);
     }
 }
 
 Test(event_set, only_tracepoints_of_tasks_that_are_there_get_filters)
 {
-    struct fixture f;
-    fixture_init(&f, "cs,sched:sched_switch", 2);
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cs,sched:sched_switch", 2);
     f.faulty.refuse = refuse_first_task;
-    expect_open(&f);
+    event_set_rig_expect_open(&f);
     const pid_t tids[] = {40};
     cr_assert_eq(weir_event_set_exclude_tasks(&f.set, tids, 1, &f.err), 0);
     cr_assert_eq(f.faulty.filter_count, CPUS);
     for (unsigned cpu = 0; cpu < CPUS; cpu++)
         cr_assert_eq(f.faulty.filters[cpu].fd, weir_event_set_fd(&f.set, 1, cpu, 1));
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }
 
 /* ---- switching on and off, reading ---- */
 
 Test(event_set, sideband_is_switched_apart)
 {
-    struct fixture f;
-    fixture_init(&f, "cs,faults", 0);
-    expect_open(&f);
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cs,faults", 0);
+    event_set_rig_expect_open(&f);
     weir_event_set_enable(&f.set, true);
     cr_assert_eq(f.faulty.enables, CPUS);
     weir_event_set_enable(&f.set, false);
     cr_assert_eq(f.faulty.enables, 3 * CPUS);
     weir_event_set_disable(&f.set);
     cr_assert_eq(f.faulty.disables, 3 * CPUS);
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }
 
 Test(event_set, counts_of_a_task_that_was_gone_are_not_there)
 {
-    struct fixture f;
-    fixture_init(&f, "cs", 2);
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cs", 2);
     f.faulty.refuse = refuse_first_task;
-    expect_open(&f);
+    event_set_rig_expect_open(&f);
     struct weir_event_count count;
     cr_assert_eq(weir_event_set_read(&f.set, 0, 0, 0, &count), -ENOENT);
     cr_assert_eq(weir_event_set_read(&f.set, 0, 0, 1, &count), 0);
     cr_assert_eq(count.id, f.set.ids[1]);
     cr_assert_eq(count.value, 0);
-    fixture_fini(&f);
+    event_set_rig_fini(&f);
 }

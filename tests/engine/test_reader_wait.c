@@ -143,16 +143,45 @@ Test(reader_wait, hang_up_moves_to_the_next_descriptor_and_the_last_one_is_told)
     }
 }
 
-Test(reader_wait, end_is_told_once_for_all_rings)
+Test(reader_wait, end_is_told_when_all_rings_have_hung_up)
 {
     struct reader_rig rig;
     rig_init(&rig, &(struct rig_options){.rings_per_reader = 3});
-    rig.raw.revents[0] = POLLHUP;
-    wait_drained(&rig);
-    cr_assert_eq(written(rig.ended_fd), 1);
-    rig.raw.revents[1] = rig.raw.revents[2] = POLLHUP;
+    rig.raw.revents[1] = POLLHUP;
     wait_drained(&rig);
     cr_assert_eq(written(rig.ended_fd), 0);
+    rig.raw.revents[1] = 0;
+    rig.raw.revents[0] = rig.raw.revents[2] = POLLHUP;
+    wait_drained(&rig);
+    cr_assert_eq(written(rig.ended_fd), 1);
+    rig_fini(&rig);
+}
+
+Test(reader_wait, end_is_told_by_the_last_of_several_readers)
+{
+    struct reader_rig rig;
+    rig_init(&rig, &(struct rig_options){.readers = 2});
+    rig.raw.revents[0] = POLLHUP;
+    wait_drained(&rig);
+    cr_assert_eq(written(rig.ended_fd), 0);
+    weir_reader_wait(&rig.readers[1], WEIR_READER_DRAINED);
+    cr_assert_eq(written(rig.ended_fd), 1);
+    rig_fini(&rig);
+}
+
+Test(reader_wait, dropped_ring_is_neither_polled_nor_waited_for)
+{
+    struct reader_rig rig;
+    rig_init(&rig, &(struct rig_options){.rings_per_reader = 3});
+    weir_ring_unmap(&rig.readers[0].rings[1].ring);
+    weir_reader_drop_ring(&rig.readers[0], &rig.readers[0].rings[1]);
+    cr_assert_eq(rig.readers[0].ring_count, 2);
+    wait_drained(&rig);
+    cr_assert_eq(rig.raw.polled[1].fd, 1000);
+    cr_assert_eq(rig.raw.polled[2].fd, 1002);
+    rig.raw.revents[0] = rig.raw.revents[1] = POLLHUP;
+    wait_drained(&rig);
+    cr_assert_eq(written(rig.ended_fd), 1);
     rig_fini(&rig);
 }
 
@@ -179,6 +208,7 @@ Test(reader_wait, reader_without_an_ended_descriptor_only_stops_polling)
     wait_drained(&rig);
     wait_drained(&rig);
     cr_assert_eq(rig.raw.polled[1].fd, -1);
-    cr_assert_eq(rig.readers[0].told_ended, false);
+    cr_assert_eq(rig.readers[0].ended_rings, 1);
+    cr_assert_eq(rig.live_readers, 1);
     rig_fini(&rig);
 }
