@@ -15,6 +15,7 @@
 
 #define BUFFER_MAX_BYTES  (1ull << 30) /* one registered buffer, io_uring_register(2) */
 #define POOL_PER_READER   (32ull << 20)
+#define POOL_READY_BYTES  (4ull << 20) /* per reader: what is in use while the disk keeps up, twice */
 #define POOL_MIN_BYTES    (16ull << 20)
 #define POOL_MAX_BYTES    (4ull << 30)
 #define POOL_MEMORY_SHARE 32 /* at most this part of the machine's memory */
@@ -112,10 +113,75 @@ uint64_t weir_pool_default_bytes(uint64_t memory_bytes, unsigned readers)
     return weir_max_u64(POOL_MIN_BYTES, weir_min_u64(readers * POOL_PER_READER, most));
 }
 
-static int map_node(struct weir_pool *pool, struct weir_pool_node *node)
+uint64_t weir_pool_default_ready_bytes(unsigned readers)
+{
+    return readers * POOL_READY_BYTES;
+}
+
+uint32_t weir_pool_used_count(const struct weir_pool *pool)
+{
+    /* Relaxed: for thresholds, as weir_pool_free_count(). */
+    uint32_t ready = atomic_load_explicit(&pool->ready_count, memory_order_relaxed);
+    uint32_t free = weir_pool_free_count(pool);
+    return free < ready ? ready - free : 0;
+}
+
+/* ---- making chunks ready ---- */
+
+bool weir_pool_wants_growth(const struct weir_pool *pool)
+{
+    /* Relaxed: for thresholds, as weir_pool_free_count(). */
+    uint32_t ready = atomic_load_explicit(&pool->ready_count, memory_order_relaxed);
+    return ready < pool->chunk_count && weir_pool_free_count(pool) < ready / 2;
+}
+
+static int make_ready(struct weir_pool *pool, struct weir_pool_node *node, uint32_t count)
+{
+    uint32_t first = node->ready;
+    uint8_t *start = (uint8_t *)node->memory + (size_t)first * pool->chunk_bytes;
+    int result = weir_node_memory_fault_in(start, (size_t)count * pool->chunk_bytes);
+    if (result < 0)
+        return result;
+    node->ready += count;
+    atomic_fetch_add_explicit(&pool->ready_count, count, memory_order_relaxed); /* a threshold */
+    /* Pushed last to first: the first taken is the first in memory. */
+    for (uint32_t i = first + count; i > first; i--)
+        push_free(pool, node, &pool->chunks[node->first + i - 1]);
+    return 0;
+}
+
+/* The node with more to make ready whose free chunks are the smallest part of it; NULL when all are ready. */
+static struct weir_pool_node *node_to_grow(struct weir_pool *pool)
+{
+    struct weir_pool_node *best = NULL;
+    uint64_t best_free = 0;
+    for (unsigned i = 0; i < pool->node_count; i++) {
+        struct weir_pool_node *node = &pool->nodes[i];
+        if (node->ready == node->count)
+            continue;
+        int32_t lagging = (int32_t)atomic_load_explicit(&node->free_count, memory_order_relaxed); /* a threshold */
+        uint64_t free = lagging < 0 ? 0 : (uint64_t)lagging;
+        if (!best || free * best->count < best_free * node->count) {
+            best = node;
+            best_free = free;
+        }
+    }
+    return best;
+}
+
+int weir_pool_grow(struct weir_pool *pool)
+{
+    struct weir_pool_node *node = node_to_grow(pool);
+    if (!node)
+        return -ENOSPC;
+    uint32_t step = weir_max_u64(WEIR_POOL_GROW_BYTES / pool->chunk_bytes, 1);
+    return make_ready(pool, node, (uint32_t)weir_min_u64(step, node->count - node->ready));
+}
+
+static int map_node(struct weir_pool *pool, struct weir_pool_node *node, uint32_t ready)
 {
     node->bytes = (size_t)node->count * pool->chunk_bytes;
-    int result = weir_node_memory_map(&node->memory, node->bytes, node->node);
+    int result = weir_node_memory_reserve(&node->memory, node->bytes, node->node);
     if (result < 0)
         return result;
 
@@ -127,29 +193,30 @@ static int map_node(struct weir_pool *pool, struct weir_pool_node *node)
         chunk->capacity = pool->chunk_bytes;
         chunk->data = (uint8_t *)node->memory + offset;
         /* Chunk sizes divide the buffer size, so that none straddles two buffers. */
-        chunk->buffer_index = (int)(pool->buffer_count + offset / BUFFER_MAX_BYTES);
+        chunk->buffer_index = i < ready ? (int)(pool->buffer_count + offset / BUFFER_MAX_BYTES) : -1;
     }
-    for (uint64_t offset = 0; offset < node->bytes; offset += BUFFER_MAX_BYTES) {
+    uint64_t ready_bytes = (uint64_t)ready * pool->chunk_bytes;
+    for (uint64_t offset = 0; offset < ready_bytes; offset += BUFFER_MAX_BYTES) {
         pool->buffers[pool->buffer_count++] = (struct iovec){
             .iov_base = (uint8_t *)node->memory + offset,
-            .iov_len = weir_min_u64(BUFFER_MAX_BYTES, node->bytes - offset),
+            .iov_len = weir_min_u64(BUFFER_MAX_BYTES, ready_bytes - offset),
         };
     }
-    /* Pushed last to first: the first taken is the first in memory. */
-    for (uint32_t i = node->count; i > 0; i--)
-        push_free(pool, node, &pool->chunks[node->first + i - 1]);
-    return 0;
+    return make_ready(pool, node, ready);
+}
+
+/* How many chunks of the node are ready from the start. */
+static uint32_t first_ready(const struct weir_pool *pool, const struct weir_pool_node *node, unsigned readers,
+                            unsigned all_readers, uint64_t ready_bytes)
+{
+    uint64_t wanted = ready_bytes / pool->chunk_bytes * readers / all_readers;
+    return (uint32_t)weir_min_u64(node->count, weir_max_u64(wanted, 2ull * readers));
 }
 
 static int allocate(struct weir_pool *pool, uint64_t total_bytes, const struct weir_pool_share *shares,
-                    unsigned share_count)
+                    unsigned share_count, unsigned readers)
 {
-    unsigned readers = 0;
-    for (unsigned i = 0; i < share_count; i++)
-        readers += shares[i].readers;
-    weir_assert(readers > 0);
-
-    /* cppcheck-suppress zerodiv ; asserted above */
+    /* cppcheck-suppress zerodiv ; asserted by the caller */
     uint64_t wanted = total_bytes / ((uint64_t)readers * CHUNKS_PER_READER);
     pool->chunk_bytes =
         (uint32_t)weir_clamp_u64(weir_round_down_power_of_two(wanted | 1), WEIR_CHUNK_MIN_BYTES, WEIR_CHUNK_MAX_BYTES);
@@ -169,10 +236,6 @@ static int allocate(struct weir_pool *pool, uint64_t total_bytes, const struct w
         pool->chunk_count += node->count;
         buffers += (uint64_t)node->count * pool->chunk_bytes / BUFFER_MAX_BYTES + 1;
     }
-    /* Every reader can have one chunk to fill even while others wait for the disk. But when all of them hold one, one
-     * more must be free above the reserve, or emit() would wait for chunks that nobody hands over. */
-    pool->reserve = (uint32_t)weir_min_u64(readers, pool->chunk_count - readers - 1);
-
     pool->chunks = aligned_alloc(WEIR_CACHE_LINE_BYTES, pool->chunk_count * sizeof(*pool->chunks));
     pool->buffers = calloc(buffers, sizeof(*pool->buffers));
     if (!pool->chunks || !pool->buffers)
@@ -181,13 +244,31 @@ static int allocate(struct weir_pool *pool, uint64_t total_bytes, const struct w
     return 0;
 }
 
-int weir_pool_init(struct weir_pool *pool, uint64_t total_bytes, const struct weir_pool_share *shares,
-                   unsigned share_count, struct weir_error *err)
+int weir_pool_init(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes,
+                   const struct weir_pool_share *shares, unsigned share_count, struct weir_error *err)
 {
     memset(pool, 0, sizeof(*pool));
-    int result = allocate(pool, total_bytes, shares, share_count);
-    for (unsigned i = 0; result == 0 && i < pool->node_count; i++)
-        result = map_node(pool, &pool->nodes[i]);
+    unsigned readers = 0;
+    for (unsigned i = 0; i < share_count; i++)
+        readers += shares[i].readers;
+    weir_assert(readers > 0);
+
+    int result = allocate(pool, total_bytes, shares, share_count, readers);
+    for (unsigned i = 0; result == 0 && i < pool->node_count; i++) {
+        struct weir_pool_node *node = &pool->nodes[i];
+        /* No more than there is: a product with readers below must not overflow. */
+        uint64_t ready = weir_min_u64(ready_bytes, (uint64_t)pool->chunk_count * pool->chunk_bytes);
+        result =
+            map_node(pool, node,
+                     ready_bytes == WEIR_POOL_ALL_READY ? node->count
+                                                        : first_ready(pool, node, shares[i].readers, readers, ready));
+    }
+    if (result == 0) {
+        /* Every reader can have one chunk to fill even while others wait for the disk. But when all of them hold one,
+         * one more must be free above the reserve, or emit() would wait for chunks that nobody hands over. */
+        uint32_t ready = atomic_load_explicit(&pool->ready_count, memory_order_relaxed); /* our own word */
+        pool->reserve = (uint32_t)weir_min_u64(readers, ready - readers - 1);
+    }
     if (result < 0) {
         uint64_t bytes = (uint64_t)pool->chunk_count * pool->chunk_bytes;
         weir_pool_fini(pool);

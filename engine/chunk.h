@@ -6,9 +6,12 @@
  *     FREE ──take──► FILLING ──push──► QUEUED ──pop──► IN_FLIGHT ──put──► FREE
  *     (pool)         (one reader)      (queue)         (writer, kernel)   (pool)
  *
- * The state is asserted at every step. All memory is mapped on the NUMA node of the readers that will use it, and
- * faulted in, before recording starts; nothing here allocates afterwards. When a node's chunks are all in use the pool
- * lends one of another node, and when none is left take() returns NULL: the reader then leaves the records in its ring.
+ * The state is asserted at every step. All memory is reserved on the NUMA node of the readers that will use it before
+ * recording starts, and as much of it as is always in use is faulted in then. The rest is there for a stalled disk: its
+ * chunks join the free list, faulted in, when weir_pool_grow() says so, on a thread that no reader waits for
+ * (pool_grower.h). So a short recording does not pay for the zeroing of memory that it never uses. When a node's chunks
+ * are all in use the pool lends one of another node, and when none is left take() returns NULL: the reader then leaves
+ * the records in its ring.
  *
  * The free list is a stack (Treiber, "Systems programming: coping with parallelism", IBM RJ 5118, 1986) whose top is
  * one 64-bit word, {tag, index + 1}: the tag grows with every push, so that a top that was popped and pushed again in
@@ -47,7 +50,7 @@ struct weir_chunk {
     uint32_t index;                       /* constant: position in the pool */
     uint32_t capacity;                    /* constant: bytes, a multiple of 4096 */
     uint32_t used;                        /* bytes of whole records; written by the owner */
-    int buffer_index;                     /* constant: registered buffer that holds data */
+    int buffer_index;                     /* constant: registered buffer that holds data; -1: none */
     uint8_t *data;                        /* constant; 4096-aligned; owned by the pool */
     _Atomic uint64_t *returned;           /* counter of the reader that filled it, for its share; may be NULL */
 };
@@ -63,21 +66,26 @@ struct weir_pool_node {
     size_t bytes;
     uint32_t first; /* index of its first chunk */
     uint32_t count; /* its chunks */
+    uint32_t ready; /* of these, how many are faulted in; written by weir_pool_grow() */
 };
 
 struct weir_pool {
     struct weir_chunk *chunks; /* owned */
     uint32_t chunk_count;
     uint32_t chunk_bytes;
+    _Atomic uint32_t ready_count; /* chunks that are faulted in; written by weir_pool_grow() */
     uint32_t reserve;             /* chunks that a reader which already has some in the pipeline must leave */
     struct weir_pool_node *nodes; /* owned */
     unsigned node_count;
-    struct iovec *buffers; /* owned: the memory in pieces of at most 1 GiB, for registration with the kernel */
+    struct iovec *buffers; /* owned: the memory that is ready from the start, in pieces of at most 1 GiB, for
+                            * registration with the kernel */
     unsigned buffer_count;
 };
 
 #define WEIR_CHUNK_MIN_BYTES (128u * 1024) /* holds any record and a block of the reader's copy loop */
 #define WEIR_CHUNK_MAX_BYTES (1024u * 1024)
+#define WEIR_POOL_GROW_BYTES (4u * 1024 * 1024) /* faulted in at a time: two huge pages of x86-64 */
+#define WEIR_POOL_ALL_READY  UINT64_MAX
 
 struct weir_pool_share { /* what one NUMA node is to have */
     int node;
@@ -86,12 +94,29 @@ struct weir_pool_share { /* what one NUMA node is to have */
 
 /*
  * Makes a pool of total_bytes (rounded to chunks; at least two chunks per reader), spread over the nodes by their
- * number of readers. The chunk size follows from total_bytes and readers. 0 or -ENOMEM with err. Blocks while the
- * kernel zeroes the memory.
+ * number of readers. The chunk size follows from total_bytes and readers. About ready_bytes of it (at least two chunks
+ * per reader; WEIR_POOL_ALL_READY: all) are faulted in now. 0 or -ENOMEM with err. Blocks while the kernel zeroes the
+ * memory.
  */
-int weir_pool_init(struct weir_pool *pool, uint64_t total_bytes, const struct weir_pool_share *shares,
-                   unsigned share_count, struct weir_error *err);
+int weir_pool_init(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes,
+                   const struct weir_pool_share *shares, unsigned share_count, struct weir_error *err);
 void weir_pool_fini(struct weir_pool *pool);
+
+/* Bytes to have ready from the start when the user names no size. */
+uint64_t weir_pool_default_ready_bytes(unsigned readers);
+
+/* True when less than half of what is ready is free, and there is more to make ready. Any thread. */
+bool weir_pool_wants_growth(const struct weir_pool *pool);
+
+/*
+ * Faults in WEIR_POOL_GROW_BYTES more (at least a chunk), on the node that has the smallest share of its chunks free,
+ * and frees them for use. One thread at a time; blocks while the kernel zeroes the memory. 0, -ENOMEM, or -ENOSPC when
+ * all is ready.
+ */
+int weir_pool_grow(struct weir_pool *pool);
+
+/* Chunks that are not free at about this moment. */
+uint32_t weir_pool_used_count(const struct weir_pool *pool);
 
 /* Pool bytes for a machine of that memory and reader count when the user names none. */
 uint64_t weir_pool_default_bytes(uint64_t memory_bytes, unsigned readers);

@@ -95,7 +95,7 @@ static int make_readers(struct weir_pipeline *pipeline, const unsigned *share_of
 {
     unsigned count = pipeline->setup.plan->reader_count;
     pipeline->readers = calloc(count, sizeof(struct weir_reader *));
-    pipeline->threads = calloc(count + 1, sizeof(*pipeline->threads));
+    pipeline->threads = calloc(count + 2, sizeof(*pipeline->threads));
     pipeline->started = calloc(1, sizeof(*pipeline->started));
     if (!pipeline->readers || !pipeline->threads || !pipeline->started)
         return -ENOMEM;
@@ -120,7 +120,8 @@ static int build(struct weir_pipeline *pipeline, struct weir_error *err)
     bool described = false; /* in err, by the pool */
     if (shares && share_of) {
         unsigned count = group_by_node(pipeline->setup.plan, shares, share_of);
-        result = weir_pool_init(&pipeline->pool, pipeline->setup.buffer_bytes, shares, count, err);
+        uint64_t ready_bytes = pipeline->setup.grow_pool ? weir_pool_default_ready_bytes(readers) : WEIR_POOL_ALL_READY;
+        result = weir_pool_init(&pipeline->pool, pipeline->setup.buffer_bytes, ready_bytes, shares, count, err);
         described = result < 0;
         if (result == 0)
             result = make_readers(pipeline, share_of);
@@ -199,6 +200,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_error *err
     const struct weir_pipeline_setup *setup = &pipeline->setup;
     struct weir_walk_layout layout = setup->layout;
     layout.place_stride = setup->event_count;
+    weir_pool_grower_init(&pipeline->grower, &pipeline->pool);
     int result = weir_writer_init(&pipeline->writer,
                                   &(struct weir_writer_setup){
                                       .queue = &pipeline->queue,
@@ -209,6 +211,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_error *err
                                       .failed_counters = (uint64_t)setup->place_count * setup->event_count,
                                       .round_bytes = ROUND_BASE_BYTES + ROUND_PER_READER_BYTES * pipeline->reader_count,
                                       .kick_fd = pipeline->kick_fd,
+                                      .grower = setup->grow_pool ? &pipeline->grower : NULL,
                                   });
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot set up the writer");
@@ -230,18 +233,20 @@ static void *thread_main(void *argument)
 {
     struct weir_pipeline_thread *thread = argument;
     struct weir_pipeline *pipeline = thread->pipeline;
-    bool is_writer = thread->index == pipeline->reader_count;
+    bool is_reader = thread->index < pipeline->reader_count;
 
-    if (!is_writer && pipeline->setup.pin)
+    if (is_reader && pipeline->setup.pin)
         weir_thread_pin(&pipeline->setup.plan->readers[thread->index].affinity);
     thread->priority_error = weir_thread_prioritize(pipeline->setup.realtime_priority);
     thread->tid = gettid();
     sem_post(pipeline->started);
 
-    if (is_writer)
+    if (is_reader)
+        weir_reader_run(pipeline->readers[thread->index]);
+    else if (thread->index == pipeline->reader_count)
         weir_writer_run(&pipeline->writer);
     else
-        weir_reader_run(pipeline->readers[thread->index]);
+        weir_pool_grower_run(&pipeline->grower);
     thread->cpu_time_ns = thread_cpu_time_ns();
     return NULL;
 }
@@ -257,17 +262,22 @@ static int start_thread(struct weir_pipeline *pipeline, unsigned index, const pt
     thread->started = true;
 
     char name[16]; /* TASK_COMM_LEN */
-    if (index == pipeline->reader_count)
-        snprintf(name, sizeof(name), "weir-writer");
-    else
+    if (index < pipeline->reader_count)
         snprintf(name, sizeof(name), "weir-reader-%u", index % 1000);
+    else
+        snprintf(name, sizeof(name), index == pipeline->reader_count ? "weir-writer" : "weir-pool");
     pthread_setname_np(thread->thread, name);
     return 0;
 }
 
+static unsigned thread_count(const struct weir_pipeline *pipeline)
+{
+    return pipeline->reader_count + (pipeline->setup.grow_pool ? 2 : 1);
+}
+
 static void warn_about_priority(const struct weir_pipeline *pipeline)
 {
-    for (unsigned i = 0; i <= pipeline->reader_count; i++) {
+    for (unsigned i = 0; i < thread_count(pipeline); i++) {
         if (pipeline->threads[i].priority_error < 0) {
             weir_notice(
                 pipeline->setup.notices, WEIR_NOTICE_WARNING,
@@ -290,7 +300,7 @@ int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_error *err)
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, THREAD_STACK_BYTES);
     unsigned started = 0;
-    for (; result == 0 && started <= pipeline->reader_count; started += result == 0)
+    for (; result == 0 && started < thread_count(pipeline); started += result == 0)
         result = start_thread(pipeline, started, &attr);
     pthread_attr_destroy(&attr);
 
@@ -299,7 +309,7 @@ int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_error *err)
             ;
     }
     if (result < 0) {
-        weir_error_set_errno(err, result, "cannot start thread %u of %u", started + 1, pipeline->reader_count + 1);
+        weir_error_set_errno(err, result, "cannot start thread %u of %u", started + 1, thread_count(pipeline));
         weir_error_hint(err, "see ulimit -u and kernel.threads-max; --threads=core or =numa needs fewer");
         return result;
     }
@@ -310,7 +320,7 @@ int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_error *err)
 unsigned weir_pipeline_tids(const struct weir_pipeline *pipeline, pid_t *tids)
 {
     unsigned count = 0;
-    for (unsigned i = 0; i <= pipeline->reader_count; i++) {
+    for (unsigned i = 0; i < thread_count(pipeline); i++) {
         if (pipeline->threads[i].started)
             tids[count++] = pipeline->threads[i].tid;
     }
@@ -350,6 +360,8 @@ void weir_pipeline_stop_writer(struct weir_pipeline *pipeline)
     weir_rounds_close(&pipeline->rounds);
     weir_writer_stop(&pipeline->writer);
     join(&pipeline->threads[pipeline->reader_count]);
+    weir_pool_grower_stop(&pipeline->grower);
+    join(&pipeline->threads[pipeline->reader_count + 1]);
 }
 
 /* ---- end ---- */

@@ -24,6 +24,7 @@
 #include "engine/chunk_queue.h"
 #include "engine/event_place.h"
 #include "engine/kernel.h"
+#include "engine/pool_grower.h"
 #include "engine/reader.h"
 #include "engine/rounds.h"
 #include "engine/writer.h"
@@ -37,7 +38,7 @@ struct weir_pipeline_thread {
     int priority_error;   /* of weir_thread_prioritize() */
     uint64_t cpu_time_ns; /* user + system, once it has ended */
     void *pipeline;       /* borrowed */
-    unsigned index;       /* reader number; reader_count for the writer */
+    unsigned index;       /* reader number; reader_count for the writer, one more for the pool's grower */
 };
 
 struct weir_pipeline_setup {
@@ -49,6 +50,7 @@ struct weir_pipeline_setup {
     unsigned event_count; /* with the sideband event */
     struct weir_walk_layout layout;
     uint64_t buffer_bytes; /* of the pool */
+    bool grow_pool;        /* make all but the start of it ready when it is needed, on a thread for that */
     int realtime_priority;
     bool pin; /* false for synthetic topologies */
     const struct weir_notice_sink *notices;
@@ -64,8 +66,9 @@ struct weir_pipeline {
     _Atomic unsigned live_readers; /* engine/reader.h */
     struct weir_rounds rounds;
     struct weir_writer writer;
+    struct weir_pool_grower grower;
     struct weir_output *output;           /* owned */
-    struct weir_pipeline_thread *threads; /* owned; readers, then the writer */
+    struct weir_pipeline_thread *threads; /* owned; readers, then the writer, then the grower */
     sem_t *started;                       /* owned */
     int kick_fd;                          /* owned eventfd: the writer wants a round or has failed */
     int ended_fd;                         /* owned eventfd: the targets of all rings are gone */
@@ -93,7 +96,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_error *err
 /* Creates the threads and waits until each has pinned itself and taken its priority. Signals must be blocked. */
 int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_error *err);
 
-/* The thread ids of readers and writer; returns their number (reader_count + 1 at most). After start(). */
+/* The thread ids of readers, writer and grower; returns their number (reader_count + 2 at most). After start(). */
 unsigned weir_pipeline_tids(const struct weir_pipeline *pipeline, pid_t *tids);
 
 /* Sends whole records (at most WEIR_CHUNK_MIN_BYTES) down the queue, in order for one thread. Waits for a free chunk.

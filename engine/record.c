@@ -52,6 +52,7 @@ static void choose_sizes(struct weir_session *session)
     struct weir_ring_sizes sizes = weir_ring_bytes_choose(&session->limits, memory, weir_cpuset_count(&session->cpus));
     session->ring_bytes = options->ring_bytes ? options->ring_bytes : sizes.data_bytes;
     session->sideband_ring_bytes = weir_min_u64(sizes.sideband_bytes, session->ring_bytes);
+    session->grow_pool = options->buffer_bytes == 0;
     session->buffer_bytes =
         options->buffer_bytes ? options->buffer_bytes : weir_pool_default_bytes(memory, session->plan.reader_count);
 }
@@ -200,7 +201,7 @@ static int exclude_self(struct weir_session *session, struct weir_error *err)
 {
     if (!session->options->exclude_self)
         return 0;
-    pid_t *tids = calloc(session->pipeline.reader_count + 2, sizeof(*tids));
+    pid_t *tids = calloc(session->pipeline.reader_count + 3, sizeof(*tids));
     if (!tids)
         return weir_error_set_errno(err, -ENOMEM, "cannot exclude weir's own threads");
     unsigned count = weir_pipeline_tids(&session->pipeline, tids);

@@ -45,6 +45,7 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
                 .sideband_event = weir_event_set_sideband(events),
             },
         .buffer_bytes = session->buffer_bytes,
+        .grow_pool = session->grow_pool,
         .realtime_priority = session->options->realtime_priority,
         .pin = weir_topology_is_this_machine(session->topology),
         .notices = session->options->notices,

@@ -36,6 +36,7 @@ struct weir_session {
     uint64_t ring_bytes;
     uint64_t sideband_ring_bytes;
     uint64_t buffer_bytes;
+    bool grow_pool; /* the user named no size: what is needed for a stalled disk is made ready when it stalls */
 
     struct weir_coordinator coordinator;
     bool coordinating; /* coordinator was initialised */

@@ -140,6 +140,7 @@ static int prepare(struct simulation *s, const struct weir_simulate_options *opt
         return result;
     s->kernel = weir_sim_kernel_interface(s->sim);
     session->kernel = &s->kernel;
+    session->grow_pool = session->buffer_bytes == 0;
     if (session->buffer_bytes == 0)
         session->buffer_bytes =
             weir_pool_default_bytes(weir_topology_memory_bytes(session->topology), session->plan.reader_count);
@@ -253,7 +254,7 @@ static void count_produced(const struct simulation *s, struct weir_simulate_resu
         weir_sim_kernel_totals(s->sim, weir_event_set_fd(&s->session.events, 0, cpu, 0), &produced, &lost);
         result->produced += produced;
     }
-    for (unsigned i = 0; i <= s->session.pipeline.reader_count; i++)
+    for (unsigned i = 0; i < s->session.pipeline.reader_count + 2; i++) /* and writer and grower */
         result->recorder_cpu_seconds += (double)s->session.pipeline.threads[i].cpu_time_ns / (double)WEIR_NS_PER_S;
 }
 

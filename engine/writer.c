@@ -11,10 +11,10 @@
 #include "format/perf_file.h"
 
 #define PASS_MS       10  /* gathering time between steps while data flows */
-#define HASTE_MS      1   /* the same while less than half of the pool is free */
+#define HASTE_MS      1   /* the same while less than half of what is ready in the pool is free */
 #define PARK_AFTER_MS 200 /* without anything to do */
 #define REAP_MAX      64
-#define PRESSED_SHARE 4 /* pool under pressure: less than a quarter of it free */
+#define PRESSED_SHARE 4 /* pool under pressure: all but a quarter of what it may become is in use */
 
 int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup *setup)
 {
@@ -45,7 +45,7 @@ static void append(struct weir_writer *writer, struct weir_chunk *chunk, bool pr
 static bool append_queued(struct weir_writer *writer)
 {
     struct weir_pool *pool = writer->setup.pool;
-    bool pressed = weir_pool_free_count(pool) < pool->chunk_count / PRESSED_SHARE;
+    bool pressed = weir_pool_used_count(pool) > pool->chunk_count - pool->chunk_count / PRESSED_SHARE;
     bool any = false;
     while (weir_output_can_append(writer->setup.output)) {
         struct weir_chunk *chunk = weir_chunk_queue_pop(writer->setup.queue);
@@ -128,6 +128,8 @@ static void checkpoint(struct weir_writer *writer)
 bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
 {
     bool appended = append_queued(writer);
+    if (writer->setup.grower)
+        weir_pool_grower_tell(writer->setup.grower);
     if (!appended)
         weir_output_push_tail(writer->setup.output);
     weir_output_flush(writer->setup.output);
@@ -151,7 +153,8 @@ static void sleep_ms(unsigned ms)
 static unsigned pass_ms(const struct weir_writer *writer)
 {
     const struct weir_pool *pool = writer->setup.pool;
-    return weir_pool_free_count(pool) < pool->chunk_count / 2 ? HASTE_MS : PASS_MS;
+    uint32_t used = weir_pool_used_count(pool);
+    return weir_pool_free_count(pool) < used ? HASTE_MS : PASS_MS;
 }
 
 /* Sleeps as the state of things asks. Returns how long nothing has moved. */

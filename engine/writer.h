@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "engine/chunk.h"
 #include "engine/chunk_queue.h"
+#include "engine/pool_grower.h"
 #include "engine/record_walk.h"
 #include "io/output.h"
 
@@ -31,10 +32,11 @@ struct weir_writer_setup {
     struct weir_pool *pool;
     struct weir_output *output; /* head written; the writer thread owns it until it has ended */
     const struct weir_clock *clock;
-    struct weir_walk_layout layout; /* place_stride: events per CPU in failed.samples */
-    uint64_t failed_counters;       /* CPUs x events */
-    uint64_t round_bytes;           /* kick the coordinator after so many bytes without a round */
-    int kick_fd;                    /* borrowed eventfd, -1: none */
+    struct weir_walk_layout layout;  /* place_stride: events per CPU in failed.samples */
+    uint64_t failed_counters;        /* CPUs x events */
+    uint64_t round_bytes;            /* kick the coordinator after so many bytes without a round */
+    int kick_fd;                     /* borrowed eventfd, -1: none */
+    struct weir_pool_grower *grower; /* borrowed; NULL: all of the pool is ready */
 };
 
 struct weir_writer {

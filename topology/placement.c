@@ -100,21 +100,20 @@ static void touch_pages(uint8_t *memory, size_t size)
 {
     long page_bytes = sysconf(_SC_PAGESIZE);
     for (size_t offset = 0; offset < size; offset += (size_t)page_bytes)
-        *(volatile uint8_t *)(memory + offset) = 0; /* NOLINT(clang-analyzer-core.NullDereference): mapped above */
+        *(volatile uint8_t *)(memory + offset) |= 0; /* NOLINT(clang-analyzer-core.NullDereference): mapped above */
 }
 
-/* One call takes all page faults and reports what a touch would die of; kernels before 5.14 answer EINVAL. */
-static int fault_in(uint8_t *memory, size_t size)
+int weir_node_memory_fault_in(void *memory, size_t bytes)
 {
-    if (madvise(memory, size, MADV_POPULATE_WRITE) == 0)
+    if (madvise(memory, bytes, MADV_POPULATE_WRITE) == 0)
         return 0;
     if (errno == ENOMEM || errno == EFAULT || errno == EHWPOISON)
         return -ENOMEM;
-    touch_pages(memory, size);
+    touch_pages(memory, bytes);
     return 0;
 }
 
-int weir_node_memory_map(void **out, size_t bytes, int node)
+int weir_node_memory_reserve(void **out, size_t bytes, int node)
 {
     if (bytes == 0)
         return -EINVAL;
@@ -128,13 +127,22 @@ int weir_node_memory_map(void **out, size_t bytes, int node)
         return result;
     prefer_node(memory, size, node);
     (void)madvise(memory, size, MADV_HUGEPAGE); /* EINVAL where the kernel was built without */
-    result = fault_in(memory, size);
-    if (result < 0) {
-        munmap(memory, size);
-        return result;
-    }
     *out = memory;
     return 0;
+}
+
+int weir_node_memory_map(void **out, size_t bytes, int node)
+{
+    void *memory;
+    int result = weir_node_memory_reserve(&memory, bytes, node);
+    if (result < 0)
+        return result;
+    result = weir_node_memory_fault_in(memory, mapping_bytes(bytes));
+    if (result < 0)
+        weir_node_memory_unmap(memory, bytes);
+    else
+        *out = memory;
+    return result;
 }
 
 void weir_node_memory_unmap(void *memory, size_t bytes)

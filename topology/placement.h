@@ -22,14 +22,24 @@ int weir_thread_affinity(struct weir_cpuset *set);
 #define WEIR_NODE_MEMORY_ALIGN_BYTES (2ul << 20) /* a transparent huge page of x86-64 and of arm64 with 4 KiB pages */
 
 /*
- * Maps `bytes` of zeroed memory (rounded up to 2 MiB, the start aligned to 2 MiB) that the kernel places on `node`
- * (mbind(2) with MPOL_PREFERRED; node < 0: no policy) with transparent huge pages asked for (madvise(2) MADV_HUGEPAGE),
- * and faults it in, so that the data path never takes a page fault.
+ * Reserves `bytes` of zeroed memory (rounded up to 2 MiB, the start aligned to 2 MiB) that the kernel places on `node`
+ * (mbind(2) with MPOL_PREFERRED; node < 0: no policy) with transparent huge pages asked for (madvise(2) MADV_HUGEPAGE).
+ * No page is there yet: weir_node_memory_fault_in() makes them, before the data path uses them.
  * Node and huge pages are wishes: where the kernel refuses them (no NUMA, seccomp in containers, a node that went away)
  * the pages lie where the calling thread runs, so pin it to the node first.
  * *out is owned by the caller, to be given back with weir_node_memory_unmap() and the same `bytes`.
- * 0, -EINVAL (bytes is 0), -ENOMEM or the errno of mmap(2). Blocks while the kernel zeroes the pages.
+ * 0, -EINVAL (bytes is 0), -ENOMEM or the errno of mmap(2).
  */
+int weir_node_memory_reserve(void **out, size_t bytes, int node);
+
+/*
+ * Makes the pages of [memory, memory + bytes), so that the data path never takes a page fault there (madvise(2)
+ * MADV_POPULATE_WRITE; kernels before 5.14: by touching them). memory lies at a page boundary of what reserve() gave;
+ * what it holds stays. Any thread. 0 or -ENOMEM. Blocks while the kernel zeroes the pages.
+ */
+int weir_node_memory_fault_in(void *memory, size_t bytes);
+
+/* Reserves and faults in: as the two above. */
 int weir_node_memory_map(void **out, size_t bytes, int node);
 
 /* NULL is allowed. */

@@ -1,7 +1,7 @@
 /*
- * Threads that take chunks from a small pool of two nodes and put them back, as readers and writer do at once. No chunk
- * may be with two of them (each writes its mark into the chunk and looks for it later), and none may be lost. A plain
- * program, so that it also runs under ThreadSanitizer.
+ * Threads that take chunks from a small pool of two nodes and put them back, as readers and writer do at once, while
+ * one more makes the second half of the pool ready. No chunk may be with two of them (each writes its mark into the
+ * chunk and looks for it later), and none may be lost. A plain program, so that it also runs under ThreadSanitizer.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -9,15 +9,18 @@
 #include <string.h>
 
 #include "engine/chunk.h"
+#include "engine/pool_grower.h"
 
-#define THREADS     4
+#define THREADS     6
 #define TURNS       200000u
 #define HELD_MAX    3
 #define MARK_BYTES  64
-#define NODE_CHUNKS 4 /* two nodes of them: fewer than the threads want */
+#define NODE_CHUNKS 8 /* two nodes of them: fewer than the threads want */
+#define NODE_READY  4 /* of these, at first */
 
 struct taker {
-    struct weir_pool *pool; /* borrowed */
+    struct weir_pool *pool;          /* borrowed */
+    struct weir_pool_grower *grower; /* borrowed; told by the first thread, as by the writer */
     unsigned number;
     uint64_t taken, refused, broken;
     _Atomic uint64_t returned;
@@ -41,6 +44,8 @@ static void *take_and_put(void *argument)
     pthread_barrier_wait(taker->start);
     for (unsigned turn = 0; turn < TURNS; turn++) {
         unsigned place = turn * 7 % HELD_MAX;
+        if (taker->number == 1)
+            weir_pool_grower_tell(taker->grower);
         if (held[place]) {
             taker->broken += !holds_mark(held[place], taker->number);
             weir_pool_put(taker->pool, held[place]);
@@ -62,6 +67,12 @@ static void *take_and_put(void *argument)
         if (held[i])
             weir_pool_put(taker->pool, held[i]);
     }
+    return NULL;
+}
+
+static void *grow(void *argument)
+{
+    weir_pool_grower_run(argument);
     return NULL;
 }
 
@@ -95,16 +106,23 @@ int main(void)
     const struct weir_pool_share shares[] = {{.node = -1, .readers = 2}, {.node = -1, .readers = 2}};
     struct weir_pool pool;
     struct weir_error err;
-    if (weir_pool_init(&pool, 0, shares, 2, &err) < 0 || pool.chunk_count != 2 * NODE_CHUNKS) {
+    if (weir_pool_init(&pool, 2 * NODE_CHUNKS * WEIR_CHUNK_MIN_BYTES, 0, shares, 2, &err) < 0 ||
+        pool.chunk_count != 2 * NODE_CHUNKS || weir_pool_free_count(&pool) != 2 * NODE_READY) {
         printf("cannot make the pool: %s\n", err.what);
         return 1;
     }
+    struct weir_pool_grower grower;
+    pthread_t grower_thread;
+    weir_pool_grower_init(&grower, &pool);
+    if (pthread_create(&grower_thread, NULL, grow, &grower))
+        return 1;
     struct taker takers[THREADS];
     pthread_barrier_t start;
     memset(takers, 0, sizeof(takers));
     pthread_barrier_init(&start, NULL, THREADS);
     for (unsigned i = 0; i < THREADS; i++) {
         takers[i].pool = &pool;
+        takers[i].grower = &grower;
         takers[i].number = i + 1;
         takers[i].start = &start;
         if (pthread_create(&takers[i].thread, NULL, take_and_put, &takers[i]))
@@ -113,6 +131,8 @@ int main(void)
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(takers[i].thread, NULL);
     pthread_barrier_destroy(&start);
+    weir_pool_grower_stop(&grower);
+    pthread_join(grower_thread, NULL);
     int failures = check(&pool, takers);
     weir_pool_fini(&pool);
     return failures ? 1 : 0;

@@ -58,7 +58,9 @@ void rig_init(struct reader_rig *rig, const struct rig_options *asked)
     memset(rig, 0, sizeof(*rig));
     raw_kernel_init(&rig->raw);
     struct weir_pool_share share = {.node = -1, .readers = options.readers};
-    cr_assert_eq(weir_pool_init(&rig->pool, (uint64_t)options.chunks * RIG_CHUNK_BYTES, &share, 1, NULL), 0);
+    cr_assert_eq(
+        weir_pool_init(&rig->pool, (uint64_t)options.chunks * RIG_CHUNK_BYTES, WEIR_POOL_ALL_READY, &share, 1, NULL),
+        0);
     cr_assert_eq(rig->pool.chunk_count, options.chunks);
     weir_chunk_queue_init(&rig->queue);
     rig->control.stop_epoch = UINT64_MAX;

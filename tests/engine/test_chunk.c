@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -22,7 +23,7 @@ static const struct weir_pool_share one_reader = {.node = 0, .readers = 1};
 static void make_pool(struct weir_pool *pool, uint64_t bytes, const struct weir_pool_share *shares, unsigned count)
 {
     struct weir_error err;
-    cr_assert_eq(weir_pool_init(pool, bytes, shares, count, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_pool_init(pool, bytes, WEIR_POOL_ALL_READY, shares, count, &err), 0, "%s", err.what);
 }
 
 /* Puts back what take() gave and the test no longer looks at. */
@@ -46,7 +47,7 @@ Test(chunk, out_of_memory_leaves_nothing_behind)
     struct weir_pool pool;
     struct weir_error err;
     failing_alloc_after(0);
-    cr_assert_eq(weir_pool_init(&pool, 256 * KIB, &one_reader, 1, &err), -ENOMEM);
+    cr_assert_eq(weir_pool_init(&pool, 256 * KIB, WEIR_POOL_ALL_READY, &one_reader, 1, &err), -ENOMEM);
     cr_assert_eq(err.code, -ENOMEM);
     cr_assert_str_eq(err.what, "cannot map the chunk pool (0 MiB): Cannot allocate memory");
     cr_assert_str_eq(err.hint, "give a smaller pool with --buffer-size");
@@ -72,7 +73,7 @@ Test(chunk, refused_mapping_of_the_second_node_leaves_nothing_behind)
     cr_assert_eq(setrlimit(RLIMIT_AS, &limit), 0);
     struct weir_pool pool;
     struct weir_error err;
-    cr_assert_eq(weir_pool_init(&pool, 512 * MIB, shares, 2, &err), -ENOMEM);
+    cr_assert_eq(weir_pool_init(&pool, 512 * MIB, WEIR_POOL_ALL_READY, shares, 2, &err), -ENOMEM);
     cr_assert_str_eq(err.what, "cannot map the chunk pool (512 MiB): Cannot allocate memory");
     cr_assert_null(pool.nodes);
 }
@@ -262,4 +263,100 @@ Test(chunk, smallest_pool_has_a_chunk_beside_readers_and_reserve)
             drop(&pool, held[i]);
         weir_pool_fini(&pool);
     }
+}
+
+/* ---- growing ---- */
+
+Test(chunk, what_is_ready_at_first_is_at_least_two_chunks_for_each_reader)
+{
+    const struct weir_pool_share shares[] = {{.node = -1, .readers = 1}, {.node = -1, .readers = 3}};
+    struct weir_pool pool;
+    cr_assert_eq(weir_pool_init(&pool, 32 * MIB, 0, shares, 2, NULL), 0);
+    cr_assert_eq(pool.chunk_bytes, MIB);
+    cr_assert_eq(pool.chunk_count, 32);
+    cr_assert_eq(pool.nodes[0].ready, 2);
+    cr_assert_eq(pool.nodes[1].ready, 6);
+    cr_assert_eq(weir_pool_free_count(&pool), 8);
+    cr_assert_eq(pool.reserve, 3);
+    weir_pool_fini(&pool);
+}
+
+Test(chunk, what_is_ready_at_first_is_spread_by_readers_and_registered)
+{
+    const struct weir_pool_share shares[] = {{.node = -1, .readers = 1}, {.node = -1, .readers = 3}};
+    struct weir_pool pool;
+    cr_assert_eq(weir_pool_init(&pool, 64 * MIB, 16 * MIB, shares, 2, NULL), 0);
+    cr_assert_eq(pool.nodes[0].ready, 4);
+    cr_assert_eq(pool.nodes[1].ready, 12);
+    cr_assert_eq(pool.buffer_count, 2);
+    cr_assert_eq(pool.buffers[0].iov_len, 4 * MIB);
+    cr_assert_eq(pool.buffers[1].iov_len, 12 * MIB);
+    cr_assert_eq(pool.chunks[3].buffer_index, 0);
+    cr_assert_eq(pool.chunks[4].buffer_index, -1);
+    cr_assert_eq(pool.chunks[pool.nodes[1].first + 11].buffer_index, 1);
+    cr_assert_eq(pool.chunks[pool.nodes[1].first + 12].buffer_index, -1);
+    weir_pool_fini(&pool);
+}
+
+/* Pages of [start, start + bytes) that are in memory, by mincore(2). */
+static size_t resident_bytes(void *start, size_t bytes)
+{
+    static unsigned char pages[(64 * MIB) >> 12];
+    size_t resident = 0;
+    cr_assert_eq(mincore(start, bytes, pages), 0);
+    for (size_t i = 0; i < bytes >> 12; i++)
+        resident += (pages[i] & 1) ? 4096 : 0;
+    return resident;
+}
+
+Test(chunk, growth_is_wanted_below_half_and_faults_in_a_step)
+{
+    struct weir_pool pool;
+    cr_assert_eq(weir_pool_init(&pool, 32 * MIB, 4 * MIB, &one_reader, 1, NULL), 0);
+    cr_assert_eq(resident_bytes(pool.nodes[0].memory, 32 * MIB), 4 * MIB);
+    struct weir_chunk *taken[3];
+    for (int i = 0; i < 3; i++) {
+        cr_assert_not(weir_pool_wants_growth(&pool), "with %d of 4 in use", i);
+        cr_assert_eq(weir_pool_used_count(&pool), i);
+        taken[i] = weir_pool_take(&pool, 0, true);
+    }
+    cr_assert(weir_pool_wants_growth(&pool));
+    cr_assert_eq(weir_pool_grow(&pool), 0);
+    cr_assert_eq(resident_bytes(pool.nodes[0].memory, 32 * MIB), 8 * MIB);
+    cr_assert_eq(weir_pool_free_count(&pool), 5);
+    cr_assert_eq(weir_pool_used_count(&pool), 3);
+    cr_assert_not(weir_pool_wants_growth(&pool));
+    for (int i = 0; i < 3; i++)
+        drop(&pool, taken[i]);
+    weir_pool_fini(&pool);
+}
+
+Test(chunk, growth_ends_when_all_is_ready)
+{
+    struct weir_pool pool;
+    cr_assert_eq(weir_pool_init(&pool, 10 * MIB, 4 * MIB, &one_reader, 1, NULL), 0);
+    cr_assert_eq(pool.chunk_count, 10);
+    cr_assert_eq(weir_pool_grow(&pool), 0);
+    cr_assert_eq(weir_pool_free_count(&pool), 8);
+    cr_assert_eq(weir_pool_grow(&pool), 0);
+    cr_assert_eq(weir_pool_free_count(&pool), 10);
+    cr_assert_eq(weir_pool_grow(&pool), -ENOSPC);
+    for (int i = 0; i < 10; i++)
+        cr_assert_not_null(weir_pool_take(&pool, 0, true));
+    cr_assert_null(weir_pool_take(&pool, 0, true));
+    cr_assert_not(weir_pool_wants_growth(&pool));
+    weir_pool_fini(&pool);
+}
+
+Test(chunk, the_node_with_the_least_free_grows_first)
+{
+    const struct weir_pool_share shares[] = {{.node = -1, .readers = 1}, {.node = -1, .readers = 1}};
+    struct weir_pool pool;
+    cr_assert_eq(weir_pool_init(&pool, 64 * MIB, 8 * MIB, shares, 2, NULL), 0);
+    struct weir_chunk *chunk = weir_pool_take(&pool, 1, true);
+    cr_assert_eq(weir_pool_grow(&pool), 0);
+    cr_assert_eq(pool.nodes[0].ready, 4);
+    cr_assert_eq(pool.nodes[1].ready, 8);
+    drop(&pool, chunk);
+    weir_pool_fini(&pool);
 }

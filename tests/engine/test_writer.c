@@ -68,7 +68,7 @@ static void fixture_init(struct fixture *f, const struct fake_io_options *disk)
     memset(f, 0, sizeof(*f));
     f->fake_clock.now_ns = START_NS;
     f->clock = fake_clock_interface(&f->fake_clock);
-    cr_assert_eq(weir_pool_init(&f->pool, 7 * WEIR_CHUNK_MIN_BYTES, &share, 1, NULL), 0);
+    cr_assert_eq(weir_pool_init(&f->pool, 7 * WEIR_CHUNK_MIN_BYTES, WEIR_POOL_ALL_READY, &share, 1, NULL), 0);
     weir_chunk_queue_init(&f->queue);
     cr_assert_eq(weir_id_map_init(&f->ids, CPUS * EVENTS), 0);
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
