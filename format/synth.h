@@ -6,7 +6,7 @@
  * with several threads, blocks of different processes follow each other in any order.
  *
  * The functions block (they read files of /proc), allocate a few hundred KiB per thread and free it, and are
- * independent of each other: weir_synth_kernel(), which spends its time in kallsyms, may run on one thread while
+ * independent of each other: weir_synth_kernel(), which may spend its time in kallsyms, may run on one thread while
  * weir_synth_all_tasks() runs on another.
  */
 #ifndef WEIR_FORMAT_SYNTH_H

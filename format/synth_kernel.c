@@ -5,8 +5,14 @@
  * module), and names the symbol that it starts with: a reader that has a vmlinux works out from it how far the kernel
  * was moved at boot. All are found in one pass over kallsyms (perf makes three), whose order is not ours to rely on.
  *
+ * A whole pass costs some 50 ms of CPU time, most of what a short recording costs in all, because few kernels have
+ * _edata in kallsyms (CONFIG_KALLSYMS_ALL). On x86-64 the image lies in memory in one piece (arch/x86/kernel/
+ * vmlinux.lds.S), so the distance from "Kernel code" to the end of "Kernel data" in /proc/iomem is that from _text to
+ * _edata, and the pass ends at _text, one of the first symbols. Who may not see iomem's addresses sees zeros there.
+ *
  * Source: machine__get_running_kernel_start(), machine__create_kernel_maps(), perf_event__synthesize_kernel_mmap() and
- * perf_event__synthesize_modules() in tools/perf/util of Linux 6.12.
+ * perf_event__synthesize_modules() in tools/perf/util of Linux 6.12; insert_kernel_resources in
+ * arch/x86/kernel/setup.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +30,12 @@
 #define UNKNOWN_END     UINT64_MAX
 #define KNOB_BYTES      32u
 
+#ifdef __x86_64__
+#define IMAGE_IS_CONTIGUOUS true
+#else
+#define IMAGE_IS_CONTIGUOUS false
+#endif
+
 enum kernel_symbol {
     SYMBOL_TEXT,
     SYMBOL_STEXT,
@@ -37,6 +49,7 @@ static const char *const symbol_names[SYMBOL_COUNT] = {"_text", "_stext", "_edat
 struct kernel_symbols {
     uint64_t address[SYMBOL_COUNT];
     bool is_found[SYMBOL_COUNT];
+    uint64_t image_bytes; /* from _text to _edata by iomem; 0: not known */
 };
 
 /* What the records are made from. */
@@ -61,6 +74,40 @@ bool weir_synth_knob_read(int proc_fd, const char *path, char *value, size_t byt
     return line && line[0] != '\0';
 }
 
+/* ---- iomem ---- */
+
+/* "  01000000-02209987 : Kernel code": the range, its end inclusive, when the line names it so. */
+static bool parse_resource(const char *line, const char *name, uint64_t *first, uint64_t *last)
+{
+    char *end;
+    const char *colon = strstr(line, " : ");
+    if (!colon || strcmp(colon + 3, name) != 0)
+        return false;
+    *first = strtoull(line, &end, 16);
+    if (*end != '-')
+        return false;
+    *last = strtoull(end + 1, &end, 16);
+    return end == colon && *last > *first;
+}
+
+static uint64_t read_image_bytes(int proc_fd)
+{
+    int fd = openat(proc_fd, "iomem", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    char text[PATH_MAX];
+    struct weir_line_reader reader;
+    weir_line_reader_init(&reader, fd, text, sizeof(text));
+    uint64_t code = 0, code_last = 0, data = 0, data_last = 0;
+    const char *line;
+    while (data_last == 0 && (line = weir_line_reader_next(&reader))) {
+        if (!parse_resource(line, "Kernel code", &code, &code_last))
+            parse_resource(line, "Kernel data", &data, &data_last);
+    }
+    close(fd);
+    return code_last > 0 && data > code_last ? data_last + 1 - code : 0;
+}
+
 /* ---- kallsyms ---- */
 
 /* "ADDRESS TYPE NAME", with "\t[MODULE]" behind it for what is not the kernel's own. */
@@ -77,6 +124,12 @@ static void note_symbol(struct kernel_symbols *symbols, const char *line)
     }
 }
 
+/* Enough to know where the kernel starts and ends. */
+static bool has_bounds(const struct kernel_symbols *symbols)
+{
+    return symbols->is_found[SYMBOL_TEXT] && (symbols->is_found[SYMBOL_EDATA] || symbols->image_bytes > 0);
+}
+
 /* 0 or the -errno of opening or reading kallsyms. */
 static int read_symbols(struct kernel_scan *scan)
 {
@@ -88,8 +141,9 @@ static int read_symbols(struct kernel_scan *scan)
     weir_line_reader_init(&reader, fd, text, sizeof(text));
     struct kernel_symbols *symbols = &scan->symbols;
     const char *line;
-    while (!(symbols->is_found[SYMBOL_TEXT] && symbols->is_found[SYMBOL_EDATA]) &&
-           (line = weir_line_reader_next(&reader)))
+    if (IMAGE_IS_CONTIGUOUS)
+        symbols->image_bytes = read_image_bytes(scan->proc_fd);
+    while (!has_bounds(symbols) && (line = weir_line_reader_next(&reader)))
         note_symbol(symbols, line);
     close(fd);
     return reader.error;
@@ -130,6 +184,8 @@ static uint64_t kernel_end(const struct kernel_scan *scan, uint64_t start)
     const struct kernel_symbols *symbols = &scan->symbols;
     if (symbols->is_found[SYMBOL_EDATA] && symbols->address[SYMBOL_EDATA] > start)
         return symbols->address[SYMBOL_EDATA];
+    if (symbols->is_found[SYMBOL_TEXT] && symbols->image_bytes > 0)
+        return start + symbols->image_bytes;
     if (symbols->is_found[SYMBOL_ETEXT] && symbols->address[SYMBOL_ETEXT] > start)
         return symbols->address[SYMBOL_ETEXT];
     for (size_t i = 0; i < scan->modules.count; i++) {

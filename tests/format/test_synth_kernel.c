@@ -132,6 +132,52 @@ Test(synth_kernel, map_ends_at_edata_or_else_etext)
                   "[kernel.kallsyms]_text");
 }
 
+#ifdef __x86_64__
+/* As x86-64 has it: the code, and what follows it up to the end of the initialised data, at the physical addresses. */
+static const char iomem[] = "00001000-0009fbff : System RAM\n"
+                            "00100000-bfffffff : System RAM\n"
+                            "  01000000-02209987 : Kernel code\n"
+                            "  02400000-02e09fff : Kernel rodata\n"
+                            "  03000000-0327c0ff : Kernel data\n"
+                            "  03b34000-03c57fff : Kernel bss\n";
+
+Test(synth_kernel, map_ends_where_iomem_has_the_end_of_the_data)
+{
+    synth_fixture_write(&fixture, "iomem", iomem);
+    expect_kernel("ffffffff81000000 T _text\nffffffff82209988 T _etext\n", 0xffffffff81000000, 0x227c100,
+                  "[kernel.kallsyms]_text");
+    /* Neither an end that kallsyms has by itself nor a start behind _text is to be mixed with it. */
+    expect_kernel("ffffffff83000000 D _edata\nffffffff81000000 T _text\n", 0xffffffff81000000, 0x2000000,
+                  "[kernel.kallsyms]_text");
+    expect_kernel("ffffffff81000000 T _stext\nffffffff82209988 T _etext\n", 0xffffffff81000000, 0x1209988,
+                  "[kernel.kallsyms]_stext");
+}
+
+Test(synth_kernel, kallsyms_is_read_no_further_than_the_start_when_iomem_has_the_end)
+{
+    synth_fixture_write(&fixture, "iomem", iomem);
+    expect_kernel("ffffffff81000000 T _text\nffffffff82000000 D _edata\n", 0xffffffff81000000, 0x227c100,
+                  "[kernel.kallsyms]_text");
+}
+
+Test(synth_kernel, hidden_or_odd_iomem_is_passed_over)
+{
+    static const char *const odd[] = {
+        "  00000000-00000000 : Kernel code\n  00000000-00000000 : Kernel data\n",
+        "  01000000-02209987 : Kernel code\n",
+        "  03000000-0327c0ff : Kernel data\n",
+        "  03000000-0327c0ff : Kernel code\n  01000000-02209987 : Kernel data\n",
+        "  01000000 02209987 : Kernel code\n  03000000-0327c0ffx : Kernel data\n",
+        "",
+    };
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        synth_fixture_write(&fixture, "iomem", odd[i]);
+        expect_kernel("ffffffff81000000 T _text\nffffffff82209988 T _etext\n", 0xffffffff81000000, 0x1209988,
+                      "[kernel.kallsyms]_text");
+    }
+}
+#endif
+
 Test(synth_kernel, map_without_a_known_end_reaches_to_the_end_of_addresses)
 {
     expect_kernel("ffffffff81000000 T _text\n", 0xffffffff81000000, 0x7effffff, "[kernel.kallsyms]_text");
