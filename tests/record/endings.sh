@@ -136,12 +136,12 @@ test_sigusr2_is_ignored() {
 }
 
 # stubborn TRAP: a workload that goes on until its trap of SIGTERM lets it end.
-stubborn() { echo "trap '$1' TERM; : >ready; while :; do sleep 0.02; done"; }
+stubborn() { echo "trap '$1' TERM; echo \$\$ >ready; while :; do sleep 0.02; done"; }
 
 test_workload_is_terminated_when_a_signal_ends_recording() {
     run_and_tell "$WEIR_PROGRAM" record -v "${sampling[@]}" -- sh -c "$(stubborn 'echo ended >told; exit 0')" 2>err &
     local runner=$!
-    wait_until test -e ready
+    wait_until test -s ready
     kill -INT -- "$(cat pid)"
     wait "$runner"
     expect_died_by 2
@@ -151,11 +151,12 @@ test_workload_is_terminated_when_a_signal_ends_recording() {
 test_second_signal_ends_the_wait_for_a_workload_that_will_not_end() {
     run_and_tell "$WEIR_PROGRAM" record -v "${sampling[@]}" -- sh -c "$(stubborn ': >told')" 2>err &
     local runner=$!
-    wait_until test -e ready
+    wait_until test -s ready
     kill -INT -- "$(cat pid)"
     wait_until test -e told
     kill -INT -- "$(cat pid)"
     wait "$runner"
+    kill -KILL "$(cat ready)" # weir left it to itself
     expect_died_by 2
     expect_readers_agree it.data
 }
