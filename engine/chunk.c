@@ -178,38 +178,44 @@ int weir_pool_grow(struct weir_pool *pool)
     return make_ready(pool, node, (uint32_t)weir_min_u64(step, node->count - node->ready));
 }
 
-static int map_node(struct weir_pool *pool, struct weir_pool_node *node, uint32_t ready)
+/* ---- building ---- */
+
+static int reserve_node(struct weir_pool *pool, struct weir_pool_node *node)
 {
     node->bytes = (size_t)node->count * pool->chunk_bytes;
     int result = weir_node_memory_reserve(&node->memory, node->bytes, node->node);
-    if (result < 0)
-        return result;
-
-    for (uint32_t i = 0; i < node->count; i++) {
+    for (uint32_t i = 0; result == 0 && i < node->count; i++) {
         struct weir_chunk *chunk = &pool->chunks[node->first + i];
-        uint64_t offset = (uint64_t)i * pool->chunk_bytes;
         chunk->kind = WEIR_CHUNK_DATA;
         chunk->index = node->first + i;
         chunk->capacity = pool->chunk_bytes;
-        chunk->data = (uint8_t *)node->memory + offset;
-        /* Chunk sizes divide the buffer size, so that none straddles two buffers. */
-        chunk->buffer_index = i < ready ? (int)(pool->buffer_count + offset / BUFFER_MAX_BYTES) : -1;
+        chunk->data = (uint8_t *)node->memory + (size_t)i * pool->chunk_bytes;
     }
-    uint64_t ready_bytes = (uint64_t)ready * pool->chunk_bytes;
-    for (uint64_t offset = 0; offset < ready_bytes; offset += BUFFER_MAX_BYTES) {
-        pool->buffers[pool->buffer_count++] = (struct iovec){
-            .iov_base = (uint8_t *)node->memory + offset,
-            .iov_len = weir_min_u64(BUFFER_MAX_BYTES, ready_bytes - offset),
-        };
+    return result;
+}
+
+/* Appends the memory of the node's chunks [first, end) to the buffers. Chunk sizes divide the largest buffer's, so none
+ * straddles two. */
+static void add_buffers(struct weir_pool *pool, const struct weir_pool_node *node, uint32_t first, uint32_t end)
+{
+    uint32_t most = (uint32_t)(BUFFER_MAX_BYTES / pool->chunk_bytes);
+    for (; first < end; first += most) {
+        uint32_t count = (uint32_t)weir_min_u64(most, end - first);
+        struct weir_chunk *chunks = &pool->chunks[node->first + first];
+        for (uint32_t i = 0; i < count; i++)
+            chunks[i].buffer_index = (int)pool->buffer_count;
+        pool->buffers[pool->buffer_count++] =
+            (struct iovec){.iov_base = chunks[0].data, .iov_len = (size_t)count * pool->chunk_bytes};
     }
-    return make_ready(pool, node, ready);
 }
 
 /* How many chunks of the node are ready from the start. */
 static uint32_t first_ready(const struct weir_pool *pool, const struct weir_pool_node *node, unsigned readers,
                             unsigned all_readers, uint64_t ready_bytes)
 {
-    uint64_t wanted = ready_bytes / pool->chunk_bytes * readers / all_readers;
+    /* No more than there are: the product must not overflow. */
+    uint64_t chunks = weir_min_u64(ready_bytes / pool->chunk_bytes, pool->chunk_count);
+    uint64_t wanted = ready_bytes == WEIR_POOL_ALL_READY ? node->count : chunks * readers / all_readers;
     return (uint32_t)weir_min_u64(node->count, weir_max_u64(wanted, 2ull * readers));
 }
 
@@ -234,7 +240,7 @@ static int allocate(struct weir_pool *pool, uint64_t total_bytes, const struct w
         node->first = pool->chunk_count;
         node->count = (uint32_t)weir_max_u64(2ull * shares[i].readers, total * shares[i].readers / readers);
         pool->chunk_count += node->count;
-        buffers += (uint64_t)node->count * pool->chunk_bytes / BUFFER_MAX_BYTES + 1;
+        buffers += (uint64_t)node->count * pool->chunk_bytes / BUFFER_MAX_BYTES + 2; /* ready and late */
     }
     pool->chunks = aligned_alloc(WEIR_CACHE_LINE_BYTES, pool->chunk_count * sizeof(*pool->chunks));
     pool->buffers = calloc(buffers, sizeof(*pool->buffers));
@@ -244,31 +250,44 @@ static int allocate(struct weir_pool *pool, uint64_t total_bytes, const struct w
     return 0;
 }
 
-int weir_pool_init(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes,
-                   const struct weir_pool_share *shares, unsigned share_count, struct weir_error *err)
+/* All of the pool but the chunks that join it later. */
+static int build(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes,
+                 const struct weir_pool_share *shares, unsigned share_count)
 {
-    memset(pool, 0, sizeof(*pool));
     unsigned readers = 0;
     for (unsigned i = 0; i < share_count; i++)
         readers += shares[i].readers;
     weir_assert(readers > 0);
 
     int result = allocate(pool, total_bytes, shares, share_count, readers);
-    for (unsigned i = 0; result == 0 && i < pool->node_count; i++) {
+    for (unsigned i = 0; result == 0 && i < share_count; i++)
+        result = reserve_node(pool, &pool->nodes[i]);
+    for (unsigned i = 0; result == 0 && i < share_count; i++) {
         struct weir_pool_node *node = &pool->nodes[i];
-        /* No more than there is: a product with readers below must not overflow. */
-        uint64_t ready = weir_min_u64(ready_bytes, (uint64_t)pool->chunk_count * pool->chunk_bytes);
-        result =
-            map_node(pool, node,
-                     ready_bytes == WEIR_POOL_ALL_READY ? node->count
-                                                        : first_ready(pool, node, shares[i].readers, readers, ready));
+        uint32_t ready = first_ready(pool, node, shares[i].readers, readers, ready_bytes);
+        add_buffers(pool, node, 0, ready);
+        result = make_ready(pool, node, ready);
     }
-    if (result == 0) {
-        /* Every reader can have one chunk to fill even while others wait for the disk. But when all of them hold one,
-         * one more must be free above the reserve, or emit() would wait for chunks that nobody hands over. */
-        uint32_t ready = atomic_load_explicit(&pool->ready_count, memory_order_relaxed); /* our own word */
-        pool->reserve = (uint32_t)weir_min_u64(readers, ready - readers - 1);
-    }
+    if (result < 0)
+        return result;
+
+    unsigned registered = pool->buffer_count;
+    for (unsigned i = 0; i < share_count; i++)
+        add_buffers(pool, &pool->nodes[i], pool->nodes[i].ready, pool->nodes[i].count);
+    pool->late_count = pool->buffer_count - registered;
+
+    /* Every reader can have one chunk to fill even while others wait for the disk. But when all of them hold one, one
+     * more must be free above the reserve, or emit() would wait for chunks that nobody hands over. */
+    uint32_t ready = atomic_load_explicit(&pool->ready_count, memory_order_relaxed); /* our own word */
+    pool->reserve = (uint32_t)weir_min_u64(readers, ready - readers - 1);
+    return 0;
+}
+
+int weir_pool_init(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes,
+                   const struct weir_pool_share *shares, unsigned share_count, struct weir_error *err)
+{
+    memset(pool, 0, sizeof(*pool));
+    int result = build(pool, total_bytes, ready_bytes, shares, share_count);
     if (result < 0) {
         uint64_t bytes = (uint64_t)pool->chunk_count * pool->chunk_bytes;
         weir_pool_fini(pool);

@@ -50,7 +50,7 @@ struct weir_chunk {
     uint32_t index;                       /* constant: position in the pool */
     uint32_t capacity;                    /* constant: bytes, a multiple of 4096 */
     uint32_t used;                        /* bytes of whole records; written by the owner */
-    int buffer_index;                     /* constant: registered buffer that holds data; -1: none */
+    int buffer_index;                     /* constant: which of the pool's buffers holds data */
     uint8_t *data;                        /* constant; 4096-aligned; owned by the pool */
     _Atomic uint64_t *returned;           /* counter of the reader that filled it, for its share; may be NULL */
 };
@@ -77,9 +77,9 @@ struct weir_pool {
     uint32_t reserve;             /* chunks that a reader which already has some in the pipeline must leave */
     struct weir_pool_node *nodes; /* owned */
     unsigned node_count;
-    struct iovec *buffers; /* owned: the memory that is ready from the start, in pieces of at most 1 GiB, for
-                            * registration with the kernel */
+    struct iovec *buffers; /* owned: the memory in pieces of at most 1 GiB, for registration with the kernel */
     unsigned buffer_count;
+    unsigned late_count; /* the last of them, which were not ready from the start */
 };
 
 #define WEIR_CHUNK_MIN_BYTES (128u * 1024) /* holds any record and a block of the reader's copy loop */

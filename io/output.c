@@ -18,22 +18,30 @@
 
 /* ---- open ---- */
 
-/* The caller's buffers and the staging memory as the last one. Owned by the caller; NULL: no memory. */
-static struct iovec *all_buffers(const struct weir_output *output)
+/* How many of the caller's buffers are to be registered. */
+static unsigned early_count(const struct weir_output *output)
 {
-    struct iovec *buffers = calloc(output->buffer_count + 1u, sizeof(*buffers));
+    return output->buffer_count - output->late_count;
+}
+
+/* What is to be registered: early buffers and, as the last one, the staging memory. Owned by the caller; NULL: no
+ * memory. */
+static struct iovec *early_buffers(const struct weir_output *output)
+{
+    unsigned count = early_count(output);
+    struct iovec *buffers = calloc(count + 1u, sizeof(*buffers));
     if (!buffers)
         return NULL;
-    if (output->buffer_count > 0)
-        memcpy(buffers, output->buffers, output->buffer_count * sizeof(*buffers));
-    buffers[output->buffer_count] = (struct iovec){.iov_base = output->stage_memory, .iov_len = STAGING_BYTES};
+    if (count > 0)
+        memcpy(buffers, output->buffers, count * sizeof(*buffers));
+    buffers[count] = (struct iovec){.iov_base = output->stage_memory, .iov_len = STAGING_BYTES};
     return buffers;
 }
 
 /* 0 or -errno; *registered: as of weir_io_queue_ops.open. */
 static int open_queue(struct weir_output *output, const struct weir_io_queue_ops *ops, unsigned *registered)
 {
-    struct iovec *buffers = all_buffers(output);
+    struct iovec *buffers = early_buffers(output);
     if (!buffers)
         return -ENOMEM;
     struct weir_output_writes *writes = &output->writes;
@@ -41,7 +49,7 @@ static int open_queue(struct weir_output *output, const struct weir_io_queue_ops
         .depth = writes->depth,
         .fds = {[WEIR_IO_BUFFERED] = writes->fds[WEIR_IO_BUFFERED], [WEIR_IO_DIRECT] = writes->fds[WEIR_IO_DIRECT]},
         .buffers = buffers,
-        .buffer_count = output->buffer_count + 1,
+        .buffer_count = early_count(output) + 1,
         .file = writes->file_ops,
         .ctx = writes->ctx,
     };
@@ -129,8 +137,8 @@ static int open_writes(struct weir_output *output, const struct weir_output_opti
     int rc = choose_queue(output, options, &registered, err);
     if (rc < 0)
         return rc;
-    output->stage_buffer_index = registered > 0 ? (int)output->buffer_count : -1;
-    describe(output, registered > 0 ? output->buffer_count : 0);
+    output->stage_buffer_index = registered > 0 ? (int)early_count(output) : -1;
+    describe(output, registered > 0 ? early_count(output) : 0);
     return 0;
 }
 
@@ -154,6 +162,7 @@ int weir_output_open(struct weir_output **out, const char *path, const struct we
     output->fill_padding = options->fill_padding;
     output->buffers = options->buffers;
     output->buffer_count = options->buffer_count;
+    output->late_count = options->late_count;
     output->direct_fd = -1;
 
     int rc = weir_output_file_open(&output->file, path, options->notices, err);

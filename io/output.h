@@ -53,6 +53,7 @@ struct weir_output_options {
     const struct iovec *buffers; /* memory that spans will lie in, to be registered, each at most 1 GiB (else none is
                                   * registered); borrowed until close */
     unsigned buffer_count;       /* 0: none */
+    unsigned late_count;         /* the last of these are not to be registered, which would fault their pages in */
     /* Fills bytes (a multiple of 8, 8..4088) that readers of the file skip. NULL: no O_DIRECT. */
     void (*fill_padding)(void *data, size_t bytes);
     const struct weir_io_ops *io;           /* io/io_ops.h; NULL: the real system calls */

@@ -152,6 +152,7 @@ static uint64_t append_in_place(struct weir_output *output, const uint8_t *data,
 {
     uint8_t *room = room_behind(output, data, bytes, buffer_index);
     bool direct = room && output->writes.direct && !pressed;
+    bool registered = buffer_index >= 0 && (unsigned)buffer_index < output->buffer_count - output->late_count;
     size_t padding = direct ? weir_align_up(bytes, BLOCK_BYTES) - bytes : 0;
     if (direct)
         pad_to_block(output);
@@ -165,7 +166,7 @@ static uint64_t append_in_place(struct weir_output *output, const uint8_t *data,
                                                 .data = data,
                                                 .offset = output->end,
                                                 .bytes = bytes + padding,
-                                                .buffer_index = buffer_index,
+                                                .buffer_index = registered ? buffer_index : -1,
                                                 .direct = direct,
                                             });
     output->end += bytes + padding;

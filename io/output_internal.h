@@ -117,6 +117,7 @@ struct weir_output {
     void (*fill_padding)(void *data, size_t bytes);
     const struct iovec *buffers; /* borrowed from the options */
     unsigned buffer_count;
+    unsigned late_count;
 
     uint64_t head_bytes; /* 0: not written yet */
     uint64_t end;        /* file offset where the next span goes */

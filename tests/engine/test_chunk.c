@@ -288,13 +288,27 @@ Test(chunk, what_is_ready_at_first_is_spread_by_readers_and_registered)
     cr_assert_eq(weir_pool_init(&pool, 64 * MIB, 16 * MIB, shares, 2, NULL), 0);
     cr_assert_eq(pool.nodes[0].ready, 4);
     cr_assert_eq(pool.nodes[1].ready, 12);
-    cr_assert_eq(pool.buffer_count, 2);
-    cr_assert_eq(pool.buffers[0].iov_len, 4 * MIB);
-    cr_assert_eq(pool.buffers[1].iov_len, 12 * MIB);
-    cr_assert_eq(pool.chunks[3].buffer_index, 0);
-    cr_assert_eq(pool.chunks[4].buffer_index, -1);
-    cr_assert_eq(pool.chunks[pool.nodes[1].first + 11].buffer_index, 1);
-    cr_assert_eq(pool.chunks[pool.nodes[1].first + 12].buffer_index, -1);
+    cr_assert_eq(pool.buffer_count, 4);
+    cr_assert_eq(pool.late_count, 2);
+    const struct weir_pool_node *second = &pool.nodes[1];
+    const struct {
+        uint32_t chunk;
+        int buffer;
+        size_t bytes;
+    } parts[] = {
+        {0, 0, 4 * MIB},
+        {4, 2, 12 * MIB},
+        {second->first, 1, 12 * MIB},
+        {second->first + 12, 3, 36 * MIB},
+    };
+    for (size_t i = 0; i < 4; i++) {
+        const struct weir_chunk *chunk = &pool.chunks[parts[i].chunk];
+        cr_assert_eq(chunk->buffer_index, parts[i].buffer, "part %zu", i);
+        cr_assert_eq(pool.buffers[parts[i].buffer].iov_base, chunk->data, "part %zu", i);
+        cr_assert_eq(pool.buffers[parts[i].buffer].iov_len, parts[i].bytes, "part %zu", i);
+    }
+    cr_assert_eq(pool.chunks[second->first - 1].buffer_index, 2);
+    cr_assert_eq(pool.chunks[pool.chunk_count - 1].buffer_index, 3);
     weir_pool_fini(&pool);
 }
 

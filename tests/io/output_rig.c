@@ -260,6 +260,7 @@ static int rig_open(struct rig *rig)
         .queue_depth = rig->profile->queue_depth,
         .buffers = rig->buffers,
         .buffer_count = BUFFER_COUNT,
+        .late_count = rig->profile->late_count,
         .fill_padding = span_fill_padding,
         .io = fake_io_ops(rig->fake),
     };

@@ -229,6 +229,21 @@ Test(output_sim, refused_direct_writes_go_through_the_page_cache)
     }
 }
 
+Test(output_sim, spans_in_late_buffers_are_written_as_those_in_registered_ones)
+{
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        struct output_rig_profile profile = profile_of(seed);
+        struct output_rig_result early = output_rig_run(&profile);
+        for (unsigned count = 1; count <= 4; count++) {
+            profile.late_count = count;
+            struct output_rig_result late = output_rig_run(&profile);
+            expect_whole(&late, seed);
+            cr_assert_eq(late.stats.direct_bytes, early.stats.direct_bytes, "seed %llu", (unsigned long long)seed);
+            cr_assert_eq(late.stats.padding_bytes, early.stats.padding_bytes, "seed %llu", (unsigned long long)seed);
+        }
+    }
+}
+
 Test(output_sim, buffers_that_the_kernel_does_not_register_are_written_all_the_same)
 {
     for (uint64_t seed = 0; seed < 200; seed++) {
