@@ -35,6 +35,11 @@ static const struct {
 
 #define BINDING_COUNT WEIR_ARRAY_COUNT(bindings)
 
+const struct weir_command *weir_cli_command(size_t index)
+{
+    return index < BINDING_COUNT ? bindings[index].command : NULL;
+}
+
 int weir_cli_refuse(const struct weir_print *print, int code, const struct weir_error *err)
 {
     weir_print_error(print, err);

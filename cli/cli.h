@@ -18,6 +18,9 @@ struct weir_invocation {
     char *const *arguments; /* the words behind the command's name; NULL-terminated */
 };
 
+/* The command with this index, in the order of `weir help`; NULL behind the last. */
+const struct weir_command *weir_cli_command(size_t index);
+
 /* Runs what argv asks for; the exit status of the process (cli/exit_status.h). */
 int weir_cli_main(int argc, char **argv);
 

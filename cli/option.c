@@ -16,6 +16,7 @@
 #include "base/cpuset.h"
 #include "base/suggest.h"
 #include "cli/option_text.h"
+#include "cli/perf_options.h"
 #include "cli/value.h"
 
 #define TEXT_LIST_CAPACITY_FIRST 8
@@ -36,6 +37,29 @@ struct match {
     const char *value;                  /* attached or following text; NULL: none */
     char typed[WEIR_OPTION_TEXT_BYTES]; /* "-F", "--freq" */
 };
+
+const struct weir_option *weir_option_find(const struct weir_option_table *table, const char *name, bool *negated)
+{
+    char text[WEIR_OPTION_TEXT_BYTES];
+    for (size_t i = 0; i < table->count; i++) {
+        for (enum weir_option_spelling spelling = 0; spelling < WEIR_OPTION_SPELLING_COUNT; spelling++) {
+            if (!weir_option_format_spelling(&table->options[i], spelling, text) || strcmp(text, name) != 0)
+                continue;
+            *negated = spelling != WEIR_OPTION_SPELLING_NAME;
+            return &table->options[i];
+        }
+    }
+    return NULL;
+}
+
+const struct weir_option *weir_option_find_short(const struct weir_option_table *table, char letter)
+{
+    for (size_t i = 0; letter && i < table->count; i++) {
+        if (table->options[i].short_name == letter)
+            return &table->options[i];
+    }
+    return NULL;
+}
 
 void weir_text_list_fini(struct weir_text_list *list)
 {
@@ -141,6 +165,8 @@ static int store_cpu_list(const struct parser *parser, const struct match *match
 
 static int store_custom(const struct parser *parser, const struct match *match)
 {
+    if (match->option->argument_optional && match->value && !match->value[0])
+        return fail_empty(parser, match);
     int result = match->option->apply(parser->arguments, match->value, parser->err);
     if (result < 0 && parser->err && !parser->err->hint[0])
         hint_expectation(parser, match->option);
@@ -205,46 +231,56 @@ static int take_argument(struct parser *parser, struct match *match)
     return 0;
 }
 
-/* The spellings of a long option: its name, --no-NAME, and NAME for one that is called no-NAME. */
-enum spelling {
-    SPELLING_NAME,
-    SPELLING_NEGATED,
-    SPELLING_POSITIVE,
-    SPELLING_COUNT
-};
-
-/* Writes one spelling without dashes; false when the row does not have it. */
-static bool format_spelling(const struct weir_option *option, enum spelling spelling, char text[WEIR_OPTION_TEXT_BYTES])
+/* perf's option with this name or letter (the other is NULL or 0), also when it is typed as --no-NAME, that weir does
+ * not have; NULL: none. */
+static const struct weir_perf_option *find_perf_option(const struct parser *parser, const char *name, char letter)
 {
     static const char no[] = "no-";
-    if (!option->long_name)
-        return false;
-    const char *name = option->long_name, *prefix = "";
-    if (spelling != SPELLING_NAME) {
-        if (!option->negatable)
-            return false;
-        bool is_negative = strncmp(name, no, sizeof(no) - 1) == 0;
-        if (spelling == SPELLING_POSITIVE && !is_negative)
-            return false;
-        if (spelling == SPELLING_NEGATED)
-            prefix = no;
-        else
-            name += sizeof(no) - 1;
+    const char *positive = name && strncmp(name, no, sizeof(no) - 1) == 0 ? name + sizeof(no) - 1 : name;
+    for (size_t i = 0; i < parser->table->perf_option_count; i++) {
+        const struct weir_perf_option *option = &parser->table->perf_options[i];
+        bool has_name = name && option->long_name &&
+                        (strcmp(option->long_name, name) == 0 || strcmp(option->long_name, positive) == 0);
+        bool negated, is_ours = option->long_name && weir_option_find(parser->table, option->long_name, &negated);
+        if (!is_ours && (has_name || (letter && option->short_name == letter)))
+            return option;
     }
-    snprintf(text, WEIR_OPTION_TEXT_BYTES, "%s%s", prefix, name);
-    return true;
+    return NULL;
+}
+
+/* typed: with its dashes. */
+static int fail_perf_option(const struct parser *parser, const struct weir_perf_option *option, const char *typed)
+{
+    bool is_letter = typed[1] != '-' && option->long_name;
+    if (is_letter)
+        weir_error_set(parser->err, -EINVAL, "option '%s' (--%s) of perf record is not in weir", typed,
+                       option->long_name);
+    else
+        weir_error_set(parser->err, -EINVAL, "option '%s' of perf record is not in weir", typed);
+    if (option->instead)
+        weir_error_hint(parser->err, "%s", option->instead);
+    else
+        hint_help(parser);
+    return -EINVAL;
 }
 
 static void fail_unknown_long(const struct parser *parser, const char *name, size_t length)
 {
     char word[WEIR_OPTION_TEXT_BYTES];
     snprintf(word, sizeof(word), "%.*s", (int)length, name);
+    const struct weir_perf_option *perf_option = find_perf_option(parser, word, 0);
+    if (perf_option) {
+        char typed[WEIR_OPTION_TEXT_BYTES + 2];
+        snprintf(typed, sizeof(typed), "--%s", word);
+        fail_perf_option(parser, perf_option, typed);
+        return;
+    }
     struct weir_suggest suggest;
     weir_suggest_init(&suggest, word);
     for (size_t i = 0; i < parser->table->count; i++) {
         char text[WEIR_OPTION_TEXT_BYTES];
-        for (enum spelling spelling = 0; spelling < SPELLING_COUNT; spelling++) {
-            if (format_spelling(&parser->table->options[i], spelling, text))
+        for (enum weir_option_spelling spelling = 0; spelling < WEIR_OPTION_SPELLING_COUNT; spelling++) {
+            if (weir_option_format_spelling(&parser->table->options[i], spelling, text))
                 weir_suggest_offer(&suggest, text);
         }
     }
@@ -267,8 +303,8 @@ static bool find_long(const struct parser *parser, const char *name, size_t leng
     char text[WEIR_OPTION_TEXT_BYTES], other[WEIR_OPTION_TEXT_BYTES] = "";
     for (size_t i = 0; i < parser->table->count; i++) {
         const struct weir_option *option = &parser->table->options[i];
-        for (enum spelling spelling = 0; spelling < SPELLING_COUNT; spelling++) {
-            if (!format_spelling(option, spelling, text) || strncmp(text, name, length) != 0)
+        for (enum weir_option_spelling spelling = 0; spelling < WEIR_OPTION_SPELLING_COUNT; spelling++) {
+            if (!weir_option_format_spelling(option, spelling, text) || strncmp(text, name, length) != 0)
                 continue;
             bool exact = text[length] == '\0';
             if (match->option && !exact) {
@@ -276,7 +312,7 @@ static bool find_long(const struct parser *parser, const char *name, size_t leng
                 continue;
             }
             match->option = option;
-            match->negated = spelling != SPELLING_NAME;
+            match->negated = spelling != WEIR_OPTION_SPELLING_NAME;
             snprintf(match->typed, sizeof(match->typed), "--%.*s", (int)sizeof(match->typed) - 3, text);
             if (exact)
                 return true;
@@ -311,15 +347,6 @@ static int parse_long(struct parser *parser, const char *word)
     return result < 0 ? result : store(parser, &match);
 }
 
-static const struct weir_option *find_short(const struct parser *parser, char letter)
-{
-    for (size_t i = 0; i < parser->table->count; i++) {
-        if (parser->table->options[i].short_name == letter)
-            return &parser->table->options[i];
-    }
-    return NULL;
-}
-
 /* A bundle that is the head of a long name: one dash was forgotten. */
 static const struct weir_option *find_undashed(const struct parser *parser, const char *bundle)
 {
@@ -334,11 +361,16 @@ static const struct weir_option *find_undashed(const struct parser *parser, cons
 
 static int fail_unknown_short(const struct parser *parser, const char *bundle, char letter)
 {
+    const struct weir_perf_option *perf_option = find_perf_option(parser, NULL, letter);
+    const struct weir_option *meant = find_undashed(parser, bundle);
+    if (perf_option && !meant) {
+        const char typed[] = {'-', letter, '\0'};
+        return fail_perf_option(parser, perf_option, typed);
+    }
     if (bundle[1])
         weir_error_set(parser->err, -EINVAL, "unknown option '-%c' in '-%s'", letter, bundle);
     else
         weir_error_set(parser->err, -EINVAL, "unknown option '-%c'", letter);
-    const struct weir_option *meant = find_undashed(parser, bundle);
     if (meant)
         weir_error_hint(parser->err, "did you mean '--%s' (with two dashes)?", meant->long_name);
     else
@@ -350,7 +382,7 @@ static int fail_unknown_short(const struct parser *parser, const char *bundle, c
 static int parse_bundle(struct parser *parser, const char *bundle)
 {
     for (const char *at = bundle; *at; at++) {
-        struct match match = {.option = find_short(parser, *at)};
+        struct match match = {.option = weir_option_find_short(parser->table, *at)};
         if (!match.option)
             return fail_unknown_short(parser, bundle, *at);
         snprintf(match.typed, sizeof(match.typed), "-%c", *at);

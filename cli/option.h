@@ -53,7 +53,8 @@ struct weir_option {
     const char *help;         /* one sentence without capital and full stop, for --help and man page */
     const char *details;      /* further sentences for the man page; NULL: none */
 
-    /* CUSTOM only: sets what text asks for (NULL: the optional argument is not there). 0, or -errno with err, whose
+    /* CUSTOM only: sets what text asks for (NULL: the optional argument is not there; an optional
+     * one is never empty). 0, or -errno with err, whose
      * line stands alone and so names the option. */
     int (*apply)(void *arguments, const char *text, struct weir_error *err);
 };
@@ -62,10 +63,14 @@ struct weir_option {
 #define WEIR_OPTION_FIELD(object, field, type) \
     (offsetof(object, field) + 0 * sizeof(_Generic(((object *)0)->field, type : 0)))
 
+struct weir_perf_option;
+
 struct weir_option_table {
     const char *command; /* "weir record": for hints */
     const struct weir_option *options;
     size_t count;
+    const struct weir_perf_option *perf_options; /* those of perf's command (cli/perf_options.h); NULL: it has none */
+    size_t perf_option_count;
 };
 
 /* The row that every table ends with. */
@@ -93,10 +98,18 @@ enum weir_options_outcome {
  * Parses the options at the head of argv (NULL-terminated, without the command's name) into arguments, an object of the
  * type that the table's fields belong to; texts stay borrowed from argv. *used: how many words were options or `--`;
  * the workload begins behind them.
- * Returns an outcome, -EINVAL (err: the option as typed and what is wrong; the hint says what it takes, or which option
- * is the nearest), -ENOMEM or what an apply() returned. On failure arguments hold what came before the bad option.
+ * Returns an outcome, -EINVAL (err: the option as typed and what is wrong; the hint says what it takes, which option is
+ * the nearest, or what to do instead of an option that only perf has), -ENOMEM or what an apply() returned. On failure
+ * arguments hold what came before the bad option.
  */
 int weir_options_parse(const struct weir_option_table *table, void *arguments, char *const *argv, size_t *used,
                        struct weir_error *err);
+
+/* The row with this name, spelled in full as after "--"; *negated: the spelling is that which takes it back, such as
+ * no-all-cpus. NULL: there is none. */
+const struct weir_option *weir_option_find(const struct weir_option_table *table, const char *name, bool *negated);
+
+/* The row with this letter, or NULL. */
+const struct weir_option *weir_option_find_short(const struct weir_option_table *table, char letter);
 
 #endif

@@ -116,3 +116,25 @@ bool weir_option_format_facts(const struct weir_option *option, char text[WEIR_O
         append(text, "%smay be repeated", text[0] ? "; " : "");
     return text[0] != '\0';
 }
+
+bool weir_option_format_spelling(const struct weir_option *option, enum weir_option_spelling spelling,
+                                 char text[WEIR_OPTION_TEXT_BYTES])
+{
+    static const char no[] = "no-";
+    if (!option->long_name)
+        return false;
+    const char *name = option->long_name, *prefix = "";
+    if (spelling != WEIR_OPTION_SPELLING_NAME) {
+        if (!option->negatable)
+            return false;
+        bool is_negative = strncmp(name, no, sizeof(no) - 1) == 0;
+        if (spelling == WEIR_OPTION_SPELLING_POSITIVE && !is_negative)
+            return false;
+        if (spelling == WEIR_OPTION_SPELLING_NEGATED)
+            prefix = no;
+        else
+            name += sizeof(no) - 1;
+    }
+    snprintf(text, WEIR_OPTION_TEXT_BYTES, "%s%s", prefix, name);
+    return true;
+}

@@ -23,4 +23,16 @@ bool weir_option_format_expectation(const struct weir_option *option, char text[
 /* What help adds in brackets: "1 to 99; default: none; may be repeated". False and "" when there is nothing. */
 bool weir_option_format_facts(const struct weir_option *option, char text[WEIR_OPTION_TEXT_BYTES]);
 
+/* The spellings of a long option: its name, --no-NAME, and NAME for one that is called no-NAME. */
+enum weir_option_spelling {
+    WEIR_OPTION_SPELLING_NAME,
+    WEIR_OPTION_SPELLING_NEGATED,
+    WEIR_OPTION_SPELLING_POSITIVE,
+    WEIR_OPTION_SPELLING_COUNT
+};
+
+/* Writes one spelling without dashes. False: the row does not have it, or has no long name. */
+bool weir_option_format_spelling(const struct weir_option *option, enum weir_option_spelling spelling,
+                                 char text[WEIR_OPTION_TEXT_BYTES]);
+
 #endif

@@ -31,6 +31,8 @@ static int collect_events(const struct weir_text_list *texts, struct weir_event_
     int result = 0;
     for (size_t i = 0; result == 0 && i < texts->count; i++)
         result = weir_event_list_parse(events, texts->items[i], err);
+    if (result < 0 && !err->hint[0])
+        weir_error_hint(err, "perf-list(1) describes events and their modifiers");
     return result;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/bits.h"
 #include "cli/exit_status.h"
+#include "cli/perf_options.h"
 #include "cli/ring_options.h"
 #include "engine/targets.h"
 
@@ -263,7 +264,11 @@ const struct weir_command weir_record_command = {
     .description = description,
     .exits = weir_exit_meanings_of_recording,
     .examples = examples,
-    .options = {.command = "weir record", .options = options, .count = WEIR_ARRAY_COUNT(options)},
+    .options = {.command = "weir record",
+                .options = options,
+                .count = WEIR_ARRAY_COUNT(options),
+                .perf_options = weir_perf_options,
+                .perf_option_count = WEIR_PERF_OPTION_COUNT},
 };
 
 void weir_record_arguments_init(struct weir_record_arguments *arguments)

@@ -40,6 +40,13 @@ static struct old_name old_name_of(const char *name)
     return old;
 }
 
+static int fail_directory(const struct weir_output_file *file, struct weir_error *err)
+{
+    weir_error_set(err, -EISDIR, "output '%s' is a directory", file->path);
+    weir_error_hint(err, "-o takes the name of the file to write");
+    return -EISDIR;
+}
+
 /* Splits path and opens its directory. */
 static int open_directory(struct weir_output_file *file, struct weir_error *err)
 {
@@ -48,7 +55,7 @@ static int open_directory(struct weir_output_file *file, struct weir_error *err)
     if (file->path[0] == '\0')
         return weir_error_set(err, -ENOENT, "the output path is empty");
     if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return weir_error_set(err, -EISDIR, "output '%s' is a directory", file->path);
+        return fail_directory(file, err);
 
     size_t dir_length = slash ? (size_t)(slash - file->path) : 0;
     char *dir = !slash ? strdup(".") : dir_length == 0 ? strdup("/") : strndup(file->path, dir_length);
@@ -98,7 +105,7 @@ static int check_kind(const struct weir_output_file *file, const struct stat *st
         rc = weir_error_set(err, -ELOOP, "output '%s' is a symbolic link", file->path);
         weir_error_hint(err, "links are not written through: name the file that it points to");
     } else if (S_ISDIR(st->st_mode)) {
-        rc = weir_error_set(err, -EISDIR, "output '%s' is a directory", file->path);
+        rc = fail_directory(file, err);
     } else if (!S_ISREG(st->st_mode)) {
         rc = weir_error_set(err, -EINVAL, "output '%s' is %s", file->path, kind_name(st->st_mode));
         weir_error_hint(err, "only regular files and /dev/null are written");

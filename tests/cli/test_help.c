@@ -11,19 +11,36 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "cli/bench_options.h"
-#include "cli/help_options.h"
+#include "cli/cli.h"
 #include "cli/man.h"
 #include "cli/option_text.h"
-#include "cli/record_options.h"
 #include "tests/cli/golden.h"
 
-static const struct weir_command *const commands[] = {&weir_record_command, &weir_bench_drain_command,
-                                                      &weir_help_command};
-static const char *const help_files[] = {"help_record.txt", "help_bench_drain.txt", "help_help.txt"};
-static const char *const man_files[] = {"weir-record.1", "weir-bench-drain.1", "weir-help.1"};
+#define NAME_BYTES 64
 
-#define COMMAND_COUNT WEIR_ARRAY_COUNT(commands)
+/* All commands, as `weir help` lists them. */
+static const struct weir_command *commands[32];
+static size_t command_count;
+
+static void init(void)
+{
+    for (command_count = 0; weir_cli_command(command_count); command_count++) {
+        cr_assert_lt(command_count, WEIR_ARRAY_COUNT(commands));
+        commands[command_count] = weir_cli_command(command_count);
+    }
+}
+
+TestSuite(help, .init = init);
+
+/* A file that is called after a command, such as "weir-bench-drain.1": prefix, words of the name, suffix. */
+static const char *file_name(const char *prefix, const struct weir_command *command, char between, const char *suffix)
+{
+    static char name[NAME_BYTES];
+    snprintf(name, sizeof(name), "%s%s%s", prefix, command->name, suffix);
+    for (char *at = name; *at; at++)
+        *at = *at == ' ' ? between : *at;
+    return name;
+}
 
 /* White space folded, so that wrapped text can be searched for. */
 static void fold(struct weir_buf *folded, const char *text)
@@ -93,7 +110,7 @@ static void check_row(const struct weir_option_table *table, size_t index)
 
 Test(help, tables_keep_their_rules)
 {
-    for (size_t c = 0; c < COMMAND_COUNT; c++) {
+    for (size_t c = 0; c < command_count; c++) {
         const struct weir_option_table *table = &commands[c]->options;
         for (size_t i = 0; i < table->count; i++)
             check_row(table, i);
@@ -116,7 +133,7 @@ static void expect_row(const char *where, const char *text, const struct weir_op
 
 Test(help, every_row_is_in_help_and_man_page)
 {
-    for (size_t c = 0; c < COMMAND_COUNT; c++) {
+    for (size_t c = 0; c < command_count; c++) {
         struct weir_buf text = WEIR_BUF_INIT, help = WEIR_BUF_INIT, plain = WEIR_BUF_INIT, man = WEIR_BUF_INIT;
         weir_help_text(&text, commands[c]);
         fold(&help, weir_buf_str(&text));
@@ -154,7 +171,7 @@ static size_t count_man_entries(const char *roff)
 
 Test(help, help_and_man_page_have_no_entry_beyond_the_table)
 {
-    for (size_t c = 0; c < COMMAND_COUNT; c++) {
+    for (size_t c = 0; c < command_count; c++) {
         struct weir_buf text = WEIR_BUF_INIT;
         weir_help_text(&text, commands[c]);
         cr_expect_eq(count_help_entries(weir_buf_str(&text)), commands[c]->options.count, "%s", commands[c]->name);
@@ -167,7 +184,7 @@ Test(help, help_and_man_page_have_no_entry_beyond_the_table)
 
 Test(help, help_is_at_most_80_columns_wide)
 {
-    for (size_t c = 0; c < COMMAND_COUNT; c++) {
+    for (size_t c = 0; c < command_count; c++) {
         struct weir_buf text = WEIR_BUF_INIT;
         weir_help_text(&text, commands[c]);
         for (const char *line = weir_buf_str(&text); *line; line += strcspn(line, "\n") + 1) {
@@ -182,13 +199,13 @@ Test(help, help_is_at_most_80_columns_wide)
 Test(help, help_reads_as_in_the_golden_files)
 {
     struct weir_buf text = WEIR_BUF_INIT;
-    for (size_t c = 0; c < COMMAND_COUNT; c++) {
+    for (size_t c = 0; c < command_count; c++) {
         weir_buf_reset(&text);
         weir_help_text(&text, commands[c]);
-        golden_expect(GOLDEN_TEXTS, help_files[c], &text);
+        golden_expect(GOLDEN_TEXTS, file_name("help_", commands[c], '_', ".txt"), &text);
     }
     weir_buf_reset(&text);
-    weir_help_overview(&text, commands, COMMAND_COUNT);
+    weir_help_overview(&text, commands, command_count);
     golden_expect(GOLDEN_TEXTS, "help.txt", &text);
     weir_buf_fini(&text);
 }
@@ -196,13 +213,13 @@ Test(help, help_reads_as_in_the_golden_files)
 Test(help, man_pages_in_docs_are_those_of_the_tables)
 {
     struct weir_buf text = WEIR_BUF_INIT;
-    for (size_t c = 0; c < COMMAND_COUNT; c++) {
+    for (size_t c = 0; c < command_count; c++) {
         weir_buf_reset(&text);
         weir_man_text(&text, commands[c]);
-        golden_expect(GOLDEN_MAN, man_files[c], &text);
+        golden_expect(GOLDEN_MAN, file_name("weir-", commands[c], '-', ".1"), &text);
     }
     weir_buf_reset(&text);
-    weir_man_overview(&text, commands, COMMAND_COUNT);
+    weir_man_overview(&text, commands, command_count);
     golden_expect(GOLDEN_MAN, "weir.1", &text);
     weir_buf_fini(&text);
 }

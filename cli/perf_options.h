@@ -1,0 +1,35 @@
+/*
+ * The options of `perf record`, so that a habit that weir does not serve is answered with what it does instead, and so
+ * that docs/perf-options.md can say of each whether weir has it. Constant data; any thread.
+ */
+#ifndef WEIR_CLI_PERF_OPTIONS_H
+#define WEIR_CLI_PERF_OPTIONS_H
+
+#include <stddef.h>
+
+/* Versions of perf that have an option; a set. */
+enum weir_perf_version {
+    WEIR_PERF_2_6_38 = 1u << 0,
+    WEIR_PERF_4_8 = 1u << 1,
+    WEIR_PERF_6_1 = 1u << 2,
+};
+
+enum weir_perf_argument {
+    WEIR_PERF_ARGUMENT_NONE,
+    WEIR_PERF_ARGUMENT_NEEDED,
+    WEIR_PERF_ARGUMENT_OPTIONAL,
+};
+
+struct weir_perf_option {
+    char short_name; /* 0: none */
+    const char *long_name;
+    enum weir_perf_argument argument;
+    unsigned versions;   /* set of enum weir_perf_version */
+    const char *instead; /* what weir does, or what to do: one line; NULL: nothing comes near it */
+};
+
+#define WEIR_PERF_OPTION_COUNT 84
+
+extern const struct weir_perf_option weir_perf_options[WEIR_PERF_OPTION_COUNT];
+
+#endif

@@ -1,0 +1,243 @@
+/*
+ * Every option of every command with an argument that is missing, empty, malformed, out of range, or not taken, as a
+ * shell sees it: exit status 129, one line and one hint, and nothing left behind. Rows come from the option tables, so
+ * that a new row is tried as soon as it is there.
+ *
+ * What a text means is the business of the option's own tests. Here texts that nobody means are given to it; they are
+ * taken or refused, but never half.
+ */
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "base/buf.h"
+#include "cli/cli.h"
+#include "cli/option_text.h"
+
+#define USAGE      129
+#define LINE_BYTES 1024
+
+static char folder[PATH_MAX];
+
+static void init(void)
+{
+    const char *parent = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    snprintf(folder, sizeof(folder), "%s/weir-sweep-XXXXXX", parent);
+    cr_assert_not_null(mkdtemp(folder));
+}
+
+static void fini(void)
+{
+    cr_expect_eq(rmdir(folder), 0, "something was left behind in %s", folder);
+}
+
+TestSuite(option_sweep, .init = init, .fini = fini, .timeout = 100);
+
+/* Runs the program in the folder, appends what it says; its exit status. The home is empty: no configuration. */
+static int run(const char *arguments, struct weir_buf *said)
+{
+    const char *program = getenv("WEIR_PROGRAM");
+    cr_assert_not_null(program, "WEIR_PROGRAM is not set: run the test with ctest");
+    char command[3 * PATH_MAX];
+    snprintf(command, sizeof(command),
+             "cd '%s' && HOME='%s' WEIR_CONFIG=/dev/null timeout -s INT 10 '%s' %s 2>&1 </dev/null", folder, folder,
+             program, arguments);
+    FILE *stream = popen(command, "re");
+    cr_assert_not_null(stream);
+    char part[LINE_BYTES];
+    for (size_t bytes; (bytes = fread(part, 1, sizeof(part), stream)) > 0;)
+        weir_buf_append(said, part, bytes);
+    int status = pclose(stream);
+    cr_assert(WIFEXITED(status), "weir %s: wait status %#x", arguments, status);
+    return WEXITSTATUS(status);
+}
+
+/* "weir: ...\nhint: ...\n", and no more. */
+static bool is_line_and_hint(const char *said)
+{
+    if (strncmp(said, "weir: ", strlen("weir: ")) != 0)
+        return false;
+    const char *hint = strchr(said, '\n');
+    if (!hint || strncmp(hint + 1, "hint: ", strlen("hint: ")) != 0)
+        return false;
+    const char *end = strchr(hint + 1, '\n');
+    return end && end[1] == '\0';
+}
+
+static void expect_refused(const char *arguments)
+{
+    struct weir_buf said = WEIR_BUF_INIT;
+    int status = run(arguments, &said);
+    cr_expect_eq(status, USAGE, "weir %s: exit status %d", arguments, status);
+    cr_expect(is_line_and_hint(weir_buf_str(&said)), "weir %s says: %s", arguments, weir_buf_str(&said));
+    weir_buf_fini(&said);
+}
+
+/* Taken, or refused as it should be. */
+static void expect_taken_or_refused(const char *arguments)
+{
+    struct weir_buf said = WEIR_BUF_INIT;
+    int status = run(arguments, &said);
+    if (status != 0)
+        cr_expect(is_line_and_hint(weir_buf_str(&said)), "weir %s (exit status %d) says: %s", arguments, status,
+                  weir_buf_str(&said));
+    weir_buf_fini(&said);
+}
+
+/* Calls visit for each row of each command. */
+static void for_each_row(void (*visit)(const struct weir_command *command, const struct weir_option *option))
+{
+    const struct weir_command *command;
+    for (size_t c = 0; (command = weir_cli_command(c)); c++) {
+        for (size_t i = 0; i < command->options.count; i++)
+            visit(command, &command->options.options[i]);
+    }
+}
+
+static bool needs_argument(const struct weir_option *option)
+{
+    return option->argument && !option->argument_optional;
+}
+
+static void refuse_missing(const struct weir_command *command, const struct weir_option *option)
+{
+    char line[LINE_BYTES];
+    if (!needs_argument(option))
+        return;
+    if (option->long_name) {
+        snprintf(line, sizeof(line), "%s --%s", command->name, option->long_name);
+        expect_refused(line);
+    }
+    if (option->short_name) {
+        snprintf(line, sizeof(line), "%s -%c", command->name, option->short_name);
+        expect_refused(line);
+    }
+}
+
+Test(option_sweep, missing_argument_is_a_usage_error)
+{
+    for_each_row(refuse_missing);
+}
+
+static void refuse_empty(const struct weir_command *command, const struct weir_option *option)
+{
+    char line[LINE_BYTES];
+    if (!option->argument || !option->long_name)
+        return;
+    snprintf(line, sizeof(line), "%s --%s=", command->name, option->long_name);
+    expect_refused(line);
+}
+
+Test(option_sweep, empty_argument_is_a_usage_error)
+{
+    for_each_row(refuse_empty);
+}
+
+static void refuse_surplus(const struct weir_command *command, const struct weir_option *option)
+{
+    char line[LINE_BYTES], spelling[WEIR_OPTION_TEXT_BYTES];
+    for (enum weir_option_spelling s = 0; !option->argument && s < WEIR_OPTION_SPELLING_COUNT; s++) {
+        if (!weir_option_format_spelling(option, s, spelling))
+            continue;
+        snprintf(line, sizeof(line), "%s --%s=1", command->name, spelling);
+        expect_refused(line);
+    }
+}
+
+Test(option_sweep, argument_that_is_not_taken_is_a_usage_error)
+{
+    for_each_row(refuse_surplus);
+}
+
+static bool is_number(const struct weir_option *option)
+{
+    return option->kind == WEIR_OPTION_NUMBER || option->kind == WEIR_OPTION_SIZE ||
+           option->kind == WEIR_OPTION_FREQUENCY;
+}
+
+static void refuse_malformed(const struct weir_command *command, const struct weir_option *option)
+{
+    static const char *const texts[] = {"bogus", "-1", "1x", "0x10", "1.5", "1,,2", "99999999999999999999"};
+    bool has_grammar =
+        is_number(option) || option->kind == WEIR_OPTION_RING_SIZE || option->kind == WEIR_OPTION_CPU_LIST;
+    char line[LINE_BYTES];
+    for (size_t i = 0; has_grammar && i < WEIR_ARRAY_COUNT(texts); i++) {
+        snprintf(line, sizeof(line), "%s --%s=%s", command->name, option->long_name, texts[i]);
+        expect_refused(line);
+    }
+}
+
+Test(option_sweep, malformed_argument_is_a_usage_error)
+{
+    for_each_row(refuse_malformed);
+}
+
+static void refuse_out_of_range(const struct weir_command *command, const struct weir_option *option)
+{
+    char line[LINE_BYTES];
+    if (is_number(option) && option->min > 0) {
+        snprintf(line, sizeof(line), "%s --%s=%" PRIu64, command->name, option->long_name, option->min - 1);
+        expect_refused(line);
+    }
+    if (is_number(option) && option->max < UINT64_MAX) {
+        snprintf(line, sizeof(line), "%s --%s=%" PRIu64, command->name, option->long_name, option->max + 1);
+        expect_refused(line);
+    }
+}
+
+Test(option_sweep, number_beyond_its_range_is_a_usage_error)
+{
+    for_each_row(refuse_out_of_range);
+}
+
+/* With --dry-run a command does nothing, whatever it takes. */
+static void try_odd_texts(const struct weir_command *command, const struct weir_option *option)
+{
+    static const char *const texts[] = {"=",   ",",     "/",      ":",     "-",
+                                        "{",   "'*'",   "%",      "\\",    "'a b'",
+                                        "0-,", "no-no", "bogus,", "@/@:@", "999999999999999999999"};
+    bool negated, has_grammar = option->kind == WEIR_OPTION_TEXT || option->kind == WEIR_OPTION_TEXT_LIST ||
+                                option->kind == WEIR_OPTION_CUSTOM;
+    if (!has_grammar || !option->argument || !weir_option_find(&command->options, "dry-run", &negated))
+        return;
+    char line[LINE_BYTES];
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(texts); i++) {
+        snprintf(line, sizeof(line), "%s --quiet --dry-run --%s=%s -- true", command->name, option->long_name,
+                 texts[i]);
+        expect_taken_or_refused(line);
+    }
+}
+
+Test(option_sweep, odd_text_is_taken_or_refused_with_a_line_and_a_hint)
+{
+    for_each_row(try_odd_texts);
+}
+
+Test(option_sweep, options_that_contradict_each_other_are_usage_errors)
+{
+    static const struct {
+        const char *one, *other; /* long options of record */
+        const char *arguments;
+    } pairs[] = {
+        {"freq", "count", "-F 99 -c 5"},
+        {"all-kernel", "all-user", "--all-kernel --all-user"},
+        {"append", "force", "-A -f"},
+    };
+    const struct weir_command *record = weir_cli_command(0);
+    cr_assert_str_eq(record->name, "record");
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(pairs); i++) {
+        bool negated;
+        if (!weir_option_find(&record->options, pairs[i].one, &negated) ||
+            !weir_option_find(&record->options, pairs[i].other, &negated))
+            continue;
+        char line[LINE_BYTES];
+        snprintf(line, sizeof(line), "record %s true", pairs[i].arguments);
+        expect_refused(line);
+    }
+}

@@ -1,0 +1,169 @@
+/*
+ * perf's options beside those of `weir record`. Both ways: of each option of perf docs/perf-options.md says whether
+ * weir has it, and of each option of weir's whether perf has it; what both have takes its argument alike. That file is
+ * written by this test, with WEIR_GOLDEN_UPDATE=1 in the environment.
+ */
+#include "cli/perf_options.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "cli/option_text.h"
+#include "cli/record_options.h"
+#include "tests/cli/golden.h"
+#include "tests/cli/words.h"
+
+static const struct weir_option_table *table(void)
+{
+    return &weir_record_command.options;
+}
+
+/* weir's row for an option of perf. */
+static const struct weir_option *find_row(const struct weir_perf_option *perf)
+{
+    bool negated;
+    if (!perf->long_name)
+        return weir_option_find_short(table(), perf->short_name);
+    return weir_option_find(table(), perf->long_name, &negated);
+}
+
+static bool is_perfs(const struct weir_option *option)
+{
+    for (size_t i = 0; i < WEIR_PERF_OPTION_COUNT; i++) {
+        if (find_row(&weir_perf_options[i]) == option)
+            return true;
+    }
+    return false;
+}
+
+static void format_perf_usage(const struct weir_perf_option *perf, char usage[WEIR_OPTION_TEXT_BYTES])
+{
+    const char *argument = "";
+    if (perf->argument == WEIR_PERF_ARGUMENT_NEEDED)
+        argument = " ...";
+    else if (perf->argument == WEIR_PERF_ARGUMENT_OPTIONAL)
+        argument = "[=...]";
+    const char letter[] = {'-', perf->short_name, '\0'};
+    snprintf(usage, WEIR_OPTION_TEXT_BYTES, "%s%s%s%s%s", perf->short_name ? letter : "",
+             perf->short_name && perf->long_name ? ", " : "", perf->long_name ? "--" : "",
+             perf->long_name ? perf->long_name : "", argument);
+}
+
+static void parse_refused(const char *line, struct weir_error *err)
+{
+    struct words words;
+    words_split(&words, line);
+    struct weir_record_arguments arguments;
+    weir_record_arguments_init(&arguments);
+    *err = (struct weir_error){0};
+    cr_expect_eq(weir_record_arguments_parse(&arguments, words.argv, err), -EINVAL, "%s", line);
+    weir_record_arguments_fini(&arguments);
+}
+
+Test(perf_options, option_that_weir_lacks_is_refused_with_what_to_do_instead)
+{
+    for (size_t i = 0; i < WEIR_PERF_OPTION_COUNT; i++) {
+        const struct weir_perf_option *perf = &weir_perf_options[i];
+        if (find_row(perf) || !perf->long_name)
+            continue;
+        char line[WEIR_OPTION_TEXT_BYTES], what[2 * WEIR_OPTION_TEXT_BYTES];
+        struct weir_error err;
+        const char *hint = perf->instead ? perf->instead : "'weir record --help' lists the options";
+        snprintf(line, sizeof(line), "--%s", perf->long_name);
+        parse_refused(line, &err);
+        snprintf(what, sizeof(what), "option '%s' of perf record is not in weir", line);
+        cr_expect_str_eq(err.what, what);
+        cr_expect_str_eq(err.hint, hint);
+        if (!perf->short_name)
+            continue;
+        snprintf(line, sizeof(line), "-%c", perf->short_name);
+        parse_refused(line, &err);
+        snprintf(what, sizeof(what), "option '%s' (--%s) of perf record is not in weir", line, perf->long_name);
+        cr_expect_str_eq(err.what, what);
+        cr_expect_str_eq(err.hint, hint);
+    }
+}
+
+Test(perf_options, negation_of_an_option_that_weir_lacks_is_refused_alike)
+{
+    struct weir_error err;
+    parse_refused("--no-off-cpu", &err);
+    cr_expect_str_eq(err.what, "option '--no-off-cpu' of perf record is not in weir");
+}
+
+Test(perf_options, option_that_both_have_has_the_same_letter_and_argument)
+{
+    for (size_t i = 0; i < WEIR_PERF_OPTION_COUNT; i++) {
+        const struct weir_perf_option *perf = &weir_perf_options[i];
+        const struct weir_option *option = find_row(perf);
+        if (!option)
+            continue;
+        char usage[WEIR_OPTION_TEXT_BYTES];
+        format_perf_usage(perf, usage);
+        if (perf->short_name)
+            cr_expect_eq(option->short_name, perf->short_name, "%s: letter", usage);
+        enum weir_perf_argument argument = WEIR_PERF_ARGUMENT_NONE;
+        if (option->argument)
+            argument = option->argument_optional ? WEIR_PERF_ARGUMENT_OPTIONAL : WEIR_PERF_ARGUMENT_NEEDED;
+        cr_expect_eq(argument, perf->argument, "%s: argument", usage);
+    }
+}
+
+Test(perf_options, letter_of_weirs_own_option_is_not_one_of_perfs)
+{
+    for (size_t i = 0; i < table()->count; i++) {
+        const struct weir_option *option = &table()->options[i];
+        for (size_t j = 0; option->short_name && !is_perfs(option) && j < WEIR_PERF_OPTION_COUNT; j++)
+            cr_expect_neq(option->short_name, weir_perf_options[j].short_name, "-%c", option->short_name);
+    }
+}
+
+static void write_perf_options(struct weir_buf *text)
+{
+    weir_buf_printf(text, "| option of perf | 2.6.38 | 4.8 | 6.1 | weir |\n|---|---|---|---|---|\n");
+    size_t count = 0;
+    for (size_t i = 0; i < WEIR_PERF_OPTION_COUNT; i++) {
+        const struct weir_perf_option *perf = &weir_perf_options[i];
+        char usage[WEIR_OPTION_TEXT_BYTES];
+        format_perf_usage(perf, usage);
+        weir_buf_printf(text, "| `%s` | %s | %s | %s | ", usage, perf->versions & WEIR_PERF_2_6_38 ? "x" : "",
+                        perf->versions & WEIR_PERF_4_8 ? "x" : "", perf->versions & WEIR_PERF_6_1 ? "x" : "");
+        bool has = find_row(perf) != NULL;
+        count += has;
+        weir_buf_printf(text, "%s |\n", has ? "yes" : perf->instead ? perf->instead : "no");
+    }
+    weir_buf_printf(text, "\nweir has %zu of %d.\n", count, WEIR_PERF_OPTION_COUNT);
+}
+
+static void write_own_options(struct weir_buf *text)
+{
+    weir_buf_printf(text, "\n## weir's own\n\n| option | what it does |\n|---|---|\n");
+    for (size_t i = 0; i < table()->count; i++) {
+        const struct weir_option *option = &table()->options[i];
+        if (option->kind == WEIR_OPTION_HELP || is_perfs(option))
+            continue;
+        char usage[WEIR_OPTION_TEXT_BYTES];
+        weir_option_format_usage(option, usage);
+        weir_buf_printf(text, "| `%s` | ", usage + strspn(usage, " "));
+        for (const char *at = option->help; *at; at++)
+            weir_buf_printf(text, *at == '|' ? "\\|" : "%c", *at);
+        weir_buf_printf(text, " |\n");
+    }
+}
+
+Test(perf_options, docs_say_of_each_option_who_has_it)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_buf_printf(&text, "# Options of perf record and of weir record\n\n"
+                           "Written by `tests/cli/test_perf_options.c` from the two option tables; "
+                           "`WEIR_GOLDEN_UPDATE=1 ctest -R cli_perf`\nrenews it. "
+                           "An option that weir lacks is refused with what the last column says. What weir does\n"
+                           "otherwise with an option that both have is in [compatibility.md](compatibility.md).\n\n");
+    write_perf_options(&text);
+    write_own_options(&text);
+    golden_expect("WEIR_DOCS_DIR", "perf-options.md", &text);
+    weir_buf_fini(&text);
+}
