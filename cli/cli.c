@@ -14,6 +14,7 @@
 #include "base/bits.h"
 #include "base/suggest.h"
 #include "cli/bench_options.h"
+#include "cli/completion.h"
 #include "cli/exit_status.h"
 #include "cli/help.h"
 #include "cli/help_options.h"
@@ -68,13 +69,27 @@ int weir_cli_show_help(const struct weir_print *print, const struct weir_command
     return weir_cli_show(print, &text);
 }
 
+static void list_commands(const struct weir_command *commands[BINDING_COUNT])
+{
+    for (size_t i = 0; i < BINDING_COUNT; i++)
+        commands[i] = bindings[i].command;
+}
+
+/* shell: one that there is a script for. */
+static int show_completion(const struct weir_print *print, const char *shell)
+{
+    const struct weir_command *commands[BINDING_COUNT];
+    list_commands(commands);
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_completion_text(&text, shell, &weir_top_options, commands, BINDING_COUNT);
+    return weir_cli_show(print, &text);
+}
+
 /* All commands, or the man page of all. */
 static int show_overview(const struct weir_print *print, bool man)
 {
     const struct weir_command *commands[BINDING_COUNT];
-    for (size_t i = 0; i < BINDING_COUNT; i++)
-        commands[i] = bindings[i].command;
-
+    list_commands(commands);
     struct weir_buf text = WEIR_BUF_INIT;
     if (man)
         weir_man_overview(&text, commands, BINDING_COUNT);
@@ -138,7 +153,7 @@ static int find_command(char *const *words, size_t *used, struct weir_error *err
 static int fail_extra_word(const char *word, struct weir_error *err)
 {
     weir_error_set(err, -EINVAL, "unexpected argument '%s'", word);
-    weir_error_hint(err, "'weir help' takes the name of one command");
+    weir_error_hint(err, "'weir help' takes the name of one command, or --completion alone");
     return -EINVAL;
 }
 
@@ -155,11 +170,13 @@ static int help_main(const struct weir_invocation *invocation)
         return weir_cli_refuse(&print, result, &err);
 
     char *const *words = invocation->arguments + used;
+    if (arguments.completion && !words[0])
+        return show_completion(&print, arguments.completion);
     if (!words[0])
         return show_overview(&print, arguments.man);
     int index = find_command(words, &used, &err);
-    if (index >= 0 && words[used])
-        index = fail_extra_word(words[used], &err);
+    if (index >= 0 && (words[used] || arguments.completion))
+        index = fail_extra_word(words[arguments.completion ? 0 : used], &err);
     if (index < 0)
         return weir_cli_refuse(&print, index, &err);
     if (!arguments.man)

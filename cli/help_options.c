@@ -1,8 +1,23 @@
 /* The options of `weir help`, and those before any command. Constant data. */
 #include "cli/help_options.h"
 
+#include <errno.h>
+
 #include "base/bits.h"
+#include "cli/completion.h"
 #include "cli/exit_status.h"
+
+static int apply_completion(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_help_arguments *arguments = object;
+    if (!weir_completion_knows(text)) {
+        weir_error_set(err, -EINVAL, "option '--completion': there is none for '%s'", text);
+        weir_error_hint(err, "there is one for bash, zsh and fish");
+        return -EINVAL;
+    }
+    arguments->completion = text;
+    return 0;
+}
 
 static const struct weir_option help_options[] = {
     {
@@ -12,20 +27,30 @@ static const struct weir_option help_options[] = {
         .section = "Other options",
         .help = "print the man page, in roff",
     },
+    {
+        .long_name = "completion",
+        .argument = "bash|zsh|fish",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_completion,
+        .section = "Other options",
+        .help = "print what makes this shell complete weir's commands and options",
+        .details = "Installed with weir. Without installing: source <(weir help --completion bash), in a start-up file "
+                   "of the shell.",
+    },
     WEIR_OPTION_HELP_ROW,
 };
 
-static const char *const usages[] = {"[--man] [COMMAND]", NULL};
+static const char *const usages[] = {"[--man] [COMMAND]", "--completion SHELL", NULL};
 
 static const char *const description[] = {
     "Without COMMAND, lists the commands; with it, shows what COMMAND --help shows.",
-    "Man pages and help come from the same tables.",
+    "Man pages, completions and help come from the same tables.",
     NULL,
 };
 
 const struct weir_command weir_help_command = {
     .name = "help",
-    .summary = "describe a command, or print its man page",
+    .summary = "describe a command, print its man page, or make a shell complete it",
     .usages = usages,
     .description = description,
     .exits = weir_exit_meanings,

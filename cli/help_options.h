@@ -8,6 +8,7 @@
 
 struct weir_help_arguments {
     bool man;
+    const char *completion; /* borrowed: the name of a shell that weir_completion_knows(); NULL: not given */
 };
 
 extern const struct weir_command weir_help_command;

@@ -1,0 +1,101 @@
+/* What the completion scripts of all shells have in common. Pure; any thread. */
+#include "cli/completion.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "cli/completion_internal.h"
+
+static const struct {
+    const char *name;
+    void (*append)(struct weir_buf *text, const struct weir_completion *completion);
+} shells[] = {
+    {"bash", weir_completion_bash},
+    {"zsh", weir_completion_zsh},
+    {"fish", weir_completion_fish},
+};
+
+static bool usage_has(const struct weir_command *command, const char *word)
+{
+    for (const char *const *usage = command->usages; *usage; usage++) {
+        if (strstr(*usage, word))
+            return true;
+    }
+    return false;
+}
+
+bool weir_completion_has_workload(const struct weir_command *command)
+{
+    return usage_has(command, "[--] COMMAND");
+}
+
+bool weir_completion_has_files(const struct weir_command *command)
+{
+    return usage_has(command, "FILE");
+}
+
+bool weir_completion_takes_file(const struct weir_option *option)
+{
+    return option->argument && strncmp(option->argument, "FILE", strlen("FILE")) == 0;
+}
+
+bool weir_completion_takes_process(const struct weir_option *option)
+{
+    return option->argument && strncmp(option->argument, "PID", strlen("PID")) == 0;
+}
+
+void weir_completion_append_values(struct weir_buf *text, const struct weir_option *option)
+{
+    const char *between = "";
+    for (const char *at = option->argument ? option->argument : ""; *at;) {
+        size_t length = strcspn(at, "|");
+        size_t lower = 0;
+        while (lower < length && (islower((unsigned char)at[lower]) || at[lower] == '-'))
+            lower++;
+        bool is_word = lower > 0 && (lower == length || at[lower] == '[');
+        if (is_word) {
+            weir_buf_printf(text, "%s%.*s", between, (int)lower, at);
+            between = " ";
+        }
+        at += length;
+        at += *at == '|';
+    }
+}
+
+void weir_completion_append_quoted(struct weir_buf *text, const char *words, const char *quote, const char *special)
+{
+    for (; *words; words++) {
+        if (*words == '\'') {
+            weir_buf_printf(text, "%s", quote);
+            continue;
+        }
+        if (strchr(special, *words))
+            weir_buf_append_u8(text, '\\');
+        weir_buf_append_u8(text, (uint8_t)*words);
+    }
+}
+
+bool weir_completion_knows(const char *shell)
+{
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(shells); i++) {
+        if (strcmp(shells[i].name, shell) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool weir_completion_text(struct weir_buf *text, const char *shell, const struct weir_option_table *top,
+                          const struct weir_command *const *commands, size_t count)
+{
+    const struct weir_completion completion = {.top = top, .commands = commands, .count = count};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(shells); i++) {
+        if (strcmp(shells[i].name, shell) != 0)
+            continue;
+        weir_buf_printf(text, "%s# Completion of weir for %s. Made by `weir help --completion %s`.\n",
+                        strcmp(shell, "zsh") == 0 ? "#compdef weir\n" : "", shell, shell);
+        shells[i].append(text, &completion);
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,35 @@
+/* What the scripts of all shells are made from. Pure; any thread. */
+#ifndef WEIR_CLI_COMPLETION_INTERNAL_H
+#define WEIR_CLI_COMPLETION_INTERNAL_H
+
+#include "cli/completion.h"
+#include "cli/option_text.h"
+
+struct weir_completion {
+    const struct weir_option_table *top;
+    const struct weir_command *const *commands;
+    size_t count;
+};
+
+/* Whether the command is followed by a command of the user's. */
+bool weir_completion_has_workload(const struct weir_command *command);
+
+/* Whether words of the command that are no options name files. */
+bool weir_completion_has_files(const struct weir_command *command);
+
+/* Whether the option's argument is the name of a file, or a process. */
+bool weir_completion_takes_file(const struct weir_option *option);
+bool weir_completion_takes_process(const struct weir_option *option);
+
+/* Appends the words that an argument may be, as its name in help has them: "bash zsh fish" of "bash|zsh|fish", "max" of
+ * "HZ|max", nothing of "FILE". */
+void weir_completion_append_values(struct weir_buf *text, const struct weir_option *option);
+
+/* Appends text within single quotes of a shell; special: further characters to put a backslash before. */
+void weir_completion_append_quoted(struct weir_buf *text, const char *words, const char *quote, const char *special);
+
+void weir_completion_bash(struct weir_buf *text, const struct weir_completion *completion);
+void weir_completion_zsh(struct weir_buf *text, const struct weir_completion *completion);
+void weir_completion_fish(struct weir_buf *text, const struct weir_completion *completion);
+
+#endif

@@ -1,0 +1,173 @@
+/*
+ * The completion scripts in the shells that they are for: each spelling of each option of each command, and the
+ * commands themselves, are offered where they may stand. A shell that is not installed is skipped by name, but for
+ * bash.
+ *
+ * bash and fish are asked for their candidates. What zsh offers is asked of its function _arguments, which is replaced
+ * by one that prints what it is given.
+ */
+#include <criterion/criterion.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/buf.h"
+#include "cli/cli.h"
+#include "cli/option_text.h"
+
+#define COMMAND_BYTES (4 * PATH_MAX)
+
+/* Runs a script in a shell, in whose environment $completion is the file with the completion script, and $name a
+ * command's; what it prints, in lines. */
+static void run(const char *shell, const char *name, const char *script, struct weir_buf *lines)
+{
+    const char *program = getenv("WEIR_PROGRAM");
+    cr_assert_not_null(program, "WEIR_PROGRAM is not set: run the test with ctest");
+    char command[COMMAND_BYTES];
+    snprintf(command, sizeof(command),
+             "completion=$(mktemp) name='%s'; trap 'rm \"$completion\"' EXIT; export completion name; "
+             "'%s' help --completion=%s >\"$completion\" && %s -c '%s' 2>&1",
+             name, program, shell, shell, script);
+    FILE *stream = popen(command, "re");
+    cr_assert_not_null(stream);
+    char part[COMMAND_BYTES];
+    weir_buf_printf(lines, "\n");
+    for (size_t bytes; (bytes = fread(part, 1, sizeof(part), stream)) > 0;)
+        weir_buf_append(lines, part, bytes);
+    int status = pclose(stream);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s: wait status %#x: %s", shell, status,
+              weir_buf_str(lines));
+}
+
+static bool is_installed(const char *shell)
+{
+    char command[NAME_MAX];
+    snprintf(command, sizeof(command), "command -v %s >/dev/null", shell);
+    return system(command) == 0; /* NOLINT(cert-env33-c): a constant name, in a test */
+}
+
+/* Whether a line begins with word and one of the characters in after. */
+static bool has_line(struct weir_buf *lines, const char *word, const char *after)
+{
+    char wanted[WEIR_OPTION_TEXT_BYTES + 4];
+    snprintf(wanted, sizeof(wanted), "\n%s", word);
+    const char *text = weir_buf_str(lines);
+    for (const char *at = strstr(text, wanted); at; at = strstr(at + 1, wanted)) {
+        if (strchr(after, at[strlen(wanted)]))
+            return true;
+    }
+    return false;
+}
+
+/* after: what may follow an option's name in the lines. */
+static void expect_options(const char *shell, const struct weir_command *command, struct weir_buf *lines,
+                           const char *after)
+{
+    for (size_t i = 0; i < command->options.count; i++) {
+        const struct weir_option *option = &command->options.options[i];
+        char spelling[WEIR_OPTION_TEXT_BYTES], word[WEIR_OPTION_TEXT_BYTES + 2];
+        if (option->short_name) {
+            snprintf(word, sizeof(word), "-%c", option->short_name);
+            cr_expect(has_line(lines, word, after), "%s does not complete 'weir %s %s'", shell, command->name, word);
+        }
+        for (enum weir_option_spelling s = 0; s < WEIR_OPTION_SPELLING_COUNT; s++) {
+            if (!weir_option_format_spelling(option, s, spelling))
+                continue;
+            snprintf(word, sizeof(word), "--%s", spelling);
+            cr_expect(has_line(lines, word, after), "%s does not complete 'weir %s %s'", shell, command->name, word);
+        }
+    }
+}
+
+static void expect_options_of_all(const char *shell, const char *script, const char *after)
+{
+    const struct weir_command *command;
+    for (size_t c = 0; (command = weir_cli_command(c)); c++) {
+        struct weir_buf lines = WEIR_BUF_INIT;
+        run(shell, command->name, script, &lines);
+        expect_options(shell, command, &lines, after);
+        weir_buf_fini(&lines);
+    }
+}
+
+static void expect_lines(const char *shell, const char *script, const char *const *words)
+{
+    struct weir_buf lines = WEIR_BUF_INIT;
+    run(shell, "", script, &lines);
+    for (; *words; words++)
+        cr_expect(has_line(&lines, *words, "\n\t"), "%s: no '%s' in: %s", script, *words, weir_buf_str(&lines));
+    weir_buf_fini(&lines);
+}
+
+Test(completion, bash_completes_every_option)
+{
+    expect_options_of_all("bash",
+                          "source \"$completion\"; COMP_WORDS=(weir $name -); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); "
+                          "_weir; printf \"%s\\n\" \"${COMPREPLY[@]}\"",
+                          "\n");
+}
+
+#define BASH_REPLY(words)                                                                                   \
+    "source \"$completion\"; COMP_WORDS=(" words "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _weir; printf " \
+    "\"%s\\n\" \"${COMPREPLY[@]}\""
+
+static const char *const first_words[] = {"record", "bench", "help", NULL};
+static const char *const second_words[] = {"drain", NULL};
+
+Test(completion, bash_completes_commands)
+{
+    expect_lines("bash", BASH_REPLY("weir \"\""), first_words);
+    expect_lines("bash", BASH_REPLY("weir bench \"\""), second_words);
+    expect_lines("bash", BASH_REPLY("weir help \"\""), first_words);
+}
+
+Test(completion, bash_completes_arguments)
+{
+    static const char *const max[] = {"max", NULL}, *const shells[] = {"bash", "zsh", "fish", NULL},
+                             *const init_process[] = {"1", NULL}, *const folder[] = {"/proc", NULL};
+    expect_lines("bash", BASH_REPLY("weir record -F \"\""), max);
+    expect_lines("bash", BASH_REPLY("weir record --freq = m"), max);
+    expect_lines("bash", BASH_REPLY("weir record --freq ="), max);
+    expect_lines("bash", BASH_REPLY("weir help --completion \"\""), shells);
+    expect_lines("bash", BASH_REPLY("weir record -p 1"), init_process);
+    expect_lines("bash", BASH_REPLY("weir record -a -o /pro"), folder);
+}
+
+Test(completion, bash_completes_the_workload)
+{
+    static const char *const sleep[] = {"sleep", NULL}, *const none[] = {"", NULL};
+    expect_lines("bash", BASH_REPLY("weir record -a sle"), sleep);
+    expect_lines("bash", BASH_REPLY("weir record -F 99 -- sle"), sleep);
+    expect_lines("bash", BASH_REPLY("weir record --freq = 99 sle"), sleep);
+    expect_lines("bash", BASH_REPLY("weir record -F 99 ls --freq"), none);
+}
+
+Test(completion, fish_completes_every_option)
+{
+    if (!is_installed("fish"))
+        cr_skip_test("needs fish");
+    expect_options_of_all("fish", "source $completion; complete -C \"weir $name -\"", "\t\n");
+}
+
+Test(completion, fish_completes_commands)
+{
+    if (!is_installed("fish"))
+        cr_skip_test("needs fish");
+    static const char *const max[] = {"max", NULL};
+    expect_lines("fish", "source $completion; complete -C \"weir \"", first_words);
+    expect_lines("fish", "source $completion; complete -C \"weir bench \"", second_words);
+    expect_lines("fish", "source $completion; complete -C \"weir record -F \"", max);
+}
+
+Test(completion, zsh_completes_every_option)
+{
+    if (!is_installed("zsh"))
+        cr_skip_test("needs zsh");
+    expect_options_of_all(
+        "zsh",
+        "compdef() { :; }; _arguments() { for spec; do spec=${spec#\\*}; print -r -- "
+        "${spec#\\(*\\)}; done; }; source $completion; words=(weir ${=name} -); CURRENT=${#words}; _weir",
+        "[=+-");
+}
