@@ -14,8 +14,11 @@
 #include "base/bits.h"
 #include "format/features_internal.h"
 
-#define STRING_ALIGN      64u /* NAME_ALIGN */
-#define FEATURE_WORD_BITS 64u
+#define STRING_ALIGN                   64u /* NAME_ALIGN */
+#define FEATURE_WORD_BITS              64u
+#define BUILD_ID_NAME_MAX              4095u      /* PATH_MAX without its zero */
+#define HOST_PID                       (-1)       /* HOST_KERNEL_ID: of this machine, not of a guest */
+#define PERF_RECORD_MISC_BUILD_ID_SIZE (1u << 15) /* tools/lib/perf/include/perf/event.h: the size byte is there */
 
 void weir_feature_append_string(struct weir_buf *out, const char *text)
 {
@@ -32,6 +35,27 @@ static bool append_tracing_data(struct weir_buf *out, const struct weir_features
         return false;
     weir_buf_append(out, input->tracing_data->data, input->tracing_data->used);
     return true;
+}
+
+/* One record per file; see struct weir_perf_build_id. */
+static bool append_build_ids(struct weir_buf *out, const struct weir_features_input *input)
+{
+    for (size_t i = 0; i < input->build_id_count; i++) {
+        const struct weir_build_id_entry *entry = &input->build_ids[i];
+        size_t name_bytes = strnlen(entry->name, BUILD_ID_NAME_MAX);
+        size_t padded = weir_align_up(name_bytes + 1, sizeof(uint64_t));
+        struct weir_perf_build_id record = {
+            .header.misc = entry->cpumode | PERF_RECORD_MISC_BUILD_ID_SIZE,
+            .header.size = (uint16_t)(sizeof(record) + padded),
+            .pid = HOST_PID,
+            .size = entry->id.bytes,
+        };
+        memcpy(record.id, entry->id.data, entry->id.bytes);
+        weir_buf_append(out, &record, sizeof(record));
+        weir_buf_append(out, entry->name, name_bytes);
+        weir_buf_append_zeros(out, padded - name_bytes);
+    }
+    return input->build_id_count > 0;
 }
 
 /* u32 count, then as many strings. */
@@ -92,6 +116,7 @@ struct feature {
 /* Ascending by bit: the entries of the file's table have no other key. */
 static const struct feature features_known[] = {
     {WEIR_FEATURE_TRACING_DATA, append_tracing_data},
+    {WEIR_FEATURE_BUILD_ID, append_build_ids},
     {WEIR_FEATURE_HOSTNAME, weir_feature_append_hostname},
     {WEIR_FEATURE_OSRELEASE, weir_feature_append_os_release},
     {WEIR_FEATURE_VERSION, weir_feature_append_version},

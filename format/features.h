@@ -10,8 +10,15 @@
 
 #include "base/buf.h"
 #include "base/machine.h"
+#include "format/build_id.h"
 #include "format/event_desc.h"
 #include "format/perf_file.h"
+
+struct weir_build_id_entry { /* of the BUILD_ID table */
+    const char *name;        /* as the maps of the recording spell it; borrowed */
+    struct weir_build_id id;
+    uint16_t cpumode; /* PERF_RECORD_MISC_KERNEL or _USER */
+};
 
 struct weir_features_input {
     const struct weir_machine *machine; /* borrowed */
@@ -22,6 +29,8 @@ struct weir_features_input {
     const struct weir_buf *tracing_data; /* built by weir_tracing_data_build(); NULL without tracepoints */
     uint64_t first_sample_ns;            /* SAMPLE_TIME, the recording's own clock; both 0: no sample */
     uint64_t last_sample_ns;
+    const struct weir_build_id_entry *build_ids; /* BUILD_ID: the kernel's first; borrowed */
+    size_t build_id_count;
     bool branch_stack; /* BRANCH_STACK: some event samples branches */
 };
 

@@ -34,6 +34,17 @@ _Static_assert(offsetof(struct weir_perf_header, data) == 40, "perf_file_header.
 #define WEIR_PERF_DATA_SIZE_OFFSET (offsetof(struct weir_perf_header, data) + offsetof(struct weir_perf_section, size))
 _Static_assert(WEIR_PERF_DATA_SIZE_OFFSET == 48, "data.size");
 
+struct weir_perf_build_id { /* struct perf_record_header_build_id; the name follows, padded with zeros to 8 bytes */
+    struct perf_event_header header; /* type 0 */
+    int32_t pid;                     /* -1: this machine, otherwise a guest */
+    uint8_t id[20];
+    uint8_t size; /* bytes of id; valid with bit 15 of header.misc */
+    uint8_t reserved[3];
+};
+
+_Static_assert(sizeof(struct weir_perf_build_id) == 36, "perf_record_header_build_id");
+_Static_assert(offsetof(struct weir_perf_build_id, size) == 32, "perf_record_header_build_id.size");
+
 enum weir_perf_feature {
     WEIR_FEATURE_TRACING_DATA = 1,
     WEIR_FEATURE_BUILD_ID = 2,

@@ -339,6 +339,32 @@ Test(features, memory_topology_has_the_nodes_whose_blocks_are_known)
     image_fini(&image);
 }
 
+/* struct perf_record_header_build_id: header, pid, 20 bytes, size, 3 reserved; the name, to a multiple of 8. */
+Test(features, build_ids_are_records_with_a_size_byte)
+{
+    static const struct weir_build_id_entry entries[] = {
+        {"[kernel.kallsyms]", {20, {1, 2, 3}}, PERF_RECORD_MISC_KERNEL},
+        {"/bin/ab", {16, {4, 5, 6}}, PERF_RECORD_MISC_USER},
+    };
+    static const size_t name_bytes[] = {24, 8};
+    struct image image;
+    image_init(&image);
+    image.input.build_ids = entries;
+    image.input.build_id_count = 2;
+    image_build(&image);
+    struct perf_file_cursor payload = feature(&image, WEIR_FEATURE_BUILD_ID, 36 + 24 + 36 + 8);
+    for (size_t i = 0; i < 2; i++) {
+        cr_expect_eq(perf_file_u32(&payload), 0);
+        cr_expect_eq(perf_file_u32(&payload), (1u << 15 | entries[i].cpumode) | (uint32_t)(36 + name_bytes[i]) << 16);
+        cr_expect_eq(perf_file_u32(&payload), UINT32_MAX);
+        cr_expect_arr_eq(perf_file_bytes(&payload, 20), entries[i].id.data, 20);
+        cr_expect_eq(perf_file_u32(&payload), entries[i].id.bytes);
+        cr_expect_str_eq(perf_file_bytes(&payload, name_bytes[i]), entries[i].name);
+    }
+    expect_end(&payload);
+    image_fini(&image);
+}
+
 Test(features, event_desc_equals_the_attrs_section)
 {
     struct image image;
