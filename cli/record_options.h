@@ -38,6 +38,8 @@ struct weir_record_arguments {
     uint64_t realtime_priority;      /* 0: not given */
 
     const char *output_path; /* borrowed */
+    bool no_buildid;
+    bool buildid_all; /* accepted: it is what happens anyway */
     unsigned verbosity;
     bool quiet;
     bool dry_run;

@@ -37,6 +37,7 @@
 #include "engine/chunk_queue.h"
 #include "engine/record_walk.h"
 #include "engine/ring.h"
+#include "engine/side_tee.h"
 
 /* What the coordinator tells all readers. One writer (the coordinator), many readers. */
 struct weir_reader_control {
@@ -74,7 +75,8 @@ struct weir_reader {
     struct weir_walk_layout layout;
     struct weir_reader_ring *rings; /* owned */
     unsigned ring_count;
-    int wake_fds[2]; /* owned; eventfd(2) */
+    int wake_fds[2];           /* owned; eventfd(2) */
+    struct weir_side_tee *tee; /* borrowed: gets a copy of all side records; NULL: nobody wants them */
     /* Readers with a ring whose descriptors have not all hung up. Borrowed; the reader that takes it to 0 writes to
      * ended_fd, a borrowed eventfd: every target is gone. */
     _Atomic unsigned *live_readers;

@@ -206,6 +206,8 @@ static int exclude_self(struct weir_session *session, struct weir_error *err)
         return weir_error_set_errno(err, -ENOMEM, "cannot exclude weir's own threads");
     unsigned count = weir_pipeline_tids(&session->pipeline, tids);
     tids[count++] = gettid();
+    if (session->sideband)
+        tids[count++] = weir_sideband_tid(session->sideband);
     int result = weir_event_set_exclude_tasks(&session->events, tids, count, err);
     free(tids);
     return result;
@@ -226,7 +228,11 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
     if (result == 0)
         result = weir_session_write_head(session, err);
     if (result == 0)
+        result = weir_session_make_sideband(session, err);
+    if (result == 0)
         result = weir_pipeline_start(&session->pipeline, err);
+    if (result == 0)
+        result = weir_session_start_sideband(session, err);
     if (result == 0)
         result = exclude_self(session, err);
     if (result < 0)

@@ -100,6 +100,7 @@ void weir_session_release(struct weir_session *session)
 {
     weir_session_forget(session);
     weir_session_close_events(session);
+    weir_session_free_sideband(session);
     weir_workload_fini(&session->workload);
     weir_targets_fini(&session->targets);
     if (session->coordinating)

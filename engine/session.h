@@ -15,6 +15,7 @@
 #include "engine/kernel_limits.h"
 #include "engine/pipeline.h"
 #include "engine/record.h"
+#include "engine/sideband.h"
 #include "engine/targets.h"
 #include "engine/workload.h"
 #include "format/event_desc.h"
@@ -40,10 +41,15 @@ struct weir_session {
 
     struct weir_coordinator coordinator;
     bool coordinating; /* coordinator was initialised */
+    bool hurried;      /* a signal came while finishing: slow parts are left out */
     struct weir_workload workload;
     struct weir_event_set events;
     struct weir_pipeline pipeline;
     bool piped; /* pipeline was initialised */
+
+    struct weir_sideband *sideband;        /* owned; NULL: none is wanted */
+    struct weir_build_id_entry *build_ids; /* owned; for the feature, once the sideband thread has ended */
+    size_t build_id_count;
 
     struct weir_machine machine;
     struct weir_event_desc *descriptions; /* owned; events as the file describes them */
@@ -77,6 +83,14 @@ int weir_session_write_head(struct weir_session *session, struct weir_error *err
 
 /* Kernel map, modules, tasks and maps into the pipeline, closed by FINISHED_INIT. */
 int weir_session_synthesize(struct weir_session *session, struct weir_error *err);
+
+/* The sideband thread, unless no build ids are wanted: made before the readers start, which fill its tees, started with
+ * them, stopped after them; stop() fills build_ids. 0 or -errno with err. */
+int weir_session_make_sideband(struct weir_session *session, struct weir_error *err);
+int weir_session_start_sideband(struct weir_session *session, struct weir_error *err);
+int weir_session_stop_sideband(struct weir_session *session, struct weir_error *err);
+/* After the readers are gone. NULL-safe. */
+void weir_session_free_sideband(struct weir_session *session);
 
 /* After the readers have ended: ledger, LOST_SAMPLES, end of the writer, features, final head, fsync. Fills the result.
  * 0 or -errno with err; the file keeps what was good. */

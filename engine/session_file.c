@@ -124,6 +124,8 @@ int weir_session_write_head(struct weir_session *session, struct weir_error *err
 static int emit(void *ctx, const void *records, size_t bytes)
 {
     struct weir_session *session = ctx;
+    if (session->sideband)
+        weir_sideband_feed(session->sideband, records, bytes);
     return weir_pipeline_emit(&session->pipeline, records, bytes);
 }
 
@@ -177,6 +179,8 @@ int weir_session_synthesize(struct weir_session *session, struct weir_error *err
     if (result == 0)
         result = emit(session, end.data, end.used);
     weir_buf_fini(&end);
+    if (session->sideband)
+        weir_sideband_end_feed(session->sideband);
     return result < 0 ? weir_error_set_errno(err, result, "cannot write to %s", session->options->output_path) : 0;
 }
 
@@ -222,6 +226,8 @@ static int build_features(struct weir_session *session, uint64_t data_bytes, str
         .command = session->options->command_line,
         .command_count = session->options->command_line_count,
     };
+    input.build_ids = session->build_ids;
+    input.build_id_count = session->build_id_count;
     sample_times(&session->pipeline, &input.first_sample_ns, &input.last_sample_ns);
     int result = 0;
     if (session->tracefs[0]) {
@@ -266,7 +272,8 @@ static int finish_file(struct weir_session *session, struct weir_error *err)
 
 static int sync_file(struct weir_session *session, struct weir_error *err)
 {
-    if (weir_coordinator_is_hurried(&session->coordinator)) {
+    session->hurried |= weir_coordinator_is_hurried(&session->coordinator);
+    if (session->hurried) {
         weir_notice(session->options->notices, WEIR_NOTICE_INFO,
                     "signal while finishing: the file is not waited for to reach the disk");
         return 0;
@@ -288,6 +295,8 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     if (code == 0)
         code = emit_lost(session, &lost);
     weir_buf_fini(&lost);
+    /* While the writer empties its queue. */
+    int gathered = weir_session_stop_sideband(session, err);
     weir_pipeline_stop_writer(&session->pipeline);
     weir_ledger_settle(&session->pipeline, result);
 
@@ -299,5 +308,5 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
         return weir_error_set_errno(err, write_error, "cannot write to %s", session->options->output_path);
     if (code < 0)
         return weir_error_set_errno(err, code, "cannot account for losses");
-    return finished;
+    return finished < 0 ? finished : gathered;
 }

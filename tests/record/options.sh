@@ -44,7 +44,8 @@ test_realtime_priority_is_that_of_readers_and_writer() {
     start_record it.data -r 7 -a -e cpu-clock -- sleep 0.5
     # The kernel's own workers of io_uring (iou-wrk) come and go.
     expect_eq "classes and priorities" "$(ps -L -o comm=,cls=,rtprio= -p "$weir" | grep -v '^iou-' | xargs -n3 |
-        sed 's/-[0-9]* / /' | sort -u | paste -sd,)" "weir TS -,weir-reader FF 7,weir-writer FF 7"
+        sed 's/-[0-9]* / /' | sort -u | paste -sd,)" \
+        "weir TS -,weir-pool FF 7,weir-reader FF 7,weir-sideband TS -,weir-writer FF 7"
     await_record
     expect_eq "status" "$status" 0
     expect_readers_agree it.data

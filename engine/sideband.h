@@ -1,0 +1,92 @@
+/*
+ * The sideband thread: keeps the task map and the table of mapped files while recording goes on, and reads build ids.
+ *
+ *     reader ── side_tee (one per reader) ──┐
+ *     reader ── side_tee ───────────────────┼──► sideband thread ──► mapped files ──► build ids
+ *     synthesis ── feed (blocks) ───────────┘                   └──► task map
+ *
+ * The thread looks at the tees every 20 ms while something comes and ten times a second when nothing does; nobody wakes
+ * it, nobody waits for it while data flows. It runs at nice 10.
+ *
+ * A map enters the table of files as soon as it is seen, so that its file is likely to be there still. The task map
+ * needs records in order of time, and readers drain CPUs at different times: records are kept back until every reader
+ * has passed an epoch that was opened after they were seen (the rule of rounds.h, read off the epoch alone).
+ * Synthesised records come first, whatever the kernel has reported meanwhile.
+ *
+ *     (N) The epoch is read, acquire, before the tees. Epoch e + 1 is opened after every reader has passed e, and
+ *         readers fill their tees before they pass: who reads e + 1 here sees all that was drained before e was passed.
+ *
+ * Bounds: a tee of 128 to 256 KiB per reader; 8 MiB of records kept back, beyond that the oldest half is taken as it is
+ * (their order is then what is known, not proven); 64 MiB of synthesised records that are not taken in yet, beyond that
+ * they are missed. After anything was missed the task map knows that it is not complete. Tables: see task_map.h and
+ * mapped_files.h.
+ */
+#ifndef WEIR_ENGINE_SIDEBAND_H
+#define WEIR_ENGINE_SIDEBAND_H
+
+#include <linux/perf_event.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "engine/mapped_file_id.h"
+#include "engine/mapped_files.h"
+#include "engine/side_tee.h"
+#include "engine/task_map.h"
+
+struct weir_sideband; /* on the heap: a thread that is stuck in a file system must be able to outlive its recording */
+
+struct weir_sideband_setup {
+    const struct perf_event_attr *attr; /* borrowed during new() only: for the layout of trailers */
+    unsigned tee_count;                 /* readers */
+    const _Atomic uint64_t *epoch;      /* of the readers' control; borrowed until stop() has returned */
+    bool read_build_ids;
+    struct weir_mapped_file_roots roots; /* begin_s is set by new() */
+};
+
+struct weir_sideband_counts {
+    uint64_t records;     /* side records taken in */
+    uint64_t tasks;       /* in the map at the end */
+    uint64_t files;       /* objects seen */
+    uint64_t build_ids;   /* of these, known */
+    uint64_t unread;      /* build ids that could not be read in time */
+    uint64_t missed;      /* blocks of records that found no room in a tee or in the feed */
+    uint64_t reordered;   /* records whose order was not proven */
+    uint64_t cpu_time_ns; /* of the thread */
+};
+
+/* 0, -ENOMEM. */
+int weir_sideband_new(struct weir_sideband **sideband, const struct weir_sideband_setup *setup);
+
+/* The tee of reader number `reader`, to be given to it before it starts. Borrowed until free. */
+struct weir_side_tee *weir_sideband_tee(struct weir_sideband *sideband, unsigned reader);
+
+/* 0 or the errno of pthread_create(3). Signals must be blocked. */
+int weir_sideband_start(struct weir_sideband *sideband);
+
+/* The thread's id; after start(). */
+pid_t weir_sideband_tid(const struct weir_sideband *sideband);
+
+/* Takes a copy of whole synthesised records. Any thread; allocates; waits for nobody. */
+void weir_sideband_feed(struct weir_sideband *sideband, const void *records, size_t bytes);
+
+/* What was synthesised is complete: what the kernel has reported is applied from now on. Any thread. */
+void weir_sideband_end_feed(struct weir_sideband *sideband);
+
+/*
+ * Takes in what is left, reads the build ids that are not known yet, and ends the thread: within timeout_ms, whatever
+ * file it hangs on (it is left behind then, with what it was about to find). The readers have stopped. Call once.
+ * Coordinator.
+ */
+void weir_sideband_stop(struct weir_sideband *sideband, unsigned timeout_ms, struct weir_sideband_counts *counts);
+
+/* After stop(): borrowed until free. */
+const struct weir_mapped_files *weir_sideband_files(const struct weir_sideband *sideband);
+const struct weir_task_map *weir_sideband_tasks(const struct weir_sideband *sideband);
+
+/* NULL-safe; stops the thread first when that was not done. What a stuck thread holds is not freed. */
+void weir_sideband_free(struct weir_sideband *sideband);
+
+#endif

@@ -1,0 +1,183 @@
+/* The table of mapped files: what is one file and what two, what is read, in which order the feature lists it. */
+#include "engine/mapped_files.h"
+
+#include "tests/base/failing_alloc.h"
+#include "tests/engine/side_records.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t add(struct weir_mapped_files *files, uint64_t inode, uint64_t generation, const char *name)
+{
+    struct weir_buf out = WEIR_BUF_INIT;
+    struct weir_side_record record;
+    side_map(&out, 1, 7, 0x1000, 0x2000, inode, name);
+    side_parse(&out, 0, &record);
+    record.map.inode_generation = generation;
+    int64_t index = weir_mapped_files_add(files, &record);
+    weir_buf_fini(&out);
+    return index;
+}
+
+static int64_t add_kernel(struct weir_mapped_files *files, const char *name)
+{
+    struct weir_buf out = WEIR_BUF_INIT;
+    struct weir_side_record record;
+    side_kernel_map(&out, name);
+    side_parse(&out, 0, &record);
+    int64_t index = weir_mapped_files_add(files, &record);
+    weir_buf_fini(&out);
+    return index;
+}
+
+static void know(struct weir_mapped_files *files, int64_t index, uint8_t id)
+{
+    files->all[index].build_id = (struct weir_build_id){.bytes = 1, .data = {id}};
+}
+
+Test(mapped_files, without_memory_the_record_is_counted_as_left_out)
+{
+    struct weir_mapped_files files;
+    struct weir_buf out = WEIR_BUF_INIT;
+    struct weir_side_record record;
+    side_map(&out, 1, 7, 0x1000, 0x2000, 1, "/bin/a");
+    side_parse(&out, 0, &record);
+    for (unsigned successes = 0; successes < 4; successes++) {
+        weir_mapped_files_init(&files);
+        failing_alloc_after(successes);
+        int64_t index = weir_mapped_files_add(&files, &record);
+        failing_alloc_never();
+        cr_expect_eq(index, -ENOMEM, "allocation %u", successes);
+        cr_expect_eq(files.left_out, 1);
+        cr_expect_eq(add(&files, 1, 0, "/bin/a"), 0, "tried anew after allocation %u failed", successes);
+        weir_mapped_files_fini(&files);
+    }
+    weir_buf_fini(&out);
+}
+
+Test(mapped_files, beyond_its_bound_files_are_left_out)
+{
+    struct weir_mapped_files files;
+    weir_mapped_files_init(&files);
+    for (unsigned i = 0; i < WEIR_MAPPED_FILES_MAX; i++)
+        cr_assert_eq(add(&files, i + 1, 0, "/bin/same"), i);
+    cr_assert_eq(add(&files, WEIR_MAPPED_FILES_MAX + 1, 0, "/bin/same"), -ENOSPC);
+    cr_assert_eq(files.left_out, 1);
+    cr_assert_eq(add(&files, 1, 0, "/bin/same"), 0, "what is known is still found");
+    weir_mapped_files_fini(&files);
+}
+
+Test(mapped_files, what_has_no_file_is_not_read)
+{
+    static const char *const names[] = {"//anon", "[heap]", "[vsyscall]", "/memfd:x (deleted)", "/SYSV00000000", ""};
+    struct weir_mapped_files files;
+    weir_mapped_files_init(&files);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        cr_assert_eq(add(&files, 5, 0, names[i]), (int64_t)i);
+    add(&files, 0, 0, "/no/inode");
+    cr_assert_eq(weir_mapped_files_next_new(&files), WEIR_MAPPED_NONE);
+    weir_mapped_files_fini(&files);
+}
+
+Test(mapped_files, each_file_is_given_out_once_in_order)
+{
+    struct weir_mapped_files files;
+    weir_mapped_files_init(&files);
+    cr_assert_eq(add(&files, 1, 0, "/bin/a"), 0);
+    cr_assert_eq(add(&files, 2, 0, "/bin/b"), 1);
+    cr_assert_eq(add(&files, 1, 0, "/bin/a"), 0);
+    cr_assert_eq(weir_mapped_files_next_new(&files), 0);
+    cr_assert_eq(weir_mapped_files_next_new(&files), 1);
+    cr_assert_eq(weir_mapped_files_next_new(&files), WEIR_MAPPED_NONE);
+    cr_assert_eq(add(&files, 3, 0, "/bin/c"), 2);
+    cr_assert_eq(weir_mapped_files_next_new(&files), 2);
+    weir_mapped_files_fini(&files);
+}
+
+Test(mapped_files, replaced_file_is_another_one)
+{
+    struct weir_mapped_files files;
+    weir_mapped_files_init(&files);
+    cr_assert_eq(add(&files, 1, 4, "/bin/a"), 0);
+    cr_assert_eq(add(&files, 2, 4, "/bin/a"), 1, "another inode");
+    cr_assert_eq(add(&files, 1, 5, "/bin/a"), 2, "an inode that was used again");
+    weir_mapped_files_fini(&files);
+}
+
+/* Synthesised records do not tell it. */
+Test(mapped_files, unknown_generation_agrees_with_any)
+{
+    struct weir_mapped_files files;
+    weir_mapped_files_init(&files);
+    cr_assert_eq(add(&files, 1, 0, "/bin/a"), 0);
+    cr_assert_eq(add(&files, 1, 9, "/bin/a"), 0);
+    cr_assert_eq(add(&files, 1, 0, "/bin/a"), 0);
+    cr_assert_eq(add(&files, 1, 8, "/bin/a"), 1);
+    weir_mapped_files_fini(&files);
+}
+
+Test(mapped_files, second_name_of_a_file_is_not_read_again)
+{
+    struct weir_mapped_files files;
+    weir_mapped_files_init(&files);
+    cr_assert_eq(add(&files, 1, 0, "/bin/a"), 0);
+    cr_assert_eq(add(&files, 1, 0, "/bin/b"), 1);
+    cr_assert_eq(weir_mapped_files_next_new(&files), 0);
+    cr_assert_eq(weir_mapped_files_next_new(&files), WEIR_MAPPED_NONE);
+    know(&files, 0, 0x77);
+    cr_assert_eq(weir_mapped_files_build_id(&files, 1).data[0], 0x77);
+
+    /* Unless the first name did not lead to it. */
+    files.all[0].unreadable = true;
+    cr_assert_eq(add(&files, 1, 0, "/bin/c"), 2);
+    cr_assert_eq(weir_mapped_files_next_new(&files), 2);
+    weir_mapped_files_fini(&files);
+}
+
+Test(mapped_files, build_id_of_a_record_is_taken_over)
+{
+    struct weir_mapped_files files;
+    struct weir_buf out = WEIR_BUF_INIT;
+    struct weir_side_record record;
+    weir_mapped_files_init(&files);
+    side_map(&out, 1, 7, 0x1000, 0x2000, 0, "/bin/a");
+    side_parse(&out, 0, &record);
+    record.build_id = (struct weir_build_id){.bytes = 20, .data = {1}};
+    cr_assert_eq(weir_mapped_files_add(&files, &record), 0);
+    cr_assert_eq(weir_mapped_files_add(&files, &record), 0);
+    record.build_id.data[0] = 2;
+    cr_assert_eq(weir_mapped_files_add(&files, &record), 1, "the file was replaced");
+    cr_assert_eq(weir_mapped_files_next_new(&files), WEIR_MAPPED_NONE);
+    weir_mapped_files_fini(&files);
+    weir_buf_fini(&out);
+}
+
+Test(mapped_files, kernel_stands_first_in_the_list)
+{
+    struct weir_mapped_files files;
+    struct weir_build_id_entry *entries;
+    size_t count;
+    weir_mapped_files_init(&files);
+    add(&files, 1, 0, "/bin/unknown");
+    know(&files, add(&files, 2, 0, "/bin/b"), 2);
+    know(&files, add_kernel(&files, "[ext4]"), 3);
+    int64_t kernel = add_kernel(&files, "[kernel.kallsyms]_stext");
+    cr_assert_str_eq(weir_mapped_files_name(&files, (uint32_t)kernel), "[kernel.kallsyms]");
+    know(&files, kernel, 4);
+
+    failing_alloc_after(0);
+    cr_assert_eq(weir_mapped_files_list(&files, &entries, &count), -ENOMEM);
+    failing_alloc_never();
+    cr_assert_eq(weir_mapped_files_list(&files, &entries, &count), 0);
+    cr_assert_eq(count, 3);
+    cr_assert_str_eq(entries[0].name, "[kernel.kallsyms]");
+    cr_assert_eq(entries[0].cpumode, PERF_RECORD_MISC_KERNEL);
+    cr_assert_str_eq(entries[1].name, "/bin/b");
+    cr_assert_eq(entries[1].cpumode, PERF_RECORD_MISC_USER);
+    cr_assert_eq(entries[1].id.data[0], 2);
+    cr_assert_str_eq(entries[2].name, "[ext4]");
+    free(entries);
+    weir_mapped_files_fini(&files);
+}

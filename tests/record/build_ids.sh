@@ -1,0 +1,60 @@
+# shellcheck shell=bash
+# Build ids: those in the file are those that perf finds, they are there for files that are gone, and reading them does
+# not hold up the end.
+
+needs_perf_events
+
+# ids FILE: "ID NAME" of each entry, sorted.
+ids() { perf buildid-list -i "$1" | sort; }
+
+# The entries of both files that have one name have one id.
+expect_ids_agree() {
+    local differing
+    differing=$(sort -u -k2 -k1,1 "$1" "$2" | awk '{ id = $1; sub(/^[^ ]+ /, ""); if (seen[$0]++) print }')
+    expect_eq "names with two ids" "$differing" ""
+    [ -n "$(comm -12 "$1" "$2")" ] || fail "no entry in common"
+}
+
+test_no_table_when_it_is_not_wanted() {
+    record -B -o it.data -- "$WEIR_LOAD" getppid 10
+    perf report --header-only -i it.data >header 2>/dev/null
+    expect_line header " BUILD_ID " # among the missing features
+    expect_no_line err "sideband:"
+}
+
+test_workload_libraries_and_kernel_have_the_ids_that_perf_writes() {
+    record -a -o it.data -- "$WEIR_LOAD" spin 50000000
+    perf record -q -a --buildid-all -o perf.data -- "$WEIR_LOAD" spin 50000000 2>/dev/null
+    ids it.data >ours
+    ids perf.data >perfs
+    expect_ids_agree ours perfs
+    expect_line ours "$(basename "$WEIR_LOAD")"
+    expect_line ours "[kernel.kallsyms]"
+    expect_line ours "[vdso]"
+    expect_line ours libc.so
+    expect_eq "first entry" "$(perf buildid-list -i it.data | head -1 | cut -d' ' -f2)" "[kernel.kallsyms]"
+}
+
+id_of() { perf buildid-list -i "$1" | cut -d' ' -f1; }
+
+# Side records are looked at once a second at least: the program is deleted before, and still mapped then.
+test_program_that_is_deleted_while_it_runs_has_its_id() {
+    cp "$(type -P sleep)" gone
+    record -a -o it.data -- bash -c './gone 2 & sleep 0.1; rm gone; wait'
+    ids it.data >ours
+    expect_line ours "$(id_of "$(type -P sleep)") $(pwd)/gone"
+}
+
+test_replaced_program_has_the_id_of_what_ran() {
+    cp "$(type -P true)" program
+    record -a -o it.data -- bash -c "./program; sleep 2; cp $WEIR_LOAD new; mv new program"
+    ids it.data >ours
+    expect_line ours "$(id_of "$(type -P true)") $(pwd)/program"
+}
+
+test_symbols_are_found_by_the_id() {
+    record -e cpu-clock -F 2000 -o it.data -- "$WEIR_LOAD" spin 100000000
+    perf report --stdio -i it.data 2>perf.err >text
+    expect_line text hot_loop
+    expect_no_line perf.err build
+}
