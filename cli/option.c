@@ -165,6 +165,10 @@ static int store_cpu_list(const struct parser *parser, const struct match *match
 
 static int store_custom(const struct parser *parser, const struct match *match)
 {
+    if (match->negated) {
+        match->option->clear(parser->arguments);
+        return 0;
+    }
     if (match->option->argument_optional && match->value && !match->value[0])
         return fail_empty(parser, match);
     int result = match->option->apply(parser->arguments, match->value, parser->err);
@@ -219,7 +223,7 @@ static int store(const struct parser *parser, const struct match *match)
 static int take_argument(struct parser *parser, struct match *match)
 {
     const struct weir_option *option = match->option;
-    if (match->value || !option->argument || option->argument_optional)
+    if (match->value || match->negated || !option->argument || option->argument_optional)
         return 0;
     match->value = parser->argv[parser->next];
     if (!match->value) {

@@ -42,7 +42,7 @@ struct weir_option {
     const char *long_name;  /* "freq", or NULL */
     const char *argument;   /* how help names the argument: "HZ"; NULL: takes none */
     bool argument_optional; /* --threads or --threads=SPEC */
-    bool negatable;         /* --no-X exists; flags and counters */
+    bool negatable;         /* --no-X exists; flags, counters, and CUSTOM rows with clear() */
     bool repeatable;        /* each one adds (help says so) */
     enum weir_option_kind kind;
     size_t field;             /* WEIR_OPTION_FIELD() of the command's arguments */
@@ -57,6 +57,7 @@ struct weir_option {
      * one is never empty). 0, or -errno with err, whose
      * line stands alone and so names the option. */
     int (*apply)(void *arguments, const char *text, struct weir_error *err);
+    void (*clear)(void *arguments); /* of a row that is negatable: what --no-X does */
 };
 
 /* The offset of a field, refused by the compiler when the field is not of the named type: that of the row's kind. */

@@ -15,6 +15,7 @@
 #include "cli/exit_status.h"
 #include "cli/record_options.h"
 #include "cli/record_report.h"
+#include "cli/target_options.h"
 #include "engine/event_list.h"
 #include "engine/kernel_limits.h"
 #include "engine/record.h"
@@ -41,10 +42,6 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
                                              const struct weir_notice_sink *notices)
 {
     return (struct weir_record_options){
-        .system_wide = arguments->all_cpus,
-        .cpus = weir_cpuset_is_empty(&arguments->cpus) ? NULL : &arguments->cpus,
-        .pids = arguments->pids,
-        .pid_count = arguments->pid_count,
         .command = arguments->workload,
         .events = events,
         .freq_hz = arguments->freq_hz,
@@ -136,13 +133,11 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
 
     struct weir_event_list events = WEIR_EVENT_LIST_INIT;
     int status;
-    code = collect_events(&arguments->events, &events, &err);
-    if (code < 0) {
-        status = weir_cli_refuse(print, code, &err);
-    } else {
-        struct weir_record_options options = to_options(arguments, &events, invocation, &notices);
-        status = record(&options, arguments, print);
-    }
+    struct weir_record_options options = to_options(arguments, &events, invocation, &notices);
+    code = weir_target_options_fill(arguments, &options, &err);
+    if (code == 0)
+        code = collect_events(&arguments->events, &events, &err);
+    status = code < 0 ? weir_cli_refuse(print, code, &err) : record(&options, arguments, print);
     weir_event_list_fini(&events);
     return status;
 }

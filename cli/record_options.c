@@ -12,7 +12,7 @@
 #include "cli/exit_status.h"
 #include "cli/perf_options.h"
 #include "cli/ring_options.h"
-#include "engine/targets.h"
+#include "cli/target_options.h"
 
 #define TARGET   "What is recorded"
 #define SAMPLING "Events and samples"
@@ -26,24 +26,6 @@
 #define REALTIME_MAX 99
 
 #define FIELD(name, type) WEIR_OPTION_FIELD(struct weir_record_arguments, name, type)
-
-static int apply_pids(void *object, const char *text, struct weir_error *err)
-{
-    struct weir_record_arguments *arguments = object;
-    pid_t *pids;
-    size_t count;
-    struct weir_error below = {0};
-    int result = weir_targets_parse_pids(text, &pids, &count, &below);
-    if (result < 0) {
-        weir_error_set(err, result, "option '--pid': %s", below.what);
-        weir_error_hint(err, "process ids are positive numbers, such as 4242 or 4242,4243");
-        return result;
-    }
-    free(arguments->pids);
-    arguments->pids = pids;
-    arguments->pid_count = count;
-    return 0;
-}
 
 static int apply_threads(void *object, const char *text, struct weir_error *err)
 {
@@ -92,11 +74,60 @@ static const struct weir_option options[] = {
         .long_name = "pid",
         .argument = "PID[,PID...]",
         .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_pids,
+        .apply = weir_target_options_apply_pids,
         .section = TARGET,
         .help = "record these running processes, all threads of each",
-        .details = "Goes before -a and -C. With a command, recording lasts as long as the command runs; without, until "
-                   "the processes are gone or a signal comes.",
+        .details =
+            "Goes before -a, -C, -t and -u. With a command, recording lasts as long as the command runs; without, "
+            "until the processes are gone or a signal comes.",
+    },
+    {
+        .short_name = 't',
+        .long_name = "tid",
+        .argument = "TID[,TID...]",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_target_options_apply_tids,
+        .section = TARGET,
+        .help = "record these running threads, and nothing that they start unless --inherit is given",
+        .details = "Goes before -a, -C and -u.",
+    },
+    {
+        .short_name = 'u',
+        .long_name = "uid",
+        .argument = "USER",
+        .kind = WEIR_OPTION_TEXT,
+        .field = FIELD(user, const char *),
+        .section = TARGET,
+        .help = "record all tasks that run as this user, who is given by name or number",
+        .details = "Goes before -a and -C. Those are recorded that run when recording begins, and what they start.",
+    },
+    {
+        .long_name = "per-thread",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(per_thread, bool),
+        .section = TARGET,
+        .help = "give each recorded thread a ring of its own instead of one to each CPU; implies -i",
+        .details = "For a few threads on a machine of many CPUs. -a and -C go before it.",
+    },
+    {
+        .short_name = 'i',
+        .long_name = "no-inherit",
+        .negatable = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_target_options_apply_no_inherit,
+        .clear = weir_target_options_clear_no_inherit,
+        .section = TARGET,
+        .help = "leave out threads and processes that the recorded ones start",
+    },
+    {
+        .short_name = 's',
+        .long_name = "stat",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(stat, bool),
+        .section = TARGET,
+        .help = "record the counts of each thread that ends, for perf report -T",
     },
     {
         .short_name = 'e',
@@ -303,6 +334,7 @@ void weir_record_arguments_fini(struct weir_record_arguments *arguments)
         return;
     weir_cpuset_fini(&arguments->cpus);
     free(arguments->pids);
+    free(arguments->tids);
     weir_text_list_fini(&arguments->events);
     weir_record_arguments_init(arguments);
 }
@@ -316,21 +348,6 @@ int weir_record_arguments_parse(struct weir_record_arguments *arguments, char *c
     return result;
 }
 
-static void resolve_target(struct weir_record_arguments *arguments, const struct weir_notice_sink *notices)
-{
-    bool has_cpus = !weir_cpuset_is_empty(&arguments->cpus);
-    if (arguments->pid_count > 0) {
-        if (has_cpus)
-            weir_notice(notices, WEIR_NOTICE_WARNING, "PID/TID switch overriding CPU");
-        if (arguments->all_cpus)
-            weir_notice(notices, WEIR_NOTICE_WARNING, "PID/TID switch overriding SYSTEM");
-        weir_cpuset_fini(&arguments->cpus);
-        arguments->all_cpus = false;
-    } else if (has_cpus || !arguments->workload) {
-        arguments->all_cpus = true;
-    }
-}
-
 int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint64_t page_bytes,
                                   const struct weir_notice_sink *notices, struct weir_error *err)
 {
@@ -342,6 +359,6 @@ int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint6
     int result = weir_ring_size_resolve(&arguments->ring_size, page_bytes, notices, &arguments->ring_bytes, err);
     if (result < 0)
         return result;
-    resolve_target(arguments, notices);
+    weir_target_options_resolve(arguments, notices);
     return 0;
 }

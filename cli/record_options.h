@@ -23,6 +23,13 @@ struct weir_record_arguments {
     struct weir_cpuset cpus; /* empty: not given */
     pid_t *pids;             /* owned */
     size_t pid_count;
+    pid_t *tids; /* owned */
+    size_t tid_count;
+    const char *user; /* borrowed from argv; NULL: not given */
+    bool per_thread;
+    bool no_inherit;
+    bool inherit_given; /* -i or --inherit */
+    bool stat;
     char *const *workload; /* borrowed from argv, NULL-terminated; NULL: none */
 
     struct weir_text_list events; /* texts of -e, in order */
@@ -55,8 +62,9 @@ void weir_record_arguments_fini(struct weir_record_arguments *arguments);
 int weir_record_arguments_parse(struct weir_record_arguments *arguments, char *const *argv, struct weir_error *err);
 
 /*
- * Applies the rules between options, as perf does: -F excludes -c; -p goes before -a and -C (with a warning); -C
- * implies -a; no target and no workload means -a; -m becomes bytes (with a notice when it was rounded). 0 or -EINVAL
+ * Applies the rules between options, as perf does: -F excludes -c; -p and -t go before -u, these before -C and -a, and
+ * -a before --per-thread (with one warning); -t implies -i unless --inherit is given; -C implies -a; no target and no
+ * workload means -a; -m becomes bytes (with a notice when it was rounded). 0 or -EINVAL
  * with err.
  */
 int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint64_t page_bytes,

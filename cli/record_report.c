@@ -29,42 +29,54 @@
 struct losses {
     uint64_t ring_full;
     uint64_t write_failed;
-    unsigned cpus;       /* CPUs in the ledger */
-    unsigned lossy_cpus; /* of them, those that lost */
-    unsigned worst_cpu;
+    unsigned places;       /* CPUs in the ledger, or tasks */
+    unsigned lossy_places; /* of them, those that lost */
+    int worst_place;       /* number of the CPU, or id of the task */
     uint64_t worst_lost;
+    bool of_tasks;
 };
+
+/* The ledger is of tasks (--per-thread), not of CPUs. */
+static bool is_of_tasks(const struct weir_record_result *result)
+{
+    return result->ledger_count > 0 && result->ledger[0].cpu < 0;
+}
+
+static int place_number(const struct weir_ledger_row *row)
+{
+    return row->cpu < 0 ? (int)row->task : row->cpu;
+}
 
 static bool is_sideband(const struct weir_record_result *result, const struct weir_ledger_row *row)
 {
     return row->event + 1 == result->event_count;
 }
 
-static void count_cpu(struct losses *losses, unsigned cpu, uint64_t lost)
+static void count_place(struct losses *losses, int place, uint64_t lost)
 {
-    losses->cpus++;
-    losses->lossy_cpus += lost > 0;
+    losses->places++;
+    losses->lossy_places += lost > 0;
     if (lost > losses->worst_lost) {
         losses->worst_lost = lost;
-        losses->worst_cpu = cpu;
+        losses->worst_place = place;
     }
 }
 
-/* The ledger is CPU-major: the rows of a CPU stand together. */
+/* The rows of a place stand together. */
 static struct losses sum_losses(const struct weir_record_result *result, bool sideband)
 {
-    struct losses losses = {0};
-    uint64_t lost_on_cpu = 0;
+    struct losses losses = {.of_tasks = is_of_tasks(result)};
+    uint64_t lost_there = 0;
     for (size_t i = 0; i < result->ledger_count; i++) {
         const struct weir_ledger_row *row = &result->ledger[i];
         if (is_sideband(result, row) == sideband) {
             losses.ring_full += row->lost_ring_full;
             losses.write_failed += row->lost_write_failed;
-            lost_on_cpu += row->lost_ring_full + row->lost_write_failed;
+            lost_there += row->lost_ring_full + row->lost_write_failed;
         }
-        if (i + 1 == result->ledger_count || result->ledger[i + 1].cpu != row->cpu) {
-            count_cpu(&losses, (unsigned)row->cpu, lost_on_cpu);
-            lost_on_cpu = 0;
+        if (i + 1 == result->ledger_count || place_number(row + 1) != place_number(row)) {
+            count_place(&losses, place_number(row), lost_there);
+            lost_there = 0;
         }
     }
     return losses;
@@ -72,12 +84,13 @@ static struct losses sum_losses(const struct weir_record_result *result, bool si
 
 static void append_where(struct weir_buf *text, const struct losses *losses)
 {
-    if (losses->lossy_cpus == 0) { /* lost, but on no CPU of the ledger */
+    if (losses->lossy_places == 0) { /* lost, but on no CPU of the ledger */
         weir_buf_printf(text, "on unknown CPUs");
         return;
     }
-    weir_buf_printf(text, "on %u of %u CPUs, most on CPU %u (%" PRIu64 ")", losses->lossy_cpus, losses->cpus,
-                    losses->worst_cpu, losses->worst_lost);
+    const char *place = losses->of_tasks ? "task" : "CPU", *on = losses->of_tasks ? "of" : "on";
+    weir_buf_printf(text, "%s %u of %u %ss, most %s %s %d (%" PRIu64 ")", on, losses->lossy_places, losses->places,
+                    place, on, place, losses->worst_place, losses->worst_lost);
 }
 
 /* Appends items between separators. */
@@ -226,15 +239,16 @@ void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *
     int width = event_column(result);
     struct weir_ledger_row total = {0};
     size_t silent = 0;
-    weir_buf_printf(text, "  CPU  %-*s %14s %14s %14s %16s\n", width, "EVENT", "WRITTEN", "LOST IN RING",
-                    "LOST WRITING", "COUNTED");
+    bool of_tasks = is_of_tasks(result);
+    weir_buf_printf(text, "%s  %-*s %14s %14s %14s %16s\n", of_tasks ? "   TASK" : "  CPU", width, "EVENT", "WRITTEN",
+                    "LOST IN RING", "LOST WRITING", "COUNTED");
     for (size_t i = 0; i < result->ledger_count; i++) {
         const struct weir_ledger_row *row = &result->ledger[i];
         if ((row->written | row->lost_ring_full | row->lost_write_failed | row->counted) == 0) {
             silent++;
             continue;
         }
-        weir_buf_printf(text, "%5d", row->cpu);
+        weir_buf_printf(text, "%*d", of_tasks ? 7 : 5, place_number(row));
         append_row(text, width, result->event_names[row->event], row);
         if (is_sideband(result, row))
             continue;
@@ -243,7 +257,7 @@ void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *
         total.lost_write_failed += row->lost_write_failed;
         total.counted += row->counted;
     }
-    weir_buf_printf(text, "  all");
+    weir_buf_printf(text, of_tasks ? "    all" : "  all");
     append_row(text, width, "samples", &total);
 
     char ring[WEIR_VALUE_SIZE_TEXT_BYTES], pool[WEIR_VALUE_SIZE_TEXT_BYTES];

@@ -90,6 +90,9 @@ void weir_event_list_configure(struct weir_event_list *list, const struct weir_e
         attr->read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST;
         attr->sample_id_all = 1;
         attr->inherit = config->inherit;
+        attr->inherit_stat = config->inherit_stat;
+        if (config->inherit_stat)
+            attr->read_format |= PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
         attr->enable_on_exec = config->enable_on_exec;
         if (event->leader != i) /* it counts when its leader does */
             attr->disabled = attr->enable_on_exec = 0;

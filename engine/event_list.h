@@ -119,7 +119,8 @@ struct weir_event_config {
     bool period_or_freq_given; /* by -c or -F: overrides a tracepoint's own period of 1 */
     bool call_graph;
     bool system_wide;         /* -a or -C */
-    bool inherit;             /* children too; perf sets it for -a as well, where it has no effect */
+    bool inherit;             /* children too; without effect on events of CPUs, as perf has it */
+    bool inherit_stat;        /* counts of each thread that ends, in a READ record */
     bool enable_on_exec;      /* workload without -a; never together with system_wide */
     uint32_t watermark_bytes; /* wake up the reader after so many bytes */
     uint32_t sideband_watermark_bytes;

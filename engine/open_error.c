@@ -198,18 +198,22 @@ static void hint_locked_memory(struct weir_error *err, const struct weir_ring_si
     }
 }
 
-int weir_ring_map_error_explain(struct weir_error *err, int code, int cpu, uint64_t ring_bytes,
-                                const struct weir_ring_sizes *sizes, const struct weir_kernel_limits *limits)
+int weir_ring_map_error_explain(struct weir_error *err, int code, const struct weir_event_place *place,
+                                uint64_t ring_bytes, const struct weir_ring_sizes *sizes,
+                                const struct weir_kernel_limits *limits)
 {
-    weir_error_set_errno(err, code, "cannot map ring for cpu %d (%" PRIu64 " pages)", cpu,
-                         ring_bytes / limits->page_bytes);
+    bool of_cpu = place->cpu >= 0;
+    weir_error_set_errno(err, code, "cannot map ring for %s %d (%" PRIu64 " pages)", of_cpu ? "cpu" : "task",
+                         of_cpu ? place->cpu : (int)place->task, ring_bytes / limits->page_bytes);
     switch (code) {
     case -EPERM:
         hint_locked_memory(err, sizes, limits);
         break;
     case -ENOMEM:
-        weir_error_hint(err, "the rings are %" PRIu64 " KiB for each CPU: a smaller -m, or fewer CPUs (-C)",
-                        (sizes->data_bytes + sizes->sideband_bytes) / KIB);
+        weir_error_hint(err, "the rings are %" PRIu64 " KiB for each %s",
+                        (sizes->data_bytes + sizes->sideband_bytes) / KIB,
+                        of_cpu ? "CPU: a smaller -m, or fewer CPUs (-C)"
+                               : "task: a smaller -m, or without --per-thread one for each CPU");
         break;
     default: /* the errno says it all */
         break;

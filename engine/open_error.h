@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "engine/event_place.h"
 #include "engine/kernel_limits.h"
 
 /* One call of perf_event_open(2) that failed. */
@@ -25,10 +26,11 @@ struct weir_open_attempt {
 int weir_open_error_explain(struct weir_error *err, int code, const struct weir_open_attempt *attempt,
                             const struct weir_kernel_limits *limits);
 
-/* Fills err and returns code, which is the -errno of mmap(2) of a ring of that CPU. sizes: of its two rings;
+/* Fills err and returns code, which is the -errno of mmap(2) of a ring of that place. sizes: of its two rings;
  * ring_bytes: of the one that failed. */
-int weir_ring_map_error_explain(struct weir_error *err, int code, int cpu, uint64_t ring_bytes,
-                                const struct weir_ring_sizes *sizes, const struct weir_kernel_limits *limits);
+int weir_ring_map_error_explain(struct weir_error *err, int code, const struct weir_event_place *place,
+                                uint64_t ring_bytes, const struct weir_ring_sizes *sizes,
+                                const struct weir_kernel_limits *limits);
 
 /* Hints at the limit behind an -EMFILE of anything that a recording opens: what it is, and that `needed` is needed. */
 void weir_open_error_hint_files(struct weir_error *err, uint64_t needed, const struct weir_kernel_limits *limits);

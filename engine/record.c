@@ -12,6 +12,7 @@
 #include "engine/record.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,14 @@
 
 #define SPARE_FDS 64 /* what weir needs besides event descriptors, and two per reader */
 
+#define ATTACH_TRIES 4 /* while threads keep starting: each try opens everything */
+
 /* ---- prepare ---- */
+
+static bool has_tasks(const struct weir_record_options *options)
+{
+    return options->target.kind != WEIR_TARGET_ALL;
+}
 
 static int choose_cpus(struct weir_session *session, struct weir_error *err)
 {
@@ -49,7 +57,15 @@ static void choose_sizes(struct weir_session *session)
 {
     const struct weir_record_options *options = session->options;
     uint64_t memory = weir_topology_memory_bytes(session->topology);
-    struct weir_ring_sizes sizes = weir_ring_bytes_choose(&session->limits, memory, weir_cpuset_count(&session->cpus));
+    unsigned places = weir_cpuset_count(&session->cpus);
+    struct weir_kernel_limits limits = session->limits;
+    if (session->per_thread && session->targets.count > 0) {
+        /* What the kernel allows for each CPU goes to the tasks instead. */
+        unsigned cpus = weir_cpuset_count(weir_topology_online(session->topology));
+        places = (unsigned)session->targets.count;
+        limits.mlock_kb = weir_min_u64(limits.mlock_kb * cpus / places, limits.mlock_kb);
+    }
+    struct weir_ring_sizes sizes = weir_ring_bytes_choose(&limits, memory, places);
     session->ring_bytes = options->ring_bytes ? options->ring_bytes : sizes.data_bytes;
     session->sideband_ring_bytes = weir_min_u64(sizes.sideband_bytes, session->ring_bytes);
     session->grow_pool = options->buffer_bytes == 0;
@@ -80,19 +96,20 @@ static uint64_t choose_freq_hz(const struct weir_session *session)
 static void configure(struct weir_session *session)
 {
     const struct weir_record_options *options = session->options;
-    bool task_targets = options->pid_count > 0 || !session->config.system_wide;
     session->config.freq_hz = choose_freq_hz(session);
     session->config.period = options->period;
     session->config.period_or_freq_given = options->period || options->freq_hz;
     session->config.call_graph = options->call_graph;
-    session->config.inherit = task_targets;
-    session->config.enable_on_exec = task_targets && options->pid_count == 0;
+    session->config.inherit = !options->no_inherit && !session->per_thread;
+    session->config.inherit_stat = options->inherit_stat;
+    session->config.enable_on_exec = !session->config.system_wide && !has_tasks(options);
 }
 
 static int prepare(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_record_options *options = session->options;
-    session->config.system_wide = options->system_wide || (options->cpus && options->pid_count == 0);
+    session->config.system_wide = options->system_wide || (options->cpus && !has_tasks(options));
+    session->per_thread = options->per_thread && !session->config.system_wide;
     weir_kernel_limits_read(&session->limits, NULL);
     int result = weir_output_check(options->output_path, err);
     if (result == 0)
@@ -121,6 +138,11 @@ static void describe_plan(const struct weir_session *session)
     free(copy);
     weir_buf_fini(&text);
 
+    if (session->per_thread) {
+        weir_notice(notices, WEIR_NOTICE_VERBOSE, "memory: rings for each task, pool %llu MiB",
+                    (unsigned long long)(session->buffer_bytes >> 20));
+        return;
+    }
     unsigned cpus = weir_cpuset_count(&session->cpus);
     uint64_t rings = (session->ring_bytes + session->sideband_ring_bytes) * cpus;
     weir_notice(notices, WEIR_NOTICE_VERBOSE,
@@ -135,19 +157,21 @@ static void describe_plan(const struct weir_session *session)
 static int init_targets(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_record_options *options = session->options;
-    int result;
-    if (session->config.system_wide)
-        result = weir_targets_init_all(&session->targets);
-    else if (options->pid_count > 0)
-        return weir_targets_init_pids(&session->targets, options->pids, options->pid_count, NULL, err);
-    else
-        result = weir_targets_init_pids(&session->targets, &session->workload.pid, 1, NULL, err);
-    return result == -ENOMEM ? weir_error_set_errno(err, result, "cannot list targets") : result;
+    struct weir_target_spec spec = options->target;
+    if (!session->config.system_wide && !has_tasks(options))
+        spec = (struct weir_target_spec){.kind = WEIR_TARGET_PROCESSES, .ids = &session->workload.pid, .id_count = 1};
+    int result = weir_targets_find(&session->targets, &spec, NULL, err);
+    if (result == 0 && session->per_thread) {
+        weir_plan_keep(&session->plan, (unsigned)weir_min_u64(session->targets.count, UINT_MAX));
+        choose_sizes(session);
+    }
+    return result;
 }
 
 static uint64_t fds_needed(const struct weir_session *session)
 {
-    return weir_event_set_fds_needed((unsigned)session->options->events->count, weir_cpuset_count(&session->cpus),
+    unsigned cpus = session->per_thread ? 1 : weir_cpuset_count(&session->cpus);
+    return weir_event_set_fds_needed((unsigned)session->options->events->count, cpus,
                                      (unsigned)weir_max_u64(session->targets.count, 1)) +
            2ull * session->plan.reader_count + SPARE_FDS;
 }
@@ -157,6 +181,46 @@ static void raise_fd_limit(struct weir_session *session)
     /* If that is not enough, what fails says so, and weir_record_run() adds the number: the spare ones are a guess. */
     if (fds_needed(session) > session->limits.nofile)
         weir_kernel_limits_raise_nofile(&session->limits);
+}
+
+/*
+ * Lists the targets again, now that all events are open. True when there are new ones: then everything is to be opened
+ * for the list that is now session's (targets.h says why).
+ */
+static bool found_new_targets(struct weir_session *session, unsigned tries)
+{
+    const struct weir_record_options *options = session->options;
+    if (options->target.kind != WEIR_TARGET_PROCESSES && options->target.kind != WEIR_TARGET_USER)
+        return false;
+    struct weir_targets now;
+    if (weir_targets_find(&now, &options->target, NULL, NULL) < 0) /* all of them have ended */
+        return false;
+    size_t new_count = weir_targets_count_new(&session->targets, &now);
+    if (new_count == 0 || tries == ATTACH_TRIES) {
+        weir_targets_fini(&now);
+        if (new_count > 0)
+            weir_notice(
+                options->notices, WEIR_NOTICE_WARNING,
+                "threads start faster than they can be attached to: %zu that have just started are not recorded",
+                new_count);
+        return false;
+    }
+    weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "%zu threads have started meanwhile: attaching again",
+                new_count);
+    weir_event_set_close(&session->events);
+    weir_targets_fini(&session->targets);
+    session->targets = now;
+    return true;
+}
+
+static int open_events(struct weir_session *session, struct weir_error *err)
+{
+    for (unsigned tries = 1;; tries++) {
+        raise_fd_limit(session);
+        int result = weir_session_open_events(session, err);
+        if (result < 0 || !found_new_targets(session, tries))
+            return result;
+    }
 }
 
 /* Halves the rings for another try. False when the user chose the size or nothing smaller is left. */
@@ -178,9 +242,8 @@ static int open_everything(struct weir_session *session, struct weir_error *err)
     int result = init_targets(session, err);
     if (result < 0)
         return result;
-    raise_fd_limit(session);
     for (;;) {
-        result = weir_session_open_events(session, err);
+        result = open_events(session, err);
         if (result == 0)
             result = weir_session_init_pipeline(session, err);
         if (result < 0)
@@ -310,7 +373,7 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
 
     struct weir_workload *workload = session->options->command ? &session->workload : NULL;
     session->result->end =
-        weir_coordinator_run(&session->coordinator, &session->pipeline, workload, session->options->pid_count > 0);
+        weir_coordinator_run(&session->coordinator, &session->pipeline, workload, has_tasks(session->options));
     return finish(session, err);
 }
 

@@ -19,17 +19,20 @@
 #include "base/error.h"
 #include "base/notice.h"
 #include "engine/event_list.h"
+#include "engine/targets.h"
 
 #define WEIR_RECORD_FREQ_DEFAULT_HZ 4000u
 #define WEIR_RECORD_FREQ_MAX        UINT64_MAX /* -F max: what kernel.perf_event_max_sample_rate allows */
 
 struct weir_record_options {
-    /* Target: -a, -C, -p or a command; with none of them the caller sets system_wide, as perf does. */
+    /* What is recorded: -a, -C, tasks or a command; with none of them the caller sets system_wide, as perf does. */
     bool system_wide;
-    const struct weir_cpuset *cpus; /* -C; NULL: all online CPUs */
-    const pid_t *pids;              /* -p: all threads of each */
-    size_t pid_count;
-    char *const *command; /* argv of the workload, NULL-terminated; NULL: none */
+    const struct weir_cpuset *cpus; /* -C; NULL: all online CPUs; not with tasks */
+    struct weir_target_spec target; /* -p, -t, -u; WEIR_TARGET_ALL: no tasks are named */
+    bool per_thread;                /* a ring for each task instead of one for each CPU; not with system_wide, cpus */
+    bool no_inherit;                /* -i: tasks that the targets make are not recorded; per_thread implies it */
+    bool inherit_stat;              /* -s: a READ record for each thread that ends */
+    char *const *command;           /* argv of the workload, NULL-terminated; NULL: none */
 
     struct weir_event_list *events; /* not empty; attrs are completed by weir_record_run() */
     uint64_t freq_hz;               /* -F; 0: not given; WEIR_RECORD_FREQ_MAX */
@@ -54,7 +57,7 @@ struct weir_record_options {
 enum weir_record_end {        /* why it ended */
     WEIR_RECORD_END_WORKLOAD, /* the command exited or was killed: status is its wait status */
     WEIR_RECORD_END_SIGNAL,   /* a signal that asked for it */
-    WEIR_RECORD_END_TARGETS,  /* all tasks of -p are gone */
+    WEIR_RECORD_END_TARGETS,  /* all tasks of -p, -t or -u are gone */
     WEIR_RECORD_END_OUTPUT,   /* the output failed: code says how; the file holds what was good */
     WEIR_RECORD_END_DRY_RUN,
 };

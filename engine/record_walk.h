@@ -13,7 +13,7 @@ struct weir_walk_layout { /* where samples keep their fields; the same for every
     const struct weir_id_map *ids;
     int id_offset;           /* in a sample, from the record's start: PERF_SAMPLE_IDENTIFIER */
     int time_offset;         /* -1: samples have no time */
-    unsigned place_stride;     /* counter of a sample: samples[place * place_stride + event]; 0: per event only */
+    unsigned place_stride;   /* counter of a sample: samples[place * place_stride + event]; 0: per event only */
     unsigned sideband_event; /* with a place_stride, side records are counted too, by the id in their trailer */
 };
 

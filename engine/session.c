@@ -19,6 +19,7 @@ int weir_session_open_events(struct weir_session *session, struct weir_error *er
                                    .list = session->options->events,
                                    .cpus = &session->cpus,
                                    .targets = &session->targets,
+                                   .per_thread = session->per_thread,
                                    .config = &session->config,
                                    .limits = &session->limits,
                                    .notices = session->options->notices,
@@ -47,7 +48,9 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
         .buffer_bytes = session->buffer_bytes,
         .grow_pool = session->grow_pool,
         .realtime_priority = session->options->realtime_priority,
-        .pin = weir_topology_is_this_machine(session->topology),
+        /* A ring that follows its task has no CPU of its own: its reader runs where there is room, unless told. */
+        .pin = weir_topology_is_this_machine(session->topology) &&
+               (!session->per_thread || session->options->threads_spec),
         .notices = session->options->notices,
     };
     int result = weir_pipeline_init(&session->pipeline, &setup, err);
@@ -81,7 +84,7 @@ int weir_session_map_rings(struct weir_session *session, struct weir_error *err)
                 continue;
             uint64_t bytes = sideband ? session->sideband_ring_bytes : session->ring_bytes;
             struct weir_ring_sizes sizes = {session->ring_bytes, session->sideband_ring_bytes};
-            return weir_ring_map_error_explain(err, result, session->events.places[place].cpu, bytes, &sizes,
+            return weir_ring_map_error_explain(err, result, &session->events.places[place], bytes, &sizes,
                                                &session->limits);
         }
     }

@@ -33,6 +33,7 @@ struct weir_session {
     struct weir_plan plan;
     struct weir_kernel_limits limits;
     struct weir_targets targets;
+    bool per_thread; /* rings for tasks, not for CPUs */
     struct weir_event_config config;
     uint64_t ring_bytes;
     uint64_t sideband_ring_bytes;

@@ -137,10 +137,8 @@ static int synthesize_targets(const struct weir_session *session, const struct w
     int result;
     if (session->config.system_wide)
         result = weir_synth_all_tasks(options, &counts, err);
-    else if (asked->pid_count > 0)
-        result = weir_synth_processes(options, asked->pids, asked->pid_count, &counts, err);
     else
-        result = weir_synth_processes(options, &session->workload.pid, 1, &counts, err);
+        result = weir_synth_processes(options, session->targets.pids, session->targets.pid_count, &counts, err);
     weir_notice(asked->notices, WEIR_NOTICE_VERBOSE, "synthesised %llu tasks and %llu maps",
                 (unsigned long long)counts.tasks, (unsigned long long)counts.maps);
     return result;

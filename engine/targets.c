@@ -1,20 +1,29 @@
 /*
- * From the processes of -p to the threads to attach to. Main thread, set-up. Source: proc_pid_task(5).
+ * From processes, threads or a user to the threads to attach to. Main thread, set-up. Source: proc_pid_task(5),
+ * proc_pid_status(5).
  *
- * Threads that start while the folder is read may be missed by readdir(3); their parents' inherited events catch those
- * that start after attaching.
+ * Threads that start while a folder is read may be missed by readdir(3): see targets.h.
  */
 #include "engine/targets.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <pwd.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define CAPACITY_FIRST 16
+#include "format/proc_text.h"
+
+#define CAPACITY_FIRST    16
+#define STATUS_BYTES      4096 /* what is wanted stands near its start */
+#define USER_RECORD_BYTES 16384
 
 /* A growing list of thread ids. */
 struct tid_list {
@@ -52,8 +61,8 @@ static pid_t scan_pid(const char *text, const char **end)
     return value <= INT_MAX ? (pid_t)value : 0;
 }
 
-/* Appends all threads of an open /proc/PID/task. */
-static int append_threads(struct tid_list *list, DIR *folder)
+/* Appends all entries of an open folder of /proc whose names are numbers. */
+static int append_numbers(struct tid_list *list, DIR *folder)
 {
     for (;;) {
         errno = 0; /* readdir(3): the way to tell an error from the end */
@@ -75,7 +84,7 @@ static int append_process(struct tid_list *list, const char *proc_root, pid_t pi
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/%d/task", proc_root, (int)pid);
     DIR *folder = opendir(path);
-    int result = folder ? append_threads(list, folder) : -errno;
+    int result = folder ? append_numbers(list, folder) : -errno;
     if (folder)
         closedir(folder);
 
@@ -105,6 +114,21 @@ static void sort_unique(struct tid_list *list)
     list->count = kept;
 }
 
+static void fill(struct weir_targets *targets, struct tid_list *threads, struct tid_list *processes)
+{
+    sort_unique(threads);
+    sort_unique(processes);
+    *targets = (struct weir_targets){threads->tids, threads->count, processes->tids, processes->count};
+}
+
+/* Out of memory. */
+static int release_lists(struct tid_list *threads, struct tid_list *processes, struct weir_error *err)
+{
+    free(threads->tids);
+    free(processes->tids);
+    return weir_error_set_errno(err, -ENOMEM, "cannot list tasks");
+}
+
 int weir_targets_init_all(struct weir_targets *targets)
 {
     struct tid_list list = {0};
@@ -126,8 +150,12 @@ int weir_targets_init_pids(struct weir_targets *targets, const pid_t *pids, size
             return result;
         }
     }
-    sort_unique(&list);
-    *targets = (struct weir_targets){.tids = list.tids, .count = list.count};
+    struct tid_list processes = {0};
+    for (size_t i = 0; i < count; i++) {
+        if (append(&processes, pids[i]) < 0)
+            return release_lists(&list, &processes, err);
+    }
+    fill(targets, &list, &processes);
     return 0;
 }
 
@@ -136,7 +164,164 @@ void weir_targets_fini(struct weir_targets *targets)
     if (!targets)
         return;
     free(targets->tids);
+    free(targets->pids);
     *targets = (struct weir_targets){0};
+}
+
+/* ---- threads and users ---- */
+
+/* The status text of a task, ended by a zero. 0 or -errno; -ESRCH: there is no such task (any more). */
+static int read_status(const char *proc_root, pid_t tid, char text[STATUS_BYTES])
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/%d/status", proc_root, (int)tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? -ESRCH : -errno;
+    ssize_t got = read(fd, text, STATUS_BYTES - 1);
+    int result = got < 0 ? -errno : 0;
+    close(fd);
+    if (result == 0)
+        text[got] = '\0';
+    return result;
+}
+
+static int init_tids(struct weir_targets *targets, const pid_t *tids, size_t count, const char *proc_root,
+                     struct weir_error *err)
+{
+    struct tid_list threads = {0}, processes = {0};
+    char status[STATUS_BYTES];
+    for (size_t i = 0; i < count; i++) {
+        int result = read_status(proc_root, tids[i], status);
+        pid_t tgid = result == 0 ? weir_proc_status_tgid(status) : 0;
+        if (result < 0 || tgid <= 0) {
+            free(threads.tids);
+            free(processes.tids);
+            if (result < 0 && result != -ESRCH)
+                return weir_error_set_errno(err, result, "cannot look at thread %d", (int)tids[i]);
+            weir_error_set(err, -ESRCH, "there is no thread %d", (int)tids[i]);
+            weir_error_hint(err, "ps -eLo pid,tid,comm shows the threads that there are");
+            return -ESRCH;
+        }
+        if (append(&threads, tids[i]) < 0 || append(&processes, tgid) < 0)
+            return release_lists(&threads, &processes, err);
+    }
+    fill(targets, &threads, &processes);
+    return 0;
+}
+
+/* True when the process runs with the rights of that user: the second number of "Uid:". */
+static bool is_of_user(const char *proc_root, pid_t pid, uid_t uid)
+{
+    char status[STATUS_BYTES];
+    if (read_status(proc_root, pid, status) < 0)
+        return false;
+    const char *line = strstr(status, "\nUid:\t"); /* a newline in Name is escaped */
+    char *end;
+    if (!line)
+        return false;
+    strtoul(line + strlen("\nUid:\t"), &end, 10);
+    return *end == '\t' && strtoul(end, NULL, 10) == uid;
+}
+
+/* Appends the threads of those of all processes that are the user's, and keeps only these in the list of processes. */
+static int keep_user(struct tid_list *threads, struct tid_list *processes, const char *proc_root, uid_t uid,
+                     struct weir_error *err)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < processes->count; i++) {
+        pid_t pid = processes->tids[i];
+        if (!is_of_user(proc_root, pid, uid))
+            continue;
+        struct weir_error below = {0};
+        int result = append_process(threads, proc_root, pid, &below);
+        if (result == -ESRCH) /* ended meanwhile */
+            continue;
+        if (result < 0)
+            return weir_error_set(err, result, "%s", below.what);
+        processes->tids[kept++] = pid;
+    }
+    processes->count = kept;
+    if (threads->count > 0)
+        return 0;
+    weir_error_set(err, -ESRCH, "user %" PRIuMAX " has no tasks", (uintmax_t)uid);
+    weir_error_hint(err, "ps -eo user,uid,pid,comm shows whose there are");
+    return -ESRCH;
+}
+
+static int init_user(struct weir_targets *targets, uid_t uid, const char *proc_root, struct weir_error *err)
+{
+    struct tid_list threads = {0}, processes = {0};
+    DIR *folder = opendir(proc_root);
+    int result = folder ? append_numbers(&processes, folder) : -errno;
+    if (folder)
+        closedir(folder);
+    if (result < 0)
+        weir_error_set_errno(err, result, "cannot list processes in %s", proc_root);
+    else
+        result = keep_user(&threads, &processes, proc_root, uid, err);
+    if (result < 0) {
+        free(threads.tids);
+        free(processes.tids);
+        return result;
+    }
+    fill(targets, &threads, &processes);
+    return 0;
+}
+
+int weir_targets_find(struct weir_targets *targets, const struct weir_target_spec *spec, const char *proc_root,
+                      struct weir_error *err)
+{
+    const char *root = proc_root ? proc_root : "/proc";
+    int result = 0;
+    switch (spec->kind) {
+    case WEIR_TARGET_ALL:
+        result = weir_targets_init_all(targets);
+        return result < 0 ? weir_error_set_errno(err, result, "cannot list tasks") : 0;
+    case WEIR_TARGET_PROCESSES:
+        return weir_targets_init_pids(targets, spec->ids, spec->id_count, root, err);
+    case WEIR_TARGET_THREADS:
+        return init_tids(targets, spec->ids, spec->id_count, root, err);
+    case WEIR_TARGET_USER:
+        return init_user(targets, spec->uid, root, err);
+    }
+    return result;
+}
+
+size_t weir_targets_count_new(const struct weir_targets *before, const struct weir_targets *now)
+{
+    size_t count = 0, at = 0;
+    for (size_t i = 0; i < now->count; i++) {
+        while (at < before->count && before->tids[at] < now->tids[i])
+            at++;
+        count += at == before->count || before->tids[at] != now->tids[i];
+    }
+    return count;
+}
+
+/* ---- arguments ---- */
+
+int weir_targets_parse_user(const char *text, uid_t *uid, struct weir_error *err)
+{
+    char record[USER_RECORD_BYTES];
+    struct passwd user, *found = NULL;
+    int code = getpwnam_r(text, &user, record, sizeof(record), &found);
+    if (found) {
+        *uid = user.pw_uid;
+        return 0;
+    }
+    char *end;
+    errno = 0;
+    unsigned long number = strtoul(text, &end, 10);
+    if (isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && number < (uid_t)-1) {
+        *uid = (uid_t)number;
+        return 0;
+    }
+    if (code != 0 && code != ENOENT && code != ESRCH && code != EBADF && code != EPERM) /* getpwnam(3), ERRORS */
+        return weir_error_set_errno(err, -code, "cannot look up user '%s'", text);
+    weir_error_set(err, -ENOENT, "there is no user '%s'", text);
+    weir_error_hint(err, "getent passwd shows the users that there are; a number is taken as it is");
+    return -ENOENT;
 }
 
 int weir_targets_parse_pids(const char *list, pid_t **pids, size_t *count, struct weir_error *err)

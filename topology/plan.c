@@ -52,6 +52,12 @@ void weir_plan_fini(struct weir_plan *plan)
     *plan = (struct weir_plan){NULL, 0};
 }
 
+void weir_plan_keep(struct weir_plan *plan, unsigned count)
+{
+    while (plan->reader_count > count && plan->reader_count > 1)
+        reader_fini(&plan->readers[--plan->reader_count]);
+}
+
 /* Refuses a set that is not a subset of the online CPUs. whose: what names them, for the message. */
 static int check_online(const struct weir_topology *topology, const struct weir_cpuset *set, const char *whose,
                         struct weir_error *err)

@@ -43,6 +43,9 @@ struct weir_plan {
 int weir_plan_make(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_cpuset *cpus,
                    const char *spec, const struct weir_notice_sink *sink, struct weir_error *err);
 
+/* Drops all but the first `count` (at least one) readers, for rings that are not of CPUs. */
+void weir_plan_keep(struct weir_plan *plan, unsigned count);
+
 /* NULL is allowed. */
 void weir_plan_fini(struct weir_plan *plan);
 

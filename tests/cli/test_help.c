@@ -89,8 +89,10 @@ static void check_row(const struct weir_option_table *table, size_t index)
     cr_expect_eq(option->kind == WEIR_OPTION_CUSTOM, option->apply != NULL, "%s: apply and kind", name);
     bool takes_none =
         option->kind == WEIR_OPTION_HELP || option->kind == WEIR_OPTION_FLAG || option->kind == WEIR_OPTION_COUNTER;
-    cr_expect_eq(takes_none, option->argument == NULL, "%s: argument and kind", name);
-    cr_expect(takes_none || !option->negatable, "%s: only flags and counters are taken back", name);
+    bool is_custom = option->kind == WEIR_OPTION_CUSTOM;
+    cr_expect(is_custom || takes_none == (option->argument == NULL), "%s: argument and kind", name);
+    cr_expect(takes_none || !option->negatable || option->clear, "%s: cannot be taken back", name);
+    cr_expect(!option->clear || (is_custom && option->negatable), "%s: clear and kind", name);
     bool has_range =
         option->kind == WEIR_OPTION_NUMBER || option->kind == WEIR_OPTION_SIZE || option->kind == WEIR_OPTION_FREQUENCY;
     cr_expect_eq(has_range, option->max > option->min, "%s: range and kind", name);

@@ -71,6 +71,10 @@ static const char *const refused[] = {
     "--cpu",
     "-p",
     "--pid",
+    "-t",
+    "--tid",
+    "-u",
+    "--uid",
     "-e",
     "--event",
     "-F",
@@ -87,6 +91,8 @@ static const char *const refused[] = {
     /* empty */
     "--cpu=",
     "--pid=",
+    "--tid=",
+    "--uid=",
     "--event=",
     "--freq=",
     "--count=",
@@ -97,6 +103,10 @@ static const char *const refused[] = {
     /* not taken */
     "--all-cpus=1",
     "--exclude-perf=1",
+    "--per-thread=1",
+    "--no-inherit=1",
+    "--inherit=1",
+    "--stat=1",
     "--verbose=1",
     "--quiet=1",
     "--dry-run=1",
@@ -109,6 +119,9 @@ static const char *const refused[] = {
     "-p abc",
     "-p 1,,2",
     "-p -1",
+    "-t abc",
+    "-t 1,,2",
+    "-t -1",
     "-F abc",
     "-F 99k",
     "-F -1",
@@ -132,6 +145,8 @@ static const char *const refused[] = {
     /* out of range */
     "-C 65536",
     "-p 0",
+    "-t 0",
+    "-t 2147483648",
     "-p 2147483648",
     "-F 0",
     "-F 4294967296",
@@ -266,25 +281,6 @@ Test(record_options, cpu_list_means_all_tasks_there)
     cr_expect_eq(parse("-C 1 true"), 0);
     cr_expect(arguments.all_cpus);
     cr_expect_eq(weir_cpuset_count(&arguments.cpus), 1);
-    cr_expect_eq(notice_count, 0);
-}
-
-Test(record_options, pids_go_before_all_cpus_and_cpu_list_with_perfs_warning)
-{
-    cr_expect_eq(parse("-a -p 1"), 0);
-    cr_expect_not(arguments.all_cpus);
-    cr_assert_eq(notice_count, 1);
-    cr_expect_eq(notices[0].level, WEIR_NOTICE_WARNING);
-    cr_expect_str_eq(notices[0].line, "PID/TID switch overriding SYSTEM");
-
-    cr_expect_eq(parse("-C 0 -p 1"), 0);
-    cr_expect(weir_cpuset_is_empty(&arguments.cpus));
-    cr_expect_not(arguments.all_cpus);
-    cr_assert_eq(notice_count, 1);
-    cr_expect_str_eq(notices[0].line, "PID/TID switch overriding CPU");
-
-    cr_expect_eq(parse("-p 1"), 0);
-    cr_expect_not(arguments.all_cpus);
     cr_expect_eq(notice_count, 0);
 }
 

@@ -23,6 +23,7 @@ static const struct weir_kernel_limits free_rings = {
 static const struct weir_kernel_limits limited_rings = {.perf_event_paranoid = 2, .mlock_kb = 516, .page_bytes = PAGE};
 
 struct variant {
+    bool of_tasks; /* --per-thread */
     const char *name;
     uint64_t written[2];      /* samples by CPU, all of event 0 */
     uint64_t ring_full[2];    /* of event 0 */
@@ -70,6 +71,7 @@ static const struct variant variants[] = {
      .ring_bytes = MIB},
     {.name = "everything lost", .ring_full = {3, 4}, .ring_bytes = MIB},
     {.name = "side records only", .written = {10}, .side_lost = {0, 3}, .ring_bytes = MIB},
+    {.name = "losses of tasks", .of_tasks = true, .written = {500, 400}, .ring_full = {0, 7}, .ring_bytes = 8 * MIB},
     {.name = "a broken kernel", .written = {10}, .discarded_bytes = 64, .ring_bytes = MIB},
 };
 
@@ -95,6 +97,11 @@ static struct weir_record_result make_result(const struct variant *variant, stru
     memset(rows, 0, 2 * EVENTS * sizeof(*rows));
     for (unsigned i = 0; i < 2 * EVENTS; i++) {
         rows[i].cpu = i < EVENTS ? 3 : 17;
+        rows[i].task = -1;
+        if (variant->of_tasks) {
+            rows[i].cpu = -1;
+            rows[i].task = i < EVENTS ? 4242 : 4194303;
+        }
         rows[i].event = i % EVENTS;
     }
     for (unsigned i = 0; i < 2; i++) {
@@ -164,6 +171,11 @@ Test(record_report, ledger_reads_as_in_the_golden_file)
     struct weir_buf text = WEIR_BUF_INIT;
     weir_report_ledger(&text, &result);
     result = make_result(&variants[0], rows);
+    weir_buf_printf(&text, "\n");
+    weir_report_ledger(&text, &result);
+    struct variant of_tasks = variants[10];
+    of_tasks.of_tasks = true;
+    result = make_result(&of_tasks, rows);
     weir_buf_printf(&text, "\n");
     weir_report_ledger(&text, &result);
     golden_expect(GOLDEN_TEXTS, "ledger.txt", &text);

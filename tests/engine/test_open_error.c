@@ -209,14 +209,18 @@ Test(open_error, error_may_be_unwanted)
         cr_expect_eq(weir_open_error_explain(NULL, refusals[i].code, &refusals[i].attempt, refusals[i].limits),
                      refusals[i].code);
     const struct weir_ring_sizes sizes = {2048 * KIB, 128 * KIB};
-    cr_expect_eq(weir_ring_map_error_explain(NULL, -EPERM, 0, sizes.data_bytes, &sizes, &user), -EPERM);
+    cr_expect_eq(weir_ring_map_error_explain(NULL, -EPERM, &(struct weir_event_place){.cpu = 0}, sizes.data_bytes,
+                                             &sizes, &user),
+                 -EPERM);
 }
 
 static void expect_map_error(int code, const struct weir_kernel_limits *limits, struct weir_ring_sizes sizes,
                              const char *what, const char *hint)
 {
     struct weir_error err = {.hint = "from before"};
-    cr_expect_eq(weir_ring_map_error_explain(&err, code, 12, sizes.data_bytes, &sizes, limits), code);
+    cr_expect_eq(weir_ring_map_error_explain(&err, code, &(struct weir_event_place){.cpu = 12}, sizes.data_bytes,
+                                             &sizes, limits),
+                 code);
     cr_expect_eq(err.code, code);
     cr_expect_str_eq(err.what, what, "%s", err.what);
     cr_expect_str_eq(err.hint, hint, "%s", err.hint);

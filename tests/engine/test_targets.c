@@ -217,6 +217,160 @@ Test(targets, threads_are_ascending_and_each_there_once)
     fake_proc_fini(&fake);
 }
 
+/* ---- threads and users ---- */
+
+/* A task of the fake /proc: its status, and for the leader of a process its task folder. */
+static void add_status(const struct fake_proc *fake, pid_t tid, pid_t tgid, uid_t real, uid_t effective)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "%s/%d", fake->root, (int)tid);
+    cr_assert(mkdir(path, 0755) == 0 || errno == EEXIST);
+    snprintf(path, sizeof(path), "%s/%d/status", fake->root, (int)tid);
+    FILE *file = fopen(path, "we");
+    cr_assert_not_null(file);
+    fprintf(file, "Name:\tU\\nUid:\t5\nTgid:\t%d\nUid:\t%u\t%u\t%u\t%u\n", (int)tgid, real, effective, effective,
+            effective);
+    fclose(file);
+}
+
+static void remove_status(const struct fake_proc *fake, pid_t tid)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "%s/%d/status", fake->root, (int)tid);
+    unlink(path);
+    *strrchr(path, '/') = '\0';
+    rmdir(path);
+}
+
+Test(targets, missing_thread_is_named_and_nothing_is_kept)
+{
+    struct fake_proc fake;
+    fake_proc_init(&fake);
+    add_status(&fake, 20, 20, 0, 0);
+    const pid_t tids[] = {20, 21};
+    struct weir_targets targets = {.count = 77};
+    struct weir_error err = {0};
+    struct weir_target_spec spec = {.kind = WEIR_TARGET_THREADS, .ids = tids, .id_count = 2};
+    cr_expect_eq(weir_targets_find(&targets, &spec, fake.root, &err), -ESRCH);
+    cr_expect_str_eq(err.what, "there is no thread 21");
+    cr_expect_str_eq(err.hint, "ps -eLo pid,tid,comm shows the threads that there are");
+    cr_expect_eq(targets.count, 77, "outputs are untouched");
+    remove_status(&fake, 20);
+    fake_proc_fini(&fake);
+}
+
+Test(targets, user_without_tasks_is_an_error)
+{
+    struct fake_proc fake;
+    fake_proc_init(&fake);
+    add_status(&fake, 20, 20, 1000, 1001);
+    struct weir_targets targets = {.count = 77};
+    struct weir_error err = {0};
+    struct weir_target_spec spec = {.kind = WEIR_TARGET_USER, .uid = 1000};
+    cr_expect_eq(weir_targets_find(&targets, &spec, fake.root, &err), -ESRCH);
+    cr_expect_str_eq(err.what, "user 1000 has no tasks");
+    cr_expect_str_eq(err.hint, "ps -eo user,uid,pid,comm shows whose there are");
+    cr_expect_eq(targets.count, 77, "outputs are untouched");
+    remove_status(&fake, 20);
+    fake_proc_fini(&fake);
+}
+
+Test(targets, tasks_of_nowhere_cannot_be_listed)
+{
+    struct weir_targets targets;
+    struct weir_error err = {0};
+    struct weir_target_spec spec = {.kind = WEIR_TARGET_USER};
+    cr_expect_eq(weir_targets_find(&targets, &spec, "/nowhere", &err), -ENOENT);
+    cr_expect_str_eq(err.what, "cannot list processes in /nowhere: No such file or directory");
+}
+
+Test(targets, failing_allocations_of_threads_and_users_leave_the_outputs_alone)
+{
+    struct fake_proc fake;
+    fake_proc_init(&fake);
+    add_status(&fake, 20, 20, 7, 7);
+    const pid_t tid = 20;
+    const struct weir_target_spec specs[] = {
+        {.kind = WEIR_TARGET_THREADS, .ids = &tid, .id_count = 1},
+        {.kind = WEIR_TARGET_USER, .uid = 7},
+        {.kind = WEIR_TARGET_PROCESSES, .ids = &tid, .id_count = 1},
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(specs); i++) {
+        for (unsigned successes = 0; successes < 2; successes++) { /* threads, processes */
+            struct weir_targets targets = {.count = 77};
+            struct weir_error err = {0};
+            failing_alloc_after(successes);
+            cr_expect_eq(weir_targets_find(&targets, &specs[i], fake.root, &err), -ENOMEM);
+            failing_alloc_never();
+            cr_expect_eq(err.code, -ENOMEM);
+            cr_expect_eq(targets.count, 77);
+        }
+    }
+    remove_status(&fake, 20);
+    fake_proc_fini(&fake);
+}
+
+Test(targets, threads_are_taken_as_they_are_and_their_processes_found)
+{
+    struct fake_proc fake;
+    fake_proc_init(&fake);
+    add_status(&fake, 20, 20, 0, 0);
+    add_status(&fake, 22, 20, 0, 0);
+    add_status(&fake, 9, 9, 0, 0);
+    const pid_t tids[] = {22, 9, 22, 20}, threads[] = {9, 20, 22}, processes[] = {9, 20};
+    struct weir_targets targets;
+    struct weir_target_spec spec = {.kind = WEIR_TARGET_THREADS, .ids = tids, .id_count = 4};
+    cr_assert_eq(weir_targets_find(&targets, &spec, fake.root, NULL), 0);
+    cr_assert_eq(targets.count, 3);
+    cr_expect_arr_eq(targets.tids, threads, sizeof(threads));
+    cr_assert_eq(targets.pid_count, 2);
+    cr_expect_arr_eq(targets.pids, processes, sizeof(processes));
+    weir_targets_fini(&targets);
+    remove_status(&fake, 20);
+    remove_status(&fake, 22);
+    remove_status(&fake, 9);
+    fake_proc_fini(&fake);
+}
+
+Test(targets, user_has_all_threads_of_the_processes_with_the_users_rights)
+{
+    struct fake_proc fake;
+    fake_proc_init(&fake);
+    add_status(&fake, 20, 20, 1000, 1001); /* threads 20, 22, 103 */
+    add_status(&fake, 9, 9, 1001, 1000);
+    add_status(&fake, 30, 30, 1001, 1001); /* whose threads have just ended */
+    const pid_t threads[] = {20, 22, 103}, processes[] = {20, 30};
+    struct weir_targets targets;
+    struct weir_target_spec spec = {.kind = WEIR_TARGET_USER, .uid = 1001};
+    cr_assert_eq(weir_targets_find(&targets, &spec, fake.root, NULL), 0);
+    cr_assert_eq(targets.count, 3);
+    cr_expect_arr_eq(targets.tids, threads, sizeof(threads));
+    cr_assert_eq(targets.pid_count, 2);
+    cr_expect_arr_eq(targets.pids, processes, sizeof(processes));
+    weir_targets_fini(&targets);
+    remove_status(&fake, 20);
+    remove_status(&fake, 9);
+    remove_status(&fake, 30);
+    fake_proc_fini(&fake);
+}
+
+static size_t count_new(pid_t *before, size_t before_count, pid_t *now, size_t now_count)
+{
+    return weir_targets_count_new(&(struct weir_targets){.tids = before, .count = before_count},
+                                  &(struct weir_targets){.tids = now, .count = now_count});
+}
+
+Test(targets, tasks_that_came_are_counted_and_those_that_went_are_not)
+{
+    pid_t few[] = {3, 5}, many[] = {1, 3, 4, 5, 9}, other[] = {2, 5};
+    cr_expect_eq(count_new(few, 2, few, 2), 0);
+    cr_expect_eq(count_new(few, 2, many, 5), 3);
+    cr_expect_eq(count_new(many, 5, few, 2), 0);
+    cr_expect_eq(count_new(few, 2, other, 2), 1);
+    cr_expect_eq(count_new(NULL, 0, few, 2), 2);
+    cr_expect_eq(count_new(few, 2, NULL, 0), 0);
+}
+
 /* ---- and on the real one ---- */
 
 #define THREADS 20

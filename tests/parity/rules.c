@@ -200,14 +200,6 @@ static void drop_watermarks(struct calls *calls)
     }
 }
 
-static void drop_inherit_on_cpus(struct calls *calls)
-{
-    for (size_t i = 0; i < calls->count; i++) {
-        if (call_is(&calls->items[i], "pid", "-1"))
-            call_set(&calls->items[i], "inherit", "0");
-    }
-}
-
 static void drop_software_precision(struct calls *calls)
 {
     for (size_t i = 0; i < calls->count; i++) {
@@ -233,7 +225,6 @@ static const struct rule rules[] = {
     {"cpu-and-time", true, drop_cpu_and_time, drop_cpu_and_time, has_cpu_and_time},
     {"side-event", true, collect_side_records, collect_side_records, NULL},
     {"watermark", true, NULL, drop_watermarks, NULL},
-    {"inherit-on-cpus", true, drop_inherit_on_cpus, NULL, NULL},
     {"software-precision", true, drop_software_precision, drop_software_precision, NULL},
     {"tracepoint-period", true, drop_tracepoint_period, NULL, NULL},
 };

@@ -1,0 +1,122 @@
+/*
+ * Targets of `weir record`. The rules are those of target__validate(), tools/perf/util/target.c, and cmd_record(),
+ * tools/perf/builtin-record.c, Linux 6.1; of several warnings perf gives the first. Main thread.
+ */
+#include "cli/target_options.h"
+
+#include <stdlib.h>
+
+static int parse_ids(const char *option, const char *text, const char *hint, pid_t **ids, size_t *count,
+                     struct weir_error *err)
+{
+    pid_t *parsed;
+    size_t parsed_count;
+    struct weir_error below = {0};
+    int result = weir_targets_parse_pids(text, &parsed, &parsed_count, &below);
+    if (result < 0) {
+        weir_error_set(err, result, "option '%s': %s", option, below.what);
+        weir_error_hint(err, "%s", hint);
+        return result;
+    }
+    free(*ids);
+    *ids = parsed;
+    *count = parsed_count;
+    return 0;
+}
+
+int weir_target_options_apply_pids(void *arguments, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *record = arguments;
+    return parse_ids("--pid", text, "process ids are positive numbers, such as 4242 or 4242,4243", &record->pids,
+                     &record->pid_count, err);
+}
+
+int weir_target_options_apply_tids(void *arguments, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *record = arguments;
+    return parse_ids("--tid", text, "thread ids are positive numbers, such as 4242 or 4242,4243", &record->tids,
+                     &record->tid_count, err);
+}
+
+int weir_target_options_apply_no_inherit(void *arguments, const char *text, struct weir_error *err)
+{
+    (void)text, (void)err;
+    struct weir_record_arguments *record = arguments;
+    record->no_inherit = record->inherit_given = true;
+    return 0;
+}
+
+void weir_target_options_clear_no_inherit(void *arguments)
+{
+    struct weir_record_arguments *record = arguments;
+    record->no_inherit = false;
+    record->inherit_given = true;
+}
+
+/* Gives the first warning only. */
+static void override(const struct weir_notice_sink *notices, bool *told, const char *text)
+{
+    if (!*told)
+        weir_notice(notices, WEIR_NOTICE_WARNING, "%s", text);
+    *told = true;
+}
+
+void weir_target_options_resolve(struct weir_record_arguments *arguments, const struct weir_notice_sink *notices)
+{
+    bool has_ids = arguments->pid_count > 0 || arguments->tid_count > 0;
+    bool has_cpus = !weir_cpuset_is_empty(&arguments->cpus);
+    bool told = false;
+    if (!has_ids && !arguments->user && !has_cpus && !arguments->workload)
+        arguments->all_cpus = true;
+    if (arguments->tid_count > 0 && !arguments->inherit_given)
+        arguments->no_inherit = true;
+
+    if (has_ids && has_cpus)
+        override(notices, &told, "PID/TID switch overriding CPU");
+    if (has_ids && arguments->user) {
+        override(notices, &told, "PID/TID switch overriding UID");
+        arguments->user = NULL;
+    }
+    if (arguments->user && has_cpus)
+        override(notices, &told, "UID switch overriding CPU");
+    if (has_ids && arguments->all_cpus)
+        override(notices, &told, "PID/TID switch overriding SYSTEM");
+    if (arguments->user && arguments->all_cpus)
+        override(notices, &told, "UID switch overriding SYSTEM");
+
+    if (has_ids || arguments->user) {
+        weir_cpuset_fini(&arguments->cpus);
+        arguments->all_cpus = false;
+    } else if (has_cpus) {
+        arguments->all_cpus = true;
+    }
+    if (arguments->per_thread && arguments->all_cpus) {
+        override(notices, &told, "SYSTEM/CPU switch overriding PER-THREAD");
+        arguments->per_thread = false;
+    }
+}
+
+int weir_target_options_fill(const struct weir_record_arguments *arguments, struct weir_record_options *options,
+                             struct weir_error *err)
+{
+    struct weir_target_spec target = {.kind = WEIR_TARGET_ALL};
+    if (arguments->pid_count > 0) { /* before -t, as in perf */
+        target = (struct weir_target_spec){
+            .kind = WEIR_TARGET_PROCESSES, .ids = arguments->pids, .id_count = arguments->pid_count};
+    } else if (arguments->tid_count > 0) {
+        target = (struct weir_target_spec){
+            .kind = WEIR_TARGET_THREADS, .ids = arguments->tids, .id_count = arguments->tid_count};
+    } else if (arguments->user) {
+        target.kind = WEIR_TARGET_USER;
+        int result = weir_targets_parse_user(arguments->user, &target.uid, err);
+        if (result < 0)
+            return result;
+    }
+    options->system_wide = arguments->all_cpus;
+    options->cpus = weir_cpuset_is_empty(&arguments->cpus) ? NULL : &arguments->cpus;
+    options->target = target;
+    options->per_thread = arguments->per_thread;
+    options->no_inherit = arguments->no_inherit;
+    options->inherit_stat = arguments->stat;
+    return 0;
+}

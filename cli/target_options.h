@@ -1,0 +1,27 @@
+/*
+ * Which tasks `weir record` records: the arguments of -p, -t, -u and -i, and perf's rules between all options that name
+ * a target. Main thread.
+ */
+#ifndef WEIR_CLI_TARGET_OPTIONS_H
+#define WEIR_CLI_TARGET_OPTIONS_H
+
+#include "base/error.h"
+#include "base/notice.h"
+#include "cli/record_options.h"
+#include "engine/record.h"
+
+/* For rows of the table: see struct weir_option. arguments are a struct weir_record_arguments. */
+int weir_target_options_apply_pids(void *arguments, const char *text, struct weir_error *err);
+int weir_target_options_apply_tids(void *arguments, const char *text, struct weir_error *err);
+int weir_target_options_apply_no_inherit(void *arguments, const char *text, struct weir_error *err);
+void weir_target_options_clear_no_inherit(void *arguments);
+
+/* Applies the rules, each with perf's warning: see weir_record_arguments_resolve(). */
+void weir_target_options_resolve(struct weir_record_arguments *arguments, const struct weir_notice_sink *notices);
+
+/* Fills the target of options; looks up the user of -u. 0, -ENOENT (no such user) or another errno of the user
+ * database, with err. options borrow from arguments. */
+int weir_target_options_fill(const struct weir_record_arguments *arguments, struct weir_record_options *options,
+                             struct weir_error *err);
+
+#endif
