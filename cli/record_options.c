@@ -138,8 +138,11 @@ static const struct weir_option options[] = {
         .field = FIELD(events, struct weir_text_list),
         .default_text = "cycles",
         .section = SAMPLING,
-        .help = "record this event: a hardware or software event, rNNN, or a tracepoint SYSTEM:NAME",
-        .details = "Modifiers are those of perf-list(1), such as cycles:u.",
+        .help = "record this event: a hardware, software or cache event, rNNN, PMU/TERMS/, a tracepoint SYSTEM:NAME or "
+                "mem:ADDRESS[/LENGTH][:rwx]",
+        .details = "Names, terms and modifiers are those of perf-list(1) and perf-record(1), such as cycles:u, "
+                   "cpu/event=0x3c,umask=1/, cs/call-graph=no/, {cycles,instructions}:S or 'sched:*'. A pattern stands "
+                   "for all tracepoints or PMUs that match it.",
     },
     {
         .short_name = 'F',

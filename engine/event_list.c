@@ -26,6 +26,7 @@ static void event_fini(struct weir_event *event)
     free(event->tracepoint_system);
     free(event->tracepoint_name);
     free(event->filter);
+    free(event->group_name);
     free(event->pmu_name);
     free(event->unit);
     weir_cpuset_fini(&event->pmu_cpus);
@@ -87,18 +88,18 @@ static int append_named(struct weir_event_list *list, const char *name)
     return -ENOMEM;
 }
 
+int weir_event_list_add_default_with(struct weir_event_list *list, const struct weir_event_sources *sources)
+{
+    size_t first = list->count;
+    int result = weir_event_list_parse_with(list, "cycles:P", sources, NULL);
+    for (size_t i = first; result == 0 && i < list->count; i++)
+        list->events[i].attr.exclude_guest = !cpu_is_amd();
+    return result;
+}
+
 int weir_event_list_add_default(struct weir_event_list *list)
 {
-    int result = append_named(list, "cycles:P");
-    if (result < 0)
-        return result;
-    struct weir_event *event = &list->events[list->count - 1];
-    event->attr.type = PERF_TYPE_HARDWARE;
-    event->attr.config = PERF_COUNT_HW_CPU_CYCLES;
-    event->attr.precise_ip = WEIR_PRECISE_IP_MAX;
-    event->attr.exclude_guest = !cpu_is_amd();
-    event->precise_max = true;
-    return 0;
+    return weir_event_list_add_default_with(list, NULL);
 }
 
 int weir_event_list_add_sideband(struct weir_event_list *list)
@@ -131,23 +132,38 @@ bool weir_event_lower_precision(struct weir_event *event)
     return true;
 }
 
-/* NULL: out of memory. The result is the caller's. */
-static char *name_of_clock(const char *cycles_name)
+/* The modifiers at the end of a name, with the blanks around them; "" when there are none. */
+static const char *modifiers_of(const char *name)
 {
-    static const char clock[] = "cpu-clock";
-    const char *modifiers = strchr(cycles_name, ':');
-    char *name = malloc(sizeof(clock) + strlen(cycles_name));
-    if (!name)
-        return NULL;
+    const char *end = name;
+    for (const char *at = name; *at; at++) {
+        if (*at == ':' || *at == '/')
+            end = at + 1;
+    }
+    return end > name && weir_event_is_modifiers(end) ? end : "";
+}
 
-    memcpy(name, clock, sizeof(clock));
-    size_t length = strlen(name), bare_length = length;
-    for (; modifiers && *modifiers; modifiers++) /* the user may have put blanks before and behind the colon */
-        if (*modifiers != 'p' && *modifiers != 'P' && !isspace((unsigned char)*modifiers))
-            name[length++] = *modifiers;
-    if (length == bare_length + 1) /* nothing is left behind the colon */
-        length = bare_length;
-    name[length] = '\0';
+/* The clock's name for an event that is `cycles`: its terms and the modifiers that a clock can honour stay. NULL: out
+ * of memory. The result is the caller's. */
+static char *name_of_clock(const struct weir_event *event)
+{
+    const char *terms = event->pmu_name ? NULL : strchr(event->name, '/');
+    const char *modifiers = modifiers_of(event->name);
+    char *kept = strdup(modifiers);
+    if (!kept)
+        return NULL;
+    size_t length = 0;
+    for (const char *letter = kept; *letter; letter++) /* the user may have put blanks before and behind the colon */
+        if (*letter != 'p' && *letter != 'P' && !isspace((unsigned char)*letter))
+            kept[length++] = *letter;
+    kept[length] = '\0';
+
+    char *name;
+    size_t terms_length = terms ? strlen(terms) - strlen(modifiers) : 0;
+    if (asprintf(&name, "cpu-clock%.*s%s%s", (int)terms_length, terms ? terms : "", length && !terms ? ":" : "", kept) <
+        0)
+        name = NULL;
+    free(kept);
     return name;
 }
 
@@ -155,7 +171,7 @@ bool weir_event_fall_back_to_software(struct weir_event *event)
 {
     if (event->attr.type != PERF_TYPE_HARDWARE || event->attr.config != PERF_COUNT_HW_CPU_CYCLES)
         return false;
-    char *name = name_of_clock(event->name);
+    char *name = event->name_given ? strdup(event->name) : name_of_clock(event);
     if (!name)
         return false;
     free(event->name);
@@ -167,12 +183,21 @@ bool weir_event_fall_back_to_software(struct weir_event *event)
     return true;
 }
 
+/* NULL: out of memory. The result is the caller's. */
+static char *name_in_user_space(const struct weir_event *event)
+{
+    const char *name = event->name;
+    bool joins = name[strlen(name) - 1] == '/' || modifiers_of(name)[0];
+    char *result;
+    return asprintf(&result, "%s%su", name, joins ? "" : ":") < 0 ? NULL : result;
+}
+
 bool weir_event_fall_back_to_user(struct weir_event *event)
 {
     if (event->modifiers_given || event->attr.exclude_kernel || event->attr.type == PERF_TYPE_TRACEPOINT)
         return false;
-    char *name;
-    if (asprintf(&name, "%s%su", event->name, strchr(event->name, ':') ? "" : ":") < 0)
+    char *name = event->name_given ? strdup(event->name) : name_in_user_space(event);
+    if (!name)
         return false;
     free(event->name);
     event->name = name;

@@ -1,8 +1,7 @@
 /*
  * Events to record: from `-e` text to perf_event_attr. Main thread, set-up only; every function may allocate.
  *
- * Grammar (perf-list(1)): software and hardware names and aliases, rNNN, tracepoints sys:name, with modifiers
- * (:u :k :h :I :G :H :p :P :D :e) and comma lists; event_parse.c is the only place that knows it.
+ * The grammar is that of perf-list(1); engine/event_parse.c has it in full.
  */
 #ifndef WEIR_ENGINE_EVENT_LIST_H
 #define WEIR_ENGINE_EVENT_LIST_H
@@ -47,15 +46,24 @@ struct weir_event_terms {
     uint64_t branch_filter; /* PERF_SAMPLE_BRANCH_* */
 };
 
+/* The letters behind an event's colon, and behind its group's. */
+struct weir_event_modifiers {
+    uint16_t letters; /* event_modifiers.c's bits */
+    uint8_t precise;  /* how many p */
+};
+
 struct weir_event {
     char *name;                  /* owned; as perf names it in its files: the user's spelling */
     struct perf_event_attr attr; /* type, config, exclude_*, precise_ip from the text; the rest by _configure() */
     char *tracepoint_system;     /* owned; NULL when not a tracepoint */
     char *tracepoint_name;       /* owned */
-    bool modifiers_given;        /* the user named one of :u :k :h :I :G :H: no silent fallback to another exclude_* */
-    bool precise_max;            /* :P: precise_ip is the first to try, see weir_event_lower_precision() */
-    bool sideband;               /* made by weir_event_list_add_sideband(), not a dummy of the user */
+    bool name_given;             /* by name=: it stays when the event falls back to another */
+    struct weir_event_modifiers modifiers;
+    bool modifiers_given; /* the user named one of :u :k :h :I :G :H: no silent fallback to another exclude_* */
+    bool precise_max;     /* :P: precise_ip is the first to try, see weir_event_lower_precision() */
+    bool sideband;        /* made by weir_event_list_add_sideband(), not a dummy of the user */
     struct weir_event_terms terms;
+    char *group_name;            /* owned; of the leader's group, name{a,b}; NULL: none */
     size_t leader;               /* index in the list of its group's leader; its own when it stands alone */
     bool weak_group;             /* :W: the group may be broken up when the kernel refuses it */
     bool sample_read;            /* :S: the leader samples, the members are read with it */
@@ -78,15 +86,15 @@ struct weir_event_list {
     }
 
 /*
- * Appends the events of one -e argument. tracefs is looked at for tracepoints only.
- * 0, -EINVAL (grammar: err says what and at which column), -ENOENT (unknown event: the hint names the nearest one; no
- * such tracepoint; tracefs not mounted: the hint has the command), -EACCES (tracefs not readable), -ENOMEM.
- * On failure the list has the events that it had.
+ * Appends the events of one -e argument. tracefs is looked at for tracepoints only, sysfs for the events of PMUs.
+ * 0, -EINVAL (grammar, value or term: err says what and at which column), -ENOENT (unknown event, PMU or tracepoint:
+ * the hint names the nearest one), -ENODEV (tracefs not mounted: the hint has the command), -EACCES (tracefs not
+ * readable), -ENOMEM. On failure the list has the events that it had.
  */
 int weir_event_list_parse(struct weir_event_list *list, const char *text, struct weir_error *err);
 
 /* Appends perf's default event: cycles, at the highest precision the machine has (cycles:P in perf's words), host only
- * except on AMD, whose precise events cannot tell guests apart. 0 or -ENOMEM. */
+ * except on AMD, whose precise events cannot tell guests apart; one for each kind of core. 0 or -ENOMEM. */
 int weir_event_list_add_default(struct weir_event_list *list);
 
 /* Appends the sideband event (PERF_COUNT_SW_DUMMY, named dummy:u as by perf 6.12) that carries mmap, comm and task

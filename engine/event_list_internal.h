@@ -24,6 +24,9 @@ const struct weir_event_name *weir_event_name_find(const char *name, size_t leng
 /* Offers every name, aliases too. */
 void weir_event_names_offer(struct weir_suggest *suggest);
 
+/* True when the text could be modifiers: their letters, perhaps with blanks around them, or nothing. */
+bool weir_event_is_modifiers(const char *text);
+
 /* Appends an event that stands alone and is otherwise zero. NULL: out of memory, and then the list is as it was. Valid
  * until the next append. */
 struct weir_event *weir_event_list_append(struct weir_event_list *list);
@@ -31,8 +34,17 @@ struct weir_event *weir_event_list_append(struct weir_event_list *list);
 /* Drops and frees the events from index `count` on. */
 void weir_event_list_truncate(struct weir_event_list *list, size_t count);
 
-/* weir_event_list_parse() with the place of tracefs given; NULL: found when the first tracepoint is met. */
-int weir_event_list_parse_with(struct weir_event_list *list, const char *text, const char *tracefs_root,
+/* Where the parser looks events up. */
+struct weir_event_sources {
+    const char *tracefs_root; /* NULL: found when the first tracepoint is met */
+    const char *sysfs_root;   /* NULL: /sys */
+};
+
+/* weir_event_list_parse() with other trees than the machine's; sources NULL: the machine's. */
+int weir_event_list_parse_with(struct weir_event_list *list, const char *text, const struct weir_event_sources *sources,
                                struct weir_error *err);
+
+/* weir_event_list_add_default() with another tree than the machine's. */
+int weir_event_list_add_default_with(struct weir_event_list *list, const struct weir_event_sources *sources);
 
 #endif

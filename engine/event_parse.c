@@ -1,252 +1,132 @@
 /*
- * From -e text to events: a scanner and a recursive-descent parser, one function per production. Main thread, set-up.
+ * From -e text to events: a recursive-descent parser, one function per production. Main thread, set-up.
  *
- *   events      = event { "," event } .
- *   event       = ( symbol | raw | tracepoint ) [ ":" modifiers ] .
+ *   events      = item { "," item } .
+ *   item        = group | event .
+ *   group       = [ word ] "{" event { "," event } "}" [ ":" modifiers ] .
+ *   event       = ( symbol | cache | raw | number ":" number ) [ terms ] [ suffix ]
+ *               | breakpoint [ suffix ] | pmu [ suffix ] | alias [ suffix ] | tracepoint [ suffix ] .
  *   symbol      = a name of event_names.c .
+ *   cache       = a name of event_cache.c .
  *   raw         = "r" hex digit { hex digit } .                           at most 16 digits
- *   tracepoint  = word ":" word .
- *   modifiers   = ( "u" | "k" | "h" | "I" | "G" | "H" | "p" | "P" | "D" | "e" ) { ... } .
+ *   suffix      = ":" modifiers | modifiers .                             without the colon only behind a slash
  *
- * Blanks may stand between tokens. Every error names the column, from 1, of the token that cannot be there. What each
- * modifier sets follows get_event_modifier(), tools/perf/util/parse-events.c, Linux 6.1; as there, giving any modifier
- * replaces all defaults, so that `cycles:I` counts guests and `cycles` does not.
+ * and, in files of their own: modifiers, terms, breakpoint, tracepoint, pmu, alias. A word is tried in this order:
+ * symbol, cache, raw, number, alias, tracepoint. Blanks may stand between tokens. Every error names the column, from 1,
+ * of the token that cannot be there. Source: tools/perf/util/parse-events.{l,y,c}, Linux 6.1, and what that perf was
+ * seen to open (docs/compatibility.md has the differences).
  */
 #include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/event_list_internal.h"
-#include "format/tracefs.h"
+#include "engine/event_parse_internal.h"
 
-#define RAW_DIGITS_MAX  16
-#define MODIFIERS       "ukhIGHpPDe"
-#define MODIFIERS_GROUP "SW" /* of perf: sampling read and weak groups; both need an event group */
-#define MODIFIERS_BPF   "b"  /* of perf: counting by BPF, for perf stat */
+#define RAW_DIGITS_MAX 16
 
-enum token_kind {
-    TOKEN_END,
-    TOKEN_WORD,
-    TOKEN_SIGN, /* one character that no word has: , : / { } ... */
-};
+/* ---- for all productions ---- */
 
-struct token {
-    enum token_kind kind;
-    const char *text; /* borrowed from the parsed text, not terminated */
-    size_t length;
-    unsigned column; /* from 1 */
-};
-
-struct parser {
-    const char *text; /* borrowed */
-    const char *next; /* behind the token */
-    struct token token;
-    struct weir_event_list *list;
-    char tracefs[PATH_MAX]; /* empty until a tracepoint needs it */
-    struct weir_error *err;
-};
-
-/* ---- scanner ---- */
-
-static bool is_word_character(char c)
+void weir_event_parser_advance(struct weir_event_parser *parser)
 {
-    return isalnum((unsigned char)c) || (c && strchr("_-.*?[]!@", c));
+    weir_event_scan_next(&parser->scan, WEIR_SCAN_EVENTS);
 }
 
-static void advance(struct parser *parser)
+static bool at_sign(const struct weir_event_parser *parser, char sign)
 {
-    const char *at = parser->next;
-    while (isspace((unsigned char)*at))
-        at++;
-
-    struct token *token = &parser->token;
-    token->text = at;
-    token->column = (unsigned)(at - parser->text) + 1;
-    token->kind = TOKEN_END;
-    if (is_word_character(*at)) {
-        token->kind = TOKEN_WORD;
-        while (is_word_character(*at))
-            at++;
-    } else if (*at) {
-        token->kind = TOKEN_SIGN;
-        at++;
-    }
-    token->length = (size_t)(at - token->text);
-    parser->next = at;
+    return weir_event_token_is_sign(&parser->scan.token, sign);
 }
 
-static bool at_sign(const struct parser *parser, char sign)
-{
-    return parser->token.kind == TOKEN_SIGN && parser->token.text[0] == sign;
-}
-
-/* Steps over the sign when it is the next token. */
-static bool accept_sign(struct parser *parser, char sign)
+bool weir_event_parser_accept(struct weir_event_parser *parser, char sign)
 {
     bool there = at_sign(parser, sign);
     if (there)
-        advance(parser);
+        weir_event_parser_advance(parser);
     return there;
 }
 
-/* Something else stands where `wanted` should. */
-static int set_unexpected(struct parser *parser, const char *wanted)
+int weir_event_parser_unexpected(struct weir_event_parser *parser, const char *wanted)
 {
-    const struct token *token = &parser->token;
-    if (token->kind == TOKEN_END)
+    const struct weir_event_token *token = &parser->scan.token;
+    if (token->kind == WEIR_TOKEN_END)
         return weir_error_set(parser->err, -EINVAL, "%s expected at column %u, at the end of '%s'", wanted,
-                              token->column, parser->text);
+                              token->column, parser->scan.text);
     return weir_error_set(parser->err, -EINVAL, "%s expected at column %u, not '%.*s'", wanted, token->column,
                           (int)token->length, token->text);
 }
 
-static int set_unsupported(struct parser *parser, const struct token *token, const char *what, const char *hint)
+int weir_event_parser_no_memory(struct weir_event_parser *parser)
 {
-    weir_error_set(parser->err, -EINVAL, "%s at column %u is not supported", what, token->column);
-    weir_error_hint(parser->err, "%s", hint);
-    return -EINVAL;
+    return weir_error_set(parser->err, -ENOMEM, "out of memory");
 }
 
-/* ---- modifiers ---- */
-
-/* Times that each letter stands in the modifiers. */
-struct modifiers {
-    unsigned char count[UCHAR_MAX + 1];
-};
-
-static int count_modifier(struct parser *parser, struct modifiers *modifiers, char letter, unsigned column)
+struct weir_event *weir_event_parser_append(struct weir_event_parser *parser)
 {
-    if (strchr(MODIFIERS_GROUP, letter))
-        return weir_error_set(parser->err, -EINVAL, "modifier '%c' at column %u is for event groups", letter, column);
-    if (strchr(MODIFIERS_BPF, letter))
-        return weir_error_set(parser->err, -EINVAL, "modifier '%c' at column %u is for counting, not for recording",
-                              letter, column);
-    if (!strchr(MODIFIERS, letter)) {
-        weir_error_set(parser->err, -EINVAL, "unknown modifier '%c' at column %u", letter, column);
-        weir_error_hint(parser->err, "modifiers are u (user), k (kernel), h (hypervisor), I (not idle), G (guest), "
-                                     "H (host), p, pp, ppp, P (precise), D (pinned), e (exclusive)");
-        return -EINVAL;
-    }
-    unsigned char *count = &modifiers->count[(unsigned char)letter];
-    if (letter == 'p' && *count == WEIR_PRECISE_IP_MAX)
-        return weir_error_set(parser->err, -EINVAL, "modifier 'p' more than %d times at column %u", WEIR_PRECISE_IP_MAX,
-                              column);
-    if (letter != 'p' && *count == 1)
-        return weir_error_set(parser->err, -EINVAL, "modifier '%c' given twice at column %u", letter, column);
-    (*count)++;
+    struct weir_event *event = weir_event_list_append(parser->list);
+    if (event)
+        event->attr.exclude_guest = 1; /* perf record looks at the host, unless modifiers say otherwise */
+    else
+        weir_event_parser_no_memory(parser);
+    return event;
+}
+
+int weir_event_parser_read_pmus(struct weir_event_parser *parser)
+{
+    if (parser->pmus_read)
+        return 0;
+    if (weir_pmu_list_read(&parser->pmus, parser->sysfs_root) < 0)
+        return weir_event_parser_no_memory(parser);
+    parser->pmus_read = true;
     return 0;
 }
 
-static void apply_modifiers(const struct modifiers *modifiers, struct weir_event *event)
+int weir_event_parser_describe_pmus(struct weir_event_parser *parser)
 {
-    const unsigned char *count = modifiers->count;
-    struct perf_event_attr *attr = &event->attr;
-
-    bool levels = count['u'] || count['k'] || count['h'];
-    attr->exclude_user = levels && !count['u'];
-    attr->exclude_kernel = levels && !count['k'];
-    attr->exclude_hv = levels && !count['h'];
-    attr->exclude_idle = count['I'];
-
-    bool machines = count['G'] || count['H'];
-    attr->exclude_host = machines && !count['H'];
-    attr->exclude_guest = machines ? !count['G'] : count['u'] || count['p'];
-
-    attr->precise_ip = count['P'] ? WEIR_PRECISE_IP_MAX : count['p'];
-    attr->pinned = count['D'];
-    attr->exclusive = count['e'];
-    event->precise_max = count['P'];
-    event->modifiers_given = levels || machines || count['I'];
-}
-
-static int parse_modifiers(struct parser *parser, struct weir_event *event)
-{
-    const struct token *token = &parser->token;
-    if (token->kind != TOKEN_WORD)
-        return set_unexpected(parser, "a modifier");
-
-    struct modifiers modifiers = {0};
-    for (size_t i = 0; i < token->length; i++) {
-        int result = count_modifier(parser, &modifiers, token->text[i], token->column + (unsigned)i);
-        if (result < 0)
-            return result;
-    }
-    apply_modifiers(&modifiers, event);
-    advance(parser);
-    return 0;
-}
-
-/* ---- tracepoints ---- */
-
-/* Sets event's type and id from its two names. */
-static int look_up_tracepoint(struct parser *parser, struct weir_event *event, struct weir_error *err)
-{
-    int result = 0;
-    if (!parser->tracefs[0])
-        result = weir_tracefs_find(parser->tracefs, sizeof(parser->tracefs), err);
-    uint64_t id = 0;
-    if (result == 0)
-        result = weir_tracefs_event_id(parser->tracefs, event->tracepoint_system, event->tracepoint_name, &id, err);
-    if (result == 0) {
-        event->attr.type = PERF_TYPE_TRACEPOINT;
-        event->attr.config = id;
+    int result = weir_event_parser_read_pmus(parser);
+    for (size_t i = 0; result == 0 && i < parser->pmus.count; i++) {
+        if (weir_pmu_describe(&parser->pmus, &parser->pmus.pmus[i]) < 0)
+            result = weir_event_parser_no_memory(parser);
     }
     return result;
 }
 
-/* `cyclse:u` reads as tracepoint u of cyclse. Says what was meant when it is a known name but for a slip. */
-static bool is_misspelt_symbol(const char *system, const char *name, struct weir_suggest *suggest)
+/* ---- generic and raw events ---- */
+
+/* Event of a type and config, with what terms there are. */
+static int parse_numeric(struct weir_event_parser *parser, uint32_t type, uint64_t config)
 {
-    weir_suggest_init(suggest, system);
-    weir_event_names_offer(suggest);
-    return weir_suggest_best(suggest) && name[strspn(name, MODIFIERS MODIFIERS_GROUP MODIFIERS_BPF)] == '\0';
+    size_t first = parser->list->count;
+    struct weir_event_term_list terms = {.count = 0};
+    int result = weir_event_terms_parse(parser, &terms);
+    if (result < 0)
+        return result;
+    struct weir_event *event = weir_event_parser_append(parser);
+    if (!event)
+        return -ENOMEM;
+    event->attr.type = type;
+    event->attr.config = config;
+    result = weir_event_terms_apply(parser, &terms, WEIR_TERMS_OF_SYMBOL, first);
+    bool of_cores = type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE || type == PERF_TYPE_RAW;
+    return result == 0 && of_cores ? weir_event_hybrid_expand(parser, first) : result;
 }
 
-static int set_no_tracepoint(struct parser *parser, const struct token *start, const struct weir_event *event,
-                             const struct weir_error *reason)
+/* TYPE:CONFIG, both numbers. The token is the colon. */
+static int parse_type_config(struct weir_event_parser *parser, const struct weir_event_token *word, uint64_t type)
 {
-    struct weir_suggest suggest;
-    if (is_misspelt_symbol(event->tracepoint_system, event->tracepoint_name, &suggest)) {
-        weir_error_set(parser->err, -ENOENT, "unknown event '%s' at column %u", event->tracepoint_system,
-                       start->column);
-        weir_error_hint(parser->err, "did you mean '%s'?", weir_suggest_best(&suggest));
-        return -ENOENT;
-    }
-    weir_error_set(parser->err, reason->code, "%s (event '%s' at column %u)", reason->what, event->name, start->column);
-    weir_error_hint(parser->err, "%s", reason->hint);
-    return reason->code;
+    if (type > UINT32_MAX)
+        return weir_error_set(parser->err, -EINVAL, "event type '%.*s' at column %u has more than 32 bits",
+                              (int)word->length, word->text, word->column);
+    weir_event_parser_advance(parser);
+    uint64_t config;
+    if (!weir_event_token_number(&parser->scan.token, &config))
+        return weir_event_parser_unexpected(parser, "the config of the event (a number)");
+    weir_event_parser_advance(parser);
+    return parse_numeric(parser, (uint32_t)type, config);
 }
-
-/* start: the system's word; the parser stands on the colon behind it. */
-static int parse_tracepoint(struct parser *parser, const struct token *start, struct weir_event *event)
-{
-    advance(parser);
-    const struct token name = parser->token;
-    if (name.kind != TOKEN_WORD)
-        return set_unexpected(parser, "the name of a tracepoint");
-    if (strcspn(start->text, "*?[") < start->length || strcspn(name.text, "*?[") < name.length)
-        return set_unsupported(parser, start, "tracepoint pattern", "name each tracepoint: -e SYSTEM:NAME,...");
-    advance(parser);
-
-    event->tracepoint_system = strndup(start->text, start->length);
-    event->tracepoint_name = strndup(name.text, name.length);
-    if (!event->tracepoint_system || !event->tracepoint_name ||
-        asprintf(&event->name, "%s:%s", event->tracepoint_system, event->tracepoint_name) < 0) {
-        event->name = NULL; /* asprintf(3) leaves it undefined */
-        return weir_error_set(parser->err, -ENOMEM, "out of memory");
-    }
-
-    struct weir_error reason;
-    return look_up_tracepoint(parser, event, &reason) < 0 ? set_no_tracepoint(parser, start, event, &reason) : 0;
-}
-
-/* ---- symbols and raw events ---- */
 
 /* True when the word has the form of a raw event: "r" and nothing but hex digits, however many. */
-static bool is_raw(const struct token *word)
+static bool is_raw(const struct weir_event_token *word)
 {
     if (word->length < 2 || word->text[0] != 'r')
         return false;
@@ -256,109 +136,225 @@ static bool is_raw(const struct token *word)
     return true;
 }
 
-static int parse_raw(struct parser *parser, const struct token *word, struct weir_event *event)
+static int parse_raw(struct weir_event_parser *parser, const struct weir_event_token *word)
 {
     if (word->length - 1 > RAW_DIGITS_MAX)
         return weir_error_set(parser->err, -EINVAL, "raw event '%.*s' at column %u has more than %d hex digits",
                               (int)word->length, word->text, word->column, RAW_DIGITS_MAX);
     char digits[RAW_DIGITS_MAX + 1] = {0};
     memcpy(digits, word->text + 1, word->length - 1);
-    event->attr.type = PERF_TYPE_RAW;
-    event->attr.config = strtoull(digits, NULL, 16);
+    return parse_numeric(parser, PERF_TYPE_RAW, strtoull(digits, NULL, 16));
+}
+
+/* ---- unknown words ---- */
+
+static int offer_name(void *ctx, const char *name)
+{
+    weir_suggest_offer(ctx, name);
     return 0;
 }
 
-static int set_unknown(struct parser *parser, const struct token *word)
+static bool is_counted_only(const char *name)
 {
-    char name[WEIR_ERROR_TEXT_BYTES / 2];
-    snprintf(name, sizeof(name), "%.*s", (int)word->length, word->text);
+    return strcmp(name, "duration_time") == 0 || strcmp(name, "user_time") == 0 || strcmp(name, "system_time") == 0;
+}
+
+static int set_unknown(struct weir_event_parser *parser, const struct weir_event_token *word)
+{
+    char name[WEIR_EVENT_WORD_BYTES];
+    weir_event_token_copy(word, name, sizeof(name));
+    if (is_counted_only(name))
+        return weir_error_set(parser->err, -EINVAL, "event '%s' at column %u is for counting, not for recording", name,
+                              word->column);
     weir_error_set(parser->err, -ENOENT, "unknown event '%s' at column %u", name, word->column);
 
     struct weir_suggest suggest;
     weir_suggest_init(&suggest, name);
     weir_event_names_offer(&suggest);
+    weir_event_cache_visit(offer_name, &suggest);
+    weir_event_aliases_offer(parser, &suggest);
     if (weir_suggest_best(&suggest))
         weir_error_hint(parser->err, "did you mean '%s'?", weir_suggest_best(&suggest));
     else
-        weir_error_hint(parser->err, "events are the generic hardware and software ones of perf-list(1), raw ones "
-                                     "(rNNN, hexadecimal) and tracepoints (SYSTEM:NAME)");
+        weir_error_hint(parser->err, "'weir list' shows the events of this machine; a model's own ones that only "
+                                     "perf's tables name are written as cpu/event=0xNN,umask=0xNN/");
     return -ENOENT;
 }
 
 /* ---- events ---- */
 
-/* What comes before the modifiers. */
-static int parse_event_source(struct parser *parser, struct weir_event *event)
+/* The word is no generic event. */
+static int parse_other(struct weir_event_parser *parser, const struct weir_event_token *word)
 {
-    const struct token word = parser->token;
-    if (at_sign(parser, '{'))
-        return set_unsupported(parser, &word, "event group", "list the events without braces: -e a,b");
-    if (word.kind != TOKEN_WORD)
-        return set_unexpected(parser, "an event");
-    advance(parser);
-    if (at_sign(parser, '/'))
-        return set_unsupported(parser, &word, "event with terms (/.../)", "a raw event may be written as rNNN");
+    bool found;
+    int result = weir_event_alias_parse(parser, word, &found);
+    if (result < 0 || found)
+        return result;
+    return at_sign(parser, ':') ? weir_event_tracepoint_parse(parser, word) : set_unknown(parser, word);
+}
+
+/* What comes before the modifiers. *more: modifiers stand there without a colon. */
+static int parse_event_source(struct weir_event_parser *parser, bool *more)
+{
+    const struct weir_event_token word = parser->scan.token;
+    if (word.kind != WEIR_TOKEN_WORD)
+        return weir_event_parser_unexpected(parser, "an event");
+    if (weir_event_token_is(&word, "mem") && *parser->scan.next == ':')
+        return weir_event_breakpoint_parse(parser, more);
+    weir_event_parser_advance(parser);
 
     const struct weir_event_name *symbol = weir_event_name_find(word.text, word.length);
-    if (symbol) {
-        event->attr.type = symbol->type;
-        event->attr.config = symbol->config;
-        return 0;
-    }
+    if (symbol)
+        return parse_numeric(parser, symbol->type, symbol->config);
+    uint64_t number;
+    const char *what;
+    int cache = weir_event_cache_find(word.text, word.length, &number, &what);
+    if (cache == 0)
+        return parse_numeric(parser, PERF_TYPE_HW_CACHE, number);
     if (is_raw(&word))
-        return parse_raw(parser, &word, event);
-    if (!at_sign(parser, ':'))
-        return set_unknown(parser, &word);
-    if (word.length == 3 && memcmp(word.text, "mem", 3) == 0)
-        return set_unsupported(parser, &word, "hardware breakpoint (mem:)", "record a tracepoint or a software event");
-    return parse_tracepoint(parser, &word, event);
+        return parse_raw(parser, &word);
+    if (at_sign(parser, ':') && weir_event_token_number(&word, &number))
+        return parse_type_config(parser, &word, number);
+    size_t count = parser->list->count;
+    int result = at_sign(parser, '/') ? weir_event_pmu_parse(parser, &word) : parse_other(parser, &word);
+    if (result == -ENOENT && cache == -EINVAL && parser->list->count == count && !at_sign(parser, ':'))
+        return weir_error_set(parser->err, -EINVAL, "no cache event '%.*s' (column %u): %s", (int)word.length,
+                              word.text, word.column, what);
+    return result;
 }
 
-static int parse_event(struct parser *parser)
+/* Names the events from index `first` on as the user did, but those that have names of their own: tracepoints, and
+ * name=. On machines with several kinds of cores the generic ones say which kind they are of, as perf's do. */
+static int set_names(struct weir_event_parser *parser, size_t first, const char *text, size_t length)
 {
-    struct weir_event *event = weir_event_list_append(parser->list);
-    if (!event)
-        return weir_error_set(parser->err, -ENOMEM, "out of memory");
-    event->attr.exclude_guest = 1; /* perf record looks at the host, unless modifiers say otherwise */
-
-    const char *start = parser->token.text;
-    int result = parse_event_source(parser, event);
-    const char *end = parser->token.text;
-    if (result == 0 && accept_sign(parser, ':')) {
-        end = parser->token.text + parser->token.length;
-        result = parse_modifiers(parser, event);
+    for (size_t i = first; i < parser->list->count; i++) {
+        struct weir_event *event = &parser->list->events[i];
+        if (event->name)
+            continue;
+        bool of_kind = event->pmu_name && !memchr(text, '/', length) && strncmp(event->pmu_name, "cpu_", 4) == 0;
+        if (!of_kind)
+            event->name = strndup(text, length);
+        else if (asprintf(&event->name, "%s/%.*s/", event->pmu_name, (int)length, text) < 0)
+            event->name = NULL; /* asprintf(3) leaves it undefined */
+        if (!event->name)
+            return weir_event_parser_no_memory(parser);
     }
-    if (result < 0 || event->name) /* a tracepoint's name is its own, without the modifiers */
+    return 0;
+}
+
+static int parse_event(struct weir_event_parser *parser)
+{
+    size_t first = parser->list->count;
+    const char *start = parser->scan.token.text;
+    bool more = false;
+    int result = parse_event_source(parser, &more);
+    if (result == 0)
+        result = weir_event_tracepoint_name_ids(parser, first);
+    if (result < 0)
         return result;
 
+    const char *end = parser->scan.token.text;
+    bool behind_slash = end > start && end[-1] == '/' && parser->scan.token.kind == WEIR_TOKEN_WORD;
+    bool modified = weir_event_parser_accept(parser, ':') || more || behind_slash;
+    if (modified) {
+        end = parser->scan.token.text + parser->scan.token.length;
+        result = weir_event_modifiers_parse(parser, first, false);
+    }
     while (end > start && isspace((unsigned char)end[-1]))
         end--;
-    event->name = strndup(start, (size_t)(end - start));
-    return event->name ? 0 : weir_error_set(parser->err, -ENOMEM, "out of memory");
+    return result < 0 ? result : set_names(parser, first, start, (size_t)(end - start));
 }
 
-static int parse_events(struct parser *parser)
+/* ---- groups ---- */
+
+static bool on_same_pmu(const struct weir_event *a, const struct weir_event *b)
 {
+    return a->pmu_name && b->pmu_name && strcmp(a->pmu_name, b->pmu_name) == 0;
+}
+
+/* The first of the group's events that is on the same PMU; the first of all for an event of no PMU. */
+static size_t find_leader(const struct weir_event_list *list, size_t first, size_t event)
+{
+    size_t leader = first;
+    if (!list->events[event].pmu_name)
+        return first;
+    while (leader < event && !on_same_pmu(&list->events[leader], &list->events[event]))
+        leader++;
+    return leader;
+}
+
+/* Each PMU counts apart: a group whose first member is one event per PMU is one group per PMU. */
+static void set_leaders(struct weir_event_list *list, size_t first, size_t first_member_end)
+{
+    bool per_pmu = first_member_end > first + 1 && list->events[first].pmu_name;
+    for (size_t i = first; i < list->count; i++)
+        list->events[i].leader = per_pmu ? find_leader(list, first, i) : first;
+}
+
+/* name: of the group, NULL: it has none. The token is the brace. */
+static int parse_group(struct weir_event_parser *parser, const struct weir_event_token *name)
+{
+    size_t first = parser->list->count, first_member_end = 0;
+    weir_event_parser_advance(parser);
     do {
+        if (at_sign(parser, '{'))
+            return weir_event_parser_unexpected(parser, "an event (groups do not nest)");
         int result = parse_event(parser);
         if (result < 0)
             return result;
-    } while (accept_sign(parser, ','));
-    return parser->token.kind == TOKEN_END ? 0 : set_unexpected(parser, "',' or the end");
+        if (first_member_end == 0)
+            first_member_end = parser->list->count;
+    } while (weir_event_parser_accept(parser, ','));
+    if (!weir_event_parser_accept(parser, '}'))
+        return weir_event_parser_unexpected(parser, "',' or '}'");
+
+    set_leaders(parser->list, first, first_member_end);
+    if (name) {
+        parser->list->events[first].group_name = strndup(name->text, name->length);
+        if (!parser->list->events[first].group_name)
+            return weir_event_parser_no_memory(parser);
+    }
+    return weir_event_parser_accept(parser, ':') ? weir_event_modifiers_parse(parser, first, true) : 0;
 }
 
-int weir_event_list_parse_with(struct weir_event_list *list, const char *text, const char *tracefs_root,
+static int parse_item(struct weir_event_parser *parser)
+{
+    const struct weir_event_token word = parser->scan.token;
+    if (at_sign(parser, '{'))
+        return parse_group(parser, NULL);
+    if (word.kind != WEIR_TOKEN_WORD || *parser->scan.next != '{')
+        return parse_event(parser);
+    weir_event_parser_advance(parser);
+    return parse_group(parser, &word);
+}
+
+static int parse_events(struct weir_event_parser *parser)
+{
+    do {
+        int result = parse_item(parser);
+        if (result < 0)
+            return result;
+    } while (weir_event_parser_accept(parser, ','));
+    return parser->scan.token.kind == WEIR_TOKEN_END ? 0 : weir_event_parser_unexpected(parser, "',' or the end");
+}
+
+int weir_event_list_parse_with(struct weir_event_list *list, const char *text, const struct weir_event_sources *sources,
                                struct weir_error *err)
 {
-    struct parser parser = {.text = text, .next = text, .list = list, .err = err};
-    if (tracefs_root && (size_t)snprintf(parser.tracefs, sizeof(parser.tracefs), "%s", tracefs_root) >= PATH_MAX)
-        return weir_error_set(err, -ENAMETOOLONG, "path of tracefs is too long: %s", tracefs_root);
+    static const struct weir_event_sources machine = {NULL, NULL};
+    if (!sources)
+        sources = &machine;
+    struct weir_event_parser parser = {.list = list, .sysfs_root = sources->sysfs_root, .err = err};
+    const char *tracefs = sources->tracefs_root;
+    if (tracefs && (size_t)snprintf(parser.tracefs, sizeof(parser.tracefs), "%s", tracefs) >= sizeof(parser.tracefs))
+        return weir_error_set(err, -ENAMETOOLONG, "path of tracefs is too long: %s", tracefs);
 
     size_t count = list->count;
-    advance(&parser);
+    weir_event_scan_start(&parser.scan, text);
     int result = parse_events(&parser);
     if (result < 0)
         weir_event_list_truncate(list, count);
+    weir_pmu_list_fini(&parser.pmus);
     return result;
 }
 

@@ -23,7 +23,8 @@ void event_set_rig_init(struct event_set_rig *rig, const char *events, unsigned 
     if (events) {
         struct fake_tracefs tracefs;
         fake_tracefs_init(&tracefs);
-        cr_assert_eq(weir_event_list_parse_with(&rig->list, events, tracefs.root, &rig->err), 0, "%s", rig->err.what);
+        const struct weir_event_sources sources = {.tracefs_root = tracefs.root};
+        cr_assert_eq(weir_event_list_parse_with(&rig->list, events, &sources, &rig->err), 0, "%s", rig->err.what);
         fake_tracefs_fini(&tracefs);
     } else {
         cr_assert_eq(weir_event_list_add_default(&rig->list), 0);

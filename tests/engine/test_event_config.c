@@ -243,8 +243,9 @@ static void make_list(struct weir_event_list *list, const struct config_case *ro
     fake_tracefs_init(&fake);
     *list = (struct weir_event_list)WEIR_EVENT_LIST_INIT;
     struct weir_error err = {0};
+    const struct weir_event_sources sources = {.tracefs_root = fake.root};
     int result =
-        row->event ? weir_event_list_parse_with(list, row->event, fake.root, &err) : weir_event_list_add_default(list);
+        row->event ? weir_event_list_parse_with(list, row->event, &sources, &err) : weir_event_list_add_default(list);
     fake_tracefs_fini(&fake);
     cr_assert_eq(result, 0, "%s: %s", row->command, err.what);
     cr_assert_eq(weir_event_list_add_sideband(list), 0);

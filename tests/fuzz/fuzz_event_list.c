@@ -1,9 +1,10 @@
 /*
- * -e texts (engine/event_list.h) with the tracepoints of a tracefs of ours. Input: the text.
+ * -e texts (engine/event_list.h) with the tracepoints of a tracefs and the PMUs of a sysfs of ours. Input: the text.
  *
- * What is taken: the name of each event, parsed again, gives the same event; so do the names joined by commas; and so
- * does the name that an event gets when it falls back to what a weaker machine can do. What is refused: the error's
- * column lies in the text, and the list has what it had.
+ * What is taken: leaders come first and lead themselves; the name of each event that says all about it (no group, no
+ * PMU, no name=), parsed again, gives the same event; so do such names joined by commas; and so does the name that an
+ * event gets when it falls back to what a weaker machine can do. What is refused: the error's column lies in the text,
+ * and the list has what it had.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -28,6 +29,24 @@ static const struct {
     {"events/u/k/id", "77\n"}, /* names that are modifiers */
 };
 
+static const struct {
+    const char *path; /* below bus/event_source/devices */
+    const char *text;
+} pmu_files[] = {
+    {"cpu/type", "4\n"},
+    {"cpu/format/event", "config:0-7\n"},
+    {"cpu/format/umask", "config:8-15,32-35\n"},
+    {"cpu/format/ldlat", "config1:0-15\n"},
+    {"cpu/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3\n"},
+    {"cpu/events/slots", "event=0x00,umask=?\n"},
+    {"cpu/events/slots.unit", "slots\n"},
+    {"uncore_imc_0/type", "30\n"},
+    {"uncore_imc_0/cpumask", "0\n"},
+    {"uncore_imc_0/events/cas", "config=0x304,period=9\n"},
+    {"uncore_imc_1/type", "31\n"},
+    {"uncore_imc_1/events/cas", "config=0x304\n"},
+};
+
 static void *init(void)
 {
     struct fuzz_tree *tree = calloc(1, sizeof(*tree));
@@ -37,6 +56,14 @@ static void *init(void)
         int fd = fuzz_tree_create(tree, tracepoints[i].path);
         const char *id = tracepoints[i].id;
         fuzz_file_write(fd, (struct fuzz_part){.data = (const uint8_t *)id, .bytes = strlen(id)});
+        close(fd);
+    }
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(pmu_files); i++) {
+        char path[256];
+        snprintf(path, sizeof(path), "bus/event_source/devices/%s", pmu_files[i].path);
+        int fd = fuzz_tree_create(tree, path);
+        const char *text = pmu_files[i].text;
+        fuzz_file_write(fd, (struct fuzz_part){.data = (const uint8_t *)text, .bytes = strlen(text)});
         close(fd);
     }
     return tree;
@@ -60,11 +87,25 @@ static bool text_equal(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+static int parse(struct weir_event_list *list, const char *text, const struct fuzz_tree *tree, struct weir_error *err)
+{
+    const struct weir_event_sources sources = {.tracefs_root = tree->root, .sysfs_root = tree->root};
+    return weir_event_list_parse_with(list, text, &sources, err);
+}
+
+/* Its name says all about it. */
+static bool is_plain(const struct weir_event_list *list, size_t index)
+{
+    const struct weir_event *event = &list->events[index];
+    bool leads = index + 1 < list->count && list->events[index + 1].leader == index;
+    return event->leader == index && !leads && !event->group_name && !event->pmu_name && !event->name_given;
+}
+
 /* A list of the one event that name stands for. */
 static struct weir_event_list parse_name(const char *name, const struct fuzz_tree *tree)
 {
     struct weir_event_list list = WEIR_EVENT_LIST_INIT;
-    weir_assert(weir_event_list_parse_with(&list, name, tree->root, NULL) == 0);
+    weir_assert(parse(&list, name, tree, NULL) == 0);
     weir_assert(list.count == 1);
     weir_assert(strcmp(list.events[0].name, name) == 0);
     return list;
@@ -75,6 +116,7 @@ static void check_name(const struct weir_event *event, const struct fuzz_tree *t
     struct weir_event_list list = parse_name(event->name, tree);
     const struct weir_event *again = &list.events[0];
     weir_assert(again->attr.type == event->attr.type && again->attr.config == event->attr.config);
+    weir_assert(again->terms.given == event->terms.given || is_tracepoint(event));
     weir_assert(text_equal(again->tracepoint_system, event->tracepoint_system));
     weir_assert(text_equal(again->tracepoint_name, event->tracepoint_name));
     if (!is_tracepoint(event)) { /* the name of a tracepoint is without its modifiers, as perf has it */
@@ -87,6 +129,8 @@ static void check_name(const struct weir_event *event, const struct fuzz_tree *t
 /* What the modifiers behind the name's colon leave out, read off the letters one by one. */
 static void check_modifiers(const struct weir_event *event)
 {
+    if (strpbrk(event->name, "/0123456789"))
+        return; /* other colons than that of the modifiers */
     const char *colon = strchr(event->name, ':');
     const char *given = colon ? colon + 1 : "";
     bool levels = strpbrk(given, "ukh"), machines = strpbrk(given, "GH");
@@ -103,9 +147,10 @@ static void check_modifiers(const struct weir_event *event)
 
 static void check_tracepoint(const struct weir_event *event)
 {
-    weir_assert(is_tracepoint(event) == (event->tracepoint_system != NULL));
-    weir_assert(is_tracepoint(event) == (event->tracepoint_name != NULL));
-    for (size_t i = 0; is_tracepoint(event) && i < WEIR_ARRAY_COUNT(tracepoints); i++) {
+    bool named = event->tracepoint_system != NULL; /* 2:NNN may be the id of none */
+    weir_assert(named == (event->tracepoint_name != NULL));
+    weir_assert(is_tracepoint(event) || !named);
+    for (size_t i = 0; named && i < WEIR_ARRAY_COUNT(tracepoints); i++) {
         char path[256];
         snprintf(path, sizeof(path), "events/%s/%s/id", event->tracepoint_system, event->tracepoint_name);
         if (strcmp(path, tracepoints[i].path) == 0) {
@@ -113,21 +158,32 @@ static void check_tracepoint(const struct weir_event *event)
             return;
         }
     }
-    weir_assert(!is_tracepoint(event));
+    weir_assert(!named);
 }
 
 static void check_joined(const struct weir_event_list *list, size_t first, const struct fuzz_tree *tree)
 {
     struct weir_buf text = WEIR_BUF_INIT;
+    size_t plain = 0;
     for (size_t i = first; i < list->count; i++)
-        weir_buf_printf(&text, "%s%s", i > first ? "," : "", list->events[i].name);
+        if (is_plain(list, i))
+            weir_buf_printf(&text, "%s%s", plain++ > 0 ? "," : "", list->events[i].name);
     struct weir_event_list again = WEIR_EVENT_LIST_INIT;
-    weir_assert(weir_event_list_parse_with(&again, weir_buf_str(&text), tree->root, NULL) == 0);
-    weir_assert(again.count == list->count - first);
-    for (size_t i = 0; i < again.count; i++)
-        weir_assert(strcmp(again.events[i].name, list->events[first + i].name) == 0);
+    weir_assert(plain == 0 || parse(&again, weir_buf_str(&text), tree, NULL) == 0);
+    weir_assert(again.count == plain);
+    for (size_t i = first, at = 0; i < list->count; i++)
+        if (is_plain(list, i))
+            weir_assert(strcmp(again.events[at++].name, list->events[i].name) == 0);
     weir_event_list_fini(&again);
     weir_buf_fini(&text);
+}
+
+static void check_group(const struct weir_event_list *list, size_t index)
+{
+    const struct weir_event *event = &list->events[index];
+    weir_assert(event->leader <= index && list->events[event->leader].leader == event->leader);
+    weir_assert(!event->group_name || event->leader == index);
+    weir_assert(event->attr.precise_ip <= WEIR_PRECISE_IP_MAX && event->scale > 0);
 }
 
 /* ---- what an event falls back to ---- */
@@ -193,8 +249,8 @@ static void run(void *fixture, const uint8_t *data, size_t bytes)
     char *text = fuzz_text(data, bytes);
     struct weir_event_list list = WEIR_EVENT_LIST_INIT;
     struct weir_error err = {0};
-    weir_assert(weir_event_list_add_default(&list) == 0);
-    int result = weir_event_list_parse_with(&list, text, tree->root, &err);
+    weir_assert(parse(&list, "cycles:P", tree, NULL) == 0);
+    int result = parse(&list, text, tree, &err);
     if (result < 0) {
         check_refusal(&err, result, text);
         weir_assert(list.count == 1);
@@ -204,8 +260,11 @@ static void run(void *fixture, const uint8_t *data, size_t bytes)
     }
     weir_assert(strcmp(list.events[0].name, "cycles:P") == 0);
     for (size_t i = 1; i < list.count; i++) {
-        check_name(&list.events[i], tree);
+        check_group(&list, i);
         check_tracepoint(&list.events[i]);
+        if (!is_plain(&list, i))
+            continue;
+        check_name(&list.events[i], tree);
         if (!is_tracepoint(&list.events[i]))
             check_modifiers(&list.events[i]);
         const char *name = list.events[i].name;
