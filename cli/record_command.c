@@ -42,6 +42,7 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
                                              const struct weir_notice_sink *notices)
 {
     return (struct weir_record_options){
+        .schedule = arguments->schedule,
         .command = arguments->workload,
         .events = events,
         .freq_hz = arguments->freq_hz,

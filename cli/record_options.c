@@ -27,6 +27,25 @@
 
 #define FIELD(name, type) WEIR_OPTION_FIELD(struct weir_record_arguments, name, type)
 
+static int apply_delay(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *arguments = object;
+    struct weir_error below = {0};
+    int result = weir_schedule_parse(&arguments->schedule, text, &below);
+    if (result < 0) {
+        weir_error_set(err, result, "option '--delay': %s", below.what);
+        weir_error_hint(err,
+                        "milliseconds from the start on, such as 500; -1 for never; or windows, such as 10-20,30-40");
+    }
+    return result;
+}
+
+static void clear_delay(void *object)
+{
+    struct weir_record_arguments *arguments = object;
+    weir_schedule_fini(&arguments->schedule);
+}
+
 static int apply_threads(void *object, const char *text, struct weir_error *err)
 {
     struct weir_record_arguments *arguments = object;
@@ -176,6 +195,20 @@ static const struct weir_option options[] = {
         .field = FIELD(call_graph, bool),
         .section = SAMPLING,
         .help = "record call chains, by frame pointers",
+    },
+    {
+        .short_name = 'D',
+        .long_name = "delay",
+        .argument = "MS|-1|MS-MS[,MS-MS...]",
+        .negatable = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_delay,
+        .clear = clear_delay,
+        .section = SAMPLING,
+        .help = "let events count only so many milliseconds after the start, never (-1), or in these windows",
+        .details =
+            "The start is that of the command or, without one, of the recording. Mappings and names of tasks are "
+            "recorded all the time. With windows recording ends with the last one, and the command is terminated.",
     },
     {
         .long_name = "exclude-perf",
@@ -338,6 +371,7 @@ void weir_record_arguments_fini(struct weir_record_arguments *arguments)
     weir_cpuset_fini(&arguments->cpus);
     free(arguments->pids);
     free(arguments->tids);
+    weir_schedule_fini(&arguments->schedule);
     weir_text_list_fini(&arguments->events);
     weir_record_arguments_init(arguments);
 }

@@ -15,6 +15,7 @@
 #include "base/notice.h"
 #include "cli/command.h"
 #include "cli/value.h"
+#include "engine/schedule.h"
 
 #define WEIR_RECORD_OUTPUT_DEFAULT "perf.data"
 
@@ -30,7 +31,8 @@ struct weir_record_arguments {
     bool no_inherit;
     bool inherit_given; /* -i or --inherit */
     bool stat;
-    char *const *workload; /* borrowed from argv, NULL-terminated; NULL: none */
+    struct weir_schedule schedule; /* -D */
+    char *const *workload;         /* borrowed from argv, NULL-terminated; NULL: none */
 
     struct weir_text_list events; /* texts of -e, in order */
     uint64_t freq_hz;             /* 0: not given; WEIR_VALUE_FREQ_MAX */

@@ -126,6 +126,17 @@ static void wait_for_sources(const struct weir_coordinator *coordinator, bool re
         empty(coordinator->pipeline->kick_fd);
 }
 
+/* Does what is due; true when the schedule is over. */
+static bool follow_schedule(const struct weir_coordinator *coordinator, struct weir_schedule_run *run, uint64_t now_ns)
+{
+    for (;;) {
+        enum weir_schedule_action action = weir_schedule_next(run, now_ns);
+        if (action == WEIR_SCHEDULE_WAIT || action == WEIR_SCHEDULE_END)
+            return action == WEIR_SCHEDULE_END;
+        coordinator->switch_events(coordinator->switch_ctx, action == WEIR_SCHEDULE_ENABLE);
+    }
+}
+
 enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator, struct weir_pipeline *pipeline,
                                           struct weir_workload *workload, bool until_targets_end)
 {
@@ -134,6 +145,8 @@ enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator, 
     coordinator->ended_fd = until_targets_end ? pipeline->ended_fd : -1;
     const struct weir_clock *clock = pipeline->setup.clock;
     bool ready[SOURCE_COUNT] = {false};
+    struct weir_schedule_run schedule;
+    weir_schedule_start(&schedule, coordinator->schedule, weir_clock_now_ns(clock));
     /* A workload may have ended, and a signal come, before the descriptors are looked at for the first time. */
     for (;;) {
         coordinator->ending_signal = read_signals(coordinator);
@@ -145,7 +158,11 @@ enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator, 
             return WEIR_RECORD_END_OUTPUT;
         if (ready[SOURCE_ENDED])
             return WEIR_RECORD_END_TARGETS;
-        set_timer(coordinator, weir_rounds_advance(&pipeline->rounds, weir_clock_now_ns(clock), ready[SOURCE_KICK]));
+        uint64_t now_ns = weir_clock_now_ns(clock);
+        if (follow_schedule(coordinator, &schedule, now_ns))
+            return WEIR_RECORD_END_SCHEDULE;
+        uint64_t round_ns = weir_rounds_advance(&pipeline->rounds, now_ns, ready[SOURCE_KICK]);
+        set_timer(coordinator, weir_min_u64(round_ns, weir_schedule_due_ns(&schedule)));
         wait_for_sources(coordinator, ready);
     }
 }

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "engine/pipeline.h"
 #include "engine/record.h"
+#include "engine/schedule.h"
 #include "engine/workload.h"
 
 struct weir_coordinator {
@@ -23,6 +24,11 @@ struct weir_coordinator {
     int timer_fd;                   /* owned; the next call of weir_rounds_advance() */
     sigset_t mask_before;           /* restored by fini, given to the workload */
     int ending_signal;              /* 0, or the first one that came */
+
+    /* Set by the caller between init() and run(); without a schedule nothing is switched. */
+    const struct weir_schedule *schedule;      /* borrowed; NULL: none */
+    void (*switch_events)(void *ctx, bool on); /* coordinator thread */
+    void *switch_ctx;                          /* borrowed */
 };
 
 /* Blocks the signals for this thread (and those it creates from now on) and makes the descriptors. 0 or -errno. */
@@ -32,7 +38,8 @@ int weir_coordinator_init(struct weir_coordinator *coordinator, struct weir_erro
 void weir_coordinator_fini(struct weir_coordinator *coordinator);
 
 /*
- * Runs until a signal, the workload's end, a failed output or, with until_targets_end, the end of all target tasks.
+ * Runs until a signal, the workload's end, a failed output, the end of the schedule's last window or, with
+ * until_targets_end, the end of all target tasks. The schedule starts with the call.
  * A workload that is the target itself is waited for by SIGCHLD: its events hang up before it can be reaped, and they
  * do so while it runs on when it executes a set-user-ID program.
  * A signal goes before the rest: Ctrl-C on a terminal reaches the workload too, and is to be re-raised all the same.

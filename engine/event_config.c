@@ -94,6 +94,8 @@ void weir_event_list_configure(struct weir_event_list *list, const struct weir_e
         if (config->inherit_stat)
             attr->read_format |= PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
         attr->enable_on_exec = config->enable_on_exec;
+        if (config->starts_disabled && !event->sideband)
+            attr->enable_on_exec = 0;
         if (event->leader != i) /* it counts when its leader does */
             attr->disabled = attr->enable_on_exec = 0;
         attr->watermark = 1;

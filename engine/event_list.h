@@ -129,6 +129,7 @@ struct weir_event_config {
     bool system_wide;         /* -a or -C */
     bool inherit;             /* children too; without effect on events of CPUs, as perf has it */
     bool inherit_stat;        /* counts of each thread that ends, in a READ record */
+    bool starts_disabled;     /* samples: they are switched on later, not by exec */
     bool enable_on_exec;      /* workload without -a; never together with system_wide */
     uint32_t watermark_bytes; /* wake up the reader after so many bytes */
     uint32_t sideband_watermark_bytes;

@@ -134,9 +134,14 @@ void weir_event_set_enable(struct weir_event_set *set, bool sideband)
     switch_events(set, sideband, set->kernel->ops->event_enable);
 }
 
-void weir_event_set_disable(struct weir_event_set *set)
+void weir_event_set_disable_samples(struct weir_event_set *set)
 {
     switch_events(set, false, set->kernel->ops->event_disable);
+}
+
+void weir_event_set_disable(struct weir_event_set *set)
+{
+    weir_event_set_disable_samples(set);
     switch_events(set, true, set->kernel->ops->event_disable);
 }
 

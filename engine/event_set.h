@@ -101,7 +101,8 @@ int weir_event_set_exclude_tasks(struct weir_event_set *set, const pid_t *tids, 
 
 /* Enable and disable: the sideband event, or all others. Failures of single descriptors (task gone) are passed over. */
 void weir_event_set_enable(struct weir_event_set *set, bool sideband);
-void weir_event_set_disable(struct weir_event_set *set);
+void weir_event_set_disable(struct weir_event_set *set);         /* all */
+void weir_event_set_disable_samples(struct weir_event_set *set); /* all but the sideband event */
 
 /* Reads the counts of one descriptor. 0, -ENOENT (its task was gone at the open) or the errno of read(2). */
 int weir_event_set_read(const struct weir_event_set *set, unsigned event, unsigned place, unsigned task,

@@ -102,6 +102,7 @@ static void configure(struct weir_session *session)
     session->config.call_graph = options->call_graph;
     session->config.inherit = !options->no_inherit && !session->per_thread;
     session->config.inherit_stat = options->inherit_stat;
+    session->config.starts_disabled = !weir_schedule_starts_enabled(&options->schedule);
     session->config.enable_on_exec = !session->config.system_wide && !has_tasks(options);
 }
 
@@ -309,7 +310,9 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
     result = weir_session_synthesize(session, err);
     if (result < 0)
         return result;
-    if (!session->config.enable_on_exec)
+    if (session->config.starts_disabled)
+        weir_notice(session->options->notices, WEIR_NOTICE_INFO, "Events disabled");
+    else if (!session->config.enable_on_exec)
         weir_event_set_enable(&session->events, false);
     result = start_workload(session, workload_failed, err);
     return result < 0 ? result : weir_output_publish(session->pipeline.output, err);
@@ -327,7 +330,7 @@ static void end_workload(struct weir_session *session, enum weir_record_end end,
     struct weir_workload *workload = &session->workload;
     if (!session->options->command)
         return;
-    if (end == WEIR_RECORD_END_SIGNAL || end == WEIR_RECORD_END_TARGETS)
+    if (end == WEIR_RECORD_END_SIGNAL || end == WEIR_RECORD_END_TARGETS || end == WEIR_RECORD_END_SCHEDULE)
         weir_workload_ask_to_end(workload);
     else if (end == WEIR_RECORD_END_OUTPUT && !weir_workload_poll(workload))
         weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "recording has ended (%s); the command runs on",
@@ -335,6 +338,17 @@ static void end_workload(struct weir_session *session, enum weir_record_end end,
     weir_coordinator_wait_workload(&session->coordinator);
     session->result->has_workload_status = workload->reaped;
     session->result->workload_status = workload->status;
+}
+
+/* perf's words, for scripts that wait for them. */
+static void switch_samples(void *ctx, bool on)
+{
+    struct weir_session *session = ctx;
+    if (on)
+        weir_event_set_enable(&session->events, false);
+    else
+        weir_event_set_disable_samples(&session->events);
+    weir_notice(session->options->notices, WEIR_NOTICE_INFO, on ? "Events enabled" : "Events disabled");
 }
 
 static int finish(struct weir_session *session, struct weir_error *err)
@@ -371,6 +385,9 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
     if (result < 0)
         return result;
 
+    session->coordinator.schedule = &session->options->schedule;
+    session->coordinator.switch_events = switch_samples;
+    session->coordinator.switch_ctx = session;
     struct weir_workload *workload = session->options->command ? &session->workload : NULL;
     session->result->end =
         weir_coordinator_run(&session->coordinator, &session->pipeline, workload, has_tasks(session->options));

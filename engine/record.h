@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/notice.h"
 #include "engine/event_list.h"
+#include "engine/schedule.h"
 #include "engine/targets.h"
 
 #define WEIR_RECORD_FREQ_DEFAULT_HZ 4000u
@@ -32,6 +33,7 @@ struct weir_record_options {
     bool per_thread;                /* a ring for each task instead of one for each CPU; not with system_wide, cpus */
     bool no_inherit;                /* -i: tasks that the targets make are not recorded; per_thread implies it */
     bool inherit_stat;              /* -s: a READ record for each thread that ends */
+    struct weir_schedule schedule;  /* -D: when events count; borrowed windows */
     char *const *command;           /* argv of the workload, NULL-terminated; NULL: none */
 
     struct weir_event_list *events; /* not empty; attrs are completed by weir_record_run() */
@@ -58,6 +60,7 @@ enum weir_record_end {        /* why it ended */
     WEIR_RECORD_END_WORKLOAD, /* the command exited or was killed: status is its wait status */
     WEIR_RECORD_END_SIGNAL,   /* a signal that asked for it */
     WEIR_RECORD_END_TARGETS,  /* all tasks of -p, -t or -u are gone */
+    WEIR_RECORD_END_SCHEDULE, /* the last window of the schedule is over */
     WEIR_RECORD_END_OUTPUT,   /* the output failed: code says how; the file holds what was good */
     WEIR_RECORD_END_DRY_RUN,
 };

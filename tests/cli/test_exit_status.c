@@ -43,6 +43,12 @@ Test(exit_status, every_end_has_its_status)
     cr_expect_eq(weir_exit_status_of_result(&result), 3);
     result = (struct weir_record_result){.end = WEIR_RECORD_END_SIGNAL, .signal = SIGINT};
     cr_expect_eq(weir_exit_status_of_result(&result), 130);
+    result = (struct weir_record_result){.end = WEIR_RECORD_END_SCHEDULE};
+    cr_expect_eq(weir_exit_status_of_result(&result), WEIR_EXIT_OK);
+    result.has_workload_status = true;
+    result.workload_status = SIGTERM; /* wait(2): as it was terminated */
+    cr_expect_eq(weir_exit_status_of_result(&result), 128 + SIGTERM);
+
     result = (struct weir_record_result){.end = WEIR_RECORD_END_TARGETS};
     cr_expect_eq(weir_exit_status_of_result(&result), 0);
     result = (struct weir_record_result){.end = WEIR_RECORD_END_DRY_RUN};

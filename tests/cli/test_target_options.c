@@ -124,6 +124,17 @@ Test(target_options, rules_are_perfs_with_its_first_warning)
     }
 }
 
+Test(target_options, delay_is_kept_and_taken_back)
+{
+    target_of("-D 10-20,30-40");
+    cr_assert(arguments.schedule.given);
+    cr_assert_eq(arguments.schedule.count, 2);
+    target_of("-D 10 --no-delay");
+    cr_assert_not(arguments.schedule.given);
+    target_of("-D 10 -D -1");
+    cr_assert_eq(arguments.schedule.count, 0);
+}
+
 Test(target_options, users_are_known_by_name_and_by_number)
 {
     cr_assert_eq(target_of("-u root").target.uid, 0);

@@ -309,3 +309,59 @@ Test(coordinator, wait_for_the_workload_ends_with_a_signal, .timeout = 30)
     cr_assert_eq(WTERMSIG(f.workload.status), SIGTERM);
     fixture_fini(&f);
 }
+
+/* ---- schedules ---- */
+
+struct switches {
+    uint64_t started_ns;
+    uint64_t at_ms[8]; /* since the start */
+    bool on[8];
+    unsigned count;
+};
+
+static void note_switch(void *ctx, bool on)
+{
+    struct switches *switches = ctx;
+    cr_assert_lt(switches->count, 8);
+    switches->on[switches->count] = on;
+    uint64_t passed_ns = weir_clock_now_ns(&weir_clock_monotonic) - switches->started_ns;
+    switches->at_ms[switches->count++] = passed_ns / WEIR_NS_PER_MS;
+}
+
+Test(coordinator, schedule_switches_in_time_and_ends_the_recording, .timeout = 30)
+{
+    struct fixture f;
+    struct switches switches = {.started_ns = weir_clock_now_ns(&weir_clock_monotonic)};
+    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    fixture_init(&f);
+    cr_assert_eq(weir_schedule_parse(&schedule, "20-40,60-70", NULL), 0);
+    f.coordinator.schedule = &schedule;
+    f.coordinator.switch_events = note_switch;
+    f.coordinator.switch_ctx = &switches;
+    cr_assert_eq(run(&f), WEIR_RECORD_END_SCHEDULE);
+    const uint64_t earliest_ms[] = {20, 40, 60, 70};
+    cr_assert_eq(switches.count, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        cr_assert_eq(switches.on[i], i % 2 == 0);
+        cr_assert_geq(switches.at_ms[i], earliest_ms[i]);
+    }
+    weir_schedule_fini(&schedule);
+    fixture_fini(&f);
+}
+
+Test(coordinator, signal_goes_before_a_schedule, .timeout = 30)
+{
+    struct fixture f;
+    struct switches switches = {0};
+    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    fixture_init(&f);
+    cr_assert_eq(weir_schedule_parse(&schedule, "2000000000", NULL), 0);
+    f.coordinator.schedule = &schedule;
+    f.coordinator.switch_events = note_switch;
+    f.coordinator.switch_ctx = &switches;
+    raise(SIGINT);
+    cr_assert_eq(run(&f), WEIR_RECORD_END_SIGNAL);
+    cr_assert_eq(switches.count, 0);
+    weir_schedule_fini(&schedule);
+    fixture_fini(&f);
+}
