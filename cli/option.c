@@ -26,7 +26,8 @@ struct parser {
     const struct weir_option_table *table;
     void *arguments;
     char *const *argv;
-    size_t next; /* index of the word after the one that is parsed */
+    size_t next;                    /* index of the word after the one that is parsed */
+    struct weir_settings *settings; /* what was understood; NULL: not kept */
     struct weir_error *err;
 };
 
@@ -219,6 +220,17 @@ static int store(const struct parser *parser, const struct match *match)
     return -EINVAL;
 }
 
+static int store_noted(const struct parser *parser, const struct match *match)
+{
+    int result = store(parser, match);
+    if (result != 0 || !parser->settings)
+        return result;
+    struct weir_setting setting = {.option = match->option, .negated = match->negated, .value = match->value};
+    if (weir_settings_add(parser->settings, &setting) < 0)
+        return weir_error_set_errno(parser->err, -ENOMEM, "cannot keep option '%s'", match->typed);
+    return 0;
+}
+
 /* Takes the next word when the argument must be there and was not attached. */
 static int take_argument(struct parser *parser, struct match *match)
 {
@@ -348,7 +360,7 @@ static int parse_long(struct parser *parser, const char *word)
         return -EINVAL;
     }
     int result = take_argument(parser, &match);
-    return result < 0 ? result : store(parser, &match);
+    return result < 0 ? result : store_noted(parser, &match);
 }
 
 /* A bundle that is the head of a long name: one dash was forgotten. */
@@ -396,7 +408,7 @@ static int parse_bundle(struct parser *parser, const char *bundle)
             match.value = at + 1;
         int result = take_argument(parser, &match);
         if (result == 0)
-            result = store(parser, &match);
+            result = store_noted(parser, &match);
         if (result != 0 || takes_rest)
             return result;
     }
@@ -406,7 +418,22 @@ static int parse_bundle(struct parser *parser, const char *bundle)
 int weir_options_parse(const struct weir_option_table *table, void *arguments, char *const *argv, size_t *used,
                        struct weir_error *err)
 {
-    struct parser parser = {.table = table, .arguments = arguments, .argv = argv, .err = err};
+    return weir_options_parse_noted(table, arguments, argv, used, NULL, err);
+}
+
+int weir_option_apply(const struct weir_option_table *table, void *arguments, const struct weir_option *option,
+                      bool negated, const char *value, struct weir_error *err)
+{
+    struct parser parser = {.table = table, .arguments = arguments, .err = err};
+    struct match match = {.option = option, .negated = negated, .value = value};
+    weir_option_format_name(option, match.typed);
+    return store(&parser, &match);
+}
+
+int weir_options_parse_noted(const struct weir_option_table *table, void *arguments, char *const *argv, size_t *used,
+                             struct weir_settings *settings, struct weir_error *err)
+{
+    struct parser parser = {.table = table, .arguments = arguments, .argv = argv, .settings = settings, .err = err};
     int result = 0;
     while (result == 0 && argv[parser.next]) {
         const char *word = argv[parser.next];

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "cli/settings.h"
 
 /* What an option takes, and the type of the field that it sets. */
 enum weir_option_kind {
@@ -105,6 +106,17 @@ enum weir_options_outcome {
  */
 int weir_options_parse(const struct weir_option_table *table, void *arguments, char *const *argv, size_t *used,
                        struct weir_error *err);
+
+/* The same, and appends each option that was understood to settings. */
+int weir_options_parse_noted(const struct weir_option_table *table, void *arguments, char *const *argv, size_t *used,
+                             struct weir_settings *settings, struct weir_error *err);
+
+/*
+ * Sets what one option asks for, as if it had been on the command line: value NULL for none, negated for --no-X; the
+ * row takes an argument, or none, accordingly. 0, or -errno with err that names the option.
+ */
+int weir_option_apply(const struct weir_option_table *table, void *arguments, const struct weir_option *option,
+                      bool negated, const char *value, struct weir_error *err);
 
 /* The row with this name, spelled in full as after "--"; *negated: the spelling is that which takes it back, such as
  * no-all-cpus. NULL: there is none. */

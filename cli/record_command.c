@@ -1,7 +1,8 @@
 /*
  * `weir record`: from its arguments to a recording, and from the recording's end to closing lines and exit status.
  *
- *   parse -> rules between options -> events -> weir_record_run() -> closing lines -> re-raised signal or exit status
+ *   parse -> configuration files -> rules between options -> events -> weir_record_run() -> closing lines -> re-raised
+ * signal or exit status
  *
  * Main thread; weir_record_run() makes it the coordinator.
  */
@@ -12,6 +13,7 @@
 
 #include "base/buf.h"
 #include "cli/cli.h"
+#include "cli/config_options.h"
 #include "cli/exit_status.h"
 #include "cli/record_options.h"
 #include "cli/record_report.h"
@@ -143,22 +145,76 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
     return status;
 }
 
+/* Where the arguments came from. The arguments borrow texts from set. */
+struct origins {
+    struct weir_settings settings;
+    struct weir_config_set set;
+};
+
+static void origins_fini(struct origins *origins)
+{
+    weir_settings_fini(&origins->settings);
+    weir_config_set_fini(&origins->set);
+}
+
+/* Adds what the configuration files say to the arguments from the command line. 0 or -errno with err. */
+static int configure(struct weir_record_arguments *arguments, struct origins *origins,
+                     const struct weir_notice_sink *notices, struct weir_error *err)
+{
+    const struct weir_option_table *table = &weir_record_command.options;
+    struct weir_config_places places;
+    weir_config_places_init(&places);
+    int result = weir_config_set_load(&origins->set, &places, notices, err);
+    if (result < 0)
+        return result;
+
+    struct weir_record_arguments scratch;
+    weir_record_arguments_init(&scratch);
+    result = weir_config_check(table, &origins->set, &scratch, notices, err);
+    weir_record_arguments_fini(&scratch);
+    return result < 0 ? result : weir_config_apply(table, &origins->set, arguments, &origins->settings, err);
+}
+
+static int show_config(const struct weir_print *print, const struct weir_settings *settings)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_config_print(&text, &weir_record_command.options, settings);
+    return weir_cli_show(print, &text);
+}
+
+/* With arguments from the command line; the exit status. */
+static int configure_and_record(struct weir_record_arguments *arguments, struct origins *origins,
+                                const struct weir_invocation *invocation, struct weir_print *print)
+{
+    struct weir_error err = {0};
+    print->verbosity = arguments->verbosity;
+    print->quiet = arguments->quiet;
+    const struct weir_notice_sink notices = weir_print_sink(print);
+    int result = configure(arguments, origins, &notices, &err);
+    if (result < 0)
+        return weir_cli_refuse(print, result, &err);
+    if (arguments->print_config)
+        return show_config(print, &origins->settings);
+    print->verbosity = arguments->verbosity;
+    print->quiet = arguments->quiet;
+    return resolve_and_record(arguments, invocation, print);
+}
+
 int weir_record_main(const struct weir_invocation *invocation)
 {
     struct weir_record_arguments arguments;
+    struct origins origins = {0};
     struct weir_print print = {.stream = stderr};
     struct weir_error err = {0};
     weir_record_arguments_init(&arguments);
-    int status, result = weir_record_arguments_parse(&arguments, invocation->arguments, &err);
-    if (result == WEIR_OPTIONS_HELP) {
+    int status, result = weir_record_arguments_parse_noted(&arguments, invocation->arguments, &origins.settings, &err);
+    if (result == WEIR_OPTIONS_HELP)
         status = weir_cli_show_help(&print, &weir_record_command);
-    } else if (result < 0) {
+    else if (result < 0)
         status = weir_cli_refuse(&print, result, &err);
-    } else {
-        print.verbosity = arguments.verbosity;
-        print.quiet = arguments.quiet;
-        status = resolve_and_record(&arguments, invocation, &print);
-    }
+    else
+        status = configure_and_record(&arguments, &origins, invocation, &print);
     weir_record_arguments_fini(&arguments);
+    origins_fini(&origins);
     return status;
 }

@@ -320,6 +320,17 @@ static const struct weir_option options[] = {
         .section = OTHER,
         .help = "check everything that can be checked without recording, and exit; with -v show the plan",
     },
+    {
+        .long_name = "print-config",
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(print_config, bool),
+        .section = OTHER,
+        .help = "print what is in force, as a configuration file with where each line comes from, and exit",
+        .details = "A line KEY = VALUE below [record], in the form of perf-config(1), stands for the option --KEY: in "
+                   "SYSCONFDIR/weir/config, then in $XDG_CONFIG_HOME/weir/config or ~/.config/weir/config, or only in "
+                   "the file that $WEIR_CONFIG names. The command line goes before them. call-graph is what -g stands "
+                   "for, build-id one of cache, no-cache, skip and mmap; these two are taken from perf's files, too.",
+    },
     WEIR_OPTION_HELP_ROW,
 };
 
@@ -378,8 +389,14 @@ void weir_record_arguments_fini(struct weir_record_arguments *arguments)
 
 int weir_record_arguments_parse(struct weir_record_arguments *arguments, char *const *argv, struct weir_error *err)
 {
+    return weir_record_arguments_parse_noted(arguments, argv, NULL, err);
+}
+
+int weir_record_arguments_parse_noted(struct weir_record_arguments *arguments, char *const *argv,
+                                      struct weir_settings *settings, struct weir_error *err)
+{
     size_t used;
-    int result = weir_options_parse(&weir_record_command.options, arguments, argv, &used, err);
+    int result = weir_options_parse_noted(&weir_record_command.options, arguments, argv, &used, settings, err);
     if (result == WEIR_OPTIONS_PARSED && argv[used])
         arguments->workload = argv + used;
     return result;

@@ -52,6 +52,7 @@ struct weir_record_arguments {
     unsigned verbosity;
     bool quiet;
     bool dry_run;
+    bool print_config;
 };
 
 extern const struct weir_command weir_record_command;
@@ -62,6 +63,10 @@ void weir_record_arguments_fini(struct weir_record_arguments *arguments);
 /* Parses argv (the words behind `weir record`). As weir_options_parse(); arguments are to be given to _fini in any
  * case. */
 int weir_record_arguments_parse(struct weir_record_arguments *arguments, char *const *argv, struct weir_error *err);
+
+/* The same, and appends what was understood to settings. */
+int weir_record_arguments_parse_noted(struct weir_record_arguments *arguments, char *const *argv,
+                                      struct weir_settings *settings, struct weir_error *err);
 
 /*
  * Applies the rules between options, as perf does: -F excludes -c; -p and -t go before -u, these before -C and -a, and

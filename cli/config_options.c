@@ -1,0 +1,352 @@
+/*
+ * Each entry becomes a setting (a row, taken or taken back, with a value), which is then applied by the row itself.
+ * Main thread.
+ */
+#include "cli/config_options.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/bits.h"
+#include "base/suggest.h"
+#include "cli/option_text.h"
+
+/* Options of which one on the command line puts the other in a file out of force. */
+static const char *const rivals[][2] = {{"freq", "count"}, {"all-kernel", "all-user"}};
+
+/* What record.build-id stands for; NULL: what weir does anyway. */
+static const struct {
+    const char *value, *option;
+} build_id_values[] = {
+    {"cache", "buildid-cache"},
+    {"no-cache", "no-buildid-cache"},
+    {"skip", "no-buildid"},
+    {"mmap", "buildid-mmap"},
+};
+
+struct application {
+    const struct weir_option_table *table;
+    void *arguments;
+    struct weir_settings *settings; /* NULL: everything is applied, nothing is kept */
+    struct weir_error *err;
+};
+
+/* "PATH:LINE: " before what err says. */
+static int fail_at(const struct weir_config_entry *entry, int code, const struct weir_error *below,
+                   struct weir_error *err)
+{
+    weir_error_set(err, code, "%s:%u: %s", entry->path, entry->line, below->what);
+    weir_error_hint(err, "%s", below->hint);
+    return code;
+}
+
+static int fail_unknown(const struct weir_config_entry *entry, const char *what, const char *name,
+                        const struct weir_suggest *suggest, struct weir_error *err)
+{
+    weir_error_set(err, -EINVAL, "%s:%u: unknown %s '%s'", entry->path, entry->line, what, name);
+    const char *best = weir_suggest_best(suggest);
+    if (best)
+        weir_error_hint(err, "did you mean '%s'?", best);
+    else
+        weir_error_hint(err, "'weir record --print-config' lists the keys, all of section [%s]", WEIR_CONFIG_SECTION);
+    return -EINVAL;
+}
+
+/* Options that make no sense in a file. */
+static bool is_key(const struct weir_option *option)
+{
+    return option->long_name && option->kind != WEIR_OPTION_HELP && strcmp(option->long_name, "print-config") != 0;
+}
+
+static int fail_unknown_key(const struct weir_option_table *table, const struct weir_config_entry *entry,
+                            struct weir_error *err)
+{
+    struct weir_suggest suggest;
+    weir_suggest_init(&suggest, entry->key);
+    weir_suggest_offer(&suggest, "build-id");
+    for (size_t i = 0; i < table->count; i++) {
+        if (is_key(&table->options[i]))
+            weir_suggest_offer(&suggest, table->options[i].long_name);
+    }
+    return fail_unknown(entry, "key", entry->key, &suggest, err);
+}
+
+/* ---- the command line goes before ---- */
+
+static bool is_on_command_line(const struct weir_settings *settings, const struct weir_option *option)
+{
+    for (size_t i = 0; option && i < settings->count; i++) {
+        if (settings->items[i].option == option && !settings->items[i].path)
+            return true;
+    }
+    return false;
+}
+
+static bool has_rival_on_command_line(const struct application *to, const struct weir_option *option)
+{
+    bool negated;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(rivals); i++) {
+        for (size_t side = 0; side < 2; side++) {
+            if (strcmp(rivals[i][side], option->long_name) == 0 &&
+                is_on_command_line(to->settings, weir_option_find(to->table, rivals[i][1 - side], &negated)))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool is_overruled(const struct application *to, const struct weir_option *option)
+{
+    return to->settings && (is_on_command_line(to->settings, option) || has_rival_on_command_line(to, option));
+}
+
+/* ---- from an entry to its row ---- */
+
+static int apply_option(const struct application *to, const struct weir_config_entry *entry,
+                        const struct weir_option *option, bool negated, const char *value)
+{
+    struct weir_error below = {0};
+    int result = weir_option_apply(to->table, to->arguments, option, negated, value, &below);
+    if (result < 0)
+        return fail_at(entry, result, &below, to->err);
+    struct weir_setting setting = {
+        .option = option, .negated = negated, .value = value, .path = entry->path, .line = entry->line};
+    if (to->settings && weir_settings_add(to->settings, &setting) < 0)
+        return weir_error_set_errno(to->err, -ENOMEM, "cannot keep the settings of %s", entry->path);
+    return 0;
+}
+
+/* As git and perf have it. */
+static bool parse_bool(const char *text, bool *value)
+{
+    static const char *const words[][2] = {{"false", "true"}, {"no", "yes"}, {"off", "on"}, {"0", "1"}};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(words); i++) {
+        for (size_t on = 0; on < 2; on++) {
+            if (strcasecmp(words[i][on], text) == 0) {
+                *value = on;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static int fail_value(const struct application *to, const struct weir_config_entry *entry, const char *hint)
+{
+    weir_error_set(to->err, -EINVAL, "%s:%u: bad value '%s' of key '%s'", entry->path, entry->line,
+                   entry->value ? entry->value : "", entry->key);
+    weir_error_hint(to->err, "%s", hint);
+    return -EINVAL;
+}
+
+static int apply_key(const struct application *to, const struct weir_config_entry *entry)
+{
+    bool negated, on = true;
+    const struct weir_option *option = weir_option_find(to->table, entry->key, &negated);
+    if (!option || !is_key(option))
+        return fail_unknown_key(to->table, entry, to->err);
+    if (is_overruled(to, option))
+        return 0;
+
+    if (!option->argument || negated) {
+        if (entry->value && !parse_bool(entry->value, &on))
+            return fail_value(to, entry, "it is true or false");
+        if (!on && !option->negatable)
+            return 0; /* what is not asked for and cannot be taken back is as if it were not there */
+        return apply_option(to, entry, option, on == negated, NULL);
+    }
+    if (!entry->value && !option->argument_optional) {
+        weir_error_set(to->err, -EINVAL, "%s:%u: key '%s' needs a value: %s", entry->path, entry->line, entry->key,
+                       option->argument);
+        weir_error_hint(to->err, "a line is written KEY = VALUE");
+        return -EINVAL;
+    }
+    return apply_option(to, entry, option, false, entry->value);
+}
+
+/* record.call-graph: what -g means. Without -g it is only looked at. */
+static int apply_call_graph(const struct application *to, const struct weir_config_entry *entry)
+{
+    bool negated;
+    const struct weir_option *option = weir_option_find(to->table, "call-graph", &negated);
+    if (!option)
+        return 0;
+    if (!entry->value)
+        return fail_value(to, entry, "it is what --call-graph takes");
+    const struct weir_option *letter = weir_option_find_short(to->table, 'g');
+    bool is_asked_for = !to->settings || (is_on_command_line(to->settings, letter) && !is_overruled(to, option));
+    return is_asked_for ? apply_option(to, entry, option, false, entry->value) : 0;
+}
+
+/* record.build-id: what it stands for is set where weir has an option for it, and is what weir does where it has none.
+ */
+static int apply_build_id(const struct application *to, const struct weir_config_entry *entry)
+{
+    for (size_t i = 0; entry->value && i < WEIR_ARRAY_COUNT(build_id_values); i++) {
+        if (strcmp(entry->value, build_id_values[i].value) != 0)
+            continue;
+        bool negated;
+        const struct weir_option *option = weir_option_find(to->table, build_id_values[i].option, &negated);
+        if (!option || is_overruled(to, option))
+            return 0;
+        return apply_option(to, entry, option, negated, NULL);
+    }
+    return fail_value(to, entry, "it is cache, no-cache, skip or mmap");
+}
+
+/* ---- all entries ---- */
+
+/* Whether a later file speaks of the same key: its entries are then all that hold. */
+static bool is_replaced(const struct weir_config *config, size_t index)
+{
+    const struct weir_config_entry *entry = &config->entries[index];
+    for (size_t i = index + 1; i < config->count; i++) {
+        const struct weir_config_entry *other = &config->entries[i];
+        if (strcmp(other->key, entry->key) == 0 && strcmp(other->section, entry->section) == 0 &&
+            strcmp(other->path, entry->path) != 0)
+            return true;
+    }
+    return false;
+}
+
+static int apply_entry(const struct application *to, const struct weir_config_entry *entry)
+{
+    if (strcmp(entry->section, WEIR_CONFIG_SECTION) != 0) {
+        struct weir_suggest suggest;
+        weir_suggest_init(&suggest, entry->section);
+        weir_suggest_offer(&suggest, WEIR_CONFIG_SECTION);
+        return fail_unknown(entry, "section", entry->section, &suggest, to->err);
+    }
+    if (strcmp(entry->key, "call-graph") == 0)
+        return apply_call_graph(to, entry);
+    if (strcmp(entry->key, "build-id") == 0)
+        return apply_build_id(to, entry);
+    return apply_key(to, entry);
+}
+
+static int apply_weir(const struct application *to, const struct weir_config *config)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < config->count; i++) {
+        if (!to->settings || !is_replaced(config, i))
+            result = apply_entry(to, &config->entries[i]);
+    }
+    return result;
+}
+
+/* Of perf's keys two are ours, too. A value that we do not know may be one of a newer perf. */
+static int apply_perf(const struct application *to, const struct weir_config *config,
+                      const struct weir_notice_sink *notices)
+{
+    for (size_t i = 0; i < config->count; i++) {
+        const struct weir_config_entry *entry = &config->entries[i];
+        bool is_record = strcmp(entry->section, "record") == 0;
+        int result = 0;
+        if ((is_record && strcmp(entry->key, "call-graph") == 0) ||
+            (strcmp(entry->section, "call-graph") == 0 && strcmp(entry->key, "record-mode") == 0))
+            result = apply_call_graph(to, entry);
+        else if (is_record && strcmp(entry->key, "build-id") == 0)
+            result = apply_build_id(to, entry);
+        if (result == -EINVAL)
+            weir_notice(notices, WEIR_NOTICE_WARNING, "%s; ignoring it", to->err->what);
+        else if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+int weir_config_check(const struct weir_option_table *table, const struct weir_config_set *set, void *scratch,
+                      const struct weir_notice_sink *notices, struct weir_error *err)
+{
+    struct weir_error warned = {0};
+    struct application to = {.table = table, .arguments = scratch, .err = &warned};
+    int result = apply_perf(&to, &set->perf, notices);
+    if (result < 0) {
+        if (err)
+            *err = warned;
+        return result;
+    }
+    to.err = err;
+    return apply_weir(&to, &set->weir);
+}
+
+int weir_config_apply(const struct weir_option_table *table, const struct weir_config_set *set, void *arguments,
+                      struct weir_settings *settings, struct weir_error *err)
+{
+    struct weir_error warned = {0};
+    struct application to = {.table = table, .arguments = arguments, .settings = settings, .err = &warned};
+    int result = apply_perf(&to, &set->perf, NULL);
+    if (result < 0) {
+        if (err)
+            *err = warned;
+        return result;
+    }
+    to.err = err;
+    return apply_weir(&to, &set->weir);
+}
+
+/* ---- printing ---- */
+
+/* As a configuration file has it: in quotes where the text alone would be read otherwise. */
+static void print_value(struct weir_buf *text, const char *value)
+{
+    size_t length = strlen(value);
+    bool is_plain =
+        length > 0 && strcspn(value, "#;\"\\\n\t\b") == length && value[0] != ' ' && value[length - 1] != ' ';
+    if (is_plain) {
+        weir_buf_printf(text, "%s", value);
+        return;
+    }
+    static const char specials[] = "\n\t\b\"\\", letters[] = "ntb\"\\";
+    weir_buf_printf(text, "\"");
+    for (; *value; value++) {
+        const char *special = strchr(specials, *value);
+        if (special)
+            weir_buf_printf(text, "\\%c", letters[special - specials]);
+        else
+            weir_buf_append_u8(text, (uint8_t)*value);
+    }
+    weir_buf_printf(text, "\"");
+}
+
+static void print_setting(struct weir_buf *text, const struct weir_setting *setting)
+{
+    weir_buf_printf(text, "\t%s", setting->option->long_name);
+    if (setting->value) {
+        weir_buf_printf(text, " = ");
+        print_value(text, setting->value);
+    } else if (!setting->option->argument) {
+        weir_buf_printf(text, " = %s", setting->negated ? "false" : "true");
+    }
+    if (setting->path)
+        weir_buf_printf(text, "\t# %s:%u\n", setting->path, setting->line);
+    else
+        weir_buf_printf(text, "\t# command line\n");
+}
+
+static bool same_place(const struct weir_setting *a, const struct weir_setting *b)
+{
+    return a->path && b->path ? strcmp(a->path, b->path) == 0 : a->path == b->path;
+}
+
+void weir_config_print(struct weir_buf *text, const struct weir_option_table *table,
+                       const struct weir_settings *settings)
+{
+    weir_buf_printf(text, "[%s]\n", WEIR_CONFIG_SECTION);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct weir_option *option = &table->options[i];
+        if (!is_key(option))
+            continue;
+        const struct weir_setting *last = weir_settings_last(settings, option);
+        if (!last)
+            weir_buf_printf(text, "#\t%s\t# default%s%s\n", option->long_name, option->default_text ? ": " : "",
+                            option->default_text ? option->default_text : "");
+        else if (!option->repeatable)
+            print_setting(text, last);
+        for (size_t j = 0; last && option->repeatable && j < settings->count; j++) {
+            if (settings->items[j].option == option && same_place(&settings->items[j], last))
+                print_setting(text, &settings->items[j]);
+        }
+    }
+}

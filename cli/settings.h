@@ -1,0 +1,35 @@
+/*
+ * What was asked for, in order, and where: on the command line or in a line of a configuration file. Allocates; any
+ * thread.
+ */
+#ifndef WEIR_CLI_SETTINGS_H
+#define WEIR_CLI_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct weir_option;
+
+struct weir_setting {
+    const struct weir_option *option; /* borrowed: a row of the command's table */
+    bool negated;                     /* the option was taken back, as by --no-X */
+    const char *value;                /* borrowed; NULL: none was given */
+    const char *path;                 /* borrowed: the configuration file; NULL: the command line */
+    unsigned line;                    /* in that file, from 1 */
+};
+
+struct weir_settings {
+    struct weir_setting *items; /* owned */
+    size_t count;
+    size_t capacity;
+};
+
+void weir_settings_fini(struct weir_settings *settings);
+
+/* Appends one. 0 or -ENOMEM. */
+int weir_settings_add(struct weir_settings *settings, const struct weir_setting *setting);
+
+/* The last one for an option; NULL: none. Borrowed until the next one is added. */
+const struct weir_setting *weir_settings_last(const struct weir_settings *settings, const struct weir_option *option);
+
+#endif
