@@ -286,6 +286,16 @@ static const struct weir_option options[] = {
         .details = "They are read while recording, by a thread of low priority, and cost no time at the end.",
     },
     {
+        .long_name = "buildid-mmap",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(buildid_mmap, bool),
+        .section = OUTPUT,
+        .help = "let the kernel write build ids into the records of mappings (Linux 5.12)",
+        .details = "weir then need not open the mapped files. Their table is written all the same, unless -B is given: "
+                   "some readers know no other place.",
+    },
+    {
         .long_name = "buildid-all",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,

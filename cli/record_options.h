@@ -48,6 +48,7 @@ struct weir_record_arguments {
 
     const char *output_path; /* borrowed */
     bool no_buildid;
+    bool buildid_mmap;
     bool buildid_all; /* accepted: it is what happens anyway */
     unsigned verbosity;
     bool quiet;

@@ -69,6 +69,7 @@ static void configure_sideband(struct weir_event *event, const struct weir_event
     attr->task = 1;
     attr->ksymbol = 1;
     attr->bpf_event = 1;
+    attr->build_id = config->build_ids_in_maps;
     attr->disabled = config->enable_on_exec;
     attr->wakeup_watermark = config->sideband_watermark_bytes;
 }

@@ -131,6 +131,7 @@ struct weir_event_config {
     bool inherit_stat;        /* counts of each thread that ends, in a READ record */
     bool starts_disabled;     /* samples: they are switched on later, not by exec */
     bool enable_on_exec;      /* workload without -a; never together with system_wide */
+    bool build_ids_in_maps;   /* --buildid-mmap */
     uint32_t watermark_bytes; /* wake up the reader after so many bytes */
     uint32_t sideband_watermark_bytes;
 };

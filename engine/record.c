@@ -100,6 +100,7 @@ static void configure(struct weir_session *session)
     session->config.period = options->period;
     session->config.period_or_freq_given = options->period || options->freq_hz;
     session->config.call_graph = options->call_graph;
+    session->config.build_ids_in_maps = options->build_ids_in_maps;
     session->config.inherit = !options->no_inherit && !session->per_thread;
     session->config.inherit_stat = options->inherit_stat;
     session->config.starts_disabled = !weir_schedule_starts_enabled(&options->schedule);

@@ -48,8 +48,9 @@ struct weir_record_options {
     int realtime_priority;    /* -r: SCHED_FIFO 1..99 for readers and writer; 0: none */
     const char *output_path;  /* -o */
 
-    bool no_build_ids; /* -B: no BUILD_ID table */
-    bool dry_run;      /* stop after everything that needs no kernel event was checked and described */
+    bool no_build_ids;      /* -B: no BUILD_ID table */
+    bool build_ids_in_maps; /* --buildid-mmap: the kernel puts them into MMAP2 records */
+    bool dry_run;           /* stop after everything that needs no kernel event was checked and described */
 
     const char *const *command_line; /* weir's own argv for the CMDLINE feature */
     size_t command_line_count;

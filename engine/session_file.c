@@ -160,6 +160,7 @@ int weir_session_synthesize(struct weir_session *session, struct weir_error *err
     struct weir_synth_options options = {
         .sample_id_bytes = weir_attr_sample_id_bytes(&first->attr),
         .threads = (unsigned)weir_clamp_u64(allowed, 1, SYNTH_THREADS_MAX),
+        .build_ids = session->options->build_ids_in_maps,
         .emit = emit,
         .emit_ctx = session,
         .notices = session->options->notices,

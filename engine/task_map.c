@@ -377,6 +377,7 @@ static int emit_maps(struct emission *emission, const struct weir_task *process)
             .protection = mapping->protection,
             .flags = mapping->flags,
             .cpumode = PERF_RECORD_MISC_USER,
+            .build_id = file->inode == 0 ? &file->build_id : NULL, /* it came instead of the inode */
             .filename = weir_mapped_files_name(files, mapping->file),
         };
         /* MMAP records do not tell the protection: what is kept here was executable. */

@@ -31,12 +31,21 @@ _Static_assert(offsetof(struct mmap_record, start) == 16, "PERF_RECORD_MMAP.addr
 
 struct mmap2_record {
     struct mmap_record map;
-    uint32_t major, minor;
-    uint64_t inode, inode_generation;
+    union {
+        struct {
+            uint32_t major, minor;
+            uint64_t inode, inode_generation;
+        };
+        struct { /* with PERF_RECORD_MISC_MMAP_BUILD_ID */
+            uint8_t build_id_bytes, reserved[3];
+            uint8_t build_id[WEIR_BUILD_ID_MAX_BYTES];
+        };
+    };
     uint32_t protection, flags;
 };
 _Static_assert(sizeof(struct mmap2_record) == 72, "PERF_RECORD_MMAP2 up to its filename");
 _Static_assert(offsetof(struct mmap2_record, inode) == 48, "PERF_RECORD_MMAP2.ino");
+_Static_assert(offsetof(struct mmap2_record, build_id) == 44, "PERF_RECORD_MMAP2.build_id");
 _Static_assert(offsetof(struct mmap2_record, protection) == 64, "PERF_RECORD_MMAP2.prot");
 
 struct comm_record {
@@ -111,13 +120,19 @@ void weir_record_mmap2(struct weir_buf *out, const struct weir_record_map *map, 
 {
     struct mmap2_record record = {
         .map = map_fields(PERF_RECORD_MMAP2, map),
-        .major = map->major,
-        .minor = map->minor,
-        .inode = map->inode,
-        .inode_generation = map->inode_generation,
         .protection = map->protection,
         .flags = map->flags,
     };
+    if (map->build_id && map->build_id->bytes > 0) {
+        record.map.header.misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;
+        record.build_id_bytes = map->build_id->bytes;
+        memcpy(record.build_id, map->build_id->data, map->build_id->bytes);
+    } else {
+        record.major = map->major;
+        record.minor = map->minor;
+        record.inode = map->inode;
+        record.inode_generation = map->inode_generation;
+    }
     size_t text_bytes = cut_text(map->filename, sizeof(record), sample_id_bytes);
     append_record(out, &record.map.header, sizeof(record), map->filename, text_bytes, sample_id_bytes);
 }

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "format/build_id.h"
 #include "format/perf_file.h"
 
 struct weir_record_map { /* fields of PERF_RECORD_MMAP2 */
@@ -20,6 +21,8 @@ struct weir_record_map { /* fields of PERF_RECORD_MMAP2 */
     uint32_t protection, flags; /* PROT_*, MAP_* */
     uint16_t cpumode;           /* PERF_RECORD_MISC_KERNEL, _USER, ... */
     const char *filename;
+    const struct weir_build_id
+        *build_id; /* MMAP2 only, in the place of device and inode; NULL or empty: none; borrowed */
 };
 
 /* Both add PERF_RECORD_MISC_MMAP_DATA to user maps without PROT_EXEC, as the kernel does. */

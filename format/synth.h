@@ -24,6 +24,8 @@ struct weir_synth_options {
     const char *proc_root;    /* NULL: "/proc"; tests give a copy */
     const char *modules_root; /* NULL: "/lib/modules"; where modules.dep names module files */
     size_t sample_id_bytes;   /* trailer size, weir_attr_sample_id_bytes() */
+    bool build_ids;           /* in MMAP2 records, where a file has one (--buildid-mmap), instead of device and inode */
+    const char *sys_root;     /* NULL: "/sys"; where the ids of kernel and modules are */
     bool data_maps;           /* also maps that are not executable (-d) */
     unsigned threads;         /* for weir_synth_all_tasks: 0 and 1: the caller's thread only; at most 256 are made */
     unsigned map_timeout_ms;  /* per task, as --proc-map-timeout; 0: 500 */

@@ -198,9 +198,14 @@ static uint64_t kernel_end(const struct kernel_scan *scan, uint64_t start)
 static int emit_map(struct kernel_scan *scan, const struct weir_record_map *map)
 {
     int result = weir_synth_block_reserve(&scan->block);
-    if (result == 0)
+    if (result < 0)
+        return result;
+    /* As perf: the first kind has no room for an id. */
+    if (scan->options->build_ids)
+        weir_record_mmap2(&scan->block.records, map, scan->options->sample_id_bytes);
+    else
         weir_record_mmap(&scan->block.records, map, scan->options->sample_id_bytes);
-    return result;
+    return 0;
 }
 
 static int emit_kernel_map(struct kernel_scan *scan, enum kernel_symbol symbol)
@@ -216,6 +221,9 @@ static int emit_kernel_map(struct kernel_scan *scan, enum kernel_symbol symbol)
         .cpumode = PERF_RECORD_MISC_KERNEL,
         .filename = name,
     };
+    struct weir_build_id id = {0};
+    if (scan->options->build_ids && weir_build_id_of_kernel(scan->options->sys_root, &id) == 0)
+        map.build_id = &id;
     return emit_map(scan, &map);
 }
 
@@ -230,6 +238,9 @@ static int emit_module(struct kernel_scan *scan, const struct weir_synth_module 
         .cpumode = PERF_RECORD_MISC_KERNEL,
         .filename = module->path ? module->path : bracketed,
     };
+    struct weir_build_id id = {0};
+    if (scan->options->build_ids && weir_build_id_of_module(scan->options->sys_root, module->name, &id) == 0)
+        map.build_id = &id;
     return emit_map(scan, &map);
 }
 

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bits.h"
@@ -153,11 +154,30 @@ static int emit_map(struct weir_synth_worker *worker, pid_t pid, const struct we
         .protection = map->protection,
         .flags = map->flags,
         .cpumode = misc,
+        .build_id = &worker->build_id,
     };
     record.filename = record_name(worker, map->name, &record.flags);
     weir_record_mmap2(&worker->block.records, &record, worker->run->options->sample_id_bytes);
     worker->counts.maps++;
     return 0;
+}
+
+/* For kernels that do not tell it: the id of the file that has the name in the root of the process. */
+static void read_build_id(const struct maps_walk *walk, const struct weir_proc_map *map)
+{
+    struct weir_synth_worker *worker = walk->worker;
+    char path[PATH_MAX + sizeof("2147483647/root")];
+    worker->build_id.bytes = 0;
+    if (!worker->run->options->build_ids || map->inode == 0 || !(map->protection & PROT_EXEC) ||
+        (size_t)snprintf(path, sizeof(path), "%d/root%s", (int)walk->pid, map->name) >= sizeof(path))
+        return;
+    int fd = openat(worker->run->proc_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return;
+    struct stat status;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        weir_build_id_of_file(fd, &worker->build_id);
+    close(fd);
 }
 
 static bool is_late(const struct maps_walk *walk)
@@ -195,6 +215,7 @@ static int read_maps(const struct maps_walk *walk)
         reads = reader.reads;
         if (!is_wanted(worker, map.protection))
             continue;
+        read_build_id(walk, &map);
         int result = emit_map(worker, walk->pid, &map, PERF_RECORD_MISC_USER);
         if (result < 0)
             return result;
@@ -248,6 +269,7 @@ static int query_map(const struct maps_walk *walk, uint64_t address, struct weir
 {
     struct weir_synth_worker *worker = walk->worker;
     uint32_t name_bytes = FIRST_NAME_BYTES;
+    bool wants_id = worker->run->options->build_ids;
     for (;;) {
         struct map_query query = {
             .size = sizeof(query),
@@ -255,8 +277,11 @@ static int query_map(const struct maps_walk *walk, uint64_t address, struct weir
             .query_addr = address,
             .vma_name_size = name_bytes,
             .vma_name_addr = name_bytes ? (uintptr_t)worker->name : 0,
+            .build_id_size = wants_id ? WEIR_BUILD_ID_MAX_BYTES : 0,
+            .build_id_addr = wants_id ? (uintptr_t)worker->build_id.data : 0,
         };
         if (ioctl(walk->fd, MAP_QUERY, &query) == 0) {
+            worker->build_id.bytes = (uint8_t)weir_min_u64(query.build_id_size, WEIR_BUILD_ID_MAX_BYTES);
             map_from_query(worker, &query, map);
             return 1;
         }
@@ -280,6 +305,7 @@ static int query_maps(const struct maps_walk *walk, int found, struct weir_proc_
             return result;
         is_64_bit = is_64_bit || map->start >= COMPAT_SPACE_END;
     }
+    worker->build_id.bytes = 0; /* the map that follows has no file */
     if (is_64_bit && worker->run->maps.has_gate && is_wanted(worker, worker->run->maps.gate.protection))
         return emit_map(worker, walk->pid, &worker->run->maps.gate, PERF_RECORD_MISC_USER);
     return 0;

@@ -87,6 +87,36 @@ Test(records, comm_is_cut_at_fifteen_bytes)
     weir_buf_fini(&out);
 }
 
+Test(records, mmap2_with_build_id_in_the_place_of_the_inode)
+{
+    struct weir_buf out = WEIR_BUF_INIT;
+    const struct weir_build_id none = {0}, id = {.bytes = 3, .data = {0xa, 0xb, 0xc}};
+    struct weir_record_map map = user_map;
+    map.build_id = &none;
+    weir_record_mmap2(&out, &map, 0);
+    struct weir_buf without = WEIR_BUF_INIT;
+    weir_record_mmap2(&without, &user_map, 0);
+    expect_bytes(&out, without.data, without.used);
+    weir_buf_reset(&out);
+
+    map.build_id = &id;
+    weir_record_mmap2(&out, &map, 0);
+    static const uint8_t expected[80] = {
+        10,   0,    0,   0,   2,   0x40, 80,  0,                         /* MMAP2, USER and MMAP_BUILD_ID, size */
+        1,    1,    0,   0,   2,   1,    0,   0,                         /* pid, tid */
+        0x00, 0x10, 0,   0,   0,   0x7f, 0,   0,                         /* start */
+        0x00, 0x20, 0,   0,   0,   0,    0,   0,                         /* bytes */
+        0x00, 0x30, 0,   0,   0,   0,    0,   0,                         /* page offset */
+        3,    0,    0,   0,   0xa, 0xb,  0xc, 0,                         /* size of the id, reserved, id */
+        0,    0,    0,   0,   0,   0,    0,   0,                         /* to its 20 bytes */
+        0,    0,    0,   0,   0,   0,    0,   0, 5, 0, 0, 0, 2, 0, 0, 0, /* protection, flags */
+        '/',  'b',  'i', 'n', '/', 'a',  'b', 0,
+    };
+    expect_bytes(&out, expected, sizeof(expected));
+    weir_buf_fini(&without);
+    weir_buf_fini(&out);
+}
+
 Test(records, mmap2_with_trailer)
 {
     struct weir_buf out = WEIR_BUF_INIT;

@@ -378,7 +378,7 @@ static void read_own_maps(struct weir_synth_worker *worker, bool refuse_query, s
     weir_buf_append(records, fixture.sink.records.data, fixture.sink.records.used);
 }
 
-Test(synth_maps, queries_and_text_give_the_same_records)
+static void compare_queries_and_text(void)
 {
     int root_fd = open(fixture.tree.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     cr_assert_geq(root_fd, 0);
@@ -413,4 +413,19 @@ Test(synth_maps, queries_and_text_give_the_same_records)
     cr_expect(has_escape);
     if (is_refused)
         cr_skip_test("needs PROCMAP_QUERY (Linux 6.11)");
+}
+
+Test(synth_maps, queries_and_text_give_the_same_records)
+{
+    compare_queries_and_text();
+}
+
+/* The kernel's, and those that are read from the files: at least that of libc is there. */
+Test(synth_maps, queries_and_text_give_the_same_build_ids)
+{
+    fixture.options.build_ids = true;
+    compare_queries_and_text();
+    struct perf_event_header header;
+    memcpy(&header, fixture.sink.records.data, sizeof(header));
+    cr_expect(header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID, "the first map is the program's");
 }

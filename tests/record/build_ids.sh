@@ -7,7 +7,7 @@ needs_perf_events
 # ids FILE: "ID NAME" of each entry, sorted.
 ids() { perf buildid-list -i "$1" | sort; }
 
-# The entries of both files that have one name have one id.
+# The entries of both files that have one name have one id. Not for -a: perf takes the files of other roots for ours.
 expect_ids_agree() {
     local differing
     differing=$(sort -u -k2 -k1,1 "$1" "$2" | awk '{ id = $1; sub(/^[^ ]+ /, ""); if (seen[$0]++) print }')
@@ -23,8 +23,8 @@ test_no_table_when_it_is_not_wanted() {
 }
 
 test_workload_libraries_and_kernel_have_the_ids_that_perf_writes() {
-    record -a -o it.data -- "$WEIR_LOAD" spin 50000000
-    perf record -q -a --buildid-all -o perf.data -- "$WEIR_LOAD" spin 50000000 2>/dev/null
+    record -o it.data -- "$WEIR_LOAD" spin 50000000
+    perf record -q --buildid-all -o perf.data -- "$WEIR_LOAD" spin 50000000 2>/dev/null
     ids it.data >ours
     ids perf.data >perfs
     expect_ids_agree ours perfs
@@ -36,6 +36,28 @@ test_workload_libraries_and_kernel_have_the_ids_that_perf_writes() {
 }
 
 id_of() { perf buildid-list -i "$1" | cut -d' ' -f1; }
+
+# The kernel's own: no mapped file is opened for them.
+test_build_ids_in_maps_are_the_same() {
+    record --buildid-mmap -o it.data -- "$WEIR_LOAD" spin 50000000
+    perf record -q --buildid-all -o perf.data -- "$WEIR_LOAD" spin 50000000 2>/dev/null
+    ids it.data >ours
+    ids perf.data >perfs
+    expect_ids_agree ours perfs
+    expect_line ours "$(basename "$WEIR_LOAD")"
+    perf script -i it.data --show-mmap-events 2>/dev/null | grep 'PERF_RECORD_MMAP2.*/libc.so' >maps
+    expect_line maps "<$(grep libc.so ours | cut -d' ' -f1)>"
+    perf evlist -v -i it.data >attrs
+    expect_line attrs "build_id: 1"
+}
+
+test_build_ids_in_maps_need_no_table() {
+    record -B --buildid-mmap -o it.data -- "$WEIR_LOAD" spin 50000000
+    perf report --header-only -i it.data >header 2>/dev/null
+    expect_line header " BUILD_ID "
+    ids it.data >ours # of the files that samples hit
+    expect_line ours "$(basename "$WEIR_LOAD")"
+}
 
 # Side records are looked at once a second at least: the program is deleted before, and still mapped then.
 test_program_that_is_deleted_while_it_runs_has_its_id() {
