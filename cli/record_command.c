@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "cli/cli.h"
 #include "cli/config_options.h"
+#include "cli/event_options.h"
 #include "cli/exit_status.h"
 #include "cli/record_options.h"
 #include "cli/record_report.h"
@@ -23,21 +24,6 @@
 #include "engine/record.h"
 
 _Static_assert(WEIR_VALUE_FREQ_MAX == WEIR_RECORD_FREQ_MAX, "\"max\" must reach the engine as it is");
-
-/* 0, or what weir_event_list_parse() says of the first bad text. */
-static int collect_events(const struct weir_text_list *texts, struct weir_event_list *events, struct weir_error *err)
-{
-    if (texts->count == 0) {
-        int result = weir_event_list_add_default(events);
-        return result < 0 ? weir_error_set_errno(err, result, "cannot set up the default event") : 0;
-    }
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < texts->count; i++)
-        result = weir_event_list_parse(events, texts->items[i], err);
-    if (result < 0 && !err->hint[0])
-        weir_error_hint(err, "perf-list(1) describes events and their modifiers");
-    return result;
-}
 
 static struct weir_record_options to_options(const struct weir_record_arguments *arguments,
                                              struct weir_event_list *events, const struct weir_invocation *invocation,
@@ -140,7 +126,7 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
     struct weir_record_options options = to_options(arguments, &events, invocation, &notices);
     code = weir_target_options_fill(arguments, &options, &err);
     if (code == 0)
-        code = collect_events(&arguments->events, &events, &err);
+        code = weir_event_options_collect(arguments, &events, &err);
     status = code < 0 ? weir_cli_refuse(print, code, &err) : record(&options, arguments, print);
     weir_event_list_fini(&events);
     return status;

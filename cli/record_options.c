@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "cli/event_options.h"
 #include "cli/exit_status.h"
 #include "cli/perf_options.h"
 #include "cli/ring_options.h"
@@ -162,6 +163,27 @@ static const struct weir_option options[] = {
         .details = "Names, terms and modifiers are those of perf-list(1) and perf-record(1), such as cycles:u, "
                    "cpu/event=0x3c,umask=1/, cs/call-graph=no/, {cycles,instructions}:S or 'sched:*'. A pattern stands "
                    "for all tracepoints or PMUs that match it.",
+    },
+    {
+        .long_name = "filter",
+        .argument = "FILTER",
+        .repeatable = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_event_options_apply_filter,
+        .section = SAMPLING,
+        .help = "record only what matches, such as 'prev_pid > 1 && comm == \"sh\"', of the -e before it",
+        .details = "For tracepoints: the kernel's filter grammar (Documentation/trace/events.rst), over the fields of "
+                   "events/SYSTEM/NAME/format in tracefs. Of several all must match. For PMUs that trace instructions: "
+                   "an address filter of the kernel's grammar, with numbers as addresses.",
+    },
+    {
+        .long_name = "group",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(group, bool),
+        .section = SAMPLING,
+        .help = "make all events one group, which counts only as a whole",
+        .details = "As braces around them: -e '{EVENT,EVENT}'.",
     },
     {
         .short_name = 'F',
@@ -394,6 +416,7 @@ void weir_record_arguments_fini(struct weir_record_arguments *arguments)
     free(arguments->tids);
     weir_schedule_fini(&arguments->schedule);
     weir_text_list_fini(&arguments->events);
+    free(arguments->filters);
     weir_record_arguments_init(arguments);
 }
 

@@ -19,6 +19,12 @@
 
 #define WEIR_RECORD_OUTPUT_DEFAULT "perf.data"
 
+/* One --filter. */
+struct weir_record_filter {
+    const char *text;   /* borrowed from argv */
+    size_t event_index; /* of the -e before it */
+};
+
 struct weir_record_arguments {
     bool all_cpus;
     struct weir_cpuset cpus; /* empty: not given */
@@ -34,9 +40,12 @@ struct weir_record_arguments {
     struct weir_schedule schedule; /* -D */
     char *const *workload;         /* borrowed from argv, NULL-terminated; NULL: none */
 
-    struct weir_text_list events; /* texts of -e, in order */
-    uint64_t freq_hz;             /* 0: not given; WEIR_VALUE_FREQ_MAX */
-    uint64_t period;              /* 0: not given */
+    struct weir_text_list events;       /* texts of -e, in order */
+    struct weir_record_filter *filters; /* owned; of --filter, in order */
+    size_t filter_count;
+    bool group;
+    uint64_t freq_hz; /* 0: not given; WEIR_VALUE_FREQ_MAX */
+    uint64_t period;  /* 0: not given */
     bool call_graph;
     bool exclude_perf;
 

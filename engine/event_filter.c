@@ -1,12 +1,16 @@
 /*
- * Filters on open events. Coordinator thread only. Source: PERF_EVENT_IOC_SET_FILTER, perf_event_open(2);
- * Documentation/trace/events.rst, Linux 6.12, on their grammar.
+ * Filters: of the events of a list (--filter), and on open events. Main thread, then the coordinator. Source:
+ * PERF_EVENT_IOC_SET_FILTER, perf_event_open(2); Documentation/trace/events.rst, Linux 6.12, on their grammar.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
+#include "engine/event_list_internal.h"
 #include "engine/event_set_internal.h"
+#include "engine/pmu.h"
 
 static int compare_pids(const void *a, const void *b)
 {
@@ -15,7 +19,7 @@ static int compare_pids(const void *a, const void *b)
 }
 
 /* "common_pid < 10 || common_pid > 12" for the runs of consecutive ids: threads that were made together have such. */
-static int build_filter(struct weir_buf *text, const pid_t *tids, size_t count)
+static int exclude_text(struct weir_buf *text, const pid_t *tids, size_t count)
 {
     pid_t *sorted = malloc(count * sizeof(*sorted));
     if (!sorted)
@@ -37,22 +41,126 @@ static int build_filter(struct weir_buf *text, const pid_t *tids, size_t count)
     return weir_buf_error(text);
 }
 
+static int set_refused(const struct weir_event *event, const char *text, int code, struct weir_error *err)
+{
+    weir_error_set_errno(err, code, "cannot set filter '%s' on event %s", text, event->name);
+    if (code == -EINVAL && event->tracepoint_system)
+        weir_error_hint(err,
+                        "its fields are those of events/%s/%s/format in tracefs (/sys/kernel/tracing); words are "
+                        "in double quotes: comm == \"sh\"",
+                        event->tracepoint_system, event->tracepoint_name);
+    return code;
+}
+
+static int set_on_event(struct weir_event_set *set, unsigned event, const char *text, struct weir_error *err)
+{
+    size_t first = weir_event_set_slot(set, event, 0, 0), end = first + weir_event_set_slots(set);
+    for (size_t i = first; i < end; i++) {
+        if (set->fds[i] < 0)
+            continue;
+        int result = set->kernel->ops->event_set_filter(set->kernel->ctx, set->fds[i], text);
+        if (result < 0)
+            return set_refused(&set->list->events[event], text, result, err);
+    }
+    return 0;
+}
+
+int weir_event_set_apply_filters(struct weir_event_set *set, struct weir_error *err)
+{
+    int result = 0;
+    for (unsigned event = 0; result == 0 && event < set->event_count; event++) {
+        if (set->list->events[event].filter)
+            result = set_on_event(set, event, set->list->events[event].filter, err);
+    }
+    return result;
+}
+
 int weir_event_set_exclude_tasks(struct weir_event_set *set, const pid_t *tids, size_t count, struct weir_error *err)
 {
-    struct weir_buf filter = WEIR_BUF_INIT;
-    int result = build_filter(&filter, tids, count);
+    struct weir_buf others = WEIR_BUF_INIT, both = WEIR_BUF_INIT;
+    int result = exclude_text(&others, tids, count);
     for (unsigned event = 0; result == 0 && event < set->event_count; event++) {
         const struct weir_event *described = &set->list->events[event];
-        size_t first = weir_event_set_slot(set, event, 0, 0), end = first + weir_event_set_slots(set);
-        for (size_t i = first; result == 0 && described->tracepoint_system && i < end; i++) {
-            if (set->fds[i] < 0)
-                continue;
-            result = set->kernel->ops->event_set_filter(set->kernel->ctx, set->fds[i], weir_buf_str(&filter));
-            if (result < 0)
-                weir_error_set_errno(err, result, "cannot set filter '%s' on event %s", weir_buf_str(&filter),
-                                     described->name);
-        }
+        if (!described->tracepoint_system && !described->filter)
+            continue;
+        weir_buf_reset(&both);
+        if (!described->tracepoint_system)
+            weir_buf_printf(&both, "%s", described->filter);
+        else if (described->filter)
+            weir_buf_printf(&both, "(%s) && (%s)", described->filter, weir_buf_str(&others));
+        else
+            weir_buf_printf(&both, "%s", weir_buf_str(&others));
+        result = weir_buf_error(&both);
+        if (result == 0)
+            result = set_on_event(set, event, weir_buf_str(&both), err);
     }
-    weir_buf_fini(&filter);
+    weir_buf_fini(&others);
+    weir_buf_fini(&both);
     return result;
+}
+
+/* ---- filters of the list ---- */
+
+/* An address filter as the kernel has it: "filter 0x1000/0x100@/path". Names of symbols are not looked up. */
+static bool has_symbol(const char *text)
+{
+    static const char *const actions[] = {"filter", "start", "stop", "tracestop"};
+    text += strspn(text, " ");
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(actions); i++) {
+        size_t length = strlen(actions[i]);
+        if (strncmp(text, actions[i], length) == 0 && text[length] == ' ')
+            return text[length + strspn(text + length, " ")] != '0';
+    }
+    return true;
+}
+
+/* Adds text to what the event has. 0 or -ENOMEM. */
+static int append(struct weir_event *event, const char *text)
+{
+    char *filter;
+    bool tracepoint = event->tracepoint_system;
+    int length = event->filter ? asprintf(&filter, tracepoint ? "(%s) && (%s)" : "%s,%s", event->filter, text)
+                               : asprintf(&filter, "%s", text);
+    if (length < 0)
+        return -ENOMEM;
+    free(event->filter);
+    event->filter = filter;
+    return 0;
+}
+
+static int check_kind(const struct weir_event *event, const char *text, const struct weir_pmu_list *pmus,
+                      struct weir_error *err)
+{
+    if (event->tracepoint_system)
+        return 0;
+    if (weir_pmu_address_filters(pmus, event->attr.type) == 0) {
+        weir_error_set(err, -EINVAL, "filter '%s' is for tracepoints, event %s is none", text, event->name);
+        weir_error_hint(err, "--filter goes behind the -e that it belongs to: -e SYSTEM:NAME --filter '%s' -e %s", text,
+                        event->name);
+        return -EINVAL;
+    }
+    if (!has_symbol(text))
+        return 0;
+    weir_error_set(err, -EINVAL, "address filter '%s' of event %s has no number as address", text, event->name);
+    weir_error_hint(err, "the kernel's grammar: filter|start|stop|tracestop 0xADDRESS[/0xSIZE][@/PATH]");
+    return -EINVAL;
+}
+
+int weir_event_list_filter_with(struct weir_event_list *list, size_t first, const char *text, const char *sysfs_root,
+                                struct weir_error *err)
+{
+    struct weir_pmu_list pmus = WEIR_PMU_LIST_INIT;
+    int result = weir_pmu_list_read(&pmus, sysfs_root);
+    for (size_t i = first; result == 0 && i < list->count; i++) {
+        result = check_kind(&list->events[i], text, &pmus, err);
+        if (result == 0)
+            result = append(&list->events[i], text);
+    }
+    weir_pmu_list_fini(&pmus);
+    return result == -ENOMEM ? weir_error_set(err, -ENOMEM, "out of memory") : result;
+}
+
+int weir_event_list_filter(struct weir_event_list *list, size_t first, const char *text, struct weir_error *err)
+{
+    return weir_event_list_filter_with(list, first, text, NULL, err);
 }

@@ -119,6 +119,12 @@ int weir_event_list_add_sideband(struct weir_event_list *list)
     return 0;
 }
 
+void weir_event_list_group(struct weir_event_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        list->events[i].leader = 0;
+}
+
 bool weir_event_is_sideband(const struct weir_event *event)
 {
     return event->sideband;

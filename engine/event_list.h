@@ -93,6 +93,18 @@ struct weir_event_list {
  */
 int weir_event_list_parse(struct weir_event_list *list, const char *text, struct weir_error *err);
 
+/*
+ * Gives the events from index `first` on a filter, as perf's --filter does to the events of the -e before it; a second
+ * one is "(FIRST) && (SECOND)". Tracepoints, and events of PMUs with address filters (then "FIRST,SECOND"). Whether the
+ * kernel understands it shows when the events are opened.
+ * 0, -EINVAL (an event of another kind: err names it and the filter; or an address filter with a symbol), -ENOMEM. On
+ * failure events before the bad one may have it.
+ */
+int weir_event_list_filter(struct weir_event_list *list, size_t first, const char *text, struct weir_error *err);
+
+/* Makes all events one group, which the first one leads, as perf's --group does. */
+void weir_event_list_group(struct weir_event_list *list);
+
 /* Appends perf's default event: cycles, at the highest precision the machine has (cycles:P in perf's words), host only
  * except on AMD, whose precise events cannot tell guests apart; one for each kind of core. 0 or -ENOMEM. */
 int weir_event_list_add_default(struct weir_event_list *list);

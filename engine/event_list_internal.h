@@ -44,6 +44,10 @@ struct weir_event_sources {
 int weir_event_list_parse_with(struct weir_event_list *list, const char *text, const struct weir_event_sources *sources,
                                struct weir_error *err);
 
+/* weir_event_list_filter() with another sysfs than the machine's; NULL: /sys. */
+int weir_event_list_filter_with(struct weir_event_list *list, size_t first, const char *text, const char *sysfs_root,
+                                struct weir_error *err);
+
 /* weir_event_list_add_default() with another tree than the machine's. */
 int weir_event_list_add_default_with(struct weir_event_list *list, const struct weir_event_sources *sources);
 

@@ -315,6 +315,8 @@ int weir_event_set_open(struct weir_event_set *set, const struct weir_event_set_
         result = check_places(set, err);
         if (result == 0)
             result = open_with_fallbacks(&opener, err);
+        if (result == 0 && !setup->exclude_follows)
+            result = weir_event_set_apply_filters(set, err);
         if (result == 0 && build_id_map(set) < 0)
             result = set_no_memory(setup, err);
     }

@@ -62,6 +62,7 @@ struct weir_event_set_setup {
     const struct weir_event_config *config; /* attrs are configured again after a fall-back */
     const struct weir_kernel_limits *limits;
     const struct weir_notice_sink *notices;
+    bool exclude_follows; /* weir_event_set_exclude_tasks() is to set the filters: the kernel takes one per event */
 };
 
 /*
@@ -95,8 +96,9 @@ bool weir_event_set_has_ring(const struct weir_event_set *set, unsigned place, b
  * open; borrowed from set. The ring exists. */
 const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned place, bool sideband, unsigned *count);
 
-/* Keeps the given tasks (weir's own threads) out of tracepoints by an event filter on common_pid; other kinds of events
- * cannot be filtered so. 0 or -errno with err (names event and filter). */
+/* Keeps the given tasks (weir's own threads) out of tracepoints by an event filter on common_pid, on top of the filters
+ * of the events themselves. Other kinds of events cannot be filtered so. Once, on a set that was opened with
+ * exclude_follows. 0 or -errno with err (names event and filter). */
 int weir_event_set_exclude_tasks(struct weir_event_set *set, const pid_t *tids, size_t count, struct weir_error *err);
 
 /* Enable and disable: the sideband event, or all others. Failures of single descriptors (task gone) are passed over. */

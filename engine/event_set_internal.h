@@ -17,6 +17,9 @@ static inline size_t weir_event_set_slots(const struct weir_event_set *set)
     return (size_t)set->place_count * set->task_count;
 }
 
+/* Sets the filters of the events (struct weir_event.filter) on their descriptors. 0 or -errno with err. */
+int weir_event_set_apply_filters(struct weir_event_set *set, struct weir_error *err);
+
 /* Closes the descriptors and keeps the table. */
 void weir_event_set_close_fds(struct weir_event_set *set);
 

@@ -23,6 +23,7 @@ int weir_session_open_events(struct weir_session *session, struct weir_error *er
                                    .config = &session->config,
                                    .limits = &session->limits,
                                    .notices = session->options->notices,
+                                   .exclude_follows = session->options->exclude_self,
                                },
                                err);
 }

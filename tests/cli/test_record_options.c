@@ -79,6 +79,7 @@ static const char *const refused[] = {
     "--uid",
     "-e",
     "--event",
+    "--filter",
     "-F",
     "--freq",
     "-c",
@@ -105,6 +106,7 @@ static const char *const refused[] = {
     "--output=",
     /* not taken */
     "--all-cpus=1",
+    "--group=1",
     "--exclude-perf=1",
     "--per-thread=1",
     "--no-inherit=1",
@@ -177,6 +179,8 @@ static const char *const refused[] = {
     "-r 0",
     "-r 100",
     "--threads=0/0:0/1",
+    "--filter=",
+    "--filter prev_pid>1",
     /* no such option */
     "-Z",
     "--bogus",

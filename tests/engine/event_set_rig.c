@@ -62,6 +62,7 @@ int event_set_rig_open(struct event_set_rig *rig)
                                    .config = &rig->config,
                                    .limits = &rig->limits,
                                    .notices = &rig->sink,
+                                   .exclude_follows = rig->exclude_follows,
                                },
                                &rig->err);
 }

@@ -19,7 +19,7 @@ struct event_set_rig {
     struct weir_cpuset cpus; /* 1 and 5 */
     pid_t tids[3];
     struct weir_targets targets; /* points to tids */
-    bool per_thread;
+    bool per_thread, exclude_follows;
     struct weir_event_config config;
     struct weir_kernel_limits limits;
     struct weir_event_set set;

@@ -472,65 +472,6 @@ Test(event_set, poll_descriptors_are_those_of_the_ring)
     event_set_rig_fini(&f);
 }
 
-/* ---- filters ---- */
-
-Test(event_set, refused_filter_is_reported_with_its_event)
-{
-    struct event_set_rig f;
-    event_set_rig_init(&f, "sched:sched_switch", 0);
-    event_set_rig_expect_open(&f);
-    f.faulty.filter_error = -EINVAL;
-    const pid_t tids[] = {40};
-    cr_assert_eq(weir_event_set_exclude_tasks(&f.set, tids, 1, &f.err), -EINVAL);
-    cr_assert_str_eq(f.err.what, "cannot set filter 'common_pid != 40' on event sched:sched_switch: Invalid argument");
-    cr_assert_eq(f.faulty.filter_count, 1);
-    event_set_rig_fini(&f);
-}
-
-struct filter_case {
-    pid_t tids[6];
-    size_t count;
-    const char *text;
-};
-
-static const struct filter_case filter_cases[] = {
-    {{40}, 1, "common_pid != 40"},
-    {{41, 40}, 2, "(common_pid < 40 || common_pid > 41)"},
-    {{40, 42}, 2, "common_pid != 40 && common_pid != 42"},
-    {{12, 10, 11, 10}, 4, "(common_pid < 10 || common_pid > 12)"},
-    {{7, 7}, 2, "common_pid != 7"},
-    {{30, 5, 31, 9, 32, 6},
-     6,
-     "(common_pid < 5 || common_pid > 6) && common_pid != 9 && (common_pid < 30 || common_pid > 32)"},
-};
-
-Test(event_set, tasks_are_kept_out_by_ranges_of_their_ids)
-{
-    for (size_t i = 0; i < WEIR_ARRAY_COUNT(filter_cases); i++) {
-        struct event_set_rig f;
-        event_set_rig_init(&f, "sched:sched_switch", 0);
-        event_set_rig_expect_open(&f);
-        cr_assert_eq(weir_event_set_exclude_tasks(&f.set, filter_cases[i].tids, filter_cases[i].count, &f.err), 0);
-        cr_assert_eq(f.faulty.filter_count, CPUS);
-        cr_assert_str_eq(f.faulty.filters[0].text, filter_cases[i].text);
-        event_set_rig_fini(&f);
-    }
-}
-
-Test(event_set, only_tracepoints_of_tasks_that_are_there_get_filters)
-{
-    struct event_set_rig f;
-    event_set_rig_init(&f, "cs,sched:sched_switch", 2);
-    f.faulty.refuse = refuse_first_task;
-    event_set_rig_expect_open(&f);
-    const pid_t tids[] = {40};
-    cr_assert_eq(weir_event_set_exclude_tasks(&f.set, tids, 1, &f.err), 0);
-    cr_assert_eq(f.faulty.filter_count, CPUS);
-    for (unsigned cpu = 0; cpu < CPUS; cpu++)
-        cr_assert_eq(f.faulty.filters[cpu].fd, weir_event_set_fd(&f.set, 1, cpu, 1));
-    event_set_rig_fini(&f);
-}
-
 /* ---- switching on and off, reading ---- */
 
 Test(event_set, sideband_is_switched_apart)

@@ -1,0 +1,58 @@
+/* Keeps texts and their order while options are read; what they mean is the engine's. Rules: perf-record(1). */
+#include "cli/event_options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int weir_event_options_apply_filter(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *arguments = object;
+    if (text[0] == '\0') {
+        weir_error_set(err, -EINVAL, "option '--filter': the argument is empty");
+        weir_error_hint(err, "a filter is an expression over the fields of the event: -e SYSTEM:NAME --filter 'FIELD > "
+                             "1'");
+        return -EINVAL;
+    }
+    if (arguments->events.count == 0) {
+        weir_error_set(err, -EINVAL, "option '--filter' must follow a -e tracepoint");
+        weir_error_hint(err, "-e SYSTEM:NAME --filter '%s'", text);
+        return -EINVAL;
+    }
+    struct weir_record_filter *filters =
+        reallocarray(arguments->filters, arguments->filter_count + 1, sizeof(*filters));
+    if (!filters)
+        return weir_error_set_errno(err, -ENOMEM, "option '--filter'");
+    arguments->filters = filters;
+    filters[arguments->filter_count++] = (struct weir_record_filter){text, arguments->events.count - 1};
+    return 0;
+}
+
+/* The events of the -e with that index, and its filters. */
+static int collect_one(const struct weir_record_arguments *arguments, size_t index, struct weir_event_list *events,
+                       struct weir_error *err)
+{
+    size_t first = events->count;
+    int result = weir_event_list_parse(events, arguments->events.items[index], err);
+    for (size_t i = 0; result == 0 && i < arguments->filter_count; i++) {
+        if (arguments->filters[i].event_index == index)
+            result = weir_event_list_filter(events, first, arguments->filters[i].text, err);
+    }
+    return result;
+}
+
+int weir_event_options_collect(const struct weir_record_arguments *arguments, struct weir_event_list *events,
+                               struct weir_error *err)
+{
+    if (arguments->events.count == 0) {
+        int result = weir_event_list_add_default(events);
+        return result < 0 ? weir_error_set_errno(err, result, "cannot set up the default event") : 0;
+    }
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < arguments->events.count; i++)
+        result = collect_one(arguments, i, events, err);
+    if (result < 0 && err && !err->hint[0])
+        weir_error_hint(err, "'weir list' shows the events of this machine; perf-list(1) describes their modifiers");
+    if (result == 0 && arguments->group)
+        weir_event_list_group(events);
+    return result;
+}

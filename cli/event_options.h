@@ -1,0 +1,20 @@
+/*
+ * Which events `weir record` records: --filter, which belongs to the -e before it, and the list that follows from -e,
+ * --filter and --group. Main thread.
+ */
+#ifndef WEIR_CLI_EVENT_OPTIONS_H
+#define WEIR_CLI_EVENT_OPTIONS_H
+
+#include "base/error.h"
+#include "cli/record_options.h"
+#include "engine/event_list.h"
+
+/* For a row of the table: see struct weir_option. arguments are a struct weir_record_arguments. */
+int weir_event_options_apply_filter(void *arguments, const char *text, struct weir_error *err);
+
+/* Fills the list, which is empty: the events of each -e with its filters, or perf's default event. 0, or what
+ * weir_event_list_parse() or weir_event_list_filter() says of the first bad text. */
+int weir_event_options_collect(const struct weir_record_arguments *arguments, struct weir_event_list *events,
+                               struct weir_error *err);
+
+#endif
