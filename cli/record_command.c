@@ -18,6 +18,7 @@
 #include "cli/exit_status.h"
 #include "cli/record_options.h"
 #include "cli/record_report.h"
+#include "cli/sample_arguments.h"
 #include "cli/target_options.h"
 #include "engine/event_list.h"
 #include "engine/kernel_limits.h"
@@ -35,8 +36,14 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
         .events = events,
         .freq_hz = arguments->freq_hz,
         .period = arguments->period,
-        .call_graph = arguments->call_graph,
+        .strict_freq = arguments->strict_freq,
+        .all_kernel = arguments->all_kernel,
+        .all_user = arguments->all_user,
         .exclude_self = arguments->exclude_perf,
+        .samples = arguments->samples,
+        .synth = arguments->synth,
+        .synth_threads = (unsigned)arguments->synth_threads,
+        .synth_map_timeout_ms = (uint32_t)arguments->synth_map_timeout_ms,
         .ring_bytes = arguments->ring_bytes,
         .buffer_bytes = arguments->buffer_bytes,
         .threads_spec = arguments->threads_spec,
@@ -132,6 +139,14 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
     return status;
 }
 
+/* The exit status. */
+static int show_registers(const struct weir_print *print)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_registers_describe(&text);
+    return weir_cli_show(print, &text);
+}
+
 /* Where the arguments came from. The arguments borrow texts from set. */
 struct origins {
     struct weir_settings settings;
@@ -199,6 +214,8 @@ int weir_record_main(const struct weir_invocation *invocation)
         status = weir_cli_show_help(&print, &weir_record_command);
     else if (result < 0)
         status = weir_cli_refuse(&print, result, &err);
+    else if (arguments.list_registers)
+        status = show_registers(&print);
     else
         status = configure_and_record(&arguments, &origins, invocation, &print);
     weir_record_arguments_fini(&arguments);

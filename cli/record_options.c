@@ -13,10 +13,12 @@
 #include "cli/exit_status.h"
 #include "cli/perf_options.h"
 #include "cli/ring_options.h"
+#include "cli/sample_arguments.h"
 #include "cli/target_options.h"
 
 #define TARGET   "What is recorded"
 #define SAMPLING "Events and samples"
+#define SAMPLES  "What samples and files hold"
 #define RINGS    "Buffers and threads"
 #define OUTPUT   "Output"
 #define OTHER    "Other options"
@@ -25,6 +27,9 @@
 #define PERIOD_MAX   INT64_MAX  /* perf_event_open(2): the top bit of sample_period must be 0 */
 #define REALTIME_MIN 1          /* sched(7): SCHED_FIFO priorities */
 #define REALTIME_MAX 99
+
+#define SYNTH_THREADS_MAX  256u
+#define MAP_TIMEOUT_MS_MAX UINT32_MAX
 
 #define FIELD(name, type) WEIR_OPTION_FIELD(struct weir_record_arguments, name, type)
 
@@ -212,11 +217,49 @@ static const struct weir_option options[] = {
         .help = "sample every Nth occurrence; not together with -F",
     },
     {
-        .short_name = 'g',
+        .long_name = "strict-freq",
+        .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(call_graph, bool),
+        .field = FIELD(strict_freq, bool),
         .section = SAMPLING,
-        .help = "record call chains, by frame pointers",
+        .help = "fail where -F is above the kernel's limit, rather than sample less often",
+    },
+    {
+        .long_name = "all-kernel",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(all_kernel, bool),
+        .section = SAMPLING,
+        .help = "of every event, look at the kernel only",
+    },
+    {
+        .long_name = "all-user",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(all_user, bool),
+        .section = SAMPLING,
+        .help = "of every event, look at user space only; not together with --all-kernel",
+    },
+    {
+        .short_name = 'n',
+        .long_name = "no-samples",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(samples.no_samples, bool),
+        .section = SAMPLING,
+        .help = "do not sample: the file then holds processes, maps and the like",
+    },
+    {
+        .short_name = 'k',
+        .long_name = "clockid",
+        .argument = "CLOCK",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_apply_clock,
+        .default_text = "the kernel's own",
+        .section = SAMPLING,
+        .help = "stamp samples with this clock: monotonic, monotonic_raw, realtime, boottime, tai, or a number",
+        .details = "With or without CLOCK_ before the name, in any case. Events of hardware counters take monotonic "
+                   "and monotonic_raw only.",
     },
     {
         .short_name = 'D',
@@ -239,6 +282,249 @@ static const struct weir_option options[] = {
         .field = FIELD(exclude_perf, bool),
         .section = SAMPLING,
         .help = "leave out the events of weir itself",
+    },
+    {
+        .short_name = 'g',
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_apply_call_graph_default,
+        .section = SAMPLES,
+        .help = "record call chains: by frame pointers, or as --call-graph says",
+    },
+    {
+        .long_name = "call-graph",
+        .argument = "MODE[,SIZE]",
+        .negatable = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_apply_call_graph,
+        .clear = weir_clear_call_graph,
+        .section = SAMPLES,
+        .help = "record call chains: fp (frame pointers), dwarf (copies of the user stack, SIZE bytes each) or lbr "
+                "(branch registers of the CPU)",
+        .details = "SIZE is rounded up to a multiple of 8, 65528 at most, 8192 without it. dwarf also records user "
+                   "registers and what -d does. For fp, SIZE is the number of frames at most.",
+    },
+    {
+        .long_name = "kernel-callchains",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(samples.kernel_callchains, bool),
+        .section = SAMPLES,
+        .help = "of call chains, record the kernel's part only",
+    },
+    {
+        .long_name = "user-callchains",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(samples.user_callchains, bool),
+        .section = SAMPLES,
+        .help = "of call chains, record the part of user space only",
+    },
+    {
+        .short_name = 'd',
+        .long_name = "data",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(samples.addresses, bool),
+        .section = SAMPLES,
+        .help = "record data addresses, where the data came from, and maps that hold no code",
+    },
+    {
+        .long_name = "phys-data",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(samples.physical_addresses, bool),
+        .section = SAMPLES,
+        .help = "record the physical addresses of data",
+    },
+    {
+        .long_name = "data-page-size",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(samples.data_page_size, bool),
+        .section = SAMPLES,
+        .help = "record the page size of data addresses",
+    },
+    {
+        .long_name = "code-page-size",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(samples.code_page_size, bool),
+        .section = SAMPLES,
+        .help = "record the page size of code addresses",
+    },
+    {
+        .short_name = 'W',
+        .long_name = "weight",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(samples.weight, bool),
+        .section = SAMPLES,
+        .help = "record the weight of samples, such as the latency of a load, where the event has one",
+    },
+    {
+        .long_name = "transaction",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(samples.transaction, bool),
+        .section = SAMPLES,
+        .help = "record the flags of memory transactions",
+    },
+    {
+        .short_name = 'R',
+        .long_name = "raw-samples",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(samples.raw, bool),
+        .section = SAMPLES,
+        .help = "record the raw data of all events; those of tracepoints always are",
+    },
+    {
+        .short_name = 'T',
+        .long_name = "timestamp",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(timestamp, bool),
+        .section = SAMPLES,
+        .help = "record the time of samples, which is always done",
+    },
+    {
+        .short_name = 'P',
+        .long_name = "period",
+        .negatable = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_apply_period_choice,
+        .clear = weir_clear_period_choice,
+        .section = SAMPLES,
+        .help = "record the period of samples; without the option where it varies",
+    },
+    {
+        .long_name = "sample-cpu",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(sample_cpu, bool),
+        .section = SAMPLES,
+        .help = "record the CPU of samples, which is always done",
+    },
+    {
+        .long_name = "sample-identifier",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(sample_identifier, bool),
+        .section = SAMPLES,
+        .help = "record the event of samples at a fixed place, which is always done",
+    },
+    {
+        .short_name = 'b',
+        .long_name = "branch-any",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_apply_branch_any,
+        .section = SAMPLES,
+        .help = "record the last branches before each sample",
+    },
+    {
+        .short_name = 'j',
+        .long_name = "branch-filter",
+        .argument = "FILTER[,FILTER...]",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_apply_branch_filter,
+        .section = SAMPLES,
+        .help = "record those of the last branches that are any, any_call, any_ret, ind_call, ind_jmp, call, cond, "
+                "in_tx, no_tx, abort_tx or stack",
+        .details = "Of user space (u), the kernel (k) or the hypervisor (hv); also save_type, no_flags, no_cycles and "
+                   "priv. Needs a CPU that records branches.",
+    },
+    {
+        .short_name = 'I',
+        .long_name = "intr-regs",
+        .argument = "REGISTERS",
+        .argument_optional = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_apply_intr_regs,
+        .section = SAMPLES,
+        .help =
+            "record these registers at each sample, such as IP,SP; all of them without a list; -I? shows their names",
+    },
+    {
+        .long_name = "user-regs",
+        .argument = "REGISTERS",
+        .argument_optional = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_apply_user_regs,
+        .section = SAMPLES,
+        .help = "record these registers of user space at each sample; all of them without a list; --user-regs=? shows "
+                "their names",
+    },
+    {
+        .long_name = "running-time",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(samples.running_time, bool),
+        .section = SAMPLES,
+        .help = "record for how long counters ran, with what is read with samples (:S)",
+    },
+    {
+        .long_name = "no-bpf-event",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(samples.no_bpf_events, bool),
+        .section = SAMPLES,
+        .help = "leave out the loading and unloading of BPF programs",
+    },
+    {
+        .long_name = "switch-events",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(samples.switch_events, bool),
+        .section = SAMPLES,
+        .help = "record context switches",
+    },
+    {
+        .long_name = "namespaces",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(samples.namespaces, bool),
+        .section = SAMPLES,
+        .help = "record the namespaces of tasks",
+    },
+    {
+        .long_name = "all-cgroups",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(samples.cgroups, bool),
+        .section = SAMPLES,
+        .help = "record cgroups, and of which one each sample is",
+    },
+    {
+        .long_name = "synth",
+        .argument = "WHAT[,WHAT...]",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_apply_synth,
+        .default_text = "all",
+        .section = SAMPLES,
+        .help = "what is recorded of what was there before: task, mmap (task too), cgroup, all or no",
+    },
+    {
+        .long_name = "num-thread-synthesize",
+        .argument = "N",
+        .kind = WEIR_OPTION_NUMBER,
+        .field = FIELD(synth_threads, uint64_t),
+        .min = 1,
+        .max = SYNTH_THREADS_MAX,
+        .default_text = "one per CPU, 16 at most",
+        .section = SAMPLES,
+        .help = "read /proc with so many threads at the start",
+    },
+    {
+        .long_name = "proc-map-timeout",
+        .argument = "MS",
+        .kind = WEIR_OPTION_NUMBER,
+        .field = FIELD(synth_map_timeout_ms, uint64_t),
+        .unit = "ms",
+        .min = 1,
+        .max = MAP_TIMEOUT_MS_MAX,
+        .default_text = "500",
+        .section = SAMPLES,
+        .help = "give up on reading the maps of a process after so long",
     },
     {
         .short_name = 'm',
@@ -274,6 +560,14 @@ static const struct weir_option options[] = {
         .section = RINGS,
         .help = "which threads drain the rings: one per cpu, core, package or numa node, or masks "
                 "CPUS/AFFINITY[:CPUS/AFFINITY...]",
+    },
+    {
+        .long_name = "no-buffering",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(samples.no_buffering, bool),
+        .section = RINGS,
+        .help = "wake up for each record rather than when a quarter of a ring is filled",
     },
     {
         .short_name = 'r',
@@ -404,6 +698,8 @@ void weir_record_arguments_init(struct weir_record_arguments *arguments)
     *arguments = (struct weir_record_arguments){
         .cpus = WEIR_CPUSET_INIT,
         .output_path = WEIR_RECORD_OUTPUT_DEFAULT,
+        .timestamp = true,
+        .synth = {.tasks = true, .maps = true, .cgroups = true},
     };
 }
 
@@ -443,6 +739,13 @@ int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint6
         weir_error_hint(err, "choose -F (so many samples per second) or -c (every Nth occurrence)");
         return -EINVAL;
     }
+    if (arguments->all_kernel && arguments->all_user) {
+        weir_error_set(err, -EINVAL, "option '--all-user' cannot be used with '--all-kernel'");
+        weir_error_hint(err, "without either, both sides are recorded");
+        return -EINVAL;
+    }
+    if (!arguments->timestamp)
+        weir_notice(notices, WEIR_NOTICE_WARNING, "samples keep their times: the file is put in order by them");
     int result = weir_ring_size_resolve(&arguments->ring_size, page_bytes, notices, &arguments->ring_bytes, err);
     if (result < 0)
         return result;

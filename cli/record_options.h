@@ -15,6 +15,7 @@
 #include "base/notice.h"
 #include "cli/command.h"
 #include "cli/value.h"
+#include "engine/record.h"
 #include "engine/schedule.h"
 
 #define WEIR_RECORD_OUTPUT_DEFAULT "perf.data"
@@ -46,8 +47,16 @@ struct weir_record_arguments {
     bool group;
     uint64_t freq_hz; /* 0: not given; WEIR_VALUE_FREQ_MAX */
     uint64_t period;  /* 0: not given */
-    bool call_graph;
     bool exclude_perf;
+    bool strict_freq;
+    bool all_kernel, all_user; /* not both, once resolved */
+
+    struct weir_sample_options samples;
+    bool timestamp, sample_cpu, sample_identifier; /* asked for; all three are always recorded */
+    bool list_registers;                           /* -I? or --user-regs=?: show them, and that is all */
+    struct weir_synth_choice synth;
+    uint64_t synth_threads;        /* 0: not given */
+    uint64_t synth_map_timeout_ms; /* 0: not given */
 
     struct weir_ring_size ring_size; /* as typed */
     uint64_t ring_bytes;             /* by weir_record_arguments_resolve(); 0: not given */

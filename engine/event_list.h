@@ -14,6 +14,7 @@
 #include "base/cpuset.h"
 #include "base/error.h"
 #include "engine/call_graph.h"
+#include "engine/sample_options.h"
 
 /* What an event's own terms (event/period=N,.../) ask for, as bits of weir_event_terms.given. */
 enum weir_event_term {
@@ -132,12 +133,20 @@ bool weir_event_fall_back_to_user(struct weir_event *event);
 
 void weir_event_list_fini(struct weir_event_list *list);
 
+/* --all-kernel, --all-user: every event of the list looks at that side only, whatever its modifiers say; there is no
+ * fall-back to another side then. */
+enum weir_event_side {
+    WEIR_EVENT_SIDE_KERNEL,
+    WEIR_EVENT_SIDE_USER,
+};
+void weir_event_list_limit_to(struct weir_event_list *list, enum weir_event_side side);
+
 /* How samples are taken and what they hold, for all events of a list alike. */
 struct weir_event_config {
     uint64_t freq_hz;          /* 0 when period is used */
     uint64_t period;           /* 0 when freq_hz is used; exactly one of the two is set */
     bool period_or_freq_given; /* by -c or -F: overrides a tracepoint's own period of 1 */
-    bool call_graph;
+    struct weir_sample_options samples;
     bool system_wide;         /* -a or -C */
     bool inherit;             /* children too; without effect on events of CPUs, as perf has it */
     bool inherit_stat;        /* counts of each thread that ends, in a READ record */
@@ -149,15 +158,22 @@ struct weir_event_config {
 };
 
 /*
- * Completes every attr: size, sampling, sample_type (IDENTIFIER, IP, TID, TIME, CPU; PERIOD, RAW and CALLCHAIN as perf
- * has them), read_format ID|LOST, sample_id_all, disabled, inherit, watermark. Every event gets the same sample_id
- * trailer layout, so that any reader can parse side records with the first attr (docs/format.md). Sideband attrs get
- * mmap, mmap2, comm, comm_exec, task, ksymbol, bpf_event and no samples. All events start disabled, but for the
- * sideband event of other targets than a fresh workload: it counts from its opening, so that nothing is missed between
- * that and the synthesis of what was there before. What differs from perf, and why: docs/compatibility.md.
- * Does not allocate; may be called again with another config.
+ * Completes every attr but type, config, exclude_*, precise_ip, pinned, exclusive and breakpoint fields, which the text
+ * has set: size, sampling, sample_type (IDENTIFIER, IP, TID, TIME, CPU; the others as config->samples and perf have
+ * them), read_format ID|LOST, sample_id_all, disabled, inherit, watermark. An event's own terms go before the config.
+ * Every event gets the same sample_id trailer layout, so that any reader can parse side records with the first attr
+ * (docs/format.md). Of a group whose leader is sampled with its members (:S), the members do not sample. Sideband attrs
+ * get mmap, mmap2, comm, comm_exec, task, ksymbol, bpf_event, what config->samples adds to these, and no samples. All
+ * leaders start disabled, but for the sideband event of other targets than a fresh workload: it counts from its
+ * opening, so that nothing is missed between that and the synthesis of what was there before. What differs from perf,
+ * and why: docs/compatibility.md. Does not allocate; may be called again with another config.
  */
 void weir_event_list_configure(struct weir_event_list *list, const struct weir_event_config *config);
+
+/* Says what of config->samples cannot be had with these events, or together, and what is recorded instead. Once, before
+ * they are opened; sink may be NULL. */
+void weir_event_list_tell_limits(const struct weir_event_list *list, const struct weir_event_config *config,
+                                 const struct weir_notice_sink *notices);
 
 /* True for the event that add_sideband() made. */
 bool weir_event_is_sideband(const struct weir_event *event);

@@ -22,6 +22,7 @@
 #include "base/bits.h"
 #include "engine/ledger.h"
 #include "engine/open_error.h"
+#include "engine/registers.h"
 #include "engine/session.h"
 
 #define SPARE_FDS 64 /* what weir needs besides event descriptors, and two per reader */
@@ -73,16 +74,25 @@ static void choose_sizes(struct weir_session *session)
         options->buffer_bytes ? options->buffer_bytes : weir_pool_default_bytes(memory, session->plan.reader_count);
 }
 
-/* kernel.perf_event_max_sample_rate bounds -F: as perf, warn and lower; "max" is that bound. */
-static uint64_t choose_freq_hz(const struct weir_session *session)
+/* kernel.perf_event_max_sample_rate bounds -F: as perf, warn and lower, or fail; "max" is that bound. */
+static int choose_freq_hz(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_record_options *options = session->options;
+    session->config.freq_hz = 0;
     if (options->period)
         return 0;
     uint64_t most = session->limits.max_sample_rate_hz;
-    if (options->freq_hz == WEIR_RECORD_FREQ_MAX)
-        return most;
     uint64_t freq_hz = options->freq_hz ? options->freq_hz : WEIR_RECORD_FREQ_DEFAULT_HZ;
+    if (freq_hz == WEIR_RECORD_FREQ_MAX)
+        freq_hz = most;
+    if (freq_hz > most && options->strict_freq) {
+        weir_error_set(err, -EINVAL, "maximum frequency rate (%llu Hz) exceeded", (unsigned long long)most);
+        weir_error_hint(err,
+                        "kernel.perf_event_max_sample_rate is %llu: a lower -F, or sudo sysctl "
+                        "kernel.perf_event_max_sample_rate=%llu",
+                        (unsigned long long)most, (unsigned long long)freq_hz);
+        return -EINVAL;
+    }
     if (freq_hz > most) {
         weir_notice(options->notices, WEIR_NOTICE_WARNING,
                     "maximum frequency rate (%llu Hz) exceeded, throttling from %llu Hz to %llu Hz; the limit is "
@@ -90,21 +100,27 @@ static uint64_t choose_freq_hz(const struct weir_session *session)
                     (unsigned long long)most, (unsigned long long)freq_hz, (unsigned long long)most);
         freq_hz = most;
     }
-    return freq_hz;
+    session->config.freq_hz = freq_hz;
+    return 0;
 }
 
-static void configure(struct weir_session *session)
+static int configure(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_record_options *options = session->options;
-    session->config.freq_hz = choose_freq_hz(session);
     session->config.period = options->period;
     session->config.period_or_freq_given = options->period || options->freq_hz;
-    session->config.call_graph = options->call_graph;
+    session->config.samples = options->samples;
+    if (options->samples.intr_regs_all)
+        session->config.samples.intr_regs |= weir_registers_probe_extended(weir_registers_here(), session->kernel);
     session->config.build_ids_in_maps = options->build_ids_in_maps;
     session->config.inherit = !options->no_inherit && !session->per_thread;
     session->config.inherit_stat = options->inherit_stat;
     session->config.starts_disabled = !weir_schedule_starts_enabled(&options->schedule);
     session->config.enable_on_exec = !session->config.system_wide && !has_tasks(options);
+    if (options->all_kernel || options->all_user)
+        weir_event_list_limit_to(options->events, options->all_kernel ? WEIR_EVENT_SIDE_KERNEL : WEIR_EVENT_SIDE_USER);
+    weir_event_list_tell_limits(options->events, &session->config, options->notices);
+    return choose_freq_hz(session, err);
 }
 
 static int prepare(struct weir_session *session, struct weir_error *err)
@@ -124,7 +140,9 @@ static int prepare(struct weir_session *session, struct weir_error *err)
     if (result < 0)
         return result;
     choose_sizes(session);
-    configure(session);
+    result = configure(session, err);
+    if (result < 0)
+        return result;
     return weir_event_list_add_sideband(options->events) < 0 ? weir_error_set_errno(err, -ENOMEM, "cannot add events")
                                                              : 0;
 }

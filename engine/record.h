@@ -25,6 +25,12 @@
 #define WEIR_RECORD_FREQ_DEFAULT_HZ 4000u
 #define WEIR_RECORD_FREQ_MAX        UINT64_MAX /* -F max: what kernel.perf_event_max_sample_rate allows */
 
+struct weir_synth_choice { /* --synth: which records of what was there before; those of the kernel always */
+    bool tasks;            /* of other tasks than the workload */
+    bool maps;             /* with tasks only */
+    bool cgroups;
+};
+
 struct weir_record_options {
     /* What is recorded: -a, -C, tasks or a command; with none of them the caller sets system_wide, as perf does. */
     bool system_wide;
@@ -39,8 +45,14 @@ struct weir_record_options {
     struct weir_event_list *events; /* not empty; attrs are completed by weir_record_run() */
     uint64_t freq_hz;               /* -F; 0: not given; WEIR_RECORD_FREQ_MAX */
     uint64_t period;                /* -c; 0: not given */
-    bool call_graph;                /* -g: frame-pointer call chains */
+    bool strict_freq;               /* --strict-freq: a frequency above the limit is an error */
+    bool all_kernel, all_user;      /* at most one */
     bool exclude_self;              /* --exclude-perf */
+
+    struct weir_sample_options samples;
+    struct weir_synth_choice synth;
+    unsigned synth_threads;        /* 0: chosen */
+    uint32_t synth_map_timeout_ms; /* per process; 0: 500 */
 
     uint64_t ring_bytes;      /* -m: data bytes of each ring, a power of two; 0: chosen from memory and privileges */
     uint64_t buffer_bytes;    /* --buffer-size: whole chunk pool; 0: chosen from memory and CPU count */

@@ -91,6 +91,14 @@ static const char *const refused[] = {
     "--realtime",
     "-o",
     "--output",
+    "-k",
+    "--clockid",
+    "--call-graph",
+    "-j",
+    "--branch-filter",
+    "--synth",
+    "--num-thread-synthesize",
+    "--proc-map-timeout",
     /* empty */
     "--cpu=",
     "--pid=",
@@ -104,7 +112,16 @@ static const char *const refused[] = {
     "--buffer-size=",
     "--realtime=",
     "--output=",
+    "--clockid=",
+    "--call-graph=",
+    "--branch-filter=",
+    "--synth=",
+    "--num-thread-synthesize=",
     /* not taken */
+    "--data=1",
+    "--branch-any=u",
+    "--no-call-graph=fp",
+    "--no-period=1",
     "--all-cpus=1",
     "--group=1",
     "--exclude-perf=1",
@@ -157,7 +174,28 @@ static const char *const refused[] = {
     "--threads=packge",
     "--threads=0/",
     "-o -",
+    "-k foo",
+    "-k 1x",
+    "-k -1",
+    "--call-graph foo",
+    "--call-graph DWARF",
+    "--call-graph dwarf,x",
+    "--call-graph lbr,3",
+    "-j foo",
+    "-j an_call",
+    "--synth=foo",
+    "--synth=task,foo",
+    "--synth=no,task",
+    "--num-thread-synthesize=x",
     /* out of range */
+    "-k 2147483648",
+    "--call-graph dwarf,0",
+    "--call-graph dwarf,65529",
+    "--call-graph fp,0",
+    "--num-thread-synthesize=0",
+    "--num-thread-synthesize=257",
+    "--proc-map-timeout=0",
+    "--proc-map-timeout=4294967296",
     "-C 65536",
     "-p 0",
     "-t 0",
@@ -191,6 +229,14 @@ static const char *const refused[] = {
     /* between options */
     "-F 99 -c 1000",
     "-F max -c 1",
+    "--all-kernel --all-user",
+    "-b -j u",
+    "-j any -b",
+    "-j any -j u",
+    "-b -b",
+    "-k 1 -k 1",
+    "-ISP -ISP",
+    "--user-regs=SP --user-regs=SP",
 };
 
 Test(record_options, refusals_read_as_in_the_golden_file)
@@ -243,8 +289,8 @@ Test(record_options, repeated_option_is_replaced)
     cr_expect_str_eq(arguments.threads_spec, "numa");
 
     cr_expect_eq(parse("-a -a -g -g -q -q --dry-run --dry-run --exclude-perf --exclude-perf"), 0);
-    cr_expect(arguments.all_cpus && arguments.call_graph && arguments.quiet && arguments.dry_run &&
-              arguments.exclude_perf);
+    cr_expect(arguments.all_cpus && arguments.samples.call_graph.mode == WEIR_CALL_GRAPH_FP && arguments.quiet &&
+              arguments.dry_run && arguments.exclude_perf);
 }
 
 Test(record_options, repeated_event_and_verbose_add_up)

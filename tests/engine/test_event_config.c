@@ -9,6 +9,7 @@
 #include "engine/event_list.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/bits.h"
@@ -75,7 +76,7 @@ static const struct config_case cases[] = {
      {SW(0), EVERY, PERIOD(1000000), .sample_type = TYPE_CPU | PERF_SAMPLE_ID, HOST}},
     {"-e cpu-clock -g -a true",
      "cpu-clock",
-     {.freq_hz = 4000, .call_graph = true, .system_wide = true, .inherit = true},
+     {.freq_hz = 4000, .samples = {.call_graph = {.mode = WEIR_CALL_GRAPH_FP}}, .system_wide = true, .inherit = true},
      {SW(0), EVERY, FREQ(4000), .sample_type = TYPE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN, HOST}},
     {"-e cpu-clock:k -a true",
      "cpu-clock:k",
@@ -117,7 +118,7 @@ static const struct config_case cases[] = {
      {SWITCH, EVERY, PERIOD(10), .sample_type = TYPE_TP, HOST}},
     {"-e sched:sched_switch -g -a true",
      "sched:sched_switch",
-     {.freq_hz = 4000, .call_graph = true, .system_wide = true, .inherit = true},
+     {.freq_hz = 4000, .samples = {.call_graph = {.mode = WEIR_CALL_GRAPH_FP}}, .system_wide = true, .inherit = true},
      {SWITCH, EVERY, PERIOD(1), .sample_type = TYPE_TP | PERF_SAMPLE_CALLCHAIN, HOST}},
     {"-e sched:sched_switch:u -a true",
      "sched:sched_switch:u",
@@ -136,7 +137,10 @@ static const struct config_case cases[] = {
      {SW(0), EVERY, FREQ(4000), .sample_type = TYPE_TASK | PERF_SAMPLE_PERIOD, HOST, .enable_on_exec = 1, RECORDS}},
     {"-e cpu-clock -g true",
      "cpu-clock",
-     {.freq_hz = 4000, .call_graph = true, .inherit = true, .enable_on_exec = true},
+     {.freq_hz = 4000,
+      .samples = {.call_graph = {.mode = WEIR_CALL_GRAPH_FP}},
+      .inherit = true,
+      .enable_on_exec = true},
      {SW(0), EVERY, FREQ(4000), .sample_type = TYPE_TASK | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN, HOST,
       .enable_on_exec = 1, RECORDS}},
     {"-e cs -c 1 true",
@@ -159,6 +163,80 @@ static const struct config_case cases[] = {
      {SWITCH, EVERY, PERIOD(1), .sample_type = TYPE_TP, HOST, RECORDS}},
 };
 
+/* ---- what samples hold: `perf record -e cpu-clock OPTIONS true` ---- */
+
+#define CLOCK_TYPE (TYPE_TASK | PERF_SAMPLE_PERIOD)
+#define CLOCK      SW(0), EVERY, FREQ(4000), HOST, .enable_on_exec = 1, RECORDS
+
+struct samples_case {
+    const char *options;
+    struct weir_sample_options samples;
+    struct perf_event_attr perf;
+};
+
+static const struct samples_case samples_cases[] = {
+    {"--call-graph fp,8",
+     {.call_graph = {.mode = WEIR_CALL_GRAPH_FP, .max_stack = 8}},
+     {CLOCK, .sample_type = CLOCK_TYPE | PERF_SAMPLE_CALLCHAIN, .sample_max_stack = 8}},
+    {"--call-graph lbr",
+     {.call_graph = {.mode = WEIR_CALL_GRAPH_LBR}},
+     {CLOCK, .sample_type = CLOCK_TYPE | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK,
+      .branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_NO_FLAGS |
+                            PERF_SAMPLE_BRANCH_NO_CYCLES | PERF_SAMPLE_BRANCH_HW_INDEX}},
+    {"--call-graph lbr -b",
+     {.call_graph = {.mode = WEIR_CALL_GRAPH_LBR}, .branch_filter = PERF_SAMPLE_BRANCH_ANY},
+     {CLOCK, .sample_type = CLOCK_TYPE | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK,
+      .branch_sample_type = PERF_SAMPLE_BRANCH_ANY}},
+    {"-g --kernel-callchains",
+     {.call_graph = {.mode = WEIR_CALL_GRAPH_FP}, .kernel_callchains = true},
+     {CLOCK, .sample_type = CLOCK_TYPE | PERF_SAMPLE_CALLCHAIN, .exclude_callchain_user = 1}},
+    {"-g --user-callchains",
+     {.call_graph = {.mode = WEIR_CALL_GRAPH_FP}, .user_callchains = true},
+     {CLOCK, .sample_type = CLOCK_TYPE | PERF_SAMPLE_CALLCHAIN, .exclude_callchain_kernel = 1}},
+    {"--kernel-callchains --user-callchains",
+     {.kernel_callchains = true, .user_callchains = true},
+     {CLOCK, .sample_type = CLOCK_TYPE}},
+    {"-d",
+     {.addresses = true},
+     {CLOCK, .sample_type = CLOCK_TYPE | PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC, .mmap_data = 1}},
+    {"--phys-data --data-page-size --code-page-size",
+     {.physical_addresses = true, .data_page_size = true, .code_page_size = true},
+     {CLOCK,
+      .sample_type = CLOCK_TYPE | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE}},
+    {"--transaction -R --all-cgroups",
+     {.transaction = true, .raw = true, .cgroups = true},
+     {CLOCK,
+      .sample_type = CLOCK_TYPE | PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_RAW | PERF_SAMPLE_CPU | PERF_SAMPLE_CGROUP,
+      .cgroup = 1}},
+    {"--no-period", {.period = WEIR_CHOICE_NO}, {CLOCK, .sample_type = TYPE_TASK}},
+    {"-j any_call,u",
+     {.branch_filter = PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_USER},
+     {CLOCK, .sample_type = CLOCK_TYPE | PERF_SAMPLE_BRANCH_STACK,
+      .branch_sample_type = PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_USER}},
+    {"-IAX,BX", {.intr_regs = 3}, {CLOCK, .sample_type = CLOCK_TYPE | PERF_SAMPLE_REGS_INTR, .sample_regs_intr = 3}},
+    {"--user-regs=IP",
+     {.user_regs = 0x100},
+     {CLOCK, .sample_type = CLOCK_TYPE | PERF_SAMPLE_REGS_USER, .sample_regs_user = 0x100}},
+    {"-k tai", {.clock = {true, 11}}, {CLOCK, .sample_type = CLOCK_TYPE, .use_clockid = 1, .clockid = 11}},
+    {"--switch-events", {.switch_events = true}, {CLOCK, .sample_type = CLOCK_TYPE, .context_switch = 1}},
+    {"--namespaces", {.namespaces = true}, {CLOCK, .sample_type = CLOCK_TYPE, .namespaces = 1}},
+#if defined(__x86_64__)
+    {"-W", {.weight = true}, {CLOCK, .sample_type = CLOCK_TYPE | PERF_SAMPLE_WEIGHT_STRUCT}},
+    {"--call-graph dwarf",
+     {.call_graph = {.mode = WEIR_CALL_GRAPH_DWARF, .stack_bytes = 8192}},
+     {CLOCK,
+      .sample_type = CLOCK_TYPE | PERF_SAMPLE_ADDR | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |
+                     PERF_SAMPLE_STACK_USER | PERF_SAMPLE_DATA_SRC,
+      .mmap_data = 1, .exclude_callchain_user = 1, .sample_regs_user = 0xff0fff, .sample_stack_user = 8192}},
+    {"--call-graph dwarf --user-regs=AX",
+     {.call_graph = {.mode = WEIR_CALL_GRAPH_DWARF, .stack_bytes = 8192}, .user_regs = 1},
+     {CLOCK,
+      .sample_type = CLOCK_TYPE | PERF_SAMPLE_ADDR | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |
+                     PERF_SAMPLE_STACK_USER | PERF_SAMPLE_DATA_SRC,
+      .mmap_data = 1, .exclude_callchain_user = 1, .sample_regs_user = 0x181, .sample_stack_user = 8192}},
+#endif
+};
+
 /* perf's own tracking event of `perf record -e cpu-clock -a true`. */
 static const struct perf_event_attr perf_tracking = {
     SW(9), ALWAYS, .inherit = 1, PERIOD(1), .sample_type = TYPE_CPU | PERF_SAMPLE_IDENTIFIER, RECORDS};
@@ -173,8 +251,8 @@ static void with_differences(struct perf_event_attr *attr)
         attr->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
     attr->watermark = 1;
     attr->wakeup_watermark = WATERMARK_BYTES;
-    attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = 0;
-    attr->ksymbol = attr->bpf_event = 0;
+    attr->mmap = attr->mmap2 = attr->mmap_data = attr->comm = attr->comm_exec = attr->task = 0;
+    attr->ksymbol = attr->bpf_event = attr->context_switch = attr->namespaces = attr->cgroup = 0;
 }
 
 static void sideband_with_differences(struct perf_event_attr *attr, const struct weir_event_config *config)
@@ -285,6 +363,216 @@ Test(event_config, sideband_is_perfs_tracking_event_without_privileges_of_its_ow
     }
 }
 
+/* The sideband event takes the records that perf's first event has, and the clock, and nothing else. */
+static void sideband_as_first_event(struct perf_event_attr *attr, const struct perf_event_attr *perf)
+{
+    attr->bpf_event = perf->bpf_event;
+    attr->mmap_data = perf->mmap_data;
+    attr->context_switch = perf->context_switch;
+    attr->namespaces = perf->namespaces;
+    attr->cgroup = perf->cgroup;
+    attr->use_clockid = perf->use_clockid;
+    attr->clockid = perf->clockid;
+    attr->read_format = perf->read_format;
+}
+
+Test(event_config, samples_hold_what_perfs_hold)
+{
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(samples_cases); i++) {
+        const struct samples_case *row = &samples_cases[i];
+        const struct config_case common = {
+            .command = row->options,
+            .event = "cpu-clock",
+            .config = {.freq_hz = 4000, .inherit = true, .enable_on_exec = true, .samples = row->samples}};
+        struct weir_event_list list;
+        make_list(&list, &common);
+        struct perf_event_attr want = row->perf, sideband = perf_tracking;
+        with_differences(&want);
+        want.size = sideband.size = sizeof(want);
+        expect_attr(row->options, &list.events[0].attr, &want);
+        sideband_with_differences(&sideband, &common.config);
+        sideband_as_first_event(&sideband, &row->perf);
+        expect_attr(row->options, &list.events[1].attr, &sideband);
+        weir_event_list_fini(&list);
+    }
+}
+
+/* The three that take away or replace what all rows above have. */
+Test(event_config, fewer_samples_and_records_on_request)
+{
+    struct weir_event_list list;
+    struct weir_event_config config = {.freq_hz = 99, .samples = {.no_samples = true}};
+    make_list(&list, &(struct config_case){"-n", "cs", config, {0}});
+    cr_expect(list.events[0].attr.freq && list.events[0].attr.sample_freq == 0);
+    cr_expect(list.events[0].attr.sample_type & PERF_SAMPLE_PERIOD);
+    cr_expect(list.events[1].attr.sample_period == 1 && list.events[1].attr.bpf_event);
+
+    config.samples = (struct weir_sample_options){.no_bpf_events = true, .running_time = true};
+    weir_event_list_configure(&list, &config);
+    cr_expect(!list.events[1].attr.bpf_event && list.events[1].attr.ksymbol);
+    for (size_t i = 0; i < list.count; i++)
+        cr_expect_eq(list.events[i].attr.read_format, PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
+                                                          PERF_FORMAT_ID | PERF_FORMAT_LOST);
+    weir_event_list_fini(&list);
+}
+
+Test(event_config, without_buffering_each_record_wakes)
+{
+    struct weir_event_list list;
+    make_list(&list,
+              &(struct config_case){"--no-buffering", "cs", {.freq_hz = 99, .samples = {.no_buffering = true}}, {0}});
+    for (size_t i = 0; i < list.count; i++)
+        cr_expect(list.events[i].attr.watermark == 0 && list.events[i].attr.wakeup_events == 1);
+    weir_event_list_fini(&list);
+}
+
+Test(event_config, dummy_event_has_no_branches_and_registers)
+{
+    struct weir_event_list list;
+    const struct weir_sample_options samples = {.branch_filter = 1, .intr_regs = 1, .user_regs = 1};
+    make_list(&list, &(struct config_case){"-e dummy", "dummy", {.freq_hz = 99, .samples = samples}, {0}});
+    cr_expect_eq(list.events[0].attr.sample_type & (PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_INTR), 0);
+    cr_expect_eq(list.events[0].attr.branch_sample_type, 0);
+    weir_event_list_fini(&list);
+}
+
+Test(event_config, one_side_for_all_events_is_kept_by_every_configuration)
+{
+    struct weir_event_list list;
+    make_list(&list, &(struct config_case){"-e cs:k,faults", "cs:k,faults", {.freq_hz = 99}, {0}});
+    weir_event_list_limit_to(&list, WEIR_EVENT_SIDE_USER);
+    weir_event_list_configure(&list, &(struct weir_event_config){.period = 1});
+    for (size_t i = 0; i < 2; i++) {
+        cr_expect(list.events[i].attr.exclude_kernel && !list.events[i].attr.exclude_user);
+        cr_expect_not(weir_event_fall_back_to_user(&list.events[i]));
+    }
+    weir_event_list_limit_to(&list, WEIR_EVENT_SIDE_KERNEL);
+    cr_expect(!list.events[0].attr.exclude_kernel && list.events[0].attr.exclude_user);
+    weir_event_list_fini(&list);
+}
+
+/* ---- terms and groups, as the parser leaves them ---- */
+
+static struct perf_event_attr configured_with(struct weir_event_terms terms, const struct weir_event_config *config)
+{
+    struct weir_event_list list;
+    make_list(&list, &(struct config_case){"terms", "cpu-clock", *config, {0}});
+    list.events[0].terms = terms;
+    weir_event_list_configure(&list, config);
+    struct perf_event_attr attr = list.events[0].attr;
+    weir_event_list_fini(&list);
+    return attr;
+}
+
+Test(event_config, terms_of_an_event_go_before_the_options)
+{
+    const struct weir_event_config config = {
+        .freq_hz = 99,
+        .inherit = true,
+        .samples = {.call_graph = {.mode = WEIR_CALL_GRAPH_DWARF, .stack_bytes = 4096}}};
+    struct perf_event_attr attr =
+        configured_with((struct weir_event_terms){.given = WEIR_TERM_PERIOD, .period = 7}, &config);
+    cr_expect(!attr.freq && attr.sample_period == 7 && !(attr.sample_type & PERF_SAMPLE_PERIOD));
+    attr = configured_with((struct weir_event_terms){.given = WEIR_TERM_FREQ, .freq_hz = 5},
+                           &(struct weir_event_config){.period = 100});
+    cr_expect(attr.freq && attr.sample_freq == 5 && attr.sample_type & PERF_SAMPLE_PERIOD);
+    attr = configured_with((struct weir_event_terms){.given = WEIR_TERM_INHERIT, .inherit = false}, &config);
+    cr_expect_eq(attr.inherit, 0);
+    attr = configured_with((struct weir_event_terms){.given = WEIR_TERM_TIME, .time = false}, &config);
+    cr_expect(attr.sample_type & PERF_SAMPLE_TIME);
+    attr = configured_with((struct weir_event_terms){.given = WEIR_TERM_BRANCH, .branch_filter = 8}, &config);
+    cr_expect(attr.sample_type & PERF_SAMPLE_BRANCH_STACK && attr.branch_sample_type == 8);
+}
+
+Test(event_config, call_chain_terms_of_an_event_go_before_the_options)
+{
+    const struct weir_event_config config = {
+        .freq_hz = 99, .samples = {.call_graph = {.mode = WEIR_CALL_GRAPH_DWARF, .stack_bytes = 4096}}};
+    struct perf_event_attr attr =
+        configured_with((struct weir_event_terms){.given = WEIR_TERM_CALL_GRAPH}, &config); /* "no" */
+    cr_expect_eq(attr.sample_type & (PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_STACK_USER), 0);
+    attr = configured_with((struct weir_event_terms){.given = WEIR_TERM_MAX_STACK, .max_stack = 3}, &config);
+    cr_expect(attr.sample_max_stack == 3 && !(attr.sample_type & PERF_SAMPLE_STACK_USER));
+    attr = configured_with((struct weir_event_terms){.given = WEIR_TERM_STACK_SIZE, .stack_bytes = 1001}, &config);
+    cr_expect_eq(attr.sample_stack_user, 1008);
+    attr =
+        configured_with((struct weir_event_terms){.given = WEIR_TERM_CALL_GRAPH, .call_graph = WEIR_CALL_GRAPH_DWARF},
+                        &(struct weir_event_config){.period = 1});
+    cr_expect(attr.sample_stack_user == 8192 && attr.exclude_callchain_user);
+}
+
+/* `perf record -e '{cpu-clock,task-clock,cs}:S'`: the leader samples, the members are read with it. */
+Test(event_config, members_of_a_sampled_group_are_read_with_their_leader)
+{
+    struct weir_event_list list;
+    const struct weir_event_config config = {.freq_hz = 4000, .inherit = true, .enable_on_exec = true};
+    make_list(&list, &(struct config_case){":S", "cpu-clock,task-clock,cs", config, {0}});
+    for (size_t i = 0; i < 3; i++)
+        list.events[i].leader = 0;
+    list.events[0].sample_read = true;
+    list.events[2].terms = (struct weir_event_terms){.given = WEIR_TERM_PERIOD, .period = 7};
+    weir_event_list_configure(&list, &config);
+    for (size_t i = 0; i < 3; i++) {
+        const struct perf_event_attr *attr = &list.events[i].attr;
+        cr_expect_eq(attr->read_format, PERF_FORMAT_ID | PERF_FORMAT_LOST | PERF_FORMAT_GROUP);
+        cr_expect(attr->sample_type & PERF_SAMPLE_READ);
+        cr_expect(attr->inherit == 0 && attr->disabled == (i == 0) && attr->enable_on_exec == (i == 0));
+    }
+    cr_expect(list.events[0].attr.freq && list.events[0].attr.sample_freq == 4000);
+    cr_expect(!list.events[1].attr.freq && list.events[1].attr.sample_period == 0);
+    cr_expect_eq(list.events[1].attr.sample_type, list.events[0].attr.sample_type);
+    cr_expect_eq(list.events[2].attr.sample_period, 7, "its own period lets a member sample");
+    cr_expect_eq(list.events[3].attr.read_format, PERF_FORMAT_ID | PERF_FORMAT_LOST, "not of the sideband event");
+    weir_event_list_fini(&list);
+}
+
+Test(event_config, event_that_is_read_alone_needs_no_group)
+{
+    struct weir_event_list list;
+    const struct weir_event_config config = {.freq_hz = 4000, .inherit = true};
+    make_list(&list, &(struct config_case){"cpu-clock:S", "cpu-clock", config, {0}});
+    list.events[0].sample_read = true;
+    weir_event_list_configure(&list, &config);
+    cr_expect_eq(list.events[0].attr.read_format, PERF_FORMAT_ID | PERF_FORMAT_LOST);
+    cr_expect(list.events[0].attr.sample_type & PERF_SAMPLE_READ && list.events[0].attr.inherit);
+    weir_event_list_fini(&list);
+}
+
+/* ---- what cannot be had ---- */
+
+static char told[4][256];
+static size_t told_count;
+
+static void keep_notice(void *ctx, enum weir_notice_level level, const char *line)
+{
+    (void)ctx;
+    cr_assert(told_count < WEIR_ARRAY_COUNT(told) && level == WEIR_NOTICE_WARNING);
+    snprintf(told[told_count++], sizeof(told[0]), "%s", line);
+}
+
+Test(event_config, what_cannot_be_had_is_told)
+{
+    const struct weir_notice_sink sink = {.emit = keep_notice};
+    struct weir_event_config config = {
+        .freq_hz = 99,
+        .samples = {.call_graph = {.mode = WEIR_CALL_GRAPH_LBR}, .branch_filter = PERF_SAMPLE_BRANCH_ANY}};
+    struct weir_event_list list;
+    make_list(&list, &(struct config_case){"lbr", "cs:k,faults,ftrace:function", config, {0}});
+    weir_event_list_tell_limits(&list, &config, &sink);
+    cr_assert_eq(told_count, 2);
+    cr_expect(strstr(told[0], "--call-graph=lbr") && strstr(told[1], "event cs:k"));
+
+    told_count = 0;
+    config.samples = (struct weir_sample_options){.call_graph = {.mode = WEIR_CALL_GRAPH_DWARF, .stack_bytes = 8}};
+    weir_event_list_tell_limits(&list, &config, &sink);
+    cr_assert_eq(told_count, 1);
+    cr_expect(strstr(told[0], "event ftrace:function"));
+    config.samples.call_graph.mode = WEIR_CALL_GRAPH_FP;
+    weir_event_list_tell_limits(&list, &config, &sink);
+    cr_expect_eq(told_count, 1);
+    weir_event_list_fini(&list);
+}
+
 Test(event_config, all_events_share_one_trailer)
 {
     const uint64_t trailer = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
@@ -318,8 +606,10 @@ Test(event_config, a_second_configuration_leaves_nothing_of_the_first)
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(cases); i++) {
         make_list(&second, &cases[i]);
         make_list(&first, &cases[i]);
-        const struct weir_event_config other = {
-            .period = 7, .period_or_freq_given = true, .call_graph = true, .inherit = !cases[i].config.inherit};
+        const struct weir_event_config other = {.period = 7,
+                                                .period_or_freq_given = true,
+                                                .samples = {.call_graph = {.mode = WEIR_CALL_GRAPH_FP}},
+                                                .inherit = !cases[i].config.inherit};
         weir_event_list_configure(&second, &other);
         struct weir_event_config config = cases[i].config;
         config.watermark_bytes = WATERMARK_BYTES;

@@ -22,7 +22,7 @@
 #include "tests/fuzz/input.h"
 #include "topology/plan.h"
 
-#define WORDS_MAX  64
+#define WORDS_MAX  96
 #define PAGE_BYTES 4096
 
 /* A command line; each word in a block of its exact size. */
@@ -106,11 +106,77 @@ static void write_numbers(struct words *words, const struct weir_record_argument
         words_add(words, "--realtime=%" PRIu64, arguments->realtime_priority);
 }
 
+/* The flags about samples: their names and where they are kept. */
+static const struct {
+    const char *name;
+    size_t field;
+} sample_flags[] = {
+    {"--kernel-callchains", offsetof(struct weir_record_arguments, samples.kernel_callchains)},
+    {"--user-callchains", offsetof(struct weir_record_arguments, samples.user_callchains)},
+    {"--data", offsetof(struct weir_record_arguments, samples.addresses)},
+    {"--phys-data", offsetof(struct weir_record_arguments, samples.physical_addresses)},
+    {"--data-page-size", offsetof(struct weir_record_arguments, samples.data_page_size)},
+    {"--code-page-size", offsetof(struct weir_record_arguments, samples.code_page_size)},
+    {"--weight", offsetof(struct weir_record_arguments, samples.weight)},
+    {"--transaction", offsetof(struct weir_record_arguments, samples.transaction)},
+    {"--raw-samples", offsetof(struct weir_record_arguments, samples.raw)},
+    {"--running-time", offsetof(struct weir_record_arguments, samples.running_time)},
+    {"--no-samples", offsetof(struct weir_record_arguments, samples.no_samples)},
+    {"--no-buffering", offsetof(struct weir_record_arguments, samples.no_buffering)},
+    {"--no-bpf-event", offsetof(struct weir_record_arguments, samples.no_bpf_events)},
+    {"--switch-events", offsetof(struct weir_record_arguments, samples.switch_events)},
+    {"--namespaces", offsetof(struct weir_record_arguments, samples.namespaces)},
+    {"--all-cgroups", offsetof(struct weir_record_arguments, samples.cgroups)},
+    {"--strict-freq", offsetof(struct weir_record_arguments, strict_freq)},
+    {"--all-kernel", offsetof(struct weir_record_arguments, all_kernel)},
+    {"--all-user", offsetof(struct weir_record_arguments, all_user)},
+};
+
+static bool sample_flag(const struct weir_record_arguments *arguments, size_t index)
+{
+    return *(const bool *)((const char *)arguments + sample_flags[index].field);
+}
+
+static void write_call_graph(struct words *words, const struct weir_call_graph_request *request)
+{
+    if (request->mode == WEIR_CALL_GRAPH_FP && request->max_stack)
+        words_add(words, "--call-graph=fp,%" PRIu32, request->max_stack);
+    else if (request->mode == WEIR_CALL_GRAPH_FP)
+        words_add(words, "-g");
+    else if (request->mode == WEIR_CALL_GRAPH_DWARF)
+        words_add(words, "--call-graph=dwarf,%" PRIu32, request->stack_bytes);
+    else if (request->mode == WEIR_CALL_GRAPH_LBR)
+        words_add(words, "--call-graph=lbr");
+}
+
+static void write_samples(struct words *words, const struct weir_record_arguments *arguments)
+{
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(sample_flags); i++) {
+        if (sample_flag(arguments, i))
+            words_add(words, "%s", sample_flags[i].name);
+    }
+    write_call_graph(words, &arguments->samples.call_graph);
+    if (arguments->samples.period != WEIR_CHOICE_NONE)
+        words_add(words, "--%speriod", arguments->samples.period == WEIR_CHOICE_NO ? "no-" : "");
+    if (arguments->samples.clock.given)
+        words_add(words, "--clockid=%" PRId32, arguments->samples.clock.id);
+}
+
+static void check_samples_equal(const struct weir_record_arguments *a, const struct weir_record_arguments *b)
+{
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(sample_flags); i++)
+        weir_assert(sample_flag(a, i) == sample_flag(b, i));
+    const struct weir_sample_options *x = &a->samples, *y = &b->samples;
+    weir_assert(x->call_graph.mode == y->call_graph.mode && x->call_graph.stack_bytes == y->call_graph.stack_bytes);
+    weir_assert(x->call_graph.max_stack == y->call_graph.max_stack && x->period == y->period);
+    weir_assert(x->clock.given == y->clock.given && x->clock.id == y->clock.id);
+}
+
 /* Each option in its long form, then those of `more` (NULL: none), then the command. False: more words than a command
  * line of this test has room for. */
 static bool write_arguments(struct words *words, const struct weir_record_arguments *arguments, const char *const *more)
 {
-    const size_t others_max = 24;
+    const size_t others_max = 24 + WEIR_ARRAY_COUNT(sample_flags);
     size_t workload_count = 0;
     while (arguments->workload && arguments->workload[workload_count])
         workload_count++;
@@ -127,8 +193,7 @@ static bool write_arguments(struct words *words, const struct weir_record_argume
     for (size_t i = 0; i < arguments->events.count; i++)
         words_add(words, "--event=%s", arguments->events.items[i]);
     write_numbers(words, arguments);
-    if (arguments->call_graph)
-        words_add(words, "-g");
+    write_samples(words, arguments);
     if (arguments->exclude_perf)
         words_add(words, "--exclude-perf");
     if (arguments->threads_spec)
@@ -164,7 +229,8 @@ static void check_equal(const struct weir_record_arguments *a, const struct weir
     for (size_t i = 0; i < a->events.count; i++)
         weir_assert(strcmp(a->events.items[i], b->events.items[i]) == 0);
     weir_assert(a->freq_hz == b->freq_hz && a->period == b->period);
-    weir_assert(a->call_graph == b->call_graph && a->exclude_perf == b->exclude_perf);
+    check_samples_equal(a, b);
+    weir_assert(a->exclude_perf == b->exclude_perf);
     weir_assert(a->ring_size.given == b->ring_size.given && a->ring_size.number == b->ring_size.number);
     weir_assert(a->ring_size.in_bytes == b->ring_size.in_bytes && a->buffer_bytes == b->buffer_bytes);
     weir_assert(text_equal(a->threads_spec, b->threads_spec) && text_equal(a->output_path, b->output_path));

@@ -88,6 +88,11 @@ static void drop_probes(struct calls *calls)
 {
     for (size_t i = 0; i < calls->count;) {
         const struct call *call = &calls->items[i];
+        bool for_registers = call_is(call, "sample_type", "PERF_SAMPLE_REGS_INTR") && !is_set(call, "read_format");
+        if (for_registers) {
+            calls_drop(calls, i);
+            continue;
+        }
         bool has_type = is_set(call, "sample_type") && !call_is(call, "sample_type", "PERF_SAMPLE_IDENTIFIER");
         bool samples = is_set(call, "sample_freq") || is_set(call, "sample_period");
         if (!has_type && !samples && !is_set(call, "read_format") && !is_set(call, "wakeup_watermark"))
@@ -217,6 +222,20 @@ static void drop_tracepoint_period(struct calls *calls)
     }
 }
 
+/* perf forgets the levels of `-j u` when no kind of branch stands beside them. */
+static void drop_levels_of_any_branch(struct calls *calls)
+{
+    static const char *const levels[] = {"PERF_SAMPLE_BRANCH_USER", "PERF_SAMPLE_BRANCH_KERNEL",
+                                         "PERF_SAMPLE_BRANCH_HV"};
+    for (size_t i = 0; i < calls->count; i++) {
+        struct call *call = &calls->items[i];
+        for (size_t n = 0; n < WEIR_ARRAY_COUNT(levels); n++) {
+            if (call_has_word(call, "branch_sample_type", "PERF_SAMPLE_BRANCH_ANY"))
+                call_remove_word(call, "branch_sample_type", levels[n]);
+        }
+    }
+}
+
 /* In the order in which they are applied. */
 static const struct rule rules[] = {
     {"probes", true, drop_probes, drop_probes, NULL},
@@ -226,6 +245,7 @@ static const struct rule rules[] = {
     {"side-event", true, collect_side_records, collect_side_records, NULL},
     {"watermark", true, NULL, drop_watermarks, NULL},
     {"software-precision", true, drop_software_precision, drop_software_precision, NULL},
+    {"branch-levels", false, drop_levels_of_any_branch, drop_levels_of_any_branch, NULL},
     {"tracepoint-period", true, drop_tracepoint_period, NULL, NULL},
 };
 

@@ -1,0 +1,185 @@
+/*
+ * Options of `weir record` about samples and synthesis: from their text to the arguments. What may be given once, and
+ * what repeats, is as perf 6.1 has it. Main thread.
+ */
+#include "cli/sample_arguments.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "cli/record_options.h"
+#include "engine/branch_filter.h"
+#include "engine/call_graph.h"
+#include "engine/registers.h"
+#include "engine/sample_clock.h"
+
+/* The error of a parser below, with the option's name before it. */
+static int fail_option(const char *option, const struct weir_error *below, struct weir_error *err)
+{
+    weir_error_set(err, below->code, "option '%s': %s", option, below->what);
+    weir_error_hint(err, "%s", below->hint);
+    return below->code;
+}
+
+static int fail_twice(const char *option, const char *hint, struct weir_error *err)
+{
+    weir_error_set(err, -EINVAL, "option '%s' was given before", option);
+    weir_error_hint(err, "%s", hint);
+    return -EINVAL;
+}
+
+int weir_apply_call_graph(void *arguments, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *record = arguments;
+    struct weir_error below = {0};
+    int result = weir_call_graph_parse(text, &record->samples.call_graph, &below);
+    return result < 0 ? fail_option("--call-graph", &below, err) : 0;
+}
+
+void weir_clear_call_graph(void *arguments)
+{
+    struct weir_record_arguments *record = arguments;
+    record->samples.call_graph = (struct weir_call_graph_request){.mode = WEIR_CALL_GRAPH_NONE};
+}
+
+int weir_apply_call_graph_default(void *arguments, const char *text, struct weir_error *err)
+{
+    (void)text, (void)err;
+    struct weir_record_arguments *record = arguments;
+    if (record->samples.call_graph.mode == WEIR_CALL_GRAPH_NONE)
+        record->samples.call_graph.mode = WEIR_CALL_GRAPH_FP;
+    return 0;
+}
+
+int weir_apply_period_choice(void *arguments, const char *text, struct weir_error *err)
+{
+    (void)text, (void)err;
+    struct weir_record_arguments *record = arguments;
+    record->samples.period = WEIR_CHOICE_YES;
+    return 0;
+}
+
+void weir_clear_period_choice(void *arguments)
+{
+    struct weir_record_arguments *record = arguments;
+    record->samples.period = WEIR_CHOICE_NO;
+}
+
+static int refuse_second_filter(const struct weir_record_arguments *record, struct weir_error *err)
+{
+    if (!record->samples.branch_filter)
+        return 0;
+    weir_error_set(err, -EINVAL, "branches were chosen before: -b and -j exclude each other, and -j stands once");
+    weir_error_hint(err, "-j takes a list, such as any_call,u; -b is -j any");
+    return -EINVAL;
+}
+
+int weir_apply_branch_any(void *arguments, const char *text, struct weir_error *err)
+{
+    (void)text;
+    struct weir_record_arguments *record = arguments;
+    int result = refuse_second_filter(record, err);
+    if (result == 0)
+        record->samples.branch_filter = PERF_SAMPLE_BRANCH_ANY;
+    return result;
+}
+
+int weir_apply_branch_filter(void *arguments, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *record = arguments;
+    int result = refuse_second_filter(record, err);
+    if (result < 0)
+        return result;
+    struct weir_error below = {0};
+    result = weir_branch_filter_parse(text, &record->samples.branch_filter, &below);
+    return result < 0 ? fail_option("--branch-filter", &below, err) : 0;
+}
+
+/* allowed: what names may stand for; *bits is set once. */
+static int apply_registers(struct weir_record_arguments *record, const char *option, const char *text, uint64_t allowed,
+                           uint64_t *bits, struct weir_error *err)
+{
+    if (text && strcmp(text, "?") == 0) {
+        record->list_registers = true;
+        return 0;
+    }
+    if (*bits)
+        return fail_twice(option, "it takes a list, such as IP,SP", err);
+    const struct weir_register_set *set = weir_registers_here();
+    struct weir_error below = {0};
+    if (!text) {
+        *bits = set->usual;
+        return set->usual ? 0 : weir_error_set(err, -EINVAL, "option '%s': no registers are known here", option);
+    }
+    return weir_registers_parse(set, allowed, text, bits, &below) < 0 ? fail_option(option, &below, err) : 0;
+}
+
+int weir_apply_intr_regs(void *arguments, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *record = arguments;
+    const struct weir_register_set *set = weir_registers_here();
+    int result =
+        apply_registers(record, "--intr-regs", text, set->usual | set->extended, &record->samples.intr_regs, err);
+    if (result == 0 && !text)
+        record->samples.intr_regs_all = true;
+    return result;
+}
+
+int weir_apply_user_regs(void *arguments, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *record = arguments;
+    return apply_registers(record, "--user-regs", text, weir_registers_here()->usual, &record->samples.user_regs, err);
+}
+
+int weir_apply_clock(void *arguments, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *record = arguments;
+    if (record->samples.clock.given)
+        return fail_twice("--clockid", "one clock stamps all samples", err);
+    struct weir_error below = {0};
+    if (weir_sample_clock_parse(text, &record->samples.clock.id, &below) < 0)
+        return fail_option("--clockid", &below, err);
+    record->samples.clock.given = true;
+    return 0;
+}
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+int weir_apply_synth(void *arguments, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *record = arguments;
+    struct weir_synth_choice choice = {0};
+    for (const char *at = text;;) {
+        size_t length = strcspn(at, ",");
+        if (is_word(at, length, "all"))
+            choice = (struct weir_synth_choice){.tasks = true, .maps = true, .cgroups = true};
+        else if (is_word(at, length, "task"))
+            choice.tasks = true;
+        else if (is_word(at, length, "mmap"))
+            choice.tasks = choice.maps = true; /* maps belong to a task */
+        else if (is_word(at, length, "cgroup"))
+            choice.cgroups = true;
+        else if (!is_word(text, strlen(text), "no"))
+            break;
+        if (at[length] == '\0') {
+            record->synth = choice;
+            return 0;
+        }
+        at += length + 1;
+    }
+    weir_error_set(err, -EINVAL, "option '--synth': '%s' is malformed", text);
+    weir_error_hint(err, "no, all, or of task, mmap, cgroup a list with commas");
+    return -EINVAL;
+}
+
+void weir_registers_describe(struct weir_buf *text)
+{
+    const struct weir_register_set *set = weir_registers_here();
+    weir_buf_printf(text, "available registers: ");
+    weir_registers_format(set, set->usual, text);
+    weir_buf_printf(text, "\n");
+}

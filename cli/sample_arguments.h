@@ -1,0 +1,29 @@
+/*
+ * The options of `weir record` that say what samples hold and what is synthesised, as far as a row of the option table
+ * alone cannot: functions for its rows, which get a struct weir_record_arguments. Main thread; nothing is allocated.
+ * Each sets err as weir_option.apply is to: 0 or -EINVAL.
+ */
+#ifndef WEIR_CLI_SAMPLE_ARGUMENTS_H
+#define WEIR_CLI_SAMPLE_ARGUMENTS_H
+
+#include "base/buf.h"
+#include "base/error.h"
+
+int weir_apply_call_graph(void *arguments, const char *text, struct weir_error *err);
+void weir_clear_call_graph(void *arguments);
+/* -g: frame pointers, unless another way was chosen before. */
+int weir_apply_call_graph_default(void *arguments, const char *text, struct weir_error *err);
+int weir_apply_period_choice(void *arguments, const char *text, struct weir_error *err);
+void weir_clear_period_choice(void *arguments);
+int weir_apply_branch_any(void *arguments, const char *text, struct weir_error *err);
+int weir_apply_branch_filter(void *arguments, const char *text, struct weir_error *err);
+/* Both take "?": the caller then shows the registers, see weir_registers_describe(). */
+int weir_apply_intr_regs(void *arguments, const char *text, struct weir_error *err);
+int weir_apply_user_regs(void *arguments, const char *text, struct weir_error *err);
+int weir_apply_clock(void *arguments, const char *text, struct weir_error *err);
+int weir_apply_synth(void *arguments, const char *text, struct weir_error *err);
+
+/* Appends "available registers: AX BX ..." for -I? and --user-regs=?. */
+void weir_registers_describe(struct weir_buf *text);
+
+#endif
