@@ -81,14 +81,27 @@ enum weir_perf_feature {
 
 /* Record types that only user space writes (enum perf_user_event_type). */
 enum weir_user_record {
+    WEIR_RECORD_ATTR = 64,
     WEIR_RECORD_EVENT_TYPE = 65, /* deprecated; every reader skips it: our padding between records */
     WEIR_RECORD_TRACING_DATA = 66,
+    WEIR_RECORD_BUILD_ID = 67,
     WEIR_RECORD_FINISHED_ROUND = 68,
     WEIR_RECORD_ID_INDEX = 69,
+    WEIR_RECORD_AUXTRACE_INFO = 70,
+    WEIR_RECORD_AUXTRACE = 71,
+    WEIR_RECORD_AUXTRACE_ERROR = 72,
     WEIR_RECORD_THREAD_MAP = 73,
     WEIR_RECORD_CPU_MAP = 74,
+    WEIR_RECORD_STAT_CONFIG = 75,
+    WEIR_RECORD_STAT = 76,
+    WEIR_RECORD_STAT_ROUND = 77,
+    WEIR_RECORD_EVENT_UPDATE = 78,
+    WEIR_RECORD_TIME_CONV = 79,
+    WEIR_RECORD_FEATURE = 80,
     WEIR_RECORD_COMPRESSED = 81,
     WEIR_RECORD_FINISHED_INIT = 82,
+    WEIR_RECORD_COMPRESSED2 = 83, /* Linux 6.16 */
+    WEIR_RECORD_BPF_METADATA = 84,
 };
 
 #define WEIR_RECORD_MAX_BYTES 65528u /* largest multiple of 8 that perf_event_header.size holds */

@@ -1,0 +1,77 @@
+/* Files and streams behind one small interface. One thread per source. read(2), pread(2), EINTR retried. */
+#include "format/byte_source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STDIN_WORD "-"
+
+static int open_fd(const char *path, bool *is_owned)
+{
+    *is_owned = strcmp(path, STDIN_WORD) != 0;
+    if (!*is_owned)
+        return STDIN_FILENO;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    return fd < 0 ? -errno : fd;
+}
+
+int weir_byte_source_open(struct weir_byte_source *source, const char *path, struct weir_error *err)
+{
+    const char *shown = strcmp(path, STDIN_WORD) == 0 ? "standard input" : path;
+    struct stat status;
+    bool is_owned;
+    int fd = strlen(path) < sizeof(source->path) ? open_fd(path, &is_owned) : -ENAMETOOLONG;
+    if (fd < 0)
+        return weir_error_set_errno(err, fd, "cannot open %s", shown);
+    int code = fstat(fd, &status) < 0 ? -errno : S_ISDIR(status.st_mode) ? -EISDIR : 0;
+    if (code < 0) {
+        if (is_owned)
+            close(fd);
+        return weir_error_set_errno(err, code, "cannot read %s", shown);
+    }
+
+    *source = (struct weir_byte_source){.fd = fd, .is_owned = is_owned, .is_file = S_ISREG(status.st_mode)};
+    source->file_bytes = source->is_file ? (uint64_t)status.st_size : 0;
+    snprintf(source->path, sizeof(source->path), "%s", shown);
+    return 0;
+}
+
+void weir_byte_source_close(struct weir_byte_source *source)
+{
+    if (source && source->fd >= 0 && source->is_owned)
+        close(source->fd);
+    if (source)
+        source->fd = -1;
+}
+
+ssize_t weir_byte_source_read_at(const struct weir_byte_source *source, uint64_t offset, void *data, size_t bytes)
+{
+    size_t done = 0;
+    while (done < bytes && offset + done <= INT64_MAX) {
+        ssize_t count = pread(source->fd, (uint8_t *)data + done, bytes - done, (off_t)(offset + done));
+        if (count < 0 && errno != EINTR)
+            return -errno;
+        if (count == 0)
+            break;
+        done += count > 0 ? (size_t)count : 0;
+    }
+    return (ssize_t)done;
+}
+
+ssize_t weir_byte_source_read(const struct weir_byte_source *source, void *data, size_t bytes)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t count = read(source->fd, (uint8_t *)data + done, bytes - done);
+        if (count < 0 && errno != EINTR)
+            return -errno;
+        if (count == 0)
+            break;
+        done += count > 0 ? (size_t)count : 0;
+    }
+    return (ssize_t)done;
+}

@@ -1,0 +1,103 @@
+/* Reads records, asks the filter, writes them as text or JSON. One thread. */
+#include "format/dump.h"
+
+#include <errno.h>
+
+#include "format/perf_input_trace.h"
+#include "format/record_text.h"
+
+#define FLUSH_BYTES (64u << 10)
+
+struct dump {
+    const struct weir_dump_options *options;
+    struct weir_perf_input input;
+    struct weir_trace *trace; /* owned; NULL: no tracepoint can be decoded */
+    struct weir_record_text text;
+    struct weir_buf out;
+};
+
+/* What the records' text depends on: anew after each record that describes events. A damaged description costs the
+ * fields, not the dump. */
+static void describe(struct dump *dump)
+{
+    struct weir_error err = {0};
+    weir_trace_free(dump->trace);
+    if (weir_perf_input_trace(&dump->input, &dump->trace, &err) < 0)
+        weir_notice(dump->options->notices, WEIR_NOTICE_WARNING, "fields of tracepoints are not decoded: %s", err.what);
+    weir_record_text_init(&dump->text, &dump->input, dump->trace);
+}
+
+static int flush(struct dump *dump, size_t from, struct weir_error *err)
+{
+    int result = weir_buf_error(&dump->out);
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot dump %s", dump->input.source.path);
+    if (dump->out.used < from || dump->out.used == 0)
+        return 0;
+    result = dump->options->write(dump->options->ctx, (const char *)dump->out.data, dump->out.used, err);
+    weir_buf_reset(&dump->out);
+    return result;
+}
+
+static void append(struct dump *dump, const struct weir_record_view *record)
+{
+    if (dump->options->json) {
+        weir_record_json_append(&dump->text, record, &dump->out);
+        weir_buf_append_u8(&dump->out, '\n');
+    } else {
+        weir_record_text_append(&dump->text, record, &dump->out);
+    }
+}
+
+static bool describes_events(const struct weir_record_view *record)
+{
+    return record->type == WEIR_RECORD_ATTR || record->type == WEIR_RECORD_TRACING_DATA ||
+           record->type == WEIR_RECORD_FEATURE;
+}
+
+static int dump_records(struct dump *dump, uint64_t *records, struct weir_error *err)
+{
+    const struct weir_dump_options *options = dump->options;
+    struct weir_record_view record;
+    bool is_stale = true;
+    int result = 1;
+    while (result == 1 && (options->limit == 0 || *records < options->limit)) {
+        result = weir_perf_input_next(&dump->input, &record, err);
+        if (result != 1)
+            break;
+        is_stale |= dump->input.is_pipe && describes_events(&record);
+        if (is_stale && !describes_events(&record)) {
+            describe(dump);
+            is_stale = false;
+        }
+        if (!weir_record_filter_wants(options->filter, &dump->input, &record))
+            continue;
+        append(dump, &record);
+        (*records)++;
+        int flushed = flush(dump, FLUSH_BYTES, err);
+        result = flushed < 0 ? flushed : 1;
+    }
+    return result < 0 ? result : 0;
+}
+
+int weir_dump_run(const struct weir_dump_options *options, uint64_t *records, struct weir_error *err)
+{
+    struct dump dump = {.options = options};
+    *records = 0;
+    int result = weir_perf_input_open(&dump.input, options->path, err);
+    if (result < 0)
+        return result;
+    weir_record_text_init(&dump.text, &dump.input, NULL);
+    result = dump_records(&dump, records, err);
+    struct weir_error write_error = {0};
+    int flushed = flush(&dump, 0, &write_error);
+    if (result == 0 && flushed < 0) {
+        result = flushed;
+        if (err)
+            *err = write_error;
+    }
+    weir_trace_free(dump.trace);
+    weir_buf_fini(&dump.out);
+    weir_perf_input_close(&dump.input);
+    return result;
+}

@@ -1,0 +1,349 @@
+/*
+ * A recording opened for reading: which form it has, its records in order, and which event a record is of. The file's
+ * head is read in perf_input_file.c, what a pipe says of itself in perf_input_pipe.c. One thread.
+ */
+#include "format/perf_input.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/bits.h"
+#include "format/attr_name.h"
+#include "format/bytes.h"
+#include "format/perf_input_internal.h"
+
+#define EVENTS_MAX          65536u
+#define IDS_MAX             (16u << 20)
+#define PARTS_MAX           65536u
+#define FEATURE_WORD        64u
+#define MAGIC_1             0x454c494646524550ull /* "PERFFILE" */
+#define MAGIC_BIG_ENDIAN    0x50455246494c4532ull
+#define ATTR_SIZE_OFFSET    4
+#define COMPRESSED_MMAP_LEN 16
+
+/* ---- events ---- */
+
+/* Room for one more item. 0 or -ENOMEM. */
+static int grow(void **items, size_t item_bytes, size_t count, size_t more, size_t *capacity)
+{
+    if (count + more <= *capacity)
+        return 0;
+    size_t wanted = weir_max_u64(2 * *capacity, count + more);
+    void *grown = reallocarray(*items, wanted, item_bytes);
+    if (!grown)
+        return -ENOMEM;
+    *items = grown;
+    *capacity = wanted;
+    return 0;
+}
+
+int weir_perf_input_name_event(struct weir_perf_input *input, size_t event, const char *name)
+{
+    char *copy = strdup(name);
+    if (!copy)
+        return -ENOMEM;
+    free(input->events[event].name);
+    input->events[event].name = copy;
+    return 0;
+}
+
+/* The attr as this program's structure has it: what is not in the file is 0, what is too much is left out. */
+static int read_attr(const struct weir_perf_input *input, struct perf_event_attr *attr, const uint8_t *bytes,
+                     size_t room, uint64_t at, struct weir_error *err)
+{
+    uint32_t said = room >= PERF_ATTR_SIZE_VER0 ? weir_load_u32(bytes + ATTR_SIZE_OFFSET) : 0;
+    if (said == 0)
+        said = PERF_ATTR_SIZE_VER0; /* perf_event_open(2): before 2.6.33 nobody set it */
+    if (room < PERF_ATTR_SIZE_VER0 || said < PERF_ATTR_SIZE_VER0 || said > room)
+        return weir_error_set(err, -EBADMSG, "%s: attr at %#" PRIx64 ": its size %u does not fit its %zu bytes",
+                              input->source.path, at, said, room);
+    memset(attr, 0, sizeof(*attr));
+    memcpy(attr, bytes, weir_min_u64(said, sizeof(*attr)));
+    attr->size = said;
+    return 0;
+}
+
+static int add_ids(struct weir_perf_input *input, struct weir_input_event *event, const uint8_t *ids, size_t count)
+{
+    size_t index = (size_t)(event - input->events);
+    event->ids = calloc(count ? count : 1, sizeof(*event->ids));
+    int result = event->ids
+                     ? grow((void **)&input->ids, sizeof(*input->ids), input->id_count, count, &input->id_capacity)
+                     : -ENOMEM;
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < count; i++) {
+        event->ids[i] = weir_load_u64(ids + i * sizeof(uint64_t));
+        input->ids[input->id_count++] = (struct weir_input_id){.id = event->ids[i], .event = index};
+    }
+    event->id_count = count;
+    input->ids_sorted = false;
+    return 0;
+}
+
+int weir_perf_input_add_event(struct weir_perf_input *input, const uint8_t *attr, size_t attr_bytes, const uint8_t *ids,
+                              size_t id_count, uint64_t at, struct weir_error *err)
+{
+    if (input->event_count >= EVENTS_MAX || id_count > IDS_MAX - input->id_count)
+        return weir_error_set(err, -E2BIG, "%s: attr at %#" PRIx64 ": more than the limit of %u events or %u ids",
+                              input->source.path, at, EVENTS_MAX, IDS_MAX);
+    int result = grow((void **)&input->events, sizeof(*input->events), input->event_count, 1, &input->event_capacity);
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot read %s", input->source.path);
+
+    struct weir_input_event *event = &input->events[input->event_count];
+    *event = (struct weir_input_event){0};
+    result = read_attr(input, &event->attr, attr, attr_bytes, at, err);
+    if (result < 0)
+        return result;
+    weir_sample_layout_init(&event->layout, &event->attr);
+    input->event_count++;
+    char name[WEIR_ATTR_NAME_BYTES];
+    weir_attr_name(&event->attr, name);
+    result = weir_perf_input_name_event(input, input->event_count - 1, name);
+    if (result == 0)
+        result = add_ids(input, event, ids, id_count);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot read %s", input->source.path) : 0;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const struct weir_input_id *left = a, *right = b;
+    return (left->id > right->id) - (left->id < right->id);
+}
+
+const struct weir_input_event *weir_perf_input_event_by_id(struct weir_perf_input *input, uint64_t id)
+{
+    if (!input->ids_sorted && input->id_count > 0) {
+        qsort(input->ids, input->id_count, sizeof(*input->ids), compare_ids);
+        input->ids_sorted = true;
+    }
+    const struct weir_input_id key = {.id = id};
+    const struct weir_input_id *found =
+        input->id_count ? bsearch(&key, input->ids, input->id_count, sizeof(key), compare_ids) : NULL;
+    return found ? &input->events[found->event] : NULL;
+}
+
+/* Where records say which event they are of has to be the same in all events of a file: the first one's layout. */
+const struct weir_input_event *weir_perf_input_event_of(struct weir_perf_input *input,
+                                                        const struct weir_record_view *record)
+{
+    if (input->event_count == 0)
+        return NULL;
+    const struct weir_input_event *first = &input->events[0];
+    const struct weir_sample_layout *layout = &first->layout;
+    if (input->event_count == 1 || input->id_count == 0)
+        return first;
+    if (record->type == PERF_RECORD_SAMPLE) {
+        int offset = layout->identifier != WEIR_LAYOUT_ABSENT ? layout->identifier : layout->id;
+        if (offset == WEIR_LAYOUT_ABSENT)
+            return first;
+        if ((size_t)offset + sizeof(uint64_t) > record->bytes)
+            return NULL;
+        return weir_perf_input_event_by_id(input, weir_load_u64(record->data + offset));
+    }
+    struct weir_sample_id id;
+    if (record->type >= WEIR_RECORD_ATTR || !weir_sample_id_parse(&id, layout, record->data, record->bytes) || !id.id)
+        return first;
+    return weir_perf_input_event_by_id(input, id.id);
+}
+
+/* ---- features ---- */
+
+bool weir_perf_input_has_feature(const struct weir_perf_input *input, unsigned bit)
+{
+    return input->features[bit / FEATURE_WORD] >> (bit % FEATURE_WORD) & 1;
+}
+
+int weir_perf_input_feature(const struct weir_perf_input *input, unsigned bit, struct weir_buf *out,
+                            struct weir_error *err)
+{
+    if (!weir_perf_input_has_feature(input, bit))
+        return 0;
+    if (input->is_pipe) {
+        const struct weir_buf *payload = &input->payloads[bit % WEIR_FEATURES_KNOWN];
+        weir_buf_append(out, payload->data, bit < WEIR_FEATURES_KNOWN ? payload->used : 0);
+        int result = weir_buf_error(out);
+        return result < 0 ? weir_error_set_errno(err, result, "cannot read %s", input->source.path) : 1;
+    }
+    if (input->features_error.code < 0) {
+        if (err)
+            *err = input->features_error;
+        return input->features_error.code;
+    }
+    const struct weir_perf_section *section = &input->sections[bit];
+    if (section->offset > input->source.file_bytes || section->size > input->source.file_bytes - section->offset)
+        return weir_error_set(err, -EBADMSG,
+                              "%s: feature %u: its section (offset %#" PRIx64 ", size %#" PRIx64
+                              ") is not inside the file of %#" PRIx64 " bytes",
+                              input->source.path, bit, section->offset, section->size, input->source.file_bytes);
+    if (section->size > WEIR_FEATURE_MAX_BYTES)
+        return weir_error_set(err, -EFBIG, "%s: feature %u at %#" PRIx64 ": %" PRIu64 " bytes are above the limit",
+                              input->source.path, bit, section->offset, section->size);
+    void *data = weir_buf_extend(out, section->size);
+    ssize_t count =
+        data ? weir_byte_source_read_at(&input->source, section->offset, data, section->size) : weir_buf_error(out);
+    if (count < 0)
+        return weir_error_set_errno(err, (int)count, "cannot read feature %u of %s", bit, input->source.path);
+    if ((uint64_t)count < section->size)
+        return weir_error_set(err, -EBADMSG, "%s: feature %u at %#" PRIx64 " is cut off", input->source.path, bit,
+                              section->offset);
+    return 1;
+}
+
+/* ---- open ---- */
+
+static int refuse_magic(const struct weir_perf_input *input, uint64_t magic, struct weir_error *err)
+{
+    const char *path = input->source.path;
+    if (magic == MAGIC_1)
+        return weir_error_set(err, -ENOTSUP, "%s: a perf.data file of version 1, which perf stopped writing with 3.7",
+                              path);
+    if (magic == MAGIC_BIG_ENDIAN)
+        return weir_error_set(err, -ENOTSUP, "%s: a perf.data file of a big-endian machine", path);
+    return weir_error_set(err, -EBADMSG, "%s: no perf.data file: it does not begin with PERFILE2", path);
+}
+
+static int read_form(struct weir_perf_input *input, struct weir_error *err)
+{
+    uint8_t start[WEIR_PIPE_HEADER_BYTES];
+    ssize_t count = input->source.is_file ? weir_byte_source_read_at(&input->source, 0, start, sizeof(start))
+                                          : weir_byte_source_read(&input->source, start, sizeof(start));
+    if (count < 0)
+        return weir_error_set_errno(err, (int)count, "cannot read %s", input->source.path);
+    if ((size_t)count < sizeof(start))
+        return weir_error_set(err, -EBADMSG, "%s: ends at %#zx, inside the header of a perf.data file",
+                              input->source.path, (size_t)count);
+    uint64_t magic = weir_load_u64(start), size = weir_load_u64(start + sizeof(magic));
+    if (magic != WEIR_PERF_MAGIC2)
+        return refuse_magic(input, magic, err);
+    input->header.magic = magic;
+    input->header.size = size;
+    input->is_pipe = size == WEIR_PIPE_HEADER_BYTES;
+    if (input->is_pipe) {
+        input->data_end = input->source.is_file ? input->source.file_bytes : UINT64_MAX;
+        return 0;
+    }
+    if (!input->source.is_file) {
+        weir_error_set(err, -ENOTSUP, "%s: a recording in a file's form, which cannot be read from a stream",
+                       input->source.path);
+        weir_error_hint(err, "give the file's name, or record with -o - for a stream");
+        return -ENOTSUP;
+    }
+    return weir_perf_input_read_file(input, err);
+}
+
+static int open_source(struct weir_perf_input *input, const char *path, struct weir_error *err)
+{
+    struct stat status;
+    if (strcmp(path, "-") == 0 || stat(path, &status) < 0 || !S_ISDIR(status.st_mode))
+        return weir_byte_source_open(&input->source, path, err);
+    char main_path[PATH_MAX];
+    if (snprintf(main_path, sizeof(main_path), "%s/data", path) >= (int)sizeof(main_path))
+        return weir_error_set_errno(err, -ENAMETOOLONG, "cannot open %.64s...", path);
+    int result = weir_byte_source_open(&input->source, main_path, err);
+    if (result == 0)
+        snprintf(input->directory, sizeof(input->directory), "%s", path);
+    return result;
+}
+
+/* HEADER_COMPRESSED {u32 version, type, level, ratio, mmap_len}: readers decompress a record into mmap_len bytes. */
+static uint64_t expanded_max_of(const struct weir_perf_input *input)
+{
+    struct weir_buf payload = WEIR_BUF_INIT;
+    uint64_t limit = WEIR_RECORD_STREAM_EXPANDED_MAX;
+    int found = weir_perf_input_feature(input, WEIR_FEATURE_COMPRESSED, &payload, NULL);
+    if (found == 1 && payload.used >= COMPRESSED_MMAP_LEN + sizeof(uint32_t)) {
+        uint32_t mmap_len = weir_load_u32(payload.data + COMPRESSED_MMAP_LEN);
+        limit = mmap_len ? weir_min_u64(mmap_len, limit) : limit;
+    }
+    weir_buf_fini(&payload);
+    return limit;
+}
+
+static int start_streaming(struct weir_perf_input *input, const struct weir_byte_source *source, uint64_t offset,
+                           uint64_t end, struct weir_error *err)
+{
+    weir_record_stream_fini(&input->stream);
+    int result = weir_record_stream_init(&input->stream, source, offset, end);
+    input->stream.expanded_max = result == 0 ? expanded_max_of(input) : 0;
+    return result < 0 ? weir_error_set_errno(err, result, "cannot read %s", source->path) : 0;
+}
+
+int weir_perf_input_open(struct weir_perf_input *input, const char *path, struct weir_error *err)
+{
+    memset(input, 0, sizeof(*input));
+    input->source.fd = -1;
+    input->part.fd = -1;
+    int result = open_source(input, path, err);
+    if (result == 0)
+        result = read_form(input, err);
+    if (result == 0)
+        result =
+            start_streaming(input, &input->source, input->is_pipe ? WEIR_PIPE_HEADER_BYTES : input->header.data.offset,
+                            input->data_end, err);
+    if (result < 0)
+        weir_perf_input_close(input);
+    return result;
+}
+
+void weir_perf_input_close(struct weir_perf_input *input)
+{
+    weir_record_stream_fini(&input->stream);
+    for (size_t i = 0; i < input->event_count; i++) {
+        free(input->events[i].name);
+        free(input->events[i].ids);
+    }
+    free(input->events);
+    free(input->ids);
+    for (size_t i = 0; i < WEIR_FEATURES_KNOWN; i++)
+        weir_buf_fini(&input->payloads[i]);
+    weir_byte_source_close(&input->source);
+    weir_byte_source_close(&input->part);
+    input->events = NULL;
+    input->ids = NULL;
+    input->event_count = input->id_count = 0;
+}
+
+/* ---- records ---- */
+
+/* Goes on to DIR/data.N. 1: there is one, 0: there is none, -errno with err. */
+static int next_part(struct weir_perf_input *input, struct weir_error *err)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    if (input->directory[0] == '\0' || input->next_part >= PARTS_MAX)
+        return 0;
+    if (snprintf(path, sizeof(path), "%s/data.%u", input->directory, input->next_part) >= (int)sizeof(path))
+        return weir_error_set_errno(err, -ENAMETOOLONG, "cannot open %.64s...", input->directory);
+    if (stat(path, &status) < 0)
+        return errno == ENOENT ? 0 : weir_error_set_errno(err, -errno, "cannot open %s", path);
+    input->next_part++;
+    weir_record_stream_fini(&input->stream); /* it has borrowed the part that is closed now */
+    weir_byte_source_close(&input->part);
+    int result = weir_byte_source_open(&input->part, path, err);
+    if (result == 0)
+        result =
+            start_streaming(input, &input->part, 0, input->part.is_file ? input->part.file_bytes : UINT64_MAX, err);
+    return result < 0 ? result : 1;
+}
+
+int weir_perf_input_next(struct weir_perf_input *input, struct weir_record_view *record, struct weir_error *err)
+{
+    int result;
+    do {
+        result = weir_record_stream_next(&input->stream, record, err);
+    } while (result == 0 && (result = next_part(input, err)) > 0);
+    if (result == 1 && input->is_pipe) {
+        int absorbed = weir_perf_input_absorb(input, record, err);
+        if (absorbed < 0)
+            return absorbed;
+        if (record->type == WEIR_RECORD_FEATURE)
+            input->stream.expanded_max = expanded_max_of(input);
+    }
+    return result;
+}

@@ -1,0 +1,98 @@
+/*
+ * A recording opened for reading: a perf.data file (header, attrs, ids, features, data), the pipe form (a stream, or a
+ * file that a stream was saved to) or perf's directory form (DIR/data, and DIR/data.N without headers).
+ *
+ * Never trusts a byte: every offset, size and count is checked against what is there before it is used, memory is
+ * bounded (65536 events, 16 M ids, 64 MiB per feature), and what is wrong is told with its offset. One thread; reads
+ * block, opening allocates. Source: tools/perf/util/header.c of Linux 6.12 (perf_session__read_header(),
+ * perf_event__process_attr() and following), docs/format.md.
+ */
+#ifndef WEIR_FORMAT_PERF_INPUT_H
+#define WEIR_FORMAT_PERF_INPUT_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "format/byte_source.h"
+#include "format/perf_file.h"
+#include "format/record_stream.h"
+#include "format/sample_layout.h"
+
+#define WEIR_PIPE_HEADER_BYTES 16u /* magic and size: all that a pipe begins with */
+#define WEIR_FEATURE_BITS      256u
+#define WEIR_FEATURES_KNOWN    32u /* features whose contents readers know are below this */
+#define WEIR_FEATURE_MAX_BYTES (64ull << 20)
+
+struct weir_input_event {
+    struct perf_event_attr attr; /* fields that the file's attr is too short for are 0 */
+    struct weir_sample_layout layout;
+    char *name;    /* owned; of EVENT_DESC or EVENT_UPDATE, else made from the attr */
+    uint64_t *ids; /* owned */
+    size_t id_count;
+};
+
+struct weir_input_id { /* which event an id is of */
+    uint64_t id;
+    size_t event;
+};
+
+struct weir_perf_input {
+    struct weir_byte_source source; /* the file, the stream, or DIR/data */
+    struct weir_byte_source part;   /* DIR/data.N while it is read; fd -1 otherwise */
+    char directory[PATH_MAX];       /* "" unless the directory form */
+    unsigned next_part;
+    bool is_pipe;
+    bool is_unfinished; /* the recorder never finished it: no data.size, or neither features nor an end behind the data
+                         */
+
+    struct weir_perf_header header; /* of a pipe: magic and size only */
+    uint64_t data_end;              /* where the data ends in the file: data.offset + data.size, or the file's end */
+
+    struct weir_input_event *events; /* owned */
+    size_t event_count, event_capacity;
+    struct weir_input_id *ids; /* owned; ascending when ids_sorted */
+    size_t id_count, id_capacity;
+    bool ids_sorted;
+
+    uint64_t features[4]; /* of a pipe: those that were met so far */
+    struct weir_perf_section sections[WEIR_FEATURE_BITS];
+    struct weir_error features_error;              /* code 0: the table can be used */
+    struct weir_buf payloads[WEIR_FEATURES_KNOWN]; /* of a pipe */
+
+    struct weir_record_stream stream;
+};
+
+/*
+ * Opens path: a file, a FIFO, a directory, or "-". A pipe's attrs and features come with its first records.
+ * A file without data.size is read up to its end (is_unfinished). 0, or with err, which names the offset: -EBADMSG (no
+ * perf.data, or damaged), -ENOTSUP (version 1, big endian, or a file's form in a stream), -E2BIG (more events or ids
+ * than the limits), -errno of open(2) and read(2), -ENOMEM. *input needs no weir_perf_input_close() then.
+ */
+int weir_perf_input_open(struct weir_perf_input *input, const char *path, struct weir_error *err);
+void weir_perf_input_close(struct weir_perf_input *input);
+
+/*
+ * The next record of the data, of a directory file after file; what records of a pipe say of events and features is
+ * in *input when they are returned. Results as weir_record_stream_next().
+ */
+int weir_perf_input_next(struct weir_perf_input *input, struct weir_record_view *record, struct weir_error *err);
+
+bool weir_perf_input_has_feature(const struct weir_perf_input *input, unsigned bit);
+
+/* Appends a feature's payload to out. 1; 0: it is not there; -EBADMSG (outside of the file), -EFBIG, -ENOMEM or -errno
+ * of read(2), with err. */
+int weir_perf_input_feature(const struct weir_perf_input *input, unsigned bit, struct weir_buf *out,
+                            struct weir_error *err);
+
+/* The event that a record is of: by its id where records have one. NULL: no event has that id, or there are none. */
+const struct weir_input_event *weir_perf_input_event_of(struct weir_perf_input *input,
+                                                        const struct weir_record_view *record);
+
+/* The event of an id; NULL: none. */
+const struct weir_input_event *weir_perf_input_event_by_id(struct weir_perf_input *input, uint64_t id);
+
+#endif

@@ -1,0 +1,188 @@
+/*
+ * The head of a perf.data file: header, attrs with their ids, and the table of features behind the data. One thread.
+ *
+ * Layout: docs/format.md. perf steps from one attr to the next by the attr's own size, others by header.attr_size;
+ * files whose two differ are read by the latter, as the format's description says.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "format/bytes.h"
+#include "format/perf_input_internal.h"
+
+#define ATTR_STRIDE_MIN (PERF_ATTR_SIZE_VER0 + sizeof(struct weir_perf_section))
+#define ATTR_STRIDE_MAX 4096u
+#define ID_BYTES        sizeof(uint64_t)
+#define FEATURE_WORD    64u
+
+static int fail_read(const struct weir_perf_input *input, int code, struct weir_error *err)
+{
+    return weir_error_set_errno(err, code, "cannot read %s", input->source.path);
+}
+
+/* Reads exactly bytes that were checked to be inside the file. */
+static int read_exactly(const struct weir_perf_input *input, uint64_t offset, void *data, size_t bytes,
+                        struct weir_error *err)
+{
+    ssize_t count = weir_byte_source_read_at(&input->source, offset, data, bytes);
+    if (count < 0)
+        return fail_read(input, (int)count, err);
+    if ((size_t)count < bytes)
+        return weir_error_set(err, -EBADMSG, "%s: cut off at %#" PRIx64, input->source.path, offset + (uint64_t)count);
+    return 0;
+}
+
+static bool is_inside(const struct weir_perf_section *section, uint64_t file_bytes)
+{
+    return section->offset <= file_bytes && section->size <= file_bytes - section->offset;
+}
+
+static int fail_section(const struct weir_perf_input *input, const char *name, uint64_t at,
+                        const struct weir_perf_section *section, const char *what, struct weir_error *err)
+{
+    return weir_error_set(err, -EBADMSG,
+                          "%s: the header's %s at %#" PRIx64 " (offset %#" PRIx64 ", size %#" PRIx64 ") %s",
+                          input->source.path, name, at, section->offset, section->size, what);
+}
+
+static bool overlap(const struct weir_perf_section *a, const struct weir_perf_section *b)
+{
+    return a->size > 0 && b->size > 0 && a->offset < b->offset + b->size && b->offset < a->offset + a->size;
+}
+
+/* ---- header ---- */
+
+static int check_header(const struct weir_perf_input *input, struct weir_error *err)
+{
+    const struct weir_perf_header *header = &input->header;
+    const char *path = input->source.path;
+    uint64_t attr_at = offsetof(struct weir_perf_header, attr_size);
+    uint64_t attrs_at = offsetof(struct weir_perf_header, attrs), data_at = offsetof(struct weir_perf_header, data);
+    if (header->size != sizeof(*header))
+        return weir_error_set(err, -EBADMSG, "%s: the header's size at 0x8 is %" PRIu64 ", neither 104 nor 16", path,
+                              header->size);
+    if (header->attr_size < ATTR_STRIDE_MIN || header->attr_size > ATTR_STRIDE_MAX)
+        return weir_error_set(err, -EBADMSG,
+                              "%s: the header's attr_size at %#" PRIx64 " is %" PRIu64 ", not in %zu to %u", path,
+                              attr_at, header->attr_size, ATTR_STRIDE_MIN, ATTR_STRIDE_MAX);
+    if (!is_inside(&header->attrs, input->source.file_bytes))
+        return fail_section(input, "attrs", attrs_at, &header->attrs, "are not inside the file", err);
+    if (header->attrs.size % header->attr_size != 0)
+        return fail_section(input, "attrs", attrs_at, &header->attrs, "are no multiple of its attr_size", err);
+    if (header->data.offset < sizeof(*header) || header->data.offset > INT64_MAX ||
+        header->data.size > INT64_MAX - header->data.offset)
+        return fail_section(input, "data", data_at, &header->data, "cannot be", err);
+    if (overlap(&header->attrs, &header->data))
+        return fail_section(input, "data", data_at, &header->data, "overlaps the attrs", err);
+    return 0;
+}
+
+/* Where the data ends, and whether somebody finished the file. */
+static void find_data_end(struct weir_perf_input *input)
+{
+    const struct weir_perf_header *header = &input->header;
+    uint64_t said = header->data.offset + header->data.size;
+    uint64_t features = header->features[0] | header->features[1] | header->features[2] | header->features[3];
+    input->is_unfinished =
+        header->data.size == 0 || said > input->source.file_bytes || (!features && said < input->source.file_bytes);
+    input->data_end = header->data.size == 0 ? weir_max_u64(input->source.file_bytes, header->data.offset) : said;
+}
+
+/* ---- attrs ---- */
+
+static int read_event(struct weir_perf_input *input, const uint8_t *entry, uint64_t at, struct weir_error *err)
+{
+    size_t attr_bytes = input->header.attr_size - sizeof(struct weir_perf_section);
+    struct weir_perf_section ids;
+    memcpy(&ids, entry + attr_bytes, sizeof(ids));
+    if (!is_inside(&ids, input->source.file_bytes) || ids.size % ID_BYTES != 0)
+        return weir_error_set(err, -EBADMSG,
+                              "%s: attr at %#" PRIx64 ": its ids (offset %#" PRIx64 ", size %#" PRIx64
+                              ") are not inside the file",
+                              input->source.path, at, ids.offset, ids.size);
+    /* No id is of two events, so all of them together are no more than the file: else sections would overlap. */
+    if (ids.size / ID_BYTES >
+        input->source.file_bytes / ID_BYTES - weir_min_u64(input->id_count, input->source.file_bytes / ID_BYTES))
+        return weir_error_set(err, -EBADMSG, "%s: attr at %#" PRIx64 ": its ids overlap those of other attrs",
+                              input->source.path, at);
+    uint8_t *bytes = malloc(ids.size ? ids.size : 1);
+    int result = bytes ? read_exactly(input, ids.offset, bytes, ids.size, err) : fail_read(input, -ENOMEM, err);
+    if (result == 0)
+        result = weir_perf_input_add_event(input, entry, attr_bytes, bytes, ids.size / ID_BYTES, at, err);
+    free(bytes);
+    return result;
+}
+
+static int read_events(struct weir_perf_input *input, struct weir_error *err)
+{
+    uint8_t entry[ATTR_STRIDE_MAX];
+    size_t stride = input->header.attr_size;
+    for (uint64_t done = 0; done < input->header.attrs.size; done += stride) {
+        uint64_t at = input->header.attrs.offset + done;
+        int result = read_exactly(input, at, entry, stride, err);
+        if (result == 0)
+            result = read_event(input, entry, at, err);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+/* ---- features ---- */
+
+/* A table that cannot be read is told when a feature is asked for: the data can be read without. */
+static void read_feature_table(struct weir_perf_input *input)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(input->features); i++)
+        count += (size_t)__builtin_popcountll(input->header.features[i]);
+    struct weir_perf_section table[WEIR_FEATURE_BITS];
+    struct weir_perf_section place = {.offset = input->header.data.offset + input->header.data.size,
+                                      .size = count * sizeof(table[0])};
+    memcpy(input->features, input->header.features, sizeof(input->features));
+    struct weir_error *err = &input->features_error;
+    if (input->header.data.size == 0 || !is_inside(&place, input->source.file_bytes)) {
+        weir_error_set(err, -EBADMSG, "%s: the table of %zu features at %#" PRIx64 " is not inside the file",
+                       input->source.path, count, place.offset);
+        if (count == 0)
+            *err = (struct weir_error){0};
+        return;
+    }
+    if (read_exactly(input, place.offset, table, place.size, err) < 0)
+        return;
+    size_t next = 0;
+    for (unsigned bit = 0; bit < WEIR_FEATURE_BITS; bit++) {
+        if (input->features[bit / FEATURE_WORD] >> (bit % FEATURE_WORD) & 1)
+            input->sections[bit] = table[next++];
+    }
+}
+
+static int read_names(struct weir_perf_input *input)
+{
+    struct weir_buf payload = WEIR_BUF_INIT;
+    int result = 0;
+    if (weir_perf_input_feature(input, WEIR_FEATURE_EVENT_DESC, &payload, NULL) == 1)
+        result = weir_perf_input_name_events(input, payload.data, payload.used);
+    weir_buf_fini(&payload);
+    return result;
+}
+
+int weir_perf_input_read_file(struct weir_perf_input *input, struct weir_error *err)
+{
+    struct weir_perf_header *header = &input->header;
+    int result = read_exactly(input, 0, header, sizeof(*header), err);
+    if (result == 0)
+        result = check_header(input, err);
+    if (result < 0)
+        return result;
+    find_data_end(input);
+    result = read_events(input, err);
+    if (result < 0)
+        return result;
+    read_feature_table(input);
+    result = read_names(input);
+    return result < 0 ? fail_read(input, result, err) : 0;
+}

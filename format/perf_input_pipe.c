@@ -1,0 +1,124 @@
+/*
+ * What the records of a pipe say of its events and features: the same as a file's head, in pieces. And EVENT_DESC,
+ * which names the events of either form. One thread.
+ *
+ * Source: perf_event__synthesize_attr(), _event_update_name(), _features() in tools/perf/util/synthetic-events.c.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "format/bytes.h"
+#include "format/perf_input_internal.h"
+
+#define HEADER_BYTES     sizeof(struct perf_event_header)
+#define ID_BYTES         sizeof(uint64_t)
+#define ATTR_SIZE_OFFSET 4
+#define FEATURE_WORD     64u
+
+enum event_update {
+    UPDATE_UNIT = 0,
+    UPDATE_SCALE = 1,
+    UPDATE_NAME = 2,
+    UPDATE_CPUS = 3
+};
+
+static int absorb_attr(struct weir_perf_input *input, const struct weir_record_view *record, struct weir_error *err)
+{
+    size_t room = record->bytes - HEADER_BYTES;
+    const uint8_t *attr = record->data + HEADER_BYTES;
+    uint32_t attr_bytes = room >= PERF_ATTR_SIZE_VER0 ? weir_load_u32(attr + ATTR_SIZE_OFFSET) : 0;
+    if (attr_bytes == 0)
+        attr_bytes = PERF_ATTR_SIZE_VER0;
+    if (attr_bytes > room)
+        return weir_error_set(err, -EBADMSG, "%s: record at %#" PRIx64 ": its attr of %u bytes does not fit",
+                              input->source.path, record->offset, attr_bytes);
+    return weir_perf_input_add_event(input, attr, attr_bytes, attr + attr_bytes, (room - attr_bytes) / ID_BYTES,
+                                     record->offset, err);
+}
+
+/* header, u64 type, u64 id, then what the type says: for a name, its text. */
+static int absorb_update(struct weir_perf_input *input, const struct weir_record_view *record)
+{
+    struct weir_cursor cursor = {.data = record->data + HEADER_BYTES, .bytes = record->bytes - HEADER_BYTES};
+    uint64_t type = weir_cursor_u64(&cursor), id = weir_cursor_u64(&cursor);
+    const char *name = type == UPDATE_NAME ? weir_cursor_text(&cursor) : NULL;
+    const struct weir_input_event *event = name ? weir_perf_input_event_by_id(input, id) : NULL;
+    return event ? weir_perf_input_name_event(input, (size_t)(event - input->events), name) : 0;
+}
+
+static void set_feature(struct weir_perf_input *input, uint64_t bit)
+{
+    input->features[bit / FEATURE_WORD] |= 1ull << (bit % FEATURE_WORD);
+}
+
+static int absorb_feature(struct weir_perf_input *input, const struct weir_record_view *record)
+{
+    struct weir_cursor cursor = {.data = record->data + HEADER_BYTES, .bytes = record->bytes - HEADER_BYTES};
+    uint64_t bit = weir_cursor_u64(&cursor);
+    if (cursor.failed || bit >= WEIR_FEATURES_KNOWN || weir_perf_input_has_feature(input, (unsigned)bit))
+        return 0; /* the first one counts: memory stays bounded by one payload per feature */
+    struct weir_buf *payload = &input->payloads[bit];
+    weir_buf_append(payload, cursor.data, cursor.bytes);
+    if (weir_buf_error(payload) < 0)
+        return weir_buf_error(payload);
+    set_feature(input, bit);
+    return bit == WEIR_FEATURE_EVENT_DESC ? weir_perf_input_name_events(input, payload->data, payload->used) : 0;
+}
+
+static int absorb_tracing_data(struct weir_perf_input *input, struct weir_error *err)
+{
+    struct weir_buf *payload = &input->payloads[WEIR_FEATURE_TRACING_DATA];
+    if (weir_perf_input_has_feature(input, WEIR_FEATURE_TRACING_DATA))
+        return 0;
+    int result = weir_record_stream_payload(&input->stream, WEIR_FEATURE_MAX_BYTES, payload, err);
+    if (result == 0)
+        set_feature(input, WEIR_FEATURE_TRACING_DATA);
+    return result;
+}
+
+int weir_perf_input_absorb(struct weir_perf_input *input, const struct weir_record_view *record, struct weir_error *err)
+{
+    int result = 0;
+    switch (record->type) {
+    case WEIR_RECORD_ATTR:
+        return absorb_attr(input, record, err);
+    case WEIR_RECORD_TRACING_DATA:
+        return record->is_expanded ? 0 : absorb_tracing_data(input, err);
+    case WEIR_RECORD_EVENT_UPDATE:
+        result = absorb_update(input, record);
+        break;
+    case WEIR_RECORD_FEATURE:
+        result = absorb_feature(input, record);
+        break;
+    default:
+        break;
+    }
+    return result < 0 ? weir_error_set_errno(err, result, "cannot read %s", input->source.path) : 0;
+}
+
+/* ---- EVENT_DESC: u32 events, u32 attr bytes; per event the attr, u32 ids, string name, u64 ids ---- */
+
+int weir_perf_input_name_events(struct weir_perf_input *input, const uint8_t *payload, size_t bytes)
+{
+    struct weir_cursor cursor = {.data = payload, .bytes = bytes};
+    uint32_t count = weir_cursor_u32(&cursor), attr_bytes = weir_cursor_u32(&cursor);
+    for (uint32_t i = 0; i < count && !cursor.failed; i++) {
+        weir_cursor_take(&cursor, attr_bytes);
+        uint32_t id_count = weir_cursor_u32(&cursor);
+        const char *name = weir_cursor_string(&cursor);
+        const uint8_t *ids = weir_cursor_take(&cursor, (uint64_t)id_count * ID_BYTES);
+        if (cursor.failed)
+            break;
+        size_t place = i;
+        if (id_count > 0) {
+            const struct weir_input_event *event = weir_perf_input_event_by_id(input, weir_load_u64(ids));
+            place = event ? (size_t)(event - input->events) : input->event_count;
+        }
+        int result = place < input->event_count ? weir_perf_input_name_event(input, place, name) : 0;
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}

@@ -1,0 +1,29 @@
+/* Which records are wanted. Pure but for the names that it compares; any thread. */
+#ifndef WEIR_FORMAT_RECORD_FILTER_H
+#define WEIR_FORMAT_RECORD_FILTER_H
+
+#include <stdbool.h>
+
+#include "base/cpuset.h"
+#include "format/perf_input.h"
+#include "format/record_schema.h"
+
+struct weir_record_filter {
+    bool by_type;
+    bool types[WEIR_RECORD_TYPES];
+    struct weir_cpuset cpus;    /* borrowed words; empty: all */
+    const int *pids;            /* borrowed; process ids */
+    size_t pid_count;           /* 0: all */
+    const char *const *events;  /* borrowed; names, or patterns as fnmatch(3) has them */
+    size_t event_count;         /* 0: all */
+    uint64_t first_ns, last_ns; /* 0 and UINT64_MAX: all */
+};
+
+/*
+ * Every condition that is set has to hold, and a record that does not say (its CPU, its time ...) is not wanted then. A
+ * record is of a process when its sample_id or its own pid field names it, of an event when its id does.
+ */
+bool weir_record_filter_wants(const struct weir_record_filter *filter, struct weir_perf_input *input,
+                              const struct weir_record_view *record);
+
+#endif

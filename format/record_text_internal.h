@@ -1,0 +1,34 @@
+/* The parts of format/record_text.h; for format/record_*.c and sample_text.c. */
+#ifndef WEIR_FORMAT_RECORD_TEXT_INTERNAL_H
+#define WEIR_FORMAT_RECORD_TEXT_INTERNAL_H
+
+#include "format/record_text.h"
+
+/* A record as its text function sees it: at least its schema's bytes long. */
+struct weir_text_record {
+    const uint8_t *data;
+    size_t bytes;      /* whole */
+    size_t body_bytes; /* without the trailer */
+    uint16_t misc;
+    uint32_t type;
+    const struct weir_input_event *event; /* NULL: unknown */
+    struct weir_sample_id id;             /* of the trailer, or zeros */
+};
+
+/* What follows PERF_RECORD_NAME, ending in a newline: records of the kernel, and of user space. */
+void weir_kernel_record_append(const struct weir_text_record *record, struct weir_buf *out);
+void weir_user_record_append(const struct weir_text_record *record, struct weir_buf *out);
+
+/* What follows PERF_RECORD_SAMPLE. */
+void weir_sample_text_append(const struct weir_record_text *text, const struct weir_text_record *record,
+                             struct weir_buf *out);
+void weir_sample_json_append(const struct weir_record_text *text, const struct weir_text_record *record,
+                             struct weir_buf *out);
+
+/* perf's name of bit `bit` of a register mask; NULL: no name known. */
+const char *weir_register_name(bool is_x86, unsigned bit);
+
+/* PERF_RECORD_CPU_MAP's CPUs as a list, "0-3,8"; "?" when it cannot be read. */
+void weir_cpu_map_append(const uint8_t *data, size_t bytes, struct weir_buf *out);
+
+#endif

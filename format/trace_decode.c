@@ -1,0 +1,378 @@
+/*
+ * TRACING_DATA and the raw bytes of tracepoint samples. One thread.
+ *
+ * Layout of the section: docs/format.md, trace-event-read.c of Linux 6.12.
+ */
+#include "format/trace_decode.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <traceevent/event-parse.h>
+
+#include "base/bits.h"
+#include "format/bytes.h"
+#include "format/text_out.h"
+
+#define FORMAT_MAX_BYTES (64u << 10)
+#define NESTING_MAX      48u
+#define OPERATORS_MAX    512u
+#define PRINTK_MAX_BYTES (4u << 20)
+#define PRINTK_MIN_BYTES 4u  /* with its first quote: libtraceevent looks at the last two characters */
+#define SPARE_BYTES      64u /* zeros behind a sample's raw bytes: a text that fills them still ends */
+
+struct weir_trace {
+    struct tep_handle *tep; /* owned */
+    size_t event_count;
+    struct weir_buf raw; /* a sample's bytes, aligned, with zeros behind */
+};
+
+/* ---- formats ---- */
+
+/* Whether libtraceevent's recursive parser can be given the text: bounded depth, no bytes but printable ones. */
+static bool is_parsable(const uint8_t *text, size_t bytes)
+{
+    unsigned depth = 0, operators = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        uint8_t c = text[i];
+        if ((c < ' ' && c != '\t' && c != '\n') || c >= 0x7f)
+            return false;
+        if (c == '(' || c == '{' || c == '[')
+            depth++;
+        else if ((c == ')' || c == '}' || c == ']') && depth > 0)
+            depth--;
+        operators += c == '?' || c == '!' || c == '~' || c == '-';
+        if (depth > NESTING_MAX || operators > OPERATORS_MAX)
+            return false;
+    }
+    return bytes > 0;
+}
+
+static void add_format(struct weir_trace *trace, const char *system, const uint8_t *text, size_t bytes)
+{
+    if (bytes > FORMAT_MAX_BYTES || !is_parsable(text, bytes))
+        return;
+    char *copy = strndup((const char *)text, bytes);
+    if (copy && tep_parse_event(trace->tep, copy, bytes, system) == TEP_ERRNO__SUCCESS)
+        trace->event_count++;
+    free(copy);
+}
+
+static void add_formats(struct weir_trace *trace, const char *system, struct weir_cursor *cursor)
+{
+    uint32_t count = weir_cursor_u32(cursor);
+    for (uint32_t i = 0; i < count && !cursor->failed; i++) {
+        uint64_t bytes = weir_cursor_u64(cursor);
+        const uint8_t *text = weir_cursor_take(cursor, bytes);
+        if (text && system)
+            add_format(trace, system, text, bytes);
+    }
+}
+
+/* One line of printk_formats, `0xADDRESS : "text"`. libtraceevent's own parser of them looks before an empty text. */
+static void add_printk_line(struct weir_trace *trace, const char *line)
+{
+    char *end;
+    unsigned long long address = strtoull(line, &end, 16);
+    const char *open = end > line ? strchr(end, '"') : NULL;
+    const char *close = open ? strrchr(open, '"') : NULL;
+    size_t length = open ? (size_t)(close - open) : 0;
+    if (length < PRINTK_MIN_BYTES)
+        return;
+    char *text = strndup(open + 1, length - 1);
+    if (text)
+        tep_register_print_string(trace->tep, text, address);
+    free(text);
+}
+
+static void add_printk(struct weir_trace *trace, struct weir_cursor *cursor)
+{
+    uint32_t bytes = weir_cursor_u32(cursor);
+    const uint8_t *text = weir_cursor_take(cursor, bytes);
+    char *copy = text && bytes < PRINTK_MAX_BYTES ? strndup((const char *)text, bytes) : NULL;
+    char *place = NULL;
+    for (char *line = copy ? strtok_r(copy, "\n", &place) : NULL; line; line = strtok_r(NULL, "\n", &place))
+        add_printk_line(trace, line);
+    free(copy);
+}
+
+/* ---- the section ---- */
+
+static bool skip_file(struct weir_cursor *cursor, const char *name)
+{
+    const char *text = weir_cursor_text(cursor);
+    if (!text || strcmp(text, name) != 0)
+        return false;
+    weir_cursor_take(cursor, weir_cursor_u64(cursor));
+    return !cursor->failed;
+}
+
+static bool read_section(struct weir_trace *trace, struct weir_cursor *cursor)
+{
+    static const uint8_t magic[] = {0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g'};
+    const uint8_t *start = weir_cursor_take(cursor, sizeof(magic));
+    const char *version = weir_cursor_text(cursor);
+    const uint8_t *sizes = weir_cursor_take(cursor, 2);
+    uint32_t page_bytes = weir_cursor_u32(cursor);
+    bool is_ours = start && version && sizes && memcmp(start, magic, sizeof(magic)) == 0 && sizes[0] == 0 &&
+                   (sizes[1] == sizeof(uint32_t) || sizes[1] == sizeof(uint64_t)) && page_bytes <= INT32_MAX;
+    if (!is_ours || !skip_file(cursor, "header_page") || !skip_file(cursor, "header_event"))
+        return false;
+    tep_set_long_size(trace->tep, sizes[1]);
+    tep_set_page_size(trace->tep, (int)page_bytes);
+    add_formats(trace, "ftrace", cursor);
+    uint32_t systems = weir_cursor_u32(cursor);
+    for (uint32_t i = 0; i < systems && !cursor->failed; i++)
+        add_formats(trace, weir_cursor_text(cursor), cursor);
+    weir_cursor_take(cursor, weir_cursor_u32(cursor)); /* kallsyms */
+    if (!cursor->failed)
+        add_printk(trace, cursor);
+    return !cursor->failed; /* saved_cmdlines, where it is there, is of no use here */
+}
+
+int weir_trace_new(struct weir_trace **trace, const uint8_t *section, size_t bytes, struct weir_error *err)
+{
+    struct weir_trace *made = calloc(1, sizeof(*made));
+    if (made)
+        made->tep = tep_alloc();
+    if (!made || !made->tep) {
+        free(made);
+        return weir_error_set_errno(err, -ENOMEM, "cannot read TRACING_DATA");
+    }
+    tep_set_loglevel(TEP_LOG_NONE);
+    tep_set_file_bigendian(made->tep, TEP_LITTLE_ENDIAN);
+    tep_set_local_bigendian(made->tep, TEP_LITTLE_ENDIAN);
+    struct weir_cursor cursor = {.data = section, .bytes = bytes};
+    if (!read_section(made, &cursor)) {
+        size_t at = bytes - cursor.bytes;
+        weir_trace_free(made);
+        return weir_error_set(err, -EBADMSG, "TRACING_DATA: damaged at byte %#zx of its %zu", at, bytes);
+    }
+    *trace = made;
+    return 0;
+}
+
+void weir_trace_free(struct weir_trace *trace)
+{
+    if (!trace)
+        return;
+    tep_free(trace->tep);
+    weir_buf_fini(&trace->raw);
+    free(trace);
+}
+
+size_t weir_trace_event_count(const struct weir_trace *trace)
+{
+    return trace->event_count;
+}
+
+static struct tep_event *find(const struct weir_trace *trace, uint64_t id)
+{
+    return id <= INT32_MAX ? tep_find_event(trace->tep, (int)id) : NULL;
+}
+
+bool weir_trace_append_name(const struct weir_trace *trace, uint64_t id, struct weir_buf *out)
+{
+    const struct tep_event *event = find(trace, id);
+    if (!event)
+        return false;
+    weir_text_append(out, event->system, strlen(event->system));
+    weir_buf_append_u8(out, ':');
+    weir_text_append(out, event->name, strlen(event->name));
+    return true;
+}
+
+/* ---- fields ---- */
+
+/* The bytes of a field, those that a dynamic one points to included; false: not inside the sample. */
+static bool locate(const struct tep_format_field *field, const uint8_t *raw, size_t bytes, const uint8_t **data,
+                   size_t *length)
+{
+    if (field->offset < 0 || field->size < 0 || (uint64_t)field->offset + (uint64_t)field->size > bytes)
+        return false;
+    *data = raw + field->offset;
+    *length = (size_t)field->size;
+    if (!(field->flags & TEP_FIELD_IS_DYNAMIC))
+        return true;
+    if (*length < sizeof(uint32_t))
+        return false;
+    uint32_t place = weir_load_u32(*data);
+    size_t offset = place & UINT16_MAX;
+    if (field->flags & TEP_FIELD_IS_RELATIVE)
+        offset += (size_t)field->offset + (size_t)field->size;
+    *length = place >> 16;
+    if (offset + *length > bytes)
+        return false;
+    *data = raw + offset;
+    return true;
+}
+
+static uint64_t load_number(const uint8_t *data, size_t bytes)
+{
+    uint64_t value = 0;
+    memcpy(&value, data, weir_min_u64(bytes, sizeof(value)));
+    return value;
+}
+
+static int64_t load_signed(const uint8_t *data, size_t bytes)
+{
+    uint64_t value = load_number(data, bytes);
+    unsigned unused = bytes < sizeof(value) ? (unsigned)(8 * (sizeof(value) - bytes)) : 0;
+    return (int64_t)(value << unused) >> unused;
+}
+
+static void append_value(const struct tep_format_field *field, const uint8_t *data, size_t length, bool is_json,
+                         struct weir_buf *out)
+{
+    if (field->flags & TEP_FIELD_IS_STRING) {
+        if (is_json)
+            weir_text_append_json(out, data, length);
+        else
+            weir_text_append(out, data, length);
+    } else if ((field->flags & TEP_FIELD_IS_ARRAY) || length > sizeof(uint64_t) || length == 0) {
+        weir_buf_printf(out, is_json ? "\"" : "");
+        weir_text_append_hex(out, data, length);
+        weir_buf_printf(out, is_json ? "\"" : "");
+    } else if (field->flags & TEP_FIELD_IS_SIGNED) {
+        weir_buf_printf(out, "%" PRId64, load_signed(data, length));
+    } else if (!is_json && (field->flags & TEP_FIELD_IS_POINTER)) {
+        weir_buf_printf(out, "%#" PRIx64, load_number(data, length));
+    } else {
+        weir_buf_printf(out, "%" PRIu64, load_number(data, length));
+    }
+}
+
+static void append_fields(const struct tep_event *event, const uint8_t *raw, size_t bytes, bool is_json,
+                          struct weir_buf *out)
+{
+    const char *between = "";
+    for (const struct tep_format_field *field = event->format.fields; field; field = field->next) {
+        const uint8_t *data;
+        size_t length;
+        weir_buf_printf(out, "%s", between);
+        if (is_json)
+            weir_text_append_json(out, field->name, strlen(field->name));
+        else
+            weir_text_append(out, field->name, strlen(field->name));
+        weir_buf_append_u8(out, is_json ? ':' : '=');
+        if (locate(field, raw, bytes, &data, &length))
+            append_value(field, data, length, is_json, out);
+        else
+            weir_buf_printf(out, is_json ? "null" : "?");
+        between = is_json ? "," : " ";
+    }
+}
+
+void weir_trace_append_json(const struct weir_trace *trace, uint64_t id, const uint8_t *raw, size_t bytes,
+                            struct weir_buf *out)
+{
+    const struct tep_event *event = find(trace, id);
+    weir_buf_append_u8(out, '{');
+    if (event)
+        append_fields(event, raw, bytes, true, out);
+    weir_buf_append_u8(out, '}');
+}
+
+/* ---- print formats ---- */
+
+static bool fields_are_inside(const struct tep_format_field *field, const uint8_t *raw, size_t bytes)
+{
+    const uint8_t *data;
+    size_t length;
+    for (; field; field = field->next) {
+        if (!locate(field, raw, bytes, &data, &length))
+            return false;
+    }
+    return true;
+}
+
+/* A number that is not 0, as divisors have to be: libtraceevent divides by whatever there is. */
+static bool is_divisor(const struct tep_print_arg *arg)
+{
+    return arg->type == TEP_PRINT_ATOM && strtoull(arg->atom.atom, NULL, 0) != 0;
+}
+
+static bool is_safe_argument(const struct tep_print_arg *arg, unsigned depth)
+{
+    if (!arg || depth > NESTING_MAX)
+        return false;
+    switch (arg->type) {
+    case TEP_PRINT_NULL: /* the left side of an operator that has none */
+    case TEP_PRINT_ATOM:
+    case TEP_PRINT_FIELD:
+    case TEP_PRINT_STRING:
+        return true;
+    case TEP_PRINT_TYPE:
+        return is_safe_argument(arg->typecast.item, depth + 1);
+    case TEP_PRINT_FLAGS:
+        return is_safe_argument(arg->flags.field, depth + 1);
+    case TEP_PRINT_SYMBOL:
+        return is_safe_argument(arg->symbol.field, depth + 1);
+    case TEP_PRINT_OP: {
+        char op = arg->op.op ? arg->op.op[0] : '[';
+        if (op == '[' || ((op == '/' || op == '%') && !(arg->op.right && is_divisor(arg->op.right))))
+            return false;
+        return is_safe_argument(arg->op.left, depth + 1) && is_safe_argument(arg->op.right, depth + 1);
+    }
+    default: /* arrays, whose length the sample gives; functions */
+        return false;
+    }
+}
+
+static bool are_sizes_safe(const struct tep_format_field *field)
+{
+    for (; field; field = field->next) {
+        bool is_array = field->flags & TEP_FIELD_IS_ARRAY;
+        if (field->size <= 0 || (is_array && field->elementsize == 0))
+            return false;
+    }
+    return true;
+}
+
+/* Whether libtraceevent's printing of the event stays inside its fields. */
+static bool is_printable(const struct tep_event *event)
+{
+    if (event->flags & (TEP_EVENT_FL_FAILED | TEP_EVENT_FL_PRINTRAW) || !event->print_fmt.format ||
+        strpbrk(event->print_fmt.format, "*") || !are_sizes_safe(event->format.common_fields) ||
+        !are_sizes_safe(event->format.fields))
+        return false;
+    for (const struct tep_print_arg *arg = event->print_fmt.args; arg; arg = arg->next) {
+        if (!is_safe_argument(arg, 0))
+            return false;
+    }
+    return true;
+}
+
+/* A copy that is aligned as the kernel's buffer is and has zeros behind it. NULL without memory. */
+static const uint8_t *copy_raw(struct weir_trace *trace, const uint8_t *raw, size_t bytes)
+{
+    weir_buf_reset(&trace->raw);
+    weir_buf_append(&trace->raw, raw, bytes);
+    weir_buf_append_zeros(&trace->raw, SPARE_BYTES);
+    return weir_buf_error(&trace->raw) < 0 ? NULL : trace->raw.data;
+}
+
+void weir_trace_append_text(struct weir_trace *trace, uint64_t id, const uint8_t *raw, size_t bytes,
+                            struct weir_buf *out)
+{
+    struct tep_event *event = find(trace, id);
+    if (!event)
+        return;
+    const uint8_t *copy = copy_raw(trace, raw, bytes);
+    bool is_inside = copy && fields_are_inside(event->format.common_fields, copy, bytes) &&
+                     fields_are_inside(event->format.fields, copy, bytes);
+    if (!is_inside || !is_printable(event)) {
+        append_fields(event, raw, bytes, false, out);
+        return;
+    }
+    struct tep_record record = {.data = (void *)(uintptr_t)copy, .size = (int)bytes};
+    struct trace_seq text;
+    trace_seq_init(&text);
+    tep_print_event(trace->tep, &text, &record, "%s", TEP_PRINT_INFO);
+    trace_seq_terminate(&text);
+    if (text.state == TRACE_SEQ__GOOD)
+        weir_text_append(out, text.buffer, text.len);
+    trace_seq_destroy(&text);
+}
