@@ -15,6 +15,7 @@
 #include "base/suggest.h"
 #include "cli/bench_options.h"
 #include "cli/completion.h"
+#include "cli/dump_options.h"
 #include "cli/exit_status.h"
 #include "cli/help.h"
 #include "cli/help_options.h"
@@ -30,6 +31,7 @@ static const struct {
     int (*run)(const struct weir_invocation *invocation);
 } bindings[] = {
     {&weir_record_command, weir_record_main},
+    {&weir_dump_command, weir_dump_main},
     {&weir_bench_drain_command, weir_bench_drain_main},
     {&weir_help_command, help_main},
 };

@@ -37,6 +37,22 @@ const struct weir_exit_meaning weir_exit_meanings_of_recording[] = {
     MEANINGS_END,
 };
 
+const struct weir_exit_meaning weir_exit_meanings_of_reading[] = {
+    {"0", "All went well."},
+    {"1", "The recording is damaged, or is none; a line on standard error says what and at which offset. What could be "
+          "read was shown."},
+    MEANING_OF_FAILURE,
+    MEANING_OF_USAGE,
+    MEANINGS_END,
+};
+
+int weir_exit_status_of_reading(int code)
+{
+    if (code == 0)
+        return WEIR_EXIT_OK;
+    return code == -EBADMSG || code == -E2BIG || code == -EFBIG ? WEIR_EXIT_BAD_INPUT : WEIR_EXIT_FAILURE;
+}
+
 int weir_exit_status_of_wait(int wait_status)
 {
     if (WIFSIGNALED(wait_status))

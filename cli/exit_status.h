@@ -15,6 +15,7 @@
 
 enum weir_exit_status {
     WEIR_EXIT_OK = 0,
+    WEIR_EXIT_BAD_INPUT = 1,        /* of the reading commands: the recording is damaged, or fails a check */
     WEIR_EXIT_FAILURE = 125,        /* weir itself failed */
     WEIR_EXIT_NOT_EXECUTABLE = 126, /* the workload was found but could not be executed */
     WEIR_EXIT_NOT_FOUND = 127,      /* the workload was not found */
@@ -22,8 +23,10 @@ enum weir_exit_status {
     WEIR_EXIT_USAGE = 129,          /* an option or argument was wrong; nothing was touched */
 };
 
-/* For the man pages, each ended by a NULL status: of commands without a workload, and of a recording. */
+/* For the man pages, each ended by a NULL status: of commands without a workload, of those that read, and of a
+ * recording. */
 extern const struct weir_exit_meaning weir_exit_meanings[];
+extern const struct weir_exit_meaning weir_exit_meanings_of_reading[];
 extern const struct weir_exit_meaning weir_exit_meanings_of_recording[];
 
 /* The status of a workload that ended with wait_status (waitpid(2)): its own, or 128 + the signal that killed it. */
@@ -31,6 +34,9 @@ int weir_exit_status_of_wait(int wait_status);
 
 /* The status for arguments that were refused with code: usage, unless the machine failed (no memory, no access). */
 int weir_exit_status_of_refusal(int code);
+
+/* The status for a recording that was read: code is 0, or -errno of reading it (format/perf_input.h). */
+int weir_exit_status_of_reading(int code);
 
 /* The status for a run that failed with code (-errno); workload_failed: it was the workload that could not be run. */
 int weir_exit_status_of_failure(int code, bool workload_failed);

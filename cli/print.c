@@ -54,3 +54,13 @@ int weir_print_output(const char *text, struct weir_error *err)
     }
     return 0;
 }
+
+int weir_print_output_bytes(const char *text, size_t bytes, struct weir_error *err)
+{
+    errno = 0;
+    if (fwrite(text, 1, bytes, stdout) != bytes) {
+        int code = errno ? -errno : -EIO;
+        return weir_error_set_errno(err, code, "cannot write to standard output");
+    }
+    return 0;
+}

@@ -32,4 +32,7 @@ struct weir_notice_sink weir_print_sink(struct weir_print *print);
 /* To stdout, flushed. 0, or -errno with err: help into a full disk must not look like success. */
 int weir_print_output(const char *text, struct weir_error *err);
 
+/* The same of bytes, without flushing every piece of what is long: the last call has to be weir_print_output(). */
+int weir_print_output_bytes(const char *text, size_t bytes, struct weir_error *err);
+
 #endif

@@ -70,7 +70,7 @@ static int dump_records(struct dump *dump, uint64_t *records, struct weir_error 
             describe(dump);
             is_stale = false;
         }
-        if (!weir_record_filter_wants(options->filter, &dump->input, &record))
+        if (!weir_dump_filter_wants(options->filter, &dump->input, &record))
             continue;
         append(dump, &record);
         (*records)++;

@@ -7,14 +7,14 @@
 
 #include "base/error.h"
 #include "base/notice.h"
-#include "format/record_filter.h"
+#include "format/dump_filter.h"
 
 struct weir_dump_options {
-    const char *path;                        /* borrowed; "-": standard input */
-    const struct weir_record_filter *filter; /* borrowed */
-    uint64_t limit;                          /* records at most; 0: all */
-    bool json;                               /* one object per line */
-    const struct weir_notice_sink *notices;  /* borrowed; may be NULL */
+    const char *path;                       /* borrowed; "-": standard input */
+    const struct weir_dump_filter *filter;  /* borrowed */
+    uint64_t limit;                         /* records at most; 0: all */
+    bool json;                              /* one object per line */
+    const struct weir_notice_sink *notices; /* borrowed; may be NULL */
     /* Takes text in order; borrowed until return. 0, or -errno with err, which ends the dump. */
     int (*write)(void *ctx, const char *text, size_t bytes, struct weir_error *err);
     void *ctx; /* borrowed */

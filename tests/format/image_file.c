@@ -54,7 +54,7 @@ static int check_text(void *ctx, const char *text, size_t bytes, struct weir_err
 
 struct image_reading image_read(const char *path)
 {
-    const struct weir_record_filter all = {.last_ns = UINT64_MAX};
+    const struct weir_dump_filter all = {.last_ns = UINT64_MAX};
     struct weir_dump_options options = {.path = path, .filter = &all, .write = check_text};
     struct image_reading text = {0}, json = {0};
     text.result = weir_dump_run(&options, &text.records, &text.err);

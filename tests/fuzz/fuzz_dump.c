@@ -60,7 +60,7 @@ static int check_text(void *ctx, const char *text, size_t bytes, struct weir_err
 static void run(void *object, const uint8_t *data, size_t bytes)
 {
     const struct fixture *fixture = object;
-    const struct weir_record_filter all = {.last_ns = UINT64_MAX};
+    const struct weir_dump_filter all = {.last_ns = UINT64_MAX};
     struct weir_dump_options options = {.path = fixture->path, .filter = &all, .write = check_text};
     fuzz_file_write(fixture->fd, (struct fuzz_part){.data = data, .bytes = bytes});
     uint64_t as_text, as_json;

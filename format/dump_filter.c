@@ -1,5 +1,5 @@
 /* Conditions on records. Pure; any thread. */
-#include "format/record_filter.h"
+#include "format/dump_filter.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static struct facts facts_of(struct weir_perf_input *input, const struct weir_re
     return facts;
 }
 
-static bool has_pid(const struct weir_record_filter *filter, const struct facts *facts)
+static bool has_pid(const struct weir_dump_filter *filter, const struct facts *facts)
 {
     for (size_t i = 0; i < filter->pid_count; i++) {
         uint32_t pid = (uint32_t)filter->pids[i];
@@ -47,7 +47,7 @@ static bool has_pid(const struct weir_record_filter *filter, const struct facts 
     return false;
 }
 
-static bool has_event(const struct weir_record_filter *filter, const struct weir_record_view *record,
+static bool has_event(const struct weir_dump_filter *filter, const struct weir_record_view *record,
                       const struct facts *facts)
 {
     if (!facts->event || (record->type != PERF_RECORD_SAMPLE && facts->id.id == 0))
@@ -59,8 +59,8 @@ static bool has_event(const struct weir_record_filter *filter, const struct weir
     return false;
 }
 
-bool weir_record_filter_wants(const struct weir_record_filter *filter, struct weir_perf_input *input,
-                              const struct weir_record_view *record)
+bool weir_dump_filter_wants(const struct weir_dump_filter *filter, struct weir_perf_input *input,
+                            const struct weir_record_view *record)
 {
     if (filter->by_type && (record->type >= WEIR_RECORD_TYPES || !filter->types[record->type]))
         return false;

@@ -1,6 +1,6 @@
 /* Which records are wanted. Pure but for the names that it compares; any thread. */
-#ifndef WEIR_FORMAT_RECORD_FILTER_H
-#define WEIR_FORMAT_RECORD_FILTER_H
+#ifndef WEIR_FORMAT_DUMP_FILTER_H
+#define WEIR_FORMAT_DUMP_FILTER_H
 
 #include <stdbool.h>
 
@@ -8,7 +8,7 @@
 #include "format/perf_input.h"
 #include "format/record_schema.h"
 
-struct weir_record_filter {
+struct weir_dump_filter {
     bool by_type;
     bool types[WEIR_RECORD_TYPES];
     struct weir_cpuset cpus;    /* borrowed words; empty: all */
@@ -23,7 +23,7 @@ struct weir_record_filter {
  * Every condition that is set has to hold, and a record that does not say (its CPU, its time ...) is not wanted then. A
  * record is of a process when its sample_id or its own pid field names it, of an event when its id does.
  */
-bool weir_record_filter_wants(const struct weir_record_filter *filter, struct weir_perf_input *input,
-                              const struct weir_record_view *record);
+bool weir_dump_filter_wants(const struct weir_dump_filter *filter, struct weir_perf_input *input,
+                            const struct weir_record_view *record);
 
 #endif
