@@ -82,6 +82,9 @@ int weir_session_describe(struct weir_session *session, struct weir_error *err);
 /* Writes the first head (no features, data.size 0) to the pipeline's output. */
 int weir_session_write_head(struct weir_session *session, struct weir_error *err);
 
+/* Appends ID_INDEX, THREAD_MAP and CPU_MAP records. 0 or -ENOMEM. */
+int weir_session_append_index(const struct weir_session *session, struct weir_buf *out);
+
 /* Kernel map, modules, tasks and maps into the pipeline, closed by FINISHED_INIT. */
 int weir_session_synthesize(struct weir_session *session, struct weir_error *err);
 

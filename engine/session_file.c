@@ -129,6 +129,35 @@ static int emit(void *ctx, const void *records, size_t bytes)
     return weir_pipeline_emit(&session->pipeline, records, bytes);
 }
 
+/* Whole records, in pieces that a chunk holds. */
+static int emit_pieces(struct weir_session *session, const struct weir_buf *records)
+{
+    int result = weir_buf_error(records);
+    for (size_t at = 0; result == 0 && at < records->used;) {
+        size_t end = at;
+        struct perf_event_header header = {0};
+        while (end < records->used) {
+            memcpy(&header, records->data + end, sizeof(header));
+            if (end + header.size - at > WEIR_CHUNK_MIN_BYTES)
+                break;
+            end += header.size;
+        }
+        result = emit(session, records->data + at, end - at);
+        at = end;
+    }
+    return result;
+}
+
+static int synthesize_index(struct weir_session *session, struct weir_error *err)
+{
+    struct weir_buf records = WEIR_BUF_INIT;
+    int result = weir_session_append_index(session, &records);
+    if (result == 0)
+        result = emit_pieces(session, &records);
+    weir_buf_fini(&records);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot write to %s", session->options->output_path) : 0;
+}
+
 static int synthesize_targets(const struct weir_session *session, const struct weir_synth_options *options,
                               struct weir_error *err)
 {
@@ -166,7 +195,9 @@ int weir_session_synthesize(struct weir_session *session, struct weir_error *err
         .notices = session->options->notices,
     };
     /* Without its maps there is no warning of hidden kernel addresses either, which a user of ":u" cannot lack. */
-    int result = records_kernel(session->events.list) ? weir_synth_kernel(&options, err) : 0;
+    int result = synthesize_index(session, err);
+    if (result == 0 && records_kernel(session->events.list))
+        result = weir_synth_kernel(&options, err);
     if (result == 0)
         result = synthesize_targets(session, &options, err);
     if (result < 0)
@@ -184,21 +215,6 @@ int weir_session_synthesize(struct weir_session *session, struct weir_error *err
 }
 
 /* ---- end ---- */
-
-/* A LOST_SAMPLES record per descriptor that lost any: in pieces that a chunk holds. Each piece is whole records, since
- * all of them have one size. */
-static int emit_lost(struct weir_session *session, const struct weir_buf *lost)
-{
-    if (lost->used == 0)
-        return 0;
-    struct perf_event_header header;
-    memcpy(&header, lost->data, sizeof(header));
-    size_t piece = WEIR_CHUNK_MIN_BYTES / header.size * header.size;
-    int result = 0;
-    for (size_t at = 0; result == 0 && at < lost->used; at += piece)
-        result = emit(session, lost->data + at, weir_min_u64(piece, lost->used - at));
-    return result;
-}
 
 static void sample_times(const struct weir_pipeline *pipeline, uint64_t *first_ns, uint64_t *last_ns)
 {
@@ -292,7 +308,7 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     struct weir_buf lost = WEIR_BUF_INIT;
     int code = weir_ledger_collect(&session->events, &session->pipeline, result, &lost);
     if (code == 0)
-        code = emit_lost(session, &lost);
+        code = emit_pieces(session, &lost);
     weir_buf_fini(&lost);
     /* While the writer empties its queue. */
     int gathered = weir_session_stop_sideband(session, err);

@@ -139,3 +139,19 @@ test_header_describes_machine_and_command() {
     expect_line header "# os release : $(uname -r)"
     expect_line header "# hostname : $(uname -n)"
 }
+
+# index_lines FILE: what ID_INDEX, THREAD_MAP and CPU_MAP say, without the ids themselves.
+index_lines() {
+    perf report -D -i "$1" 2>/dev/null | grep -oE ' idx: .*tid: .*|THREAD_MAP nr.*|CPU_MAP: .*' | sort -u
+}
+
+test_places_tasks_and_cpus_are_told_as_perf_tells_them() {
+    record -a -e cpu-clock -o it.data -- true
+    perf record -q -a -e cpu-clock -o perf.data -- true 2>/dev/null
+    expect_eq "index" "$(index_lines it.data)" "$(index_lines perf.data)"
+    sleep 60 &
+    record -e cpu-clock -p $! --per-thread -o it.data -- true
+    perf record -q -e cpu-clock -p $! --per-thread -o perf.data -- true 2>/dev/null
+    expect_eq "index of a task" "$(index_lines it.data)" "$(index_lines perf.data)"
+    kill $!
+}

@@ -1,0 +1,57 @@
+/* Which id of a recording is of which CPU and task, for the head of its data. Coordinator thread. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/bits.h"
+#include "engine/session.h"
+#include "format/index_records.h"
+
+static int append_ids(const struct weir_session *session, struct weir_buf *out)
+{
+    const struct weir_event_set *set = &session->events;
+    size_t most = (size_t)set->event_count * set->place_count * set->task_count, count = 0;
+    struct weir_id_index_entry *entries = calloc(weir_max_u64(most, 1), sizeof(*entries));
+    if (!entries)
+        return -ENOMEM;
+    for (size_t i = 0; i < most; i++) {
+        size_t place = i / set->task_count % set->place_count, task = i % set->task_count;
+        pid_t alone = set->places[place].task;
+        if (set->ids[i] == 0)
+            continue;
+        entries[count++] = (struct weir_id_index_entry){
+            .id = set->ids[i],
+            .index = place,
+            .cpu = (uint64_t)(int64_t)set->places[place].cpu,
+            .tid = (uint64_t)(int64_t)(alone >= 0 ? alone : session->targets.tids[task]),
+        };
+    }
+    weir_record_id_index(out, entries, count);
+    free(entries);
+    return 0;
+}
+
+static int append_cpus(const struct weir_session *session, struct weir_buf *out)
+{
+    const struct weir_event_set *set = &session->events;
+    int *cpus = calloc(set->place_count, sizeof(*cpus));
+    if (!cpus)
+        return -ENOMEM;
+    size_t count = 0;
+    for (unsigned place = 0; place < set->place_count; place++) {
+        if (place == 0 || set->places[place].cpu >= 0)
+            cpus[count++] = set->places[place].cpu;
+    }
+    weir_record_cpu_map(out, cpus, count);
+    free(cpus);
+    return 0;
+}
+
+int weir_session_append_index(const struct weir_session *session, struct weir_buf *out)
+{
+    int result = append_ids(session, out);
+    if (result == 0)
+        weir_record_thread_map(out, session->targets.tids, session->targets.count);
+    if (result == 0)
+        result = append_cpus(session, out);
+    return result < 0 ? result : weir_buf_error(out);
+}

@@ -1,0 +1,58 @@
+/* Builders of ID_INDEX, THREAD_MAP and CPU_MAP records. Coordinator, when an output begins. */
+#include "format/index_records.h"
+
+#include "base/bits.h"
+
+#define COUNT_BYTES      16u /* header and u64 count */
+#define TASK_BYTES       24u /* u64 tid, 16 bytes of name */
+#define CPU_LIST         0u  /* PERF_CPU_MAP__CPUS */
+#define CPU_LIST_OFFSET  12u /* header, u16 sort, u16 count */
+#define MACHINE_BYTES(n) (COUNT_BYTES + (n) * sizeof(struct weir_id_index_entry))
+
+_Static_assert(sizeof(struct weir_id_index_entry) == 32, "struct id_index_entry");
+_Static_assert(MACHINE_BYTES(WEIR_ID_INDEX_MAX) <= WEIR_RECORD_MAX_BYTES, "ID_INDEX");
+_Static_assert(MACHINE_BYTES(WEIR_ID_INDEX_MAX + 1) > WEIR_RECORD_MAX_BYTES, "ID_INDEX");
+_Static_assert(COUNT_BYTES + WEIR_THREAD_MAP_MAX * TASK_BYTES <= WEIR_RECORD_MAX_BYTES, "THREAD_MAP");
+_Static_assert(COUNT_BYTES + (WEIR_THREAD_MAP_MAX + 1) * TASK_BYTES > WEIR_RECORD_MAX_BYTES, "THREAD_MAP");
+_Static_assert(CPU_LIST_OFFSET + WEIR_CPU_MAP_MAX * sizeof(uint16_t) <= WEIR_RECORD_MAX_BYTES, "CPU_MAP");
+
+static void append_header(struct weir_buf *out, enum weir_user_record type, size_t bytes)
+{
+    struct perf_event_header header = {.type = type, .size = (uint16_t)bytes};
+    weir_buf_append(out, &header, sizeof(header));
+}
+
+void weir_record_id_index(struct weir_buf *out, const struct weir_id_index_entry *entries, size_t count)
+{
+    for (size_t at = 0; at < count; at += WEIR_ID_INDEX_MAX) {
+        size_t part = weir_min_u64(count - at, WEIR_ID_INDEX_MAX);
+        append_header(out, WEIR_RECORD_ID_INDEX, COUNT_BYTES + part * sizeof(*entries));
+        weir_buf_append_u64(out, part);
+        weir_buf_append(out, entries + at, part * sizeof(*entries));
+    }
+}
+
+void weir_record_thread_map(struct weir_buf *out, const pid_t *tids, size_t count)
+{
+    for (size_t at = 0; at < count; at += WEIR_THREAD_MAP_MAX) {
+        size_t part = weir_min_u64(count - at, WEIR_THREAD_MAP_MAX);
+        append_header(out, WEIR_RECORD_THREAD_MAP, COUNT_BYTES + part * TASK_BYTES);
+        weir_buf_append_u64(out, part);
+        for (size_t i = at; i < at + part; i++) {
+            weir_buf_append_u64(out, (uint64_t)(int64_t)tids[i]);
+            weir_buf_append_zeros(out, TASK_BYTES - sizeof(uint64_t));
+        }
+    }
+}
+
+void weir_record_cpu_map(struct weir_buf *out, const int *cpus, size_t count)
+{
+    size_t listed = weir_min_u64(count, WEIR_CPU_MAP_MAX);
+    size_t bytes = weir_align_up(CPU_LIST_OFFSET + listed * sizeof(uint16_t), 8);
+    append_header(out, WEIR_RECORD_CPU_MAP, bytes);
+    weir_buf_append_u16(out, CPU_LIST);
+    weir_buf_append_u16(out, (uint16_t)listed);
+    for (size_t i = 0; i < listed; i++)
+        weir_buf_append_u16(out, (uint16_t)cpus[i]);
+    weir_buf_append_zeros(out, bytes - CPU_LIST_OFFSET - listed * sizeof(uint16_t));
+}

@@ -1,0 +1,36 @@
+/*
+ * Records that say what was recorded: which id is of which CPU and task, and the lists of tasks and CPUs. Each builder
+ * appends as many records as its list needs: the size of a record has 16 bits. They carry no sample_id trailer.
+ *
+ * Source: struct perf_record_id_index, perf_record_thread_map and perf_record_cpu_map in
+ * tools/lib/perf/include/perf/event.h of Linux 6.12. Allocation errors stay in the buffer.
+ */
+#ifndef WEIR_FORMAT_INDEX_RECORDS_H
+#define WEIR_FORMAT_INDEX_RECORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "format/perf_file.h"
+
+struct weir_id_index_entry { /* struct id_index_entry */
+    uint64_t id;
+    uint64_t index; /* number of the place where it counts */
+    uint64_t cpu;   /* all bits set: any */
+    uint64_t tid;   /* all bits set: any */
+};
+
+#define WEIR_ID_INDEX_MAX   2047u  /* entries of one record */
+#define WEIR_THREAD_MAP_MAX 2729u  /* tasks of one record */
+#define WEIR_CPU_MAP_MAX    32758u /* CPUs of one record */
+
+/* No record for no entries. */
+void weir_record_id_index(struct weir_buf *out, const struct weir_id_index_entry *entries, size_t count);
+/* tids: -1 for "any"; perf record gives no names here either. */
+void weir_record_thread_map(struct weir_buf *out, const pid_t *tids, size_t count);
+/* cpus: -1 for "any". As a plain list, which every reader knows; what is beyond WEIR_CPU_MAP_MAX is left out. */
+void weir_record_cpu_map(struct weir_buf *out, const int *cpus, size_t count);
+
+#endif
