@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cli/target_options.h"
+
 int weir_event_options_apply_filter(void *object, const char *text, struct weir_error *err)
 {
     struct weir_record_arguments *arguments = object;
@@ -48,8 +50,12 @@ int weir_event_options_collect(const struct weir_record_arguments *arguments, st
         return result < 0 ? weir_error_set_errno(err, result, "cannot set up the default event") : 0;
     }
     int result = 0;
-    for (size_t i = 0; result == 0 && i < arguments->events.count; i++)
+    size_t cgroups = 0;
+    for (size_t i = 0; result == 0 && i < arguments->events.count; i++) {
         result = collect_one(arguments, i, events, err);
+        if (result == 0)
+            result = weir_target_options_assign_cgroups(arguments, i + 1, events, &cgroups, err);
+    }
     if (result < 0 && err && !err->hint[0])
         weir_error_hint(err, "'weir list' shows the events of this machine; perf-list(1) describes their modifiers");
     if (result == 0 && arguments->group)

@@ -20,6 +20,7 @@
 #include "cli/record_report.h"
 #include "cli/sample_arguments.h"
 #include "cli/target_options.h"
+#include "engine/cgroup.h"
 #include "engine/event_list.h"
 #include "engine/kernel_limits.h"
 #include "engine/record.h"
@@ -134,6 +135,8 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
     code = weir_target_options_fill(arguments, &options, &err);
     if (code == 0)
         code = weir_event_options_collect(arguments, &events, &err);
+    if (code == 0)
+        code = weir_cgroup_open(&events, NULL, &err);
     status = code < 0 ? weir_cli_refuse(print, code, &err) : record(&options, arguments, print);
     weir_event_list_fini(&events);
     return status;

@@ -127,6 +127,20 @@ static const struct weir_option options[] = {
         .details = "Goes before -a and -C. Those are recorded that run when recording begins, and what they start.",
     },
     {
+        .short_name = 'G',
+        .long_name = "cgroup",
+        .argument = "NAME[,NAME...]",
+        .repeatable = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_target_options_apply_cgroups,
+        .section = TARGET,
+        .help = "let the events of the -e before it count only what runs in these cgroups, on whole CPUs",
+        .details =
+            "One cgroup is for all events so far; of several, each is for one event, in their order, and an empty "
+            "name leaves an event without. Names are paths in the hierarchy of version 1 with the perf_event "
+            "controller or, where there is none, in that of version 2.",
+    },
+    {
         .long_name = "per-thread",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
@@ -710,6 +724,7 @@ void weir_record_arguments_fini(struct weir_record_arguments *arguments)
     weir_cpuset_fini(&arguments->cpus);
     free(arguments->pids);
     free(arguments->tids);
+    free(arguments->cgroups);
     weir_schedule_fini(&arguments->schedule);
     weir_text_list_fini(&arguments->events);
     free(arguments->filters);
@@ -749,6 +764,5 @@ int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint6
     int result = weir_ring_size_resolve(&arguments->ring_size, page_bytes, notices, &arguments->ring_bytes, err);
     if (result < 0)
         return result;
-    weir_target_options_resolve(arguments, notices);
-    return 0;
+    return weir_target_options_resolve(arguments, notices, err);
 }

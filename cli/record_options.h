@@ -26,6 +26,12 @@ struct weir_record_filter {
     size_t event_index; /* of the -e before it */
 };
 
+/* One -G. */
+struct weir_record_cgroups {
+    const char *names;    /* borrowed from argv */
+    size_t events_before; /* number of -e before it */
+};
+
 struct weir_record_arguments {
     bool all_cpus;
     struct weir_cpuset cpus; /* empty: not given */
@@ -33,7 +39,9 @@ struct weir_record_arguments {
     size_t pid_count;
     pid_t *tids; /* owned */
     size_t tid_count;
-    const char *user; /* borrowed from argv; NULL: not given */
+    const char *user;                    /* borrowed from argv; NULL: not given */
+    struct weir_record_cgroups *cgroups; /* owned; of -G, in order */
+    size_t cgroups_count;
     bool per_thread;
     bool no_inherit;
     bool inherit_given; /* -i or --inherit */

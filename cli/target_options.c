@@ -4,7 +4,10 @@
  */
 #include "cli/target_options.h"
 
+#include <errno.h>
 #include <stdlib.h>
+
+#include "engine/cgroup.h"
 
 static int parse_ids(const char *option, const char *text, const char *hint, pid_t **ids, size_t *count,
                      struct weir_error *err)
@@ -53,6 +56,38 @@ void weir_target_options_clear_no_inherit(void *arguments)
     record->inherit_given = true;
 }
 
+int weir_target_options_apply_cgroups(void *arguments, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *record = arguments;
+    if (text[0] == '\0') {
+        weir_error_set(err, -EINVAL, "option '--cgroup': the argument is empty");
+        weir_error_hint(err, "the names of cgroups, which are paths such as user.slice/a,user.slice/b");
+        return -EINVAL;
+    }
+    if (record->events.count == 0) {
+        weir_error_set(err, -EINVAL, "option '--cgroup' must follow the events that it is for");
+        weir_error_hint(err, "-e EVENT -G %s", text);
+        return -EINVAL;
+    }
+    struct weir_record_cgroups *cgroups = reallocarray(record->cgroups, record->cgroups_count + 1, sizeof(*cgroups));
+    if (!cgroups)
+        return weir_error_set_errno(err, -ENOMEM, "cannot keep option '--cgroup'");
+    record->cgroups = cgroups;
+    cgroups[record->cgroups_count++] = (struct weir_record_cgroups){text, record->events.count};
+    return 0;
+}
+
+int weir_target_options_assign_cgroups(const struct weir_record_arguments *arguments, size_t texts,
+                                       struct weir_event_list *events, size_t *given, struct weir_error *err)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < arguments->cgroups_count; i++) {
+        if (arguments->cgroups[i].events_before == texts)
+            result = weir_cgroup_assign(events, arguments->cgroups[i].names, given, err);
+    }
+    return result;
+}
+
 /* Gives the first warning only. */
 static void override(const struct weir_notice_sink *notices, bool *told, const char *text)
 {
@@ -61,7 +96,8 @@ static void override(const struct weir_notice_sink *notices, bool *told, const c
     *told = true;
 }
 
-void weir_target_options_resolve(struct weir_record_arguments *arguments, const struct weir_notice_sink *notices)
+int weir_target_options_resolve(struct weir_record_arguments *arguments, const struct weir_notice_sink *notices,
+                                struct weir_error *err)
 {
     bool has_ids = arguments->pid_count > 0 || arguments->tid_count > 0;
     bool has_cpus = !weir_cpuset_is_empty(&arguments->cpus);
@@ -94,6 +130,12 @@ void weir_target_options_resolve(struct weir_record_arguments *arguments, const 
         override(notices, &told, "SYSTEM/CPU switch overriding PER-THREAD");
         arguments->per_thread = false;
     }
+    if (arguments->cgroups_count > 0 && !arguments->all_cpus) {
+        weir_error_set(err, -EINVAL, "cgroup monitoring only available in system-wide mode");
+        weir_error_hint(err, "add -a, or -C with a list of CPUs, and leave out -p, -t and -u");
+        return -EINVAL;
+    }
+    return 0;
 }
 
 int weir_target_options_fill(const struct weir_record_arguments *arguments, struct weir_record_options *options,

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/notice.h"
 #include "cli/record_options.h"
+#include "engine/event_list.h"
 #include "engine/record.h"
 
 /* For rows of the table: see struct weir_option. arguments are a struct weir_record_arguments. */
@@ -16,8 +17,17 @@ int weir_target_options_apply_tids(void *arguments, const char *text, struct wei
 int weir_target_options_apply_no_inherit(void *arguments, const char *text, struct weir_error *err);
 void weir_target_options_clear_no_inherit(void *arguments);
 
-/* Applies the rules, each with perf's warning: see weir_record_arguments_resolve(). */
-void weir_target_options_resolve(struct weir_record_arguments *arguments, const struct weir_notice_sink *notices);
+int weir_target_options_apply_cgroups(void *arguments, const char *text, struct weir_error *err);
+
+/* Gives the events their cgroups: of those -G that stand behind `texts` -e. To be called after each -e was parsed, with
+ * *given 0 before the first. 0, -EINVAL or -ENOMEM with err. */
+int weir_target_options_assign_cgroups(const struct weir_record_arguments *arguments, size_t texts,
+                                       struct weir_event_list *events, size_t *given, struct weir_error *err);
+
+/* Applies the rules, each with perf's warning: see weir_record_arguments_resolve(). 0, or -EINVAL with err
+ * (-G for tasks). */
+int weir_target_options_resolve(struct weir_record_arguments *arguments, const struct weir_notice_sink *notices,
+                                struct weir_error *err);
 
 /* Fills the target of options; looks up the user of -u. 0, -ENOENT (no such user) or another errno of the user
  * database, with err. options borrow from arguments. */

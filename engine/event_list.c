@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #if defined(__i386__) || defined(__x86_64__)
 #include <cpuid.h>
@@ -29,6 +30,9 @@ static void event_fini(struct weir_event *event)
     free(event->group_name);
     free(event->pmu_name);
     free(event->unit);
+    free(event->cgroup);
+    if (event->cgroup_fd >= 0)
+        close(event->cgroup_fd);
     weir_cpuset_fini(&event->pmu_cpus);
 }
 
@@ -43,7 +47,7 @@ struct weir_event *weir_event_list_append(struct weir_event_list *list)
         list->capacity = capacity;
     }
     struct weir_event *event = &list->events[list->count];
-    *event = (struct weir_event){.leader = list->count, .scale = 1, .pmu_cpus = WEIR_CPUSET_INIT};
+    *event = (struct weir_event){.leader = list->count, .scale = 1, .pmu_cpus = WEIR_CPUSET_INIT, .cgroup_fd = -1};
     list->count++;
     return event;
 }

@@ -71,6 +71,8 @@ struct weir_event {
     char *filter;                /* owned; of --filter; NULL: none */
     struct weir_cpuset pmu_cpus; /* owned; the CPUs that its PMU is for; empty: all */
     char *pmu_name;              /* owned; NULL: the event is of no PMU in particular */
+    char *cgroup;                /* owned; of -G, a path in the cgroup hierarchy; NULL: whatever runs */
+    int cgroup_fd;               /* owned; its folder, by weir_cgroup_open(); -1: not open */
     double scale;                /* of the counts; 1 unless an alias says otherwise */
     char *unit;                  /* owned; of count x scale; NULL: none */
 };

@@ -229,8 +229,9 @@ static int open_one(struct opener *opener, unsigned event, unsigned place, unsig
     struct weir_event *described = &set->list->events[event];
     size_t leader = described->leader;
     int group_fd = leader == event ? -1 : weir_event_set_fd(set, (unsigned)leader, place, task);
-    int fd = kernel->ops->event_open(kernel->ctx, &described->attr, set->targets->tids[target_of(set, place, task)],
-                                     set->places[place].cpu, group_fd, 0);
+    pid_t pid = described->cgroup ? described->cgroup_fd : set->targets->tids[target_of(set, place, task)];
+    int fd = kernel->ops->event_open(kernel->ctx, &described->attr, pid, set->places[place].cpu, group_fd,
+                                     described->cgroup ? PERF_FLAG_PID_CGROUP : 0);
     if (fd < 0)
         return handle_refusal(opener, event, place, task, fd, err);
 

@@ -75,6 +75,8 @@ static const char *const refused[] = {
     "--tid",
     "-u",
     "-D",
+    "-G",
+    "--cgroup",
     "--delay",
     "--uid",
     "-e",
@@ -105,6 +107,8 @@ static const char *const refused[] = {
     "--tid=",
     "--uid=",
     "--delay=",
+    "-e cs --cgroup=",
+    "--cgroup=",
     "--event=",
     "--freq=",
     "--count=",
@@ -237,6 +241,10 @@ static const char *const refused[] = {
     "-k 1 -k 1",
     "-ISP -ISP",
     "--user-regs=SP --user-regs=SP",
+    "-G a -e cs",
+    "-e cs -G a -- true",
+    "-e cs -G a -p 1",
+    "-a -e cs -G a -u root",
 };
 
 Test(record_options, refusals_read_as_in_the_golden_file)

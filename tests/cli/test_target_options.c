@@ -1,6 +1,7 @@
 /*
  * Which target wins, and what is said about it: each line was given to perf 6.1, whose warning is the one expected.
  */
+#include "cli/event_options.h"
 #include "cli/target_options.h"
 
 #include <criterion/criterion.h>
@@ -122,6 +123,29 @@ Test(target_options, rules_are_perfs_with_its_first_warning)
         if (rules[i].warning)
             cr_expect_str_eq(notice, rules[i].warning, "%s: %s", rules[i].line, notice);
     }
+}
+
+Test(target_options, cgroups_are_for_the_events_before_them)
+{
+    target_of("-a -e cs -G a -e faults,migrations -G b,c");
+    struct weir_event_list events = WEIR_EVENT_LIST_INIT;
+    cr_assert_eq(weir_event_options_collect(&arguments, &events, &err), 0, "%s", err.what);
+    cr_assert_eq(events.count, 3);
+    cr_expect_str_eq(events.events[0].cgroup, "a");
+    cr_expect_str_eq(events.events[1].cgroup, "b");
+    cr_expect_str_eq(events.events[2].cgroup, "c");
+    weir_event_list_fini(&events);
+
+    target_of("-C 0 -e cs,faults -G a -e migrations");
+    cr_assert_eq(weir_event_options_collect(&arguments, &events, &err), 0, "%s", err.what);
+    cr_expect_str_eq(events.events[1].cgroup, "a");
+    cr_expect_null(events.events[2].cgroup);
+    weir_event_list_fini(&events);
+
+    target_of("-a -e cs -G a,b");
+    cr_assert_eq(weir_event_options_collect(&arguments, &events, &err), -EINVAL);
+    cr_expect_str_eq(err.what, "cgroup 'b' has no event");
+    weir_event_list_fini(&events);
 }
 
 Test(target_options, delay_is_kept_and_taken_back)

@@ -4,6 +4,7 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "base/bits.h"
@@ -210,6 +211,25 @@ Test(event_open, cpu_without_any_event_has_no_data_ring)
     cr_assert(weir_event_set_has_ring(&rig.set, 0, true));
     cr_assert_not(weir_event_set_has_ring(&rig.set, 1, false));
     cr_assert(weir_event_set_has_ring(&rig.set, 1, true));
+    event_set_rig_fini(&rig);
+}
+
+/* ---- cgroups ---- */
+
+Test(event_open, event_of_a_cgroup_is_opened_with_its_folder)
+{
+    struct event_set_rig rig;
+    event_set_rig_init(&rig, "cs,faults", 0);
+    rig.faulty.refuse = note_attempt;
+    rig.list.events[1].cgroup = strdup("a");
+    rig.list.events[1].cgroup_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    event_set_rig_expect_open(&rig);
+    for (unsigned i = 0; i < attempt_count; i++) {
+        bool of_cgroup = i / CPUS == 1;
+        cr_assert_eq(attempts[i].pid, of_cgroup ? rig.list.events[1].cgroup_fd : -1);
+        cr_assert_eq(attempts[i].flags, of_cgroup ? PERF_FLAG_PID_CGROUP : 0);
+        cr_assert_eq(attempts[i].cpu, i % CPUS ? 5 : 1);
+    }
     event_set_rig_fini(&rig);
 }
 

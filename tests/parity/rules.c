@@ -56,6 +56,15 @@ static bool any_has_pid(const struct calls *calls, const char *pid)
     return false;
 }
 
+/* The descriptor of a cgroup's folder: its number means nothing. */
+static void describe_cgroups(struct calls *calls)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        if (strstr(call_get(&calls->items[i], "flags"), "PERF_FLAG_PID_CGROUP"))
+            call_set(&calls->items[i], "pid", "cgroup");
+    }
+}
+
 /* A process that only one of the two has opened events for is its workload. */
 static void describe_workload(struct calls *calls, const struct calls *other)
 {
@@ -308,6 +317,8 @@ bool rules_apply(struct calls *perf, struct calls *weir, char *const *chosen)
         return false;
     describe_groups(perf);
     describe_groups(weir);
+    describe_cgroups(perf);
+    describe_cgroups(weir);
     describe_workload(perf, weir);
     describe_workload(weir, perf);
     describe_results(perf);
