@@ -103,6 +103,10 @@ static void hint_not_supported(struct weir_error *err, const struct perf_event_a
 {
     if (attr->precise_ip)
         weir_error_hint(err, "this machine does not sample it precisely: leave out the modifiers p and P");
+    else if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
+        weir_error_hint(err,
+                        "this event has no branch records here, which are the hardware PMU's: leave out -b, -j and "
+                        "--call-graph lbr");
     else
         weir_error_hint(err, "this counter cannot interrupt, so it cannot be sampled: -e cpu-clock can");
 }

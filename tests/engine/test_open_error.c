@@ -27,6 +27,8 @@ static const struct weir_kernel_limits no_perf = {.perf_event_paranoid = 2, .cap
 
 static const struct perf_event_attr cycles = {.type = PERF_TYPE_HARDWARE, .freq = 1, .sample_freq = 4000};
 static const struct perf_event_attr cycles_user = {.type = PERF_TYPE_HARDWARE, .exclude_kernel = 1};
+static const struct perf_event_attr clock_branches = {
+    .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .sample_type = PERF_SAMPLE_BRANCH_STACK};
 static const struct perf_event_attr cycles_precise = {.type = PERF_TYPE_HARDWARE, .precise_ip = 3};
 static const struct perf_event_attr cycles_fast = {.type = PERF_TYPE_HARDWARE, .freq = 1, .sample_freq = 200000};
 static const struct perf_event_attr tracepoint = {.type = PERF_TYPE_TRACEPOINT, .sample_type = PERF_SAMPLE_RAW};
@@ -155,6 +157,11 @@ static const struct refusal {
      &root,
      "cannot open event 'cycles' on cpu 0: Operation not supported",
      "this counter cannot interrupt, so it cannot be sampled: -e cpu-clock can"},
+    {-EOPNOTSUPP,
+     {"cpu-clock", &clock_branches, -1, 0, 0},
+     &root,
+     "cannot open event 'cpu-clock' on cpu 0: Operation not supported",
+     "this event has no branch records here, which are the hardware PMU's: leave out -b, -j and --call-graph lbr"},
     {-E2BIG,
      {"cycles", &cycles, -1, 0, 0},
      &root,
