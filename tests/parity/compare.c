@@ -4,6 +4,7 @@
  * Both traces are normalised (rules.h), then compared as sets: each call of one side must be a call of the other, field
  * by field, result included. What is left over is printed in pairs of the same event, with the fields that differ.
  * DIFFERENCE: a rule of rules.h that holds for this comparison only. Exit status 0: equal, 1: different.
+ * --failed among the differences: neither recorded, so that side records do not count, which are opened last or never.
  * compare --rules prints the names of all rules.
  */
 #include <stdio.h>

@@ -24,6 +24,11 @@ static bool is_set(const struct call *call, const char *name)
     return *value && strcmp(value, "0") != 0;
 }
 
+static bool is_side(const struct call *call)
+{
+    return call_is(call, "type", "side records");
+}
+
 /* ---- what differs from run to run ---- */
 
 /* A group's descriptor becomes the event that leads it; events are opened behind their leader. */
@@ -165,7 +170,7 @@ static struct call *side_of(struct calls *calls, const char *pid, const char *cp
 {
     for (size_t i = 0; i < calls->count; i++) {
         struct call *call = &calls->items[i];
-        if (call_is(call, "type", "side records") && call_is(call, "pid", pid) && call_is(call, "cpu", cpu))
+        if (is_side(call) && call_is(call, "pid", pid) && call_is(call, "cpu", cpu))
             return call;
     }
     char *owned_pid = strdup(pid), *owned_cpu = strdup(cpu); /* the list moves */
@@ -189,7 +194,7 @@ static void collect_side_records(struct calls *calls)
         bool brings = false;
         for (size_t f = 0; f < WEIR_ARRAY_COUNT(side_fields); f++) {
             struct call *call = &calls->items[i];
-            bool counts = is_set(call, side_fields[f]) && !call_is(call, "type", "side records");
+            bool counts = is_set(call, side_fields[f]) && !is_side(call);
             if (!counts)
                 continue;
             brings = true;
@@ -198,6 +203,16 @@ static void collect_side_records(struct calls *calls)
             call_set(&calls->items[i], side_fields[f], "0");
         }
         if (brings && is_dummy(&calls->items[i]))
+            calls_drop(calls, i);
+        else
+            i++;
+    }
+}
+
+static void drop_side_records(struct calls *calls)
+{
+    for (size_t i = 0; i < calls->count;) {
+        if (is_side(&calls->items[i]))
             calls_drop(calls, i);
         else
             i++;
@@ -219,6 +234,15 @@ static void drop_software_precision(struct calls *calls)
     for (size_t i = 0; i < calls->count; i++) {
         if (call_is(&calls->items[i], "type", "PERF_TYPE_SOFTWARE"))
             call_set(&calls->items[i], "precise_ip", "0");
+    }
+}
+
+/* What leaves out the recorder's own tasks: perf knows one of them. */
+static void drop_own_filters(struct calls *calls)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        if (strstr(call_get(&calls->items[i], "filter"), "common_pid != "))
+            call_set(&calls->items[i], "filter", "own");
     }
 }
 
@@ -255,6 +279,7 @@ static const struct rule rules[] = {
     {"watermark", true, NULL, drop_watermarks, NULL},
     {"software-precision", true, drop_software_precision, drop_software_precision, NULL},
     {"branch-levels", false, drop_levels_of_any_branch, drop_levels_of_any_branch, NULL},
+    {"exclude-perf", false, drop_own_filters, drop_own_filters, NULL},
     {"tracepoint-period", true, drop_tracepoint_period, NULL, NULL},
 };
 
@@ -267,10 +292,17 @@ static bool is_chosen(const struct rule *rule, char *const *chosen)
     return rule->always;
 }
 
+static bool is_failed(char *const *chosen)
+{
+    while (*chosen && strcmp(*chosen, "--failed") != 0)
+        chosen++;
+    return *chosen != NULL;
+}
+
 static bool names_are_known(char *const *chosen)
 {
     for (; *chosen; chosen++) {
-        size_t i = 0;
+        size_t i = strcmp(*chosen, "--failed") == 0 ? WEIR_ARRAY_COUNT(rules) + 1 : 0;
         while (i < WEIR_ARRAY_COUNT(rules) && strcmp(rules[i].name, *chosen) != 0)
             i++;
         if (i == WEIR_ARRAY_COUNT(rules)) {
@@ -335,6 +367,10 @@ bool rules_apply(struct calls *perf, struct calls *weir, char *const *chosen)
     }
     merge_failed(perf);
     merge_failed(weir);
+    if (is_failed(chosen)) {
+        drop_side_records(perf);
+        drop_side_records(weir);
+    }
     return true;
 }
 
