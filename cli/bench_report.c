@@ -3,11 +3,12 @@
 
 #include <inttypes.h>
 
+#include "cli/json_text.h"
+
 #define BYTES_PER_MB  1e6
 #define BYTES_PER_GB  1e9
 #define RECORDS_PER_M 1e6
 #define PERCENT       100.0
-#define CONTROL_BELOW 0x20
 
 /* The figures that both forms show. Rates are 0 where nothing was measured. */
 struct figures {
@@ -48,22 +49,6 @@ void weir_bench_report_text(struct weir_buf *text, const struct weir_simulate_re
     weir_buf_printf(text, "rounds    %" PRIu64 ", wake-ups %" PRIu64 "\n", record->rounds, record->wakeups);
 }
 
-/* A JSON string (RFC 8259, section 7). */
-static void append_json_string(struct weir_buf *text, const char *value)
-{
-    weir_buf_append_u8(text, '"');
-    for (; *value; value++) {
-        unsigned char c = (unsigned char)*value;
-        if (c == '"' || c == '\\')
-            weir_buf_printf(text, "\\%c", c);
-        else if (c < CONTROL_BELOW)
-            weir_buf_printf(text, "\\u%04x", c);
-        else
-            weir_buf_append_u8(text, c);
-    }
-    weir_buf_append_u8(text, '"');
-}
-
 void weir_bench_report_json(struct weir_buf *text, const struct weir_simulate_options *options,
                             const struct weir_simulate_result *result)
 {
@@ -75,9 +60,9 @@ void weir_bench_report_json(struct weir_buf *text, const struct weir_simulate_op
     weir_buf_printf(text, ", \"payload_bytes\": %u, \"seed\": %" PRIu64 ", \"ring_bytes\": %" PRIu64,
                     options->payload_bytes, options->seed, record->ring_bytes);
     weir_buf_printf(text, ", \"pool_bytes\": %" PRIu64 ", \"threads\": ", record->pool_bytes);
-    append_json_string(text, options->threads_spec ? options->threads_spec : "cpu");
+    weir_json_append_string(text, options->threads_spec ? options->threads_spec : "cpu");
     weir_buf_printf(text, ", \"output\": ");
-    append_json_string(text, options->output_path);
+    weir_json_append_string(text, options->output_path);
     weir_buf_printf(text, "},\n  \"seconds\": %.6f,\n  \"recorder_cpu_seconds\": %.6f,\n", result->seconds,
                     result->recorder_cpu_seconds);
     weir_buf_printf(text, "  \"mb_per_s\": %.3f,\n  \"million_records_per_s\": %.6f,\n  \"cpu_s_per_gb\": %.6f,\n",

@@ -19,6 +19,7 @@
 #include "cli/exit_status.h"
 #include "cli/help.h"
 #include "cli/help_options.h"
+#include "cli/list_options.h"
 #include "cli/man.h"
 #include "cli/record_options.h"
 
@@ -32,6 +33,7 @@ static const struct {
 } bindings[] = {
     {&weir_record_command, weir_record_main},
     {&weir_dump_command, weir_dump_main},
+    {&weir_list_command, weir_list_main},
     {&weir_bench_drain_command, weir_bench_drain_main},
     {&weir_help_command, help_main},
 };

@@ -21,6 +21,9 @@ struct weir_event_name {
 /* The row of a name that need not be terminated, or NULL. */
 const struct weir_event_name *weir_event_name_find(const char *name, size_t length);
 
+/* All rows; those of one event stand together. *count: how many. */
+const struct weir_event_name *weir_event_names(size_t *count);
+
 /* Offers every name, aliases too. */
 void weir_event_names_offer(struct weir_suggest *suggest);
 

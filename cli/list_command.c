@@ -1,0 +1,99 @@
+/*
+ * `weir list`: which sections, which of their entries, in which form. Main thread.
+ *
+ * What is there is listed also when tracefs may not be read; that is an error only when nothing but tracepoints was
+ * asked for.
+ */
+#include <errno.h>
+
+#include "cli/cli.h"
+#include "cli/exit_status.h"
+#include "cli/list_options.h"
+#include "cli/list_report.h"
+#include "engine/event_catalog.h"
+
+struct selection {
+    const struct weir_list_arguments *arguments;
+    struct weir_list_report *report;
+    unsigned sections; /* that were named */
+};
+
+/* The sections to look through: those that were named, all for patterns, only tracepoints for those with a colon. */
+static unsigned sections_to_visit(const struct selection *selection)
+{
+    unsigned sections = selection->sections;
+    if (!selection->arguments->words[0])
+        return WEIR_CATALOG_ALL;
+    for (char *const *word = selection->arguments->words; *word; word++) {
+        if (!weir_catalog_section(*word))
+            sections |= weir_catalog_sections_of_pattern(*word);
+    }
+    return sections;
+}
+
+static int add_selected(void *ctx, const struct weir_catalog_entry *entry)
+{
+    struct selection *selection = ctx;
+    char *const *word = selection->arguments->words;
+    bool selected = !word[0] || (selection->sections & entry->section);
+    for (; !selected && *word; word++)
+        selected = !weir_catalog_section(*word) && !entry->is_form && weir_catalog_matches(entry, *word);
+    if (selected)
+        weir_list_report_add(selection->report, entry);
+    return 0;
+}
+
+/* A section may be empty: a machine without a PMU has no hardware events. A pattern is to match something. */
+static bool has_pattern(const struct weir_list_arguments *arguments)
+{
+    for (char *const *word = arguments->words; *word; word++) {
+        if (!weir_catalog_section(*word))
+            return true;
+    }
+    return false;
+}
+
+static int fail_no_match(const struct weir_print *print)
+{
+    struct weir_error err = {0};
+    weir_error_set(&err, -ENOENT, "no event of this machine matches");
+    weir_error_hint(&err, "'weir list' shows all; a pattern without a colon matches any part of a name");
+    weir_print_error(print, &err);
+    return WEIR_EXIT_FAILURE;
+}
+
+static int list(const struct weir_list_arguments *arguments, const struct weir_print *print)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    struct weir_list_report report = {.text = &text, .json = arguments->json, .details = arguments->details};
+    struct selection selection = {.arguments = arguments, .report = &report};
+    for (char *const *word = arguments->words; *word; word++)
+        selection.sections |= weir_catalog_section(*word);
+
+    struct weir_error err = {0};
+    const struct weir_catalog_setup setup = {.kernel = &weir_kernel_linux, .sections = sections_to_visit(&selection)};
+    int result = weir_catalog_visit(&setup, add_selected, &selection, &err);
+    if (result < 0)
+        weir_print_error(print, &err);
+    bool tracepoints_only = setup.sections == WEIR_CATALOG_TRACEPOINT;
+    if (result == -ENOMEM || (result < 0 && tracepoints_only)) {
+        weir_buf_fini(&text);
+        return WEIR_EXIT_FAILURE;
+    }
+    weir_list_report_end(&report);
+    int status = weir_cli_show(print, &text);
+    return status == WEIR_EXIT_OK && report.count == 0 && has_pattern(arguments) ? fail_no_match(print) : status;
+}
+
+int weir_list_main(const struct weir_invocation *invocation)
+{
+    struct weir_print print = {.stream = stderr};
+    struct weir_error err = {0};
+    struct weir_list_arguments arguments = {0};
+    int result = weir_list_arguments_parse(&arguments, invocation->arguments, &err);
+    if (result == WEIR_OPTIONS_HELP)
+        return weir_cli_show_help(&print, &weir_list_command);
+    if (result < 0)
+        return weir_cli_refuse(&print, result, &err);
+    return list(&arguments, &print);
+}

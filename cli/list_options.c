@@ -1,0 +1,69 @@
+/* The options of `weir list`: the words are those of perf-list(1). Constant data. */
+#include "cli/list_options.h"
+
+#include "base/bits.h"
+#include "cli/exit_status.h"
+
+#define FIELD(name, type) WEIR_OPTION_FIELD(struct weir_list_arguments, name, type)
+#define OUTPUT            "Output"
+
+static const struct weir_option options[] = {
+    {
+        .long_name = "details",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(details, bool),
+        .section = OUTPUT,
+        .help = "show what each alias of a PMU stands for",
+    },
+    {
+        .short_name = 'j',
+        .long_name = "json",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(json, bool),
+        .section = OUTPUT,
+        .help = "print a JSON array, one object for each event",
+    },
+    WEIR_OPTION_HELP_ROW,
+};
+
+static const char *const usages[] = {"[OPTION...] [SECTION|PATTERN]...", NULL};
+
+static const char *const description[] = {
+    "Lists the events of this machine that -e takes: generic hardware, software and cache events that the kernel can "
+    "open, what its PMUs name in sysfs, the forms of raw events and breakpoints, tracepoints and dynamic probes.",
+    "SECTION is one of hw, sw, cache, pmu, raw, breakpoint and tracepoint. A pattern shows what it matches: with a "
+    "colon, as in 'sched:*', whole "
+    "tracepoints; without, any part of a name. Several words show what any of them does. Quote patterns, or the shell "
+    "expands them.",
+    "Tracepoints need a tracefs that may be read; without, the rest is listed and a hint says what to do. Events that "
+    "only perf's tables for CPU models name are not listed: write them as cpu/event=0xNN,umask=0xNN/.",
+    NULL,
+};
+
+static const struct weir_example examples[] = {
+    {"weir list hw cache", "The generic events of the CPU."},
+    {"weir list 'sched:*'", "The tracepoints of the scheduler."},
+    {"weir list --json pmu", "What the PMUs offer, with units and scales, for a program."},
+    {NULL, NULL},
+};
+
+const struct weir_command weir_list_command = {
+    .name = "list",
+    .summary = "list the events that this machine offers",
+    .usages = usages,
+    .description = description,
+    .exits = weir_exit_meanings,
+    .examples = examples,
+    .options = {.command = "weir list", .options = options, .count = WEIR_ARRAY_COUNT(options)},
+};
+
+int weir_list_arguments_parse(struct weir_list_arguments *arguments, char *const *argv, struct weir_error *err)
+{
+    size_t used;
+    int result = weir_options_parse(&weir_list_command.options, arguments, argv, &used, err);
+    if (result == WEIR_OPTIONS_PARSED)
+        arguments->words = argv + used;
+    return result;
+}

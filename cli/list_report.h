@@ -1,0 +1,23 @@
+/* What `weir list` prints. Pure; any thread. */
+#ifndef WEIR_CLI_LIST_REPORT_H
+#define WEIR_CLI_LIST_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "engine/event_catalog.h"
+
+struct weir_list_report {
+    struct weir_buf *text; /* borrowed */
+    bool json, details;
+    size_t count; /* of entries */
+};
+
+/* Adds a line in the form of perf list, or a JSON object. */
+void weir_list_report_add(struct weir_list_report *report, const struct weir_catalog_entry *entry);
+
+/* Ends what add() began; also when nothing was added. */
+void weir_list_report_end(struct weir_list_report *report);
+
+#endif
