@@ -88,6 +88,8 @@ static void apply_first(struct weir_side_queue *queue, size_t taken, weir_side_a
 
 static void apply_until(struct weir_side_queue *queue, uint64_t time_ns, weir_side_apply apply, void *ctx)
 {
+    if (queue->count == 0)
+        return;
     qsort(queue->entries, queue->count, sizeof(*queue->entries), compare);
     size_t taken = 0;
     while (taken < queue->count && queue->entries[taken].time_ns <= time_ns)
