@@ -151,5 +151,6 @@ int weir_event_set_read(const struct weir_event_set *set, unsigned event, unsign
     int fd = weir_event_set_fd(set, event, place, task);
     if (fd < 0)
         return -ENOENT;
-    return set->kernel->ops->event_read(set->kernel->ctx, fd, set->list->events[event].attr.read_format, count);
+    return set->kernel->ops->event_read(set->kernel->ctx, fd, set->list->events[event].attr.read_format,
+                                        set->ids[weir_event_set_slot(set, event, place, task)], count);
 }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What read(2) gives for read_format ID | LOST and the two times; the read_format is the same for all of our events. */
+/* What read(2) gives of one event for read_format ID | LOST, the two times, and GROUP. */
 struct weir_event_count {
     uint64_t value;
     uint64_t time_enabled_ns;
@@ -30,7 +30,8 @@ struct weir_kernel_ops {
     int (*event_disable)(void *ctx, int fd);                        /* PERF_EVENT_IOC_DISABLE */
     int (*event_set_output)(void *ctx, int fd, int ring_fd);        /* PERF_EVENT_IOC_SET_OUTPUT */
     int (*event_set_filter)(void *ctx, int fd, const char *filter); /* PERF_EVENT_IOC_SET_FILTER */
-    int (*event_read)(void *ctx, int fd, uint64_t read_format, struct weir_event_count *count);
+    /* id: of the event behind fd, which picks it out of its group with PERF_FORMAT_GROUP; else not looked at. */
+    int (*event_read)(void *ctx, int fd, uint64_t read_format, uint64_t id, struct weir_event_count *count);
     /* Maps one control page and data_bytes (a power of two of pages) of ring, readable and writable, shared. */
     int (*ring_map)(void *ctx, int fd, size_t data_bytes, struct perf_event_mmap_page **page);
     void (*ring_unmap)(void *ctx, struct perf_event_mmap_page *page, size_t data_bytes);

@@ -126,27 +126,75 @@ static int linux_event_set_filter(void *ctx, int fd, const char *filter)
     return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) < 0 ? -errno : 0;
 }
 
-/* The fields come in the order of perf_event_open(2), "Reading results", each only when its bit is set. */
-static int linux_event_read(void *ctx, int fd, uint64_t read_format, struct weir_event_count *count)
+/* perf_event_validate_size(), kernel/events/core.c, Linux 6.12: no group is read with more. */
+#define READ_BYTES_MAX (16 * 1024)
+
+struct read_cursor {
+    const uint64_t *next, *end;
+};
+
+/* A field of "Reading results", perf_event_open(2), when its bit is set; false when the read was too short for it. */
+static bool take_field(struct read_cursor *cursor, bool is_there, uint64_t *field)
+{
+    if (!is_there)
+        return true;
+    if (cursor->next == cursor->end)
+        return false;
+    *field = *cursor->next++;
+    return true;
+}
+
+static bool take_times(struct read_cursor *cursor, uint64_t read_format, struct weir_event_count *count)
+{
+    return take_field(cursor, read_format & PERF_FORMAT_TOTAL_TIME_ENABLED, &count->time_enabled_ns) &&
+           take_field(cursor, read_format & PERF_FORMAT_TOTAL_TIME_RUNNING, &count->time_running_ns);
+}
+
+static bool take_id_and_lost(struct read_cursor *cursor, uint64_t read_format, struct weir_event_count *count)
+{
+    return take_field(cursor, read_format & PERF_FORMAT_ID, &count->id) &&
+           take_field(cursor, read_format & PERF_FORMAT_LOST, &count->lost);
+}
+
+/* The whole group, of which one is ours: number, times, then value, id and losses of each. */
+static bool take_from_group(struct read_cursor *cursor, uint64_t read_format, uint64_t id,
+                            struct weir_event_count *count)
+{
+    uint64_t events = 0;
+    struct weir_event_count times = {0};
+    if (!take_field(cursor, true, &events) || !take_times(cursor, read_format, &times))
+        return false;
+    for (uint64_t i = 0; i < events; i++) {
+        struct weir_event_count one = times;
+        if (!take_field(cursor, true, &one.value) || !take_id_and_lost(cursor, read_format, &one))
+            return false;
+        if (one.id == id) {
+            *count = one;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int linux_event_read(void *ctx, int fd, uint64_t read_format, uint64_t id, struct weir_event_count *count)
 {
     (void)ctx;
-    uint64_t values[8];
+    uint64_t values[READ_BYTES_MAX / sizeof(uint64_t)];
     ssize_t got = read(fd, values, sizeof(values));
     if (got < 0)
         return -errno;
 
-    size_t next = 0, have = (size_t)got / sizeof(values[0]);
-    memset(count, 0, sizeof(*count));
-    uint64_t *fields[] = {&count->value, &count->time_enabled_ns, &count->time_running_ns, &count->id, &count->lost};
-    const uint64_t bits[] = {0, PERF_FORMAT_TOTAL_TIME_ENABLED, PERF_FORMAT_TOTAL_TIME_RUNNING, PERF_FORMAT_ID,
-                             PERF_FORMAT_LOST};
-    for (size_t i = 0; i < WEIR_ARRAY_COUNT(bits); i++) {
-        if (bits[i] && !(read_format & bits[i]))
-            continue;
-        if (next >= have)
-            return -EIO;
-        *fields[i] = values[next++];
-    }
+    struct read_cursor cursor = {values, values + (size_t)got / sizeof(values[0])};
+    struct weir_event_count read_count = {0};
+    bool is_whole;
+    if (read_format & PERF_FORMAT_GROUP)
+        is_whole = take_from_group(&cursor, read_format, id, &read_count);
+    else
+        is_whole = take_field(&cursor, true, &read_count.value) && take_times(&cursor, read_format, &read_count) &&
+                   take_id_and_lost(&cursor, read_format, &read_count);
+    if (!is_whole)
+        return -EIO;
+    *count = read_count;
     return 0;
 }
 

@@ -207,9 +207,9 @@ static int sim_event_set_filter(void *ctx, int fd, const char *filter)
     return -EINVAL; /* as for every event that is not a tracepoint */
 }
 
-static int sim_event_read(void *ctx, int fd, uint64_t read_format, struct weir_event_count *count)
+static int sim_event_read(void *ctx, int fd, uint64_t read_format, uint64_t id, struct weir_event_count *count)
 {
-    (void)read_format;
+    (void)read_format, (void)id;
     const struct sim_event *event = event_of(ctx, fd);
     memset(count, 0, sizeof(*count));
     count->id = event->id;

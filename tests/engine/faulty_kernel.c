@@ -70,10 +70,10 @@ static int faulty_event_set_filter(void *ctx, int fd, const char *filter)
     return faulty->filter_error;
 }
 
-static int faulty_event_read(void *ctx, int fd, uint64_t read_format, struct weir_event_count *count)
+static int faulty_event_read(void *ctx, int fd, uint64_t read_format, uint64_t id, struct weir_event_count *count)
 {
     struct faulty_kernel *faulty = ctx;
-    return faulty->inner.ops->event_read(faulty->inner.ctx, fd, read_format, count);
+    return faulty->inner.ops->event_read(faulty->inner.ctx, fd, read_format, id, count);
 }
 
 static int faulty_ring_map(void *ctx, int fd, size_t data_bytes, struct perf_event_mmap_page **page)

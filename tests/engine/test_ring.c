@@ -181,7 +181,7 @@ Test(ring_linux, calls_on_a_closed_descriptor_give_ebadf)
     cr_assert_eq(ops->event_disable(NULL, -1), -EBADF);
     cr_assert_eq(ops->event_set_output(NULL, -1, -1), -EBADF);
     cr_assert_eq(ops->event_set_filter(NULL, -1, "x"), -EBADF);
-    cr_assert_eq(ops->event_read(NULL, -1, 0, &count), -EBADF);
+    cr_assert_eq(ops->event_read(NULL, -1, 0, 0, &count), -EBADF);
     cr_assert_eq(ops->ring_map(NULL, -1, 4096, &page), -EBADF);
 }
 
@@ -209,7 +209,7 @@ Test(ring_linux, read_sorts_the_fields_of_every_read_format)
         cr_assert_eq(weir_kernel_linux.ops->event_id(NULL, fd, &id), 0);
         struct weir_event_count count;
         memset(&count, 0xff, sizeof(count));
-        cr_assert_eq(weir_kernel_linux.ops->event_read(NULL, fd, read_format, &count), 0);
+        cr_assert_eq(weir_kernel_linux.ops->event_read(NULL, fd, read_format, 0, &count), 0);
         cr_assert_eq(count.value, 0);
         cr_assert_eq(count.id, read_format & PERF_FORMAT_ID ? id : 0, "read_format %#x", (unsigned)read_format);
         cr_assert_eq(count.time_enabled_ns != 0, (read_format & PERF_FORMAT_TOTAL_TIME_ENABLED) != 0);
@@ -223,9 +223,45 @@ Test(ring_linux, read_with_a_longer_format_than_the_events_is_refused)
     int fd = open_dummy(PERF_FORMAT_ID);
     cr_assert_geq(fd, 0);
     struct weir_event_count count;
-    cr_assert_eq(weir_kernel_linux.ops->event_read(NULL, fd, PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED, &count),
-                 -EIO);
+    cr_assert_eq(
+        weir_kernel_linux.ops->event_read(NULL, fd, PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED, 0, &count), -EIO);
     weir_kernel_linux.ops->event_close(NULL, fd);
+}
+
+/* Every member of a group reads the whole of it; what comes back is its own. */
+Test(ring_linux, read_of_a_group_gives_the_count_of_the_event_itself)
+{
+    const uint64_t configs[] = {PERF_COUNT_SW_DUMMY, PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_DUMMY};
+    const uint64_t formats[] = {PERF_FORMAT_GROUP | PERF_FORMAT_ID, PERF_FORMAT_GROUP | PERF_FORMAT_ID |
+                                                                        PERF_FORMAT_TOTAL_TIME_ENABLED |
+                                                                        PERF_FORMAT_TOTAL_TIME_RUNNING};
+    for (size_t f = 0; f < WEIR_ARRAY_COUNT(formats); f++) {
+        int fds[WEIR_ARRAY_COUNT(configs)];
+        uint64_t ids[WEIR_ARRAY_COUNT(configs)];
+        for (size_t i = 0; i < WEIR_ARRAY_COUNT(configs); i++) {
+            struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+                                           .size = sizeof(attr),
+                                           .config = configs[i],
+                                           .read_format = formats[f],
+                                           .exclude_kernel = 1,
+                                           .exclude_hv = 1};
+            fds[i] = weir_kernel_linux.ops->event_open(NULL, &attr, 0, -1, i ? fds[0] : -1, 0);
+            cr_assert_geq(fds[i], 0);
+            cr_assert_eq(weir_kernel_linux.ops->event_id(NULL, fds[i], &ids[i]), 0);
+        }
+        for (size_t i = 0; i < WEIR_ARRAY_COUNT(configs); i++) {
+            struct weir_event_count count;
+            cr_assert_eq(weir_kernel_linux.ops->event_read(NULL, fds[i], formats[f], ids[i], &count), 0);
+            cr_expect_eq(count.id, ids[i]);
+            cr_expect_eq(count.value != 0, i == 1, "event %zu counts %llu", i, (unsigned long long)count.value);
+            cr_expect_eq(count.time_enabled_ns != 0, (formats[f] & PERF_FORMAT_TOTAL_TIME_ENABLED) != 0);
+        }
+        struct weir_event_count count = {.value = 77};
+        cr_expect_eq(weir_kernel_linux.ops->event_read(NULL, fds[0], formats[f], UINT64_MAX, &count), -EIO);
+        cr_expect_eq(count.value, 77, "untouched when the event is not in the group");
+        for (size_t i = WEIR_ARRAY_COUNT(configs); i-- > 0;)
+            weir_kernel_linux.ops->event_close(NULL, fds[i]);
+    }
 }
 
 Test(ring_linux, mapped_ring_starts_empty)

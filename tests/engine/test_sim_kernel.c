@@ -83,7 +83,7 @@ static void expect_totals(const struct fixture *f, uint64_t produced, uint64_t l
     cr_assert_eq(got_produced, produced);
     cr_assert_eq(got_lost, lost);
     struct weir_event_count count;
-    cr_assert_eq(f->kernel.ops->event_read(f->kernel.ctx, f->fd, PERF_FORMAT_LOST, &count), 0);
+    cr_assert_eq(f->kernel.ops->event_read(f->kernel.ctx, f->fd, PERF_FORMAT_LOST, 0, &count), 0);
     cr_assert_eq(count.value, produced);
     cr_assert_eq(count.lost, lost);
 }
