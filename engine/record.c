@@ -119,6 +119,11 @@ static int configure(struct weir_session *session, struct weir_error *err)
     session->config.enable_on_exec = !session->config.system_wide && !has_tasks(options);
     if (options->all_kernel || options->all_user)
         weir_event_list_limit_to(options->events, options->all_kernel ? WEIR_EVENT_SIDE_KERNEL : WEIR_EVENT_SIDE_USER);
+    if (options->samples.clock.given) {
+        int result = weir_sample_clock_reference(options->samples.clock.id, &session->clock_reference, err);
+        if (result < 0)
+            return result;
+    }
     weir_event_list_tell_limits(options->events, &session->config, options->notices);
     return choose_freq_hz(session, err);
 }

@@ -15,6 +15,7 @@
 #include "engine/kernel_limits.h"
 #include "engine/pipeline.h"
 #include "engine/record.h"
+#include "engine/sample_clock.h"
 #include "engine/sideband.h"
 #include "engine/targets.h"
 #include "engine/workload.h"
@@ -53,11 +54,12 @@ struct weir_session {
     size_t build_id_count;
 
     struct weir_machine machine;
-    struct weir_event_desc *descriptions; /* owned; events as the file describes them */
-    uint64_t **description_ids;           /* owned; [event] */
-    size_t id_room;                       /* per event in the head */
-    uint64_t head_bytes;                  /* data.offset */
-    char tracefs[128];                    /* its mount point; "" without tracepoints */
+    struct weir_event_desc *descriptions;        /* owned; events as the file describes them */
+    uint64_t **description_ids;                  /* owned; [event] */
+    size_t id_room;                              /* per event in the head */
+    uint64_t head_bytes;                         /* data.offset */
+    struct weir_clock_reference clock_reference; /* of the clock of -k, at the start */
+    char tracefs[128];                           /* its mount point; "" without tracepoints */
 };
 
 /* Opens the events of options->events on session->cpus and session->targets, with watermarks for session->ring_bytes.

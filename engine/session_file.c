@@ -164,7 +164,11 @@ static int synthesize_targets(const struct weir_session *session, const struct w
     const struct weir_record_options *asked = session->options;
     struct weir_synth_counts counts = {0};
     int result;
-    if (session->config.system_wide)
+    if (!asked->synth.tasks && !asked->command)
+        return 0;
+    if (!asked->synth.tasks) /* what has just been made is not of before */
+        result = weir_synth_processes(options, &session->workload.pid, 1, &counts, err);
+    else if (session->config.system_wide)
         result = weir_synth_all_tasks(options, &counts, err);
     else
         result = weir_synth_processes(options, session->targets.pids, session->targets.pid_count, &counts, err);
@@ -184,11 +188,17 @@ static bool records_kernel(const struct weir_event_list *list)
 
 int weir_session_synthesize(struct weir_session *session, struct weir_error *err)
 {
+    const struct weir_record_options *asked = session->options;
     const struct weir_event_desc *first = &session->descriptions[0];
     unsigned allowed = weir_cpuset_count(weir_topology_allowed(session->topology));
     struct weir_synth_options options = {
         .sample_id_bytes = weir_attr_sample_id_bytes(&first->attr),
-        .threads = (unsigned)weir_clamp_u64(allowed, 1, SYNTH_THREADS_MAX),
+        .threads =
+            asked->synth_threads ? asked->synth_threads : (unsigned)weir_clamp_u64(allowed, 1, SYNTH_THREADS_MAX),
+        .data_maps = session->events.list->events[weir_event_set_sideband(&session->events)].attr.mmap_data,
+        .no_maps = !asked->synth.maps,
+        .namespaces = asked->samples.namespaces,
+        .map_timeout_ms = asked->synth_map_timeout_ms,
         .build_ids = session->options->build_ids_in_maps,
         .emit = emit,
         .emit_ctx = session,
@@ -200,6 +210,8 @@ int weir_session_synthesize(struct weir_session *session, struct weir_error *err
         result = weir_synth_kernel(&options, err);
     if (result == 0)
         result = synthesize_targets(session, &options, err);
+    if (result == 0 && asked->samples.cgroups && asked->synth.cgroups)
+        result = weir_synth_cgroups(&options, err);
     if (result < 0)
         return result;
 
@@ -230,6 +242,16 @@ static void sample_times(const struct weir_pipeline *pipeline, uint64_t *first_n
     }
 }
 
+static void describe_clock(const struct weir_session *session, struct weir_features_input *input)
+{
+    const struct weir_clock_reference *reference = &session->clock_reference;
+    input->use_clock = session->config.samples.clock.given;
+    input->clock_id = session->config.samples.clock.id;
+    input->clock_resolution_ns = reference->resolution_ns;
+    input->clock_day_ns = reference->time_of_day_ns;
+    input->clock_ns = reference->clock_ns;
+}
+
 static int build_features(struct weir_session *session, uint64_t data_bytes, struct weir_buf *sections,
                           uint64_t features[4], struct weir_error *err)
 {
@@ -243,6 +265,8 @@ static int build_features(struct weir_session *session, uint64_t data_bytes, str
     };
     input.build_ids = session->build_ids;
     input.build_id_count = session->build_id_count;
+    input.branch_stack = session->config.samples.branch_filter != 0; /* not for call stacks: readers would sort by it */
+    describe_clock(session, &input);
     sample_times(&session->pipeline, &input.first_sample_ns, &input.last_sample_ns);
     int result = 0;
     if (session->tracefs[0]) {

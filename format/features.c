@@ -107,6 +107,27 @@ static bool append_sample_time(struct weir_buf *out, const struct weir_features_
     return true;
 }
 
+/* u64 resolution. */
+static bool append_clock_id(struct weir_buf *out, const struct weir_features_input *input)
+{
+    if (!input->use_clock || input->clock_resolution_ns == 0)
+        return false;
+    weir_buf_append_u64(out, input->clock_resolution_ns);
+    return true;
+}
+
+/* u32 version 1, u32 clock, u64 time of day, u64 the clock's own time then. */
+static bool append_clock_data(struct weir_buf *out, const struct weir_features_input *input)
+{
+    if (!input->use_clock)
+        return false;
+    weir_buf_append_u32(out, 1);
+    weir_buf_append_u32(out, (uint32_t)input->clock_id);
+    weir_buf_append_u64(out, input->clock_day_ns);
+    weir_buf_append_u64(out, input->clock_ns);
+    return true;
+}
+
 struct feature {
     enum weir_perf_feature bit;
     /* Appends the payload; false, with nothing appended, when there is nothing to say. */
@@ -134,6 +155,8 @@ static const struct feature features_known[] = {
     {WEIR_FEATURE_CACHE, weir_feature_append_cache},
     {WEIR_FEATURE_SAMPLE_TIME, append_sample_time},
     {WEIR_FEATURE_MEM_TOPOLOGY, weir_feature_append_mem_topology},
+    {WEIR_FEATURE_CLOCKID, append_clock_id},
+    {WEIR_FEATURE_CLOCK_DATA, append_clock_data},
 };
 
 #define FEATURE_COUNT WEIR_ARRAY_COUNT(features_known)

@@ -32,6 +32,11 @@ struct weir_features_input {
     const struct weir_build_id_entry *build_ids; /* BUILD_ID: the kernel's first; borrowed */
     size_t build_id_count;
     bool branch_stack; /* BRANCH_STACK: some event samples branches */
+    bool use_clock; /* CLOCKID, CLOCK_DATA: samples are stamped by a clock that was named, and not the kernel's own */
+    int32_t clock_id;
+    uint64_t clock_resolution_ns; /* 0: not known, no CLOCKID */
+    uint64_t clock_day_ns;        /* CLOCK_REALTIME, nanoseconds since 1970, at the moment when ... */
+    uint64_t clock_ns;            /* ... that clock showed this */
 };
 
 /*

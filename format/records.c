@@ -62,6 +62,20 @@ struct fork_record {
 _Static_assert(sizeof(struct fork_record) == 32, "PERF_RECORD_FORK");
 _Static_assert(offsetof(struct fork_record, time) == 24, "PERF_RECORD_FORK.time");
 
+struct namespaces_record {
+    struct perf_event_header header;
+    uint32_t pid, tid;
+    uint64_t count;
+    struct weir_namespace namespaces[WEIR_NAMESPACES];
+};
+_Static_assert(sizeof(struct namespaces_record) == 24 + 16 * WEIR_NAMESPACES, "PERF_RECORD_NAMESPACES");
+
+struct cgroup_record {
+    struct perf_event_header header;
+    uint64_t id;
+};
+_Static_assert(sizeof(struct cgroup_record) == 16, "PERF_RECORD_CGROUP up to its path");
+
 struct lost_samples_record {
     struct perf_event_header header;
     uint64_t lost;
@@ -162,6 +176,28 @@ void weir_record_fork(struct weir_buf *out, pid_t pid, pid_t ppid, pid_t tid, pi
     };
     weir_buf_append(out, &record, sizeof(record));
     weir_buf_append_zeros(out, sample_id_bytes);
+}
+
+void weir_record_namespaces(struct weir_buf *out, pid_t pid, pid_t tid,
+                            const struct weir_namespace namespaces[WEIR_NAMESPACES], size_t sample_id_bytes)
+{
+    weir_assert(sample_id_bytes % RECORD_ALIGN == 0);
+    struct namespaces_record record = {
+        .header = {.type = PERF_RECORD_NAMESPACES, .size = (uint16_t)(sizeof(record) + sample_id_bytes)},
+        .pid = (uint32_t)pid,
+        .tid = (uint32_t)tid,
+        .count = WEIR_NAMESPACES,
+    };
+    memcpy(record.namespaces, namespaces, sizeof(record.namespaces));
+    weir_buf_append(out, &record, sizeof(record));
+    weir_buf_append_zeros(out, sample_id_bytes);
+}
+
+void weir_record_cgroup(struct weir_buf *out, uint64_t id, const char *path, size_t sample_id_bytes)
+{
+    struct cgroup_record record = {.header = {.type = PERF_RECORD_CGROUP}, .id = id};
+    size_t text_bytes = cut_text(path, sizeof(record), sample_id_bytes);
+    append_record(out, &record.header, sizeof(record), path, text_bytes, sample_id_bytes);
 }
 
 static void append_bare(struct weir_buf *out, uint32_t type)

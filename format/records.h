@@ -32,6 +32,16 @@ void weir_record_mmap2(struct weir_buf *out, const struct weir_record_map *map, 
 void weir_record_comm(struct weir_buf *out, pid_t pid, pid_t tid, const char *comm, int exec, size_t sample_id_bytes);
 /* Sets PERF_RECORD_MISC_FORK_EXEC: the maps of the new task follow, a reader must not copy the parent's. */
 void weir_record_fork(struct weir_buf *out, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid, size_t sample_id_bytes);
+#define WEIR_NAMESPACES 7 /* NR_NAMESPACES, include/uapi/linux/perf_event.h: net, uts, ipc, pid, user, mnt, cgroup */
+
+struct weir_namespace { /* what stat(2) says of /proc/PID/ns/NAME; both 0: not known */
+    uint64_t device, inode;
+};
+
+void weir_record_namespaces(struct weir_buf *out, pid_t pid, pid_t tid,
+                            const struct weir_namespace namespaces[WEIR_NAMESPACES], size_t sample_id_bytes);
+/* path: from the root of the hierarchy, "/" for that itself. */
+void weir_record_cgroup(struct weir_buf *out, uint64_t id, const char *path, size_t sample_id_bytes);
 void weir_record_finished_round(struct weir_buf *out);
 void weir_record_finished_init(struct weir_buf *out);
 

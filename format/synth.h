@@ -27,6 +27,8 @@ struct weir_synth_options {
     bool build_ids;           /* in MMAP2 records, where a file has one (--buildid-mmap), instead of device and inode */
     const char *sys_root;     /* NULL: "/sys"; where the ids of kernel and modules are */
     bool data_maps;           /* also maps that are not executable (-d) */
+    bool no_maps;             /* tasks without their maps */
+    bool namespaces;          /* and the namespaces that they are in */
     unsigned threads;         /* for weir_synth_all_tasks: 0 and 1: the caller's thread only; at most 256 are made */
     unsigned map_timeout_ms;  /* per task, as --proc-map-timeout; 0: 500 */
     /*
@@ -64,8 +66,15 @@ int weir_synth_all_tasks(const struct weir_synth_options *options, struct weir_s
                          struct weir_error *err);
 
 /*
- * The same for all threads of the processes in pids (-p; the number of any of its threads names a process), in their
- * order, on the caller's thread. Vanished ones are counted.
+ * A CGROUP record for each control group there is, parents first, from the file system that perf_event's are mounted
+ * on: those of cgroup version 1 with the controller perf_event, else version 2. None mounted: no records. On the
+ * caller's thread. A group that vanishes meanwhile is passed over. 0, -ENOMEM, -EMFILE or what emit returned.
+ */
+int weir_synth_cgroups(const struct weir_synth_options *options, struct weir_error *err);
+
+/*
+ * FORK, COMM and MMAP2 for all threads of the processes in pids (-p; the number of any of its threads names a process),
+ * in their order, on the caller's thread. Vanished ones are counted.
  */
 int weir_synth_processes(const struct weir_synth_options *options, const pid_t *pids, size_t pid_count,
                          struct weir_synth_counts *counts, struct weir_error *err);

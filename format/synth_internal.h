@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "format/build_id.h"
 #include "format/proc_text.h"
+#include "format/records.h"
 #include "format/synth.h"
 
 /* ---- records on their way to emit() ---- */
@@ -92,9 +93,10 @@ struct weir_synth_worker {
     /* struct dirent64 of /proc (small, so that the last ones are shared evenly) and of /proc/PID/task */
     _Alignas(uint64_t) char pid_entries[2048];
     _Alignas(uint64_t) char tid_entries[8192];
-    struct weir_build_id build_id;    /* of the map in hand, when build ids are wanted; bytes 0: it has none */
-    char name[PATH_MAX + 1];          /* one name from PROCMAP_QUERY */
-    char text[WEIR_SYNTH_TEXT_BYTES]; /* the file in hand */
+    struct weir_build_id build_id; /* of the map in hand, when build ids are wanted; bytes 0: it has none */
+    struct weir_namespace namespaces[WEIR_NAMESPACES]; /* of the process in hand, when they are wanted */
+    char name[PATH_MAX + 1];                           /* one name from PROCMAP_QUERY */
+    char text[WEIR_SYNTH_TEXT_BYTES];                  /* the file in hand */
 };
 
 /* synth_tasks.c: all records of the process pid. Tasks that are gone are counted. 0, what emit returned, or the -errno

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -100,9 +101,26 @@ static int emit_task(struct weir_synth_worker *worker, pid_t pid, pid_t tid, pid
         return result;
     size_t sample_id_bytes = worker->run->options->sample_id_bytes;
     weir_record_fork(&worker->block.records, pid, parent, tid, parent, sample_id_bytes);
+    if (worker->run->options->namespaces)
+        weir_record_namespaces(&worker->block.records, pid, tid, worker->namespaces, sample_id_bytes);
     weir_record_comm(&worker->block.records, pid, tid, comm, 0, sample_id_bytes);
     worker->counts.tasks++;
     return 0;
+}
+
+/* Those of the process hold for all its threads, as with perf. What cannot be read is 0. */
+static void read_namespaces(struct weir_synth_worker *worker, pid_t pid)
+{
+    static const char *const names[WEIR_NAMESPACES] = {"net", "uts", "ipc", "pid", "user", "mnt", "cgroup"};
+    memset(worker->namespaces, 0, sizeof(worker->namespaces));
+    char path[PATH_BYTES];
+    char *at = stpcpy(put_pid(path, pid), "/ns/");
+    for (size_t i = 0; i < WEIR_NAMESPACES; i++) {
+        struct stat status;
+        stpcpy(at, names[i]);
+        if (fstatat(worker->run->proc_fd, path, &status, 0) == 0)
+            worker->namespaces[i] = (struct weir_namespace){.device = status.st_dev, .inode = status.st_ino};
+    }
 }
 
 /* ---- threads ---- */
@@ -172,14 +190,17 @@ int weir_synth_process(struct weir_synth_worker *worker, pid_t pid)
     if (got < 0)
         return count_vanished(worker, (int)got);
 
+    if (worker->run->options->namespaces)
+        read_namespaces(worker, pid);
     int result = emit_task(worker, pid, pid, stat.ppid, stat.comm);
-    if (result == 0 && stat.vm_bytes) {
+    if (result == 0 && stat.vm_bytes && !worker->run->options->no_maps) {
         stpcpy(behind_pid, "/maps");
         result = weir_synth_process_maps(worker, pid, path);
     }
     if (result < 0 || stat.threads <= 1)
         return result;
-    struct process_walk walk = {.worker = worker, .pid = pid, .maps_missing = stat.vm_bytes == 0};
+    struct process_walk walk = {
+        .worker = worker, .pid = pid, .maps_missing = stat.vm_bytes == 0 && !worker->run->options->no_maps};
     return synth_threads(&walk);
 }
 

@@ -418,3 +418,33 @@ Test(features, what_describes_the_recording_is_written_when_given)
     weir_buf_fini(&tracing);
     image_fini(&image);
 }
+
+Test(features, clock_of_the_samples_is_related_to_the_time_of_day)
+{
+    struct image image;
+    image_init(&image);
+    image.input.use_clock = true;
+    image.input.clock_id = 7;
+    image.input.clock_day_ns = 0x1122334455667788;
+    image.input.clock_ns = 0x99aabbcc;
+    image_build(&image);
+    cr_expect_eq(image.features[0], MACHINE_BITS | BIT(WEIR_FEATURE_CLOCK_DATA), "no CLOCKID without a resolution");
+    image_fini(&image);
+
+    image_init(&image);
+    image.input.use_clock = true;
+    image.input.clock_id = 7;
+    image.input.clock_resolution_ns = 1;
+    image.input.clock_day_ns = 0x1122334455667788;
+    image.input.clock_ns = 0x99aabbcc;
+    image_build(&image);
+    cr_expect_eq(image.features[0], MACHINE_BITS | BIT(WEIR_FEATURE_CLOCKID) | BIT(WEIR_FEATURE_CLOCK_DATA));
+    struct perf_file_cursor payload = feature(&image, WEIR_FEATURE_CLOCKID, 8);
+    cr_expect_eq(perf_file_u64(&payload), 1);
+    payload = feature(&image, WEIR_FEATURE_CLOCK_DATA, 24);
+    cr_expect_eq(perf_file_u32(&payload), 1);
+    cr_expect_eq(perf_file_u32(&payload), 7);
+    cr_expect_eq(perf_file_u64(&payload), 0x1122334455667788);
+    cr_expect_eq(perf_file_u64(&payload), 0x99aabbcc);
+    image_fini(&image);
+}

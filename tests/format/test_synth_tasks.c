@@ -2,7 +2,11 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/format/synth_fixture.h"
@@ -329,5 +333,57 @@ Test(synth_tasks, chosen_processes_come_in_their_order_and_whole)
     expect_comm(&expected, 95, 96, "b2");
     expect_fork(&expected, 94, 1, 94, 1);
     expect_comm(&expected, 94, 94, "a");
+    expect_emitted(&fixture, &expected);
+}
+
+/* What stat(2) says of the files is what counts, so that files of any kind will do here. */
+static void expect_namespaces(struct weir_buf *expected, pid_t pid, pid_t tid, const char *known)
+{
+    static const char *const names[] = {"net", "uts", "ipc", "pid", "user", "mnt", "cgroup"};
+    const struct perf_event_header header = {.type = PERF_RECORD_NAMESPACES, .size = 24 + 7 * 16 + TRAILER_BYTES};
+    weir_buf_append(expected, &header, sizeof(header));
+    weir_buf_append_u32(expected, (uint32_t)pid);
+    weir_buf_append_u32(expected, (uint32_t)tid);
+    weir_buf_append_u64(expected, 7);
+    for (size_t i = 0; i < 7; i++) {
+        struct stat status = {0};
+        char path[PATH_MAX];
+        format_text(path, sizeof(path), "%s/%d/ns/%s", fixture.proc_root, (int)pid, names[i]);
+        cr_expect_eq(stat(path, &status) == 0, strstr(known, names[i]) != NULL, "%s", path);
+        weir_buf_append_u64(expected, status.st_dev);
+        weir_buf_append_u64(expected, status.st_ino);
+    }
+    weir_buf_append_zeros(expected, TRAILER_BYTES);
+}
+
+Test(synth_tasks, namespaces_stand_between_fork_and_comm_of_each_thread)
+{
+    synth_fixture_add(&fixture, &(struct fixture_task){.pid = 7, .ppid = 1, .comm = "cat", .threads = 2});
+    synth_fixture_add_thread(&fixture, 7, 8, "worker");
+    synth_fixture_write(&fixture, "7/ns/net", "");
+    synth_fixture_write(&fixture, "7/ns/mnt", "");
+    fixture.options.namespaces = true;
+    cr_assert_eq(synth(NULL), 0);
+    struct weir_buf expected = WEIR_BUF_INIT;
+    expect_fork(&expected, 7, 1, 7, 1);
+    expect_namespaces(&expected, 7, 7, "net mnt");
+    expect_comm(&expected, 7, 7, "cat");
+    expect_fork(&expected, 7, 7, 8, 7);
+    expect_namespaces(&expected, 7, 8, "net mnt");
+    expect_comm(&expected, 7, 8, "worker");
+    expect_emitted(&fixture, &expected);
+}
+
+Test(synth_tasks, tasks_come_without_their_maps_on_request)
+{
+    synth_fixture_add(&fixture,
+                      &(struct fixture_task){.pid = 7, .ppid = 1, .comm = "cat", .vm_bytes = 4096, .maps = CAT_MAPS});
+    fixture.options.no_maps = true;
+    struct weir_synth_counts counts;
+    cr_assert_eq(synth(&counts), 0);
+    cr_expect(counts.tasks == 1 && counts.maps == 0);
+    struct weir_buf expected = WEIR_BUF_INIT;
+    expect_fork(&expected, 7, 1, 7, 1);
+    expect_comm(&expected, 7, 7, "cat");
     expect_emitted(&fixture, &expected);
 }
