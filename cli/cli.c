@@ -22,6 +22,7 @@
 #include "cli/list_options.h"
 #include "cli/man.h"
 #include "cli/record_options.h"
+#include "cli/recover_options.h"
 
 #define NAME_BYTES 128
 
@@ -34,6 +35,7 @@ static const struct {
     {&weir_record_command, weir_record_main},
     {&weir_dump_command, weir_dump_main},
     {&weir_list_command, weir_list_main},
+    {&weir_recover_command, weir_recover_main},
     {&weir_bench_drain_command, weir_bench_drain_main},
     {&weir_help_command, help_main},
 };

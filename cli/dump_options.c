@@ -147,12 +147,7 @@ void weir_dump_arguments_fini(struct weir_dump_arguments *arguments)
 
 int weir_dump_arguments_parse(struct weir_dump_arguments *arguments, char *const *argv, struct weir_error *err)
 {
-    size_t used;
-    int result = weir_options_parse(&weir_dump_command.options, arguments, argv, &used, err);
-    if (result != WEIR_OPTIONS_PARSED)
-        return result;
-    return weir_input_path_resolve(&arguments->input_path, arguments->input_path, argv + used,
-                                   weir_dump_command.options.command, err);
+    return weir_input_options_parse(&weir_dump_command.options, arguments, &arguments->input_path, argv, err);
 }
 
 /* ---- lists ---- */

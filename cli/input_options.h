@@ -1,4 +1,4 @@
-/* What the commands that read a recording have in common: which one. Pure; any thread. */
+/* What the commands that read a recording have in common: which one. Pure but for the parser's lists; any thread. */
 #ifndef WEIR_CLI_INPUT_OPTIONS_H
 #define WEIR_CLI_INPUT_OPTIONS_H
 
@@ -16,10 +16,11 @@
     }
 
 /*
- * What to read: the one word that may stand behind the options, else what -i has set, else perf.data. 0 and *path
- * (borrowed), or -EINVAL with err: more than one word, or a word as well as -i. given: what -i has set, or NULL.
+ * Parses argv: options of table, and at most one word among them, the recording. *path is the field of arguments that
+ * -i sets; afterwards it is what to read: that word, what -i has set, or perf.data. As weir_options_parse(); -EINVAL
+ * with err also for more than one word, or a word as well as -i.
  */
-int weir_input_path_resolve(const char **path, const char *given, char *const *words, const char *command,
-                            struct weir_error *err);
+int weir_input_options_parse(const struct weir_option_table *table, void *arguments, const char **path,
+                             char *const *argv, struct weir_error *err);
 
 #endif

@@ -1,0 +1,68 @@
+/* `weir recover`: from its arguments to engine/recover.h, and what was done as lines. Main thread. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/exit_status.h"
+#include "cli/recover_options.h"
+#include "engine/recover.h"
+
+#define SUFFIX ".recovered"
+
+static void report(const struct weir_print *print, const char *output_path, const struct weir_recovery *recovery)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    if (recovery->is_whole)
+        weir_buf_printf(&text, "[ weir recover: Nothing to recover: all %" PRIu64 " records can be read ]\n",
+                        recovery->records);
+    else
+        weir_buf_printf(&text, "[ weir recover: %" PRIu64 " records (%" PRIu64 " samples) in %s ]\n", recovery->records,
+                        recovery->samples, output_path);
+    if (!recovery->is_whole && recovery->said_end && recovery->data_end > recovery->said_end)
+        weir_buf_printf(&text, "[ weir recover: %" PRIu64 " bytes more than the header said ]\n",
+                        recovery->data_end - recovery->said_end);
+    if (recovery->dropped_bytes > 0)
+        weir_buf_printf(&text, "[ weir recover: Left out %" PRIu64 " bytes at %#" PRIx64 ", which are no records ]\n",
+                        recovery->dropped_bytes, recovery->data_end);
+    weir_print_lines(print, weir_buf_str(&text));
+    weir_buf_fini(&text);
+}
+
+static int recover(const struct weir_recover_arguments *arguments, const struct weir_print *print)
+{
+    char default_path[PATH_MAX];
+    const char *output_path = arguments->output_path ? arguments->output_path : default_path;
+    struct weir_recovery recovery = {0};
+    struct weir_error err = {0};
+    int length = snprintf(default_path, sizeof(default_path), "%s" SUFFIX, arguments->input_path);
+    const struct weir_recover_options options = {
+        .input_path = arguments->input_path,
+        .output_path = arguments->in_place ? NULL : output_path,
+        .assume_same_boot = arguments->assume_this_kernel,
+    };
+    int code = length < (int)sizeof(default_path)
+                   ? weir_recover_run(&options, &recovery, &err)
+                   : weir_error_set(&err, -ENAMETOOLONG, "the name of the input is too long");
+    if (code < 0)
+        weir_print_error(print, &err);
+    else
+        report(print, arguments->in_place ? arguments->input_path : output_path, &recovery);
+    weir_recovery_fini(&recovery);
+    return weir_exit_status_of_reading(code);
+}
+
+int weir_recover_main(const struct weir_invocation *invocation)
+{
+    struct weir_recover_arguments arguments;
+    struct weir_print print = {.stream = stderr};
+    struct weir_error err = {0};
+    int result = weir_recover_arguments_parse(&arguments, invocation->arguments, &err);
+    if (result == WEIR_OPTIONS_HELP)
+        return weir_cli_show_help(&print, &weir_recover_command);
+    if (result < 0)
+        return weir_cli_refuse(&print, result, &err);
+    print.quiet = arguments.quiet;
+    return recover(&arguments, &print);
+}

@@ -1,0 +1,106 @@
+/* The options of `weir recover`: those of engine/recover.h. Main thread. */
+#include "cli/recover_options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "cli/exit_status.h"
+#include "cli/input_options.h"
+
+#define INPUT  "Input"
+#define OUTPUT "Output"
+#define OTHER  "Other options"
+
+#define FIELD(name, type) WEIR_OPTION_FIELD(struct weir_recover_arguments, name, type)
+
+static const struct weir_option options[] = {
+    WEIR_INPUT_ROW(FIELD(input_path, const char *)),
+    {
+        .long_name = "assume-this-kernel",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(assume_this_kernel, bool),
+        .section = INPUT,
+        .help = "describe tracepoints by this kernel without comparing kernel and boot",
+        .details = "If the recording is of another kernel, its tracepoints are decoded wrongly, or as others.",
+    },
+    {
+        .short_name = 'o',
+        .long_name = "output",
+        .argument = "FILE",
+        .kind = WEIR_OPTION_TEXT,
+        .field = FIELD(output_path, const char *),
+        .default_text = "the input's name and .recovered",
+        .section = OUTPUT,
+        .help = "write what was recovered to FILE, which must not exist",
+    },
+    {
+        .long_name = "in-place",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(in_place, bool),
+        .section = OUTPUT,
+        .help = "change the file itself",
+        .details = "Bytes that are no records are lost then. Not for a file that is still being recorded to.",
+    },
+    {
+        .short_name = 'q',
+        .long_name = "quiet",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(quiet, bool),
+        .section = OTHER,
+        .help = "do not say what was done",
+    },
+    WEIR_OPTION_HELP_ROW,
+};
+
+static const char *const usages[] = {"[OPTION...] [FILE]", NULL};
+
+static const char *const description[] = {
+    "Makes a perf.data file that perf reads whole out of one that was never finished (its recorder was killed, the "
+    "machine went down), or that is cut or damaged: its data ends with the last whole record, and what the header "
+    "lacks is completed. The file itself is not changed unless --in-place is given.",
+    "A recording of tracepoints is useless without their formats, which are written last. They are taken from this "
+    "machine's tracefs, but only if the file was recorded by the kernel that runs now and since it was booted: the "
+    "kernel's address and length in the file are those of now, the file was last written after the boot, none of its "
+    "samples is of the future, each of its tracepoint ids is one of this kernel, and each sample says the id that its "
+    "event has.",
+    NULL,
+};
+
+static const struct weir_example examples[] = {
+    {"weir recover perf.data", "Writes perf.data.recovered."},
+    {"weir recover --in-place perf.data && perf report", "Repairs the file and reads it."},
+    {NULL, NULL},
+};
+
+const struct weir_command weir_recover_command = {
+    .name = "recover",
+    .summary = "make an unfinished, cut or damaged recording readable for perf",
+    .usages = usages,
+    .description = description,
+    .exits = weir_exit_meanings_of_reading,
+    .examples = examples,
+    .options = {.command = "weir recover", .options = options, .count = WEIR_ARRAY_COUNT(options)},
+};
+
+int weir_recover_arguments_parse(struct weir_recover_arguments *arguments, char *const *argv, struct weir_error *err)
+{
+    *arguments = (struct weir_recover_arguments){0};
+    int result = weir_input_options_parse(&weir_recover_command.options, arguments, &arguments->input_path, argv, err);
+    if (result != WEIR_OPTIONS_PARSED)
+        return result;
+    if (arguments->in_place && arguments->output_path) {
+        weir_error_set(err, -EINVAL, "--in-place and -o exclude each other");
+        weir_error_hint(err, "-o writes another file, --in-place changes '%s' itself", arguments->input_path);
+        return -EINVAL;
+    }
+    if (strcmp(arguments->input_path, "-") == 0) {
+        weir_error_set(err, -EINVAL, "a stream cannot be recovered");
+        weir_error_hint(err, "name a perf.data file");
+        return -EINVAL;
+    }
+    return 0;
+}

@@ -1,0 +1,329 @@
+/* The plan of a recovery. One thread. */
+#include "format/recovery.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/bits.h"
+#include "format/features.h"
+#include "format/perf_input.h"
+#include "format/same_boot.h"
+#include "format/scan.h"
+#include "format/tracefs.h"
+#include "format/tracing_data.h"
+
+#define FEATURE_WORD     64u
+#define NS_PER_S         1000000000ull
+#define COMPRESSION_ZSTD 1u
+#define MMAP_LEN_MIN     (1u << 16)
+
+struct planner {
+    const struct weir_recovery_options *options;
+    struct weir_recovery *recovery;
+    struct weir_perf_input input;
+    struct weir_scan scan;
+    struct weir_buf payloads[WEIR_FEATURES_KNOWN];
+    bool has[WEIR_FEATURES_KNOWN];
+    struct weir_event_desc *events; /* owned */
+    char **names;                   /* owned, with what they point to: "sched:sched_switch", as "sched\0sched_switch" */
+};
+
+/* ---- what is kept ---- */
+
+/* The features that can be read where the header says that they are. */
+static int keep_features(struct planner *planner, struct weir_error *err)
+{
+    for (unsigned bit = 0; bit < WEIR_FEATURES_KNOWN; bit++) {
+        int found = weir_perf_input_feature(&planner->input, bit, &planner->payloads[bit], NULL);
+        if (found == -ENOMEM)
+            return weir_error_set_errno(err, found, "cannot recover %s", planner->options->path);
+        planner->has[bit] = found == 1;
+        if (found != 1)
+            weir_buf_reset(&planner->payloads[bit]);
+    }
+    return 0;
+}
+
+static bool has_unknown_features(const struct weir_perf_input *input)
+{
+    return (input->features[0] >> WEIR_FEATURES_KNOWN) || input->features[1] || input->features[2] ||
+           input->features[3];
+}
+
+static size_t count_features(const struct planner *planner)
+{
+    size_t count = 0;
+    for (unsigned bit = 0; bit < WEIR_FEATURES_KNOWN; bit++)
+        count += planner->has[bit];
+    return count;
+}
+
+static bool all_features_are_read(const struct planner *planner)
+{
+    size_t set = (size_t)__builtin_popcountll(planner->input.features[0]);
+    return planner->input.features_error.code == 0 && set == count_features(planner) &&
+           !has_unknown_features(&planner->input);
+}
+
+/* ---- tracepoints ---- */
+
+struct name_search {
+    struct planner *planner;
+    const char *root;
+};
+
+/* Gives the tracepoint's name to every event of its id. */
+static int match_tracepoint(void *ctx, const char *system, const char *name)
+{
+    const struct name_search *search = ctx;
+    struct planner *planner = search->planner;
+    uint64_t id;
+    if (weir_tracefs_event_id(search->root, system, name, &id, NULL) < 0)
+        return 0;
+    for (size_t i = 0; i < planner->input.event_count; i++) {
+        const struct perf_event_attr *attr = &planner->input.events[i].attr;
+        if (attr->type != PERF_TYPE_TRACEPOINT || attr->config != id || planner->names[i])
+            continue;
+        size_t system_bytes = strlen(system) + 1, name_bytes = strlen(name) + 1;
+        planner->names[i] = malloc(2 * (system_bytes + name_bytes));
+        if (!planner->names[i])
+            return -ENOMEM;
+        memcpy(planner->names[i], system, system_bytes);
+        memcpy(planner->names[i] + system_bytes, name, name_bytes);
+        char *whole = planner->names[i] + system_bytes + name_bytes;
+        memcpy(whole, system, system_bytes - 1);
+        whole[system_bytes - 1] = ':';
+        memcpy(whole + system_bytes, name, name_bytes);
+        planner->events[i].tracepoint_system = planner->names[i];
+        planner->events[i].tracepoint_name = planner->names[i] + system_bytes;
+        planner->events[i].name = whole;
+    }
+    return 0;
+}
+
+static int describe_tracepoints(struct planner *planner, struct weir_error *err)
+{
+    char found[PATH_MAX];
+    const char *root = planner->options->tracefs_root;
+    int result = root ? 0 : weir_tracefs_find(found, sizeof(found), err);
+    if (result < 0)
+        return result;
+    struct name_search search = {.planner = planner, .root = root ? root : found};
+    result = weir_tracefs_visit(search.root, match_tracepoint, &search);
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot read the tracepoints of %s", search.root);
+    for (size_t i = 0; i < planner->input.event_count; i++) {
+        const struct perf_event_attr *attr = &planner->input.events[i].attr;
+        if (attr->type == PERF_TYPE_TRACEPOINT && !planner->names[i])
+            return weir_error_set(err, -ESTALE, "%s: this kernel has no tracepoint of id %" PRIu64,
+                                  planner->options->path, (uint64_t)attr->config);
+    }
+    struct weir_buf *payload = &planner->payloads[WEIR_FEATURE_TRACING_DATA];
+    result = weir_tracing_data_build(payload, search.root, planner->events, planner->input.event_count, err);
+    planner->has[WEIR_FEATURE_TRACING_DATA] = result == 0;
+    return result;
+}
+
+static bool has_tracepoints(const struct planner *planner)
+{
+    for (size_t i = 0; i < planner->input.event_count; i++) {
+        if (planner->input.events[i].attr.type == PERF_TYPE_TRACEPOINT)
+            return true;
+    }
+    return false;
+}
+
+/* ---- the boot ---- */
+
+static int check_boot(struct planner *planner, struct weir_error *err)
+{
+    const struct weir_scan *scan = &planner->scan;
+    struct timespec now;
+    if (scan->wrong_raw.count > 0)
+        return weir_error_set(err, -ESTALE, "the sample at %#" PRIx64 " has another type than its event",
+                              scan->wrong_raw.first_offset);
+    if (planner->options->assume_same_boot)
+        return 0;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    bool own_clock = planner->input.event_count > 0 && planner->input.events[0].attr.use_clockid;
+    if (!own_clock && scan->last_sample_ns > (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec)
+        return weir_error_set(err, -ESTALE, "its newest sample is of a time that this boot has not reached");
+    return weir_same_boot_check(planner->options->path, planner->options->proc_root, err);
+}
+
+static int fail_stale(const struct planner *planner, const struct weir_error *why, struct weir_error *err)
+{
+    weir_error_set(err, -ESTALE, "%s: its tracepoints cannot be described: %s", planner->options->path, why->what);
+    weir_error_hint(err, "recover it where it was recorded, before the next boot; --assume-this-kernel leaves the "
+                         "comparison out, and decodes wrongly if the kernel is another one");
+    return -ESTALE;
+}
+
+/* ---- what is made anew ---- */
+
+static void describe_events(struct planner *planner)
+{
+    for (size_t i = 0; i < planner->input.event_count; i++) {
+        const struct weir_input_event *event = &planner->input.events[i];
+        planner->events[i].attr = event->attr;
+        planner->events[i].name = planner->events[i].name ? planner->events[i].name : event->name;
+        planner->events[i].ids = event->ids;
+        planner->events[i].id_count = event->id_count;
+    }
+}
+
+/* The features that format/features.h writes, for those that could not be kept. */
+static int make_features(struct planner *planner, struct weir_error *err)
+{
+    static const struct weir_machine nothing = {0};
+    struct weir_buf built = WEIR_BUF_INIT;
+    uint64_t bits[4] = {0};
+    const struct weir_features_input input = {
+        .machine = planner->recovery->is_same_boot && planner->options->machine ? planner->options->machine : &nothing,
+        .events = planner->events,
+        .event_count = planner->input.event_count,
+        .first_sample_ns = planner->scan.first_sample_ns,
+        .last_sample_ns = planner->scan.last_sample_ns,
+    };
+    int result = weir_features_build(&built, 0, &input, bits);
+    size_t next = 0;
+    for (unsigned bit = 0; result == 0 && bit < WEIR_FEATURES_KNOWN; bit++) {
+        if (!(bits[0] >> bit & 1))
+            continue;
+        struct weir_perf_section section;
+        memcpy(&section, built.data + next++ * sizeof(section), sizeof(section));
+        if (planner->has[bit])
+            continue;
+        weir_buf_append(&planner->payloads[bit], built.data + section.offset, section.size);
+        planner->has[bit] = true;
+        result = weir_buf_error(&planner->payloads[bit]);
+    }
+    weir_buf_fini(&built);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot recover %s", planner->options->path) : 0;
+}
+
+/* HEADER_COMPRESSED: without it perf does not decompress, and mmap_len has to hold what a record expands to. */
+static void make_compressed(struct planner *planner)
+{
+    struct weir_buf *payload = &planner->payloads[WEIR_FEATURE_COMPRESSED];
+    uint64_t compressed = planner->scan.types[WEIR_RECORD_COMPRESSED] + planner->scan.types[WEIR_RECORD_COMPRESSED2];
+    if (planner->has[WEIR_FEATURE_COMPRESSED] || compressed == 0)
+        return;
+    uint64_t room = weir_max_u64(weir_align_up(planner->scan.expanded_max + UINT16_MAX, 4096), MMAP_LEN_MIN);
+    weir_buf_append_u32(payload, 0); /* version */
+    weir_buf_append_u32(payload, COMPRESSION_ZSTD);
+    weir_buf_append_u32(payload, 1); /* level: not known */
+    weir_buf_append_u32(payload, 1); /* ratio: likewise */
+    weir_buf_append_u32(payload, (uint32_t)weir_min_u64(room, UINT32_MAX));
+    planner->has[WEIR_FEATURE_COMPRESSED] = true;
+}
+
+/* ---- the plan ---- */
+
+static int build_tail(struct planner *planner, struct weir_error *err)
+{
+    struct weir_recovery *recovery = planner->recovery;
+    struct weir_buf *tail = &recovery->tail;
+    uint64_t offset = recovery->data_end + count_features(planner) * sizeof(struct weir_perf_section);
+    for (unsigned bit = 0; bit < WEIR_FEATURES_KNOWN; bit++) {
+        if (!planner->has[bit])
+            continue;
+        const struct weir_perf_section section = {.offset = offset, .size = planner->payloads[bit].used};
+        weir_buf_append(tail, &section, sizeof(section));
+        offset += section.size;
+        recovery->features[bit / FEATURE_WORD] |= 1ull << (bit % FEATURE_WORD);
+    }
+    for (unsigned bit = 0; bit < WEIR_FEATURES_KNOWN; bit++) {
+        if (planner->has[bit])
+            weir_buf_append(tail, planner->payloads[bit].data, planner->payloads[bit].used);
+    }
+    recovery->header = planner->input.header;
+    recovery->header.data.size = recovery->data_end - recovery->header.data.offset;
+    memcpy(recovery->header.features, recovery->features, sizeof(recovery->features));
+    int result = weir_buf_error(tail);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot recover %s", planner->options->path) : 0;
+}
+
+/* What a file that was never finished lacks. */
+static int complete(struct planner *planner, struct weir_error *err)
+{
+    struct weir_error why = {0};
+    size_t count = planner->input.event_count;
+    planner->events = calloc(count + 1, sizeof(*planner->events));
+    planner->names = calloc(count + 1, sizeof(*planner->names));
+    if (!planner->events || !planner->names)
+        return weir_error_set_errno(err, -ENOMEM, "cannot recover %s", planner->options->path);
+    describe_events(planner);
+    planner->recovery->is_same_boot = check_boot(planner, &why) == 0;
+    bool needs_trace = has_tracepoints(planner) && !planner->has[WEIR_FEATURE_TRACING_DATA];
+    if (needs_trace && !planner->recovery->is_same_boot)
+        return fail_stale(planner, &why, err);
+    int result = needs_trace ? describe_tracepoints(planner, err) : 0;
+    if (result == 0)
+        result = make_features(planner, err);
+    if (result == 0)
+        make_compressed(planner);
+    return result;
+}
+
+static int plan(struct planner *planner, struct weir_error *err)
+{
+    struct weir_recovery *recovery = planner->recovery;
+    const struct weir_perf_input *input = &planner->input;
+    if (input->is_pipe || input->directory[0])
+        return weir_error_set(err, -ENOTSUP, "%s: only a perf.data file can be recovered, not a stream or a directory",
+                              planner->options->path);
+    /* The data may go on behind what the last checkpoint says. */
+    if (input->is_unfinished)
+        planner->input.stream.end = input->source.file_bytes;
+    int result = weir_scan_run(&planner->scan, &planner->input, input->is_unfinished, err);
+    if (result == 0)
+        result = keep_features(planner, err);
+    if (result < 0)
+        return result;
+    recovery->records = planner->scan.records;
+    recovery->samples = planner->scan.samples;
+    recovery->data_end = planner->scan.good_end;
+    recovery->said_end = input->header.data.size ? input->header.data.offset + input->header.data.size : 0;
+    recovery->cause = planner->scan.end;
+    uint64_t ended = input->is_unfinished ? input->source.file_bytes : input->data_end;
+    recovery->dropped_bytes = ended > recovery->data_end ? ended - recovery->data_end : 0;
+    if (planner->scan.records == 0)
+        return weir_error_set(err, -ENODATA, "%s: holds no whole record at %#" PRIx64 ", where its data begins",
+                              planner->options->path, input->header.data.offset);
+    recovery->is_whole = !input->is_unfinished && recovery->dropped_bytes == 0 && all_features_are_read(planner);
+    if (recovery->is_whole)
+        return 0;
+    result = input->is_unfinished || count_features(planner) == 0 ? complete(planner, err) : 0;
+    return result == 0 ? build_tail(planner, err) : result;
+}
+
+int weir_recovery_plan(struct weir_recovery *recovery, const struct weir_recovery_options *options,
+                       struct weir_error *err)
+{
+    struct planner planner = {.options = options, .recovery = recovery};
+    *recovery = (struct weir_recovery){0};
+    int result = weir_perf_input_open(&planner.input, options->path, err);
+    if (result < 0)
+        return result;
+    result = plan(&planner, err);
+    for (size_t i = 0; planner.names && i < planner.input.event_count; i++)
+        free(planner.names[i]);
+    free(planner.names);
+    free(planner.events);
+    for (size_t i = 0; i < WEIR_FEATURES_KNOWN; i++)
+        weir_buf_fini(&planner.payloads[i]);
+    weir_scan_fini(&planner.scan);
+    weir_perf_input_close(&planner.input);
+    if (result < 0)
+        weir_recovery_fini(recovery);
+    return result;
+}
+
+void weir_recovery_fini(struct weir_recovery *recovery)
+{
+    weir_buf_fini(&recovery->tail);
+}

@@ -1,0 +1,53 @@
+/*
+ * What an unfinished, cut or damaged perf.data file has to become so that perf reads it whole: where its data ends, the
+ * features behind it, the header before it. Reads the file and this machine's tracefs; writes nothing.
+ *
+ * TRACING_DATA is not in a file that was never finished, but the ids of its tracepoints are, and this machine's tracefs
+ * describes the tracepoints that its kernel has now. They are taken from there only when the file was recorded under
+ * this very boot, for which all of this has to hold: the kernel's map in the file is the one that would be recorded now
+ * (address, length, symbol); the file was last written after this boot; its newest sample is not of the future; every
+ * id is a tracepoint here; and every sample's own type is its event's id. (Ids are given out at boot and when modules
+ * are loaded, and never change while they are in use.)
+ */
+#ifndef WEIR_FORMAT_RECOVERY_H
+#define WEIR_FORMAT_RECOVERY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/machine.h"
+#include "format/perf_file.h"
+
+struct weir_recovery_options {
+    const char *path;                   /* borrowed, as all here; a file */
+    const struct weir_machine *machine; /* this one, for the features that describe the recording machine */
+    const char *tracefs_root;           /* NULL: found */
+    const char *proc_root;              /* NULL: "/proc" */
+    bool assume_same_boot;              /* the checks of kernel map and times are left out */
+};
+
+struct weir_recovery {
+    bool is_whole;                  /* nothing has to be changed */
+    bool is_same_boot;              /* as above: machine and tracefs were used */
+    uint64_t records, samples;      /* in the data that is kept */
+    uint64_t data_end;              /* of what is kept, in the file */
+    uint64_t said_end;              /* what its header says; 0: nothing */
+    uint64_t dropped_bytes;         /* behind data_end that are no records */
+    struct weir_error cause;        /* what ended the data; code 0: nothing was wrong with it */
+    struct weir_perf_header header; /* to be written at 0 */
+    struct weir_buf tail;           /* owned; to be written at data_end, the file ends behind it */
+    uint64_t features[4];
+};
+
+/*
+ * Makes the plan. 0, to be freed; or with err: as weir_perf_input_open(); -ENOTSUP (a stream or a directory); -ENODATA
+ * (no record at all); -ESTALE (tracepoints of another boot or kernel: err says which check failed); -errno of reading
+ * tracefs; -ENOMEM.
+ */
+int weir_recovery_plan(struct weir_recovery *recovery, const struct weir_recovery_options *options,
+                       struct weir_error *err);
+void weir_recovery_fini(struct weir_recovery *recovery);
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * Whether a recording is of this boot. One thread.
+ *
+ * The kernel's map names the address of a symbol, which moves with every kernel that is built and, where the kernel is
+ * placed at random, with every boot. The time of boot is btime in proc_stat(5).
+ */
+#include "format/same_boot.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "format/bytes.h"
+#include "format/synth.h"
+
+#define MAP_BYTES        40u /* MMAP up to its file name: header, pid and tid, start, length, page offset */
+#define MAP2_NAME_OFFSET 72u
+#define ADDRESSES        24u /* start, length, page offset, from 16 on in MMAP and in MMAP2 */
+#define ADDRESSES_OFFSET 16u
+#define NAME_BYTES       64u
+#define KERNEL_NAME      "[kernel.kallsyms]"
+
+struct kernel_map {
+    bool is_there;
+    uint8_t addresses[ADDRESSES];
+    char name[NAME_BYTES];
+};
+
+/* The kernel's map, when the record is one. */
+static void take_map(struct kernel_map *map, uint32_t type, const uint8_t *data, size_t bytes)
+{
+    size_t name = type == PERF_RECORD_MMAP ? MAP_BYTES : MAP2_NAME_OFFSET;
+    if (map->is_there || (type != PERF_RECORD_MMAP && type != PERF_RECORD_MMAP2) || bytes <= name ||
+        strncmp((const char *)data + name, KERNEL_NAME,
+                bytes - name < strlen(KERNEL_NAME) ? bytes - name : strlen(KERNEL_NAME)) != 0)
+        return;
+    map->is_there = true;
+    memcpy(map->addresses, data + ADDRESSES_OFFSET, ADDRESSES);
+    snprintf(map->name, sizeof(map->name), "%.*s", (int)(bytes - name), (const char *)data + name);
+}
+
+static int take_records(void *ctx, const void *records, size_t bytes)
+{
+    for (size_t at = 0; at + MAP_BYTES <= bytes;) {
+        struct perf_event_header header;
+        memcpy(&header, (const uint8_t *)records + at, sizeof(header));
+        if (header.size < sizeof(header) || header.size > bytes - at)
+            break;
+        take_map(ctx, header.type, (const uint8_t *)records + at, header.size);
+        at += header.size;
+    }
+    return 0;
+}
+
+static int fail(struct weir_error *err, const char *why)
+{
+    return weir_error_set(err, -ESTALE, "%s", why);
+}
+
+/* The recording's own map, among its first records. */
+static void read_map(struct kernel_map *map, const char *path)
+{
+    struct weir_perf_input input;
+    struct weir_record_view record;
+    if (weir_perf_input_open(&input, path, NULL) < 0)
+        return;
+    while (!map->is_there && weir_perf_input_next(&input, &record, NULL) == 1)
+        take_map(map, record.type, record.data, record.bytes);
+    weir_perf_input_close(&input);
+}
+
+static uint64_t read_boot_time(const char *proc_root)
+{
+    char path[PATH_MAX];
+    struct weir_buf text = WEIR_BUF_INIT;
+    uint64_t seconds = 0;
+    snprintf(path, sizeof(path), "%s/stat", proc_root ? proc_root : "/proc");
+    const char *line = weir_buf_append_file(&text, path) == 0 ? strstr(weir_buf_str(&text), "\nbtime ") : NULL;
+    if (line)
+        seconds = strtoull(line + strlen("\nbtime "), NULL, 10);
+    weir_buf_fini(&text);
+    return seconds;
+}
+
+int weir_same_boot_check(const char *path, const char *proc_root, struct weir_error *err)
+{
+    struct kernel_map recorded = {0}, present = {0};
+    const struct weir_synth_options synth = {.proc_root = proc_root, .emit = take_records, .emit_ctx = &present};
+    read_map(&recorded, path);
+    if (!recorded.is_there)
+        return fail(err, "the file does not say where its kernel was mapped");
+    if (weir_synth_kernel(&synth, NULL) < 0 || !present.is_there)
+        return fail(err, "the addresses of the running kernel cannot be read");
+    if (memcmp(recorded.addresses, present.addresses, ADDRESSES) != 0 || strcmp(recorded.name, present.name) != 0) {
+        return weir_error_set(err, -ESTALE, "its kernel was mapped at %#" PRIx64 ", the one that runs is at %#" PRIx64,
+                              weir_load_u64(recorded.addresses), weir_load_u64(present.addresses));
+    }
+    struct stat status;
+    uint64_t boot_s = read_boot_time(proc_root);
+    if (stat(path, &status) < 0 || boot_s == 0 || (uint64_t)status.st_mtim.tv_sec < boot_s)
+        return fail(err, "it was last written before this machine was booted");
+    return 0;
+}

@@ -1,0 +1,233 @@
+/*
+ * One pass over a recording. One thread.
+ *
+ * Rounds: a reader that meets FINISHED_ROUND n delivers everything up to the newest time before round n - 1. So from
+ * there on no record may be older than that (ordered_events__flush() in tools/perf/util/ordered-events.c).
+ */
+#include "format/scan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/bytes.h"
+
+#define RECORD_ALIGN 8u
+
+/* ---- tables that grow ---- */
+
+static int reach(void **items, size_t item_bytes, size_t *count, size_t wanted)
+{
+    if (wanted <= *count)
+        return 0;
+    void *grown = reallocarray(*items, wanted, item_bytes);
+    if (!grown)
+        return -ENOMEM;
+    memset((uint8_t *)grown + *count * item_bytes, 0, (wanted - *count) * item_bytes);
+    *items = grown;
+    *count = wanted;
+    return 0;
+}
+
+static void note(struct weir_scan_problem *problem, const struct weir_record_view *record)
+{
+    if (problem->count++ == 0)
+        problem->first_offset = record->offset;
+}
+
+/* ---- one record ---- */
+
+struct scanned { /* what a record says of itself */
+    const struct weir_record_view *view;
+    const struct weir_input_event *event; /* NULL: unknown */
+    struct weir_scan_event *counts;       /* of event; NULL likewise */
+    struct weir_sample_id id;
+    uint64_t fields; /* of id, PERF_SAMPLE_* */
+    size_t body_bytes;
+};
+
+static void check_shape(struct weir_scan *scan, const struct scanned *record)
+{
+    const struct weir_record_view *view = record->view;
+    const struct weir_record_schema *schema = weir_record_schema(view->type);
+    if (!schema)
+        note(&scan->unknown_type, view);
+    else if (record->body_bytes < schema->least_bytes)
+        note(&scan->short_record, view);
+    if (view->bytes % RECORD_ALIGN != 0 && view->type != WEIR_RECORD_COMPRESSED)
+        note(&scan->odd_size, view);
+    if (schema)
+        scan->types[view->type]++;
+}
+
+static void scan_sample(struct weir_scan *scan, struct scanned *record)
+{
+    const struct weir_record_view *view = record->view;
+    struct weir_sample sample;
+    size_t bad_offset;
+    scan->samples++;
+    if (!record->event) {
+        note(&scan->unknown_id, view);
+        return;
+    }
+    record->counts->samples++;
+    if (weir_sample_parse(&sample, &record->event->layout, view->data, view->bytes, &bad_offset) < 0)
+        note(&scan->short_record, view);
+    record->id = sample.id;
+    record->fields = sample.fields;
+    const struct perf_event_attr *attr = &record->event->attr;
+    if (attr->type == PERF_TYPE_TRACEPOINT && sample.raw.data &&
+        (sample.raw.count < sizeof(uint16_t) || weir_load_u16(sample.raw.data) != attr->config))
+        note(&scan->wrong_raw, view);
+    if (!(sample.fields & PERF_SAMPLE_TIME))
+        return;
+    if (scan->first_sample_ns == 0 || sample.id.time < scan->first_sample_ns)
+        scan->first_sample_ns = sample.id.time;
+    if (sample.id.time > scan->last_sample_ns)
+        scan->last_sample_ns = sample.id.time;
+}
+
+static void scan_other(struct weir_scan *scan, struct scanned *record)
+{
+    const struct weir_record_view *view = record->view;
+    struct weir_scan_event *counts = record->counts;
+    if (view->type == WEIR_RECORD_FINISHED_ROUND) {
+        scan->barrier_ns = scan->round_ns;
+        scan->round_ns = scan->newest_ns;
+    }
+    if (record->body_bytes < 24 && view->type != PERF_RECORD_LOST_SAMPLES)
+        return;
+    if (view->type == PERF_RECORD_LOST) {
+        uint64_t lost = weir_load_u64(view->data + 16);
+        scan->lost += lost;
+        if (counts)
+            counts->lost += lost;
+    } else if (view->type == PERF_RECORD_LOST_SAMPLES && record->body_bytes >= 16) {
+        uint64_t lost = weir_load_u64(view->data + 8);
+        scan->lost_samples += lost;
+        if (counts)
+            counts->lost_samples += lost;
+    } else if (counts) {
+        counts->throttles += view->type == PERF_RECORD_THROTTLE;
+        counts->unthrottles += view->type == PERF_RECORD_UNTHROTTLE;
+    }
+}
+
+static void scan_time(struct weir_scan *scan, const struct scanned *record)
+{
+    if (!(record->fields & PERF_SAMPLE_TIME) || record->id.time == 0)
+        return;
+    if (record->id.time < scan->barrier_ns)
+        note(&scan->late_record, record->view);
+    if (record->id.time > scan->newest_ns)
+        scan->newest_ns = record->id.time;
+}
+
+static int scan_cpu(struct weir_scan *scan, const struct scanned *record)
+{
+    uint32_t cpu = record->id.cpu;
+    bool is_synthesised = record->view->type != PERF_RECORD_SAMPLE && record->id.time == 0;
+    if (!(record->fields & PERF_SAMPLE_CPU) || cpu >= WEIR_CPU_LIMIT || is_synthesised)
+        return 0;
+    int result = reach((void **)&scan->cpus, sizeof(*scan->cpus), &scan->cpu_count, cpu + 1);
+    if (result < 0)
+        return result;
+    struct weir_scan_cpu *counts = &scan->cpus[cpu];
+    counts->records++;
+    counts->samples += record->view->type == PERF_RECORD_SAMPLE;
+    if (record->fields & PERF_SAMPLE_TIME) {
+        if (counts->first_ns == 0 || record->id.time < counts->first_ns)
+            counts->first_ns = record->id.time;
+        if (record->id.time > counts->last_ns)
+            counts->last_ns = record->id.time;
+    }
+    return 0;
+}
+
+static int scan_record(struct weir_scan *scan, struct weir_perf_input *input, const struct weir_record_view *view)
+{
+    int result = reach((void **)&scan->events, sizeof(*scan->events), &scan->event_count, input->event_count);
+    if (result < 0)
+        return result;
+    struct scanned record = {.view = view, .event = weir_perf_input_event_of(input, view), .body_bytes = view->bytes};
+    record.counts = record.event ? &scan->events[record.event - input->events] : NULL;
+    bool is_side_record = view->type < WEIR_RECORD_ATTR && view->type != PERF_RECORD_SAMPLE;
+    const struct weir_input_event *layout_of = record.event;
+    if (!layout_of && input->event_count > 0)
+        layout_of = &input->events[0];
+    if (is_side_record && layout_of && weir_sample_id_parse(&record.id, &layout_of->layout, view->data, view->bytes)) {
+        record.body_bytes -= layout_of->layout.trailer_bytes;
+        record.fields = layout_of->attr.sample_type;
+    }
+    scan->records++;
+    scan->bytes += view->bytes;
+    check_shape(scan, &record);
+    if (view->type == PERF_RECORD_SAMPLE)
+        scan_sample(scan, &record);
+    else
+        scan_other(scan, &record);
+    scan_time(scan, &record);
+    return scan_cpu(scan, &record);
+}
+
+/* ---- all of them ---- */
+
+/* Where whole records end, from the last record that is not compressed and whether something was wrong inside it. */
+static void find_good_end(struct weir_scan *scan, const struct weir_perf_input *input, uint64_t last_start,
+                          uint64_t last_end)
+{
+    bool is_inside = scan->end.code < 0 && input->stream.is_expanding;
+    scan->good_end = is_inside ? last_start : last_end;
+}
+
+static bool is_nonsense(const struct weir_perf_input *input, const struct weir_record_view *record,
+                        struct weir_error *err)
+{
+    const struct weir_record_schema *schema = weir_record_schema(record->type);
+    if (schema && record->bytes >= schema->least_bytes)
+        return false;
+    weir_error_set(err, -EBADMSG, "%s: record at %#" PRIx64 ": type %u, size %u is none", input->source.path,
+                   record->offset, record->type, record->bytes);
+    return true;
+}
+
+int weir_scan_run(struct weir_scan *scan, struct weir_perf_input *input, bool stop_at_nonsense, struct weir_error *err)
+{
+    *scan = (struct weir_scan){0};
+    struct weir_record_view record;
+    uint64_t start = input->stream.offset, end = start;
+    int result = reach((void **)&scan->events, sizeof(*scan->events), &scan->event_count, input->event_count);
+    int next = 1;
+    while (result == 0 && (next = weir_perf_input_next(input, &record, &scan->end)) == 1) {
+        if (!record.is_expanded) {
+            start = record.offset;
+            end = start + record.bytes + record.payload_bytes;
+        }
+        if (input->stream.expanded_bytes > scan->expanded_max)
+            scan->expanded_max = input->stream.expanded_bytes;
+        if (stop_at_nonsense && is_nonsense(input, &record, &scan->end)) {
+            end = start;
+            next = scan->end.code;
+            break;
+        }
+        result = scan_record(scan, input, &record);
+    }
+    if (next < 0 && scan->end.code != -EBADMSG && scan->end.code != -E2BIG && scan->end.code != -EFBIG) {
+        if (err)
+            *err = scan->end;
+        return next;
+    }
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot read %s", input->source.path);
+    find_good_end(scan, input, start, end);
+    return 0;
+}
+
+void weir_scan_fini(struct weir_scan *scan)
+{
+    free(scan->events);
+    free(scan->cpus);
+    scan->events = NULL;
+    scan->cpus = NULL;
+}

@@ -1,0 +1,65 @@
+/*
+ * One pass over a recording: how much of what is in it, and what does not add up. Memory grows with events and CPUs
+ * only. One thread; allocates.
+ */
+#ifndef WEIR_FORMAT_SCAN_H
+#define WEIR_FORMAT_SCAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cpuset.h"
+#include "base/error.h"
+#include "format/perf_input.h"
+#include "format/record_schema.h"
+
+struct weir_scan_event { /* of one event */
+    uint64_t samples;
+    uint64_t lost;         /* sum of its LOST records: what rings had no room for, as readers saw it */
+    uint64_t lost_samples; /* sum of its LOST_SAMPLES records: the kernel's own count */
+    uint64_t throttles, unthrottles;
+};
+
+struct weir_scan_cpu { /* of one CPU */
+    uint64_t samples, records;
+    uint64_t first_ns, last_ns; /* of its records with a time */
+};
+
+struct weir_scan_problem { /* something that does not add up: how often, and where first */
+    uint64_t count;
+    uint64_t first_offset;
+};
+
+struct weir_scan {
+    uint64_t records, bytes;
+    uint64_t types[WEIR_RECORD_TYPES];
+    uint64_t samples, lost, lost_samples;
+    uint64_t first_sample_ns, last_sample_ns; /* 0 without samples that have a time */
+    struct weir_scan_event *events;           /* owned; one per event of the input */
+    size_t event_count;
+    struct weir_scan_cpu *cpus; /* owned; by number */
+    size_t cpu_count;
+
+    struct weir_scan_problem unknown_type; /* perf refuses the whole file */
+    struct weir_scan_problem short_record; /* shorter than its type must be, or a sample's field is outside of it */
+    struct weir_scan_problem odd_size;     /* no multiple of 8 */
+    struct weir_scan_problem unknown_id;   /* a sample of no event in the header */
+    struct weir_scan_problem late_record;  /* older than what the rounds before it promised */
+    struct weir_scan_problem wrong_raw;    /* a tracepoint's sample whose own type is not its event's */
+
+    uint64_t expanded_max; /* most bytes that a COMPRESSED record has expanded to */
+
+    /* Whole records end here; what is behind could not be read. Of the input's own file. */
+    uint64_t good_end;
+    struct weir_error end; /* code 0: the data ended where it should */
+
+    uint64_t newest_ns, round_ns, barrier_ns; /* the rounds' state, see late_record in scan.c */
+};
+
+/* Reads all that input has left. stop_at_nonsense: a record of no known type, or shorter than its type must be, is the
+ * end as well: for bytes that nobody has said to be records. 0, or -ENOMEM or -errno of read(2) with err; damage is a
+ * finding (scan->end), not an error. *scan is to be given to weir_scan_fini() in any case. */
+int weir_scan_run(struct weir_scan *scan, struct weir_perf_input *input, bool stop_at_nonsense, struct weir_error *err);
+void weir_scan_fini(struct weir_scan *scan);
+
+#endif

@@ -1,0 +1,170 @@
+/*
+ * Files that were never finished, or were cut, and what they become. The tracefs and the proc that are asked are the
+ * test's own; tests/engine/test_recover.c has the disk.
+ */
+#include "format/recovery.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "tests/format/image_file.h"
+#include "tests/format/sample_recording.h"
+
+#define DATA_OFFSET 4096u
+#define DATA_SIZE   offsetof(struct weir_perf_header, data) + 8
+#define RECORDS     9u /* of the sample recording with a tracepoint */
+
+static struct temp_tree tree;
+static struct weir_buf finished, unfinished; /* the same data, with and without features */
+static struct image_file file;
+static struct weir_recovery recovery;
+static struct weir_error err;
+static char tracefs[PATH_MAX], no_proc[PATH_MAX];
+
+static void make_images(void)
+{
+    struct sample_recording_options options = {.tracepoint = true, .features = true};
+    temp_tree_init(&tree);
+    sample_recording_build(&finished, &tree, &options);
+    options.features = false;
+    sample_recording_build(&unfinished, &tree, &options);
+    temp_tree_path(&tree, "tracing", tracefs);
+    temp_tree_path(&tree, "proc", no_proc);
+    temp_tree_make_folder(&tree, "proc");
+    temp_tree_write_text(&tree, "tracing/events/sched/sched_switch/id", "316\n");
+    image_file_init(&file, unfinished.data, unfinished.used);
+}
+
+static void free_images(void)
+{
+    weir_recovery_fini(&recovery);
+    image_file_fini(&file);
+    weir_buf_fini(&finished);
+    weir_buf_fini(&unfinished);
+    temp_tree_fini(&tree);
+}
+
+TestSuite(recovery, .init = make_images, .fini = free_images);
+
+static int plan(bool assume_same_boot)
+{
+    const struct weir_recovery_options options = {
+        .path = file.path,
+        .tracefs_root = tracefs,
+        .proc_root = no_proc,
+        .assume_same_boot = assume_same_boot,
+    };
+    weir_recovery_fini(&recovery);
+    memset(&err, 0, sizeof(err));
+    return weir_recovery_plan(&recovery, &options, &err);
+}
+
+static void forget_data_size(void)
+{
+    image_file_write(&file, DATA_SIZE, &(uint64_t){0}, sizeof(uint64_t));
+}
+
+/* What the plan makes of the file can be read whole. */
+static void expect_recovered(uint64_t records)
+{
+    image_file_write(&file, recovery.data_end, recovery.tail.data, recovery.tail.used);
+    image_file_resize(&file, recovery.data_end + recovery.tail.used);
+    image_file_write(&file, 0, &recovery.header, sizeof(recovery.header));
+    struct image_reading reading = image_read(file.path);
+    cr_expect_eq(reading.result, 0, "%s", reading.err.what);
+    cr_expect_eq(reading.records, records);
+    cr_expect_eq(plan(false), 0, "%s", err.what);
+    cr_expect(recovery.is_whole, "it would be recovered again");
+}
+
+Test(recovery, tracepoints_of_an_unknown_kernel_are_refused)
+{
+    forget_data_size();
+    cr_expect_eq(plan(false), -ESTALE);
+    cr_expect_not_null(strstr(err.what, "does not say where its kernel was mapped"), "%s", err.what);
+    cr_expect_not_null(strstr(err.hint, "--assume-this-kernel"));
+}
+
+Test(recovery, tracepoint_that_this_kernel_does_not_have_is_refused)
+{
+    forget_data_size();
+    temp_tree_write_text(&tree, "tracing/events/sched/sched_switch/id", "317\n");
+    cr_expect_eq(plan(true), -ESTALE);
+    cr_expect_not_null(strstr(err.what, "no tracepoint of id 316"), "%s", err.what);
+}
+
+Test(recovery, sample_of_another_tracepoint_than_its_event_is_refused)
+{
+    static const uint8_t type_and_flags[] = {316 & 0xff, 316 >> 8, 0, 0};
+    uint8_t *at =
+        memmem(unfinished.data + DATA_OFFSET, unfinished.used - DATA_OFFSET, type_and_flags, sizeof(type_and_flags));
+    cr_assert_not_null(at);
+    forget_data_size();
+    image_file_write(&file, (size_t)(at - unfinished.data), "\x3d", 1);
+    cr_expect_eq(plan(true), -ESTALE);
+    cr_expect_not_null(strstr(err.what, "has another type than its event"), "%s", err.what);
+}
+
+Test(recovery, file_without_a_record_is_refused)
+{
+    forget_data_size();
+    image_file_resize(&file, DATA_OFFSET + 4);
+    cr_expect_eq(plan(true), -ENODATA);
+}
+
+Test(recovery, finished_file_is_left_alone)
+{
+    image_file_write(&file, 0, finished.data, finished.used);
+    cr_assert_eq(plan(false), 0, "%s", err.what);
+    cr_expect(recovery.is_whole);
+    cr_expect_eq(recovery.records, RECORDS);
+}
+
+Test(recovery, killed_recording_becomes_whole)
+{
+    static const uint8_t zeros[65536]; /* what was preallocated */
+    forget_data_size();
+    image_file_write(&file, unfinished.used, zeros, sizeof(zeros));
+    cr_assert_eq(plan(true), 0, "%s", err.what);
+    cr_expect_not(recovery.is_whole);
+    cr_expect_eq(recovery.data_end, unfinished.used);
+    cr_expect_eq(recovery.dropped_bytes, sizeof(zeros));
+    cr_expect_eq(recovery.records, RECORDS);
+    cr_expect_eq(recovery.samples, 3);
+    cr_expect_eq(recovery.features[0] >> WEIR_FEATURE_TRACING_DATA & 1, 1);
+    cr_expect_eq(recovery.features[0] >> WEIR_FEATURE_EVENT_DESC & 1, 1);
+    cr_expect_eq(recovery.features[0] >> WEIR_FEATURE_SAMPLE_TIME & 1, 1);
+    expect_recovered(RECORDS);
+}
+
+Test(recovery, file_cut_anywhere_becomes_its_whole_records)
+{
+    for (size_t bytes = finished.used - 1; bytes > DATA_OFFSET + 64; bytes -= 7) {
+        image_file_resize(&file, 0);
+        image_file_write(&file, 0, finished.data, bytes);
+        cr_assert_eq(plan(true), 0, "%zu bytes: %s", bytes, err.what);
+        cr_expect_not(recovery.is_whole);
+        cr_expect_leq(recovery.data_end, bytes);
+        uint64_t records = recovery.records;
+        expect_recovered(records);
+    }
+}
+
+Test(recovery, damage_inside_ends_the_data_and_keeps_the_features)
+{
+    static const uint8_t zeros[8];
+    image_file_write(&file, 0, finished.data, finished.used);
+    size_t second = DATA_OFFSET;
+    uint16_t size;
+    memcpy(&size, finished.data + second + 6, sizeof(size));
+    image_file_write(&file, second + size, zeros, sizeof(zeros));
+    cr_assert_eq(plan(false), 0, "%s", err.what);
+    cr_expect_eq(recovery.records, 1);
+    cr_expect_eq(recovery.data_end, second + size);
+    cr_expect_eq(recovery.cause.code, -EBADMSG);
+    cr_expect_eq(recovery.features[0] >> WEIR_FEATURE_HOSTNAME & 1, 1);
+    expect_recovered(1);
+}
