@@ -634,6 +634,14 @@ static const struct weir_option options[] = {
         .help = "as perf record; weir records the build ids of all executable mappings anyway",
     },
     {
+        .short_name = 'N',
+        .long_name = "no-buildid-cache",
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(no_buildid_cache, bool),
+        .section = OUTPUT,
+        .help = "as perf record; weir leaves the cache in ~/.debug alone anyway",
+    },
+    {
         .short_name = 'v',
         .long_name = "verbose",
         .negatable = true,

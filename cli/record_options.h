@@ -75,7 +75,8 @@ struct weir_record_arguments {
     const char *output_path; /* borrowed */
     bool no_buildid;
     bool buildid_mmap;
-    bool buildid_all; /* accepted: it is what happens anyway */
+    bool buildid_all;      /* accepted: it is what happens anyway */
+    bool no_buildid_cache; /* likewise */
     unsigned verbosity;
     bool quiet;
     bool dry_run;
