@@ -114,14 +114,17 @@ static bool fall_back_to_software(struct opener *opener, struct weir_event *even
     return fell;
 }
 
-/* ":u" helps a user who may look at his own tasks but not at the kernel; for all tasks of a CPU it does not. */
+/* ":u" helps a user who may look at his own tasks but not at the kernel; for all tasks of a CPU it does not, nor where
+ * something else refuses, such as a seccomp filter. */
 static bool fall_back_to_user(struct opener *opener, struct weir_event *event, int code, pid_t pid)
 {
-    if ((code != -EACCES && code != -EPERM) || pid < 0 || !weir_event_fall_back_to_user(event))
+    const struct weir_kernel_limits *limits = opener->setup->limits;
+    bool forbids_kernel = limits->perf_event_paranoid > 1 && !limits->cap_perfmon;
+    if ((code != -EACCES && code != -EPERM) || pid < 0 || !forbids_kernel || !weir_event_fall_back_to_user(event))
         return false;
     weir_notice(opener->setup->notices, WEIR_NOTICE_WARNING,
                 "kernel.perf_event_paranoid=%d forbids recording the kernel; recording %s, user space only",
-                opener->setup->limits->perf_event_paranoid, event->name);
+                limits->perf_event_paranoid, event->name);
     configure(opener);
     return true;
 }

@@ -162,12 +162,12 @@ static int run_threads(char **arguments)
     return 0;
 }
 
-/* Executes COMMAND where io_uring_setup(2) is refused with EPERM, as container run times do. */
-static int run_without_io_uring(char **arguments)
+/* Executes COMMAND where a system call is refused with EPERM, as container run times do. */
+static int run_without_call(unsigned call, char **arguments)
 {
     struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
@@ -181,18 +181,29 @@ static int run_without_io_uring(char **arguments)
     return STATUS_LOST;
 }
 
+static int run_without_io_uring(char **arguments)
+{
+    return run_without_call(SYS_io_uring_setup, arguments);
+}
+
+static int run_without_perf_events(char **arguments)
+{
+    return run_without_call(SYS_perf_event_open, arguments);
+}
+
 static const struct {
     const char *name;
     int argument_count; /* at least */
     int (*run)(char **arguments);
 } modes[] = {
-    {"getppid", 1, run_getppid},                   /* CALLS */
-    {"number", 1, run_number},                     /* CALL */
-    {"malloc", 1, run_malloc},                     /* CALLS */
-    {"spin", 1, run_spin},                         /* ROUNDS, 0: for ever */
-    {"forks", 2, run_forks},                       /* CHILDREN ROUNDS */
-    {"threads", 3, run_threads},                   /* OLD NEW CALLS */
-    {"without-io-uring", 1, run_without_io_uring}, /* COMMAND... */
+    {"getppid", 1, run_getppid},                         /* CALLS */
+    {"number", 1, run_number},                           /* CALL */
+    {"malloc", 1, run_malloc},                           /* CALLS */
+    {"spin", 1, run_spin},                               /* ROUNDS, 0: for ever */
+    {"forks", 2, run_forks},                             /* CHILDREN ROUNDS */
+    {"threads", 3, run_threads},                         /* OLD NEW CALLS */
+    {"without-io-uring", 1, run_without_io_uring},       /* COMMAND... */
+    {"without-perf-events", 1, run_without_perf_events}, /* COMMAND... */
 };
 
 int main(int argc, char **argv)

@@ -98,3 +98,18 @@ test_io_uring_that_is_refused_is_done_without() {
     expect_eq "getppid calls" "$(getppid_calls it.data)" 20000
     expect_readers_agree it.data
 }
+
+# As in a container whose seccomp filter leaves perf_event_open(2) out. Privileges do not help, and :u neither.
+test_perf_events_that_a_container_forbids() {
+    local target
+    for target in "-a" "-e cpu-clock"; do
+        status=0
+        # shellcheck disable=SC2086 # two words
+        "$WEIR_LOAD" without-perf-events "$WEIR_PROGRAM" record $target -o it.data -- touch ran 2>err || status=$?
+        expect_eq "status" "$status" 125
+        expect_line err ": Operation not permitted"
+        expect_line err "hint: a seccomp filter or security module forbids perf_event_open(2): start the container with"
+        expect_eq "lines" "$(wc -l <err)" 2
+        expect_files . err
+    done
+}
