@@ -1,0 +1,46 @@
+# shellcheck shell=bash
+# PMUs that no machine has, for tests/parity/run pmus: make_pmus FOLDER fills it with the description of an Intel core
+# PMU, two memory controllers, an energy counter, an ARM PMU and one with a sink. The kernel refuses their events, from
+# perf as from weir; what is compared is what they ask for.
+
+make_pmus() {
+    local folder=$1 file text
+    while read -r file text; do
+        mkdir -p "$folder/$(dirname "$file")"
+        printf '%s\n' "$text" >"$folder/$file"
+    done <<'END'
+software/type 1
+tracepoint/type 2
+breakpoint/type 5
+cpu/type 4
+cpu/format/event config:0-7
+cpu/format/umask config:8-15
+cpu/format/edge config:18
+cpu/format/cmask config:24-31
+cpu/format/split config:0-7,32-35
+cpu/format/ldlat config1:0-15
+cpu/format/far config2:4-11
+cpu/events/cpu-cycles event=0x3c
+cpu/events/mem-loads event=0xcd,umask=0x1,ldlat=3
+cpu/events/mem-stores event=0xd0,umask=0x82
+cpu/events/parametrised event=0x10,umask=?
+cpu/events/topdown-slots event=0x00,umask=0x4
+cpu/events/topdown-slots.scale 2
+cpu/events/topdown-slots.unit slots
+power/type 220
+power/cpumask 0
+power/format/event config:0-7
+power/events/energy-pkg event=0x02
+power/events/energy-pkg.scale 2.3283064365386962890625e-10
+power/events/energy-pkg.unit Joules
+uncore_imc_0/type 230
+uncore_imc_0/cpumask 0
+uncore_imc_0/format/event config:0-7
+uncore_imc_0/format/umask config:8-15
+uncore_imc_0/events/cas_count_read event=0x04,umask=0x03
+armv8_pmuv3_0/type 260
+armv8_pmuv3_0/format/event config:0-15
+armv8_pmuv3_0/format/long config1:0
+armv8_pmuv3_0/events/l1d_cache event=0x4
+END
+}
