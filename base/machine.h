@@ -39,9 +39,16 @@ struct weir_machine_cache { /* one distinct cache, /sys/devices/system/cpu/cpuN/
     char *cpus;          /* shared_cpu_list */
 };
 
+struct weir_machine_pmu_cap { /* a file of /sys/bus/event_source/devices/NAME/caps */
+    char *name;
+    char *value;
+};
+
 struct weir_machine_pmu { /* /sys/bus/event_source/devices/NAME/type */
     uint32_t type;
     char *name;
+    struct weir_machine_pmu_cap *caps; /* owned; by name */
+    size_t cap_count;
 };
 
 struct weir_machine {

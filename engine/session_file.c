@@ -44,6 +44,8 @@ static int describe_event(struct weir_session *session, unsigned event)
         .name = opened->name,
         .ids = ids,
         .id_count = count,
+        .leader = opened->leader,
+        .group_name = opened->group_name,
         .tracepoint_system = opened->tracepoint_system,
         .tracepoint_name = opened->tracepoint_name,
     };

@@ -13,6 +13,8 @@ struct weir_event_desc {
     const char *name;            /* perf's spelling: "cycles", "sched:sched_switch"; borrowed */
     const uint64_t *ids;         /* PERF_EVENT_IOC_ID of every open descriptor of it; borrowed */
     size_t id_count;
+    size_t leader;                 /* index of its group's leader; its own when it stands alone */
+    const char *group_name;        /* of a leader; NULL: the group has none; borrowed */
     const char *tracepoint_system; /* NULL when not a tracepoint; borrowed */
     const char *tracepoint_name;
 };

@@ -15,6 +15,7 @@
 #include "format/features_internal.h"
 
 #define STRING_ALIGN                   64u /* NAME_ALIGN */
+#define NAMELESS_GROUP                 "{anon_group}" /* readers know it */
 #define FEATURE_WORD_BITS              64u
 #define BUILD_ID_NAME_MAX              4095u      /* PATH_MAX without its zero */
 #define HOST_PID                       (-1)       /* HOST_KERNEL_ID: of this machine, not of a guest */
@@ -97,6 +98,34 @@ static bool append_branch_stack(struct weir_buf *out, const struct weir_features
     return input->branch_stack;
 }
 
+/* The events that follow this one and have it for their leader, and this one. */
+static uint32_t group_members(const struct weir_features_input *input, size_t leader)
+{
+    size_t end = leader + 1;
+    while (end < input->event_count && input->events[end].leader == leader)
+        end++;
+    return (uint32_t)(end - leader);
+}
+
+/* u32 count; per group of two and more: string name, u32 index of its leader, u32 members; these stand together. */
+static bool append_group_desc(struct weir_buf *out, const struct weir_features_input *input)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < input->event_count; i++)
+        count += group_members(input, i) > 1;
+    if (count == 0)
+        return false;
+    weir_buf_append_u32(out, count);
+    for (size_t i = 0; i < input->event_count; i++) {
+        if (group_members(input, i) < 2)
+            continue;
+        weir_feature_append_string(out, input->events[i].group_name ? input->events[i].group_name : NAMELESS_GROUP);
+        weir_buf_append_u32(out, (uint32_t)i);
+        weir_buf_append_u32(out, group_members(input, i));
+    }
+    return true;
+}
+
 /* u64 first, u64 last. */
 static bool append_sample_time(struct weir_buf *out, const struct weir_features_input *input)
 {
@@ -152,11 +181,14 @@ static const struct feature features_known[] = {
     {WEIR_FEATURE_NUMA_TOPOLOGY, weir_feature_append_numa_topology},
     {WEIR_FEATURE_BRANCH_STACK, append_branch_stack},
     {WEIR_FEATURE_PMU_MAPPINGS, weir_feature_append_pmu_mappings},
+    {WEIR_FEATURE_GROUP_DESC, append_group_desc},
     {WEIR_FEATURE_CACHE, weir_feature_append_cache},
     {WEIR_FEATURE_SAMPLE_TIME, append_sample_time},
     {WEIR_FEATURE_MEM_TOPOLOGY, weir_feature_append_mem_topology},
     {WEIR_FEATURE_CLOCKID, append_clock_id},
+    {WEIR_FEATURE_CPU_PMU_CAPS, weir_feature_append_cpu_pmu_caps},
     {WEIR_FEATURE_CLOCK_DATA, append_clock_data},
+    {WEIR_FEATURE_PMU_CAPS, weir_feature_append_pmu_caps},
 };
 
 #define FEATURE_COUNT WEIR_ARRAY_COUNT(features_known)

@@ -235,6 +235,52 @@ bool weir_feature_append_pmu_mappings(struct weir_buf *out, const struct weir_fe
     return true;
 }
 
+static void append_caps(struct weir_buf *out, const struct weir_machine_pmu *pmu)
+{
+    weir_buf_append_u32(out, (uint32_t)pmu->cap_count);
+    for (size_t i = 0; i < pmu->cap_count; i++) {
+        weir_feature_append_string(out, pmu->caps[i].name);
+        weir_feature_append_string(out, pmu->caps[i].value);
+    }
+}
+
+static bool is_cpu_pmu(const struct weir_machine_pmu *pmu)
+{
+    return strcmp(pmu->name, "cpu") == 0;
+}
+
+/* CPU_PMU_CAPS: of the PMU "cpu": u32 count; per capability string name, string value. */
+bool weir_feature_append_cpu_pmu_caps(struct weir_buf *out, const struct weir_features_input *input)
+{
+    const struct weir_machine *machine = input->machine;
+    for (size_t i = 0; i < machine->pmu_count; i++) {
+        if (is_cpu_pmu(&machine->pmus[i]) && machine->pmus[i].cap_count > 0) {
+            append_caps(out, &machine->pmus[i]);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* PMU_CAPS: of all others that have any: u32 count; per PMU as above, then string name of the PMU. */
+bool weir_feature_append_pmu_caps(struct weir_buf *out, const struct weir_features_input *input)
+{
+    const struct weir_machine *machine = input->machine;
+    uint32_t count = 0;
+    for (size_t i = 0; i < machine->pmu_count; i++)
+        count += !is_cpu_pmu(&machine->pmus[i]) && machine->pmus[i].cap_count > 0;
+    if (count == 0)
+        return false;
+    weir_buf_append_u32(out, count);
+    for (size_t i = 0; i < machine->pmu_count; i++) {
+        if (is_cpu_pmu(&machine->pmus[i]) || machine->pmus[i].cap_count == 0)
+            continue;
+        append_caps(out, &machine->pmus[i]);
+        weir_feature_append_string(out, machine->pmus[i].name);
+    }
+    return true;
+}
+
 static void append_cache(struct weir_buf *out, const struct weir_machine_cache *cache)
 {
     weir_buf_append_u32(out, cache->level);

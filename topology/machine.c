@@ -28,6 +28,58 @@ static void collect_names(struct weir_machine *machine, struct weir_sysroot *roo
     machine->arch = weir_sysroot_read_copy(root, "proc/sys/kernel/arch"); /* since Linux 6.1 */
 }
 
+static int compare_caps(const void *a, const void *b)
+{
+    const struct weir_machine_pmu_cap *x = a, *y = b;
+    return strcmp(x->name, y->name);
+}
+
+static void fini_pmu(struct weir_machine_pmu *pmu)
+{
+    for (size_t i = 0; i < pmu->cap_count; i++) {
+        free(pmu->caps[i].name);
+        free(pmu->caps[i].value);
+    }
+    free(pmu->caps);
+    free(pmu->name);
+}
+
+static void collect_cap(struct weir_buf *caps, struct weir_sysroot *root, const char *pmu, const char *name)
+{
+    const char *text = weir_sysroot_read(root, "sys/bus/event_source/devices/%s/caps/%s", pmu, name);
+    if (!text)
+        return;
+    struct weir_machine_pmu_cap cap = {.value = weir_sysroot_copy(root, text, strlen(text))};
+    cap.name = weir_sysroot_copy(root, name, strlen(name));
+    weir_buf_append(caps, &cap, sizeof(cap));
+    if (cap.name && cap.value && weir_buf_error(caps) == 0)
+        return;
+    if (weir_buf_error(caps) == 0)
+        caps->used -= sizeof(cap);
+    free(cap.name);
+    free(cap.value);
+    root->error = -ENOMEM;
+}
+
+static void collect_caps(struct weir_machine_pmu *pmu, struct weir_sysroot *root)
+{
+    DIR *dir = weir_sysroot_opendir(root, "sys/bus/event_source/devices/%s/caps", pmu->name);
+    if (!dir)
+        return;
+    struct weir_buf caps = WEIR_BUF_INIT;
+    struct dirent *entry;
+    while (root->error == 0 && (entry = readdir(dir))) {
+        if (entry->d_name[0] != '.')
+            collect_cap(&caps, root, pmu->name, entry->d_name);
+    }
+    closedir(dir);
+
+    pmu->caps = (struct weir_machine_pmu_cap *)(void *)caps.data;
+    pmu->cap_count = caps.used / sizeof(*pmu->caps);
+    if (pmu->cap_count > 0)
+        qsort(pmu->caps, pmu->cap_count, sizeof(*pmu->caps), compare_caps);
+}
+
 /* Adds the PMU of that name when it tells its type. */
 static void collect_pmu(struct weir_buf *pmus, struct weir_sysroot *root, const char *name)
 {
@@ -38,9 +90,10 @@ static void collect_pmu(struct weir_buf *pmus, struct weir_sysroot *root, const 
     struct weir_machine_pmu pmu = {.type = (uint32_t)type, .name = weir_sysroot_copy(root, name, strlen(name))};
     if (!pmu.name)
         return;
+    collect_caps(&pmu, root);
     weir_buf_append(pmus, &pmu, sizeof(pmu));
     if (weir_buf_error(pmus) < 0) {
-        free(pmu.name);
+        fini_pmu(&pmu);
         root->error = -ENOMEM;
     }
 }
@@ -129,7 +182,7 @@ static void fini_nodes(struct weir_machine *machine)
 static void fini_pmus(struct weir_machine *machine)
 {
     for (size_t i = 0; i < machine->pmu_count; i++)
-        free(machine->pmus[i].name);
+        fini_pmu(&machine->pmus[i]);
     free(machine->pmus);
 }
 

@@ -85,6 +85,7 @@ static void make_events(struct weir_event_desc events[2])
         .sample_id_all = 1,
     };
     events[1] = (struct weir_event_desc){
+        .leader = 1,
         .name = "sched:sched_switch",
         .ids = switch_ids,
         .id_count = 2,

@@ -37,7 +37,8 @@ static void image_init(struct image *image)
     *image = (struct image){.bytes = WEIR_BUF_INIT, .machine = sample_machine()};
     image->events[0] = (struct weir_event_desc){.name = "cpu-clock", .ids = clock_ids, .id_count = 3};
     image->events[0].attr.type = PERF_TYPE_SOFTWARE;
-    image->events[1] = (struct weir_event_desc){.name = "sched:sched_switch", .ids = switch_ids, .id_count = 1};
+    image->events[1] =
+        (struct weir_event_desc){.name = "sched:sched_switch", .ids = switch_ids, .id_count = 1, .leader = 1};
     image->events[1].attr.type = PERF_TYPE_TRACEPOINT;
     image->events[1].attr.sample_max_stack = 9;
     image->input.machine = &image->machine;
@@ -446,5 +447,62 @@ Test(features, clock_of_the_samples_is_related_to_the_time_of_day)
     cr_expect_eq(perf_file_u32(&payload), 7);
     cr_expect_eq(perf_file_u64(&payload), 0x1122334455667788);
     cr_expect_eq(perf_file_u64(&payload), 0x99aabbcc);
+    image_fini(&image);
+}
+
+Test(features, group_desc_has_groups_of_two_and_more)
+{
+    struct image image;
+    image_init(&image);
+    image_with_events(&image);
+    image.events[1].leader = 0;
+    image_build(&image);
+    struct perf_file_cursor payload = feature(&image, WEIR_FEATURE_GROUP_DESC, 4 + 68 + 8);
+    cr_expect_eq(perf_file_u32(&payload), 1);
+    cr_expect_str_eq(perf_file_string(&payload), "{anon_group}");
+    cr_expect_eq(perf_file_u32(&payload), 0);
+    cr_expect_eq(perf_file_u32(&payload), 2);
+    expect_end(&payload);
+    image_fini(&image);
+
+    image_init(&image);
+    image_with_events(&image);
+    image.events[1].leader = 0;
+    image.events[0].group_name = "mine";
+    image_build(&image);
+    payload = feature(&image, WEIR_FEATURE_GROUP_DESC, 4 + 68 + 8);
+    perf_file_u32(&payload);
+    cr_expect_str_eq(perf_file_string(&payload), "mine");
+    image_fini(&image);
+}
+
+/* u32 count, (name, value) each; the PMU's name behind that, but for "cpu", which has a section of its own. */
+Test(features, capabilities_of_pmus)
+{
+    struct weir_machine_pmu_cap caps[] = {{(char *)"branches", (char *)"32"}, {(char *)"pmu_name", (char *)"skylake"}};
+    struct weir_machine_pmu pmus[] = {
+        {.type = 4, .name = (char *)"cpu", .caps = caps, .cap_count = 2},
+        {.type = 8, .name = (char *)"intel_pt"},
+        {.type = 9, .name = (char *)"ibs_op", .caps = caps, .cap_count = 1},
+    };
+    struct image image;
+    image_init(&image);
+    image.machine.pmus = pmus;
+    image.machine.pmu_count = 3;
+    image_build(&image);
+    struct perf_file_cursor payload = feature(&image, WEIR_FEATURE_CPU_PMU_CAPS, 4 + 4 * 68);
+    cr_expect_eq(perf_file_u32(&payload), 2);
+    cr_expect_str_eq(perf_file_string(&payload), "branches");
+    cr_expect_str_eq(perf_file_string(&payload), "32");
+    cr_expect_str_eq(perf_file_string(&payload), "pmu_name");
+    cr_expect_str_eq(perf_file_string(&payload), "skylake");
+    expect_end(&payload);
+    payload = feature(&image, WEIR_FEATURE_PMU_CAPS, 4 + 4 + 3 * 68);
+    cr_expect_eq(perf_file_u32(&payload), 1);
+    cr_expect_eq(perf_file_u32(&payload), 1);
+    cr_expect_str_eq(perf_file_string(&payload), "branches");
+    cr_expect_str_eq(perf_file_string(&payload), "32");
+    cr_expect_str_eq(perf_file_string(&payload), "ibs_op");
+    expect_end(&payload);
     image_fini(&image);
 }

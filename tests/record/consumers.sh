@@ -155,3 +155,15 @@ test_places_tasks_and_cpus_are_told_as_perf_tells_them() {
     expect_eq "index of a task" "$(index_lines it.data)" "$(index_lines perf.data)"
     kill $!
 }
+
+# header_lines FILE: groups and clock of the header.
+header_lines() { perf report --header-only -i "$1" 2>/dev/null | grep -E '^# (group|clockid)'; }
+
+test_groups_and_clock_are_told_as_perf_tells_them() {
+    local options=(-a -k monotonic -e '{cpu-clock,page-faults}' -e task-clock)
+    record "${options[@]}" -o it.data -- "$WEIR_LOAD" spin 50000000
+    perf record -q "${options[@]}" -o perf.data -- "$WEIR_LOAD" spin 50000000 2>/dev/null
+    expect_eq "header" "$(header_lines it.data)" "$(header_lines perf.data)"
+    perf script -i it.data -F tod >times 2>perf.err
+    expect_line times "$(date +%Y-)" # wall-clock time
+}

@@ -119,6 +119,8 @@ static void write_server(void)
     write_memory();
     fixture_write(&fixture, "1\n", "sys/bus/event_source/devices/software/type");
     fixture_write(&fixture, "4\n", "sys/bus/event_source/devices/cpu/type");
+    fixture_write(&fixture, "skylake\n", "sys/bus/event_source/devices/cpu/caps/pmu_name");
+    fixture_write(&fixture, "32\n", "sys/bus/event_source/devices/cpu/caps/branches");
     fixture_write(&fixture, "24\n", "sys/bus/event_source/devices/uncore_imc_1/type");
     fixture_write(&fixture, "10\n", "sys/bus/event_source/devices/uncore_imc_0/type");
     fixture_write(&fixture, "none\n", "sys/bus/event_source/devices/broken/type");
@@ -163,7 +165,7 @@ Test(machine, each_allocation_failing_in_turn_is_reported_and_leaves_the_output_
         failing_alloc_after(++failures);
     }
     failing_alloc_after(NO_FAILURE);
-    cr_expect_eq(failures, 97, "%u", failures);
+    cr_expect_eq(failures, 102, "%u", failures);
     weir_machine_fini(&collected);
 }
 
@@ -350,6 +352,19 @@ Test(machine, pmus_with_a_type_are_listed_by_type)
         cr_expect_eq(machine.pmus[i].type, expected[i].type);
         cr_expect_str_eq(machine.pmus[i].name, expected[i].name);
     }
+}
+
+Test(machine, capabilities_of_a_pmu_are_listed_by_name)
+{
+    write_server();
+    collect();
+    cr_assert_str_eq(machine.pmus[1].name, "cpu");
+    cr_assert_eq(machine.pmus[1].cap_count, 2);
+    cr_expect_str_eq(machine.pmus[1].caps[0].name, "branches");
+    cr_expect_str_eq(machine.pmus[1].caps[0].value, "32");
+    cr_expect_str_eq(machine.pmus[1].caps[1].name, "pmu_name");
+    cr_expect_str_eq(machine.pmus[1].caps[1].value, "skylake");
+    cr_expect_eq(machine.pmus[0].cap_count, 0);
 }
 
 Test(machine, this_machine_agrees_with_the_c_library)
