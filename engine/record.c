@@ -289,7 +289,7 @@ static int exclude_self(struct weir_session *session, struct weir_error *err)
 {
     if (!session->options->exclude_self)
         return 0;
-    pid_t *tids = calloc(session->pipeline.reader_count + 3, sizeof(*tids));
+    pid_t *tids = calloc(session->pipeline.reader_count + 4, sizeof(*tids)); /* the pipeline's, two more */
     if (!tids)
         return weir_error_set_errno(err, -ENOMEM, "cannot exclude weir's own threads");
     unsigned count = weir_pipeline_tids(&session->pipeline, tids);

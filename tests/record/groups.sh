@@ -1,0 +1,36 @@
+# shellcheck shell=bash
+# Groups: counted together, and as exactly as single events.
+
+needs_perf_events
+
+calls=1000
+group='{raw_syscalls:sys_enter,raw_syscalls:sys_exit}'
+
+# entries FILE: sys_enter samples of the load's getppid calls; readers show a sample of a :S group for each member.
+entries() {
+    perf script -i "$1" --comm "$WEIR_LOAD_NAME" -F event,trace 2>perf.err |
+        grep -c "sys_enter: *NR $("$WEIR_LOAD" number getppid) "
+}
+
+test_members_of_a_group_are_recorded_with_their_leader() {
+    local target
+    for target in "" -a --per-thread; do
+        record $target -e "$group" -c 1 -o it.data -- "$WEIR_LOAD" getppid $calls
+        expect_eq "calls" "$(entries it.data)" $calls
+        expect_eq "written and counted entries" "$(written_and_lost raw_syscalls:sys_enter)" \
+            "$(ledger_column counted raw_syscalls:sys_enter)"
+        expect_eq "written and counted exits" "$(written_and_lost raw_syscalls:sys_exit)" \
+            "$(ledger_column counted raw_syscalls:sys_exit)"
+        expect_readers_agree it.data
+    done
+}
+
+# :S: the leader samples, and reads the others; these have counts of their own, and nothing lost.
+test_sampled_group_has_the_counts_of_its_members() {
+    record -a -e "$group:S" -c 1 -o it.data -- "$WEIR_LOAD" getppid $calls
+    expect_eq "calls" "$(entries it.data)" $calls
+    expect_at_least "counted exits" "$(ledger_column counted raw_syscalls:sys_exit)" $calls
+    expect_eq "lost" "$(ledger_column lost_in_ring)" 0
+    perf script -i it.data 2>perf.err >/dev/null || fail "perf script failed: $(cat perf.err)"
+    expect_no_warnings
+}
