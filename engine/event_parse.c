@@ -283,12 +283,49 @@ static size_t find_leader(const struct weir_event_list *list, size_t first, size
     return leader;
 }
 
-/* Each PMU counts apart: a group whose first member is one event per PMU is one group per PMU. */
-static void set_leaders(struct weir_event_list *list, size_t first, size_t first_member_end)
+/* Each PMU counts apart: a group whose first member is one event per PMU is one group per PMU. True when it is. */
+static bool set_leaders(struct weir_event_list *list, size_t first, size_t first_member_end)
 {
     bool per_pmu = first_member_end > first + 1 && list->events[first].pmu_name;
     for (size_t i = first; i < list->count; i++)
         list->events[i].leader = per_pmu ? find_leader(list, first, i) : first;
+    return per_pmu;
+}
+
+/* Puts the members of each group behind its leader: what describes groups in a file needs them together. */
+static int gather_members(struct weir_event_parser *parser, size_t first)
+{
+    struct weir_event *events = parser->list->events;
+    size_t count = parser->list->count, at = 0;
+    struct weir_event *ordered = calloc(count - first, sizeof(*ordered));
+    if (!ordered)
+        return weir_event_parser_no_memory(parser);
+    for (size_t leader = first; leader < count; leader++) {
+        size_t place = first + at;
+        for (size_t i = leader; events[leader].leader == leader && i < count; i++) {
+            if (events[i].leader != leader)
+                continue;
+            ordered[at] = events[i];
+            ordered[at++].leader = place;
+        }
+    }
+    memcpy(&events[first], ordered, at * sizeof(*ordered));
+    free(ordered);
+    return 0;
+}
+
+/* Each leader gets the group's name. */
+static int name_groups(struct weir_event_parser *parser, size_t first, const struct weir_event_token *name)
+{
+    for (size_t i = first; i < parser->list->count; i++) {
+        struct weir_event *event = &parser->list->events[i];
+        if (event->leader != i)
+            continue;
+        event->group_name = strndup(name->text, name->length);
+        if (!event->group_name)
+            return weir_event_parser_no_memory(parser);
+    }
+    return 0;
 }
 
 /* name: of the group, NULL: it has none. The token is the brace. */
@@ -308,13 +345,13 @@ static int parse_group(struct weir_event_parser *parser, const struct weir_event
     if (!weir_event_parser_accept(parser, '}'))
         return weir_event_parser_unexpected(parser, "',' or '}'");
 
-    set_leaders(parser->list, first, first_member_end);
-    if (name) {
-        parser->list->events[first].group_name = strndup(name->text, name->length);
-        if (!parser->list->events[first].group_name)
-            return weir_event_parser_no_memory(parser);
-    }
-    return weir_event_parser_accept(parser, ':') ? weir_event_modifiers_parse(parser, first, true) : 0;
+    bool apart = set_leaders(parser->list, first, first_member_end);
+    int result = apart ? gather_members(parser, first) : 0;
+    if (result == 0 && name)
+        result = name_groups(parser, first, name);
+    if (result == 0 && weir_event_parser_accept(parser, ':'))
+        result = weir_event_modifiers_parse(parser, first, true);
+    return result;
 }
 
 static int parse_item(struct weir_event_parser *parser)

@@ -85,6 +85,7 @@ Test(event_pmu, every_failing_allocation_leaves_the_list_as_it_was)
         {FAKE_INTEL, "uncore_imc/cas_count_read/"},
         {FAKE_INTEL, "grp{mem-loads,cs}:S"},
         {FAKE_HYBRID, "cycles/name=a/"},
+        {FAKE_HYBRID, "g{cycles,instructions}"},
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(rows); i++) {
         struct temp_tree tree;
@@ -245,11 +246,17 @@ Test(event_pmu, word_may_stand_for_several_boxes)
 Test(event_pmu, group_on_several_boxes_is_one_group_for_each)
 {
     struct rig rig;
-    rig_init(&rig, FAKE_INTEL, "cs,{uncore_imc_[01]/cas_count_read/,uncore_imc_[01]/event=9/}");
-    static const size_t leaders[] = {0, 1, 2, 1, 2};
+    rig_init(&rig, FAKE_INTEL, "cs,mine{uncore_imc_[01]/cas_count_read/,uncore_imc_[01]/event=9/,faults}:u");
+    static const size_t leaders[] = {0, 1, 1, 1, 4, 4};
+    static const uint32_t types[] = {1, 30, 30, 1, 31, 31};
     cr_assert_eq(rig.list.count, WEIR_ARRAY_COUNT(leaders), "%s", rig.err.what);
-    for (size_t i = 0; i < WEIR_ARRAY_COUNT(leaders); i++)
-        cr_expect_eq(rig.list.events[i].leader, leaders[i], "event %zu", i);
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(leaders); i++) {
+        const struct weir_event *event = &rig.list.events[i];
+        cr_expect_eq(event->leader, leaders[i], "event %zu", i);
+        cr_expect_eq(event->attr.type, types[i], "event %zu", i);
+        cr_expect_eq(event->attr.exclude_kernel, i > 0, "event %zu", i);
+        cr_expect_eq(event->group_name != NULL, i > 0 && leaders[i] == i, "event %zu", i);
+    }
     rig_fini(&rig);
 }
 
