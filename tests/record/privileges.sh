@@ -94,6 +94,83 @@ test_paranoid_2_set_user_id_workload_runs_to_its_end() {
     expect_readers_agree it.data
 }
 
+# start_load_as_nobody: $load spins as the user, in the folder home.
+start_load_as_nobody() {
+    (cd home && exec setpriv --reuid $nobody --regid $nobody --clear-groups ./record_load spin 0) &
+    load=$!
+    wait_until grep -q "^Uid:.$nobody" "/proc/$load/status"
+}
+
+# expect_user_space_samples: the file has some, of the load, and none of the kernel.
+expect_user_space_samples() {
+    expect_eq "status" "$status" 0
+    expect_readers_agree it.data
+    expect_at_least "samples" "$(script_lines it.data --comm record_load)" 1
+    expect_eq "kernel samples" "$(perf script -i it.data -F dso,ip | grep -c kernel || true)" 0
+}
+
+test_paranoid_2_own_threads_processes_and_tasks_are_recorded_in_user_space() {
+    set_up 2
+    start_load_as_nobody
+    local target
+    for target in "-t $load" "-p $load" "-u $nobody" "-t $load --per-thread" "-p $load --per-thread -m 64K"; do
+        # shellcheck disable=SC2086 # two words
+        record_as_nobody -e cpu-clock $target -- sleep 0.3
+        expect_user_space_samples
+    done
+}
+
+test_paranoid_2_tasks_of_other_users_are_refused() {
+    set_up 2
+    local whose="is of another user or may not be traced: run as its owner, as root or with CAP_PERFMON"
+    record_as_nobody -e cpu-clock:u -t 1 -- touch ran
+    expect_refused "cannot open event 'cpu-clock:u' of task 1 on cpu 0: Permission denied" "task 1 $whose"
+    record_as_nobody -e cpu-clock:u -t 1 --per-thread -- touch ran
+    expect_refused "cannot open event 'cpu-clock:u' of task 1: Permission denied" "task 1 $whose"
+    record_as_nobody -e cpu-clock:u -u root -- touch ran
+    expect_refused "cannot open event 'cpu-clock:u' of task 1 on cpu 0: Permission denied" "task 1 $whose"
+}
+
+test_paranoid_2_cgroups_are_refused() {
+    set_up 2
+    grep -q -e ' cgroup2 ' -e ' cgroup .*perf_event' /proc/mounts || skip "needs a cgroup hierarchy"
+    record_as_nobody -a -e cpu-clock:u -G / -- touch ran
+    expect_refused "cannot open event 'cpu-clock:u' on cpu 0: Permission denied" \
+        "kernel.perf_event_paranoid is 2, recording all processes of a CPU needs 0 or less, or root or CAP_PERFMON"
+}
+
+# Kernels of some distributions refuse everything at 3; others know no more than 2.
+test_paranoid_3_is_refused_or_as_2() {
+    set_up 3
+    start_load_as_nobody
+    local target
+    for target in "" "-t $load" "-u $nobody" "--per-thread"; do
+        # shellcheck disable=SC2086 # no word, or two
+        record_as_nobody -e cpu-clock $target -- ./record_load spin 30000000
+        if [ "$status" != 0 ]; then
+            expect_line err "hint: kernel.perf_event_paranoid is 3, recording without privileges needs 2 or less"
+            expect_files home record_load weir
+        else
+            expect_line err "kernel.perf_event_paranoid=3 forbids recording the kernel"
+            expect_user_space_samples
+        fi
+    done
+}
+
+test_seccomp_filter_that_refuses_perf_events_is_named() {
+    local target
+    for target in "" -a "-p $$" "-t $$" "-u root" --per-thread; do
+        status=0
+        # shellcheck disable=SC2086 # no word, or two
+        "$WEIR_LOAD" without-perf-events "$WEIR_PROGRAM" record -e cpu-clock -o it.data $target -- touch ran 2>err ||
+            status=$?
+        expect_eq "status with '$target'" "$status" 125
+        expect_line err "Operation not permitted"
+        expect_line err "hint: a seccomp filter or security module forbids perf_event_open(2): start the container"
+        expect_files . err
+    done
+}
+
 test_paranoid_2_rings_above_the_limit_are_refused_with_the_size_that_fits() {
     set_up 2
     record_as_nobody -e cpu-clock:u -m 64M -- touch ran
