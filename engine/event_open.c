@@ -7,27 +7,17 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "engine/event_ladder.h"
 #include "engine/event_set_internal.h"
 #include "engine/open_error.h"
 
 #define OPEN_AGAIN 1 /* attrs were weakened: start over */
 
-/* attr bits that older kernels refuse, newest first: what level n of the ladder drops, on top of the levels below it.
- */
-static const struct {
-    const char *what;
-    uint64_t read_format;
-    bool bpf_records;
-} ladder[] = {
-    {"PERF_FORMAT_LOST (Linux 6.0): losses are known from LOST records only", PERF_FORMAT_LOST, false},
-    {"ksymbol and bpf_event records (Linux 5.1)", 0, true},
-};
-
 struct opener {
     struct weir_event_set *set;
     const struct weir_event_set_setup *setup;
-    unsigned ladder_level; /* steps taken */
-    bool *gone;            /* [target] */
+    struct weir_event_ladder ladder;
+    bool *gone; /* [target] */
 };
 
 static int place_cpus(struct weir_event_set *set, const struct weir_cpuset *cpus)
@@ -77,23 +67,17 @@ static void configure(const struct opener *opener)
 {
     struct weir_event_list *list = opener->setup->list;
     weir_event_list_configure(list, opener->setup->config);
-    for (unsigned level = 0; level < opener->ladder_level; level++) {
-        for (size_t i = 0; i < list->count; i++) {
-            struct perf_event_attr *attr = &list->events[i].attr;
-            attr->read_format &= ~ladder[level].read_format;
-            if (ladder[level].bpf_records)
-                attr->ksymbol = attr->bpf_event = 0;
-        }
-    }
+    weir_event_ladder_apply(&opener->ladder, list);
 }
 
-static bool step_down_ladder(struct opener *opener)
+static bool step_down_ladder(struct opener *opener, const struct weir_event *refused, int code)
 {
-    if (opener->ladder_level == WEIR_ARRAY_COUNT(ladder))
+    if (code != -EINVAL && code != -E2BIG)
         return false;
-    weir_notice(opener->setup->notices, WEIR_NOTICE_VERBOSE, "the kernel refuses an attr; trying without %s",
-                ladder[opener->ladder_level].what);
-    opener->ladder_level++;
+    const char *what = weir_event_ladder_step(&opener->ladder, &refused->attr);
+    if (!what)
+        return false;
+    weir_notice(opener->setup->notices, WEIR_NOTICE_VERBOSE, "the kernel refuses an attr; trying without %s", what);
     configure(opener);
     return true;
 }
@@ -212,7 +196,7 @@ static int handle_refusal(struct opener *opener, unsigned event_index, unsigned 
     if (lower_precision(opener, event, code) || fall_back_to_software(opener, event, code) ||
         fall_back_to_user(opener, event, code, pid) || break_weak_group(opener, event_index, code))
         return OPEN_AGAIN;
-    if ((code == -EINVAL || code == -E2BIG) && step_down_ladder(opener))
+    if (step_down_ladder(opener, event, code))
         return OPEN_AGAIN;
 
     struct weir_open_attempt attempt = {
@@ -222,6 +206,9 @@ static int handle_refusal(struct opener *opener, unsigned event_index, unsigned 
         .cpu = set->places[place].cpu,
         .fds_needed = weir_event_set_fds_needed(set->event_count, set->place_count, set->task_count),
     };
+    bool may_be_asked_for = code == -EINVAL || code == -E2BIG || code == -EOPNOTSUPP || code == -EOVERFLOW;
+    if (may_be_asked_for && !event->cgroup && weir_event_ladder_blame(set->kernel, &attempt, 0, err))
+        return -EINVAL;
     return weir_open_error_explain(err, code, &attempt, opener->setup->limits);
 }
 

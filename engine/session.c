@@ -6,6 +6,7 @@
 
 #include "base/bits.h"
 #include "engine/open_error.h"
+#include "engine/sample_size.h"
 
 #define WATERMARK_SHARE 4 /* of a ring: the reader is woken when a quarter is filled */
 
@@ -13,19 +14,20 @@ int weir_session_open_events(struct weir_session *session, struct weir_error *er
 {
     session->config.watermark_bytes = (uint32_t)weir_min_u64(session->ring_bytes / WATERMARK_SHARE, UINT32_MAX);
     session->config.sideband_watermark_bytes = (uint32_t)(session->sideband_ring_bytes / WATERMARK_SHARE);
-    return weir_event_set_open(&session->events,
-                               &(struct weir_event_set_setup){
-                                   .kernel = session->kernel,
-                                   .list = session->options->events,
-                                   .cpus = &session->cpus,
-                                   .targets = &session->targets,
-                                   .per_thread = session->per_thread,
-                                   .config = &session->config,
-                                   .limits = &session->limits,
-                                   .notices = session->options->notices,
-                                   .exclude_follows = session->options->exclude_self,
-                               },
-                               err);
+    int result = weir_event_set_open(&session->events,
+                                     &(struct weir_event_set_setup){
+                                         .kernel = session->kernel,
+                                         .list = session->options->events,
+                                         .cpus = &session->cpus,
+                                         .targets = &session->targets,
+                                         .per_thread = session->per_thread,
+                                         .config = &session->config,
+                                         .limits = &session->limits,
+                                         .notices = session->options->notices,
+                                         .exclude_follows = session->options->exclude_self,
+                                     },
+                                     err);
+    return result < 0 ? result : weir_sample_check_ring(session->options->events, session->ring_bytes, err);
 }
 
 int weir_session_init_pipeline(struct weir_session *session, struct weir_error *err)

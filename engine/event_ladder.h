@@ -1,0 +1,40 @@
+/*
+ * What kernels older than ours refuse in an attr, newest first. What nobody asked for by name is dropped, step by step,
+ * until the kernel takes the attr; what somebody did ask for is never dropped: it is found out, and named.
+ *
+ * weir itself needs Linux 3.16 (mmap2 and comm_exec records, PERF_SAMPLE_IDENTIFIER, PERF_FLAG_FD_CLOEXEC): the ladder
+ * ends there. Source: evsel__detect_missing_features(), tools/perf/util/evsel.c, Linux 6.1; include/uapi/linux/
+ * perf_event.h of each version.
+ *
+ * Coordinator thread; nothing is allocated.
+ */
+#ifndef WEIR_ENGINE_EVENT_LADDER_H
+#define WEIR_ENGINE_EVENT_LADDER_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "engine/event_list.h"
+#include "engine/kernel.h"
+#include "engine/open_error.h"
+
+struct weir_event_ladder { /* all zeros: nothing dropped */
+    uint32_t dropped;      /* steps taken, a bit for each row of the table */
+    uint32_t next;         /* row to look at next */
+};
+
+/* Takes the next step that weakens `refused`, an attr of the list as it was tried, and says what it drops (a constant
+ * text); NULL: nothing is left that may be dropped. The list is to be configured again, and applied to. */
+const char *weir_event_ladder_step(struct weir_event_ladder *ladder, const struct perf_event_attr *refused);
+
+/* Drops from every attr of the list, which has been configured, what the steps taken drop. */
+void weir_event_ladder_apply(const struct weir_event_ladder *ladder, struct weir_event_list *list);
+
+/*
+ * Finds what was asked for by name and is refused, by opening attempt->attr without it, and closing it at once.
+ * True: err says which option (-EINVAL) and the hint which kernel it needs. False: err is untouched; it is not that.
+ */
+bool weir_event_ladder_blame(const struct weir_kernel *kernel, const struct weir_open_attempt *attempt,
+                             unsigned long flags, struct weir_error *err);
+
+#endif

@@ -1,0 +1,197 @@
+/* Kernels that refuse each of the things that younger ones brought: what is dropped, and what is named instead. */
+#include "engine/event_ladder.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "engine/registers.h"
+#include "tests/engine/event_set_rig.h"
+
+/* What the kernel of a test refuses. Tests run in processes of their own. */
+static bool (*has_refused)(const struct perf_event_attr *attr);
+static int refused_code = -EINVAL;
+
+static int refuse(const struct faulty_open *attempt)
+{
+    return has_refused(attempt->attr) ? refused_code : 0;
+}
+
+static void rig_init(struct event_set_rig *rig, bool (*has)(const struct perf_event_attr *attr))
+{
+    event_set_rig_init(rig, "cs", 0);
+    rig->faulty.refuse = refuse;
+    has_refused = has;
+}
+
+#define HAS(name, condition)                                   \
+    static bool has_##name(const struct perf_event_attr *attr) \
+    {                                                          \
+        return (condition) != 0;                               \
+    }
+
+HAS(anything, attr)
+HAS(lost, attr->read_format &PERF_FORMAT_LOST)
+HAS(weight_struct, attr->sample_type &PERF_SAMPLE_WEIGHT_STRUCT)
+HAS(hw_index, attr->branch_sample_type &PERF_SAMPLE_BRANCH_HW_INDEX)
+HAS(bpf_records, attr->ksymbol || attr->bpf_event)
+HAS(no_flags, attr->branch_sample_type &(PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMPLE_BRANCH_NO_CYCLES))
+HAS(priv, attr->branch_sample_type &PERF_SAMPLE_BRANCH_PRIV_SAVE)
+HAS(build_id, attr->build_id)
+HAS(code_page_size, attr->sample_type &PERF_SAMPLE_CODE_PAGE_SIZE)
+HAS(data_page_size, attr->sample_type &PERF_SAMPLE_DATA_PAGE_SIZE)
+HAS(cgroups, attr->cgroup || attr->sample_type & PERF_SAMPLE_CGROUP)
+HAS(phys_addr, attr->sample_type &PERF_SAMPLE_PHYS_ADDR)
+HAS(type_save, attr->branch_sample_type &PERF_SAMPLE_BRANCH_TYPE_SAVE)
+HAS(namespaces, attr->namespaces)
+HAS(max_stack, attr->sample_max_stack)
+HAS(context_switch, attr->context_switch)
+HAS(clock, attr->use_clockid)
+HAS(intr_regs, attr->sample_regs_intr)
+
+/* ---- what was asked for ---- */
+
+static const struct {
+    const char *name;
+    struct weir_sample_options samples;
+    bool build_ids_in_maps;
+    bool (*has)(const struct perf_event_attr *attr);
+    const char *hint;
+} asked[] = {
+    {"--branch-filter=priv",
+     {.branch_filter = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_PRIV_SAVE},
+     false,
+     has_priv,
+     "--branch-filter=priv needs Linux 6.1"},
+    {"--buildid-mmap", {.raw = false}, true, has_build_id, "--buildid-mmap needs Linux 5.12"},
+    {"--code-page-size",
+     {.code_page_size = true, .data_page_size = true},
+     false,
+     has_code_page_size,
+     "--code-page-size needs Linux 5.11"},
+    {"--data-page-size",
+     {.data_page_size = true, .cgroups = true},
+     false,
+     has_data_page_size,
+     "--data-page-size needs Linux 5.11"},
+    {"--all-cgroups", {.cgroups = true, .code_page_size = true}, false, has_cgroups, "--all-cgroups needs Linux 5.7"},
+    {"--phys-data", {.physical_addresses = true}, false, has_phys_addr, "--phys-data needs Linux 4.14"},
+    {"--branch-filter=save_type",
+     {.branch_filter = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_TYPE_SAVE},
+     false,
+     has_type_save,
+     "--branch-filter=save_type needs Linux 4.14"},
+    {"--namespaces",
+     {.namespaces = true, .switch_events = true},
+     false,
+     has_namespaces,
+     "--namespaces needs Linux 4.12"},
+    {"the number of frames (--call-graph=fp,N or max-stack=)",
+     {.call_graph = {.mode = WEIR_CALL_GRAPH_FP, .max_stack = 8}},
+     false,
+     has_max_stack,
+     "the number of frames (--call-graph=fp,N or max-stack=) needs Linux 4.8, and at most kernel.perf_event_max_stack "
+     "of them"},
+    {"--switch-events", {.switch_events = true}, false, has_context_switch, "--switch-events needs Linux 4.3"},
+    {"--clockid",
+     {.clock = {true, 11}},
+     false,
+     has_clock,
+     "--clockid needs Linux 4.1, and for other clocks than monotonic and monotonic_raw an event without a hardware "
+     "counter"},
+    {"--intr-regs", {.intr_regs = 1}, false, has_intr_regs, "--intr-regs needs Linux 3.19"},
+};
+
+Test(event_ladder, what_was_asked_for_is_named_and_not_dropped)
+{
+    const int codes[] = {-EINVAL, -E2BIG};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(asked); i++) {
+        struct event_set_rig rig;
+        rig_init(&rig, asked[i].has);
+        rig.config.samples = asked[i].samples;
+        rig.config.build_ids_in_maps = asked[i].build_ids_in_maps;
+        refused_code = codes[i % 2];
+        event_set_rig_expect_refused(&rig, -EINVAL);
+        cr_expect_eq(strncmp(rig.err.what, "cannot open event '", 19), 0);
+        cr_expect_not_null(strstr(rig.err.what, "': this kernel refuses "), "%s", rig.err.what);
+        cr_expect_not_null(strstr(rig.err.what, asked[i].name), "%s: %s", asked[i].name, rig.err.what);
+        cr_expect_str_eq(rig.err.hint, asked[i].hint);
+        event_set_rig_fini(&rig);
+    }
+}
+
+Test(event_ladder, nothing_that_was_asked_for_is_blamed_when_that_does_not_help)
+{
+    struct event_set_rig rig;
+    rig_init(&rig, has_anything);
+    rig.config.samples = (struct weir_sample_options){.namespaces = true, .code_page_size = true};
+    event_set_rig_expect_refused(&rig, -EINVAL);
+    cr_expect_str_eq(rig.err.what, "cannot open event 'cs' on cpu 1: Invalid argument");
+    cr_expect_eq(rig.faulty.open_now, 0);
+    event_set_rig_fini(&rig);
+}
+
+/* ---- what may be dropped ---- */
+
+static const struct {
+    struct weir_sample_options samples;
+    bool (*has)(const struct perf_event_attr *attr);
+    const char *says;
+    uint64_t sample_type, branch_sample_type; /* of the event, that stay */
+} dropped[] = {
+    {{.raw = false}, has_lost, "PERF_FORMAT_LOST (Linux 6.0)", 0, 0},
+    {{.call_graph = {.mode = WEIR_CALL_GRAPH_LBR}},
+     has_hw_index,
+     "the index of branch registers (Linux 5.7)",
+     PERF_SAMPLE_BRANCH_STACK,
+     PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_NO_FLAGS |
+         PERF_SAMPLE_BRANCH_NO_CYCLES},
+    {{.raw = false}, has_bpf_records, "ksymbol and bpf_event records (Linux 5.1)", 0, 0},
+    {{.call_graph = {.mode = WEIR_CALL_GRAPH_LBR}},
+     has_no_flags,
+     "leaving flags and cycles out of call stacks (Linux 4.4)",
+     PERF_SAMPLE_BRANCH_STACK,
+     PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK},
+#if defined(__x86_64__)
+    {{.weight = true}, has_weight_struct, "the weight in parts (Linux 5.12)", PERF_SAMPLE_WEIGHT, 0},
+#endif
+};
+
+Test(event_ladder, what_nobody_asked_for_is_dropped_and_said)
+{
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(dropped); i++) {
+        struct event_set_rig rig;
+        rig_init(&rig, dropped[i].has);
+        rig.config.samples = dropped[i].samples;
+        event_set_rig_expect_open(&rig);
+        cr_assert_geq(rig.notice_count, 1);
+        cr_expect_not_null(strstr(rig.notices[rig.notice_count - 1], dropped[i].says), "%s",
+                           rig.notices[rig.notice_count - 1]);
+        cr_expect_eq(rig.levels[rig.notice_count - 1], WEIR_NOTICE_VERBOSE);
+        for (size_t event = 0; event < rig.list.count; event++)
+            cr_expect_not(dropped[i].has(&rig.list.events[event].attr));
+        const struct perf_event_attr *attr = &rig.list.events[0].attr;
+        cr_expect_eq(attr->sample_type & dropped[i].sample_type, dropped[i].sample_type);
+        cr_expect_eq(attr->branch_sample_type, dropped[i].branch_sample_type);
+        event_set_rig_fini(&rig);
+    }
+}
+
+/* A refusal of one attr says nothing of what only others have. */
+Test(event_ladder, step_is_taken_for_what_the_refused_attr_has)
+{
+    struct weir_event_ladder ladder = {0};
+    struct perf_event_attr attr = {.ksymbol = 1};
+    cr_expect_not_null(strstr(weir_event_ladder_step(&ladder, &attr), "ksymbol"));
+    cr_expect_null(weir_event_ladder_step(&ladder, &attr), "no step is taken twice");
+    cr_expect_eq(attr.ksymbol, 1, "the refused attr is only looked at");
+}
+
+/* -j no_flags is asked for, the same bits of a call stack are not. */
+Test(event_ladder, branch_flags_that_were_asked_for_are_no_step)
+{
+    struct weir_event_ladder ladder = {0};
+    const struct perf_event_attr attr = {.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_NO_FLAGS};
+    cr_expect_null(weir_event_ladder_step(&ladder, &attr));
+}
