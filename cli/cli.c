@@ -20,6 +20,7 @@
 #include "cli/help.h"
 #include "cli/help_options.h"
 #include "cli/list_options.h"
+#include "cli/inspect_options.h"
 #include "cli/man.h"
 #include "cli/record_options.h"
 #include "cli/recover_options.h"
@@ -34,6 +35,8 @@ static const struct {
 } bindings[] = {
     {&weir_record_command, weir_record_main},
     {&weir_dump_command, weir_dump_main},
+    {&weir_info_command, weir_info_main},
+    {&weir_verify_command, weir_verify_main},
     {&weir_list_command, weir_list_main},
     {&weir_recover_command, weir_recover_main},
     {&weir_bench_drain_command, weir_bench_drain_main},

@@ -29,6 +29,8 @@ int weir_record_main(const struct weir_invocation *invocation);
 int weir_list_main(const struct weir_invocation *invocation);
 int weir_bench_drain_main(const struct weir_invocation *invocation);
 int weir_dump_main(const struct weir_invocation *invocation);
+int weir_info_main(const struct weir_invocation *invocation);
+int weir_verify_main(const struct weir_invocation *invocation);
 int weir_recover_main(const struct weir_invocation *invocation);
 
 /* Prints err; the exit status for arguments that were refused with code (-errno). */

@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "format/info.h"
+#include "format/verify.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/tree.h"
@@ -57,6 +59,21 @@ static int check_text(void *ctx, const char *text, size_t bytes, struct weir_err
     return 0;
 }
 
+/* info and verify: they end, and JSON of what could be opened is one object. */
+static void check_inspection(const char *path)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    struct weir_error err = {0};
+    unsigned failures;
+    weir_verify_append(path, &text, &failures, &err);
+    weir_buf_reset(&text);
+    weir_info_append(path, false, &text, &err);
+    weir_buf_reset(&text);
+    weir_info_append(path, true, &text, &err);
+    weir_assert(text.used == 0 || (text.data[0] == '{' && text.data[text.used - 2] == '}'));
+    weir_buf_fini(&text);
+}
+
 static void run(void *object, const uint8_t *data, size_t bytes)
 {
     const struct fixture *fixture = object;
@@ -70,6 +87,7 @@ static void run(void *object, const uint8_t *data, size_t bytes)
         fuzz_check_error(&err, result);
     options.json = true;
     weir_assert(weir_dump_run(&options, &as_json, &err) == result && as_json == as_text);
+    check_inspection(fixture->path);
 }
 
 const struct fuzz_target fuzz_target = {.init = init, .run = run, .fini = fini};

@@ -1,0 +1,59 @@
+/* `weir info` and `weir verify`: from their arguments to format/info.h and format/verify.h. Main thread. */
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/exit_status.h"
+#include "cli/inspect_options.h"
+#include "format/info.h"
+#include "format/verify.h"
+
+/* Parses; -1, or the exit status with which the command ends here. */
+static int begin(const struct weir_invocation *invocation, const struct weir_command *command,
+                 struct weir_inspect_arguments *arguments, const struct weir_print *print)
+{
+    struct weir_error err = {0};
+    int result = weir_inspect_arguments_parse(command, arguments, invocation->arguments, &err);
+    if (result == WEIR_OPTIONS_HELP)
+        return weir_cli_show_help(print, command);
+    return result < 0 ? weir_cli_refuse(print, result, &err) : -1;
+}
+
+/* Shows text, then the error of reading; the exit status. */
+static int end(const struct weir_print *print, struct weir_buf *text, int code, const struct weir_error *err)
+{
+    int shown = text->used > 0 ? weir_cli_show(print, text) : WEIR_EXIT_OK;
+    weir_buf_fini(text);
+    if (code < 0)
+        weir_print_error(print, err);
+    return code < 0 ? weir_exit_status_of_reading(code) : shown;
+}
+
+int weir_info_main(const struct weir_invocation *invocation)
+{
+    const struct weir_print print = {.stream = stderr};
+    struct weir_inspect_arguments arguments;
+    struct weir_error err = {0};
+    int status = begin(invocation, &weir_info_command, &arguments, &print);
+    if (status >= 0)
+        return status;
+    struct weir_buf text = WEIR_BUF_INIT;
+    int code = weir_info_append(arguments.input_path, arguments.json, &text, &err);
+    return end(&print, &text, code, &err);
+}
+
+int weir_verify_main(const struct weir_invocation *invocation)
+{
+    const struct weir_print print = {.stream = stderr};
+    struct weir_inspect_arguments arguments;
+    struct weir_error err = {0};
+    int status = begin(invocation, &weir_verify_command, &arguments, &print);
+    if (status >= 0)
+        return status;
+    struct weir_buf text = WEIR_BUF_INIT;
+    unsigned failures = 0;
+    int code = weir_verify_append(arguments.input_path, &text, &failures, &err);
+    if (arguments.quiet && code == 0)
+        weir_buf_reset(&text);
+    status = end(&print, &text, code, &err);
+    return status == WEIR_EXIT_OK && failures > 0 ? WEIR_EXIT_BAD_INPUT : status;
+}

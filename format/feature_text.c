@@ -1,0 +1,151 @@
+/*
+ * Features as text. Each layout is a line of a small language: text stands for itself, %u and %U are a u32 and a u64,
+ * %s is a perf string, and {...} is repeated as often as the u32 before it says. Any thread.
+ *
+ * Source of the layouts: the write_*() functions in tools/perf/util/header.c of Linux 6.12.
+ */
+#include "format/feature_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "format/bytes.h"
+#include "format/perf_file.h"
+#include "format/text_out.h"
+
+#define TEXT_MAX_BYTES (1u << 20) /* what a hostile count can make of one feature */
+#define DEPTH_MAX      4u
+
+static const struct {
+    const char *name, *layout;
+} known[] = {
+    [WEIR_FEATURE_TRACING_DATA] = {"TRACING_DATA", "formats of tracepoints"},
+    [WEIR_FEATURE_BUILD_ID] = {"BUILD_ID", ""},
+    [WEIR_FEATURE_HOSTNAME] = {"HOSTNAME", "%s"},
+    [WEIR_FEATURE_OSRELEASE] = {"OSRELEASE", "%s"},
+    [WEIR_FEATURE_VERSION] = {"VERSION", "%s"},
+    [WEIR_FEATURE_ARCH] = {"ARCH", "%s"},
+    [WEIR_FEATURE_NRCPUS] = {"NRCPUS", "%u available, %u online"},
+    [WEIR_FEATURE_CPUDESC] = {"CPUDESC", "%s"},
+    [WEIR_FEATURE_CPUID] = {"CPUID", "%s"},
+    [WEIR_FEATURE_TOTAL_MEM] = {"TOTAL_MEM", "%U kB"},
+    [WEIR_FEATURE_CMDLINE] = {"CMDLINE", "{%s }"},
+    [WEIR_FEATURE_EVENT_DESC] = {"EVENT_DESC", "%u events"},
+    [WEIR_FEATURE_CPU_TOPOLOGY] = {"CPU_TOPOLOGY", "packages{ %s}; cores{ %s}"},
+    [WEIR_FEATURE_NUMA_TOPOLOGY] = {"NUMA_TOPOLOGY", "{node %u: %U kB, %U kB free, CPUs %s; }"},
+    [WEIR_FEATURE_BRANCH_STACK] = {"BRANCH_STACK", "samples have branches"},
+    [WEIR_FEATURE_PMU_MAPPINGS] = {"PMU_MAPPINGS", "{%u = %s, }"},
+    [WEIR_FEATURE_GROUP_DESC] = {"GROUP_DESC", "{'%s' from event %u, %u members; }"},
+    [WEIR_FEATURE_AUXTRACE] = {"AUXTRACE", "index of %U entries"},
+    [WEIR_FEATURE_STAT] = {"STAT", "of perf stat"},
+    [WEIR_FEATURE_CACHE] = {"CACHE", "version %u: {L%u line %u sets %u ways %u %s %s CPUs %s; }"},
+    [WEIR_FEATURE_SAMPLE_TIME] = {"SAMPLE_TIME", "%U ns to %U ns"},
+    [WEIR_FEATURE_MEM_TOPOLOGY] = {"MEM_TOPOLOGY", "version %U, blocks of %U bytes, %U nodes"},
+    [WEIR_FEATURE_CLOCKID] = {"CLOCKID", "resolution %U ns"},
+    [WEIR_FEATURE_DIR_FORMAT] = {"DIR_FORMAT", "version %U"},
+    [WEIR_FEATURE_BPF_PROG_INFO] = {"BPF_PROG_INFO", "%u programs"},
+    [WEIR_FEATURE_BPF_BTF] = {"BPF_BTF", "%u BTF"},
+    [WEIR_FEATURE_COMPRESSED] = {"COMPRESSED", "version %u, type %u, level %u, ratio %u, mmap_len %u"},
+    [WEIR_FEATURE_CPU_PMU_CAPS] = {"CPU_PMU_CAPS", "{%s=%s }"},
+    [WEIR_FEATURE_CLOCK_DATA] = {"CLOCK_DATA", "version %u, clock %u: %U ns since 1970 are %U ns"},
+    [WEIR_FEATURE_HYBRID_TOPOLOGY] = {"HYBRID_TOPOLOGY", "{%s CPUs %s; }"},
+    [WEIR_FEATURE_PMU_CAPS] = {"PMU_CAPS", "{{%s=%s }of %s; }"},
+};
+
+const char *weir_feature_name(unsigned bit)
+{
+    return bit < WEIR_ARRAY_COUNT(known) ? known[bit].name : NULL;
+}
+
+/* ---- the language ---- */
+
+struct writer {
+    struct weir_cursor cursor;
+    struct weir_buf *out;
+    size_t limit; /* of out->used */
+};
+
+static bool may_go_on(const struct writer *writer)
+{
+    return !writer->cursor.failed && writer->out->used < writer->limit;
+}
+
+/* Behind the brace that closes the one before layout. */
+static const char *skip_group(const char *layout)
+{
+    for (unsigned depth = 1; *layout && depth > 0; layout++) {
+        depth += *layout == '{';
+        depth -= *layout == '}';
+    }
+    return layout;
+}
+
+static void write_value(struct writer *writer, char kind)
+{
+    struct weir_cursor *cursor = &writer->cursor;
+    if (kind == 'u') {
+        uint32_t value = weir_cursor_u32(cursor);
+        weir_buf_printf(writer->out, cursor->failed ? "" : "%" PRIu32, value);
+    } else if (kind == 'U') {
+        uint64_t value = weir_cursor_u64(cursor);
+        weir_buf_printf(writer->out, cursor->failed ? "" : "%" PRIu64, value);
+    } else {
+        const char *text = weir_cursor_string(cursor);
+        weir_text_append(writer->out, text, text ? strlen(text) : 0);
+    }
+}
+
+/* Writes layout up to its end or its closing brace. depth: bounded by the table above. */
+static void write_layout(struct writer *writer, const char *layout, unsigned depth) // NOLINT(misc-no-recursion)
+{
+    while (*layout && *layout != '}' && may_go_on(writer)) {
+        if (*layout == '%') {
+            write_value(writer, layout[1]);
+            layout += 2;
+        } else if (*layout == '{') {
+            uint32_t count = weir_cursor_u32(&writer->cursor);
+            for (uint32_t i = 0; i < count && depth < DEPTH_MAX && may_go_on(writer); i++)
+                write_layout(writer, layout + 1, depth + 1);
+            layout = skip_group(layout + 1);
+        } else {
+            weir_buf_append_u8(writer->out, (uint8_t)*layout++);
+        }
+    }
+}
+
+/* ---- features that are lists of records ---- */
+
+static void append_build_ids(const uint8_t *payload, size_t bytes, struct weir_buf *out)
+{
+    size_t count = 0, at = 0;
+    while (bytes - at >= sizeof(struct perf_event_header)) {
+        struct perf_event_header header;
+        memcpy(&header, payload + at, sizeof(header));
+        if (header.size < sizeof(header) || header.size > bytes - at)
+            break;
+        at += header.size;
+        count++;
+    }
+    weir_buf_printf(out, "%zu build ids%s", count, at < bytes ? " (cut)" : "");
+}
+
+void weir_feature_text_append(unsigned bit, const uint8_t *payload, size_t bytes, struct weir_buf *out)
+{
+    if (bit == WEIR_FEATURE_BUILD_ID) {
+        append_build_ids(payload, bytes, out);
+        return;
+    }
+    if (!weir_feature_name(bit)) {
+        weir_buf_printf(out, "%zu bytes", bytes);
+        return;
+    }
+    struct writer writer = {
+        .cursor = {.data = payload, .bytes = bytes},
+        .out = out,
+        .limit = out->used + TEXT_MAX_BYTES,
+    };
+    write_layout(&writer, known[bit].layout, 0);
+    if (writer.cursor.failed)
+        weir_buf_printf(out, " (cut)");
+}

@@ -1,0 +1,285 @@
+/* Header, events, features and counts as text and as JSON. One thread. */
+#include "format/info.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "format/feature_text.h"
+#include "format/perf_input_trace.h"
+#include "format/scan.h"
+#include "format/text_out.h"
+
+#define NS_PER_S 1e9
+
+static const char *form_of(const struct weir_perf_input *input)
+{
+    return input->is_pipe ? "stream" : input->directory[0] ? "directory" : "file";
+}
+
+/* ---- sets of bits by name ---- */
+
+static const char *const sample_bits[] = {
+    "IP",
+    "TID",
+    "TIME",
+    "ADDR",
+    "READ",
+    "CALLCHAIN",
+    "ID",
+    "CPU",
+    "PERIOD",
+    "STREAM_ID",
+    "RAW",
+    "BRANCH_STACK",
+    "REGS_USER",
+    "STACK_USER",
+    "WEIGHT",
+    "DATA_SRC",
+    "IDENTIFIER",
+    "TRANSACTION",
+    "REGS_INTR",
+    "PHYS_ADDR",
+    "AUX",
+    "CGROUP",
+    "DATA_PAGE_SIZE",
+    "CODE_PAGE_SIZE",
+    "WEIGHT_STRUCT",
+};
+static const char *const read_bits[] = {"TOTAL_TIME_ENABLED", "TOTAL_TIME_RUNNING", "ID", "GROUP", "LOST"};
+
+static void append_bits(uint64_t bits, const char *const *names, size_t count, struct weir_buf *out)
+{
+    const char *between = "";
+    for (unsigned bit = 0; bit < 64; bit++) {
+        if (!(bits >> bit & 1))
+            continue;
+        if (bit < count)
+            weir_buf_printf(out, "%s%s", between, names[bit]);
+        else
+            weir_buf_printf(out, "%sbit %u", between, bit);
+        between = "|";
+    }
+    if (!bits)
+        weir_buf_printf(out, "none");
+}
+
+/* ---- text ---- */
+
+static void append_head(const struct weir_perf_input *input, struct weir_buf *out)
+{
+    const struct weir_perf_header *header = &input->header;
+    weir_buf_printf(out, "recording       ");
+    weir_text_append(out, input->source.path, strlen(input->source.path));
+    weir_buf_printf(out, " (%s", form_of(input));
+    if (input->source.is_file)
+        weir_buf_printf(out, ", %" PRIu64 " bytes", input->source.file_bytes);
+    weir_buf_printf(out, ")\n");
+    if (!input->is_pipe)
+        weir_buf_printf(out,
+                        "header          attrs %#" PRIx64 " + %#" PRIx64 ", %" PRIu64 " bytes each; data %#" PRIx64
+                        " + %#" PRIx64 "\n",
+                        header->attrs.offset, header->attrs.size, header->attr_size, header->data.offset,
+                        header->data.size);
+    if (input->is_unfinished)
+        weir_buf_printf(out, "state           unfinished: weir recover makes it whole\n");
+}
+
+static void append_event(const struct weir_input_event *event, const struct weir_scan_event *counts,
+                         struct weir_buf *out)
+{
+    const struct perf_event_attr *attr = &event->attr;
+    weir_buf_printf(out, "event           ");
+    weir_text_append(out, event->name, strlen(event->name));
+    weir_buf_printf(out, ": type %u config %#" PRIx64 ", %s %" PRIu64 ", %zu ids, sample_type ", attr->type,
+                    (uint64_t)attr->config, attr->freq ? "frequency" : "period", (uint64_t)attr->sample_period,
+                    event->id_count);
+    append_bits(attr->sample_type, sample_bits, WEIR_ARRAY_COUNT(sample_bits), out);
+    weir_buf_printf(out, ", read_format ");
+    append_bits(attr->read_format, read_bits, WEIR_ARRAY_COUNT(read_bits), out);
+    weir_buf_printf(out,
+                    "\n                %" PRIu64 " samples, %" PRIu64 " lost (LOST %" PRIu64 "), throttled %" PRIu64
+                    " times\n",
+                    counts->samples, counts->lost_samples, counts->lost, counts->throttles);
+}
+
+static void append_features(const struct weir_perf_input *input, struct weir_buf *out)
+{
+    struct weir_buf payload = WEIR_BUF_INIT;
+    for (unsigned bit = 0; bit < WEIR_FEATURE_BITS; bit++) {
+        if (!weir_perf_input_has_feature(input, bit))
+            continue;
+        struct weir_error err = {0};
+        weir_buf_reset(&payload);
+        if (weir_feature_name(bit))
+            weir_buf_printf(out, "%-15s ", weir_feature_name(bit));
+        else
+            weir_buf_printf(out, "feature %-7u ", bit);
+        if (weir_perf_input_feature(input, bit, &payload, &err) == 1)
+            weir_feature_text_append(bit, payload.data, payload.used, out);
+        else
+            weir_buf_printf(out, "damaged: %s", err.what);
+        weir_buf_append_u8(out, '\n');
+    }
+    weir_buf_fini(&payload);
+}
+
+static void append_counts(const struct weir_scan *scan, struct weir_buf *out)
+{
+    weir_buf_printf(out, "records         %" PRIu64 " in %" PRIu64 " bytes\n", scan->records, scan->bytes);
+    for (unsigned type = 0; type < WEIR_RECORD_TYPES; type++) {
+        if (scan->types[type])
+            weir_buf_printf(out, "                %10" PRIu64 " %s\n", scan->types[type],
+                            weir_record_schema(type)->name);
+    }
+    if (scan->unknown_type.count)
+        weir_buf_printf(out, "                %10" PRIu64 " of unknown type\n", scan->unknown_type.count);
+    for (size_t cpu = 0; cpu < scan->cpu_count; cpu++) {
+        if (scan->cpus[cpu].records)
+            weir_buf_printf(out, "CPU %-11zu %" PRIu64 " samples, %" PRIu64 " records, %.6f s to %.6f s\n", cpu,
+                            scan->cpus[cpu].samples, scan->cpus[cpu].records,
+                            (double)scan->cpus[cpu].first_ns / NS_PER_S, (double)scan->cpus[cpu].last_ns / NS_PER_S);
+    }
+    weir_buf_printf(out, "samples         %" PRIu64 ", %.6f s to %.6f s\n", scan->samples,
+                    (double)scan->first_sample_ns / NS_PER_S, (double)scan->last_sample_ns / NS_PER_S);
+    weir_buf_printf(out, "lost            %" PRIu64 " by LOST_SAMPLES, %" PRIu64 " by LOST\n", scan->lost_samples,
+                    scan->lost);
+}
+
+static void append_text(const struct weir_perf_input *input, const struct weir_scan *scan, struct weir_buf *out)
+{
+    append_head(input, out);
+    append_features(input, out);
+    for (size_t i = 0; i < input->event_count && i < scan->event_count; i++)
+        append_event(&input->events[i], &scan->events[i], out);
+    append_counts(scan, out);
+}
+
+/* ---- JSON ---- */
+
+static void append_json_events(const struct weir_perf_input *input, const struct weir_scan *scan, struct weir_buf *out)
+{
+    weir_buf_printf(out, ",\n \"events\":[");
+    for (size_t i = 0; i < input->event_count && i < scan->event_count; i++) {
+        const struct weir_input_event *event = &input->events[i];
+        weir_buf_printf(out, "%s\n  {\"name\":", i ? "," : "");
+        weir_text_append_json(out, event->name, strlen(event->name));
+        weir_buf_printf(out,
+                        ",\"type\":%u,\"config\":%" PRIu64 ",\"sample_period\":%" PRIu64 ",\"freq\":%s"
+                        ",\"sample_type\":%" PRIu64 ",\"read_format\":%" PRIu64 ",\"ids\":%zu,\"samples\":%" PRIu64
+                        ",\"lost_samples\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"throttles\":%" PRIu64 "}",
+                        event->attr.type, (uint64_t)event->attr.config, (uint64_t)event->attr.sample_period,
+                        event->attr.freq ? "true" : "false", (uint64_t)event->attr.sample_type,
+                        (uint64_t)event->attr.read_format, event->id_count, scan->events[i].samples,
+                        scan->events[i].lost_samples, scan->events[i].lost, scan->events[i].throttles);
+    }
+    weir_buf_printf(out, "]");
+}
+
+static void append_json_features(const struct weir_perf_input *input, struct weir_buf *out)
+{
+    struct weir_buf payload = WEIR_BUF_INIT, text = WEIR_BUF_INIT;
+    const char *between = "";
+    weir_buf_printf(out, ",\n \"features\":{");
+    for (unsigned bit = 0; bit < WEIR_FEATURE_BITS; bit++) {
+        if (!weir_perf_input_has_feature(input, bit))
+            continue;
+        weir_buf_reset(&payload);
+        weir_buf_reset(&text);
+        weir_buf_printf(out, "%s\n  \"", between);
+        if (weir_feature_name(bit))
+            weir_buf_printf(out, "%s\":", weir_feature_name(bit));
+        else
+            weir_buf_printf(out, "%u\":", bit);
+        if (weir_perf_input_feature(input, bit, &payload, NULL) == 1) {
+            weir_feature_text_append(bit, payload.data, payload.used, &text);
+            weir_text_append_json(out, text.data, text.used);
+        } else {
+            weir_buf_printf(out, "null");
+        }
+        between = ",";
+    }
+    weir_buf_printf(out, "}");
+    weir_buf_fini(&payload);
+    weir_buf_fini(&text);
+}
+
+static void append_json_counts(const struct weir_scan *scan, struct weir_buf *out)
+{
+    const char *between = "";
+    weir_buf_printf(out, ",\n \"records\":%" PRIu64 ",\"record_bytes\":%" PRIu64 ",\"types\":{", scan->records,
+                    scan->bytes);
+    for (unsigned type = 0; type < WEIR_RECORD_TYPES; type++) {
+        if (!scan->types[type])
+            continue;
+        weir_buf_printf(out, "%s\"%s\":%" PRIu64, between, weir_record_schema(type)->name, scan->types[type]);
+        between = ",";
+    }
+    weir_buf_printf(out, "},\"unknown_types\":%" PRIu64 ",\n \"cpus\":[", scan->unknown_type.count);
+    between = "";
+    for (size_t cpu = 0; cpu < scan->cpu_count; cpu++) {
+        if (!scan->cpus[cpu].records)
+            continue;
+        weir_buf_printf(out,
+                        "%s\n  {\"cpu\":%zu,\"samples\":%" PRIu64 ",\"records\":%" PRIu64 ",\"first_ns\":%" PRIu64
+                        ",\"last_ns\":%" PRIu64 "}",
+                        between, cpu, scan->cpus[cpu].samples, scan->cpus[cpu].records, scan->cpus[cpu].first_ns,
+                        scan->cpus[cpu].last_ns);
+        between = ",";
+    }
+    weir_buf_printf(out,
+                    "],\n \"samples\":%" PRIu64 ",\"first_sample_ns\":%" PRIu64 ",\"last_sample_ns\":%" PRIu64
+                    ",\"lost_samples\":%" PRIu64 ",\"lost\":%" PRIu64,
+                    scan->samples, scan->first_sample_ns, scan->last_sample_ns, scan->lost_samples, scan->lost);
+}
+
+static void append_json(const struct weir_perf_input *input, const struct weir_scan *scan, struct weir_buf *out)
+{
+    weir_buf_printf(out, "{\"path\":");
+    weir_text_append_json(out, input->source.path, strlen(input->source.path));
+    weir_buf_printf(out, ",\"form\":\"%s\",\"file_bytes\":%" PRIu64 ",\"unfinished\":%s", form_of(input),
+                    input->source.file_bytes, input->is_unfinished ? "true" : "false");
+    if (!input->is_pipe)
+        weir_buf_printf(out, ",\"data_offset\":%" PRIu64 ",\"data_size\":%" PRIu64, input->header.data.offset,
+                        input->header.data.size);
+    append_json_features(input, out);
+    append_json_events(input, scan, out);
+    append_json_counts(scan, out);
+    weir_buf_printf(out, ",\n \"error\":");
+    if (scan->end.code < 0)
+        weir_text_append_json(out, scan->end.what, strlen(scan->end.what));
+    else
+        weir_buf_printf(out, "null");
+    weir_buf_printf(out, "}\n");
+}
+
+int weir_info_append(const char *path, bool json, struct weir_buf *out, struct weir_error *err)
+{
+    struct weir_perf_input input;
+    struct weir_scan scan;
+    struct weir_trace *trace = NULL;
+    int result = weir_perf_input_open(&input, path, err);
+    if (result < 0)
+        return result;
+    result = weir_scan_run(&scan, &input, false, err);
+    if (result == 0) {
+        weir_perf_input_trace(&input, &trace, NULL); /* for names only: a damaged one costs these */
+        if (json)
+            append_json(&input, &scan, out);
+        else
+            append_text(&input, &scan, out);
+        result = weir_buf_error(out);
+        if (result < 0)
+            weir_error_set_errno(err, result, "cannot describe %s", path);
+        else if (scan.end.code < 0) {
+            result = scan.end.code;
+            if (err)
+                *err = scan.end;
+        }
+    }
+    weir_trace_free(trace);
+    weir_scan_fini(&scan);
+    weir_perf_input_close(&input);
+    return result;
+}

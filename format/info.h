@@ -1,0 +1,14 @@
+/* `weir info`: what a recording is and how much of what is in it, as text or JSON. One thread; allocates. */
+#ifndef WEIR_FORMAT_INFO_H
+#define WEIR_FORMAT_INFO_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/* Appends it for the recording at path ("-": standard input). 0; or with err, as weir_dump_run(): what could be read
+ * before is appended all the same. */
+int weir_info_append(const char *path, bool json, struct weir_buf *out, struct weir_error *err);
+
+#endif

@@ -1,0 +1,157 @@
+/*
+ * The rules of docs/format.md and format/scan.h, checked on a recording. One thread.
+ *
+ * Balance: LOST records are what a reader of the rings was told, when there was room to tell it; LOST_SAMPLES are the
+ * kernel's own counts, read at the end. So where the kernel counts (PERF_FORMAT_LOST), there must not be more of the
+ * first than of the second.
+ */
+#include "format/verify.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "format/perf_input.h"
+#include "format/scan.h"
+
+#define LINE_BYTES 1024
+#define NS_PER_S   1e9
+
+struct verdicts {
+    struct weir_buf *out;
+    unsigned failures;
+};
+
+__attribute__((format(printf, 4, 5))) static void say(struct verdicts *verdicts, bool is_kept, const char *rule,
+                                                      const char *format, ...)
+{
+    char line[LINE_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    verdicts->failures += !is_kept;
+    weir_buf_printf(verdicts->out, "%-5s%-12s%s\n", is_kept ? "ok" : "FAIL", rule, line);
+}
+
+static void say_problem(struct verdicts *verdicts, const char *rule, const struct weir_scan_problem *problem,
+                        const char *good, const char *bad)
+{
+    if (problem->count == 0)
+        say(verdicts, true, rule, "%s", good);
+    else
+        say(verdicts, false, rule, "%" PRIu64 " %s, the first at %#" PRIx64, problem->count, bad,
+            problem->first_offset);
+}
+
+static void check_boundaries(struct verdicts *verdicts, const struct weir_scan *scan)
+{
+    if (scan->end.code < 0)
+        say(verdicts, false, "boundaries", "%s", scan->end.what);
+    else
+        say(verdicts, true, "boundaries", "%" PRIu64 " records, all whole, up to the end of the data", scan->records);
+}
+
+static void check_finished(struct verdicts *verdicts, const struct weir_perf_input *input)
+{
+    if (input->is_unfinished)
+        say(verdicts, false, "finished", "its recorder did not finish it: weir recover makes it whole");
+    else
+        say(verdicts, true, "finished", "the header says where the data ends");
+}
+
+static void check_features(struct verdicts *verdicts, const struct weir_perf_input *input)
+{
+    unsigned count = 0;
+    struct weir_error err = {0};
+    for (unsigned bit = 0; bit < WEIR_FEATURE_BITS && err.code == 0; bit++) {
+        struct weir_buf payload = WEIR_BUF_INIT;
+        count += weir_perf_input_feature(input, bit, &payload, &err) == 1;
+        weir_buf_fini(&payload);
+    }
+    bool needs_formats = false;
+    for (size_t i = 0; i < input->event_count; i++)
+        needs_formats |= input->events[i].attr.type == PERF_TYPE_TRACEPOINT;
+    if (err.code < 0)
+        say(verdicts, false, "features", "%s", err.what);
+    else if (needs_formats && !weir_perf_input_has_feature(input, WEIR_FEATURE_TRACING_DATA))
+        say(verdicts, false, "features", "there are tracepoints, but no TRACING_DATA: perf refuses the file");
+    else
+        say(verdicts, true, "features", "%u, all inside the file", count);
+}
+
+static void check_rounds(struct verdicts *verdicts, const struct weir_scan *scan)
+{
+    uint64_t rounds = scan->types[WEIR_RECORD_FINISHED_ROUND];
+    if (scan->late_record.count > 0)
+        say(verdicts, false, "rounds",
+            "%" PRIu64 " records are older than the rounds before them allow, the first at %#" PRIx64,
+            scan->late_record.count, scan->late_record.first_offset);
+    else
+        say(verdicts, true, "rounds", "%" PRIu64 ", no record comes later than they allow", rounds);
+}
+
+static void check_balance(struct verdicts *verdicts, const struct weir_perf_input *input, const struct weir_scan *scan)
+{
+    bool is_counted = input->event_count > 0;
+    for (size_t i = 0; i < input->event_count; i++)
+        is_counted &= !!(input->events[i].attr.read_format & PERF_FORMAT_LOST);
+    bool is_kept = !is_counted || scan->lost <= scan->lost_samples;
+    say(verdicts, is_kept, "balance", "%" PRIu64 " lost by LOST_SAMPLES, %" PRIu64 " by LOST%s", scan->lost_samples,
+        scan->lost, is_counted ? "" : " (the kernel did not count)");
+}
+
+/* What may be as it should, but should be known. */
+static void append_notes(struct weir_buf *out, const struct weir_perf_input *input, const struct weir_scan *scan)
+{
+    for (size_t i = 0; i < input->event_count && i < scan->event_count; i++) {
+        const struct weir_scan_event *event = &scan->events[i];
+        if (event->throttles > 0)
+            weir_buf_printf(
+                out, "note gaps        event %zu was throttled %" PRIu64 " times, and let go on %" PRIu64 " times\n", i,
+                event->throttles, event->unthrottles);
+    }
+    for (size_t cpu = 0; cpu < scan->cpu_count; cpu++) {
+        const struct weir_scan_cpu *counts = &scan->cpus[cpu];
+        if (counts->records == 0)
+            weir_buf_printf(out, "note gaps        CPU %zu has no record\n", cpu);
+        else if (counts->samples == 0)
+            weir_buf_printf(out, "note gaps        CPU %zu has no sample\n", cpu);
+    }
+    if (scan->odd_size.count > 0)
+        weir_buf_printf(out, "note sizes       %" PRIu64 " records are no multiple of 8 bytes long\n",
+                        scan->odd_size.count);
+}
+
+int weir_verify_append(const char *path, struct weir_buf *out, unsigned *failures, struct weir_error *err)
+{
+    struct weir_perf_input input;
+    struct weir_scan scan;
+    struct verdicts verdicts = {.out = out};
+    int result = weir_perf_input_open(&input, path, err);
+    if (result < 0)
+        return result;
+    result = weir_scan_run(&scan, &input, false, err);
+    if (result == 0) {
+        check_boundaries(&verdicts, &scan);
+        check_finished(&verdicts, &input);
+        check_features(&verdicts, &input);
+        say_problem(&verdicts, "types", &scan.unknown_type, "all known to perf", "records of types that perf refuses");
+        say_problem(&verdicts, "shapes", &scan.short_record, "every field inside its record",
+                    "records are too short for their fields");
+        say_problem(&verdicts, "ids", &scan.unknown_id, "every sample is of an event in the header",
+                    "samples are of no event in the header");
+        say_problem(&verdicts, "raw", &scan.wrong_raw, "samples of tracepoints say the ids of their events",
+                    "samples say another tracepoint than their event");
+        check_rounds(&verdicts, &scan);
+        check_balance(&verdicts, &input, &scan);
+        append_notes(out, &input, &scan);
+        result = weir_buf_error(out);
+        if (result < 0)
+            weir_error_set_errno(err, result, "cannot verify %s", path);
+    }
+    *failures = verdicts.failures;
+    weir_scan_fini(&scan);
+    weir_perf_input_close(&input);
+    return result;
+}

@@ -1,0 +1,17 @@
+/* `weir verify`: whether a recording keeps the rules that its readers rely on. One thread; allocates. */
+#ifndef WEIR_FORMAT_VERIFY_H
+#define WEIR_FORMAT_VERIFY_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/*
+ * Appends one line per rule: "ok", "FAIL" or "note", the rule, and what was found where. *failures: how many rules are
+ * not kept. Rules: boundaries, finished, features, types, shapes, ids, rounds, balance; notes: gaps, order of raw
+ * samples. 0; or -errno with err when the recording cannot be opened or read, as weir_perf_input_open().
+ */
+int weir_verify_append(const char *path, struct weir_buf *out, unsigned *failures, struct weir_error *err);
+
+#endif

@@ -1,0 +1,191 @@
+/* Each rule broken by itself, and what a recording says of itself. */
+#include "format/verify.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "format/info.h"
+#include "format/perf_file.h"
+#include "format/records.h"
+#include "tests/format/image_file.h"
+#include "tests/format/sample_recording.h"
+
+#define DATA_OFFSET 4096u
+#define DATA_SIZE   (offsetof(struct weir_perf_header, data) + 8)
+
+static struct temp_tree tree;
+static struct weir_buf image, text;
+static struct image_file file;
+static struct weir_error err;
+
+static void make_image(void)
+{
+    static const struct sample_recording_options options = {.tracepoint = true, .features = true, .lost_samples = 3};
+    temp_tree_init(&tree);
+    sample_recording_build(&image, &tree, &options);
+    image_file_init(&file, image.data, image.used);
+}
+
+static void free_image(void)
+{
+    image_file_fini(&file);
+    weir_buf_fini(&image);
+    weir_buf_fini(&text);
+    temp_tree_fini(&tree);
+}
+
+TestSuite(verify, .init = make_image, .fini = free_image);
+
+/* The offset of record `index`, from 0. */
+static size_t record_at(unsigned index)
+{
+    size_t at = DATA_OFFSET;
+    for (; index > 0; index--) {
+        uint16_t size;
+        memcpy(&size, image.data + at + offsetof(struct perf_event_header, size), sizeof(size));
+        at += size;
+    }
+    return at;
+}
+
+/* Verifies, and expects that only `rule` fails, and says `what`. */
+static void expect_failure(const char *rule, const char *what)
+{
+    unsigned failures = 0;
+    char line[32];
+    weir_buf_reset(&text);
+    cr_assert_eq(weir_verify_append(file.path, &text, &failures, &err), 0, "%s", err.what);
+    snprintf(line, sizeof(line), "FAIL %-12s", rule);
+    cr_expect_eq(failures, 1, "%s", weir_buf_str(&text));
+    cr_expect_not_null(strstr(weir_buf_str(&text), line), "%s", weir_buf_str(&text));
+    cr_expect_not_null(strstr(weir_buf_str(&text), what), "'%s' in %s", what, weir_buf_str(&text));
+}
+
+Test(verify, no_recording_is_an_error)
+{
+    unsigned failures = 0;
+    image_file_resize(&file, 3);
+    cr_expect_eq(weir_verify_append(file.path, &text, &failures, &err), -EBADMSG);
+    cr_expect_eq(text.used, 0);
+}
+
+Test(verify, record_that_is_cut_breaks_boundaries)
+{
+    image_file_write(&file, record_at(3) + offsetof(struct perf_event_header, size), "\0\0", 2);
+    char what[64];
+    snprintf(what, sizeof(what), "record at %#zx: size 0", record_at(3));
+    expect_failure("boundaries", what);
+}
+
+Test(verify, file_without_its_size_is_not_finished)
+{
+    static const struct sample_recording_options options = {.features = false};
+    weir_buf_reset(&image);
+    sample_recording_build(&image, &tree, &options);
+    image_file_resize(&file, 0);
+    image_file_write(&file, 0, image.data, image.used);
+    image_file_write(&file, DATA_SIZE, &(uint64_t){0}, sizeof(uint64_t));
+    expect_failure("finished", "weir recover makes it whole");
+}
+
+Test(verify, feature_outside_of_the_file_breaks_features)
+{
+    uint64_t size;
+    memcpy(&size, image.data + DATA_SIZE, sizeof(size));
+    image_file_write(&file, DATA_OFFSET + size, &(uint64_t){1ull << 63}, sizeof(uint64_t));
+    expect_failure("features", "offset 0x8000000000000000");
+}
+
+Test(verify, unknown_type_breaks_types)
+{
+    image_file_write(&file, record_at(4), &(uint32_t){99}, sizeof(uint32_t));
+    expect_failure("types", "1 records of types that perf refuses");
+}
+
+Test(verify, sample_of_no_event_breaks_ids)
+{
+    image_file_write(&file, record_at(3) + 8, &(uint64_t){9999}, sizeof(uint64_t));
+    expect_failure("ids", "1 samples are of no event");
+}
+
+Test(verify, raw_beyond_its_record_breaks_shapes)
+{
+    image_file_write(&file, record_at(5) + 56, &(uint32_t){1 << 20}, sizeof(uint32_t));
+    expect_failure("shapes", "1 records are too short");
+}
+
+Test(verify, record_behind_two_rounds_that_is_older_breaks_rounds)
+{
+    /* Round, newest 1.000003 s before it; round; then a record of 1 ns. */
+    struct weir_buf data = WEIR_BUF_INIT;
+    const struct weir_record_sample_id trailer = {
+        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER,
+        .time_ns = 1,
+        .id = 11,
+    };
+    uint64_t size;
+    memcpy(&size, image.data + DATA_SIZE, sizeof(size));
+    weir_record_finished_round(&data);
+    size_t late_at = DATA_OFFSET + size + data.used;
+    weir_record_lost_samples(&data, 1, &trailer);
+    image_file_write(&file, DATA_OFFSET + size, data.data, data.used);
+    image_file_resize(&file, DATA_OFFSET + size + data.used);
+    image_file_write(&file, DATA_SIZE, &(uint64_t){size + data.used}, sizeof(uint64_t));
+    image_file_write(&file, offsetof(struct weir_perf_header, features), &(uint64_t){0}, sizeof(uint64_t));
+    unsigned failures = 0;
+    char what[128];
+    snprintf(what, sizeof(what), "1 records are older than the rounds before them allow, the first at %#zx", late_at);
+    cr_assert_eq(weir_verify_append(file.path, &text, &failures, &err), 0);
+    cr_expect_eq(failures, 2, "%s", weir_buf_str(&text)); /* and features: no formats */
+    cr_expect_not_null(strstr(weir_buf_str(&text), what), "%s", weir_buf_str(&text));
+    weir_buf_fini(&data);
+}
+
+Test(verify, whole_recording_keeps_all_rules)
+{
+    unsigned failures = 0;
+    cr_assert_eq(weir_verify_append(file.path, &text, &failures, &err), 0, "%s", err.what);
+    cr_expect_eq(failures, 0, "%s", weir_buf_str(&text));
+    cr_expect_null(strstr(weir_buf_str(&text), "FAIL"));
+    cr_expect_not_null(strstr(weir_buf_str(&text), "ok   balance     3 lost by LOST_SAMPLES, 0 by LOST\n"));
+}
+
+static void expect_info(bool json, const char *const *lines)
+{
+    weir_buf_reset(&text);
+    cr_assert_eq(weir_info_append(file.path, json, &text, &err), 0, "%s", err.what);
+    for (; *lines; lines++)
+        cr_expect_not_null(strstr(weir_buf_str(&text), *lines), "'%s' is not in\n%s", *lines, weir_buf_str(&text));
+}
+
+Test(verify, info_says_what_is_in_the_recording)
+{
+    static const char *const lines[] = {
+        "HOSTNAME        ",
+        "TRACING_DATA    formats of tracepoints\n",
+        "event           cpu-clock: type 1 config 0, period 250000, 2 ids, sample_type "
+        "IP|TID|TIME|CPU|PERIOD|IDENTIFIER"
+        ", read_format ID|LOST\n                2 samples, 3 lost (LOST 0), throttled 0 times\n",
+        "event           sched:sched_switch: type 2 config 0x13c",
+        "records         10 in ",
+        "                         3 SAMPLE\n",
+        "CPU 1           2 samples, 2 records, 1.000002 s to 1.000003 s\n",
+        "samples         3, 1.000001 s to 1.000003 s\n",
+        "lost            3 by LOST_SAMPLES, 0 by LOST\n",
+        NULL,
+    };
+    static const char *const json[] = {
+        "\"form\":\"file\"",
+        "\"unfinished\":false",
+        "\"types\":{\"COMM\":1,\"SAMPLE\":3,\"MMAP2\":1,\"LOST_SAMPLES\":1,\"EVENT_TYPE\":1,\"FINISHED_ROUND\":2,"
+        "\"FINISHED_INIT\":1}",
+        "{\"name\":\"cpu-clock\",\"type\":1,\"config\":0,",
+        "\"samples\":3,\"first_sample_ns\":1000001000,\"last_sample_ns\":1000003000,\"lost_samples\":3,\"lost\":0",
+        "\"error\":null}\n",
+        NULL,
+    };
+    expect_info(false, lines);
+    expect_info(true, json);
+}
