@@ -83,6 +83,26 @@ test_process_without_inheritance_is_recorded_without_new_threads() {
     expect_readers_agree it.data
 }
 
+# Threads that start when their parent is listed but not yet attached to: the first event is opened late, so that they
+# can. They are listed the second time.
+test_threads_that_start_while_weir_attaches_are_recorded() {
+    needs_program strace
+    strace -o /dev/null true 2>/dev/null || skip "needs to be allowed to trace: ptrace(2)"
+    calls=10000000 # some seconds
+    start_threads 1 2
+    at_end kill "$load"
+    strace -f -o trace -e trace=perf_event_open -e inject=perf_event_open:delay_enter=500000:when=1 \
+        "$WEIR_PROGRAM" record -v -e cpu-clock -o it.data -p "$load" -- sleep 0.5 2>err &
+    weir=$!
+    wait_until grep -q perf_event_open trace
+    release_gate
+    await_record
+    expect_eq "status" "$status" 0
+    expect_line err "threads have started meanwhile: attaching again"
+    expect_eq "threads with samples" "$(perf script -i it.data -F tid 2>perf.err | sort -u | wc -l)" 3
+    expect_readers_agree it.data
+}
+
 test_ring_for_each_thread_until_the_last_has_ended() {
     start_threads 3 2
     start_record it.data "${tracepoint[@]}" --per-thread -p "$load"

@@ -379,3 +379,21 @@ Test(plan, description_of_a_plan_without_readers_is_empty)
     cr_expect_str_eq(weir_buf_str(&text), "");
     weir_buf_fini(&text);
 }
+
+Test(plan, readers_for_rings_of_tasks_are_as_many_as_wanted_and_one_at_least)
+{
+    struct weir_topology *topology = machine("core:4 pu:1");
+    struct weir_cpuset cpus = cpus_of(topology, NULL);
+    struct weir_plan plan;
+    cr_assert_eq(weir_plan_make(&plan, topology, &cpus, NULL, NULL, NULL), 0);
+    weir_plan_keep(&plan, 9);
+    cr_expect_eq(plan.reader_count, 4);
+    weir_plan_keep(&plan, 3);
+    cr_expect_eq(plan.reader_count, 3);
+    weir_plan_keep(&plan, 0);
+    cr_expect_eq(plan.reader_count, 1);
+    cr_expect(weir_cpuset_has(&plan.readers[0].cpus, 0));
+    weir_plan_fini(&plan);
+    weir_cpuset_fini(&cpus);
+    weir_topology_free(topology);
+}
