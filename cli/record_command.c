@@ -51,6 +51,8 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
         .realtime_priority = (int)arguments->realtime_priority,
         .output_path = arguments->output_path,
         .no_build_ids = arguments->no_buildid,
+        .fill_build_id_cache = !arguments->no_buildid_cache,
+        .build_id_dir = arguments->buildid_dir,
         .build_ids_in_maps = arguments->buildid_mmap,
         .dry_run = arguments->dry_run,
         .command_line = (const char *const *)invocation->argv,

@@ -636,10 +636,24 @@ static const struct weir_option options[] = {
     {
         .short_name = 'N',
         .long_name = "no-buildid-cache",
+        .negatable = true,
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(no_buildid_cache, bool),
+        .default_text = "on",
         .section = OUTPUT,
-        .help = "as perf record; weir leaves the cache in ~/.debug alone anyway",
+        .help = "copy nothing into perf's cache of files by build id",
+        .details =
+            "With --buildid-cache what was mapped is copied there when recording has ended, so that the recording "
+            "can be read when these files have been replaced. perf record copies unless told not to.",
+    },
+    {
+        .long_name = "buildid-dir",
+        .argument = "DIR",
+        .kind = WEIR_OPTION_TEXT,
+        .field = FIELD(buildid_dir, const char *),
+        .default_text = "~/.debug",
+        .section = OUTPUT,
+        .help = "the cache that --buildid-cache copies into",
     },
     {
         .short_name = 'v',
@@ -721,6 +735,7 @@ void weir_record_arguments_init(struct weir_record_arguments *arguments)
         .cpus = WEIR_CPUSET_INIT,
         .output_path = WEIR_RECORD_OUTPUT_DEFAULT,
         .timestamp = true,
+        .no_buildid_cache = true,
         .synth = {.tasks = true, .maps = true, .cgroups = true},
     };
 }

@@ -75,8 +75,9 @@ struct weir_record_arguments {
     const char *output_path; /* borrowed */
     bool no_buildid;
     bool buildid_mmap;
-    bool buildid_all;      /* accepted: it is what happens anyway */
-    bool no_buildid_cache; /* likewise */
+    bool buildid_all;        /* accepted: it is what happens anyway */
+    bool no_buildid_cache;   /* true unless --buildid-cache was given */
+    const char *buildid_dir; /* borrowed from argv; NULL: not given */
     unsigned verbosity;
     bool quiet;
     bool dry_run;

@@ -60,9 +60,11 @@ struct weir_record_options {
     int realtime_priority;    /* -r: SCHED_FIFO 1..99 for readers and writer; 0: none */
     const char *output_path;  /* -o */
 
-    bool no_build_ids;      /* -B: no BUILD_ID table */
-    bool build_ids_in_maps; /* --buildid-mmap: the kernel puts them into MMAP2 records */
-    bool dry_run;           /* stop after everything that needs no kernel event was checked and described */
+    bool no_build_ids;        /* -B: no BUILD_ID table */
+    bool fill_build_id_cache; /* --buildid-cache: copy what was mapped, once recording has ended */
+    const char *build_id_dir; /* --buildid-dir: there; NULL: $HOME/.debug */
+    bool build_ids_in_maps;   /* --buildid-mmap: the kernel puts them into MMAP2 records */
+    bool dry_run;             /* stop after everything that needs no kernel event was checked and described */
 
     const char *const *command_line; /* weir's own argv for the CMDLINE feature */
     size_t command_line_count;

@@ -95,6 +95,8 @@ int weir_session_synthesize(struct weir_session *session, struct weir_error *err
 int weir_session_make_sideband(struct weir_session *session, struct weir_error *err);
 int weir_session_start_sideband(struct weir_session *session, struct weir_error *err);
 int weir_session_stop_sideband(struct weir_session *session, struct weir_error *err);
+/* Copies what has a build id into the cache that was asked for; says so, or why not. After stop(). */
+void weir_session_fill_build_id_cache(struct weir_session *session);
 /* After the readers are gone. NULL-safe. */
 void weir_session_free_sideband(struct weir_session *session);
 

@@ -345,6 +345,8 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     int finished = finish_file(session, err);
     if (finished == 0)
         finished = sync_file(session, err);
+    if (finished == 0)
+        weir_session_fill_build_id_cache(session);
     if (write_error < 0)
         return weir_error_set_errno(err, write_error, "cannot write to %s", session->options->output_path);
     if (code < 0)

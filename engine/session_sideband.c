@@ -1,6 +1,8 @@
 /* A recording's sideband thread: begun with the readers, ended when they have. Coordinator thread. */
+#include <limits.h>
 #include <stdlib.h>
 
+#include "engine/build_id_cache.h"
 #include "engine/session.h"
 
 #define STOP_TIMEOUT_MS    1000u /* for the build ids that are not read yet, whatever the file systems do */
@@ -68,6 +70,29 @@ int weir_session_stop_sideband(struct weir_session *session, struct weir_error *
     int result =
         weir_mapped_files_list(weir_sideband_files(session->sideband), &session->build_ids, &session->build_id_count);
     return result < 0 ? weir_error_set_errno(err, result, "cannot list build ids") : 0;
+}
+
+void weir_session_fill_build_id_cache(struct weir_session *session)
+{
+    const char *dir = session->options->build_id_dir;
+    const struct weir_notice_sink *notices = session->options->notices;
+    char at_home[PATH_MAX];
+    if (!session->options->fill_build_id_cache || !session->sideband || session->hurried)
+        return;
+    if (!dir && !weir_build_id_cache_default(at_home, sizeof(at_home))) {
+        weir_notice(notices, WEIR_NOTICE_WARNING, "no build-id cache: HOME is not set; name a folder by --buildid-dir");
+        return;
+    }
+    dir = dir ? dir : at_home;
+    struct weir_build_id_cache_counts counts;
+    struct weir_error err = {0};
+    if (weir_build_id_cache_fill(dir, weir_sideband_files(session->sideband), weir_sideband_roots(session->sideband),
+                                 &counts, &err) < 0) {
+        weir_notice(notices, WEIR_NOTICE_WARNING, "%s; the recording is whole", err.what);
+        return;
+    }
+    weir_notice(notices, WEIR_NOTICE_VERBOSE, "build-id cache %s: %zu files added, %zu there already, %zu left out",
+                dir, counts.added, counts.present, counts.left_out);
 }
 
 void weir_session_free_sideband(struct weir_session *session)

@@ -381,6 +381,11 @@ const struct weir_task_map *weir_sideband_tasks(const struct weir_sideband *side
     return &sideband->tasks;
 }
 
+const struct weir_mapped_file_roots *weir_sideband_roots(const struct weir_sideband *sideband)
+{
+    return &sideband->setup.roots;
+}
+
 static void free_feed(struct feed_block *block)
 {
     while (block) {

@@ -86,6 +86,8 @@ void weir_sideband_stop(struct weir_sideband *sideband, unsigned timeout_ms, str
 const struct weir_mapped_files *weir_sideband_files(const struct weir_sideband *sideband);
 const struct weir_task_map *weir_sideband_tasks(const struct weir_sideband *sideband);
 
+const struct weir_mapped_file_roots *weir_sideband_roots(const struct weir_sideband *sideband);
+
 /* NULL-safe; stops the thread first when that was not done. What a stuck thread holds is not freed. */
 void weir_sideband_free(struct weir_sideband *sideband);
 

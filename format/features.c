@@ -14,7 +14,7 @@
 #include "base/bits.h"
 #include "format/features_internal.h"
 
-#define STRING_ALIGN                   64u /* NAME_ALIGN */
+#define STRING_ALIGN                   64u            /* NAME_ALIGN */
 #define NAMELESS_GROUP                 "{anon_group}" /* readers know it */
 #define FEATURE_WORD_BITS              64u
 #define BUILD_ID_NAME_MAX              4095u      /* PATH_MAX without its zero */

@@ -80,3 +80,22 @@ test_symbols_are_found_by_the_id() {
     expect_line text hot_loop
     expect_no_line perf.err build
 }
+
+# What perf needs to read a recording of a program that is gone.
+test_cache_is_filled_when_asked_and_perf_finds_files_in_it() {
+    cp "$WEIR_LOAD" gone
+    record -e cpu-clock -F 2000 -o without.data -- ./gone spin 100000000
+    [ ! -e .debug ] || fail "a cache without --buildid-cache"
+    record -e cpu-clock -F 2000 --buildid-cache -o it.data -- ./gone spin 100000000
+    perf buildid-cache -l >cached 2>/dev/null # HOME is this folder
+    expect_line cached "$(id_of gone) $(pwd)/gone"
+    expect_line cached "[kernel.kallsyms]"
+    rm gone
+    perf report --stdio -i it.data >text 2>/dev/null
+    expect_line text hot_loop
+    record --buildid-cache --buildid-dir "$PWD/other" -o it.data -- "$WEIR_LOAD" getppid 1
+    [ -d other/.build-id ] || fail "nothing in --buildid-dir"
+    record --buildid-cache --buildid-dir /proc/none -o it.data -- "$WEIR_LOAD" getppid 1
+    expect_line err "cannot make the build-id cache /proc/none"
+    expect_readers_agree it.data
+}

@@ -1,0 +1,132 @@
+/* The build-id cache: what is filed where, only under its own id, and never half. */
+#include "engine/build_id_cache.h"
+
+#include "tests/engine/side_records.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+struct rig {
+    char folder[64], cache[128], program[PATH_MAX];
+    struct weir_mapped_files files;
+    struct weir_mapped_file_roots roots;
+    struct weir_build_id id;
+};
+
+/* A table with this very program, whose file is opened by its name. */
+static void rig_init(struct rig *rig)
+{
+    struct stat status;
+    *rig = (struct rig){.folder = "/tmp/weir-cache-XXXXXX"};
+    cr_assert_not_null(mkdtemp(rig->folder));
+    snprintf(rig->cache, sizeof(rig->cache), "%s/cache", rig->folder);
+    cr_assert_gt(readlink("/proc/self/exe", rig->program, sizeof(rig->program) - 1), 0);
+    cr_assert_eq(stat(rig->program, &status), 0);
+    int fd = open(rig->program, O_RDONLY | O_CLOEXEC);
+    cr_assert_eq(weir_build_id_of_file(fd, &rig->id), 0);
+    close(fd);
+
+    struct weir_side_record record = {
+        .type = PERF_RECORD_MMAP2,
+        .map = {.pid = -1,
+                .bytes = 4096,
+                .major = major(status.st_dev),
+                .minor = minor(status.st_dev),
+                .inode = status.st_ino,
+                .cpumode = PERF_RECORD_MISC_USER,
+                .filename = rig->program},
+    };
+    weir_mapped_files_init(&rig->files);
+    cr_assert_eq(weir_mapped_files_add(&rig->files, &record), 0);
+    rig->files.all[0].build_id = rig->id;
+}
+
+static void rig_fini(struct rig *rig)
+{
+    char command[128];
+    snprintf(command, sizeof(command), "rm -rf %s", rig->folder);
+    cr_assert_eq(system(command), 0);
+    weir_mapped_files_fini(&rig->files);
+}
+
+/* The path of the link for an id. */
+static void link_path(const struct rig *rig, char path[PATH_MAX])
+{
+    char text[41] = "";
+    for (unsigned i = 0; i < rig->id.bytes; i++)
+        snprintf(text + (size_t)2 * i, 3, "%02x", rig->id.data[i]);
+    snprintf(path, PATH_MAX, "%s/.build-id/%.2s/%s", rig->cache, text, text + 2);
+}
+
+Test(build_id_cache, folder_that_cannot_be_made_is_an_error)
+{
+    struct rig rig;
+    struct weir_build_id_cache_counts counts;
+    struct weir_error err;
+    rig_init(&rig);
+    cr_assert_eq(weir_build_id_cache_fill("/proc/there/is/none", &rig.files, &rig.roots, &counts, &err), -ENOENT);
+    cr_assert_str_eq(err.what, "cannot make the build-id cache /proc/there/is/none: No such file or directory");
+    rig_fini(&rig);
+}
+
+/* The file was replaced: it has another id than the one under which it would be filed. */
+Test(build_id_cache, file_with_another_id_is_left_out)
+{
+    struct rig rig;
+    struct weir_build_id_cache_counts counts;
+    struct weir_error err;
+    char path[PATH_MAX];
+    rig_init(&rig);
+    rig.files.all[0].build_id.data[0] ^= 1;
+    cr_assert_eq(weir_build_id_cache_fill(rig.cache, &rig.files, &rig.roots, &counts, &err), 0);
+    cr_assert(counts.added == 0 && counts.present == 0 && counts.left_out == 1);
+    link_path(&rig, path);
+    cr_assert_eq(access(path, F_OK), -1);
+    rig_fini(&rig);
+}
+
+Test(build_id_cache, copy_is_found_by_its_id_and_made_once)
+{
+    struct rig rig;
+    struct weir_build_id_cache_counts counts;
+    struct weir_error err;
+    char path[PATH_MAX];
+    rig_init(&rig);
+    cr_assert_eq(weir_build_id_cache_fill(rig.cache, &rig.files, &rig.roots, &counts, &err), 0);
+    cr_assert(counts.added == 1 && counts.present == 0 && counts.left_out == 0);
+    link_path(&rig, path);
+    snprintf(path + strlen(path), sizeof(path) - strlen(path), "/elf");
+
+    struct weir_build_id id = {0};
+    struct stat copy, program;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    cr_assert_geq(fd, 0, "%s", path);
+    cr_assert_eq(weir_build_id_of_file(fd, &id), 0);
+    cr_assert_arr_eq(id.data, rig.id.data, 20);
+    cr_assert(fstat(fd, &copy) == 0 && stat(rig.program, &program) == 0);
+    cr_assert_eq(copy.st_size, program.st_size);
+    close(fd);
+
+    cr_assert_eq(weir_build_id_cache_fill(rig.cache, &rig.files, &rig.roots, &counts, &err), 0);
+    cr_assert(counts.added == 0 && counts.present == 1 && counts.left_out == 0);
+    rig_fini(&rig);
+}
+
+Test(build_id_cache, default_is_below_home)
+{
+    char dir[64];
+    setenv("HOME", "/home/me", 1);
+    cr_assert(weir_build_id_cache_default(dir, sizeof(dir)));
+    cr_assert_str_eq(dir, "/home/me/.debug");
+    cr_assert_not(weir_build_id_cache_default(dir, 8));
+    unsetenv("HOME");
+    cr_assert_not(weir_build_id_cache_default(dir, sizeof(dir)));
+}
