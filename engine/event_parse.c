@@ -181,6 +181,19 @@ static int set_unknown(struct weir_event_parser *parser, const struct weir_event
     return -ENOENT;
 }
 
+/* In place of the error that says that there is no such event; a name that is near is kept. */
+static int set_no_cache_event(struct weir_event_parser *parser, const struct weir_event_token *word, const char *what)
+{
+    struct weir_error unknown = {0};
+    if (parser->err)
+        unknown = *parser->err;
+    weir_error_set(parser->err, -EINVAL, "no cache event '%.*s' (column %u): %s", (int)word->length, word->text,
+                   word->column, what);
+    if (strncmp(unknown.hint, "did you mean", strlen("did you mean")) == 0)
+        weir_error_hint(parser->err, "%s", unknown.hint);
+    return -EINVAL;
+}
+
 /* ---- events ---- */
 
 /* The word is no generic event. */
@@ -217,10 +230,8 @@ static int parse_event_source(struct weir_event_parser *parser, bool *more)
         return parse_type_config(parser, &word, number);
     size_t count = parser->list->count;
     int result = at_sign(parser, '/') ? weir_event_pmu_parse(parser, &word) : parse_other(parser, &word);
-    if (result == -ENOENT && cache == -EINVAL && parser->list->count == count && !at_sign(parser, ':'))
-        return weir_error_set(parser->err, -EINVAL, "no cache event '%.*s' (column %u): %s", (int)word.length,
-                              word.text, word.column, what);
-    return result;
+    bool is_cache = result == -ENOENT && cache == -EINVAL && parser->list->count == count && !at_sign(parser, ':');
+    return is_cache ? set_no_cache_event(parser, &word, what) : result;
 }
 
 /* Names the events from index `first` on as the user did, but those that have names of their own: tracepoints, and

@@ -95,6 +95,11 @@ static void hint_invalid(struct weir_error *err, const struct weir_open_attempt 
         weir_error_hint(err, "this machine may not sample it precisely: leave out the modifiers p and P");
     else if (attr->type == PERF_TYPE_TRACEPOINT)
         weir_error_hint(err, "the tracepoint may have gone with its module: ls /sys/kernel/tracing/events");
+    else if (attr->type > PERF_TYPE_BREAKPOINT && attempt->pid >= 0)
+        weir_error_hint(err, "events of this PMU may count whole CPUs only, not tasks: try -a");
+    else if (attr->type > PERF_TYPE_BREAKPOINT)
+        weir_error_hint(err, "events of this PMU may not be able to interrupt, and so to be recorded: perf stat -a "
+                             "counts them");
     else
         weir_error_hint(err, "the CPU does not exist, or this kernel is older than what the event asks for");
 }

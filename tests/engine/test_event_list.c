@@ -127,10 +127,15 @@ static const struct refusal refusals[] = {
      "no cache event 'LLC-foo' (column 1): loads, stores or prefetches and refs or misses are what follows a cache's "
      "name",
      ""},
+    {"LLC-lods", -EINVAL,
+     "no cache event 'LLC-lods' (column 1): loads, stores or prefetches and refs or misses are what follows a cache's "
+     "name",
+     "did you mean 'LLC-loads'?"},
     {"LLC-loads-stores", -EINVAL,
-     "no cache event 'LLC-loads-stores' (column 1): a cache event has one operation and one result", ""},
+     "no cache event 'LLC-loads-stores' (column 1): a cache event has one operation and one result",
+     "did you mean 'LLC-load-misses'?"},
     {"cs,L1-icache-stores", -EINVAL, "no cache event 'L1-icache-stores' (column 4): this cache has no such operation",
-     ""},
+     "did you mean 'L1-dcache-stores'?"},
 
     {"mem:", -EINVAL, "an address (a number) expected at column 5, at the end of 'mem:'", ""},
     {"mem:x", -EINVAL, "an address (a number) expected at column 5, not 'x'", ""},

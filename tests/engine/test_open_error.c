@@ -32,6 +32,7 @@ static const struct perf_event_attr clock_branches = {
 static const struct perf_event_attr cycles_precise = {.type = PERF_TYPE_HARDWARE, .precise_ip = 3};
 static const struct perf_event_attr cycles_fast = {.type = PERF_TYPE_HARDWARE, .freq = 1, .sample_freq = 200000};
 static const struct perf_event_attr tracepoint = {.type = PERF_TYPE_TRACEPOINT, .sample_type = PERF_SAMPLE_RAW};
+static const struct perf_event_attr of_pmu = {.type = 9, .sample_type = PERF_SAMPLE_RAW};
 static const struct perf_event_attr software = {.type = PERF_TYPE_SOFTWARE, .config = 99};
 
 #define HINT_SECCOMP                                                                                               \
@@ -142,6 +143,16 @@ static const struct refusal {
      &user,
      "cannot open event 'sched:sched_switch' on cpu 0: Invalid argument",
      "the tracepoint may have gone with its module: ls /sys/kernel/tracing/events"},
+    {-EINVAL,
+     {"msr/tsc/", &of_pmu, 40, 0, 0},
+     &user,
+     "cannot open event 'msr/tsc/' of task 40 on cpu 0: Invalid argument",
+     "events of this PMU may count whole CPUs only, not tasks: try -a"},
+    {-EINVAL,
+     {"msr/tsc/", &of_pmu, -1, 0, 0},
+     &user,
+     "cannot open event 'msr/tsc/' on cpu 0: Invalid argument",
+     "events of this PMU may not be able to interrupt, and so to be recorded: perf stat -a counts them"},
     {-EINVAL,
      {"cycles", &cycles, -1, 999, 0},
      &user,
