@@ -227,17 +227,16 @@ static void configure_samples(struct weir_event *event, const struct weir_event_
         attr->aux_sample_size = event->terms.aux_sample_bytes;
 }
 
-/* :S. The members count, and are read into the leader's samples; they keep its sample_type for readers that parse these
- * with it. */
+/* :S, of a group or of one event in it. The members of a leader that has it are read into the leader's samples, and
+ * only count unless their terms say otherwise; they have its sample_type for readers that parse these with it. */
 static void configure_reading(struct weir_event_list *list, size_t index)
 {
     struct weir_event *event = &list->events[index];
     const struct weir_event *leader = &list->events[event->leader];
     struct perf_event_attr *attr = &event->attr;
-    if (!leader->sample_read)
-        return;
-    attr->sample_type |= PERF_SAMPLE_READ;
-    if (has_members(list, event->leader)) {
+    if (event->sample_read)
+        attr->sample_type |= PERF_SAMPLE_READ;
+    if (event->sample_read && has_members(list, event->leader)) {
         attr->read_format |= PERF_FORMAT_GROUP;
         attr->inherit = 0; /* the kernel cannot read a group together with what children counted */
     }
@@ -245,8 +244,9 @@ static void configure_reading(struct weir_event_list *list, size_t index)
         attr->freq = 0;
         attr->sample_period = 0;
         attr->write_backward = 0;
-        attr->sample_type = leader->attr.sample_type | PERF_SAMPLE_READ;
     }
+    if (event != leader && leader->sample_read)
+        attr->sample_type = leader->attr.sample_type;
 }
 
 /* ---- all events ---- */

@@ -44,7 +44,7 @@ static int exclude_text(struct weir_buf *text, const pid_t *tids, size_t count)
 static int set_refused(const struct weir_event *event, const char *text, int code, struct weir_error *err)
 {
     weir_error_set_errno(err, code, "cannot set filter '%s' on event %s", text, event->name);
-    if (code == -EINVAL && event->tracepoint_system)
+    if ((code == -EINVAL || code == -ENOENT) && event->tracepoint_system)
         weir_error_hint(err,
                         "its fields are those of events/%s/%s/format in tracefs (/sys/kernel/tracing); words are "
                         "in double quotes: comm == \"sh\"",

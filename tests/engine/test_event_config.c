@@ -507,9 +507,10 @@ Test(event_config, members_of_a_sampled_group_are_read_with_their_leader)
     struct weir_event_list list;
     const struct weir_event_config config = {.freq_hz = 4000, .inherit = true, .enable_on_exec = true};
     make_list(&list, &(struct config_case){":S", "cpu-clock,task-clock,cs", config, {0}});
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; i++) {
         list.events[i].leader = 0;
-    list.events[0].sample_read = true;
+        list.events[i].sample_read = true;
+    }
     list.events[2].terms = (struct weir_event_terms){.given = WEIR_TERM_PERIOD, .period = 7};
     weir_event_list_configure(&list, &config);
     for (size_t i = 0; i < 3; i++) {
@@ -523,6 +524,26 @@ Test(event_config, members_of_a_sampled_group_are_read_with_their_leader)
     cr_expect_eq(list.events[1].attr.sample_type, list.events[0].attr.sample_type);
     cr_expect_eq(list.events[2].attr.sample_period, 7, "its own period lets a member sample");
     cr_expect_eq(list.events[3].attr.read_format, PERF_FORMAT_ID | PERF_FORMAT_LOST, "not of the sideband event");
+    weir_event_list_fini(&list);
+}
+
+/* `perf record -a -e '{cpu-clock,cs:S,faults}'`: one member reads the group, all of them sample. */
+Test(event_config, member_that_reads_its_group_samples_by_itself)
+{
+    struct weir_event_list list = WEIR_EVENT_LIST_INIT;
+    const struct weir_event_config config = {.freq_hz = 4000, .system_wide = true, .inherit = true};
+    make_list(&list, &(struct config_case){":S", "cpu-clock,cs,faults", config, {0}});
+    for (unsigned i = 0; i < 3; i++)
+        list.events[i].leader = 0;
+    list.events[1].sample_read = true;
+    weir_event_list_configure(&list, &config);
+    for (unsigned i = 0; i < 3; i++) {
+        const struct perf_event_attr *attr = &list.events[i].attr;
+        cr_expect_eq((attr->sample_type & PERF_SAMPLE_READ) != 0, i == 1);
+        cr_expect_eq((attr->read_format & PERF_FORMAT_GROUP) != 0, i == 1);
+        cr_expect_eq(attr->inherit, i != 1);
+        cr_expect(attr->freq == 1 && attr->sample_freq == 4000);
+    }
     weir_event_list_fini(&list);
 }
 
