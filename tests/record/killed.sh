@@ -75,6 +75,27 @@ test_nothing_is_left_of_a_recording_that_had_not_begun() {
     done
 }
 
+# Their formats are written last: perf refuses the file until they are there.
+test_killed_recording_of_tracepoints_is_recovered() {
+    needs_root
+    "$WEIR_PROGRAM" record -q -a -e sched:sched_switch -o it.data 2>err &
+    local victim=$! dumped
+    wait_until test -e it.data
+    sleep 1.5
+    kill -KILL "$victim"
+    wait "$victim" || true
+    cp it.data before
+    ! "$WEIR_PROGRAM" verify -q it.data || fail "verify passes a killed recording"
+    "$WEIR_PROGRAM" recover -q it.data
+    cmp it.data before || fail "recover has changed its input"
+    "$WEIR_PROGRAM" verify it.data.recovered >told || fail "verify: $(cat told)"
+    perf script -i it.data.recovered >samples 2>perf.err || fail "perf script failed: $(cat perf.err)"
+    expect_eq "perf's warnings" "$(cat perf.err)" ""
+    dumped=$("$WEIR_PROGRAM" dump --type sample --json it.data.recovered | wc -l)
+    expect_at_least "samples" "$dumped" 1
+    expect_eq "samples that perf script decodes" "$(grep -c 'sched:sched_switch: prev_comm=' samples)" "$dumped"
+}
+
 # A workload that is held until events are open must not run when its recorder is gone.
 test_held_workload_does_not_run_without_its_recorder() {
     needs_program strace

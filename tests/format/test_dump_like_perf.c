@@ -1,0 +1,198 @@
+/*
+ * weir dump beside perf script -D, record by record, on recordings that perf makes here: what perf says of a record,
+ * weir says as well, byte for byte, but for the differences that docs/compatibility.md lists.
+ */
+#include "format/dump.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "tests/format/run_tool.h"
+#include "tests/format/temp_tree.h"
+
+#define PERF          "perf"
+#define ARGUMENTS_MAX 24
+
+static struct temp_tree tree;
+static char file[PATH_MAX];
+
+static void make_tree(void)
+{
+    temp_tree_init(&tree);
+    temp_tree_path(&tree, "perf.data", file);
+}
+
+static void remove_tree(void)
+{
+    temp_tree_fini(&tree);
+}
+
+TestSuite(dump_like_perf, .init = make_tree, .fini = remove_tree);
+
+static int append(void *ctx, const char *text, size_t bytes, struct weir_error *err)
+{
+    (void)err;
+    weir_buf_append(ctx, text, bytes);
+    return 0;
+}
+
+/* ---- blocks: a record's text, from its "OFFSET@FILE [SIZE]: event: TYPE" line ---- */
+
+struct blocks {
+    char **items; /* owned; into one text each */
+    size_t count, capacity;
+};
+
+static bool begins_block(const char *line)
+{
+    return (line[0] == '0') && strstr(line, "]: event: ") && strchr(line, '@') &&
+           strchr(line, '@') < strstr(line, "]: event: ");
+}
+
+/* Lines that only one of the two has. perf's last ones belong to perf script's own output: ends = true. */
+static bool is_own_line(const char *line, bool *ends)
+{
+    static const char *const own[] = {" ... event: ", " ... fields: ", " .. cgroup: ", ": unhandled!"};
+    *ends = strncmp(line, " ... thread: ", 13) == 0;
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (strncmp(line, own[i], strlen(own[i])) == 0)
+            return true;
+    }
+    return *ends || line[0] == '\0';
+}
+
+static void add_block(struct blocks *blocks, const char *text, size_t bytes)
+{
+    if (blocks->count == blocks->capacity) {
+        blocks->capacity = blocks->capacity ? 2 * blocks->capacity : 1024;
+        blocks->items = realloc(blocks->items, blocks->capacity * sizeof(blocks->items[0]));
+        cr_assert_not_null(blocks->items);
+    }
+    blocks->items[blocks->count] = strndup(text, bytes);
+    cr_assert_not_null(blocks->items[blocks->count++]);
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Cuts text into blocks without own lines, in the order of their texts. text is changed. */
+static void cut(struct blocks *blocks, char *text)
+{
+    struct weir_buf block = WEIR_BUF_INIT;
+    bool is_over = true;
+    for (char *line = text, *next; line && *line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        if (begins_block(line)) {
+            if (block.used)
+                add_block(blocks, (const char *)block.data, block.used);
+            weir_buf_reset(&block);
+            is_over = false;
+        }
+        bool ends = false;
+        bool is_own = is_own_line(line, &ends);
+        is_over |= ends;
+        if (is_over || is_own)
+            continue;
+        weir_buf_append(&block, line, strlen(line));
+        weir_buf_append_u8(&block, '\n');
+    }
+    if (block.used)
+        add_block(blocks, (const char *)block.data, block.used);
+    weir_buf_fini(&block);
+    qsort(blocks->items, blocks->count, sizeof(blocks->items[0]), compare);
+}
+
+static void free_blocks(struct blocks *blocks)
+{
+    for (size_t i = 0; i < blocks->count; i++)
+        free(blocks->items[i]);
+    free(blocks->items);
+}
+
+/* ---- the two ---- */
+
+static void expect_like_perf(void)
+{
+    const char *const argv[] = {PERF, "script", "-D", "-i", file, NULL};
+    const struct weir_dump_filter all = {.last_ns = UINT64_MAX};
+    struct weir_buf text = WEIR_BUF_INIT;
+    const struct weir_dump_options options = {.path = file, .filter = &all, .write = append, .ctx = &text};
+    struct weir_error err = {0};
+    struct tool_run run;
+    struct blocks perf = {0}, weir = {0};
+    uint64_t records;
+    tool_run(&run, &tree, argv);
+    cr_assert_eq(run.status, 0, "%s", run.err);
+    cr_assert_eq(weir_dump_run(&options, &records, &err), 0, "%s", err.what);
+    weir_buf_str(&text);
+    cut(&perf, run.out);
+    cut(&weir, (char *)text.data);
+    cr_expect_eq(weir.count, records);
+    cr_expect_eq(weir.count, perf.count);
+    for (size_t i = 0; i < weir.count && i < perf.count; i++)
+        cr_assert_str_eq(weir.items[i], perf.items[i]);
+    free_blocks(&perf);
+    free_blocks(&weir);
+    weir_buf_fini(&text);
+    tool_run_fini(&run);
+}
+
+/* perf record OPTIONS -o file COMMAND, or a skip where that is not to be had. */
+static void record(const char *const *options)
+{
+    const char *argv[ARGUMENTS_MAX] = {PERF, "record", "-q", "-o", file};
+    size_t count = 5;
+    if (!tool_is_installed(PERF))
+        cr_skip_test("perf is not installed (Debian: linux-perf)");
+    if (geteuid() != 0)
+        cr_skip_test("recording the whole machine needs root");
+    for (; *options; options++)
+        argv[count++] = *options;
+    cr_assert_lt(count, ARGUMENTS_MAX);
+    struct tool_run run;
+    tool_run(&run, &tree, argv);
+    if (run.status != 0 && strstr(run.err, "not supported"))
+        cr_skip_test("this kernel does not have what is recorded");
+    cr_assert_eq(run.status, 0, "%s", run.err);
+    tool_run_fini(&run);
+}
+
+Test(dump_like_perf, call_chains_of_the_whole_machine)
+{
+    record((const char *const[]){"-F", "500", "-g", "-a", "sleep", "0.1", NULL});
+    expect_like_perf();
+}
+
+Test(dump_like_perf, tracepoints)
+{
+    record((const char *const[]){"-e", "sched:sched_switch,sched:sched_wakeup", "-a", "sleep", "0.1", NULL});
+    expect_like_perf();
+}
+
+Test(dump_like_perf, all_that_a_sample_can_hold)
+{
+    record((const char *const[]){"-e", "cpu-clock", "-e", "faults", "-d", "-W", "-T", "-P", "--sample-cpu",
+                                 "--namespaces", "--switch-events", "--call-graph", "dwarf,1024", "--buildid-mmap",
+                                 "sh", "-c", "ls / >/dev/null", NULL});
+    expect_like_perf();
+}
+
+Test(dump_like_perf, registers_groups_and_counts_of_threads)
+{
+    record((const char *const[]){"-s", "-I", "-e", "{cpu-clock,faults}:S", "sh", "-c", "true & wait", NULL});
+    expect_like_perf();
+}
+
+Test(dump_like_perf, switches_of_the_whole_machine)
+{
+    record((const char *const[]){"-e", "cpu-clock", "--switch-events", "-a", "sleep", "0.1", NULL});
+    expect_like_perf();
+}
