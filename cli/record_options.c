@@ -295,7 +295,9 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(exclude_perf, bool),
         .section = SAMPLING,
-        .help = "leave out the events of weir itself",
+        .help = "leave out the events of weir itself, all its threads",
+        .details = "Together with --filter both must match. The kernel can do so for tracepoints only; of other events "
+                   "weir's own stay, which is said.",
     },
     {
         .short_name = 'g',

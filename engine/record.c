@@ -285,6 +285,23 @@ static int open_everything(struct weir_session *session, struct weir_error *err)
 
 /* ---- begin ---- */
 
+/* The kernel filters tracepoints by task, and nothing else. Of named tasks weir is none, unless a user's are named. */
+static void warn_about_own_samples(const struct weir_session *session)
+{
+    const struct weir_record_options *options = session->options;
+    if (!session->config.system_wide && options->target.kind != WEIR_TARGET_USER)
+        return;
+    for (size_t i = 0; i < options->events->count; i++) {
+        const struct weir_event *event = &options->events->events[i];
+        if (!event->sideband && !event->tracepoint_system) {
+            weir_notice(options->notices, WEIR_NOTICE_WARNING,
+                        "weir's own samples of %s are recorded: the kernel leaves tasks out of tracepoints only",
+                        event->name);
+            return;
+        }
+    }
+}
+
 static int exclude_self(struct weir_session *session, struct weir_error *err)
 {
     if (!session->options->exclude_self)
@@ -296,6 +313,7 @@ static int exclude_self(struct weir_session *session, struct weir_error *err)
     tids[count++] = gettid();
     if (session->sideband)
         tids[count++] = weir_sideband_tid(session->sideband);
+    warn_about_own_samples(session);
     int result = weir_event_set_exclude_tasks(&session->events, tids, count, err);
     free(tids);
     return result;

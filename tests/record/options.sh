@@ -33,11 +33,29 @@ test_exclude_perf_leaves_out_all_threads_of_weir() {
         expect_eq "status" "$status" 0
         expect_eq "getppid calls" "$(getppid_calls it.data)" 20000
         perf script -i it.data --pid "$weir" -F comm,tid 2>/dev/null >own
+        expect_no_line err "own samples"
         case $option in
         --exclude-perf) expect_eq "weir's own calls" "$(sort own | uniq -c)" "" ;;
         *) expect_at_least "weir's own calls" "$(wc -l <own)" 1 ;;
         esac
     done
+}
+
+test_exclude_perf_goes_with_the_users_filter() {
+    local number
+    number=$("$WEIR_LOAD" number getppid)
+    record --exclude-perf -a -e raw_syscalls:sys_enter --filter "id == $number || id == 1" -c 1 -m 16M -o it.data -- \
+        "$WEIR_LOAD" getppid 1000
+    expect_eq "getppid calls" "$(getppid_calls it.data)" 1000
+    expect_eq "other calls" "$(perf script -i it.data -F trace | grep -cv "NR \($number\|1\) " || true)" 0
+}
+
+test_exclude_perf_says_which_events_it_cannot_filter() {
+    local text="weir's own samples of cpu-clock are recorded: the kernel leaves tasks out of tracepoints only"
+    record --exclude-perf -a -e sched:sched_switch,cpu-clock -o it.data -- true
+    expect_line err "weir: warning: $text"
+    record --exclude-perf -e sched:sched_switch,cpu-clock -o it.data -- true
+    expect_no_line err "own samples"
 }
 
 test_realtime_priority_is_that_of_readers_and_writer() {
