@@ -272,8 +272,8 @@ static const struct weir_option options[] = {
         .default_text = "the kernel's own",
         .section = SAMPLING,
         .help = "stamp samples with this clock: monotonic, monotonic_raw, realtime, boottime, tai, or a number",
-        .details = "With or without CLOCK_ before the name, in any case. Events of hardware counters take monotonic "
-                   "and monotonic_raw only.",
+        .details = "With or without CLOCK_ before the name, in any case. Other clocks than monotonic and "
+                   "monotonic_raw stamp software events only, such as cpu-clock.",
     },
     {
         .short_name = 'D',

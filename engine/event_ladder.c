@@ -155,8 +155,7 @@ static const struct {
      "Linux 4.8, and at most kernel.perf_event_max_stack of them", drop_sample_max_stack},
     {"--overwrite", "Linux 4.7", drop_write_backward},
     {"--switch-events", "Linux 4.3", drop_context_switch},
-    {"--clockid",
-     "Linux 4.1, and for other clocks than monotonic and monotonic_raw an event without a hardware counter",
+    {"--clockid", "Linux 4.1, and for other clocks than monotonic and monotonic_raw a software event such as cpu-clock",
      drop_clock},
     {"--intr-regs", "Linux 3.19", drop_intr_regs},
 };

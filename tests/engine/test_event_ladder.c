@@ -98,8 +98,8 @@ static const struct {
      {.clock = {true, 11}},
      false,
      has_clock,
-     "--clockid needs Linux 4.1, and for other clocks than monotonic and monotonic_raw an event without a hardware "
-     "counter"},
+     "--clockid needs Linux 4.1, and for other clocks than monotonic and monotonic_raw a software event "
+     "such as cpu-clock"},
     {"--intr-regs", {.intr_regs = 1}, false, has_intr_regs, "--intr-regs needs Linux 3.19"},
 };
 
