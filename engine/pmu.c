@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,16 @@
 
 /* ---- files ---- */
 
-/* Reads DEVICES/PMU/FILE without the white space at its end. False: there is none, or it is empty or too long. */
+static bool is_one_line(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (iscntrl((unsigned char)text[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Reads DEVICES/PMU/FILE, one line, without the white space at its end. False: there is none, or it is empty. */
 static bool read_text(const struct weir_pmu_list *list, const char *pmu, const char *file, char *text, size_t bytes)
 {
     char path[PATH_MAX];
@@ -38,7 +48,7 @@ static bool read_text(const struct weir_pmu_list *list, const char *pmu, const c
     if (got <= 0)
         return false;
     text[got] = '\0';
-    return strlen(text) == (size_t)got;
+    return is_one_line(text, (size_t)got);
 }
 
 static bool read_number(const struct weir_pmu_list *list, const char *pmu, const char *file, int base, uint64_t *value)
@@ -239,7 +249,7 @@ static double read_scale(const struct weir_pmu_list *list, const struct weir_pmu
     if (!read_text(list, pmu->name, file, text, sizeof(text)))
         return 1;
     double scale = strtod(text, &end);
-    return *end == '\0' && scale > 0 ? scale : 1;
+    return *end == '\0' && scale > 0 && isfinite(scale) ? scale : 1;
 }
 
 static int add_alias(struct weir_pmu_list *list, struct weir_pmu *pmu, const char *name)

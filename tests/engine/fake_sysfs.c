@@ -41,6 +41,7 @@ static const struct file intel[] = {
     {"cpu/events/broken", "event=\n"},
     {"cpu/events/unknown", "evnt=1\n"},
     {"cpu/events/slow", "event=0x3c,period=100000\n"},
+    {"cpu/events/two_lines", "event=0x3c\nevent=0x3d\n"},
     {"software/type", "1\n"},
     {"tracepoint/type", "2\n"},
     {"power/type", "22\n"},
