@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "base/bits.h"
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/sim_rig.h"
 #include "tests/engine/test_record.h"
@@ -92,6 +93,54 @@ Test(pipeline, every_cpu_has_a_data_and_a_sideband_ring_with_its_reader)
         const struct weir_reader *reader = rig.pipeline.readers[cpu / 2];
         cr_assert(data >= reader->rings && data < reader->rings + reader->ring_count);
     }
+    sim_rig_fini(&rig);
+}
+
+/* A pipeline for three tasks beside that of the rig, with the rig's plan. */
+static void init_for_tasks(struct sim_rig *rig, struct weir_pipeline *pipeline)
+{
+    static const struct weir_event_place tasks[] = {{-1, 701}, {-1, 702}, {-1, 703}};
+    struct weir_pipeline_setup setup = rig->pipeline.setup;
+    struct weir_error err = {0};
+    setup.places = tasks;
+    setup.place_count = WEIR_ARRAY_COUNT(tasks);
+    cr_assert_eq(weir_pipeline_init(pipeline, &setup, &err), 0, "%s", err.what);
+}
+
+Test(pipeline, rings_of_tasks_are_dealt_out_to_the_readers_in_turn)
+{
+    struct sim_rig rig;
+    struct weir_pipeline pipeline;
+    sim_rig_init(&rig, &(struct sim_rig_options){.cpus = CPUS, .ring_bytes = 4096, .threads_spec = "0-1/0:2/1"});
+    init_for_tasks(&rig, &pipeline);
+    cr_assert_eq(pipeline.reader_count, 2);
+    cr_assert_eq(pipeline.readers[0]->ring_count, 4);
+    cr_assert_eq(pipeline.readers[1]->ring_count, 2);
+    for (unsigned place = 0; place < 3; place++) {
+        const struct weir_reader *reader = pipeline.readers[place % 2];
+        const struct weir_reader_ring *data = weir_pipeline_ring(&pipeline, place, false);
+        cr_assert_eq(data->place, place);
+        cr_assert(data >= reader->rings && data < reader->rings + reader->ring_count);
+    }
+    weir_pipeline_fini(&pipeline);
+    sim_rig_fini(&rig);
+}
+
+Test(pipeline, rings_that_no_event_is_open_for_are_taken_out)
+{
+    struct sim_rig rig;
+    struct weir_pipeline pipeline;
+    sim_rig_init(&rig, &(struct sim_rig_options){.cpus = CPUS, .ring_bytes = 4096, .threads_spec = "0-1/0:2/1"});
+    init_for_tasks(&rig, &pipeline);
+    weir_pipeline_drop_ring(&pipeline, 1, false); /* both of the second reader */
+    weir_pipeline_drop_ring(&pipeline, 1, true);
+    weir_pipeline_drop_ring(&pipeline, 0, true);
+    cr_assert_eq(pipeline.readers[0]->ring_count, 3);
+    cr_assert_eq(pipeline.readers[1]->ring_count, 0);
+    cr_assert_eq(weir_pipeline_ring(&pipeline, 0, false)->place, 0);
+    cr_assert_eq(weir_pipeline_ring(&pipeline, 2, true)->place, 2);
+    cr_assert_eq(weir_pipeline_ring(&pipeline, 2, false)->place, 2);
+    weir_pipeline_fini(&pipeline);
     sim_rig_fini(&rig);
 }
 
