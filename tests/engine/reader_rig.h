@@ -36,7 +36,7 @@ struct reader_rig {
     unsigned reader_count;
     int poll_fds[RAW_RINGS_MAX]; /* stand-ins for event descriptors */
     _Atomic unsigned live_readers;
-    int ended_fd;                /* owned */
+    int ended_fd; /* owned */
 };
 
 void rig_init(struct reader_rig *rig, const struct rig_options *options);

@@ -329,8 +329,8 @@ Test(chunk, growth_is_wanted_below_half_and_faults_in_a_step)
     cr_assert_eq(weir_pool_init(&pool, 32 * MIB, 4 * MIB, &one_reader, 1, NULL), 0);
     cr_assert_eq(resident_bytes(pool.nodes[0].memory, 32 * MIB), 4 * MIB);
     struct weir_chunk *taken[3];
-    for (int i = 0; i < 3; i++) {
-        cr_assert_not(weir_pool_wants_growth(&pool), "with %d of 4 in use", i);
+    for (unsigned i = 0; i < 3; i++) {
+        cr_assert_not(weir_pool_wants_growth(&pool), "with %u of 4 in use", i);
         cr_assert_eq(weir_pool_used_count(&pool), i);
         taken[i] = weir_pool_take(&pool, 0, true);
     }
