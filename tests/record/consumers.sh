@@ -164,6 +164,6 @@ test_groups_and_clock_are_told_as_perf_tells_them() {
     record "${options[@]}" -o it.data -- "$WEIR_LOAD" spin 50000000
     perf record -q "${options[@]}" -o perf.data -- "$WEIR_LOAD" spin 50000000 2>/dev/null
     expect_eq "header" "$(header_lines it.data)" "$(header_lines perf.data)"
-    perf script -i it.data -F tod >times 2>perf.err
-    expect_line times "$(date +%Y-)" # wall-clock time
+    perf script -i it.data -F tod >moments 2>perf.err
+    expect_line moments "$(date +%Y-)" # wall-clock time
 }
