@@ -2,7 +2,7 @@
  * perf's build-id cache: copies of what was mapped, found by build id, so that a recording can be read when the files
  * have been replaced since (perf-buildid-cache(1)).
  *
- *     DIR/PATH/ID/elf                  a file; "[kernel.kallsyms]" has ID/kallsyms there, "[vdso]" ID/vdso
+ *     DIR/PATH/ID/elf                  a file; "[kernel.kallsyms]" has ID/kallsyms there
  *     DIR/.build-id/ID[0..1]/ID[2..]   a symbolic link to DIR/PATH/ID
  *
  * Written only when asked for, when the recording is whole. Coordinator; blocks as the file systems do.
@@ -19,7 +19,8 @@
 struct weir_build_id_cache_counts {
     size_t added;
     size_t present;  /* already there */
-    size_t left_out; /* whose file is gone, or is another one by now, or cannot be copied */
+    size_t left_out; /* the vDSO, which is no file, and whose file is gone, or is another one by now, or cannot be
+                        copied */
 };
 
 /*

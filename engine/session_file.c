@@ -188,6 +188,19 @@ static bool records_kernel(const struct weir_event_list *list)
     return false;
 }
 
+static int synthesize_kernel(const struct weir_session *session, const struct weir_synth_options *options,
+                             struct weir_error *err)
+{
+    uint64_t programs;
+    int result = weir_synth_kernel(options, err);
+    if (result == 0)
+        result = weir_synth_bpf(options, &programs, err);
+    if (result == 0 && programs > 0)
+        weir_notice(session->options->notices, WEIR_NOTICE_VERBOSE, "synthesised %llu BPF programs",
+                    (unsigned long long)programs);
+    return result;
+}
+
 int weir_session_synthesize(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_record_options *asked = session->options;
@@ -209,7 +222,7 @@ int weir_session_synthesize(struct weir_session *session, struct weir_error *err
     /* Without its maps there is no warning of hidden kernel addresses either, which a user of ":u" cannot lack. */
     int result = synthesize_index(session, err);
     if (result == 0 && records_kernel(session->events.list))
-        result = weir_synth_kernel(&options, err);
+        result = synthesize_kernel(session, &options, err);
     if (result == 0)
         result = synthesize_targets(session, &options, err);
     if (result == 0 && asked->samples.cgroups && asked->synth.cgroups)

@@ -54,6 +54,22 @@ struct comm_record {
 };
 _Static_assert(sizeof(struct comm_record) == 16, "PERF_RECORD_COMM up to its comm");
 
+struct ksymbol_record {
+    struct perf_event_header header;
+    uint64_t address;
+    uint32_t bytes;
+    uint16_t type, flags;
+};
+_Static_assert(sizeof(struct ksymbol_record) == 24, "PERF_RECORD_KSYMBOL up to its name");
+
+struct bpf_event_record {
+    struct perf_event_header header;
+    uint16_t type, flags;
+    uint32_t id;
+    uint8_t tag[8];
+};
+_Static_assert(sizeof(struct bpf_event_record) == 24, "PERF_RECORD_BPF_EVENT");
+
 struct fork_record {
     struct perf_event_header header;
     uint32_t pid, ppid, tid, ptid;
@@ -160,6 +176,32 @@ void weir_record_comm(struct weir_buf *out, pid_t pid, pid_t tid, const char *co
     };
     size_t text_bytes = strnlen(comm, COMM_MAX_BYTES);
     append_record(out, &record.header, sizeof(record), comm, text_bytes, sample_id_bytes);
+}
+
+void weir_record_ksymbol(struct weir_buf *out, uint64_t address, uint32_t bytes, const char *name,
+                         size_t sample_id_bytes)
+{
+    struct ksymbol_record record = {
+        .header = {.type = PERF_RECORD_KSYMBOL},
+        .address = address,
+        .bytes = bytes,
+        .type = PERF_RECORD_KSYMBOL_TYPE_BPF,
+    };
+    size_t text_bytes = cut_text(name, sizeof(record), sample_id_bytes);
+    append_record(out, &record.header, sizeof(record), name, text_bytes, sample_id_bytes);
+}
+
+void weir_record_bpf_event(struct weir_buf *out, uint32_t id, const uint8_t tag[8], size_t sample_id_bytes)
+{
+    weir_assert(sample_id_bytes % RECORD_ALIGN == 0);
+    struct bpf_event_record record = {
+        .header = {.type = PERF_RECORD_BPF_EVENT, .size = (uint16_t)(sizeof(record) + sample_id_bytes)},
+        .type = PERF_BPF_EVENT_PROG_LOAD,
+        .id = id,
+    };
+    memcpy(record.tag, tag, sizeof(record.tag));
+    weir_buf_append(out, &record, sizeof(record));
+    weir_buf_append_zeros(out, sample_id_bytes);
 }
 
 void weir_record_fork(struct weir_buf *out, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid, size_t sample_id_bytes)

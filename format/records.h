@@ -42,6 +42,11 @@ void weir_record_namespaces(struct weir_buf *out, pid_t pid, pid_t tid,
                             const struct weir_namespace namespaces[WEIR_NAMESPACES], size_t sample_id_bytes);
 /* path: from the root of the hierarchy, "/" for that itself. */
 void weir_record_cgroup(struct weir_buf *out, uint64_t id, const char *path, size_t sample_id_bytes);
+/* PERF_RECORD_KSYMBOL: code of a BPF program was registered at an address. */
+void weir_record_ksymbol(struct weir_buf *out, uint64_t address, uint32_t bytes, const char *name,
+                         size_t sample_id_bytes);
+/* PERF_RECORD_BPF_EVENT: a BPF program was loaded. */
+void weir_record_bpf_event(struct weir_buf *out, uint32_t id, const uint8_t tag[8], size_t sample_id_bytes);
 void weir_record_finished_round(struct weir_buf *out);
 void weir_record_finished_init(struct weir_buf *out);
 

@@ -57,6 +57,12 @@ struct weir_synth_counts {
 int weir_synth_kernel(const struct weir_synth_options *options, struct weir_error *err);
 
 /*
+ * KSYMBOL and BPF_EVENT of the BPF programs that are loaded; none, without an error, where bpf(2) does not tell them.
+ * *programs: how many. 0, -ENOMEM or what emit returned. Blocks in bpf(2) only.
+ */
+int weir_synth_bpf(const struct weir_synth_options *options, uint64_t *programs, struct weir_error *err);
+
+/*
  * FORK, COMM and MMAP2 for every task on the machine, kernel threads included, /proc shared by options->threads threads
  * (created and joined inside; fewer where they cannot be had). counts may be NULL; it is filled on errors too.
  * 0, -ENOMEM, -EMFILE, -ENFILE, -errno of opening or listing proc_root, or what emit returned: then as soon as every

@@ -281,3 +281,25 @@ Test(records, padding_is_one_record_of_the_deprecated_type_from_least_to_greates
             cr_expect_eq(space[sizes[i]], 0xee, "wrote beyond %zu bytes", sizes[i]);
     }
 }
+
+Test(records, bpf_program_is_a_symbol_and_an_event)
+{
+    struct weir_buf out = WEIR_BUF_INIT;
+    static const uint8_t tag[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    weir_record_ksymbol(&out, 0xffffffffa0001000, 0x123, "bpf_prog", 8);
+    weir_record_bpf_event(&out, 42, tag, 8);
+    static const uint8_t expected[] = {
+        17,   0,    0,   0,    0,    0,    48,   0,    /* KSYMBOL, size */
+        0x00, 0x10, 0,   0xa0, 0xff, 0xff, 0xff, 0xff, /* address */
+        0x23, 1,    0,   0,    1,    0,    0,    0,    /* bytes, TYPE_BPF, flags */
+        'b',  'p',  'f', '_',  'p',  'r',  'o',  'g',  /* name */
+        0,    0,    0,   0,    0,    0,    0,    0,    /* its zero */
+        0,    0,    0,   0,    0,    0,    0,    0,    /* trailer */
+        18,   0,    0,   0,    0,    0,    32,   0,    /* BPF_EVENT, size */
+        1,    0,    0,   0,    42,   0,    0,    0,    /* PROG_LOAD, flags, id */
+        1,    2,    3,   4,    5,    6,    7,    8,    /* tag */
+        0,    0,    0,   0,    0,    0,    0,    0,    /* trailer */
+    };
+    expect_bytes(&out, expected, sizeof(expected));
+    weir_buf_fini(&out);
+}
