@@ -26,6 +26,8 @@ static struct need need_of(const struct weir_open_attempt *attempt)
         return (struct need){-1, "the data of tracepoints"};
     if (attempt->pid == -1)
         return (struct need){0, "recording all processes of a CPU"};
+    if (attr->sample_type & PERF_SAMPLE_PHYS_ADDR)
+        return (struct need){1, "--phys-data"};
     if (!attr->exclude_kernel)
         return (struct need){1, "recording the kernel"};
     return (struct need){2, "recording without privileges"};
@@ -35,8 +37,12 @@ static void hint_permission(struct weir_error *err, const struct weir_open_attem
                             const struct weir_kernel_limits *limits)
 {
     struct need need = need_of(attempt);
-    if (!limits->cap_perfmon && limits->perf_event_paranoid > need.paranoid) {
-        const char *or_user = need.paranoid == 1 ? "; or user space only, with modifier :u" : "";
+    bool asks_for_namespaces = attempt->attr->namespaces && limits->perf_event_paranoid <= need.paranoid;
+    if (!limits->cap_perfmon && asks_for_namespaces) {
+        weir_error_hint(err, "--namespaces needs root or CAP_PERFMON, whatever kernel.perf_event_paranoid is");
+    } else if (!limits->cap_perfmon && limits->perf_event_paranoid > need.paranoid) {
+        bool by_kernel = need.paranoid == 1 && !(attempt->attr->sample_type & PERF_SAMPLE_PHYS_ADDR);
+        const char *or_user = by_kernel ? "; or user space only, with modifier :u" : "";
         const char *who = limits->in_user_namespace ? "root outside of this user namespace" : "root or CAP_PERFMON";
         weir_error_hint(err,
                         "kernel.perf_event_paranoid is %d, %s needs %d or less, or %s: "

@@ -32,6 +32,9 @@ static const struct perf_event_attr clock_branches = {
 static const struct perf_event_attr cycles_precise = {.type = PERF_TYPE_HARDWARE, .precise_ip = 3};
 static const struct perf_event_attr cycles_fast = {.type = PERF_TYPE_HARDWARE, .freq = 1, .sample_freq = 200000};
 static const struct perf_event_attr tracepoint = {.type = PERF_TYPE_TRACEPOINT, .sample_type = PERF_SAMPLE_RAW};
+static const struct perf_event_attr namespaces = {.type = PERF_TYPE_SOFTWARE, .namespaces = 1, .exclude_kernel = 1};
+static const struct perf_event_attr physical = {
+    .type = PERF_TYPE_SOFTWARE, .sample_type = PERF_SAMPLE_PHYS_ADDR, .exclude_kernel = 1};
 static const struct perf_event_attr of_pmu = {.type = 9, .sample_type = PERF_SAMPLE_RAW};
 static const struct perf_event_attr software = {.type = PERF_TYPE_SOFTWARE, .config = 99};
 
@@ -66,6 +69,17 @@ static const struct refusal {
      "cannot open event 'sched:sched_switch' on cpu 0: Operation not permitted",
      "kernel.perf_event_paranoid is 2, the data of tracepoints needs -1 or less, or root or CAP_PERFMON: "
      "sudo sysctl kernel.perf_event_paranoid=-1"},
+    {-EACCES,
+     {"dummy:u", &namespaces, 12, 0, 0},
+     &user,
+     "cannot open event 'dummy:u' of task 12 on cpu 0: Permission denied",
+     "--namespaces needs root or CAP_PERFMON, whatever kernel.perf_event_paranoid is"},
+    {-EACCES,
+     {"cs:u", &physical, 12, 0, 0},
+     &user,
+     "cannot open event 'cs:u' of task 12 on cpu 0: Permission denied",
+     "kernel.perf_event_paranoid is 2, --phys-data needs 1 or less, or root or CAP_PERFMON: "
+     "sudo sysctl kernel.perf_event_paranoid=1"},
     {-EACCES,
      {"cycles:u", &cycles_user, 12, 0, 0},
      &strict_user,
