@@ -84,6 +84,14 @@ test_switches_namespaces_and_control_groups_are_recorded() {
     expect_no_warnings
 }
 
+# Context switches share the rings of mappings and tasks, which are to survive a storm of them.
+test_rings_of_switches_are_as_large_as_those_of_samples() {
+    record -a -m 4M -e cpu-clock --switch-events -o it.data -- true
+    expect_line err "(4096 KiB data and 4096 KiB sideband"
+    record -a -m 4M -e cpu-clock -o it.data -- true
+    expect_no_line err "KiB data and 4096 KiB sideband"
+}
+
 # Only the workload, which is no task of before, and the kernel are described then.
 test_synth_leaves_out_what_it_does_not_name() {
     record -a -e cpu-clock --synth=no -o none.data -- true
