@@ -1,10 +1,11 @@
 /*
  * Tracepoints decoded: the TRACING_DATA section read, and the raw bytes of samples turned into words and values.
  *
- * libtraceevent parses the formats and prints what they say; it trusts both, so it is only asked what cannot lead it
- * outside of the bytes: formats are bounded in size and nesting, the fields of a sample are checked to be inside it
- * first, and formats whose print functions take a length from the sample are shown field by field instead (here).
- * One thread. Source: format/tracing_data.h, libtraceevent 1.7 (tep_parse_event(3), tep_print_event(3)).
+ * libtraceevent parses the formats and prints what they say. It trusts both, and crashes on some formats that are
+ * damaged: so a child process tries each before this one does, and it is only asked what cannot lead it outside of the
+ * bytes: formats are bounded in size and nesting, the fields of a sample are checked to be inside it first, and formats
+ * whose print functions take a length from the sample are shown field by field instead (here). One thread. Source:
+ * format/tracing_data.h, libtraceevent 1.7 (tep_parse_event(3), tep_print_event(3)).
  */
 #ifndef WEIR_FORMAT_TRACE_DECODE_H
 #define WEIR_FORMAT_TRACE_DECODE_H
@@ -19,7 +20,7 @@
 struct weir_trace;
 
 /* Reads a TRACING_DATA section; a format in it that cannot be parsed is left out. 0 and *trace, to be freed; -EBADMSG
- * (cut, or no such section: err says at which of its bytes) or -ENOMEM. Allocates. */
+ * (cut, or no such section: err says at which of its bytes) or -ENOMEM. Allocates, forks: the caller has one thread. */
 int weir_trace_new(struct weir_trace **trace, const uint8_t *section, size_t bytes, struct weir_error *err);
 void weir_trace_free(struct weir_trace *trace); /* NULL is allowed */
 
