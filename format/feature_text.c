@@ -86,10 +86,12 @@ static void write_value(struct writer *writer, char kind)
     struct weir_cursor *cursor = &writer->cursor;
     if (kind == 'u') {
         uint32_t value = weir_cursor_u32(cursor);
-        weir_buf_printf(writer->out, cursor->failed ? "" : "%" PRIu32, value);
+        if (!cursor->failed)
+            weir_buf_printf(writer->out, "%" PRIu32, value);
     } else if (kind == 'U') {
         uint64_t value = weir_cursor_u64(cursor);
-        weir_buf_printf(writer->out, cursor->failed ? "" : "%" PRIu64, value);
+        if (!cursor->failed)
+            weir_buf_printf(writer->out, "%" PRIu64, value);
     } else {
         const char *text = weir_cursor_string(cursor);
         weir_text_append(writer->out, text, text ? strlen(text) : 0);
