@@ -1,0 +1,48 @@
+# shellcheck shell=bash
+# What -e and --filter stand for on the real kernel: patterns, numbers and filters, with exact counts.
+
+needs_perf_events
+
+calls=500
+events_of() { perf evlist -i "$1" 2>perf.err | grep -v '^# \|^dummy:u$' | sort | paste -sd ' '; }
+
+test_pattern_stands_for_all_tracepoints_that_match() {
+    record -e 'raw_sysc*:sys_*' -c 1 -o it.data -- "$WEIR_LOAD" getppid $calls
+    expect_eq "events" "$(events_of it.data)" "raw_syscalls:sys_enter raw_syscalls:sys_exit"
+    expect_eq "entries" $calls \
+        "$(perf script -i it.data 2>perf.err | grep -c "sys_enter: NR $("$WEIR_LOAD" number getppid) ")"
+    expect_readers_agree it.data
+}
+
+test_number_of_a_tracepoint_is_decoded_like_its_name() {
+    record -e "2:$(cat /sys/kernel/tracing/events/raw_syscalls/sys_enter/id)" -c 1 -o it.data -- \
+        "$WEIR_LOAD" getppid $calls
+    expect_eq "calls" "$(perf script -i it.data 2>perf.err | grep -c "NR $("$WEIR_LOAD" number getppid) ")" $calls
+}
+
+test_filter_lets_through_what_matches_and_no_more() {
+    local number
+    number=$("$WEIR_LOAD" number getppid)
+    record -e raw_syscalls:sys_enter --filter "id == $number" -c 1 -o it.data -- "$WEIR_LOAD" getppid $calls
+    expect_eq "samples" "$(script_lines it.data)" $calls
+    record -e raw_syscalls:sys_enter --filter "id == $number" --filter 'common_pid < 0' --exclude-perf -a -c 1 \
+        -o it.data -- "$WEIR_LOAD" getppid $calls
+    expect_eq "samples" "$(script_lines it.data)" 0
+}
+
+test_refused_filter_leaves_the_earlier_recording() {
+    record -e cs -o it.data -- true
+    cp it.data before
+    weir_record -e raw_syscalls:sys_enter --filter 'bogus == 1' -o it.data -- true
+    expect_eq "status" "$status" 125
+    expect_line err "cannot set filter 'bogus == 1' on event raw_syscalls:sys_enter: Invalid argument"
+    cmp it.data before || fail "the earlier recording has changed"
+}
+
+test_list_shows_what_can_be_recorded() {
+    "$WEIR_PROGRAM" list 'raw_syscalls:*' >listed
+    expect_line listed 'raw_syscalls:sys_enter'
+    expect_line listed 'raw_syscalls:sys_exit'
+    expect_eq "lines" "$(wc -l <listed)" 2
+    "$WEIR_PROGRAM" list --json sw | grep -q '"name": "cpu-clock"' || fail "cpu-clock is not listed"
+}
