@@ -42,6 +42,16 @@ bool call_is(const struct call *call, const char *name, const char *value)
     return strcmp(call_get(call, name), value) == 0;
 }
 
+bool call_is_twin(const struct call *a, const struct call *b)
+{
+    static const char *const names[] = {"type", "config", "cpu", "pid"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (!call_is(a, names[i], call_get(b, names[i])))
+            return false;
+    }
+    return true;
+}
+
 void call_set(struct call *call, const char *name, const char *value)
 {
     struct call_field *field = find(call, name);

@@ -38,6 +38,9 @@ void calls_drop(struct calls *calls, size_t index);
 const char *call_get(const struct call *call, const char *name);
 bool call_is(const struct call *call, const char *name, const char *value);
 
+/* Whether two calls are for the same event on the same CPU and task. */
+bool call_is_twin(const struct call *a, const struct call *b);
+
 /* Sets a field, which is added when the call does not have it. */
 void call_set(struct call *call, const char *name, const char *value);
 

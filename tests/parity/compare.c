@@ -35,17 +35,6 @@ static bool same(const struct call *a, const struct call *b)
     return calls_equal(a, b) && calls_equal(b, a);
 }
 
-/* The same event on the same CPU and task: what is worth comparing field by field. */
-static bool is_twin(const struct call *a, const struct call *b)
-{
-    static const char *const names[] = {"type", "config", "cpu", "pid"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(call_get(a, names[i]), call_get(b, names[i])) != 0)
-            return false;
-    }
-    return true;
-}
-
 static void remove_pairs(struct calls *perf, struct calls *weir)
 {
     for (size_t i = 0; i < perf->count;) {
@@ -87,7 +76,7 @@ static void print_differences(struct calls *perf, struct calls *weir)
     while (perf->count > 0) {
         const struct call *call = &perf->items[0];
         size_t j = 0;
-        while (j < weir->count && !is_twin(call, &weir->items[j]))
+        while (j < weir->count && !call_is_twin(call, &weir->items[j]))
             j++;
         if (j == weir->count) {
             print_call("perf", call);

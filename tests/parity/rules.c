@@ -269,6 +269,20 @@ static void drop_levels_of_any_branch(struct calls *calls)
     }
 }
 
+/* Of an event that is refused again and again, only what was asked for at first counts: after that, each side gives in
+ * in an order of its own. */
+static void keep_first_refusals(struct calls *calls)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        for (size_t j = i + 1; has_failed(&calls->items[i]) && j < calls->count;) {
+            if (has_failed(&calls->items[j]) && call_is_twin(&calls->items[i], &calls->items[j]))
+                calls_drop(calls, j);
+            else
+                j++;
+        }
+    }
+}
+
 /* In the order in which they are applied. */
 static const struct rule rules[] = {
     {"probes", true, drop_probes, drop_probes, NULL},
@@ -281,6 +295,7 @@ static const struct rule rules[] = {
     {"branch-levels", false, drop_levels_of_any_branch, drop_levels_of_any_branch, NULL},
     {"exclude-perf", false, drop_own_filters, drop_own_filters, NULL},
     {"tracepoint-period", true, drop_tracepoint_period, NULL, NULL},
+    {"ladder", true, keep_first_refusals, keep_first_refusals, NULL},
 };
 
 static bool is_chosen(const struct rule *rule, char *const *chosen)
@@ -326,23 +341,6 @@ static bool weir_keeps(const struct rule *rule, const struct calls *weir)
     return true;
 }
 
-/* Of attempts that failed alike, one is enough: each side has its own order of giving in. */
-static void merge_failed(struct calls *calls)
-{
-    for (size_t i = 0; i < calls->count; i++) {
-        for (size_t j = i + 1; has_failed(&calls->items[i]) && j < calls->count;) {
-            const struct call *a = &calls->items[i], *b = &calls->items[j];
-            bool equal = a->count == b->count;
-            for (size_t f = 0; equal && f < a->count; f++)
-                equal = call_is(b, a->fields[f].name, a->fields[f].value);
-            if (equal)
-                calls_drop(calls, j);
-            else
-                j++;
-        }
-    }
-}
-
 bool rules_apply(struct calls *perf, struct calls *weir, char *const *chosen)
 {
     if (!names_are_known(chosen))
@@ -365,8 +363,6 @@ bool rules_apply(struct calls *perf, struct calls *weir, char *const *chosen)
         if (rules[i].to_weir)
             rules[i].to_weir(weir);
     }
-    merge_failed(perf);
-    merge_failed(weir);
     if (is_failed(chosen)) {
         drop_side_records(perf);
         drop_side_records(weir);
