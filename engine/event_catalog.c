@@ -212,9 +212,9 @@ static int visit_forms(const struct visit *visit, const struct weir_pmu_list *pm
 /* Lines are "p:SYSTEM/NAME PLACE ...", with r or p64 and the like before the colon. */
 static bool has_probe(struct weir_buf *probes, const char *system, const char *name)
 {
-    char definition[2 * NAME_MAX + 4];
-    snprintf(definition, sizeof(definition), ":%s/%s ", system, name);
-    return strstr(weir_buf_str(probes), definition) != NULL;
+    char definition[2 * NAME_MAX + 4]; /* names of folders */
+    int length = snprintf(definition, sizeof(definition), ":%s/%s ", system, name);
+    return length < (int)sizeof(definition) && strstr(weir_buf_str(probes), definition) != NULL;
 }
 
 static int visit_tracepoint(struct visit *visit, const char *both)

@@ -7,16 +7,9 @@ calls=1000
 tracepoint=(-e raw_syscalls:sys_enter -c 1 -o it.data)
 
 # Calls before events count, and as many afterwards.
-<<<<<<< HEAD
 before_and_after="'$WEIR_LOAD' getppid $calls
     until grep -q '^weir: Events enabled$' err; do sleep 0.02; done
     '$WEIR_LOAD' getppid $calls"
-=======
-# shellcheck disable=SC2016 # expanded by the workload's shell
-before_and_after='"$WEIR_LOAD" getppid '$calls'
-    until grep -q "^weir: Events enabled$" err; do sleep 0.02; done
-    "$WEIR_LOAD" getppid '$calls
->>>>>>> 5a1cd2d (tests: quiet shellcheck, with reasons)
 
 # expect_said LINE...: about events, in order.
 expect_said() { expect_eq "lines on events" "$(grep '^weir: Events ' err)" "$(printf 'weir: Events %s\n' "$@")"; }
@@ -50,12 +43,7 @@ test_last_window_ends_recording_and_command() {
 }
 
 test_window_from_the_start_on_counts_at_once() {
-<<<<<<< HEAD
     weir_record "${tracepoint[@]}" -D 0-1500 -- sh -c "'$WEIR_LOAD' getppid $calls; exec sleep 100"
-=======
-    # shellcheck disable=SC2016 # expanded by the workload's shell
-    weir_record "${tracepoint[@]}" -D 0-1500 -- sh -c '"$WEIR_LOAD" getppid '$calls'; exec sleep 100'
->>>>>>> 5a1cd2d (tests: quiet shellcheck, with reasons)
     expect_eq "status" "$status" $((128 + 15))
     expect_said disabled
     expect_eq "calls" "$(getppid_calls it.data)" $calls
