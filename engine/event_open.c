@@ -206,7 +206,8 @@ static int handle_refusal(struct opener *opener, unsigned event_index, unsigned 
         .cpu = set->places[place].cpu,
         .fds_needed = weir_event_set_fds_needed(set->event_count, set->place_count, set->task_count),
     };
-    bool may_be_asked_for = code == -EINVAL || code == -E2BIG || code == -EOPNOTSUPP || code == -EOVERFLOW;
+    bool may_be_asked_for = code == -EINVAL || code == -E2BIG || code == -EOVERFLOW ||
+                            (code == -EOPNOTSUPP && event->attr.sample_regs_intr);
     if (may_be_asked_for && !event->cgroup && weir_event_ladder_blame(set->kernel, &attempt, 0, err))
         return -EINVAL;
     return weir_open_error_explain(err, code, &attempt, opener->setup->limits);
