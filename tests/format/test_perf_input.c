@@ -116,16 +116,15 @@ Test(perf_input, file_cut_at_a_record_gives_the_records_before)
     }
 }
 
+/* One bit of each byte, of zeros every 8th only: most are padding, and each reading starts a child (trace_decode.h). */
 Test(perf_input, any_flipped_bit_ends_in_records_or_one_error)
 {
     for (size_t at = 0; at < image.used; at++) {
-        if (at == 400)
-            at = DATA_OFFSET; /* zeros */
-        for (unsigned bit = 0; bit < 8; bit += 3) {
-            uint8_t flipped = image.data[at] ^ (uint8_t)(1u << bit);
-            image_file_write(&file, at, &flipped, 1);
-            image_read(file.path);
-        }
+        if (image.data[at] == 0 && at % 8 != 0)
+            continue;
+        uint8_t flipped = image.data[at] ^ (uint8_t)(1u << at % 7);
+        image_file_write(&file, at, &flipped, 1);
+        image_read(file.path);
         image_file_write(&file, at, &image.data[at], 1);
     }
 }
