@@ -17,9 +17,9 @@
 #include "base/clock.h"
 #include "engine/side_queue.h"
 
-#define TEE_BYTES_MAX    (256u * 1024)
-#define TEE_BYTES_MIN    (128u * 1024)
-#define TEES_BYTES       (64u << 20) /* of all tees, until they are at their minimum */
+#define TEE_BYTES_MAX    (1024u * 1024)
+#define TEE_BYTES_MIN    (512u * 1024) /* a reader wakes when a quarter of a sideband ring of 1 MiB is filled */
+#define TEES_BYTES       (128u << 20)  /* of all tees, until they are at their minimum */
 #define FEED_BYTES_MAX   (64u << 20)
 #define BUSY_PAUSE_MS    20u
 #define IDLE_PAUSE_MS    100u

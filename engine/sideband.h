@@ -16,10 +16,10 @@
  *     (N) The epoch is read, acquire, before the tees. Epoch e + 1 is opened after every reader has passed e, and
  *         readers fill their tees before they pass: who reads e + 1 here sees all that was drained before e was passed.
  *
- * Bounds: a tee of 128 to 256 KiB per reader; 8 MiB of records kept back, beyond that the oldest half is taken as it is
- * (their order is then what is known, not proven); 64 MiB of synthesised records that are not taken in yet, beyond that
- * they are missed. After anything was missed the task map knows that it is not complete. Tables: see task_map.h and
- * mapped_files.h.
+ * Bounds: a tee of 1 MiB per reader, 512 KiB beyond 128 readers; 8 MiB of records kept back, beyond that the oldest
+ * half is taken as it is (their order is then what is known, not proven); 64 MiB of synthesised records that are not
+ * taken in yet, beyond that they are missed. After anything was missed the task map knows that it is not complete.
+ * Tables: see task_map.h and mapped_files.h.
  */
 #ifndef WEIR_ENGINE_SIDEBAND_H
 #define WEIR_ENGINE_SIDEBAND_H
