@@ -94,7 +94,6 @@ test_threads_that_start_while_weir_attaches_are_recorded() {
     strace -f -o trace -e trace=perf_event_open -e inject=perf_event_open:delay_enter=500000:when=1 \
         "$WEIR_PROGRAM" record -v -e cpu-clock -o it.data -p "$load" -- sleep 0.5 2>err &
     # shellcheck disable=SC2034 # for await_record
-    # shellcheck disable=SC2034 # await_record waits for it
     weir=$!
     wait_until grep -q perf_event_open trace
     release_gate
