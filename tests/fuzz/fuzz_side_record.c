@@ -27,7 +27,7 @@ static void apply_all(const struct weir_side_layout *layout, struct weir_task_ma
                       size_t bytes)
 {
     size_t at = 0;
-    for (;;) {
+    while (at < bytes) {
         struct weir_side_record record;
         int size = weir_side_record_parse(layout, data + at, bytes - at, &record);
         if (size <= 0)
