@@ -380,8 +380,8 @@ static int emit_maps(struct emission *emission, const struct weir_task *process)
             .build_id = file->inode == 0 ? &file->build_id : NULL, /* it came instead of the inode */
             .filename = weir_mapped_files_name(files, mapping->file),
         };
-        /* MMAP records do not tell the protection: what is kept here was executable. */
-        record.protection = record.protection ? record.protection : PROT_EXEC;
+        /* MMAP records do not tell it, but what is kept here was executable. */
+        record.protection |= PROT_EXEC;
         weir_record_mmap2(&emission->records, &record, emission->sink->sample_id_bytes);
     }
     return weir_buf_error(&emission->records);
