@@ -142,7 +142,7 @@ Test(recovery, killed_recording_becomes_whole)
 
 Test(recovery, file_cut_anywhere_becomes_its_whole_records)
 {
-    for (size_t bytes = finished.used - 1; bytes > DATA_OFFSET + 64; bytes -= 7) {
+    for (size_t bytes = finished.used - 1; bytes > DATA_OFFSET + 64; bytes -= 61) {
         image_file_resize(&file, 0);
         image_file_write(&file, 0, finished.data, bytes);
         cr_assert_eq(plan(true), 0, "%zu bytes: %s", bytes, err.what);
