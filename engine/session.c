@@ -105,8 +105,9 @@ void weir_session_close_events(struct weir_session *session)
 void weir_session_release(struct weir_session *session)
 {
     weir_session_forget(session);
+    weir_sideband_halt(session->sideband); /* it looks at the pipeline's epochs */
     weir_session_close_events(session);
-    weir_session_free_sideband(session);
+    weir_session_free_sideband(session); /* the readers, which are gone now, wrote to its tees */
     weir_workload_fini(&session->workload);
     weir_targets_fini(&session->targets);
     if (session->coordinating)

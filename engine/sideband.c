@@ -395,13 +395,18 @@ static void free_feed(struct feed_block *block)
     }
 }
 
+void weir_sideband_halt(struct weir_sideband *sideband)
+{
+    struct weir_sideband_counts unused;
+    if (sideband && sideband->started)
+        weir_sideband_stop(sideband, CLOSE_TIMEOUT_MS, &unused);
+}
+
 void weir_sideband_free(struct weir_sideband *sideband)
 {
     if (!sideband)
         return;
-    struct weir_sideband_counts unused;
-    if (sideband->started)
-        weir_sideband_stop(sideband, CLOSE_TIMEOUT_MS, &unused);
+    weir_sideband_halt(sideband);
     if (sideband->left_behind)
         return;
     for (unsigned i = 0; sideband->tees && i < sideband->setup.tee_count; i++)

@@ -82,6 +82,10 @@ void weir_sideband_end_feed(struct weir_sideband *sideband);
  */
 void weir_sideband_stop(struct weir_sideband *sideband, unsigned timeout_ms, struct weir_sideband_counts *counts);
 
+/* Ends the thread if it still runs, for a recording that failed: before what it borrows goes (the epoch, the tees'
+ * readers may still write). NULL-safe. Coordinator. */
+void weir_sideband_halt(struct weir_sideband *sideband);
+
 /* After stop(): borrowed until free. */
 const struct weir_mapped_files *weir_sideband_files(const struct weir_sideband *sideband);
 const struct weir_task_map *weir_sideband_tasks(const struct weir_sideband *sideband);
