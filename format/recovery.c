@@ -294,7 +294,10 @@ static int plan(struct planner *planner, struct weir_error *err)
     if (planner->scan.records == 0)
         return weir_error_set(err, -ENODATA, "%s: holds no whole record at %#" PRIx64 ", where its data begins",
                               planner->options->path, input->header.data.offset);
-    recovery->is_whole = !input->is_unfinished && recovery->dropped_bytes == 0 && all_features_are_read(planner);
+    /* A recorder that was killed just when the header told of all that is on file leaves no other trace of it. */
+    bool lacks_formats = has_tracepoints(planner) && !planner->has[WEIR_FEATURE_TRACING_DATA];
+    recovery->is_whole =
+        !input->is_unfinished && recovery->dropped_bytes == 0 && all_features_are_read(planner) && !lacks_formats;
     if (recovery->is_whole)
         return 0;
     result = input->is_unfinished || count_features(planner) == 0 ? complete(planner, err) : 0;

@@ -140,6 +140,16 @@ Test(recovery, killed_recording_becomes_whole)
     expect_recovered(RECORDS);
 }
 
+/* data.size tells of all that there is, and nothing follows: killed just after a checkpoint. */
+Test(recovery, tracepoints_without_their_formats_are_not_whole)
+{
+    cr_assert_eq(plan(true), 0, "%s", err.what);
+    cr_expect_not(recovery.is_whole);
+    cr_expect_eq(recovery.dropped_bytes, 0);
+    cr_expect_eq(recovery.features[0] >> WEIR_FEATURE_TRACING_DATA & 1, 1);
+    expect_recovered(RECORDS);
+}
+
 Test(recovery, file_cut_anywhere_becomes_its_whole_records)
 {
     for (size_t bytes = finished.used - 1; bytes > DATA_OFFSET + 64; bytes -= 61) {

@@ -81,7 +81,7 @@ test_killed_recording_of_tracepoints_is_recovered() {
     "$WEIR_PROGRAM" record -q -a -e sched:sched_switch -o it.data 2>err &
     local victim=$! dumped
     wait_until test -e it.data
-    sleep 1.5
+    sleep 4 # for samples to be on file, which are drained once a second
     kill -KILL "$victim"
     wait "$victim" || true
     cp it.data before
