@@ -182,7 +182,7 @@ const struct weir_command weir_bench_drain_command = {
     .description = description,
     .exits = weir_exit_meanings,
     .examples = examples,
-    .options = {.command = "weir bench drain", .options = options, .count = WEIR_ARRAY_COUNT(options)},
+    .options = {.command = "weir bench drain", WEIR_OPTION_ONE_PART(options)},
 };
 
 void weir_bench_arguments_init(struct weir_bench_arguments *arguments)

@@ -81,8 +81,8 @@ static void append_options(struct weir_buf *text, const struct weir_option_table
 {
     char spelling[WEIR_OPTION_TEXT_BYTES];
     const char *between = "";
-    for (size_t i = 0; i < table->count; i++) {
-        const struct weir_option *option = &table->options[i];
+    for (size_t i = 0; weir_option_at(table, i); i++) {
+        const struct weir_option *option = weir_option_at(table, i);
         if (option->short_name) {
             weir_buf_printf(text, "%s-%c", between, option->short_name);
             between = " ";
@@ -106,8 +106,8 @@ static void append_chosen(struct weir_buf *text, const char *variable, const str
                           bool (*chosen)(const struct weir_option *option))
 {
     weir_buf_printf(text, "        %s='", variable);
-    for (size_t i = 0; i < table->count; i++) {
-        const struct weir_option *option = &table->options[i];
+    for (size_t i = 0; weir_option_at(table, i); i++) {
+        const struct weir_option *option = weir_option_at(table, i);
         if (!chosen(option))
             continue;
         if (option->short_name)
@@ -121,8 +121,8 @@ static void append_chosen(struct weir_buf *text, const char *variable, const str
 static void append_values(struct weir_buf *text, const struct weir_option_table *table)
 {
     weir_buf_printf(text, "        values='");
-    for (size_t i = 0; i < table->count; i++) {
-        const struct weir_option *option = &table->options[i];
+    for (size_t i = 0; weir_option_at(table, i); i++) {
+        const struct weir_option *option = weir_option_at(table, i);
         struct weir_buf values = WEIR_BUF_INIT;
         weir_completion_append_values(&values, option);
         if (values.used > 0 && option->short_name)

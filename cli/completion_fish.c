@@ -62,8 +62,8 @@ static void append_option(struct weir_buf *text, const char *condition, const st
 
 static void append_table(struct weir_buf *text, const char *condition, const struct weir_option_table *table)
 {
-    for (size_t i = 0; i < table->count; i++)
-        append_option(text, condition, &table->options[i]);
+    for (size_t i = 0; weir_option_at(table, i); i++)
+        append_option(text, condition, weir_option_at(table, i));
 }
 
 /* The words of the command's name, each where the ones before it stand. */

@@ -70,8 +70,8 @@ static void append_option(struct weir_buf *text, const struct weir_option *optio
 static void append_table(struct weir_buf *text, const struct weir_option_table *table)
 {
     weir_buf_printf(text, "    specs=(\n");
-    for (size_t i = 0; i < table->count; i++)
-        append_option(text, &table->options[i]);
+    for (size_t i = 0; weir_option_at(table, i); i++)
+        append_option(text, weir_option_at(table, i));
     weir_buf_printf(text, "    )\n");
 }
 

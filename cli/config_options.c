@@ -65,9 +65,10 @@ static int fail_unknown_key(const struct weir_option_table *table, const struct 
     struct weir_suggest suggest;
     weir_suggest_init(&suggest, entry->key);
     weir_suggest_offer(&suggest, "build-id");
-    for (size_t i = 0; i < table->count; i++) {
-        if (is_key(&table->options[i]))
-            weir_suggest_offer(&suggest, table->options[i].long_name);
+    for (size_t i = 0; weir_option_at(table, i); i++) {
+        const struct weir_option *option = weir_option_at(table, i);
+        if (is_key(option))
+            weir_suggest_offer(&suggest, option->long_name);
     }
     return fail_unknown(entry, "key", entry->key, &suggest, err);
 }
@@ -334,8 +335,8 @@ void weir_config_print(struct weir_buf *text, const struct weir_option_table *ta
                        const struct weir_settings *settings)
 {
     weir_buf_printf(text, "[%s]\n", WEIR_CONFIG_SECTION);
-    for (size_t i = 0; i < table->count; i++) {
-        const struct weir_option *option = &table->options[i];
+    for (size_t i = 0; weir_option_at(table, i); i++) {
+        const struct weir_option *option = weir_option_at(table, i);
         if (!is_key(option))
             continue;
         const struct weir_setting *last = weir_settings_last(settings, option);

@@ -128,7 +128,7 @@ const struct weir_command weir_dump_command = {
     .description = description,
     .exits = weir_exit_meanings_of_reading,
     .examples = examples,
-    .options = {.command = "weir dump", .options = options, .count = WEIR_ARRAY_COUNT(options)},
+    .options = {.command = "weir dump", WEIR_OPTION_ONE_PART(options)},
 };
 
 void weir_dump_arguments_init(struct weir_dump_arguments *arguments)

@@ -73,8 +73,8 @@ void weir_help_text(struct weir_buf *text, const struct weir_command *command)
     weir_buf_printf(text, "\n");
 
     const char *section = "";
-    for (size_t i = 0; i < command->options.count; i++) {
-        const struct weir_option *option = &command->options.options[i];
+    for (size_t i = 0; weir_option_at(&command->options, i); i++) {
+        const struct weir_option *option = weir_option_at(&command->options, i);
         if (strcmp(section, option->section) != 0) {
             section = option->section;
             weir_buf_printf(text, "\n%s:\n", section);

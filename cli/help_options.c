@@ -54,7 +54,7 @@ const struct weir_command weir_help_command = {
     .usages = usages,
     .description = description,
     .exits = weir_exit_meanings,
-    .options = {.command = "weir help", .options = help_options, .count = WEIR_ARRAY_COUNT(help_options)},
+    .options = {.command = "weir help", WEIR_OPTION_ONE_PART(help_options)},
 };
 
 static const struct weir_option top_options[] = {
@@ -71,6 +71,5 @@ static const struct weir_option top_options[] = {
 
 const struct weir_option_table weir_top_options = {
     .command = "weir",
-    .options = top_options,
-    .count = WEIR_ARRAY_COUNT(top_options),
+    WEIR_OPTION_ONE_PART(top_options),
 };

@@ -45,7 +45,7 @@ const struct weir_command weir_info_command = {
     .description = info_description,
     .exits = weir_exit_meanings_of_reading,
     .examples = info_examples,
-    .options = {.command = "weir info", .options = info_options, .count = WEIR_ARRAY_COUNT(info_options)},
+    .options = {.command = "weir info", WEIR_OPTION_ONE_PART(info_options)},
 };
 
 /* ---- weir verify ---- */
@@ -98,7 +98,7 @@ const struct weir_command weir_verify_command = {
     .description = verify_description,
     .exits = verify_exits,
     .examples = verify_examples,
-    .options = {.command = "weir verify", .options = verify_options, .count = WEIR_ARRAY_COUNT(verify_options)},
+    .options = {.command = "weir verify", WEIR_OPTION_ONE_PART(verify_options)},
 };
 
 int weir_inspect_arguments_parse(const struct weir_command *command, struct weir_inspect_arguments *arguments,

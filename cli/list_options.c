@@ -56,7 +56,7 @@ const struct weir_command weir_list_command = {
     .description = description,
     .exits = weir_exit_meanings,
     .examples = examples,
-    .options = {.command = "weir list", .options = options, .count = WEIR_ARRAY_COUNT(options)},
+    .options = {.command = "weir list", WEIR_OPTION_ONE_PART(options)},
 };
 
 int weir_list_arguments_parse(struct weir_list_arguments *arguments, char *const *argv, struct weir_error *err)

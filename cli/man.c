@@ -86,8 +86,8 @@ static void append_options(struct weir_buf *text, const struct weir_option_table
 {
     weir_buf_printf(text, ".SH OPTIONS\n");
     const char *section = "";
-    for (size_t i = 0; i < table->count; i++) {
-        const struct weir_option *option = &table->options[i];
+    for (size_t i = 0; weir_option_at(table, i); i++) {
+        const struct weir_option *option = weir_option_at(table, i);
         if (strcmp(section, option->section) != 0) {
             section = option->section;
             weir_buf_printf(text, ".SS ");

@@ -39,15 +39,27 @@ struct match {
     char typed[WEIR_OPTION_TEXT_BYTES]; /* "-F", "--freq" */
 };
 
+const struct weir_option *weir_option_at(const struct weir_option_table *table, size_t index)
+{
+    for (size_t i = 0; i < table->part_count; i++) {
+        const struct weir_option_rows *part = table->parts[i];
+        if (index < part->count)
+            return &part->options[index];
+        index -= part->count;
+    }
+    return NULL;
+}
+
 const struct weir_option *weir_option_find(const struct weir_option_table *table, const char *name, bool *negated)
 {
     char text[WEIR_OPTION_TEXT_BYTES];
-    for (size_t i = 0; i < table->count; i++) {
+    for (size_t i = 0; weir_option_at(table, i); i++) {
+        const struct weir_option *option = weir_option_at(table, i);
         for (enum weir_option_spelling spelling = 0; spelling < WEIR_OPTION_SPELLING_COUNT; spelling++) {
-            if (!weir_option_format_spelling(&table->options[i], spelling, text) || strcmp(text, name) != 0)
+            if (!weir_option_format_spelling(option, spelling, text) || strcmp(text, name) != 0)
                 continue;
             *negated = spelling != WEIR_OPTION_SPELLING_NAME;
-            return &table->options[i];
+            return option;
         }
     }
     return NULL;
@@ -55,9 +67,9 @@ const struct weir_option *weir_option_find(const struct weir_option_table *table
 
 const struct weir_option *weir_option_find_short(const struct weir_option_table *table, char letter)
 {
-    for (size_t i = 0; letter && i < table->count; i++) {
-        if (table->options[i].short_name == letter)
-            return &table->options[i];
+    for (size_t i = 0; letter && weir_option_at(table, i); i++) {
+        if (weir_option_at(table, i)->short_name == letter)
+            return weir_option_at(table, i);
     }
     return NULL;
 }
@@ -293,10 +305,10 @@ static void fail_unknown_long(const struct parser *parser, const char *name, siz
     }
     struct weir_suggest suggest;
     weir_suggest_init(&suggest, word);
-    for (size_t i = 0; i < parser->table->count; i++) {
+    for (size_t i = 0; weir_option_at(parser->table, i); i++) {
         char text[WEIR_OPTION_TEXT_BYTES];
         for (enum weir_option_spelling spelling = 0; spelling < WEIR_OPTION_SPELLING_COUNT; spelling++) {
-            if (weir_option_format_spelling(&parser->table->options[i], spelling, text))
+            if (weir_option_format_spelling(weir_option_at(parser->table, i), spelling, text))
                 weir_suggest_offer(&suggest, text);
         }
     }
@@ -317,8 +329,8 @@ static void fail_unknown_long(const struct parser *parser, const char *name, siz
 static bool find_long(const struct parser *parser, const char *name, size_t length, struct match *match)
 {
     char text[WEIR_OPTION_TEXT_BYTES], other[WEIR_OPTION_TEXT_BYTES] = "";
-    for (size_t i = 0; i < parser->table->count; i++) {
-        const struct weir_option *option = &parser->table->options[i];
+    for (size_t i = 0; weir_option_at(parser->table, i); i++) {
+        const struct weir_option *option = weir_option_at(parser->table, i);
         for (enum weir_option_spelling spelling = 0; spelling < WEIR_OPTION_SPELLING_COUNT; spelling++) {
             if (!weir_option_format_spelling(option, spelling, text) || strncmp(text, name, length) != 0)
                 continue;
@@ -367,10 +379,10 @@ static int parse_long(struct parser *parser, const char *word)
 static const struct weir_option *find_undashed(const struct parser *parser, const char *bundle)
 {
     size_t length = strcspn(bundle, "=");
-    for (size_t i = 0; length >= TYPO_LETTERS_MIN && i < parser->table->count; i++) {
-        const char *name = parser->table->options[i].long_name;
-        if (name && strncmp(name, bundle, length) == 0)
-            return &parser->table->options[i];
+    for (size_t i = 0; length >= TYPO_LETTERS_MIN && weir_option_at(parser->table, i); i++) {
+        const struct weir_option *option = weir_option_at(parser->table, i);
+        if (option->long_name && strncmp(option->long_name, bundle, length) == 0)
+            return option;
     }
     return NULL;
 }

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bits.h"
 #include "base/error.h"
 #include "cli/settings.h"
 
@@ -67,10 +68,27 @@ struct weir_option {
 
 struct weir_perf_option;
 
-struct weir_option_table {
-    const char *command; /* "weir record": for hints */
+/* Rows that stand together: a whole table, or those of one file of a table that is spread over several. */
+struct weir_option_rows {
     const struct weir_option *options;
     size_t count;
+};
+
+/* Of an array. */
+#define WEIR_OPTION_ROWS(array)                              \
+    {                                                        \
+        .options = (array), .count = WEIR_ARRAY_COUNT(array) \
+    }
+
+/* The parts of a table that is one array. */
+#define WEIR_OPTION_ONE_PART(array)                                                                             \
+    .parts = (const struct weir_option_rows *const[]){&(const struct weir_option_rows)WEIR_OPTION_ROWS(array)}, \
+    .part_count = 1
+
+struct weir_option_table {
+    const char *command; /* "weir record": for hints */
+    const struct weir_option_rows *const *parts;
+    size_t part_count;
     const struct weir_perf_option *perf_options; /* those of perf's command (cli/perf_options.h); NULL: it has none */
     size_t perf_option_count;
 };
@@ -81,6 +99,9 @@ struct weir_option_table {
         .short_name = 'h', .long_name = "help", .kind = WEIR_OPTION_HELP, .section = "Other options", \
         .help = "show this help and exit",                                                            \
     }
+
+/* The rows of a table by number, in the order in which help shows them; NULL behind the last one. */
+const struct weir_option *weir_option_at(const struct weir_option_table *table, size_t index);
 
 /* Texts in the order in which they were given. */
 struct weir_text_list {

@@ -83,7 +83,7 @@ const struct weir_command weir_recover_command = {
     .description = description,
     .exits = weir_exit_meanings_of_reading,
     .examples = examples,
-    .options = {.command = "weir recover", .options = options, .count = WEIR_ARRAY_COUNT(options)},
+    .options = {.command = "weir recover", WEIR_OPTION_ONE_PART(options)},
 };
 
 int weir_recover_arguments_parse(struct weir_recover_arguments *arguments, char *const *argv, struct weir_error *err)

@@ -65,8 +65,8 @@ static bool has_line(struct weir_buf *lines, const char *word, const char *after
 static void expect_options(const char *shell, const struct weir_command *command, struct weir_buf *lines,
                            const char *after)
 {
-    for (size_t i = 0; i < command->options.count; i++) {
-        const struct weir_option *option = &command->options.options[i];
+    for (size_t i = 0; weir_option_at(&command->options, i); i++) {
+        const struct weir_option *option = weir_option_at(&command->options, i);
         char spelling[WEIR_OPTION_TEXT_BYTES], word[WEIR_OPTION_TEXT_BYTES + 2];
         if (option->short_name) {
             snprintf(word, sizeof(word), "-%c", option->short_name);

@@ -239,9 +239,9 @@ Test(config_options, printed_configuration_says_where_each_line_comes_from)
     };
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
         cr_expect_not_null(strstr(printed, lines[i]), "no '%s' in: %s", lines[i], printed);
-    for (size_t i = 0; i < table()->count; i++) {
+    for (size_t i = 0; weir_option_at(table(), i); i++) {
         char line[WEIR_OPTION_TEXT_BYTES];
-        const char *name = table()->options[i].long_name;
+        const char *name = weir_option_at(table(), i)->long_name;
         bool is_key = name && strcmp(name, "help") != 0 && strcmp(name, "print-config") != 0;
         snprintf(line, sizeof(line), "\t%s", name ? name : "");
         cr_expect(!is_key || strstr(printed, line), "no %s", line);

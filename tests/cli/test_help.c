@@ -77,9 +77,17 @@ static size_t count_of(const char *text, const char *word)
     return count;
 }
 
+static size_t row_count(const struct weir_option_table *table)
+{
+    size_t count = 0;
+    while (weir_option_at(table, count))
+        count++;
+    return count;
+}
+
 static void check_row(const struct weir_option_table *table, size_t index)
 {
-    const struct weir_option *option = &table->options[index];
+    const struct weir_option *option = weir_option_at(table, index);
     char name[WEIR_OPTION_TEXT_BYTES];
     weir_option_format_name(option, name);
     cr_expect(option->short_name || option->long_name, "row %zu has no name", index);
@@ -100,12 +108,12 @@ static void check_row(const struct weir_option_table *table, size_t index)
     cr_expect(is_custom || adds == option->repeatable, "%s: repeatable and kind", name);
 
     for (size_t i = 0; i < index; i++) {
-        const struct weir_option *other = &table->options[i];
+        const struct weir_option *other = weir_option_at(table, i);
         cr_expect(!option->short_name || option->short_name != other->short_name, "%s: letter taken", name);
         cr_expect(!option->long_name || !other->long_name || strcmp(option->long_name, other->long_name) != 0,
                   "%s: name taken", name);
         bool apart = i + 1 < index && strcmp(other->section, option->section) == 0 &&
-                     strcmp(table->options[index - 1].section, option->section) != 0;
+                     strcmp(weir_option_at(table, index - 1)->section, option->section) != 0;
         cr_expect_not(apart, "%s: section '%s' is not in one piece", name, option->section);
     }
 }
@@ -114,9 +122,10 @@ Test(help, tables_keep_their_rules)
 {
     for (size_t c = 0; c < command_count; c++) {
         const struct weir_option_table *table = &commands[c]->options;
-        for (size_t i = 0; i < table->count; i++)
+        for (size_t i = 0; weir_option_at(table, i); i++)
             check_row(table, i);
-        cr_expect_eq(table->options[table->count - 1].kind, WEIR_OPTION_HELP, "%s: no --help", commands[c]->name);
+        cr_expect_eq(weir_option_at(table, row_count(table) - 1)->kind, WEIR_OPTION_HELP, "%s: no --help",
+                     commands[c]->name);
     }
 }
 
@@ -143,9 +152,9 @@ Test(help, every_row_is_in_help_and_man_page)
         weir_man_text(&text, commands[c]);
         unescape(&plain, weir_buf_str(&text));
         fold(&man, weir_buf_str(&plain));
-        for (size_t i = 0; i < commands[c]->options.count; i++) {
-            expect_row("help", weir_buf_str(&help), &commands[c]->options.options[i]);
-            expect_row("man page", weir_buf_str(&man), &commands[c]->options.options[i]);
+        for (size_t i = 0; weir_option_at(&commands[c]->options, i); i++) {
+            expect_row("help", weir_buf_str(&help), weir_option_at(&commands[c]->options, i));
+            expect_row("man page", weir_buf_str(&man), weir_option_at(&commands[c]->options, i));
         }
         weir_buf_fini(&text);
         weir_buf_fini(&help);
@@ -176,10 +185,11 @@ Test(help, help_and_man_page_have_no_entry_beyond_the_table)
     for (size_t c = 0; c < command_count; c++) {
         struct weir_buf text = WEIR_BUF_INIT;
         weir_help_text(&text, commands[c]);
-        cr_expect_eq(count_help_entries(weir_buf_str(&text)), commands[c]->options.count, "%s", commands[c]->name);
+        cr_expect_eq(count_help_entries(weir_buf_str(&text)), row_count(&commands[c]->options), "%s",
+                     commands[c]->name);
         weir_buf_reset(&text);
         weir_man_text(&text, commands[c]);
-        cr_expect_eq(count_man_entries(weir_buf_str(&text)), commands[c]->options.count, "%s", commands[c]->name);
+        cr_expect_eq(count_man_entries(weir_buf_str(&text)), row_count(&commands[c]->options), "%s", commands[c]->name);
         weir_buf_fini(&text);
     }
 }

@@ -94,8 +94,7 @@ static const struct weir_option options[] = {
     WEIR_OPTION_HELP_ROW,
 };
 
-static const struct weir_option_table table = {
-    .command = "weir test", .options = options, .count = WEIR_ARRAY_COUNT(options)};
+static const struct weir_option_table table = {.command = "weir test", WEIR_OPTION_ONE_PART(options)};
 
 static struct arguments arguments;
 static struct weir_error err;

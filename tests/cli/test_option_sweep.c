@@ -95,8 +95,8 @@ static void for_each_row(void (*visit)(const struct weir_command *command, const
 {
     const struct weir_command *command;
     for (size_t c = 0; (command = weir_cli_command(c)); c++) {
-        for (size_t i = 0; i < command->options.count; i++)
-            visit(command, &command->options.options[i]);
+        for (size_t i = 0; weir_option_at(&command->options, i); i++)
+            visit(command, weir_option_at(&command->options, i));
     }
 }
 

@@ -114,8 +114,8 @@ Test(perf_options, option_that_both_have_has_the_same_letter_and_argument)
 
 Test(perf_options, letter_of_weirs_own_option_is_not_one_of_perfs)
 {
-    for (size_t i = 0; i < table()->count; i++) {
-        const struct weir_option *option = &table()->options[i];
+    for (size_t i = 0; weir_option_at(table(), i); i++) {
+        const struct weir_option *option = weir_option_at(table(), i);
         for (size_t j = 0; option->short_name && !is_perfs(option) && j < WEIR_PERF_OPTION_COUNT; j++)
             cr_expect_neq(option->short_name, weir_perf_options[j].short_name, "-%c", option->short_name);
     }
@@ -141,8 +141,8 @@ static void write_perf_options(struct weir_buf *text)
 static void write_own_options(struct weir_buf *text)
 {
     weir_buf_printf(text, "\n## weir's own\n\n| option | what it does |\n|---|---|\n");
-    for (size_t i = 0; i < table()->count; i++) {
-        const struct weir_option *option = &table()->options[i];
+    for (size_t i = 0; weir_option_at(table(), i); i++) {
+        const struct weir_option *option = weir_option_at(table(), i);
         if (option->kind == WEIR_OPTION_HELP || is_perfs(option))
             continue;
         char usage[WEIR_OPTION_TEXT_BYTES];

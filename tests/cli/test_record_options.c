@@ -266,8 +266,8 @@ Test(record_options, refusals_read_as_in_the_golden_file)
 Test(record_options, every_option_that_takes_an_argument_is_among_the_refusals)
 {
     const struct weir_option_table *table = &weir_record_command.options;
-    for (size_t i = 0; i < table->count; i++) {
-        const struct weir_option *option = &table->options[i];
+    for (size_t i = 0; weir_option_at(table, i); i++) {
+        const struct weir_option *option = weir_option_at(table, i);
         if (!option->argument || option->argument_optional)
             continue;
         char line[LINE_BYTES];

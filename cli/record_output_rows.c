@@ -1,0 +1,105 @@
+/* Rows of `weir record`: the output, and what is said about it. Main thread. */
+#include "cli/record_rows.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SECTION "Output"
+
+static int apply_output(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *arguments = object;
+    if (text[0] == '\0')
+        return weir_error_set(err, -EINVAL, "option '--output': the argument is empty");
+    if (strcmp(text, "-") == 0) {
+        weir_error_set(err, -EINVAL, "option '--output': a recording is written to a file, not to standard output");
+        weir_error_hint(err, "for a file of that name: -o ./-");
+        return -EINVAL;
+    }
+    arguments->output_path = text;
+    return 0;
+}
+
+static const struct weir_option options[] = {
+    {
+        .short_name = 'o',
+        .long_name = "output",
+        .argument = "FILE",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_output,
+        .default_text = WEIR_RECORD_OUTPUT_DEFAULT,
+        .section = SECTION,
+        .help = "write the recording to FILE; a file of that name becomes FILE.old",
+    },
+    {
+        .short_name = 'B',
+        .long_name = "no-buildid",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(no_buildid, bool),
+        .section = SECTION,
+        .help = "leave the build ids of what was mapped out of the recording",
+        .details = "They are read while recording, by a thread of low priority, and cost no time at the end.",
+    },
+    {
+        .long_name = "buildid-mmap",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(buildid_mmap, bool),
+        .section = SECTION,
+        .help = "let the kernel write build ids into the records of mappings (Linux 5.12)",
+        .details = "weir then need not open the mapped files. Their table is written all the same, unless -B is given: "
+                   "some readers know no other place.",
+    },
+    {
+        .long_name = "buildid-all",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(buildid_all, bool),
+        .section = SECTION,
+        .help = "as perf record; weir records the build ids of all executable mappings anyway",
+    },
+    {
+        .short_name = 'N',
+        .long_name = "no-buildid-cache",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(no_buildid_cache, bool),
+        .default_text = "on",
+        .section = SECTION,
+        .help = "copy nothing into perf's cache of files by build id",
+        .details =
+            "With --buildid-cache what was mapped is copied there when recording has ended, so that the recording "
+            "can be read when these files have been replaced. perf record copies unless told not to.",
+    },
+    {
+        .long_name = "buildid-dir",
+        .argument = "DIR",
+        .kind = WEIR_OPTION_TEXT,
+        .field = FIELD(buildid_dir, const char *),
+        .default_text = "~/.debug",
+        .section = SECTION,
+        .help = "the cache that --buildid-cache copies into",
+    },
+    {
+        .short_name = 'v',
+        .long_name = "verbose",
+        .negatable = true,
+        .repeatable = true,
+        .kind = WEIR_OPTION_COUNTER,
+        .field = FIELD(verbosity, unsigned),
+        .section = SECTION,
+        .help = "show the plan, and at the end the counts and losses of each CPU; -vv: all decisions",
+    },
+    {
+        .short_name = 'q',
+        .long_name = "quiet",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(quiet, bool),
+        .section = SECTION,
+        .help = "show nothing but errors; goes before -v",
+    },
+};
+
+const struct weir_option_rows weir_record_output_rows = WEIR_OPTION_ROWS(options);

@@ -1,0 +1,75 @@
+/* Rows of `weir record`: buffers and threads. Main thread. */
+#include "cli/record_rows.h"
+
+#include "cli/ring_options.h"
+
+#define SECTION "Buffers and threads"
+
+#define REALTIME_MIN 1 /* sched(7): SCHED_FIFO priorities */
+#define REALTIME_MAX 99
+
+static int apply_threads(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *arguments = object;
+    return weir_threads_spec_apply(&arguments->threads_spec, text, err);
+}
+
+static const struct weir_option options[] = {
+    {
+        .short_name = 'm',
+        .long_name = "mmap-pages",
+        .argument = "PAGES|SIZE",
+        .kind = WEIR_OPTION_RING_SIZE,
+        .field = FIELD(ring_size, struct weir_ring_size),
+        .default_text = "chosen from memory and privileges",
+        .section = SECTION,
+        .help = "size of each kernel ring: a number of pages, or a size with B, K, M or G",
+        .details = "Rounded up to a power of two pages. Without CAP_IPC_LOCK the kernel allows "
+                   "kernel.perf_event_mlock_kb per CPU and user, beyond RLIMIT_MEMLOCK.",
+    },
+    {
+        .long_name = "buffer-size",
+        .argument = "SIZE",
+        .kind = WEIR_OPTION_SIZE,
+        .field = FIELD(buffer_bytes, uint64_t),
+        .min = WEIR_BUFFER_BYTES_MIN,
+        .max = WEIR_BUFFER_BYTES_MAX,
+        .default_text = "chosen from memory and CPU count",
+        .section = SECTION,
+        .help = "memory for what was drained and is not yet written, in all",
+        .details = "It bounds how long the disk may stall without loss.",
+    },
+    {
+        .long_name = "threads",
+        .argument = "SPEC",
+        .argument_optional = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_threads,
+        .default_text = "cpu",
+        .section = SECTION,
+        .help = "which threads drain the rings: one per cpu, core, package or numa node, or masks "
+                "CPUS/AFFINITY[:CPUS/AFFINITY...]",
+    },
+    {
+        .long_name = "no-buffering",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(samples.no_buffering, bool),
+        .section = SECTION,
+        .help = "wake up for each record rather than when a quarter of a ring is filled",
+    },
+    {
+        .short_name = 'r',
+        .long_name = "realtime",
+        .argument = "PRIO",
+        .kind = WEIR_OPTION_NUMBER,
+        .field = FIELD(realtime_priority, uint64_t),
+        .min = REALTIME_MIN,
+        .max = REALTIME_MAX,
+        .default_text = "none",
+        .section = SECTION,
+        .help = "run weir's threads with this SCHED_FIFO priority",
+    },
+};
+
+const struct weir_option_rows weir_record_ring_rows = WEIR_OPTION_ROWS(options);

@@ -1,0 +1,167 @@
+/* Rows of `weir record`: which events are recorded, how often and when. Main thread. */
+#include "cli/record_rows.h"
+
+#include <errno.h>
+
+#include "cli/event_options.h"
+#include "cli/sample_arguments.h"
+
+#define SECTION "Events and samples"
+
+#define FREQ_HZ_MAX UINT32_MAX /* perf's type for it; the kernel's limit is far below */
+#define PERIOD_MAX  INT64_MAX  /* perf_event_open(2): the top bit of sample_period must be 0 */
+
+static int apply_delay(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *arguments = object;
+    struct weir_error below = {0};
+    int result = weir_schedule_parse(&arguments->schedule, text, &below);
+    if (result < 0) {
+        weir_error_set(err, result, "option '--delay': %s", below.what);
+        weir_error_hint(err,
+                        "milliseconds from the start on, such as 500; -1 for never; or windows, such as 10-20,30-40");
+    }
+    return result;
+}
+
+static void clear_delay(void *object)
+{
+    struct weir_record_arguments *arguments = object;
+    weir_schedule_fini(&arguments->schedule);
+}
+
+static const struct weir_option options[] = {
+    {
+        .short_name = 'e',
+        .long_name = "event",
+        .argument = "EVENT[,EVENT...]",
+        .repeatable = true,
+        .kind = WEIR_OPTION_TEXT_LIST,
+        .field = FIELD(events, struct weir_text_list),
+        .default_text = "cycles",
+        .section = SECTION,
+        .help = "record this event: a hardware, software or cache event, rNNN, PMU/TERMS/, a tracepoint SYSTEM:NAME or "
+                "mem:ADDRESS[/LENGTH][:rwx]",
+        .details = "Names, terms and modifiers are those of perf-list(1) and perf-record(1), such as cycles:u, "
+                   "cpu/event=0x3c,umask=1/, cs/call-graph=no/, {cycles,instructions}:S or 'sched:*'. A pattern stands "
+                   "for all tracepoints or PMUs that match it.",
+    },
+    {
+        .long_name = "filter",
+        .argument = "FILTER",
+        .repeatable = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_event_options_apply_filter,
+        .section = SECTION,
+        .help = "record only what matches, such as 'prev_pid > 1 && comm == \"sh\"', of the -e before it",
+        .details = "For tracepoints: the kernel's filter grammar (Documentation/trace/events.rst), over the fields of "
+                   "events/SYSTEM/NAME/format in tracefs. Of several all must match. For PMUs that trace instructions: "
+                   "an address filter of the kernel's grammar, with numbers as addresses.",
+    },
+    {
+        .long_name = "group",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(group, bool),
+        .section = SECTION,
+        .help = "make all events one group, which counts only as a whole",
+        .details = "As braces around them: -e '{EVENT,EVENT}'.",
+    },
+    {
+        .short_name = 'F',
+        .long_name = "freq",
+        .argument = "HZ|max",
+        .kind = WEIR_OPTION_FREQUENCY,
+        .field = FIELD(freq_hz, uint64_t),
+        .unit = "Hz",
+        .min = 1,
+        .max = FREQ_HZ_MAX,
+        .default_text = "4000",
+        .section = SECTION,
+        .help = "sample about so many times per second and CPU",
+        .details = "Above kernel.perf_event_max_sample_rate it is lowered to that, with a warning; max asks for just "
+                   "that rate. Tracepoints are sampled each time unless -F or -c is given.",
+    },
+    {
+        .short_name = 'c',
+        .long_name = "count",
+        .argument = "N",
+        .kind = WEIR_OPTION_NUMBER,
+        .field = FIELD(period, uint64_t),
+        .min = 1,
+        .max = PERIOD_MAX,
+        .section = SECTION,
+        .help = "sample every Nth occurrence; not together with -F",
+    },
+    {
+        .long_name = "strict-freq",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(strict_freq, bool),
+        .section = SECTION,
+        .help = "fail where -F is above the kernel's limit, rather than sample less often",
+    },
+    {
+        .long_name = "all-kernel",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(all_kernel, bool),
+        .section = SECTION,
+        .help = "of every event, look at the kernel only",
+    },
+    {
+        .long_name = "all-user",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(all_user, bool),
+        .section = SECTION,
+        .help = "of every event, look at user space only; not together with --all-kernel",
+    },
+    {
+        .short_name = 'n',
+        .long_name = "no-samples",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(samples.no_samples, bool),
+        .section = SECTION,
+        .help = "do not sample: the file then holds processes, maps and the like",
+    },
+    {
+        .short_name = 'k',
+        .long_name = "clockid",
+        .argument = "CLOCK",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_apply_clock,
+        .default_text = "the kernel's own",
+        .section = SECTION,
+        .help = "stamp samples with this clock: monotonic, monotonic_raw, realtime, boottime, tai, or a number",
+        .details = "With or without CLOCK_ before the name, in any case. Other clocks than monotonic and "
+                   "monotonic_raw stamp software events only, such as cpu-clock.",
+    },
+    {
+        .short_name = 'D',
+        .long_name = "delay",
+        .argument = "MS|-1|MS-MS[,MS-MS...]",
+        .negatable = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_delay,
+        .clear = clear_delay,
+        .section = SECTION,
+        .help = "let events count only so many milliseconds after the start, never (-1), or in these windows",
+        .details =
+            "The start is that of the command or, without one, of the recording. Mappings and names of tasks are "
+            "recorded all the time. With windows recording ends with the last one, and the command is terminated.",
+    },
+    {
+        .long_name = "exclude-perf",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(exclude_perf, bool),
+        .section = SECTION,
+        .help = "leave out the events of weir itself, all its threads",
+        .details = "Together with --filter both must match. The kernel can do so for tracepoints only; of other events "
+                   "weir's own stay, which is said.",
+    },
+};
+
+const struct weir_option_rows weir_record_sampling_rows = WEIR_OPTION_ROWS(options);
