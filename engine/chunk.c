@@ -72,18 +72,11 @@ struct weir_chunk *weir_pool_take(struct weir_pool *pool, unsigned share, bool u
             weir_chunk_advance(chunk, WEIR_CHUNK_FREE, WEIR_CHUNK_FILLING);
             chunk->used = 0;
             chunk->returned = NULL;
+            chunk->handed_ns = 0;
             return chunk;
         }
     }
     return NULL;
-}
-
-static struct weir_pool_node *node_of(struct weir_pool *pool, const struct weir_chunk *chunk)
-{
-    unsigned i = 0;
-    while (chunk->index - pool->nodes[i].first >= pool->nodes[i].count)
-        i++;
-    return &pool->nodes[i];
 }
 
 void weir_pool_put(struct weir_pool *pool, struct weir_chunk *chunk)
@@ -91,7 +84,7 @@ void weir_pool_put(struct weir_pool *pool, struct weir_chunk *chunk)
     weir_assert(atomic_load_explicit(&chunk->state, memory_order_relaxed) != WEIR_CHUNK_FREE);
     atomic_store_explicit(&chunk->state, WEIR_CHUNK_FREE, memory_order_relaxed);
     _Atomic uint64_t *returned = chunk->returned;
-    push_free(pool, node_of(pool, chunk), chunk);
+    push_free(pool, &pool->nodes[chunk->share], chunk);
     /* Relaxed: the reader only compares it with its own count, to know its share. */
     if (returned)
         atomic_fetch_add_explicit(returned, 1, memory_order_relaxed);
@@ -188,6 +181,7 @@ static int reserve_node(struct weir_pool *pool, struct weir_pool_node *node)
         struct weir_chunk *chunk = &pool->chunks[node->first + i];
         chunk->kind = WEIR_CHUNK_DATA;
         chunk->index = node->first + i;
+        chunk->share = (uint32_t)(node - pool->nodes);
         chunk->capacity = pool->chunk_bytes;
         chunk->data = (uint8_t *)node->memory + (size_t)i * pool->chunk_bytes;
     }

@@ -53,6 +53,8 @@ struct weir_chunk {
     int buffer_index;                     /* constant: which of the pool's buffers holds data */
     uint8_t *data;                        /* constant; 4096-aligned; owned by the pool */
     _Atomic uint64_t *returned;           /* counter of the reader that filled it, for its share; may be NULL */
+    uint64_t handed_ns;                   /* when its reader handed it over; 0: not told; written by the owner */
+    uint32_t share;                       /* constant: which of the pool's shares (nodes) its memory belongs to */
 };
 
 /* Moves a chunk from one state to the next and asserts that it was in the first. Owner only. */

@@ -70,6 +70,7 @@ static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned 
                                            .queue = &pipeline->queue,
                                            .control = &pipeline->control,
                                            .layout = setup->layout,
+                                           .clock = setup->clock,
                                            .event_count = setup->event_count,
                                            .ring_count = 2 * places,
                                            .live_readers = &pipeline->live_readers,

@@ -43,6 +43,7 @@ int weir_reader_init(struct weir_reader *reader, const struct weir_reader_setup 
     reader->queue = setup->queue;
     reader->control = setup->control;
     reader->layout = setup->layout;
+    reader->clock = setup->clock;
     reader->ring_count = setup->ring_count;
     reader->live_readers = setup->live_readers;
     reader->ended_fd = setup->ended_fd;
@@ -94,6 +95,8 @@ static void hand_over(struct weir_reader *reader)
     uint64_t bytes = atomic_load_explicit(&reader->handed_bytes, memory_order_relaxed) + chunk->used;
     atomic_store_explicit(&reader->handed_bytes, bytes, memory_order_relaxed);
     chunk->returned = &reader->returned;
+    chunk->handed_ns = reader->clock ? weir_clock_now_ns(reader->clock) : 0;
+    reader->lent_bytes += chunk->share == reader->pool_share ? 0 : chunk->used;
     weir_chunk_queue_push(reader->queue, chunk);
     /* (K) */
     atomic_store_explicit(&reader->holding, false, memory_order_release);

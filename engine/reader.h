@@ -33,6 +33,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "engine/chunk.h"
 #include "engine/chunk_queue.h"
 #include "engine/record_walk.h"
@@ -75,8 +76,9 @@ struct weir_reader {
     struct weir_walk_layout layout;
     struct weir_reader_ring *rings; /* owned */
     unsigned ring_count;
-    int wake_fds[2];           /* owned; eventfd(2) */
-    struct weir_side_tee *tee; /* borrowed: gets a copy of all side records; NULL: nobody wants them */
+    int wake_fds[2];                /* owned; eventfd(2) */
+    const struct weir_clock *clock; /* borrowed; tells when chunks are handed over; NULL: nobody wants to know */
+    struct weir_side_tee *tee;      /* borrowed: gets a copy of all side records; NULL: nobody wants them */
     /* Readers with a ring whose descriptors have not all hung up. Borrowed; the reader that takes it to 0 writes to
      * ended_fd, a borrowed eventfd: every target is gone. */
     _Atomic unsigned *live_readers;
@@ -87,6 +89,7 @@ struct weir_reader {
     uint64_t handed;          /* chunks pushed */
     uint64_t wakeups;         /* poll(2) returns with data */
     uint64_t starved_steps;
+    uint64_t lent_bytes;  /* handed over in chunks that lie on another node than the reader's own */
     struct pollfd *polls; /* owned; wake descriptor, then one per ring */
     unsigned ended_rings; /* all of whose descriptors have hung up */
 
@@ -110,6 +113,7 @@ struct weir_reader_setup {
     struct weir_chunk_queue *queue;
     const struct weir_reader_control *control;
     struct weir_walk_layout layout;
+    const struct weir_clock *clock; /* may be NULL, see struct weir_reader */
     unsigned event_count;
     unsigned ring_count;            /* rings are then filled in by the caller (ring, place, sideband, poll_fds) */
     _Atomic unsigned *live_readers; /* may be NULL without an ended_fd */

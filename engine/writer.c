@@ -57,7 +57,7 @@ static bool append_queued(struct weir_writer *writer)
     return any;
 }
 
-static void complete(struct weir_writer *writer, struct weir_chunk *chunk, int result)
+static void complete(struct weir_writer *writer, struct weir_chunk *chunk, int result, uint64_t now_ns)
 {
     if (chunk->kind == WEIR_CHUNK_ROUND) {
         writer->rounds += result == 0;
@@ -66,6 +66,8 @@ static void complete(struct weir_writer *writer, struct weir_chunk *chunk, int r
     }
     if (result < 0)
         weir_record_walk(&writer->setup.layout, chunk->data, chunk->used, &writer->failed);
+    else if (chunk->handed_ns > 0 && now_ns >= chunk->handed_ns)
+        weir_histogram_add(&writer->latency_ns, now_ns - chunk->handed_ns);
     weir_pool_put(writer->setup.pool, chunk);
 }
 
@@ -73,8 +75,9 @@ static bool reap(struct weir_writer *writer, unsigned wait_ms)
 {
     struct weir_output_done done[REAP_MAX];
     unsigned count = weir_output_reap(writer->setup.output, done, REAP_MAX, wait_ms);
+    uint64_t now_ns = count > 0 ? weir_clock_now_ns(writer->setup.clock) : 0;
     for (unsigned i = 0; i < count; i++)
-        complete(writer, done[i].token, done[i].result);
+        complete(writer, done[i].token, done[i].result, now_ns);
     return count > 0;
 }
 

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "base/histogram.h"
 #include "engine/chunk.h"
 #include "engine/chunk_queue.h"
 #include "engine/pool_grower.h"
@@ -50,7 +51,8 @@ struct weir_writer {
     uint64_t checkpoint_ns;    /* when */
     uint64_t rounds;           /* markers on file */
     uint64_t sleeps;
-    int checkpoint_error; /* first failure to write data.size */
+    struct weir_histogram latency_ns; /* from the reader's hands to the file, of each chunk of data that got there */
+    int checkpoint_error;             /* first failure to write data.size */
 
     _Atomic bool stopping; /* written by stop(), read by the writer */
     _Atomic int error;     /* of the output; written by the writer, read by the coordinator */

@@ -12,6 +12,7 @@
 
 #include "format/perf_file.h"
 #include "tests/base/failing_alloc.h"
+#include "tests/engine/fake_clock.h"
 #include "tests/engine/reader_rig.h"
 #include "tests/engine/test_record.h"
 
@@ -268,6 +269,36 @@ Test(reader, chunk_filled_to_the_last_byte_is_handed_over_with_the_next_record)
     cr_assert_eq(rig.readers[0].chunk->used, SMALL_BYTES);
     cr_assert_eq(rig.readers[0].holding, true);
     rig_expect_samples(&rig, rig_pop(&rig), 0, 32);
+    rig_fini(&rig);
+}
+
+Test(reader, chunk_tells_when_it_was_handed_over_where_there_is_a_clock)
+{
+    struct reader_rig rig;
+    rig_init(&rig, &(struct rig_options){0});
+    struct fake_clock fake = {.now_ns = 77};
+    const struct weir_clock clock = fake_clock_interface(&fake);
+    for (unsigned told = 0; told < 2; told++) {
+        rig.readers[0].clock = told ? &clock : NULL;
+        rig_put_sample(&rig, 0, told, SMALL_BYTES);
+        struct weir_chunk *chunk = flush(&rig);
+        cr_assert_eq(chunk->handed_ns, told ? 77 : 0);
+        rig_expect_samples(&rig, chunk, told, 1);
+    }
+    rig_fini(&rig);
+}
+
+Test(reader, bytes_in_chunks_of_another_node_are_counted)
+{
+    struct reader_rig rig;
+    rig_init(&rig, &(struct rig_options){0});
+    rig_put_sample(&rig, 0, 0, SMALL_BYTES);
+    rig_expect_samples(&rig, flush(&rig), 0, 1);
+    cr_assert_eq(rig.readers[0].lent_bytes, 0);
+    rig.readers[0].pool_share = 1; /* of a pool that has one share, so that all is lent */
+    rig_put_sample(&rig, 0, 1, SMALL_BYTES);
+    rig_expect_samples(&rig, flush(&rig), 1, 1);
+    cr_assert_eq(rig.readers[0].lent_bytes, SMALL_BYTES);
     rig_fini(&rig);
 }
 

@@ -329,6 +329,28 @@ Test(writer, stalled_disk_keeps_chunks_in_flight)
     fixture_fini(&f);
 }
 
+Test(writer, time_from_the_readers_hands_to_the_file_is_kept_of_each_chunk)
+{
+    struct fixture f;
+    fixture_init(&f, &(struct fake_io_options){0});
+    fake_io_stall(f.disk, true);
+    const uint64_t ages_ns[] = {0, 3 * WEIR_NS_PER_MS}; /* 0: nobody told when */
+    for (size_t i = 0; i < 2; i++) {
+        struct weir_chunk *chunk = take_chunk(&f);
+        add_sample(chunk, id_of(0, 0), 64);
+        chunk->handed_ns = ages_ns[i] ? START_NS - ages_ns[i] : 0;
+        weir_chunk_queue_push(&f.queue, chunk);
+    }
+    weir_writer_step(&f.writer, 0);
+    cr_assert_eq(f.writer.latency_ns.count, 0);
+    f.fake_clock.now_ns = START_NS + 4 * WEIR_NS_PER_MS;
+    fake_io_stall(f.disk, false);
+    settle(&f);
+    cr_assert_eq(f.writer.latency_ns.count, 1);
+    cr_assert_eq(f.writer.latency_ns.max, 7 * WEIR_NS_PER_MS);
+    fixture_fini(&f);
+}
+
 /* ---- checkpoints ---- */
 
 Test(writer, first_data_is_published_at_once_then_once_a_second)

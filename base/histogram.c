@@ -1,0 +1,47 @@
+/* Durations in buckets, see histogram.h. Pure. */
+#include "base/histogram.h"
+
+#include "base/assert.h"
+#include "base/bits.h"
+
+#define STEP_BITS 3u /* WEIR_HISTOGRAM_STEPS is 2^STEP_BITS */
+
+/* Values below 8 have buckets of their own; above, the top bit chooses eight buckets and the next three bits one. */
+static unsigned bucket_of(uint64_t value)
+{
+    if (value < WEIR_HISTOGRAM_STEPS)
+        return (unsigned)value;
+    unsigned top_bit = 63 - (unsigned)__builtin_clzll(value);
+    unsigned step = (unsigned)(value >> (top_bit - STEP_BITS)) & (WEIR_HISTOGRAM_STEPS - 1);
+    return (top_bit - STEP_BITS + 1) * WEIR_HISTOGRAM_STEPS + step;
+}
+
+/* The greatest value of a bucket. */
+static uint64_t bucket_end(unsigned bucket)
+{
+    if (bucket < WEIR_HISTOGRAM_STEPS)
+        return bucket;
+    unsigned shift = bucket / WEIR_HISTOGRAM_STEPS - 1;
+    uint64_t first = (uint64_t)(WEIR_HISTOGRAM_STEPS + bucket % WEIR_HISTOGRAM_STEPS) << shift;
+    return first + ((UINT64_C(1) << shift) - 1);
+}
+
+void weir_histogram_add(struct weir_histogram *histogram, uint64_t value)
+{
+    histogram->buckets[bucket_of(value)]++;
+    histogram->count++;
+    histogram->max = weir_max_u64(histogram->max, value);
+}
+
+uint64_t weir_histogram_percentile(const struct weir_histogram *histogram, double percent)
+{
+    weir_assert(percent > 0 && percent <= 100);
+    double wanted = (double)histogram->count * percent / 100;
+    uint64_t seen = 0;
+    for (unsigned bucket = 0; bucket < WEIR_HISTOGRAM_BUCKETS && histogram->count > 0; bucket++) {
+        seen += histogram->buckets[bucket];
+        if ((double)seen >= wanted)
+            return weir_min_u64(bucket_end(bucket), histogram->max);
+    }
+    return histogram->max;
+}
