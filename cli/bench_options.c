@@ -211,5 +211,6 @@ int weir_bench_arguments_parse(struct weir_bench_arguments *arguments, char *con
 int weir_bench_arguments_resolve(struct weir_bench_arguments *arguments, uint64_t page_bytes,
                                  const struct weir_notice_sink *notices, struct weir_error *err)
 {
-    return weir_ring_size_resolve(&arguments->ring_size, page_bytes, notices, &arguments->ring_bytes, err);
+    return weir_ring_size_resolve(&arguments->ring_size, WEIR_RING_BYTES_MAX, page_bytes, notices,
+                                  &arguments->ring_bytes, err);
 }

@@ -153,7 +153,9 @@ static int store_number(const struct parser *parser, const struct match *match)
 
 static int store_ring_size(const struct parser *parser, const struct match *match)
 {
-    int result = weir_value_parse_ring_size(match->value, field_of(parser, match->option));
+    void *field = field_of(parser, match->option);
+    int result = match->option->kind == WEIR_OPTION_RING_SIZE ? weir_value_parse_ring_size(match->value, field)
+                                                              : weir_value_parse_ring_size_pair(match->value, field);
     return result < 0 ? fail_number(parser, match, result) : 0;
 }
 
@@ -222,6 +224,7 @@ static int store(const struct parser *parser, const struct match *match)
     case WEIR_OPTION_FREQUENCY:
         return store_number(parser, match);
     case WEIR_OPTION_RING_SIZE:
+    case WEIR_OPTION_RING_PAIR:
         return store_ring_size(parser, match);
     case WEIR_OPTION_CPU_LIST:
         return store_cpu_list(parser, match);

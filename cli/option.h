@@ -35,6 +35,7 @@ enum weir_option_kind {
     WEIR_OPTION_SIZE,      /* uint64_t bytes in min..max, suffix B, K, M or G */
     WEIR_OPTION_FREQUENCY, /* uint64_t Hz in min..max, or WEIR_VALUE_FREQ_MAX (cli/value.h) for "max" */
     WEIR_OPTION_RING_SIZE, /* struct weir_ring_size (cli/value.h) */
+    WEIR_OPTION_RING_PAIR, /* struct weir_ring_size_pair (cli/value.h) */
     WEIR_OPTION_CPU_LIST,  /* struct weir_cpuset: replaced, not empty */
     WEIR_OPTION_CUSTOM,    /* whatever apply() does */
 };

@@ -95,6 +95,9 @@ bool weir_option_format_expectation(const struct weir_option *option, char text[
     case WEIR_OPTION_RING_SIZE:
         append(text, "a number of pages, or a size with B, K, M or G behind it");
         break;
+    case WEIR_OPTION_RING_PAIR:
+        append(text, "a number of pages, or a size with B, K, M or G behind it; the same for AUX behind a comma");
+        break;
     case WEIR_OPTION_CPU_LIST:
         append(text, "a list of CPU numbers and ranges such as 0-3,8");
         break;

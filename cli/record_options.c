@@ -108,7 +108,11 @@ int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint6
     }
     if (!arguments->timestamp)
         weir_notice(notices, WEIR_NOTICE_WARNING, "samples keep their times: the file is put in order by them");
-    int result = weir_ring_size_resolve(&arguments->ring_size, page_bytes, notices, &arguments->ring_bytes, err);
+    int result = weir_ring_size_resolve(&arguments->ring_sizes.data, WEIR_RING_BYTES_MAX, page_bytes, notices,
+                                        &arguments->ring_bytes, err);
+    if (result == 0)
+        result = weir_ring_size_resolve(&arguments->ring_sizes.aux, WEIR_AUX_RING_BYTES_MAX, page_bytes, notices,
+                                        &arguments->aux_ring_bytes, err);
     if (result < 0)
         return result;
     return weir_target_options_resolve(arguments, notices, err);

@@ -66,11 +66,12 @@ struct weir_record_arguments {
     uint64_t synth_threads;        /* 0: not given */
     uint64_t synth_map_timeout_ms; /* 0: not given */
 
-    struct weir_ring_size ring_size; /* as typed */
-    uint64_t ring_bytes;             /* by weir_record_arguments_resolve(); 0: not given */
-    uint64_t buffer_bytes;           /* 0: not given */
-    const char *threads_spec;        /* borrowed from argv; NULL: not given */
-    uint64_t realtime_priority;      /* 0: not given */
+    struct weir_ring_size_pair ring_sizes; /* as typed */
+    uint64_t ring_bytes;                   /* by weir_record_arguments_resolve(); 0: not given */
+    uint64_t aux_ring_bytes;               /* likewise; of events with an AUX area */
+    uint64_t buffer_bytes;                 /* 0: not given */
+    const char *threads_spec;              /* borrowed from argv; NULL: not given */
+    uint64_t realtime_priority;            /* 0: not given */
 
     const char *output_path; /* borrowed */
     bool no_buildid;

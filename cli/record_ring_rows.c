@@ -18,14 +18,16 @@ static const struct weir_option options[] = {
     {
         .short_name = 'm',
         .long_name = "mmap-pages",
-        .argument = "PAGES|SIZE",
-        .kind = WEIR_OPTION_RING_SIZE,
-        .field = FIELD(ring_size, struct weir_ring_size),
+        .argument = "PAGES|SIZE[,AUX]",
+        .kind = WEIR_OPTION_RING_PAIR,
+        .field = FIELD(ring_sizes, struct weir_ring_size_pair),
         .default_text = "chosen from memory and privileges",
         .section = SECTION,
         .help = "size of each kernel ring: a number of pages, or a size with B, K, M or G",
         .details = "Rounded up to a power of two pages. Without CAP_IPC_LOCK the kernel allows "
-                   "kernel.perf_event_mlock_kb per CPU and user, beyond RLIMIT_MEMLOCK.",
+                   "kernel.perf_event_mlock_kb per CPU and user, beyond RLIMIT_MEMLOCK. AUX is the size of the rings "
+                   "of events with "
+                   "an AUX area, which weir does not record: it is checked, and changes nothing.",
     },
     {
         .long_name = "buffer-size",

@@ -6,7 +6,7 @@
 
 #include "topology/plan.h"
 
-int weir_ring_size_resolve(const struct weir_ring_size *size, uint64_t page_bytes,
+int weir_ring_size_resolve(const struct weir_ring_size *size, uint64_t max_bytes, uint64_t page_bytes,
                            const struct weir_notice_sink *notices, uint64_t *ring_bytes, struct weir_error *err)
 {
     if (!size->given) {
@@ -15,8 +15,8 @@ int weir_ring_size_resolve(const struct weir_ring_size *size, uint64_t page_byte
     }
     bool rounded;
     char text[WEIR_VALUE_SIZE_TEXT_BYTES];
-    if (weir_value_resolve_ring_size(size, page_bytes, WEIR_RING_BYTES_MAX, ring_bytes, &rounded) < 0) {
-        weir_value_format_size(WEIR_RING_BYTES_MAX, text);
+    if (weir_value_resolve_ring_size(size, page_bytes, max_bytes, ring_bytes, &rounded) < 0) {
+        weir_value_format_size(max_bytes, text);
         weir_error_set(err, -EINVAL, "option '--mmap-pages': a ring cannot be larger than %s", text);
         weir_error_hint(err, "a number without suffix counts pages of %" PRIu64 " bytes", page_bytes);
         return -EINVAL;

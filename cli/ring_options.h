@@ -16,9 +16,11 @@
 #define WEIR_BUFFER_BYTES_MIN (1ull << 20) /* one chunk */
 #define WEIR_BUFFER_BYTES_MAX (1ull << 40)
 
+#define WEIR_AUX_RING_BYTES_MAX (1ull << 44) /* perf counts its pages in 32 bits */
+
 /* What -m asks for in bytes, 0 when it was not given; a notice when that is another number of pages than asked for.
- * 0 or -EINVAL with err. */
-int weir_ring_size_resolve(const struct weir_ring_size *size, uint64_t page_bytes,
+ * max_bytes: a power of two. 0 or -EINVAL with err. */
+int weir_ring_size_resolve(const struct weir_ring_size *size, uint64_t max_bytes, uint64_t page_bytes,
                            const struct weir_notice_sink *notices, uint64_t *ring_bytes, struct weir_error *err);
 
 /* Checks the SPEC of --threads and sets *spec; text NULL: without SPEC. 0 or -errno with err. */

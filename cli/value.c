@@ -33,8 +33,8 @@ static int take_digits(const char **text, uint64_t *number)
     return too_large ? -ERANGE : 0;
 }
 
-/* Digits and at most one suffix. *suffixed: there was one. */
-static int parse_suffixed(const char *text, uint64_t *number, bool *suffixed)
+/* Digits and at most one suffix, then stop. *suffixed: there was one. */
+static int parse_until(const char *text, char stop, uint64_t *number, bool *suffixed)
 {
     uint64_t value = 0;
     int result = take_digits(&text, &value);
@@ -42,12 +42,12 @@ static int parse_suffixed(const char *text, uint64_t *number, bool *suffixed)
         return result;
 
     unsigned shift = 0;
-    *suffixed = *text != '\0';
+    *suffixed = *text != stop;
     if (*suffixed) {
         size_t i = 0;
         while (i < WEIR_ARRAY_COUNT(suffixes) && *text != suffixes[i].upper && *text != suffixes[i].lower)
             i++;
-        if (i == WEIR_ARRAY_COUNT(suffixes) || text[1] != '\0')
+        if (i == WEIR_ARRAY_COUNT(suffixes) || text[1] != stop)
             return -EINVAL;
         shift = suffixes[i].shift;
     }
@@ -71,7 +71,7 @@ int weir_value_parse_number(const char *text, uint64_t *number)
 int weir_value_parse_size(const char *text, uint64_t *bytes)
 {
     bool suffixed;
-    return parse_suffixed(text, bytes, &suffixed);
+    return parse_until(text, '\0', bytes, &suffixed);
 }
 
 int weir_value_parse_frequency(const char *text, uint64_t *freq_hz)
@@ -89,12 +89,30 @@ int weir_value_parse_frequency(const char *text, uint64_t *freq_hz)
     return result;
 }
 
-int weir_value_parse_ring_size(const char *text, struct weir_ring_size *size)
+static int parse_ring_size_until(const char *text, char stop, struct weir_ring_size *size)
 {
     struct weir_ring_size parsed = {.given = true};
-    int result = parse_suffixed(text, &parsed.number, &parsed.in_bytes);
+    int result = parse_until(text, stop, &parsed.number, &parsed.in_bytes);
     if (result == 0)
         *size = parsed;
+    return result;
+}
+
+int weir_value_parse_ring_size(const char *text, struct weir_ring_size *size)
+{
+    return parse_ring_size_until(text, '\0', size);
+}
+
+int weir_value_parse_ring_size_pair(const char *text, struct weir_ring_size_pair *pair)
+{
+    struct weir_ring_size_pair parsed = {.data = {.number = 0}};
+    const char *comma = strchr(text, ',');
+    int result = comma == text ? 0 : parse_ring_size_until(text, comma ? ',' : '\0', &parsed.data);
+    int aux_result = comma ? weir_value_parse_ring_size(comma + 1, &parsed.aux) : 0;
+    if (result == 0 || aux_result == -EINVAL)
+        result = aux_result;
+    if (result == 0)
+        *pair = parsed;
     return result;
 }
 

@@ -23,6 +23,11 @@ struct weir_ring_size {
     bool given;
 };
 
+/* The argument of perf's -m: "DATA", "DATA,AUX" or ",AUX". */
+struct weir_ring_size_pair {
+    struct weir_ring_size data, aux;
+};
+
 /* "123" to *number. 0, -EINVAL (not decimal digits) or -ERANGE (above 2^64 - 1). */
 int weir_value_parse_number(const char *text, uint64_t *number);
 
@@ -34,6 +39,9 @@ int weir_value_parse_frequency(const char *text, uint64_t *freq_hz);
 
 /* "128" (pages) or "512K" (bytes). 0, -EINVAL or -ERANGE. */
 int weir_value_parse_ring_size(const char *text, struct weir_ring_size *size);
+
+/* "128", "4M,64M" or ",64M": the part that is not there is not given. Both parts as weir_value_parse_ring_size(). */
+int weir_value_parse_ring_size_pair(const char *text, struct weir_ring_size_pair *pair);
 
 /*
  * The ring that size asks for, as perf has it: bytes are rounded up to pages, pages up to a power of two, none becomes

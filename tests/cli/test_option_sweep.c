@@ -164,8 +164,8 @@ static bool is_number(const struct weir_option *option)
 static void refuse_malformed(const struct weir_command *command, const struct weir_option *option)
 {
     static const char *const texts[] = {"bogus", "-1", "1x", "0x10", "1.5", "1,,2", "99999999999999999999"};
-    bool has_grammar =
-        is_number(option) || option->kind == WEIR_OPTION_RING_SIZE || option->kind == WEIR_OPTION_CPU_LIST;
+    bool has_grammar = is_number(option) || option->kind == WEIR_OPTION_RING_SIZE ||
+                       option->kind == WEIR_OPTION_RING_PAIR || option->kind == WEIR_OPTION_CPU_LIST;
     char line[LINE_BYTES];
     for (size_t i = 0; has_grammar && i < WEIR_ARRAY_COUNT(texts); i++) {
         snprintf(line, sizeof(line), "%s --%s=%s", command->name, option->long_name, texts[i]);

@@ -171,7 +171,8 @@ static const char *const refused[] = {
     "-m abc",
     "-m 4T",
     "-m -1",
-    "-m 16,4",
+    "-m 16,",
+    "-m 16,4,4",
     "--buffer-size abc",
     "--buffer-size 64MB",
     "-r abc",
@@ -370,6 +371,26 @@ Test(record_options, rounded_ring_is_announced_as_by_perf)
     cr_expect_eq(parse("-m 4M"), 0);
     cr_expect_eq(arguments.ring_bytes, 4 << 20);
     cr_expect_eq(notice_count, 0);
+}
+
+/* As perf: rounded with the same words, and without effect where no event has an AUX area. */
+Test(record_options, size_of_aux_areas_is_taken_and_rounded)
+{
+    cr_expect_eq(parse("-m 8,3"), 0);
+    cr_expect_eq(arguments.ring_bytes, 8 * PAGE);
+    cr_expect_eq(arguments.aux_ring_bytes, 4 * PAGE);
+    cr_assert_eq(notice_count, 1);
+    cr_expect_str_eq(notices[0].line, "rounding mmap pages size to 16K (4 pages)");
+
+    cr_expect_eq(parse("-m,64M"), 0);
+    cr_expect_eq(arguments.ring_bytes, 0);
+    cr_expect_eq(arguments.aux_ring_bytes, 64 << 20);
+    cr_expect_eq(notice_count, 0);
+
+    cr_expect_eq(parse("-m 1,16385G"), -EINVAL);
+    cr_expect_str_eq(err.what, "option '--mmap-pages': a ring cannot be larger than 16384G");
+    cr_expect_eq(parse("-m 5G,1"), -EINVAL);
+    cr_expect_str_eq(err.what, "option '--mmap-pages': a ring cannot be larger than 4G");
 }
 
 Test(record_options, bounds_are_taken)

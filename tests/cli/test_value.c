@@ -122,6 +122,35 @@ Test(value, ring_size_without_suffix_counts_pages)
     cr_expect(size.given && size.in_bytes && size.number == 2 << 20);
 }
 
+Test(value, ring_sizes_with_a_part_that_is_none_are_malformed)
+{
+    static const char *const texts[] = {"",       ",",        "16,",    "16,x",   "x,16",
+                                        "16,,16", "16,16,16", "16 ,16", "16, 16", "4KK,1"};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(texts); i++) {
+        struct weir_ring_size_pair pair = {.data = {.number = 7}};
+        cr_expect_eq(weir_value_parse_ring_size_pair(texts[i], &pair), -EINVAL, "'%s'", texts[i]);
+        cr_expect(pair.data.number == 7 && !pair.data.given && !pair.aux.given);
+    }
+    struct weir_ring_size_pair pair = {.data = {.number = 7}};
+    cr_expect_eq(weir_value_parse_ring_size_pair("18446744073709551616,1", &pair), -ERANGE);
+    cr_expect_eq(weir_value_parse_ring_size_pair("1,18446744073709551616", &pair), -ERANGE);
+    cr_expect_eq(weir_value_parse_ring_size_pair("18446744073709551616,x", &pair), -EINVAL);
+    cr_expect_eq(pair.data.number, 7);
+}
+
+/* perf's documents for Intel PT write -m,64M where the data rings are to stay as they are. */
+Test(value, ring_sizes_are_of_data_and_of_aux_areas)
+{
+    struct weir_ring_size_pair pair;
+    cr_expect_eq(weir_value_parse_ring_size_pair("128", &pair), 0);
+    cr_expect(pair.data.given && !pair.data.in_bytes && pair.data.number == 128 && !pair.aux.given);
+    cr_expect_eq(weir_value_parse_ring_size_pair("4M,64", &pair), 0);
+    cr_expect(pair.data.given && pair.data.in_bytes && pair.data.number == 4 << 20);
+    cr_expect(pair.aux.given && !pair.aux.in_bytes && pair.aux.number == 64);
+    cr_expect_eq(weir_value_parse_ring_size_pair(",64M", &pair), 0);
+    cr_expect(!pair.data.given && pair.aux.given && pair.aux.in_bytes && pair.aux.number == 64 << 20);
+}
+
 Test(value, ring_beyond_the_limit_is_out_of_range)
 {
     static const struct weir_ring_size too_large[] = {

@@ -97,9 +97,14 @@ static void write_numbers(struct words *words, const struct weir_record_argument
         words_add(words, "--freq=%" PRIu64, arguments->freq_hz);
     if (arguments->period)
         words_add(words, "--count=%" PRIu64, arguments->period);
-    if (arguments->ring_size.given)
-        words_add(words, "--mmap-pages=%" PRIu64 "%s", arguments->ring_size.number,
-                  arguments->ring_size.in_bytes ? "B" : "");
+    const struct weir_ring_size *data = &arguments->ring_sizes.data, *aux = &arguments->ring_sizes.aux;
+    if (data->given && aux->given)
+        words_add(words, "--mmap-pages=%" PRIu64 "%s,%" PRIu64 "%s", data->number, data->in_bytes ? "B" : "",
+                  aux->number, aux->in_bytes ? "B" : "");
+    else if (data->given)
+        words_add(words, "--mmap-pages=%" PRIu64 "%s", data->number, data->in_bytes ? "B" : "");
+    else if (aux->given)
+        words_add(words, "--mmap-pages=,%" PRIu64 "%s", aux->number, aux->in_bytes ? "B" : "");
     if (arguments->buffer_bytes)
         words_add(words, "--buffer-size=%" PRIu64, arguments->buffer_bytes);
     if (arguments->realtime_priority)
@@ -220,6 +225,11 @@ static bool text_equal(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+static bool ring_size_equal(const struct weir_ring_size *a, const struct weir_ring_size *b)
+{
+    return a->given == b->given && a->number == b->number && a->in_bytes == b->in_bytes;
+}
+
 static void check_equal(const struct weir_record_arguments *a, const struct weir_record_arguments *b)
 {
     weir_assert(a->all_cpus == b->all_cpus && weir_cpuset_equal(&a->cpus, &b->cpus));
@@ -231,8 +241,8 @@ static void check_equal(const struct weir_record_arguments *a, const struct weir
     weir_assert(a->freq_hz == b->freq_hz && a->period == b->period);
     check_samples_equal(a, b);
     weir_assert(a->exclude_perf == b->exclude_perf);
-    weir_assert(a->ring_size.given == b->ring_size.given && a->ring_size.number == b->ring_size.number);
-    weir_assert(a->ring_size.in_bytes == b->ring_size.in_bytes && a->buffer_bytes == b->buffer_bytes);
+    weir_assert(ring_size_equal(&a->ring_sizes.data, &b->ring_sizes.data));
+    weir_assert(ring_size_equal(&a->ring_sizes.aux, &b->ring_sizes.aux) && a->buffer_bytes == b->buffer_bytes);
     weir_assert(text_equal(a->threads_spec, b->threads_spec) && text_equal(a->output_path, b->output_path));
     weir_assert(a->realtime_priority == b->realtime_priority && a->verbosity == b->verbosity);
     weir_assert(a->quiet == b->quiet && a->dry_run == b->dry_run);
@@ -303,7 +313,9 @@ static void check_resolved(struct weir_record_arguments *arguments)
         return;
     }
     weir_assert(!has_both);
-    weir_assert(arguments->ring_size.given ? weir_is_power_of_two(arguments->ring_bytes) : arguments->ring_bytes == 0);
+    const struct weir_ring_size_pair *sizes = &arguments->ring_sizes;
+    weir_assert(sizes->data.given ? weir_is_power_of_two(arguments->ring_bytes) : arguments->ring_bytes == 0);
+    weir_assert(sizes->aux.given ? weir_is_power_of_two(arguments->aux_ring_bytes) : arguments->aux_ring_bytes == 0);
     weir_assert(arguments->ring_bytes <= WEIR_RING_BYTES_MAX);
     bool has_cpus = !weir_cpuset_is_empty(&arguments->cpus);
     weir_assert(!has_cpus || arguments->all_cpus);

@@ -78,6 +78,25 @@ static void check_resolved(const struct weir_ring_size *size)
     weir_assert(rounded == (asked_pages * PAGE_BYTES != ring_bytes));
 }
 
+/* A text without comma is a pair without AUX; any pair is two parts that are each understood, or one behind a comma. */
+static void check_pair(const char *text)
+{
+    struct weir_ring_size_pair pair = {.data = {.number = UNTOUCHED}, .aux = {.number = UNTOUCHED}};
+    struct weir_ring_size size = {.number = UNTOUCHED};
+    int result = weir_value_parse_ring_size_pair(text, &pair);
+    const char *comma = strchr(text, ',');
+    if (!comma) {
+        weir_assert(result == weir_value_parse_ring_size(text, &size) && pair.data.number == size.number);
+        return;
+    }
+    if (result != 0) {
+        weir_assert(pair.data.number == UNTOUCHED && pair.aux.number == UNTOUCHED);
+        return;
+    }
+    weir_assert(weir_value_parse_ring_size(comma + 1, &size) == 0 && pair.aux.given && pair.aux.number == size.number);
+    weir_assert(pair.data.given == (comma != text));
+}
+
 static void run(void *fixture, const uint8_t *data, size_t bytes)
 {
     (void)fixture;
@@ -108,6 +127,7 @@ static void run(void *fixture, const uint8_t *data, size_t bytes)
         weir_assert(ring_size.in_bytes == (expect(text, "").result != 0));
         check_resolved(&ring_size);
     }
+    check_pair(text);
     free(text);
 }
 
