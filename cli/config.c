@@ -12,9 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
-
-#define ENTRIES_FIRST 16
 
 struct parser {
     struct weir_config *config;
@@ -59,14 +58,11 @@ static int fail(struct parser *parser, const char *problem, const char *hint)
 static int add_entry(struct parser *parser, const char *key, const char *value, unsigned line)
 {
     struct weir_config *config = parser->config;
-    if (config->count == config->capacity) {
-        size_t capacity = config->capacity ? 2 * config->capacity : ENTRIES_FIRST;
-        struct weir_config_entry *entries = reallocarray(config->entries, capacity, sizeof(*entries));
-        if (!entries)
-            return weir_error_set_errno(parser->err, -ENOMEM, "cannot read %s", parser->path);
-        config->entries = entries;
-        config->capacity = capacity;
-    }
+    struct weir_config_entry *entries =
+        weir_array_grow(config->entries, sizeof(*entries), config->count, 1, &config->capacity);
+    if (!entries)
+        return weir_error_set_errno(parser->err, -ENOMEM, "cannot read %s", parser->path);
+    config->entries = entries;
     struct weir_config_entry entry = {.section = strdup(parser->section),
                                       .key = strdup(key),
                                       .value = value ? strdup(value) : NULL,

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "base/cpuset.h"
 #include "base/suggest.h"
@@ -19,8 +20,7 @@
 #include "cli/perf_options.h"
 #include "cli/value.h"
 
-#define TEXT_LIST_CAPACITY_FIRST 8
-#define TYPO_LETTERS_MIN         3 /* `-all` may be meant as `--all-cpus`; `-ag` is a bundle */
+#define TYPO_LETTERS_MIN 3 /* `-all` may be meant as `--all-cpus`; `-ag` is a bundle */
 
 struct parser {
     const struct weir_option_table *table;
@@ -84,14 +84,10 @@ void weir_text_list_fini(struct weir_text_list *list)
 
 static int text_list_add(struct weir_text_list *list, const char *text)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : TEXT_LIST_CAPACITY_FIRST;
-        const char **items = reallocarray(list->items, capacity, sizeof(*items));
-        if (!items)
-            return -ENOMEM;
-        list->items = items;
-        list->capacity = capacity;
-    }
+    const char **items = weir_array_grow(list->items, sizeof(*items), list->count, 1, &list->capacity);
+    if (!items)
+        return -ENOMEM;
+    list->items = items;
     list->items[list->count++] = text;
     return 0;
 }

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define CAPACITY_FIRST 16
+#include "base/array.h"
 
 void weir_settings_fini(struct weir_settings *settings)
 {
@@ -16,14 +16,11 @@ void weir_settings_fini(struct weir_settings *settings)
 
 int weir_settings_add(struct weir_settings *settings, const struct weir_setting *setting)
 {
-    if (settings->count == settings->capacity) {
-        size_t capacity = settings->capacity ? 2 * settings->capacity : CAPACITY_FIRST;
-        struct weir_setting *items = reallocarray(settings->items, capacity, sizeof(*items));
-        if (!items)
-            return -ENOMEM;
-        settings->items = items;
-        settings->capacity = capacity;
-    }
+    struct weir_setting *items =
+        weir_array_grow(settings->items, sizeof(*items), settings->count, 1, &settings->capacity);
+    if (!items)
+        return -ENOMEM;
+    settings->items = items;
     settings->items[settings->count++] = *setting;
     return 0;
 }

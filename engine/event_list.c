@@ -16,10 +16,9 @@
 #include <cpuid.h>
 #endif
 
+#include "base/array.h"
 #include "base/bits.h"
 #include "engine/event_list_internal.h"
-
-#define CAPACITY_FIRST 8
 
 static void event_fini(struct weir_event *event)
 {
@@ -38,14 +37,10 @@ static void event_fini(struct weir_event *event)
 
 struct weir_event *weir_event_list_append(struct weir_event_list *list)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = weir_max_u64(CAPACITY_FIRST, 2 * list->capacity);
-        struct weir_event *events = reallocarray(list->events, capacity, sizeof(*events));
-        if (!events)
-            return NULL;
-        list->events = events;
-        list->capacity = capacity;
-    }
+    struct weir_event *events = weir_array_grow(list->events, sizeof(*events), list->count, 1, &list->capacity);
+    if (!events)
+        return NULL;
+    list->events = events;
     struct weir_event *event = &list->events[list->count];
     *event = (struct weir_event){.leader = list->count, .scale = 1, .pmu_cpus = WEIR_CPUSET_INIT, .cgroup_fd = -1};
     list->count++;

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/bits.h"
-
-#define FIRST_ROOM 256u
 
 void weir_side_queue_init(struct weir_side_queue *queue)
 {
@@ -22,14 +21,10 @@ void weir_side_queue_fini(struct weir_side_queue *queue)
 
 static bool make_room(struct weir_side_queue *queue)
 {
-    if (queue->count < queue->room)
-        return true;
-    size_t room = queue->room ? queue->room * 2 : FIRST_ROOM;
-    struct weir_side_entry *entries = reallocarray(queue->entries, room, sizeof(*entries));
+    struct weir_side_entry *entries = weir_array_grow(queue->entries, sizeof(*entries), queue->count, 1, &queue->room);
     if (!entries)
         return false;
     queue->entries = entries;
-    queue->room = room;
     return true;
 }
 

@@ -19,9 +19,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "format/proc_text.h"
 
-#define CAPACITY_FIRST    16
 #define STATUS_BYTES      4096 /* what is wanted stands near its start */
 #define USER_RECORD_BYTES 16384
 
@@ -34,14 +34,10 @@ struct tid_list {
 
 static int append(struct tid_list *list, pid_t tid)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : CAPACITY_FIRST;
-        pid_t *tids = reallocarray(list->tids, capacity, sizeof(*tids));
-        if (!tids)
-            return -ENOMEM;
-        list->tids = tids;
-        list->capacity = capacity;
-    }
+    pid_t *tids = weir_array_grow(list->tids, sizeof(*tids), list->count, 1, &list->capacity);
+    if (!tids)
+        return -ENOMEM;
+    list->tids = tids;
     list->tids[list->count++] = tid;
     return 0;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/bits.h"
 #include "format/attr_name.h"
 #include "format/bytes.h"
@@ -26,20 +27,6 @@
 #define COMPRESSED_MMAP_LEN 16
 
 /* ---- events ---- */
-
-/* Room for one more item. 0 or -ENOMEM. */
-static int grow(void **items, size_t item_bytes, size_t count, size_t more, size_t *capacity)
-{
-    if (count + more <= *capacity)
-        return 0;
-    size_t wanted = weir_max_u64(2 * *capacity, count + more);
-    void *grown = reallocarray(*items, wanted, item_bytes);
-    if (!grown)
-        return -ENOMEM;
-    *items = grown;
-    *capacity = wanted;
-    return 0;
-}
 
 int weir_perf_input_name_event(struct weir_perf_input *input, size_t event, const char *name)
 {
@@ -70,12 +57,14 @@ static int read_attr(const struct weir_perf_input *input, struct perf_event_attr
 static int add_ids(struct weir_perf_input *input, struct weir_input_event *event, const uint8_t *ids, size_t count)
 {
     size_t index = (size_t)(event - input->events);
-    event->ids = calloc(count ? count : 1, sizeof(*event->ids));
-    int result = event->ids
-                     ? grow((void **)&input->ids, sizeof(*input->ids), input->id_count, count, &input->id_capacity)
-                     : -ENOMEM;
-    if (result < 0)
-        return result;
+    if (count == 0)
+        return 0;
+    event->ids = calloc(count, sizeof(*event->ids));
+    struct weir_input_id *all =
+        event->ids ? weir_array_grow(input->ids, sizeof(*all), input->id_count, count, &input->id_capacity) : NULL;
+    if (!all)
+        return -ENOMEM;
+    input->ids = all;
     for (size_t i = 0; i < count; i++) {
         event->ids[i] = weir_load_u64(ids + i * sizeof(uint64_t));
         input->ids[input->id_count++] = (struct weir_input_id){.id = event->ids[i], .event = index};
@@ -91,13 +80,15 @@ int weir_perf_input_add_event(struct weir_perf_input *input, const uint8_t *attr
     if (input->event_count >= EVENTS_MAX || id_count > IDS_MAX - input->id_count)
         return weir_error_set(err, -E2BIG, "%s: attr at %#" PRIx64 ": more than the limit of %u events or %u ids",
                               input->source.path, at, EVENTS_MAX, IDS_MAX);
-    int result = grow((void **)&input->events, sizeof(*input->events), input->event_count, 1, &input->event_capacity);
-    if (result < 0)
-        return weir_error_set_errno(err, result, "cannot read %s", input->source.path);
+    struct weir_input_event *events =
+        weir_array_grow(input->events, sizeof(*events), input->event_count, 1, &input->event_capacity);
+    if (!events)
+        return weir_error_set_errno(err, -ENOMEM, "cannot read %s", input->source.path);
+    input->events = events;
 
     struct weir_input_event *event = &input->events[input->event_count];
     *event = (struct weir_input_event){0};
-    result = read_attr(input, &event->attr, attr, attr_bytes, at, err);
+    int result = read_attr(input, &event->attr, attr, attr_bytes, at, err);
     if (result < 0)
         return result;
     weir_sample_layout_init(&event->layout, &event->attr);

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "format/line_reader.h"
 #include "format/synth_internal.h"
 
-#define FIRST_MODULES     64u
 #define RELEASE_BYTES     128u   /* uname(2) gives 64 */
 #define MODULE_LINE_BYTES 65536u /* a line of modules.dep begins with the path; the rest may be cut */
 
@@ -49,14 +49,10 @@ static bool parse_module(char *line, struct weir_synth_module *module)
 
 static int add_module(struct weir_synth_modules *modules, const struct weir_synth_module *module)
 {
-    if (modules->count == modules->room) {
-        size_t room = modules->room ? 2 * modules->room : FIRST_MODULES;
-        struct weir_synth_module *all = reallocarray(modules->all, room, sizeof(*all));
-        if (!all)
-            return -ENOMEM;
-        modules->all = all;
-        modules->room = room;
-    }
+    struct weir_synth_module *all = weir_array_grow(modules->all, sizeof(*all), modules->count, 1, &modules->room);
+    if (!all)
+        return -ENOMEM;
+    modules->all = all;
     modules->all[modules->count++] = *module;
     return 0;
 }

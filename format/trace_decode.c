@@ -17,6 +17,7 @@
 #include <traceevent/event-parse.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/bits.h"
 #include "format/bytes.h"
 #include "format/text_out.h"
@@ -24,7 +25,6 @@
 #define FORMAT_MAX_BYTES (64u << 10)
 #define NESTING_MAX      48u
 #define OPERATORS_MAX    512u
-#define FORMATS_FIRST    64u
 #define TRIALS_MAX       16u /* children that may crash before the rest is given up */
 #define TRIAL_CPU_S      10u
 #define PRINTK_MAX_BYTES (4u << 20)
@@ -76,15 +76,11 @@ static void list_format(struct format_list *list, const char *system, const uint
 {
     if (bytes > FORMAT_MAX_BYTES || !is_parsable(text, bytes))
         return;
-    if (list->count == list->capacity) {
-        size_t wanted = list->capacity ? 2 * list->capacity : FORMATS_FIRST;
-        struct format *grown = reallocarray(list->items, wanted, sizeof(*grown));
-        list->failed |= !grown;
-        if (!grown)
-            return;
-        list->items = grown;
-        list->capacity = wanted;
-    }
+    struct format *grown = weir_array_grow(list->items, sizeof(*grown), list->count, 1, &list->capacity);
+    list->failed |= !grown;
+    if (!grown)
+        return;
+    list->items = grown;
     list->items[list->count++] = (struct format){.system = system, .text = text, .bytes = bytes};
 }
 
