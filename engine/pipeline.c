@@ -96,7 +96,7 @@ static int make_readers(struct weir_pipeline *pipeline, const unsigned *share_of
 {
     unsigned count = pipeline->setup.plan->reader_count;
     pipeline->readers = calloc(count, sizeof(struct weir_reader *));
-    pipeline->threads = calloc(count + 2, sizeof(*pipeline->threads));
+    pipeline->threads = calloc(count + WEIR_PIPELINE_OTHER_THREADS, sizeof(*pipeline->threads));
     pipeline->started = calloc(1, sizeof(*pipeline->started));
     if (!pipeline->readers || !pipeline->threads || !pipeline->started)
         return -ENOMEM;

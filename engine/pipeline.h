@@ -31,6 +31,9 @@
 #include "io/output.h"
 #include "topology/plan.h"
 
+/* Threads besides the readers: the writer and the pool's grower. */
+#define WEIR_PIPELINE_OTHER_THREADS 2u
+
 struct weir_pipeline_thread {
     pthread_t thread;
     pid_t tid;
@@ -96,7 +99,8 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_error *err
 /* Creates the threads and waits until each has pinned itself and taken its priority. Signals must be blocked. */
 int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_error *err);
 
-/* The thread ids of readers, writer and grower; returns their number (reader_count + 2 at most). After start(). */
+/* The thread ids of readers, writer and grower; returns their number (reader_count +
+ * WEIR_PIPELINE_OTHER_THREADS at most). After start(). */
 unsigned weir_pipeline_tids(const struct weir_pipeline *pipeline, pid_t *tids);
 
 /* Sends whole records (at most WEIR_CHUNK_MIN_BYTES) down the queue, in order for one thread. Waits for a free chunk.

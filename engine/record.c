@@ -27,6 +27,8 @@
 
 #define SPARE_FDS 64 /* what weir needs besides event descriptors, and two per reader */
 
+#define OWN_THREADS 2 /* that are not the pipeline's: the coordinator and the sideband thread */
+
 #define ATTACH_TRIES 4 /* while threads keep starting: each try opens everything */
 
 /* ---- prepare ---- */
@@ -308,7 +310,8 @@ static int exclude_self(struct weir_session *session, struct weir_error *err)
 {
     if (!session->options->exclude_self)
         return 0;
-    pid_t *tids = calloc(session->pipeline.reader_count + 4, sizeof(*tids)); /* the pipeline's, two more */
+    unsigned most = session->pipeline.reader_count + WEIR_PIPELINE_OTHER_THREADS + OWN_THREADS;
+    pid_t *tids = calloc(most, sizeof(*tids));
     if (!tids)
         return weir_error_set_errno(err, -ENOMEM, "cannot exclude weir's own threads");
     unsigned count = weir_pipeline_tids(&session->pipeline, tids);

@@ -254,7 +254,7 @@ static void count_produced(const struct simulation *s, struct weir_simulate_resu
         weir_sim_kernel_totals(s->sim, weir_event_set_fd(&s->session.events, 0, cpu, 0), &produced, &lost);
         result->produced += produced;
     }
-    for (unsigned i = 0; i < s->session.pipeline.reader_count + 2; i++) /* and writer and grower */
+    for (unsigned i = 0; i < s->session.pipeline.reader_count + WEIR_PIPELINE_OTHER_THREADS; i++)
         result->recorder_cpu_seconds += (double)s->session.pipeline.threads[i].cpu_time_ns / (double)WEIR_NS_PER_S;
 }
 
