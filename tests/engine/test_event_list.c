@@ -13,29 +13,8 @@
 #include "base/bits.h"
 #include "engine/event_list_internal.h"
 #include "tests/base/failing_alloc.h"
+#include "tests/engine/event_text.h"
 #include "tests/engine/fake_tracefs.h"
-
-/* Parses with the fake tracefs into an empty list. */
-static int parse(struct weir_event_list *list, const char *text, struct weir_error *err)
-{
-    struct fake_tracefs fake;
-    fake_tracefs_init(&fake);
-    *list = (struct weir_event_list)WEIR_EVENT_LIST_INIT;
-    const struct weir_event_sources sources = {.tracefs_root = fake.root, .sysfs_root = fake.root};
-    int result = weir_event_list_parse_with(list, text, &sources, err);
-    fake_tracefs_fini(&fake);
-    return result;
-}
-
-/* Parses one event that must be right. */
-static struct weir_event_list parse_one(const char *text)
-{
-    struct weir_event_list list;
-    struct weir_error err;
-    cr_assert_eq(parse(&list, text, &err), 0, "%s: %s", text, err.what);
-    cr_assert_eq(list.count, 1, "%s", text);
-    return list;
-}
 
 /* ---- refusals ---- */
 
@@ -158,7 +137,7 @@ Test(event_list, bad_text_is_refused_with_its_column)
         const struct refusal *refusal = &refusals[i];
         struct weir_event_list list;
         struct weir_error err = {0};
-        cr_expect_eq(parse(&list, refusal->text, &err), refusal->code, "%s", refusal->text);
+        cr_expect_eq(event_text_parse(&list, refusal->text, &err), refusal->code, "%s", refusal->text);
         cr_expect_eq(err.code, refusal->code, "%s", refusal->text);
         cr_expect_str_eq(err.what, refusal->what, "%s: %s", refusal->text, err.what);
         cr_expect_str_eq(err.hint, refusal->hint, "%s: %s", refusal->text, err.hint);
@@ -171,7 +150,7 @@ Test(event_list, unknown_tracepoint_names_the_event_and_keeps_the_reason)
 {
     struct weir_event_list list;
     struct weir_error err = {0};
-    cr_expect_eq(parse(&list, "cs,sched:sched_swicth", &err), -ENOENT);
+    cr_expect_eq(event_text_parse(&list, "cs,sched:sched_swicth", &err), -ENOENT);
     cr_expect_not_null(strstr(err.what, "(event 'sched:sched_swicth' at column 4)"), "%s", err.what);
     cr_expect_not_null(strstr(err.hint, "sched_switch"), "%s", err.hint);
     weir_event_list_fini(&list);
@@ -192,7 +171,7 @@ Test(event_list, modifiers_of_a_word_far_from_any_event_are_a_tracepoint)
 {
     struct weir_event_list list;
     struct weir_error err = {0};
-    cr_expect_eq(parse(&list, "nothing_like_it:u", &err), -ENOENT);
+    cr_expect_eq(event_text_parse(&list, "nothing_like_it:u", &err), -ENOENT);
     cr_expect_not_null(strstr(err.what, "(event 'nothing_like_it:u' at column 1)"), "%s", err.what);
     weir_event_list_fini(&list);
 }
@@ -255,7 +234,7 @@ Test(event_list, own_events_survive_each_failing_allocation)
 
 Test(event_list, fallback_without_memory_leaves_the_event_as_it_was)
 {
-    struct weir_event_list list = parse_one("cycles:P");
+    struct weir_event_list list = event_text_parse_one("cycles:P");
     struct perf_event_attr before = list.events[0].attr;
     failing_alloc_after(0);
     cr_expect_not(weir_event_fall_back_to_software(&list.events[0]));
@@ -331,7 +310,7 @@ static const struct {
 Test(event_list, every_name_gives_its_type_and_config)
 {
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(symbols); i++) {
-        struct weir_event_list list = parse_one(symbols[i].name);
+        struct weir_event_list list = event_text_parse_one(symbols[i].name);
         const struct weir_event *event = &list.events[0];
         cr_expect_str_eq(event->name, symbols[i].name);
         cr_expect_eq(event->attr.type, symbols[i].type, "%s", symbols[i].name);
@@ -349,7 +328,7 @@ Test(event_list, comma_list_keeps_order_and_spelling)
 {
     struct weir_event_list list;
     struct weir_error err;
-    cr_assert_eq(parse(&list, " cs:u , faults,sched:sched_switch:k, r1A8 ", &err), 0, "%s", err.what);
+    cr_assert_eq(event_text_parse(&list, " cs:u , faults,sched:sched_switch:k, r1A8 ", &err), 0, "%s", err.what);
     cr_assert_eq(list.count, 4);
     cr_expect_str_eq(list.events[0].name, "cs:u");
     cr_expect_str_eq(list.events[1].name, "faults");
@@ -370,7 +349,7 @@ Test(event_list, list_grows_as_needed)
 
 Test(event_list, tracepoint_has_id_parts_and_a_name_without_modifiers)
 {
-    struct weir_event_list list = parse_one("sched:sched_switch:u");
+    struct weir_event_list list = event_text_parse_one("sched:sched_switch:u");
     const struct weir_event *event = &list.events[0];
     cr_expect_eq(event->attr.type, PERF_TYPE_TRACEPOINT);
     cr_expect_eq(event->attr.config, FAKE_SCHED_SWITCH_ID);
@@ -384,7 +363,7 @@ Test(event_list, tracepoint_has_id_parts_and_a_name_without_modifiers)
 
 Test(event_list, tracepoint_may_look_like_modifiers)
 {
-    struct weir_event_list list = parse_one("u:k:h");
+    struct weir_event_list list = event_text_parse_one("u:k:h");
     cr_expect_eq(list.events[0].attr.config, FAKE_U_K_ID);
     cr_expect_str_eq(list.events[0].name, "u:k");
     cr_expect_eq(list.events[0].attr.exclude_user, 1);
@@ -437,7 +416,7 @@ Test(event_list, modifiers_set_what_perf_sets)
 {
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(modifier_cases); i++) {
         const struct modifier_case *wanted = &modifier_cases[i];
-        struct weir_event_list list = parse_one(wanted->text);
+        struct weir_event_list list = event_text_parse_one(wanted->text);
         char letters[128];
         attr_letters(&list.events[0], letters, sizeof(letters));
         cr_expect_str_eq(letters, wanted->attr, "%s: %s", wanted->text, letters);
@@ -480,7 +459,7 @@ Test(event_list, default_event_is_cycles_at_the_highest_precision)
 
 Test(event_list, sideband_event_is_told_from_a_dummy_of_the_user)
 {
-    struct weir_event_list list = parse_one("dummy:u");
+    struct weir_event_list list = event_text_parse_one("dummy:u");
     cr_assert_eq(weir_event_list_add_sideband(&list), 0);
     cr_assert_eq(list.count, 2);
     cr_expect_not(weir_event_is_sideband(&list.events[0]));
@@ -497,7 +476,7 @@ Test(event_list, only_cycles_fall_back_to_the_clock)
 {
     const char *const others[] = {"instructions", "cpu-clock", "page-faults", "r0", "sched:sched_switch"};
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(others); i++) {
-        struct weir_event_list list = parse_one(others[i]);
+        struct weir_event_list list = event_text_parse_one(others[i]);
         struct perf_event_attr before = list.events[0].attr;
         cr_expect_not(weir_event_fall_back_to_software(&list.events[0]), "%s", others[i]);
         cr_expect_str_eq(list.events[0].name, others[i]);
@@ -521,7 +500,7 @@ Test(event_list, clock_keeps_the_modifiers_that_it_can_honour)
         {"cycles : up", "cpu-clock:u", true},
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(cases); i++) {
-        struct weir_event_list list = parse_one(cases[i].text);
+        struct weir_event_list list = event_text_parse_one(cases[i].text);
         struct weir_event *event = &list.events[0];
         cr_expect(weir_event_fall_back_to_software(event));
         cr_expect_str_eq(event->name, cases[i].name, "%s: %s", cases[i].text, event->name);
@@ -537,12 +516,12 @@ Test(event_list, clock_keeps_the_modifiers_that_it_can_honour)
 
 Test(event_list, precision_is_lowered_step_by_step_only_when_it_was_left_open)
 {
-    struct weir_event_list list = parse_one("cycles:pp");
+    struct weir_event_list list = event_text_parse_one("cycles:pp");
     cr_expect_not(weir_event_lower_precision(&list.events[0]));
     cr_expect_eq(list.events[0].attr.precise_ip, 2);
     weir_event_list_fini(&list);
 
-    list = parse_one("cycles:P");
+    list = event_text_parse_one("cycles:P");
     for (unsigned precise = 3; precise-- > 0;) {
         cr_expect(weir_event_lower_precision(&list.events[0]));
         cr_expect_eq(list.events[0].attr.precise_ip, precise);
@@ -556,7 +535,7 @@ Test(event_list, events_with_a_say_about_the_kernel_do_not_fall_back_to_user_spa
 {
     const char *const texts[] = {"cycles:u", "cycles:k", "cpu-clock:H", "sched:sched_switch"};
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(texts); i++) {
-        struct weir_event_list list = parse_one(texts[i]);
+        struct weir_event_list list = event_text_parse_one(texts[i]);
         cr_expect_not(weir_event_fall_back_to_user(&list.events[0]), "%s", texts[i]);
         cr_expect_str_eq(list.events[0].name, texts[i]);
         weir_event_list_fini(&list);
@@ -580,7 +559,7 @@ Test(event_list, user_space_fallback_is_named_like_perfs)
         {"cs/name=a/", "a"},
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(names); i++) {
-        struct weir_event_list list = parse_one(names[i][0]);
+        struct weir_event_list list = event_text_parse_one(names[i][0]);
         struct weir_event *event = &list.events[0];
         cr_expect(weir_event_fall_back_to_user(event));
         cr_expect_str_eq(event->name, names[i][1]);
@@ -598,7 +577,7 @@ Test(event_list, group_has_a_leader_a_name_and_modifiers)
 {
     struct weir_event_list list;
     struct weir_error err = {0};
-    cr_assert_eq(parse(&list, "faults,grp{cs:u,dummy}:kSWDe,{faults}", &err), 0, "%s", err.what);
+    cr_assert_eq(event_text_parse(&list, "faults,grp{cs:u,dummy}:kSWDe,{faults}", &err), 0, "%s", err.what);
     cr_assert_eq(list.count, 4);
     static const size_t leaders[] = {0, 1, 1, 3};
     for (size_t i = 0; i < list.count; i++)
@@ -623,7 +602,7 @@ Test(event_list, group_has_a_leader_a_name_and_modifiers)
 Test(event_list, one_group_of_all_has_the_first_as_leader)
 {
     struct weir_event_list list;
-    cr_assert_eq(parse(&list, "cs,{faults,dummy},cpu-clock", NULL), 0);
+    cr_assert_eq(event_text_parse(&list, "cs,{faults,dummy},cpu-clock", NULL), 0);
     weir_event_list_group(&list);
     for (size_t i = 0; i < 4; i++)
         cr_expect_eq(list.events[i].leader, 0);
@@ -649,7 +628,7 @@ Test(event_list, modifiers_of_a_group_come_on_top_of_its_members)
 {
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(group_modifiers); i++) {
         struct weir_event_list list;
-        cr_assert_eq(parse(&list, group_modifiers[i].text, NULL), 0);
+        cr_assert_eq(event_text_parse(&list, group_modifiers[i].text, NULL), 0);
         cr_assert_eq(list.count, 2);
         char letters[128];
         attr_letters(&list.events[0], letters, sizeof(letters));

@@ -7,37 +7,16 @@
 
 #include "base/bits.h"
 #include "engine/event_list_internal.h"
+#include "tests/engine/event_text.h"
 #include "tests/engine/fake_tracefs.h"
-
-/* Parses with the fake tracefs and no PMUs into an empty list. */
-static int parse(struct weir_event_list *list, const char *text, struct weir_error *err)
-{
-    struct fake_tracefs fake;
-    fake_tracefs_init(&fake);
-    *list = (struct weir_event_list)WEIR_EVENT_LIST_INIT;
-    const struct weir_event_sources sources = {.tracefs_root = fake.root, .sysfs_root = fake.root};
-    int result = weir_event_list_parse_with(list, text, &sources, err);
-    fake_tracefs_fini(&fake);
-    return result;
-}
-
-/* Parses one event that must be right. */
-static struct weir_event_list parse_one(const char *text)
-{
-    struct weir_event_list list;
-    struct weir_error err;
-    cr_assert_eq(parse(&list, text, &err), 0, "%s: %s", text, err.what);
-    cr_assert_eq(list.count, 1, "%s", text);
-    return list;
-}
 
 /* ---- terms ---- */
 
 Test(event_parse, terms_give_what_they_ask_for)
 {
-    struct weir_event_list list =
-        parse_one("cs/period=9,time=0,call-graph=dwarf,stack-size=4090,max-stack=5,nr=3,no-inherit,overwrite,percore,"
-                  "aux-output,aux-sample-size=64,name='a b,c'/");
+    struct weir_event_list list = event_text_parse_one(
+        "cs/period=9,time=0,call-graph=dwarf,stack-size=4090,max-stack=5,nr=3,no-inherit,overwrite,percore,"
+        "aux-output,aux-sample-size=64,name='a b,c'/");
     const struct weir_event_terms *terms = &list.events[0].terms;
     cr_expect_eq(terms->given, WEIR_TERM_PERIOD | WEIR_TERM_TIME | WEIR_TERM_CALL_GRAPH | WEIR_TERM_STACK_SIZE |
                                    WEIR_TERM_MAX_STACK | WEIR_TERM_MAX_EVENTS | WEIR_TERM_INHERIT |
@@ -61,7 +40,7 @@ Test(event_parse, terms_give_what_they_ask_for)
 
 Test(event_parse, last_of_contrary_terms_holds)
 {
-    struct weir_event_list list = parse_one("cs/period=9,freq=99,inherit,no-inherit,name=a,name=b/");
+    struct weir_event_list list = event_text_parse_one("cs/period=9,freq=99,inherit,no-inherit,name=a,name=b/");
     cr_expect_eq(list.events[0].terms.given, WEIR_TERM_FREQ | WEIR_TERM_INHERIT);
     cr_expect_eq(list.events[0].terms.freq_hz, 99);
     cr_expect_not(list.events[0].terms.inherit);
@@ -71,7 +50,7 @@ Test(event_parse, last_of_contrary_terms_holds)
 
 Test(event_parse, branch_types_are_bits)
 {
-    struct weir_event_list list = parse_one("cs/branch_type='any_call,u'/");
+    struct weir_event_list list = event_text_parse_one("cs/branch_type='any_call,u'/");
     cr_expect_eq(list.events[0].terms.given, WEIR_TERM_BRANCH);
     cr_expect_eq(list.events[0].terms.branch_filter, PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_USER);
     weir_event_list_fini(&list);
@@ -112,7 +91,7 @@ static const struct {
 Test(event_parse, numbers_and_cache_names_give_type_and_config)
 {
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(numeric); i++) {
-        struct weir_event_list list = parse_one(numeric[i].text);
+        struct weir_event_list list = event_text_parse_one(numeric[i].text);
         cr_expect_str_eq(list.events[0].name, numeric[i].text);
         cr_expect_eq(list.events[0].attr.type, numeric[i].type, "%s", numeric[i].text);
         cr_expect_eq(list.events[0].attr.config, numeric[i].config, "%s", numeric[i].text);
@@ -134,7 +113,7 @@ static const struct {
 Test(event_parse, breakpoints_have_address_length_and_access)
 {
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(breakpoints); i++) {
-        struct weir_event_list list = parse_one(breakpoints[i].text);
+        struct weir_event_list list = event_text_parse_one(breakpoints[i].text);
         const struct weir_event *event = &list.events[0];
         cr_expect_str_eq(event->name, breakpoints[i].text);
         cr_expect_eq(event->attr.type, PERF_TYPE_BREAKPOINT);
@@ -152,13 +131,13 @@ Test(event_parse, pattern_stands_for_all_tracepoints_that_match)
 {
     static const char *const texts[] = {"sched:sched_*", "*:sched_switch", "sch*:*switch:u", "[s]ched:sched_switc?"};
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(texts); i++) {
-        struct weir_event_list list = parse_one(texts[i]);
+        struct weir_event_list list = event_text_parse_one(texts[i]);
         cr_expect_str_eq(list.events[0].name, "sched:sched_switch", "%s", texts[i]);
         cr_expect_eq(list.events[0].attr.config, FAKE_SCHED_SWITCH_ID);
         weir_event_list_fini(&list);
     }
     struct weir_event_list list;
-    cr_assert_eq(parse(&list, "*:*/call-graph=no/k", NULL), 0);
+    cr_assert_eq(event_text_parse(&list, "*:*/call-graph=no/k", NULL), 0);
     cr_assert_eq(list.count, 3);
     for (size_t i = 0; i < list.count; i++) {
         cr_expect_eq(list.events[i].attr.exclude_user, 1);
@@ -170,12 +149,12 @@ Test(event_parse, pattern_stands_for_all_tracepoints_that_match)
 
 Test(event_parse, tracepoint_by_number_gets_its_names)
 {
-    struct weir_event_list list = parse_one("2:316");
+    struct weir_event_list list = event_text_parse_one("2:316");
     cr_expect_str_eq(list.events[0].name, "2:316");
     cr_expect_str_eq(list.events[0].tracepoint_system, "sched");
     cr_expect_str_eq(list.events[0].tracepoint_name, "sched_switch");
     weir_event_list_fini(&list);
-    list = parse_one("2:5");
+    list = event_text_parse_one("2:5");
     cr_expect_null(list.events[0].tracepoint_system);
     weir_event_list_fini(&list);
 }
