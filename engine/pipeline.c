@@ -176,8 +176,8 @@ void weir_pipeline_drop_ring(struct weir_pipeline *pipeline, unsigned place, boo
     weir_reader_drop_ring(reader, dropped);
 }
 
-int weir_pipeline_open_output(struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
-                              struct weir_error *err)
+int weir_pipeline_open_output(const struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
+                              struct weir_output **output, struct weir_error *err)
 {
     struct weir_output_options options = {
         .engine = WEIR_OUTPUT_AUTO,
@@ -189,10 +189,10 @@ int weir_pipeline_open_output(struct weir_pipeline *pipeline, const char *path, 
         .io = io,
         .notices = pipeline->setup.notices,
     };
-    return weir_output_open(&pipeline->output, path, &options, err);
+    return weir_output_open(output, path, &options, err);
 }
 
-int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_error *err)
+int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err)
 {
     unsigned live = 0;
     for (unsigned i = 0; i < pipeline->reader_count; i++)
@@ -207,7 +207,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_error *err
                                   &(struct weir_writer_setup){
                                       .queue = &pipeline->queue,
                                       .pool = &pipeline->pool,
-                                      .output = pipeline->output,
+                                      .output = output,
                                       .clock = setup->clock,
                                       .layout = layout,
                                       .failed_counters = (uint64_t)setup->place_count * setup->event_count,
@@ -292,9 +292,9 @@ static void warn_about_priority(const struct weir_pipeline *pipeline)
     }
 }
 
-int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_error *err)
+int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err)
 {
-    int result = weir_pipeline_prepare(pipeline, err);
+    int result = weir_pipeline_prepare(pipeline, output, err);
     if (result < 0)
         return result;
 
@@ -368,9 +368,9 @@ void weir_pipeline_stop_writer(struct weir_pipeline *pipeline)
 
 /* ---- end ---- */
 
-static void stop_leftover_threads(struct weir_pipeline *pipeline)
+void weir_pipeline_stop(struct weir_pipeline *pipeline)
 {
-    if (!pipeline->threads)
+    if (!pipeline || !pipeline->threads)
         return;
     bool readers = false;
     for (unsigned i = 0; i < pipeline->reader_count; i++)
@@ -385,8 +385,7 @@ void weir_pipeline_fini(struct weir_pipeline *pipeline)
 {
     if (!pipeline)
         return;
-    stop_leftover_threads(pipeline);
-    weir_output_close(pipeline->output);
+    weir_pipeline_stop(pipeline);
     weir_writer_fini(&pipeline->writer);
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         weir_reader_fini(pipeline->readers[i]);

@@ -2,7 +2,7 @@
  * The data path as a whole: rings, readers, pool, queue, writer and output, and the threads that run them.
  *
  *     init ──► (map rings into pipeline_ring()) ──► open_output ──► start ──► emit ... ──► stop_readers ──► emit ...
- *          ──► stop_writer ──► fini
+ *          ──► stop_writer ──► (close the output) ──► fini
  *
  * Recording, simulated runs and tests build the same pipeline; tests may leave out start() and call the steps of
  * readers and writer themselves, in any order, on one thread. Owned and driven by the coordinator.
@@ -70,7 +70,6 @@ struct weir_pipeline {
     struct weir_rounds rounds;
     struct weir_writer writer;
     struct weir_pool_grower grower;
-    struct weir_output *output;           /* owned */
     struct weir_pipeline_thread *threads; /* owned; readers, then the writer, then the grower */
     sem_t *started;                       /* owned */
     int kick_fd;                          /* owned eventfd: the writer wants a round or has failed */
@@ -80,7 +79,11 @@ struct weir_pipeline {
 /* 0, -ENOMEM or the errno of eventfd(2), with err. On failure everything is released. */
 int weir_pipeline_init(struct weir_pipeline *pipeline, const struct weir_pipeline_setup *setup, struct weir_error *err);
 
-/* Stops what still runs, closes the output (an unpublished file vanishes), unmaps rings. NULL-safe; half-built fine. */
+/* Stops the threads that still run. Outputs that were opened on it may be closed after this. NULL-safe, in any state.
+ */
+void weir_pipeline_stop(struct weir_pipeline *pipeline);
+
+/* Stops, unmaps rings, frees the pool, to which no output may refer any more. NULL-safe; half-built fine. */
 void weir_pipeline_fini(struct weir_pipeline *pipeline);
 
 /* One of the two rings of a place, to be mapped by the caller before start(). */
@@ -89,15 +92,18 @@ struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsi
 /* Takes out a ring that no event is open for. Not mapped, before start(). */
 void weir_pipeline_drop_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband);
 
-/* Opens the output with the pool's memory as registered buffers. io: NULL for the real system calls. */
-int weir_pipeline_open_output(struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
-                              struct weir_error *err);
+/* Opens an output with the pool's memory as registered buffers. io: NULL for the real system calls. *output is owned by
+ * the caller, to be closed between stop() and fini(), or before if the writer has handed it back. */
+int weir_pipeline_open_output(const struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
+                              struct weir_output **output, struct weir_error *err);
 
-/* Makes the writer and the rounds; the output's head must have been written. Done by start(); for tests without. */
-int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_error *err);
+/* Makes the writer and the rounds. output: the first one, borrowed, its head written. Done by start(); for tests
+ * without. */
+int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err);
 
-/* Creates the threads and waits until each has pinned itself and taken its priority. Signals must be blocked. */
-int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_error *err);
+/* Creates the threads and waits until each has pinned itself and taken its priority. Signals must be blocked. output as
+ * for prepare(). */
+int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err);
 
 /* The thread ids of readers, writer and grower; returns their number (reader_count +
  * WEIR_PIPELINE_OTHER_THREADS at most). After start(). */

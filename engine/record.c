@@ -284,7 +284,8 @@ static int open_everything(struct weir_session *session, struct weir_error *err)
         if (!shrink_rings(session, result))
             return result;
     }
-    return weir_pipeline_open_output(&session->pipeline, session->options->output_path, NULL, err);
+    result = weir_session_describe(session, err);
+    return result < 0 ? result : weir_session_open_file(session, err);
 }
 
 /* ---- begin ---- */
@@ -335,13 +336,9 @@ static int start_workload(struct weir_session *session, bool *workload_failed, s
 
 static int begin(struct weir_session *session, bool *workload_failed, struct weir_error *err)
 {
-    int result = weir_session_describe(session, err);
+    int result = weir_session_make_sideband(session, err);
     if (result == 0)
-        result = weir_session_write_head(session, err);
-    if (result == 0)
-        result = weir_session_make_sideband(session, err);
-    if (result == 0)
-        result = weir_pipeline_start(&session->pipeline, err);
+        result = weir_pipeline_start(&session->pipeline, session->file->output, err);
     if (result == 0)
         result = weir_session_start_sideband(session, err);
     if (result == 0)
@@ -349,7 +346,7 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
     if (result < 0)
         return result;
     weir_notice(session->options->notices, WEIR_NOTICE_VERBOSE, "output: %s",
-                weir_output_describe(session->pipeline.output));
+                weir_output_describe(session->file->output));
 
     /* Sideband first: a mapping that changes while /proc is read is then in the file twice rather than not at all. */
     if (!session->config.enable_on_exec)
@@ -362,7 +359,7 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
     else if (!session->config.enable_on_exec)
         weir_event_set_enable(&session->events, false);
     result = start_workload(session, workload_failed, err);
-    return result < 0 ? result : weir_output_publish(session->pipeline.output, err);
+    return result < 0 ? result : weir_record_file_publish(session->file, err);
 }
 
 /* ---- end ---- */

@@ -94,8 +94,17 @@ int weir_session_map_rings(struct weir_session *session, struct weir_error *err)
     return 0;
 }
 
+int weir_session_open_file(struct weir_session *session, struct weir_error *err)
+{
+    return weir_record_file_open(&session->file, session, session->options->output_path, NULL, err);
+}
+
 void weir_session_close_events(struct weir_session *session)
 {
+    if (session->piped)
+        weir_pipeline_stop(&session->pipeline);
+    weir_record_file_close(session->file); /* the kernel may still read from the pool for it */
+    session->file = NULL;
     if (session->piped)
         weir_pipeline_fini(&session->pipeline);
     session->piped = false;

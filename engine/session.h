@@ -15,6 +15,7 @@
 #include "engine/kernel_limits.h"
 #include "engine/pipeline.h"
 #include "engine/record.h"
+#include "engine/record_file.h"
 #include "engine/sample_clock.h"
 #include "engine/sideband.h"
 #include "engine/targets.h"
@@ -47,7 +48,8 @@ struct weir_session {
     struct weir_workload workload;
     struct weir_event_set events;
     struct weir_pipeline pipeline;
-    bool piped; /* pipeline was initialised */
+    bool piped;                    /* pipeline was initialised */
+    struct weir_record_file *file; /* owned; what the recording is written to now */
 
     struct weir_sideband *sideband;        /* owned; NULL: none is wanted */
     struct weir_build_id_entry *build_ids; /* owned; for the feature, once the sideband thread has ended */
@@ -57,7 +59,6 @@ struct weir_session {
     struct weir_event_desc *descriptions;        /* owned; events as the file describes them */
     uint64_t **description_ids;                  /* owned; [event] */
     size_t id_room;                              /* per event in the head */
-    uint64_t head_bytes;                         /* data.offset */
     struct weir_clock_reference clock_reference; /* of the clock of -k, at the start */
     char tracefs[128];                           /* its mount point; "" without tracepoints */
 };
@@ -72,17 +73,17 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
 /* Maps every ring into the pipeline. 0, or -errno with err; after -EPERM a smaller size may still fit. */
 int weir_session_map_rings(struct weir_session *session, struct weir_error *err);
 
-/* Undoes the three above, in any state. */
+/* Undoes the three above, in any state, and closes the file. */
 void weir_session_close_events(struct weir_session *session);
 
-/* Undoes everything, in any state. The options, the result and the file stay. */
+/* Undoes everything, in any state. The options and the result stay, and a file that was published. */
 void weir_session_release(struct weir_session *session);
 
 /* Everything that the file's head and features need to know: machine, event descriptions. 0 or -errno with err. */
 int weir_session_describe(struct weir_session *session, struct weir_error *err);
 
-/* Writes the first head (no features, data.size 0) to the pipeline's output. */
-int weir_session_write_head(struct weir_session *session, struct weir_error *err);
+/* Opens session->file at options->output_path, head written. After map_rings() and describe(). 0 or -errno with err. */
+int weir_session_open_file(struct weir_session *session, struct weir_error *err);
 
 /* Appends ID_INDEX, THREAD_MAP and CPU_MAP records. 0 or -ENOMEM. */
 int weir_session_append_index(const struct weir_session *session, struct weir_buf *out);

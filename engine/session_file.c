@@ -1,6 +1,6 @@
 /*
- * What a recording writes besides its data: head, synthesised records, losses, features. Coordinator thread; the
- * synthesis calls emit() from threads of its own.
+ * What a recording writes besides its data: synthesised records and losses; head and features are record_file.c's.
+ * Coordinator thread; the synthesis calls emit() from threads of its own.
  */
 #include "engine/session.h"
 
@@ -11,12 +11,9 @@
 
 #include "base/bits.h"
 #include "engine/ledger.h"
-#include "format/features.h"
-#include "format/head.h"
 #include "format/records.h"
 #include "format/synth.h"
 #include "format/tracefs.h"
-#include "format/tracing_data.h"
 #include "topology/machine.h"
 
 #define SYNTH_THREADS_MAX 16 /* /proc's own locks leave little to gain from more */
@@ -91,34 +88,6 @@ void weir_session_forget(struct weir_session *session)
     free(session->description_ids);
     free(session->descriptions);
     weir_machine_fini(&session->machine);
-}
-
-/* ---- head ---- */
-
-static int build_head(const struct weir_session *session, uint64_t data_bytes, const uint64_t features[4],
-                      struct weir_buf *head)
-{
-    struct weir_head_input input = {
-        .events = session->descriptions,
-        .event_count = session->events.event_count,
-        .id_room = session->id_room,
-        .data_bytes = data_bytes,
-    };
-    memcpy(input.features, features, sizeof(input.features));
-    return weir_head_build(head, &input);
-}
-
-int weir_session_write_head(struct weir_session *session, struct weir_error *err)
-{
-    static const uint64_t no_features[4];
-    struct weir_buf head = WEIR_BUF_INIT;
-    int result = build_head(session, 0, no_features, &head);
-    if (result == 0)
-        result = weir_output_write_head(session->pipeline.output, head.data, head.used);
-    session->head_bytes = head.used;
-    weir_buf_fini(&head);
-    return result < 0 ? weir_error_set_errno(err, result, "cannot write the head of %s", session->options->output_path)
-                      : 0;
 }
 
 /* ---- synthesised records ---- */
@@ -243,9 +212,9 @@ int weir_session_synthesize(struct weir_session *session, struct weir_error *err
 
 /* ---- end ---- */
 
-static void sample_times(const struct weir_pipeline *pipeline, uint64_t *first_ns, uint64_t *last_ns)
+static void note_sample_times(const struct weir_pipeline *pipeline, struct weir_record_file *file)
 {
-    *first_ns = *last_ns = 0;
+    uint64_t *first_ns = &file->first_sample_ns, *last_ns = &file->last_sample_ns;
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         const struct weir_reader *reader = pipeline->readers[i];
         for (unsigned n = 0; n < reader->ring_count; n++) {
@@ -257,73 +226,6 @@ static void sample_times(const struct weir_pipeline *pipeline, uint64_t *first_n
     }
 }
 
-static void describe_clock(const struct weir_session *session, struct weir_features_input *input)
-{
-    const struct weir_clock_reference *reference = &session->clock_reference;
-    input->use_clock = session->config.samples.clock.given;
-    input->clock_id = session->config.samples.clock.id;
-    input->clock_resolution_ns = reference->resolution_ns;
-    input->clock_day_ns = reference->time_of_day_ns;
-    input->clock_ns = reference->clock_ns;
-}
-
-static int build_features(struct weir_session *session, uint64_t data_bytes, struct weir_buf *sections,
-                          uint64_t features[4], struct weir_error *err)
-{
-    struct weir_buf tracing_data = WEIR_BUF_INIT;
-    struct weir_features_input input = {
-        .machine = &session->machine,
-        .events = session->descriptions,
-        .event_count = session->events.event_count,
-        .command = session->options->command_line,
-        .command_count = session->options->command_line_count,
-    };
-    input.build_ids = session->build_ids;
-    input.build_id_count = session->build_id_count;
-    input.branch_stack = session->config.samples.branch_filter != 0; /* not for call stacks: readers would sort by it */
-    describe_clock(session, &input);
-    sample_times(&session->pipeline, &input.first_sample_ns, &input.last_sample_ns);
-    int result = 0;
-    if (session->tracefs[0]) {
-        result = weir_tracing_data_build(&tracing_data, session->tracefs, session->descriptions,
-                                         session->events.event_count, err);
-        input.tracing_data = &tracing_data;
-    }
-    if (result == 0) {
-        result = weir_features_build(sections, session->head_bytes + data_bytes, &input, features);
-        if (result < 0)
-            weir_error_set_errno(err, result, "cannot build the feature sections");
-    }
-    weir_buf_fini(&tracing_data);
-    return result;
-}
-
-/* Features behind the data, then the head that announces them. When the features cannot be written the file is still
- * whole without them. */
-static int finish_file(struct weir_session *session, struct weir_error *err)
-{
-    struct weir_output *output = session->pipeline.output;
-    uint64_t data_bytes = weir_output_stable_bytes(output), features[4] = {0};
-    struct weir_buf sections = WEIR_BUF_INIT, head = WEIR_BUF_INIT;
-    int result = build_features(session, data_bytes, &sections, features, err);
-    if (result == 0) {
-        result = weir_output_finish(output, sections.data, sections.used);
-        if (result < 0) {
-            memset(features, 0, sizeof(features));
-            weir_error_set_errno(err, result, "cannot write the feature sections of %s", session->options->output_path);
-        }
-    }
-    int built = build_head(session, data_bytes, features, &head);
-    if (built == 0)
-        built = weir_output_patch_head(output, 0, head.data, head.used);
-    if (built < 0 && result == 0)
-        result = weir_error_set_errno(err, built, "cannot write the head of %s", session->options->output_path);
-    session->result->file_bytes = session->head_bytes + data_bytes + (result == 0 ? sections.used : 0);
-    weir_buf_fini(&sections);
-    weir_buf_fini(&head);
-    return result;
-}
-
 static int sync_file(struct weir_session *session, struct weir_error *err)
 {
     session->hurried |= weir_coordinator_is_hurried(&session->coordinator);
@@ -332,8 +234,7 @@ static int sync_file(struct weir_session *session, struct weir_error *err)
                     "signal while finishing: the file is not waited for to reach the disk");
         return 0;
     }
-    int result = weir_output_sync(session->pipeline.output);
-    return result < 0 ? weir_error_set_errno(err, result, "cannot sync %s", session->options->output_path) : 0;
+    return weir_record_file_sync(session->file, err);
 }
 
 int weir_session_finish(struct weir_session *session, struct weir_error *err)
@@ -354,8 +255,10 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     weir_pipeline_stop_writer(&session->pipeline);
     weir_ledger_settle(&session->pipeline, result);
 
-    int write_error = weir_output_error(session->pipeline.output);
-    int finished = finish_file(session, err);
+    int write_error = weir_output_error(session->file->output);
+    note_sample_times(&session->pipeline, session->file);
+    int finished = weir_record_file_finish(session->file, session, err);
+    result->file_bytes = session->file->file_bytes;
     if (finished == 0)
         finished = sync_file(session, err);
     if (finished == 0)

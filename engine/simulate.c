@@ -154,7 +154,7 @@ static int prepare(struct simulation *s, const struct weir_simulate_options *opt
     return 0;
 }
 
-static int open_all(struct simulation *s, const struct weir_simulate_options *options, struct weir_error *err)
+static int open_all(struct simulation *s, struct weir_error *err)
 {
     struct weir_session *session = &s->session;
     int result = weir_session_open_events(session, err);
@@ -163,15 +163,13 @@ static int open_all(struct simulation *s, const struct weir_simulate_options *op
     if (result == 0)
         result = weir_session_map_rings(session, err);
     if (result == 0)
-        result = weir_pipeline_open_output(&session->pipeline, options->output_path, NULL, err);
-    if (result == 0)
         result = weir_session_describe(session, err);
     if (result == 0)
-        result = weir_session_write_head(session, err);
+        result = weir_session_open_file(session, err);
     if (result == 0)
-        result = weir_pipeline_start(&session->pipeline, err);
+        result = weir_pipeline_start(&session->pipeline, session->file->output, err);
     if (result == 0)
-        result = weir_output_publish(session->pipeline.output, err);
+        result = weir_record_file_publish(session->file, err);
     return result;
 }
 
@@ -268,7 +266,7 @@ static int simulate(struct simulation *s, const struct weir_simulate_options *op
         session->coordinating = code == 0;
     }
     if (code == 0)
-        code = open_all(s, options, err);
+        code = open_all(s, err);
     if (code < 0)
         return code;
 

@@ -20,6 +20,7 @@ int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup 
 {
     memset(writer, 0, sizeof(*writer));
     writer->setup = *setup;
+    writer->output = setup->output;
     writer->checkpoint_ns = weir_clock_now_ns(setup->clock);
     writer->failed.samples = calloc(setup->failed_counters, sizeof(*writer->failed.samples));
     return writer->failed.samples ? 0 : -ENOMEM;
@@ -31,6 +32,41 @@ void weir_writer_fini(struct weir_writer *writer)
         free(writer->failed.samples);
 }
 
+/* ---- switching ---- */
+
+void weir_writer_switch_init(struct weir_writer_switch *order, struct weir_output *next)
+{
+    memset(order, 0, sizeof(*order));
+    order->item.kind = WEIR_CHUNK_SWITCH;
+    order->item.buffer_index = -1;
+    order->next = next;
+}
+
+void weir_writer_switch_push(struct weir_writer_switch *order, struct weir_chunk_queue *queue)
+{
+    weir_chunk_advance(&order->item, WEIR_CHUNK_FREE, WEIR_CHUNK_FILLING);
+    weir_chunk_queue_push(queue, &order->item);
+}
+
+bool weir_writer_switch_is_done(const struct weir_writer_switch *order)
+{
+    return atomic_load_explicit(&order->item.state, memory_order_acquire) == WEIR_CHUNK_FREE; /* (S) */
+}
+
+static void begin_switch(struct weir_writer *writer, struct weir_writer_switch *order)
+{
+    weir_assert(!writer->switching);
+    order->left = writer->output;
+    weir_output_push_tail(order->left);
+    writer->switching = order;
+    writer->output = order->next;
+    writer->bytes_since_round = 0;
+    writer->kicked = false;
+    writer->checkpoint_bytes = 0;
+}
+
+/* ---- steps ---- */
+
 static void append(struct weir_writer *writer, struct weir_chunk *chunk, bool pressed)
 {
     if (chunk->kind == WEIR_CHUNK_ROUND) {
@@ -39,7 +75,7 @@ static void append(struct weir_writer *writer, struct weir_chunk *chunk, bool pr
     } else {
         writer->bytes_since_round += chunk->used;
     }
-    weir_output_append(writer->setup.output, chunk->data, chunk->used, chunk->buffer_index, pressed, chunk);
+    weir_output_append(writer->output, chunk->data, chunk->used, chunk->buffer_index, pressed, chunk);
 }
 
 static bool append_queued(struct weir_writer *writer)
@@ -47,11 +83,14 @@ static bool append_queued(struct weir_writer *writer)
     struct weir_pool *pool = writer->setup.pool;
     bool pressed = weir_pool_used_count(pool) > pool->chunk_count - pool->chunk_count / PRESSED_SHARE;
     bool any = false;
-    while (weir_output_can_append(writer->setup.output)) {
+    while (weir_output_can_append(writer->output)) {
         struct weir_chunk *chunk = weir_chunk_queue_pop(writer->setup.queue);
         if (!chunk)
             break;
-        append(writer, chunk, pressed);
+        if (chunk->kind == WEIR_CHUNK_SWITCH)
+            begin_switch(writer, (struct weir_writer_switch *)(void *)chunk);
+        else
+            append(writer, chunk, pressed);
         any = true;
     }
     return any;
@@ -71,10 +110,10 @@ static void complete(struct weir_writer *writer, struct weir_chunk *chunk, int r
     weir_pool_put(writer->setup.pool, chunk);
 }
 
-static bool reap(struct weir_writer *writer, unsigned wait_ms)
+static bool reap(struct weir_writer *writer, struct weir_output *output, unsigned wait_ms)
 {
     struct weir_output_done done[REAP_MAX];
-    unsigned count = weir_output_reap(writer->setup.output, done, REAP_MAX, wait_ms);
+    unsigned count = weir_output_reap(output, done, REAP_MAX, weir_output_pending(output) > 0 ? wait_ms : 0);
     uint64_t now_ns = count > 0 ? weir_clock_now_ns(writer->setup.clock) : 0;
     for (unsigned i = 0; i < count; i++)
         complete(writer, done[i].token, done[i].result, now_ns);
@@ -87,14 +126,9 @@ static void kick_coordinator(const struct weir_writer *writer)
         eventfd_write(writer->setup.kick_fd, 1);
 }
 
-/* Tells the coordinator of a full round or of a failed output, once each. */
-static void tell(struct weir_writer *writer)
+static void tell_of_failure(struct weir_writer *writer, const struct weir_output *output)
 {
-    if (!writer->kicked && writer->bytes_since_round >= writer->setup.round_bytes) {
-        writer->kicked = true;
-        kick_coordinator(writer);
-    }
-    int error = weir_output_error(writer->setup.output);
+    int error = weir_output_error(output);
     if (error < 0 && atomic_load_explicit(&writer->error, memory_order_relaxed) == 0) { /* our own word */
         /* Relaxed: the kick's system calls order it. */
         atomic_store_explicit(&writer->error, error, memory_order_relaxed);
@@ -102,10 +136,37 @@ static void tell(struct weir_writer *writer)
     }
 }
 
+/* What is on its way to the output that was left; hands it back after the last of it. True when something moved. */
+static bool finish_switch(struct weir_writer *writer, unsigned wait_ms)
+{
+    struct weir_writer_switch *order = writer->switching;
+    if (!order)
+        return false;
+    weir_output_flush(order->left);
+    bool reaped = reap(writer, order->left, wait_ms);
+    tell_of_failure(writer, order->left);
+    if (weir_output_pending(order->left) > 0)
+        return reaped;
+    writer->switching = NULL;
+    weir_chunk_advance(&order->item, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE); /* (S) */
+    kick_coordinator(writer);
+    return true;
+}
+
+/* Tells the coordinator of a full round or of a failed output, once each. */
+static void tell(struct weir_writer *writer)
+{
+    if (!writer->kicked && writer->bytes_since_round >= writer->setup.round_bytes) {
+        writer->kicked = true;
+        kick_coordinator(writer);
+    }
+    tell_of_failure(writer, writer->output);
+}
+
 /* Nanoseconds until a checkpoint is due; UINT64_MAX when the file says all there is to say. */
 static uint64_t checkpoint_due_in_ns(const struct weir_writer *writer)
 {
-    if (weir_output_stable_bytes(writer->setup.output) == writer->checkpoint_bytes)
+    if (weir_output_stable_bytes(writer->output) == writer->checkpoint_bytes)
         return UINT64_MAX;
     /* The first bytes are published at once: a file with data.size 0 does not open. */
     if (writer->checkpoint_bytes == 0)
@@ -119,9 +180,9 @@ static void checkpoint(struct weir_writer *writer)
 {
     if (checkpoint_due_in_ns(writer) > 0)
         return;
-    uint64_t stable_bytes = weir_output_stable_bytes(writer->setup.output);
+    uint64_t stable_bytes = weir_output_stable_bytes(writer->output);
     int result =
-        weir_output_patch_head(writer->setup.output, WEIR_PERF_DATA_SIZE_OFFSET, &stable_bytes, sizeof(stable_bytes));
+        weir_output_patch_head(writer->output, WEIR_PERF_DATA_SIZE_OFFSET, &stable_bytes, sizeof(stable_bytes));
     if (result < 0 && writer->checkpoint_error == 0)
         writer->checkpoint_error = result;
     writer->checkpoint_bytes = stable_bytes;
@@ -134,9 +195,10 @@ bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
     if (writer->setup.grower)
         weir_pool_grower_tell(writer->setup.grower);
     if (!appended)
-        weir_output_push_tail(writer->setup.output);
-    weir_output_flush(writer->setup.output);
-    bool reaped = reap(writer, weir_output_pending(writer->setup.output) > 0 ? wait_ms : 0);
+        weir_output_push_tail(writer->output);
+    weir_output_flush(writer->output);
+    bool reaped = finish_switch(writer, wait_ms);
+    reaped |= reap(writer, writer->output, reaped ? 0 : wait_ms);
     tell(writer);
     checkpoint(writer);
     return appended || reaped;
@@ -144,7 +206,8 @@ bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
 
 bool weir_writer_is_idle(struct weir_writer *writer)
 {
-    return weir_chunk_queue_is_empty(writer->setup.queue) && weir_output_pending(writer->setup.output) == 0;
+    return weir_chunk_queue_is_empty(writer->setup.queue) && !writer->switching &&
+           weir_output_pending(writer->output) == 0;
 }
 
 static void sleep_ms(unsigned ms)
@@ -181,7 +244,7 @@ void weir_writer_run(struct weir_writer *writer)
         /* Acquire pairs with stop(): what was pushed before is seen by the emptiness check below. */
         bool stopping = atomic_load_explicit(&writer->stopping, memory_order_acquire);
         /* A full output is waited for: sleeping would let the pool run dry. */
-        bool full = !weir_output_can_append(writer->setup.output);
+        bool full = !weir_output_can_append(writer->output);
         bool moved = weir_writer_step(writer, full || stopping ? PASS_MS : 0);
         if (stopping && weir_writer_is_idle(writer))
             return;

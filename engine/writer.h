@@ -12,6 +12,18 @@
  *
  * A round marker counts bytes: when round_bytes have passed since the last one the coordinator is told through kick_fd,
  * so that readers of the file need never hold much more than that in memory.
+ *
+ * A switch item changes the output: what stands behind it in the queue goes to the next one at once, while what stood
+ * before it is still on its way to the one that is left. That one is handed back, and kick_fd told, when nothing of it
+ * is the kernel's any more. Neither the readers nor the queue wait for it:
+ *
+ *     coordinator                                     writer
+ *     next, item = FILLING; push ───────────────────► pop: left = output; output = next
+ *                                                     ... reap both ...
+ *     is_done(): item FREE, acquire        (S)        nothing of left is pending: item = FREE, release; kick
+ *     left, as of before the switch
+ *
+ *     (S) who sees the item free sees all that the writer did to the output that it has left.
  */
 #ifndef WEIR_ENGINE_WRITER_H
 #define WEIR_ENGINE_WRITER_H
@@ -28,10 +40,17 @@
 #include "engine/record_walk.h"
 #include "io/output.h"
 
+/* The order to change outputs. The writer's from its push until is_done(). */
+struct weir_writer_switch {
+    struct weir_chunk item;   /* first: this is what the queue carries */
+    struct weir_output *next; /* by the coordinator: head written; in the writer's hands from the push on */
+    struct weir_output *left; /* by the writer: the output before, nothing pending; the coordinator's once done */
+};
+
 struct weir_writer_setup {
     struct weir_chunk_queue *queue;
     struct weir_pool *pool;
-    struct weir_output *output; /* head written; the writer thread owns it until it has ended */
+    struct weir_output *output; /* the first; head written; the writer thread has it until it ends or is switched */
     const struct weir_clock *clock;
     struct weir_walk_layout layout;  /* place_stride: events per CPU in failed.samples */
     uint64_t failed_counters;        /* CPUs x events */
@@ -44,7 +63,9 @@ struct weir_writer {
     struct weir_writer_setup setup;
 
     /* Writer thread only; readable by others after it was joined. */
-    struct weir_walk_counts failed; /* what chunks held that did not reach the file */
+    struct weir_output *output;           /* borrowed: the current one */
+    struct weir_writer_switch *switching; /* borrowed: its left is not drained yet; NULL: no switch is under way */
+    struct weir_walk_counts failed;       /* what chunks held that did not reach the file */
     uint64_t bytes_since_round;
     bool kicked;
     uint64_t checkpoint_bytes; /* data.size as last written */
@@ -72,6 +93,15 @@ void weir_writer_run(struct weir_writer *writer);
 
 /* Makes run() return once all that was pushed before is written or failed. Any thread. */
 void weir_writer_stop(struct weir_writer *writer);
+
+/* Readies an order for its push; it must not be with the writer. Any thread. */
+void weir_writer_switch_init(struct weir_writer_switch *order, struct weir_output *next);
+
+/* Pushes the order. One at a time: the one before must be done. Coordinator. */
+void weir_writer_switch_push(struct weir_writer_switch *order, struct weir_chunk_queue *queue);
+
+/* Whether the writer has handed back what it left. (S) Any thread. */
+bool weir_writer_switch_is_done(const struct weir_writer_switch *order);
 
 /* True when nothing is queued nor in flight. Writer thread (tests: the one that steps). */
 bool weir_writer_is_idle(struct weir_writer *writer);

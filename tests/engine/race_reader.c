@@ -155,7 +155,7 @@ static int race_barrier(struct race *race)
     memset(race, 0, sizeof(*race));
     sim_rig_init(&race->rig, &(struct sim_rig_options){.cpus = CPUS, .ring_bytes = RING_BYTES});
     struct weir_error err;
-    weir_assert(weir_pipeline_prepare(&race->rig.pipeline, &err) == 0);
+    weir_assert(weir_pipeline_prepare(&race->rig.pipeline, NULL, &err) == 0);
     weir_event_set_enable(&race->rig.set, false);
     start_readers(race);
     for (unsigned i = 0; i < CPUS; i++) {
@@ -214,7 +214,7 @@ static int race_wake(struct race *race, uint64_t wanted)
     memset(race, 0, sizeof(*race));
     sim_rig_init(&race->rig, &(struct sim_rig_options){.cpus = CPUS, .ring_bytes = RING_BYTES});
     struct weir_error err;
-    weir_assert(weir_pipeline_prepare(&race->rig.pipeline, &err) == 0);
+    weir_assert(weir_pipeline_prepare(&race->rig.pipeline, NULL, &err) == 0);
     start_readers(race);
     uint64_t epochs = 0;
     while (epochs < wanted && passes(race, race->rig.pipeline.readers[epochs % CPUS], (unsigned)(epochs % 4999)))

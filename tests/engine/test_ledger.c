@@ -33,7 +33,7 @@ static void fixture_init(struct fixture *f)
                               .events = "bpf-output,bpf-output",
                               .ring_bytes = RING_BYTES,
                           });
-    cr_assert_eq(weir_pipeline_prepare(&f->rig.pipeline, NULL), 0);
+    cr_assert_eq(weir_pipeline_prepare(&f->rig.pipeline, NULL, NULL), 0);
     weir_event_set_enable(&f->rig.set, false);
     f->lost = (struct weir_buf)WEIR_BUF_INIT;
 }

@@ -153,24 +153,27 @@ Test(pipeline, threads_have_no_ids_before_they_run)
     sim_rig_fini(&rig);
 }
 
-Test(pipeline, started_threads_are_named_and_stopped_by_fini, .timeout = 30)
+Test(pipeline, started_threads_are_named_and_stopped_before_their_output_is_closed, .timeout = 30)
 {
     struct sim_rig rig;
     pid_t tids[CPUS + 1];
     struct weir_error err = {0};
     char name[16];
     static const uint8_t head[WEIR_OUTPUT_ALIGN_BYTES];
+    struct weir_output *output = NULL;
     sim_rig_init(&rig, &rig_options);
-    cr_assert_eq(weir_pipeline_open_output(&rig.pipeline, "/dev/null", NULL, &err), 0, "%s", err.what);
-    cr_assert_eq(weir_output_write_head(rig.pipeline.output, head, sizeof(head)), 0);
-    cr_assert_eq(weir_pipeline_start(&rig.pipeline, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_pipeline_open_output(&rig.pipeline, "/dev/null", NULL, &output, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_output_write_head(output, head, sizeof(head)), 0);
+    cr_assert_eq(weir_pipeline_start(&rig.pipeline, output, &err), 0, "%s", err.what);
     cr_assert_eq(weir_pipeline_tids(&rig.pipeline, tids), CPUS + 1);
     for (unsigned i = 0; i <= CPUS; i++) {
         cr_assert_gt(tids[i], 0);
         cr_assert_eq(pthread_getname_np(rig.pipeline.threads[i].thread, name, sizeof(name)), 0);
         cr_assert_eq(strncmp(name, i < CPUS ? "weir-reader-" : "weir-writer", 11), 0, "%s", name);
     }
-    weir_pipeline_fini(&rig.pipeline); /* in the middle of it all */
+    weir_pipeline_stop(&rig.pipeline); /* in the middle of it all */
+    weir_output_close(output);
+    weir_pipeline_fini(&rig.pipeline);
     cr_assert_null(rig.pipeline.threads);
     sim_rig_fini(&rig);
 }

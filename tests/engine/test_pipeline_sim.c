@@ -55,6 +55,7 @@ struct sim {
     struct fake_clock fake_clock;
     struct weir_clock clock;
     struct fake_io *disk;
+    struct weir_output *output; /* owned */
     bool pwritev_queue;
     struct sim_rig rig;
     struct stream streams[STREAMS_MAX]; /* [cpu][event] */
@@ -177,8 +178,9 @@ static void open_output(struct sim *sim)
     static const uint8_t head[HEAD_BYTES];
     struct weir_error err = {0};
     struct weir_pipeline *pipeline = &sim->rig.pipeline;
-    if (weir_pipeline_open_output(pipeline, "/dev/null", fake_io_ops(sim->disk), &err) < 0 ||
-        weir_output_write_head(pipeline->output, head, sizeof(head)) < 0 || weir_pipeline_prepare(pipeline, &err) < 0) {
+    if (weir_pipeline_open_output(pipeline, "/dev/null", fake_io_ops(sim->disk), &sim->output, &err) < 0 ||
+        weir_output_write_head(sim->output, head, sizeof(head)) < 0 ||
+        weir_pipeline_prepare(pipeline, sim->output, &err) < 0) {
         fail(sim, "cannot set up the output: %s", err.what);
         weir_assert(!"the output can be set up");
     }
@@ -218,6 +220,7 @@ static void sim_init(struct sim *sim, uint64_t seed)
 static void sim_fini(struct sim *sim)
 {
     weir_ledger_release(&sim->result);
+    weir_output_close(sim->output);
     sim_rig_fini(&sim->rig);
     for (size_t i = 0; i < STREAMS_MAX; i++)
         stream_fini(&sim->streams[i]);
@@ -398,7 +401,7 @@ static bool check_row(const struct sim *sim, const struct weir_ledger_row *row, 
     if (row->written != stream->seen)
         return fail(sim, "cpu %d, event %u: written %llu, but the file has %llu", row->cpu, row->event,
                     (unsigned long long)row->written, (unsigned long long)stream->seen);
-    bool failed = weir_output_error(sim->rig.pipeline.output) < 0;
+    bool failed = weir_output_error(sim->output) < 0;
     if (!failed && (row->lost_write_failed != 0 || stream->lost_samples != lost || stream->lost_reports != (lost > 0)))
         return fail(sim, "cpu %d, event %u: lost %llu, but %llu reports tell of %llu", row->cpu, row->event,
                     (unsigned long long)lost, (unsigned long long)stream->lost_reports,
@@ -410,7 +413,7 @@ static bool check_totals(const struct sim *sim, const struct walk_result *walked
 {
     const struct weir_pipeline *pipeline = &sim->rig.pipeline;
     const struct weir_record_result *result = &sim->result;
-    bool failed = weir_output_error(pipeline->output) < 0;
+    bool failed = weir_output_error(sim->output) < 0;
     if (!failed && walked->synthesised != sim->synthesised)
         return fail(sim, "%llu of %llu synthesised records", (unsigned long long)walked->synthesised,
                     (unsigned long long)sim->synthesised);
@@ -427,8 +430,8 @@ static bool check_totals(const struct sim *sim, const struct walk_result *walked
 
 static bool check(struct sim *sim, struct totals *totals)
 {
-    uint64_t data_bytes = weir_output_stable_bytes(sim->rig.pipeline.output);
-    int finished = weir_output_finish(sim->rig.pipeline.output, tail, sizeof(tail));
+    uint64_t data_bytes = weir_output_stable_bytes(sim->output);
+    int finished = weir_output_finish(sim->output, tail, sizeof(tail));
     const uint8_t *file = fake_io_bytes(sim->disk);
     if (finished == 0 && (fake_io_size(sim->disk) != HEAD_BYTES + data_bytes + sizeof(tail) ||
                           memcmp(file + HEAD_BYTES + data_bytes, tail, sizeof(tail)) != 0))
@@ -458,7 +461,7 @@ static bool check(struct sim *sim, struct totals *totals)
     totals->rounds += walked.rounds;
     totals->padding_bytes += walked.padding_bytes;
     totals->checkpoints += sim->checkpoint_count;
-    totals->failed_disks += weir_output_error(sim->rig.pipeline.output) < 0;
+    totals->failed_disks += weir_output_error(sim->output) < 0;
     for (unsigned i = 0; i < sim->rig.pipeline.reader_count; i++)
         totals->starved += sim->rig.pipeline.readers[i]->starved_steps;
     return true;

@@ -484,3 +484,152 @@ Test(writer, run_ends_when_stopped_before_it_begins, .timeout = 30)
     cr_assert_eq(f.writer.sleeps, 0);
     fixture_fini(&f);
 }
+
+/* ---- switching ---- */
+
+/* A second disk with an output that begins there. */
+struct second {
+    struct fake_io *disk;
+    struct weir_output *output;
+    struct weir_writer_switch order;
+};
+
+static void second_init(struct second *second, const struct fixture *f, const struct fake_io_options *disk)
+{
+    static const uint8_t head[HEAD_BYTES];
+    second->disk = fake_io_new(disk);
+    struct weir_output_options options = {
+        .buffers = f->pool.buffers,
+        .buffer_count = f->pool.buffer_count,
+        .fill_padding = weir_record_fill_padding,
+        .io = fake_io_ops(second->disk),
+    };
+    cr_assert_eq(weir_output_open(&second->output, "/dev/null", &options, NULL), 0);
+    cr_assert_eq(weir_output_write_head(second->output, head, sizeof(head)), 0);
+    weir_writer_switch_init(&second->order, second->output);
+}
+
+static void second_fini(struct second *second)
+{
+    weir_output_close(second->output);
+    fake_io_free(second->disk);
+}
+
+Test(writer, what_was_on_its_way_to_a_failed_output_is_accounted_after_a_switch)
+{
+    struct fixture f;
+    struct second second;
+    fixture_init(&f, &broken_disk);
+    second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
+    push_sample(&f, 64);
+    weir_writer_switch_push(&second.order, &f.queue);
+    push_sample(&f, 72);
+    settle(&f);
+    cr_assert(weir_writer_switch_is_done(&second.order));
+    cr_assert_eq(f.writer.failed.samples[0], 1);
+    cr_assert_eq(f.writer.error, -EIO);
+    cr_assert_eq(weir_output_stable_bytes(f.output), 0);
+    cr_assert_eq(weir_output_stable_bytes(second.output), 72);
+    cr_assert_eq(f.returned, 2);
+    second_fini(&second);
+    fixture_fini(&f);
+}
+
+Test(writer, what_stands_before_a_switch_is_in_the_one_output_and_what_stands_behind_it_in_the_other)
+{
+    struct fixture f;
+    struct second second;
+    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
+    second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
+    push_sample(&f, 64);
+    push_marker(&f);
+    weir_writer_switch_push(&second.order, &f.queue);
+    push_sample(&f, 72);
+    cr_assert_not(weir_writer_switch_is_done(&second.order));
+    settle(&f);
+    cr_assert(weir_writer_switch_is_done(&second.order));
+    cr_assert_eq(second.order.left, f.output);
+    cr_assert_eq(weir_output_stable_bytes(f.output), 72);
+    cr_assert_eq(weir_output_stable_bytes(second.output), 72);
+    const uint8_t *first_data = fake_io_bytes(f.disk) + HEAD_BYTES;
+    const uint8_t *second_data = fake_io_bytes(second.disk) + HEAD_BYTES;
+    cr_assert_eq(test_record_bytes(first_data), 64);
+    cr_assert_eq(test_record_type(first_data + 64), WEIR_RECORD_FINISHED_ROUND);
+    cr_assert_eq(test_record_bytes(second_data), 72);
+    cr_assert(test_sample_is_whole(first_data));
+    cr_assert(test_sample_is_whole(second_data));
+    second_fini(&second);
+    fixture_fini(&f);
+}
+
+Test(writer, next_output_is_written_while_the_disk_of_the_one_before_stalls)
+{
+    struct fixture f;
+    struct second second;
+    fixture_init(&f, &(struct fake_io_options){0});
+    second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
+    fake_io_stall(f.disk, true);
+    push_sample(&f, WEIR_RECORD_MAX_BYTES);
+    push_sample(&f, 64); /* staged: the switch must send it */
+    weir_writer_switch_push(&second.order, &f.queue);
+    push_sample(&f, 72);
+    for (unsigned n = 0; n < 20; n++)
+        weir_writer_step(&f.writer, 0);
+    cr_assert_not(weir_writer_switch_is_done(&second.order));
+    cr_assert_not(weir_writer_is_idle(&f.writer));
+    cr_assert_eq(weir_output_stable_bytes(second.output), 72);
+    cr_assert_eq(weir_output_stable_bytes(f.output), 0);
+    (void)kicks(&f);
+
+    fake_io_stall(f.disk, false);
+    settle(&f);
+    cr_assert(weir_writer_switch_is_done(&second.order));
+    cr_assert_eq(kicks(&f), 1, "the coordinator is not told");
+    cr_assert_eq(weir_output_stable_bytes(f.output), WEIR_RECORD_MAX_BYTES + 64);
+    cr_assert_eq(f.returned, 3);
+    second_fini(&second);
+    fixture_fini(&f);
+}
+
+Test(writer, rounds_and_checkpoints_of_the_next_output_begin_anew)
+{
+    struct fixture f;
+    struct second second;
+    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
+    second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
+    push_sample(&f, ROUND_BYTES - 8);
+    settle(&f);
+    weir_writer_switch_push(&second.order, &f.queue);
+    settle(&f);
+    cr_assert_eq(kicks(&f), 1); /* the old output is back; nothing has been written to the new one */
+    push_sample(&f, 64);
+    settle(&f);
+    cr_assert_eq(kicks(&f), 0, "bytes of the old output count for the new one's round");
+    uint64_t published;
+    memcpy(&published, fake_io_bytes(second.disk) + WEIR_PERF_DATA_SIZE_OFFSET, sizeof(published));
+    cr_assert_eq(published, 64, "the first data is not published at once");
+    second_fini(&second);
+    fixture_fini(&f);
+}
+
+Test(writer, order_may_be_used_again_once_it_is_done)
+{
+    struct fixture f;
+    struct second second;
+    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
+    second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
+    for (unsigned n = 0; n < 6; n++) {
+        struct weir_output *next = n % 2 ? f.output : second.output;
+        struct weir_output *before = n % 2 ? second.output : f.output;
+        weir_writer_switch_init(&second.order, next);
+        push_sample(&f, 64);
+        weir_writer_switch_push(&second.order, &f.queue);
+        settle(&f);
+        cr_assert(weir_writer_switch_is_done(&second.order));
+        cr_assert_eq(second.order.left, before);
+    }
+    cr_assert_eq(weir_output_stable_bytes(f.output), 3 * 64);
+    cr_assert_eq(weir_output_stable_bytes(second.output), 3 * 64);
+    second_fini(&second);
+    fixture_fini(&f);
+}

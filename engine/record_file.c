@@ -1,0 +1,150 @@
+/*
+ * One output of a recording: its head at the start, its features at the end. Coordinator; what stands between them is
+ * the writer's.
+ */
+#include "engine/record_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/session.h"
+#include "format/features.h"
+#include "format/head.h"
+#include "format/tracing_data.h"
+
+/* ---- head ---- */
+
+static int build_head(const struct weir_session *session, uint64_t data_bytes, const uint64_t features[4],
+                      struct weir_buf *head)
+{
+    struct weir_head_input input = {
+        .events = session->descriptions,
+        .event_count = session->events.event_count,
+        .id_room = session->id_room,
+        .data_bytes = data_bytes,
+    };
+    memcpy(input.features, features, sizeof(input.features));
+    return weir_head_build(head, &input);
+}
+
+static int write_head(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
+{
+    static const uint64_t no_features[4];
+    struct weir_buf head = WEIR_BUF_INIT;
+    int result = build_head(session, 0, no_features, &head);
+    if (result == 0)
+        result = weir_output_write_head(file->output, head.data, head.used);
+    file->head_bytes = head.used;
+    weir_buf_fini(&head);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot write the head of %s", file->path) : 0;
+}
+
+int weir_record_file_open(struct weir_record_file **made, const struct weir_session *session, const char *path,
+                          const struct weir_io_ops *io, struct weir_error *err)
+{
+    struct weir_record_file *file = calloc(1, sizeof(*file));
+    char *copy = strdup(path);
+    if (!file || !copy) {
+        free(file);
+        free(copy);
+        return weir_error_set_errno(err, -ENOMEM, "cannot set up the output");
+    }
+    file->path = copy;
+    int result = weir_pipeline_open_output(&session->pipeline, path, io, &file->output, err);
+    if (result == 0)
+        result = write_head(file, session, err);
+    if (result < 0) {
+        weir_record_file_close(file);
+        return result;
+    }
+    *made = file;
+    return 0;
+}
+
+int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err)
+{
+    return weir_output_publish(file->output, err);
+}
+
+/* ---- features ---- */
+
+static void describe_clock(const struct weir_session *session, struct weir_features_input *input)
+{
+    const struct weir_clock_reference *reference = &session->clock_reference;
+    input->use_clock = session->config.samples.clock.given;
+    input->clock_id = session->config.samples.clock.id;
+    input->clock_resolution_ns = reference->resolution_ns;
+    input->clock_day_ns = reference->time_of_day_ns;
+    input->clock_ns = reference->clock_ns;
+}
+
+static int build_features(const struct weir_record_file *file, const struct weir_session *session, uint64_t data_bytes,
+                          struct weir_buf *sections, uint64_t features[4], struct weir_error *err)
+{
+    struct weir_buf tracing_data = WEIR_BUF_INIT;
+    struct weir_features_input input = {
+        .machine = &session->machine,
+        .events = session->descriptions,
+        .event_count = session->events.event_count,
+        .command = session->options->command_line,
+        .command_count = session->options->command_line_count,
+        .first_sample_ns = file->first_sample_ns,
+        .last_sample_ns = file->last_sample_ns,
+    };
+    input.build_ids = session->build_ids;
+    input.build_id_count = session->build_id_count;
+    input.branch_stack = session->config.samples.branch_filter != 0; /* not for call stacks: readers would sort by it */
+    describe_clock(session, &input);
+    int result = 0;
+    if (session->tracefs[0]) {
+        result = weir_tracing_data_build(&tracing_data, session->tracefs, session->descriptions,
+                                         session->events.event_count, err);
+        input.tracing_data = &tracing_data;
+    }
+    if (result == 0) {
+        result = weir_features_build(sections, file->head_bytes + data_bytes, &input, features);
+        if (result < 0)
+            weir_error_set_errno(err, result, "cannot build the feature sections");
+    }
+    weir_buf_fini(&tracing_data);
+    return result;
+}
+
+int weir_record_file_finish(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
+{
+    uint64_t data_bytes = weir_output_stable_bytes(file->output), features[4] = {0};
+    struct weir_buf sections = WEIR_BUF_INIT, head = WEIR_BUF_INIT;
+    int result = build_features(file, session, data_bytes, &sections, features, err);
+    if (result == 0) {
+        result = weir_output_finish(file->output, sections.data, sections.used);
+        if (result < 0) {
+            memset(features, 0, sizeof(features));
+            weir_error_set_errno(err, result, "cannot write the feature sections of %s", file->path);
+        }
+    }
+    int built = build_head(session, data_bytes, features, &head);
+    if (built == 0)
+        built = weir_output_patch_head(file->output, 0, head.data, head.used);
+    if (built < 0 && result == 0)
+        result = weir_error_set_errno(err, built, "cannot write the head of %s", file->path);
+    file->file_bytes = file->head_bytes + data_bytes + (result == 0 ? sections.used : 0);
+    weir_buf_fini(&sections);
+    weir_buf_fini(&head);
+    return result;
+}
+
+int weir_record_file_sync(struct weir_record_file *file, struct weir_error *err)
+{
+    int result = weir_output_sync(file->output);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot sync %s", file->path) : 0;
+}
+
+void weir_record_file_close(struct weir_record_file *file)
+{
+    if (!file)
+        return;
+    weir_output_close(file->output);
+    free(file->path);
+    free(file);
+}

@@ -1,0 +1,53 @@
+/*
+ * One output of a recording in the making: opened without a name, filled by the writer, finished with its features.
+ *
+ *     open ──► (publish) ──► the writer's ──► ours again: finish ──► (sync) ──► close
+ *
+ * A recording has one at a time; one that switches its output has one after another, each complete in itself. What
+ * they have in common (event descriptions, machine, build ids) is the session's. While the writer has the output nobody
+ * else touches it (writer.h); all functions here are for the coordinator before and after that.
+ */
+#ifndef WEIR_ENGINE_RECORD_FILE_H
+#define WEIR_ENGINE_RECORD_FILE_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "io/io_ops.h"
+#include "io/output.h"
+
+struct weir_session;
+
+struct weir_record_file {
+    char *path;                 /* owned: as the user named it, for messages */
+    struct weir_output *output; /* owned; lent to the writer between publish and finish */
+    uint64_t head_bytes;        /* where its data begins: data.offset */
+    uint64_t first_sample_ns;   /* set before finish, by the clock of the recording; both 0: no sample */
+    uint64_t last_sample_ns;
+    uint64_t file_bytes; /* all of it; set by finish */
+};
+
+/*
+ * Makes the nameless file beside `path`, with the memory of the session's pool as its registered buffers, and writes
+ * the head: no features, data.size 0. After weir_session_describe(). io: NULL for the real system calls. *file is owned
+ * by the caller. 0 or -errno with err, as weir_output_open(); then there is none. Blocks, allocates.
+ */
+int weir_record_file_open(struct weir_record_file **file, const struct weir_session *session, const char *path,
+                          const struct weir_io_ops *io, struct weir_error *err);
+
+/* Gives it its name: weir_output_publish(). */
+int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err);
+
+/*
+ * Writes features behind the data, then the head that announces them. When the features cannot be written the file is
+ * still whole without them. Not synced. 0 or -errno with err. Blocks, allocates.
+ */
+int weir_record_file_finish(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err);
+
+/* fsync(2). 0 or -errno with err. */
+int weir_record_file_sync(struct weir_record_file *file, struct weir_error *err);
+
+/* The writer must not have it any more, and the pool must still be there. An unpublished file vanishes. NULL-safe. */
+void weir_record_file_close(struct weir_record_file *file);
+
+#endif
