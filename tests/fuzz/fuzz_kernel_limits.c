@@ -12,7 +12,6 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/bits.h"
@@ -43,16 +42,14 @@ static void *init(void)
     struct fixture *fixture = calloc(1, sizeof(*fixture));
     weir_assert(fixture);
     fuzz_tree_init(&fixture->tree);
-    for (size_t i = 0; i < FILE_COUNT; i++)
-        fixture->fds[i] = fuzz_tree_create(&fixture->tree, files[i]);
+    fuzz_tree_create_all(&fixture->tree, files, fixture->fds, FILE_COUNT);
     return fixture;
 }
 
 static void fini(void *object)
 {
     struct fixture *fixture = object;
-    for (size_t i = 0; i < FILE_COUNT; i++)
-        close(fixture->fds[i]);
+    fuzz_files_close(fixture->fds, FILE_COUNT);
     fuzz_tree_fini(&fixture->tree);
     free(fixture);
 }

@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/bits.h"
@@ -62,8 +61,7 @@ static void *init(void)
     struct fixture *fixture = calloc(1, sizeof(*fixture));
     weir_assert(fixture);
     fuzz_tree_init(&fixture->tree);
-    for (size_t i = 0; i < FILE_COUNT; i++)
-        fixture->fds[i] = fuzz_tree_create(&fixture->tree, files[i]);
+    fuzz_tree_create_all(&fixture->tree, files, fixture->fds, FILE_COUNT);
     weir_assert(weir_topology_load_synthetic(&fixture->topology, "package:2 core:2 pu:1", NULL) == 0);
     return fixture;
 }
@@ -71,8 +69,7 @@ static void *init(void)
 static void fini(void *object)
 {
     struct fixture *fixture = object;
-    for (size_t i = 0; i < FILE_COUNT; i++)
-        close(fixture->fds[i]);
+    fuzz_files_close(fixture->fds, FILE_COUNT);
     fuzz_tree_fini(&fixture->tree);
     weir_topology_free(fixture->topology);
     free(fixture);

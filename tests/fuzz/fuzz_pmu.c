@@ -38,8 +38,7 @@ static void *init(void)
     struct fixture *fixture = calloc(1, sizeof(*fixture));
     weir_assert(fixture);
     fuzz_tree_init(&fixture->tree);
-    for (size_t i = 0; i < FILE_COUNT; i++)
-        fixture->fds[i] = fuzz_tree_create(&fixture->tree, files[i]);
+    fuzz_tree_create_all(&fixture->tree, files, fixture->fds, FILE_COUNT);
     int fd = fuzz_tree_create(&fixture->tree, DEVICES "box/type");
     fuzz_file_write(fd, (struct fuzz_part){.data = (const uint8_t *)"9\n", .bytes = 2});
     close(fd);
@@ -49,8 +48,7 @@ static void *init(void)
 static void fini(void *object)
 {
     struct fixture *fixture = object;
-    for (size_t i = 0; i < FILE_COUNT; i++)
-        close(fixture->fds[i]);
+    fuzz_files_close(fixture->fds, FILE_COUNT);
     fuzz_tree_fini(&fixture->tree);
     free(fixture);
 }

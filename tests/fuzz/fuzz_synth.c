@@ -57,8 +57,7 @@ static void *init(void)
     fuzz_tree_init(&fixture->tree);
     snprintf(fixture->proc_root, sizeof(fixture->proc_root), "%s/proc", fixture->tree.root);
     snprintf(fixture->modules_root, sizeof(fixture->modules_root), "%s/modules", fixture->tree.root);
-    for (size_t i = 0; i < FILE_COUNT; i++)
-        fixture->fds[i] = fuzz_tree_create(&fixture->tree, files[i]);
+    fuzz_tree_create_all(&fixture->tree, files, fixture->fds, FILE_COUNT);
     int fd = fuzz_tree_create(&fixture->tree, "proc/sys/kernel/osrelease");
     fuzz_file_write(fd, (struct fuzz_part){.data = (const uint8_t *)RELEASE, .bytes = strlen(RELEASE)});
     close(fd);
@@ -68,8 +67,7 @@ static void *init(void)
 static void fini(void *object)
 {
     struct fixture *fixture = object;
-    for (size_t i = 0; i < FILE_COUNT; i++)
-        close(fixture->fds[i]);
+    fuzz_files_close(fixture->fds, FILE_COUNT);
     fuzz_tree_fini(&fixture->tree);
     free(fixture);
 }

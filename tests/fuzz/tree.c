@@ -56,6 +56,18 @@ int fuzz_tree_create(const struct fuzz_tree *tree, const char *relative)
     return fd;
 }
 
+void fuzz_tree_create_all(const struct fuzz_tree *tree, const char *const *relatives, int *fds, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        fds[i] = fuzz_tree_create(tree, relatives[i]);
+}
+
+void fuzz_files_close(const int *fds, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        close(fds[i]);
+}
+
 void fuzz_file_write(int fd, struct fuzz_part part)
 {
     require(ftruncate(fd, 0) == 0, "ftruncate");
