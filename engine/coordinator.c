@@ -1,9 +1,7 @@
-/* The coordinator's loop and its signals. Runs on the thread that called weir_record_run(). */
+/* The coordinator's loop, its signals and its sources. Runs on the thread that called weir_record_run(). */
 #include "engine/coordinator.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
@@ -43,29 +41,86 @@ static bool is_ending(int signal_number)
     return false;
 }
 
-/* Reads all pending signals. Returns the first ending one, or 0. */
-static int read_signals(const struct weir_coordinator *coordinator)
+/* Reads all pending signals. Returns the first ending one, or 0. After the loop no trigger is taken: it is dropped. */
+static int read_signals(struct weir_coordinator *coordinator)
 {
     struct signalfd_siginfo info;
     int first = 0;
     while (read(coordinator->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
         if (first == 0 && is_ending((int)info.ssi_signo))
             first = (int)info.ssi_signo;
+        if (info.ssi_signo == SIGUSR2 && !coordinator->triggers.ended)
+            weir_triggers_signal(&coordinator->triggers);
     }
     return first;
 }
 
+/* ---- sources ---- */
+
+static void empty(int fd)
+{
+    uint64_t ignored;
+    ssize_t got = read(fd, &ignored, sizeof(ignored)); /* EAGAIN when there is nothing: as good */
+    (void)got;
+}
+
+/* Signals are read at the top of the loop, where they go before all else. */
+static void on_signal(void *ctx, short revents)
+{
+    (void)ctx;
+    (void)revents;
+}
+
+static void on_timer(void *ctx, short revents)
+{
+    const struct weir_coordinator *coordinator = ctx;
+    (void)revents;
+    empty(coordinator->timer_fd);
+}
+
+static void on_kick(void *ctx, short revents)
+{
+    struct weir_coordinator *coordinator = ctx;
+    (void)revents;
+    empty(coordinator->pipeline->kick_fd);
+    coordinator->kicked = true;
+}
+
+static void on_targets_ended(void *ctx, short revents)
+{
+    struct weir_coordinator *coordinator = ctx;
+    (void)revents;
+    coordinator->targets_ended = true;
+}
+
+static int stop(void *ctx, struct weir_error *err)
+{
+    struct weir_coordinator *coordinator = ctx;
+    (void)err;
+    coordinator->stop_asked = true;
+    return 0;
+}
+
+/* ---- life ---- */
+
 int weir_coordinator_init(struct weir_coordinator *coordinator, struct weir_error *err)
 {
-    *coordinator = (struct weir_coordinator){.signal_fd = -1, .timer_fd = -1, .ended_fd = -1};
+    *coordinator = (struct weir_coordinator){.signal_fd = -1, .timer_fd = -1};
+    weir_triggers_init(&coordinator->triggers, NULL);
+    weir_triggers_register(&coordinator->triggers, WEIR_TRIGGER_STOP,
+                           &(struct weir_trigger_action){.run = stop, .ctx = coordinator, .immediate = true});
     sigset_t watched;
     watched_signals(&watched);
     pthread_sigmask(SIG_BLOCK, &watched, &coordinator->mask_before);
     coordinator->signal_fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
     coordinator->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (coordinator->signal_fd >= 0 && coordinator->timer_fd >= 0)
+    int code = coordinator->signal_fd >= 0 && coordinator->timer_fd >= 0 ? 0 : -errno;
+    if (code == 0)
+        code = weir_poll_set_add(&coordinator->sources, coordinator->signal_fd, POLLIN, on_signal, coordinator);
+    if (code == 0)
+        code = weir_poll_set_add(&coordinator->sources, coordinator->timer_fd, POLLIN, on_timer, coordinator);
+    if (code == 0)
         return 0;
-    int code = -errno;
     weir_coordinator_fini(coordinator);
     return weir_error_set_errno(err, code, "cannot make a signalfd and a timerfd");
 }
@@ -74,6 +129,7 @@ void weir_coordinator_fini(struct weir_coordinator *coordinator)
 {
     if (!coordinator)
         return;
+    weir_triggers_end(&coordinator->triggers);
     if (coordinator->signal_fd >= 0 && coordinator->ending_signal)
         read_signals(coordinator);
     if (coordinator->signal_fd >= 0)
@@ -81,6 +137,7 @@ void weir_coordinator_fini(struct weir_coordinator *coordinator)
     if (coordinator->timer_fd >= 0)
         close(coordinator->timer_fd);
     coordinator->signal_fd = coordinator->timer_fd = -1;
+    weir_poll_set_fini(&coordinator->sources);
     pthread_sigmask(SIG_SETMASK, &coordinator->mask_before, NULL);
 }
 
@@ -90,40 +147,6 @@ static void set_timer(const struct weir_coordinator *coordinator, uint64_t at_ns
         .it_value = {.tv_sec = (time_t)(at_ns / WEIR_NS_PER_S), .tv_nsec = (long)(at_ns % WEIR_NS_PER_S)},
     };
     timerfd_settime(coordinator->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
-}
-
-enum source {
-    SOURCE_SIGNAL,
-    SOURCE_TIMER,
-    SOURCE_KICK,
-    SOURCE_ENDED,
-    SOURCE_COUNT,
-};
-
-static void empty(int fd)
-{
-    uint64_t ignored;
-    ssize_t got = read(fd, &ignored, sizeof(ignored)); /* EAGAIN when there is nothing: as good */
-    (void)got;
-}
-
-static void wait_for_sources(const struct weir_coordinator *coordinator, bool ready[SOURCE_COUNT])
-{
-    struct pollfd fds[SOURCE_COUNT] = {
-        [SOURCE_SIGNAL] = {.fd = coordinator->signal_fd, .events = POLLIN},
-        [SOURCE_TIMER] = {.fd = coordinator->timer_fd, .events = POLLIN},
-        [SOURCE_KICK] = {.fd = coordinator->pipeline->kick_fd, .events = POLLIN},
-        [SOURCE_ENDED] = {.fd = coordinator->ended_fd, .events = POLLIN},
-    };
-    memset(ready, 0, SOURCE_COUNT * sizeof(*ready));
-    if (poll(fds, SOURCE_COUNT, -1) < 0)
-        return;
-    for (int i = 0; i < SOURCE_COUNT; i++)
-        ready[i] = (fds[i].revents & POLLIN) != 0;
-    if (ready[SOURCE_TIMER])
-        empty(coordinator->timer_fd);
-    if (ready[SOURCE_KICK])
-        empty(coordinator->pipeline->kick_fd);
 }
 
 /* Does what is due; true when the schedule is over. */
@@ -137,14 +160,21 @@ static bool follow_schedule(const struct weir_coordinator *coordinator, struct w
     }
 }
 
-enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator, struct weir_pipeline *pipeline,
-                                          struct weir_workload *workload, bool until_targets_end)
+int weir_coordinator_watch(struct weir_coordinator *coordinator, struct weir_pipeline *pipeline,
+                           struct weir_workload *workload, bool until_targets_end)
 {
     coordinator->pipeline = pipeline;
     coordinator->workload = workload;
-    coordinator->ended_fd = until_targets_end ? pipeline->ended_fd : -1;
+    int result = weir_poll_set_add(&coordinator->sources, pipeline->kick_fd, POLLIN, on_kick, coordinator);
+    if (result == 0 && until_targets_end)
+        result = weir_poll_set_add(&coordinator->sources, pipeline->ended_fd, POLLIN, on_targets_ended, coordinator);
+    return result;
+}
+
+static enum weir_record_end run(struct weir_coordinator *coordinator)
+{
+    struct weir_pipeline *pipeline = coordinator->pipeline;
     const struct weir_clock *clock = pipeline->setup.clock;
-    bool ready[SOURCE_COUNT] = {false};
     struct weir_schedule_run schedule;
     weir_schedule_start(&schedule, coordinator->schedule, weir_clock_now_ns(clock));
     /* A workload may have ended, and a signal come, before the descriptors are looked at for the first time. */
@@ -152,19 +182,29 @@ enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator, 
         coordinator->ending_signal = read_signals(coordinator);
         if (coordinator->ending_signal)
             return WEIR_RECORD_END_SIGNAL;
-        if (workload && weir_workload_poll(workload))
+        if (coordinator->workload && weir_workload_poll(coordinator->workload))
             return WEIR_RECORD_END_WORKLOAD;
         if (atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed) < 0)
             return WEIR_RECORD_END_OUTPUT;
-        if (ready[SOURCE_ENDED])
+        if (coordinator->targets_ended)
             return WEIR_RECORD_END_TARGETS;
+        if (coordinator->stop_asked)
+            return WEIR_RECORD_END_ASKED;
         uint64_t now_ns = weir_clock_now_ns(clock);
         if (follow_schedule(coordinator, &schedule, now_ns))
             return WEIR_RECORD_END_SCHEDULE;
-        uint64_t round_ns = weir_rounds_advance(&pipeline->rounds, now_ns, ready[SOURCE_KICK]);
+        uint64_t round_ns = weir_rounds_advance(&pipeline->rounds, now_ns, coordinator->kicked);
+        coordinator->kicked = false;
         set_timer(coordinator, weir_min_u64(round_ns, weir_schedule_due_ns(&schedule)));
-        wait_for_sources(coordinator, ready);
+        weir_poll_set_wait(&coordinator->sources, -1);
     }
+}
+
+enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator)
+{
+    enum weir_record_end end = run(coordinator);
+    weir_triggers_end(&coordinator->triggers);
+    return end;
 }
 
 void weir_coordinator_wait_workload(struct weir_coordinator *coordinator)

@@ -1,8 +1,9 @@
 /*
  * The coordinator's loop: what the calling thread of a recording does while data flows.
  *
- * It waits on a signalfd, a timerfd and the pipeline's two eventfds, and on nothing else; it opens and closes rounds,
- * reaps the workload, and returns when the recording is to end. No reader or writer ever waits for it.
+ * It waits on a signalfd, a timerfd, the pipeline's two eventfds and what others add to its sources; it opens and
+ * closes rounds, reaps the workload, hands triggers on, and returns when the recording is to end. No reader or writer
+ * ever waits for it.
  */
 #ifndef WEIR_ENGINE_COORDINATOR_H
 #define WEIR_ENGINE_COORDINATOR_H
@@ -12,18 +13,28 @@
 
 #include "base/error.h"
 #include "engine/pipeline.h"
+#include "engine/poll_set.h"
 #include "engine/record.h"
 #include "engine/schedule.h"
+#include "engine/trigger.h"
 #include "engine/workload.h"
 
 struct weir_coordinator {
     struct weir_pipeline *pipeline; /* borrowed */
     struct weir_workload *workload; /* borrowed; NULL: none */
-    int ended_fd;                   /* borrowed from the pipeline; -1: the end of the targets ends nothing */
     int signal_fd;                  /* owned; signals that end a recording, SIGCHLD, SIGUSR2 */
     int timer_fd;                   /* owned; the next call of weir_rounds_advance() */
     sigset_t mask_before;           /* restored by fini, given to the workload */
     int ending_signal;              /* 0, or the first one that came */
+
+    /* Others may add sources of their own from init() to fini(); their callbacks run on this thread, in run(). */
+    struct weir_poll_set sources;
+    struct weir_triggers triggers; /* of SIGUSR2 and all others; "stop" is registered by init() */
+
+    /* What the sources said since the loop last looked. */
+    bool kicked;        /* a round is wanted */
+    bool targets_ended; /* never set when that ends nothing */
+    bool stop_asked;
 
     /* Set by the caller between init() and run(); without a schedule nothing is switched. */
     const struct weir_schedule *schedule;      /* borrowed; NULL: none */
@@ -31,23 +42,30 @@ struct weir_coordinator {
     void *switch_ctx;                          /* borrowed */
 };
 
-/* Blocks the signals for this thread (and those it creates from now on) and makes the descriptors. 0 or -errno. */
+/* Blocks the signals for this thread (and those it creates from now on) and makes the descriptors. 0 or -errno. The
+ * coordinator must stay where it is until fini(). */
 int weir_coordinator_init(struct weir_coordinator *coordinator, struct weir_error *err);
 
 /* Restores the signal mask; pending signals are delivered then, but not those that repeat the ending one. NULL-safe. */
 void weir_coordinator_fini(struct weir_coordinator *coordinator);
 
 /*
- * Runs until a signal, the workload's end, a failed output, the end of the schedule's last window or, with
- * until_targets_end, the end of all target tasks. The schedule starts with the call.
+ * Names what run() is about: pipeline, and workload (NULL: none), both borrowed until fini(). until_targets_end: the
+ * end of all target tasks ends the recording. 0 or -ENOMEM. Once.
+ */
+int weir_coordinator_watch(struct weir_coordinator *coordinator, struct weir_pipeline *pipeline,
+                           struct weir_workload *workload, bool until_targets_end);
+
+/*
+ * Runs until a signal, the workload's end, a failed output, the end of all targets, the trigger "stop", or the end of
+ * the schedule's last window; then no trigger is taken any more. The schedule starts with the call. After watch().
  * A workload that is the target itself is waited for by SIGCHLD: its events hang up before it can be reaped, and they
  * do so while it runs on when it executes a set-user-ID program.
  * A signal goes before the rest: Ctrl-C on a terminal reaches the workload too, and is to be re-raised all the same.
  */
-enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator, struct weir_pipeline *pipeline,
-                                          struct weir_workload *workload, bool until_targets_end);
+enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator);
 
-/* Waits for the end of the workload given to run(), or for an ending signal that came after run(). */
+/* Waits for the end of the workload given to watch(), or for an ending signal that came after run(). */
 void weir_coordinator_wait_workload(struct weir_coordinator *coordinator);
 
 /* True when a(nother) ending signal has come: finishing should leave out its slow part. Does not block. */

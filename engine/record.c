@@ -374,7 +374,8 @@ static void end_workload(struct weir_session *session, enum weir_record_end end,
     struct weir_workload *workload = &session->workload;
     if (!session->options->command)
         return;
-    if (end == WEIR_RECORD_END_SIGNAL || end == WEIR_RECORD_END_TARGETS || end == WEIR_RECORD_END_SCHEDULE)
+    if (end == WEIR_RECORD_END_SIGNAL || end == WEIR_RECORD_END_TARGETS || end == WEIR_RECORD_END_SCHEDULE ||
+        end == WEIR_RECORD_END_ASKED)
         weir_workload_ask_to_end(workload);
     else if (end == WEIR_RECORD_END_OUTPUT && !weir_workload_poll(workload))
         weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "recording has ended (%s); the command runs on",
@@ -393,6 +394,19 @@ static void switch_samples(void *ctx, bool on)
     else
         weir_event_set_disable_samples(&session->events);
     weir_notice(session->options->notices, WEIR_NOTICE_INFO, on ? "Events enabled" : "Events disabled");
+}
+
+/* What the coordinator's loop listens to, and what it does of itself. */
+static int watch(struct weir_session *session, struct weir_error *err)
+{
+    struct weir_coordinator *coordinator = &session->coordinator;
+    struct weir_workload *workload = session->options->command ? &session->workload : NULL;
+    coordinator->schedule = &session->options->schedule;
+    coordinator->switch_events = switch_samples;
+    coordinator->switch_ctx = session;
+    coordinator->triggers.notices = session->options->notices;
+    int result = weir_coordinator_watch(coordinator, &session->pipeline, workload, has_tasks(session->options));
+    return result < 0 ? weir_error_set_errno(err, result, "cannot watch the recording") : 0;
 }
 
 static int finish(struct weir_session *session, struct weir_error *err)
@@ -425,16 +439,13 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
     if (result == 0)
         result = open_everything(session, err);
     if (result == 0)
+        result = watch(session, err);
+    if (result == 0)
         result = begin(session, workload_failed, err);
     if (result < 0)
         return result;
 
-    session->coordinator.schedule = &session->options->schedule;
-    session->coordinator.switch_events = switch_samples;
-    session->coordinator.switch_ctx = session;
-    struct weir_workload *workload = session->options->command ? &session->workload : NULL;
-    session->result->end =
-        weir_coordinator_run(&session->coordinator, &session->pipeline, workload, has_tasks(session->options));
+    session->result->end = weir_coordinator_run(&session->coordinator);
     return finish(session, err);
 }
 

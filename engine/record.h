@@ -76,6 +76,7 @@ enum weir_record_end {        /* why it ended */
     WEIR_RECORD_END_SIGNAL,   /* a signal that asked for it */
     WEIR_RECORD_END_TARGETS,  /* all tasks of -p, -t or -u are gone */
     WEIR_RECORD_END_SCHEDULE, /* the last window of the schedule is over */
+    WEIR_RECORD_END_ASKED,    /* the trigger "stop" */
     WEIR_RECORD_END_OUTPUT,   /* the output failed: code says how; the file holds what was good */
     WEIR_RECORD_END_DRY_RUN,
 };

@@ -48,7 +48,15 @@ static void fixture_fini(struct fixture *f)
 
 static enum weir_record_end run(struct fixture *f)
 {
-    return weir_coordinator_run(&f->coordinator, &f->pipeline, NULL, true);
+    cr_assert_eq(weir_coordinator_watch(&f->coordinator, &f->pipeline, NULL, true), 0);
+    return weir_coordinator_run(&f->coordinator);
+}
+
+/* As a recording of the workload alone: the end of its events ends nothing. */
+static enum weir_record_end run_workload(struct fixture *f)
+{
+    cr_assert_eq(weir_coordinator_watch(&f->coordinator, &f->pipeline, &f->workload, false), 0);
+    return weir_coordinator_run(&f->coordinator);
 }
 
 static void start_workload(struct fixture *f, const char *script)
@@ -134,7 +142,7 @@ Test(coordinator, end_of_the_workload_ends_it, .timeout = 30)
     struct fixture f;
     fixture_init(&f);
     start_workload(&f, "exit 3");
-    cr_assert_eq(weir_coordinator_run(&f.coordinator, &f.pipeline, &f.workload, false), WEIR_RECORD_END_WORKLOAD);
+    cr_assert_eq(run_workload(&f), WEIR_RECORD_END_WORKLOAD);
     cr_assert(f.workload.reaped);
     cr_assert(WIFEXITED(f.workload.status));
     cr_assert_eq(WEXITSTATUS(f.workload.status), 3);
@@ -184,7 +192,7 @@ Test(coordinator, hung_up_events_of_the_workload_do_not_end_it, .timeout = 30)
     fixture_init(&f);
     start_workload(&f, "sleep 0.05; exit 3");
     eventfd_write(f.pipeline.ended_fd, 1);
-    cr_assert_eq(weir_coordinator_run(&f.coordinator, &f.pipeline, &f.workload, false), WEIR_RECORD_END_WORKLOAD);
+    cr_assert_eq(run_workload(&f), WEIR_RECORD_END_WORKLOAD);
     cr_assert_eq(WEXITSTATUS(f.workload.status), 3);
     fixture_fini(&f);
 }
@@ -197,7 +205,66 @@ Test(coordinator, signal_goes_before_the_end_of_the_workload, .timeout = 30)
     siginfo_t info;
     cr_assert_eq(waitid(P_PID, (id_t)f.workload.pid, &info, WEXITED | WNOWAIT), 0);
     raise(SIGINT); /* Ctrl-C reaches both */
-    cr_assert_eq(weir_coordinator_run(&f.coordinator, &f.pipeline, &f.workload, false), WEIR_RECORD_END_SIGNAL);
+    cr_assert_eq(run_workload(&f), WEIR_RECORD_END_SIGNAL);
+    fixture_fini(&f);
+}
+
+/* ---- triggers ---- */
+
+struct counted {
+    struct fixture *fixture;
+    unsigned runs;
+};
+
+static int count_run(void *ctx, struct weir_error *err)
+{
+    struct counted *counted = ctx;
+    (void)err;
+    counted->runs++;
+    weir_triggers_fire(&counted->fixture->coordinator.triggers, WEIR_TRIGGER_STOP, WEIR_TRIGGER_BY_CONTROL);
+    return 0;
+}
+
+Test(coordinator, stop_ends_it, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    weir_triggers_fire(&f.coordinator.triggers, WEIR_TRIGGER_STOP, WEIR_TRIGGER_BY_CONTROL);
+    cr_assert_eq(run(&f), WEIR_RECORD_END_ASKED);
+    fixture_fini(&f);
+}
+
+Test(coordinator, trigger_signal_does_what_it_means_until_the_end, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    struct counted counted = {.fixture = &f};
+    weir_triggers_register(&f.coordinator.triggers, WEIR_TRIGGER_SWITCH,
+                           &(struct weir_trigger_action){.run = count_run, .ctx = &counted});
+    weir_triggers_set_signal(&f.coordinator.triggers, WEIR_TRIGGER_SWITCH);
+    raise(SIGUSR2);
+    cr_assert_eq(run(&f), WEIR_RECORD_END_ASKED);
+    raise(SIGUSR2);
+    cr_assert_not(weir_coordinator_is_hurried(&f.coordinator));
+    cr_assert_eq(counted.runs, 1);
+    fixture_fini(&f);
+}
+
+static void stop_when_ready(void *ctx, short revents)
+{
+    struct fixture *f = ctx;
+    cr_assert_eq(revents, POLLIN);
+    weir_triggers_fire(&f->coordinator.triggers, WEIR_TRIGGER_STOP, WEIR_TRIGGER_BY_API);
+}
+
+Test(coordinator, source_of_another_is_called, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+    cr_assert_eq(weir_poll_set_add(&f.coordinator.sources, fd, POLLIN, stop_when_ready, &f), 0);
+    cr_assert_eq(run(&f), WEIR_RECORD_END_ASKED);
+    close(fd);
     fixture_fini(&f);
 }
 
@@ -286,7 +353,7 @@ Test(coordinator, wait_for_the_workload_ends_with_it, .timeout = 30)
     fixture_init(&f);
     start_workload(&f, "sleep 0.05; exit 4");
     f.pipeline.writer.error = -EIO;
-    cr_assert_eq(weir_coordinator_run(&f.coordinator, &f.pipeline, &f.workload, false), WEIR_RECORD_END_OUTPUT);
+    cr_assert_eq(run_workload(&f), WEIR_RECORD_END_OUTPUT);
     weir_coordinator_wait_workload(&f.coordinator);
     cr_assert(f.workload.reaped);
     cr_assert_eq(WEXITSTATUS(f.workload.status), 4);
@@ -299,7 +366,7 @@ Test(coordinator, wait_for_the_workload_ends_with_a_signal, .timeout = 30)
     fixture_init(&f);
     start_workload(&f, "exec sleep 1000");
     f.pipeline.writer.error = -EIO;
-    cr_assert_eq(weir_coordinator_run(&f.coordinator, &f.pipeline, &f.workload, false), WEIR_RECORD_END_OUTPUT);
+    cr_assert_eq(run_workload(&f), WEIR_RECORD_END_OUTPUT);
     raise(SIGINT);
     weir_coordinator_wait_workload(&f.coordinator);
     cr_assert_not(f.workload.reaped);
