@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -78,6 +79,20 @@ static void file_close(void *ctx, int fd)
     close(fd);
 }
 
+static ssize_t file_writev(void *ctx, int fd, const struct iovec *parts, int part_count)
+{
+    (void)ctx;
+    ssize_t written = writev(fd, parts, part_count);
+    return written < 0 ? -errno : written;
+}
+
+static int file_wait_for_room(void *ctx, int fd, unsigned wait_ms)
+{
+    (void)ctx;
+    struct pollfd stream = {.fd = fd, .events = POLLOUT};
+    return poll(&stream, 1, (int)wait_ms) > 0; /* EINTR: as if nothing had happened yet */
+}
+
 const struct weir_io_file_ops weir_io_file_real = {
     .open_direct = file_open_direct,
     .pwritev = file_pwritev,
@@ -85,4 +100,6 @@ const struct weir_io_file_ops weir_io_file_real = {
     .ftruncate = file_ftruncate,
     .fsync = file_fsync,
     .close = file_close,
+    .writev = file_writev,
+    .wait_for_room = file_wait_for_room,
 };

@@ -31,6 +31,10 @@ struct weir_io_file_ops {
     int (*ftruncate)(void *ctx, int fd, off_t bytes);               /* 0 for devices */
     int (*fsync)(void *ctx, int fd);                                /* 0 for devices */
     void (*close)(void *ctx, int fd);
+    /* Streams: writev(2), and poll(2) for room. 1: there is room, or an error that the next write tells; 0: not within
+     * wait_ms. */
+    ssize_t (*writev)(void *ctx, int fd, const struct iovec *parts, int part_count);
+    int (*wait_for_room)(void *ctx, int fd, unsigned wait_ms);
 };
 
 /* One positioned write. */
@@ -56,14 +60,16 @@ struct weir_io_queue_config {
     const struct iovec *buffers; /* borrowed during open, the memory until close; each at most 1 GiB */
     unsigned buffer_count;       /* 0: none */
     const struct weir_io_file_ops *file;
-    void *ctx; /* of file */
+    void *ctx;           /* of file */
+    size_t stream_piece; /* streams only: bytes per call at most, each asked for by wait_for_room(); 0: writev() does
+                          * not block for long */
 };
 
 #define WEIR_IO_DEPTH_MAX 1024u
 
 /* An asynchronous write queue. All functions of one queue run on one thread at a time. */
 struct weir_io_queue_ops {
-    const char *name; /* "io_uring", "pwritev" */
+    const char *name; /* "io_uring", "pwritev", "stream" */
     /* Makes the queue. *registered: how many buffers the kernel took (all or 0: that is not an error). 0 or -errno. */
     int (*open)(void **queue, const struct weir_io_queue_config *config, unsigned *registered);
     /* Takes one write, without a system call. 0, or -EBUSY when depth writes are held. */
@@ -85,5 +91,6 @@ struct weir_io_ops {
 extern const struct weir_io_file_ops weir_io_file_real;
 extern const struct weir_io_queue_ops weir_io_queue_uring;   /* uring_queue.c */
 extern const struct weir_io_queue_ops weir_io_queue_pwritev; /* pwritev_queue.c */
+extern const struct weir_io_queue_ops weir_io_queue_stream;  /* stream_queue.c: for what cannot be sought in */
 
 #endif

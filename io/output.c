@@ -52,6 +52,7 @@ static int open_queue(struct weir_output *output, const struct weir_io_queue_ops
         .buffer_count = early_count(output) + 1,
         .file = writes->file_ops,
         .ctx = writes->ctx,
+        .stream_piece = output->stream_piece,
     };
     writes->queue_ops = ops;
     int rc = ops->open(&writes->queue, &config, registered);
@@ -82,6 +83,10 @@ static int choose_queue(struct weir_output *output, const struct weir_output_opt
         int rc = open_queue(output, options->io->queue, registered);
         return rc < 0 ? weir_error_set_errno(err, rc, "cannot set up %s", options->io->queue->name) : 0;
     }
+    if (output->file.stream) {
+        int rc = open_queue(output, &weir_io_queue_stream, registered);
+        return rc < 0 ? weir_error_set_errno(err, rc, "cannot set up the output stream") : 0;
+    }
     if (options->engine != WEIR_OUTPUT_WRITEV) {
         int rc = open_queue(output, &weir_io_queue_uring, registered);
         if (rc == 0)
@@ -103,7 +108,7 @@ static void open_direct(struct weir_output *output, const struct weir_output_opt
 {
     struct weir_output_writes *writes = &output->writes;
     output->direct_fd = -1;
-    if (options->direct == WEIR_OUTPUT_DIRECT_AUTO && options->fill_padding) {
+    if (options->direct == WEIR_OUTPUT_DIRECT_AUTO && options->fill_padding && !output->file.stream) {
         int fd = writes->file_ops->open_direct(writes->ctx, output->file.fd);
         output->direct_fd = fd < 0 ? -1 : fd;
     }
@@ -119,7 +124,8 @@ static void describe(struct weir_output *output, unsigned registered)
         snprintf(buffers, sizeof(buffers), ", %u registered buffer%s", registered, registered == 1 ? "" : "s");
     const char *name = output->writes.queue_ops->name;
     snprintf(output->direct_text, sizeof(output->direct_text), "%s, O_DIRECT%s", name, buffers);
-    snprintf(output->buffered_text, sizeof(output->buffered_text), "%s, buffered%s", name, buffers);
+    snprintf(output->buffered_text, sizeof(output->buffered_text), output->file.stream ? "%s%s" : "%s, buffered%s",
+             name, buffers);
 }
 
 /* Everything behind the file. 0 or -errno with err. */
@@ -151,8 +157,14 @@ int weir_output_check(const char *path, struct weir_error *err)
     return rc;
 }
 
-int weir_output_open(struct weir_output **out, const char *path, const struct weir_output_options *options,
-                     struct weir_error *err)
+int weir_output_check_stream(int fd, struct weir_error *err)
+{
+    return weir_output_file_check_stream(fd, err);
+}
+
+/* path: NULL for a stream. */
+static int open_output(struct weir_output **out, const char *path, int stream_fd,
+                       const struct weir_output_options *options, struct weir_error *err)
 {
     struct weir_output *output = calloc(1, sizeof(*output));
     if (!output)
@@ -165,7 +177,8 @@ int weir_output_open(struct weir_output **out, const char *path, const struct we
     output->late_count = options->late_count;
     output->direct_fd = -1;
 
-    int rc = weir_output_file_open(&output->file, path, options->notices, err);
+    int rc = path ? weir_output_file_open(&output->file, path, options->notices, err)
+                  : weir_output_file_open_stream(&output->file, stream_fd, &output->stream_piece, err);
     if (rc == 0)
         rc = open_writes(output, options, err);
     if (rc < 0) {
@@ -174,6 +187,23 @@ int weir_output_open(struct weir_output **out, const char *path, const struct we
     }
     *out = output;
     return 0;
+}
+
+int weir_output_open(struct weir_output **out, const char *path, const struct weir_output_options *options,
+                     struct weir_error *err)
+{
+    return open_output(out, path, -1, options, err);
+}
+
+int weir_output_open_stream(struct weir_output **out, int fd, const struct weir_output_options *options,
+                            struct weir_error *err)
+{
+    return open_output(out, NULL, fd, options, err);
+}
+
+bool weir_output_is_stream(const struct weir_output *output)
+{
+    return output->file.stream;
 }
 
 int weir_output_publish(struct weir_output *output, struct weir_error *err)
@@ -203,8 +233,27 @@ static int write_whole(struct weir_output *output, const void *data, size_t byte
     return 0;
 }
 
+/* Nothing is waited for here: whoever is to read may not have begun to. */
+static int queue_stream_head(struct weir_output *output, const void *head, size_t head_bytes)
+{
+    weir_assert(output->head_bytes == 0 && head_bytes > 0 && head_bytes <= WEIR_IO_WRITE_MAX_BYTES);
+    output->stream_head = malloc(head_bytes);
+    if (!output->stream_head)
+        return -ENOMEM;
+    memcpy(output->stream_head, head, head_bytes);
+    weir_output_writes_add(&output->writes, &(struct weir_output_write){
+                                                .data = output->stream_head,
+                                                .bytes = head_bytes,
+                                                .buffer_index = -1,
+                                            });
+    output->head_bytes = output->end = output->stable_end = head_bytes;
+    return 0;
+}
+
 int weir_output_write_head(struct weir_output *output, const void *head, size_t head_bytes)
 {
+    if (output->file.stream)
+        return queue_stream_head(output, head, head_bytes);
     weir_assert(output->head_bytes == 0 && head_bytes > 0 && head_bytes % WEIR_OUTPUT_BLOCK_BYTES == 0);
     int rc = write_whole(output, head, head_bytes, 0);
     if (rc < 0)
@@ -215,11 +264,18 @@ int weir_output_write_head(struct weir_output *output, const void *head, size_t 
 
 int weir_output_patch_head(struct weir_output *output, uint64_t offset, const void *data, size_t bytes)
 {
-    weir_assert(offset <= output->head_bytes && bytes <= output->head_bytes - offset);
+    weir_assert(!output->file.stream && offset <= output->head_bytes && bytes <= output->head_bytes - offset);
     return write_whole(output, data, bytes, offset);
 }
 
 /* ---- what became of it ---- */
+
+void weir_output_abandon(struct weir_output *output, int error)
+{
+    weir_assert(output->file.stream);
+    if (output->writes.queue)
+        weir_output_writes_abandon(&output->writes, error);
+}
 
 int weir_output_flush(struct weir_output *output)
 {
@@ -259,6 +315,10 @@ int weir_output_finish(struct weir_output *output, const void *tail, size_t tail
         weir_output_writes_collect(writes, FINISH_WAIT_MS);
     weir_output_settle_spans(output);
     output->finished = true;
+    if (output->file.stream) {
+        weir_assert(tail_bytes == 0);
+        return 0;
+    }
 
     /* After a failure the data is cut first: what it gives back may be what the tail needs. */
     uint64_t end = output->stable_end;
@@ -273,7 +333,7 @@ int weir_output_finish(struct weir_output *output, const void *tail, size_t tail
 
 int weir_output_sync(struct weir_output *output)
 {
-    return output->writes.file_ops->fsync(output->writes.ctx, output->file.fd);
+    return output->file.stream ? 0 : output->writes.file_ops->fsync(output->writes.ctx, output->file.fd);
 }
 
 void weir_output_close(struct weir_output *output)
@@ -290,5 +350,6 @@ void weir_output_close(struct weir_output *output)
     output->file.fd = -1;
     weir_output_file_fini(&output->file);
     free(output->stage_memory);
+    free(output->stream_head);
     free(output);
 }

@@ -90,6 +90,20 @@ struct weir_output; /* opaque */
 int weir_output_open(struct weir_output **out, const char *path, const struct weir_output_options *options,
                      struct weir_error *err);
 
+/*
+ * The same for a stream: what is written to fd (borrowed; it may be closed afterwards) goes to whoever reads it, and
+ * cannot be changed any more. A pipe is made as large as the system lets it be. Everything below holds but for this:
+ * the head may have any length and goes out with the spans, there is no patch_head(), publish() and sync() do nothing,
+ * finish() takes no tail, and abandon() lets go of a reader that does not read. Its thread should ignore or block
+ * SIGPIPE: then a reader that has gone is -EPIPE of the output. 0, or -errno with err: -EBADF (not open for writing),
+ * -ENOTTY (a terminal), -EMFILE, -ENOMEM.
+ */
+int weir_output_open_stream(struct weir_output **out, int fd, const struct weir_output_options *options,
+                            struct weir_error *err);
+
+/* Only the checks of open_stream(). */
+int weir_output_check_stream(int fd, struct weir_error *err);
+
 /* Only the checks of open(), so that a bad path is told before anything else is begun. Leaves nothing behind.
  * 0 or -errno with err, as open(). */
 int weir_output_check(const char *path, struct weir_error *err);
@@ -97,6 +111,9 @@ int weir_output_check(const char *path, struct weir_error *err);
 /* Gives the file its name. An existing file is first renamed to path + ".old" (replacing one of that name).
  * 0 or -errno with err; on failure the existing file is at its name again. No-op for /dev/null. */
 int weir_output_publish(struct weir_output *output, struct weir_error *err);
+
+/* True for what open_stream() made. */
+bool weir_output_is_stream(const struct weir_output *output);
 
 /* Writes the fixed bytes at the file's start, synchronously: data begins at head_bytes (a multiple of 4096) after
  * this. Called once, before the first append. 0 or -errno. */
@@ -119,6 +136,9 @@ bool weir_output_can_append(const struct weir_output *output);
  */
 void weir_output_append(struct weir_output *output, const void *data, size_t bytes, int buffer_index, bool pressed,
                         void *token);
+
+/* Fails a stream by that error at once, with whatever is on its way. For a reader that has stopped reading. */
+void weir_output_abandon(struct weir_output *output, int error);
 
 /* Hands what is queued to the kernel. 0, or -errno when the queue as a whole failed (which fails the output). */
 int weir_output_flush(struct weir_output *output);

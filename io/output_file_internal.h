@@ -8,6 +8,7 @@
 #define WEIR_IO_OUTPUT_FILE_INTERNAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/error.h"
 #include "base/notice.h"
@@ -16,9 +17,10 @@ struct weir_output_file {
     char *path;     /* owned: as given, for messages */
     char *name;     /* owned: last component; NULL for /dev/null */
     char *hidden;   /* owned: temporary name beside it while unpublished; NULL when the file is nameless or published */
-    int dir_fd;     /* owned, O_PATH; -1 for /dev/null */
+    int dir_fd;     /* owned, O_PATH; -1 for /dev/null and streams */
     int fd;         /* owned, O_RDWR, page cache; -1 when the owner of the struct has closed it */
-    bool published; /* has its name */
+    bool published; /* has its name, or needs none */
+    bool stream;    /* it goes where it goes: nothing of it can be written again */
 };
 
 /*
@@ -27,6 +29,15 @@ struct weir_output_file {
  */
 int weir_output_file_open(struct weir_output_file *file, const char *path, const struct weir_notice_sink *notices,
                           struct weir_error *err);
+
+/*
+ * Takes a stream, see weir_output_open_stream(). fd: borrowed. *piece: bytes that one write may have at most, after
+ * poll(2) has found room; 0: writes do not block. 0 or -errno with err; then *file needs no fini.
+ */
+int weir_output_file_open_stream(struct weir_output_file *file, int fd, size_t *piece, struct weir_error *err);
+
+/* Whether fd can be written and is no terminal. 0 or -errno with err. */
+int weir_output_file_check_stream(int fd, struct weir_error *err);
 
 /* Gives the file its name, see weir_output_publish(). 0 or -errno with err. */
 int weir_output_file_publish(struct weir_output_file *file, struct weir_error *err);

@@ -92,6 +92,10 @@ int weir_output_writes_flush(struct weir_output_writes *writes);
 /* Takes completions, waiting up to wait_ms for the first, submits again what needs it, and moves written_end. */
 void weir_output_writes_collect(struct weir_output_writes *writes, unsigned wait_ms);
 
+/* Gives everything up by that error; the queue is closed. Only where the kernel holds none of our memory (a stream's
+ * queue), or its queue has failed. */
+void weir_output_writes_abandon(struct weir_output_writes *writes, int error);
+
 /* Fills in what the writes count; the rest becomes 0. */
 void weir_output_writes_get_stats(const struct weir_output_writes *writes, struct weir_output_stats *stats);
 
@@ -119,6 +123,8 @@ struct weir_output {
     unsigned buffer_count;
     unsigned late_count;
 
+    size_t stream_piece; /* streams: see struct weir_io_queue_config */
+    void *stream_head;   /* owned; a copy of a stream's head, which is written like the data behind it */
     uint64_t head_bytes; /* 0: not written yet */
     uint64_t end;        /* file offset where the next span goes */
     uint64_t stable_end; /* file offset behind the last span that is on file */

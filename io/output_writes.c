@@ -165,8 +165,8 @@ static void retire(struct weir_output_writes *writes)
     }
 }
 
-/* The queue itself failed. Closing it waits for what the kernel holds, as far as that can still be waited for. */
-static void abandon(struct weir_output_writes *writes, int error)
+/* Closing the queue waits for what the kernel holds, as far as that can still be waited for. */
+void weir_output_writes_abandon(struct weir_output_writes *writes, int error)
 {
     writes->stats.enters = writes->queue_ops->enters(writes->queue);
     writes->queue_ops->close(writes->queue);
@@ -235,7 +235,7 @@ int weir_output_writes_flush(struct weir_output_writes *writes)
     submit_queued(writes);
     int rc = writes->queue_ops->flush(writes->queue);
     if (rc < 0)
-        abandon(writes, rc);
+        weir_output_writes_abandon(writes, rc);
     return rc;
 }
 
@@ -256,7 +256,7 @@ void weir_output_writes_collect(struct weir_output_writes *writes, unsigned wait
     do {
         count = writes->queue_ops->reap(writes->queue, done, COMPLETIONS_BATCH, wait_ms);
         if (count < 0) {
-            abandon(writes, count);
+            weir_output_writes_abandon(writes, count);
             return;
         }
         for (int i = 0; i < count; i++)

@@ -1,0 +1,197 @@
+/*
+ * The write queue for what cannot be sought in: pipes, FIFOs, sockets. One thread at a time; nothing allocates after
+ * open.
+ *
+ * The bytes of all writes go out one behind the other, in the order of submit(); where they would lie in a file does
+ * not matter. A write completes when it is whole, so there are no short completions here: what a full pipe takes of a
+ * write is remembered, and the rest goes first the next time. After a failure every write, now and later, completes
+ * with it: a stream that has a hole cannot be read.
+ *
+ * Nothing here blocks but reap(), for its wait_ms at most, so that a reader that has stopped reading never holds the
+ * writer for good. The descriptor is non-blocking where that can be had (weir_stream_open()); elsewhere poll(2) is
+ * asked before each piece of config.stream_piece bytes, which a pipe that poll(2) calls writable takes at once
+ * (pipe(7), PIPE_BUF).
+ *
+ * A reader that takes small bites makes a full pipe writable at each page. Going on at once then would cost two context
+ * switches per page; the queue lets the reader go on for half a millisecond first, in which it empties a good part of
+ * the pipe.
+ *
+ * Rejected: vmsplice(2), which saves the copy into the pipe, but does not tell when the reader is done with a page, so
+ * that a chunk could never be used again.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/clock.h"
+#include "io/io_ops.h"
+
+#define PARTS_MAX     16
+#define INTERRUPT_MAX 16u /* in a row; then the next call goes on */
+#define GATHER_NS     (WEIR_NS_PER_MS / 2)
+
+struct stream_queue {
+    struct weir_io_queue_config config;
+    struct weir_io_write *writes;    /* owned, depth entries: submitted, oldest first, not whole yet */
+    struct weir_io_completion *done; /* owned, depth entries: not reaped */
+    unsigned write_count, done_count;
+    size_t written; /* bytes of the oldest write that are out */
+    int error;      /* 0, or what every write completes with from now on */
+    bool was_full;  /* the last call did not take all */
+    uint64_t enters;
+};
+
+static int stream_open(void **out, const struct weir_io_queue_config *config, unsigned *registered)
+{
+    weir_assert(config->depth >= 1 && config->depth <= WEIR_IO_DEPTH_MAX);
+    struct stream_queue *queue = calloc(1, sizeof(*queue));
+    if (!queue)
+        return -ENOMEM;
+    queue->config = *config;
+    queue->writes = calloc(config->depth, sizeof(*queue->writes));
+    queue->done = calloc(config->depth, sizeof(*queue->done));
+    if (!queue->writes || !queue->done) {
+        free(queue->writes);
+        free(queue->done);
+        free(queue);
+        return -ENOMEM;
+    }
+    *registered = 0;
+    *out = queue;
+    return 0;
+}
+
+static int stream_submit(void *ctx, const struct weir_io_write *write)
+{
+    struct stream_queue *queue = ctx;
+    if (queue->write_count + queue->done_count == queue->config.depth)
+        return -EBUSY;
+    queue->writes[queue->write_count++] = *write;
+    return 0;
+}
+
+/* The bytes that go out next, as far as one call takes them; returns the number of parts. */
+static int gather(const struct stream_queue *queue, struct iovec *parts)
+{
+    size_t room = queue->config.stream_piece ? queue->config.stream_piece : WEIR_IO_WRITE_MAX_BYTES;
+    int count = 0;
+    for (unsigned i = 0; i < queue->write_count && count < PARTS_MAX && room > 0; i++, count++) {
+        const struct weir_io_write *write = &queue->writes[i];
+        size_t skipped = i == 0 ? queue->written : 0;
+        parts[count].iov_base = (uint8_t *)(uintptr_t)write->data + skipped; /* writev(2) only reads it */
+        parts[count].iov_len = weir_min_u64(write->bytes - skipped, room);
+        room -= parts[count].iov_len;
+    }
+    return count;
+}
+
+/* The oldest `count` writes complete; result 0: with all their bytes. */
+static void complete(struct stream_queue *queue, unsigned count, int result)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const struct weir_io_write *write = &queue->writes[i];
+        queue->done[queue->done_count++] = (struct weir_io_completion){
+            .tag = write->tag,
+            .result = result < 0 ? result : (int64_t)write->bytes,
+        };
+    }
+    queue->write_count -= count;
+    memmove(queue->writes, queue->writes + count, queue->write_count * sizeof(*queue->writes));
+}
+
+static void account(struct stream_queue *queue, size_t bytes)
+{
+    unsigned whole = 0;
+    queue->written += bytes;
+    while (whole < queue->write_count && queue->written >= queue->writes[whole].bytes)
+        queue->written -= queue->writes[whole++].bytes;
+    complete(queue, whole, 0);
+}
+
+/* One call. Bytes that went out, or -errno. */
+static ssize_t put(struct stream_queue *queue)
+{
+    const struct weir_io_queue_config *config = &queue->config;
+    int fd = config->fds[WEIR_IO_BUFFERED];
+    if (config->stream_piece && config->file->wait_for_room(config->ctx, fd, 0) == 0)
+        return -EAGAIN;
+    struct iovec parts[PARTS_MAX];
+    int count = gather(queue, parts);
+    queue->enters++;
+    ssize_t written = config->file->writev(config->ctx, fd, parts, count);
+    return written == 0 ? -EIO : written; /* no progress and no reason */
+}
+
+static int stream_flush(void *ctx)
+{
+    struct stream_queue *queue = ctx;
+    unsigned interrupts = 0;
+    queue->was_full = false;
+    while (queue->write_count > 0 && queue->error == 0 && interrupts < INTERRUPT_MAX) {
+        ssize_t written = put(queue);
+        if (written > 0) {
+            account(queue, (size_t)written);
+            interrupts = 0;
+        } else if (written == -EINTR) {
+            interrupts++;
+        } else if (written == -EAGAIN) {
+            queue->was_full = true;
+            return 0;
+        } else {
+            queue->error = (int)written;
+        }
+    }
+    if (queue->error < 0)
+        complete(queue, queue->write_count, queue->error);
+    return 0;
+}
+
+static void wait_for_room(struct stream_queue *queue, unsigned wait_ms)
+{
+    const struct weir_io_queue_config *config = &queue->config;
+    queue->enters++;
+    if (config->file->wait_for_room(config->ctx, config->fds[WEIR_IO_BUFFERED], wait_ms) == 0)
+        return;
+    if (queue->was_full)
+        nanosleep(&(struct timespec){.tv_nsec = GATHER_NS}, NULL);
+    stream_flush(queue);
+}
+
+static int stream_reap(void *ctx, struct weir_io_completion *done, unsigned max, unsigned wait_ms)
+{
+    struct stream_queue *queue = ctx;
+    stream_flush(queue);
+    if (queue->done_count == 0 && queue->write_count > 0 && wait_ms > 0)
+        wait_for_room(queue, wait_ms);
+    unsigned count = queue->done_count < max ? queue->done_count : max;
+    memcpy(done, queue->done, count * sizeof(*done));
+    queue->done_count -= count;
+    memmove(queue->done, queue->done + count, queue->done_count * sizeof(*done));
+    return (int)count;
+}
+
+static uint64_t stream_enters(const void *ctx)
+{
+    return ((const struct stream_queue *)ctx)->enters;
+}
+
+static void stream_close(void *ctx)
+{
+    struct stream_queue *queue = ctx;
+    free(queue->writes);
+    free(queue->done);
+    free(queue);
+}
+
+const struct weir_io_queue_ops weir_io_queue_stream = {
+    .name = "stream",
+    .open = stream_open,
+    .submit = stream_submit,
+    .flush = stream_flush,
+    .reap = stream_reap,
+    .enters = stream_enters,
+    .close = stream_close,
+};
