@@ -38,25 +38,42 @@ static bool append_tracing_data(struct weir_buf *out, const struct weir_features
     return true;
 }
 
-/* One record per file; see struct weir_perf_build_id. */
+/* See struct weir_perf_build_id. room: for the name and zeros behind it. */
+static void append_build_id(struct weir_buf *out, const struct weir_build_id_entry *entry, uint32_t type,
+                            size_t name_bytes, size_t room)
+{
+    struct weir_perf_build_id record = {
+        .header.type = type,
+        .header.misc = entry->cpumode | PERF_RECORD_MISC_BUILD_ID_SIZE,
+        .header.size = (uint16_t)(sizeof(record) + room),
+        .pid = HOST_PID,
+        .size = entry->id.bytes,
+    };
+    memcpy(record.id, entry->id.data, entry->id.bytes);
+    weir_buf_append(out, &record, sizeof(record));
+    weir_buf_append(out, entry->name, name_bytes);
+    weir_buf_append_zeros(out, room - name_bytes);
+}
+
+/* One entry per file. */
 static bool append_build_ids(struct weir_buf *out, const struct weir_features_input *input)
 {
     for (size_t i = 0; i < input->build_id_count; i++) {
-        const struct weir_build_id_entry *entry = &input->build_ids[i];
-        size_t name_bytes = strnlen(entry->name, BUILD_ID_NAME_MAX);
-        size_t padded = weir_align_up(name_bytes + 1, sizeof(uint64_t));
-        struct weir_perf_build_id record = {
-            .header.misc = entry->cpumode | PERF_RECORD_MISC_BUILD_ID_SIZE,
-            .header.size = (uint16_t)(sizeof(record) + padded),
-            .pid = HOST_PID,
-            .size = entry->id.bytes,
-        };
-        memcpy(record.id, entry->id.data, entry->id.bytes);
-        weir_buf_append(out, &record, sizeof(record));
-        weir_buf_append(out, entry->name, name_bytes);
-        weir_buf_append_zeros(out, padded - name_bytes);
+        size_t name_bytes = strnlen(input->build_ids[i].name, BUILD_ID_NAME_MAX);
+        append_build_id(out, &input->build_ids[i], 0, name_bytes, weir_align_up(name_bytes + 1, sizeof(uint64_t)));
     }
     return input->build_id_count > 0;
+}
+
+int weir_features_append_build_id_records(struct weir_buf *out, const struct weir_build_id_entry *entries, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t name_bytes = strnlen(entries[i].name, BUILD_ID_NAME_MAX);
+        size_t record_bytes = weir_align_up(sizeof(struct weir_perf_build_id) + name_bytes + 1, sizeof(uint64_t));
+        append_build_id(out, &entries[i], WEIR_RECORD_BUILD_ID, name_bytes,
+                        record_bytes - sizeof(struct weir_perf_build_id));
+    }
+    return weir_buf_error(out);
 }
 
 /* u32 count, then as many strings. */
@@ -161,12 +178,13 @@ struct feature {
     enum weir_perf_feature bit;
     /* Appends the payload; false, with nothing appended, when there is nothing to say. */
     bool (*append)(struct weir_buf *out, const struct weir_features_input *input);
+    bool file_only; /* not in a stream: perf has no record for it there, or it has records of its own */
 };
 
 /* Ascending by bit: the entries of the file's table have no other key. */
 static const struct feature features_known[] = {
-    {WEIR_FEATURE_TRACING_DATA, append_tracing_data},
-    {WEIR_FEATURE_BUILD_ID, append_build_ids},
+    {WEIR_FEATURE_TRACING_DATA, append_tracing_data, .file_only = true},
+    {WEIR_FEATURE_BUILD_ID, append_build_ids, .file_only = true},
     {WEIR_FEATURE_HOSTNAME, weir_feature_append_hostname},
     {WEIR_FEATURE_OSRELEASE, weir_feature_append_os_release},
     {WEIR_FEATURE_VERSION, weir_feature_append_version},
@@ -179,10 +197,10 @@ static const struct feature features_known[] = {
     {WEIR_FEATURE_EVENT_DESC, append_event_desc},
     {WEIR_FEATURE_CPU_TOPOLOGY, weir_feature_append_cpu_topology},
     {WEIR_FEATURE_NUMA_TOPOLOGY, weir_feature_append_numa_topology},
-    {WEIR_FEATURE_BRANCH_STACK, append_branch_stack},
+    {WEIR_FEATURE_BRANCH_STACK, append_branch_stack, .file_only = true},
     {WEIR_FEATURE_PMU_MAPPINGS, weir_feature_append_pmu_mappings},
     {WEIR_FEATURE_GROUP_DESC, append_group_desc},
-    {WEIR_FEATURE_CACHE, weir_feature_append_cache},
+    {WEIR_FEATURE_CACHE, weir_feature_append_cache, .file_only = true},
     {WEIR_FEATURE_SAMPLE_TIME, append_sample_time},
     {WEIR_FEATURE_MEM_TOPOLOGY, weir_feature_append_mem_topology},
     {WEIR_FEATURE_CLOCKID, append_clock_id},
@@ -224,4 +242,38 @@ int weir_features_build(struct weir_buf *out, uint64_t offset, const struct weir
         memcpy(features, written, sizeof(written));
     weir_buf_fini(&payloads);
     return result;
+}
+
+/* header, u64 feature, payload. Its size is no multiple of 8 where the payload's is not, as in perf. */
+static void append_feature_record(struct weir_buf *out, uint64_t feature, const struct weir_buf *payload)
+{
+    struct perf_event_header header = {
+        .type = WEIR_RECORD_FEATURE,
+        .size = (uint16_t)(sizeof(header) + sizeof(feature) + (payload ? payload->used : 0)),
+    };
+    weir_buf_append(out, &header, sizeof(header));
+    weir_buf_append_u64(out, feature);
+    if (payload)
+        weir_buf_append(out, payload->data, payload->used);
+}
+
+int weir_features_append_records(struct weir_buf *out, const struct weir_features_input *input, unsigned *left_out)
+{
+    const size_t payload_max = UINT16_MAX - sizeof(struct perf_event_header) - sizeof(uint64_t);
+    struct weir_buf payload = WEIR_BUF_INIT;
+    int result = 0;
+    *left_out = 0;
+    for (size_t i = 0; i < FEATURE_COUNT && result == 0; i++) {
+        weir_buf_reset(&payload);
+        if (features_known[i].file_only || !features_known[i].append(&payload, input))
+            continue;
+        result = weir_buf_error(&payload);
+        if (payload.used <= payload_max)
+            append_feature_record(out, features_known[i].bit, &payload);
+        else
+            ++*left_out;
+    }
+    weir_buf_fini(&payload);
+    append_feature_record(out, WEIR_FEATURE_LAST, NULL);
+    return result < 0 ? result : weir_buf_error(out);
 }

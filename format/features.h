@@ -46,4 +46,17 @@ struct weir_features_input {
 int weir_features_build(struct weir_buf *out, uint64_t offset, const struct weir_features_input *input,
                         uint64_t features[4]);
 
+/*
+ * Appends what a stream has in the place of these sections: a FEATURE record for each, and the one that ends them.
+ * tracing_data, build_ids and branch_stack are not looked at (the first two have records of their own), nor is CACHE
+ * written, for which perf has no record. What a record cannot hold (65519 bytes) is left out: *left_out counts that.
+ * The records' sizes are not all multiples of 8. 0 or -ENOMEM. Source: perf_event__synthesize_features() in
+ * tools/perf/util/synthetic-events.c.
+ */
+int weir_features_append_records(struct weir_buf *out, const struct weir_features_input *input, unsigned *left_out);
+
+/* Appends a BUILD_ID record, a multiple of 8 bytes, for each entry, for a stream. 0 or -ENOMEM. */
+int weir_features_append_build_id_records(struct weir_buf *out, const struct weir_build_id_entry *entries,
+                                          size_t count);
+
 #endif

@@ -77,6 +77,7 @@ enum weir_perf_feature {
     WEIR_FEATURE_CLOCK_DATA = 29,
     WEIR_FEATURE_HYBRID_TOPOLOGY = 30,
     WEIR_FEATURE_PMU_CAPS = 31,
+    WEIR_FEATURE_LAST = 32, /* HEADER_LAST_FEATURE: in a stream, says that all have come */
 };
 
 /* Record types that only user space writes (enum perf_user_event_type). */

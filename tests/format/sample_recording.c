@@ -8,6 +8,7 @@
 #include "base/bits.h"
 #include "format/features.h"
 #include "format/head.h"
+#include "format/pipe_head.h"
 #include "format/records.h"
 #include "format/tracing_data.h"
 #include "tests/format/sample_machine.h"
@@ -189,11 +190,39 @@ static void build_tracing_data(struct weir_buf *out, const struct temp_tree *tre
     cr_assert_eq(weir_tracing_data_build(out, root, events, 2, &err), 0, "%s", err.what);
 }
 
+static void append_stream(struct weir_buf *out, const struct weir_features_input *input, const struct weir_buf *data)
+{
+    struct weir_build_id_entry entry = {.name = "/nonexistent/weirtest", .cpumode = PERF_RECORD_MISC_USER};
+    entry.id.bytes = WEIR_BUILD_ID_MAX_BYTES;
+    for (unsigned i = 0; i < WEIR_BUILD_ID_MAX_BYTES; i++)
+        entry.id.data[i] = (uint8_t)(i + 1);
+    unsigned left_out = 99;
+    cr_assert_eq(weir_pipe_head_build(out, input, &left_out), 0);
+    cr_assert_eq(left_out, 0);
+    weir_buf_append(out, data->data, data->used);
+    cr_assert_eq(weir_features_append_build_id_records(out, &entry, 1), 0);
+}
+
+static void append_file(struct weir_buf *out, struct weir_head_input *head, const struct weir_features_input *input,
+                        const struct weir_buf *data, bool features)
+{
+    struct weir_buf probe = WEIR_BUF_INIT, sections = WEIR_BUF_INIT;
+    cr_assert_eq(weir_head_build(&probe, head), 0);
+    if (features)
+        cr_assert_eq(weir_features_build(&sections, probe.used + data->used, input, head->features), 0);
+
+    cr_assert_eq(weir_head_build(out, head), 0);
+    weir_buf_append(out, data->data, data->used);
+    weir_buf_append(out, sections.data, sections.used);
+    weir_buf_fini(&probe);
+    weir_buf_fini(&sections);
+}
+
 void sample_recording_build(struct weir_buf *out, const struct temp_tree *tree,
                             const struct sample_recording_options *options)
 {
     static const char *const command[] = {"/usr/bin/weir", "record", "-a"};
-    struct weir_buf data = WEIR_BUF_INIT, sections = WEIR_BUF_INIT, tracing = WEIR_BUF_INIT;
+    struct weir_buf data = WEIR_BUF_INIT, tracing = WEIR_BUF_INIT;
     struct weir_event_desc events[2];
     make_events(events);
     append_data(&data, events, options);
@@ -218,17 +247,11 @@ void sample_recording_build(struct weir_buf *out, const struct temp_tree *tree,
         build_tracing_data(&tracing, tree, events);
         input.tracing_data = &tracing;
     }
-    struct weir_buf probe = WEIR_BUF_INIT;
-    cr_assert_eq(weir_head_build(&probe, &head), 0);
-    if (options->features)
-        cr_assert_eq(weir_features_build(&sections, probe.used + data.used, &input, head.features), 0);
-
-    cr_assert_eq(weir_head_build(out, &head), 0);
-    weir_buf_append(out, data.data, data.used);
-    weir_buf_append(out, sections.data, sections.used);
+    if (options->stream)
+        append_stream(out, &input, &data);
+    else
+        append_file(out, &head, &input, &data, options->features);
     cr_assert_eq(weir_buf_error(out), 0);
-    weir_buf_fini(&probe);
     weir_buf_fini(&tracing);
-    weir_buf_fini(&sections);
     weir_buf_fini(&data);
 }

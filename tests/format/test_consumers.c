@@ -153,6 +153,33 @@ Test(consumers, perf_script_prints_every_sample)
     tool_run_fini(&run);
 }
 
+Test(consumers, stream_reads_like_the_file)
+{
+    need_perf();
+    write_file(&(struct sample_recording_options){.tracepoint = true, .features = true});
+    struct tool_run of_file, of_stream;
+    perf(&of_file, "script", NULL, NULL);
+    expect_silent_success(&of_file);
+    write_file(&(struct sample_recording_options){.tracepoint = true, .stream = true});
+    perf(&of_stream, "script", NULL, NULL);
+    expect_silent_success(&of_stream);
+    cr_expect_str_eq(of_stream.out, of_file.out);
+    tool_run_fini(&of_file);
+    tool_run_fini(&of_stream);
+
+    /* Without a tracepoint: perf report --stats of 6.1 does not pass over the payload of TRACING_DATA in a stream. */
+    write_file(&(struct sample_recording_options){.stream = true});
+    perf(&of_stream, "report", "--stats", NULL);
+    static const char *const lines[] = {
+        "            COMM events:          1  ( 3.7%)", "          SAMPLE events:          2  ( 7.4%)",
+        "        BUILD_ID events:          1  ( 3.7%)", "cpu-clock:HG stats:",
+        "          SAMPLE events:          2",          NULL,
+    };
+    cr_expect_eq(of_stream.status, 0);
+    expect_lines(of_stream.out, lines);
+    tool_run_fini(&of_stream);
+}
+
 Test(consumers, perf_report_counts_records_by_type_and_event)
 {
     need_perf();
