@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "cli/bench_options.h"
 #include "cli/bench_report.h"
 #include "cli/cli.h"
@@ -16,16 +17,23 @@
 static struct weir_simulate_options to_options(const struct weir_bench_arguments *arguments,
                                                const struct weir_notice_sink *notices)
 {
+    bool searches_rate = arguments->goal == WEIR_SIMULATE_RATE, searches_stall = arguments->goal == WEIR_SIMULATE_STALL;
     return (struct weir_simulate_options){
-        .cpus = (unsigned)arguments->cpus,
-        .records_per_cpu = arguments->records_per_cpu,
-        .rate_per_cpu_hz = arguments->rate_per_cpu_hz,
-        .payload_bytes = (uint32_t)arguments->payload_bytes,
-        .seed = arguments->seed,
+        .load =
+            {
+                .cpus = (unsigned)arguments->cpus,
+                .records_per_cpu = arguments->records_per_cpu,
+                .rate_per_cpu_hz = searches_rate ? 0 : arguments->rate_per_cpu_hz,
+                .payload_bytes = (uint32_t)arguments->payload_bytes,
+                .mix = arguments->mix,
+                .seed = arguments->seed,
+            },
+        .nodes = (unsigned)arguments->nodes,
         .ring_bytes = arguments->ring_bytes,
         .buffer_bytes = arguments->buffer_bytes,
         .threads_spec = arguments->threads_spec,
         .output_path = arguments->output_path,
+        .stall_ns = searches_stall ? 0 : arguments->stall_ms * WEIR_NS_PER_MS,
         .notices = notices,
     };
 }
@@ -42,7 +50,8 @@ static int check_balance(const struct weir_simulate_result *result, struct weir_
 }
 
 static int show_result(const struct weir_print *print, const struct weir_bench_arguments *arguments,
-                       const struct weir_simulate_options *options, const struct weir_simulate_result *result)
+                       const struct weir_simulate_options *options, const struct weir_simulate_found *found,
+                       const struct weir_simulate_result *result)
 {
     struct weir_buf text = WEIR_BUF_INIT;
     if (print->verbosity >= 1) {
@@ -51,9 +60,9 @@ static int show_result(const struct weir_print *print, const struct weir_bench_a
         weir_buf_reset(&text);
     }
     if (arguments->json)
-        weir_bench_report_json(&text, options, result);
+        weir_bench_report_json(&text, options, arguments->goal, found, result);
     else
-        weir_bench_report_text(&text, result);
+        weir_bench_report_text(&text, options, arguments->goal, found, result);
     return weir_cli_show(print, &text);
 }
 
@@ -69,7 +78,8 @@ static int simulate(struct weir_bench_arguments *arguments, struct weir_print *p
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then EFBIG of the write */
     struct weir_simulate_options options = to_options(arguments, &notices);
     struct weir_simulate_result result = {0};
-    code = weir_simulate_run(&options, &result, &err);
+    struct weir_simulate_found found;
+    code = weir_simulate_search(&options, arguments->goal, arguments->probe_ns, &found, &result, &err);
     if (code == 0)
         code = check_balance(&result, &err);
 
@@ -79,7 +89,7 @@ static int simulate(struct weir_bench_arguments *arguments, struct weir_print *p
     if (code < 0)
         weir_print_error(print, &err);
     else
-        status = show_result(print, arguments, &options, &result);
+        status = show_result(print, arguments, &options, &found, &result);
     weir_simulate_result_fini(&result);
     return status;
 }

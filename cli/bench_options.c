@@ -2,8 +2,10 @@
 #include "cli/bench_options.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/bits.h"
+#include "base/clock.h"
 #include "cli/exit_status.h"
 #include "cli/ring_options.h"
 
@@ -12,7 +14,8 @@
 #define OTHER "Other options"
 
 #define CPUS_DEFAULT    4
-#define CPUS_MAX        1024
+#define CPUS_MAX        WEIR_SIMULATE_CPUS_MAX
+#define NODES_MAX       64
 #define RECORDS_DEFAULT 1000000
 #define RECORDS_MAX     1000000000000ull
 #define RATE_MAX_HZ     1000000000ull
@@ -20,9 +23,67 @@
 #define PAYLOAD_MIN     8
 #define PAYLOAD_MAX     60000
 #define SEED_DEFAULT    1
+#define SECONDS_MAX     86400
+#define STALL_MAX_MS    60000
+#define MIX_PARTS_MAX   1000
+#define PROBE_DEFAULT_S 1
+#define AFTER_STALL_NS  (100 * WEIR_NS_PER_MS) /* of a run that is as long as its stall asks for */
 #define OUTPUT_DEFAULT  "/dev/null"
 
 #define FIELD(name, type) WEIR_OPTION_FIELD(struct weir_bench_arguments, name, type)
+
+static int refuse_mix(struct weir_error *err, const char *text, size_t length)
+{
+    weir_error_set(err, -EINVAL, "--mix: '%.*s' is no part of a mix", (int)length, text);
+    weir_error_hint(err,
+                    "takes tracepoint, callchain and dwarf, each with a number of parts from 1 to %d behind a "
+                    "colon, or without: tracepoint:90,callchain:9,dwarf:1",
+                    MIX_PARTS_MAX);
+    return -EINVAL;
+}
+
+/* One "KIND" or "KIND:PARTS" of `length` characters. */
+static int add_part(struct weir_sim_mix *mix, const char *text, size_t length, struct weir_error *err)
+{
+    const char *colon = memchr(text, ':', length);
+    size_t name_length = colon ? (size_t)(colon - text) : length;
+    char digits[8] = "1";
+    uint64_t parts;
+    if (colon) {
+        size_t digit_count = length - name_length - 1;
+        if (digit_count == 0 || digit_count >= sizeof(digits))
+            return refuse_mix(err, text, length);
+        memcpy(digits, colon + 1, digit_count);
+        digits[digit_count] = '\0';
+    }
+    if (weir_value_parse_number(digits, &parts) < 0 || parts < 1 || parts > MIX_PARTS_MAX)
+        return refuse_mix(err, text, length);
+    for (unsigned kind = 0; kind < WEIR_SIM_KIND_COUNT; kind++) {
+        const char *name = weir_sim_kind_names[kind];
+        if (strlen(name) == name_length && memcmp(name, text, name_length) == 0) {
+            mix->parts[kind] = (unsigned)parts;
+            return 0;
+        }
+    }
+    return refuse_mix(err, text, length);
+}
+
+static int apply_mix(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_bench_arguments *arguments = object;
+    struct weir_sim_mix mix = {{0}};
+    for (const char *part = text;;) {
+        size_t length = strcspn(part, ",");
+        int result = add_part(&mix, part, length, err);
+        if (result < 0)
+            return result;
+        if (part[length] == '\0')
+            break;
+        part += length + 1;
+    }
+    arguments->mix = mix;
+    return 0;
+}
 
 static int apply_threads(void *object, const char *text, struct weir_error *err)
 {
@@ -43,6 +104,19 @@ static const struct weir_option options[] = {
         .help = "simulated CPUs, each with its own rings",
     },
     {
+        .long_name = "nodes",
+        .argument = "N",
+        .kind = WEIR_OPTION_NUMBER,
+        .field = FIELD(nodes, uint64_t),
+        .min = 1,
+        .max = NODES_MAX,
+        .default_text = "1",
+        .section = LOAD,
+        .help = "how many NUMA nodes the CPUs are spread over, evenly",
+        .details = "Readers and chunks are placed as on such a machine, and bytes that cross nodes are counted; the "
+                   "memory itself lies where this machine puts it.",
+    },
+    {
         .long_name = "records",
         .argument = "N",
         .kind = WEIR_OPTION_NUMBER,
@@ -52,18 +126,45 @@ static const struct weir_option options[] = {
         .default_text = "1000000",
         .section = LOAD,
         .help = "samples that each CPU produces",
+        .details = "With --stall and neither this nor --seconds the run is as long as the stall needs.",
+    },
+    {
+        .long_name = "seconds",
+        .argument = "N",
+        .kind = WEIR_OPTION_NUMBER,
+        .field = FIELD(seconds, uint64_t),
+        .unit = "s",
+        .min = 1,
+        .max = SECONDS_MAX,
+        .section = LOAD,
+        .help = "instead of --records: so many seconds at --rate; of each run of --rate=max",
+        .details = "A run of --rate=max takes one second without it.",
     },
     {
         .long_name = "rate",
         .argument = "HZ",
-        .kind = WEIR_OPTION_NUMBER,
+        .kind = WEIR_OPTION_FREQUENCY,
         .field = FIELD(rate_per_cpu_hz, uint64_t),
         .unit = "Hz",
         .min = 1,
         .max = RATE_MAX_HZ,
         .default_text = "as fast as they can",
         .section = LOAD,
-        .help = "samples per second that each CPU produces",
+        .help = "samples per second that each CPU produces; max: search the highest without loss",
+        .details = "The search repeats the run with other rates until the highest that loses nothing is known to 5 %; "
+                   "what is reported is a run with that rate. The producers share the machine with the readers, so it "
+                   "is what this machine can do at both.",
+    },
+    {
+        .long_name = "mix",
+        .argument = "KIND[:PARTS],...",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_mix,
+        .default_text = "tracepoint",
+        .section = LOAD,
+        .help = "what the samples are: tracepoint, callchain, dwarf, by parts of all samples",
+        .details = "tracepoint: the raw bytes of --payload; callchain: 8 to 40 frames; dwarf: registers and 8 KiB of "
+                   "stack. Each kind is an event of its own.",
     },
     {
         .long_name = "payload",
@@ -75,7 +176,7 @@ static const struct weir_option options[] = {
         .max = PAYLOAD_MAX,
         .default_text = "64",
         .section = LOAD,
-        .help = "raw bytes in each sample",
+        .help = "raw bytes in each tracepoint sample, at most",
     },
     {
         .long_name = "seed",
@@ -130,6 +231,20 @@ static const struct weir_option options[] = {
         .help = "write to FILE, to have its disk in the figures",
     },
     {
+        .long_name = "stall",
+        .argument = "MS",
+        .kind = WEIR_OPTION_FREQUENCY,
+        .field = FIELD(stall_ms, uint64_t),
+        .unit = "ms",
+        .min = 1,
+        .max = STALL_MAX_MS,
+        .section = DRAIN,
+        .help = "the disk stands still for so long; max: search the longest without loss",
+        .details = "Needs --rate. The stall comes 200 ms after the start; in that time nothing is written, through the "
+                   "page cache or past it. What the pool should hold by the rule pool >= rate x stall is shown "
+                   "beside it.",
+    },
+    {
         .long_name = "json",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
@@ -172,6 +287,8 @@ static const char *const description[] = {
 static const struct weir_example examples[] = {
     {"weir bench drain --cpus 64 --rate 20000", "What 64 CPUs with 20000 samples per second each cost."},
     {"weir bench drain -o out.data --json", "The rate into a file, for a script."},
+    {"weir bench drain --cpus 16 --mix tracepoint:99,dwarf:1 --rate max", "The highest rate without loss."},
+    {"weir bench drain --cpus 16 --rate 50000 --buffer-size 256M --stall max", "What a pool of that size bridges."},
     {NULL, NULL},
 };
 
@@ -189,7 +306,8 @@ void weir_bench_arguments_init(struct weir_bench_arguments *arguments)
 {
     *arguments = (struct weir_bench_arguments){
         .cpus = CPUS_DEFAULT,
-        .records_per_cpu = RECORDS_DEFAULT,
+        .nodes = 1,
+        .mix.parts[WEIR_SIM_TRACEPOINT] = 1,
         .payload_bytes = PAYLOAD_DEFAULT,
         .seed = SEED_DEFAULT,
         .output_path = OUTPUT_DEFAULT,
@@ -208,9 +326,57 @@ int weir_bench_arguments_parse(struct weir_bench_arguments *arguments, char *con
     return result;
 }
 
+static int refuse(struct weir_error *err, const char *what, const char *hint)
+{
+    weir_error_set(err, -EINVAL, "%s", what);
+    weir_error_hint(err, "%s", hint);
+    return -EINVAL;
+}
+
+/* Options that need or exclude one another. */
+static int check_together(const struct weir_bench_arguments *arguments, struct weir_error *err)
+{
+    bool searches_rate = arguments->rate_per_cpu_hz == WEIR_VALUE_FREQ_MAX;
+    if (arguments->cpus % arguments->nodes != 0)
+        return refuse(err, "--nodes does not divide --cpus", "the CPUs are spread over the nodes evenly");
+    if (arguments->records_per_cpu && arguments->seconds)
+        return refuse(err, "--records and --seconds both say how long to run", "give one of them");
+    if (arguments->seconds && !arguments->rate_per_cpu_hz)
+        return refuse(err, "--seconds needs --rate", "as fast as they can, the producers run by --records");
+    if (arguments->stall_ms && (!arguments->rate_per_cpu_hz || searches_rate))
+        return refuse(err, "--stall needs a --rate",
+                      "what is bridged depends on how fast the pool fills: --rate 10000");
+    if (searches_rate && arguments->records_per_cpu)
+        return refuse(err, "--records does not go with --rate=max", "--seconds says how long each run takes");
+    if (arguments->stall_ms == WEIR_VALUE_FREQ_MAX && (arguments->records_per_cpu || arguments->seconds))
+        return refuse(err, "--stall=max takes neither --records nor --seconds",
+                      "each run is as long as its stall needs");
+    return 0;
+}
+
+/* How long one run is, from whichever option says so. */
+static void resolve_length(struct weir_bench_arguments *arguments)
+{
+    arguments->goal = arguments->rate_per_cpu_hz == WEIR_VALUE_FREQ_MAX ? WEIR_SIMULATE_RATE
+                      : arguments->stall_ms == WEIR_VALUE_FREQ_MAX      ? WEIR_SIMULATE_STALL
+                                                                        : WEIR_SIMULATE_ONCE;
+    arguments->probe_ns = (arguments->seconds ? arguments->seconds : PROBE_DEFAULT_S) * WEIR_NS_PER_S;
+    if (arguments->records_per_cpu || arguments->goal != WEIR_SIMULATE_ONCE)
+        return;
+    uint64_t length_ns = arguments->seconds * WEIR_NS_PER_S;
+    if (!length_ns && arguments->stall_ms)
+        length_ns = WEIR_SIMULATE_WARM_UP_NS + arguments->stall_ms * WEIR_NS_PER_MS + AFTER_STALL_NS;
+    double records = (double)arguments->rate_per_cpu_hz * (double)length_ns / (double)WEIR_NS_PER_S;
+    arguments->records_per_cpu = length_ns ? weir_max_u64((uint64_t)records, 1) : RECORDS_DEFAULT;
+}
+
 int weir_bench_arguments_resolve(struct weir_bench_arguments *arguments, uint64_t page_bytes,
                                  const struct weir_notice_sink *notices, struct weir_error *err)
 {
+    int result = check_together(arguments, err);
+    if (result < 0)
+        return result;
+    resolve_length(arguments);
     return weir_ring_size_resolve(&arguments->ring_size, WEIR_RING_BYTES_MAX, page_bytes, notices,
                                   &arguments->ring_bytes, err);
 }

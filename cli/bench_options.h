@@ -9,11 +9,18 @@
 #include "base/notice.h"
 #include "cli/command.h"
 #include "cli/value.h"
+#include "engine/simulate.h"
 
 struct weir_bench_arguments {
     uint64_t cpus;
-    uint64_t records_per_cpu;
-    uint64_t rate_per_cpu_hz; /* 0: flat out */
+    uint64_t nodes;
+    uint64_t records_per_cpu; /* after resolve() */
+    uint64_t seconds;         /* 0: not given */
+    uint64_t rate_per_cpu_hz; /* 0: flat out; WEIR_VALUE_FREQ_MAX: search */
+    uint64_t stall_ms;        /* 0: none; WEIR_VALUE_FREQ_MAX: search */
+    struct weir_sim_mix mix;
+    enum weir_simulate_goal goal; /* by weir_bench_arguments_resolve() */
+    uint64_t probe_ns;            /* by weir_bench_arguments_resolve() */
     uint64_t payload_bytes;
     uint64_t seed;
     struct weir_ring_size ring_size; /* as typed */
@@ -33,7 +40,8 @@ void weir_bench_arguments_init(struct weir_bench_arguments *arguments);
 /* Parses argv (the words behind `weir bench drain`), which must hold options only. As weir_options_parse(). */
 int weir_bench_arguments_parse(struct weir_bench_arguments *arguments, char *const *argv, struct weir_error *err);
 
-/* -m becomes bytes, as for `weir record`. 0 or -EINVAL with err. */
+/* Checks what options say together, and makes one length of the run of --records, --seconds and --stall; -m becomes
+ * bytes, as for `weir record`. 0 or -EINVAL with err. */
 int weir_bench_arguments_resolve(struct weir_bench_arguments *arguments, uint64_t page_bytes,
                                  const struct weir_notice_sink *notices, struct weir_error *err);
 

@@ -3,18 +3,26 @@
 
 #include <inttypes.h>
 
+#include "base/bits.h"
+#include "base/clock.h"
 #include "cli/json_text.h"
 
 #define BYTES_PER_MB  1e6
 #define BYTES_PER_GB  1e9
 #define RECORDS_PER_M 1e6
 #define PERCENT       100.0
+#define MS_PER_S      1000.0
+
+static const double percents[] = {50, 90, 99, 100};
 
 /* The figures that both forms show. Rates are 0 where nothing was measured. */
 struct figures {
     double mb_per_s;
     double million_records_per_s;
     double cpu_s_per_gb;
+    double drain_mb_per_cpu_s; /* what the readers and the writer move in a second of CPU time */
+    double copy_mb_per_s;      /* what memcpy(3) does */
+    double copy_percent;       /* the former of the latter */
     double lost_percent;
 };
 
@@ -26,51 +34,193 @@ static double ratio(double a, double b)
 static struct figures figures_of(const struct weir_simulate_result *result)
 {
     const struct weir_record_result *record = &result->record;
-    double bytes = (double)record->file_bytes;
+    double bytes = (double)record->file_bytes, drained = (double)result->drained_bytes;
+    double drain_seconds = result->reader_cpu_seconds + result->writer_cpu_seconds;
     return (struct figures){
         .mb_per_s = ratio(bytes / BYTES_PER_MB, result->seconds),
         .million_records_per_s = ratio((double)record->samples / RECORDS_PER_M, result->seconds),
         .cpu_s_per_gb = ratio(result->recorder_cpu_seconds, bytes / BYTES_PER_GB),
+        .drain_mb_per_cpu_s = ratio(drained / BYTES_PER_MB, drain_seconds),
+        .copy_mb_per_s = result->copy_bytes_per_s / BYTES_PER_MB,
+        .copy_percent = PERCENT * ratio(ratio(drained, drain_seconds), result->copy_bytes_per_s),
         .lost_percent = ratio(PERCENT * (double)record->lost_samples, (double)result->produced),
     };
 }
 
-void weir_bench_report_text(struct weir_buf *text, const struct weir_simulate_result *result)
+static double latency_ms(const struct weir_simulate_result *result, double percent)
 {
-    const struct weir_record_result *record = &result->record;
-    struct figures figures = figures_of(result);
-    weir_buf_printf(text, "drained   %.1f MB/s, %.3f M records/s (%.1f MB in %.3f s)\n", figures.mb_per_s,
-                    figures.million_records_per_s, (double)record->file_bytes / BYTES_PER_MB, result->seconds);
-    weir_buf_printf(text, "CPU       %.3f s per GB (%.3f s in weir's threads)\n", figures.cpu_s_per_gb,
-                    result->recorder_cpu_seconds);
-    weir_buf_printf(text,
-                    "lost      %" PRIu64 " of %" PRIu64 " records (%.2f %%), %" PRIu64 " while waiting for the disk\n",
-                    record->lost_samples, result->produced, figures.lost_percent, record->lost_while_pool_empty);
-    weir_buf_printf(text, "rounds    %" PRIu64 ", wake-ups %" PRIu64 "\n", record->rounds, record->wakeups);
+    return (double)weir_histogram_percentile(&result->latency_ns, percent) / (double)WEIR_NS_PER_MS;
 }
 
-void weir_bench_report_json(struct weir_buf *text, const struct weir_simulate_options *options,
+/* ---- text ---- */
+
+static const char *limit_words(enum weir_simulate_goal goal, enum weir_search_limit limit)
+{
+    if (limit == WEIR_SEARCH_LIMIT_REACH)
+        return "; the producers cannot do more on this machine";
+    if (limit == WEIR_SEARCH_LIMIT_GREATEST)
+        return goal == WEIR_SIMULATE_RATE ? "; no higher rate was tried" : "; no longer stall was tried";
+    return "";
+}
+
+static void append_found(struct weir_buf *text, enum weir_simulate_goal goal, const struct weir_simulate_found *found)
+{
+    if (goal == WEIR_SIMULATE_ONCE)
+        return;
+    bool rate = goal == WEIR_SIMULATE_RATE;
+    if (found->value == 0)
+        weir_buf_printf(text, "found     no %s is without loss, %u runs\n", rate ? "rate" : "stall", found->runs);
+    else
+        weir_buf_printf(text, "found     %s without loss: %" PRIu64 " %s, %u runs%s\n",
+                        rate ? "highest rate" : "longest stall", found->value, rate ? "Hz per CPU" : "ms", found->runs,
+                        limit_words(goal, found->limit));
+}
+
+static void append_stall(struct weir_buf *text, const struct weir_simulate_options *options,
+                         enum weir_simulate_goal goal, const struct weir_simulate_found *found,
+                         const struct weir_simulate_result *result)
+{
+    uint64_t stall_ms = goal == WEIR_SIMULATE_STALL ? found->value : options->stall_ns / WEIR_NS_PER_MS;
+    if (goal != WEIR_SIMULATE_STALL && stall_ms == 0)
+        return;
+    double rate = ratio((double)result->drained_bytes / BYTES_PER_MB, result->produce_seconds);
+    weir_buf_printf(
+        text, "stall     %" PRIu64 " ms; the pool of %.0f MB holds %.0f ms at %.1f MB/s, with the rings %.0f ms\n",
+        stall_ms, (double)result->record.pool_bytes / BYTES_PER_MB,
+        MS_PER_S * weir_simulate_pool_seconds(result, false), rate,
+        MS_PER_S * weir_simulate_pool_seconds(result, true));
+}
+
+static void append_nodes(struct weir_buf *text, const struct weir_simulate_result *result)
+{
+    for (unsigned i = 0; result->node_count > 1 && i < result->node_count; i++) {
+        const struct weir_simulate_node *node = &result->nodes[i];
+        weir_buf_printf(text,
+                        "node %-3d  %u CPUs, %u readers: %.1f MB, %.3f CPU s, lost %" PRIu64 ", wake-ups %" PRIu64
+                        ", %.1f MB across nodes\n",
+                        node->node, node->cpus, node->readers, (double)node->bytes / BYTES_PER_MB,
+                        node->reader_cpu_seconds, node->lost, node->wakeups,
+                        (double)node->crossed_bytes / BYTES_PER_MB);
+    }
+}
+
+void weir_bench_report_text(struct weir_buf *text, const struct weir_simulate_options *options,
+                            enum weir_simulate_goal goal, const struct weir_simulate_found *found,
                             const struct weir_simulate_result *result)
 {
     const struct weir_record_result *record = &result->record;
     struct figures figures = figures_of(result);
-    weir_buf_printf(text, "{\n  \"benchmark\": \"drain\",\n  \"version\": \"" WEIR_VERSION "\",\n  \"parameters\": {");
-    weir_buf_printf(text, "\"cpus\": %u, \"records_per_cpu\": %" PRIu64 ", \"rate_per_cpu_hz\": %" PRIu64,
-                    options->cpus, options->records_per_cpu, options->rate_per_cpu_hz);
-    weir_buf_printf(text, ", \"payload_bytes\": %u, \"seed\": %" PRIu64 ", \"ring_bytes\": %" PRIu64,
-                    options->payload_bytes, options->seed, record->ring_bytes);
-    weir_buf_printf(text, ", \"pool_bytes\": %" PRIu64 ", \"threads\": ", record->pool_bytes);
+    append_found(text, goal, found);
+    weir_buf_printf(text, "drained   %.1f MB/s, %.3f M records/s (%.1f MB in %.3f s)\n", figures.mb_per_s,
+                    figures.million_records_per_s, (double)record->file_bytes / BYTES_PER_MB, result->seconds);
+    weir_buf_printf(text, "CPU       %.3f s per GB (%.3f s without the producers: readers %.3f, writer %.3f)\n",
+                    figures.cpu_s_per_gb, result->recorder_cpu_seconds, result->reader_cpu_seconds,
+                    result->writer_cpu_seconds);
+    weir_buf_printf(text, "copying   %.0f MB per CPU second, %.0f %% of memcpy's %.0f\n", figures.drain_mb_per_cpu_s,
+                    figures.copy_percent, figures.copy_mb_per_s);
+    weir_buf_printf(text,
+                    "lost      %" PRIu64 " of %" PRIu64 " records (%.2f %%), %" PRIu64 " while waiting for the disk\n",
+                    record->lost_samples, result->produced, figures.lost_percent, record->lost_while_pool_empty);
+    weir_buf_printf(text, "latency   of chunks to the file: median %.1f ms, 90 %% %.1f, 99 %% %.1f, longest %.1f\n",
+                    latency_ms(result, percents[0]), latency_ms(result, percents[1]), latency_ms(result, percents[2]),
+                    latency_ms(result, percents[3]));
+    weir_buf_printf(text, "rounds    %" PRIu64 ", wake-ups %" PRIu64 "\n", record->rounds, record->wakeups);
+    append_stall(text, options, goal, found, result);
+    append_nodes(text, result);
+}
+
+/* ---- JSON ---- */
+
+static void append_parameters(struct weir_buf *text, const struct weir_simulate_options *options,
+                              const struct weir_simulate_result *result)
+{
+    const struct weir_sim_load *load = &options->load;
+    weir_buf_printf(text, "{\"cpus\": %u, \"nodes\": %u, \"records_per_cpu\": %" PRIu64, load->cpus, options->nodes,
+                    load->records_per_cpu);
+    weir_buf_printf(text, ", \"rate_per_cpu_hz\": %" PRIu64 ", \"mix\": {", load->rate_per_cpu_hz);
+    for (unsigned kind = 0; kind < WEIR_SIM_KIND_COUNT; kind++)
+        weir_buf_printf(text, "%s\"%s\": %u", kind ? ", " : "", weir_sim_kind_names[kind], load->mix.parts[kind]);
+    weir_buf_printf(text, "}, \"payload_bytes\": %u, \"seed\": %" PRIu64 ", \"ring_bytes\": %" PRIu64,
+                    load->payload_bytes, load->seed, result->record.ring_bytes);
+    weir_buf_printf(text, ", \"pool_bytes\": %" PRIu64 ", \"stall_ms\": %" PRIu64 ", \"threads\": ",
+                    result->record.pool_bytes, (uint64_t)(options->stall_ns / WEIR_NS_PER_MS));
     weir_json_append_string(text, options->threads_spec ? options->threads_spec : "cpu");
     weir_buf_printf(text, ", \"output\": ");
     weir_json_append_string(text, options->output_path);
-    weir_buf_printf(text, "},\n  \"seconds\": %.6f,\n  \"recorder_cpu_seconds\": %.6f,\n", result->seconds,
-                    result->recorder_cpu_seconds);
+    weir_buf_printf(text, "}");
+}
+
+static void append_search(struct weir_buf *text, enum weir_simulate_goal goal, const struct weir_simulate_found *found)
+{
+    static const char *const goals[] = {
+        [WEIR_SIMULATE_RATE] = "rate_per_cpu_hz",
+        [WEIR_SIMULATE_STALL] = "stall_ms",
+    };
+    static const char *const limits[] = {
+        [WEIR_SEARCH_LIMIT_FAILURE] = "loss",
+        [WEIR_SEARCH_LIMIT_REACH] = "producers",
+        [WEIR_SEARCH_LIMIT_GREATEST] = "range",
+    };
+    if (goal != WEIR_SIMULATE_ONCE)
+        weir_buf_printf(text,
+                        "  \"search\": {\"of\": \"%s\", \"found\": %" PRIu64 ", \"limit\": \"%s\", \"runs\": %u},\n",
+                        goals[goal], found->value, limits[found->limit], found->runs);
+}
+
+static void append_latency(struct weir_buf *text, const struct weir_simulate_result *result)
+{
+    weir_buf_printf(text, "  \"chunk_latency_ms\": {\"chunks\": %" PRIu64, result->latency_ns.count);
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(percents); i++)
+        weir_buf_printf(text, ", \"p%.0f\": %.3f", percents[i], latency_ms(result, percents[i]));
+    weir_buf_printf(text, "},\n");
+}
+
+static void append_node_list(struct weir_buf *text, const struct weir_simulate_result *result)
+{
+    weir_buf_printf(text, "  \"nodes\": [");
+    for (unsigned i = 0; i < result->node_count; i++) {
+        const struct weir_simulate_node *node = &result->nodes[i];
+        weir_buf_printf(text,
+                        "%s\n    {\"node\": %d, \"cpus\": %u, \"readers\": %u, \"bytes\": %" PRIu64
+                        ", \"written\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"wakeups\": %" PRIu64
+                        ", \"crossed_bytes\": %" PRIu64 ", \"reader_cpu_seconds\": %.6f}",
+                        i ? "," : "", node->node, node->cpus, node->readers, node->bytes, node->samples, node->lost,
+                        node->wakeups, node->crossed_bytes, node->reader_cpu_seconds);
+    }
+    weir_buf_printf(text, "\n  ]\n}\n");
+}
+
+void weir_bench_report_json(struct weir_buf *text, const struct weir_simulate_options *options,
+                            enum weir_simulate_goal goal, const struct weir_simulate_found *found,
+                            const struct weir_simulate_result *result)
+{
+    const struct weir_record_result *record = &result->record;
+    struct figures figures = figures_of(result);
+    weir_buf_printf(text, "{\n  \"benchmark\": \"drain\",\n  \"version\": \"" WEIR_VERSION "\",\n  \"parameters\": ");
+    append_parameters(text, options, result);
+    weir_buf_printf(text, ",\n");
+    append_search(text, goal, found);
+    weir_buf_printf(text, "  \"seconds\": %.6f,\n  \"produce_seconds\": %.6f,\n", result->seconds,
+                    result->produce_seconds);
+    weir_buf_printf(text,
+                    "  \"recorder_cpu_seconds\": %.6f,\n  \"reader_cpu_seconds\": %.6f,\n"
+                    "  \"writer_cpu_seconds\": %.6f,\n",
+                    result->recorder_cpu_seconds, result->reader_cpu_seconds, result->writer_cpu_seconds);
     weir_buf_printf(text, "  \"mb_per_s\": %.3f,\n  \"million_records_per_s\": %.6f,\n  \"cpu_s_per_gb\": %.6f,\n",
                     figures.mb_per_s, figures.million_records_per_s, figures.cpu_s_per_gb);
+    weir_buf_printf(text,
+                    "  \"drain_mb_per_cpu_s\": %.3f,\n  \"memcpy_mb_per_s\": %.3f,\n  \"memcpy_percent\": %.3f,\n",
+                    figures.drain_mb_per_cpu_s, figures.copy_mb_per_s, figures.copy_percent);
     weir_buf_printf(text, "  \"produced\": %" PRIu64 ",\n  \"written\": %" PRIu64 ",\n  \"lost\": %" PRIu64 ",\n",
                     result->produced, record->samples, record->lost_samples);
-    weir_buf_printf(text, "  \"lost_while_pool_empty\": %" PRIu64 ",\n  \"file_bytes\": %" PRIu64 ",\n",
-                    record->lost_while_pool_empty, record->file_bytes);
-    weir_buf_printf(text, "  \"rounds\": %" PRIu64 ",\n  \"wakeups\": %" PRIu64 "\n}\n", record->rounds,
-                    record->wakeups);
+    weir_buf_printf(text, "  \"lost_while_pool_empty\": %" PRIu64 ",\n  \"drained_bytes\": %" PRIu64 ",\n",
+                    record->lost_while_pool_empty, result->drained_bytes);
+    weir_buf_printf(text, "  \"file_bytes\": %" PRIu64 ",\n  \"direct_bytes\": %" PRIu64 ",\n", record->file_bytes,
+                    result->direct_bytes);
+    weir_buf_printf(text, "  \"rounds\": %" PRIu64 ",\n  \"wakeups\": %" PRIu64 ",\n", record->rounds, record->wakeups);
+    weir_buf_printf(text, "  \"pool_holds_ms\": %.3f,\n  \"pool_and_rings_hold_ms\": %.3f,\n",
+                    MS_PER_S * weir_simulate_pool_seconds(result, false),
+                    MS_PER_S * weir_simulate_pool_seconds(result, true));
+    append_latency(text, result);
+    append_node_list(text, result);
 }

@@ -8,10 +8,14 @@
 #include "base/buf.h"
 #include "engine/simulate.h"
 
-void weir_bench_report_text(struct weir_buf *text, const struct weir_simulate_result *result);
+/* options: as given to weir_simulate_search(); found counts unless the goal is WEIR_SIMULATE_ONCE. */
+void weir_bench_report_text(struct weir_buf *text, const struct weir_simulate_options *options,
+                            enum weir_simulate_goal goal, const struct weir_simulate_found *found,
+                            const struct weir_simulate_result *result);
 
 /* Parameters as used (options, and what the run chose for those that were 0), then the figures. */
 void weir_bench_report_json(struct weir_buf *text, const struct weir_simulate_options *options,
+                            enum weir_simulate_goal goal, const struct weir_simulate_found *found,
                             const struct weir_simulate_result *result);
 
 #endif

@@ -189,11 +189,13 @@ enum weir_reader_state weir_reader_step(struct weir_reader *reader)
 {
     uint64_t epoch = atomic_load_explicit(&reader->control->epoch, memory_order_seq_cst); /* (J), (M) */
 
-    for (unsigned i = 0; i < reader->ring_count; i++) {
-        if (drain(reader, &reader->rings[i]) == WEIR_READER_STARVED) {
-            reader->starved_steps++;
-            return WEIR_READER_STARVED;
-        }
+    /* All rings, also behind one that has to wait: each is to know that what it loses now is the pool's fault. */
+    bool starved = false;
+    for (unsigned i = 0; i < reader->ring_count; i++)
+        starved |= drain(reader, &reader->rings[i]) == WEIR_READER_STARVED;
+    if (starved) {
+        reader->starved_steps++;
+        return WEIR_READER_STARVED;
     }
 
     if (epoch != atomic_load_explicit(&reader->passed_epoch, memory_order_relaxed)) { /* our own word */

@@ -96,7 +96,7 @@ int weir_session_map_rings(struct weir_session *session, struct weir_error *err)
 
 int weir_session_open_file(struct weir_session *session, struct weir_error *err)
 {
-    return weir_record_file_open(&session->file, session, session->options->output_path, NULL, err);
+    return weir_record_file_open(&session->file, session, session->options->output_path, session->io, err);
 }
 
 void weir_session_close_events(struct weir_session *session)

@@ -49,6 +49,7 @@ struct weir_session {
     struct weir_event_set events;
     struct weir_pipeline pipeline;
     bool piped;                    /* pipeline was initialised */
+    const struct weir_io_ops *io;  /* borrowed; what files are written with; NULL: the real system calls */
     struct weir_record_file *file; /* owned; what the recording is written to now */
 
     struct weir_sideband *sideband;        /* owned; NULL: none is wanted */

@@ -17,8 +17,9 @@
 #include "base/bits.h"
 
 #define RECORD_MAX_BYTES      65528u
-#define COMM_BYTES            16  /* TASK_COMM_LEN, padded */
-#define SIDE_RECORD_MAX_BYTES 128 /* LOST and COMM with the longest trailer */
+#define COMM_BYTES            16   /* TASK_COMM_LEN, padded */
+#define SIDE_RECORD_MAX_BYTES 128  /* LOST and COMM with the longest trailer */
+#define FIXED_MAX_BYTES       2048 /* a sample without raw data and stack: fields, longest chain, all registers */
 
 struct sim_ring {
     struct perf_event_mmap_page *page; /* owned by who mapped it; unmapped by ring_unmap */
@@ -409,13 +410,34 @@ static void put_raw(uint8_t *record, size_t *at, const struct weir_sim_sample *s
     *at += sizeof(size) + size;
 }
 
-bool weir_sim_kernel_sample(struct weir_sim_kernel *sim, int fd, const struct weir_sim_sample *sample)
+static void put_chain(uint8_t *record, size_t *at, const struct weir_sim_sample *sample)
 {
-    struct sim_event *event = event_of(sim, fd);
-    uint64_t type = event->attr.sample_type;
-    uint8_t record[RECORD_MAX_BYTES + 8];
-    weir_assert(sample->raw_bytes <= RECORD_MAX_BYTES - 128);
+    put_u64(record, at, sample->chain_count);
+    memcpy(record + *at, sample->chain, sample->chain_count * sizeof(uint64_t));
+    *at += sample->chain_count * sizeof(uint64_t);
+}
 
+/* The registers of the mask, each holding its number. */
+static void put_registers(uint8_t *record, size_t *at, uint64_t mask)
+{
+    put_u64(record, at, PERF_SAMPLE_REGS_ABI_64);
+    for (; mask != 0; mask &= mask - 1)
+        put_u64(record, at, (uint64_t)__builtin_ctzll(mask));
+}
+
+/* Size, bytes, and how many of them the task had in use: all. */
+static void put_stack(uint8_t *record, size_t *at, const void *stack, uint32_t bytes)
+{
+    put_u64(record, at, bytes);
+    memcpy(record + *at, stack, bytes);
+    *at += bytes;
+    put_u64(record, at, bytes);
+}
+
+/* The fields in the order of perf_event_open(2), "PERF_RECORD_SAMPLE". Returns the size of the record. */
+static size_t put_sample(const struct sim_event *event, const struct weir_sim_sample *sample, uint8_t *record)
+{
+    uint64_t type = event->attr.sample_type;
     size_t at = sizeof(struct perf_event_header);
     if (type & PERF_SAMPLE_IDENTIFIER)
         put_u64(record, &at, event->id);
@@ -425,16 +447,35 @@ bool weir_sim_kernel_sample(struct weir_sim_kernel *sim, int fd, const struct we
         put_u32_pair(record, &at, sample->pid, sample->tid);
     if (type & PERF_SAMPLE_TIME)
         put_u64(record, &at, sample->time_ns);
+    if (type & PERF_SAMPLE_ADDR)
+        put_u64(record, &at, 0);
     if (type & PERF_SAMPLE_ID)
         put_u64(record, &at, event->id);
     if (type & PERF_SAMPLE_CPU)
         put_u32_pair(record, &at, (uint32_t)event->cpu, 0);
     if (type & PERF_SAMPLE_PERIOD)
         put_u64(record, &at, 1);
+    if (type & PERF_SAMPLE_CALLCHAIN)
+        put_chain(record, &at, sample);
     if (type & PERF_SAMPLE_RAW)
         put_raw(record, &at, sample);
+    if (type & PERF_SAMPLE_REGS_USER)
+        put_registers(record, &at, event->attr.sample_regs_user);
+    if (type & PERF_SAMPLE_STACK_USER)
+        put_stack(record, &at, sample->stack, event->attr.sample_stack_user);
+    if (type & PERF_SAMPLE_DATA_SRC)
+        put_u64(record, &at, 0);
     finish_header(record, PERF_RECORD_SAMPLE, at);
-    return output(event, record, at, sample->time_ns);
+    return at;
+}
+
+bool weir_sim_kernel_sample(struct weir_sim_kernel *sim, int fd, const struct weir_sim_sample *sample)
+{
+    struct sim_event *event = event_of(sim, fd);
+    uint8_t record[RECORD_MAX_BYTES + 8];
+    weir_assert((uint64_t)sample->raw_bytes + event->attr.sample_stack_user <= RECORD_MAX_BYTES - FIXED_MAX_BYTES &&
+                sample->chain_count <= WEIR_SIM_CHAIN_MAX);
+    return output(event, record, put_sample(event, sample, record), sample->time_ns);
 }
 
 bool weir_sim_kernel_comm(struct weir_sim_kernel *sim, int fd, uint32_t pid, const char *comm, uint64_t time_ns)

@@ -30,12 +30,17 @@ void weir_sim_kernel_free(struct weir_sim_kernel *sim);
 /* The interface to give to the pipeline; valid as long as sim. */
 struct weir_kernel weir_sim_kernel_interface(struct weir_sim_kernel *sim);
 
+#define WEIR_SIM_CHAIN_MAX 127u /* kernel.perf_event_max_stack at boot */
+
 struct weir_sim_sample {
     uint64_t time_ns;
     uint64_t ip;
     uint32_t pid, tid;
     const void *raw; /* used with PERF_SAMPLE_RAW */
     uint32_t raw_bytes;
+    const uint64_t *chain; /* used with PERF_SAMPLE_CALLCHAIN */
+    unsigned chain_count;  /* at most WEIR_SIM_CHAIN_MAX */
+    const void *stack;     /* used with PERF_SAMPLE_STACK_USER: attr.sample_stack_user bytes, below 64 KiB */
 };
 
 /* The event of descriptor fd overflows once: writes a sample into its ring. True when it was written; false when it is

@@ -1,12 +1,11 @@
 /*
- * A run on simulated rings. The calling thread is the coordinator; producer threads play the machine's CPUs, each a
- * share of them; readers and writer are the real ones.
+ * A run on simulated rings. The calling thread is the coordinator; producer threads (sim_producer.h) play the machine's
+ * CPUs; readers and writer are the real ones.
  */
 #include "engine/simulate.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,120 +15,51 @@
 #include <unistd.h>
 
 #include "base/bits.h"
-#include "engine/ledger.h"
+#include "engine/copy_speed.h"
 #include "engine/session.h"
+#include "engine/sim_disk.h"
 #include "engine/sim_kernel.h"
 
 #define RING_DEFAULT_BYTES  (512ull << 10)
 #define SIDEBAND_RING_BYTES (64ull << 10)
-#define SIDEBAND_EVERY      1024 /* samples between two side records of a CPU */
-#define BURST               64   /* samples of one CPU before a producer turns to its next one */
-#define PACING_NS           WEIR_NS_PER_MS
-#define SIM_TASK_BASE       1000 /* simulated CPU n runs a task of this id plus n */
-
-struct producer {
-    const struct weir_simulate_options *options; /* borrowed */
-    struct weir_session *session;                /* borrowed */
-    struct weir_sim_kernel *sim;                 /* borrowed */
-    uint8_t *payload;                            /* owned */
-    uint64_t random;                             /* state of the payload sizes */
-    unsigned first_cpu, cpu_step;                /* produces for first_cpu, first_cpu + cpu_step, ... */
-    _Atomic bool *stop;                          /* borrowed */
-    pthread_t thread;
-    bool started;
-    int done_fd; /* borrowed eventfd: one more producer has ended */
-};
-
-/* xorshift64* (Vigna, 2016): reproducible from the seed. */
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return *state * 0x2545f4914f6cdd1dull;
-}
-
-static void produce_one(struct producer *producer, unsigned cpu, uint64_t n)
-{
-    const struct weir_session *session = producer->session;
-    uint64_t now_ns = weir_clock_now_ns(session->clock);
-    uint32_t task = SIM_TASK_BASE + cpu;
-    uint32_t size = producer->options->payload_bytes;
-    struct weir_sim_sample sample = {
-        .time_ns = now_ns,
-        .ip = n,
-        .pid = task,
-        .tid = task,
-        .raw = producer->payload,
-        .raw_bytes = size - (uint32_t)(next_random(&producer->random) % (size / 4 + 1)),
-    };
-    if (n % SIDEBAND_EVERY == 0) {
-        char comm[16];
-        snprintf(comm, sizeof(comm), "sim-%u", cpu);
-        int side_fd = weir_event_set_fd(&session->events, weir_event_set_sideband(&session->events), cpu, 0);
-        weir_sim_kernel_comm(producer->sim, side_fd, task, comm, now_ns);
-    }
-    weir_sim_kernel_sample(producer->sim, weir_event_set_fd(&session->events, 0, cpu, 0), &sample);
-}
-
-/* Records that each CPU should have produced by now. */
-static uint64_t records_due(const struct weir_simulate_options *options, uint64_t elapsed_ns)
-{
-    if (options->rate_per_cpu_hz == 0)
-        return options->records_per_cpu;
-    double due = (double)elapsed_ns / (double)WEIR_NS_PER_S * (double)options->rate_per_cpu_hz;
-    return due < (double)options->records_per_cpu ? (uint64_t)due : options->records_per_cpu;
-}
-
-static void *producer_main(void *argument)
-{
-    struct producer *producer = argument;
-    const struct weir_simulate_options *options = producer->options;
-    uint64_t started_ns = weir_clock_now_ns(producer->session->clock), produced = 0;
-    while (produced < options->records_per_cpu && !atomic_load_explicit(producer->stop, memory_order_relaxed)) {
-        uint64_t due = records_due(options, weir_clock_now_ns(producer->session->clock) - started_ns);
-        uint64_t burst_end = weir_min_u64(due, produced + BURST);
-        for (unsigned cpu = producer->first_cpu; cpu < options->cpus; cpu += producer->cpu_step) {
-            for (uint64_t n = produced; n < burst_end; n++)
-                produce_one(producer, cpu, n);
-        }
-        if (burst_end == due && due < options->records_per_cpu) {
-            const struct timespec pause = {.tv_nsec = (long)PACING_NS};
-            clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-        }
-        produced = burst_end;
-    }
-    eventfd_write(producer->done_fd, 1);
-    return NULL;
-}
+#define PAYLOAD_MAX_BYTES   60000u
+#define COPY_AREA_MAX_BYTES (64ull << 20) /* what memcpy is tried on: larger areas are no different */
 
 struct simulation {
+    const struct weir_simulate_options *options; /* borrowed */
     struct weir_session session;
     struct weir_record_options record_options;
     struct weir_event_list events;
     struct weir_sim_kernel *sim;
     struct weir_kernel kernel;
-    struct producer *producers; /* owned */
-    unsigned producer_count;
+    struct weir_sim_disk disk;
+    struct weir_io_ops disk_ops; /* of disk */
+    struct weir_sim_producers *producers;
     int done_fd; /* owned */
-    _Atomic bool stop;
 };
 
 /* ---- setting up ---- */
 
-static int prepare(struct simulation *s, const struct weir_simulate_options *options, struct weir_error *err)
+static int plan(struct weir_session *session, const struct weir_simulate_options *options, struct weir_error *err)
 {
-    struct weir_session *session = &s->session;
     char machine[64];
-    snprintf(machine, sizeof(machine), "core:%u pu:1", options->cpus);
+    snprintf(machine, sizeof(machine), "numa:%u core:%u pu:1", options->nodes, options->load.cpus / options->nodes);
     int result = weir_topology_load_synthetic(&session->topology, machine, err);
     if (result == 0)
         result = weir_cpuset_copy(&session->cpus, weir_topology_online(session->topology));
     if (result == 0)
         result = weir_plan_make(&session->plan, session->topology, &session->cpus, options->threads_spec,
                                 options->notices, err);
+    return result;
+}
+
+static int prepare(struct simulation *s, struct weir_error *err)
+{
+    const struct weir_simulate_options *options = s->options;
+    struct weir_session *session = &s->session;
+    int result = plan(session, options, err);
     if (result == 0)
-        result = weir_event_list_parse(&s->events, "bpf-output", err);
+        result = weir_sim_mix_add_events(&options->load.mix, &s->events, err);
     if (result == 0)
         result = weir_event_list_add_sideband(&s->events);
     if (result == 0)
@@ -157,6 +87,7 @@ static int prepare(struct simulation *s, const struct weir_simulate_options *opt
 static int open_all(struct simulation *s, struct weir_error *err)
 {
     struct weir_session *session = &s->session;
+    session->io = s->options->stall_ns > 0 ? &s->disk_ops : NULL;
     int result = weir_session_open_events(session, err);
     if (result == 0)
         result = weir_session_init_pipeline(session, err);
@@ -175,50 +106,6 @@ static int open_all(struct simulation *s, struct weir_error *err)
 
 /* ---- running ---- */
 
-static int start_producers(struct simulation *s, const struct weir_simulate_options *options, struct weir_error *err)
-{
-    unsigned count = (unsigned)weir_clamp_u64((uint64_t)sysconf(_SC_NPROCESSORS_ONLN), 1, options->cpus);
-    s->producers = calloc(count, sizeof(*s->producers));
-    if (!s->producers)
-        return weir_error_set_errno(err, -ENOMEM, "cannot start producers");
-    for (unsigned i = 0; i < count; i++) {
-        struct producer *producer = &s->producers[i];
-        *producer = (struct producer){
-            .options = options,
-            .session = &s->session,
-            .sim = s->sim,
-            .payload = malloc(options->payload_bytes),
-            .random = (options->seed + i) * 2 + 1,
-            .first_cpu = i,
-            .cpu_step = count,
-            .stop = &s->stop,
-            .done_fd = s->done_fd,
-        };
-        s->producer_count++;
-        if (!producer->payload)
-            return weir_error_set_errno(err, -ENOMEM, "cannot start producers");
-        memset(producer->payload, (int)('a' + i % 26), options->payload_bytes);
-        int result = -pthread_create(&producer->thread, NULL, producer_main, producer);
-        if (result < 0)
-            return weir_error_set_errno(err, result, "cannot start producer %u", i);
-        producer->started = true;
-    }
-    return 0;
-}
-
-static void stop_producers(struct simulation *s)
-{
-    atomic_store_explicit(&s->stop, true, memory_order_relaxed);
-    for (unsigned i = 0; i < s->producer_count; i++) {
-        if (s->producers[i].started)
-            pthread_join(s->producers[i].thread, NULL);
-        free(s->producers[i].payload);
-    }
-    free(s->producers);
-    s->producers = NULL;
-    s->producer_count = 0;
-}
-
 /* The coordinator's loop of a simulated run: rounds until all producers are done, a signal, or a failed output. */
 static void run(struct simulation *s)
 {
@@ -226,7 +113,8 @@ static void run(struct simulation *s)
     struct weir_pipeline *pipeline = &session->pipeline;
     uint64_t done = 0;
     bool kicked = false;
-    while (done < s->producer_count && atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed) == 0 &&
+    while (done < weir_sim_producers_count(s->producers) &&
+           atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed) == 0 &&
            !weir_coordinator_is_hurried(&session->coordinator)) {
         uint64_t now_ns = weir_clock_now_ns(session->clock);
         uint64_t next_ns = weir_rounds_advance(&pipeline->rounds, now_ns, kicked);
@@ -245,22 +133,121 @@ static void run(struct simulation *s)
     session->result->end = session->coordinator.ending_signal ? WEIR_RECORD_END_SIGNAL : WEIR_RECORD_END_TARGETS;
 }
 
-static void count_produced(const struct simulation *s, struct weir_simulate_result *result)
+static double process_cpu_seconds(void)
 {
-    for (unsigned cpu = 0; cpu < s->session.events.place_count; cpu++) {
-        uint64_t produced, lost;
-        weir_sim_kernel_totals(s->sim, weir_event_set_fd(&s->session.events, 0, cpu, 0), &produced, &lost);
-        result->produced += produced;
-    }
-    for (unsigned i = 0; i < s->session.pipeline.reader_count + WEIR_PIPELINE_OTHER_THREADS; i++)
-        result->recorder_cpu_seconds += (double)s->session.pipeline.threads[i].cpu_time_ns / (double)WEIR_NS_PER_S;
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (double)used.tv_sec + (double)used.tv_nsec / (double)WEIR_NS_PER_S;
 }
 
-static int simulate(struct simulation *s, const struct weir_simulate_options *options,
-                    struct weir_simulate_result *result, struct weir_error *err)
+/* From the first record to the closed file. */
+static int produce_and_finish(struct simulation *s, struct weir_simulate_result *result, struct weir_error *err)
 {
     struct weir_session *session = &s->session;
-    int code = prepare(s, options, err);
+    const struct weir_sim_producers_setup setup = {
+        .load = s->options->load,
+        .events = &session->events,
+        .sim = s->sim,
+        .clock = session->clock,
+        .done_fd = s->done_fd,
+    };
+    double cpu_before = process_cpu_seconds();
+    uint64_t started_ns = weir_clock_now_ns(session->clock);
+    if (s->options->stall_ns > 0)
+        weir_sim_disk_stall(&s->disk, started_ns + WEIR_SIMULATE_WARM_UP_NS,
+                            started_ns + WEIR_SIMULATE_WARM_UP_NS + s->options->stall_ns);
+    int code = weir_sim_producers_start(&s->producers, &setup, err);
+    if (code == 0)
+        run(s);
+    struct weir_sim_produced produced = {0};
+    weir_sim_producers_stop(s->producers, &produced);
+    weir_event_set_disable(&session->events);
+    weir_pipeline_stop_readers(&session->pipeline);
+    int finished = weir_session_finish(session, code == 0 ? err : NULL);
+    result->seconds = (double)(weir_clock_now_ns(session->clock) - started_ns) / (double)WEIR_NS_PER_S;
+    result->produce_seconds = produced.seconds;
+    result->recorder_cpu_seconds = process_cpu_seconds() - cpu_before - produced.cpu_seconds;
+    return code < 0 ? code : finished;
+}
+
+/* ---- what came of it ---- */
+
+static struct weir_simulate_node *node_of_cpu(struct weir_simulate_result *result, const struct weir_session *session,
+                                              int cpu)
+{
+    int node = weir_topology_cpu(session->topology, (unsigned)cpu)->node;
+    return &result->nodes[node]; /* a synthetic machine numbers its nodes from 0 */
+}
+
+static void count_readers(const struct weir_session *session, struct weir_simulate_result *result)
+{
+    for (unsigned i = 0; i < session->pipeline.reader_count; i++) {
+        const struct weir_reader *reader = session->pipeline.readers[i];
+        struct weir_simulate_node *here = &result->nodes[session->plan.readers[i].node];
+        double cpu_seconds = (double)session->pipeline.threads[i].cpu_time_ns / (double)WEIR_NS_PER_S;
+        here->readers++;
+        here->wakeups += reader->wakeups;
+        here->crossed_bytes += reader->lent_bytes;
+        here->reader_cpu_seconds += cpu_seconds;
+        result->reader_cpu_seconds += cpu_seconds;
+        for (unsigned n = 0; n < reader->ring_count; n++) {
+            const struct weir_reader_ring *r = &reader->rings[n];
+            struct weir_simulate_node *home = node_of_cpu(result, session, session->events.places[r->place].cpu);
+            home->bytes += r->drained_bytes;
+            home->crossed_bytes += home == here ? 0 : r->drained_bytes;
+            result->drained_bytes += r->drained_bytes;
+        }
+    }
+}
+
+static void count_samples(const struct simulation *s, struct weir_simulate_result *result)
+{
+    const struct weir_event_set *set = &s->session.events;
+    for (unsigned place = 0; place < set->place_count; place++) {
+        node_of_cpu(result, &s->session, set->places[place].cpu)->cpus++;
+        for (unsigned event = 0; event < weir_event_set_sideband(set); event++) {
+            uint64_t produced, lost;
+            weir_sim_kernel_totals(s->sim, weir_event_set_fd(set, event, place, 0), &produced, &lost);
+            result->produced += produced;
+        }
+    }
+    for (size_t i = 0; i < result->record.ledger_count; i++) {
+        const struct weir_ledger_row *row = &result->record.ledger[i];
+        struct weir_simulate_node *node = node_of_cpu(result, &s->session, row->cpu);
+        if (row->event == weir_event_set_sideband(set))
+            continue;
+        node->samples += row->written;
+        node->lost += row->lost_ring_full + row->lost_write_failed;
+    }
+}
+
+static int collect(const struct simulation *s, struct weir_simulate_result *result, struct weir_error *err)
+{
+    const struct weir_session *session = &s->session;
+    result->node_count = weir_topology_node_limit(session->topology);
+    result->nodes = calloc(result->node_count, sizeof(*result->nodes));
+    if (!result->nodes)
+        return weir_error_set_errno(err, -ENOMEM, "cannot sum up the run");
+    for (unsigned i = 0; i < result->node_count; i++)
+        result->nodes[i].node = (int)i;
+    count_readers(session, result);
+    count_samples(s, result);
+    const struct weir_pipeline *pipeline = &session->pipeline;
+    result->writer_cpu_seconds = (double)pipeline->threads[pipeline->reader_count].cpu_time_ns / (double)WEIR_NS_PER_S;
+    result->latency_ns = pipeline->writer.latency_ns;
+    struct weir_output_stats stats;
+    weir_output_get_stats(session->file->output, &stats);
+    result->direct_bytes = stats.direct_bytes;
+    result->record.signal = session->coordinator.ending_signal;
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+static int simulate(struct simulation *s, struct weir_simulate_result *result, struct weir_error *err)
+{
+    struct weir_session *session = &s->session;
+    int code = prepare(s, err);
     if (code == 0) {
         code = weir_coordinator_init(&session->coordinator, err);
         session->coordinating = code == 0;
@@ -269,29 +256,28 @@ static int simulate(struct simulation *s, const struct weir_simulate_options *op
         code = open_all(s, err);
     if (code < 0)
         return code;
-
-    uint64_t started_ns = weir_clock_now_ns(session->clock);
     weir_event_set_enable(&session->events, true);
     weir_event_set_enable(&session->events, false);
-    code = start_producers(s, options, err);
-    if (code == 0)
-        run(s);
-    stop_producers(s);
-    weir_event_set_disable(&session->events);
-    weir_pipeline_stop_readers(&session->pipeline);
-    int finished = weir_session_finish(session, code == 0 ? err : NULL);
-    result->seconds = (double)(weir_clock_now_ns(session->clock) - started_ns) / (double)WEIR_NS_PER_S;
-    result->record.signal = session->coordinator.ending_signal;
-    count_produced(s, result);
-    return code < 0 ? code : finished;
+    uint64_t rings_bytes = session->ring_bytes * s->options->load.cpus;
+    result->copy_bytes_per_s = weir_copy_speed_measure(weir_min_u64(rings_bytes, COPY_AREA_MAX_BYTES),
+                                                       weir_min_u64(session->buffer_bytes, COPY_AREA_MAX_BYTES));
+    code = produce_and_finish(s, result, err);
+    return code < 0 ? code : collect(s, result, err);
 }
 
 static int check_options(const struct weir_simulate_options *options, struct weir_error *err)
 {
-    if (options->cpus < 1 || options->cpus > 1024)
-        return weir_error_set(err, -EINVAL, "cannot simulate %u CPUs: 1 to 1024", options->cpus);
-    if (options->payload_bytes < 8 || options->payload_bytes > 60000)
-        return weir_error_set(err, -EINVAL, "cannot simulate payloads of %u bytes: 8 to 60000", options->payload_bytes);
+    const struct weir_sim_load *load = &options->load;
+    if (load->cpus < 1 || load->cpus > WEIR_SIMULATE_CPUS_MAX)
+        return weir_error_set(err, -EINVAL, "cannot simulate %u CPUs: 1 to %u", load->cpus, WEIR_SIMULATE_CPUS_MAX);
+    if (options->nodes < 1 || load->cpus % options->nodes != 0) {
+        weir_error_set(err, -EINVAL, "%u CPUs cannot be spread evenly over %u nodes", load->cpus, options->nodes);
+        weir_error_hint(err, "the number of CPUs must be a multiple of the number of nodes");
+        return -EINVAL;
+    }
+    if (load->payload_bytes < 8 || load->payload_bytes > PAYLOAD_MAX_BYTES)
+        return weir_error_set(err, -EINVAL, "cannot simulate payloads of %u bytes: 8 to %u", load->payload_bytes,
+                              PAYLOAD_MAX_BYTES);
     uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     if (options->ring_bytes && (!weir_is_power_of_two(options->ring_bytes) || options->ring_bytes < page_bytes))
         return weir_error_set(err, -EINVAL, "cannot simulate rings of %llu bytes: a power of two of pages",
@@ -308,6 +294,7 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
         return code;
 
     struct simulation s = {
+        .options = options,
         .events = WEIR_EVENT_LIST_INIT,
         .done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
         .record_options =
@@ -325,10 +312,12 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
         .workload = WEIR_WORKLOAD_INIT,
         .buffer_bytes = options->buffer_bytes,
     };
+    weir_sim_disk_init(&s.disk, s.session.clock);
+    s.disk_ops = weir_sim_disk_ops(&s.disk);
     if (s.done_fd < 0) {
         code = weir_error_set_errno(err, -errno, "cannot make an eventfd");
     } else {
-        code = simulate(&s, options, result, err);
+        code = simulate(&s, result, err);
         close(s.done_fd);
     }
     weir_session_release(&s.session);
@@ -339,6 +328,10 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
 
 void weir_simulate_result_fini(struct weir_simulate_result *result)
 {
-    if (result)
-        weir_record_result_fini(&result->record);
+    if (!result)
+        return;
+    weir_record_result_fini(&result->record);
+    free(result->nodes);
+    result->nodes = NULL;
+    result->node_count = 0;
 }

@@ -90,7 +90,7 @@ static int race(const char *name, const struct weir_simulate_options *options)
     printf("%s: produced %llu, written %llu, lost %llu, of these %llu for want of a chunk\n", name,
            (unsigned long long)result.produced, (unsigned long long)result.record.samples,
            (unsigned long long)result.record.lost_samples, (unsigned long long)result.record.lost_while_pool_empty);
-    int failures = result.produced != options->cpus * options->records_per_cpu ||
+    int failures = result.produced != options->load.cpus * options->load.records_per_cpu ||
                    result.produced != result.record.samples + result.record.lost_samples ||
                    result.record.unknown_samples != 0 || result.record.discarded_bytes != 0;
     failures += check_ledger(&result.record);
@@ -113,10 +113,8 @@ int main(void)
     snprintf(path, sizeof(path), "%s/perf.data", folder);
 
     struct weir_simulate_options options = {
-        .cpus = 8,
-        .records_per_cpu = 20000,
-        .payload_bytes = 200,
-        .seed = 1,
+        .load = {.cpus = 8, .records_per_cpu = 20000, .payload_bytes = 200, .mix.parts = {1, 0, 0}, .seed = 1},
+        .nodes = 2,
         .output_path = path,
     };
     int failures = race("reader per cpu", &options);
@@ -126,9 +124,14 @@ int main(void)
     options.threads_spec = "0-3/0-3:4-7/4-7";
     options.ring_bytes = 256u << 10;
     options.buffer_bytes = 512u << 10;
-    options.payload_bytes = 8000;
-    options.records_per_cpu = 2000;
+    options.load.payload_bytes = 8000;
+    options.load.records_per_cpu = 2000;
     failures += race("two readers, small pool", &options);
+
+    options.load.mix = (struct weir_sim_mix){.parts = {8, 1, 1}};
+    options.stall_ns = 20 * WEIR_NS_PER_MS;
+    options.load.rate_per_cpu_hz = 5000;
+    failures += race("three kinds, a disk that stands still", &options);
 
     char old[PATH_MAX + 8];
     snprintf(old, sizeof(old), "%s.old", path);

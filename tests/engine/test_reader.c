@@ -448,6 +448,24 @@ Test(reader, losses_are_told_apart_when_the_pool_was_empty_and_the_ring_nearly_f
 }
 
 /* The kernel tells of a loss only with the next record that fits: the ring may be half empty again by then. */
+Test(reader, ring_behind_a_waiting_one_is_marked_as_starved_too)
+{
+    struct reader_rig rig;
+    struct weir_chunk *taken[7];
+    rig_init(&rig, &(struct rig_options){.rings_per_reader = 2});
+    unsigned count = take_all_but(&rig, taken, 0);
+    rig_put_sample(&rig, 0, 0, SMALL_BYTES);
+    for (unsigned n = 0; n < 56; n++) /* seven eighths of the ring */
+        rig_put_sample(&rig, 1, n, SMALL_BYTES);
+    expect_step(&rig, WEIR_READER_STARVED);
+    cr_assert_eq(rig.readers[0].starved_steps, 1);
+    cr_assert_eq(rig.readers[0].rings[0].starved, false);
+    cr_assert_eq(rig.readers[0].rings[1].starved, true);
+    put_all(&rig, taken, count);
+    expect_step(&rig, WEIR_READER_DRAINED);
+    rig_fini(&rig);
+}
+
 Test(reader, ring_stays_marked_as_starved_until_its_losses_are_told)
 {
     struct reader_rig rig;

@@ -164,6 +164,39 @@ Test(sim_kernel, sample_has_its_fields_in_the_kernels_order)
     fixture_fini(&f);
 }
 
+Test(sim_kernel, call_chain_registers_and_stack_stand_in_the_kernels_order)
+{
+    struct fixture f;
+    fixture_init(&f, SAMPLE_TYPE | PERF_SAMPLE_ADDR | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_DATA_SRC, 0);
+    uint64_t id, words[64];
+    struct perf_event_header header;
+    cr_assert_eq(f.kernel.ops->event_id(f.kernel.ctx, f.fd, &id), 0);
+    const uint64_t chain[] = {PERF_CONTEXT_USER, 0x400010, 0x400020};
+    struct weir_sim_sample sample = {.time_ns = 55, .ip = 66, .pid = 7, .tid = 8, .chain = chain, .chain_count = 3};
+    cr_assert(weir_sim_kernel_sample(f.sim, f.fd, &sample));
+    cr_assert_eq(take_record(&f, words, &header), 8 + 11 * 8);
+    const uint64_t with_chain[] = {id, 66, (uint64_t)8 << 32 | 7, 55, 0, CPU, 3, chain[0], chain[1], chain[2], 0};
+    cr_assert_arr_eq(words + 1, with_chain, sizeof(with_chain));
+
+    struct perf_event_attr attr = {
+        .size = sizeof(attr),
+        .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+        .sample_regs_user = 1 << 3 | 1 << 8,
+        .sample_stack_user = 16,
+    };
+    int fd = f.kernel.ops->event_open(f.kernel.ctx, &attr, -1, CPU, -1, 0);
+    cr_assert_eq(f.kernel.ops->event_set_output(f.kernel.ctx, fd, f.fd), 0);
+    cr_assert_eq(f.kernel.ops->event_id(f.kernel.ctx, fd, &id), 0);
+    sample.stack = "0123456789abcdef";
+    cr_assert(weir_sim_kernel_sample(f.sim, fd, &sample));
+    cr_assert_eq(take_record(&f, words, &header), 8 + 8 * 8);
+    const uint64_t before[] = {id, PERF_SAMPLE_REGS_ABI_64, 3, 8, 16};
+    cr_assert_arr_eq(words + 1, before, sizeof(before));
+    cr_assert_eq(memcmp(words + 6, sample.stack, 16), 0);
+    cr_assert_eq(words[8], 16);
+    fixture_fini(&f);
+}
+
 Test(sim_kernel, comm_record_ends_in_the_trailer)
 {
     struct fixture f;

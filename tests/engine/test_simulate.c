@@ -1,0 +1,172 @@
+/*
+ * Simulated runs: what each run must account for whatever the machine does meanwhile. How fast anything is, is no
+ * matter of tests; the figures made of it are in test_bench_report.c.
+ */
+#include "engine/simulate.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+static const struct weir_simulate_options small = {
+    .load =
+        {
+            .cpus = 4,
+            .records_per_cpu = 2000,
+            .payload_bytes = 64,
+            .mix.parts = {1, 0, 0},
+            .seed = 1,
+        },
+    .nodes = 1,
+    .ring_bytes = 1 << 20, /* all of it fits, so that nothing can be lost */
+    .buffer_bytes = 8 << 20,
+    .output_path = "/dev/null",
+};
+
+static void refuse(struct weir_simulate_options options, const char *what)
+{
+    struct weir_simulate_result result;
+    struct weir_error err = {0};
+    cr_expect_eq(weir_simulate_run(&options, &result, &err), -EINVAL);
+    cr_expect_str_eq(err.what, what);
+    weir_simulate_result_fini(&result);
+}
+
+Test(simulate, impossible_machines_are_refused)
+{
+    struct weir_simulate_options options = small;
+    options.load.cpus = 1025;
+    refuse(options, "cannot simulate 1025 CPUs: 1 to 1024");
+    options.load.cpus = 0;
+    refuse(options, "cannot simulate 0 CPUs: 1 to 1024");
+    options = small;
+    options.nodes = 3;
+    refuse(options, "4 CPUs cannot be spread evenly over 3 nodes");
+    options = small;
+    options.load.payload_bytes = 60001;
+    refuse(options, "cannot simulate payloads of 60001 bytes: 8 to 60000");
+    options = small;
+    options.ring_bytes = 5000;
+    refuse(options, "cannot simulate rings of 5000 bytes: a power of two of pages");
+}
+
+static void run(const struct weir_simulate_options *options, struct weir_simulate_result *result)
+{
+    struct weir_error err = {0};
+    cr_assert_eq(weir_simulate_run(options, result, &err), 0, "%s", err.what);
+    cr_assert_eq(result->record.samples + result->record.lost_samples, result->produced);
+}
+
+Test(simulate, every_record_is_drained_and_every_chunk_timed, .timeout = 60)
+{
+    struct weir_simulate_result result;
+    run(&small, &result);
+    cr_expect_eq(result.produced, 8000);
+    cr_expect_eq(result.record.lost_samples, 0);
+    cr_expect_eq(result.record.rings, 8);
+    cr_expect_geq(result.latency_ns.count, 1);
+    cr_expect_eq(result.node_count, 1);
+    cr_expect_eq(result.nodes[0].cpus, 4);
+    cr_expect_eq(result.nodes[0].readers, 4);
+    cr_expect_eq(result.nodes[0].samples, 8000);
+    cr_expect_eq(result.nodes[0].bytes, result.drained_bytes);
+    cr_expect_eq(result.nodes[0].crossed_bytes, 0);
+    weir_simulate_result_fini(&result);
+}
+
+Test(simulate, kinds_of_a_mix_are_events_of_their_own, .timeout = 60)
+{
+    struct weir_simulate_options options = small;
+    options.load.mix = (struct weir_sim_mix){.parts = {0, 3, 1}};
+    options.ring_bytes = 16 << 20;
+    options.buffer_bytes = 64 << 20;
+    struct weir_simulate_result result;
+    run(&options, &result);
+    cr_expect_eq(result.record.lost_samples, 0);
+    cr_assert_eq(result.record.event_count, 3); /* and the sideband */
+    cr_expect_str_eq(result.record.event_names[0], "cpu-clock/call-graph=fp/");
+    uint64_t written[3] = {0};
+    for (size_t i = 0; i < result.record.ledger_count; i++)
+        written[result.record.ledger[i].event] += result.record.ledger[i].written;
+    cr_expect_eq(written[0] + written[1], 8000);
+    cr_expect(written[1] > 8000 / 4 - 400 && written[1] < 8000 / 4 + 400, "%lu", written[1]); /* drawn by lot */
+    cr_expect_gt(result.drained_bytes, written[1] * 8192);
+    weir_simulate_result_fini(&result);
+}
+
+Test(simulate, nodes_have_their_own_readers_and_bytes, .timeout = 60)
+{
+    struct weir_simulate_options options = small;
+    options.nodes = 2;
+    options.threads_spec = "numa";
+    struct weir_simulate_result result;
+    run(&options, &result);
+    cr_assert_eq(result.node_count, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        cr_expect_eq(result.nodes[i].cpus, 2);
+        cr_expect_eq(result.nodes[i].readers, 1);
+        cr_expect_eq(result.nodes[i].samples, 4000);
+        cr_expect_eq(result.nodes[i].crossed_bytes, 0);
+    }
+    weir_simulate_result_fini(&result);
+}
+
+Test(simulate, rings_read_from_another_node_cross, .timeout = 60)
+{
+    struct weir_simulate_options options = small;
+    options.nodes = 2;
+    options.threads_spec = "0-3/0"; /* all by one reader on the first node */
+    struct weir_simulate_result result;
+    run(&options, &result);
+    cr_expect_eq(result.nodes[0].crossed_bytes, 0);
+    cr_expect_eq(result.nodes[1].crossed_bytes, result.nodes[1].bytes);
+    cr_expect_eq(result.nodes[1].readers, 0);
+    weir_simulate_result_fini(&result);
+}
+
+/* The rings hold what the pool does not take, so that the stall is seen by its length, not by losses. */
+Test(simulate, disk_that_stands_still_holds_up_chunks, .timeout = 60)
+{
+    struct weir_simulate_options options = small;
+    options.load.rate_per_cpu_hz = 4000;
+    options.stall_ns = 200 * WEIR_NS_PER_MS;
+    struct weir_simulate_result result;
+    run(&options, &result);
+    cr_expect_eq(result.record.lost_samples, 0);
+    cr_expect_geq(result.produce_seconds, 0.49);
+    /* What is handed over by the epochs and at the end goes on when the stall is over. */
+    cr_expect_geq(result.latency_ns.count, 4);
+    cr_expect_geq(result.seconds, 0.49);
+    weir_simulate_result_fini(&result);
+}
+
+Test(simulate, sizing_rule_is_pool_over_rate)
+{
+    struct weir_simulate_result result = {
+        .record = {.pool_bytes = 64 << 20, .ring_bytes = 1 << 20, .rings = 8},
+        .produce_seconds = 2,
+        .drained_bytes = 32 << 20,
+    };
+    cr_expect_eq(weir_simulate_pool_seconds(&result, false), 4);
+    cr_expect_eq(weir_simulate_pool_seconds(&result, true), 4.25);
+    result.drained_bytes = 0;
+    cr_expect_eq(weir_simulate_pool_seconds(&result, true), 0);
+}
+
+Test(simulate, search_ends_with_a_run_that_loses_nothing, .timeout = 120)
+{
+    struct weir_simulate_options options = small;
+    options.load.cpus = 2;
+    options.ring_bytes = 64 << 10;
+    struct weir_simulate_result result;
+    struct weir_simulate_found found;
+    struct weir_error err = {0};
+    cr_assert_eq(weir_simulate_search(&options, WEIR_SIMULATE_RATE, 20 * WEIR_NS_PER_MS, &found, &result, &err), 0,
+                 "%s", err.what);
+    cr_expect_gt(found.runs, 2);
+    cr_expect(found.value == 0 || result.record.lost_samples == 0);
+    cr_expect_eq(result.record.samples + result.record.lost_samples, result.produced);
+    weir_simulate_result_fini(&result);
+}
