@@ -70,7 +70,8 @@ struct weir_chunk *weir_pool_take(struct weir_pool *pool, unsigned share, bool u
         struct weir_chunk *chunk = pop_free(pool, &pool->nodes[(share + i) % pool->node_count]);
         if (chunk) {
             weir_chunk_advance(chunk, WEIR_CHUNK_FREE, WEIR_CHUNK_FILLING);
-            chunk->used = 0;
+            chunk->used = chunk->tee = 0;
+            chunk->first_sample_ns = chunk->last_sample_ns = 0;
             chunk->returned = NULL;
             chunk->handed_ns = 0;
             return chunk;

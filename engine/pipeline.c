@@ -66,6 +66,7 @@ static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned 
     *result = weir_reader_init(reader, &(struct weir_reader_setup){
                                            .kernel = setup->kernel,
                                            .pool = &pipeline->pool,
+                                           .number = index,
                                            .pool_share = share,
                                            .queue = &pipeline->queue,
                                            .control = &pipeline->control,
@@ -210,6 +211,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
                                       .output = output,
                                       .clock = setup->clock,
                                       .layout = layout,
+                                      .reader_count = pipeline->reader_count,
                                       .failed_counters = (uint64_t)setup->place_count * setup->event_count,
                                       .round_bytes = ROUND_BASE_BYTES + ROUND_PER_READER_BYTES * pipeline->reader_count,
                                       .kick_fd = pipeline->kick_fd,

@@ -39,6 +39,7 @@ int weir_reader_init(struct weir_reader *reader, const struct weir_reader_setup 
     memset(reader, 0, sizeof(*reader));
     reader->kernel = setup->kernel;
     reader->pool = setup->pool;
+    reader->number = setup->number;
     reader->pool_share = setup->pool_share;
     reader->queue = setup->queue;
     reader->control = setup->control;
@@ -95,6 +96,10 @@ static void hand_over(struct weir_reader *reader)
     uint64_t bytes = atomic_load_explicit(&reader->handed_bytes, memory_order_relaxed) + chunk->used;
     atomic_store_explicit(&reader->handed_bytes, bytes, memory_order_relaxed);
     chunk->returned = &reader->returned;
+    if (reader->tee) {
+        chunk->tee = reader->number + 1;
+        chunk->side_bytes = weir_side_tee_pushed(reader->tee);
+    }
     chunk->handed_ns = reader->clock ? weir_clock_now_ns(reader->clock) : 0;
     reader->lent_bytes += chunk->share == reader->pool_share ? 0 : chunk->used;
     weir_chunk_queue_push(reader->queue, chunk);
@@ -121,6 +126,15 @@ static void note_lost(struct weir_reader_ring *r, uint64_t lost)
     }
 }
 
+/* Samples of a ring stand in order of time; those of other rings may be older. */
+static void note_times(struct weir_chunk *chunk, const struct weir_walk_counts *counts)
+{
+    if (counts->first_sample_ns > 0 &&
+        (chunk->first_sample_ns == 0 || counts->first_sample_ns < chunk->first_sample_ns))
+        chunk->first_sample_ns = counts->first_sample_ns;
+    chunk->last_sample_ns = weir_max_u64(chunk->last_sample_ns, counts->last_sample_ns);
+}
+
 /*
  * Copies and walks one block of records from the ring's tail. Returns the bytes of whole records that were moved; 0
  * when the chunk has no room for the next record; -EBADMSG when there is no valid record.
@@ -134,6 +148,7 @@ static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r
 
     weir_ring_copy(&r->ring, r->ring.tail, to, bytes);
     uint64_t lost_before = r->counts.lost_reported;
+    r->counts.first_sample_ns = r->counts.last_sample_ns = 0;
     int64_t moved = weir_record_walk(&reader->layout, to, bytes, &r->counts);
     if (moved == 0 && bytes == BLOCK_BYTES) {
         /* One record longer than a block. */
@@ -147,6 +162,7 @@ static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r
     if (r->sideband && reader->tee)
         weir_side_tee_push(reader->tee, to, (size_t)moved);
     note_lost(r, r->counts.lost_reported - lost_before);
+    note_times(chunk, &r->counts);
     chunk->used += (uint32_t)moved;
     r->drained_bytes += (uint64_t)moved;
     return moved;

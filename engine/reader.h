@@ -57,7 +57,7 @@ struct weir_reader_ring {
     uint64_t lost_while_starved;
     uint64_t drained_bytes;
     uint64_t discarded_bytes; /* [tail, head) of a ring that held no valid record: a kernel bug, told at the end */
-    struct weir_walk_counts counts;
+    struct weir_walk_counts counts; /* times: of the block that was walked last */
 };
 
 enum weir_reader_state {
@@ -70,6 +70,7 @@ struct weir_reader {
     /* Constant once the thread runs; all borrowed. */
     const struct weir_kernel *kernel;
     struct weir_pool *pool;
+    unsigned number; /* of the pipeline's readers */
     unsigned pool_share;
     struct weir_chunk_queue *queue;
     const struct weir_reader_control *control;
@@ -109,6 +110,7 @@ struct weir_reader {
 struct weir_reader_setup {
     const struct weir_kernel *kernel;
     struct weir_pool *pool;
+    unsigned number;
     unsigned pool_share;
     struct weir_chunk_queue *queue;
     const struct weir_reader_control *control;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "format/perf_file.h"
 
@@ -87,34 +88,71 @@ static void wake_stragglers(struct weir_rounds *rounds)
     rounds->woken = true;
 }
 
-/* Closes the open epoch: a marker, unless nothing has come since the last one. */
-static void close_epoch(struct weir_rounds *rounds, uint64_t now_ns)
+/* A marker, unless nothing has come since the last one. False when none is free: the writer is far behind. */
+static bool mark(struct weir_rounds *rounds)
 {
     uint64_t bytes = handed_bytes(rounds);
-    /* With no marker free the writer is far behind: the next epoch will do. */
-    if (bytes != rounds->bytes_at_marker && push_marker(rounds))
-        rounds->bytes_at_marker = bytes;
+    if (bytes == rounds->bytes_at_marker)
+        return true;
+    if (!push_marker(rounds))
+        return false;
+    rounds->bytes_at_marker = bytes;
+    return true;
+}
+
+/* Closes the open epoch. False: it is to be tried again. */
+static bool close_epoch(struct weir_rounds *rounds, uint64_t now_ns)
+{
+    /* With no marker free the next epoch will do; but for a cut, which is where its marker is. */
+    if (!mark(rounds) && rounds->cut == WEIR_ROUNDS_CUT_OPEN)
+        return false;
     rounds->open = false;
     rounds->earliest_ns = now_ns + WEIR_ROUND_GRACE_NS;
     rounds->next_ns = now_ns + WEIR_ROUND_PERIOD_NS;
+    if (rounds->cut == WEIR_ROUNDS_CUT_OPEN) {
+        rounds->cut = WEIR_ROUNDS_CUT;
+        rounds->on_cut(rounds->on_cut_ctx);
+    }
+    return true;
 }
 
 uint64_t weir_rounds_advance(struct weir_rounds *rounds, uint64_t now_ns, bool kicked)
 {
+    if (rounds->cut == WEIR_ROUNDS_CUT)
+        return UINT64_MAX;
     if (!rounds->open) {
-        rounds->wanted |= kicked;
+        rounds->wanted |= kicked || rounds->cut == WEIR_ROUNDS_CUT_WANTED;
         uint64_t due_ns = rounds->wanted ? rounds->earliest_ns : rounds->next_ns;
         if (now_ns < due_ns)
             return due_ns;
         open_epoch(rounds, now_ns);
+        if (rounds->cut == WEIR_ROUNDS_CUT_WANTED)
+            rounds->cut = WEIR_ROUNDS_CUT_OPEN;
     }
     if (all_past(rounds)) {
-        close_epoch(rounds, now_ns);
-        return rounds->next_ns;
+        if (!close_epoch(rounds, now_ns))
+            return now_ns + WEIR_ROUND_GRACE_NS;
+        if (rounds->cut == WEIR_ROUNDS_CUT)
+            return UINT64_MAX;
+        return rounds->cut == WEIR_ROUNDS_CUT_WANTED ? rounds->earliest_ns : rounds->next_ns;
     }
     if (!rounds->woken && now_ns >= rounds->opened_ns + WEIR_ROUND_GRACE_NS)
         wake_stragglers(rounds);
     return now_ns + WEIR_ROUND_GRACE_NS;
+}
+
+void weir_rounds_cut(struct weir_rounds *rounds, void (*on_cut)(void *ctx), void *ctx)
+{
+    weir_assert(rounds->cut == WEIR_ROUNDS_UNCUT);
+    rounds->cut = WEIR_ROUNDS_CUT_WANTED;
+    rounds->on_cut = on_cut;
+    rounds->on_cut_ctx = ctx;
+}
+
+void weir_rounds_resume(struct weir_rounds *rounds, uint64_t now_ns)
+{
+    rounds->cut = WEIR_ROUNDS_UNCUT;
+    rounds->next_ns = now_ns + WEIR_ROUND_PERIOD_NS;
 }
 
 void weir_rounds_stop(struct weir_rounds *rounds)

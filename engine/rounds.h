@@ -19,6 +19,10 @@
  * with something to do pass by themselves; those that sleep on records below their watermark are woken after a grace;
  * those whose rings are empty are never woken: weir_reader_is_past() sees that from outside.
  *
+ * A cut is where an output ends: the marker of an epoch that was opened after cut() was called, and none behind it
+ * until resume(). So all that the rings held at the call stands before the cut; and as long as it lasts no reader is
+ * asked for anything, and who reads epochs (sideband.h) takes in nothing that came after it as proven.
+ *
  * Coordinator only; no function here blocks.
  */
 #ifndef WEIR_ENGINE_ROUNDS_H
@@ -32,6 +36,13 @@
 #include "engine/reader.h"
 
 #define WEIR_ROUND_MARKERS 4 /* under way to the file at most */
+
+enum weir_rounds_cut {
+    WEIR_ROUNDS_UNCUT,
+    WEIR_ROUNDS_CUT_WANTED, /* by the next epoch that is opened */
+    WEIR_ROUNDS_CUT_OPEN,   /* that epoch is being passed */
+    WEIR_ROUNDS_CUT,        /* its marker stands in the queue; no epoch is opened */
+};
 
 struct weir_rounds {
     struct weir_reader_control *control; /* borrowed; this is its only writer */
@@ -48,6 +59,9 @@ struct weir_rounds {
     uint64_t next_ns;         /* when to open the next one without a kick */
     uint64_t bytes_at_marker; /* sum of handed_bytes when the last marker was pushed */
     uint64_t pushed;          /* markers */
+    enum weir_rounds_cut cut;
+    void (*on_cut)(void *ctx); /* called by advance() when the cut is there; may call resume() */
+    void *on_cut_ctx;          /* borrowed */
     struct weir_chunk markers[WEIR_ROUND_MARKERS];
 };
 
@@ -60,6 +74,12 @@ void weir_rounds_init(struct weir_rounds *rounds, struct weir_reader_control *co
 
 /* Moves on as far as possible. kicked: an epoch is wanted soon. Returns the time of the next call wanted. */
 uint64_t weir_rounds_advance(struct weir_rounds *rounds, uint64_t now_ns, bool kicked);
+
+/* Wants a cut. It must not be under way. on_cut is called once, by advance(). */
+void weir_rounds_cut(struct weir_rounds *rounds, void (*on_cut)(void *ctx), void *ctx);
+
+/* Goes on behind a cut, or takes back one that is not there yet: on_cut will not be called. */
+void weir_rounds_resume(struct weir_rounds *rounds, uint64_t now_ns);
 
 /* Opens the last epoch: every reader is woken, drains, hands over and stops. Join them, then call close(). */
 void weir_rounds_stop(struct weir_rounds *rounds);

@@ -212,18 +212,10 @@ int weir_session_synthesize(struct weir_session *session, struct weir_error *err
 
 /* ---- end ---- */
 
-static void note_sample_times(const struct weir_pipeline *pipeline, struct weir_record_file *file)
+static void note_sample_times(const struct weir_writer_account *account, struct weir_record_file *file)
 {
-    uint64_t *first_ns = &file->first_sample_ns, *last_ns = &file->last_sample_ns;
-    for (unsigned i = 0; i < pipeline->reader_count; i++) {
-        const struct weir_reader *reader = pipeline->readers[i];
-        for (unsigned n = 0; n < reader->ring_count; n++) {
-            const struct weir_walk_counts *counts = &reader->rings[n].counts;
-            if (counts->first_sample_ns && (*first_ns == 0 || counts->first_sample_ns < *first_ns))
-                *first_ns = counts->first_sample_ns;
-            *last_ns = weir_max_u64(*last_ns, counts->last_sample_ns);
-        }
-    }
+    file->first_sample_ns = account->first_sample_ns;
+    file->last_sample_ns = account->last_sample_ns;
 }
 
 static int sync_file(struct weir_session *session, struct weir_error *err)
@@ -256,7 +248,7 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     weir_ledger_settle(&session->pipeline, result);
 
     int write_error = weir_output_error(session->file->output);
-    note_sample_times(&session->pipeline, session->file);
+    note_sample_times(&session->pipeline.writer.account, session->file);
     int finished = weir_record_file_finish(session->file, session, err);
     result->file_bytes = session->file->file_bytes;
     if (finished == 0)

@@ -67,3 +67,13 @@ uint64_t weir_side_tee_missed(const struct weir_side_tee *tee)
 {
     return atomic_load_explicit(&tee->missed, memory_order_relaxed); /* a count */
 }
+
+uint64_t weir_side_tee_pushed(const struct weir_side_tee *tee)
+{
+    return atomic_load_explicit(&tee->head, memory_order_relaxed); /* our own word */
+}
+
+uint64_t weir_side_tee_drained(const struct weir_side_tee *tee)
+{
+    return atomic_load_explicit(&tee->tail, memory_order_relaxed); /* our own word */
+}

@@ -51,6 +51,12 @@ void weir_side_tee_push(struct weir_side_tee *tee, const void *records, size_t b
  * Consumer. */
 int64_t weir_side_tee_drain(struct weir_side_tee *tee, struct weir_buf *out);
 
+/* Bytes that found room so far. Producer. */
+uint64_t weir_side_tee_pushed(const struct weir_side_tee *tee);
+
+/* Bytes drained so far. Consumer. */
+uint64_t weir_side_tee_drained(const struct weir_side_tee *tee);
+
 /* Blocks that found no room so far. Any thread. */
 uint64_t weir_side_tee_missed(const struct weir_side_tee *tee);
 

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/assert.h"
+#include "base/bits.h"
 #include "format/perf_file.h"
 
 #define PASS_MS       10  /* gathering time between steps while data flows */
@@ -23,13 +24,16 @@ int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup 
     writer->output = setup->output;
     writer->checkpoint_ns = weir_clock_now_ns(setup->clock);
     writer->failed.samples = calloc(setup->failed_counters, sizeof(*writer->failed.samples));
-    return writer->failed.samples ? 0 : -ENOMEM;
+    writer->side_bytes = calloc(weir_max_u64(setup->reader_count, 1), sizeof(*writer->side_bytes));
+    return writer->failed.samples && writer->side_bytes ? 0 : -ENOMEM;
 }
 
 void weir_writer_fini(struct weir_writer *writer)
 {
-    if (writer)
-        free(writer->failed.samples);
+    if (!writer)
+        return;
+    free(writer->failed.samples);
+    free(writer->side_bytes);
 }
 
 /* ---- switching ---- */
@@ -40,12 +44,24 @@ void weir_writer_switch_init(struct weir_writer_switch *order, struct weir_outpu
     order->item.kind = WEIR_CHUNK_SWITCH;
     order->item.buffer_index = -1;
     order->next = next;
+    order->fd = -1;
+}
+
+void weir_writer_switch_set_records(struct weir_writer_switch *order, void *records, size_t bytes)
+{
+    order->item.data = records;
+    order->item.used = (uint32_t)bytes;
 }
 
 void weir_writer_switch_push(struct weir_writer_switch *order, struct weir_chunk_queue *queue)
 {
     weir_chunk_advance(&order->item, WEIR_CHUNK_FREE, WEIR_CHUNK_FILLING);
     weir_chunk_queue_push(queue, &order->item);
+}
+
+bool weir_writer_switch_has_begun(const struct weir_writer_switch *order)
+{
+    return atomic_load_explicit(&order->begun, memory_order_acquire); /* (S) */
 }
 
 bool weir_writer_switch_is_done(const struct weir_writer_switch *order)
@@ -56,13 +72,21 @@ bool weir_writer_switch_is_done(const struct weir_writer_switch *order)
 static void begin_switch(struct weir_writer *writer, struct weir_writer_switch *order)
 {
     weir_assert(!writer->switching);
+    if (order->item.used > 0)
+        weir_output_append(writer->output, order->item.data, order->item.used, -1, false, &order->item);
+    weir_output_push_tail(writer->output);
     order->left = writer->output;
-    weir_output_push_tail(order->left);
     writer->switching = order;
     writer->output = order->next;
-    writer->bytes_since_round = 0;
-    writer->kicked = false;
-    writer->checkpoint_bytes = 0;
+    writer->bytes_since_round = writer->output_bytes = writer->checkpoint_bytes = 0;
+    writer->kicked = writer->told_full = false;
+    order->account = writer->account;
+    writer->account = (struct weir_writer_account){0};
+    if (order->side_bytes)
+        memcpy(order->side_bytes, writer->side_bytes, writer->setup.reader_count * sizeof(*writer->side_bytes));
+    atomic_store_explicit(&order->begun, true, memory_order_release); /* (S) */
+    if (order->fd >= 0)
+        eventfd_write(order->fd, 1);
 }
 
 /* ---- steps ---- */
@@ -75,6 +99,9 @@ static void append(struct weir_writer *writer, struct weir_chunk *chunk, bool pr
     } else {
         writer->bytes_since_round += chunk->used;
     }
+    writer->output_bytes += chunk->used;
+    if (chunk->tee > 0)
+        writer->side_bytes[chunk->tee - 1] = chunk->side_bytes;
     weir_output_append(writer->output, chunk->data, chunk->used, chunk->buffer_index, pressed, chunk);
 }
 
@@ -96,27 +123,43 @@ static bool append_queued(struct weir_writer *writer)
     return any;
 }
 
-static void complete(struct weir_writer *writer, struct weir_chunk *chunk, int result, uint64_t now_ns)
+static void note_times(struct weir_writer_account *account, const struct weir_chunk *chunk)
 {
+    if (chunk->first_sample_ns == 0)
+        return;
+    if (account->first_sample_ns == 0 || chunk->first_sample_ns < account->first_sample_ns)
+        account->first_sample_ns = chunk->first_sample_ns;
+    account->last_sample_ns = weir_max_u64(account->last_sample_ns, chunk->last_sample_ns);
+}
+
+static void complete(struct weir_writer *writer, struct weir_writer_account *account, struct weir_chunk *chunk,
+                     int result, uint64_t now_ns)
+{
+    if (chunk->kind == WEIR_CHUNK_SWITCH)
+        return; /* the order's own records */
     if (chunk->kind == WEIR_CHUNK_ROUND) {
         writer->rounds += result == 0;
+        account->rounds += result == 0;
         weir_chunk_advance(chunk, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE);
         return;
     }
     if (result < 0)
         weir_record_walk(&writer->setup.layout, chunk->data, chunk->used, &writer->failed);
-    else if (chunk->handed_ns > 0 && now_ns >= chunk->handed_ns)
+    else
+        note_times(account, chunk);
+    if (result == 0 && chunk->handed_ns > 0 && now_ns >= chunk->handed_ns)
         weir_histogram_add(&writer->latency_ns, now_ns - chunk->handed_ns);
     weir_pool_put(writer->setup.pool, chunk);
 }
 
-static bool reap(struct weir_writer *writer, struct weir_output *output, unsigned wait_ms)
+static bool reap(struct weir_writer *writer, struct weir_output *output, struct weir_writer_account *account,
+                 unsigned wait_ms)
 {
     struct weir_output_done done[REAP_MAX];
     unsigned count = weir_output_reap(output, done, REAP_MAX, weir_output_pending(output) > 0 ? wait_ms : 0);
     uint64_t now_ns = count > 0 ? weir_clock_now_ns(writer->setup.clock) : 0;
     for (unsigned i = 0; i < count; i++)
-        complete(writer, done[i].token, done[i].result, now_ns);
+        complete(writer, account, done[i].token, done[i].result, now_ns);
     return count > 0;
 }
 
@@ -143,22 +186,28 @@ static bool finish_switch(struct weir_writer *writer, unsigned wait_ms)
     if (!order)
         return false;
     weir_output_flush(order->left);
-    bool reaped = reap(writer, order->left, wait_ms);
+    bool reaped = reap(writer, order->left, &order->account, wait_ms);
     tell_of_failure(writer, order->left);
     if (weir_output_pending(order->left) > 0)
         return reaped;
     writer->switching = NULL;
+    int fd = order->fd; /* the order may be gone as soon as it is done */
     weir_chunk_advance(&order->item, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE); /* (S) */
-    kick_coordinator(writer);
+    if (fd >= 0)
+        eventfd_write(fd, 1);
     return true;
 }
 
-/* Tells the coordinator of a full round or of a failed output, once each. */
+/* Tells the coordinator of a full round, a full or a failed output, once each. */
 static void tell(struct weir_writer *writer)
 {
     if (!writer->kicked && writer->bytes_since_round >= writer->setup.round_bytes) {
         writer->kicked = true;
         kick_coordinator(writer);
+    }
+    if (!writer->told_full && writer->setup.full_bytes > 0 && writer->output_bytes >= writer->setup.full_bytes) {
+        writer->told_full = true;
+        eventfd_write(writer->setup.full_fd, 1);
     }
     tell_of_failure(writer, writer->output);
 }
@@ -198,7 +247,7 @@ bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
         weir_output_push_tail(writer->output);
     weir_output_flush(writer->output);
     bool reaped = finish_switch(writer, wait_ms);
-    reaped |= reap(writer, writer->output, reaped ? 0 : wait_ms);
+    reaped |= reap(writer, writer->output, &writer->account, reaped ? 0 : wait_ms);
     tell(writer);
     checkpoint(writer);
     return appended || reaped;

@@ -18,12 +18,14 @@
  * is the kernel's any more. Neither the readers nor the queue wait for it:
  *
  *     coordinator                                     writer
- *     next, item = FILLING; push ───────────────────► pop: left = output; output = next
+ *     next, item = FILLING; push ───────────────────► pop: records of the order to output; left = output; output = next
+ *     has_begun(), acquire                 (S)        begun, release; fd
  *                                                     ... reap both ...
- *     is_done(): item FREE, acquire        (S)        nothing of left is pending: item = FREE, release; kick
+ *     is_done(): item FREE, acquire        (S)        nothing of left is pending: item = FREE, release; fd
  *     left, as of before the switch
  *
- *     (S) who sees the item free sees all that the writer did to the output that it has left.
+ *     (S) who sees the switch begun sees which side records stand before it; who sees the item free sees all that the
+ *         writer did to the output that it has left.
  */
 #ifndef WEIR_ENGINE_WRITER_H
 #define WEIR_ENGINE_WRITER_H
@@ -40,11 +42,22 @@
 #include "engine/record_walk.h"
 #include "io/output.h"
 
+/* What the writer knows of one output. */
+struct weir_writer_account {
+    uint64_t first_sample_ns, last_sample_ns; /* of all samples in it; both 0: none */
+    uint64_t rounds;                          /* markers in it */
+};
+
 /* The order to change outputs. The writer's from its push until is_done(). */
 struct weir_writer_switch {
-    struct weir_chunk item;   /* first: this is what the queue carries */
+    struct weir_chunk item;   /* first: this is what the queue carries; data: records for the end of the output left */
     struct weir_output *next; /* by the coordinator: head written; in the writer's hands from the push on */
+    uint64_t *side_bytes;     /* by the coordinator: borrowed, one for each reader; NULL: not wanted. By the writer: how
+                               * much of what went into the reader's tee stands before the switch */
+    int fd;                   /* by the coordinator: borrowed eventfd that is told of both steps; -1: none */
+    _Atomic bool begun;       /* by the writer */
     struct weir_output *left; /* by the writer: the output before, nothing pending; the coordinator's once done */
+    struct weir_writer_account account; /* by the writer: of left */
 };
 
 struct weir_writer_setup {
@@ -53,9 +66,12 @@ struct weir_writer_setup {
     struct weir_output *output; /* the first; head written; the writer thread has it until it ends or is switched */
     const struct weir_clock *clock;
     struct weir_walk_layout layout;  /* place_stride: events per CPU in failed.samples */
+    unsigned reader_count;           /* that fill chunks */
     uint64_t failed_counters;        /* CPUs x events */
     uint64_t round_bytes;            /* kick the coordinator after so many bytes without a round */
     int kick_fd;                     /* borrowed eventfd, -1: none */
+    uint64_t full_bytes;             /* tell full_fd, once for each output that has got so many; 0: never */
+    int full_fd;                     /* borrowed eventfd */
     struct weir_pool_grower *grower; /* borrowed; NULL: all of the pool is ready */
 };
 
@@ -65,12 +81,16 @@ struct weir_writer {
     /* Writer thread only; readable by others after it was joined. */
     struct weir_output *output;           /* borrowed: the current one */
     struct weir_writer_switch *switching; /* borrowed: its left is not drained yet; NULL: no switch is under way */
+    struct weir_writer_account account;   /* of the current output */
+    uint64_t *side_bytes;                 /* owned; for each reader: up to where its tee stands before this moment */
+    uint64_t output_bytes;                /* appended to the current output */
+    bool told_full;                       /* of the current output */
     struct weir_walk_counts failed;       /* what chunks held that did not reach the file */
     uint64_t bytes_since_round;
     bool kicked;
     uint64_t checkpoint_bytes; /* data.size as last written */
     uint64_t checkpoint_ns;    /* when */
-    uint64_t rounds;           /* markers on file */
+    uint64_t rounds;           /* markers on file, in all outputs */
     uint64_t sleeps;
     struct weir_histogram latency_ns; /* from the reader's hands to the file, of each chunk of data that got there */
     int checkpoint_error;             /* first failure to write data.size */
@@ -94,11 +114,18 @@ void weir_writer_run(struct weir_writer *writer);
 /* Makes run() return once all that was pushed before is written or failed. Any thread. */
 void weir_writer_stop(struct weir_writer *writer);
 
-/* Readies an order for its push; it must not be with the writer. Any thread. */
+/* Readies an order for its push, without records, side_bytes and fd; it must not be with the writer. Any thread. */
 void weir_writer_switch_init(struct weir_writer_switch *order, struct weir_output *next);
+
+/* Records that are to stand last in the output that is left: whole ones, a multiple of 8 bytes, borrowed until done;
+ * 0: none. Before the push. */
+void weir_writer_switch_set_records(struct weir_writer_switch *order, void *records, size_t bytes);
 
 /* Pushes the order. One at a time: the one before must be done. Coordinator. */
 void weir_writer_switch_push(struct weir_writer_switch *order, struct weir_chunk_queue *queue);
+
+/* Whether the writer has changed outputs: side_bytes is filled in. (S) Any thread. */
+bool weir_writer_switch_has_begun(const struct weir_writer_switch *order);
 
 /* Whether the writer has handed back what it left. (S) Any thread. */
 bool weir_writer_switch_is_done(const struct weir_writer_switch *order);

@@ -102,6 +102,7 @@ static void switch_outputs(struct race *race, struct weir_output *first)
     for (unsigned n = 1; n <= SWITCHES; n++) {
         struct weir_writer_switch order;
         weir_writer_switch_init(&order, open_output(race, n));
+        order.fd = race->kick_fd;
         weir_writer_switch_push(&order, &race->queue);
         while (!weir_writer_switch_is_done(&order)) {
             struct pollfd kicked = {.fd = race->kick_fd, .events = POLLIN};

@@ -630,3 +630,30 @@ Test(reader, reader_is_past_without_a_step_once_its_last_chunk_is_pushed)
     rig_return(&rig, chunk);
     rig_fini(&rig);
 }
+
+/* ---- what the writer is to know of a chunk ---- */
+
+Test(reader, chunk_tells_its_oldest_and_newest_sample_and_the_next_one_begins_anew)
+{
+    struct reader_rig rig;
+    rig_init(&rig, &(struct rig_options){.rings_per_reader = 2});
+    rig_put_sample(&rig, 0, 7, SMALL_BYTES);
+    rig_put_sample(&rig, 0, 9, SMALL_BYTES);
+    rig_put_sample(&rig, 1, 5, SMALL_BYTES);
+    rig_open_epoch(&rig);
+    expect_step(&rig, WEIR_READER_DRAINED);
+    struct weir_chunk *chunk = rig_pop(&rig);
+    cr_assert_eq(chunk->first_sample_ns, 5);
+    cr_assert_eq(chunk->last_sample_ns, 9);
+    cr_assert_eq(chunk->tee, 0); /* without a tee there is nothing to tell */
+    rig_return(&rig, chunk);
+
+    rig_put_sample(&rig, 0, 20, SMALL_BYTES);
+    rig_open_epoch(&rig);
+    expect_step(&rig, WEIR_READER_DRAINED);
+    chunk = rig_pop(&rig);
+    cr_assert_eq(chunk->first_sample_ns, 20);
+    cr_assert_eq(chunk->last_sample_ns, 20);
+    rig_return(&rig, chunk);
+    rig_fini(&rig);
+}

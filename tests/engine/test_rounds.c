@@ -254,3 +254,98 @@ Test(rounds, stop_wakes_every_reader_and_the_last_marker_stands_behind_all)
     expect_marker(&f);
     rig_fini(&f.rig);
 }
+
+/* ---- cuts ---- */
+
+static void count_cut(void *ctx)
+{
+    (*(unsigned *)ctx)++;
+}
+
+Test(rounds, cut_is_made_by_an_epoch_that_was_opened_after_it_was_wanted)
+{
+    struct fixture f;
+    unsigned cuts = 0;
+    fixture_init(&f, 1);
+    rig_put_sample(&f.rig, 0, 1, 64);
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false); /* an epoch is open */
+    weir_rounds_cut(&f.rounds, count_cut, &cuts);
+    step(&f, 0);
+    rig_put_sample(&f.rig, 0, 2, 64);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, EPOCH_NS + 1, false), EPOCH_NS + 1 + WEIR_ROUND_GRACE_NS);
+    cr_assert_eq(cuts, 0);
+    cr_assert_eq(f.rig.control.epoch, 1);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + 1 + WEIR_ROUND_GRACE_NS, false);
+    cr_assert_eq(f.rig.control.epoch, 2);
+    cr_assert_eq(cuts, 0);
+    step(&f, 0);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, EPOCH_NS + 2 + WEIR_ROUND_GRACE_NS, false), UINT64_MAX);
+    cr_assert_eq(cuts, 1);
+    rig_expect_samples(&f.rig, rig_pop(&f.rig), 1, 1);
+    expect_marker(&f);
+    rig_expect_samples(&f.rig, rig_pop(&f.rig), 2, 1);
+    expect_marker(&f);
+    rig_fini(&f.rig);
+}
+
+Test(rounds, no_epoch_is_opened_behind_a_cut_until_it_is_resumed)
+{
+    struct fixture f;
+    unsigned cuts = 0;
+    fixture_init(&f, 1);
+    weir_rounds_cut(&f.rounds, count_cut, &cuts);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, EPOCH_NS, false), UINT64_MAX);
+    cr_assert_eq(cuts, 1);
+    rig_put_sample(&f.rig, 0, 1, 64);
+    uint64_t later_ns = EPOCH_NS + 10 * WEIR_ROUND_PERIOD_NS;
+    cr_assert_eq(weir_rounds_advance(&f.rounds, later_ns, true), UINT64_MAX);
+    cr_assert_eq(f.rig.control.epoch, 1);
+    weir_rounds_resume(&f.rounds, later_ns);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, later_ns, false), later_ns + WEIR_ROUND_PERIOD_NS);
+    weir_rounds_advance(&f.rounds, later_ns + WEIR_ROUND_PERIOD_NS, false);
+    cr_assert_eq(f.rig.control.epoch, 2);
+    cr_assert_eq(cuts, 1);
+    rig_fini(&f.rig);
+}
+
+Test(rounds, cut_that_is_taken_back_is_none)
+{
+    struct fixture f;
+    unsigned cuts = 0;
+    fixture_init(&f, 1);
+    rig_put_sample(&f.rig, 0, 1, 64);
+    weir_rounds_cut(&f.rounds, count_cut, &cuts);
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false); /* its epoch is open */
+    weir_rounds_resume(&f.rounds, EPOCH_NS);
+    step(&f, 0);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + 1, false);
+    cr_assert_eq(f.rounds.pushed, 1);
+    cr_assert_eq(cuts, 0);
+    rig_fini(&f.rig);
+}
+
+Test(rounds, cut_waits_for_a_free_marker)
+{
+    struct fixture f;
+    unsigned cuts = 0;
+    fixture_init(&f, 1);
+    uint64_t now_ns = START_NS;
+    for (unsigned n = 0; n < WEIR_ROUND_MARKERS; n++, now_ns += WEIR_ROUND_GRACE_NS)
+        run_epoch(&f, now_ns, n);
+    rig_put_sample(&f.rig, 0, WEIR_ROUND_MARKERS, 64);
+    weir_rounds_cut(&f.rounds, count_cut, &cuts);
+    weir_rounds_advance(&f.rounds, now_ns, false);
+    step(&f, 0);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, now_ns, false), now_ns + WEIR_ROUND_GRACE_NS);
+    cr_assert_eq(cuts, 0);
+    rig_expect_samples(&f.rig, rig_pop(&f.rig), 0, 1);
+    expect_marker(&f);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, now_ns, false), UINT64_MAX);
+    cr_assert_eq(cuts, 1);
+    cr_assert_eq(f.rounds.pushed, WEIR_ROUND_MARKERS + 1);
+    for (unsigned n = 1; n <= WEIR_ROUND_MARKERS; n++) {
+        rig_expect_samples(&f.rig, rig_pop(&f.rig), n, 1);
+        expect_marker(&f);
+    }
+    rig_fini(&f.rig);
+}

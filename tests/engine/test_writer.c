@@ -90,6 +90,7 @@ static void fixture_init(struct fixture *f, const struct fake_io_options *disk)
                 .place_stride = EVENTS,
                 .sideband_event = SIDEBAND,
             },
+        .reader_count = 1,
         .failed_counters = CPUS * EVENTS,
         .round_bytes = ROUND_BYTES,
         .kick_fd = f->kick_fd,
@@ -507,6 +508,7 @@ static void second_init(struct second *second, const struct fixture *f, const st
     cr_assert_eq(weir_output_open(&second->output, "/dev/null", &options, NULL), 0);
     cr_assert_eq(weir_output_write_head(second->output, head, sizeof(head)), 0);
     weir_writer_switch_init(&second->order, second->output);
+    second->order.fd = f->kick_fd;
 }
 
 static void second_fini(struct second *second)
@@ -601,7 +603,7 @@ Test(writer, rounds_and_checkpoints_of_the_next_output_begin_anew)
     settle(&f);
     weir_writer_switch_push(&second.order, &f.queue);
     settle(&f);
-    cr_assert_eq(kicks(&f), 1); /* the old output is back; nothing has been written to the new one */
+    cr_assert_eq(kicks(&f), 2); /* changed, and the old output is back; nothing has been written to the new one */
     push_sample(&f, 64);
     settle(&f);
     cr_assert_eq(kicks(&f), 0, "bytes of the old output count for the new one's round");
@@ -630,6 +632,93 @@ Test(writer, order_may_be_used_again_once_it_is_done)
     }
     cr_assert_eq(weir_output_stable_bytes(f.output), 3 * 64);
     cr_assert_eq(weir_output_stable_bytes(second.output), 3 * 64);
+    second_fini(&second);
+    fixture_fini(&f);
+}
+
+Test(writer, records_of_the_order_stand_last_in_the_output_that_is_left)
+{
+    struct fixture f;
+    struct second second;
+    uint8_t records[2 * TEST_LOST_BYTES];
+    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
+    second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
+    test_lost_put(records, id_of(0, 0), 3);
+    test_lost_put(records + TEST_LOST_BYTES, id_of(1, 0), 4);
+    weir_writer_switch_set_records(&second.order, records, sizeof(records));
+    push_sample(&f, 64);
+    weir_writer_switch_push(&second.order, &f.queue);
+    settle(&f);
+    cr_assert_eq(weir_output_stable_bytes(f.output), 64 + sizeof(records));
+    cr_assert_arr_eq(fake_io_bytes(f.disk) + HEAD_BYTES + 64, records, sizeof(records));
+    cr_assert_eq(weir_output_stable_bytes(second.output), 0);
+    cr_assert(weir_writer_switch_is_done(&second.order));
+    second_fini(&second);
+    fixture_fini(&f);
+}
+
+/* As a reader would hand it over. */
+static void push_timed(struct fixture *f, uint64_t first_ns, uint64_t last_ns, uint64_t side_bytes)
+{
+    struct weir_chunk *chunk = take_chunk(f);
+    add_sample(chunk, id_of(0, 0), 64);
+    chunk->first_sample_ns = first_ns;
+    chunk->last_sample_ns = last_ns;
+    chunk->tee = 1;
+    chunk->side_bytes = side_bytes;
+    weir_chunk_queue_push(&f->queue, chunk);
+}
+
+Test(writer, times_rounds_and_side_bytes_are_those_of_what_stands_before_the_switch)
+{
+    struct fixture f;
+    struct second second;
+    uint64_t side_bytes = 0;
+    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
+    second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
+    second.order.side_bytes = &side_bytes;
+    push_timed(&f, 50, 90, 100);
+    push_timed(&f, 40, 70, 160);
+    push_marker(&f);
+    weir_writer_switch_push(&second.order, &f.queue);
+    push_timed(&f, 95, 99, 320);
+    cr_assert_not(weir_writer_switch_has_begun(&second.order));
+    settle(&f);
+    cr_assert(weir_writer_switch_has_begun(&second.order));
+    cr_assert_eq(side_bytes, 160);
+    cr_assert_eq(second.order.account.first_sample_ns, 40);
+    cr_assert_eq(second.order.account.last_sample_ns, 90);
+    cr_assert_eq(second.order.account.rounds, 1);
+    cr_assert_eq(f.writer.account.first_sample_ns, 95);
+    cr_assert_eq(f.writer.account.last_sample_ns, 99);
+    cr_assert_eq(f.writer.account.rounds, 0);
+    second_fini(&second);
+    fixture_fini(&f);
+}
+
+Test(writer, full_output_is_told_once_for_each_output)
+{
+    struct fixture f;
+    struct second second;
+    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
+    second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
+    second.order.fd = -1;
+    f.writer.setup.full_bytes = 128;
+    f.writer.setup.full_fd = f.kick_fd;
+    push_sample(&f, 120);
+    settle(&f);
+    cr_assert_eq(kicks(&f), 0);
+    push_sample(&f, 64);
+    push_sample(&f, 64);
+    settle(&f);
+    cr_assert_eq(kicks(&f), 1);
+    weir_writer_switch_push(&second.order, &f.queue);
+    push_sample(&f, 120);
+    settle(&f);
+    cr_assert_eq(kicks(&f), 0);
+    push_sample(&f, 64);
+    settle(&f);
+    cr_assert_eq(kicks(&f), 1);
     second_fini(&second);
     fixture_fini(&f);
 }
