@@ -77,10 +77,10 @@ static bool is_supported(const struct visit *visit, uint32_t type, uint64_t conf
 {
     const struct weir_kernel *kernel = visit->setup->kernel;
     struct perf_event_attr attr = {.type = type, .size = sizeof(attr), .config = config, .disabled = 1};
-    int fd = kernel->ops->event_open(kernel->ctx, &attr, 0, -1, -1, 0);
+    int fd = kernel->ops->event_open(kernel->ctx, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd == -EACCES || fd == -EPERM) {
         attr.exclude_kernel = 1;
-        fd = kernel->ops->event_open(kernel->ctx, &attr, 0, -1, -1, 0);
+        fd = kernel->ops->event_open(kernel->ctx, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     }
     if (fd >= 0)
         kernel->ops->event_close(kernel->ctx, fd);

@@ -55,25 +55,39 @@ static bool drop_lbr_flags(struct perf_event_attr *attr)
     return had;
 }
 
+DROP_FLAG(mmap2)
+DROP_FLAG(comm_exec)
+
 static const struct {
     const char *what;
-    bool (*drop)(struct perf_event_attr *attr);
+    bool (*drop)(struct perf_event_attr *attr); /* one of the two; neither: what every open has */
+    bool (*drop_of_event)(struct weir_event *event);
 } steps[] = {
     {"PERF_FORMAT_LOST (Linux 6.0): losses are known from LOST records only", drop_lost},
     {"the weight in parts (Linux 5.12): it is one number", drop_weight_struct},
     {"the index of branch registers (Linux 5.7): call stacks cannot be stitched together", drop_branch_hw_index},
     {"ksymbol and bpf_event records (Linux 5.1)", drop_bpf_records},
     {"leaving flags and cycles out of call stacks (Linux 4.4): samples are larger", drop_lbr_flags},
+    {"comm_exec (Linux 3.16): names by exec are like others", drop_comm_exec},
+    {"mmap2 (Linux 3.16): mappings come without the file's inode", drop_mmap2},
+    {"PERF_FLAG_FD_CLOEXEC (Linux 3.14): it is set after opening"},
+    {"exclude_guest and exclude_host (Linux 3.2): guests are recorded, too", NULL, weir_event_include_machines},
 };
 
 _Static_assert(WEIR_ARRAY_COUNT(steps) <= 32, "a bit for each in weir_event_ladder.dropped");
 
-const char *weir_event_ladder_step(struct weir_event_ladder *ladder, const struct perf_event_attr *refused)
+static bool takes_from(size_t row, struct weir_event *event)
 {
-    while (ladder->next < WEIR_ARRAY_COUNT(steps)) {
-        uint32_t row = ladder->next++;
-        struct perf_event_attr weaker = *refused;
-        if (!steps[row].drop(&weaker))
+    if (steps[row].drop_of_event)
+        return steps[row].drop_of_event(event);
+    return !steps[row].drop || steps[row].drop(&event->attr);
+}
+
+const char *weir_event_ladder_step(struct weir_event_ladder *ladder, const struct weir_event *refused)
+{
+    for (uint32_t row = 0; row < WEIR_ARRAY_COUNT(steps); row++) {
+        struct weir_event weaker = *refused;
+        if ((ladder->dropped & 1u << row) || !takes_from(row, &weaker))
             continue;
         ladder->dropped |= 1u << row;
         return steps[row].what;
@@ -85,8 +99,17 @@ void weir_event_ladder_apply(const struct weir_event_ladder *ladder, struct weir
 {
     for (size_t row = 0; row < WEIR_ARRAY_COUNT(steps); row++) {
         for (size_t i = 0; (ladder->dropped & 1u << row) && i < list->count; i++)
-            steps[row].drop(&list->events[i].attr);
+            takes_from(row, &list->events[i]);
     }
+}
+
+unsigned long weir_event_ladder_flags(const struct weir_event_ladder *ladder)
+{
+    for (uint32_t row = 0; row < WEIR_ARRAY_COUNT(steps); row++) {
+        if (!steps[row].drop && !steps[row].drop_of_event && (ladder->dropped & 1u << row))
+            return 0;
+    }
+    return PERF_FLAG_FD_CLOEXEC;
 }
 
 /* ---- what was asked for ---- */
@@ -135,6 +158,15 @@ static bool drop_extended_regs(struct perf_event_attr *attr)
     return had && attr->sample_regs_intr;
 }
 
+static bool drop_levels(struct perf_event_attr *attr)
+{
+    bool had = attr->exclude_user || attr->exclude_kernel || attr->exclude_hv || attr->exclude_idle ||
+               attr->exclude_host || attr->exclude_guest;
+    attr->exclude_user = attr->exclude_kernel = attr->exclude_hv = attr->exclude_idle = 0;
+    attr->exclude_host = attr->exclude_guest = 0;
+    return had;
+}
+
 /* Newest first; the hint is "NAME needs NEED". */
 static const struct {
     const char *name;
@@ -153,21 +185,22 @@ static const struct {
     {"--namespaces", "Linux 4.12", drop_namespaces},
     {"the number of frames (--call-graph=fp,N or max-stack=)",
      "Linux 4.8, and at most kernel.perf_event_max_stack of them", drop_sample_max_stack},
-    {"--overwrite", "Linux 4.7", drop_write_backward},
+    {"--overwrite or the term overwrite", "Linux 4.7", drop_write_backward},
     {"--switch-events", "Linux 4.3", drop_context_switch},
     {"--clockid", "Linux 4.1, and for other clocks than monotonic and monotonic_raw a software event such as cpu-clock",
      drop_clock},
     {"--intr-regs", "Linux 3.19", drop_intr_regs},
+    {"to leave out user space, kernel, hypervisor, idle time or guests", "a PMU that can tell them apart", drop_levels},
 };
 
-bool weir_event_ladder_blame(const struct weir_kernel *kernel, const struct weir_open_attempt *attempt,
+bool weir_event_ladder_blame(const struct weir_kernel *kernel, const struct weir_open_attempt *attempt, pid_t pid,
                              unsigned long flags, struct weir_error *err)
 {
     struct perf_event_attr attr = *attempt->attr;
     for (size_t row = 0; row < WEIR_ARRAY_COUNT(asked); row++) {
         if (!asked[row].drop(&attr))
             continue;
-        int fd = kernel->ops->event_open(kernel->ctx, &attr, attempt->pid, attempt->cpu, -1, flags);
+        int fd = kernel->ops->event_open(kernel->ctx, &attr, pid, attempt->cpu, -1, flags);
         if (fd < 0)
             continue;
         kernel->ops->event_close(kernel->ctx, fd);

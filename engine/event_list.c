@@ -137,6 +137,23 @@ bool weir_event_lower_precision(struct weir_event *event)
     return true;
 }
 
+bool weir_event_include_machines(struct weir_event *event)
+{
+    struct perf_event_attr *attr = &event->attr;
+    bool is_named =
+        weir_event_modifiers_have(&event->modifiers, 'G') || weir_event_modifiers_have(&event->modifiers, 'H');
+    bool had = !is_named && (attr->exclude_host || attr->exclude_guest);
+    if (had)
+        attr->exclude_host = attr->exclude_guest = 0;
+    return had;
+}
+
+void weir_event_restore_precision(struct weir_event *event)
+{
+    if (event->precise_max)
+        event->attr.precise_ip = WEIR_PRECISE_IP_MAX;
+}
+
 /* The modifiers at the end of a name, with the blanks around them; "" when there are none. */
 static const char *modifiers_of(const char *name)
 {

@@ -125,6 +125,14 @@ int weir_event_list_add_sideband(struct weir_event_list *list);
  * and EINVAL: how machines say that they are not that precise. */
 bool weir_event_lower_precision(struct weir_event *event);
 
+/* Takes back that guests, or the host, are left out, where nobody named them (G, H). False: nothing is to be taken
+ * back. For EINVAL, which is how PMUs say that they cannot tell them apart. */
+bool weir_event_include_machines(struct weir_event *event);
+
+/* :P only: back to the highest. For attrs that were weakened otherwise since: what was refused may not have been the
+ * precision. */
+void weir_event_restore_precision(struct weir_event *event);
+
 /* cycles -> cpu-clock, which needs no PMU; renames it, keeping the modifiers that a clock can honour (not p and P).
  * False for any other event, and when out of memory. For ENOENT, ENXIO and ENODEV. */
 bool weir_event_fall_back_to_software(struct weir_event *event);

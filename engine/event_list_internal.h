@@ -27,6 +27,9 @@ const struct weir_event_name *weir_event_names(size_t *count);
 /* Offers every name, aliases too. */
 void weir_event_names_offer(struct weir_suggest *suggest);
 
+/* Whether the letter stood behind the event or its group. */
+bool weir_event_modifiers_have(const struct weir_event_modifiers *modifiers, char letter);
+
 /* True when the text could be modifiers: their letters, perhaps with blanks around them, or nothing. */
 bool weir_event_is_modifiers(const char *text);
 

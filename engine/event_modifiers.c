@@ -23,7 +23,7 @@ static uint16_t letter_bit(char letter)
     return (uint16_t)(1u << (strchr(LETTERS, letter) - LETTERS));
 }
 
-static bool has(const struct weir_event_modifiers *modifiers, char letter)
+bool weir_event_modifiers_have(const struct weir_event_modifiers *modifiers, char letter)
 {
     return modifiers->letters & letter_bit(letter);
 }
@@ -46,7 +46,7 @@ static int add_letter(struct weir_event_parser *parser, struct weir_event_modifi
     if (letter == 'p' && modifiers->precise == WEIR_PRECISE_IP_MAX)
         return weir_error_set(parser->err, -EINVAL, "modifier 'p' more than %d times at column %u", WEIR_PRECISE_IP_MAX,
                               column);
-    if (letter != 'p' && has(modifiers, letter))
+    if (letter != 'p' && weir_event_modifiers_have(modifiers, letter))
         return weir_error_set(parser->err, -EINVAL, "modifier '%c' given twice at column %u", letter, column);
     modifiers->letters |= letter_bit(letter);
     modifiers->precise += letter == 'p';
@@ -66,25 +66,27 @@ static int apply(struct weir_event_parser *parser, size_t index, const struct we
                               WEIR_PRECISE_IP_MAX, event->name);
     event->modifiers = all;
 
-    bool levels = has(&all, 'u') || has(&all, 'k') || has(&all, 'h');
-    attr->exclude_user = levels && !has(&all, 'u');
-    attr->exclude_kernel = levels && !has(&all, 'k');
-    attr->exclude_hv = levels && !has(&all, 'h');
-    attr->exclude_idle = has(&all, 'I');
+    bool levels = weir_event_modifiers_have(&all, 'u') || weir_event_modifiers_have(&all, 'k') ||
+                  weir_event_modifiers_have(&all, 'h');
+    attr->exclude_user = levels && !weir_event_modifiers_have(&all, 'u');
+    attr->exclude_kernel = levels && !weir_event_modifiers_have(&all, 'k');
+    attr->exclude_hv = levels && !weir_event_modifiers_have(&all, 'h');
+    attr->exclude_idle = weir_event_modifiers_have(&all, 'I');
 
-    bool machines = has(&all, 'G') || has(&all, 'H');
-    bool no_guest = (group && attr->exclude_guest) || has(&all, 'u') || has(&all, 'p');
-    attr->exclude_host = machines && !has(&all, 'H');
-    attr->exclude_guest = machines ? !has(&all, 'G') : no_guest;
+    bool machines = weir_event_modifiers_have(&all, 'G') || weir_event_modifiers_have(&all, 'H');
+    bool no_guest =
+        (group && attr->exclude_guest) || weir_event_modifiers_have(&all, 'u') || weir_event_modifiers_have(&all, 'p');
+    attr->exclude_host = machines && !weir_event_modifiers_have(&all, 'H');
+    attr->exclude_guest = machines ? !weir_event_modifiers_have(&all, 'G') : no_guest;
 
-    attr->precise_ip = has(&all, 'P') ? WEIR_PRECISE_IP_MAX : all.precise;
-    event->precise_max = has(&all, 'P');
+    attr->precise_ip = weir_event_modifiers_have(&all, 'P') ? WEIR_PRECISE_IP_MAX : all.precise;
+    event->precise_max = weir_event_modifiers_have(&all, 'P');
     event->modifiers_given = levels || machines || attr->exclude_idle;
-    event->sample_read = has(&all, 'S');
-    event->weak_group = has(&all, 'W');
+    event->sample_read = weir_event_modifiers_have(&all, 'S');
+    event->weak_group = weir_event_modifiers_have(&all, 'W');
     if (event->leader == index) {
-        attr->pinned = has(&all, 'D');
-        attr->exclusive = has(&all, 'e');
+        attr->pinned = weir_event_modifiers_have(&all, 'D');
+        attr->exclusive = weir_event_modifiers_have(&all, 'e');
     }
     return 0;
 }

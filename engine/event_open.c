@@ -70,14 +70,15 @@ static void configure(const struct opener *opener)
     weir_event_ladder_apply(&opener->ladder, list);
 }
 
-static bool step_down_ladder(struct opener *opener, const struct weir_event *refused, int code)
+static bool step_down_ladder(struct opener *opener, struct weir_event *refused, int code)
 {
     if (code != -EINVAL && code != -E2BIG)
         return false;
-    const char *what = weir_event_ladder_step(&opener->ladder, &refused->attr);
+    const char *what = weir_event_ladder_step(&opener->ladder, refused);
     if (!what)
         return false;
     weir_notice(opener->setup->notices, WEIR_NOTICE_VERBOSE, "the kernel refuses an attr; trying without %s", what);
+    weir_event_restore_precision(refused);
     configure(opener);
     return true;
 }
@@ -119,6 +120,17 @@ static bool lower_precision(struct opener *opener, struct weir_event *event, int
     bool refused = code == -EOPNOTSUPP || code == -ENOENT || code == -EINVAL;
     if (!refused || !weir_event_lower_precision(event))
         return false;
+    configure(opener);
+    return true;
+}
+
+/* Most PMUs that are no CPU's cannot tell guests from the host. Before the ladder, which would drop more, of all. */
+static bool include_machines(struct opener *opener, struct weir_event *event, int code)
+{
+    if (code != -EINVAL || event->attr.type < PERF_TYPE_MAX || !weir_event_include_machines(event))
+        return false;
+    weir_notice(opener->setup->notices, WEIR_NOTICE_VERBOSE, "%s: its PMU may not tell guests apart; trying with them",
+                event->name);
     configure(opener);
     return true;
 }
@@ -181,6 +193,11 @@ static int check_places(const struct weir_event_set *set, struct weir_error *err
     return 0;
 }
 
+static unsigned long open_flags(const struct opener *opener, const struct weir_event *event)
+{
+    return weir_event_ladder_flags(&opener->ladder) | (event->cgroup ? PERF_FLAG_PID_CGROUP : 0);
+}
+
 /* What to do about a failed open: OPEN_AGAIN with weaker attrs, 0 when the task is gone, or the error explained. */
 static int handle_refusal(struct opener *opener, unsigned event_index, unsigned place, unsigned task, int code,
                           struct weir_error *err)
@@ -194,7 +211,8 @@ static int handle_refusal(struct opener *opener, unsigned event_index, unsigned 
         return 0;
     }
     if (lower_precision(opener, event, code) || fall_back_to_software(opener, event, code) ||
-        fall_back_to_user(opener, event, code, pid) || break_weak_group(opener, event_index, code))
+        fall_back_to_user(opener, event, code, pid) || include_machines(opener, event, code) ||
+        break_weak_group(opener, event_index, code))
         return OPEN_AGAIN;
     if (step_down_ladder(opener, event, code))
         return OPEN_AGAIN;
@@ -208,7 +226,8 @@ static int handle_refusal(struct opener *opener, unsigned event_index, unsigned 
     };
     bool may_be_asked_for = code == -EINVAL || code == -E2BIG || code == -EOVERFLOW ||
                             (code == -EOPNOTSUPP && event->attr.sample_regs_intr);
-    if (may_be_asked_for && !event->cgroup && weir_event_ladder_blame(set->kernel, &attempt, 0, err))
+    if (may_be_asked_for && weir_event_ladder_blame(set->kernel, &attempt, event->cgroup ? event->cgroup_fd : pid,
+                                                    open_flags(opener, event), err))
         return -EINVAL;
     return weir_open_error_explain(err, code, &attempt, opener->setup->limits);
 }
@@ -222,7 +241,7 @@ static int open_one(struct opener *opener, unsigned event, unsigned place, unsig
     int group_fd = leader == event ? -1 : weir_event_set_fd(set, (unsigned)leader, place, task);
     pid_t pid = described->cgroup ? described->cgroup_fd : set->targets->tids[target_of(set, place, task)];
     int fd = kernel->ops->event_open(kernel->ctx, &described->attr, pid, set->places[place].cpu, group_fd,
-                                     described->cgroup ? PERF_FLAG_PID_CGROUP : 0);
+                                     open_flags(opener, described));
     if (fd < 0)
         return handle_refusal(opener, event, place, task, fd, err);
 

@@ -22,7 +22,8 @@ struct weir_event_count {
 };
 
 struct weir_kernel_ops {
-    /* A descriptor (close-on-exec), to be closed with event_close. */
+    /* A descriptor, to be closed with event_close. Close-on-exec: by PERF_FLAG_FD_CLOEXEC from its birth on; without
+     * that flag (Linux 3.13) a child that another thread starts in between inherits it. */
     int (*event_open)(void *ctx, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
     void (*event_close)(void *ctx, int fd);
     int (*event_id)(void *ctx, int fd, uint64_t *id);               /* PERF_EVENT_IOC_ID */

@@ -87,7 +87,7 @@ uint64_t weir_registers_probe_extended(const struct weir_register_set *set, cons
     };
     if (!set->extended)
         return 0;
-    int fd = kernel->ops->event_open(kernel->ctx, &attr, 0, -1, -1, 0);
+    int fd = kernel->ops->event_open(kernel->ctx, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0)
         return 0;
     kernel->ops->event_close(kernel->ctx, fd);

@@ -5,6 +5,7 @@
 #include "engine/ring.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -77,7 +78,9 @@ static int linux_event_open(void *ctx, struct perf_event_attr *attr, pid_t pid, 
 {
     (void)ctx;
     for (;;) {
-        long fd = syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags | PERF_FLAG_FD_CLOEXEC);
+        long fd = syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
+        if (fd >= 0 && !(flags & PERF_FLAG_FD_CLOEXEC))
+            fcntl((int)fd, F_SETFD, FD_CLOEXEC);
         if (fd >= 0)
             return (int)fd;
         if (errno != EINTR)

@@ -11,7 +11,7 @@
 #define FIRST   701 /* target tasks */
 #define SECOND  702
 #define THIRD   703
-#define NOTICES 4
+#define NOTICES 8
 
 struct event_set_rig {
     struct faulty_kernel faulty;

@@ -49,6 +49,10 @@ HAS(max_stack, attr->sample_max_stack)
 HAS(context_switch, attr->context_switch)
 HAS(clock, attr->use_clockid)
 HAS(intr_regs, attr->sample_regs_intr)
+HAS(comm_exec, attr->comm_exec)
+HAS(mmap2, attr->mmap2)
+HAS(machines, attr->exclude_guest || attr->exclude_host)
+HAS(levels, attr->exclude_user || attr->exclude_kernel || attr->exclude_hv)
 
 /* ---- what was asked for ---- */
 
@@ -147,6 +151,8 @@ static const struct {
      PERF_SAMPLE_BRANCH_STACK,
      PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_NO_FLAGS |
          PERF_SAMPLE_BRANCH_NO_CYCLES},
+    {{.raw = false}, has_comm_exec, "comm_exec (Linux 3.16)", 0, 0},
+    {{.raw = false}, has_mmap2, "mmap2 (Linux 3.16)", 0, 0},
     {{.raw = false}, has_bpf_records, "ksymbol and bpf_event records (Linux 5.1)", 0, 0},
     {{.call_graph = {.mode = WEIR_CALL_GRAPH_LBR}},
      has_no_flags,
@@ -182,16 +188,109 @@ Test(event_ladder, what_nobody_asked_for_is_dropped_and_said)
 Test(event_ladder, step_is_taken_for_what_the_refused_attr_has)
 {
     struct weir_event_ladder ladder = {0};
-    struct perf_event_attr attr = {.ksymbol = 1};
-    cr_expect_not_null(strstr(weir_event_ladder_step(&ladder, &attr), "ksymbol"));
-    cr_expect_null(weir_event_ladder_step(&ladder, &attr), "no step is taken twice");
-    cr_expect_eq(attr.ksymbol, 1, "the refused attr is only looked at");
+    struct weir_event event = {.attr = {.ksymbol = 1}};
+    cr_expect_not_null(strstr(weir_event_ladder_step(&ladder, &event), "ksymbol"));
+    cr_expect_not_null(strstr(weir_event_ladder_step(&ladder, &event), "PERF_FLAG_FD_CLOEXEC"), "every event has it");
+    cr_expect_null(weir_event_ladder_step(&ladder, &event), "no step is taken twice");
+    cr_expect_eq(event.attr.ksymbol, 1, "the refused attr is only looked at");
 }
 
 /* -j no_flags is asked for, the same bits of a call stack are not. */
 Test(event_ladder, branch_flags_that_were_asked_for_are_no_step)
 {
     struct weir_event_ladder ladder = {0};
-    const struct perf_event_attr attr = {.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_NO_FLAGS};
-    cr_expect_null(weir_event_ladder_step(&ladder, &attr));
+    const struct weir_event event = {
+        .attr = {.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_NO_FLAGS}};
+    cr_expect_not_null(strstr(weir_event_ladder_step(&ladder, &event), "PERF_FLAG_FD_CLOEXEC"));
+    cr_expect_null(weir_event_ladder_step(&ladder, &event));
+}
+
+/* ---- flags of the open ---- */
+
+static int refuse_close_on_exec(const struct faulty_open *attempt)
+{
+    return attempt->flags & PERF_FLAG_FD_CLOEXEC ? -EINVAL : 0;
+}
+
+Test(event_ladder, close_on_exec_is_left_to_be_set_afterwards)
+{
+    struct event_set_rig rig;
+    event_set_rig_init(&rig, "cs", 0);
+    rig.faulty.refuse = refuse_close_on_exec;
+    event_set_rig_expect_open(&rig);
+    cr_assert_geq(rig.notice_count, 1);
+    cr_expect_not_null(strstr(rig.notices[rig.notice_count - 1], "PERF_FLAG_FD_CLOEXEC (Linux 3.14)"));
+    event_set_rig_fini(&rig);
+}
+
+/* ---- guests ---- */
+
+/* Nobody asked for it: it comes with u and p. */
+Test(event_ladder, guests_that_nobody_left_out_by_name_are_recorded)
+{
+    struct event_set_rig rig;
+    event_set_rig_init(&rig, "cs:u", 0);
+    rig.faulty.refuse = refuse;
+    has_refused = has_machines;
+    cr_assert(has_machines(&rig.list.events[0].attr));
+    event_set_rig_expect_open(&rig);
+    cr_assert_geq(rig.notice_count, 1);
+    cr_expect_not_null(strstr(rig.notices[rig.notice_count - 1], "exclude_guest and exclude_host (Linux 3.2"));
+    cr_expect_not(has_machines(&rig.list.events[0].attr));
+    cr_expect(rig.list.events[0].attr.exclude_kernel, "u stays");
+    event_set_rig_fini(&rig);
+}
+
+Test(event_ladder, guests_and_levels_that_were_named_are_not_dropped)
+{
+    static const struct {
+        const char *events;
+        bool (*has)(const struct perf_event_attr *attr);
+    } named[] = {{"cs:G", has_machines}, {"cs:H", has_machines}, {"cs:u", has_levels}, {"cs:k", has_levels}};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(named); i++) {
+        struct event_set_rig rig;
+        event_set_rig_init(&rig, named[i].events, 0);
+        rig.faulty.refuse = refuse;
+        has_refused = named[i].has;
+        event_set_rig_expect_refused(&rig, -EINVAL);
+        cr_expect_not_null(strstr(rig.err.what, "': this kernel refuses to leave out user space, kernel"), "%s",
+                           rig.err.what);
+        cr_expect_str_eq(rig.err.hint,
+                         "to leave out user space, kernel, hypervisor, idle time or guests needs a PMU that "
+                         "can tell them apart");
+        event_set_rig_fini(&rig);
+    }
+}
+
+/* ---- precision ---- */
+
+/* An old kernel with a precise PMU: what it refused was not the precision. */
+Test(event_ladder, precision_is_tried_again_after_a_step)
+{
+    struct event_set_rig rig;
+    event_set_rig_init(&rig, NULL, 0);
+    rig.faulty.refuse = refuse;
+    has_refused = has_lost;
+    event_set_rig_expect_open(&rig);
+    cr_expect_eq(rig.list.events[0].attr.precise_ip, 3);
+    event_set_rig_fini(&rig);
+}
+
+/* ---- PMUs ---- */
+
+Test(event_ladder, pmu_that_cannot_tell_guests_apart_loses_nothing_else)
+{
+    struct event_set_rig rig;
+    rig_init(&rig, has_machines);
+    struct perf_event_attr *attr = &rig.list.events[0].attr;
+    attr->type = PERF_TYPE_MAX + 2;
+    rig.list.events[1].attr.exclude_guest = 0;
+    cr_assert(has_machines(attr));
+    event_set_rig_expect_open(&rig);
+    cr_expect_not(has_machines(attr));
+    cr_expect(attr->read_format & PERF_FORMAT_LOST);
+    cr_assert_eq(rig.notice_count, 1);
+    cr_expect_str_eq(rig.notices[0], "cs: its PMU may not tell guests apart; trying with them");
+    cr_expect_eq(rig.levels[0], WEIR_NOTICE_VERBOSE);
+    event_set_rig_fini(&rig);
 }

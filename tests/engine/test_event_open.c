@@ -227,7 +227,7 @@ Test(event_open, event_of_a_cgroup_is_opened_with_its_folder)
     for (unsigned i = 0; i < attempt_count; i++) {
         bool of_cgroup = i / CPUS == 1;
         cr_assert_eq(attempts[i].pid, of_cgroup ? rig.list.events[1].cgroup_fd : -1);
-        cr_assert_eq(attempts[i].flags, of_cgroup ? PERF_FLAG_PID_CGROUP : 0);
+        cr_assert_eq(attempts[i].flags, PERF_FLAG_FD_CLOEXEC | (of_cgroup ? PERF_FLAG_PID_CGROUP : 0));
         cr_assert_eq(attempts[i].cpu, i % CPUS ? 5 : 1);
     }
     event_set_rig_fini(&rig);
