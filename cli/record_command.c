@@ -50,6 +50,7 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
         .threads_spec = arguments->threads_spec,
         .realtime_priority = (int)arguments->realtime_priority,
         .output_path = arguments->output_path,
+        .compression_level = arguments->compression_level,
         .no_build_ids = arguments->no_buildid,
         .fill_build_id_cache = !arguments->no_buildid_cache,
         .build_id_dir = arguments->buildid_dir,

@@ -74,6 +74,7 @@ struct weir_record_arguments {
     uint64_t realtime_priority;            /* 0: not given */
 
     const char *output_path; /* borrowed */
+    int compression_level;   /* -z; 0: none */
     bool no_buildid;
     bool buildid_mmap;
     bool buildid_all;        /* accepted: it is what happens anyway */

@@ -20,6 +20,25 @@ static int apply_output(void *object, const char *text, struct weir_error *err)
     return 0;
 }
 
+/* Without a number, or with 0, the default; both as perf has it. */
+static int apply_compression(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *arguments = object;
+    uint64_t level = 0;
+    if (text && (weir_value_parse_number(text, &level) < 0 || level > WEIR_RECORD_COMPRESSION_MAX)) {
+        weir_error_set(err, -EINVAL, "option '--compression-level': '%s' is no level of compression", text);
+        weir_error_hint(err, "1 (fastest) to %d (smallest file)", WEIR_RECORD_COMPRESSION_MAX);
+        return -EINVAL;
+    }
+    arguments->compression_level = level > 0 ? (int)level : WEIR_RECORD_COMPRESSION_DEFAULT;
+    return 0;
+}
+
+static void clear_compression(void *object)
+{
+    ((struct weir_record_arguments *)object)->compression_level = 0;
+}
+
 static const struct weir_option options[] = {
     {
         .short_name = 'o',
@@ -80,6 +99,21 @@ static const struct weir_option options[] = {
         .default_text = "~/.debug",
         .section = SECTION,
         .help = "the cache that --buildid-cache copies into",
+    },
+    {
+        .short_name = 'z',
+        .long_name = "compression-level",
+        .argument = "LEVEL",
+        .argument_optional = true,
+        .negatable = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_compression,
+        .clear = clear_compression,
+        .default_text = "none; 1 for -z alone",
+        .section = SECTION,
+        .help = "compress the recording with zstd, from level 1 (fastest) to 22 (smallest file)",
+        .details = "By threads of their own, one for each eight CPUs. When they are behind and the memory of "
+                   "--buffer-size is nearly used up, records are written as they are, and nothing is lost.",
     },
     {
         .short_name = 'v',

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/clock.h"
 #include "cli/value.h"
 
 #define BYTES_PER_MB        (1024.0 * 1024.0)
@@ -201,6 +202,19 @@ static void append_lost_sideband(struct weir_buf *text, const struct weir_record
     weir_buf_printf(text, "; symbols may be missing ]\n");
 }
 
+static double ratio_of(const struct weir_record_result *result)
+{
+    return (double)result->compressed_in_bytes / (double)weir_max_u64(result->compressed_out_bytes, 1);
+}
+
+/* perf's words. */
+static void append_ratio(struct weir_buf *text, const struct weir_record_result *result)
+{
+    if (result->compressed_in_bytes > 0)
+        weir_buf_printf(text, ", compressed (original %.3f MB, ratio is %.3f)",
+                        (double)result->compressed_in_bytes / BYTES_PER_MB, ratio_of(result));
+}
+
 void weir_report_closing(struct weir_buf *text, const struct weir_record_result *result,
                          const struct weir_report_context *context)
 {
@@ -209,6 +223,7 @@ void weir_report_closing(struct weir_buf *text, const struct weir_record_result 
                     context->output_path);
     if (result->samples > 0)
         weir_buf_printf(text, " (%" PRIu64 " samples)", result->samples);
+    append_ratio(text, result);
     weir_buf_printf(text, " ]\n");
     if (result->lost_samples > 0)
         append_lost_samples(text, result, context);
@@ -232,6 +247,23 @@ static void append_row(struct weir_buf *text, int width, const char *event, cons
 {
     weir_buf_printf(text, "  %-*.*s %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %16" PRIu64 "\n", width, width, event,
                     row->written, row->lost_ring_full, row->lost_write_failed, row->counted);
+}
+
+/* What a thread compresses in a second of its own time. */
+static void append_compression(struct weir_buf *text, const struct weir_record_result *result)
+{
+    if (result->compressed_in_bytes == 0)
+        return;
+    double seconds = (double)result->compressed_cpu_ns / (double)WEIR_NS_PER_S;
+    weir_buf_printf(text, "compressed %.1f MB to %.1f MB", (double)result->compressed_in_bytes / BYTES_PER_MB,
+                    (double)result->compressed_out_bytes / BYTES_PER_MB);
+    if (seconds > 0)
+        weir_buf_printf(text, " in %.3f s of CPU time (%.0f MB/s)", seconds,
+                        (double)result->compressed_in_bytes / BYTES_PER_MB / seconds);
+    if (result->compressed_raw_bytes > 0)
+        weir_buf_printf(text, "; %.1f MB as they were, because compression was behind",
+                        (double)result->compressed_raw_bytes / BYTES_PER_MB);
+    weir_buf_printf(text, "\n");
 }
 
 void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *result)
@@ -270,4 +302,5 @@ void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *
     if (result->unknown_samples > 0)
         weir_buf_printf(text, "; %" PRIu64 " samples with unknown ids", result->unknown_samples);
     weir_buf_printf(text, "\n");
+    append_compression(text, result);
 }

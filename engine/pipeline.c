@@ -135,6 +135,32 @@ static int build(struct weir_pipeline *pipeline, struct weir_error *err)
     return result;
 }
 
+static int build_compressor(struct weir_pipeline *pipeline, struct weir_error *err)
+{
+    const struct weir_pipeline_setup *setup = &pipeline->setup;
+    if (setup->compression_level == 0)
+        return 0;
+    int result = weir_compressor_init(&pipeline->compressor,
+                                      &(struct weir_compressor_setup){
+                                          .level = setup->compression_level,
+                                          .workers = setup->compression_threads,
+                                          .chunk_bytes = pipeline->pool.chunk_bytes,
+                                          .buffer_index = (int)pipeline->pool.buffer_count,
+                                      },
+                                      err);
+    pipeline->compressing = result == 0;
+    if (result < 0)
+        return result;
+    /* Its memory is the last of the output's buffers: used as far as compression needs, so not to be registered. */
+    const struct weir_pool *pool = &pipeline->pool;
+    pipeline->output_buffers = calloc(pool->buffer_count + 1, sizeof(*pipeline->output_buffers));
+    if (!pipeline->output_buffers)
+        return weir_error_set_errno(err, -ENOMEM, "cannot set up compression");
+    memcpy(pipeline->output_buffers, pool->buffers, pool->buffer_count * sizeof(*pool->buffers));
+    pipeline->output_buffers[pool->buffer_count] = pipeline->compressor.memory;
+    return 0;
+}
+
 int weir_pipeline_init(struct weir_pipeline *pipeline, const struct weir_pipeline_setup *setup, struct weir_error *err)
 {
     memset(pipeline, 0, sizeof(*pipeline));
@@ -147,6 +173,8 @@ int weir_pipeline_init(struct weir_pipeline *pipeline, const struct weir_pipelin
     int result = pipeline->kick_fd < 0 || pipeline->ended_fd < 0
                      ? weir_error_set_errno(err, -errno, "cannot make an eventfd")
                      : build(pipeline, err);
+    if (result == 0)
+        result = build_compressor(pipeline, err);
     if (result < 0)
         weir_pipeline_fini(pipeline);
     return result;
@@ -180,12 +208,14 @@ void weir_pipeline_drop_ring(struct weir_pipeline *pipeline, unsigned place, boo
 int weir_pipeline_open_output(const struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
                               struct weir_output **output, struct weir_error *err)
 {
+    const struct weir_pool *pool = &pipeline->pool;
+    unsigned more = pipeline->compressing ? 1 : 0;
     struct weir_output_options options = {
         .engine = WEIR_OUTPUT_AUTO,
         .direct = WEIR_OUTPUT_DIRECT_AUTO,
-        .buffers = pipeline->pool.buffers,
-        .buffer_count = pipeline->pool.buffer_count,
-        .late_count = pipeline->pool.late_count,
+        .buffers = pipeline->compressing ? pipeline->output_buffers : pool->buffers,
+        .buffer_count = pool->buffer_count + more,
+        .late_count = pool->late_count + more,
         .fill_padding = weir_record_fill_padding,
         .io = io,
         .notices = pipeline->setup.notices,
@@ -216,6 +246,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
                                       .round_bytes = ROUND_BASE_BYTES + ROUND_PER_READER_BYTES * pipeline->reader_count,
                                       .kick_fd = pipeline->kick_fd,
                                       .grower = setup->grow_pool ? &pipeline->grower : NULL,
+                                      .compressor = pipeline->compressing ? &pipeline->compressor : NULL,
                                   });
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot set up the writer");
@@ -297,6 +328,8 @@ static void warn_about_priority(const struct weir_pipeline *pipeline)
 int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err)
 {
     int result = weir_pipeline_prepare(pipeline, output, err);
+    if (result == 0 && pipeline->compressing)
+        result = weir_compressor_start(&pipeline->compressor, err);
     if (result < 0)
         return result;
 
@@ -328,7 +361,17 @@ unsigned weir_pipeline_tids(const struct weir_pipeline *pipeline, pid_t *tids)
         if (pipeline->threads[i].started)
             tids[count++] = pipeline->threads[i].tid;
     }
+    for (unsigned i = 0; pipeline->compressing && i < pipeline->compressor.worker_count; i++) {
+        if (pipeline->compressor.workers[i].started)
+            tids[count++] = pipeline->compressor.workers[i].tid;
+    }
     return count;
+}
+
+unsigned weir_pipeline_tids_max(const struct weir_pipeline *pipeline)
+{
+    return pipeline->reader_count + WEIR_PIPELINE_OTHER_THREADS +
+           (pipeline->compressing ? pipeline->compressor.worker_count : 0);
 }
 
 int weir_pipeline_emit(struct weir_pipeline *pipeline, const void *records, size_t bytes)
@@ -364,6 +407,8 @@ void weir_pipeline_stop_writer(struct weir_pipeline *pipeline)
     weir_rounds_close(&pipeline->rounds);
     weir_writer_stop(&pipeline->writer);
     join(&pipeline->threads[pipeline->reader_count]);
+    if (pipeline->compressing)
+        weir_compressor_stop(&pipeline->compressor);
     weir_pool_grower_stop(&pipeline->grower);
     join(&pipeline->threads[pipeline->reader_count + 1]);
 }
@@ -389,6 +434,9 @@ void weir_pipeline_fini(struct weir_pipeline *pipeline)
         return;
     weir_pipeline_stop(pipeline);
     weir_writer_fini(&pipeline->writer);
+    if (pipeline->compressing)
+        weir_compressor_fini(&pipeline->compressor);
+    free(pipeline->output_buffers);
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         weir_reader_fini(pipeline->readers[i]);
         free(pipeline->readers[i]);

@@ -22,6 +22,7 @@
 #include "base/notice.h"
 #include "engine/chunk.h"
 #include "engine/chunk_queue.h"
+#include "engine/compressor.h"
 #include "engine/event_place.h"
 #include "engine/kernel.h"
 #include "engine/pool_grower.h"
@@ -52,8 +53,10 @@ struct weir_pipeline_setup {
     unsigned place_count;
     unsigned event_count; /* with the sideband event */
     struct weir_walk_layout layout;
-    uint64_t buffer_bytes; /* of the pool */
-    bool grow_pool;        /* make all but the start of it ready when it is needed, on a thread for that */
+    uint64_t buffer_bytes;        /* of the pool */
+    int compression_level;        /* 0: none */
+    unsigned compression_threads; /* with a level; 0: the writer's step compresses */
+    bool grow_pool;               /* make all but the start of it ready when it is needed, on a thread for that */
     int realtime_priority;
     bool pin; /* false for synthetic topologies */
     const struct weir_notice_sink *notices;
@@ -70,6 +73,9 @@ struct weir_pipeline {
     struct weir_rounds rounds;
     struct weir_writer writer;
     struct weir_pool_grower grower;
+    bool compressing; /* compressor was initialised */
+    struct weir_compressor compressor;
+    struct iovec *output_buffers;         /* owned: the pool's, and the compressor's as the last one */
     struct weir_pipeline_thread *threads; /* owned; readers, then the writer, then the grower */
     sem_t *started;                       /* owned */
     int kick_fd;                          /* owned eventfd: the writer wants a round or has failed */
@@ -105,9 +111,10 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
  * for prepare(). */
 int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err);
 
-/* The thread ids of readers, writer and grower; returns their number (reader_count +
- * WEIR_PIPELINE_OTHER_THREADS at most). After start(). */
+/* The thread ids of readers, writer, grower and compression; returns their number, weir_pipeline_tids_max() at most.
+ * After start(). */
 unsigned weir_pipeline_tids(const struct weir_pipeline *pipeline, pid_t *tids);
+unsigned weir_pipeline_tids_max(const struct weir_pipeline *pipeline);
 
 /* Sends whole records (at most WEIR_CHUNK_MIN_BYTES) down the queue, in order for one thread. Waits for a free chunk.
  * Any thread that is not a reader nor the writer. 0, or the error of a failed output. */

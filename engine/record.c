@@ -311,7 +311,7 @@ static int exclude_self(struct weir_session *session, struct weir_error *err)
 {
     if (!session->options->exclude_self)
         return 0;
-    unsigned most = session->pipeline.reader_count + WEIR_PIPELINE_OTHER_THREADS + OWN_THREADS;
+    unsigned most = weir_pipeline_tids_max(&session->pipeline) + OWN_THREADS;
     pid_t *tids = calloc(most, sizeof(*tids));
     if (!tids)
         return weir_error_set_errno(err, -ENOMEM, "cannot exclude weir's own threads");

@@ -22,8 +22,10 @@
 #include "engine/schedule.h"
 #include "engine/targets.h"
 
-#define WEIR_RECORD_FREQ_DEFAULT_HZ 4000u
-#define WEIR_RECORD_FREQ_MAX        UINT64_MAX /* -F max: what kernel.perf_event_max_sample_rate allows */
+#define WEIR_RECORD_FREQ_DEFAULT_HZ     4000u
+#define WEIR_RECORD_COMPRESSION_DEFAULT 1 /* -z */
+#define WEIR_RECORD_COMPRESSION_MAX     22
+#define WEIR_RECORD_FREQ_MAX            UINT64_MAX /* -F max: what kernel.perf_event_max_sample_rate allows */
 
 struct weir_synth_choice { /* --synth: which records of what was there before; those of the kernel always */
     bool tasks;            /* of other tasks than the workload */
@@ -59,6 +61,8 @@ struct weir_record_options {
     const char *threads_spec; /* --threads=SPEC; NULL: "cpu" */
     int realtime_priority;    /* -r: SCHED_FIFO 1..99 for readers and writer; 0: none */
     const char *output_path;  /* -o */
+
+    int compression_level; /* -z: of zstd, 1 .. 22; 0: none */
 
     bool no_build_ids;        /* -B: no BUILD_ID table */
     bool fill_build_id_cache; /* --buildid-cache: copy what was mapped, once recording has ended */
@@ -110,7 +114,10 @@ struct weir_record_result {
     uint64_t ring_bytes; /* data bytes per ring that were used */
     uint64_t rings;
     uint64_t pool_bytes;
-    struct weir_ledger_row *ledger; /* owned; by place, then event */
+    uint64_t compressed_in_bytes, compressed_out_bytes; /* -z: of what was compressed */
+    uint64_t compressed_raw_bytes;                      /* of what was not, because the threads were behind */
+    uint64_t compressed_cpu_ns;                         /* of its threads */
+    struct weir_ledger_row *ledger;                     /* owned; by place, then event */
     size_t ledger_count;
     char **event_names; /* owned; by event index */
     size_t event_count;

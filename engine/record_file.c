@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "engine/session.h"
 #include "format/features.h"
 #include "format/head.h"
@@ -79,6 +80,17 @@ static void describe_clock(const struct weir_session *session, struct weir_featu
     input->clock_ns = reference->clock_ns;
 }
 
+static struct weir_compression describe_compression(const struct weir_record_file *file,
+                                                    const struct weir_session *session)
+{
+    uint64_t compressed = weir_max_u64(file->compressed_bytes, 1);
+    return (struct weir_compression){
+        .level = session->options->compression_level,
+        .ratio = (uint32_t)weir_clamp_u64((file->raw_bytes + compressed / 2) / compressed, 1, UINT32_MAX),
+        .room_bytes = session->pipeline.pool.chunk_bytes,
+    };
+}
+
 static int build_features(const struct weir_record_file *file, const struct weir_session *session, uint64_t data_bytes,
                           struct weir_buf *sections, uint64_t features[4], struct weir_error *err)
 {
@@ -91,6 +103,7 @@ static int build_features(const struct weir_record_file *file, const struct weir
         .command_count = session->options->command_line_count,
         .first_sample_ns = file->first_sample_ns,
         .last_sample_ns = file->last_sample_ns,
+        .compression = describe_compression(file, session),
     };
     input.build_ids = session->build_ids;
     input.build_id_count = session->build_id_count;

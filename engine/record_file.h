@@ -24,7 +24,8 @@ struct weir_record_file {
     uint64_t head_bytes;        /* where its data begins: data.offset */
     uint64_t first_sample_ns;   /* set before finish, by the clock of the recording; both 0: no sample */
     uint64_t last_sample_ns;
-    uint64_t file_bytes; /* all of it; set by finish */
+    uint64_t raw_bytes, compressed_bytes; /* set before finish: what compression was given, and made of it; 0: none */
+    uint64_t file_bytes;                  /* all of it; set by finish */
 };
 
 /*

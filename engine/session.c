@@ -50,6 +50,9 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
             },
         .buffer_bytes = session->buffer_bytes,
         .grow_pool = session->grow_pool,
+        .compression_level = session->options->compression_level,
+        .compression_threads =
+            weir_compressor_default_workers(weir_cpuset_count(weir_topology_online(session->topology))),
         .realtime_priority = session->options->realtime_priority,
         /* A ring that follows its task has no CPU of its own: its reader runs where there is room, unless told. */
         .pin = weir_topology_is_this_machine(session->topology) &&

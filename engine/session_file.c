@@ -212,10 +212,12 @@ int weir_session_synthesize(struct weir_session *session, struct weir_error *err
 
 /* ---- end ---- */
 
-static void note_sample_times(const struct weir_writer_account *account, struct weir_record_file *file)
+static void note_account(const struct weir_writer_account *account, struct weir_record_file *file)
 {
     file->first_sample_ns = account->first_sample_ns;
     file->last_sample_ns = account->last_sample_ns;
+    file->raw_bytes = account->raw_bytes;
+    file->compressed_bytes = account->compressed_bytes;
 }
 
 static int sync_file(struct weir_session *session, struct weir_error *err)
@@ -227,6 +229,17 @@ static int sync_file(struct weir_session *session, struct weir_error *err)
         return 0;
     }
     return weir_record_file_sync(session->file, err);
+}
+
+/* After the writer has ended. */
+static void tell_compression(const struct weir_session *session)
+{
+    const struct weir_compressor_totals *totals = &session->pipeline.compressor.totals;
+    struct weir_record_result *result = session->result;
+    result->compressed_in_bytes = totals->in_bytes;
+    result->compressed_out_bytes = totals->out_bytes;
+    result->compressed_raw_bytes = totals->raw_bytes;
+    result->compressed_cpu_ns = totals->cpu_time_ns;
 }
 
 int weir_session_finish(struct weir_session *session, struct weir_error *err)
@@ -248,7 +261,8 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     weir_ledger_settle(&session->pipeline, result);
 
     int write_error = weir_output_error(session->file->output);
-    note_sample_times(&session->pipeline.writer.account, session->file);
+    note_account(&session->pipeline.writer.account, session->file);
+    tell_compression(session);
     int finished = weir_record_file_finish(session->file, session, err);
     result->file_bytes = session->file->file_bytes;
     if (finished == 0)

@@ -87,37 +87,68 @@ static void begin_switch(struct weir_writer *writer, struct weir_writer_switch *
     atomic_store_explicit(&order->begun, true, memory_order_release); /* (S) */
     if (order->fd >= 0)
         eventfd_write(order->fd, 1);
+    if (writer->setup.compressor)
+        weir_compressor_complete(writer->setup.compressor, &order->item);
 }
 
 /* ---- steps ---- */
 
-static void append(struct weir_writer *writer, struct weir_chunk *chunk, bool pressed)
+/* Rounds are counted in raw bytes: what a reader of the file has to hold. */
+static void append(struct weir_writer *writer, const struct weir_compressor_result *item, bool pressed)
 {
+    struct weir_chunk *chunk = item->chunk;
+    if (chunk->kind == WEIR_CHUNK_SWITCH) {
+        begin_switch(writer, (struct weir_writer_switch *)(void *)chunk);
+        return;
+    }
     if (chunk->kind == WEIR_CHUNK_ROUND) {
         writer->bytes_since_round = 0;
         writer->kicked = false;
     } else {
         writer->bytes_since_round += chunk->used;
     }
-    writer->output_bytes += chunk->used;
+    writer->output_bytes += item->bytes;
     if (chunk->tee > 0)
         writer->side_bytes[chunk->tee - 1] = chunk->side_bytes;
-    weir_output_append(writer->output, chunk->data, chunk->used, chunk->buffer_index, pressed, chunk);
+    if (item->data != chunk->data) {
+        writer->account.raw_bytes += chunk->used;
+        writer->account.compressed_bytes += item->bytes;
+    }
+    weir_output_append(writer->output, item->data, item->bytes, item->buffer_index, pressed, chunk);
+}
+
+/* The next item for the output. */
+static bool next_item(struct weir_writer *writer, struct weir_compressor_result *item)
+{
+    if (writer->setup.compressor)
+        return weir_compressor_next(writer->setup.compressor, item);
+    struct weir_chunk *chunk = weir_chunk_queue_pop(writer->setup.queue);
+    if (chunk)
+        *item = (struct weir_compressor_result){chunk, chunk->data, chunk->used, chunk->buffer_index};
+    return chunk != NULL;
+}
+
+static bool submit_queued(struct weir_writer *writer, bool pressed)
+{
+    struct weir_compressor *compressor = writer->setup.compressor;
+    struct weir_chunk *chunk;
+    bool any = false;
+    while (weir_compressor_can_submit(compressor) && (chunk = weir_chunk_queue_pop(writer->setup.queue))) {
+        weir_compressor_submit(compressor, chunk, pressed);
+        any = true;
+    }
+    weir_compressor_kick(compressor);
+    return any;
 }
 
 static bool append_queued(struct weir_writer *writer)
 {
     struct weir_pool *pool = writer->setup.pool;
     bool pressed = weir_pool_used_count(pool) > pool->chunk_count - pool->chunk_count / PRESSED_SHARE;
-    bool any = false;
-    while (weir_output_can_append(writer->output)) {
-        struct weir_chunk *chunk = weir_chunk_queue_pop(writer->setup.queue);
-        if (!chunk)
-            break;
-        if (chunk->kind == WEIR_CHUNK_SWITCH)
-            begin_switch(writer, (struct weir_writer_switch *)(void *)chunk);
-        else
-            append(writer, chunk, pressed);
+    bool any = writer->setup.compressor && submit_queued(writer, pressed);
+    struct weir_compressor_result item;
+    while (weir_output_can_append(writer->output) && next_item(writer, &item)) {
+        append(writer, &item, pressed);
         any = true;
     }
     return any;
@@ -137,6 +168,8 @@ static void complete(struct weir_writer *writer, struct weir_writer_account *acc
 {
     if (chunk->kind == WEIR_CHUNK_SWITCH)
         return; /* the order's own records */
+    if (writer->setup.compressor)
+        weir_compressor_complete(writer->setup.compressor, chunk);
     if (chunk->kind == WEIR_CHUNK_ROUND) {
         writer->rounds += result == 0;
         account->rounds += result == 0;
@@ -256,7 +289,8 @@ bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
 bool weir_writer_is_idle(struct weir_writer *writer)
 {
     return weir_chunk_queue_is_empty(writer->setup.queue) && !writer->switching &&
-           weir_output_pending(writer->output) == 0;
+           weir_output_pending(writer->output) == 0 &&
+           (!writer->setup.compressor || weir_compressor_backlog(writer->setup.compressor) == 0);
 }
 
 static void sleep_ms(unsigned ms)
@@ -297,6 +331,8 @@ void weir_writer_run(struct weir_writer *writer)
         bool moved = weir_writer_step(writer, full || stopping ? PASS_MS : 0);
         if (stopping && weir_writer_is_idle(writer))
             return;
+        if (stopping && !moved) /* the disk was waited for in step(), compression is waited for here */
+            sleep_ms(HASTE_MS);
         if (!stopping && !full)
             quiet_ms = rest(writer, quiet_ms, moved);
     }

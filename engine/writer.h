@@ -2,6 +2,7 @@
  * The writer: takes chunks and round markers from the queue, in order, and appends them to the output.
  *
  *     step:  while the output takes more and the queue has more: append
+ *            (with -z by way of the compressor: what is queued goes in, what is done comes out, in the same order)
  *            flush to the kernel; reap completions; give chunks back to the pool (a failed chunk is walked first, so
  *            that every sample in it is counted as lost by a failed write, per CPU and event)
  *            when a checkpoint is due: write data.size = stable bytes into the head (docs/format.md)
@@ -38,6 +39,7 @@
 #include "base/histogram.h"
 #include "engine/chunk.h"
 #include "engine/chunk_queue.h"
+#include "engine/compressor.h"
 #include "engine/pool_grower.h"
 #include "engine/record_walk.h"
 #include "io/output.h"
@@ -46,6 +48,7 @@
 struct weir_writer_account {
     uint64_t first_sample_ns, last_sample_ns; /* of all samples in it; both 0: none */
     uint64_t rounds;                          /* markers in it */
+    uint64_t raw_bytes, compressed_bytes;     /* what was compressed, and what it became */
 };
 
 /* The order to change outputs. The writer's from its push until is_done(). */
@@ -65,14 +68,15 @@ struct weir_writer_setup {
     struct weir_pool *pool;
     struct weir_output *output; /* the first; head written; the writer thread has it until it ends or is switched */
     const struct weir_clock *clock;
-    struct weir_walk_layout layout;  /* place_stride: events per CPU in failed.samples */
-    unsigned reader_count;           /* that fill chunks */
-    uint64_t failed_counters;        /* CPUs x events */
-    uint64_t round_bytes;            /* kick the coordinator after so many bytes without a round */
-    int kick_fd;                     /* borrowed eventfd, -1: none */
-    uint64_t full_bytes;             /* tell full_fd, once for each output that has got so many; 0: never */
-    int full_fd;                     /* borrowed eventfd */
-    struct weir_pool_grower *grower; /* borrowed; NULL: all of the pool is ready */
+    struct weir_walk_layout layout;     /* place_stride: events per CPU in failed.samples */
+    unsigned reader_count;              /* that fill chunks */
+    uint64_t failed_counters;           /* CPUs x events */
+    uint64_t round_bytes;               /* kick the coordinator after so many bytes without a round */
+    int kick_fd;                        /* borrowed eventfd, -1: none */
+    uint64_t full_bytes;                /* tell full_fd, once for each output that has got so many; 0: never */
+    int full_fd;                        /* borrowed eventfd */
+    struct weir_pool_grower *grower;    /* borrowed; NULL: all of the pool is ready */
+    struct weir_compressor *compressor; /* borrowed; NULL: chunks go to the file as they are */
 };
 
 struct weir_writer {

@@ -18,6 +18,7 @@
 #define NAMELESS_GROUP                 "{anon_group}" /* readers know it */
 #define FEATURE_WORD_BITS              64u
 #define BUILD_ID_NAME_MAX              4095u      /* PATH_MAX without its zero */
+#define COMPRESSION_ZSTD               1u         /* enum perf_compress_type */
 #define HOST_PID                       (-1)       /* HOST_KERNEL_ID: of this machine, not of a guest */
 #define PERF_RECORD_MISC_BUILD_ID_SIZE (1u << 15) /* tools/lib/perf/include/perf/event.h: the size byte is there */
 
@@ -174,6 +175,20 @@ static bool append_clock_data(struct weir_buf *out, const struct weir_features_i
     return true;
 }
 
+/* u32 version 0, u32 type 1 (zstd), u32 level, u32 ratio, u32 mmap_len: what readers make room for. */
+static bool append_compressed(struct weir_buf *out, const struct weir_features_input *input)
+{
+    const struct weir_compression *compression = &input->compression;
+    if (compression->level == 0)
+        return false;
+    weir_buf_append_u32(out, 0);
+    weir_buf_append_u32(out, COMPRESSION_ZSTD);
+    weir_buf_append_u32(out, (uint32_t)compression->level);
+    weir_buf_append_u32(out, compression->ratio);
+    weir_buf_append_u32(out, compression->room_bytes);
+    return true;
+}
+
 struct feature {
     enum weir_perf_feature bit;
     /* Appends the payload; false, with nothing appended, when there is nothing to say. */
@@ -204,6 +219,7 @@ static const struct feature features_known[] = {
     {WEIR_FEATURE_SAMPLE_TIME, append_sample_time},
     {WEIR_FEATURE_MEM_TOPOLOGY, weir_feature_append_mem_topology},
     {WEIR_FEATURE_CLOCKID, append_clock_id},
+    {WEIR_FEATURE_COMPRESSED, append_compressed},
     {WEIR_FEATURE_CPU_PMU_CAPS, weir_feature_append_cpu_pmu_caps},
     {WEIR_FEATURE_CLOCK_DATA, append_clock_data},
     {WEIR_FEATURE_PMU_CAPS, weir_feature_append_pmu_caps},

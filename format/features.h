@@ -20,6 +20,12 @@ struct weir_build_id_entry { /* of the BUILD_ID table */
     uint16_t cpumode; /* PERF_RECORD_MISC_KERNEL or _USER */
 };
 
+struct weir_compression { /* COMPRESSED */
+    int level;            /* of zstd; 0: data is as it was recorded */
+    uint32_t ratio;       /* bytes before by bytes behind, rounded; at least 1 */
+    uint32_t room_bytes;  /* no record expands to more */
+};
+
 struct weir_features_input {
     const struct weir_machine *machine; /* borrowed */
     const struct weir_event_desc *events;
@@ -31,6 +37,7 @@ struct weir_features_input {
     uint64_t last_sample_ns;
     const struct weir_build_id_entry *build_ids; /* BUILD_ID: the kernel's first; borrowed */
     size_t build_id_count;
+    struct weir_compression compression;
     bool branch_stack; /* BRANCH_STACK: some event samples branches */
     bool use_clock; /* CLOCKID, CLOCK_DATA: samples are stamped by a clock that was named, and not the kernel's own */
     int32_t clock_id;

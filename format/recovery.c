@@ -15,10 +15,9 @@
 #include "format/tracefs.h"
 #include "format/tracing_data.h"
 
-#define FEATURE_WORD     64u
-#define NS_PER_S         1000000000ull
-#define COMPRESSION_ZSTD 1u
-#define MMAP_LEN_MIN     (1u << 16)
+#define FEATURE_WORD 64u
+#define NS_PER_S     1000000000ull
+#define MMAP_LEN_MIN (1u << 16)
 
 struct planner {
     const struct weir_recovery_options *options;
@@ -175,6 +174,16 @@ static void describe_events(struct planner *planner)
     }
 }
 
+/* Without COMPRESSED perf does not decompress, and its room has to hold what a record expands to. Level and ratio are
+ * not known. */
+static struct weir_compression find_compression(const struct weir_scan *scan)
+{
+    if (!weir_scan_is_compressed(scan))
+        return (struct weir_compression){0};
+    uint64_t room = weir_max_u64(weir_align_up(scan->expanded_max + UINT16_MAX, 4096), MMAP_LEN_MIN);
+    return (struct weir_compression){.level = 1, .ratio = 1, .room_bytes = (uint32_t)weir_min_u64(room, UINT32_MAX)};
+}
+
 /* The features that format/features.h writes, for those that could not be kept. */
 static int make_features(struct planner *planner, struct weir_error *err)
 {
@@ -187,6 +196,7 @@ static int make_features(struct planner *planner, struct weir_error *err)
         .event_count = planner->input.event_count,
         .first_sample_ns = planner->scan.first_sample_ns,
         .last_sample_ns = planner->scan.last_sample_ns,
+        .compression = find_compression(&planner->scan),
     };
     int result = weir_features_build(&built, 0, &input, bits);
     size_t next = 0;
@@ -203,22 +213,6 @@ static int make_features(struct planner *planner, struct weir_error *err)
     }
     weir_buf_fini(&built);
     return result < 0 ? weir_error_set_errno(err, result, "cannot recover %s", planner->options->path) : 0;
-}
-
-/* HEADER_COMPRESSED: without it perf does not decompress, and mmap_len has to hold what a record expands to. */
-static void make_compressed(struct planner *planner)
-{
-    struct weir_buf *payload = &planner->payloads[WEIR_FEATURE_COMPRESSED];
-    uint64_t compressed = planner->scan.types[WEIR_RECORD_COMPRESSED] + planner->scan.types[WEIR_RECORD_COMPRESSED2];
-    if (planner->has[WEIR_FEATURE_COMPRESSED] || compressed == 0)
-        return;
-    uint64_t room = weir_max_u64(weir_align_up(planner->scan.expanded_max + UINT16_MAX, 4096), MMAP_LEN_MIN);
-    weir_buf_append_u32(payload, 0); /* version */
-    weir_buf_append_u32(payload, COMPRESSION_ZSTD);
-    weir_buf_append_u32(payload, 1); /* level: not known */
-    weir_buf_append_u32(payload, 1); /* ratio: likewise */
-    weir_buf_append_u32(payload, (uint32_t)weir_min_u64(room, UINT32_MAX));
-    planner->has[WEIR_FEATURE_COMPRESSED] = true;
 }
 
 /* ---- the plan ---- */
@@ -262,11 +256,7 @@ static int complete(struct planner *planner, struct weir_error *err)
     if (needs_trace && !planner->recovery->is_same_boot)
         return fail_stale(planner, &why, err);
     int result = needs_trace ? describe_tracepoints(planner, err) : 0;
-    if (result == 0)
-        result = make_features(planner, err);
-    if (result == 0)
-        make_compressed(planner);
-    return result;
+    return result < 0 ? result : make_features(planner, err);
 }
 
 static int plan(struct planner *planner, struct weir_error *err)
@@ -295,9 +285,10 @@ static int plan(struct planner *planner, struct weir_error *err)
         return weir_error_set(err, -ENODATA, "%s: holds no whole record at %#" PRIx64 ", where its data begins",
                               planner->options->path, input->header.data.offset);
     /* A recorder that was killed just when the header told of all that is on file leaves no other trace of it. */
-    bool lacks_formats = has_tracepoints(planner) && !planner->has[WEIR_FEATURE_TRACING_DATA];
+    bool lacks = (has_tracepoints(planner) && !planner->has[WEIR_FEATURE_TRACING_DATA]) ||
+                 (weir_scan_is_compressed(&planner->scan) && !planner->has[WEIR_FEATURE_COMPRESSED]);
     recovery->is_whole =
-        !input->is_unfinished && recovery->dropped_bytes == 0 && all_features_are_read(planner) && !lacks_formats;
+        !input->is_unfinished && recovery->dropped_bytes == 0 && all_features_are_read(planner) && !lacks;
     if (recovery->is_whole)
         return 0;
     result = input->is_unfinished || count_features(planner) == 0 ? complete(planner, err) : 0;

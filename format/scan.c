@@ -231,3 +231,8 @@ void weir_scan_fini(struct weir_scan *scan)
     scan->events = NULL;
     scan->cpus = NULL;
 }
+
+bool weir_scan_is_compressed(const struct weir_scan *scan)
+{
+    return scan->types[WEIR_RECORD_COMPRESSED] + scan->types[WEIR_RECORD_COMPRESSED2] > 0;
+}

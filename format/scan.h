@@ -62,4 +62,7 @@ struct weir_scan {
 int weir_scan_run(struct weir_scan *scan, struct weir_perf_input *input, bool stop_at_nonsense, struct weir_error *err);
 void weir_scan_fini(struct weir_scan *scan);
 
+/* Records of the data came out of COMPRESSED ones. */
+bool weir_scan_is_compressed(const struct weir_scan *scan);
+
 #endif

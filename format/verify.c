@@ -60,7 +60,7 @@ static void check_finished(struct verdicts *verdicts, const struct weir_perf_inp
         say(verdicts, true, "finished", "the header says where the data ends");
 }
 
-static void check_features(struct verdicts *verdicts, const struct weir_perf_input *input)
+static void check_features(struct verdicts *verdicts, const struct weir_perf_input *input, const struct weir_scan *scan)
 {
     unsigned count = 0;
     struct weir_error err = {0};
@@ -76,6 +76,8 @@ static void check_features(struct verdicts *verdicts, const struct weir_perf_inp
         say(verdicts, false, "features", "%s", err.what);
     else if (needs_formats && !weir_perf_input_has_feature(input, WEIR_FEATURE_TRACING_DATA))
         say(verdicts, false, "features", "there are tracepoints, but no TRACING_DATA: perf refuses the file");
+    else if (weir_scan_is_compressed(scan) && !weir_perf_input_has_feature(input, WEIR_FEATURE_COMPRESSED))
+        say(verdicts, false, "features", "there are COMPRESSED records, but no COMPRESSED: perf cannot read them");
     else
         say(verdicts, true, "features", "%u, all inside the file", count);
 }
@@ -135,7 +137,7 @@ int weir_verify_append(const char *path, struct weir_buf *out, unsigned *failure
     if (result == 0) {
         check_boundaries(&verdicts, &scan);
         check_finished(&verdicts, &input);
-        check_features(&verdicts, &input);
+        check_features(&verdicts, &input, &scan);
         say_problem(&verdicts, "types", &scan.unknown_type, "all known to perf", "records of types that perf refuses");
         say_problem(&verdicts, "shapes", &scan.short_record, "every field inside its record",
                     "records are too short for their fields");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/clock.h"
 #include "tests/cli/golden.h"
 
 #define MIB  (1ull << 20)
@@ -148,6 +149,30 @@ Test(record_report, first_two_lines_are_perfs)
     weir_report_closing(&text, &result, &context);
     cr_expect_str_eq(weir_buf_str(&text), "[ weir record: Woken up 42 times to write data ]\n"
                                           "[ weir record: Captured and wrote 1.235 MB dir/x.data (1234 samples) ]\n");
+    weir_buf_fini(&text);
+}
+
+/* perf's words: "%s, compressed (original %.3f MB, ratio is %.3f)". */
+Test(record_report, compression_stands_behind_the_samples_as_by_perf)
+{
+    struct weir_record_result result = {
+        .samples = 3,
+        .compressed_in_bytes = 5 * MIB / 2,
+        .compressed_out_bytes = MIB / 2,
+        .compressed_raw_bytes = MIB,
+        .compressed_cpu_ns = WEIR_NS_PER_S / 10,
+    };
+    struct weir_report_context context = {.output_path = "x", .limits = &free_rings};
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_report_closing(&text, &result, &context);
+    cr_expect_str_eq(weir_buf_str(&text),
+                     "[ weir record: Woken up 0 times to write data ]\n"
+                     "[ weir record: Captured and wrote 0.000 MB x (3 samples), compressed (original 2.500 MB, "
+                     "ratio is 5.000) ]\n");
+    weir_buf_reset(&text);
+    weir_report_ledger(&text, &result);
+    cr_expect_not_null(strstr(weir_buf_str(&text), "compressed 2.5 MB to 0.5 MB in 0.100 s of CPU time (25 MB/s); "
+                                                   "1.0 MB as they were, because compression was behind\n"));
     weir_buf_fini(&text);
 }
 

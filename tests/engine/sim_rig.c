@@ -86,6 +86,8 @@ void sim_rig_init(struct sim_rig *rig, const struct sim_rig_options *options)
                 .sideband_event = weir_event_set_sideband(&rig->set),
             },
         .buffer_bytes = options->buffer_bytes,
+        .compression_level = options->compression_level,
+        .compression_threads = options->compression_threads,
     };
     must(weir_pipeline_init(&rig->pipeline, &setup, &err), &err);
     map_rings(rig, options, &err);

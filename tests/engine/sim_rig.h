@@ -18,6 +18,8 @@ struct sim_rig_options {
     uint64_t sideband_ring_bytes; /* 0: as ring_bytes */
     uint32_t watermark_bytes;     /* 0: a quarter of the ring */
     uint64_t buffer_bytes;
+    int compression_level; /* 0: none */
+    unsigned compression_threads;
     const struct weir_clock *clock;   /* NULL: monotonic */
     const struct weir_kernel *kernel; /* over sim; NULL: sim itself */
 };

@@ -1,7 +1,8 @@
 /*
  * The whole pipeline by seed: simulated kernel, real readers, rounds and writer, and a disk in memory that is late,
  * short or broken, all on one thread. The seed chooses machine, sizes, faults, and the order of every step; a fake
- * clock moves between them. At the end the file is read by an independent walker, and the ledger must balance:
+ * clock moves between them. A quarter of the seeds compress. At the end the file is read by an independent walker, and
+ * the ledger must balance:
  *
  *     every record whole, once, in the order of its CPU; rounds are barriers; checkpoints are record boundaries
  *     produced == written + lost_ring_full + lost_write_failed, for every CPU and event
@@ -26,6 +27,7 @@
 #include "tests/engine/fake_clock.h"
 #include "tests/engine/sim_rig.h"
 #include "tests/engine/stream_walk.h"
+#include "tests/format/expand.h"
 #include "tests/io/fake_io.h"
 
 #define SEEDS_DEFAULT   2000u
@@ -69,7 +71,8 @@ struct sim {
 };
 
 struct totals { /* over all seeds: to see that everything has happened */
-    uint64_t produced, lost_ring_full, lost_write_failed, rounds, checkpoints, starved, failed_disks, padding_bytes;
+    uint64_t produced, lost_ring_full, lost_write_failed, rounds, checkpoints, starved, failed_disks, padding_bytes,
+        compressed_bytes, raw_bytes;
 };
 
 /* For the message of an assertion that breaks. Written by main only. */
@@ -155,6 +158,7 @@ static void choose_machine(struct sim *sim)
                                 .ring_bytes = ring_bytes,
                                 .sideband_ring_bytes = 4096,
                                 .buffer_bytes = chance(sim, 3) << 20,
+                                .compression_level = chance(sim, 4) == 0 ? 1 : 0,
                                 .clock = &sim->clock,
                             });
     sim->event_count = sim->rig.set.event_count;
@@ -437,16 +441,23 @@ static bool check(struct sim *sim, struct totals *totals)
                           memcmp(file + HEAD_BYTES + data_bytes, tail, sizeof(tail)) != 0))
         return fail(sim, "the tail does not stand behind the data");
 
+    struct weir_buf records = WEIR_BUF_INIT; /* as they were before compression */
+    const char *failure;
+    if (!expand_records(file + HEAD_BYTES, data_bytes, WEIR_CHUNK_MAX_BYTES, &records, sim->checkpoints,
+                        sim->checkpoint_count, &failure))
+        return fail(sim, "%s", failure);
     struct walk_input input = {
-        .data = file + HEAD_BYTES,
-        .bytes = data_bytes,
+        .data = records.data,
+        .bytes = records.used,
         .streams = sim->streams,
         .stream_count = stream_count(sim),
         .checkpoints = sim->checkpoints,
         .checkpoint_count = sim->checkpoint_count,
     };
     struct walk_result walked;
-    if (!stream_walk(&input, &walked))
+    bool whole = stream_walk(&input, &walked);
+    weir_buf_fini(&records);
+    if (!whole)
         return fail(sim, "%s", walked.failure);
     if (!check_totals(sim, &walked))
         return false;
@@ -461,6 +472,8 @@ static bool check(struct sim *sim, struct totals *totals)
     totals->rounds += walked.rounds;
     totals->padding_bytes += walked.padding_bytes;
     totals->checkpoints += sim->checkpoint_count;
+    totals->compressed_bytes += sim->rig.pipeline.compressor.totals.in_bytes;
+    totals->raw_bytes += sim->rig.pipeline.compressor.totals.raw_bytes;
     totals->failed_disks += weir_output_error(sim->output) < 0;
     for (unsigned i = 0; i < sim->rig.pipeline.reader_count; i++)
         totals->starved += sim->rig.pipeline.readers[i]->starved_steps;
@@ -509,11 +522,12 @@ int main(int argc, char **argv)
     for (uint64_t seed = first; seed < first + count; seed++)
         failures += !run_seed(seed, &totals);
     printf("%llu seeds: produced %llu, lost %llu in full rings (starved %llu times) and %llu on %llu failed disks, "
-           "%llu rounds, %llu checkpoints, %llu bytes of padding\n",
+           "%llu rounds, %llu checkpoints, %llu bytes of padding, %llu bytes compressed and %llu not\n",
            (unsigned long long)count, (unsigned long long)totals.produced, (unsigned long long)totals.lost_ring_full,
            (unsigned long long)totals.starved, (unsigned long long)totals.lost_write_failed,
            (unsigned long long)totals.failed_disks, (unsigned long long)totals.rounds,
-           (unsigned long long)totals.checkpoints, (unsigned long long)totals.padding_bytes);
+           (unsigned long long)totals.checkpoints, (unsigned long long)totals.padding_bytes,
+           (unsigned long long)totals.compressed_bytes, (unsigned long long)totals.raw_bytes);
     printf("%llu seeds failed\n", (unsigned long long)failures);
     return failures ? 1 : 0;
 }

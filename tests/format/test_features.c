@@ -420,6 +420,20 @@ Test(features, what_describes_the_recording_is_written_when_given)
     image_fini(&image);
 }
 
+Test(features, compression_tells_level_ratio_and_room)
+{
+    struct image image;
+    image_init(&image);
+    image.input.compression = (struct weir_compression){.level = 3, .ratio = 7, .room_bytes = 1u << 20};
+    image_build(&image);
+    cr_expect_eq(image.features[0], MACHINE_BITS | BIT(WEIR_FEATURE_COMPRESSED));
+    struct perf_file_cursor payload = feature(&image, WEIR_FEATURE_COMPRESSED, 20);
+    static const uint32_t wanted[] = {0, 1, 3, 7, 1u << 20}; /* version, zstd, level, ratio, mmap_len */
+    for (size_t i = 0; i < 5; i++)
+        cr_expect_eq(perf_file_u32(&payload), wanted[i], "field %zu", i);
+    image_fini(&image);
+}
+
 Test(features, clock_of_the_samples_is_related_to_the_time_of_day)
 {
     struct image image;

@@ -133,7 +133,8 @@ release_gate() { echo >&9; }
 # Samples by the closing line.
 told_samples() {
     grep -q '^\[ weir record: Captured and wrote ' err || fail "no closing line"
-    sed -n 's/^\[ weir record: Captured and wrote .* (\([0-9]*\) samples) \]$/\1/p' err | grep . || echo 0
+    local ratio='\(, compressed (.*)\)\?'
+    sed -n "s/^\[ weir record: Captured and wrote .* (\([0-9]*\) samples)$ratio \]$/\1/p" err | grep . || echo 0
 }
 
 # ledger_column COLUMN [EVENT]: the sum over all CPUs. Columns: written lost_in_ring lost_writing counted.
