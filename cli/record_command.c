@@ -8,7 +8,9 @@
  */
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -26,6 +28,11 @@
 #include "engine/record.h"
 
 _Static_assert(WEIR_VALUE_FREQ_MAX == WEIR_RECORD_FREQ_MAX, "\"max\" must reach the engine as it is");
+
+static bool is_stream(const struct weir_record_arguments *arguments)
+{
+    return strcmp(arguments->output_path, WEIR_RECORD_OUTPUT_STDOUT) == 0;
+}
 
 static struct weir_record_options to_options(const struct weir_record_arguments *arguments,
                                              struct weir_event_list *events, const struct weir_invocation *invocation,
@@ -51,6 +58,8 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
         .realtime_priority = (int)arguments->realtime_priority,
         .output_path = arguments->output_path,
         .compression_level = arguments->compression_level,
+        .output_kind = is_stream(arguments) ? WEIR_RECORD_OUTPUT_STREAM : WEIR_RECORD_OUTPUT_FILE,
+        .output_fd = STDOUT_FILENO,
         .no_build_ids = arguments->no_buildid,
         .fill_build_id_cache = !arguments->no_buildid_cache,
         .build_id_dir = arguments->buildid_dir,
@@ -69,6 +78,7 @@ static void print_report(const struct weir_print *print, const struct weir_recor
     weir_kernel_limits_read(&limits, NULL);
     struct weir_report_context context = {
         .output_path = arguments->output_path,
+        .is_stream = is_stream(arguments),
         .realtime_priority = (unsigned)arguments->realtime_priority,
         .limits = &limits,
     };
@@ -122,6 +132,14 @@ static int record(const struct weir_record_options *options, const struct weir_r
     return status;
 }
 
+/* As perf: what is piped into a reader is for that reader. */
+static void choose_output(struct weir_record_arguments *arguments)
+{
+    struct stat st;
+    if (!arguments->output_given && fstat(STDOUT_FILENO, &st) == 0 && S_ISFIFO(st.st_mode))
+        arguments->output_path = WEIR_RECORD_OUTPUT_STDOUT;
+}
+
 /* With parsed arguments; the exit status. */
 static int resolve_and_record(struct weir_record_arguments *arguments, const struct weir_invocation *invocation,
                               struct weir_print *print)
@@ -132,6 +150,7 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
     if (code < 0)
         return weir_cli_refuse(print, code, &err);
 
+    choose_output(arguments);
     struct weir_event_list events = WEIR_EVENT_LIST_INIT;
     int status;
     struct weir_record_options options = to_options(arguments, &events, invocation, &notices);

@@ -19,6 +19,7 @@
 #include "engine/schedule.h"
 
 #define WEIR_RECORD_OUTPUT_DEFAULT "perf.data"
+#define WEIR_RECORD_OUTPUT_STDOUT  "-"
 
 /* One --filter. */
 struct weir_record_filter {
@@ -73,8 +74,9 @@ struct weir_record_arguments {
     const char *threads_spec;              /* borrowed from argv; NULL: not given */
     uint64_t realtime_priority;            /* 0: not given */
 
-    const char *output_path; /* borrowed */
-    int compression_level;   /* -z; 0: none */
+    const char *output_path; /* borrowed; "-": standard output */
+    bool output_given;
+    int compression_level; /* -z; 0: none */
     bool no_buildid;
     bool buildid_mmap;
     bool buildid_all;        /* accepted: it is what happens anyway */

@@ -2,7 +2,6 @@
 #include "cli/record_rows.h"
 
 #include <errno.h>
-#include <string.h>
 
 #define SECTION "Output"
 
@@ -11,12 +10,8 @@ static int apply_output(void *object, const char *text, struct weir_error *err)
     struct weir_record_arguments *arguments = object;
     if (text[0] == '\0')
         return weir_error_set(err, -EINVAL, "option '--output': the argument is empty");
-    if (strcmp(text, "-") == 0) {
-        weir_error_set(err, -EINVAL, "option '--output': a recording is written to a file, not to standard output");
-        weir_error_hint(err, "for a file of that name: -o ./-");
-        return -EINVAL;
-    }
     arguments->output_path = text;
+    arguments->output_given = true;
     return 0;
 }
 
@@ -48,7 +43,11 @@ static const struct weir_option options[] = {
         .apply = apply_output,
         .default_text = WEIR_RECORD_OUTPUT_DEFAULT,
         .section = SECTION,
-        .help = "write the recording to FILE; a file of that name becomes FILE.old",
+        .help = "write the recording to FILE; a file of that name becomes FILE.old. -: to standard output",
+        .details =
+            "To standard output goes a stream for a reader such as perf report -i - or weir dump -i -. So it does "
+            "without -o when standard output is a pipe, as with perf record. The command's own output then goes "
+            "to standard error. When the reader ends, the recording ends, and the command runs on.",
     },
     {
         .short_name = 'B',

@@ -182,7 +182,7 @@ static void append_lost_samples(struct weir_buf *text, const struct weir_record_
     append_where(text, &losses);
     struct joiner causes = {.text = text, .first = "; ", .next = ", "};
     append_cause(&causes, "kernel ring full", ring_full, lost);
-    append_cause(&causes, "waiting for the disk", waiting, lost);
+    append_cause(&causes, context->is_stream ? "waiting for the reader" : "waiting for the disk", waiting, lost);
     append_cause(&causes, "write failed", losses.write_failed, lost);
 
     struct joiner remedies = {.text = text, .first = "; to prevent it: ", .next = " or "};

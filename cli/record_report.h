@@ -21,6 +21,7 @@
 /* What the advice depends on, beside the result. */
 struct weir_report_context {
     const char *output_path;
+    bool is_stream;                          /* what is written is waited for by a reader, not by a disk */
     unsigned realtime_priority;              /* of -r; 0: none */
     const struct weir_kernel_limits *limits; /* borrowed */
 };

@@ -23,6 +23,7 @@
 #define ROUND_BASE_BYTES       (32ull << 20)  /* a reader of the file holds about two rounds in memory */
 #define ROUND_PER_READER_BYTES (256ull << 10) /* so that waking stays rare on many CPUs */
 #define EMIT_RETRY_NS          (WEIR_NS_PER_MS / 2)
+#define PATIENCE_NS            (100 * WEIR_NS_PER_MS) /* between two questions whether to let go of a stream's reader */
 #define THREAD_STACK_BYTES     (256u * 1024)
 
 /* ---- building ---- */
@@ -167,6 +168,7 @@ int weir_pipeline_init(struct weir_pipeline *pipeline, const struct weir_pipelin
     pipeline->setup = *setup;
     atomic_init(&pipeline->control.stop_epoch, UINT64_MAX);
     weir_chunk_queue_init(&pipeline->queue);
+    pthread_mutex_init(&pipeline->patience, NULL);
     pipeline->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pipeline->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
@@ -205,12 +207,11 @@ void weir_pipeline_drop_ring(struct weir_pipeline *pipeline, unsigned place, boo
     weir_reader_drop_ring(reader, dropped);
 }
 
-int weir_pipeline_open_output(const struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
-                              struct weir_output **output, struct weir_error *err)
+static struct weir_output_options output_options(const struct weir_pipeline *pipeline, const struct weir_io_ops *io)
 {
     const struct weir_pool *pool = &pipeline->pool;
     unsigned more = pipeline->compressing ? 1 : 0;
-    struct weir_output_options options = {
+    return (struct weir_output_options){
         .engine = WEIR_OUTPUT_AUTO,
         .direct = WEIR_OUTPUT_DIRECT_AUTO,
         .buffers = pipeline->compressing ? pipeline->output_buffers : pool->buffers,
@@ -220,7 +221,20 @@ int weir_pipeline_open_output(const struct weir_pipeline *pipeline, const char *
         .io = io,
         .notices = pipeline->setup.notices,
     };
+}
+
+int weir_pipeline_open_output(const struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
+                              struct weir_output **output, struct weir_error *err)
+{
+    const struct weir_output_options options = output_options(pipeline, io);
     return weir_output_open(output, path, &options, err);
+}
+
+int weir_pipeline_open_stream(const struct weir_pipeline *pipeline, int fd, const struct weir_io_ops *io,
+                              struct weir_output **output, struct weir_error *err)
+{
+    const struct weir_output_options options = output_options(pipeline, io);
+    return weir_output_open_stream(output, fd, &options, err);
 }
 
 int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err)
@@ -374,6 +388,17 @@ unsigned weir_pipeline_tids_max(const struct weir_pipeline *pipeline)
            (pipeline->compressing ? pipeline->compressor.worker_count : 0);
 }
 
+/* Something waits for the output. Only a stream's may have to be waited for without end. */
+static void keep_patience(struct weir_pipeline *pipeline)
+{
+    if (!pipeline->setup.is_hurried)
+        return;
+    pthread_mutex_lock(&pipeline->patience);
+    if (pipeline->setup.is_hurried(pipeline->setup.hurried_ctx))
+        weir_writer_give_up_stream(&pipeline->writer);
+    pthread_mutex_unlock(&pipeline->patience);
+}
+
 int weir_pipeline_emit(struct weir_pipeline *pipeline, const void *records, size_t bytes)
 {
     weir_assert(bytes <= WEIR_CHUNK_MIN_BYTES);
@@ -381,6 +406,7 @@ int weir_pipeline_emit(struct weir_pipeline *pipeline, const void *records, size
     while (!(chunk = weir_pool_take(&pipeline->pool, 0, false))) {
         const struct timespec pause = {.tv_nsec = EMIT_RETRY_NS};
         clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+        keep_patience(pipeline);
     }
     memcpy(chunk->data, records, bytes);
     chunk->used = (uint32_t)bytes;
@@ -388,8 +414,24 @@ int weir_pipeline_emit(struct weir_pipeline *pipeline, const void *records, size
     return atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed);
 }
 
-static void join(struct weir_pipeline_thread *thread)
+/* Readers that wait for chunks and the writer that waits for a stream's reader end when that is let go of. */
+static bool is_joined_in_time(struct weir_pipeline_thread *thread)
 {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)PATIENCE_NS;
+    until.tv_sec += until.tv_nsec / (long)WEIR_NS_PER_S;
+    until.tv_nsec %= (long)WEIR_NS_PER_S;
+    return pthread_clockjoin_np(thread->thread, NULL, CLOCK_MONOTONIC, &until) == 0;
+}
+
+static void join(struct weir_pipeline *pipeline, struct weir_pipeline_thread *thread)
+{
+    while (thread->started && pipeline->setup.is_hurried) {
+        thread->started = !is_joined_in_time(thread);
+        if (thread->started)
+            keep_patience(pipeline);
+    }
     if (thread->started)
         pthread_join(thread->thread, NULL);
     thread->started = false;
@@ -399,18 +441,18 @@ void weir_pipeline_stop_readers(struct weir_pipeline *pipeline)
 {
     weir_rounds_stop(&pipeline->rounds);
     for (unsigned i = 0; i < pipeline->reader_count; i++)
-        join(&pipeline->threads[i]);
+        join(pipeline, &pipeline->threads[i]);
 }
 
 void weir_pipeline_stop_writer(struct weir_pipeline *pipeline)
 {
     weir_rounds_close(&pipeline->rounds);
     weir_writer_stop(&pipeline->writer);
-    join(&pipeline->threads[pipeline->reader_count]);
+    join(pipeline, &pipeline->threads[pipeline->reader_count]);
     if (pipeline->compressing)
         weir_compressor_stop(&pipeline->compressor);
     weir_pool_grower_stop(&pipeline->grower);
-    join(&pipeline->threads[pipeline->reader_count + 1]);
+    join(pipeline, &pipeline->threads[pipeline->reader_count + 1]);
 }
 
 /* ---- end ---- */

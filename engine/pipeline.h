@@ -59,6 +59,11 @@ struct weir_pipeline_setup {
     bool grow_pool;               /* make all but the start of it ready when it is needed, on a thread for that */
     int realtime_priority;
     bool pin; /* false for synthetic topologies */
+
+    /* Whether somebody wants no more waiting for the reader of a stream; it is then let go of. Called on any thread,
+     * one at a time, while it waits. NULL: it is waited for however long it takes. */
+    bool (*is_hurried)(void *ctx);
+    void *hurried_ctx;
     const struct weir_notice_sink *notices;
 };
 
@@ -80,6 +85,7 @@ struct weir_pipeline {
     sem_t *started;                       /* owned */
     int kick_fd;                          /* owned eventfd: the writer wants a round or has failed */
     int ended_fd;                         /* owned eventfd: the targets of all rings are gone */
+    pthread_mutex_t patience;             /* around setup.is_hurried() */
 };
 
 /* 0, -ENOMEM or the errno of eventfd(2), with err. On failure everything is released. */
@@ -103,6 +109,10 @@ void weir_pipeline_drop_ring(struct weir_pipeline *pipeline, unsigned place, boo
 int weir_pipeline_open_output(const struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
                               struct weir_output **output, struct weir_error *err);
 
+/* The same for a stream: fd is borrowed for the call. */
+int weir_pipeline_open_stream(const struct weir_pipeline *pipeline, int fd, const struct weir_io_ops *io,
+                              struct weir_output **output, struct weir_error *err);
+
 /* Makes the writer and the rounds. output: the first one, borrowed, its head written. Done by start(); for tests
  * without. */
 int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err);
@@ -123,7 +133,8 @@ int weir_pipeline_emit(struct weir_pipeline *pipeline, const void *records, size
 /* The last drain: every reader empties its rings and ends. Events should be disabled by now. */
 void weir_pipeline_stop_readers(struct weir_pipeline *pipeline);
 
-/* The last round marker, then the writer ends once all is on file or failed. */
+/* The last round marker, then the writer ends once all is on file or failed, or setup.is_hurried() lets go of a
+ * stream's reader. */
 void weir_pipeline_stop_writer(struct weir_pipeline *pipeline);
 
 #endif

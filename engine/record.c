@@ -132,13 +132,19 @@ static int configure(struct weir_session *session, struct weir_error *err)
     return choose_freq_hz(session, err);
 }
 
+static int check_output(const struct weir_record_options *options, struct weir_error *err)
+{
+    return options->output_kind == WEIR_RECORD_OUTPUT_STREAM ? weir_output_check_stream(options->output_fd, err)
+                                                             : weir_output_check(options->output_path, err);
+}
+
 static int prepare(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_record_options *options = session->options;
     session->config.system_wide = options->system_wide || (options->cpus && !has_tasks(options));
     session->per_thread = options->per_thread && !session->config.system_wide;
     weir_kernel_limits_read(&session->limits, NULL);
-    int result = weir_output_check(options->output_path, err);
+    int result = check_output(options, err);
     if (result == 0)
         result = weir_topology_load(&session->topology, err);
     if (result == 0)
@@ -352,6 +358,10 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
     if (!session->config.enable_on_exec)
         weir_event_set_enable(&session->events, true);
     result = weir_session_synthesize(session, err);
+    if (result == -EPIPE && session->file->kind == WEIR_RECORD_OUTPUT_STREAM) {
+        *err = (struct weir_error){0}; /* the loop ends at once; the command is to run all the same */
+        result = 0;
+    }
     if (result < 0)
         return result;
     if (session->config.starts_disabled)
@@ -364,6 +374,16 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
 
 /* ---- end ---- */
 
+static void tell_of_reader(struct weir_session *session, enum weir_record_end end)
+{
+    if (!session->reader_gone)
+        return;
+    bool runs_on = session->options->command && !weir_workload_poll(&session->workload);
+    weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "the reader of the recording has gone%s%s",
+                end == WEIR_RECORD_END_READER ? ": recording has ended" : " before its end",
+                runs_on ? "; the command runs on" : "");
+}
+
 /*
  * The file is whole by now. A workload that outlives its recording is terminated, as perf does; but when recording has
  * failed, that is none of the workload's business: it runs on. A caller that waits for us gets to see its end; a
@@ -372,6 +392,7 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
 static void end_workload(struct weir_session *session, enum weir_record_end end, const struct weir_error *err)
 {
     struct weir_workload *workload = &session->workload;
+    tell_of_reader(session, end);
     if (!session->options->command)
         return;
     if (end == WEIR_RECORD_END_SIGNAL || end == WEIR_RECORD_END_TARGETS || end == WEIR_RECORD_END_SCHEDULE ||
@@ -415,6 +436,8 @@ static int finish(struct weir_session *session, struct weir_error *err)
     weir_event_set_disable(&session->events);
     weir_pipeline_stop_readers(&session->pipeline);
     int code = weir_session_finish(session, err);
+    if (result->end == WEIR_RECORD_END_OUTPUT && session->reader_gone)
+        result->end = WEIR_RECORD_END_READER;
     end_workload(session, result->end, err);
     result->signal = session->coordinator.ending_signal;
     return code;
@@ -433,6 +456,7 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
 
     result = weir_coordinator_init(&session->coordinator, err);
     session->coordinating = result == 0;
+    session->workload.off_stdout = session->options->output_kind == WEIR_RECORD_OUTPUT_STREAM;
     if (result == 0 && session->options->command)
         result = weir_workload_prepare(&session->workload, session->options->command, &session->coordinator.mask_before,
                                        err);

@@ -33,6 +33,11 @@ struct weir_synth_choice { /* --synth: which records of what was there before; t
     bool cgroups;
 };
 
+enum weir_record_output_kind {
+    WEIR_RECORD_OUTPUT_FILE,   /* one seekable file */
+    WEIR_RECORD_OUTPUT_STREAM, /* records as they come, to whoever reads: -o - */
+};
+
 struct weir_record_options {
     /* What is recorded: -a, -C, tasks or a command; with none of them the caller sets system_wide, as perf does. */
     bool system_wide;
@@ -60,7 +65,9 @@ struct weir_record_options {
     uint64_t buffer_bytes;    /* --buffer-size: whole chunk pool; 0: chosen from memory and CPU count */
     const char *threads_spec; /* --threads=SPEC; NULL: "cpu" */
     int realtime_priority;    /* -r: SCHED_FIFO 1..99 for readers and writer; 0: none */
-    const char *output_path;  /* -o */
+    const char *output_path;  /* -o; of a stream, its name for messages */
+    enum weir_record_output_kind output_kind;
+    int output_fd; /* of WEIR_RECORD_OUTPUT_STREAM: where it goes; borrowed */
 
     int compression_level; /* -z: of zstd, 1 .. 22; 0: none */
 
@@ -81,6 +88,7 @@ enum weir_record_end {        /* why it ended */
     WEIR_RECORD_END_TARGETS,  /* all tasks of -p, -t or -u are gone */
     WEIR_RECORD_END_SCHEDULE, /* the last window of the schedule is over */
     WEIR_RECORD_END_ASKED,    /* the trigger "stop" */
+    WEIR_RECORD_END_READER,   /* the reader of the stream has gone: the workload ran on, status as above */
     WEIR_RECORD_END_OUTPUT,   /* the output failed: code says how; the file holds what was good */
     WEIR_RECORD_END_DRY_RUN,
 };

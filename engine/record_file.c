@@ -12,6 +12,7 @@
 #include "engine/session.h"
 #include "format/features.h"
 #include "format/head.h"
+#include "format/pipe_head.h"
 #include "format/tracing_data.h"
 
 /* ---- head ---- */
@@ -29,7 +30,7 @@ static int build_head(const struct weir_session *session, uint64_t data_bytes, c
     return weir_head_build(head, &input);
 }
 
-static int write_head(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
+static int write_file_head(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
 {
     static const uint64_t no_features[4];
     struct weir_buf head = WEIR_BUF_INIT;
@@ -39,33 +40,6 @@ static int write_head(struct weir_record_file *file, const struct weir_session *
     file->head_bytes = head.used;
     weir_buf_fini(&head);
     return result < 0 ? weir_error_set_errno(err, result, "cannot write the head of %s", file->path) : 0;
-}
-
-int weir_record_file_open(struct weir_record_file **made, const struct weir_session *session, const char *path,
-                          const struct weir_io_ops *io, struct weir_error *err)
-{
-    struct weir_record_file *file = calloc(1, sizeof(*file));
-    char *copy = strdup(path);
-    if (!file || !copy) {
-        free(file);
-        free(copy);
-        return weir_error_set_errno(err, -ENOMEM, "cannot set up the output");
-    }
-    file->path = copy;
-    int result = weir_pipeline_open_output(&session->pipeline, path, io, &file->output, err);
-    if (result == 0)
-        result = write_head(file, session, err);
-    if (result < 0) {
-        weir_record_file_close(file);
-        return result;
-    }
-    *made = file;
-    return 0;
-}
-
-int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err)
-{
-    return weir_output_publish(file->output, err);
 }
 
 /* ---- features ---- */
@@ -91,11 +65,11 @@ static struct weir_compression describe_compression(const struct weir_record_fil
     };
 }
 
-static int build_features(const struct weir_record_file *file, const struct weir_session *session, uint64_t data_bytes,
-                          struct weir_buf *sections, uint64_t features[4], struct weir_error *err)
+/* What the recording is known by. tracing_data: built into it; the input borrows it, and the caller releases it. */
+static int describe(const struct weir_record_file *file, const struct weir_session *session,
+                    struct weir_features_input *input, struct weir_buf *tracing_data, struct weir_error *err)
 {
-    struct weir_buf tracing_data = WEIR_BUF_INIT;
-    struct weir_features_input input = {
+    *input = (struct weir_features_input){
         .machine = &session->machine,
         .events = session->descriptions,
         .event_count = session->events.event_count,
@@ -105,16 +79,24 @@ static int build_features(const struct weir_record_file *file, const struct weir
         .last_sample_ns = file->last_sample_ns,
         .compression = describe_compression(file, session),
     };
-    input.build_ids = session->build_ids;
-    input.build_id_count = session->build_id_count;
-    input.branch_stack = session->config.samples.branch_filter != 0; /* not for call stacks: readers would sort by it */
-    describe_clock(session, &input);
-    int result = 0;
-    if (session->tracefs[0]) {
-        result = weir_tracing_data_build(&tracing_data, session->tracefs, session->descriptions,
-                                         session->events.event_count, err);
-        input.tracing_data = &tracing_data;
-    }
+    input->build_ids = session->build_ids;
+    input->build_id_count = session->build_id_count;
+    input->branch_stack =
+        session->config.samples.branch_filter != 0; /* not for call stacks: readers would sort by it */
+    describe_clock(session, input);
+    if (!session->tracefs[0])
+        return 0;
+    input->tracing_data = tracing_data;
+    return weir_tracing_data_build(tracing_data, session->tracefs, session->descriptions, session->events.event_count,
+                                   err);
+}
+
+static int build_features(const struct weir_record_file *file, const struct weir_session *session, uint64_t data_bytes,
+                          struct weir_buf *sections, uint64_t features[4], struct weir_error *err)
+{
+    struct weir_buf tracing_data = WEIR_BUF_INIT;
+    struct weir_features_input input;
+    int result = describe(file, session, &input, &tracing_data, err);
     if (result == 0) {
         result = weir_features_build(sections, file->head_bytes + data_bytes, &input, features);
         if (result < 0)
@@ -124,7 +106,73 @@ static int build_features(const struct weir_record_file *file, const struct weir
     return result;
 }
 
-int weir_record_file_finish(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
+/* ---- streams ---- */
+
+static int write_stream_head(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
+{
+    struct weir_buf head = WEIR_BUF_INIT, tracing_data = WEIR_BUF_INIT;
+    struct weir_features_input input;
+    unsigned left_out = 0;
+    int result = describe(file, session, &input, &tracing_data, err);
+    if (result == 0) {
+        result = weir_pipe_head_build(&head, &input, &left_out);
+        if (result == 0)
+            result = weir_output_write_head(file->output, head.data, head.used);
+        if (result < 0)
+            weir_error_set_errno(err, result, "cannot write the head of the stream");
+    }
+    if (left_out > 0)
+        weir_notice(session->options->notices, WEIR_NOTICE_VERBOSE,
+                    "%u features are too long for a stream and left out", left_out);
+    file->head_bytes = head.used;
+    weir_buf_fini(&head);
+    weir_buf_fini(&tracing_data);
+    return result;
+}
+
+/* ---- open ---- */
+
+static int open_output(struct weir_record_file *file, const struct weir_session *session, const struct weir_io_ops *io,
+                       struct weir_error *err)
+{
+    const struct weir_pipeline *pipeline = &session->pipeline;
+    if (file->kind == WEIR_RECORD_OUTPUT_STREAM) {
+        int result = weir_pipeline_open_stream(pipeline, session->options->output_fd, io, &file->output, err);
+        return result < 0 ? result : write_stream_head(file, session, err);
+    }
+    int result = weir_pipeline_open_output(pipeline, file->path, io, &file->output, err);
+    return result < 0 ? result : write_file_head(file, session, err);
+}
+
+int weir_record_file_open(struct weir_record_file **made, const struct weir_session *session, const char *path,
+                          const struct weir_io_ops *io, struct weir_error *err)
+{
+    struct weir_record_file *file = calloc(1, sizeof(*file));
+    char *copy = strdup(path);
+    if (!file || !copy) {
+        free(file);
+        free(copy);
+        return weir_error_set_errno(err, -ENOMEM, "cannot set up the output");
+    }
+    file->path = copy;
+    file->kind = session->options->output_kind;
+    int result = open_output(file, session, io, err);
+    if (result < 0) {
+        weir_record_file_close(file);
+        return result;
+    }
+    *made = file;
+    return 0;
+}
+
+int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err)
+{
+    return weir_output_publish(file->output, err);
+}
+
+/* ---- end ---- */
+
+static int finish_file(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
 {
     uint64_t data_bytes = weir_output_stable_bytes(file->output), features[4] = {0};
     struct weir_buf sections = WEIR_BUF_INIT, head = WEIR_BUF_INIT;
@@ -145,6 +193,14 @@ int weir_record_file_finish(struct weir_record_file *file, const struct weir_ses
     weir_buf_fini(&sections);
     weir_buf_fini(&head);
     return result;
+}
+
+int weir_record_file_finish(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
+{
+    if (file->kind != WEIR_RECORD_OUTPUT_STREAM)
+        return finish_file(file, session, err);
+    file->file_bytes = file->head_bytes + weir_output_stable_bytes(file->output);
+    return weir_output_finish(file->output, NULL, 0);
 }
 
 int weir_record_file_sync(struct weir_record_file *file, struct weir_error *err)

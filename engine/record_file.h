@@ -13,12 +13,21 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "engine/record.h"
 #include "io/io_ops.h"
 #include "io/output.h"
 
 struct weir_session;
 
+/*
+ * What the output is decides how it begins and ends:
+ *
+ *     file     head without features; at the end features behind the data, and the head again
+ *     stream   head with all that is known by then; at the end build ids, which are records (weir_session_finish())
+ */
+
 struct weir_record_file {
+    enum weir_record_output_kind kind;
     char *path;                 /* owned: as the user named it, for messages */
     struct weir_output *output; /* owned; lent to the writer between publish and finish */
     uint64_t head_bytes;        /* where its data begins: data.offset */
@@ -29,14 +38,15 @@ struct weir_record_file {
 };
 
 /*
- * Makes the nameless file beside `path`, with the memory of the session's pool as its registered buffers, and writes
- * the head: no features, data.size 0. After weir_session_describe(). io: NULL for the real system calls. *file is owned
- * by the caller. 0 or -errno with err, as weir_output_open(); then there is none. Blocks, allocates.
+ * Makes the output that the session's options want (a nameless file beside `path`, or a stream), with the memory of the
+ * session's pool as its registered buffers, and writes the head. After weir_session_describe(). io: NULL for the real
+ * system calls. *file is owned by the caller. 0 or -errno with err, as weir_output_open(); then there is none. Blocks,
+ * allocates.
  */
 int weir_record_file_open(struct weir_record_file **file, const struct weir_session *session, const char *path,
                           const struct weir_io_ops *io, struct weir_error *err);
 
-/* Gives it its name: weir_output_publish(). */
+/* Gives a file its name: weir_output_publish(). */
 int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err);
 
 /*

@@ -30,6 +30,18 @@ int weir_session_open_events(struct weir_session *session, struct weir_error *er
     return result < 0 ? result : weir_sample_check_ring(session->options->events, session->ring_bytes, err);
 }
 
+/* Any thread, one at a time; the coordinator is waiting for it, or is it. */
+static bool is_hurried(void *ctx)
+{
+    struct weir_session *session = ctx;
+    bool came = weir_coordinator_is_hurried(&session->coordinator);
+    if (came && !session->hurried)
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
+                    "signal while the reader of the recording does not read: what it has not taken is given up");
+    session->hurried |= came;
+    return session->hurried;
+}
+
 int weir_session_init_pipeline(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_event_set *events = &session->events;
@@ -58,6 +70,8 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
         .pin = weir_topology_is_this_machine(session->topology) &&
                (!session->per_thread || session->options->threads_spec),
         .notices = session->options->notices,
+        .is_hurried = session->options->output_kind == WEIR_RECORD_OUTPUT_STREAM ? is_hurried : NULL,
+        .hurried_ctx = session,
     };
     int result = weir_pipeline_init(&session->pipeline, &setup, err);
     session->piped = result == 0;

@@ -45,6 +45,7 @@ struct weir_session {
     struct weir_coordinator coordinator;
     bool coordinating; /* coordinator was initialised */
     bool hurried;      /* a signal came while finishing: slow parts are left out */
+    bool reader_gone;  /* the recording is a stream that nobody reads any more; set by weir_session_finish() */
     struct weir_workload workload;
     struct weir_event_set events;
     struct weir_pipeline pipeline;

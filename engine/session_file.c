@@ -11,6 +11,7 @@
 
 #include "base/bits.h"
 #include "engine/ledger.h"
+#include "format/features.h"
 #include "format/records.h"
 #include "format/synth.h"
 #include "format/tracefs.h"
@@ -222,6 +223,8 @@ static void note_account(const struct weir_writer_account *account, struct weir_
 
 static int sync_file(struct weir_session *session, struct weir_error *err)
 {
+    if (session->file->kind == WEIR_RECORD_OUTPUT_STREAM)
+        return 0;
     session->hurried |= weir_coordinator_is_hurried(&session->coordinator);
     if (session->hurried) {
         weir_notice(session->options->notices, WEIR_NOTICE_INFO,
@@ -242,6 +245,24 @@ static void tell_compression(const struct weir_session *session)
     result->compressed_cpu_ns = totals->cpu_time_ns;
 }
 
+/* In a stream build ids are records. */
+static int emit_build_ids(struct weir_session *session)
+{
+    if (session->file->kind != WEIR_RECORD_OUTPUT_STREAM)
+        return 0;
+    struct weir_buf records = WEIR_BUF_INIT;
+    weir_features_append_build_id_records(&records, session->build_ids, session->build_id_count);
+    int result = emit_pieces(session, &records);
+    weir_buf_fini(&records);
+    return result;
+}
+
+/* A reader that has read enough is no failure: head(1) does that. */
+static bool has_reader_gone(const struct weir_session *session, int write_error)
+{
+    return session->file->kind == WEIR_RECORD_OUTPUT_STREAM && write_error == -EPIPE;
+}
+
 int weir_session_finish(struct weir_session *session, struct weir_error *err)
 {
     struct weir_record_result *result = session->result;
@@ -257,6 +278,8 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     weir_buf_fini(&lost);
     /* While the writer empties its queue. */
     int gathered = weir_session_stop_sideband(session, err);
+    if (code == 0)
+        code = emit_build_ids(session);
     weir_pipeline_stop_writer(&session->pipeline);
     weir_ledger_settle(&session->pipeline, result);
 
@@ -269,6 +292,9 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
         finished = sync_file(session, err);
     if (finished == 0)
         weir_session_fill_build_id_cache(session);
+    session->reader_gone = has_reader_gone(session, write_error);
+    if (session->reader_gone)
+        write_error = code = 0;
     if (write_error < 0)
         return weir_error_set_errno(err, write_error, "cannot write to %s", session->options->output_path);
     if (code < 0)

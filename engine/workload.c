@@ -79,11 +79,13 @@ static ssize_t read_uninterrupted(int fd, void *data, size_t bytes)
     return got;
 }
 
-static _Noreturn void run_child(struct channels *channels, char *const *argv, const sigset_t *mask)
+static _Noreturn void run_child(struct channels *channels, char *const *argv, const sigset_t *mask, bool off_stdout)
 {
     prctl(PR_SET_NAME, COMM_BEFORE_EXEC);
     close_fd(&channels->go[1]); /* else our own copy would keep the end of file from us */
     restore_signals(mask);
+    if (off_stdout)
+        dup2(STDERR_FILENO, STDOUT_FILENO);
 
     char byte;
     if (read_uninterrupted(channels->go[0], &byte, 1) != 1)
@@ -134,7 +136,7 @@ int weir_workload_prepare(struct weir_workload *workload, char *const *argv, con
         return result;
     }
     if (pid == 0)
-        run_child(&channels, argv, child_mask);
+        run_child(&channels, argv, child_mask, workload->off_stdout);
 
     close_fd(&channels.go[0]);
     close_fd(&channels.exec_error[1]);

@@ -31,11 +31,15 @@ struct weir_workload {
     int exec_error_fd; /* owned; read end; -1 once started */
     bool reaped;
     int status; /* of waitpid(2), once reaped */
+
+    /* Set by the caller before prepare(): its standard output goes where its standard error goes. Ours is the
+     * recording's. */
+    bool off_stdout;
 };
 
-#define WEIR_WORKLOAD_INIT  \
-    {                       \
-        0, -1, -1, false, 0 \
+#define WEIR_WORKLOAD_INIT         \
+    {                              \
+        0, -1, -1, false, 0, false \
     }
 
 /*

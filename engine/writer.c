@@ -248,7 +248,7 @@ static void tell(struct weir_writer *writer)
 /* Nanoseconds until a checkpoint is due; UINT64_MAX when the file says all there is to say. */
 static uint64_t checkpoint_due_in_ns(const struct weir_writer *writer)
 {
-    if (weir_output_stable_bytes(writer->output) == writer->checkpoint_bytes)
+    if (weir_output_is_stream(writer->output) || weir_output_stable_bytes(writer->output) == writer->checkpoint_bytes)
         return UINT64_MAX;
     /* The first bytes are published at once: a file with data.size 0 does not open. */
     if (writer->checkpoint_bytes == 0)
@@ -274,6 +274,9 @@ static void checkpoint(struct weir_writer *writer)
 bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
 {
     bool appended = append_queued(writer);
+    /* Relaxed: it orders nothing else. */
+    if (atomic_load_explicit(&writer->given_up, memory_order_relaxed) && weir_output_is_stream(writer->output))
+        weir_output_abandon(writer->output, -ECANCELED);
     if (writer->setup.grower)
         weir_pool_grower_tell(writer->setup.grower);
     if (!appended)
@@ -326,8 +329,10 @@ void weir_writer_run(struct weir_writer *writer)
     for (;;) {
         /* Acquire pairs with stop(): what was pushed before is seen by the emptiness check below. */
         bool stopping = atomic_load_explicit(&writer->stopping, memory_order_acquire);
-        /* A full output is waited for: sleeping would let the pool run dry. */
-        bool full = !weir_output_can_append(writer->output);
+        /* A full output is waited for: sleeping would let the pool run dry. So is the reader of a stream, which may
+         * take little at a time: nobody but this thread moves what is pending. */
+        bool full = !weir_output_can_append(writer->output) ||
+                    (weir_output_is_stream(writer->output) && weir_output_pending(writer->output) > 0);
         bool moved = weir_writer_step(writer, full || stopping ? PASS_MS : 0);
         if (stopping && weir_writer_is_idle(writer))
             return;
@@ -336,6 +341,11 @@ void weir_writer_run(struct weir_writer *writer)
         if (!stopping && !full)
             quiet_ms = rest(writer, quiet_ms, moved);
     }
+}
+
+void weir_writer_give_up_stream(struct weir_writer *writer)
+{
+    atomic_store_explicit(&writer->given_up, true, memory_order_relaxed);
 }
 
 void weir_writer_stop(struct weir_writer *writer)

@@ -100,6 +100,7 @@ struct weir_writer {
     int checkpoint_error;             /* first failure to write data.size */
 
     _Atomic bool stopping; /* written by stop(), read by the writer */
+    _Atomic bool given_up; /* written by give_up_stream(), read by the writer */
     _Atomic int error;     /* of the output; written by the writer, read by the coordinator */
 };
 
@@ -114,6 +115,10 @@ bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms);
 
 /* The body of the writer thread. */
 void weir_writer_run(struct weir_writer *writer);
+
+/* Fails the output with -ECANCELED when it is a stream: its reader is not waited for any longer. Otherwise without
+ * effect. Any thread. */
+void weir_writer_give_up_stream(struct weir_writer *writer);
 
 /* Makes run() return once all that was pushed before is written or failed. Any thread. */
 void weir_writer_stop(struct weir_writer *writer);

@@ -180,7 +180,6 @@ static const char *const refused[] = {
     "--threads=bogus",
     "--threads=packge",
     "--threads=0/",
-    "-o -",
     "-k foo",
     "-k 1x",
     "-k -1",

@@ -176,6 +176,25 @@ Test(record_report, compression_stands_behind_the_samples_as_by_perf)
     weir_buf_fini(&text);
 }
 
+/* Nobody waits for a disk there. */
+Test(record_report, stream_is_waited_for_by_its_reader)
+{
+    struct weir_record_result result = {.samples = 3, .lost_samples = 1, .lost_while_pool_empty = 1, .pool_bytes = MIB};
+    struct weir_ledger_row row = {.lost_ring_full = 1, .task = -1};
+    result.ledger = &row;
+    result.ledger_count = 1;
+    result.event_count = 2;
+    struct weir_report_context context = {.output_path = "-", .is_stream = true, .limits = &free_rings};
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_report_closing(&text, &result, &context);
+    cr_expect_str_eq(weir_buf_str(&text),
+                     "[ weir record: Woken up 0 times to write data ]\n"
+                     "[ weir record: Captured and wrote 0.000 MB - (3 samples) ]\n"
+                     "[ weir record: Lost 1 of 4 samples (25.00 %): on 1 of 1 CPUs, most on CPU 0 (1); waiting for the "
+                     "reader; to prevent it: --buffer-size 2M (now 1M) ]\n");
+    weir_buf_fini(&text);
+}
+
 /* The ledger is the engine's last allocation: what was lost is still said without it. */
 Test(record_report, loss_without_a_ledger_is_still_reported)
 {

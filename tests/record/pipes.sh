@@ -1,0 +1,112 @@
+# shellcheck shell=bash
+# Recordings that go to a reader instead of a file.
+
+needs_perf_events
+
+# stream_into READER [OPTION...]: records into a reader of weir's standard output; the reader's output is in the file
+# out, its messages in reader.err, weir's exit status in $status.
+stream_into() {
+    local reader=$1
+    shift
+    set +e
+    "$WEIR_PROGRAM" record -v "$@" 2>err | bash -c "$reader" >out 2>reader.err
+    status=${PIPESTATUS[0]}
+    set -e
+}
+
+stats_of() { awk '$1 == "SAMPLE" && $2 == "events:" { print $3; exit }' "$1"; }
+
+test_terminal_is_refused_and_nothing_runs() {
+    needs_program script
+    script -qec "$WEIR_PROGRAM record -o - -- touch ran" /dev/null </dev/null >out || status=$?
+    expect_eq "status" "$status" 125
+    expect_line out "weir: standard output is a terminal: a recording is no text"
+    expect_line out "weir record -o - ... | perf report -i -"
+    expect_files . out
+}
+
+test_full_device_is_an_error() {
+    "$WEIR_PROGRAM" record -v -e cpu-clock -o - -- sleep 1.5 >/dev/full 2>err || status=$?
+    expect_eq "status" "$status" 125
+    expect_line err "weir: cannot write to -: No space left on device"
+}
+
+test_reader_that_ends_ends_the_recording_and_not_the_command() {
+    stream_into 'head -c 1000' -a -e cpu-clock -o - -- sh -c 'sleep 2.5; echo "to its end" >ended; exit 7'
+    expect_eq "status" "$status" 7
+    expect_eq "bytes that were read" "$(wc -c <out)" 1000
+    expect_eq "the workload's end" "$(cat ended)" "to its end"
+    expect_eq "messages of it" "$(grep -c 'reader of the recording' err)" 1
+    expect_line err "weir: warning: the reader of the recording has gone: recording has ended; the command runs on"
+    expect_no_line err "Broken pipe"
+}
+
+test_reader_that_never_was_does_not_keep_the_command_from_running() {
+    stream_into 'exec <&-; exit 0' -e cpu-clock -- sh -c 'sleep 1.5; echo "to its end" >ended; exit 5'
+    expect_eq "status" "$status" 5
+    expect_eq "the workload's end" "$(cat ended)" "to its end"
+    expect_eq "messages of it" "$(grep -c 'reader of the recording has gone' err)" 1
+}
+
+# The pipe and the pool are full by the end: a first signal, or here the workload's end, waits, a second one does not.
+test_signal_lets_go_of_a_reader_that_does_not_read() {
+    mkfifo fifo
+    # shellcheck disable=SC2217 # a reader that does not read
+    sleep 60 <fifo &
+    local sleeper=$!
+    "$WEIR_PROGRAM" record -v -a -e raw_syscalls:sys_enter -c 1 --buffer-size 2M -o - -- \
+        sh -c "'$WEIR_LOAD' getppid 200000; touch ran" >fifo 2>err &
+    weir=$!
+    wait_until test -e ran
+    sleep 0.5
+    kill -0 "$weir" || fail "the reader was not waited for"
+    kill -INT "$weir"
+    await_record
+    kill "$sleeper"
+    expect_eq "status" "$status" 125
+    expect_line err "signal while the reader of the recording does not read: what it has not taken is given up"
+    expect_line err "weir: cannot write to -: Operation canceled"
+    expect_at_least "lost" "$(ledger_column lost_writing)" 1
+}
+
+test_perf_report_reads_what_the_closing_line_says() {
+    stream_into 'perf report --stats -i -' -a -e cpu-clock -F 1000 -o - -- sleep 0.5
+    expect_eq "status" "$status" 0
+    expect_eq "samples in perf report" "$(stats_of out)" "$(told_samples)"
+    expect_eq "samples in the ledger" "$(ledger_column written)" "$(told_samples)"
+    [ ! -s reader.err ] || fail "perf warns: $(cat reader.err)"
+    expect_files . err out reader.err
+}
+
+# As perf: without -o a pipe is for its reader. The command's own output is not part of the stream.
+test_pipe_without_an_output_option_gets_the_recording() {
+    stream_into 'tee it.stream | perf script -F comm,event -i -' \
+        -a -e sched:sched_switch -e cpu-clock --threads=core -- sh -c 'echo words; sleep 0.3; exit 3'
+    expect_eq "status" "$status" 3
+    expect_line err words
+    expect_eq "samples in perf script" "$(wc -l <out)" "$(told_samples)"
+    expect_eq "samples of the tracepoint" "$(grep -c sched:sched_switch out)" \
+        "$(ledger_column written sched:sched_switch)"
+    [ ! -s reader.err ] || fail "perf warns: $(cat reader.err)"
+    "$WEIR_PROGRAM" dump --type SAMPLE it.stream >dumped
+    expect_eq "samples in weir dump" "$(grep -c ': PERF_RECORD_SAMPLE' dumped)" "$(told_samples)"
+    "$WEIR_PROGRAM" verify it.stream >verified || fail "weir verify: $(cat verified)"
+}
+
+test_perf_inject_passes_it_on() {
+    stream_into 'perf inject -b' -a -e cpu-clock -F 1000 -o - -- sleep 0.3
+    expect_eq "status" "$status" 0
+    mv out injected
+    expect_eq "samples behind perf inject" "$(report_samples injected)" "$(told_samples)"
+    perf buildid-list -i injected >ids
+    grep -q '\[kernel.kallsyms\]' ids || fail "no build id of the kernel: $(cat ids)"
+}
+
+# More than a pipe and a small pool hold, and a reader that takes little at a time.
+test_slow_reader_gets_every_byte_that_is_not_told_as_lost() {
+    stream_into 'dd bs=777 status=none' -a -e raw_syscalls:sys_enter -c 1 -m 16M -o - -- "$WEIR_LOAD" getppid 100000
+    expect_eq "status" "$status" 0
+    mv out it.stream
+    expect_eq "samples" "$(perf script -F comm -i it.stream 2>perf.err | wc -l)" "$(told_samples)"
+    expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
+}
