@@ -56,7 +56,8 @@ static const struct weir_option options[] = {
         .help = "record only what matches, such as 'prev_pid > 1 && comm == \"sh\"', of the -e before it",
         .details = "For tracepoints: the kernel's filter grammar (Documentation/trace/events.rst), over the fields of "
                    "events/SYSTEM/NAME/format in tracefs. Of several all must match. For PMUs that trace instructions: "
-                   "an address filter of the kernel's grammar, with numbers as addresses.",
+                   "filter|start|stop|tracestop FUNCTION|ADDRESS [/ FUNCTION|SIZE] [@FILE], with blanks around "
+                   "functions, which are those of FILE or of the kernel; 'NAME #2' is the second of that name.",
     },
     {
         .long_name = "group",

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "engine/address_filter.h"
 #include "engine/event_list_internal.h"
 #include "engine/event_set_internal.h"
 #include "engine/pmu.h"
@@ -41,7 +42,7 @@ static int exclude_text(struct weir_buf *text, const pid_t *tids, size_t count)
     return weir_buf_error(text);
 }
 
-static int set_refused(const struct weir_event *event, const char *text, int code, struct weir_error *err)
+int weir_event_filter_refused(const struct weir_event *event, const char *text, int code, struct weir_error *err)
 {
     weir_error_set_errno(err, code, "cannot set filter '%s' on event %s", text, event->name);
     if ((code == -EINVAL || code == -ENOENT) && event->tracepoint_system)
@@ -49,6 +50,12 @@ static int set_refused(const struct weir_event *event, const char *text, int cod
                         "its fields are those of events/%s/%s/format in tracefs (/sys/kernel/tracing); words are "
                         "in double quotes: comm == \"sh\"",
                         event->tracepoint_system, event->tracepoint_name);
+    else if (code == -EINVAL && !event->tracepoint_system)
+        weir_error_hint(err,
+                        "its PMU may not take such a filter; one without @FILE is of the kernel, and not for :u; a "
+                        "range must not be empty");
+    else if (code == -EOPNOTSUPP)
+        weir_error_hint(err, "filters with @FILE are for tasks, not for whole CPUs: leave out -a and -C");
     return code;
 }
 
@@ -60,7 +67,7 @@ static int set_on_event(struct weir_event_set *set, unsigned event, const char *
             continue;
         int result = set->kernel->ops->event_set_filter(set->kernel->ctx, set->fds[i], text);
         if (result < 0)
-            return set_refused(&set->list->events[event], text, result, err);
+            return weir_event_filter_refused(&set->list->events[event], text, result, err);
     }
     return 0;
 }
@@ -101,19 +108,6 @@ int weir_event_set_exclude_tasks(struct weir_event_set *set, const pid_t *tids, 
 
 /* ---- filters of the list ---- */
 
-/* An address filter as the kernel has it: "filter 0x1000/0x100@/path". Names of symbols are not looked up. */
-static bool has_symbol(const char *text)
-{
-    static const char *const actions[] = {"filter", "start", "stop", "tracestop"};
-    text += strspn(text, " ");
-    for (size_t i = 0; i < WEIR_ARRAY_COUNT(actions); i++) {
-        size_t length = strlen(actions[i]);
-        if (strncmp(text, actions[i], length) == 0 && text[length] == ' ')
-            return text[length + strspn(text + length, " ")] != '0';
-    }
-    return true;
-}
-
 /* Adds text to what the event has. 0 or -ENOMEM. */
 static int append(struct weir_event *event, const char *text)
 {
@@ -128,33 +122,36 @@ static int append(struct weir_event *event, const char *text)
     return 0;
 }
 
-static int check_kind(const struct weir_event *event, const char *text, const struct weir_pmu_list *pmus,
-                      struct weir_error *err)
+/* Of an event that is no tracepoint. */
+static int append_address_filter(struct weir_event *event, const char *text, const struct weir_pmu_list *pmus,
+                                 struct weir_error *err)
 {
-    if (event->tracepoint_system)
-        return 0;
-    if (weir_pmu_address_filters(pmus, event->attr.type) == 0) {
+    unsigned max = weir_pmu_address_filters(pmus, event->attr.type);
+    if (max == 0) {
         weir_error_set(err, -EINVAL, "filter '%s' is for tracepoints, event %s is none", text, event->name);
         weir_error_hint(err, "--filter goes behind the -e that it belongs to: -e SYSTEM:NAME --filter '%s' -e %s", text,
                         event->name);
         return -EINVAL;
     }
-    if (!has_symbol(text))
-        return 0;
-    weir_error_set(err, -EINVAL, "address filter '%s' of event %s has no number as address", text, event->name);
-    weir_error_hint(err, "the kernel's grammar: filter|start|stop|tracestop 0xADDRESS[/0xSIZE][@/PATH]");
-    return -EINVAL;
+    struct weir_buf resolved = WEIR_BUF_INIT;
+    int result = weir_address_filter_resolve(&resolved, text, max, NULL, err);
+    if (result == 0)
+        result = append(event, weir_buf_str(&resolved));
+    weir_buf_fini(&resolved);
+    return result;
 }
 
 int weir_event_list_filter_with(struct weir_event_list *list, size_t first, const char *text, const char *sysfs_root,
                                 struct weir_error *err)
 {
     struct weir_pmu_list pmus = WEIR_PMU_LIST_INIT;
-    int result = weir_pmu_list_read(&pmus, sysfs_root);
+    int result = 0;
     for (size_t i = first; result == 0 && i < list->count; i++) {
-        result = check_kind(&list->events[i], text, &pmus, err);
+        struct weir_event *event = &list->events[i];
+        if (!event->tracepoint_system && !pmus.devices) /* not read yet: tracepoints need none */
+            result = weir_pmu_list_read(&pmus, sysfs_root);
         if (result == 0)
-            result = append(&list->events[i], text);
+            result = event->tracepoint_system ? append(event, text) : append_address_filter(event, text, &pmus, err);
     }
     weir_pmu_list_fini(&pmus);
     return result == -ENOMEM ? weir_error_set(err, -ENOMEM, "out of memory") : result;

@@ -98,10 +98,10 @@ int weir_event_list_parse(struct weir_event_list *list, const char *text, struct
 
 /*
  * Gives the events from index `first` on a filter, as perf's --filter does to the events of the -e before it; a second
- * one is "(FIRST) && (SECOND)". Tracepoints, and events of PMUs with address filters (then "FIRST,SECOND"). Whether the
- * kernel understands it shows when the events are opened.
- * 0, -EINVAL (an event of another kind: err names it and the filter; or an address filter with a symbol), -ENOMEM. On
- * failure events before the bad one may have it.
+ * one is "(FIRST) && (SECOND)". Tracepoints, and events of PMUs with address filters (engine/address_filter.h; then
+ * "FIRST,SECOND"). Whether the kernel understands it shows when the events are opened.
+ * 0, -EINVAL (an event of another kind: err names it and the filter; or an address filter that cannot be resolved),
+ * -ENOMEM. On failure events before the bad one may have it.
  */
 int weir_event_list_filter(struct weir_event_list *list, size_t first, const char *text, struct weir_error *err);
 

@@ -269,6 +269,40 @@ static int open_all(struct opener *opener, struct weir_error *err)
     return 0;
 }
 
+/*
+ * Filters that are set later, when the output is there already: each is tried on an event of its own that is closed at
+ * once, for the kernel takes one per event and for ever.
+ */
+static int try_filter(const struct opener *opener, unsigned event, unsigned place, struct weir_error *err)
+{
+    const struct weir_event_set *set = opener->set;
+    const struct weir_event *described = &set->list->events[event];
+    struct perf_event_attr attr = described->attr;
+    attr.disabled = 1;
+    pid_t pid = described->cgroup ? described->cgroup_fd : set->targets->tids[target_of(set, place, 0)];
+    int fd = set->kernel->ops->event_open(set->kernel->ctx, &attr, pid, set->places[place].cpu, -1,
+                                          open_flags(opener, described));
+    if (fd < 0)
+        return 0; /* such as no counter left: the open event will tell */
+    int result = set->kernel->ops->event_set_filter(set->kernel->ctx, fd, described->filter);
+    set->kernel->ops->event_close(set->kernel->ctx, fd);
+    return result < 0 ? weir_event_filter_refused(described, described->filter, result, err) : 0;
+}
+
+static int try_filters(const struct opener *opener, struct weir_error *err)
+{
+    const struct weir_event_set *set = opener->set;
+    int result = 0;
+    for (unsigned event = 0; result == 0 && event < set->event_count; event++) {
+        unsigned place = 0;
+        while (place < set->place_count && weir_event_set_fd(set, event, place, 0) < 0)
+            place++;
+        if (set->list->events[event].filter && place < set->place_count)
+            result = try_filter(opener, event, place, err);
+    }
+    return result;
+}
+
 static int build_id_map(struct weir_event_set *set)
 {
     size_t count = set->event_count * weir_event_set_slots(set);
@@ -326,8 +360,8 @@ int weir_event_set_open(struct weir_event_set *set, const struct weir_event_set_
         result = check_places(set, err);
         if (result == 0)
             result = open_with_fallbacks(&opener, err);
-        if (result == 0 && !setup->exclude_follows)
-            result = weir_event_set_apply_filters(set, err);
+        if (result == 0)
+            result = setup->exclude_follows ? try_filters(&opener, err) : weir_event_set_apply_filters(set, err);
         if (result == 0 && build_id_map(set) < 0)
             result = set_no_memory(setup, err);
     }

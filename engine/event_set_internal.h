@@ -20,6 +20,9 @@ static inline size_t weir_event_set_slots(const struct weir_event_set *set)
 /* Sets the filters of the events (struct weir_event.filter) on their descriptors. 0 or -errno with err. */
 int weir_event_set_apply_filters(struct weir_event_set *set, struct weir_error *err);
 
+/* Explains that the kernel refused a filter of the event with the given -errno, which is returned. */
+int weir_event_filter_refused(const struct weir_event *event, const char *text, int code, struct weir_error *err);
+
 /* Closes the descriptors and keeps the table. */
 void weir_event_set_close_fds(struct weir_event_set *set);
 

@@ -34,10 +34,9 @@ static const struct {
      "--filter goes behind the -e that it belongs to: -e SYSTEM:NAME --filter 'a > 1' -e cs"},
     {"sched:sched_switch,cpu/event=1/", "a", "filter 'a' is for tracepoints, event cpu/event=1/ is none",
      "--filter goes behind the -e that it belongs to: -e SYSTEM:NAME --filter 'a' -e cpu/event=1/"},
-    {"cs_etm//u", "filter main", "address filter 'filter main' of event cs_etm//u has no number as address",
-     "the kernel's grammar: filter|start|stop|tracestop 0xADDRESS[/0xSIZE][@/PATH]"},
-    {"cs_etm//u", "filters 0x10", "address filter 'filters 0x10' of event cs_etm//u has no number as address",
-     "the kernel's grammar: filter|start|stop|tracestop 0xADDRESS[/0xSIZE][@/PATH]"},
+    {"cs_etm//u", "filters 0x10",
+     "address filter 'filters 0x10': expected filter, start, stop or tracestop at column 1",
+     "filter|start|stop|tracestop FUNCTION|ADDRESS [/ FUNCTION|SIZE] [@FILE], with blanks around functions"},
 };
 
 Test(event_filter, events_of_other_kinds_refuse_a_filter)
@@ -58,20 +57,33 @@ Test(event_filter, events_of_other_kinds_refuse_a_filter)
 Test(event_filter, failing_allocation_leaves_what_was)
 {
     struct temp_tree tree;
-    fake_sysfs_init(&tree, FAKE_ARM);
-    struct weir_event_list list = make_list(&tree, "sched:sched_switch");
-    cr_assert_eq(weir_event_list_filter_with(&list, 0, "a", tree.root, NULL), 0);
-    for (unsigned failures = 0; failures < 4; failures++) { /* the path of sysfs, one PMU twice, the text */
+    fake_sysfs_init(&tree, FAKE_INTEL);
+    struct weir_event_list list = make_list(&tree, "cs_etm//u");
+    cr_assert_eq(weir_event_list_filter_with(&list, 0, "filter 0x1/0x2", tree.root, NULL), 0);
+    for (unsigned failures = 0; failures < 64; failures++) {
         struct weir_error err = {0};
         failing_alloc_after(failures);
-        int result = weir_event_list_filter_with(&list, 0, "b", tree.root, &err);
+        int result = weir_event_list_filter_with(&list, 0, "start 0x3", tree.root, &err);
         failing_alloc_never();
         if (result == 0)
             break;
         cr_expect_eq(result, -ENOMEM);
         cr_expect_str_eq(err.what, "out of memory");
-        cr_expect_str_eq(list.events[0].filter, "a");
+        cr_expect_str_eq(list.events[0].filter, "filter 0x1/0x2");
     }
+    weir_event_list_fini(&list);
+    temp_tree_fini(&tree);
+}
+
+/* All PMUs of a machine are some hundred reads of sysfs. */
+Test(event_filter, filters_of_tracepoints_need_no_sysfs)
+{
+    struct temp_tree tree;
+    fake_sysfs_init(&tree, FAKE_INTEL);
+    struct weir_event_list list = make_list(&tree, "sched:sched_switch");
+    failing_alloc_after(1); /* the text; one of sysfs before it would fail */
+    cr_expect_eq(weir_event_list_filter_with(&list, 0, "a", tree.root, NULL), 0);
+    failing_alloc_never();
     weir_event_list_fini(&list);
     temp_tree_fini(&tree);
 }
@@ -95,9 +107,9 @@ Test(event_filter, address_filters_are_a_list)
     struct temp_tree tree;
     fake_sysfs_init(&tree, FAKE_INTEL);
     struct weir_event_list list = make_list(&tree, "cs_etm//u");
-    cr_assert_eq(weir_event_list_filter_with(&list, 0, "filter 0x10/0x20@/bin/sh", tree.root, NULL), 0);
+    cr_assert_eq(weir_event_list_filter_with(&list, 0, "filter 0x10/0x20@/etc/passwd", tree.root, NULL), 0);
     cr_assert_eq(weir_event_list_filter_with(&list, 0, " start  0x40", tree.root, NULL), 0);
-    cr_expect_str_eq(list.events[0].filter, "filter 0x10/0x20@/bin/sh, start  0x40");
+    cr_expect_str_eq(list.events[0].filter, "filter 0x10/0x20@/etc/passwd,start 0x40");
     weir_event_list_fini(&list);
     temp_tree_fini(&tree);
 }
@@ -123,6 +135,41 @@ Test(event_filter, refused_filter_of_the_user_leaves_nothing_open)
     event_set_rig_fini(&f);
 }
 
+Test(event_filter, refused_address_filter_is_explained)
+{
+    static const struct {
+        int code;
+        const char *hint;
+    } codes[] = {
+        {-EINVAL,
+         "its PMU may not take such a filter; one without @FILE is of the kernel, and not for :u; a range must "
+         "not be empty"},
+        {-EOPNOTSUPP, "filters with @FILE are for tasks, not for whole CPUs: leave out -a and -C"},
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(codes); i++) {
+        struct event_set_rig f;
+        event_set_rig_init(&f, "cs", 0);
+        set_filter(&f, 0, "filter 0x1/0x2");
+        f.faulty.filter_error = codes[i].code;
+        event_set_rig_expect_refused(&f, codes[i].code);
+        cr_expect_str_eq(f.err.hint, codes[i].hint, "%s", f.err.hint);
+        event_set_rig_fini(&f);
+    }
+}
+
+/* Before there is an output: the filters are set when it is there. */
+Test(event_filter, refused_filter_is_found_when_opening_though_tasks_are_to_be_kept_out)
+{
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cs,sched:sched_switch", 0);
+    set_filter(&f, 1, "bogus > 1");
+    f.exclude_follows = true;
+    f.faulty.filter_error = -EINVAL;
+    event_set_rig_expect_refused(&f, -EINVAL);
+    cr_expect_str_eq(f.err.what, "cannot set filter 'bogus > 1' on event sched:sched_switch: Invalid argument");
+    event_set_rig_fini(&f);
+}
+
 Test(event_filter, events_with_a_filter_get_it_when_they_are_opened)
 {
     struct event_set_rig f;
@@ -145,12 +192,15 @@ Test(event_filter, kept_out_tasks_are_added_to_the_users_filter)
     set_filter(&f, 0, "a > 1 || b");
     f.exclude_follows = true;
     event_set_rig_expect_open(&f);
-    cr_assert_eq(f.faulty.filter_count, 0);
+    cr_assert_eq(f.faulty.filter_count, 1, "tried, on an event of its own");
+    cr_expect_str_eq(f.faulty.filters[0].text, "a > 1 || b");
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        cr_expect_neq(f.faulty.filters[0].fd, weir_event_set_fd(&f.set, 0, cpu, 0));
     const pid_t tids[] = {40};
     cr_assert_eq(weir_event_set_exclude_tasks(&f.set, tids, 1, &f.err), 0);
-    cr_assert_eq(f.faulty.filter_count, 2 * CPUS);
-    cr_expect_str_eq(f.faulty.filters[0].text, "(a > 1 || b) && (common_pid != 40)");
-    cr_expect_str_eq(f.faulty.filters[CPUS].text, "common_pid != 40");
+    cr_assert_eq(f.faulty.filter_count, 1 + 2 * CPUS);
+    cr_expect_str_eq(f.faulty.filters[1].text, "(a > 1 || b) && (common_pid != 40)");
+    cr_expect_str_eq(f.faulty.filters[1 + CPUS].text, "common_pid != 40");
     event_set_rig_fini(&f);
 }
 

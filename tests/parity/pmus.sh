@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # PMUs that no machine has, for tests/parity/run pmus: make_pmus FOLDER fills it with the description of an Intel core
-# PMU, two memory controllers, an energy counter, an ARM PMU and one with a sink. The kernel refuses their events, from
-# perf as from weir; what is compared is what they ask for.
+# PMU, two memory controllers, an energy counter, an ARM PMU and one with address filters. The kernel refuses their
+# events, from perf as from weir, or (of the last one, whose type is that of software) their filters; what is compared
+# is what they ask for.
 
 make_pmus() {
     local folder=$1 file text
@@ -38,6 +39,9 @@ uncore_imc_0/cpumask 0
 uncore_imc_0/format/event config:0-7
 uncore_imc_0/format/umask config:8-15
 uncore_imc_0/events/cas_count_read event=0x04,umask=0x03
+trace/type 1
+trace/nr_addr_filters 4
+trace/format/event config:0-7
 armv8_pmuv3_0/type 260
 armv8_pmuv3_0/format/event config:0-15
 armv8_pmuv3_0/format/long config1:0

@@ -59,6 +59,16 @@ test_exclude_perf_goes_with_the_users_filter() {
     expect_eq "other calls" "$(perf script -i it.data -F trace | grep -cv "NR \($number\|1\) " || true)" 0
 }
 
+# Though the filters are set when weir's threads are there, and so is its output.
+test_bad_filter_with_exclude_perf_touches_nothing() {
+    echo before >it.data
+    weir_record --exclude-perf -a -e sched:sched_switch --filter 'bogus > 1' -o it.data -- touch ran
+    expect_eq "status" "$status" 125
+    expect_line err "weir: cannot set filter 'bogus > 1' on event sched:sched_switch: Invalid argument"
+    expect_files . err it.data
+    expect_eq "old file" "$(cat it.data)" before
+}
+
 test_exclude_perf_says_which_events_it_cannot_filter() {
     local text="weir's own samples of cpu-clock are recorded: the kernel leaves tasks out of tracepoints only"
     record --exclude-perf -a -e sched:sched_switch,cpu-clock -o it.data -- true

@@ -1,0 +1,222 @@
+/*
+ * libelf finds the tables of a file, kallsyms is read line by line. Any thread.
+ *
+ * The start of a function in a file is where its bytes are: st_value is an address (or, in a file that is not linked
+ * yet, an offset in its section), and its section says which offset that address has.
+ */
+#include "format/functions.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "format/line_reader.h"
+
+#define PROC_ROOT    "/proc"
+#define SECTIONS_MAX 65536u
+#define LINE_BYTES   (4 * PATH_MAX) /* symbols have at most 512 bytes */
+
+static int add(struct weir_functions *functions, const char *name, struct weir_function function)
+{
+    struct weir_function *items =
+        weir_array_grow(functions->items, sizeof(*items), functions->count, 1, &functions->capacity);
+    if (!items)
+        return -ENOMEM;
+    functions->items = items;
+    function.name = functions->names.used;
+    weir_buf_append(&functions->names, name, strlen(name) + 1);
+    if (weir_buf_error(&functions->names) < 0)
+        return -ENOMEM;
+    items[functions->count++] = function;
+    return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct weir_function *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static void sort(struct weir_functions *functions)
+{
+    if (functions->count > 0)
+        qsort(functions->items, functions->count, sizeof(*functions->items), compare);
+}
+
+void weir_functions_fini(struct weir_functions *functions)
+{
+    if (!functions)
+        return;
+    free(functions->items);
+    weir_buf_fini(&functions->names);
+    *functions = (struct weir_functions)WEIR_FUNCTIONS_INIT;
+}
+
+const char *weir_function_name(const struct weir_functions *functions, size_t index)
+{
+    return (const char *)functions->names.data + functions->items[index].name;
+}
+
+/* ---- ELF files ---- */
+
+static Elf_Scn *find_section(Elf *elf, GElf_Word type, GElf_Shdr *header)
+{
+    Elf_Scn *section = NULL;
+    for (unsigned i = 0; i < SECTIONS_MAX && (section = elf_nextscn(elf, section)); i++) {
+        if (gelf_getshdr(section, header) && header->sh_type == type)
+            return section;
+    }
+    return NULL;
+}
+
+static bool is_function(const GElf_Sym *symbol)
+{
+    unsigned type = GELF_ST_TYPE(symbol->st_info);
+    return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_name != 0 && symbol->st_shndx != SHN_UNDEF &&
+           symbol->st_shndx < SHN_LORESERVE;
+}
+
+static char binding_of(const GElf_Sym *symbol)
+{
+    switch (GELF_ST_BIND(symbol->st_info)) {
+    case STB_GLOBAL:
+        return 'g';
+    case STB_WEAK:
+        return 'w';
+    default:
+        return 'l';
+    }
+}
+
+static int add_symbols(struct weir_functions *functions, Elf *elf, Elf_Scn *table, const GElf_Shdr *header)
+{
+    GElf_Ehdr file;
+    Elf_Data *data = elf_getdata(table, NULL);
+    if (!data || !gelf_getehdr(elf, &file) || header->sh_entsize == 0)
+        return 0;
+    GElf_Sym symbol;
+    for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
+        GElf_Shdr home;
+        Elf_Scn *section = is_function(&symbol) ? elf_getscn(elf, symbol.st_shndx) : NULL;
+        const char *name = section ? elf_strptr(elf, header->sh_link, symbol.st_name) : NULL;
+        if (!name || !gelf_getshdr(section, &home))
+            continue;
+        uint64_t base = file.e_type == ET_REL ? 0 : home.sh_addr;
+        struct weir_function function = {
+            .start = symbol.st_value - base + home.sh_offset, .bytes = symbol.st_size, .binding = binding_of(&symbol)};
+        int result = add(functions, name, function);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+static void fill_sizes(struct weir_functions *functions)
+{
+    for (size_t i = 0; i < functions->count; i++) {
+        size_t next = i + 1;
+        while (next < functions->count && functions->items[next].start == functions->items[i].start)
+            next++;
+        if (functions->items[i].bytes == 0 && next < functions->count)
+            functions->items[i].bytes = functions->items[next].start - functions->items[i].start;
+    }
+}
+
+static int read_elf(struct weir_functions *functions, Elf *elf)
+{
+    if (!elf || elf_kind(elf) != ELF_K_ELF)
+        return -ENODATA;
+    const GElf_Word tables[] = {SHT_SYMTAB, SHT_DYNSYM};
+    for (size_t i = 0; functions->count == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
+        GElf_Shdr header;
+        Elf_Scn *table = find_section(elf, tables[i], &header);
+        int result = table ? add_symbols(functions, elf, table, &header) : 0;
+        if (result < 0)
+            return result;
+    }
+    sort(functions);
+    fill_sizes(functions);
+    return functions->count > 0 ? 0 : -ENODATA;
+}
+
+int weir_functions_of_file(struct weir_functions *functions, int fd)
+{
+    char magic[SELFMAG];
+    ssize_t got = pread(fd, magic, sizeof(magic), 0);
+    if (got < 0)
+        return -errno;
+    if (got < SELFMAG || memcmp(magic, ELFMAG, SELFMAG) != 0 || elf_version(EV_CURRENT) == EV_NONE)
+        return -ENODATA;
+    /* Not mapped: a file that shrinks meanwhile would be a SIGBUS. */
+    Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+    int result = read_elf(functions, elf);
+    elf_end(elf);
+    return result;
+}
+
+/* ---- the kernel ---- */
+
+struct kernel_scan {
+    struct weir_functions *functions;
+    size_t open;         /* functions from here on have no size yet */
+    bool any, any_shown; /* symbols; such with an address */
+};
+
+/* "ffffffff81000000 T _text", and "\t[MODULE]" behind those of modules. 0 or -ENOMEM. */
+static int note_symbol(struct kernel_scan *scan, char *line)
+{
+    char *end;
+    uint64_t address = strtoull(line, &end, 16);
+    if (end == line || end[0] != ' ' || end[1] == '\0' || end[2] != ' ' || end[3] == '\0')
+        return 0;
+    char type = end[1], *name = end + 3;
+    name[strcspn(name, " \t")] = '\0';
+    scan->any = true;
+    scan->any_shown |= address != 0;
+
+    struct weir_functions *functions = scan->functions;
+    for (size_t i = scan->open; i < functions->count && address > functions->items[i].start; i++) {
+        functions->items[i].bytes = address - functions->items[i].start;
+        scan->open = i + 1;
+    }
+    if (toupper((unsigned char)type) != 'T' && toupper((unsigned char)type) != 'W')
+        return 0;
+    char binding = type == 'T' ? 'g' : toupper((unsigned char)type) == 'W' ? 'w' : 'l';
+    return add(functions, name, (struct weir_function){.start = address, .binding = binding});
+}
+
+int weir_functions_of_kernel(struct weir_functions *functions, const char *proc_root)
+{
+    char path[PATH_MAX], text[LINE_BYTES];
+    if ((size_t)snprintf(path, sizeof(path), "%s/kallsyms", proc_root ? proc_root : PROC_ROOT) >= sizeof(path))
+        return -ENAMETOOLONG;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    struct kernel_scan scan = {.functions = functions};
+    struct weir_line_reader reader;
+    weir_line_reader_init(&reader, fd, text, sizeof(text));
+    int result = 0;
+    for (char *line; result == 0 && (line = weir_line_reader_next(&reader));)
+        result = note_symbol(&scan, line);
+    close(fd);
+    if (result == 0)
+        result = reader.error;
+    if (result == 0 && scan.any && !scan.any_shown)
+        result = -EACCES;
+    if (result == 0 && functions->count == 0)
+        result = -ENODATA;
+    sort(functions);
+    return result;
+}

@@ -1,0 +1,82 @@
+/*
+ * Address filters (engine/address_filter.h) over functions of a file and of a kernel (format/functions.h). Input: the
+ * text of the filter, kallsyms and the file, parted by FUZZ_SEPARATOR. "@F" in the text becomes the path of the file.
+ *
+ * What comes out has only numbers and that path in it, and is understood again as it is: it comes out once more. What
+ * is refused has an error of one line, and leaves the buffer alone.
+ */
+#include "engine/address_filter.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/tree.h"
+
+#define MAX 3
+
+static const char *const files[] = {"kallsyms", "F"};
+#define FILE_COUNT WEIR_ARRAY_COUNT(files)
+
+struct fixture {
+    struct fuzz_tree tree;
+    int fds[FILE_COUNT];
+};
+
+static void *init(void)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+    weir_assert(fixture);
+    fuzz_tree_init(&fixture->tree);
+    fuzz_tree_create_all(&fixture->tree, files, fixture->fds, FILE_COUNT);
+    return fixture;
+}
+
+static void fini(void *object)
+{
+    struct fixture *fixture = object;
+    fuzz_files_close(fixture->fds, FILE_COUNT);
+    fuzz_tree_fini(&fixture->tree);
+    free(fixture);
+}
+
+/* Files are looked for below the tree. */
+static void append_text(struct weir_buf *text, const struct fixture *fixture, struct fuzz_part part)
+{
+    for (size_t i = 0; i < part.bytes && part.data[i]; i++) {
+        weir_buf_append_u8(text, part.data[i]);
+        if (part.data[i] == '@')
+            weir_buf_printf(text, "%s/", fixture->tree.root);
+    }
+}
+
+static void run(void *object, const uint8_t *data, size_t bytes)
+{
+    struct fixture *fixture = object;
+    struct fuzz_part parts[1 + FILE_COUNT];
+    fuzz_split(data, bytes, FUZZ_SEPARATOR, parts, 1 + FILE_COUNT);
+    struct weir_buf text = WEIR_BUF_INIT, out = WEIR_BUF_INIT, again = WEIR_BUF_INIT;
+    append_text(&text, fixture, parts[0]);
+    for (size_t i = 0; i < FILE_COUNT; i++)
+        fuzz_file_write(fixture->fds[i], parts[1 + i]);
+
+    struct weir_error err = {0};
+    int result = weir_address_filter_resolve(&out, weir_buf_str(&text), MAX, fixture->tree.root, &err);
+    if (result < 0) {
+        weir_assert(out.used == 0);
+        fuzz_check_error(&err, result);
+    } else {
+        weir_assert(weir_address_filter_resolve(&again, weir_buf_str(&out), MAX, "/none", &err) == 0);
+        weir_assert(strcmp(weir_buf_str(&again), weir_buf_str(&out)) == 0);
+    }
+    weir_buf_fini(&text);
+    weir_buf_fini(&out);
+    weir_buf_fini(&again);
+}
+
+const struct fuzz_target fuzz_target = {.init = init, .run = run, .fini = fini};
