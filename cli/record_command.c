@@ -57,6 +57,7 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
         .threads_spec = arguments->threads_spec,
         .realtime_priority = (int)arguments->realtime_priority,
         .output_path = arguments->output_path,
+        .max_bytes = arguments->max_bytes,
         .compression_level = arguments->compression_level,
         .output_kind = is_stream(arguments) ? WEIR_RECORD_OUTPUT_STREAM : WEIR_RECORD_OUTPUT_FILE,
         .output_fd = STDOUT_FILENO,

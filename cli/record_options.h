@@ -76,7 +76,9 @@ struct weir_record_arguments {
 
     const char *output_path; /* borrowed; "-": standard output */
     bool output_given;
-    int compression_level; /* -z; 0: none */
+    int compression_level;   /* -z; 0: none */
+    uint64_t max_bytes;      /* --max-size; 0: none */
+    bool timestamp_boundary; /* accepted: it is what happens anyway */
     bool no_buildid;
     bool buildid_mmap;
     bool buildid_all;        /* accepted: it is what happens anyway */

@@ -2,6 +2,7 @@
 #include "cli/record_rows.h"
 
 #include <errno.h>
+#include <stdint.h>
 
 #define SECTION "Output"
 
@@ -113,6 +114,29 @@ static const struct weir_option options[] = {
         .help = "compress the recording with zstd, from level 1 (fastest) to 22 (smallest file)",
         .details = "By threads of their own, one for each eight CPUs. When they are behind and the memory of "
                    "--buffer-size is nearly used up, records are written as they are, and nothing is lost.",
+    },
+    {
+        .long_name = "max-size",
+        .argument = "SIZE",
+        .kind = WEIR_OPTION_SIZE,
+        .field = FIELD(max_bytes, uint64_t),
+        .unit = "bytes",
+        .min = 1,
+        .max = INT64_MAX,
+        .default_text = "no limit",
+        .section = SECTION,
+        .help = "end the recording before its data takes more than SIZE (suffix B, K, M or G)",
+        .details =
+            "What is in the kernel's rings then is not written; -v counts it. The records with which a recording "
+            "begins are written whatever SIZE is, and its header and description come on top.",
+    },
+    {
+        .long_name = "timestamp-boundary",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(timestamp_boundary, bool),
+        .section = SECTION,
+        .help = "as perf record; weir records the times of the first and the last sample anyway",
     },
     {
         .short_name = 'v',

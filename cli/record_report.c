@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "cli/value.h"
 
+#define BYTES_PER_KB        1024u
 #define BYTES_PER_MB        (1024.0 * 1024.0)
 #define PERCENT             100.0
 #define PERCENT_SHOWN_MIN   0.01 /* two decimals */
@@ -218,6 +219,9 @@ static void append_ratio(struct weir_buf *text, const struct weir_record_result 
 void weir_report_closing(struct weir_buf *text, const struct weir_record_result *result,
                          const struct weir_report_context *context)
 {
+    if (result->end == WEIR_RECORD_END_SIZE)
+        weir_buf_printf(text, "[ weir record: weir size limit reached (%" PRIu64 " KB), stopping session ]\n",
+                        result->file_bytes / BYTES_PER_KB);
     weir_buf_printf(text, "[ weir record: Woken up %" PRIu64 " times to write data ]\n", result->wakeups);
     weir_buf_printf(text, "[ weir record: Captured and wrote %.3f MB %s", (double)result->file_bytes / BYTES_PER_MB,
                     context->output_path);
@@ -297,6 +301,8 @@ void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *
     weir_value_format_size(result->pool_bytes, pool);
     weir_buf_printf(text, "%" PRIu64 " rings of %s, pool %s, %" PRIu64 " rounds, throttled %" PRIu64 " times",
                     result->rings, ring, pool, result->rounds, result->throttled);
+    if (result->left_out_samples > 0)
+        weir_buf_printf(text, "; %" PRIu64 " samples after the size limit left out", result->left_out_samples);
     if (silent > 0)
         weir_buf_printf(text, "; %zu rows of zeros left out", silent);
     if (result->unknown_samples > 0)

@@ -186,6 +186,8 @@ static enum weir_record_end run(struct weir_coordinator *coordinator)
             return WEIR_RECORD_END_WORKLOAD;
         if (atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed) < 0)
             return WEIR_RECORD_END_OUTPUT;
+        if (atomic_load_explicit(&pipeline->writer.limited, memory_order_relaxed))
+            return WEIR_RECORD_END_SIZE;
         if (coordinator->targets_ended)
             return WEIR_RECORD_END_TARGETS;
         if (coordinator->stop_asked)

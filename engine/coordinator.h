@@ -57,11 +57,11 @@ int weir_coordinator_watch(struct weir_coordinator *coordinator, struct weir_pip
                            struct weir_workload *workload, bool until_targets_end);
 
 /*
- * Runs until a signal, the workload's end, a failed output, the end of all targets, the trigger "stop", or the end of
- * the schedule's last window; then no trigger is taken any more. The schedule starts with the call. After watch().
- * A workload that is the target itself is waited for by SIGCHLD: its events hang up before it can be reaped, and they
- * do so while it runs on when it executes a set-user-ID program.
- * A signal goes before the rest: Ctrl-C on a terminal reaches the workload too, and is to be re-raised all the same.
+ * Runs until a signal, the workload's end, an output that failed or reached its limit, the end of all targets, the
+ * trigger "stop", or the end of the schedule's last window; then no trigger is taken any more. The schedule starts with
+ * the call. After watch(). A workload that is the target itself is waited for by SIGCHLD: its events hang up before it
+ * can be reaped, and they do so while it runs on when it executes a set-user-ID program. A signal goes before the rest:
+ * Ctrl-C on a terminal reaches the workload too, and is to be re-raised all the same.
  */
 enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator);
 

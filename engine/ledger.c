@@ -91,9 +91,13 @@ int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *
 static void settle_failed(const struct weir_pipeline *pipeline, struct weir_record_result *result)
 {
     const struct weir_walk_counts *failed = &pipeline->writer.failed;
+    /* After the limit nothing is given to the output any more that could fail, but for what was before it. */
+    bool limited = atomic_load_explicit(&pipeline->writer.limited, memory_order_relaxed) && /* joined */
+                   atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed) == 0;
     for (size_t i = 0; failed->samples && i < result->ledger_count; i++) {
-        result->ledger[i].written -= failed->samples[i];
-        result->ledger[i].lost_write_failed += failed->samples[i];
+        struct weir_ledger_row *row = &result->ledger[i];
+        row->written -= failed->samples[i];
+        *(limited ? &row->left_out : &row->lost_write_failed) += failed->samples[i];
     }
 }
 
@@ -124,6 +128,7 @@ void weir_ledger_settle(const struct weir_pipeline *pipeline, struct weir_record
         }
         result->samples += row->written;
         result->lost_samples += row->lost_ring_full + row->lost_write_failed;
+        result->left_out_samples += row->left_out;
     }
     /* A LOST record counts whatever was lost in its ring; never claim more than the events themselves did. */
     result->lost_while_pool_empty = weir_min_u64(result->lost_while_pool_empty, result->lost_samples);

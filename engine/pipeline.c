@@ -259,6 +259,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
                                       .failed_counters = (uint64_t)setup->place_count * setup->event_count,
                                       .round_bytes = ROUND_BASE_BYTES + ROUND_PER_READER_BYTES * pipeline->reader_count,
                                       .kick_fd = pipeline->kick_fd,
+                                      .max_bytes = setup->max_bytes,
                                       .grower = setup->grow_pool ? &pipeline->grower : NULL,
                                       .compressor = pipeline->compressing ? &pipeline->compressor : NULL,
                                   });

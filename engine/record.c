@@ -396,7 +396,7 @@ static void end_workload(struct weir_session *session, enum weir_record_end end,
     if (!session->options->command)
         return;
     if (end == WEIR_RECORD_END_SIGNAL || end == WEIR_RECORD_END_TARGETS || end == WEIR_RECORD_END_SCHEDULE ||
-        end == WEIR_RECORD_END_ASKED)
+        end == WEIR_RECORD_END_ASKED || end == WEIR_RECORD_END_SIZE)
         weir_workload_ask_to_end(workload);
     else if (end == WEIR_RECORD_END_OUTPUT && !weir_workload_poll(workload))
         weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "recording has ended (%s); the command runs on",

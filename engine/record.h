@@ -69,6 +69,7 @@ struct weir_record_options {
     enum weir_record_output_kind output_kind;
     int output_fd; /* of WEIR_RECORD_OUTPUT_STREAM: where it goes; borrowed */
 
+    uint64_t max_bytes;    /* --max-size: of data in the file, to a chunk; recording ends there. 0: no limit */
     int compression_level; /* -z: of zstd, 1 .. 22; 0: none */
 
     bool no_build_ids;        /* -B: no BUILD_ID table */
@@ -89,6 +90,7 @@ enum weir_record_end {        /* why it ended */
     WEIR_RECORD_END_SCHEDULE, /* the last window of the schedule is over */
     WEIR_RECORD_END_ASKED,    /* the trigger "stop" */
     WEIR_RECORD_END_READER,   /* the reader of the stream has gone: the workload ran on, status as above */
+    WEIR_RECORD_END_SIZE,     /* the output has reached max_bytes */
     WEIR_RECORD_END_OUTPUT,   /* the output failed: code says how; the file holds what was good */
     WEIR_RECORD_END_DRY_RUN,
 };
@@ -101,6 +103,7 @@ struct weir_ledger_row {
     uint64_t written;           /* samples of it that are in the file (sideband: records) */
     uint64_t lost_ring_full;    /* the kernel found no room in the ring (PERF_FORMAT_LOST) */
     uint64_t lost_write_failed; /* drained, but the output failed */
+    uint64_t left_out;          /* drained after max_bytes was reached */
     uint64_t counted;           /* the event's own count, PERF_EVENT read(2) value; produced for period 1 events */
 };
 
@@ -122,6 +125,7 @@ struct weir_record_result {
     uint64_t ring_bytes; /* data bytes per ring that were used */
     uint64_t rings;
     uint64_t pool_bytes;
+    uint64_t left_out_samples; /* recorded after max_bytes was reached; not among the lost ones */
     uint64_t compressed_in_bytes, compressed_out_bytes; /* -z: of what was compressed */
     uint64_t compressed_raw_bytes;                      /* of what was not, because the threads were behind */
     uint64_t compressed_cpu_ns;                         /* of its threads */

@@ -93,12 +93,45 @@ static void begin_switch(struct weir_writer *writer, struct weir_writer_switch *
 
 /* ---- steps ---- */
 
+static void kick_coordinator(const struct weir_writer *writer)
+{
+    if (writer->setup.kick_fd >= 0)
+        eventfd_write(writer->setup.kick_fd, 1);
+}
+
+/* Whether --max-size leaves the item out. What weir itself says (the beginning, and the losses at the end) stays. */
+static bool is_over_limit(struct weir_writer *writer, const struct weir_compressor_result *item)
+{
+    if (writer->setup.max_bytes == 0 || item->chunk->kind != WEIR_CHUNK_DATA || !item->chunk->returned)
+        return false;
+    if (atomic_load_explicit(&writer->limited, memory_order_relaxed)) /* our own word */
+        return true;
+    if (writer->output_bytes + item->bytes <= writer->setup.max_bytes)
+        return false;
+    /* Relaxed: the kick's system calls order it. */
+    atomic_store_explicit(&writer->limited, true, memory_order_relaxed);
+    kick_coordinator(writer);
+    return true;
+}
+
+static void leave_out(struct weir_writer *writer, struct weir_chunk *chunk)
+{
+    if (writer->setup.compressor)
+        weir_compressor_complete(writer->setup.compressor, chunk);
+    weir_record_walk(&writer->setup.layout, chunk->data, chunk->used, &writer->failed);
+    weir_pool_put(writer->setup.pool, chunk);
+}
+
 /* Rounds are counted in raw bytes: what a reader of the file has to hold. */
 static void append(struct weir_writer *writer, const struct weir_compressor_result *item, bool pressed)
 {
     struct weir_chunk *chunk = item->chunk;
     if (chunk->kind == WEIR_CHUNK_SWITCH) {
         begin_switch(writer, (struct weir_writer_switch *)(void *)chunk);
+        return;
+    }
+    if (is_over_limit(writer, item)) {
+        leave_out(writer, chunk);
         return;
     }
     if (chunk->kind == WEIR_CHUNK_ROUND) {
@@ -194,12 +227,6 @@ static bool reap(struct weir_writer *writer, struct weir_output *output, struct 
     for (unsigned i = 0; i < count; i++)
         complete(writer, account, done[i].token, done[i].result, now_ns);
     return count > 0;
-}
-
-static void kick_coordinator(const struct weir_writer *writer)
-{
-    if (writer->setup.kick_fd >= 0)
-        eventfd_write(writer->setup.kick_fd, 1);
 }
 
 static void tell_of_failure(struct weir_writer *writer, const struct weir_output *output)

@@ -75,6 +75,7 @@ struct weir_writer_setup {
     int kick_fd;                        /* borrowed eventfd, -1: none */
     uint64_t full_bytes;                /* tell full_fd, once for each output that has got so many; 0: never */
     int full_fd;                        /* borrowed eventfd */
+    uint64_t max_bytes;                 /* --max-size: of data in each output; 0: no limit */
     struct weir_pool_grower *grower;    /* borrowed; NULL: all of the pool is ready */
     struct weir_compressor *compressor; /* borrowed; NULL: chunks go to the file as they are */
 };
@@ -89,7 +90,7 @@ struct weir_writer {
     uint64_t *side_bytes;                 /* owned; for each reader: up to where its tee stands before this moment */
     uint64_t output_bytes;                /* appended to the current output */
     bool told_full;                       /* of the current output */
-    struct weir_walk_counts failed;       /* what chunks held that did not reach the file */
+    struct weir_walk_counts failed; /* what chunks held that did not reach the file: by failure, or by max_bytes */
     uint64_t bytes_since_round;
     bool kicked;
     uint64_t checkpoint_bytes; /* data.size as last written */
@@ -101,6 +102,7 @@ struct weir_writer {
 
     _Atomic bool stopping; /* written by stop(), read by the writer */
     _Atomic bool given_up; /* written by give_up_stream(), read by the writer */
+    _Atomic bool limited;  /* by the writer: max_bytes was reached. What readers drain from then on is not written */
     _Atomic int error;     /* of the output; written by the writer, read by the coordinator */
 };
 

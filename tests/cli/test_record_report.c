@@ -152,6 +152,21 @@ Test(record_report, first_two_lines_are_perfs)
     weir_buf_fini(&text);
 }
 
+Test(record_report, size_limit_is_told_as_by_perf)
+{
+    struct weir_record_result result = {.end = WEIR_RECORD_END_SIZE, .file_bytes = 3 * MIB, .left_out_samples = 5};
+    struct weir_report_context context = {.output_path = "x", .limits = &free_rings};
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_report_closing(&text, &result, &context);
+    cr_expect_str_eq(weir_buf_str(&text), "[ weir record: weir size limit reached (3072 KB), stopping session ]\n"
+                                          "[ weir record: Woken up 0 times to write data ]\n"
+                                          "[ weir record: Captured and wrote 3.000 MB x ]\n");
+    weir_buf_reset(&text);
+    weir_report_ledger(&text, &result);
+    cr_expect_not_null(strstr(weir_buf_str(&text), "; 5 samples after the size limit left out\n"));
+    weir_buf_fini(&text);
+}
+
 /* perf's words: "%s, compressed (original %.3f MB, ratio is %.3f)". */
 Test(record_report, compression_stands_behind_the_samples_as_by_perf)
 {

@@ -196,6 +196,24 @@ Test(ledger, full_rings_balance_by_event_and_are_reported_by_descriptor)
     fixture_fini(&f);
 }
 
+Test(ledger, what_was_left_out_beyond_the_limit_is_not_lost)
+{
+    struct fixture f;
+    fixture_init(&f);
+    put(&f, 0, 0, 7);
+    drain(&f);
+    collect(&f);
+    f.rig.pipeline.writer.failed.samples[0] = 3;
+    f.rig.pipeline.writer.limited = true;
+    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    cr_assert_eq(f.result.ledger[0].left_out, 3);
+    cr_assert_eq(f.result.ledger[0].lost_write_failed, 0);
+    cr_assert_eq(f.result.samples, 4);
+    cr_assert_eq(f.result.lost_samples, 0);
+    cr_assert_eq(f.result.left_out_samples, 3);
+    fixture_fini(&f);
+}
+
 Test(ledger, failed_writes_move_from_written_to_lost)
 {
     struct fixture f;

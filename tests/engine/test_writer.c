@@ -722,3 +722,41 @@ Test(writer, full_output_is_told_once_for_each_output)
     second_fini(&second);
     fixture_fini(&f);
 }
+
+/* ---- the limit ---- */
+
+Test(writer, what_readers_drain_beyond_the_limit_is_left_out_and_accounted)
+{
+    struct fixture f;
+    fixture_init(&f, &(struct fake_io_options){0});
+    f.writer.setup.max_bytes = 300;
+    push_sample(&f, 200);
+    push_sample(&f, 104);                                      /* 304 */
+    push_sample(&f, 56);                                       /* would fit, but comes after what was left out */
+    struct weir_chunk *own = weir_pool_take(&f.pool, 0, true); /* weir's own: stays */
+    own->used = (uint32_t)test_side_put(own->data, PERF_RECORD_COMM, id_of(0, SIDEBAND));
+    uint32_t own_bytes = own->used;
+    weir_chunk_queue_push(&f.queue, own);
+    push_marker(&f);
+    settle(&f);
+    cr_expect(f.writer.limited);
+    cr_expect_eq(kicks(&f), 1);
+    cr_expect_eq(weir_output_stable_bytes(f.output), 200 + own_bytes + sizeof(struct perf_event_header));
+    cr_expect_eq(f.writer.failed.samples[0], 2);
+    cr_expect_eq(f.writer.rounds, 1);
+    cr_expect_eq(f.writer.error, 0);
+    fixture_fini(&f);
+}
+
+Test(writer, data_of_exactly_the_limit_is_written)
+{
+    struct fixture f;
+    fixture_init(&f, &(struct fake_io_options){0});
+    f.writer.setup.max_bytes = 304;
+    push_sample(&f, 200);
+    push_sample(&f, 104);
+    settle(&f);
+    cr_expect_not(f.writer.limited);
+    cr_expect_eq(weir_output_stable_bytes(f.output), 304);
+    fixture_fini(&f);
+}

@@ -1,0 +1,39 @@
+# shellcheck shell=bash
+# --max-size: recording ends by itself, and what is in the file is whole.
+
+needs_perf_events
+
+test_recording_ends_below_the_limit_and_the_workload_with_it() {
+    local option samples left_out
+    for option in '' -z; do
+        weir_record -a $option --max-size=2M -e raw_syscalls:sys_enter -c 1 -m 16M -o it.data -- \
+            "$WEIR_LOAD" getppid 1000000000
+        expect_eq "exit status, that of the workload" "$status" $((128 + 15))
+        expect_line err "[ weir record: weir size limit reached ("
+        expect_at_least "room" $((2 * 1048576 + 200000 - $(stat -c %s it.data))) 0
+        samples=$(told_samples)
+        left_out=$(sed -n 's/.*; \([0-9]*\) samples after the size limit left out.*/\1/p' err)
+        expect_eq "counted by the kernel" "$(ledger_column counted)" \
+            $((samples + left_out + $(ledger_column lost_in_ring)))
+        expect_eq "samples in perf report" "$(report_samples it.data)" "$samples"
+        expect_no_warnings
+        "$WEIR_PROGRAM" verify -q it.data || fail "verify: $("$WEIR_PROGRAM" verify it.data)"
+    done
+}
+
+test_limit_that_is_not_reached_says_nothing() {
+    record -a --max-size=1G --timestamp-boundary -e cpu-clock -o it.data -- "$WEIR_LOAD" spin 50000000
+    expect_no_line err "size limit"
+    expect_readers_agree it.data
+    perf report --header-only -i it.data >header 2>perf.err
+    expect_line header "# time of first sample : "
+}
+
+test_limit_that_is_none_is_refused() {
+    local size
+    for size in 0 -1 2T big; do
+        weir_record -a --max-size="$size" -o it.data -- true
+        expect_eq "exit status of --max-size=$size" "$status" 129
+    done
+    expect_files . err
+}
