@@ -45,6 +45,11 @@ bool weir_completion_takes_process(const struct weir_option *option)
     return option->argument && strncmp(option->argument, "PID", strlen("PID")) == 0;
 }
 
+bool weir_completion_takes_events(const struct weir_option *option)
+{
+    return option->argument && strncmp(option->argument, "EVENT", strlen("EVENT")) == 0;
+}
+
 void weir_completion_append_values(struct weir_buf *text, const struct weir_option *option)
 {
     const char *between = "";

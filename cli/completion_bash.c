@@ -3,8 +3,9 @@
  * words of a workload are completed as they would be without `weir record` before them.
  *
  * The script keeps, for the command that is typed, lists of words: all options, those that need an argument, those
- * whose argument is a file or a process, and `option:value value;` for those with known values. bash cuts `--freq=99`
- * into three words, the middle one "=". Pure; any thread.
+ * whose argument is a file, a process or a list of events, and `option:value value;` for those with known values. bash
+ * cuts `--freq=99` into three words, the middle one "=", and `sched:sched_switch` likewise, unless COMP_WORDBREAKS says
+ * otherwise. Pure; any thread.
  */
 #include <string.h>
 
@@ -28,8 +29,17 @@ static const char head[] =
     "        elif [[ \" $needs \" == *\" $word \"* ]]; then\n"
     "            start=$((start + 1))\n"
     "        fi\n"
+    "        while [ \"${COMP_WORDS[start + 1]-}\" = : ]; do start=$((start + 2)); done\n"
     "    done\n"
     "    start=$((COMP_CWORD + 1))\n"
+    "}\n"
+    "\n"
+    "# The last of a list of events, in braces or not; what stands before it stays.\n"
+    "_weir_complete_event() {\n"
+    "    local typed=$cur before=${cur%\"${cur##*[,\\{]}\"}\n"
+    "    cur=${cur#\"$before\"}\n"
+    "    _weir_offer -P \"$before\" -W \"$(weir list --raw-dump 2>/dev/null)\"\n"
+    "    if [[ $COMP_WORDBREAKS == *:* ]]; then COMPREPLY=(\"${COMPREPLY[@]#\"${typed%\"${typed##*:}\"}\"}\"); fi\n"
     "}\n"
     "\n"
     "_weir_complete_argument() {\n"
@@ -38,6 +48,8 @@ static const char head[] =
     "        _weir_offer -f\n"
     "    elif [[ \" $processes \" == *\" $option \"* ]]; then\n"
     "        _weir_offer -W \"$(cd /proc && echo [0-9]*)\"\n"
+    "    elif [[ \" $events \" == *\" $option \"* ]]; then\n"
+    "        _weir_complete_event\n"
     "    elif [[ \";$values\" == *\";$option:\"* ]]; then\n"
     "        known=\";$values\"\n"
     "        known=${known#*\";$option:\"}\n"
@@ -47,7 +59,7 @@ static const char head[] =
     "\n"
     "_weir() {\n"
     "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} first=2 start\n"
-    "    local options='' needs='' files='' processes='' values='' rest='' attached=false\n"
+    "    local options='' needs='' files='' processes='' events='' values='' rest='' attached=false\n"
     "    COMPREPLY=()\n";
 
 static const char tail[] =
@@ -57,7 +69,13 @@ static const char tail[] =
     "        return\n"
     "    fi\n"
     "    if [ \"$cur\" = = ]; then cur='' attached=true; fi\n"
-    "    if [ \"$prev\" = = ]; then prev=${COMP_WORDS[COMP_CWORD - 2]} attached=true; fi\n"
+    "    local at=$((COMP_CWORD - 1))\n"
+    "    if [ \"$cur\" = : ]; then cur=$prev: at=$((at - 1)) prev=${COMP_WORDS[COMP_CWORD - 2]}; fi\n"
+    "    while [ \"$prev\" = : ] && ((at > first)); do\n"
+    "        cur=${COMP_WORDS[at - 1]}:$cur at=$((at - 2))\n"
+    "        prev=${COMP_WORDS[at]}\n"
+    "    done\n"
+    "    if [ \"$prev\" = = ]; then prev=${COMP_WORDS[at - 1]} attached=true; fi\n"
     "    _weir_find_workload\n"
     "    if ((start < COMP_CWORD)) && [ \"$rest\" = workload ] && declare -F _command_offset >/dev/null; then\n"
     "        _command_offset \"$start\"\n"
@@ -144,6 +162,7 @@ static void append_command(struct weir_buf *text, const struct weir_command *com
     append_chosen(text, "needs", &command->options, needs_argument);
     append_chosen(text, "files", &command->options, weir_completion_takes_file);
     append_chosen(text, "processes", &command->options, weir_completion_takes_process);
+    append_chosen(text, "events", &command->options, weir_completion_takes_events);
     append_values(text, &command->options);
     if (weir_completion_has_workload(command))
         weir_buf_printf(text, "        rest=workload\n");

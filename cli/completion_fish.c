@@ -34,6 +34,8 @@ static void append_argument(struct weir_buf *text, const struct weir_option *opt
         weir_buf_printf(text, " -r -F");
     else if (weir_completion_takes_process(option))
         weir_buf_printf(text, " -x -a '(__fish_complete_pids)'");
+    else if (weir_completion_takes_events(option))
+        weir_buf_printf(text, " -x -a '(__fish_complete_list , \"weir list --raw-dump 2>/dev/null\")'");
     else if (option->argument && !option->argument_optional)
         weir_buf_printf(text, " -x");
     if (values.used > 0)

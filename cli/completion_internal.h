@@ -21,6 +21,9 @@ bool weir_completion_has_files(const struct weir_command *command);
 bool weir_completion_takes_file(const struct weir_option *option);
 bool weir_completion_takes_process(const struct weir_option *option);
 
+/* Whether the option's argument is a list of events: the names are those of `weir list --raw-dump`. */
+bool weir_completion_takes_events(const struct weir_option *option);
+
 /* Appends the words that an argument may be, as its name in help has them: "bash zsh fish" of "bash|zsh|fish", "max" of
  * "HZ|max", nothing of "FILE". */
 void weir_completion_append_values(struct weir_buf *text, const struct weir_option *option);

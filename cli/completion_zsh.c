@@ -25,6 +25,8 @@ static void append_argument(struct weir_buf *text, const struct weir_option *opt
         weir_buf_printf(text, ":_files");
     else if (weir_completion_takes_process(option))
         weir_buf_printf(text, ":_pids");
+    else if (weir_completion_takes_events(option))
+        weir_buf_printf(text, ":_weir_events");
     else if (values.used > 0)
         weir_buf_printf(text, ":(%s)", weir_buf_str(&values));
     else
@@ -103,6 +105,9 @@ static void append_descriptions(struct weir_buf *text, const struct weir_complet
 void weir_completion_zsh(struct weir_buf *text, const struct weir_completion *completion)
 {
     append_descriptions(text, completion);
+    weir_buf_printf(text, "_weir_events() {\n  local -a events\n"
+                          "  events=(${(f)\"$(weir list --raw-dump 2>/dev/null)\"})\n"
+                          "  compset -P '*[,{]'\n  compadd -a events\n}\n");
     weir_buf_printf(text, "_weir() {\n  local -a specs\n  case \"$words[2] $words[3]\" in\n");
     for (size_t i = 0; i < completion->count; i++)
         append_command(text, completion->commands[i]);

@@ -65,7 +65,8 @@ static int fail_no_match(const struct weir_print *print)
 static int list(const struct weir_list_arguments *arguments, const struct weir_print *print)
 {
     struct weir_buf text = WEIR_BUF_INIT;
-    struct weir_list_report report = {.text = &text, .json = arguments->json, .details = arguments->details};
+    struct weir_list_report report = {
+        .text = &text, .json = arguments->json, .names = arguments->raw_dump, .details = arguments->details};
     struct selection selection = {.arguments = arguments, .report = &report};
     for (char *const *word = arguments->words; *word; word++)
         selection.sections |= weir_catalog_section(*word);

@@ -25,6 +25,14 @@ static const struct weir_option options[] = {
         .section = OUTPUT,
         .help = "print a JSON array, one object for each event",
     },
+    {
+        .long_name = "raw-dump",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(raw_dump, bool),
+        .section = OUTPUT,
+        .help = "print nothing but names, one on each line, as completion of -e in a shell needs them",
+    },
     WEIR_OPTION_HELP_ROW,
 };
 

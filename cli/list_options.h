@@ -10,6 +10,7 @@
 struct weir_list_arguments {
     char *const *words; /* borrowed from argv, NULL-terminated: sections and patterns */
     bool json;
+    bool raw_dump;
     bool details;
 };
 

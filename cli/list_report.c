@@ -67,10 +67,21 @@ static void add_object(struct weir_list_report *report, const struct weir_catalo
     weir_buf_printf(text, "}");
 }
 
+static void add_names(struct weir_list_report *report, const struct weir_catalog_entry *entry)
+{
+    if (entry->is_form)
+        return;
+    weir_buf_printf(report->text, "%s\n", entry->name);
+    if (entry->other)
+        weir_buf_printf(report->text, "%s\n", entry->other);
+}
+
 void weir_list_report_add(struct weir_list_report *report, const struct weir_catalog_entry *entry)
 {
     if (report->json)
         add_object(report, entry);
+    else if (report->names)
+        add_names(report, entry);
     else
         add_line(report, entry);
     report->count++;

@@ -9,12 +9,12 @@
 #include "engine/event_catalog.h"
 
 struct weir_list_report {
-    struct weir_buf *text; /* borrowed */
-    bool json, details;
-    size_t count; /* of entries */
+    struct weir_buf *text;     /* borrowed */
+    bool json, names, details; /* names: nothing else */
+    size_t count;              /* of entries */
 };
 
-/* Adds a line in the form of perf list, or a JSON object. */
+/* Adds a line in the form of perf list, a JSON object, or names. */
 void weir_list_report_add(struct weir_list_report *report, const struct weir_catalog_entry *entry);
 
 /* Ends what add() began; also when nothing was added. */

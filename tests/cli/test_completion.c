@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "cli/cli.h"
@@ -133,6 +134,58 @@ Test(completion, bash_completes_arguments)
     expect_lines("bash", BASH_REPLY("weir help --completion \"\""), shells);
     expect_lines("bash", BASH_REPLY("weir record -p 1"), init_process);
     expect_lines("bash", BASH_REPLY("weir record -a -o /pro"), folder);
+}
+
+/* With weir as the shell finds it. */
+#define WITH_WEIR "weir() { \"$WEIR_PROGRAM\" \"$@\"; }; "
+
+Test(completion, bash_completes_events)
+{
+    static const char *const clocks[] = {"cpu-clock", NULL}, *const behind_comma[] = {"cs,cpu-clock", NULL},
+                             *const in_braces[] = {"{cs,cpu-clock", NULL}, *const sleep[] = {"sleep", NULL};
+    expect_lines("bash", WITH_WEIR BASH_REPLY("weir record -e cpu-c"), clocks);
+    expect_lines("bash", WITH_WEIR BASH_REPLY("weir record --event = cpu-c"), clocks);
+    expect_lines("bash", WITH_WEIR BASH_REPLY("weir record -a -e cs,cpu-c"), behind_comma);
+    expect_lines("bash", WITH_WEIR BASH_REPLY("weir record -a -e \"{cs,cpu-c\""), in_braces);
+    expect_lines("bash", WITH_WEIR BASH_REPLY("weir record -e cs : u -a sle"), sleep);
+    expect_lines("bash", WITH_WEIR BASH_REPLY("weir record -e cs : u,sched : sched_switch sle"), sleep);
+}
+
+/* bash replaces what stands behind the colon only. */
+Test(completion, bash_completes_tracepoints)
+{
+    if (access("/sys/kernel/tracing/events/sched", R_OK) != 0)
+        cr_skip_test("needs tracefs: mount -t tracefs nodev /sys/kernel/tracing");
+    static const char *const name[] = {"sched_switch", NULL}, *const whole[] = {"sched:sched_switch", NULL};
+    expect_lines("bash", WITH_WEIR BASH_REPLY("weir record -e sched : sched_sw"), name);
+    expect_lines("bash", WITH_WEIR BASH_REPLY("weir record -a -e cs,sched : sched_sw"), name);
+    expect_lines("bash", WITH_WEIR BASH_REPLY("weir record -e sched : sched_waking,sched : sched_sw"), name);
+    expect_lines("bash", WITH_WEIR BASH_REPLY("weir record -e sched :"), name);
+    expect_lines("bash", WITH_WEIR "COMP_WORDBREAKS=; " BASH_REPLY("weir record -e sched:sched_sw"), whole);
+}
+
+Test(completion, fish_completes_events)
+{
+    if (!is_installed("fish"))
+        cr_skip_test("needs fish");
+    static const char *const clocks[] = {"cpu-clock", NULL}, *const behind_comma[] = {"cs,cpu-clock", NULL};
+    const char *with_weir = "function weir; $WEIR_PROGRAM $argv; end; source $completion; ";
+    char script[COMMAND_BYTES];
+    snprintf(script, sizeof(script), "%s complete -C \"weir record -e cpu-c\"", with_weir);
+    expect_lines("fish", script, clocks);
+    snprintf(script, sizeof(script), "%s complete -C \"weir record -e cs,cpu-c\"", with_weir);
+    expect_lines("fish", script, behind_comma);
+}
+
+Test(completion, zsh_completes_events)
+{
+    if (!is_installed("zsh"))
+        cr_skip_test("needs zsh");
+    static const char *const clocks[] = {"cpu-clock", "context-switches", NULL};
+    expect_lines("zsh",
+                 WITH_WEIR "compdef() { :; }; compset() { :; }; compadd() { print -rl -- ${(P)2}; }; "
+                           "source $completion; _weir_events",
+                 clocks);
 }
 
 Test(completion, bash_completes_the_workload)

@@ -71,6 +71,17 @@ Test(list_report, json_has_an_object_for_each_event)
     weir_buf_fini(&text);
 }
 
+Test(list_report, names_stand_alone_and_forms_are_none)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    struct weir_list_report report = {.text = &text, .names = true};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(entries); i++)
+        weir_list_report_add(&report, &entries[i]);
+    weir_list_report_end(&report);
+    golden_expect(GOLDEN_TEXTS, "list_names.txt", &text);
+    weir_buf_fini(&text);
+}
+
 Test(list_report, words_behind_the_options_are_sections_and_patterns)
 {
     struct words words;
@@ -78,9 +89,9 @@ Test(list_report, words_behind_the_options_are_sections_and_patterns)
     struct weir_list_arguments arguments = {0};
     words_split(&words, "--bogus");
     cr_expect_eq(weir_list_arguments_parse(&arguments, words.argv, &err), -EINVAL);
-    words_split(&words, "--json --details hw sched:*");
+    words_split(&words, "--json --details --raw-dump hw sched:*");
     cr_assert_eq(weir_list_arguments_parse(&arguments, words.argv, &err), 0, "%s", err.what);
-    cr_expect(arguments.json && arguments.details);
+    cr_expect(arguments.json && arguments.details && arguments.raw_dump);
     cr_expect_str_eq(arguments.words[0], "hw");
     cr_expect_str_eq(arguments.words[1], "sched:*");
     cr_expect_null(arguments.words[2]);
