@@ -129,7 +129,12 @@ int weir_apply_intr_regs(void *arguments, const char *text, struct weir_error *e
 int weir_apply_user_regs(void *arguments, const char *text, struct weir_error *err)
 {
     struct weir_record_arguments *record = arguments;
-    return apply_registers(record, "--user-regs", text, weir_registers_here()->usual, &record->samples.user_regs, err);
+    const struct weir_register_set *set = weir_registers_here();
+    int result =
+        apply_registers(record, "--user-regs", text, set->usual | set->user_extended, &record->samples.user_regs, err);
+    if (result == 0 && !text)
+        record->samples.user_regs_all = true;
+    return result;
 }
 
 int weir_apply_clock(void *arguments, const char *text, struct weir_error *err)

@@ -246,7 +246,7 @@ static int read_file(const struct parser *parser, struct filter *filter, struct 
                      uint64_t *bytes)
 {
     char path[PATH_MAX];
-    struct stat status;
+    struct stat status = {0};
     int fd = realpath(filter->file, path) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
     int result = fd < 0 || fstat(fd, &status) < 0 ? -errno : 0;
     bool needs_names = filter->from.name[0] || filter->to.name[0];
@@ -276,7 +276,7 @@ static void take_all(struct filter *filter, const struct weir_functions *functio
     uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     filter->from.number = 0;
     filter->to.number = file_bytes;
-    if (!filter->file[0]) {
+    if (!filter->file[0] && functions->count > 0) {
         filter->from.number = functions->items[0].start;
         filter->to.number =
             weir_align_up(functions->items[functions->count - 1].start, page_bytes) + page_bytes - filter->from.number;

@@ -123,7 +123,8 @@ static void configure_call_graph(struct weir_event *event, const struct weir_eve
     if (request.mode == WEIR_CALL_GRAPH_DWARF && !is_function) {
         const struct weir_register_set *registers = weir_registers_here();
         attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC;
-        attr->sample_regs_user |= samples->user_regs ? registers->unwind : registers->usual;
+        attr->sample_regs_user |=
+            samples->user_regs ? registers->unwind : registers->usual | samples->user_regs_extended;
         attr->sample_stack_user = request.stack_bytes;
         attr->exclude_callchain_user = 1; /* the reader makes that part from the stack */
     }

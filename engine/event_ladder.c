@@ -167,6 +167,14 @@ static bool drop_levels(struct perf_event_attr *attr)
     return had;
 }
 
+static bool drop_extended_user_regs(struct perf_event_attr *attr)
+{
+    const struct weir_register_set *set = weir_registers_here();
+    bool had = attr->sample_regs_user & set->user_extended;
+    attr->sample_regs_user &= ~set->user_extended;
+    return had && attr->sample_regs_user;
+}
+
 /* Newest first; the hint is "NAME needs NEED". */
 static const struct {
     const char *name;
@@ -174,6 +182,7 @@ static const struct {
     bool (*drop)(struct perf_event_attr *attr);
 } asked[] = {
     {"--branch-filter=priv", "Linux 6.1", drop_branch_priv},
+    {"--user-regs with vg", "Linux 6.1 and a CPU with SVE", drop_extended_user_regs},
     {"--buildid-mmap", "Linux 5.12", drop_build_id},
     {"--code-page-size", "Linux 5.11", drop_code_page_size},
     {"--data-page-size", "Linux 5.11", drop_data_page_size},

@@ -116,6 +116,10 @@ static int configure(struct weir_session *session, struct weir_error *err)
     session->config.samples = options->samples;
     if (options->samples.intr_regs_all)
         session->config.samples.intr_regs |= weir_registers_probe_extended(weir_registers_here(), session->kernel);
+    uint64_t extended = weir_registers_probe_user_extended(weir_registers_here(), session->kernel);
+    session->config.samples.user_regs_extended = extended;
+    if (options->samples.user_regs_all)
+        session->config.samples.user_regs |= extended;
     session->config.build_ids_in_maps = options->build_ids_in_maps;
     session->config.inherit = !options->no_inherit && !session->per_thread;
     session->config.inherit_stat = options->inherit_stat;

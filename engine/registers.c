@@ -1,5 +1,6 @@
-/* Names of registers to bits and back. Any thread. The probe is that of arch__intr_reg_mask(),
- * tools/perf/arch/x86/util/perf_regs.c, Linux 6.1. */
+/* Names of registers to bits and back. Any thread. The probes are those of arch__intr_reg_mask(),
+ * tools/perf/arch/x86/util/perf_regs.c, and arch__user_reg_mask(), tools/perf/arch/arm64/util/perf_regs.c, Linux 6.1.
+ */
 #include "engine/registers.h"
 
 #include <errno.h>
@@ -72,6 +73,18 @@ void weir_registers_format(const struct weir_register_set *set, uint64_t bits, s
     }
 }
 
+/* bits, when an event with this attr can be opened. */
+static uint64_t probe(const struct weir_kernel *kernel, struct perf_event_attr *attr, uint64_t bits)
+{
+    if (!bits)
+        return 0;
+    int fd = kernel->ops->event_open(kernel->ctx, attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    kernel->ops->event_close(kernel->ctx, fd);
+    return bits;
+}
+
 uint64_t weir_registers_probe_extended(const struct weir_register_set *set, const struct weir_kernel *kernel)
 {
     struct perf_event_attr attr = {
@@ -85,11 +98,20 @@ uint64_t weir_registers_probe_extended(const struct weir_register_set *set, cons
         .disabled = 1,
         .exclude_kernel = 1,
     };
-    if (!set->extended)
-        return 0;
-    int fd = kernel->ops->event_open(kernel->ctx, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    kernel->ops->event_close(kernel->ctx, fd);
-    return set->extended;
+    return probe(kernel, &attr, set->extended);
+}
+
+uint64_t weir_registers_probe_user_extended(const struct weir_register_set *set, const struct weir_kernel *kernel)
+{
+    struct perf_event_attr attr = {
+        .type = PERF_TYPE_HARDWARE,
+        .size = sizeof(attr),
+        .config = PERF_COUNT_HW_CPU_CYCLES,
+        .sample_type = PERF_SAMPLE_REGS_USER,
+        .sample_regs_user = set->usual | set->user_extended,
+        .sample_period = 1,
+        .disabled = 1,
+        .exclude_kernel = 1,
+    };
+    return probe(kernel, &attr, set->user_extended);
 }

@@ -23,9 +23,10 @@ struct weir_register {
 struct weir_register_set {
     const struct weir_register *registers; /* in perf's order */
     size_t count;
-    uint64_t usual;    /* what any kernel gives: all of it without a list */
-    uint64_t extended; /* what a sample taken at an interrupt may hold besides, where CPU and kernel can */
-    uint64_t unwind;   /* the least that --call-graph=dwarf needs: instruction and stack pointer */
+    uint64_t usual;         /* what any kernel gives: all of it without a list */
+    uint64_t extended;      /* what a sample taken at an interrupt may hold besides, where CPU and kernel can */
+    uint64_t user_extended; /* what those of user space may hold besides, likewise */
+    uint64_t unwind;        /* the least that --call-graph=dwarf needs: instruction and stack pointer */
 };
 
 extern const struct weir_register_set weir_registers_x86_64;
@@ -44,6 +45,9 @@ int weir_registers_parse(const struct weir_register_set *set, uint64_t allowed, 
 /* Those of set->extended that samples of this machine can hold at an interrupt: found out by opening an event, which
  * counts nothing, and closing it. Main thread; blocks. */
 uint64_t weir_registers_probe_extended(const struct weir_register_set *set, const struct weir_kernel *kernel);
+
+/* The same for set->user_extended. */
+uint64_t weir_registers_probe_user_extended(const struct weir_register_set *set, const struct weir_kernel *kernel);
 
 /* Appends the names of the registers in bits with blanks between them. */
 void weir_registers_format(const struct weir_register_set *set, uint64_t bits, struct weir_buf *text);

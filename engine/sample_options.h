@@ -37,6 +37,8 @@ struct weir_sample_options {
     uint64_t intr_regs;             /* -I: bits of engine/registers.h; 0: none */
     uint64_t user_regs;             /* --user-regs; 0: none */
     bool intr_regs_all;             /* -I without a list: also those registers that only some CPUs can sample */
+    bool user_regs_all;             /* --user-regs without a list: likewise */
+    uint64_t user_regs_extended;    /* of these, what this machine has: set with the events, not by the user */
     struct weir_sample_clock clock; /* -k */
     bool no_buffering;              /* wake up for each record */
 

@@ -49,10 +49,11 @@ Test(registers, names_of_arm64_are_perfs_numbers)
     static const struct {
         const char *text;
         uint64_t want;
-    } texts[] = {{"x0", 1}, {"X29", 1ull << 29}, {"lr", 1ull << 30}, {"sp,pc", 3ull << 31}};
+    } texts[] = {{"x0", 1}, {"X29", 1ull << 29}, {"lr", 1ull << 30}, {"sp,pc", 3ull << 31}, {"VG", 1ull << 46}};
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(texts); i++) {
         uint64_t bits = UNTOUCHED;
-        cr_expect_eq(weir_registers_parse(set, set->usual, texts[i].text, &bits, NULL), 0, "%s", texts[i].text);
+        cr_expect_eq(weir_registers_parse(set, set->usual | set->user_extended, texts[i].text, &bits, NULL), 0, "%s",
+                     texts[i].text);
         cr_expect_eq(bits, texts[i].want, "%s: %#llx", texts[i].text, (unsigned long long)bits);
     }
     cr_expect_eq(set->unwind, 3ull << 31);
@@ -68,7 +69,7 @@ Test(registers, tables_are_complete)
             cr_expect_eq(all & sets[n]->registers[i].bits, 0, "%s", sets[n]->registers[i].name);
             all |= sets[n]->registers[i].bits;
         }
-        cr_expect_eq(all, sets[n]->usual | sets[n]->extended);
+        cr_expect_eq(all, sets[n]->usual | sets[n]->extended | sets[n]->user_extended);
     }
 }
 
@@ -97,5 +98,29 @@ Test(registers, extended_ones_are_those_that_an_event_can_be_opened_with)
     cr_expect_eq(weir_registers_probe_extended(x86, &faulty.kernel), 0);
     cr_expect_eq(weir_registers_probe_extended(&weir_registers_arm64, &faulty.kernel), 0);
     cr_expect_eq(faulty.opens, 2);
+    faulty_kernel_fini(&faulty);
+}
+
+static struct perf_event_attr probed;
+
+static int note_attr(const struct faulty_open *attempt)
+{
+    probed = *attempt->attr;
+    return 0;
+}
+
+Test(registers, vector_length_is_there_when_an_event_of_user_space_can_have_it)
+{
+    struct faulty_kernel faulty;
+    faulty_kernel_init(&faulty);
+    faulty.refuse = note_attr;
+    cr_expect_eq(weir_registers_probe_user_extended(&weir_registers_x86_64, &faulty.kernel), 0);
+    cr_expect_eq(faulty.opens, 0);
+    cr_expect_eq(weir_registers_probe_user_extended(&weir_registers_arm64, &faulty.kernel), 1ull << 46);
+    cr_expect(faulty.opens == 1 && faulty.open_now == 0);
+    cr_expect_eq(probed.sample_type, PERF_SAMPLE_REGS_USER);
+    cr_expect_eq(probed.sample_regs_user, 0x1ffffffffull | 1ull << 46);
+    faulty.refuse = refuse_all;
+    cr_expect_eq(weir_registers_probe_user_extended(&weir_registers_arm64, &faulty.kernel), 0);
     faulty_kernel_fini(&faulty);
 }
