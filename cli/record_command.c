@@ -55,6 +55,7 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
         .ring_bytes = arguments->ring_bytes,
         .buffer_bytes = arguments->buffer_bytes,
         .threads_spec = arguments->threads_spec,
+        .reader_cpus = weir_cpuset_is_empty(&arguments->reader_cpus) ? NULL : &arguments->reader_cpus,
         .realtime_priority = (int)arguments->realtime_priority,
         .output_path = arguments->output_path,
         .max_bytes = arguments->max_bytes,

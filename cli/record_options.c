@@ -69,6 +69,7 @@ void weir_record_arguments_fini(struct weir_record_arguments *arguments)
     if (!arguments)
         return;
     weir_cpuset_fini(&arguments->cpus);
+    weir_cpuset_fini(&arguments->reader_cpus);
     free(arguments->pids);
     free(arguments->tids);
     free(arguments->cgroups);

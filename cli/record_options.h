@@ -72,6 +72,7 @@ struct weir_record_arguments {
     uint64_t aux_ring_bytes;               /* likewise; of events with an AUX area */
     uint64_t buffer_bytes;                 /* 0: not given */
     const char *threads_spec;              /* borrowed from argv; NULL: not given */
+    struct weir_cpuset reader_cpus;        /* empty: not given */
     uint64_t realtime_priority;            /* 0: not given */
 
     const char *output_path; /* borrowed; "-": standard output */

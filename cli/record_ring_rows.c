@@ -53,6 +53,19 @@ static const struct weir_option options[] = {
                 "CPUS/AFFINITY[:CPUS/AFFINITY...]",
     },
     {
+        .long_name = "reader-cpus",
+        .argument = "CPUS",
+        .kind = WEIR_OPTION_CPU_LIST,
+        .field = FIELD(reader_cpus, struct weir_cpuset),
+        .default_text = "all but those of isolcpus= and nohz_full=",
+        .section = SECTION,
+        .help = "the CPUs on which weir's threads run, such as housekeeping CPUs or efficient cores",
+        .details = "One reader runs on each of them and drains the rings of the CPUs of its NUMA node; with "
+                   "--threads=LAYOUT the readers stay as they are and only move there. Without it, no reader runs on "
+                   "CPUs that the kernel was told to isolate (isolcpus=, nohz_full=), unless masks of --threads say "
+                   "so.",
+    },
+    {
         .long_name = "no-buffering",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,

@@ -214,13 +214,25 @@ static uint32_t first_ready(const struct weir_pool *pool, const struct weir_pool
     return (uint32_t)weir_min_u64(node->count, weir_max_u64(wanted, 2ull * readers));
 }
 
+static uint32_t chunk_bytes_for(uint64_t total_bytes, unsigned readers)
+{
+    /* cppcheck-suppress zerodiv ; asserted by the callers */
+    uint64_t wanted = total_bytes / ((uint64_t)readers * CHUNKS_PER_READER);
+    return (uint32_t)weir_clamp_u64(weir_round_down_power_of_two(wanted | 1), WEIR_CHUNK_MIN_BYTES,
+                                    WEIR_CHUNK_MAX_BYTES);
+}
+
+uint64_t weir_pool_whole_bytes(uint64_t total_bytes, unsigned readers)
+{
+    weir_assert(readers > 0);
+    uint32_t chunk_bytes = chunk_bytes_for(total_bytes, readers);
+    return weir_max_u64(total_bytes / chunk_bytes, 2ull * readers) * chunk_bytes;
+}
+
 static int allocate(struct weir_pool *pool, uint64_t total_bytes, const struct weir_pool_share *shares,
                     unsigned share_count, unsigned readers)
 {
-    /* cppcheck-suppress zerodiv ; asserted by the caller */
-    uint64_t wanted = total_bytes / ((uint64_t)readers * CHUNKS_PER_READER);
-    pool->chunk_bytes =
-        (uint32_t)weir_clamp_u64(weir_round_down_power_of_two(wanted | 1), WEIR_CHUNK_MIN_BYTES, WEIR_CHUNK_MAX_BYTES);
+    pool->chunk_bytes = chunk_bytes_for(total_bytes, readers);
     uint64_t total = weir_max_u64(total_bytes / pool->chunk_bytes, 2ull * readers);
     pool->node_count = share_count;
     pool->nodes = aligned_alloc(WEIR_CACHE_LINE_BYTES, share_count * sizeof(*pool->nodes));

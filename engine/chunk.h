@@ -125,6 +125,9 @@ int weir_pool_grow(struct weir_pool *pool);
 /* Chunks that are not free at about this moment. */
 uint32_t weir_pool_used_count(const struct weir_pool *pool);
 
+/* What a pool of total_bytes comes to for so many readers on one node: whole chunks, two for each reader at least. */
+uint64_t weir_pool_whole_bytes(uint64_t total_bytes, unsigned readers);
+
 /* Pool bytes for a machine of that memory and reader count when the user names none. */
 uint64_t weir_pool_default_bytes(uint64_t memory_bytes, unsigned readers);
 

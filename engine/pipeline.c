@@ -24,7 +24,6 @@
 #define ROUND_PER_READER_BYTES (256ull << 10) /* so that waking stays rare on many CPUs */
 #define EMIT_RETRY_NS          (WEIR_NS_PER_MS / 2)
 #define PATIENCE_NS            (100 * WEIR_NS_PER_MS) /* between two questions whether to let go of a stream's reader */
-#define THREAD_STACK_BYTES     (256u * 1024)
 
 /* ---- building ---- */
 
@@ -350,7 +349,7 @@ int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_output *outp
 
     pthread_attr_t attr;
     pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, THREAD_STACK_BYTES);
+    pthread_attr_setstacksize(&attr, WEIR_PIPELINE_STACK_BYTES);
     unsigned started = 0;
     for (; result == 0 && started < thread_count(pipeline); started += result == 0)
         result = start_thread(pipeline, started, &attr);

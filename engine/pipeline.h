@@ -34,6 +34,7 @@
 
 /* Threads besides the readers: the writer and the pool's grower. */
 #define WEIR_PIPELINE_OTHER_THREADS 2u
+#define WEIR_PIPELINE_STACK_BYTES   (256ull * 1024) /* of each of its threads */
 
 struct weir_pipeline_thread {
     pthread_t thread;

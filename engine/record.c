@@ -154,8 +154,7 @@ static int prepare(struct weir_session *session, struct weir_error *err)
     if (result == 0)
         result = choose_cpus(session, err);
     if (result == 0)
-        result = weir_plan_make(&session->plan, session->topology, &session->cpus, options->threads_spec,
-                                options->notices, err);
+        result = weir_session_plan(session, err);
     if (result < 0)
         return result;
     choose_sizes(session);
@@ -164,31 +163,6 @@ static int prepare(struct weir_session *session, struct weir_error *err)
         return result;
     return weir_event_list_add_sideband(options->events) < 0 ? weir_error_set_errno(err, -ENOMEM, "cannot add events")
                                                              : 0;
-}
-
-static void describe_plan(const struct weir_session *session)
-{
-    const struct weir_notice_sink *notices = session->options->notices;
-    struct weir_buf text = WEIR_BUF_INIT;
-    weir_plan_describe(&session->plan, &text);
-    char *rest = NULL, *copy = strdup(weir_buf_str(&text));
-    for (char *line = copy ? strtok_r(copy, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
-        weir_notice(notices, WEIR_NOTICE_VERBOSE, "%s", line);
-    free(copy);
-    weir_buf_fini(&text);
-
-    if (session->per_thread) {
-        weir_notice(notices, WEIR_NOTICE_VERBOSE, "memory: rings for each task, pool %llu MiB",
-                    (unsigned long long)(session->buffer_bytes >> 20));
-        return;
-    }
-    unsigned cpus = weir_cpuset_count(&session->cpus);
-    uint64_t rings = (session->ring_bytes + session->sideband_ring_bytes) * cpus;
-    weir_notice(notices, WEIR_NOTICE_VERBOSE,
-                "memory: rings %llu MiB (%llu KiB data and %llu KiB sideband for each of %u CPUs), pool %llu MiB",
-                (unsigned long long)(rings >> 20), (unsigned long long)(session->ring_bytes >> 10),
-                (unsigned long long)(session->sideband_ring_bytes >> 10), cpus,
-                (unsigned long long)(session->buffer_bytes >> 20));
 }
 
 /* ---- open ---- */
@@ -452,7 +426,7 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
     int result = prepare(session, err);
     if (result < 0)
         return result;
-    describe_plan(session);
+    weir_session_describe_plan(session);
     if (session->options->dry_run) {
         session->result->end = WEIR_RECORD_END_DRY_RUN;
         return 0;
@@ -464,6 +438,7 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
     if (result == 0 && session->options->command)
         result = weir_workload_prepare(&session->workload, session->options->command, &session->coordinator.mask_before,
                                        err);
+    weir_session_enter_house(session); /* after the workload was forked: it may run anywhere */
     if (result == 0)
         result = open_everything(session, err);
     if (result == 0)

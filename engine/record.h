@@ -64,8 +64,9 @@ struct weir_record_options {
     uint64_t ring_bytes;      /* -m: data bytes of each ring, a power of two; 0: chosen from memory and privileges */
     uint64_t buffer_bytes;    /* --buffer-size: whole chunk pool; 0: chosen from memory and CPU count */
     const char *threads_spec; /* --threads=SPEC; NULL: "cpu" */
-    int realtime_priority;    /* -r: SCHED_FIFO 1..99 for readers and writer; 0: none */
-    const char *output_path;  /* -o; of a stream, its name for messages */
+    const struct weir_cpuset *reader_cpus; /* --reader-cpus: where weir's threads run; NULL: not given */
+    int realtime_priority;                 /* -r: SCHED_FIFO 1..99 for readers and writer; 0: none */
+    const char *output_path;               /* -o; of a stream, its name for messages */
     enum weir_record_output_kind output_kind;
     int output_fd; /* of WEIR_RECORD_OUTPUT_STREAM: where it goes; borrowed */
 

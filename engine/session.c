@@ -139,6 +139,8 @@ void weir_session_release(struct weir_session *session)
     weir_targets_fini(&session->targets);
     if (session->coordinating)
         weir_coordinator_fini(&session->coordinator);
+    weir_session_leave_house(session);
+    weir_cpuset_fini(&session->house);
     weir_plan_fini(&session->plan);
     weir_cpuset_fini(&session->cpus);
     weir_topology_free(session->topology);

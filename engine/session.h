@@ -33,6 +33,8 @@ struct weir_session {
     struct weir_topology *topology;
     struct weir_cpuset cpus; /* to record on */
     struct weir_plan plan;
+    struct weir_cpuset house;   /* where threads run that are no readers; empty: anywhere */
+    struct weir_cpuset outside; /* where the calling thread ran before; empty: it has not moved */
     struct weir_kernel_limits limits;
     struct weir_targets targets;
     bool per_thread; /* rings for tasks, not for CPUs */
@@ -64,6 +66,16 @@ struct weir_session {
     struct weir_clock_reference clock_reference; /* of the clock of -k, at the start */
     char tracefs[128];                           /* its mount point; "" without tracepoints */
 };
+
+/* Makes plan and house. 0 or -errno with err. */
+int weir_session_plan(struct weir_session *session, struct weir_error *err);
+
+/* Tells the plan, and what the recording will take of memory and descriptors. */
+void weir_session_describe_plan(const struct weir_session *session);
+
+/* Moves the calling thread into the house, so that the threads that it makes run there too; and back. */
+void weir_session_enter_house(struct weir_session *session);
+void weir_session_leave_house(struct weir_session *session);
 
 /* Opens the events of options->events on session->cpus and session->targets, with watermarks for session->ring_bytes.
  * 0 or -errno with err. */

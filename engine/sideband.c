@@ -62,7 +62,7 @@ struct weir_sideband {
 
 /* ---- making ---- */
 
-static size_t tee_bytes(unsigned tee_count)
+size_t weir_sideband_tee_bytes(unsigned tee_count)
 {
     uint64_t share = weir_round_down_power_of_two(TEES_BYTES / weir_clamp_u64(tee_count, 1, TEES_BYTES));
     return weir_clamp_u64(share, TEE_BYTES_MIN, TEE_BYTES_MAX);
@@ -77,7 +77,7 @@ static int init_tees(struct weir_sideband *sideband)
     memset(sideband->tees, 0, count * sizeof(*sideband->tees));
     int result = 0;
     for (unsigned i = 0; result == 0 && i < count; i++)
-        result = weir_side_tee_init(&sideband->tees[i], tee_bytes(count));
+        result = weir_side_tee_init(&sideband->tees[i], weir_sideband_tee_bytes(count));
     return result;
 }
 

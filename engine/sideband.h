@@ -60,6 +60,9 @@ struct weir_sideband_counts {
 /* 0, -ENOMEM. */
 int weir_sideband_new(struct weir_sideband **sideband, const struct weir_sideband_setup *setup);
 
+/* The size of each of so many tees. */
+size_t weir_sideband_tee_bytes(unsigned tee_count);
+
 /* The tee of reader number `reader`, to be given to it before it starts. Borrowed until free. */
 struct weir_side_tee *weir_sideband_tee(struct weir_sideband *sideband, unsigned reader);
 

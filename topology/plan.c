@@ -243,9 +243,8 @@ static int choose_nodes(struct weir_plan *plan, const struct weir_topology *topo
     return 0;
 }
 
-/* Fits a plan of wishes to what this process may use. */
-static int settle(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_notice_sink *sink,
-                  struct weir_error *err)
+int weir_plan_settle(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_notice_sink *sink,
+                     struct weir_error *err)
 {
     const struct weir_cpuset *allowed = weir_topology_allowed(topology);
     unsigned lost_count;
@@ -259,8 +258,8 @@ static int settle(struct weir_plan *plan, const struct weir_topology *topology, 
     return 0;
 }
 
-int weir_plan_make(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_cpuset *cpus,
-                   const char *spec, const struct weir_notice_sink *sink, struct weir_error *err)
+int weir_plan_make_unsettled(struct weir_plan *plan, const struct weir_topology *topology,
+                             const struct weir_cpuset *cpus, const char *spec, struct weir_error *err)
 {
     struct weir_plan_spec parsed;
     int result = weir_plan_spec_parse(&parsed, spec, err);
@@ -273,10 +272,22 @@ int weir_plan_make(struct weir_plan *plan, const struct weir_topology *topology,
         result = plan_by_masks(&made, topology, cpus, &parsed, err);
     else if (result == 0)
         result = plan_by_unit(&made, topology, cpus, parsed.layout, err);
-    if (result == 0)
-        result = settle(&made, topology, sink, err);
 
     weir_plan_spec_fini(&parsed);
+    if (result < 0)
+        weir_plan_fini(&made);
+    else
+        *plan = made;
+    return result;
+}
+
+int weir_plan_make(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_cpuset *cpus,
+                   const char *spec, const struct weir_notice_sink *sink, struct weir_error *err)
+{
+    struct weir_plan made = {NULL, 0};
+    int result = weir_plan_make_unsettled(&made, topology, cpus, spec, err);
+    if (result == 0)
+        result = weir_plan_settle(&made, topology, sink, err);
     if (result < 0)
         weir_plan_fini(&made);
     else

@@ -1,0 +1,275 @@
+/*
+ * Plans for machines of which only some CPUs are to do the reading. Made once, on the thread that sets a recording up.
+ * Source: Documentation/admin-guide/kernel-parameters.txt on isolcpus= and nohz_full=, Linux 6.12; the files of sysfs
+ * are those of drivers/base/cpu.c.
+ */
+#include "topology/plan_housing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "topology/plan_internal.h"
+#include "topology/sysroot.h"
+
+#define LIST_TEXT_BYTES 256
+
+int weir_quiet_cpus_read(struct weir_cpuset *set, const char *path)
+{
+    static const char *const files[] = {"sys/devices/system/cpu/isolated", "sys/devices/system/cpu/nohz_full"};
+    struct weir_sysroot root;
+    struct weir_cpuset quiet = WEIR_CPUSET_INIT;
+    weir_sysroot_init(&root, path);
+    int result = 0;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && result == 0; i++) {
+        struct weir_cpuset list = WEIR_CPUSET_INIT;
+        /* "(null)" is what nohz_full holds on kernels that know it and were told of none: no list. */
+        if (weir_sysroot_read_list(&root, &list, "%s", files[i]))
+            result = weir_cpuset_or(&quiet, &quiet, &list);
+        weir_cpuset_fini(&list);
+    }
+    if (root.error < 0)
+        result = root.error;
+    weir_sysroot_fini(&root);
+    weir_cpuset_fini(result < 0 ? &quiet : set);
+    if (result == 0)
+        *set = quiet;
+    return result;
+}
+
+static int out_of_memory(struct weir_error *err)
+{
+    return weir_error_set_errno(err, -ENOMEM, "cannot plan the readers");
+}
+
+/* ---- which CPUs are housekeeping CPUs ---- */
+
+static int check_reader_cpus(const struct weir_topology *topology, const struct weir_cpuset *reader_cpus,
+                             enum weir_plan_layout layout, struct weir_error *err)
+{
+    const struct weir_cpuset *online = weir_topology_online(topology);
+    if (layout == WEIR_PLAN_LAYOUT_MASKS) {
+        weir_error_set(err, -EINVAL, "--reader-cpus does not go with the masks of --threads");
+        weir_error_hint(err, "the masks say where each reader runs, behind the slash");
+        return -EINVAL;
+    }
+    WEIR_CPUSET_FOREACH(cpu, reader_cpus) {
+        if (weir_cpuset_has(online, (unsigned)cpu))
+            continue;
+        char list[LIST_TEXT_BYTES];
+        weir_cpuset_format(online, list, sizeof(list));
+        weir_error_set(err, -EINVAL, "--reader-cpus: CPU %d is not online", cpu);
+        weir_error_hint(err, "online are CPUs %s", list);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static void tell_spared(const struct weir_cpuset *spared, const struct weir_cpuset *house,
+                        const struct weir_notice_sink *sink)
+{
+    char quiet[LIST_TEXT_BYTES], others[LIST_TEXT_BYTES];
+    weir_cpuset_format(spared, quiet, sizeof(quiet));
+    weir_cpuset_format(house, others, sizeof(others));
+    weir_notice(sink, WEIR_NOTICE_VERBOSE, "CPUs %s are isolated (isolcpus=, nohz_full=): weir runs on CPUs %s", quiet,
+                others);
+}
+
+/* *house becomes the housekeeping CPUs, or empty: the machine is not narrowed. */
+static int choose_house(struct weir_cpuset *house, const struct weir_topology *topology,
+                        const struct weir_plan_housing *housing, const struct weir_notice_sink *sink)
+{
+    const struct weir_cpuset *online = weir_topology_online(topology);
+    if (housing->reader_cpus)
+        return weir_cpuset_copy(house, housing->reader_cpus);
+    if (!housing->quiet || !weir_cpuset_intersects(housing->quiet, online))
+        return 0;
+
+    struct weir_cpuset spared = WEIR_CPUSET_INIT;
+    int result = weir_cpuset_and(&spared, housing->quiet, online);
+    if (result == 0)
+        result = weir_cpuset_without(house, online, &spared);
+    if (result == 0)
+        result = weir_cpuset_and(house, house, weir_topology_allowed(topology));
+    if (result == 0 && weir_cpuset_is_empty(house))
+        weir_notice(sink, WEIR_NOTICE_WARNING,
+                    "all CPUs that weir may run on are isolated (isolcpus=, nohz_full=): its readers run on them");
+    else if (result == 0)
+        tell_spared(&spared, house, sink);
+    weir_cpuset_fini(&spared);
+    return result;
+}
+
+/* ---- plans ---- */
+
+static int node_of(const struct weir_topology *topology, int cpu)
+{
+    return weir_topology_cpu(topology, (unsigned)cpu)->home_node;
+}
+
+static bool is_kept_by(const struct weir_topology *topology, int keeper, int node)
+{
+    return node < 0 || node_of(topology, keeper) == node;
+}
+
+/* How many of the CPUs are on that node; node < 0: on any. */
+static unsigned count_on(const struct weir_topology *topology, const struct weir_cpuset *set, int node)
+{
+    unsigned count = 0;
+    WEIR_CPUSET_FOREACH(cpu, set) {
+        count += is_kept_by(topology, cpu, node);
+    }
+    return count;
+}
+
+/* The housekeeping CPU of that number among those of the node. */
+static int keeper_at(const struct weir_topology *topology, const struct weir_cpuset *house, int node, unsigned number)
+{
+    WEIR_CPUSET_FOREACH(keeper, house) {
+        if (is_kept_by(topology, keeper, node) && number-- == 0)
+            return keeper;
+    }
+    weir_assert(!"number is below what count_on() said");
+    return -1;
+}
+
+/* The reader that runs on keeper alone; made when there is none. */
+static struct weir_plan_reader *reader_on(struct weir_plan *plan, int keeper)
+{
+    for (unsigned i = plan->reader_count; i > 0; i--) {
+        if (weir_cpuset_has(&plan->readers[i - 1].affinity, (unsigned)keeper))
+            return &plan->readers[i - 1];
+    }
+    struct weir_plan_reader *reader = &plan->readers[plan->reader_count];
+    if (weir_cpuset_add(&reader->affinity, (unsigned)keeper) < 0)
+        return NULL;
+    plan->reader_count++;
+    return reader;
+}
+
+static int add_to_reader(struct weir_plan *plan, int keeper, int cpu)
+{
+    struct weir_plan_reader *reader = reader_on(plan, keeper);
+    return reader ? weir_cpuset_add(&reader->cpus, (unsigned)cpu) : -ENOMEM;
+}
+
+/* The CPUs of one node that are no housekeeping CPUs: neighbours go to the same reader, as they share caches. */
+static int deal_node(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_cpuset *spared,
+                     const struct weir_cpuset *house, int node)
+{
+    unsigned cpus = count_on(topology, spared, node), keepers = count_on(topology, house, node), dealt = 0;
+    int home = keepers > 0 ? node : -1;
+    keepers = keepers > 0 ? keepers : weir_cpuset_count(house);
+    int result = 0;
+    WEIR_CPUSET_FOREACH(cpu, spared) {
+        if (result == 0 && node_of(topology, cpu) == node)
+            result = add_to_reader(plan, keeper_at(topology, house, home, dealt++ * keepers / cpus), cpu);
+    }
+    return result;
+}
+
+/* One reader for each housekeeping CPU that has something to drain. */
+static int deal_out(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_cpuset *cpus,
+                    const struct weir_cpuset *house)
+{
+    struct weir_cpuset spared = WEIR_CPUSET_INIT;
+    int result = weir_cpuset_without(&spared, cpus, house);
+    WEIR_CPUSET_FOREACH(cpu, cpus) {
+        if (result == 0 && weir_cpuset_has(house, (unsigned)cpu))
+            result = add_to_reader(plan, cpu, cpu);
+    }
+    for (int node = 0; result == 0 && node < (int)weir_topology_node_limit(topology); node++)
+        result = deal_node(plan, topology, &spared, house, node);
+    weir_cpuset_fini(&spared);
+    return result;
+}
+
+static int plan_by_keepers(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_cpuset *cpus,
+                           const struct weir_cpuset *house)
+{
+    plan->readers = calloc(weir_cpuset_count(house), sizeof(*plan->readers));
+    return plan->readers ? deal_out(plan, topology, cpus, house) : -ENOMEM;
+}
+
+/* Narrows the affinity of one reader, which was made by a layout, to the housekeeping CPUs. */
+static int move_reader(struct weir_plan_reader *reader, const struct weir_topology *topology,
+                       const struct weir_cpuset *house)
+{
+    if (weir_cpuset_intersects(&reader->affinity, house))
+        return weir_cpuset_and(&reader->affinity, &reader->affinity, house);
+
+    struct weir_cpuset near = WEIR_CPUSET_INIT;
+    int result = 0;
+    WEIR_CPUSET_FOREACH(keeper, house) {
+        WEIR_CPUSET_FOREACH(cpu, &reader->cpus) {
+            if (node_of(topology, keeper) != node_of(topology, cpu))
+                continue;
+            if (weir_cpuset_add(&near, (unsigned)keeper) < 0)
+                result = -ENOMEM;
+            break;
+        }
+    }
+    if (result == 0)
+        result = weir_cpuset_copy(&reader->affinity, weir_cpuset_is_empty(&near) ? house : &near);
+    weir_cpuset_fini(&near);
+    return result;
+}
+
+static int by_first_cpu(const void *a, const void *b)
+{
+    const struct weir_plan_reader *x = a, *y = b;
+    int first = weir_cpuset_next(&x->cpus, 0), second = weir_cpuset_next(&y->cpus, 0);
+    return (first > second) - (first < second);
+}
+
+static int make_housed(struct weir_plan *plan, const struct weir_cpuset *house, const struct weir_topology *topology,
+                       const struct weir_cpuset *cpus, const char *spec, const struct weir_notice_sink *sink,
+                       struct weir_error *err)
+{
+    int result = weir_plan_make_unsettled(plan, topology, cpus, spec, err);
+    if (result < 0)
+        return result;
+    if (!spec) {
+        struct weir_plan dealt = {NULL, 0};
+        result = plan_by_keepers(&dealt, topology, cpus, house);
+        weir_plan_fini(plan);
+        *plan = dealt;
+        qsort(plan->readers, plan->reader_count, sizeof(*plan->readers), by_first_cpu);
+    }
+    for (unsigned i = 0; spec && result == 0 && i < plan->reader_count; i++)
+        result = move_reader(&plan->readers[i], topology, house);
+    return result < 0 ? out_of_memory(err) : weir_plan_settle(plan, topology, sink, err);
+}
+
+int weir_plan_make_housed(struct weir_plan *plan, struct weir_cpuset *house, const struct weir_topology *topology,
+                          const struct weir_cpuset *cpus, const char *spec, const struct weir_plan_housing *housing,
+                          const struct weir_notice_sink *sink, struct weir_error *err)
+{
+    struct weir_plan_spec parsed;
+    int result = weir_plan_spec_parse(&parsed, spec, err);
+    if (result < 0)
+        return result;
+    enum weir_plan_layout layout = parsed.layout;
+    weir_plan_spec_fini(&parsed);
+
+    struct weir_cpuset chosen = WEIR_CPUSET_INIT;
+    if (housing->reader_cpus)
+        result = check_reader_cpus(topology, housing->reader_cpus, layout, err);
+    if (result == 0 && choose_house(&chosen, topology, housing, sink) < 0)
+        result = out_of_memory(err);
+    struct weir_plan made = {NULL, 0};
+    if (result == 0 && (weir_cpuset_is_empty(&chosen) || layout == WEIR_PLAN_LAYOUT_MASKS))
+        result = weir_plan_make(&made, topology, cpus, spec, sink, err);
+    else if (result == 0)
+        result = make_housed(&made, &chosen, topology, cpus, spec, sink, err);
+    if (result < 0) {
+        weir_plan_fini(&made);
+        weir_cpuset_fini(&chosen);
+        return result;
+    }
+    weir_cpuset_fini(house);
+    *house = chosen;
+    *plan = made;
+    return 0;
+}
