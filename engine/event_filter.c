@@ -82,27 +82,50 @@ int weir_event_set_apply_filters(struct weir_event_set *set, struct weir_error *
     return result;
 }
 
+/* What an event is filtered by: its own filter, and for tracepoints the tasks that are left out. Nothing: by none. */
+static void append_filter(const struct weir_event_set *set, unsigned event, struct weir_buf *out)
+{
+    const struct weir_event *described = &set->list->events[event];
+    const char *others = described->tracepoint_system ? set->own_tasks : NULL;
+    if (described->filter && others)
+        weir_buf_printf(out, "(%s) && (%s)", described->filter, others);
+    else if (described->filter || others)
+        weir_buf_printf(out, "%s", others ? others : described->filter);
+}
+
 int weir_event_set_exclude_tasks(struct weir_event_set *set, const pid_t *tids, size_t count, struct weir_error *err)
 {
     struct weir_buf others = WEIR_BUF_INIT, both = WEIR_BUF_INIT;
     int result = exclude_text(&others, tids, count);
+    if (result == 0) {
+        free(set->own_tasks);
+        set->own_tasks = strdup(weir_buf_str(&others));
+        result = set->own_tasks ? 0 : -ENOMEM;
+    }
     for (unsigned event = 0; result == 0 && event < set->event_count; event++) {
-        const struct weir_event *described = &set->list->events[event];
-        if (!described->tracepoint_system && !described->filter)
-            continue;
         weir_buf_reset(&both);
-        if (!described->tracepoint_system)
-            weir_buf_printf(&both, "%s", described->filter);
-        else if (described->filter)
-            weir_buf_printf(&both, "(%s) && (%s)", described->filter, weir_buf_str(&others));
-        else
-            weir_buf_printf(&both, "%s", weir_buf_str(&others));
+        append_filter(set, event, &both);
         result = weir_buf_error(&both);
-        if (result == 0)
+        if (result == 0 && both.used > 0)
             result = set_on_event(set, event, weir_buf_str(&both), err);
     }
     weir_buf_fini(&others);
     weir_buf_fini(&both);
+    return result;
+}
+
+int weir_event_set_filter_fd(const struct weir_event_set *set, unsigned event, int fd, struct weir_error *err)
+{
+    struct weir_buf filter = WEIR_BUF_INIT;
+    append_filter(set, event, &filter);
+    int result = weir_buf_error(&filter);
+    if (result == 0 && filter.used > 0) {
+        const char *text = weir_buf_str(&filter);
+        result = set->kernel->ops->event_set_filter(set->kernel->ctx, fd, text);
+        if (result < 0)
+            weir_event_filter_refused(&set->list->events[event], text, result, err);
+    }
+    weir_buf_fini(&filter);
     return result;
 }
 

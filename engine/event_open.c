@@ -20,14 +20,17 @@ struct opener {
     bool *gone; /* [target] */
 };
 
-static int place_cpus(struct weir_event_set *set, const struct weir_cpuset *cpus)
+static int place_cpus(struct weir_event_set *set, const struct weir_cpuset *cpus, const struct weir_cpuset *late)
 {
-    set->places = calloc(weir_cpuset_count(cpus), sizeof(*set->places));
+    set->places = calloc(weir_cpuset_count(cpus) + (late ? weir_cpuset_count(late) : 0), sizeof(*set->places));
     if (!set->places)
         return -ENOMEM;
     WEIR_CPUSET_FOREACH(cpu, cpus) {
         set->places[set->place_count++] = (struct weir_event_place){.cpu = cpu, .task = -1};
     }
+    set->late_from = set->place_count;
+    for (int cpu = late ? weir_cpuset_next(late, 0) : -1; cpu >= 0; cpu = weir_cpuset_next(late, (unsigned)cpu + 1))
+        set->places[set->place_count++] = (struct weir_event_place){.cpu = cpu, .task = -1, .late = true};
     return 0;
 }
 
@@ -38,6 +41,7 @@ static int place_tasks(struct weir_event_set *set, const struct weir_targets *ta
         return -ENOMEM;
     for (size_t i = 0; i < targets->count; i++)
         set->places[set->place_count++] = (struct weir_event_place){.cpu = -1, .task = targets->tids[i]};
+    set->late_from = set->place_count;
     return 0;
 }
 
@@ -47,7 +51,7 @@ static int allocate(struct weir_event_set *set, const struct weir_event_set_setu
     set->list = setup->list;
     set->targets = setup->targets;
     set->event_count = (unsigned)setup->list->count;
-    int result = setup->per_thread ? place_tasks(set, setup->targets) : place_cpus(set, setup->cpus);
+    int result = setup->per_thread ? place_tasks(set, setup->targets) : place_cpus(set, setup->cpus, setup->late_cpus);
     if (result < 0)
         return result;
     set->task_count = setup->per_thread ? 1 : (unsigned)setup->targets->count;
@@ -55,9 +59,12 @@ static int allocate(struct weir_event_set *set, const struct weir_event_set_setu
     size_t count = set->event_count * weir_event_set_slots(set);
     set->fds = malloc(count * sizeof(*set->fds));
     set->ids = calloc(count, sizeof(*set->ids));
-    if (!set->fds || !set->ids)
+    set->ring_fds = malloc(2 * (size_t)set->place_count * sizeof(*set->ring_fds));
+    if (set->fds)
+        memset(set->fds, 0xff, count * sizeof(*set->fds)); /* whatever else is missing, these are closed */
+    if (!set->fds || !set->ids || !set->ring_fds)
         return -ENOMEM;
-    memset(set->fds, 0xff, count * sizeof(*set->fds));
+    memset(set->ring_fds, 0xff, 2 * (size_t)set->place_count * sizeof(*set->ring_fds));
     return 0;
 }
 
@@ -164,23 +171,23 @@ static size_t target_of(const struct weir_event_set *set, unsigned place, unsign
 }
 
 /* A member of a group is open where its leader is: elsewhere nothing would start or stop it. */
-static bool belongs_at(const struct weir_event_set *set, size_t event, unsigned place)
+bool weir_event_set_belongs_at(const struct weir_event_set *set, size_t event, unsigned place)
 {
     const struct weir_event *described = &set->list->events[event];
     int cpu = set->places[place].cpu;
     if (cpu >= 0 && !weir_cpuset_is_empty(&described->pmu_cpus) &&
         !weir_cpuset_has(&described->pmu_cpus, (unsigned)cpu))
         return false;
-    return described->leader == event || belongs_at(set, described->leader, place);
+    return described->leader == event || weir_event_set_belongs_at(set, described->leader, place);
 }
 
 static int check_places(const struct weir_event_set *set, struct weir_error *err)
 {
     for (unsigned event = 0; event < set->event_count; event++) {
         unsigned place = 0;
-        while (place < set->place_count && !belongs_at(set, event, place))
+        while (place < set->late_from && !weir_event_set_belongs_at(set, event, place))
             place++;
-        if (place < set->place_count)
+        if (place < set->late_from)
             continue;
         const struct weir_event *nowhere = &set->list->events[event];
         const struct weir_cpuset *only = &set->list->events[nowhere->leader].pmu_cpus;
@@ -257,8 +264,8 @@ static int open_all(struct opener *opener, struct weir_error *err)
 {
     struct weir_event_set *set = opener->set;
     for (unsigned event = 0; event < set->event_count; event++) {
-        for (unsigned place = 0; place < set->place_count; place++) {
-            for (unsigned task = 0; task < set->task_count && belongs_at(set, event, place); task++) {
+        for (unsigned place = 0; place < set->late_from; place++) {
+            for (unsigned task = 0; task < set->task_count && weir_event_set_belongs_at(set, event, place); task++) {
                 bool gone = opener->gone[target_of(set, place, task)];
                 int result = gone ? 0 : open_one(opener, event, place, task, err);
                 if (result != 0)
@@ -366,6 +373,8 @@ int weir_event_set_open(struct weir_event_set *set, const struct weir_event_set_
             result = set_no_memory(setup, err);
     }
     free(opener.gone);
+    set->open_flags = weir_event_ladder_flags(&opener.ladder);
+    set->sideband_on = result == 0 && !set->list->events[weir_event_set_sideband(set)].attr.disabled;
     if (result < 0)
         weir_event_set_close(set);
     return result;

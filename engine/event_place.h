@@ -5,11 +5,13 @@
 #ifndef WEIR_ENGINE_EVENT_PLACE_H
 #define WEIR_ENGINE_EVENT_PLACE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct weir_event_place {
     int cpu;    /* number of the CPU; -1: wherever the task runs */
     pid_t task; /* the only task that is recorded here; -1: all targets are, on this CPU */
+    bool late;  /* a CPU that was offline at the start: nothing is open there until it comes */
 };
 
 #endif

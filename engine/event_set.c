@@ -40,6 +40,13 @@ void weir_event_set_close(struct weir_event_set *set)
     if (!set)
         return;
     weir_event_set_close_fds(set);
+    for (size_t i = 0; i < set->retired_count; i++) {
+        if (set->retired[i].fd >= 0)
+            set->kernel->ops->event_close(set->kernel->ctx, set->retired[i].fd);
+    }
+    free(set->retired);
+    free(set->ring_fds);
+    free(set->own_tasks);
     free(set->places);
     free(set->fds);
     free(set->ids);
@@ -102,15 +109,19 @@ int weir_event_set_map_ring(struct weir_event_set *set, unsigned place, bool sid
     result = redirect(set, place, sideband, owner_fd);
     if (result < 0)
         weir_ring_unmap(ring);
+    else
+        set->ring_fds[2 * place + sideband] = owner_fd;
     return result;
 }
 
 const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned place, bool sideband, unsigned *count)
 {
     unsigned event;
+    *count = set->task_count;
+    if (set->task_count == 1 && set->ring_fds[2 * place + sideband] >= 0) /* the events may be opened anew */
+        return &set->ring_fds[2 * place + sideband];
     int owner_fd = ring_owner_fd(set, place, sideband, &event);
     weir_assert(owner_fd >= 0);
-    *count = set->task_count;
     return &set->fds[weir_event_set_slot(set, event, place, 0)];
 }
 
@@ -131,17 +142,20 @@ static void switch_events(struct weir_event_set *set, bool sideband, int (*verb)
 
 void weir_event_set_enable(struct weir_event_set *set, bool sideband)
 {
+    *(sideband ? &set->sideband_on : &set->samples_on) = true;
     switch_events(set, sideband, set->kernel->ops->event_enable);
 }
 
 void weir_event_set_disable_samples(struct weir_event_set *set)
 {
+    set->samples_on = false;
     switch_events(set, false, set->kernel->ops->event_disable);
 }
 
 void weir_event_set_disable(struct weir_event_set *set)
 {
     weir_event_set_disable_samples(set);
+    set->sideband_on = false;
     switch_events(set, true, set->kernel->ops->event_disable);
 }
 

@@ -12,7 +12,12 @@
  *
  * and everything downstream (readers, id map, ledger, LOST_SAMPLES, ids in the file's head) goes by the index of the
  * place. Where no descriptor of a ring is open, that ring does not exist: the task was gone at the open, or no event's
- * PMU counts on that CPU.
+ * PMU counts on that CPU, or it is offline.
+ *
+ * When a CPU goes offline the kernel takes its events of all tasks off it for good (perf_event_exit_cpu(),
+ * kernel/events/core.c); those of single tasks stay with their task and count again when the CPU is back. So a CPU
+ * that comes (back) gets new events, of which the kernel lets the old ring be the output: readers go on with it.
+ * What the old events counted and lost is kept here.
  *
  * The members of a group are opened with the descriptor of their leader at the same slot as group_fd; only leaders are
  * switched on and off.
@@ -43,20 +48,35 @@ struct weir_event_set {
     struct weir_event_list *list;       /* borrowed; the last event is the sideband event */
     const struct weir_targets *targets; /* borrowed */
     unsigned event_count;               /* with the sideband event */
-    struct weir_event_place *places;    /* owned; by CPU number, or as the targets */
+    struct weir_event_place *places;    /* owned; by CPU number, then late ones by CPU number; or as the targets */
     unsigned place_count;
+    unsigned late_from;        /* places from here on are late; place_count: none is */
     unsigned task_count;       /* at each place: all targets, or the one that the place is for */
     int *fds;                  /* owned; [event][place][task]; -1: not open */
     uint64_t *ids;             /* owned; same shape; 0 where fd is -1 */
     struct weir_id_map id_map; /* owned */
     uint64_t ring_bytes;       /* of data rings, once mapped */
     uint64_t sideband_ring_bytes;
+
+    int *ring_fds;                      /* owned; [place][sideband]: whose ring is mapped; -1: none */
+    struct weir_event_retired *retired; /* owned; of CPUs that went and came back */
+    size_t retired_count, retired_room;
+    unsigned long open_flags;     /* of perf_event_open(2), that this kernel takes */
+    char *own_tasks;              /* owned; the filter of exclude_tasks(); NULL: none */
+    bool sideband_on, samples_on; /* as enable() and disable() have left them */
+};
+
+struct weir_event_retired { /* an event that its CPU took along */
+    unsigned event, place;
+    int fd; /* kept open while its ring is in use; -1: closed */
+    struct weir_event_count count;
 };
 
 struct weir_event_set_setup {
     const struct weir_kernel *kernel;
     struct weir_event_list *list;
     const struct weir_cpuset *cpus;
+    const struct weir_cpuset *late_cpus; /* that may come online while recording; NULL: none */
     const struct weir_targets *targets;
     bool per_thread;                        /* a place for each target instead of one for each CPU */
     const struct weir_event_config *config; /* attrs are configured again after a fall-back */
@@ -92,8 +112,8 @@ int weir_event_set_map_ring(struct weir_event_set *set, unsigned place, bool sid
 /* Whether that ring can be mapped: a descriptor of it is open. */
 bool weir_event_set_has_ring(const struct weir_event_set *set, unsigned place, bool sideband);
 
-/* The descriptors whose poll(2) reports that ring: one per task, [*count], -1 where the task was gone at the
- * open; borrowed from set. The ring exists. */
+/* The descriptors whose poll(2) reports that ring, which is mapped: one per task, [*count], -1 where the task was gone
+ * at the open; borrowed from set, and constant until it is closed. */
 const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned place, bool sideband, unsigned *count);
 
 /* Keeps the given tasks (weir's own threads) out of tracepoints by an event filter on common_pid, on top of the filters
@@ -105,6 +125,20 @@ int weir_event_set_exclude_tasks(struct weir_event_set *set, const pid_t *tids, 
 void weir_event_set_enable(struct weir_event_set *set, bool sideband);
 void weir_event_set_disable(struct weir_event_set *set);         /* all */
 void weir_event_set_disable_samples(struct weir_event_set *set); /* all but the sideband event */
+
+/* Whether events of all tasks are recorded by CPU: only then a CPU that comes needs new ones. */
+bool weir_event_set_follows_cpus(const struct weir_event_set *set);
+
+/*
+ * Opens the events of a CPU that came (back) anew, disabled, and adds their ids to the id map; what was open there
+ * before is retired. Rings that are mapped go on as output of the new events; where none is, weir_event_set_map_ring()
+ * is to follow. Then weir_event_set_enable_place(). The set follows CPUs. 0 or -errno with err; then all is as before.
+ */
+int weir_event_set_reopen(struct weir_event_set *set, unsigned place, const struct weir_kernel_limits *limits,
+                          struct weir_error *err);
+
+/* Switches the events of one place as those of the others are. */
+void weir_event_set_enable_place(struct weir_event_set *set, unsigned place);
 
 /* Reads the counts of one descriptor. 0, -ENOENT (its task was gone at the open) or the errno of read(2). */
 int weir_event_set_read(const struct weir_event_set *set, unsigned event, unsigned place, unsigned task,

@@ -17,6 +17,12 @@ static inline size_t weir_event_set_slots(const struct weir_event_set *set)
     return (size_t)set->place_count * set->task_count;
 }
 
+/* Whether an event is to be open at a place: its PMU, and that of its group's leader, counts there. */
+bool weir_event_set_belongs_at(const struct weir_event_set *set, size_t event, unsigned place);
+
+/* Sets the filter that an event has, if any, on one more descriptor of it. 0 or -errno with err. */
+int weir_event_set_filter_fd(const struct weir_event_set *set, unsigned event, int fd, struct weir_error *err);
+
 /* Sets the filters of the events (struct weir_event.filter) on their descriptors. 0 or -errno with err. */
 int weir_event_set_apply_filters(struct weir_event_set *set, struct weir_error *err);
 

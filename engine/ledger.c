@@ -54,6 +54,19 @@ static void read_counts(const struct weir_event_set *set, unsigned event, unsign
     }
 }
 
+/* What a CPU's events had counted and lost before it went. */
+static void add_retired(const struct weir_event_set *set, struct weir_record_result *result, struct weir_buf *lost)
+{
+    for (size_t i = 0; i < set->retired_count; i++) {
+        const struct weir_event_retired *retired = &set->retired[i];
+        struct weir_ledger_row *row = row_at(result, retired->place, retired->event);
+        row->counted += retired->count.value;
+        row->lost_ring_full += retired->count.lost;
+        if (retired->count.lost > 0)
+            note_lost_samples(set, retired->event, retired->place, &retired->count, lost);
+    }
+}
+
 /* What the readers have seen pass. */
 static void add_drained(const struct weir_pipeline *pipeline, struct weir_record_result *result, unsigned sideband)
 {
@@ -84,8 +97,21 @@ int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *
             read_counts(set, event, place, row, lost);
         }
     }
+    add_retired(set, result, lost);
     add_drained(pipeline, result, weir_event_set_sideband(set));
     return weir_buf_error(lost);
+}
+
+/* A CPU that was offline all the time is no CPU of the recording: its rows are taken out again. */
+static void leave_out_absent(const struct weir_pipeline *pipeline, struct weir_record_result *result)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < result->ledger_count; i++) {
+        unsigned place = (unsigned)(i / result->event_count);
+        if (weir_pipeline_has_place(pipeline, place))
+            result->ledger[kept++] = result->ledger[i];
+    }
+    result->ledger_count = kept;
 }
 
 static void settle_failed(const struct weir_pipeline *pipeline, struct weir_record_result *result)
@@ -118,6 +144,7 @@ static void total_readers(const struct weir_pipeline *pipeline, struct weir_reco
 void weir_ledger_settle(const struct weir_pipeline *pipeline, struct weir_record_result *result)
 {
     settle_failed(pipeline, result);
+    leave_out_absent(pipeline, result);
     total_readers(pipeline, result);
     unsigned sideband = (unsigned)result->event_count - 1;
     for (size_t i = 0; i < result->ledger_count; i++) {

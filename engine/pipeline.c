@@ -43,12 +43,13 @@ static unsigned group_by_node(const struct weir_plan *plan, struct weir_pool_sha
     return count;
 }
 
-/* The plan says which CPUs a reader drains. Tasks run anywhere, so theirs are dealt out in turn. */
+/* The plan says which CPUs a reader drains. Tasks run anywhere, and the plan knows no CPU that comes later: theirs are
+ * dealt out in turn. */
 static bool drains(const struct weir_pipeline_setup *setup, unsigned reader, unsigned place)
 {
-    int cpu = setup->places[place].cpu;
-    return cpu < 0 ? place % setup->plan->reader_count == reader
-                   : weir_cpuset_has(&setup->plan->readers[reader].cpus, (unsigned)cpu);
+    const struct weir_event_place *of = &setup->places[place];
+    return of->cpu < 0 || of->late ? place % setup->plan->reader_count == reader
+                                   : weir_cpuset_has(&setup->plan->readers[reader].cpus, (unsigned)of->cpu);
 }
 
 static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned index, unsigned share, int *result)
@@ -87,6 +88,7 @@ static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned 
         /* Sideband first: it is small, and what it tells is needed to understand the samples. */
         for (int sideband = 1; sideband >= 0; sideband--) {
             reader->rings[ring].place = i;
+            atomic_init(&reader->rings[ring].dormant, setup->places[i].late);
             reader->rings[ring++].sideband = sideband;
         }
     }
@@ -194,16 +196,51 @@ struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsi
     return NULL;
 }
 
+static struct weir_reader *reader_of(const struct weir_pipeline *pipeline, const struct weir_reader_ring *ring)
+{
+    for (unsigned i = 0;; i++) {
+        struct weir_reader *reader = pipeline->readers[i];
+        if (ring >= reader->rings && ring < reader->rings + reader->ring_count)
+            return reader;
+    }
+}
+
 void weir_pipeline_drop_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband)
 {
     struct weir_reader_ring *dropped = weir_pipeline_ring(pipeline, place, sideband);
-    struct weir_reader *reader = NULL;
-    for (unsigned i = 0; !reader; i++) {
-        struct weir_reader *candidate = pipeline->readers[i];
-        if (dropped >= candidate->rings && dropped < candidate->rings + candidate->ring_count)
-            reader = candidate;
+    weir_reader_drop_ring(reader_of(pipeline, dropped), dropped);
+}
+
+void weir_pipeline_wake_place(struct weir_pipeline *pipeline, unsigned place)
+{
+    for (int sideband = 1; sideband >= 0; sideband--) {
+        struct weir_reader_ring *ring = weir_pipeline_ring(pipeline, place, sideband);
+        if (ring->ring.page)
+            weir_reader_end_dormancy(reader_of(pipeline, ring), ring);
     }
-    weir_reader_drop_ring(reader, dropped);
+}
+
+void weir_pipeline_pin_again(struct weir_pipeline *pipeline, unsigned cpu)
+{
+    for (unsigned i = 0; pipeline->setup.pin && i < pipeline->reader_count; i++) {
+        const struct weir_cpuset *affinity = &pipeline->setup.plan->readers[i].affinity;
+        if (weir_cpuset_has(affinity, cpu) && pipeline->threads[i].started)
+            weir_thread_pin_other(pipeline->threads[i].tid, affinity);
+    }
+}
+
+bool weir_pipeline_has_place(const struct weir_pipeline *pipeline, unsigned place)
+{
+    bool has = !pipeline->setup.places[place].late;
+    for (unsigned i = 0; !has && i < pipeline->reader_count; i++) {
+        const struct weir_reader *reader = pipeline->readers[i];
+        for (unsigned ring = 0; ring < reader->ring_count; ring++) {
+            /* Relaxed: written by this thread, the coordinator's. */
+            has |= reader->rings[ring].place == place &&
+                   !atomic_load_explicit(&reader->rings[ring].dormant, memory_order_relaxed);
+        }
+    }
+    return has;
 }
 
 static struct weir_output_options output_options(const struct weir_pipeline *pipeline, const struct weir_io_ops *io)
@@ -399,18 +436,25 @@ static void keep_patience(struct weir_pipeline *pipeline)
     pthread_mutex_unlock(&pipeline->patience);
 }
 
-int weir_pipeline_emit(struct weir_pipeline *pipeline, const void *records, size_t bytes)
+bool weir_pipeline_try_emit(struct weir_pipeline *pipeline, const void *records, size_t bytes)
 {
     weir_assert(bytes <= WEIR_CHUNK_MIN_BYTES);
-    struct weir_chunk *chunk;
-    while (!(chunk = weir_pool_take(&pipeline->pool, 0, false))) {
+    struct weir_chunk *chunk = weir_pool_take(&pipeline->pool, 0, false);
+    if (!chunk)
+        return false;
+    memcpy(chunk->data, records, bytes);
+    chunk->used = (uint32_t)bytes;
+    weir_chunk_queue_push(&pipeline->queue, chunk);
+    return true;
+}
+
+int weir_pipeline_emit(struct weir_pipeline *pipeline, const void *records, size_t bytes)
+{
+    while (!weir_pipeline_try_emit(pipeline, records, bytes)) {
         const struct timespec pause = {.tv_nsec = EMIT_RETRY_NS};
         clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
         keep_patience(pipeline);
     }
-    memcpy(chunk->data, records, bytes);
-    chunk->used = (uint32_t)bytes;
-    weir_chunk_queue_push(&pipeline->queue, chunk);
     return atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed);
 }
 

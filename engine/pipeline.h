@@ -103,6 +103,15 @@ void weir_pipeline_fini(struct weir_pipeline *pipeline);
 /* One of the two rings of a place, to be mapped by the caller before start(). */
 struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband);
 
+/* Lets the readers at those rings of a late place that are mapped now and have their descriptors. After start(). */
+void weir_pipeline_wake_place(struct weir_pipeline *pipeline, unsigned place);
+
+/* Pins the readers to their CPUs again of which this is one: it has come back. Without effect where it cannot. */
+void weir_pipeline_pin_again(struct weir_pipeline *pipeline, unsigned cpu);
+
+/* False for a late place that has never come. */
+bool weir_pipeline_has_place(const struct weir_pipeline *pipeline, unsigned place);
+
 /* Takes out a ring that no event is open for. Not mapped, before start(). */
 void weir_pipeline_drop_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband);
 
@@ -127,6 +136,9 @@ int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_output *outp
  * After start(). */
 unsigned weir_pipeline_tids(const struct weir_pipeline *pipeline, pid_t *tids);
 unsigned weir_pipeline_tids_max(const struct weir_pipeline *pipeline);
+
+/* As emit(), but gives up when no chunk is free: true when the records are in the queue. Does not block. */
+bool weir_pipeline_try_emit(struct weir_pipeline *pipeline, const void *records, size_t bytes);
 
 /* Sends whole records (at most WEIR_CHUNK_MIN_BYTES) down the queue, in order for one thread. Waits for a free chunk.
  * Any thread that is not a reader nor the writer. 0, or the error of a failed output. */

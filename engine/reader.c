@@ -201,14 +201,23 @@ static enum weir_reader_state drain(struct weir_reader *reader, struct weir_read
     return WEIR_READER_DRAINED;
 }
 
+/* (N) acquire: who sees the ring awake sees it mapped. Sequentially consistent, as (M) is: the coordinator ends the
+ * dormancy and then looks whether a wake was taken; a reader takes it and then looks here. */
+static bool is_dormant(const struct weir_reader_ring *r)
+{
+    return atomic_load_explicit(&r->dormant, memory_order_seq_cst);
+}
+
 enum weir_reader_state weir_reader_step(struct weir_reader *reader)
 {
     uint64_t epoch = atomic_load_explicit(&reader->control->epoch, memory_order_seq_cst); /* (J), (M) */
 
     /* All rings, also behind one that has to wait: each is to know that what it loses now is the pool's fault. */
     bool starved = false;
-    for (unsigned i = 0; i < reader->ring_count; i++)
-        starved |= drain(reader, &reader->rings[i]) == WEIR_READER_STARVED;
+    for (unsigned i = 0; i < reader->ring_count; i++) {
+        if (!is_dormant(&reader->rings[i]))
+            starved |= drain(reader, &reader->rings[i]) == WEIR_READER_STARVED;
+    }
     if (starved) {
         reader->starved_steps++;
         return WEIR_READER_STARVED;
@@ -255,7 +264,7 @@ void weir_reader_wait(struct weir_reader *reader, enum weir_reader_state state)
     for (unsigned i = 0; i < reader->ring_count; i++) {
         const struct weir_reader_ring *r = &reader->rings[i];
         /* A negative descriptor is passed over by poll(2). */
-        int fd = r->poll_fd < r->poll_fd_count ? r->poll_fds[r->poll_fd] : -1;
+        int fd = !is_dormant(r) && r->poll_fd < r->poll_fd_count ? r->poll_fds[r->poll_fd] : -1;
         reader->polls[i + 1] = (struct pollfd){.fd = fd, .events = POLLIN};
     }
 
@@ -301,13 +310,20 @@ void weir_reader_wake(struct weir_reader *reader)
     reader->wakes_sent++;
 }
 
+void weir_reader_end_dormancy(struct weir_reader *reader, struct weir_reader_ring *r)
+{
+    weir_assert(r->ring.page && r->poll_fd_count > 0);
+    atomic_store_explicit(&r->dormant, false, memory_order_seq_cst); /* (N) */
+    weir_reader_wake(reader);
+}
+
 bool weir_reader_is_past(const struct weir_reader *reader, uint64_t epoch)
 {
     if (atomic_load_explicit(&reader->passed_epoch, memory_order_acquire) >= epoch) /* (L) */
         return true;
     /* The rings first: a drained ring (E) shows us the holding flag that was set before its tail was released. */
     for (unsigned i = 0; i < reader->ring_count; i++) {
-        if (!weir_ring_is_drained(&reader->rings[i].ring))
+        if (!is_dormant(&reader->rings[i]) && !weir_ring_is_drained(&reader->rings[i].ring))
             return false;
     }
     return !atomic_load_explicit(&reader->holding, memory_order_acquire); /* (K) */

@@ -23,6 +23,9 @@
  * coordinator writes to number wakes_sent % 2, the reader polls number wakes_taken % 2 and only counts; the
  * coordinator empties the used one before it uses it again.
  *
+ * The ring of a CPU that is offline is dormant: there, but not mapped. When the CPU comes, the coordinator maps it and
+ * ends that (N): the reader, which looks before each step and each sleep, sees a whole ring or none.
+ *
  * When the pool is empty the records stay in the ring (the step returns STARVED and is repeated each millisecond); what
  * the kernel then has no room for is counted by the kernel and told apart as lost_while_starved.
  */
@@ -50,7 +53,8 @@ struct weir_reader_ring {
     struct weir_ring ring;
     unsigned place; /* index into the recording's places */
     bool sideband;
-    const int *poll_fds; /* borrowed: descriptors that report this ring's wake-ups, tried in order */
+    _Atomic bool dormant; /* (N) not mapped yet. Before the threads run, then cleared by the coordinator */
+    const int *poll_fds;  /* borrowed: descriptors that report this ring's wake-ups, tried in order */
     unsigned poll_fd_count;
     unsigned poll_fd; /* the one in use; those before it have hung up (their task is gone) */
     bool starved;     /* was left nearly full because no chunk was free; until the next LOST record */
@@ -130,6 +134,9 @@ void weir_reader_set_poll_fds(struct weir_reader_ring *r, const int *fds, unsign
 
 /* Takes out one of its rings, which is not mapped; those behind it move up. Before the thread runs. */
 void weir_reader_drop_ring(struct weir_reader *reader, struct weir_reader_ring *r);
+
+/* Lets a dormant ring be read, which is mapped and has its descriptors now, and wakes its reader. Coordinator. */
+void weir_reader_end_dormancy(struct weir_reader *reader, struct weir_reader_ring *r);
 
 /* Unmaps the rings and gives back the chunk. The thread must have ended. NULL-safe, half-built is fine. */
 void weir_reader_fini(struct weir_reader *reader);

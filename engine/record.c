@@ -155,6 +155,8 @@ static int prepare(struct weir_session *session, struct weir_error *err)
         result = choose_cpus(session, err);
     if (result == 0)
         result = weir_session_plan(session, err);
+    if (result == 0)
+        result = weir_session_choose_late_cpus(session, err);
     if (result < 0)
         return result;
     choose_sizes(session);
@@ -405,6 +407,8 @@ static int watch(struct weir_session *session, struct weir_error *err)
     coordinator->switch_ctx = session;
     coordinator->triggers.notices = session->options->notices;
     int result = weir_coordinator_watch(coordinator, &session->pipeline, workload, has_tasks(session->options));
+    if (result == 0)
+        result = weir_session_watch_cpus(session);
     return result < 0 ? weir_error_set_errno(err, result, "cannot watch the recording") : 0;
 }
 
@@ -463,6 +467,8 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
         .clock = &weir_clock_monotonic,
         .result = result,
         .workload = WEIR_WORKLOAD_INIT,
+        .cpu_watch = {.fd = -1},
+        .cpu_timer_fd = -1,
     };
     int code = record(&session, workload_failed, err);
     if (code == -EMFILE)

@@ -42,6 +42,16 @@ static int write_file_head(struct weir_record_file *file, const struct weir_sess
     return result < 0 ? weir_error_set_errno(err, result, "cannot write the head of %s", file->path) : 0;
 }
 
+void weir_record_file_patch_ids(struct weir_record_file *file, const struct weir_session *session)
+{
+    static const uint64_t no_features[4];
+    const size_t own = sizeof(struct weir_perf_header); /* its data.size is the writer's */
+    struct weir_buf head = WEIR_BUF_INIT;
+    if (file->kind != WEIR_RECORD_OUTPUT_STREAM && build_head(session, 0, no_features, &head) == 0)
+        weir_output_patch_head(file->output, own, head.data + own, head.used - own);
+    weir_buf_fini(&head);
+}
+
 /* ---- features ---- */
 
 static void describe_clock(const struct weir_session *session, struct weir_features_input *input)

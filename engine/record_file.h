@@ -49,6 +49,10 @@ int weir_record_file_open(struct weir_record_file **file, const struct weir_sess
 /* Gives a file its name: weir_output_publish(). */
 int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err);
 
+/* Writes the ids of session->descriptions into the head again while the writer has the output, which leaves that part
+ * of the head alone. A failure is left to finish(), which writes the whole head. */
+void weir_record_file_patch_ids(struct weir_record_file *file, const struct weir_session *session);
+
 /*
  * Writes features behind the data, then the head that announces them. When the features cannot be written the file is
  * still whole without them. Not synced. 0 or -errno with err. Blocks, allocates.

@@ -19,6 +19,7 @@ int weir_session_open_events(struct weir_session *session, struct weir_error *er
                                          .kernel = session->kernel,
                                          .list = session->options->events,
                                          .cpus = &session->cpus,
+                                         .late_cpus = &session->late_cpus,
                                          .targets = &session->targets,
                                          .per_thread = session->per_thread,
                                          .config = &session->config,
@@ -79,13 +80,16 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
     return result;
 }
 
-static int map_ring(struct weir_session *session, unsigned place, bool sideband)
+int weir_session_map_ring(struct weir_session *session, unsigned place, bool sideband)
 {
     if (!weir_event_set_has_ring(&session->events, place, sideband)) {
-        weir_pipeline_drop_ring(&session->pipeline, place, sideband);
+        if (!session->events.places[place].late)
+            weir_pipeline_drop_ring(&session->pipeline, place, sideband);
         return 0;
     }
     struct weir_reader_ring *r = weir_pipeline_ring(&session->pipeline, place, sideband);
+    if (r->ring.page)
+        return 0; /* by an attempt that came only so far */
     uint64_t bytes = sideband ? session->sideband_ring_bytes : session->ring_bytes;
     int result = weir_event_set_map_ring(&session->events, place, sideband, bytes, &r->ring);
     if (result < 0)
@@ -100,7 +104,7 @@ int weir_session_map_rings(struct weir_session *session, struct weir_error *err)
 {
     for (unsigned place = 0; place < session->events.place_count; place++) {
         for (int sideband = 0; sideband < 2; sideband++) {
-            int result = map_ring(session, place, sideband);
+            int result = weir_session_map_ring(session, place, sideband);
             if (result == 0)
                 continue;
             uint64_t bytes = sideband ? session->sideband_ring_bytes : session->ring_bytes;
@@ -137,11 +141,14 @@ void weir_session_release(struct weir_session *session)
     weir_session_free_sideband(session); /* the readers, which are gone now, wrote to its tees */
     weir_workload_fini(&session->workload);
     weir_targets_fini(&session->targets);
+    weir_session_unwatch_cpus(session);
     if (session->coordinating)
         weir_coordinator_fini(&session->coordinator);
     weir_session_leave_house(session);
     weir_cpuset_fini(&session->house);
     weir_plan_fini(&session->plan);
     weir_cpuset_fini(&session->cpus);
+    weir_cpuset_fini(&session->late_cpus);
+    weir_cpuset_fini(&session->cpus_online);
     weir_topology_free(session->topology);
 }

@@ -21,6 +21,7 @@
 #include "engine/targets.h"
 #include "engine/workload.h"
 #include "format/event_desc.h"
+#include "topology/cpu_watch.h"
 #include "topology/plan.h"
 #include "topology/topology.h"
 
@@ -31,7 +32,12 @@ struct weir_session {
     struct weir_record_result *result;         /* borrowed */
 
     struct weir_topology *topology;
-    struct weir_cpuset cpus; /* to record on */
+    struct weir_cpuset cpus;        /* to record on; while recording those that are there */
+    struct weir_cpuset late_cpus;   /* offline at the start, to be recorded when they come */
+    struct weir_cpuset cpus_online; /* at the last look */
+    struct weir_cpu_watch cpu_watch;
+    int cpu_timer_fd;  /* owned timerfd: the next look that nobody else asks for; -1: none */
+    bool cpus_changed; /* and the file does not say so yet */
     struct weir_plan plan;
     struct weir_cpuset house;   /* where threads run that are no readers; empty: anywhere */
     struct weir_cpuset outside; /* where the calling thread ran before; empty: it has not moved */
@@ -87,6 +93,9 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
 /* Maps every ring into the pipeline. 0, or -errno with err; after -EPERM a smaller size may still fit. */
 int weir_session_map_rings(struct weir_session *session, struct weir_error *err);
 
+/* Maps one of them, if there is anything to map; a late one only when its CPU has come. As above, but without err. */
+int weir_session_map_ring(struct weir_session *session, unsigned place, bool sideband);
+
 /* Undoes the three above, in any state, and closes the file. */
 void weir_session_close_events(struct weir_session *session);
 
@@ -98,6 +107,22 @@ int weir_session_describe(struct weir_session *session, struct weir_error *err);
 
 /* Opens session->file at options->output_path, head written. After map_rings() and describe(). 0 or -errno with err. */
 int weir_session_open_file(struct weir_session *session, struct weir_error *err);
+
+/* How often each CPU may come back, on average, before the head has no room for ids. */
+#define WEIR_SESSION_RETURNS 7u
+
+/* Begins to watch the CPUs; which are offline and would be recorded. 0 or -ENOMEM with err. */
+int weir_session_choose_late_cpus(struct weir_session *session, struct weir_error *err);
+
+/* Ids that one event may come to have. */
+size_t weir_session_id_room(const struct weir_session *session);
+
+/* Lets the coordinator's loop follow what happens to CPUs, beginning with what has happened since the list was made.
+ * While recording. 0 or -errno. */
+int weir_session_watch_cpus(struct weir_session *session);
+
+/* Before the coordinator ends. In any state. */
+void weir_session_unwatch_cpus(struct weir_session *session);
 
 /* Appends ID_INDEX, THREAD_MAP and CPU_MAP records. 0 or -ENOMEM. */
 int weir_session_append_index(const struct weir_session *session, struct weir_buf *out);

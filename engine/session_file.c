@@ -25,7 +25,7 @@ static int describe_event(struct weir_session *session, unsigned event)
 {
     const struct weir_event_set *set = &session->events;
     size_t most = (size_t)set->place_count * set->task_count;
-    uint64_t *ids = calloc(most, sizeof(*ids));
+    uint64_t *ids = calloc(session->id_room, sizeof(*ids));
     if (!ids)
         return -ENOMEM;
     session->description_ids[event] = ids;
@@ -65,6 +65,7 @@ int weir_session_describe(struct weir_session *session, struct weir_error *err)
     if (result < 0)
         return result;
     unsigned count = session->events.event_count;
+    session->id_room = weir_session_id_room(session);
     session->descriptions = calloc(count, sizeof(*session->descriptions));
     session->description_ids = calloc(count, sizeof(*session->description_ids));
     result = session->descriptions && session->description_ids ? 0 : -ENOMEM;
@@ -72,12 +73,6 @@ int weir_session_describe(struct weir_session *session, struct weir_error *err)
         result = describe_event(session, event);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot describe %u events", count);
-
-    /* A CPU that comes online later brings ids of its own: the head has room for all that this machine can have. */
-    size_t places = session->events.place_count;
-    if (!session->options->cpus && session->events.places[0].cpu >= 0)
-        places = weir_max_u64(places, session->machine.cpus_available);
-    session->id_room = places * session->events.task_count;
     return has_tracepoints(session->events.list) ? weir_tracefs_find(session->tracefs, sizeof(session->tracefs), err)
                                                  : 0;
 }

@@ -37,7 +37,7 @@ static int append_cpus(const struct weir_session *session, struct weir_buf *out)
     if (!cpus)
         return -ENOMEM;
     size_t count = 0;
-    for (unsigned place = 0; place < set->place_count; place++) {
+    for (unsigned place = 0; place < set->late_from; place++) {
         if (place == 0 || set->places[place].cpu >= 0)
             cpus[count++] = set->places[place].cpu;
     }

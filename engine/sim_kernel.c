@@ -17,6 +17,7 @@
 #include "base/bits.h"
 
 #define RECORD_MAX_BYTES      65528u
+#define CPUS_OFFLINE_MAX      64   /* CPUs from here on stay online */
 #define COMM_BYTES            16   /* TASK_COMM_LEN, padded */
 #define SIDE_RECORD_MAX_BYTES 128  /* LOST and COMM with the longest trailer */
 #define FIXED_MAX_BYTES       2048 /* a sample without raw data and stack: fields, longest chain, all registers */
@@ -42,6 +43,7 @@ struct sim_event {
     struct perf_event_attr attr;
     struct sim_ring *ring; /* borrowed; NULL before map or set_output */
     _Atomic bool enabled;
+    bool dead; /* its CPU was taken away */
     _Atomic uint64_t produced;
     _Atomic uint64_t lost;
 };
@@ -53,6 +55,7 @@ struct weir_sim_kernel {
     struct sim_ring **rings; /* owned */
     size_t ring_count;
     uint64_t next_id;
+    uint64_t offline; /* bits of CPUs 0 to 63 */
 };
 
 int weir_sim_kernel_new(struct weir_sim_kernel **out)
@@ -140,6 +143,8 @@ static int sim_event_open(void *ctx, struct perf_event_attr *attr, pid_t pid, in
     struct weir_sim_kernel *sim = ctx;
     const struct sim_event *leader = event_of(sim, group_fd);
     int refusal = refuse_open(leader, pid, cpu, group_fd, flags);
+    if (refusal == 0 && cpu >= 0 && cpu < CPUS_OFFLINE_MAX && pid == -1 && (sim->offline >> cpu & 1))
+        refusal = -ENODEV;
     if (refusal < 0)
         return refusal;
     struct sim_event *event = calloc(1, sizeof(*event));
@@ -372,7 +377,8 @@ static void wake_reader(struct sim_ring *ring)
 
 static bool is_enabled(const struct sim_event *event)
 {
-    return atomic_load_explicit(&event->enabled, memory_order_acquire) && (!event->leader || is_enabled(event->leader));
+    return !event->dead && atomic_load_explicit(&event->enabled, memory_order_acquire) &&
+           (!event->leader || is_enabled(event->leader));
 }
 
 /* Writes one record, or counts it as lost. */
@@ -490,6 +496,20 @@ bool weir_sim_kernel_comm(struct weir_sim_kernel *sim, int fd, uint32_t pid, con
     put_trailer(event, record, &at, pid, time_ns);
     finish_header(record, PERF_RECORD_COMM, at);
     return output(event, record, at, time_ns);
+}
+
+void weir_sim_kernel_set_cpu(struct weir_sim_kernel *sim, int cpu, bool online)
+{
+    weir_assert(cpu >= 0 && cpu < CPUS_OFFLINE_MAX);
+    if (online)
+        sim->offline &= ~(UINT64_C(1) << cpu);
+    else
+        sim->offline |= UINT64_C(1) << cpu;
+    for (size_t fd = 0; !online && fd < sim->fd_count; fd++) {
+        struct sim_event *event = sim->by_fd[fd];
+        if (event && event->cpu == cpu && event->pid == -1)
+            event->dead = true;
+    }
 }
 
 void weir_sim_kernel_totals(const struct weir_sim_kernel *sim, int fd, uint64_t *produced, uint64_t *lost)

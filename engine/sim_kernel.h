@@ -50,6 +50,13 @@ bool weir_sim_kernel_sample(struct weir_sim_kernel *sim, int fd, const struct we
 /* The same with a COMM record with a sample_id trailer, for sideband events. */
 bool weir_sim_kernel_comm(struct weir_sim_kernel *sim, int fd, uint32_t pid, const char *comm, uint64_t time_ns);
 
+/*
+ * Takes a CPU off the simulated machine, or brings it back: as Linux does (perf_event_exit_cpu()), its events of all
+ * tasks are dead from then on, while their rings and counts stay, and no others can be opened there (-ENODEV) until it
+ * is back. Not while a producer of that CPU runs.
+ */
+void weir_sim_kernel_set_cpu(struct weir_sim_kernel *sim, int cpu, bool online);
+
 /* Samples and records that were asked of that event while it was enabled, and how many of them found no room. */
 void weir_sim_kernel_totals(const struct weir_sim_kernel *sim, int fd, uint64_t *produced, uint64_t *lost);
 

@@ -310,6 +310,8 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
         .clock = &weir_clock_monotonic,
         .result = &result->record,
         .workload = WEIR_WORKLOAD_INIT,
+        .cpu_watch = {.fd = -1},
+        .cpu_timer_fd = -1,
         .buffer_bytes = options->buffer_bytes,
     };
     weir_sim_disk_init(&s.disk, s.session.clock);

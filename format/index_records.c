@@ -3,17 +3,22 @@
 
 #include "base/bits.h"
 
-#define COUNT_BYTES      16u /* header and u64 count */
-#define TASK_BYTES       24u /* u64 tid, 16 bytes of name */
-#define CPU_LIST         0u  /* PERF_CPU_MAP__CPUS */
-#define CPU_LIST_OFFSET  12u /* header, u16 sort, u16 count */
-#define MACHINE_BYTES(n) (COUNT_BYTES + (n) * sizeof(struct weir_id_index_entry))
+#define COUNT_BYTES       16u    /* header and u64 count */
+#define TASK_BYTES        24u    /* u64 tid, 16 bytes of name */
+#define CPU_LIST          0u     /* PERF_CPU_MAP__CPUS */
+#define LIST_HEADER_BYTES 4u     /* u16 sort, u16 count */
+#define CPU_LIST_OFFSET   12u    /* header, and these */
+#define UPDATE_BYTES      24u    /* header, u64 sort, u64 id */
+#define CPUS_CHANGED_MAX  32750u /* CPUs of one record */
+#define MACHINE_BYTES(n)  (COUNT_BYTES + (n) * sizeof(struct weir_id_index_entry))
 
 _Static_assert(sizeof(struct weir_id_index_entry) == 32, "struct id_index_entry");
 _Static_assert(MACHINE_BYTES(WEIR_ID_INDEX_MAX) <= WEIR_RECORD_MAX_BYTES, "ID_INDEX");
 _Static_assert(MACHINE_BYTES(WEIR_ID_INDEX_MAX + 1) > WEIR_RECORD_MAX_BYTES, "ID_INDEX");
 _Static_assert(COUNT_BYTES + WEIR_THREAD_MAP_MAX * TASK_BYTES <= WEIR_RECORD_MAX_BYTES, "THREAD_MAP");
 _Static_assert(COUNT_BYTES + (WEIR_THREAD_MAP_MAX + 1) * TASK_BYTES > WEIR_RECORD_MAX_BYTES, "THREAD_MAP");
+_Static_assert(UPDATE_BYTES + LIST_HEADER_BYTES + CPUS_CHANGED_MAX * sizeof(uint16_t) <= WEIR_RECORD_MAX_BYTES,
+               "EVENT_UPDATE");
 _Static_assert(CPU_LIST_OFFSET + WEIR_CPU_MAP_MAX * sizeof(uint16_t) <= WEIR_RECORD_MAX_BYTES, "CPU_MAP");
 
 static void append_header(struct weir_buf *out, enum weir_user_record type, size_t bytes)
@@ -45,14 +50,30 @@ void weir_record_thread_map(struct weir_buf *out, const pid_t *tids, size_t coun
     }
 }
 
+/* struct perf_record_cpu_map_data, behind fixed_bytes of the record. */
+static void append_cpus(struct weir_buf *out, size_t fixed_bytes, const int *cpus, size_t count)
+{
+    weir_buf_append_u16(out, CPU_LIST);
+    weir_buf_append_u16(out, (uint16_t)count);
+    for (size_t i = 0; i < count; i++)
+        weir_buf_append_u16(out, (uint16_t)cpus[i]);
+    size_t bytes = fixed_bytes + LIST_HEADER_BYTES + count * sizeof(uint16_t);
+    weir_buf_append_zeros(out, weir_align_up(bytes, 8) - bytes);
+}
+
 void weir_record_cpu_map(struct weir_buf *out, const int *cpus, size_t count)
 {
     size_t listed = weir_min_u64(count, WEIR_CPU_MAP_MAX);
-    size_t bytes = weir_align_up(CPU_LIST_OFFSET + listed * sizeof(uint16_t), 8);
-    append_header(out, WEIR_RECORD_CPU_MAP, bytes);
-    weir_buf_append_u16(out, CPU_LIST);
-    weir_buf_append_u16(out, (uint16_t)listed);
-    for (size_t i = 0; i < listed; i++)
-        weir_buf_append_u16(out, (uint16_t)cpus[i]);
-    weir_buf_append_zeros(out, bytes - CPU_LIST_OFFSET - listed * sizeof(uint16_t));
+    append_header(out, WEIR_RECORD_CPU_MAP, weir_align_up(CPU_LIST_OFFSET + listed * sizeof(uint16_t), 8));
+    append_cpus(out, sizeof(struct perf_event_header), cpus, listed);
+}
+
+void weir_record_cpus_changed(struct weir_buf *out, uint64_t id, const int *cpus, size_t count)
+{
+    size_t listed = weir_min_u64(count, CPUS_CHANGED_MAX);
+    append_header(out, WEIR_RECORD_EVENT_UPDATE,
+                  weir_align_up(UPDATE_BYTES + LIST_HEADER_BYTES + listed * sizeof(uint16_t), 8));
+    weir_buf_append_u64(out, WEIR_EVENT_UPDATE_CPUS);
+    weir_buf_append_u64(out, id);
+    append_cpus(out, UPDATE_BYTES, cpus, listed);
 }

@@ -33,4 +33,8 @@ void weir_record_thread_map(struct weir_buf *out, const pid_t *tids, size_t coun
 /* cpus: -1 for "any". As a plain list, which every reader knows; what is beyond WEIR_CPU_MAP_MAX is left out. */
 void weir_record_cpu_map(struct weir_buf *out, const int *cpus, size_t count);
 
+/* EVENT_UPDATE of sort CPUS: from here on the events count on these CPUs. id: of any of the events; it must be one
+ * that the head has at all times. Between FINISHED_INIT and the end. */
+void weir_record_cpus_changed(struct weir_buf *out, uint64_t id, const int *cpus, size_t count);
+
 #endif

@@ -125,6 +125,28 @@ static void append_features(const struct weir_perf_input *input, struct weir_buf
     weir_buf_fini(&payload);
 }
 
+/* Openings are told apart where the file says that CPUs have come or gone: elsewhere they are of tasks. */
+static size_t gaps_of(const struct weir_scan *scan, size_t cpu)
+{
+    return scan->cpu_changes > 0 && scan->cpus[cpu].span_count > 0 ? scan->cpus[cpu].span_count - 1 : 0;
+}
+
+static bool is_gone_at_end(const struct weir_scan *scan, size_t cpu)
+{
+    return scan->cpu_changes > 0 && !weir_cpuset_has(&scan->last_cpus, (unsigned)cpu);
+}
+
+static void append_gaps(const struct weir_scan *scan, size_t cpu, struct weir_buf *out)
+{
+    const struct weir_scan_cpu *counts = &scan->cpus[cpu];
+    for (size_t gap = 0; gap < gaps_of(scan, cpu); gap++)
+        weir_buf_printf(out, "                offline between %.6f s and %.6f s\n",
+                        (double)counts->spans[gap].last_ns / NS_PER_S,
+                        (double)counts->spans[gap + 1].first_ns / NS_PER_S);
+    if (is_gone_at_end(scan, cpu))
+        weir_buf_printf(out, "                offline after %.6f s\n", (double)counts->last_ns / NS_PER_S);
+}
+
 static void append_counts(const struct weir_scan *scan, struct weir_buf *out)
 {
     weir_buf_printf(out, "records         %" PRIu64 " in %" PRIu64 " bytes\n", scan->records, scan->bytes);
@@ -136,10 +158,12 @@ static void append_counts(const struct weir_scan *scan, struct weir_buf *out)
     if (scan->unknown_type.count)
         weir_buf_printf(out, "                %10" PRIu64 " of unknown type\n", scan->unknown_type.count);
     for (size_t cpu = 0; cpu < scan->cpu_count; cpu++) {
-        if (scan->cpus[cpu].records)
-            weir_buf_printf(out, "CPU %-11zu %" PRIu64 " samples, %" PRIu64 " records, %.6f s to %.6f s\n", cpu,
-                            scan->cpus[cpu].samples, scan->cpus[cpu].records,
-                            (double)scan->cpus[cpu].first_ns / NS_PER_S, (double)scan->cpus[cpu].last_ns / NS_PER_S);
+        if (!scan->cpus[cpu].records)
+            continue;
+        weir_buf_printf(out, "CPU %-11zu %" PRIu64 " samples, %" PRIu64 " records, %.6f s to %.6f s\n", cpu,
+                        scan->cpus[cpu].samples, scan->cpus[cpu].records, (double)scan->cpus[cpu].first_ns / NS_PER_S,
+                        (double)scan->cpus[cpu].last_ns / NS_PER_S);
+        append_gaps(scan, cpu, out);
     }
     weir_buf_printf(out, "samples         %" PRIu64 ", %.6f s to %.6f s\n", scan->samples,
                     (double)scan->first_sample_ns / NS_PER_S, (double)scan->last_sample_ns / NS_PER_S);
@@ -205,6 +229,16 @@ static void append_json_features(const struct weir_perf_input *input, struct wei
     weir_buf_fini(&text);
 }
 
+static void append_json_gaps(const struct weir_scan *scan, size_t cpu, struct weir_buf *out)
+{
+    const struct weir_scan_span *spans = scan->cpus[cpu].spans;
+    weir_buf_printf(out, ",\"offline\":[");
+    for (size_t gap = 0; gap < gaps_of(scan, cpu); gap++)
+        weir_buf_printf(out, "%s{\"from_ns\":%" PRIu64 ",\"to_ns\":%" PRIu64 "}", gap ? "," : "", spans[gap].last_ns,
+                        spans[gap + 1].first_ns);
+    weir_buf_printf(out, "],\"offline_at_end\":%s}", is_gone_at_end(scan, cpu) ? "true" : "false");
+}
+
 static void append_json_counts(const struct weir_scan *scan, struct weir_buf *out)
 {
     const char *between = "";
@@ -223,9 +257,10 @@ static void append_json_counts(const struct weir_scan *scan, struct weir_buf *ou
             continue;
         weir_buf_printf(out,
                         "%s\n  {\"cpu\":%zu,\"samples\":%" PRIu64 ",\"records\":%" PRIu64 ",\"first_ns\":%" PRIu64
-                        ",\"last_ns\":%" PRIu64 "}",
+                        ",\"last_ns\":%" PRIu64,
                         between, cpu, scan->cpus[cpu].samples, scan->cpus[cpu].records, scan->cpus[cpu].first_ns,
                         scan->cpus[cpu].last_ns);
+        append_json_gaps(scan, cpu, out);
         between = ",";
     }
     weir_buf_printf(out,

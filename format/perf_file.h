@@ -105,6 +105,8 @@ enum weir_user_record {
     WEIR_RECORD_BPF_METADATA = 84,
 };
 
+#define WEIR_EVENT_UPDATE_CPUS 3u /* PERF_EVENT_UPDATE__CPUS: what an EVENT_UPDATE is about */
+
 #define WEIR_RECORD_MAX_BYTES 65528u /* largest multiple of 8 that perf_event_header.size holds */
 
 #endif

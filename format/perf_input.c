@@ -67,7 +67,7 @@ static int add_ids(struct weir_perf_input *input, struct weir_input_event *event
     input->ids = all;
     for (size_t i = 0; i < count; i++) {
         event->ids[i] = weir_load_u64(ids + i * sizeof(uint64_t));
-        input->ids[input->id_count++] = (struct weir_input_id){.id = event->ids[i], .event = index};
+        input->ids[input->id_count++] = (struct weir_input_id){.id = event->ids[i], .event = index, .number = i};
     }
     event->id_count = count;
     input->ids_sorted = false;
@@ -107,16 +107,26 @@ static int compare_ids(const void *a, const void *b)
     return (left->id > right->id) - (left->id < right->id);
 }
 
-const struct weir_input_event *weir_perf_input_event_by_id(struct weir_perf_input *input, uint64_t id)
+static const struct weir_input_id *find_id(struct weir_perf_input *input, uint64_t id)
 {
     if (!input->ids_sorted && input->id_count > 0) {
         qsort(input->ids, input->id_count, sizeof(*input->ids), compare_ids);
         input->ids_sorted = true;
     }
     const struct weir_input_id key = {.id = id};
-    const struct weir_input_id *found =
-        input->id_count ? bsearch(&key, input->ids, input->id_count, sizeof(key), compare_ids) : NULL;
+    return input->id_count ? bsearch(&key, input->ids, input->id_count, sizeof(key), compare_ids) : NULL;
+}
+
+const struct weir_input_event *weir_perf_input_event_by_id(struct weir_perf_input *input, uint64_t id)
+{
+    const struct weir_input_id *found = find_id(input, id);
     return found ? &input->events[found->event] : NULL;
+}
+
+size_t weir_perf_input_id_number(struct weir_perf_input *input, uint64_t id)
+{
+    const struct weir_input_id *found = find_id(input, id);
+    return found ? found->number : 0;
 }
 
 /* Where records say which event they are of has to be the same in all events of a file: the first one's layout. */

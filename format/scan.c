@@ -124,7 +124,58 @@ static void scan_time(struct weir_scan *scan, const struct scanned *record)
         scan->newest_ns = record->id.time;
 }
 
-static int scan_cpu(struct weir_scan *scan, const struct scanned *record)
+/* Records of one ring mostly stand together. */
+static size_t opening_of(struct weir_scan *scan, struct weir_perf_input *input, uint64_t id)
+{
+    if (id != scan->opening_id) {
+        scan->opening_id = id;
+        scan->opening = weir_perf_input_id_number(input, id);
+    }
+    return scan->opening;
+}
+
+static int scan_span(struct weir_scan_cpu *cpu, size_t opening, uint64_t time_ns)
+{
+    size_t at = cpu->span_count;
+    while (at > 0 && cpu->spans[at - 1].opening > opening)
+        at--;
+    if (at == 0 || cpu->spans[at - 1].opening != opening) {
+        if (cpu->span_count == WEIR_SCAN_SPANS)
+            return 0;
+        struct weir_scan_span *grown = reallocarray(cpu->spans, cpu->span_count + 1, sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        cpu->spans = grown;
+        memmove(grown + at + 1, grown + at, (cpu->span_count - at) * sizeof(*grown));
+        grown[at++] = (struct weir_scan_span){opening, time_ns, time_ns};
+        cpu->span_count++;
+    }
+    struct weir_scan_span *span = &cpu->spans[at - 1];
+    if (time_ns < span->first_ns)
+        span->first_ns = time_ns;
+    if (time_ns > span->last_ns)
+        span->last_ns = time_ns;
+    return 0;
+}
+
+/* struct perf_record_event_update with a list of CPUs: u64 sort, u64 id, u16 0, u16 count, u16 per CPU. */
+static int scan_update(struct weir_scan *scan, const struct weir_record_view *view)
+{
+    if (view->type != WEIR_RECORD_EVENT_UPDATE || view->bytes < 28 ||
+        weir_load_u64(view->data + 8) != WEIR_EVENT_UPDATE_CPUS || weir_load_u16(view->data + 24) != 0)
+        return 0;
+    size_t count = weir_load_u16(view->data + 26);
+    scan->cpu_changes++;
+    weir_cpuset_fini(&scan->last_cpus);
+    for (size_t i = 0; i < count && 30 + 2 * i <= view->bytes; i++) {
+        int result = weir_cpuset_add(&scan->last_cpus, weir_load_u16(view->data + 28 + 2 * i));
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+static int scan_cpu(struct weir_scan *scan, struct weir_perf_input *input, const struct scanned *record)
 {
     uint32_t cpu = record->id.cpu;
     bool is_synthesised = record->view->type != PERF_RECORD_SAMPLE && record->id.time == 0;
@@ -141,6 +192,7 @@ static int scan_cpu(struct weir_scan *scan, const struct scanned *record)
             counts->first_ns = record->id.time;
         if (record->id.time > counts->last_ns)
             counts->last_ns = record->id.time;
+        return scan_span(counts, opening_of(scan, input, record->id.id), record->id.time);
     }
     return 0;
 }
@@ -168,7 +220,8 @@ static int scan_record(struct weir_scan *scan, struct weir_perf_input *input, co
     else
         scan_other(scan, &record);
     scan_time(scan, &record);
-    return scan_cpu(scan, &record);
+    result = scan_update(scan, view);
+    return result < 0 ? result : scan_cpu(scan, input, &record);
 }
 
 /* ---- all of them ---- */
@@ -226,10 +279,14 @@ int weir_scan_run(struct weir_scan *scan, struct weir_perf_input *input, bool st
 
 void weir_scan_fini(struct weir_scan *scan)
 {
+    for (size_t cpu = 0; cpu < scan->cpu_count; cpu++)
+        free(scan->cpus[cpu].spans);
     free(scan->events);
     free(scan->cpus);
+    weir_cpuset_fini(&scan->last_cpus);
     scan->events = NULL;
     scan->cpus = NULL;
+    scan->cpu_count = 0;
 }
 
 bool weir_scan_is_compressed(const struct weir_scan *scan)

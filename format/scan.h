@@ -20,9 +20,19 @@ struct weir_scan_event { /* of one event */
     uint64_t throttles, unthrottles;
 };
 
+/* Records of a CPU under ids that were opened together: a CPU that comes back online gets new ones. */
+struct weir_scan_span {
+    size_t opening; /* number of the id in its event's list of ids, in which later ones stand behind */
+    uint64_t first_ns, last_ns;
+};
+
+#define WEIR_SCAN_SPANS 64u /* of one CPU that are told apart; recordings of tasks have an opening per task */
+
 struct weir_scan_cpu { /* of one CPU */
     uint64_t samples, records;
-    uint64_t first_ns, last_ns; /* of its records with a time */
+    uint64_t first_ns, last_ns;   /* of its records with a time */
+    struct weir_scan_span *spans; /* owned; ascending by opening */
+    size_t span_count;
 };
 
 struct weir_scan_problem { /* something that does not add up: how often, and where first */
@@ -39,6 +49,8 @@ struct weir_scan {
     size_t event_count;
     struct weir_scan_cpu *cpus; /* owned; by number */
     size_t cpu_count;
+    uint64_t cpu_changes;         /* EVENT_UPDATE of CPUs: how often any came or went while it was recorded */
+    struct weir_cpuset last_cpus; /* owned; what the last of these listed */
 
     struct weir_scan_problem unknown_type; /* perf refuses the whole file */
     struct weir_scan_problem short_record; /* shorter than its type must be, or a sample's field is outside of it */
@@ -53,6 +65,8 @@ struct weir_scan {
     uint64_t good_end;
     struct weir_error end; /* code 0: the data ended where it should */
 
+    uint64_t opening_id; /* the id that was looked up last, and its number */
+    size_t opening;
     uint64_t newest_ns, round_ns, barrier_ns; /* the rounds' state, see late_record in scan.c */
 };
 

@@ -30,12 +30,17 @@
  */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "64-bit words must read as an array of long");
 
-int weir_thread_pin(const struct weir_cpuset *set)
+int weir_thread_pin_other(pid_t tid, const struct weir_cpuset *set)
 {
     if (weir_cpuset_is_empty(set))
         return 0;
     size_t bytes = set->word_count * sizeof(set->words[0]);
-    return sched_setaffinity(0, bytes, (const cpu_set_t *)set->words) < 0 ? -errno : 0;
+    return sched_setaffinity(tid, bytes, (const cpu_set_t *)set->words) < 0 ? -errno : 0;
+}
+
+int weir_thread_pin(const struct weir_cpuset *set)
+{
+    return weir_thread_pin_other(0, set);
 }
 
 /* EINVAL says that the mask is shorter than the kernel's: the one way to learn that length. */

@@ -5,6 +5,7 @@
 #define WEIR_TOPOLOGY_PLACEMENT_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/cpuset.h"
 
@@ -14,6 +15,9 @@
  * 0, -EINVAL (nothing was left: the thread keeps what it had) or another errno of the call (a seccomp filter's).
  */
 int weir_thread_pin(const struct weir_cpuset *set);
+
+/* The same for a thread of this process by its id. */
+int weir_thread_pin_other(pid_t tid, const struct weir_cpuset *set);
 
 /* Replaces set by the CPUs that the calling thread may run on (sched_getaffinity(2): its mask within its cpuset).
  * 0, -ENOMEM or another errno of the call; set unchanged on failure. */

@@ -47,6 +47,7 @@ void event_set_rig_fini(struct event_set_rig *rig)
     cr_expect_eq(rig->faulty.maps_now, 0, "rings left mapped");
     faulty_kernel_fini(&rig->faulty);
     weir_cpuset_fini(&rig->cpus);
+    weir_cpuset_fini(&rig->late_cpus);
     weir_event_list_fini(&rig->list);
 }
 
@@ -57,6 +58,7 @@ int event_set_rig_open(struct event_set_rig *rig)
                                    .kernel = &rig->faulty.kernel,
                                    .list = &rig->list,
                                    .cpus = &rig->cpus,
+                                   .late_cpus = &rig->late_cpus,
                                    .targets = &rig->targets,
                                    .per_thread = rig->per_thread,
                                    .config = &rig->config,

@@ -16,7 +16,8 @@
 struct event_set_rig {
     struct faulty_kernel faulty;
     struct weir_event_list list;
-    struct weir_cpuset cpus; /* 1 and 5 */
+    struct weir_cpuset cpus;      /* 1 and 5 */
+    struct weir_cpuset late_cpus; /* none */
     pid_t tids[3];
     struct weir_targets targets; /* points to tids */
     bool per_thread, exclude_follows;

@@ -32,7 +32,8 @@ static void open_events(struct sim_rig *rig, const struct sim_rig_options *optio
                              &(struct weir_event_set_setup){
                                  .kernel = options->kernel ? options->kernel : &rig->kernel,
                                  .list = &rig->list,
-                                 .cpus = weir_topology_online(rig->topology),
+                                 .cpus = &rig->cpus,
+                                 .late_cpus = &rig->late_cpus,
                                  .targets = &rig->targets,
                                  .config = &rig->config,
                                  .limits = &rig->limits,
@@ -41,18 +42,52 @@ static void open_events(struct sim_rig *rig, const struct sim_rig_options *optio
          err);
 }
 
-static void map_rings(struct sim_rig *rig, const struct sim_rig_options *options, struct weir_error *err)
+static void map_ring(struct sim_rig *rig, unsigned place, bool sideband)
 {
-    for (unsigned cpu = 0; cpu < rig->set.place_count; cpu++) {
-        for (int sideband = 0; sideband < 2; sideband++) {
-            struct weir_reader_ring *r = weir_pipeline_ring(&rig->pipeline, cpu, sideband);
-            bool own_size = sideband && options->sideband_ring_bytes;
-            uint64_t bytes = own_size ? options->sideband_ring_bytes : options->ring_bytes;
-            must(weir_event_set_map_ring(&rig->set, cpu, sideband, bytes, &r->ring), err);
-            unsigned count;
-            const int *fds = weir_event_set_poll_fds(&rig->set, cpu, sideband, &count);
-            weir_reader_set_poll_fds(r, fds, count);
-        }
+    struct weir_error err = {0};
+    struct weir_reader_ring *r = weir_pipeline_ring(&rig->pipeline, place, sideband);
+    must(weir_event_set_map_ring(&rig->set, place, sideband, sideband ? rig->sideband_ring_bytes : rig->ring_bytes,
+                                 &r->ring),
+         &err);
+    unsigned count;
+    const int *fds = weir_event_set_poll_fds(&rig->set, place, sideband, &count);
+    weir_reader_set_poll_fds(r, fds, count);
+}
+
+static void map_rings(struct sim_rig *rig, const struct sim_rig_options *options)
+{
+    rig->ring_bytes = options->ring_bytes;
+    rig->sideband_ring_bytes = options->sideband_ring_bytes ? options->sideband_ring_bytes : options->ring_bytes;
+    for (unsigned place = 0; place < rig->set.late_from; place++) {
+        map_ring(rig, place, false);
+        map_ring(rig, place, true);
+    }
+}
+
+void sim_rig_take_cpu(struct sim_rig *rig, unsigned place)
+{
+    weir_sim_kernel_set_cpu(rig->sim, rig->set.places[place].cpu, false);
+}
+
+void sim_rig_bring_cpu(struct sim_rig *rig, unsigned place)
+{
+    struct weir_error err = {0};
+    weir_sim_kernel_set_cpu(rig->sim, rig->set.places[place].cpu, true);
+    must(weir_event_set_reopen(&rig->set, place, &rig->limits, &err), &err);
+    if (!weir_pipeline_has_place(&rig->pipeline, place)) {
+        map_ring(rig, place, false);
+        map_ring(rig, place, true);
+        weir_pipeline_wake_place(&rig->pipeline, place);
+    }
+    weir_event_set_enable_place(&rig->set, place);
+}
+
+static void choose_cpus(struct sim_rig *rig, const struct sim_rig_options *options, struct weir_error *err)
+{
+    for (unsigned cpu = 0; cpu < options->cpus + options->late; cpu++) {
+        must(weir_cpuset_add(cpu < options->cpus ? &rig->cpus : &rig->late_cpus, cpu), err);
+        if (cpu >= options->cpus)
+            weir_sim_kernel_set_cpu(rig->sim, (int)cpu, false);
     }
 }
 
@@ -65,9 +100,8 @@ void sim_rig_init(struct sim_rig *rig, const struct sim_rig_options *options)
     rig->kernel = weir_sim_kernel_interface(rig->sim);
     snprintf(machine, sizeof(machine), "core:%u pu:1", options->cpus);
     must(weir_topology_load_synthetic(&rig->topology, machine, &err), &err);
-    must(weir_plan_make(&rig->plan, rig->topology, weir_topology_online(rig->topology), options->threads_spec, NULL,
-                        &err),
-         &err);
+    choose_cpus(rig, options, &err);
+    must(weir_plan_make(&rig->plan, rig->topology, &rig->cpus, options->threads_spec, NULL, &err), &err);
     open_events(rig, options, &err);
 
     const struct perf_event_attr *attr = &rig->list.events[0].attr;
@@ -90,7 +124,7 @@ void sim_rig_init(struct sim_rig *rig, const struct sim_rig_options *options)
         .compression_threads = options->compression_threads,
     };
     must(weir_pipeline_init(&rig->pipeline, &setup, &err), &err);
-    map_rings(rig, options, &err);
+    map_rings(rig, options);
 }
 
 void sim_rig_fini(struct sim_rig *rig)
@@ -100,6 +134,8 @@ void sim_rig_fini(struct sim_rig *rig)
     weir_targets_fini(&rig->targets);
     weir_event_list_fini(&rig->list);
     weir_plan_fini(&rig->plan);
+    weir_cpuset_fini(&rig->cpus);
+    weir_cpuset_fini(&rig->late_cpus);
     weir_topology_free(rig->topology);
     weir_sim_kernel_free(rig->sim);
 }

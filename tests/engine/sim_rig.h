@@ -12,6 +12,7 @@
 
 struct sim_rig_options {
     unsigned cpus;
+    unsigned late;            /* so many more, which are offline at the start */
     const char *events;       /* NULL: "bpf-output", samples with a payload */
     const char *threads_spec; /* NULL: a reader per CPU */
     uint64_t ring_bytes;
@@ -28,6 +29,8 @@ struct sim_rig {
     struct weir_sim_kernel *sim;
     struct weir_kernel kernel;
     struct weir_topology *topology;
+    struct weir_cpuset cpus, late_cpus;
+    uint64_t ring_bytes, sideband_ring_bytes;
     struct weir_plan plan;
     struct weir_event_list list;
     struct weir_targets targets;
@@ -40,6 +43,10 @@ struct sim_rig {
 /* Events are open and disabled, but for the sideband event, which counts already. */
 void sim_rig_init(struct sim_rig *rig, const struct sim_rig_options *options);
 void sim_rig_fini(struct sim_rig *rig);
+
+/* A CPU goes, or comes (back): what the coordinator does then. */
+void sim_rig_take_cpu(struct sim_rig *rig, unsigned place);
+void sim_rig_bring_cpu(struct sim_rig *rig, unsigned place);
 
 /* The descriptor of an event; event == set.event_count - 1 is the sideband event. */
 int sim_rig_fd(const struct sim_rig *rig, unsigned event, unsigned place);

@@ -120,8 +120,13 @@ static bool __attribute__((format(printf, 2, 3))) fail(const struct walk *walk, 
 static struct stream *stream_of(const struct walk *walk, uint64_t id)
 {
     for (size_t i = 0; i < walk->input->stream_count; i++) {
-        if (walk->input->streams[i].id == id)
-            return &walk->input->streams[i];
+        struct stream *stream = &walk->input->streams[i];
+        if (id && stream->id == id)
+            return stream;
+        for (unsigned later = 0; later < stream->later_count; later++) {
+            if (stream->later_ids[later] == id)
+                return stream;
+        }
     }
     return NULL;
 }

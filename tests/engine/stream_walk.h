@@ -10,9 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define STREAM_LATER_IDS 12 /* of a CPU that has come back that often */
+
 /* What one event on one CPU has produced: attempts, numbered from 0, of which some found no room. */
 struct stream {
-    uint64_t id;
+    uint64_t id; /* the payload's mark, and the first id; 0: none yet */
+    uint64_t later_ids[STREAM_LATER_IDS];
+    unsigned later_count;
     unsigned cpu;
     bool sideband;
     uint8_t *landed; /* owned; by attempt: 1 when it is in the ring */

@@ -15,6 +15,19 @@ Test(id_map, out_of_memory_is_reported)
     weir_id_map_fini(&map);
 }
 
+Test(id_map, extension_without_memory_leaves_the_map_as_it_was)
+{
+    struct weir_id_map map;
+    cr_assert_eq(weir_id_map_init(&map, 1), 0);
+    weir_id_map_add(&map, 7, 1, 2);
+    failing_alloc_after(0);
+    cr_assert_eq(weir_id_map_extend(&map, &(struct weir_id_entry){.id = 8}, 1), -ENOMEM);
+    failing_alloc_never();
+    cr_assert_null(weir_id_map_find(&map, 8));
+    cr_assert_eq(weir_id_map_find(&map, 7)->place, 2);
+    weir_id_map_fini(&map);
+}
+
 Test(id_map, fini_takes_an_empty_map_and_is_idempotent)
 {
     struct weir_id_map map = WEIR_ID_MAP_INIT;
@@ -22,7 +35,7 @@ Test(id_map, fini_takes_an_empty_map_and_is_idempotent)
     cr_assert_eq(weir_id_map_init(&map, 1), 0);
     weir_id_map_fini(&map);
     weir_id_map_fini(&map);
-    cr_assert_null(map.slots);
+    cr_assert_null(weir_id_map_table(&map));
 }
 
 Test(id_map, id_zero_is_a_bug, .signal = SIGABRT)
@@ -76,19 +89,42 @@ Test(id_map, collisions_in_the_last_slot_wrap_to_the_first)
 {
     struct weir_id_map map;
     cr_assert_eq(weir_id_map_init(&map, 8), 0);
-    cr_assert_eq(map.slot_count, 16);
+    const struct weir_id_table *table = weir_id_map_table(&map);
+    cr_assert_eq(table->slot_count, 16);
     uint64_t ids[5];
     unsigned found = 0;
     for (uint64_t id = 1; found < 5; id++) {
-        if ((id * 0x9e3779b97f4a7c15ull) >> map.shift == 15)
+        if ((id * 0x9e3779b97f4a7c15ull) >> table->shift == 15)
             ids[found++] = id;
     }
     for (uint32_t i = 0; i < 4; i++)
         weir_id_map_add(&map, ids[i], i, 0);
     for (uint32_t i = 0; i < 4; i++)
         cr_assert_eq(weir_id_map_find(&map, ids[i])->event, i);
-    cr_assert_eq(map.slots[15].id, ids[0]);
-    cr_assert_eq(map.slots[2].id, ids[3]);
+    cr_assert_eq(table->slots[15].id, ids[0]);
+    cr_assert_eq(table->slots[2].id, ids[3]);
     cr_assert_null(weir_id_map_find(&map, ids[4]));
+    weir_id_map_fini(&map);
+}
+
+/* What a reader found before stays valid: it may be looking at the table that was replaced. */
+Test(id_map, extension_adds_ids_and_keeps_what_was_there)
+{
+    struct weir_id_map map;
+    cr_assert_eq(weir_id_map_init(&map, 2), 0);
+    weir_id_map_add(&map, 7, 1, 2);
+    const struct weir_id_entry *before = weir_id_map_find(&map, 7);
+    for (uint32_t round = 0; round < 20; round++) {
+        struct weir_id_entry more[] = {{.id = 100 + 2 * round, .event = round, .place = 3},
+                                       {.id = 101 + 2 * round, .event = round, .place = 4}};
+        cr_assert_eq(weir_id_map_extend(&map, more, 2), 0);
+    }
+    cr_assert_eq(before->id, 7);
+    cr_assert_eq(weir_id_map_find(&map, 7)->place, 2);
+    for (uint32_t round = 0; round < 20; round++) {
+        cr_assert_eq(weir_id_map_find(&map, 100 + 2 * round)->event, round);
+        cr_assert_eq(weir_id_map_find(&map, 101 + 2 * round)->place, 4);
+    }
+    cr_assert_null(weir_id_map_find(&map, 140));
     weir_id_map_fini(&map);
 }

@@ -33,7 +33,8 @@
 #define SEEDS_DEFAULT   2000u
 #define CPUS_MAX        5u
 #define EVENTS_MAX      3u /* with sideband */
-#define STREAMS_MAX     (CPUS_MAX * EVENTS_MAX)
+#define LATE_MAX        2u
+#define STREAMS_MAX     ((CPUS_MAX + LATE_MAX) * EVENTS_MAX)
 #define CHECKPOINTS_MAX 256u
 #define HEAD_BYTES      4096u
 #define STILL_MAX       100000u /* steps that the end may take: if more, something waits for ever */
@@ -49,6 +50,7 @@ enum action {
     ACT_WRITE,
     ACT_STALL,
     ACT_SLEEP,
+    ACT_CPU, /* one goes or comes */
     ACT_COUNT,
 };
 
@@ -61,6 +63,12 @@ struct sim {
     bool pwritev_queue;
     struct sim_rig rig;
     struct stream streams[STREAMS_MAX]; /* [cpu][event] */
+    struct {                            /* of the event that is a stream's now */
+        uint64_t lost;
+        unsigned lossy; /* ended ones that had lost something */
+    } lives[STREAMS_MAX];
+    bool offline[CPUS_MAX + LATE_MAX];
+    uint64_t cpu_changes;
     unsigned event_count;
     uint64_t weights[ACT_COUNT];
     uint64_t synthesised;
@@ -72,7 +80,7 @@ struct sim {
 
 struct totals { /* over all seeds: to see that everything has happened */
     uint64_t produced, lost_ring_full, lost_write_failed, rounds, checkpoints, starved, failed_disks, padding_bytes,
-        compressed_bytes, raw_bytes;
+        compressed_bytes, raw_bytes, cpu_changes;
 };
 
 /* For the message of an assertion that breaks. Written by main only. */
@@ -151,8 +159,10 @@ static void choose_machine(struct sim *sim)
     const char *spec = specs[chance(sim, WEIR_ARRAY_COUNT(specs))];
     unsigned cpus = spec && spec[0] == '0' ? CPUS_MAX : 1 + (unsigned)chance(sim, CPUS_MAX);
     uint64_t ring_bytes = 4096ull << chance(sim, 6);
+    unsigned late = spec && spec[0] == '0' ? 0 : (unsigned)chance(sim, LATE_MAX + 1);
     sim_rig_init(&sim->rig, &(struct sim_rig_options){
                                 .cpus = cpus,
+                                .late = late,
                                 .events = chance(sim, 2) ? "bpf-output" : "bpf-output,bpf-output",
                                 .threads_spec = spec,
                                 .ring_bytes = ring_bytes,
@@ -162,10 +172,11 @@ static void choose_machine(struct sim *sim)
                                 .clock = &sim->clock,
                             });
     sim->event_count = sim->rig.set.event_count;
-    for (unsigned cpu = 0; cpu < cpus; cpu++) {
+    for (unsigned cpu = 0; cpu < cpus + late; cpu++) {
+        sim->offline[cpu] = cpu >= cpus;
         for (unsigned event = 0; event < sim->event_count; event++) {
             struct stream *stream = &sim->streams[cpu * sim->event_count + event];
-            stream->id = sim->rig.set.ids[event * cpus + cpu];
+            stream->id = sim->rig.set.ids[event * (cpus + late) + cpu];
             stream->cpu = (unsigned)sim->rig.set.places[cpu].cpu;
             stream->sideband = event == weir_event_set_sideband(&sim->rig.set);
         }
@@ -217,6 +228,7 @@ static void sim_init(struct sim *sim, uint64_t seed)
     for (unsigned act = 0; act < ACT_COUNT; act++)
         sim->weights[act] = 1 + chance(sim, 40);
     sim->weights[ACT_STALL] = chance(sim, 4);
+    sim->weights[ACT_CPU] = chance(sim, 4);
     synthesise(sim);
     weir_event_set_enable(&sim->rig.set, false);
 }
@@ -240,15 +252,54 @@ static uint32_t choose_payload_bytes(struct sim *sim)
     return 4 + 8 * (uint32_t)chance(sim, greatest[chance(sim, WEIR_ARRAY_COUNT(greatest))] / 8);
 }
 
+static void note_attempt(struct sim *sim, struct stream *stream, bool landed)
+{
+    stream_note(stream, landed);
+    sim->lives[stream - sim->streams].lost += !landed;
+}
+
+static void end_life(struct sim *sim, size_t stream)
+{
+    sim->lives[stream].lossy += sim->lives[stream].lost > 0;
+    sim->lives[stream].lost = 0;
+}
+
+/* A CPU that is there goes; one that is not comes, with new events. */
+static void change_cpu(struct sim *sim)
+{
+    unsigned cpu = (unsigned)chance(sim, sim->rig.set.place_count);
+    if (sim->streams[(size_t)cpu * sim->event_count].later_count == STREAM_LATER_IDS)
+        return;
+    sim->cpu_changes++;
+    sim->offline[cpu] = !sim->offline[cpu];
+    if (sim->offline[cpu]) {
+        sim_rig_take_cpu(&sim->rig, cpu);
+        return;
+    }
+    sim_rig_bring_cpu(&sim->rig, cpu);
+    for (unsigned event = 0; event < sim->event_count; event++) {
+        size_t at = (size_t)cpu * sim->event_count + event;
+        struct stream *stream = &sim->streams[at];
+        uint64_t id = sim->rig.set.ids[(size_t)event * sim->rig.set.place_count + cpu];
+        end_life(sim, at);
+        if (stream->id)
+            stream->later_ids[stream->later_count++] = id;
+        else
+            stream->id = id;
+    }
+}
+
 static void produce_one(struct sim *sim, unsigned cpu, unsigned event)
 {
     struct stream *stream = &sim->streams[cpu * sim->event_count + event];
+    if (sim->offline[cpu])
+        return;
     int fd = sim_rig_fd(&sim->rig, event, cpu);
     uint64_t now_ns = sim->fake_clock.now_ns;
     if (stream->sideband) {
         char comm[COMM_TRAILER];
         snprintf(comm, sizeof(comm), "%llu", (unsigned long long)stream->attempts);
-        stream_note(stream, weir_sim_kernel_comm(sim->rig.sim, fd, cpu + 1, comm, now_ns));
+        note_attempt(sim, stream, weir_sim_kernel_comm(sim->rig.sim, fd, cpu + 1, comm, now_ns));
         return;
     }
     static uint8_t payload[PAYLOAD_MAX];
@@ -262,7 +313,7 @@ static void produce_one(struct sim *sim, unsigned cpu, unsigned event)
         .raw = payload,
         .raw_bytes = bytes,
     };
-    stream_note(stream, weir_sim_kernel_sample(sim->rig.sim, fd, &sample));
+    note_attempt(sim, stream, weir_sim_kernel_sample(sim->rig.sim, fd, &sample));
 }
 
 static void produce(struct sim *sim)
@@ -328,6 +379,9 @@ static void step(struct sim *sim)
         sim->stalled = !sim->stalled;
         fake_io_stall(sim->disk, sim->stalled);
         break;
+    case ACT_CPU:
+        change_cpu(sim);
+        break;
     default:
         sim->fake_clock.now_ns += chance(sim, 8) ? chance(sim, 4 * WEIR_NS_PER_MS) : chance(sim, 2 * WEIR_NS_PER_S);
         break;
@@ -390,10 +444,10 @@ static bool end(struct sim *sim)
 
 static bool check_row(const struct sim *sim, const struct weir_ledger_row *row, const struct stream *stream)
 {
-    uint64_t produced, lost;
-    weir_sim_kernel_totals(sim->rig.sim, sim_rig_fd(&sim->rig, row->event, (unsigned)row->cpu), &produced, &lost);
-    if (produced != stream->attempts || (unsigned)row->cpu != stream->cpu)
-        return fail(sim, "row of cpu %d, event %u: is not of its stream", row->cpu, row->event);
+    uint64_t produced = stream->attempts, lost = 0;
+    for (uint64_t attempt = 0; attempt < stream->attempts; attempt++)
+        lost += !stream->landed[attempt];
+    unsigned lossy = sim->lives[stream - sim->streams].lossy;
     if (row->counted != produced || row->lost_ring_full != lost)
         return fail(sim, "cpu %d, event %u: counted %llu of %llu, lost %llu of %llu", row->cpu, row->event,
                     (unsigned long long)row->counted, (unsigned long long)produced,
@@ -406,7 +460,7 @@ static bool check_row(const struct sim *sim, const struct weir_ledger_row *row, 
         return fail(sim, "cpu %d, event %u: written %llu, but the file has %llu", row->cpu, row->event,
                     (unsigned long long)row->written, (unsigned long long)stream->seen);
     bool failed = weir_output_error(sim->output) < 0;
-    if (!failed && (row->lost_write_failed != 0 || stream->lost_samples != lost || stream->lost_reports != (lost > 0)))
+    if (!failed && (row->lost_write_failed != 0 || stream->lost_samples != lost || stream->lost_reports != lossy))
         return fail(sim, "cpu %d, event %u: lost %llu, but %llu reports tell of %llu", row->cpu, row->event,
                     (unsigned long long)lost, (unsigned long long)stream->lost_reports,
                     (unsigned long long)stream->lost_samples);
@@ -461,14 +515,23 @@ static bool check(struct sim *sim, struct totals *totals)
         return fail(sim, "%s", walked.failure);
     if (!check_totals(sim, &walked))
         return false;
+    unsigned rows[STREAMS_MAX] = {0};
     for (size_t i = 0; i < sim->result.ledger_count; i++) {
         const struct weir_ledger_row *row = &sim->result.ledger[i];
-        if (!check_row(sim, row, &sim->streams[i]))
+        size_t stream = (size_t)row->cpu * sim->event_count + row->event;
+        rows[stream]++;
+        if (!check_row(sim, row, &sim->streams[stream]))
             return false;
         totals->produced += row->counted;
         totals->lost_ring_full += row->lost_ring_full;
         totals->lost_write_failed += row->lost_write_failed;
     }
+    for (size_t i = 0; i < stream_count(sim); i++) {
+        if (rows[i] != (sim->streams[i].id ? 1 : 0))
+            return fail(sim, "%u rows of cpu %u, which was %s", rows[i], sim->streams[i].cpu,
+                        sim->streams[i].id ? "there" : "never there");
+    }
+    totals->cpu_changes += sim->cpu_changes;
     totals->rounds += walked.rounds;
     totals->padding_bytes += walked.padding_bytes;
     totals->checkpoints += sim->checkpoint_count;
@@ -487,6 +550,8 @@ static bool run_seed(uint64_t seed, struct totals *totals)
     sim_init(&sim, seed);
     for (uint64_t steps = 50 + chance(&sim, 1500); steps > 0; steps--)
         step(&sim);
+    for (size_t i = 0; i < stream_count(&sim); i++)
+        end_life(&sim, i);
     bool holds = end(&sim) && check(&sim, totals);
     sim_fini(&sim);
     return holds;
@@ -522,12 +587,14 @@ int main(int argc, char **argv)
     for (uint64_t seed = first; seed < first + count; seed++)
         failures += !run_seed(seed, &totals);
     printf("%llu seeds: produced %llu, lost %llu in full rings (starved %llu times) and %llu on %llu failed disks, "
-           "%llu rounds, %llu checkpoints, %llu bytes of padding, %llu bytes compressed and %llu not\n",
+           "%llu rounds, %llu checkpoints, %llu bytes of padding, %llu bytes compressed and %llu not, %llu CPUs gone "
+           "or come\n",
            (unsigned long long)count, (unsigned long long)totals.produced, (unsigned long long)totals.lost_ring_full,
            (unsigned long long)totals.starved, (unsigned long long)totals.lost_write_failed,
            (unsigned long long)totals.failed_disks, (unsigned long long)totals.rounds,
            (unsigned long long)totals.checkpoints, (unsigned long long)totals.padding_bytes,
-           (unsigned long long)totals.compressed_bytes, (unsigned long long)totals.raw_bytes);
+           (unsigned long long)totals.compressed_bytes, (unsigned long long)totals.raw_bytes,
+           (unsigned long long)totals.cpu_changes);
     printf("%llu seeds failed\n", (unsigned long long)failures);
     return failures ? 1 : 0;
 }

@@ -86,6 +86,7 @@ Test(index_records, bytes_are_those_of_perf)
     weir_record_id_index(&out, &entry, 1);
     weir_record_thread_map(&out, &any, 1);
     weir_record_cpu_map(&out, cpus, 3);
+    weir_record_cpus_changed(&out, 0xa762, cpus, 3);
     static const uint8_t expected[] = {
         69,   0,    0,    0,    0,    0,    48,   0,    /* ID_INDEX, size */
         1,    0,    0,    0,    0,    0,    0,    0,    /* count */
@@ -99,6 +100,11 @@ Test(index_records, bytes_are_those_of_perf)
         0,    0,    0,    0,    0,    0,    0,    0,    /* without a name */
         0,    0,    0,    0,    0,    0,    0,    0,    /* ... */
         74,   0,    0,    0,    0,    0,    24,   0,    /* CPU_MAP, size */
+        0,    0,    3,    0,    0,    0,    1,    0,    /* list, count, CPUs */
+        2,    1,    0,    0,    0,    0,    0,    0,    /* CPU 258, padding */
+        78,   0,    0,    0,    0,    0,    40,   0,    /* EVENT_UPDATE, size */
+        3,    0,    0,    0,    0,    0,    0,    0,    /* of CPUs */
+        0x62, 0xa7, 0,    0,    0,    0,    0,    0,    /* id */
         0,    0,    3,    0,    0,    0,    1,    0,    /* list, count, CPUs */
         2,    1,    0,    0,    0,    0,    0,    0,    /* CPU 258, padding */
     };

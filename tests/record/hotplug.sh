@@ -27,6 +27,104 @@ test_all_cpus_are_those_that_are_online() {
     expect_readers_agree it.data
 }
 
+# cpu_gaps FILE: how often CPU 1 was away in the middle, and whether it is at the end, by weir info.
+cpu_gaps() {
+    "$WEIR_PROGRAM" info "$1" | awk '/^CPU / { inside = $2 == 1 } inside && /offline between/ { n++ }
+        inside && /offline after/ { gone = " and gone" } END { print n + 0 gone }'
+}
+
+# cpu_changes FILE: the lists of CPUs that the file has, joined.
+cpu_changes() { "$WEIR_PROGRAM" dump --type event_update "$1" | sed -n 's/^... cpus:  //p' | paste -sd ' '; }
+
+# The coordinator opens the events some milliseconds after the CPU is there, as it says.
+came_again() { wait_until_count "$1" grep -c 'CPU 1 came online: it is recorded from here on' err; }
+wait_until_count() {
+    local wanted=$1 tries
+    shift
+    for ((tries = 0; tries < 500; tries++)); do
+        if [ "$("$@")" = "$wanted" ]; then return 0; fi
+        sleep 0.01
+    done
+    fail "waited in vain for $wanted of: $*"
+}
+
+test_cpu_that_comes_back_is_recorded_again() {
+    local times=3 n
+    set_knob $switch 1
+    start_record it.data -a -e raw_syscalls:sys_enter -c 1 -m 4M
+    taskset -c 1 "$WEIR_LOAD" getppid 1000
+    for ((n = 1; n <= times; n++)); do
+        write_knob $switch 0
+        taskset -c 0 "$WEIR_LOAD" getppid 1000
+        write_knob $switch 1
+        came_again $n
+        taskset -c 1 "$WEIR_LOAD" getppid 1000
+    done
+    kill -INT "$weir"
+    await_record
+    expect_eq "getppid calls" "$(getppid_calls it.data)" $((1000 + times * 2000))
+    expect_eq "counted by the kernel" "$(ledger_column counted)" "$(told_samples)"
+    expect_eq "samples with unknown ids" "$(grep -c 'unknown ids' err || true)" 0
+    expect_readers_agree it.data
+    expect_eq "gaps in weir info" "$(cpu_gaps it.data)" $times
+    expect_eq "lists of CPUs" "$(cpu_changes it.data)" "0 0-1 0 0-1 0 0-1"
+    "$WEIR_PROGRAM" verify -q it.data || fail "verify refuses it"
+}
+
+# Nothing is open there at first; its rings are mapped when it comes.
+test_cpu_that_was_offline_at_the_start_is_recorded_when_it_comes() {
+    set_knob $switch 0
+    start_record it.data -a -e raw_syscalls:sys_enter -e sched:sched_process_exec -c 1 -m 4M
+    write_knob $switch 1
+    came_again 1
+    taskset -c 1 "$WEIR_LOAD" getppid 1000
+    write_knob $switch 0
+    kill -INT "$weir"
+    await_record
+    expect_eq "getppid calls" "$(getppid_calls it.data)" 1000
+    expect_eq "counted by the kernel" "$(ledger_column counted)" "$(told_samples)"
+    expect_readers_agree it.data
+}
+
+# The ids are in the head as soon as the events are open.
+test_killed_recording_knows_the_ids_of_a_cpu_that_came_back() {
+    set_knob $switch 1
+    start_record it.data -a -e cpu-clock -e task-clock -F 1000
+    write_knob $switch 0
+    write_knob $switch 1
+    came_again 1
+    taskset -c 1 "$WEIR_LOAD" spin 200000000
+    sleep 2.5
+    kill -KILL "$weir"
+    await_record
+    perf script -i it.data -F comm,cpu,event >samples 2>perf.err || fail "perf script failed: $(cat perf.err)"
+    expect_eq "perf's warnings" "$(cat perf.err)" ""
+    expect_at_least "samples on CPU 1" "$(grep -c 'record_load.*\[001\]' samples)" 10
+    "$WEIR_PROGRAM" info it.data | grep -q '^CPU 1 .*' || fail "weir info knows no CPU 1"
+}
+
+# Events of tasks stay with them: the kernel goes on with them when the CPU is back.
+test_task_is_recorded_on_a_cpu_that_comes_back() {
+    set_knob $switch 1
+    record -e raw_syscalls:sys_enter -c 1 -m 4M -o it.data -- sh -c "
+        taskset -c 1 '$WEIR_LOAD' getppid 1000
+        echo 0 >$switch
+        echo 1 >$switch
+        taskset -c 1 '$WEIR_LOAD' getppid 1000"
+    expect_eq "getppid calls" "$(getppid_calls it.data)" 2000
+    expect_no_line err "came online"
+    expect_readers_agree it.data
+}
+
+# With -C the others are nobody's business.
+test_cpu_that_is_not_asked_for_is_left_alone() {
+    set_knob $switch 1
+    record -C 0 -e raw_syscalls:sys_enter -c 1 -m 4M -o it.data -- sh -c "echo 0 >$switch; echo 1 >$switch; sleep 0.1"
+    expect_no_line err "CPU 1"
+    expect_eq "lists of CPUs" "$(cpu_changes it.data)" ""
+    expect_readers_agree it.data
+}
+
 # Its ring is drained to the end, and the count is that of the kernel.
 test_cpu_that_goes_and_comes_while_recording() {
     set_knob $switch 1
