@@ -291,17 +291,23 @@ static int fail_perf_option(const struct parser *parser, const struct weir_perf_
     return -EINVAL;
 }
 
+/* True with err when it is the whole name of an option that only perf has. */
+static bool fail_perf_long(const struct parser *parser, const char *name, size_t length)
+{
+    char word[WEIR_OPTION_TEXT_BYTES], typed[WEIR_OPTION_TEXT_BYTES + 2];
+    snprintf(word, sizeof(word), "%.*s", (int)length, name);
+    const struct weir_perf_option *perf_option = find_perf_option(parser, word, 0);
+    if (!perf_option)
+        return false;
+    snprintf(typed, sizeof(typed), "--%s", word);
+    fail_perf_option(parser, perf_option, typed);
+    return true;
+}
+
 static void fail_unknown_long(const struct parser *parser, const char *name, size_t length)
 {
     char word[WEIR_OPTION_TEXT_BYTES];
     snprintf(word, sizeof(word), "%.*s", (int)length, name);
-    const struct weir_perf_option *perf_option = find_perf_option(parser, word, 0);
-    if (perf_option) {
-        char typed[WEIR_OPTION_TEXT_BYTES + 2];
-        snprintf(typed, sizeof(typed), "--%s", word);
-        fail_perf_option(parser, perf_option, typed);
-        return;
-    }
     struct weir_suggest suggest;
     weir_suggest_init(&suggest, word);
     for (size_t i = 0; weir_option_at(parser->table, i); i++) {
@@ -345,6 +351,9 @@ static bool find_long(const struct parser *parser, const char *name, size_t leng
                 return true;
         }
     }
+    /* What perf calls so is not taken for the beginning of another name. */
+    if (fail_perf_long(parser, name, length))
+        return false;
     if (!match->option) {
         fail_unknown_long(parser, name, length);
     } else if (other[0]) {

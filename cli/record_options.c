@@ -107,6 +107,11 @@ int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint6
         weir_error_hint(err, "without either, both sides are recorded");
         return -EINVAL;
     }
+    if (arguments->snapshot_on_exit && arguments->memory_bytes == 0 && arguments->memory_span_ns == 0) {
+        weir_error_set(err, -EINVAL, "option '--snapshot-on-exit' needs -M: nothing else is kept in memory");
+        weir_error_hint(err, "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute");
+        return -EINVAL;
+    }
     if (!arguments->timestamp)
         weir_notice(notices, WEIR_NOTICE_WARNING, "samples keep their times: the file is put in order by them");
     int result = weir_ring_size_resolve(&arguments->ring_sizes.data, WEIR_RING_BYTES_MAX, page_bytes, notices,

@@ -71,9 +71,12 @@ struct weir_record_arguments {
     uint64_t ring_bytes;                   /* by weir_record_arguments_resolve(); 0: not given */
     uint64_t aux_ring_bytes;               /* likewise; of events with an AUX area */
     uint64_t buffer_bytes;                 /* 0: not given */
-    const char *threads_spec;              /* borrowed from argv; NULL: not given */
-    struct weir_cpuset reader_cpus;        /* empty: not given */
-    uint64_t realtime_priority;            /* 0: not given */
+    uint64_t memory_bytes;                 /* -M SIZE */
+    uint64_t memory_span_ns;               /* -M TIME; both 0: not given */
+    bool snapshot_on_exit;
+    const char *threads_spec;       /* borrowed from argv; NULL: not given */
+    struct weir_cpuset reader_cpus; /* empty: not given */
+    uint64_t realtime_priority;     /* 0: not given */
 
     const char *output_path; /* borrowed; "-": standard output */
     bool output_given;

@@ -169,7 +169,7 @@ static void append_pool_remedy(struct joiner *joiner, const struct weir_record_r
 static void append_lost_samples(struct weir_buf *text, const struct weir_record_result *result,
                                 const struct weir_report_context *context)
 {
-    uint64_t lost = result->lost_samples, all = result->samples + lost;
+    uint64_t lost = result->lost_samples, all = result->samples + result->evicted_samples + lost;
     double percent = PERCENT * (double)lost / (double)all;
     weir_buf_printf(text, "[ weir record: Lost %" PRIu64 " of %" PRIu64 " samples ", lost, all);
     if (percent < PERCENT_SHOWN_MIN)
@@ -216,6 +216,16 @@ static void append_ratio(struct weir_buf *text, const struct weir_record_result 
                         (double)result->compressed_in_bytes / BYTES_PER_MB, ratio_of(result));
 }
 
+/* What was evicted is not lost: nobody has asked for it. */
+static void append_evicted(struct weir_buf *text, const struct weir_record_result *result)
+{
+    weir_buf_printf(text, "[ weir record: Took %" PRIu64 " snapshot%s; evicted %" PRIu64 " older samples from memory",
+                    result->snapshots, result->snapshots == 1 ? "" : "s", result->evicted_samples);
+    if (result->snapshots == 0)
+        weir_buf_printf(text, "; SIGUSR2 takes one, --snapshot-on-exit one at the end");
+    weir_buf_printf(text, " ]\n");
+}
+
 void weir_report_closing(struct weir_buf *text, const struct weir_record_result *result,
                          const struct weir_report_context *context)
 {
@@ -229,6 +239,8 @@ void weir_report_closing(struct weir_buf *text, const struct weir_record_result 
         weir_buf_printf(text, " (%" PRIu64 " samples)", result->samples);
     append_ratio(text, result);
     weir_buf_printf(text, " ]\n");
+    if (result->retained_bytes > 0 || result->evicted_samples > 0)
+        append_evicted(text, result);
     if (result->lost_samples > 0)
         append_lost_samples(text, result, context);
     if (result->lost_sideband > 0)
@@ -249,8 +261,9 @@ static int event_column(const struct weir_record_result *result)
 
 static void append_row(struct weir_buf *text, int width, const char *event, const struct weir_ledger_row *row)
 {
-    weir_buf_printf(text, "  %-*.*s %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %16" PRIu64 "\n", width, width, event,
-                    row->written, row->lost_ring_full, row->lost_write_failed, row->counted);
+    weir_buf_printf(text, "  %-*.*s %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %16" PRIu64 "\n", width,
+                    width, event, row->written, row->evicted, row->lost_ring_full, row->lost_write_failed,
+                    row->counted);
 }
 
 /* What a thread compresses in a second of its own time. */
@@ -276,11 +289,11 @@ void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *
     struct weir_ledger_row total = {0};
     size_t silent = 0;
     bool of_tasks = is_of_tasks(result);
-    weir_buf_printf(text, "%s  %-*s %14s %14s %14s %16s\n", of_tasks ? "   TASK" : "  CPU", width, "EVENT", "WRITTEN",
-                    "LOST IN RING", "LOST WRITING", "COUNTED");
+    weir_buf_printf(text, "%s  %-*s %14s %14s %14s %14s %16s\n", of_tasks ? "   TASK" : "  CPU", width, "EVENT",
+                    "WRITTEN", "EVICTED", "LOST IN RING", "LOST WRITING", "COUNTED");
     for (size_t i = 0; i < result->ledger_count; i++) {
         const struct weir_ledger_row *row = &result->ledger[i];
-        if ((row->written | row->lost_ring_full | row->lost_write_failed | row->counted) == 0) {
+        if ((row->written | row->evicted | row->lost_ring_full | row->lost_write_failed | row->counted) == 0) {
             silent++;
             continue;
         }
@@ -289,6 +302,7 @@ void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *
         if (is_sideband(result, row))
             continue;
         total.written += row->written;
+        total.evicted += row->evicted;
         total.lost_ring_full += row->lost_ring_full;
         total.lost_write_failed += row->lost_write_failed;
         total.counted += row->counted;

@@ -1,6 +1,8 @@
 /* Rows of `weir record`: buffers and threads. Main thread. */
 #include "cli/record_rows.h"
 
+#include <errno.h>
+
 #include "cli/ring_options.h"
 
 #define SECTION "Buffers and threads"
@@ -12,6 +14,22 @@ static int apply_threads(void *object, const char *text, struct weir_error *err)
 {
     struct weir_record_arguments *arguments = object;
     return weir_threads_spec_apply(&arguments->threads_spec, text, err);
+}
+
+static int apply_memory(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *arguments = object;
+    uint64_t bytes, span_ns;
+    int result = weir_value_parse_size_or_time(text, &bytes, &span_ns);
+    if (result < 0 || (bytes == 0 && span_ns == 0)) {
+        weir_error_set(err, -EINVAL, "option '--memory': %s '%s'",
+                       result == -ERANGE ? "too much:" : "cannot understand", text);
+        weir_error_hint(err, "a size with B, K, M or G, such as 64M; or a time with s, m, h or d, such as 30s");
+        return -EINVAL;
+    }
+    arguments->memory_bytes = bytes;
+    arguments->memory_span_ns = span_ns;
+    return 0;
 }
 
 static const struct weir_option options[] = {
@@ -40,6 +58,29 @@ static const struct weir_option options[] = {
         .section = SECTION,
         .help = "memory for what was drained and is not yet written, in all",
         .details = "It bounds how long the disk may stall without loss.",
+    },
+    {
+        .short_name = 'M',
+        .long_name = "memory",
+        .argument = "SIZE|TIME",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_memory,
+        .default_text = "none: samples go to the file as they come",
+        .section = SECTION,
+        .help = "keep the newest samples in so much memory, or for so long, until a snapshot is asked for",
+        .details =
+            "SIGUSR2 writes what memory holds to the file, any number of times; recording goes on meanwhile. "
+            "Older samples make room for newer ones; records of mappings and tasks always go to the file, so "
+            "that every sample of a snapshot finds its symbols. Memory is taken at the start; with TIME it is 64 "
+            "MiB for each reader, at most a sixteenth of the machine's.",
+    },
+    {
+        .long_name = "snapshot-on-exit",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(snapshot_on_exit, bool),
+        .section = SECTION,
+        .help = "with -M: write what memory holds when recording ends, too",
     },
     {
         .long_name = "threads",

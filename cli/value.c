@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/clock.h"
 
 #define DECIMAL 10u
 
@@ -72,6 +73,43 @@ int weir_value_parse_size(const char *text, uint64_t *bytes)
 {
     bool suffixed;
     return parse_until(text, '\0', bytes, &suffixed);
+}
+
+static const struct {
+    char unit;
+    uint64_t seconds;
+} time_units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+
+int weir_value_parse_time(const char *text, uint64_t *ns)
+{
+    uint64_t number = 0, product;
+    int result = take_digits(&text, &number);
+    if (result == -EINVAL || text[0] == '\0' || text[1] != '\0')
+        return -EINVAL;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(time_units); i++) {
+        if (text[0] != time_units[i].unit)
+            continue;
+        if (result < 0 || __builtin_mul_overflow(number, time_units[i].seconds * WEIR_NS_PER_S, &product) ||
+            product > INT64_MAX)
+            return -ERANGE;
+        *ns = product;
+        return 0;
+    }
+    return -EINVAL;
+}
+
+int weir_value_parse_size_or_time(const char *text, uint64_t *bytes, uint64_t *ns)
+{
+    uint64_t size = 0, time_ns = 0;
+    size_t length = strlen(text);
+    int result = weir_value_parse_time(text, &time_ns);
+    if (result == -EINVAL && length > 0 && strchr("BKMG", text[length - 1]))
+        result = weir_value_parse_size(text, &size);
+    if (result == 0) {
+        *bytes = size;
+        *ns = time_ns;
+    }
+    return result;
 }
 
 int weir_value_parse_frequency(const char *text, uint64_t *freq_hz)

@@ -30,6 +30,14 @@ void weir_chunk_advance(struct weir_chunk *chunk, enum weir_chunk_state from, en
     atomic_store_explicit(&chunk->state, to, memory_order_release);
 }
 
+void weir_chunk_empty(struct weir_chunk *chunk)
+{
+    chunk->used = chunk->tee = 0;
+    chunk->first_sample_ns = chunk->last_sample_ns = 0;
+    chunk->returned = NULL;
+    chunk->handed_ns = 0;
+}
+
 static void push_free(struct weir_pool *pool, struct weir_pool_node *node, struct weir_chunk *chunk)
 {
     (void)pool;
@@ -70,10 +78,7 @@ struct weir_chunk *weir_pool_take(struct weir_pool *pool, unsigned share, bool u
         struct weir_chunk *chunk = pop_free(pool, &pool->nodes[(share + i) % pool->node_count]);
         if (chunk) {
             weir_chunk_advance(chunk, WEIR_CHUNK_FREE, WEIR_CHUNK_FILLING);
-            chunk->used = chunk->tee = 0;
-            chunk->first_sample_ns = chunk->last_sample_ns = 0;
-            chunk->returned = NULL;
-            chunk->handed_ns = 0;
+            weir_chunk_empty(chunk);
             return chunk;
         }
     }
@@ -116,8 +121,15 @@ uint32_t weir_pool_used_count(const struct weir_pool *pool)
 {
     /* Relaxed: for thresholds, as weir_pool_free_count(). */
     uint32_t ready = atomic_load_explicit(&pool->ready_count, memory_order_relaxed);
-    uint32_t free = weir_pool_free_count(pool);
-    return free < ready ? ready - free : 0;
+    int64_t used =
+        (int64_t)ready - weir_pool_free_count(pool) - atomic_load_explicit(&pool->retained_count, memory_order_relaxed);
+    return used > 0 ? (uint32_t)used : 0;
+}
+
+void weir_pool_retain(struct weir_pool *pool, int32_t chunks)
+{
+    /* Relaxed: for thresholds, as weir_pool_free_count(). */
+    atomic_fetch_add_explicit(&pool->retained_count, chunks, memory_order_relaxed);
 }
 
 /* ---- making chunks ready ---- */
@@ -126,7 +138,8 @@ bool weir_pool_wants_growth(const struct weir_pool *pool)
 {
     /* Relaxed: for thresholds, as weir_pool_free_count(). */
     uint32_t ready = atomic_load_explicit(&pool->ready_count, memory_order_relaxed);
-    return ready < pool->chunk_count && weir_pool_free_count(pool) < ready / 2;
+    int64_t passing = (int64_t)ready - atomic_load_explicit(&pool->retained_count, memory_order_relaxed);
+    return ready < pool->chunk_count && (int64_t)weir_pool_free_count(pool) < passing / 2;
 }
 
 static int make_ready(struct weir_pool *pool, struct weir_pool_node *node, uint32_t count)
@@ -214,25 +227,24 @@ static uint32_t first_ready(const struct weir_pool *pool, const struct weir_pool
     return (uint32_t)weir_min_u64(node->count, weir_max_u64(wanted, 2ull * readers));
 }
 
-static uint32_t chunk_bytes_for(uint64_t total_bytes, unsigned readers)
+static uint32_t chunk_bytes_for(uint64_t total_bytes, uint32_t chunk_bytes_max, unsigned readers)
 {
     /* cppcheck-suppress zerodiv ; asserted by the callers */
     uint64_t wanted = total_bytes / ((uint64_t)readers * CHUNKS_PER_READER);
-    return (uint32_t)weir_clamp_u64(weir_round_down_power_of_two(wanted | 1), WEIR_CHUNK_MIN_BYTES,
-                                    WEIR_CHUNK_MAX_BYTES);
+    return (uint32_t)weir_clamp_u64(weir_round_down_power_of_two(wanted | 1), WEIR_CHUNK_MIN_BYTES, chunk_bytes_max);
 }
 
 uint64_t weir_pool_whole_bytes(uint64_t total_bytes, unsigned readers)
 {
     weir_assert(readers > 0);
-    uint32_t chunk_bytes = chunk_bytes_for(total_bytes, readers);
+    uint32_t chunk_bytes = chunk_bytes_for(total_bytes, WEIR_CHUNK_MAX_BYTES, readers);
     return weir_max_u64(total_bytes / chunk_bytes, 2ull * readers) * chunk_bytes;
 }
 
-static int allocate(struct weir_pool *pool, uint64_t total_bytes, const struct weir_pool_share *shares,
-                    unsigned share_count, unsigned readers)
+static int allocate(struct weir_pool *pool, uint64_t total_bytes, uint32_t chunk_bytes_max,
+                    const struct weir_pool_share *shares, unsigned share_count, unsigned readers)
 {
-    pool->chunk_bytes = chunk_bytes_for(total_bytes, readers);
+    pool->chunk_bytes = chunk_bytes_for(total_bytes, chunk_bytes_max, readers);
     uint64_t total = weir_max_u64(total_bytes / pool->chunk_bytes, 2ull * readers);
     pool->node_count = share_count;
     pool->nodes = aligned_alloc(WEIR_CACHE_LINE_BYTES, share_count * sizeof(*pool->nodes));
@@ -258,7 +270,7 @@ static int allocate(struct weir_pool *pool, uint64_t total_bytes, const struct w
 }
 
 /* All of the pool but the chunks that join it later. */
-static int build(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes,
+static int build(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes, uint32_t chunk_bytes_max,
                  const struct weir_pool_share *shares, unsigned share_count)
 {
     unsigned readers = 0;
@@ -266,7 +278,7 @@ static int build(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_by
         readers += shares[i].readers;
     weir_assert(readers > 0);
 
-    int result = allocate(pool, total_bytes, shares, share_count, readers);
+    int result = allocate(pool, total_bytes, chunk_bytes_max, shares, share_count, readers);
     for (unsigned i = 0; result == 0 && i < share_count; i++)
         result = reserve_node(pool, &pool->nodes[i]);
     for (unsigned i = 0; result == 0 && i < share_count; i++) {
@@ -293,8 +305,14 @@ static int build(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_by
 int weir_pool_init(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes,
                    const struct weir_pool_share *shares, unsigned share_count, struct weir_error *err)
 {
+    return weir_pool_init_chunked(pool, total_bytes, ready_bytes, WEIR_CHUNK_MAX_BYTES, shares, share_count, err);
+}
+
+int weir_pool_init_chunked(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes, uint32_t chunk_bytes_max,
+                           const struct weir_pool_share *shares, unsigned share_count, struct weir_error *err)
+{
     memset(pool, 0, sizeof(*pool));
-    int result = build(pool, total_bytes, ready_bytes, shares, share_count);
+    int result = build(pool, total_bytes, ready_bytes, chunk_bytes_max, shares, share_count);
     if (result < 0) {
         uint64_t bytes = (uint64_t)pool->chunk_count * pool->chunk_bytes;
         weir_pool_fini(pool);

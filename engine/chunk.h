@@ -65,6 +65,9 @@ struct weir_chunk {
 /* Moves a chunk from one state to the next and asserts that it was in the first. Owner only. */
 void weir_chunk_advance(struct weir_chunk *chunk, enum weir_chunk_state from, enum weir_chunk_state to);
 
+/* As taken from the pool: no bytes, no times. Owner only. */
+void weir_chunk_empty(struct weir_chunk *chunk);
+
 struct weir_pool_node {
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint64_t top;        /* tag << 32 | index + 1 */
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint32_t free_count; /* may lag the stack by those who are inside */
@@ -87,6 +90,9 @@ struct weir_pool {
     struct iovec *buffers; /* owned: the memory in pieces of at most 1 GiB, for registration with the kernel */
     unsigned buffer_count;
     unsigned late_count; /* the last of them, which were not ready from the start */
+
+    /* Chunks that readers keep (retention.h): in use, but not on their way to the file. Written by readers. */
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic int32_t retained_count;
 };
 
 #define WEIR_CHUNK_MIN_BYTES (128u * 1024) /* holds any record and a block of the reader's copy loop */
@@ -107,12 +113,17 @@ struct weir_pool_share { /* what one NUMA node is to have */
  */
 int weir_pool_init(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes,
                    const struct weir_pool_share *shares, unsigned share_count, struct weir_error *err);
+
+/* The same with chunks of at most chunk_bytes_max, a power of two of at least WEIR_CHUNK_MIN_BYTES. */
+int weir_pool_init_chunked(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes, uint32_t chunk_bytes_max,
+                           const struct weir_pool_share *shares, unsigned share_count, struct weir_error *err);
 void weir_pool_fini(struct weir_pool *pool);
 
 /* Bytes to have ready from the start when the user names no size. */
 uint64_t weir_pool_default_ready_bytes(unsigned readers);
 
-/* True when less than half of what is ready is free, and there is more to make ready. Any thread. */
+/* True when less than half of what is ready and not kept by readers is free, and there is more to make ready. Any
+ * thread. */
 bool weir_pool_wants_growth(const struct weir_pool *pool);
 
 /*
@@ -122,7 +133,10 @@ bool weir_pool_wants_growth(const struct weir_pool *pool);
  */
 int weir_pool_grow(struct weir_pool *pool);
 
-/* Chunks that are not free at about this moment. */
+/* A reader keeps so many chunks more (or, below 0, less). Any thread. */
+void weir_pool_retain(struct weir_pool *pool, int32_t chunks);
+
+/* Chunks that are neither free nor kept by a reader at about this moment. */
 uint32_t weir_pool_used_count(const struct weir_pool *pool);
 
 /* What a pool of total_bytes comes to for so many readers on one node: whole chunks, two for each reader at least. */

@@ -74,8 +74,11 @@ static void add_drained(const struct weir_pipeline *pipeline, struct weir_record
         const struct weir_reader *reader = pipeline->readers[i];
         for (unsigned n = 0; n < reader->ring_count; n++) {
             const struct weir_reader_ring *r = &reader->rings[n];
-            for (unsigned event = 0; event < result->event_count; event++)
-                row_at(result, r->place, event)->written += r->counts.samples[event];
+            for (unsigned event = 0; event < result->event_count; event++) {
+                uint64_t evicted = weir_reader_evicted(reader, n, event);
+                row_at(result, r->place, event)->written += r->counts.samples[event] - evicted;
+                row_at(result, r->place, event)->evicted += evicted;
+            }
             if (r->sideband)
                 row_at(result, r->place, sideband)->written += r->counts.other_records;
         }
@@ -154,12 +157,15 @@ void weir_ledger_settle(const struct weir_pipeline *pipeline, struct weir_record
             continue;
         }
         result->samples += row->written;
+        result->evicted_samples += row->evicted;
         result->lost_samples += row->lost_ring_full + row->lost_write_failed;
         result->left_out_samples += row->left_out;
     }
     /* A LOST record counts whatever was lost in its ring; never claim more than the events themselves did. */
     result->lost_while_pool_empty = weir_min_u64(result->lost_while_pool_empty, result->lost_samples);
     result->rounds = pipeline->writer.rounds;
+    result->snapshots = pipeline->rounds.snapshots;
+    result->retained_bytes = pipeline->retention.bytes;
 }
 
 void weir_ledger_release(struct weir_record_result *result)

@@ -74,6 +74,8 @@ static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned 
                                            .layout = setup->layout,
                                            .clock = setup->clock,
                                            .event_count = setup->event_count,
+                                           .retained_chunks = pipeline->retention.chunks_per_reader,
+                                           .retained_span_ns = setup->retained_span_ns,
                                            .ring_count = 2 * places,
                                            .live_readers = &pipeline->live_readers,
                                            .ended_fd = pipeline->ended_fd,
@@ -115,6 +117,24 @@ static int make_readers(struct weir_pipeline *pipeline, const unsigned *share_of
     return 0;
 }
 
+/* With a retention the pool holds what is in flight, what is retained, and, not ready yet, as much as that again. */
+static int make_pool(struct weir_pipeline *pipeline, const struct weir_pool_share *shares, unsigned share_count,
+                     struct weir_error *err)
+{
+    const struct weir_pipeline_setup *setup = &pipeline->setup;
+    unsigned readers = setup->plan->reader_count;
+    if (setup->retained_bytes == 0) {
+        uint64_t ready_bytes = setup->grow_pool ? weir_pool_default_ready_bytes(readers) : WEIR_POOL_ALL_READY;
+        return weir_pool_init(&pipeline->pool, setup->buffer_bytes, ready_bytes, shares, share_count, err);
+    }
+    pipeline->retention = weir_retention_plan(setup->retained_bytes, setup->retained_span_ns, readers);
+    /* Whatever is retained, two chunks for each reader are left: one to fill with what must not be evicted. */
+    uint64_t passing_bytes = weir_max_u64(setup->buffer_bytes, 2ull * readers * pipeline->retention.chunk_bytes);
+    uint64_t used_bytes = passing_bytes + pipeline->retention.bytes;
+    return weir_pool_init_chunked(&pipeline->pool, used_bytes + pipeline->retention.bytes, used_bytes,
+                                  pipeline->retention.chunk_bytes, shares, share_count, err);
+}
+
 static int build(struct weir_pipeline *pipeline, struct weir_error *err)
 {
     unsigned readers = pipeline->setup.plan->reader_count;
@@ -124,8 +144,7 @@ static int build(struct weir_pipeline *pipeline, struct weir_error *err)
     bool described = false; /* in err, by the pool */
     if (shares && share_of) {
         unsigned count = group_by_node(pipeline->setup.plan, shares, share_of);
-        uint64_t ready_bytes = pipeline->setup.grow_pool ? weir_pool_default_ready_bytes(readers) : WEIR_POOL_ALL_READY;
-        result = weir_pool_init(&pipeline->pool, pipeline->setup.buffer_bytes, ready_bytes, shares, count, err);
+        result = make_pool(pipeline, shares, count, err);
         described = result < 0;
         if (result == 0)
             result = make_readers(pipeline, share_of);
@@ -303,6 +322,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
         return weir_error_set_errno(err, result, "cannot set up the writer");
     weir_rounds_init(&pipeline->rounds, &pipeline->control, pipeline->readers, pipeline->reader_count, &pipeline->queue,
                      weir_clock_now_ns(setup->clock));
+    pipeline->rounds.keep_to_snapshots = setup->snapshots_only;
     return 0;
 }
 
@@ -481,9 +501,28 @@ static void join(struct weir_pipeline *pipeline, struct weir_pipeline_thread *th
     thread->started = false;
 }
 
-void weir_pipeline_stop_readers(struct weir_pipeline *pipeline)
+bool weir_pipeline_has_spare(const struct weir_pipeline *pipeline)
 {
-    weir_rounds_stop(&pipeline->rounds);
+    const struct weir_pool *pool = &pipeline->pool;
+    /* Relaxed: grown by this thread. */
+    return pipeline->setup.retained_bytes > 0 &&
+           atomic_load_explicit(&pool->ready_count, memory_order_relaxed) == pool->chunk_count;
+}
+
+int weir_pipeline_make_spare(struct weir_pipeline *pipeline)
+{
+    if (pipeline->setup.retained_bytes == 0)
+        return -EOPNOTSUPP;
+    weir_assert(!pipeline->setup.grow_pool); /* one thread at a time */
+    int result = 0;
+    while (result == 0)
+        result = weir_pool_grow(&pipeline->pool);
+    return result == -ENOSPC ? 0 : result;
+}
+
+void weir_pipeline_stop_readers(struct weir_pipeline *pipeline, bool snapshot)
+{
+    weir_rounds_stop(&pipeline->rounds, snapshot);
     for (unsigned i = 0; i < pipeline->reader_count; i++)
         join(pipeline, &pipeline->threads[i]);
 }
@@ -509,7 +548,7 @@ void weir_pipeline_stop(struct weir_pipeline *pipeline)
     for (unsigned i = 0; i < pipeline->reader_count; i++)
         readers |= pipeline->threads[i].started;
     if (readers)
-        weir_pipeline_stop_readers(pipeline);
+        weir_pipeline_stop_readers(pipeline, false);
     if (pipeline->threads[pipeline->reader_count].started)
         weir_pipeline_stop_writer(pipeline);
 }

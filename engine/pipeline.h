@@ -58,6 +58,9 @@ struct weir_pipeline_setup {
     uint64_t max_bytes;           /* of data in each output; 0: no limit */
     int compression_level;        /* 0: none */
     unsigned compression_threads; /* with a level; 0: the writer's step compresses */
+    uint64_t retained_bytes;      /* -M: what readers keep in memory, beside the pool; 0: they keep nothing */
+    uint64_t retained_span_ns;    /* with it: 0, or for how long */
+    bool snapshots_only;          /* rounds close snapshots only: samples are kept, by readers or by the kernel */
     bool grow_pool;               /* make all but the start of it ready when it is needed, on a thread for that */
     int realtime_priority;
     bool pin; /* false for synthetic topologies */
@@ -72,6 +75,7 @@ struct weir_pipeline_setup {
 struct weir_pipeline {
     struct weir_pipeline_setup setup;
     struct weir_pool pool;
+    struct weir_retention_plan retention; /* zeros: none */
     struct weir_chunk_queue queue;
     struct weir_reader_control control;
     struct weir_reader **readers; /* owned */
@@ -144,8 +148,16 @@ bool weir_pipeline_try_emit(struct weir_pipeline *pipeline, const void *records,
  * Any thread that is not a reader nor the writer. 0, or the error of a failed output. */
 int weir_pipeline_emit(struct weir_pipeline *pipeline, const void *records, size_t bytes);
 
-/* The last drain: every reader empties its rings and ends. Events should be disabled by now. */
-void weir_pipeline_stop_readers(struct weir_pipeline *pipeline);
+/*
+ * Makes memory for as much again as readers retain, so that they can go on retaining while a snapshot is written.
+ * 0 (also when it is there already), -EOPNOTSUPP: nothing is retained, or -ENOMEM. Blocks while the kernel zeroes it.
+ */
+int weir_pipeline_make_spare(struct weir_pipeline *pipeline);
+bool weir_pipeline_has_spare(const struct weir_pipeline *pipeline);
+
+/* The last drain: every reader empties its rings and ends. Events should be disabled by now. What they retain is
+ * handed over with snapshot, and evicted without. */
+void weir_pipeline_stop_readers(struct weir_pipeline *pipeline, bool snapshot);
 
 /* The last round marker, then the writer ends once all is on file or failed, or setup.is_hurried() lets go of a
  * stream's reader. */

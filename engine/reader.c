@@ -34,6 +34,21 @@ static int init_rings(struct weir_reader *reader, unsigned event_count)
     return 0;
 }
 
+static int init_retention(struct weir_reader *reader, const struct weir_reader_setup *setup)
+{
+    if (setup->retained_chunks == 0)
+        return 0;
+    reader->retention = calloc(1, sizeof(*reader->retention));
+    if (!reader->retention)
+        return -ENOMEM;
+    return weir_retention_init(reader->retention, &(struct weir_retention_setup){
+                                                      .pool = setup->pool,
+                                                      .room = setup->retained_chunks,
+                                                      .span_ns = setup->retained_span_ns,
+                                                      .counters = (size_t)setup->ring_count * setup->event_count,
+                                                  });
+}
+
 int weir_reader_init(struct weir_reader *reader, const struct weir_reader_setup *setup)
 {
     memset(reader, 0, sizeof(*reader));
@@ -46,6 +61,7 @@ int weir_reader_init(struct weir_reader *reader, const struct weir_reader_setup 
     reader->layout = setup->layout;
     reader->clock = setup->clock;
     reader->ring_count = setup->ring_count;
+    reader->event_count = setup->event_count;
     reader->live_readers = setup->live_readers;
     reader->ended_fd = setup->ended_fd;
     reader->wake_fds[0] = reader->wake_fds[1] = -1;
@@ -55,7 +71,8 @@ int weir_reader_init(struct weir_reader *reader, const struct weir_reader_setup 
         if (reader->wake_fds[i] < 0)
             return -errno;
     }
-    return init_rings(reader, setup->event_count);
+    int result = init_rings(reader, setup->event_count);
+    return result < 0 ? result : init_retention(reader, setup);
 }
 
 void weir_reader_drop_ring(struct weir_reader *reader, struct weir_reader_ring *r)
@@ -73,6 +90,8 @@ void weir_reader_fini(struct weir_reader *reader)
         return;
     if (reader->chunk)
         weir_pool_put(reader->pool, reader->chunk);
+    weir_retention_fini(reader->retention);
+    free(reader->retention);
     for (unsigned i = 0; reader->rings && i < reader->ring_count; i++) {
         weir_ring_unmap(&reader->rings[i].ring);
         free(reader->rings[i].counts.samples);
@@ -87,10 +106,8 @@ void weir_reader_fini(struct weir_reader *reader)
     reader->wake_fds[0] = reader->wake_fds[1] = -1;
 }
 
-static void hand_over(struct weir_reader *reader)
+static void push(struct weir_reader *reader, struct weir_chunk *chunk)
 {
-    struct weir_chunk *chunk = reader->chunk;
-    reader->chunk = NULL;
     reader->handed++;
     /* Relaxed: the coordinator only compares sums, to see whether anything has moved. */
     uint64_t bytes = atomic_load_explicit(&reader->handed_bytes, memory_order_relaxed) + chunk->used;
@@ -103,19 +120,155 @@ static void hand_over(struct weir_reader *reader)
     chunk->handed_ns = reader->clock ? weir_clock_now_ns(reader->clock) : 0;
     reader->lent_bytes += chunk->share == reader->pool_share ? 0 : chunk->used;
     weir_chunk_queue_push(reader->queue, chunk);
+}
+
+static void hand_over(struct weir_reader *reader)
+{
+    push(reader, reader->chunk);
+    reader->chunk = NULL;
     /* (K) */
     atomic_store_explicit(&reader->holding, false, memory_order_release);
 }
 
-/* A chunk with room for at least one byte, or NULL. */
-static struct weir_chunk *chunk_to_fill(struct weir_reader *reader)
+static struct weir_chunk *take_chunk(struct weir_reader *reader)
 {
-    if (!reader->chunk) {
-        /* Relaxed: see weir_pool_put. A reader with nothing in the pipeline may take of the reserve. */
-        uint64_t outside = reader->handed - atomic_load_explicit(&reader->returned, memory_order_relaxed);
-        reader->chunk = weir_pool_take(reader->pool, reader->pool_share, outside == 0);
+    /* Relaxed: see weir_pool_put. A reader with nothing in the pipeline may take of the reserve. */
+    uint64_t outside = reader->handed - atomic_load_explicit(&reader->returned, memory_order_relaxed);
+    return weir_pool_take(reader->pool, reader->pool_share, outside == 0);
+}
+
+/* Makes the chunk for the file have room for that much, at least one byte. False: the pool is empty. */
+static bool make_room(struct weir_reader *reader, uint64_t bytes)
+{
+    if (reader->chunk && reader->chunk->capacity - reader->chunk->used < bytes)
+        hand_over(reader);
+    if (!reader->chunk)
+        reader->chunk = take_chunk(reader);
+    return reader->chunk != NULL;
+}
+
+/* ---- what stays in memory ---- */
+
+static bool retains(const struct weir_reader *reader, const struct weir_reader_ring *r)
+{
+    return reader->retention && !r->sideband;
+}
+
+/* Evicts the oldest chunk and returns it, or NULL: no room in the file's chunk for what must not be evicted. */
+static struct weir_chunk *evict(struct weir_reader *reader)
+{
+    struct weir_retention *retention = reader->retention;
+    uint64_t side_bytes = weir_retention_side_bytes(retention);
+    if (side_bytes > 0 && !make_room(reader, side_bytes))
+        return NULL;
+    struct weir_chunk *chunk = weir_retention_evict(retention, reader->chunk);
+    if (side_bytes > 0) /* relaxed: no ring holds these records any more, so nobody takes them for drained */
+        atomic_store_explicit(&reader->holding, true, memory_order_relaxed);
+    return chunk;
+}
+
+static bool evict_to_pool(struct weir_reader *reader)
+{
+    struct weir_chunk *chunk = evict(reader);
+    if (!chunk)
+        return false;
+    weir_pool_retain(reader->pool, -1);
+    weir_pool_put(reader->pool, chunk);
+    return true;
+}
+
+/* The chunk to retain samples in, or NULL. */
+static struct weir_chunk *chunk_to_retain(struct weir_reader *reader)
+{
+    struct weir_retention *retention = reader->retention;
+    if (retention->open.chunk)
+        return retention->open.chunk;
+    struct weir_chunk *chunk = weir_retention_has_room(retention) ? take_chunk(reader) : NULL;
+    if (chunk)
+        weir_pool_retain(reader->pool, 1);
+    else if (retention->count > 0)
+        chunk = evict(reader);
+    if (chunk)
+        weir_retention_open(retention, chunk);
+    return chunk;
+}
+
+static void seal(struct weir_reader *reader)
+{
+    uint64_t *counters = weir_retention_counters(reader->retention);
+    for (unsigned i = 0; i < reader->ring_count; i++)
+        memcpy(counters + (size_t)i * reader->event_count, reader->rings[i].counts.samples,
+               reader->event_count * sizeof(*counters));
+    weir_retention_seal(reader->retention);
+}
+
+/* False: come again, there is no room for what must not be evicted. */
+static bool evict_outdated(struct weir_reader *reader, uint64_t newest_ns)
+{
+    while (weir_retention_is_outdated(reader->retention, newest_ns)) {
+        if (!evict_to_pool(reader))
+            return false;
     }
-    return reader->chunk;
+    return true;
+}
+
+static void note_retained(struct weir_reader *reader, uint64_t side_bytes)
+{
+    if (!weir_retention_note(reader->retention, side_bytes))
+        return;
+    seal(reader);
+    evict_outdated(reader, 0);
+}
+
+/* Epochs after `passed`, up to `epoch`, are about to be passed. False: come again. */
+static bool pass_retained(struct weir_reader *reader, uint64_t passed, uint64_t epoch)
+{
+    const struct weir_reader_control *control = reader->control;
+    struct weir_retention *retention = reader->retention;
+    /* Relaxed: stored before the epoch of that number was released (J). */
+    uint64_t snapshot = atomic_load_explicit(&control->snapshot_epoch, memory_order_relaxed);
+    bool hands_over = snapshot > passed && snapshot <= epoch;
+    bool stops = epoch >= atomic_load_explicit(&control->stop_epoch, memory_order_relaxed);
+    if (!hands_over && !stops)
+        return true;
+
+    if (retention->open.chunk && retention->open.chunk->used > 0)
+        seal(reader);
+    if (!evict_outdated(reader, atomic_load_explicit(&control->newest_ns, memory_order_relaxed)))
+        return false;
+    struct weir_chunk *chunk;
+    while (hands_over && (chunk = weir_retention_take(retention))) {
+        weir_pool_retain(reader->pool, -1);
+        push(reader, chunk);
+    }
+    while (retention->count > 0) {
+        if (!evict_to_pool(reader))
+            return false;
+    }
+    return true;
+}
+
+uint64_t weir_reader_evicted(const struct weir_reader *reader, unsigned ring, unsigned event)
+{
+    return reader->retention ? reader->retention->evicted[(size_t)ring * reader->event_count + event] : 0;
+}
+
+/* ---- draining ---- */
+
+/* A chunk with room for at least one byte, or NULL. */
+static struct weir_chunk *chunk_to_fill(struct weir_reader *reader, const struct weir_reader_ring *r)
+{
+    if (retains(reader, r))
+        return chunk_to_retain(reader);
+    return make_room(reader, 0) ? reader->chunk : NULL;
+}
+
+static void close_chunk(struct weir_reader *reader, const struct weir_reader_ring *r)
+{
+    if (retains(reader, r))
+        seal(reader);
+    else
+        hand_over(reader);
 }
 
 static void note_lost(struct weir_reader_ring *r, uint64_t lost)
@@ -139,15 +292,15 @@ static void note_times(struct weir_chunk *chunk, const struct weir_walk_counts *
  * Copies and walks one block of records from the ring's tail. Returns the bytes of whole records that were moved; 0
  * when the chunk has no room for the next record; -EBADMSG when there is no valid record.
  */
-static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t available)
+static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r, struct weir_chunk *chunk,
+                          uint64_t available)
 {
-    struct weir_chunk *chunk = reader->chunk;
     uint64_t room = chunk->capacity - chunk->used;
     uint64_t bytes = weir_min_u64(weir_min_u64(available, room), BLOCK_BYTES);
     uint8_t *to = chunk->data + chunk->used;
 
     weir_ring_copy(&r->ring, r->ring.tail, to, bytes);
-    uint64_t lost_before = r->counts.lost_reported;
+    uint64_t lost_before = r->counts.lost_reported, side_before = r->counts.other_bytes;
     r->counts.first_sample_ns = r->counts.last_sample_ns = 0;
     int64_t moved = weir_record_walk(&reader->layout, to, bytes, &r->counts);
     if (moved == 0 && bytes == BLOCK_BYTES) {
@@ -165,7 +318,25 @@ static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r
     note_times(chunk, &r->counts);
     chunk->used += (uint32_t)moved;
     r->drained_bytes += (uint64_t)moved;
+    if (retains(reader, r))
+        note_retained(reader, r->counts.other_bytes - side_before);
+    else /* relaxed: ordered before the release of the tail that follows (D) */
+        atomic_store_explicit(&reader->holding, true, memory_order_relaxed);
     return moved;
+}
+
+/* With a span: whether what comes next is a sample for another chunk than the open one. */
+static bool begins_slice(const struct weir_reader *reader, const struct weir_reader_ring *r)
+{
+    if (!retains(reader, r) || reader->retention->span_ns == 0 || !reader->retention->open.chunk)
+        return false;
+    struct perf_event_header header;
+    weir_ring_copy(&r->ring, r->ring.tail, &header, sizeof(header));
+    if (header.type != PERF_RECORD_SAMPLE || header.size < reader->layout.time_offset + (int)sizeof(uint64_t))
+        return false;
+    uint64_t time_ns;
+    weir_ring_copy(&r->ring, r->ring.tail + (uint64_t)reader->layout.time_offset, &time_ns, sizeof(time_ns));
+    return weir_retention_begins_slice(reader->retention, time_ns);
 }
 
 /* What lies below head is no sequence of records: skips it, so that what follows may be read again. */
@@ -180,22 +351,25 @@ static enum weir_reader_state drain(struct weir_reader *reader, struct weir_read
 {
     uint64_t head = weir_ring_head(&r->ring);
     while (r->ring.tail != head) {
-        if (!chunk_to_fill(reader)) {
+        if (begins_slice(reader, r)) {
+            seal(reader);
+            evict_outdated(reader, 0);
+        }
+        struct weir_chunk *chunk = chunk_to_fill(reader, r);
+        if (!chunk) {
             r->starved |= head - r->ring.tail >= r->ring.bytes - r->ring.bytes / 8;
             return WEIR_READER_STARVED;
         }
-        int64_t moved = move_block(reader, r, head - r->ring.tail);
-        if (moved < 0 || (moved == 0 && reader->chunk->used == 0)) {
+        int64_t moved = move_block(reader, r, chunk, head - r->ring.tail);
+        if (moved < 0 || (moved == 0 && chunk->used == 0)) {
             discard(r, head);
             break;
         }
         if (moved == 0) {
             /* A record below head is whole, so it was the chunk that was too small for it. */
-            hand_over(reader);
+            close_chunk(reader, r);
             continue;
         }
-        /* Relaxed: ordered before the release of the tail that follows (D). */
-        atomic_store_explicit(&reader->holding, true, memory_order_relaxed);
         weir_ring_release(&r->ring, r->ring.tail + (uint64_t)moved);
     }
     return WEIR_READER_DRAINED;
@@ -208,22 +382,31 @@ static bool is_dormant(const struct weir_reader_ring *r)
     return atomic_load_explicit(&r->dormant, memory_order_seq_cst);
 }
 
+static enum weir_reader_state starved(struct weir_reader *reader)
+{
+    reader->starved_steps++;
+    return WEIR_READER_STARVED;
+}
+
 enum weir_reader_state weir_reader_step(struct weir_reader *reader)
 {
     uint64_t epoch = atomic_load_explicit(&reader->control->epoch, memory_order_seq_cst); /* (J), (M) */
+    uint64_t passed = atomic_load_explicit(&reader->passed_epoch, memory_order_relaxed);  /* our own word */
 
     /* All rings, also behind one that has to wait: each is to know that what it loses now is the pool's fault. */
-    bool starved = false;
+    bool has_to_wait = false;
     for (unsigned i = 0; i < reader->ring_count; i++) {
         if (!is_dormant(&reader->rings[i]))
-            starved |= drain(reader, &reader->rings[i]) == WEIR_READER_STARVED;
+            has_to_wait |= drain(reader, &reader->rings[i]) == WEIR_READER_STARVED;
     }
-    if (starved) {
-        reader->starved_steps++;
-        return WEIR_READER_STARVED;
-    }
+    if (has_to_wait)
+        return starved(reader);
+    if (reader->retention) /* relaxed: a hint, for the span of other readers */
+        atomic_store_explicit(&reader->newest_ns, reader->retention->newest_ns, memory_order_relaxed);
 
-    if (epoch != atomic_load_explicit(&reader->passed_epoch, memory_order_relaxed)) { /* our own word */
+    if (epoch != passed) {
+        if (reader->retention && !pass_retained(reader, passed, epoch))
+            return starved(reader);
         if (reader->chunk && reader->chunk->used > 0)
             hand_over(reader);
         atomic_store_explicit(&reader->passed_epoch, epoch, memory_order_release); /* (L) */
@@ -317,9 +500,14 @@ void weir_reader_end_dormancy(struct weir_reader *reader, struct weir_reader_rin
     weir_reader_wake(reader);
 }
 
+bool weir_reader_has_passed(const struct weir_reader *reader, uint64_t epoch)
+{
+    return atomic_load_explicit(&reader->passed_epoch, memory_order_acquire) >= epoch; /* (L) */
+}
+
 bool weir_reader_is_past(const struct weir_reader *reader, uint64_t epoch)
 {
-    if (atomic_load_explicit(&reader->passed_epoch, memory_order_acquire) >= epoch) /* (L) */
+    if (weir_reader_has_passed(reader, epoch))
         return true;
     /* The rings first: a drained ring (E) shows us the holding flag that was set before its tail was released. */
     for (unsigned i = 0; i < reader->ring_count; i++) {

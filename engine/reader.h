@@ -7,6 +7,7 @@
  *     for each ring:  copy [tail, head) into the chunk, block by block, walking the records of each block while it is
  *                     in the cache; a full chunk is pushed and another taken; holding = 1 before the tail is released
  *     if all rings were drained and epoch is new:
+ *         with a retention, if a snapshot was asked for since: push all that is retained
  *         push the chunk if it holds anything; holding = 0, release         (K)
  *         passed_epoch = epoch, release                                     (L)
  *
@@ -26,6 +27,11 @@
  * The ring of a CPU that is offline is dormant: there, but not mapped. When the CPU comes, the coordinator maps it and
  * ends that (N): the reader, which looks before each step and each sleep, sees a whole ring or none.
  *
+ * With a retention (-M) the records of data rings go to chunks that stay in memory (retention.h), those of sideband
+ * rings to the file as ever. An epoch then closes nothing of what is retained, unless it is control.snapshot_epoch:
+ * who passes that one has pushed all that it retained, so it must be passed, by every reader, and is_past() is not
+ * asked. At the stop epoch what is still retained is evicted.
+ *
  * When the pool is empty the records stay in the ring (the step returns STARVED and is repeated each millisecond); what
  * the kernel then has no room for is counted by the kernel and told apart as lost_while_starved.
  */
@@ -40,6 +46,7 @@
 #include "engine/chunk.h"
 #include "engine/chunk_queue.h"
 #include "engine/record_walk.h"
+#include "engine/retention.h"
 #include "engine/ring.h"
 #include "engine/side_tee.h"
 
@@ -47,6 +54,9 @@
 struct weir_reader_control {
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint64_t epoch; /* grows by one; 0: none opened yet */
     _Atomic uint64_t stop_epoch; /* after passing this one a reader ends; UINT64_MAX: go on */
+    /* The newest epoch that is a snapshot; 0: none. Both published by the release of that epoch (J). */
+    _Atomic uint64_t snapshot_epoch;
+    _Atomic uint64_t newest_ns; /* time of the newest sample that any reader had retained when it was opened */
 };
 
 struct weir_reader_ring {
@@ -81,9 +91,11 @@ struct weir_reader {
     struct weir_walk_layout layout;
     struct weir_reader_ring *rings; /* owned */
     unsigned ring_count;
-    int wake_fds[2];                /* owned; eventfd(2) */
-    const struct weir_clock *clock; /* borrowed; tells when chunks are handed over; NULL: nobody wants to know */
-    struct weir_side_tee *tee;      /* borrowed: gets a copy of all side records; NULL: nobody wants them */
+    unsigned event_count;
+    struct weir_retention *retention; /* owned; NULL: everything goes to the file */
+    int wake_fds[2];                  /* owned; eventfd(2) */
+    const struct weir_clock *clock;   /* borrowed; tells when chunks are handed over; NULL: nobody wants to know */
+    struct weir_side_tee *tee;        /* borrowed: gets a copy of all side records; NULL: nobody wants them */
     /* Readers with a ring whose descriptors have not all hung up. Borrowed; the reader that takes it to 0 writes to
      * ended_fd, a borrowed eventfd: every target is gone. */
     _Atomic unsigned *live_readers;
@@ -102,7 +114,8 @@ struct weir_reader {
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint64_t passed_epoch;
     _Atomic uint64_t wakes_taken;
     _Atomic uint64_t handed_bytes;
-    _Atomic bool holding; /* chunk holds records */
+    _Atomic bool holding;       /* chunk holds records */
+    _Atomic uint64_t newest_ns; /* of all samples retained */
 
     /* Written by the writer, read by the reader. */
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint64_t returned; /* chunks back in the pool */
@@ -121,6 +134,8 @@ struct weir_reader_setup {
     struct weir_walk_layout layout;
     const struct weir_clock *clock; /* may be NULL, see struct weir_reader */
     unsigned event_count;
+    uint32_t retained_chunks;       /* what its retention may hold; 0: none */
+    uint64_t retained_span_ns;      /* with it: 0, or for how long */
     unsigned ring_count;            /* rings are then filled in by the caller (ring, place, sideband, poll_fds) */
     _Atomic unsigned *live_readers; /* may be NULL without an ended_fd */
     int ended_fd;
@@ -141,6 +156,9 @@ void weir_reader_end_dormancy(struct weir_reader *reader, struct weir_reader_rin
 /* Unmaps the rings and gives back the chunk. The thread must have ended. NULL-safe, half-built is fine. */
 void weir_reader_fini(struct weir_reader *reader);
 
+/* Samples of an event from one of its rings that were evicted. The thread must have ended. */
+uint64_t weir_reader_evicted(const struct weir_reader *reader, unsigned ring, unsigned event);
+
 /* One step, see above. Reader thread. */
 enum weir_reader_state weir_reader_step(struct weir_reader *reader);
 
@@ -157,5 +175,8 @@ void weir_reader_wake(struct weir_reader *reader);
 /* True when everything that its rings held when the epoch was opened stands in the queue: it has passed the epoch, or
  * its rings are empty and it holds nothing. Coordinator. */
 bool weir_reader_is_past(const struct weir_reader *reader, uint64_t epoch);
+
+/* True when it has passed the epoch itself, with whatever a snapshot asks for. Coordinator. */
+bool weir_reader_has_passed(const struct weir_reader *reader, uint64_t epoch);
 
 #endif

@@ -160,7 +160,9 @@ static int prepare(struct weir_session *session, struct weir_error *err)
     if (result < 0)
         return result;
     choose_sizes(session);
-    result = configure(session, err);
+    result = weir_session_choose_memory(session, err);
+    if (result == 0)
+        result = configure(session, err);
     if (result < 0)
         return result;
     return weir_event_list_add_sideband(options->events) < 0 ? weir_error_set_errno(err, -ENOMEM, "cannot add events")
@@ -179,6 +181,7 @@ static int init_targets(struct weir_session *session, struct weir_error *err)
     if (result == 0 && session->per_thread) {
         weir_plan_keep(&session->plan, (unsigned)weir_min_u64(session->targets.count, UINT_MAX));
         choose_sizes(session);
+        result = weir_session_choose_memory(session, err); /* of the readers that are left */
     }
     return result;
 }
@@ -416,10 +419,11 @@ static int finish(struct weir_session *session, struct weir_error *err)
 {
     struct weir_record_result *result = session->result;
     weir_event_set_disable(&session->events);
-    weir_pipeline_stop_readers(&session->pipeline);
+    weir_pipeline_stop_readers(&session->pipeline, weir_session_ends_with_snapshot(session));
     int code = weir_session_finish(session, err);
     if (result->end == WEIR_RECORD_END_OUTPUT && session->reader_gone)
         result->end = WEIR_RECORD_END_READER;
+    weir_snapshots_end(&session->snapshots);
     end_workload(session, result->end, err);
     result->signal = session->coordinator.ending_signal;
     return code;
@@ -452,6 +456,7 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
     if (result < 0)
         return result;
 
+    weir_session_begin_snapshots(session);
     session->result->end = weir_coordinator_run(&session->coordinator);
     return finish(session, err);
 }

@@ -61,8 +61,15 @@ struct weir_record_options {
     unsigned synth_threads;        /* 0: chosen */
     uint32_t synth_map_timeout_ms; /* per process; 0: 500 */
 
-    uint64_t ring_bytes;      /* -m: data bytes of each ring, a power of two; 0: chosen from memory and privileges */
-    uint64_t buffer_bytes;    /* --buffer-size: whole chunk pool; 0: chosen from memory and CPU count */
+    uint64_t ring_bytes;   /* -m: data bytes of each ring, a power of two; 0: chosen from memory and privileges */
+    uint64_t buffer_bytes; /* --buffer-size: whole chunk pool; 0: chosen from memory and CPU count */
+    /* -M: samples stay in so much memory and reach the file only in snapshots; 0: they go to the file. With a span
+     * (retained_bytes may be 0 then: chosen) samples that are older than it are evicted too. */
+    uint64_t retained_bytes;
+    uint64_t retained_span_ns;
+    bool overwrite;           /* --overwrite: the kernel's rings keep the newest samples; not with the two above */
+    bool tail_synthesize;     /* --tail-synthesize: what was there before is described at the end */
+    bool snapshot_on_exit;    /* what is retained at the end goes to the file; always with overwrite */
     const char *threads_spec; /* --threads=SPEC; NULL: "cpu" */
     const struct weir_cpuset *reader_cpus; /* --reader-cpus: where weir's threads run; NULL: not given */
     int realtime_priority;                 /* -r: SCHED_FIFO 1..99 for readers and writer; 0: none */
@@ -96,12 +103,13 @@ enum weir_record_end {        /* why it ended */
     WEIR_RECORD_END_DRY_RUN,
 };
 
-/* One row of the loss ledger: produced = written + lost, by cause. */
+/* One row of the loss ledger: produced = written + evicted + lost, by cause. */
 struct weir_ledger_row {
     int cpu;                    /* -1: of a task, wherever it ran */
     pid_t task;                 /* -1: of a CPU */
     unsigned event;             /* index into the recording's events; the sideband event is the last */
     uint64_t written;           /* samples of it that are in the file (sideband: records) */
+    uint64_t evicted;           /* -M, --overwrite: made room for newer ones in memory, and never asked for */
     uint64_t lost_ring_full;    /* the kernel found no room in the ring (PERF_FORMAT_LOST) */
     uint64_t lost_write_failed; /* drained, but the output failed */
     uint64_t left_out;          /* drained after max_bytes was reached */
@@ -115,6 +123,9 @@ struct weir_record_result {
     bool has_workload_status;
     uint64_t wakeups;               /* times a reader woke with data */
     uint64_t samples;               /* samples in the file, exact */
+    uint64_t evicted_samples;       /* see the ledger; not lost: nobody asked for them */
+    uint64_t snapshots;             /* in the file */
+    uint64_t retained_bytes;        /* -M: memory for samples; 0: none */
     uint64_t lost_samples;          /* all causes */
     uint64_t lost_while_pool_empty; /* of these, ring-full losses in rings whose reader was waiting for the disk */
     uint64_t lost_sideband;         /* mmap, comm and task records that the kernel had no room for */

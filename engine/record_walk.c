@@ -31,6 +31,7 @@ static __attribute__((noinline)) void count_other(const struct weir_walk_layout 
                                                   const struct perf_event_header *header, const uint8_t *record,
                                                   struct weir_walk_counts *counts)
 {
+    counts->other_bytes += header->size;
     if (header->type == PERF_RECORD_SAMPLE) { /* too short for its id and time */
         counts->unknown_samples++;
         return;

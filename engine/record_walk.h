@@ -19,6 +19,7 @@ struct weir_walk_layout { /* where samples keep their fields; the same for every
 
 struct weir_walk_counts {
     uint64_t *samples;        /* see place_stride; owned by the holder of the struct */
+    uint64_t other_bytes;     /* of all records that are not samples as they should be */
     uint64_t other_records;   /* neither samples nor reports of losses, which no event has produced */
     uint64_t unknown_samples; /* with an id of no event of ours: never expected, kept so that the sum is exact */
     uint64_t lost_reported;   /* sum of PERF_RECORD_LOST.lost */

@@ -23,6 +23,12 @@
  * until resume(). So all that the rings held at the call stands before the cut; and as long as it lasts no reader is
  * asked for anything, and who reads epochs (sideband.h) takes in nothing that came after it as proven.
  *
+ * Snapshots (of memory rings, engine/retention.h, and of rings that the kernel overwrites) are epochs with a flag: all
+ * readers are woken and must pass them, and hand over all that they keep before they do; the marker stands behind all
+ * of that. With keep_to_snapshots other epochs get no marker: what is retained is older than what they close. They are
+ * opened all the same, because the sideband thread goes by them. A cut is a snapshot then: each output ends with what
+ * was in memory. A snapshot is busy until its marker is on file.
+ *
  * Coordinator only; no function here blocks.
  */
 #ifndef WEIR_ENGINE_ROUNDS_H
@@ -44,6 +50,12 @@ enum weir_rounds_cut {
     WEIR_ROUNDS_CUT,        /* its marker stands in the queue; no epoch is opened */
 };
 
+enum weir_snapshot_progress {
+    WEIR_SNAPSHOT_NONE,    /* none, or the last one is on file */
+    WEIR_SNAPSHOT_TAKING,  /* asked for, or being passed */
+    WEIR_SNAPSHOT_WRITING, /* handed over by all readers */
+};
+
 struct weir_rounds {
     struct weir_reader_control *control; /* borrowed; this is its only writer */
     struct weir_reader *const *readers;  /* borrowed */
@@ -62,6 +74,19 @@ struct weir_rounds {
     enum weir_rounds_cut cut;
     void (*on_cut)(void *ctx); /* called by advance() when the cut is there; may call resume() */
     void *on_cut_ctx;          /* borrowed */
+
+    bool keep_to_snapshots;                   /* constant; set by the caller after init() */
+    bool snapshot_wanted;                     /* the next epoch is to be one */
+    bool snapshot_open;                       /* the open epoch is one */
+    const struct weir_chunk *snapshot_marker; /* of the last one; NULL: none, or known to be on file */
+    uint64_t snapshots;                       /* whose marker was pushed */
+    /* Stops and restarts the kernel's writing to rings that it overwrites, around a snapshot. NULL: there are none. */
+    void (*pause)(void *ctx, bool paused);
+    void *pause_ctx; /* borrowed */
+    /* The snapshot that was asked for is on file, or has failed with it. NULL: nobody wants to know. */
+    void (*snapshot_written)(void *ctx);
+    void *snapshot_ctx; /* borrowed */
+
     struct weir_chunk markers[WEIR_ROUND_MARKERS];
 };
 
@@ -81,8 +106,14 @@ void weir_rounds_cut(struct weir_rounds *rounds, void (*on_cut)(void *ctx), void
 /* Goes on behind a cut, or takes back one that is not there yet: on_cut will not be called. */
 void weir_rounds_resume(struct weir_rounds *rounds, uint64_t now_ns);
 
-/* Opens the last epoch: every reader is woken, drains, hands over and stops. Join them, then call close(). */
-void weir_rounds_stop(struct weir_rounds *rounds);
+/* Asks for a snapshot, which advance() then opens. 0, or -EBUSY: there is one on its way to the file. */
+int weir_rounds_snapshot(struct weir_rounds *rounds);
+
+enum weir_snapshot_progress weir_rounds_snapshot_progress(struct weir_rounds *rounds);
+
+/* Opens the last epoch: every reader is woken, drains, hands over and stops. Join them, then call close(). snapshot:
+ * that epoch is one; what readers retain is evicted otherwise. */
+void weir_rounds_stop(struct weir_rounds *rounds, bool snapshot);
 
 /* The marker behind everything. All readers have stopped. */
 void weir_rounds_close(struct weir_rounds *rounds);

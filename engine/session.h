@@ -18,6 +18,7 @@
 #include "engine/record_file.h"
 #include "engine/sample_clock.h"
 #include "engine/sideband.h"
+#include "engine/snapshot.h"
 #include "engine/targets.h"
 #include "engine/workload.h"
 #include "format/event_desc.h"
@@ -49,6 +50,9 @@ struct weir_session {
     uint64_t sideband_ring_bytes;
     uint64_t buffer_bytes;
     bool grow_pool; /* the user named no size: what is needed for a stalled disk is made ready when it stalls */
+
+    uint64_t retained_bytes; /* -M: samples stay in so much memory; 0: none do */
+    struct weir_snapshots snapshots;
 
     struct weir_coordinator coordinator;
     bool coordinating; /* coordinator was initialised */
@@ -82,6 +86,18 @@ void weir_session_describe_plan(const struct weir_session *session);
 /* Moves the calling thread into the house, so that the threads that it makes run there too; and back. */
 void weir_session_enter_house(struct weir_session *session);
 void weir_session_leave_house(struct weir_session *session);
+/* Sizes of what is kept in memory, and of the pool for it. Once the plan and the other sizes are chosen. 0 or -EINVAL
+ * with err: more than the machine can spare. */
+int weir_session_choose_memory(struct weir_session *session, struct weir_error *err);
+
+/* A verbose notice of it. */
+void weir_session_describe_memory(const struct weir_session *session);
+
+/* Once the pipeline runs: session->snapshots may be used. */
+void weir_session_begin_snapshots(struct weir_session *session);
+
+/* Whether what is kept at the end goes to the file. */
+bool weir_session_ends_with_snapshot(const struct weir_session *session);
 
 /* Opens the events of options->events on session->cpus and session->targets, with watermarks for session->ring_bytes.
  * 0 or -errno with err. */

@@ -57,6 +57,7 @@ void weir_session_describe_plan(const struct weir_session *session)
 {
     const struct weir_record_options *options = session->options;
     tell_readers(session);
+    weir_session_describe_memory(session);
     if (session->per_thread) { /* its tasks are not listed yet */
         weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "memory: rings for each task, pool %llu MiB",
                     (unsigned long long)(session->buffer_bytes >> 20));

@@ -162,7 +162,7 @@ static int produce_and_finish(struct simulation *s, struct weir_simulate_result 
     struct weir_sim_produced produced = {0};
     weir_sim_producers_stop(s->producers, &produced);
     weir_event_set_disable(&session->events);
-    weir_pipeline_stop_readers(&session->pipeline);
+    weir_pipeline_stop_readers(&session->pipeline, false);
     int finished = weir_session_finish(session, code == 0 ? err : NULL);
     result->seconds = (double)(weir_clock_now_ns(session->clock) - started_ns) / (double)WEIR_NS_PER_S;
     result->produce_seconds = produced.seconds;

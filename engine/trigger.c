@@ -7,9 +7,13 @@
 #include "base/assert.h"
 
 static const char *const names[WEIR_TRIGGER_COUNT] = {
-    [WEIR_TRIGGER_SNAPSHOT] = "snapshot", [WEIR_TRIGGER_SNAPSHOT_ALLOC] = "snapshot-alloc",
-    [WEIR_TRIGGER_SWITCH] = "switch",     [WEIR_TRIGGER_ENABLE] = "enable",
-    [WEIR_TRIGGER_DISABLE] = "disable",   [WEIR_TRIGGER_STOP] = "stop",
+    [WEIR_TRIGGER_DUMP] = "dump",
+    [WEIR_TRIGGER_SNAPSHOT] = "snapshot",
+    [WEIR_TRIGGER_SNAPSHOT_ALLOC] = "snapshot-alloc",
+    [WEIR_TRIGGER_SWITCH] = "switch",
+    [WEIR_TRIGGER_ENABLE] = "enable",
+    [WEIR_TRIGGER_DISABLE] = "disable",
+    [WEIR_TRIGGER_STOP] = "stop",
 };
 
 static const char *const sources[WEIR_TRIGGER_SOURCES] = {
@@ -71,6 +75,7 @@ static void count_outcome(struct weir_triggers *triggers, enum weir_trigger trig
 static int refuse_unregistered(enum weir_trigger trigger, struct weir_error *err)
 {
     static const char *const hints[WEIR_TRIGGER_COUNT] = {
+        [WEIR_TRIGGER_DUMP] = "record with -M SIZE or --overwrite",
         [WEIR_TRIGGER_SNAPSHOT] = "record with -M SIZE or --overwrite",
         [WEIR_TRIGGER_SNAPSHOT_ALLOC] = "record with -M SIZE or --overwrite",
         [WEIR_TRIGGER_SWITCH] = "record with --switch-output",
@@ -89,7 +94,8 @@ static int refuse(const struct weir_triggers *triggers, enum weir_trigger trigge
         return refuse_unregistered(trigger, err);
     if (triggers->ended)
         return weir_error_set(err, -ECANCELED, "the recording is ending");
-    if (triggers->running == trigger && action->busy)
+    if (triggers->running != WEIR_TRIGGER_NONE && action->busy &&
+        action->busy == triggers->actions[triggers->running].busy)
         return weir_error_set(err, -EBUSY, "%s", action->busy);
     return 0;
 }

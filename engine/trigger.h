@@ -1,7 +1,7 @@
 /*
  * Triggers: what may be asked of a running recording, by whom, and the one dispatcher that all of it goes through.
  *
- *     SIGUSR2 ─┐                    ┌─► snapshot, snapshot-alloc   the part that keeps samples in memory
+ *     SIGUSR2 ─┐                    ┌─► dump, snapshot, ...-alloc  the part that keeps samples in memory
  *     control ─┤  weir_triggers_    ├─► switch                     the part that changes the output
  *     events  ─┼──► request() ──────┼─► enable, disable            the events
  *     timers  ─┤                    └─► stop                       the coordinator
@@ -29,8 +29,9 @@
 #include "base/notice.h"
 
 enum weir_trigger {
-    WEIR_TRIGGER_SNAPSHOT,       /* what is kept in memory goes to the file; never allocates */
-    WEIR_TRIGGER_SNAPSHOT_ALLOC, /* the same; may allocate what it needs first */
+    WEIR_TRIGGER_DUMP,           /* what is kept in memory goes to the file, with the memory that there is */
+    WEIR_TRIGGER_SNAPSHOT,       /* the same; without memory set aside for it recording stops (engine/snapshot.h) */
+    WEIR_TRIGGER_SNAPSHOT_ALLOC, /* the same; makes that memory first */
     WEIR_TRIGGER_SWITCH,         /* a new output file */
     WEIR_TRIGGER_ENABLE,         /* samples count */
     WEIR_TRIGGER_DISABLE,
@@ -57,9 +58,11 @@ struct weir_trigger_action {
     /* Begins it: 0 when it is done, WEIR_TRIGGER_BEGUN, or -errno with err when it is refused or has failed. Does not
      * block, and does not call the dispatcher. */
     int (*run)(void *ctx, struct weir_error *err);
-    void *ctx;        /* borrowed for as long as the dispatcher is asked anything */
-    const char *busy; /* why it cannot be asked for while it is under way; NULL: it is remembered then */
-    bool immediate;   /* does not wait for other actions, and run() never returns WEIR_TRIGGER_BEGUN */
+    void *ctx; /* borrowed for as long as the dispatcher is asked anything */
+    /* Why it cannot be asked for while it is under way, or another kind that has the same string; NULL: it is
+     * remembered then. */
+    const char *busy;
+    bool immediate; /* does not wait for other actions, and run() never returns WEIR_TRIGGER_BEGUN */
 };
 
 /* Somebody who waits for the outcome. The caller's; must stay in place until done() was called. */

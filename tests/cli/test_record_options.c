@@ -90,6 +90,8 @@ static const char *const refused[] = {
     "--mmap-pages",
     "--buffer-size",
     "--reader-cpus",
+    "-M",
+    "--memory",
     "-r",
     "--realtime",
     "-o",
@@ -180,6 +182,12 @@ static const char *const refused[] = {
     "--buffer-size 64MB",
     "--max-size 1MB",
     "-z23",
+    "-M 64",
+    "-M 0M",
+    "-M 64X",
+    "-M -5s",
+    "-M 9999999999d",
+    "-M 99999999999999999999G",
     "-r abc",
     "-r -1",
     "--reader-cpus abc",
@@ -399,6 +407,16 @@ Test(record_options, size_of_aux_areas_is_taken_and_rounded)
     cr_expect_str_eq(err.what, "option '--mmap-pages': a ring cannot be larger than 16384G");
     cr_expect_eq(parse("-m 5G,1"), -EINVAL);
     cr_expect_str_eq(err.what, "option '--mmap-pages': a ring cannot be larger than 4G");
+}
+
+Test(record_options, memory_is_a_size_or_a_time)
+{
+    cr_expect_eq(parse("-M 64M"), 0);
+    cr_expect(arguments.memory_bytes == 64u << 20 && arguments.memory_span_ns == 0);
+    cr_expect_eq(parse("--memory 64M -M 5s --snapshot-on-exit"), 0);
+    cr_expect(arguments.memory_bytes == 0 && arguments.memory_span_ns == 5000000000ull && arguments.snapshot_on_exit);
+    cr_expect_eq(parse("--snapshot-on-exit"), -EINVAL);
+    cr_expect_str_eq(err.what, "option '--snapshot-on-exit' needs -M: nothing else is kept in memory");
 }
 
 Test(record_options, bounds_are_taken)

@@ -31,6 +31,9 @@ struct variant {
     uint64_t write_failed[2]; /* of event 1 */
     uint64_t side_lost[2];    /* of the sideband event */
     uint64_t while_pool_empty;
+    uint64_t evicted[2]; /* of event 0 */
+    uint64_t snapshots;
+    uint64_t retained_bytes;
     uint64_t ring_bytes;
     unsigned realtime_priority;
     bool limited;
@@ -73,6 +76,14 @@ static const struct variant variants[] = {
     {.name = "everything lost", .ring_full = {3, 4}, .ring_bytes = MIB},
     {.name = "side records only", .written = {10}, .side_lost = {0, 3}, .ring_bytes = MIB},
     {.name = "losses of tasks", .of_tasks = true, .written = {500, 400}, .ring_full = {0, 7}, .ring_bytes = 8 * MIB},
+    {.name = "memory without a snapshot", .evicted = {900, 100}, .ring_bytes = MIB, .retained_bytes = 64 * MIB},
+    {.name = "snapshots of memory",
+     .written = {100, 100},
+     .evicted = {900, 0},
+     .ring_full = {0, 100},
+     .snapshots = 2,
+     .ring_bytes = 8 * MIB,
+     .retained_bytes = 64 * MIB},
     {.name = "a broken kernel", .written = {10}, .discarded_bytes = 64, .ring_bytes = MIB},
 };
 
@@ -87,6 +98,8 @@ static struct weir_record_result make_result(const struct variant *variant, stru
         .file_bytes = 1294967,
         .rounds = 7,
         .throttled = 1,
+        .snapshots = variant->snapshots,
+        .retained_bytes = variant->retained_bytes,
         .ring_bytes = variant->ring_bytes,
         .rings = 4,
         .pool_bytes = 128 * MIB,
@@ -109,7 +122,9 @@ static struct weir_record_result make_result(const struct variant *variant, stru
         struct weir_ledger_row *cpu = rows + (size_t)i * EVENTS;
         cpu[0].written = variant->written[i];
         cpu[0].lost_ring_full = variant->ring_full[i];
-        cpu[0].counted = variant->written[i] + variant->ring_full[i];
+        cpu[0].evicted = variant->evicted[i];
+        cpu[0].counted = variant->written[i] + variant->evicted[i] + variant->ring_full[i];
+        result.evicted_samples += variant->evicted[i];
         cpu[1].lost_write_failed = variant->write_failed[i];
         cpu[2].lost_ring_full = variant->side_lost[i];
         result.samples += variant->written[i];

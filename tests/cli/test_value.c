@@ -53,6 +53,47 @@ Test(value, number_bounds_are_taken)
     cr_expect_eq(number, UINT64_MAX);
 }
 
+Test(value, time_without_its_unit_or_with_another_is_malformed)
+{
+    static const char *const bad[] = {"", "5", "s", "5S", "5ms", "5 s", "-5s", "1.5s", "5sm", "max"};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(bad); i++) {
+        uint64_t ns = 7;
+        cr_expect_eq(weir_value_parse_time(bad[i], &ns), -EINVAL, "'%s'", bad[i]);
+        cr_expect_eq(ns, 7);
+    }
+}
+
+Test(value, time_bounds_are_taken)
+{
+    uint64_t ns = 7;
+    cr_expect_eq(weir_value_parse_time("106752d", &ns), -ERANGE);
+    cr_expect_eq(weir_value_parse_time("99999999999999999999s", &ns), -ERANGE);
+    cr_expect_eq(ns, 7);
+    cr_expect_eq(weir_value_parse_time("106751d", &ns), 0);
+    cr_expect_eq(ns, 106751ull * 86400 * 1000000000);
+    cr_expect_eq(weir_value_parse_time("0s", &ns), 0);
+    cr_expect_eq(ns, 0);
+    cr_expect_eq(weir_value_parse_time("2m", &ns), 0);
+    cr_expect_eq(ns, 120ull * 1000000000);
+    cr_expect_eq(weir_value_parse_time("3h", &ns), 0);
+    cr_expect_eq(ns, 3ull * 3600 * 1000000000);
+}
+
+Test(value, size_or_time_goes_by_the_case_of_its_unit)
+{
+    uint64_t bytes = 1, ns = 1;
+    cr_expect_eq(weir_value_parse_size_or_time("64", &bytes, &ns), -EINVAL, "which of the two?");
+    cr_expect_eq(weir_value_parse_size_or_time("64k", &bytes, &ns), -EINVAL);
+    cr_expect_eq(weir_value_parse_size_or_time("M", &bytes, &ns), -EINVAL);
+    cr_expect_eq(weir_value_parse_size_or_time("", &bytes, &ns), -EINVAL);
+    cr_expect_eq(weir_value_parse_size_or_time("17179869184G", &bytes, &ns), -ERANGE);
+    cr_expect(bytes == 1 && ns == 1);
+    cr_expect_eq(weir_value_parse_size_or_time("5M", &bytes, &ns), 0);
+    cr_expect(bytes == 5u << 20 && ns == 0);
+    cr_expect_eq(weir_value_parse_size_or_time("5m", &bytes, &ns), 0);
+    cr_expect(bytes == 0 && ns == 300ull * 1000000000);
+}
+
 Test(value, size_with_a_bad_suffix_is_malformed)
 {
     static const char *const bad[] = {"K", "4KB", "4T", "4 K", "4kk", "-4K", "4.5M", "K4"};

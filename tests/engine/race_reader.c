@@ -168,7 +168,7 @@ static int race_barrier(struct race *race)
         consume(race);
         sched_yield();
     }
-    weir_rounds_stop(&race->rig.pipeline.rounds);
+    weir_rounds_stop(&race->rig.pipeline.rounds, false);
     join_readers(race);
     consume(race);
 
@@ -222,7 +222,7 @@ static int race_wake(struct race *race, uint64_t wanted)
     printf("epochs passed after a wake: %llu of %llu\n", (unsigned long long)epochs, (unsigned long long)wanted);
     for (unsigned i = 0; i < CPUS; i++) /* gets a reader that slept on moving again */
         weir_reader_wake(race->rig.pipeline.readers[i]);
-    weir_rounds_stop(&race->rig.pipeline.rounds);
+    weir_rounds_stop(&race->rig.pipeline.rounds, false);
     join_readers(race);
     sim_rig_fini(&race->rig);
     return epochs < wanted;

@@ -37,6 +37,8 @@ static void init_reader(struct reader_rig *rig, unsigned index, const struct rig
                 .sideband_event = 1,
             },
         .event_count = RIG_EVENT_COUNT,
+        .retained_chunks = options->retained_chunks,
+        .retained_span_ns = options->retained_span_ns,
         .ring_count = options->rings_per_reader,
         .live_readers = &rig->live_readers,
         .ended_fd = rig->ended_fd,
@@ -58,9 +60,9 @@ void rig_init(struct reader_rig *rig, const struct rig_options *asked)
     memset(rig, 0, sizeof(*rig));
     raw_kernel_init(&rig->raw);
     struct weir_pool_share share = {.node = -1, .readers = options.readers};
-    cr_assert_eq(
-        weir_pool_init(&rig->pool, (uint64_t)options.chunks * RIG_CHUNK_BYTES, WEIR_POOL_ALL_READY, &share, 1, NULL),
-        0);
+    cr_assert_eq(weir_pool_init_chunked(&rig->pool, (uint64_t)options.chunks * RIG_CHUNK_BYTES, WEIR_POOL_ALL_READY,
+                                        RIG_CHUNK_BYTES, &share, 1, NULL),
+                 0);
     cr_assert_eq(rig->pool.chunk_count, options.chunks);
     weir_chunk_queue_init(&rig->queue);
     rig->control.stop_epoch = UINT64_MAX;

@@ -21,8 +21,10 @@ struct rig_options {
     unsigned readers;          /* 0: 1 */
     unsigned rings_per_reader; /* 0: 1 */
     uint64_t ring_bytes;       /* 0: 4096 */
-    uint64_t start;            /* head and tail of every ring at first */
-    unsigned chunks;           /* of RIG_CHUNK_BYTES, at least two per reader and at most seven; 0: seven */
+    unsigned retained_chunks;  /* of each reader; 0: it retains nothing */
+    uint64_t retained_span_ns;
+    uint64_t start;  /* head and tail of every ring at first */
+    unsigned chunks; /* of RIG_CHUNK_BYTES, at least two per reader; 0: seven */
 };
 
 struct reader_rig {

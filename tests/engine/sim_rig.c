@@ -122,6 +122,9 @@ void sim_rig_init(struct sim_rig *rig, const struct sim_rig_options *options)
         .buffer_bytes = options->buffer_bytes,
         .compression_level = options->compression_level,
         .compression_threads = options->compression_threads,
+        .retained_bytes = options->retained_bytes,
+        .retained_span_ns = options->retained_span_ns,
+        .snapshots_only = options->retained_bytes > 0,
     };
     must(weir_pipeline_init(&rig->pipeline, &setup, &err), &err);
     map_rings(rig, options);

@@ -19,6 +19,7 @@ struct stream {
     unsigned later_count;
     unsigned cpu;
     bool sideband;
+    bool may_miss;   /* records that have landed may have been evicted from memory */
     uint8_t *landed; /* owned; by attempt: 1 when it is in the ring */
     uint64_t attempts, capacity;
 
@@ -54,8 +55,8 @@ struct walk_result {
 
 /*
  * Walks the data and checks that every record is whole and of a kind that may be there; that every record of an event
- * is one that landed, once, in order, with no other that landed missing before it; that rounds are barriers; and that
- * every checkpoint is a record boundary. True when all that holds.
+ * is one that landed, once, in order, with no other that landed missing before it (but for streams that may miss some);
+ * that rounds are barriers; and that every checkpoint is a record boundary. True when all that holds.
  */
 bool stream_walk(const struct walk_input *input, struct walk_result *result);
 

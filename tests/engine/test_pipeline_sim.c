@@ -5,8 +5,11 @@
  * the ledger must balance:
  *
  *     every record whole, once, in the order of its CPU; rounds are barriers; checkpoints are record boundaries
- *     produced == written + lost_ring_full + lost_write_failed, for every CPU and event
+ *     produced == written + evicted + lost_ring_full + lost_write_failed, for every CPU and event
  *     written == what the walker finds
+ *
+ * A third of the seeds keep samples in memory, with snapshots at random moments: then nothing but samples may be
+ * missing, and only such as were evicted.
  *
  * usage: test_engine_pipeline_sim [SEED [COUNT]]; without: seeds from 0 on, as many as WEIR_SIM_SEEDS says, else 2000.
  * A failure names its seed, and that seed alone does the same again.
@@ -51,6 +54,7 @@ enum action {
     ACT_STALL,
     ACT_SLEEP,
     ACT_CPU, /* one goes or comes */
+    ACT_SNAPSHOT,
     ACT_COUNT,
 };
 
@@ -75,12 +79,13 @@ struct sim {
     uint64_t checkpoints[CHECKPOINTS_MAX];
     size_t checkpoint_count;
     bool stalled;
+    bool retains;
     struct weir_record_result result;
 };
 
 struct totals { /* over all seeds: to see that everything has happened */
     uint64_t produced, lost_ring_full, lost_write_failed, rounds, checkpoints, starved, failed_disks, padding_bytes,
-        compressed_bytes, raw_bytes, cpu_changes;
+        evicted, snapshots, compressed_bytes, raw_bytes, cpu_changes;
 };
 
 /* For the message of an assertion that breaks. Written by main only. */
@@ -160,6 +165,8 @@ static void choose_machine(struct sim *sim)
     unsigned cpus = spec && spec[0] == '0' ? CPUS_MAX : 1 + (unsigned)chance(sim, CPUS_MAX);
     uint64_t ring_bytes = 4096ull << chance(sim, 6);
     unsigned late = spec && spec[0] == '0' ? 0 : (unsigned)chance(sim, LATE_MAX + 1);
+    sim->retains = chance(sim, 3) == 0;
+    bool has_span = chance(sim, 3) == 0;
     sim_rig_init(&sim->rig, &(struct sim_rig_options){
                                 .cpus = cpus,
                                 .late = late,
@@ -169,6 +176,8 @@ static void choose_machine(struct sim *sim)
                                 .sideband_ring_bytes = 4096,
                                 .buffer_bytes = chance(sim, 3) << 20,
                                 .compression_level = chance(sim, 4) == 0 ? 1 : 0,
+                                .retained_bytes = sim->retains ? 1 + chance(sim, 4u << 20) : 0,
+                                .retained_span_ns = has_span ? 1 + chance(sim, 100 * WEIR_NS_PER_MS) : 0,
                                 .clock = &sim->clock,
                             });
     sim->event_count = sim->rig.set.event_count;
@@ -179,6 +188,7 @@ static void choose_machine(struct sim *sim)
             stream->id = sim->rig.set.ids[event * (cpus + late) + cpu];
             stream->cpu = (unsigned)sim->rig.set.places[cpu].cpu;
             stream->sideband = event == weir_event_set_sideband(&sim->rig.set);
+            stream->may_miss = sim->retains && !stream->sideband;
         }
     }
 }
@@ -229,6 +239,7 @@ static void sim_init(struct sim *sim, uint64_t seed)
         sim->weights[act] = 1 + chance(sim, 40);
     sim->weights[ACT_STALL] = chance(sim, 4);
     sim->weights[ACT_CPU] = chance(sim, 4);
+    sim->weights[ACT_SNAPSHOT] = sim->retains ? chance(sim, 8) : 0;
     synthesise(sim);
     weir_event_set_enable(&sim->rig.set, false);
 }
@@ -382,6 +393,9 @@ static void step(struct sim *sim)
     case ACT_CPU:
         change_cpu(sim);
         break;
+    case ACT_SNAPSHOT:
+        weir_rounds_snapshot(&sim->rig.pipeline.rounds); /* or busy */
+        break;
     default:
         sim->fake_clock.now_ns += chance(sim, 8) ? chance(sim, 4 * WEIR_NS_PER_MS) : chance(sim, 2 * WEIR_NS_PER_S);
         break;
@@ -394,7 +408,7 @@ static bool stop_readers(struct sim *sim)
 {
     struct weir_pipeline *pipeline = &sim->rig.pipeline;
     weir_event_set_disable(&sim->rig.set);
-    weir_pipeline_stop_readers(pipeline); /* no threads to join */
+    weir_pipeline_stop_readers(pipeline, chance(sim, 2)); /* no threads to join */
     bool stopped[CPUS_MAX] = {false};
     unsigned running = pipeline->reader_count;
     for (unsigned n = 0; running > 0 && n < STILL_MAX; n++) {
@@ -452,10 +466,15 @@ static bool check_row(const struct sim *sim, const struct weir_ledger_row *row, 
         return fail(sim, "cpu %d, event %u: counted %llu of %llu, lost %llu of %llu", row->cpu, row->event,
                     (unsigned long long)row->counted, (unsigned long long)produced,
                     (unsigned long long)row->lost_ring_full, (unsigned long long)lost);
-    if (row->written + row->lost_ring_full + row->lost_write_failed != produced)
-        return fail(sim, "cpu %d, event %u: produced %llu, but written %llu + ring full %llu + write failed %llu",
+    if (row->written + row->evicted + row->lost_ring_full + row->lost_write_failed != produced)
+        return fail(sim,
+                    "cpu %d, event %u: produced %llu, but written %llu + evicted %llu + ring full %llu + write failed "
+                    "%llu",
                     row->cpu, row->event, (unsigned long long)produced, (unsigned long long)row->written,
-                    (unsigned long long)row->lost_ring_full, (unsigned long long)row->lost_write_failed);
+                    (unsigned long long)row->evicted, (unsigned long long)row->lost_ring_full,
+                    (unsigned long long)row->lost_write_failed);
+    if (row->evicted > 0 && !stream->may_miss)
+        return fail(sim, "cpu %d, event %u: evicted %llu", row->cpu, row->event, (unsigned long long)row->evicted);
     if (row->written != stream->seen)
         return fail(sim, "cpu %d, event %u: written %llu, but the file has %llu", row->cpu, row->event,
                     (unsigned long long)row->written, (unsigned long long)stream->seen);
@@ -478,11 +497,20 @@ static bool check_totals(const struct sim *sim, const struct walk_result *walked
     if (walked->rounds != result->rounds || (!failed && result->rounds != pipeline->rounds.pushed))
         return fail(sim, "%llu rounds in the file, %llu written, %llu pushed", (unsigned long long)walked->rounds,
                     (unsigned long long)result->rounds, (unsigned long long)pipeline->rounds.pushed);
+    uint64_t lost_reported = 0;
+    for (unsigned i = 0; i < pipeline->reader_count; i++) {
+        for (unsigned n = 0; n < pipeline->readers[i]->ring_count; n++)
+            lost_reported += pipeline->readers[i]->rings[n].counts.lost_reported;
+    }
+    if (!failed && walked->lost_reported != lost_reported)
+        return fail(sim, "the file tells of %llu lost records, the rings of %llu",
+                    (unsigned long long)walked->lost_reported, (unsigned long long)lost_reported);
     if (result->unknown_samples || result->discarded_bytes)
         return fail(sim, "%llu unknown samples, %llu bytes discarded", (unsigned long long)result->unknown_samples,
                     (unsigned long long)result->discarded_bytes);
-    if (weir_pool_free_count(&pipeline->pool) != pipeline->pool.chunk_count)
-        return fail(sim, "%u of %u chunks are back", weir_pool_free_count(&pipeline->pool), pipeline->pool.chunk_count);
+    uint32_t chunks = pipeline->pool.ready_count; /* without the spare, which nobody asked for */
+    if (weir_pool_free_count(&pipeline->pool) != chunks || weir_pool_used_count(&pipeline->pool) != 0)
+        return fail(sim, "%u of %u chunks are back", weir_pool_free_count(&pipeline->pool), chunks);
     return true;
 }
 
@@ -524,6 +552,7 @@ static bool check(struct sim *sim, struct totals *totals)
             return false;
         totals->produced += row->counted;
         totals->lost_ring_full += row->lost_ring_full;
+        totals->evicted += row->evicted;
         totals->lost_write_failed += row->lost_write_failed;
     }
     for (size_t i = 0; i < stream_count(sim); i++) {
@@ -533,6 +562,7 @@ static bool check(struct sim *sim, struct totals *totals)
     }
     totals->cpu_changes += sim->cpu_changes;
     totals->rounds += walked.rounds;
+    totals->snapshots += sim->result.snapshots;
     totals->padding_bytes += walked.padding_bytes;
     totals->checkpoints += sim->checkpoint_count;
     totals->compressed_bytes += sim->rig.pipeline.compressor.totals.in_bytes;
@@ -587,11 +617,12 @@ int main(int argc, char **argv)
     for (uint64_t seed = first; seed < first + count; seed++)
         failures += !run_seed(seed, &totals);
     printf("%llu seeds: produced %llu, lost %llu in full rings (starved %llu times) and %llu on %llu failed disks, "
-           "%llu rounds, %llu checkpoints, %llu bytes of padding, %llu bytes compressed and %llu not, %llu CPUs gone "
-           "or come\n",
+           "%llu evicted, %llu snapshots, %llu rounds, %llu checkpoints, %llu bytes of padding, %llu bytes compressed "
+           "and %llu not, %llu CPUs gone or come\n",
            (unsigned long long)count, (unsigned long long)totals.produced, (unsigned long long)totals.lost_ring_full,
            (unsigned long long)totals.starved, (unsigned long long)totals.lost_write_failed,
-           (unsigned long long)totals.failed_disks, (unsigned long long)totals.rounds,
+           (unsigned long long)totals.failed_disks, (unsigned long long)totals.evicted,
+           (unsigned long long)totals.snapshots, (unsigned long long)totals.rounds,
            (unsigned long long)totals.checkpoints, (unsigned long long)totals.padding_bytes,
            (unsigned long long)totals.compressed_bytes, (unsigned long long)totals.raw_bytes,
            (unsigned long long)totals.cpu_changes);

@@ -5,6 +5,7 @@
 #include "engine/rounds.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -234,6 +235,106 @@ Test(rounds, writer_that_is_far_behind_gets_its_marker_with_a_later_epoch)
     rig_fini(&f.rig);
 }
 
+/* ---- snapshots ---- */
+
+Test(rounds, a_snapshot_must_be_passed_by_every_reader)
+{
+    struct fixture f;
+    fixture_init(&f, 2);
+    f.rounds.keep_to_snapshots = true;
+    cr_assert_eq(weir_rounds_snapshot(&f.rounds), 0);
+    uint64_t now_ns = START_NS + WEIR_ROUND_GRACE_NS;
+    weir_rounds_advance(&f.rounds, now_ns, false);
+    cr_assert_eq(f.rig.control.epoch, 1);
+    cr_assert_eq(f.rig.control.snapshot_epoch, 1);
+    for (unsigned i = 0; i < 2; i++)
+        cr_assert_eq(wakes_sent(&f, i), 1, "its ring is empty, and yet it may retain something");
+    step(&f, 0);
+    weir_rounds_advance(&f.rounds, now_ns, false);
+    cr_assert_eq(f.rounds.pushed, 0);
+    step(&f, 1);
+    weir_rounds_advance(&f.rounds, now_ns, false);
+    expect_marker(&f);
+    cr_assert_eq(f.rounds.snapshots, 1);
+    rig_fini(&f.rig);
+}
+
+Test(rounds, a_snapshot_is_busy_until_its_marker_is_on_file)
+{
+    struct fixture f;
+    fixture_init(&f, 1);
+    cr_assert_eq(weir_rounds_snapshot_progress(&f.rounds), WEIR_SNAPSHOT_NONE);
+    cr_assert_eq(weir_rounds_snapshot(&f.rounds), 0);
+    cr_assert_eq(weir_rounds_snapshot(&f.rounds), -EBUSY);
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    cr_assert_eq(weir_rounds_snapshot_progress(&f.rounds), WEIR_SNAPSHOT_TAKING);
+    step(&f, 0);
+    uint64_t next_ns = weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    cr_assert_lt(next_ns, EPOCH_NS + WEIR_ROUND_PERIOD_NS, "somebody has to notice when it is on file");
+    cr_assert_eq(weir_rounds_snapshot_progress(&f.rounds), WEIR_SNAPSHOT_WRITING);
+    cr_assert_eq(weir_rounds_snapshot(&f.rounds), -EBUSY);
+    expect_marker(&f);
+    cr_assert_eq(weir_rounds_snapshot_progress(&f.rounds), WEIR_SNAPSHOT_NONE);
+    cr_assert_eq(weir_rounds_snapshot(&f.rounds), 0);
+    rig_fini(&f.rig);
+}
+
+Test(rounds, between_snapshots_epochs_go_on_without_markers)
+{
+    struct fixture f;
+    fixture_init(&f, 1);
+    f.rounds.keep_to_snapshots = true;
+    rig_put_sample(&f.rig, 0, 1, 64);
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    step(&f, 0);
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    cr_assert_eq(f.rig.control.epoch, 1);
+    cr_assert_eq(f.rounds.open, false);
+    cr_assert_eq(f.rounds.pushed, 0);
+    rig_expect_samples(&f.rig, rig_pop(&f.rig), 1, 1);
+    cr_assert_null(rig_pop(&f.rig));
+    rig_fini(&f.rig);
+}
+
+static void note_pause(void *ctx, bool paused)
+{
+    struct fixture *f = ctx;
+    /* Paused before the epoch is open, and until it is closed. */
+    cr_assert_eq(f->rounds.open, !paused || f->rounds.open);
+    cr_assert_eq(f->rounds.pushed, paused ? 0 : 1);
+    f->rig.raw.unmaps += paused ? 1 : 10;
+}
+
+Test(rounds, rings_are_paused_around_a_snapshot)
+{
+    struct fixture f;
+    fixture_init(&f, 1);
+    f.rounds.pause = note_pause;
+    f.rounds.pause_ctx = &f;
+    weir_rounds_snapshot(&f.rounds);
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    cr_assert_eq(f.rig.raw.unmaps, 1);
+    step(&f, 0);
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    cr_assert_eq(f.rig.raw.unmaps, 11);
+    expect_marker(&f);
+    rig_fini(&f.rig);
+}
+
+Test(rounds, a_snapshot_that_was_asked_for_before_the_end_is_the_end)
+{
+    struct fixture f;
+    fixture_init(&f, 1);
+    weir_rounds_snapshot(&f.rounds);
+    weir_rounds_stop(&f.rounds, false);
+    cr_assert_eq(f.rig.control.snapshot_epoch, 1);
+    cr_assert_eq(f.rig.control.stop_epoch, 1);
+    weir_rounds_close(&f.rounds);
+    cr_assert_eq(f.rounds.snapshots, 1);
+    expect_marker(&f);
+    rig_fini(&f.rig);
+}
+
 /* ---- the end ---- */
 
 Test(rounds, stop_wakes_every_reader_and_the_last_marker_stands_behind_all)
@@ -242,7 +343,7 @@ Test(rounds, stop_wakes_every_reader_and_the_last_marker_stands_behind_all)
     fixture_init(&f, 2);
     rig_put_sample(&f.rig, 0, 1, 64);
     weir_rounds_advance(&f.rounds, EPOCH_NS, false); /* stop comes in the middle of an epoch */
-    weir_rounds_stop(&f.rounds);
+    weir_rounds_stop(&f.rounds, false);
     cr_assert_eq(wakes_sent(&f, 0), 1);
     cr_assert_eq(wakes_sent(&f, 1), 1);
     cr_assert_eq(f.rig.control.stop_epoch, f.rig.control.epoch);

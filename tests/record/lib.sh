@@ -137,20 +137,23 @@ told_samples() {
     sed -n "s/^\[ weir record: Captured and wrote .* (\([0-9]*\) samples)$ratio \]$/\1/p" err | grep . || echo 0
 }
 
-# ledger_column COLUMN [EVENT]: the sum over all CPUs. Columns: written lost_in_ring lost_writing counted.
+# ledger_column COLUMN [EVENT]: the sum over all CPUs. Columns: written evicted lost_in_ring lost_writing counted.
 ledger_column() {
     local column
-    case $1 in written) column=3 ;; lost_in_ring) column=4 ;; lost_writing) column=5 ;; counted) column=6 ;; esac
+    case $1 in
+    written) column=3 ;; evicted) column=4 ;; lost_in_ring) column=5 ;; lost_writing) column=6 ;; counted) column=7 ;;
+    esac
     awk -v column="$column" -v event="${2:-}" '
         $2 == "EVENT" { inside = 1; next }
         inside && $1 == "all" { if (event == "") print $column; else print sum + 0; exit }
         inside && $2 == event { sum += $column }' err
 }
 
-# written_and_lost [EVENT]: what was produced, by the ledger.
+# written_and_lost [EVENT]: what was produced, by the ledger; what was evicted too.
 written_and_lost() {
-    echo $(($(ledger_column written "${1:-}") + $(ledger_column lost_in_ring "${1:-}") +
-        $(ledger_column lost_writing "${1:-}")))
+    local column sum=0
+    for column in written evicted lost_in_ring lost_writing; do sum=$((sum + $(ledger_column $column "${1:-}"))); done
+    echo $sum
 }
 
 # ---- what the readers of the file say ----

@@ -1,0 +1,102 @@
+# shellcheck shell=bash
+# -M: samples stay in memory, the newest of them, and reach the file in snapshots.
+
+needs_perf_events
+
+syscalls=(-e raw_syscalls:sys_enter -c 1)
+
+# What a workload's shell says to have the Nth snapshot taken, and to wait for it.
+snapshot() { echo "kill -USR2 \$PPID; until grep -q 'snapshot $1 is in the file' err; do sleep 0.02; done"; }
+
+expect_all_accounted_for() {
+    expect_eq "written, evicted and lost" "$(written_and_lost)" "$(ledger_column counted)"
+    expect_eq "lost" "$(ledger_column lost_in_ring)$(ledger_column lost_writing)" 00
+    expect_readers_agree it.data
+    expect_eq "weir verify" "$("$WEIR_PROGRAM" verify it.data >verify.out && echo right)" right
+}
+
+test_without_a_snapshot_no_sample_is_written() {
+    record -M 4M "${syscalls[@]}" -o it.data -- "$WEIR_LOAD" getppid 1000
+    expect_eq "samples" "$(told_samples)" 0
+    expect_eq "evicted" "$(ledger_column evicted)" "$(ledger_column counted)"
+    expect_at_least "evicted" "$(ledger_column evicted)" 1000
+    expect_line err "[ weir record: Took 0 snapshots; evicted $(ledger_column evicted) older samples from memory"
+    expect_no_line err "Lost"
+    expect_at_least "COMM records" "$(report_records it.data COMM)" 2
+}
+
+test_each_snapshot_holds_what_came_since_the_last() {
+    record -M 16M "${syscalls[@]}" -o it.data -- \
+        sh -c "'$WEIR_LOAD' getppid 1000; $(snapshot 1); '$WEIR_LOAD' getppid 2000; $(snapshot 2)
+            '$WEIR_LOAD' getppid 500"
+    expect_eq "calls" "$(getppid_calls it.data)" 3000
+    expect_line err "Took 2 snapshots;"
+    expect_all_accounted_for
+
+    record -M 16M --snapshot-on-exit "${syscalls[@]}" -o it.data -- \
+        sh -c "'$WEIR_LOAD' getppid 1000; $(snapshot 1); '$WEIR_LOAD' getppid 500"
+    expect_eq "calls" "$(getppid_calls it.data)" 1500
+    expect_eq "evicted" "$(ledger_column evicted)" 0
+    expect_line err "Took 2 snapshots;"
+    expect_all_accounted_for
+}
+
+test_the_newest_samples_survive_a_storm() {
+    record -M 1M --snapshot-on-exit "${syscalls[@]}" -C 0 -o it.data -- \
+        taskset -c 0 sh -c "'$WEIR_LOAD' getppid 60000; '$WEIR_LOAD' getppid 300; true"
+    expect_at_least "evicted" "$(ledger_column evicted)" 30000
+    expect_eq "written, evicted and lost" "$(written_and_lost)" "$(ledger_column counted)"
+    # A megabyte but for a part of one chunk; the rest of the file is records of tasks and mappings.
+    expect_at_least "samples" "$(told_samples)" 5000
+    # All of the last task is there, whatever of the first.
+    perf script -i it.data --comm "$WEIR_LOAD_NAME" -F tid,trace 2>perf.err >calls
+    expect_eq "calls of the last task" \
+        "$(awk -v nr="$("$WEIR_LOAD" number getppid)" '{ last = $1 } $2 == "NR" && $3 == nr { count[$1]++ }
+            END { print count[last] }' calls)" 300
+    expect_readers_agree it.data
+}
+
+test_names_and_maps_are_never_evicted() {
+    record -M 512K --snapshot-on-exit "${syscalls[@]}" -e cpu-clock -o it.data -- "$WEIR_LOAD" forks 40 500000
+    expect_at_least "evicted" "$(ledger_column evicted)" 100
+    expect_eq "lost side records" "$(ledger_column lost_in_ring dummy:u)" 0
+    perf script -i it.data --comm record_load -F comm,ip,sym,dso 2>perf.err >samples
+    expect_at_least "samples" "$(wc -l <samples)" 100
+    expect_eq "samples without a map" "$(grep -F '([unknown])' samples || true)" ""
+    expect_eq "tasks without a name" "$(perf script -i it.data -F comm | grep -c '^ *:[0-9]' || true)" 0
+    expect_readers_agree it.data
+}
+
+test_a_time_keeps_what_is_younger() {
+    record -M 1s "${syscalls[@]}" -o it.data -- \
+        sh -c "'$WEIR_LOAD' getppid 1000; sleep 2.5; '$WEIR_LOAD' getppid 500; $(snapshot 1)"
+    expect_eq "calls" "$(getppid_calls it.data)" 500
+    expect_at_least "evicted" "$(ledger_column evicted)" 1000
+    expect_all_accounted_for
+}
+
+test_one_reader_keeps_what_all_cpus_have() {
+    record -a --threads=package -M 16M --snapshot-on-exit "${syscalls[@]}" -o it.data -- "$WEIR_LOAD" getppid 1000
+    expect_eq "calls" "$(getppid_calls it.data)" 1000
+    expect_readers_agree it.data
+}
+
+test_rings_of_tasks_have_memory_too() {
+    record --per-thread -M 4M "${syscalls[@]}" -o it.data -- \
+        sh -c "i=0; while [ \$i -lt 50 ]; do i=\$((i + 1)); : <.; done; $(snapshot 1)"
+    expect_at_least "samples" "$(told_samples)" 50
+    expect_readers_agree it.data
+}
+
+test_without_memory_the_signal_is_ignored() {
+    record "${syscalls[@]}" -o it.data -- sh -c "kill -USR2 \$PPID; '$WEIR_LOAD' getppid 100"
+    expect_eq "calls" "$(getppid_calls it.data)" 100
+    expect_no_line err snapshot
+}
+
+test_more_than_the_machine_has_is_refused() {
+    weir_record -M 1000000G -o it.data -- true
+    expect_eq status "$status" 125
+    expect_line err "cannot keep "
+    expect_files . err
+}
