@@ -5,12 +5,15 @@
 #include "cli/config_options.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/bits.h"
 #include "base/suggest.h"
 #include "cli/option_text.h"
+#include "engine/call_graph.h"
 
 /* Options of which one on the command line puts the other in a file out of force. */
 static const char *const rivals[][2] = {{"freq", "count"}, {"all-kernel", "all-user"}};
@@ -194,6 +197,47 @@ static int apply_build_id(const struct application *to, const struct weir_config
         return apply_option(to, entry, option, negated, NULL);
     }
     return fail_value(to, entry, "it is cache, no-cache, skip or mmap");
+}
+
+/* ---- dump-size ---- */
+
+static bool is_of_call_graph(const struct weir_config_entry *entry, const char *key)
+{
+    return strcmp(entry->section, "call-graph") == 0 && strcmp(entry->key, key) == 0 && entry->value;
+}
+
+/* The record-mode that a dump-size is for, as by perf: the last one before it. NULL: none, or another than dwarf. */
+static struct weir_config_entry *mode_before(struct weir_config *perf, size_t index)
+{
+    while (index > 0) {
+        struct weir_config_entry *entry = &perf->entries[--index];
+        if (is_of_call_graph(entry, "record-mode"))
+            return strncmp(entry->value, "dwarf", strlen("dwarf")) == 0 ? entry : NULL;
+    }
+    return NULL;
+}
+
+int weir_config_join_dump_sizes(struct weir_config *perf, const struct weir_notice_sink *notices)
+{
+    for (size_t i = 0; i < perf->count; i++) {
+        const struct weir_config_entry *size = &perf->entries[i];
+        struct weir_config_entry *mode = is_of_call_graph(size, "dump-size") ? mode_before(perf, i) : NULL;
+        if (!mode)
+            continue;
+        char *joined;
+        if (asprintf(&joined, "dwarf,%s", size->value) < 0)
+            return -ENOMEM;
+        struct weir_call_graph_request request;
+        if (weir_call_graph_parse(joined, &request, NULL) < 0) {
+            weir_notice(notices, WEIR_NOTICE_WARNING, "%s:%u: bad value '%s' of key 'dump-size'; ignoring it",
+                        size->path, size->line, size->value);
+            free(joined);
+            continue;
+        }
+        free(mode->value);
+        mode->value = joined;
+    }
+    return 0;
 }
 
 /* ---- all entries ---- */

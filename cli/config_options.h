@@ -4,8 +4,8 @@
  * option that stands there, or for one that excludes it, is left out.
  *
  * Two keys are perf's and not options (perf-config(1)): record.call-graph is what -g stands for, record.build-id
- * (cache, no-cache, skip, mmap) stands for options. They, and [call-graph] record-mode, are taken from perf's own files
- * too. Pure, but that it allocates; main thread.
+ * (cache, no-cache, skip, mmap) stands for options. They, and [call-graph] record-mode and dump-size, are taken from
+ * perf's own files too. Pure, but that it allocates; main thread.
  */
 #ifndef WEIR_CLI_CONFIG_OPTIONS_H
 #define WEIR_CLI_CONFIG_OPTIONS_H
@@ -18,6 +18,10 @@
 #include "cli/settings.h"
 
 #define WEIR_CONFIG_SECTION "record"
+
+/* Makes one entry of [call-graph] record-mode = dwarf and the dump-size behind it, in a file of perf: dwarf,SIZE. A bad
+ * size is a warning, and changes nothing. 0 or -ENOMEM. Before what follows. */
+int weir_config_join_dump_sizes(struct weir_config *perf, const struct weir_notice_sink *notices);
 
 /* Applies every entry to scratch, arguments of the command that are good for nothing else, so that a mistake is found
  * also where the command line goes before it. 0, -EINVAL (err: "PATH:LINE: ...") or -ENOMEM. */

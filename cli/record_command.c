@@ -6,6 +6,7 @@
  *
  * Main thread; weir_record_run() makes it the coordinator.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -197,6 +198,8 @@ static int configure(struct weir_record_arguments *arguments, struct origins *or
     struct weir_config_places places;
     weir_config_places_init(&places);
     int result = weir_config_set_load(&origins->set, &places, notices, err);
+    if (result == 0 && weir_config_join_dump_sizes(&origins->set.perf, notices) < 0)
+        result = weir_error_set_errno(err, -ENOMEM, "cannot keep the settings of perf's files");
     if (result < 0)
         return result;
 

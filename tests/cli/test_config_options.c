@@ -64,6 +64,8 @@ static int apply(const char *line)
     err = (struct weir_error){0};
     int result = weir_record_arguments_parse_noted(&arguments, words.argv, &settings, &err);
     if (result == 0)
+        result = weir_config_join_dump_sizes(&set.perf, &sink);
+    if (result == 0)
         result = weir_config_check(table(), &set, &scratch, &sink, &err);
     if (result == 0)
         result = weir_config_apply(table(), &set, &arguments, &settings, &err);
@@ -117,6 +119,38 @@ Test(config_options, bad_value_in_a_file_of_perf_is_a_warning)
     add(&set.perf, "its", "[record]\nbuild-id = later\n[report]\nzebra = 1\n");
     cr_expect_eq(apply("true"), 0);
     cr_expect_str_eq(warning, "its:2: bad value 'later' of key 'build-id'; ignoring it");
+}
+
+/* What perf 6.1 makes of these files with -g. */
+Test(config_options, dump_size_of_perf_belongs_to_the_mode_before_it)
+{
+    static const struct {
+        const char *text;
+        enum weir_call_graph mode;
+        uint32_t stack_bytes;
+    } files[] = {
+        {"[call-graph]\nrecord-mode = dwarf\ndump-size = 4096\n", WEIR_CALL_GRAPH_DWARF, 4096},
+        {"[call-graph]\nrecord-mode = dwarf,1024\ndump-size = 4096\n", WEIR_CALL_GRAPH_DWARF, 4096},
+        {"[call-graph]\ndump-size = 4096\nrecord-mode = dwarf\n", WEIR_CALL_GRAPH_DWARF, 8192},
+        {"[record]\ncall-graph = dwarf\n[call-graph]\ndump-size = 4096\n", WEIR_CALL_GRAPH_DWARF, 8192},
+        {"[call-graph]\nrecord-mode = fp\ndump-size = 4096\n", WEIR_CALL_GRAPH_FP, 0},
+        {"[call-graph]\ndump-size = 4096\n", WEIR_CALL_GRAPH_FP, 0},
+    };
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        weir_config_set_fini(&set);
+        add(&set.perf, "its", files[i].text);
+        cr_assert_eq(apply("-g true"), 0, "%s", err.what);
+        cr_expect_eq(arguments.samples.call_graph.mode, files[i].mode, "%s", files[i].text);
+        cr_expect_eq(arguments.samples.call_graph.stack_bytes, files[i].stack_bytes, "%s", files[i].text);
+    }
+}
+
+Test(config_options, bad_dump_size_of_perf_is_a_warning)
+{
+    add(&set.perf, "its", "[call-graph]\nrecord-mode = dwarf\ndump-size = 70000\n");
+    cr_expect_eq(apply("-g true"), 0);
+    cr_expect_str_eq(warning, "its:3: bad value '70000' of key 'dump-size'; ignoring it");
+    cr_expect_eq(arguments.samples.call_graph.stack_bytes, 8192);
 }
 
 Test(config_options, keys_set_what_options_set)

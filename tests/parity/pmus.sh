@@ -42,6 +42,9 @@ uncore_imc_0/events/cas_count_read event=0x04,umask=0x03
 trace/type 1
 trace/nr_addr_filters 4
 trace/format/event config:0-7
+box/type 1
+box/cpumask 0
+box/format/event config:0-7
 armv8_pmuv3_0/type 260
 armv8_pmuv3_0/format/event config:0-15
 armv8_pmuv3_0/format/long config1:0
