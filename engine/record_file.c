@@ -15,43 +15,6 @@
 #include "format/pipe_head.h"
 #include "format/tracing_data.h"
 
-/* ---- head ---- */
-
-static int build_head(const struct weir_session *session, uint64_t data_bytes, const uint64_t features[4],
-                      struct weir_buf *head)
-{
-    struct weir_head_input input = {
-        .events = session->descriptions,
-        .event_count = session->events.event_count,
-        .id_room = session->id_room,
-        .data_bytes = data_bytes,
-    };
-    memcpy(input.features, features, sizeof(input.features));
-    return weir_head_build(head, &input);
-}
-
-static int write_file_head(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
-{
-    static const uint64_t no_features[4];
-    struct weir_buf head = WEIR_BUF_INIT;
-    int result = build_head(session, 0, no_features, &head);
-    if (result == 0)
-        result = weir_output_write_head(file->output, head.data, head.used);
-    file->head_bytes = head.used;
-    weir_buf_fini(&head);
-    return result < 0 ? weir_error_set_errno(err, result, "cannot write the head of %s", file->path) : 0;
-}
-
-void weir_record_file_patch_ids(struct weir_record_file *file, const struct weir_session *session)
-{
-    static const uint64_t no_features[4];
-    const size_t own = sizeof(struct weir_perf_header); /* its data.size is the writer's */
-    struct weir_buf head = WEIR_BUF_INIT;
-    if (file->kind != WEIR_RECORD_OUTPUT_STREAM && build_head(session, 0, no_features, &head) == 0)
-        weir_output_patch_head(file->output, own, head.data + own, head.used - own);
-    weir_buf_fini(&head);
-}
-
 /* ---- features ---- */
 
 static void describe_clock(const struct weir_session *session, struct weir_features_input *input)
@@ -114,6 +77,64 @@ static int build_features(const struct weir_record_file *file, const struct weir
     }
     weir_buf_fini(&tracing_data);
     return result;
+}
+
+/* ---- head ---- */
+
+static struct weir_head_input describe_head(const struct weir_session *session)
+{
+    return (struct weir_head_input){
+        .events = session->descriptions,
+        .event_count = session->events.event_count,
+        .id_room = session->id_room,
+    };
+}
+
+/* With a copy of what is known by now, for the case that the recording is never finished. */
+static int write_file_head(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
+{
+    struct weir_buf head = WEIR_BUF_INIT, tracing_data = WEIR_BUF_INIT;
+    struct weir_features_input early;
+    int result = describe(file, session, &early, &tracing_data, err);
+    if (result == 0) {
+        struct weir_head_input input = describe_head(session);
+        input.early = &early;
+        result = weir_head_build(&head, &input);
+        if (result == 0)
+            result = weir_output_write_head(file->output, head.data, head.used);
+        if (result < 0)
+            weir_error_set_errno(err, result, "cannot write the head of %s", file->path);
+    }
+    file->head_bytes = head.used;
+    weir_buf_fini(&head);
+    weir_buf_fini(&tracing_data);
+    return result;
+}
+
+/* The final one, over the first; the early features behind it stay. */
+static int rewrite_head(struct weir_record_file *file, const struct weir_session *session, uint64_t data_bytes,
+                        const uint64_t features[4])
+{
+    struct weir_buf head = WEIR_BUF_INIT;
+    struct weir_head_input input = describe_head(session);
+    memcpy(input.features, features, sizeof(input.features));
+    input.head_bytes = file->head_bytes;
+    input.data_bytes = data_bytes;
+    int result = weir_head_build(&head, &input);
+    if (result == 0)
+        result = weir_output_patch_head(file->output, 0, head.data, weir_head_fixed_bytes(&input));
+    weir_buf_fini(&head);
+    return result;
+}
+
+void weir_record_file_patch_ids(struct weir_record_file *file, const struct weir_session *session)
+{
+    const size_t own = sizeof(struct weir_perf_header); /* its data.size is the writer's */
+    struct weir_buf head = WEIR_BUF_INIT;
+    struct weir_head_input input = describe_head(session);
+    if (file->kind != WEIR_RECORD_OUTPUT_STREAM && weir_head_build(&head, &input) == 0)
+        weir_output_patch_head(file->output, own, head.data + own, weir_head_fixed_bytes(&input) - own);
+    weir_buf_fini(&head);
 }
 
 /* ---- streams ---- */
@@ -185,7 +206,7 @@ int weir_record_file_publish(struct weir_record_file *file, struct weir_error *e
 static int finish_file(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
 {
     uint64_t data_bytes = weir_output_stable_bytes(file->output), features[4] = {0};
-    struct weir_buf sections = WEIR_BUF_INIT, head = WEIR_BUF_INIT;
+    struct weir_buf sections = WEIR_BUF_INIT;
     int result = build_features(file, session, data_bytes, &sections, features, err);
     if (result == 0) {
         result = weir_output_finish(file->output, sections.data, sections.used);
@@ -194,14 +215,11 @@ static int finish_file(struct weir_record_file *file, const struct weir_session 
             weir_error_set_errno(err, result, "cannot write the feature sections of %s", file->path);
         }
     }
-    int built = build_head(session, data_bytes, features, &head);
-    if (built == 0)
-        built = weir_output_patch_head(file->output, 0, head.data, head.used);
+    int built = rewrite_head(file, session, data_bytes, features);
     if (built < 0 && result == 0)
         result = weir_error_set_errno(err, built, "cannot write the head of %s", file->path);
     file->file_bytes = file->head_bytes + data_bytes + (result == 0 ? sections.used : 0);
     weir_buf_fini(&sections);
-    weir_buf_fini(&head);
     return result;
 }
 

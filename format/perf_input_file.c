@@ -11,11 +11,13 @@
 
 #include "base/bits.h"
 #include "format/bytes.h"
+#include "format/early_features.h"
 #include "format/perf_input_internal.h"
 
 #define ATTR_STRIDE_MIN (PERF_ATTR_SIZE_VER0 + sizeof(struct weir_perf_section))
 #define ATTR_STRIDE_MAX 4096u
 #define ID_BYTES        sizeof(uint64_t)
+#define EARLY_MAX_BYTES WEIR_FEATURE_MAX_BYTES
 #define FEATURE_WORD    64u
 
 static int fail_read(const struct weir_perf_input *input, int code, struct weir_error *err)
@@ -133,12 +135,30 @@ static int read_events(struct weir_perf_input *input, struct weir_error *err)
 
 /* ---- features ---- */
 
+/* Takes features and their places from a table; those of the header, or the early ones. */
+static void take_table(struct weir_perf_input *input, const uint64_t features[4],
+                       const struct weir_perf_section table[WEIR_FEATURE_BITS])
+{
+    size_t next = 0;
+    memcpy(input->features, features, sizeof(input->features));
+    for (unsigned bit = 0; bit < WEIR_FEATURE_BITS; bit++) {
+        if (input->features[bit / FEATURE_WORD] >> (bit % FEATURE_WORD) & 1)
+            input->sections[bit] = table[next++];
+    }
+}
+
+static size_t count_bits(const uint64_t features[4])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < WEIR_FEATURE_BITS / FEATURE_WORD; i++)
+        count += (size_t)__builtin_popcountll(features[i]);
+    return count;
+}
+
 /* A table that cannot be read is told when a feature is asked for: the data can be read without. */
 static void read_feature_table(struct weir_perf_input *input)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < WEIR_ARRAY_COUNT(input->features); i++)
-        count += (size_t)__builtin_popcountll(input->header.features[i]);
+    size_t count = count_bits(input->header.features);
     struct weir_perf_section table[WEIR_FEATURE_BITS];
     struct weir_perf_section place = {.offset = input->header.data.offset + input->header.data.size,
                                       .size = count * sizeof(table[0])};
@@ -153,11 +173,43 @@ static void read_feature_table(struct weir_perf_input *input)
     }
     if (read_exactly(input, place.offset, table, place.size, err) < 0)
         return;
-    size_t next = 0;
-    for (unsigned bit = 0; bit < WEIR_FEATURE_BITS; bit++) {
-        if (input->features[bit / FEATURE_WORD] >> (bit % FEATURE_WORD) & 1)
-            input->sections[bit] = table[next++];
+    take_table(input, input->header.features, table);
+}
+
+/*
+ * The copy in the head (format/early_features.h), for a file that its recorder never finished, so that its header
+ * announces none, or that was cut before their table. What is not whole is not there: it is nobody's promise. 0 or
+ * -ENOMEM or -errno of read(2) with err.
+ */
+static int read_early_features(struct weir_perf_input *input, struct weir_error *err)
+{
+    const struct weir_perf_header *header = &input->header;
+    uint64_t at = weir_early_features_offset(header->attrs.offset + header->attrs.size);
+    struct weir_early_header early;
+    if ((count_bits(header->features) > 0 && input->features_error.code == 0) ||
+        at + sizeof(early) > header->data.offset || header->data.offset > input->source.file_bytes)
+        return 0;
+    int result = read_exactly(input, at, (uint8_t *)&early, sizeof(early), err);
+    if (result < 0)
+        return result;
+    uint64_t table_bytes = count_bits(early.features) * sizeof(struct weir_perf_section);
+    if (!weir_early_header_is_sane(&early, header->data.offset - at) || early.bytes > EARLY_MAX_BYTES ||
+        table_bytes > early.bytes)
+        return 0;
+    uint8_t *data = malloc(early.bytes ? early.bytes : 1);
+    if (!data)
+        return fail_read(input, -ENOMEM, err);
+    result = read_exactly(input, at + sizeof(early), data, early.bytes, err);
+    if (result == 0 && weir_early_features_are_whole(&early, data)) {
+        struct weir_perf_section table[WEIR_FEATURE_BITS];
+        memcpy(table, data, table_bytes);
+        take_table(input, early.features, table);
+        input->features_error = (struct weir_error){0};
+        input->has_early_features = true;
+        input->is_unfinished = true;
     }
+    free(data);
+    return result;
 }
 
 static int read_names(struct weir_perf_input *input)
@@ -183,6 +235,9 @@ int weir_perf_input_read_file(struct weir_perf_input *input, struct weir_error *
     if (result < 0)
         return result;
     read_feature_table(input);
+    result = read_early_features(input, err);
+    if (result < 0)
+        return result;
     result = read_names(input);
     return result < 0 ? fail_read(input, result, err) : 0;
 }

@@ -40,7 +40,10 @@ static int keep_features(struct planner *planner, struct weir_error *err)
         if (found == -ENOMEM)
             return weir_error_set_errno(err, found, "cannot recover %s", planner->options->path);
         planner->has[bit] = found == 1;
-        if (found != 1)
+        /* The copy in the head does not know the ids that came later; the attrs do. */
+        if (bit == WEIR_FEATURE_EVENT_DESC && planner->input.has_early_features)
+            planner->has[bit] = false;
+        if (!planner->has[bit])
             weir_buf_reset(&planner->payloads[bit]);
     }
     return 0;
@@ -168,6 +171,7 @@ static void describe_events(struct planner *planner)
     for (size_t i = 0; i < planner->input.event_count; i++) {
         const struct weir_input_event *event = &planner->input.events[i];
         planner->events[i].attr = event->attr;
+        planner->events[i].leader = i; /* who led whom is not known */
         planner->events[i].name = planner->events[i].name ? planner->events[i].name : event->name;
         planner->events[i].ids = event->ids;
         planner->events[i].id_count = event->id_count;
@@ -190,8 +194,10 @@ static int make_features(struct planner *planner, struct weir_error *err)
     static const struct weir_machine nothing = {0};
     struct weir_buf built = WEIR_BUF_INIT;
     uint64_t bits[4] = {0};
+    /* What the recorder has said of its machine is all that is said of it. */
+    bool is_here = planner->recovery->is_same_boot && planner->options->machine && !planner->input.has_early_features;
     const struct weir_features_input input = {
-        .machine = planner->recovery->is_same_boot && planner->options->machine ? planner->options->machine : &nothing,
+        .machine = is_here ? planner->options->machine : &nothing,
         .events = planner->events,
         .event_count = planner->input.event_count,
         .first_sample_ns = planner->scan.first_sample_ns,

@@ -2,12 +2,13 @@
  * What an unfinished, cut or damaged perf.data file has to become so that perf reads it whole: where its data ends, the
  * features behind it, the header before it. Reads the file and this machine's tracefs; writes nothing.
  *
- * TRACING_DATA is not in a file that was never finished, but the ids of its tracepoints are, and this machine's tracefs
- * describes the tracepoints that its kernel has now. They are taken from there only when the file was recorded under
- * this very boot, for which all of this has to hold: the kernel's map in the file is the one that would be recorded now
- * (address, length, symbol); the file was last written after this boot; its newest sample is not of the future; every
- * id is a tracepoint here; and every sample's own type is its event's id. (Ids are given out at boot and when modules
- * are loaded, and never change while they are in use.)
+ * weir's own files hold a copy of most features in their head (format/early_features.h), which is taken whatever
+ * machine this is. Without it there is no TRACING_DATA, but the ids of its tracepoints are there, and this machine's
+ * tracefs describes the tracepoints that its kernel has now. They are taken from there only when the file was
+ * recorded under this very boot, for which all of this has to hold: the kernel's map in the file is the one that would
+ * be recorded now (address, length, symbol); the file was last written after this boot; its newest sample is not of the
+ * future; every id is a tracepoint here; and every sample's own type is its event's id. (Ids are given out at boot and
+ * when modules are loaded, and never change while they are in use.)
  */
 #ifndef WEIR_FORMAT_RECOVERY_H
 #define WEIR_FORMAT_RECOVERY_H

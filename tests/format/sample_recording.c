@@ -204,11 +204,14 @@ static void append_stream(struct weir_buf *out, const struct weir_features_input
 }
 
 static void append_file(struct weir_buf *out, struct weir_head_input *head, const struct weir_features_input *input,
-                        const struct weir_buf *data, bool features)
+                        const struct weir_buf *data, const struct sample_recording_options *options)
 {
+    struct weir_features_input early = *input;
+    early.first_sample_ns = early.last_sample_ns = 0; /* nothing was sampled yet */
+    head->early = options->early ? &early : NULL;
     struct weir_buf probe = WEIR_BUF_INIT, sections = WEIR_BUF_INIT;
     cr_assert_eq(weir_head_build(&probe, head), 0);
-    if (features)
+    if (options->features)
         cr_assert_eq(weir_features_build(&sections, probe.used + data->used, input, head->features), 0);
 
     cr_assert_eq(weir_head_build(out, head), 0);
@@ -250,7 +253,7 @@ void sample_recording_build(struct weir_buf *out, const struct temp_tree *tree,
     if (options->stream)
         append_stream(out, &input, &data);
     else
-        append_file(out, &head, &input, &data, options->features);
+        append_file(out, &head, &input, &data, options);
     cr_assert_eq(weir_buf_error(out), 0);
     weir_buf_fini(&tracing);
     weir_buf_fini(&data);

@@ -1,6 +1,7 @@
 /* The start of the file: offsets by hand, then read back by the tests' own reader. */
 #include "format/head.h"
 
+#include "format/early_features.h"
 #include "tests/format/perf_file_reader.h"
 
 #include <criterion/criterion.h>
@@ -149,4 +150,32 @@ Test(head, reader_gets_attrs_and_ids_back)
     cr_expect_arr_eq(event.ids, second_ids, sizeof(second_ids));
     cr_expect(!perf_file_event(&file, 2, &event));
     weir_buf_fini(&out);
+}
+
+Test(head, early_features_stand_behind_the_attrs_and_move_the_data)
+{
+    char hostname[] = "here";
+    const struct weir_machine machine = {.hostname = hostname};
+    const struct weir_features_input early = {.machine = &machine};
+    struct weir_event_desc event = {.name = "cycles"};
+    struct weir_head_input input = {.events = &event, .event_count = 1, .id_room = 1, .early = &early};
+    struct weir_buf first = WEIR_BUF_INIT, last = WEIR_BUF_INIT;
+    cr_assert_eq(weir_head_build(&first, &input), 0);
+    uint64_t fixed = weir_head_fixed_bytes(&input);
+    struct weir_early_header header;
+    memcpy(&header, first.data + weir_early_features_offset(fixed), sizeof(header));
+    cr_expect_eq(header.magic, WEIR_EARLY_MAGIC);
+    cr_expect_eq(header.features[0], 1ull << WEIR_FEATURE_HOSTNAME);
+    cr_expect(weir_early_header_is_sane(&header, first.used - weir_early_features_offset(fixed)));
+    cr_expect(weir_early_features_are_whole(&header, first.data + weir_early_features_offset(fixed) + sizeof(header)));
+    cr_expect_eq(first.used % 4096, 0);
+
+    /* The final head has no copy, and leaves the first one's where it is. */
+    input.early = NULL;
+    input.head_bytes = first.used + 4096;
+    cr_assert_eq(weir_head_build(&last, &input), 0);
+    cr_expect_eq(last.used, first.used + 4096);
+    cr_expect_eq(weir_head_fixed_bytes(&input), fixed);
+    weir_buf_fini(&first);
+    weir_buf_fini(&last);
 }

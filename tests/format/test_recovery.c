@@ -6,10 +6,12 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/bits.h"
+#include "format/early_features.h"
 #include "tests/format/image_file.h"
 #include "tests/format/sample_recording.h"
 
@@ -177,4 +179,87 @@ Test(recovery, damage_inside_ends_the_data_and_keeps_the_features)
     cr_expect_eq(recovery.cause.code, -EBADMSG);
     cr_expect_eq(recovery.features[0] >> WEIR_FEATURE_HOSTNAME & 1, 1);
     expect_recovered(1);
+}
+
+/* ---- with a copy of the features in the head ---- */
+
+#define EARLY_DATA_OFFSET 8192u
+
+static void make_early(bool features)
+{
+    const struct sample_recording_options options = {.tracepoint = true, .features = features, .early = true};
+    struct weir_buf *image = features ? &finished : &unfinished;
+    weir_buf_reset(image);
+    sample_recording_build(image, &tree, &options);
+    image_file_resize(&file, 0);
+    image_file_write(&file, 0, image->data, image->used);
+}
+
+/* The first byte behind the early header. */
+static size_t early_payload_offset(void)
+{
+    static const uint64_t magic = WEIR_EARLY_MAGIC;
+    const uint8_t *at = memmem(unfinished.data, EARLY_DATA_OFFSET, &magic, sizeof(magic));
+    cr_assert_not_null(at);
+    return (size_t)(at - unfinished.data) + sizeof(struct weir_early_header);
+}
+
+Test(recovery, early_features_that_are_damaged_are_not_there)
+{
+    make_early(false);
+    size_t at = early_payload_offset();
+    uint8_t other = unfinished.data[at + 300] ^ 1;
+    image_file_write(&file, at + 300, &other, 1);
+    cr_expect_eq(plan(false), -ESTALE, "%s", err.what);
+}
+
+Test(recovery, early_features_longer_than_the_head_are_not_there)
+{
+    make_early(false);
+    static const uint64_t lengths[] = {EARLY_DATA_OFFSET, UINT64_MAX, UINT64_MAX - 55, 0, 8};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(lengths); i++) {
+        image_file_write(&file, early_payload_offset() - 48, &lengths[i], sizeof(lengths[i]));
+        cr_expect_eq(plan(false), -ESTALE, "%#" PRIx64 ": %s", lengths[i], err.what);
+    }
+}
+
+Test(recovery, killed_recording_of_another_boot_becomes_whole_by_its_early_features)
+{
+    make_early(false);
+    temp_tree_write_text(&tree, "tracing/events/sched/sched_switch/id", "317\n"); /* another kernel's */
+    for (int said = 0; said < 2; said++) {
+        make_early(false);
+        if (!said)
+            forget_data_size();
+        cr_assert_eq(plan(false), 0, "%s", err.what);
+        cr_expect_not(recovery.is_whole);
+        cr_expect_eq(recovery.records, RECORDS);
+        for (unsigned bit = WEIR_FEATURE_HOSTNAME; bit <= WEIR_FEATURE_CMDLINE; bit++)
+            cr_expect_eq(recovery.features[0] >> bit & 1, 1, "feature %u", bit);
+        cr_expect_eq(recovery.features[0] >> WEIR_FEATURE_TRACING_DATA & 1, 1);
+        cr_expect_eq(recovery.features[0] >> WEIR_FEATURE_SAMPLE_TIME & 1, 1);
+        cr_expect_eq(recovery.features[0] >> WEIR_FEATURE_GROUP_DESC & 1, 0);
+        expect_recovered(RECORDS);
+    }
+}
+
+Test(recovery, finished_file_with_early_features_is_left_alone)
+{
+    make_early(true);
+    cr_assert_eq(plan(false), 0, "%s", err.what);
+    cr_expect(recovery.is_whole);
+}
+
+Test(recovery, file_with_early_features_cut_anywhere_keeps_its_formats)
+{
+    make_early(true);
+    uint64_t data_bytes;
+    memcpy(&data_bytes, finished.data + DATA_SIZE, sizeof(data_bytes));
+    for (size_t bytes = EARLY_DATA_OFFSET + data_bytes; bytes > EARLY_DATA_OFFSET + 64; bytes -= 61) {
+        image_file_resize(&file, 0);
+        image_file_write(&file, 0, finished.data, bytes);
+        cr_assert_eq(plan(false), 0, "%zu bytes: %s", bytes, err.what);
+        cr_expect_eq(recovery.features[0] >> WEIR_FEATURE_TRACING_DATA & 1, 1, "%zu bytes", bytes);
+        expect_recovered(recovery.records);
+    }
 }

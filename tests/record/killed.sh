@@ -75,7 +75,8 @@ test_nothing_is_left_of_a_recording_that_had_not_begun() {
     done
 }
 
-# Their formats are written last: perf refuses the file until they are there.
+# Their formats are written last, and early in the head: perf refuses the file until recover puts them where it looks.
+# A file that was last written before this boot is of another kernel, for all that recover can know.
 test_killed_recording_of_tracepoints_is_recovered() {
     needs_root
     "$WEIR_PROGRAM" record -q -a -e sched:sched_switch -o it.data 2>err &
@@ -84,6 +85,7 @@ test_killed_recording_of_tracepoints_is_recovered() {
     sleep 4 # for samples to be on file, which are drained once a second
     kill -KILL "$victim"
     wait "$victim" || true
+    touch -d 2001-01-01 it.data
     cp it.data before
     ! "$WEIR_PROGRAM" verify -q it.data || fail "verify passes a killed recording"
     "$WEIR_PROGRAM" recover -q it.data
@@ -94,6 +96,10 @@ test_killed_recording_of_tracepoints_is_recovered() {
     dumped=$("$WEIR_PROGRAM" dump --type sample --json it.data.recovered | wc -l)
     expect_at_least "samples" "$dumped" 1
     expect_eq "samples that perf script decodes" "$(grep -c 'sched:sched_switch: prev_comm=' samples)" "$dumped"
+    expect_eq "of the killed file itself" \
+        "$("$WEIR_PROGRAM" dump --type sample --json it.data | grep -c '"prev_comm"')" \
+        "$("$WEIR_PROGRAM" dump --type sample --json it.data | wc -l)"
+    expect_line <(perf report --header-only -i it.data.recovered 2>perf.err) "# hostname : $(uname -n)"
 }
 
 # A workload that is held until events are open must not run when its recorder is gone.
