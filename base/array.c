@@ -10,15 +10,17 @@
 
 void *weir_array_grow(void *items, size_t item_bytes, size_t count, size_t more, size_t *capacity)
 {
-    weir_assert(more > 0 && count <= *capacity && count <= SIZE_MAX / 4);
+    weir_assert(item_bytes > 0 && count <= *capacity);
     if (more <= *capacity - count)
         return items;
-    if (more > SIZE_MAX / 4)
-        return NULL;
     size_t wanted = *capacity ? 2 * *capacity : CAPACITY_FIRST;
+    if (more > SIZE_MAX - count)
+        return NULL;
     if (wanted < count + more)
         wanted = count + more;
-    void *grown = reallocarray(items, wanted, item_bytes);
+    if (wanted > PTRDIFF_MAX / item_bytes) /* more than any object may have */
+        return NULL;
+    void *grown = realloc(items, wanted * item_bytes);
     if (grown)
         *capacity = wanted;
     return grown;

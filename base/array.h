@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /*
- * Makes room for `more` (at least 1) items behind the first `count` of items, an array from malloc(3) or NULL, that has
+ * Makes room for `more` items behind the first `count` of items, an array from malloc(3) or NULL, that has
  * room for *capacity. Returns the array, which may have moved, and sets *capacity; what is new in it has no value yet.
  * NULL: no memory, and then the array is as it was.
  */
