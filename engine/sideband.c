@@ -39,7 +39,7 @@ struct weir_sideband {
     struct weir_side_tee *tees; /* owned */
     pthread_t thread;
     bool started;
-    bool left_behind; /* the thread did not end in time: it has this struct now */
+    bool left_behind; /* the thread did not end in time: who of it and free() comes last frees */
 
     pthread_mutex_t feed_lock; /* guards the four below */
     struct feed_block *feed_first, *feed_last;
@@ -52,6 +52,7 @@ struct weir_sideband {
     bool is_ready; /* the thread runs */
     bool stopping; /* stop() waits */
     bool done;     /* the thread has nothing left to do */
+    bool given_up; /* of the thread and free(), one is through with all this */
     pid_t tid;
     struct weir_mapped_files files;
     struct weir_task_map tasks;
@@ -286,6 +287,42 @@ static uint64_t thread_cpu_time_ns(void)
     return (uint64_t)used.tv_sec * WEIR_NS_PER_S + (uint64_t)used.tv_nsec;
 }
 
+static void free_feed(struct feed_block *block)
+{
+    while (block) {
+        struct feed_block *next = block->next;
+        free(block);
+        block = next;
+    }
+}
+
+static void release(struct weir_sideband *sideband)
+{
+    for (unsigned i = 0; sideband->tees && i < sideband->setup.tee_count; i++)
+        weir_side_tee_fini(&sideband->tees[i]);
+    free(sideband->tees);
+    free_feed(sideband->feed_first);
+    weir_task_map_fini(&sideband->tasks);
+    weir_mapped_files_fini(&sideband->files);
+    weir_side_queue_fini(&sideband->queue);
+    weir_buf_fini(&sideband->drained);
+    pthread_mutex_destroy(&sideband->feed_lock);
+    pthread_mutex_destroy(&sideband->lock);
+    pthread_cond_destroy(&sideband->changed);
+    free(sideband);
+}
+
+/* The last of the two, a thread that was left behind and free(), frees. */
+static void give_up(struct weir_sideband *sideband)
+{
+    pthread_mutex_lock(&sideband->lock);
+    bool is_last = sideband->given_up;
+    sideband->given_up = true;
+    pthread_mutex_unlock(&sideband->lock);
+    if (is_last)
+        release(sideband);
+}
+
 static void *thread_main(void *argument)
 {
     struct weir_sideband *sideband = argument;
@@ -307,7 +344,10 @@ static void *thread_main(void *argument)
         sideband->counts.cpu_time_ns = thread_cpu_time_ns();
         pthread_cond_broadcast(&sideband->changed);
     }
+    bool left_behind = sideband->left_behind;
     pthread_mutex_unlock(&sideband->lock);
+    if (left_behind)
+        give_up(sideband);
     return NULL;
 }
 
@@ -386,15 +426,6 @@ const struct weir_mapped_file_roots *weir_sideband_roots(const struct weir_sideb
     return &sideband->setup.roots;
 }
 
-static void free_feed(struct feed_block *block)
-{
-    while (block) {
-        struct feed_block *next = block->next;
-        free(block);
-        block = next;
-    }
-}
-
 void weir_sideband_halt(struct weir_sideband *sideband)
 {
     struct weir_sideband_counts unused;
@@ -408,17 +439,7 @@ void weir_sideband_free(struct weir_sideband *sideband)
         return;
     weir_sideband_halt(sideband);
     if (sideband->left_behind)
-        return;
-    for (unsigned i = 0; sideband->tees && i < sideband->setup.tee_count; i++)
-        weir_side_tee_fini(&sideband->tees[i]);
-    free(sideband->tees);
-    free_feed(sideband->feed_first);
-    weir_task_map_fini(&sideband->tasks);
-    weir_mapped_files_fini(&sideband->files);
-    weir_side_queue_fini(&sideband->queue);
-    weir_buf_fini(&sideband->drained);
-    pthread_mutex_destroy(&sideband->feed_lock);
-    pthread_mutex_destroy(&sideband->lock);
-    pthread_cond_destroy(&sideband->changed);
-    free(sideband);
+        give_up(sideband);
+    else
+        release(sideband);
 }

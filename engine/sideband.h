@@ -95,7 +95,8 @@ const struct weir_task_map *weir_sideband_tasks(const struct weir_sideband *side
 
 const struct weir_mapped_file_roots *weir_sideband_roots(const struct weir_sideband *sideband);
 
-/* NULL-safe; stops the thread first when that was not done. What a stuck thread holds is not freed. */
+/* NULL-safe; stops the thread first when that was not done. A thread that was left behind
+ * frees, when it comes to its end. */
 void weir_sideband_free(struct weir_sideband *sideband);
 
 #endif
