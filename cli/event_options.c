@@ -56,6 +56,8 @@ int weir_event_options_collect(const struct weir_record_arguments *arguments, st
         if (result == 0)
             result = weir_target_options_assign_cgroups(arguments, i + 1, events, &cgroups, err);
     }
+    if (result == 0)
+        result = weir_event_list_check_terms(events, err);
     if (result < 0 && err && !err->hint[0])
         weir_error_hint(err, "'weir list' shows the events of this machine; perf-list(1) describes their modifiers");
     if (result == 0 && arguments->group)

@@ -227,3 +227,16 @@ bool weir_event_fall_back_to_user(struct weir_event *event)
     event->attr.exclude_hv = 1;
     return true;
 }
+
+int weir_event_list_check_terms(const struct weir_event_list *list, struct weir_error *err)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct weir_event_terms *terms = &list->events[i].terms;
+        if (!(terms->given & WEIR_TERM_AUX_SAMPLE_SIZE) || terms->aux_sample_bytes == 0)
+            continue;
+        weir_error_set(err, -EINVAL, "event '%s': there is no AUX area event to sample", list->events[i].name);
+        weir_error_hint(err, "weir records no AUX areas: leave out the term aux-sample-size");
+        return -EINVAL;
+    }
+    return 0;
+}

@@ -105,6 +105,10 @@ int weir_event_list_parse(struct weir_event_list *list, const char *text, struct
  */
 int weir_event_list_filter(struct weir_event_list *list, size_t first, const char *text, struct weir_error *err);
 
+/* Whether each event can be sampled as its terms ask for. 0, or -EINVAL with err: an event whose samples are to hold a
+ * piece of an AUX area (aux-sample-size), of which weir records none. */
+int weir_event_list_check_terms(const struct weir_event_list *list, struct weir_error *err);
+
 /* Makes all events one group, which the first one leads, as perf's --group does. */
 void weir_event_list_group(struct weir_event_list *list);
 

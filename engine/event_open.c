@@ -11,7 +11,8 @@
 #include "engine/event_set_internal.h"
 #include "engine/open_error.h"
 
-#define OPEN_AGAIN 1 /* attrs were weakened: start over */
+#define OPEN_AGAIN       1 /* attrs were weakened: start over */
+#define OPEN_EVENT_AGAIN 2 /* that of the refused event only: those before it stay open */
 
 struct opener {
     struct weir_event_set *set;
@@ -205,7 +206,8 @@ static unsigned long open_flags(const struct opener *opener, const struct weir_e
     return weir_event_ladder_flags(&opener->ladder) | (event->cgroup ? PERF_FLAG_PID_CGROUP : 0);
 }
 
-/* What to do about a failed open: OPEN_AGAIN with weaker attrs, 0 when the task is gone, or the error explained. */
+/* What to do about a failed open: OPEN_AGAIN or OPEN_EVENT_AGAIN with weaker attrs, 0 when the task is gone, or the
+ * error explained. */
 static int handle_refusal(struct opener *opener, unsigned event_index, unsigned place, unsigned task, int code,
                           struct weir_error *err)
 {
@@ -218,10 +220,9 @@ static int handle_refusal(struct opener *opener, unsigned event_index, unsigned 
         return 0;
     }
     if (lower_precision(opener, event, code) || fall_back_to_software(opener, event, code) ||
-        fall_back_to_user(opener, event, code, pid) || include_machines(opener, event, code) ||
-        break_weak_group(opener, event_index, code))
-        return OPEN_AGAIN;
-    if (step_down_ladder(opener, event, code))
+        fall_back_to_user(opener, event, code, pid) || include_machines(opener, event, code))
+        return OPEN_EVENT_AGAIN;
+    if (break_weak_group(opener, event_index, code) || step_down_ladder(opener, event, code))
         return OPEN_AGAIN;
 
     struct weir_open_attempt attempt = {
@@ -260,18 +261,30 @@ static int open_one(struct opener *opener, unsigned event, unsigned place, unsig
                       : 0;
 }
 
+/* Of its places and tasks, those that the event belongs at. 0, OPEN_AGAIN, OPEN_EVENT_AGAIN or -errno with err. */
+static int open_event(struct opener *opener, unsigned event, struct weir_error *err)
+{
+    struct weir_event_set *set = opener->set;
+    for (unsigned place = 0; place < set->late_from; place++) {
+        for (unsigned task = 0; task < set->task_count && weir_event_set_belongs_at(set, event, place); task++) {
+            bool gone = opener->gone[target_of(set, place, task)];
+            int result = gone ? 0 : open_one(opener, event, place, task, err);
+            if (result != 0)
+                return result;
+        }
+    }
+    return 0;
+}
+
 static int open_all(struct opener *opener, struct weir_error *err)
 {
     struct weir_event_set *set = opener->set;
     for (unsigned event = 0; event < set->event_count; event++) {
-        for (unsigned place = 0; place < set->late_from; place++) {
-            for (unsigned task = 0; task < set->task_count && weir_event_set_belongs_at(set, event, place); task++) {
-                bool gone = opener->gone[target_of(set, place, task)];
-                int result = gone ? 0 : open_one(opener, event, place, task, err);
-                if (result != 0)
-                    return result;
-            }
-        }
+        int result;
+        while ((result = open_event(opener, event, err)) == OPEN_EVENT_AGAIN)
+            weir_event_set_close_event(set, event);
+        if (result != 0)
+            return result;
     }
     return 0;
 }

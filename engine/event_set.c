@@ -24,15 +24,25 @@ uint64_t weir_event_set_fds_needed(unsigned events, unsigned places, unsigned ta
     return (uint64_t)events * places * tasks;
 }
 
-void weir_event_set_close_fds(struct weir_event_set *set)
+static void close_slots(struct weir_event_set *set, size_t first, size_t end)
 {
-    size_t count = set->event_count * weir_event_set_slots(set);
-    for (size_t i = 0; set->fds && set->ids && i < count; i++) {
+    for (size_t i = first; set->fds && set->ids && i < end; i++) {
         if (set->fds[i] >= 0)
             set->kernel->ops->event_close(set->kernel->ctx, set->fds[i]);
         set->fds[i] = -1;
         set->ids[i] = 0;
     }
+}
+
+void weir_event_set_close_event(struct weir_event_set *set, unsigned event)
+{
+    size_t slots = weir_event_set_slots(set);
+    close_slots(set, event * slots, (event + 1) * slots);
+}
+
+void weir_event_set_close_fds(struct weir_event_set *set)
+{
+    close_slots(set, 0, set->event_count * weir_event_set_slots(set));
 }
 
 void weir_event_set_close(struct weir_event_set *set)

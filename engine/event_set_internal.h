@@ -29,7 +29,8 @@ int weir_event_set_apply_filters(struct weir_event_set *set, struct weir_error *
 /* Explains that the kernel refused a filter of the event with the given -errno, which is returned. */
 int weir_event_filter_refused(const struct weir_event *event, const char *text, int code, struct weir_error *err);
 
-/* Closes the descriptors and keeps the table. */
+/* Closes the descriptors of one event, or of all, and keeps the table. */
+void weir_event_set_close_event(struct weir_event_set *set, unsigned event);
 void weir_event_set_close_fds(struct weir_event_set *set);
 
 #endif

@@ -99,6 +99,9 @@ static void hint_invalid(struct weir_error *err, const struct weir_open_attempt 
                         limits->max_sample_rate_hz, (uint64_t)attr->sample_freq);
     else if (attr->precise_ip)
         weir_error_hint(err, "this machine may not sample it precisely: leave out the modifiers p and P");
+    else if ((attr->sample_type & PERF_SAMPLE_READ) && attempt->pid >= 0)
+        weir_error_hint(err, "what :S reads cannot be inherited by child tasks: give it to the whole group, "
+                             "'{EVENT,EVENT}:S', or try -i or -a");
     else if (attr->type == PERF_TYPE_TRACEPOINT)
         weir_error_hint(err, "the tracepoint may have gone with its module: ls /sys/kernel/tracing/events");
     else if (attr->type > PERF_TYPE_BREAKPOINT && attempt->pid >= 0)

@@ -36,6 +36,7 @@ static const struct perf_event_attr namespaces = {.type = PERF_TYPE_SOFTWARE, .n
 static const struct perf_event_attr physical = {
     .type = PERF_TYPE_SOFTWARE, .sample_type = PERF_SAMPLE_PHYS_ADDR, .exclude_kernel = 1};
 static const struct perf_event_attr of_pmu = {.type = 9, .sample_type = PERF_SAMPLE_RAW};
+static const struct perf_event_attr reading = {.type = PERF_TYPE_SOFTWARE, .sample_type = PERF_SAMPLE_READ};
 static const struct perf_event_attr software = {.type = PERF_TYPE_SOFTWARE, .config = 99};
 
 #define HINT_SECCOMP                                                                                               \
@@ -152,6 +153,12 @@ static const struct refusal {
      &user,
      "cannot open event 'cycles:ppp' on cpu 0: Invalid argument",
      "this machine may not sample it precisely: leave out the modifiers p and P"},
+    {-EINVAL,
+     {"cs:S", &reading, 12, 0, 0},
+     &user,
+     "cannot open event 'cs:S' of task 12 on cpu 0: Invalid argument",
+     "what :S reads cannot be inherited by child tasks: give it to the whole group, '{EVENT,EVENT}:S', or try -i or "
+     "-a"},
     {-EINVAL,
      {"sched:sched_switch", &tracepoint, -1, 0, 0},
      &user,

@@ -25,6 +25,19 @@ test_members_of_a_group_are_recorded_with_their_leader() {
     done
 }
 
+# As by perf, whose own message is that of "per-thread mode".
+test_sampled_member_alone_of_a_task_is_refused() {
+    record -a -e '{cpu-clock,cs:S}' -o it.data -- true
+    weir_record -i -e '{cpu-clock,cs:S}' -o it.data -- true
+    expect_eq "status with -i" "$status" 0
+    perf record -e '{cpu-clock,cs:S}' -o perf.data -- true 2>perf.err && skip "needs a kernel that refuses it"
+    weir_record -e '{cpu-clock,cs:S}' -o it.data -- touch ran
+    expect_eq "status" "$status" 125
+    expect_line err ": Invalid argument"
+    expect_line err "hint: what :S reads cannot be inherited by child tasks: give it to the whole group"
+    if [ -e ran ]; then fail "the workload ran"; fi
+}
+
 # :S: the leader samples, and reads the others; these have counts of their own, and nothing lost.
 test_sampled_group_has_the_counts_of_its_members() {
     record -a -e "$group:S" -c 1 -o it.data -- "$WEIR_LOAD" getppid $calls

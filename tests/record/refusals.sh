@@ -25,6 +25,11 @@ test_unknown_events_are_usage_errors_with_the_nearest_name() {
         "did you mean raw_syscalls:sys_enter?" -e raw_syscals:sys_enter
 }
 
+test_samples_of_an_aux_area_are_refused_as_by_perf() {
+    expect_refused 129 "event 'cpu-clock/aux-sample-size=100/': there is no AUX area event to sample" \
+        "weir records no AUX areas: leave out the term aux-sample-size" -e cpu-clock/aux-sample-size=100/
+}
+
 test_hardware_event_that_was_named_is_not_replaced() {
     [ ! -e /sys/bus/event_source/devices/cpu/events/cpu-cycles ] || skip "needs a machine without a hardware PMU"
     expect_refused 125 "cannot open event 'r1a8' on cpu 0: No such file or directory" \
