@@ -35,6 +35,13 @@ static bool is_stream(const struct weir_record_arguments *arguments)
     return strcmp(arguments->output_path, WEIR_RECORD_OUTPUT_STDOUT) == 0;
 }
 
+static enum weir_record_output_kind output_kind(const struct weir_record_arguments *arguments)
+{
+    if (is_stream(arguments))
+        return WEIR_RECORD_OUTPUT_STREAM;
+    return arguments->output_directory ? WEIR_RECORD_OUTPUT_DIRECTORY : WEIR_RECORD_OUTPUT_FILE;
+}
+
 static struct weir_record_options to_options(const struct weir_record_arguments *arguments,
                                              struct weir_event_list *events, const struct weir_invocation *invocation,
                                              const struct weir_notice_sink *notices)
@@ -64,7 +71,7 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
         .output_path = arguments->output_path,
         .max_bytes = arguments->max_bytes,
         .compression_level = arguments->compression_level,
-        .output_kind = is_stream(arguments) ? WEIR_RECORD_OUTPUT_STREAM : WEIR_RECORD_OUTPUT_FILE,
+        .output_kind = output_kind(arguments),
         .output_fd = STDOUT_FILENO,
         .no_build_ids = arguments->no_buildid,
         .fill_build_id_cache = !arguments->no_buildid_cache,
@@ -142,7 +149,8 @@ static int record(const struct weir_record_options *options, const struct weir_r
 static void choose_output(struct weir_record_arguments *arguments)
 {
     struct stat st;
-    if (!arguments->output_given && fstat(STDOUT_FILENO, &st) == 0 && S_ISFIFO(st.st_mode))
+    if (!arguments->output_given && !arguments->output_directory && fstat(STDOUT_FILENO, &st) == 0 &&
+        S_ISFIFO(st.st_mode))
         arguments->output_path = WEIR_RECORD_OUTPUT_STDOUT;
 }
 

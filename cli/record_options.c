@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/bits.h"
 #include "cli/exit_status.h"
@@ -94,6 +95,23 @@ int weir_record_arguments_parse_noted(struct weir_record_arguments *arguments, c
     return result;
 }
 
+/* Outputs that exclude each other, said before anything is opened. */
+static int resolve_output(const struct weir_record_arguments *arguments, struct weir_error *err)
+{
+    bool to_stdout = strcmp(arguments->output_path, WEIR_RECORD_OUTPUT_STDOUT) == 0;
+    if (arguments->output_directory && to_stdout) {
+        weir_error_set(err, -EINVAL, "option '--output-format=dir' cannot be used with '-o -'");
+        weir_error_hint(err, "a directory cannot go to standard output: name one with -o");
+        return -EINVAL;
+    }
+    if (arguments->output_directory && arguments->compression_level != 0) {
+        weir_error_set(err, -EINVAL, "option '--output-format=dir' cannot be used with '-z'");
+        weir_error_hint(err, "what is compressed is one stream over all readers: -z writes one file");
+        return -EINVAL;
+    }
+    return 0;
+}
+
 int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint64_t page_bytes,
                                   const struct weir_notice_sink *notices, struct weir_error *err)
 {
@@ -112,10 +130,13 @@ int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint6
         weir_error_hint(err, "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute");
         return -EINVAL;
     }
+    int result = resolve_output(arguments, err);
+    if (result < 0)
+        return result;
     if (!arguments->timestamp)
         weir_notice(notices, WEIR_NOTICE_WARNING, "samples keep their times: the file is put in order by them");
-    int result = weir_ring_size_resolve(&arguments->ring_sizes.data, WEIR_RING_BYTES_MAX, page_bytes, notices,
-                                        &arguments->ring_bytes, err);
+    result = weir_ring_size_resolve(&arguments->ring_sizes.data, WEIR_RING_BYTES_MAX, page_bytes, notices,
+                                    &arguments->ring_bytes, err);
     if (result == 0)
         result = weir_ring_size_resolve(&arguments->ring_sizes.aux, WEIR_AUX_RING_BYTES_MAX, page_bytes, notices,
                                         &arguments->aux_ring_bytes, err);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <string.h>
 
 #define SECTION "Output"
 
@@ -35,6 +36,18 @@ static void clear_compression(void *object)
     ((struct weir_record_arguments *)object)->compression_level = 0;
 }
 
+static int apply_output_format(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *arguments = object;
+    if (strcmp(text, "file") != 0 && strcmp(text, "dir") != 0) {
+        weir_error_set(err, -EINVAL, "option '--output-format': unknown format '%s'", text);
+        weir_error_hint(err, "formats: file, dir");
+        return -EINVAL;
+    }
+    arguments->output_directory = strcmp(text, "dir") == 0;
+    return 0;
+}
+
 static const struct weir_option options[] = {
     {
         .short_name = 'o',
@@ -49,6 +62,18 @@ static const struct weir_option options[] = {
             "To standard output goes a stream for a reader such as perf report -i - or weir dump -i -. So it does "
             "without -o when standard output is a pipe, as with perf record. The command's own output then goes "
             "to standard error. When the reader ends, the recording ends, and the command runs on.",
+    },
+    {
+        .long_name = "output-format",
+        .argument = "FORMAT",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_output_format,
+        .default_text = "file",
+        .section = SECTION,
+        .help = "file: one file. dir: a directory with a file for each reader, as perf record --threads writes it",
+        .details =
+            "Of a directory only perf and weir itself can read the whole, and perf report must hold all of it in "
+            "memory to sort it: there are no rounds.",
     },
     {
         .short_name = 'B',

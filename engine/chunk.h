@@ -51,6 +51,7 @@ struct weir_chunk {
     uint32_t index;                       /* constant: position in the pool */
     uint32_t capacity;                    /* constant: bytes, a multiple of 4096 */
     uint32_t used;                        /* bytes of whole records; written by the owner */
+    uint32_t reader;                      /* by its reader: 1 + number of the reader; 0: no reader filled it */
     uint32_t tee;                         /* by its reader: 1 + number of the reader; 0: no reader filled it */
     uint64_t side_bytes;                  /* by its reader: bytes in that one's tee up to the end of this chunk */
     uint64_t first_sample_ns;             /* by its reader: oldest and newest sample of it, by the clock of the */

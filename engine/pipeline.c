@@ -292,6 +292,11 @@ int weir_pipeline_open_stream(const struct weir_pipeline *pipeline, int fd, cons
     return weir_output_open_stream(output, fd, &options, err);
 }
 
+void weir_pipeline_set_parts(struct weir_pipeline *pipeline, struct weir_output *const *parts)
+{
+    pipeline->parts = parts;
+}
+
 int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err)
 {
     unsigned live = 0;
@@ -316,6 +321,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
                                       .kick_fd = pipeline->kick_fd,
                                       .max_bytes = setup->max_bytes,
                                       .grower = setup->grow_pool ? &pipeline->grower : NULL,
+                                      .parts = pipeline->parts,
                                       .compressor = pipeline->compressing ? &pipeline->compressor : NULL,
                                   });
     if (result < 0)

@@ -113,6 +113,7 @@ static void push(struct weir_reader *reader, struct weir_chunk *chunk)
     uint64_t bytes = atomic_load_explicit(&reader->handed_bytes, memory_order_relaxed) + chunk->used;
     atomic_store_explicit(&reader->handed_bytes, bytes, memory_order_relaxed);
     chunk->returned = &reader->returned;
+    chunk->reader = reader->number + 1;
     if (reader->tee) {
         chunk->tee = reader->number + 1;
         chunk->side_bytes = weir_side_tee_pushed(reader->tee);

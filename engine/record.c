@@ -25,7 +25,8 @@
 #include "engine/registers.h"
 #include "engine/session.h"
 
-#define SPARE_FDS 64 /* what weir needs besides event descriptors, and two per reader */
+#define SPARE_FDS   64 /* what weir needs besides event descriptors, and two per reader */
+#define FDS_OF_PART 2  /* of a reader's file in a directory */
 
 #define OWN_THREADS 2 /* that are not the pipeline's: the coordinator and the sideband thread */
 
@@ -138,8 +139,15 @@ static int configure(struct weir_session *session, struct weir_error *err)
 
 static int check_output(const struct weir_record_options *options, struct weir_error *err)
 {
-    return options->output_kind == WEIR_RECORD_OUTPUT_STREAM ? weir_output_check_stream(options->output_fd, err)
-                                                             : weir_output_check(options->output_path, err);
+    switch (options->output_kind) {
+    case WEIR_RECORD_OUTPUT_STREAM:
+        return weir_output_check_stream(options->output_fd, err);
+    case WEIR_RECORD_OUTPUT_DIRECTORY:
+        return weir_output_folder_check(options->output_path, err);
+    case WEIR_RECORD_OUTPUT_FILE:
+        break;
+    }
+    return weir_output_check(options->output_path, err);
 }
 
 static int prepare(struct weir_session *session, struct weir_error *err)
@@ -191,7 +199,10 @@ static uint64_t fds_needed(const struct weir_session *session)
     unsigned cpus = session->per_thread ? 1 : weir_cpuset_count(&session->cpus);
     return weir_event_set_fds_needed((unsigned)session->options->events->count, cpus,
                                      (unsigned)weir_max_u64(session->targets.count, 1)) +
-           2ull * session->plan.reader_count + SPARE_FDS;
+           2ull * session->plan.reader_count + SPARE_FDS +
+           (session->options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY
+                ? (uint64_t)FDS_OF_PART * session->plan.reader_count
+                : 0);
 }
 
 static void raise_fd_limit(struct weir_session *session)

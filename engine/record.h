@@ -34,8 +34,9 @@ struct weir_synth_choice { /* --synth: which records of what was there before; t
 };
 
 enum weir_record_output_kind {
-    WEIR_RECORD_OUTPUT_FILE,   /* one seekable file */
-    WEIR_RECORD_OUTPUT_STREAM, /* records as they come, to whoever reads: -o - */
+    WEIR_RECORD_OUTPUT_FILE,      /* one seekable file */
+    WEIR_RECORD_OUTPUT_DIRECTORY, /* perf's parallel layout: a file for each reader, without rounds */
+    WEIR_RECORD_OUTPUT_STREAM,    /* records as they come, to whoever reads: -o - */
 };
 
 struct weir_record_options {

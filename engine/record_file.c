@@ -5,6 +5,8 @@
 #include "engine/record_file.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +56,7 @@ static int describe(const struct weir_record_file *file, const struct weir_sessi
     };
     input->build_ids = session->build_ids;
     input->build_id_count = session->build_id_count;
+    input->directory = file->kind == WEIR_RECORD_OUTPUT_DIRECTORY;
     input->branch_stack =
         session->config.samples.branch_filter != 0; /* not for call stacks: readers would sort by it */
     describe_clock(session, input);
@@ -163,6 +166,21 @@ static int write_stream_head(struct weir_record_file *file, const struct weir_se
 
 /* ---- open ---- */
 
+/* DIR/data, and the files of the readers. */
+static int open_directory(struct weir_record_file *file, const struct weir_session *session,
+                          const struct weir_io_ops *io, struct weir_error *err)
+{
+    char path[PATH_MAX];
+    int result = weir_record_parts_open(&file->parts, file->path, session->pipeline.reader_count,
+                                        session->options->notices, err);
+    if (result < 0)
+        return result;
+    if (snprintf(path, sizeof(path), "%s/data", weir_output_folder_path(file->parts.folder)) >= (int)sizeof(path))
+        return weir_error_set(err, -ENAMETOOLONG, "the name of the output is too long");
+    result = weir_pipeline_open_output(&session->pipeline, path, io, &file->output, err);
+    return result < 0 ? result : weir_output_publish(file->output, err);
+}
+
 static int open_output(struct weir_record_file *file, const struct weir_session *session, const struct weir_io_ops *io,
                        struct weir_error *err)
 {
@@ -171,7 +189,9 @@ static int open_output(struct weir_record_file *file, const struct weir_session 
         int result = weir_pipeline_open_stream(pipeline, session->options->output_fd, io, &file->output, err);
         return result < 0 ? result : write_stream_head(file, session, err);
     }
-    int result = weir_pipeline_open_output(pipeline, file->path, io, &file->output, err);
+    int result = file->kind == WEIR_RECORD_OUTPUT_DIRECTORY
+                     ? open_directory(file, session, io, err)
+                     : weir_pipeline_open_output(pipeline, file->path, io, &file->output, err);
     return result < 0 ? result : write_file_head(file, session, err);
 }
 
@@ -198,7 +218,8 @@ int weir_record_file_open(struct weir_record_file **made, const struct weir_sess
 
 int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err)
 {
-    return weir_output_publish(file->output, err);
+    return file->parts.folder ? weir_output_folder_publish(file->parts.folder, err)
+                              : weir_output_publish(file->output, err);
 }
 
 /* ---- end ---- */
@@ -225,15 +246,31 @@ static int finish_file(struct weir_record_file *file, const struct weir_session 
 
 int weir_record_file_finish(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
 {
-    if (file->kind != WEIR_RECORD_OUTPUT_STREAM)
-        return finish_file(file, session, err);
+    if (file->kind != WEIR_RECORD_OUTPUT_STREAM) {
+        uint64_t bytes;
+        int parts = weir_record_parts_finish(&file->parts, &bytes);
+        int result = finish_file(file, session, err);
+        file->file_bytes += bytes;
+        if (parts < 0 && result == 0)
+            result = weir_error_set_errno(err, parts, "cannot finish the files in %s", file->path);
+        return result;
+    }
     file->file_bytes = file->head_bytes + weir_output_stable_bytes(file->output);
     return weir_output_finish(file->output, NULL, 0);
+}
+
+int weir_record_file_error(const struct weir_record_file *file)
+{
+    int error = weir_output_error(file->output);
+    return error < 0 ? error : weir_record_parts_error(&file->parts);
 }
 
 int weir_record_file_sync(struct weir_record_file *file, struct weir_error *err)
 {
     int result = weir_output_sync(file->output);
+    int parts = weir_record_parts_sync(&file->parts);
+    if (result == 0)
+        result = parts;
     return result < 0 ? weir_error_set_errno(err, result, "cannot sync %s", file->path) : 0;
 }
 
@@ -242,6 +279,7 @@ void weir_record_file_close(struct weir_record_file *file)
     if (!file)
         return;
     weir_output_close(file->output);
+    weir_record_parts_fini(&file->parts);
     free(file->path);
     free(file);
 }

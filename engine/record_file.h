@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "engine/record.h"
+#include "engine/record_parts.h"
 #include "io/io_ops.h"
 #include "io/output.h"
 
@@ -23,15 +24,17 @@ struct weir_session;
  * What the output is decides how it begins and ends:
  *
  *     file     head without features; at the end features behind the data, and the head again
+ *     directory as a file, which holds what is not of the readers; their part is in files of their own (record_parts.h)
  *     stream   head with all that is known by then; at the end build ids, which are records (weir_session_finish())
  */
 
 struct weir_record_file {
     enum weir_record_output_kind kind;
-    char *path;                 /* owned: as the user named it, for messages */
-    struct weir_output *output; /* owned; lent to the writer between publish and finish */
-    uint64_t head_bytes;        /* where its data begins: data.offset */
-    uint64_t first_sample_ns;   /* set before finish, by the clock of the recording; both 0: no sample */
+    char *path;                     /* owned: as the user named it, for messages */
+    struct weir_output *output;     /* owned; lent to the writer between publish and finish */
+    struct weir_record_parts parts; /* of a directory */
+    uint64_t head_bytes;            /* where its data begins: data.offset */
+    uint64_t first_sample_ns;       /* set before finish, by the clock of the recording; both 0: no sample */
     uint64_t last_sample_ns;
     uint64_t raw_bytes, compressed_bytes; /* set before finish: what compression was given, and made of it; 0: none */
     uint64_t file_bytes;                  /* all of it; set by finish */
@@ -46,7 +49,7 @@ struct weir_record_file {
 int weir_record_file_open(struct weir_record_file **file, const struct weir_session *session, const char *path,
                           const struct weir_io_ops *io, struct weir_error *err);
 
-/* Gives a file its name: weir_output_publish(). */
+/* Gives a file or a directory its name. */
 int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err);
 
 /* Writes the ids of session->descriptions into the head again while the writer has the output, which leaves that part
@@ -58,6 +61,9 @@ void weir_record_file_patch_ids(struct weir_record_file *file, const struct weir
  * still whole without them. Not synced. 0 or -errno with err. Blocks, allocates.
  */
 int weir_record_file_finish(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err);
+
+/* 0, or the error that failed it: not all that was recorded is in it. The writer must not have it any more. */
+int weir_record_file_error(const struct weir_record_file *file);
 
 /* fsync(2). 0 or -errno with err. */
 int weir_record_file_sync(struct weir_record_file *file, struct weir_error *err);

@@ -121,7 +121,10 @@ int weir_session_map_rings(struct weir_session *session, struct weir_error *err)
 
 int weir_session_open_file(struct weir_session *session, struct weir_error *err)
 {
-    return weir_record_file_open(&session->file, session, session->options->output_path, session->io, err);
+    int result = weir_record_file_open(&session->file, session, session->options->output_path, session->io, err);
+    if (result == 0 && session->options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY)
+        weir_pipeline_set_parts(&session->pipeline, session->file->parts.outputs);
+    return result;
 }
 
 void weir_session_close_events(struct weir_session *session)

@@ -278,7 +278,7 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     weir_pipeline_stop_writer(&session->pipeline);
     weir_ledger_settle(&session->pipeline, result);
 
-    int write_error = weir_output_error(session->file->output);
+    int write_error = weir_record_file_error(session->file);
     note_account(&session->pipeline.writer.account, session->file);
     tell_compression(session);
     int finished = weir_record_file_finish(session->file, session, err);

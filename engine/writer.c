@@ -122,6 +122,69 @@ static void leave_out(struct weir_writer *writer, struct weir_chunk *chunk)
     weir_pool_put(writer->setup.pool, chunk);
 }
 
+static void note_times(struct weir_writer_account *account, const struct weir_chunk *chunk)
+{
+    if (chunk->first_sample_ns == 0)
+        return;
+    if (account->first_sample_ns == 0 || chunk->first_sample_ns < account->first_sample_ns)
+        account->first_sample_ns = chunk->first_sample_ns;
+    account->last_sample_ns = weir_max_u64(account->last_sample_ns, chunk->last_sample_ns);
+}
+
+static void complete(struct weir_writer *writer, struct weir_writer_account *account, struct weir_chunk *chunk,
+                     int result, uint64_t now_ns)
+{
+    if (chunk->kind == WEIR_CHUNK_SWITCH)
+        return; /* the order's own records */
+    if (writer->setup.compressor)
+        weir_compressor_complete(writer->setup.compressor, chunk);
+    if (chunk->kind == WEIR_CHUNK_ROUND) {
+        writer->rounds += result == 0;
+        account->rounds += result == 0;
+        weir_chunk_advance(chunk, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE);
+        return;
+    }
+    if (result < 0)
+        weir_record_walk(&writer->setup.layout, chunk->data, chunk->used, &writer->failed);
+    else
+        note_times(account, chunk);
+    if (result == 0 && chunk->handed_ns > 0 && now_ns >= chunk->handed_ns)
+        weir_histogram_add(&writer->latency_ns, now_ns - chunk->handed_ns);
+    weir_pool_put(writer->setup.pool, chunk);
+}
+
+static bool reap(struct weir_writer *writer, struct weir_output *output, struct weir_writer_account *account,
+                 unsigned wait_ms)
+{
+    struct weir_output_done done[REAP_MAX];
+    unsigned count = weir_output_reap(output, done, REAP_MAX, weir_output_pending(output) > 0 ? wait_ms : 0);
+    uint64_t now_ns = count > 0 ? weir_clock_now_ns(writer->setup.clock) : 0;
+    for (unsigned i = 0; i < count; i++)
+        complete(writer, account, done[i].token, done[i].result, now_ns);
+    return count > 0;
+}
+
+/* Gives the chunk to the output of its reader, or to none; false: it is for the main one. */
+static bool goes_to_part(struct weir_writer *writer, struct weir_chunk *chunk)
+{
+    if (chunk->kind == WEIR_CHUNK_ROUND) {
+        weir_chunk_advance(chunk, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE);
+        return true;
+    }
+    if (chunk->reader == 0)
+        return false;
+    struct weir_output *part = writer->setup.parts[chunk->reader - 1];
+    while (!weir_output_can_append(part)) {
+        weir_output_flush(part);
+        reap(writer, part, &writer->account, 0);
+    }
+    if (chunk->tee > 0)
+        writer->side_bytes[chunk->tee - 1] = chunk->side_bytes;
+    writer->output_bytes += chunk->used;
+    weir_output_append(part, chunk->data, chunk->used, -1, false, chunk);
+    return true;
+}
+
 /* Rounds are counted in raw bytes: what a reader of the file has to hold. */
 static void append(struct weir_writer *writer, const struct weir_compressor_result *item, bool pressed)
 {
@@ -140,6 +203,8 @@ static void append(struct weir_writer *writer, const struct weir_compressor_resu
     } else {
         writer->bytes_since_round += chunk->used;
     }
+    if (writer->setup.parts && goes_to_part(writer, chunk))
+        return;
     writer->output_bytes += item->bytes;
     if (chunk->tee > 0)
         writer->side_bytes[chunk->tee - 1] = chunk->side_bytes;
@@ -185,48 +250,6 @@ static bool append_queued(struct weir_writer *writer)
         any = true;
     }
     return any;
-}
-
-static void note_times(struct weir_writer_account *account, const struct weir_chunk *chunk)
-{
-    if (chunk->first_sample_ns == 0)
-        return;
-    if (account->first_sample_ns == 0 || chunk->first_sample_ns < account->first_sample_ns)
-        account->first_sample_ns = chunk->first_sample_ns;
-    account->last_sample_ns = weir_max_u64(account->last_sample_ns, chunk->last_sample_ns);
-}
-
-static void complete(struct weir_writer *writer, struct weir_writer_account *account, struct weir_chunk *chunk,
-                     int result, uint64_t now_ns)
-{
-    if (chunk->kind == WEIR_CHUNK_SWITCH)
-        return; /* the order's own records */
-    if (writer->setup.compressor)
-        weir_compressor_complete(writer->setup.compressor, chunk);
-    if (chunk->kind == WEIR_CHUNK_ROUND) {
-        writer->rounds += result == 0;
-        account->rounds += result == 0;
-        weir_chunk_advance(chunk, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE);
-        return;
-    }
-    if (result < 0)
-        weir_record_walk(&writer->setup.layout, chunk->data, chunk->used, &writer->failed);
-    else
-        note_times(account, chunk);
-    if (result == 0 && chunk->handed_ns > 0 && now_ns >= chunk->handed_ns)
-        weir_histogram_add(&writer->latency_ns, now_ns - chunk->handed_ns);
-    weir_pool_put(writer->setup.pool, chunk);
-}
-
-static bool reap(struct weir_writer *writer, struct weir_output *output, struct weir_writer_account *account,
-                 unsigned wait_ms)
-{
-    struct weir_output_done done[REAP_MAX];
-    unsigned count = weir_output_reap(output, done, REAP_MAX, weir_output_pending(output) > 0 ? wait_ms : 0);
-    uint64_t now_ns = count > 0 ? weir_clock_now_ns(writer->setup.clock) : 0;
-    for (unsigned i = 0; i < count; i++)
-        complete(writer, account, done[i].token, done[i].result, now_ns);
-    return count > 0;
 }
 
 static void tell_of_failure(struct weir_writer *writer, const struct weir_output *output)
@@ -298,6 +321,27 @@ static void checkpoint(struct weir_writer *writer)
     writer->checkpoint_ns = weir_clock_now_ns(writer->setup.clock);
 }
 
+static unsigned part_count(const struct weir_writer *writer)
+{
+    return writer->setup.parts ? writer->setup.reader_count : 0;
+}
+
+static bool step_parts(struct weir_writer *writer, bool push_tails)
+{
+    bool moved = false;
+    for (unsigned i = 0; i < part_count(writer); i++) {
+        struct weir_output *part = writer->setup.parts[i];
+        if (weir_output_pending(part) == 0)
+            continue;
+        if (push_tails)
+            weir_output_push_tail(part);
+        weir_output_flush(part);
+        moved |= reap(writer, part, &writer->account, 0);
+        tell_of_failure(writer, part);
+    }
+    return moved;
+}
+
 bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
 {
     bool appended = append_queued(writer);
@@ -310,6 +354,7 @@ bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
         weir_output_push_tail(writer->output);
     weir_output_flush(writer->output);
     bool reaped = finish_switch(writer, wait_ms);
+    reaped |= step_parts(writer, !appended);
     reaped |= reap(writer, writer->output, &writer->account, reaped ? 0 : wait_ms);
     tell(writer);
     checkpoint(writer);
@@ -318,6 +363,10 @@ bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
 
 bool weir_writer_is_idle(struct weir_writer *writer)
 {
+    for (unsigned i = 0; i < part_count(writer); i++) {
+        if (weir_output_pending(writer->setup.parts[i]) > 0)
+            return false;
+    }
     return weir_chunk_queue_is_empty(writer->setup.queue) && !writer->switching &&
            weir_output_pending(writer->output) == 0 &&
            (!writer->setup.compressor || weir_compressor_backlog(writer->setup.compressor) == 0);

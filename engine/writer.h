@@ -14,6 +14,9 @@
  * A round marker counts bytes: when round_bytes have passed since the last one the coordinator is told through kick_fd,
  * so that readers of the file need never hold much more than that in memory.
  *
+ * In perf's parallel layout (setup.parts) the chunks of each reader go to an output of its own, and round markers
+ * nowhere: there is no order between files for them to speak of.
+ *
  * A switch item changes the output: what stands behind it in the queue goes to the next one at once, while what stood
  * before it is still on its way to the one that is left. That one is handed back, and kick_fd told, when nothing of it
  * is the kernel's any more. Neither the readers nor the queue wait for it:
@@ -78,6 +81,10 @@ struct weir_writer_setup {
     uint64_t max_bytes;                 /* --max-size: of data in each output; 0: no limit */
     struct weir_pool_grower *grower;    /* borrowed; NULL: all of the pool is ready */
     struct weir_compressor *compressor; /* borrowed; NULL: chunks go to the file as they are */
+
+    /* What readers filled goes to outputs of their own, for each reader one, all of which complete as they are flushed
+     * (WEIR_OUTPUT_WRITEV); then there are no rounds. NULL: all goes to output. Borrowed; not with a compressor. */
+    struct weir_output *const *parts;
 };
 
 struct weir_writer {

@@ -17,6 +17,7 @@
 #define STRING_ALIGN                   64u            /* NAME_ALIGN */
 #define NAMELESS_GROUP                 "{anon_group}" /* readers know it */
 #define FEATURE_WORD_BITS              64u
+#define DIR_VERSION                    1u         /* PERF_DIR_VERSION */
 #define BUILD_ID_NAME_MAX              4095u      /* PATH_MAX without its zero */
 #define COMPRESSION_ZSTD               1u         /* enum perf_compress_type */
 #define HOST_PID                       (-1)       /* HOST_KERNEL_ID: of this machine, not of a guest */
@@ -114,6 +115,14 @@ static bool append_branch_stack(struct weir_buf *out, const struct weir_features
 {
     (void)out;
     return input->branch_stack;
+}
+
+/* u64 version 1. */
+static bool append_dir_format(struct weir_buf *out, const struct weir_features_input *input)
+{
+    if (input->directory)
+        weir_buf_append_u64(out, DIR_VERSION);
+    return input->directory;
 }
 
 /* The events that follow this one and have it for their leader, and this one. */
@@ -219,6 +228,7 @@ static const struct feature features_known[] = {
     {WEIR_FEATURE_SAMPLE_TIME, append_sample_time},
     {WEIR_FEATURE_MEM_TOPOLOGY, weir_feature_append_mem_topology},
     {WEIR_FEATURE_CLOCKID, append_clock_id},
+    {WEIR_FEATURE_DIR_FORMAT, append_dir_format, .file_only = true},
     {WEIR_FEATURE_COMPRESSED, append_compressed},
     {WEIR_FEATURE_CPU_PMU_CAPS, weir_feature_append_cpu_pmu_caps},
     {WEIR_FEATURE_CLOCK_DATA, append_clock_data},

@@ -38,6 +38,7 @@ struct weir_features_input {
     const struct weir_build_id_entry *build_ids; /* BUILD_ID: the kernel's first; borrowed */
     size_t build_id_count;
     struct weir_compression compression;
+    bool directory;    /* DIR_FORMAT: the data of the readers is in files beside this one */
     bool branch_stack; /* BRANCH_STACK: some event samples branches */
     bool use_clock; /* CLOCKID, CLOCK_DATA: samples are stamped by a clock that was named, and not the kernel's own */
     int32_t clock_id;

@@ -12,7 +12,6 @@
 #include "io/output_internal.h"
 
 #define DEPTH_DEFAULT  32u
-#define STAGING_BYTES  ((size_t)WEIR_OUTPUT_STAGE_COUNT * WEIR_OUTPUT_STAGE_BYTES)
 #define FINISH_WAIT_MS 1000u /* per look at the queue, not a limit */
 #define RETRY_MAX      1000u
 
@@ -34,7 +33,8 @@ static struct iovec *early_buffers(const struct weir_output *output)
         return NULL;
     if (count > 0)
         memcpy(buffers, output->buffers, count * sizeof(*buffers));
-    buffers[count] = (struct iovec){.iov_base = output->stage_memory, .iov_len = STAGING_BYTES};
+    buffers[count] =
+        (struct iovec){.iov_base = output->stage_memory, .iov_len = WEIR_OUTPUT_STAGE_COUNT * output->stage_bytes};
     return buffers;
 }
 
@@ -134,10 +134,15 @@ static int open_writes(struct weir_output *output, const struct weir_output_opti
     output->writes.depth =
         (unsigned)weir_min_u64(options->queue_depth ? options->queue_depth : DEPTH_DEFAULT, WEIR_IO_DEPTH_MAX);
     open_direct(output, options);
-    output->stage_memory = aligned_alloc(WEIR_OUTPUT_BLOCK_BYTES, STAGING_BYTES);
+    output->stage_bytes = options->stage_bytes ? options->stage_bytes : WEIR_OUTPUT_STAGE_BYTES;
+    output->copy_bytes = output->stage_bytes / WEIR_OUTPUT_COPY_SHARE;
+    weir_assert(weir_is_power_of_two(output->stage_bytes) && output->stage_bytes >= WEIR_OUTPUT_STAGE_LEAST &&
+                output->stage_bytes <= WEIR_OUTPUT_STAGE_BYTES);
+    size_t staging_bytes = WEIR_OUTPUT_STAGE_COUNT * output->stage_bytes;
+    output->stage_memory = aligned_alloc(WEIR_OUTPUT_BLOCK_BYTES, staging_bytes);
     if (!output->stage_memory || weir_output_writes_init(&output->writes) < 0)
         return weir_error_set_errno(err, -ENOMEM, "cannot set up the output");
-    memset(output->stage_memory, 0, STAGING_BYTES); /* no page fault while data flows */
+    memset(output->stage_memory, 0, staging_bytes); /* no page fault while data flows */
 
     unsigned registered = 0;
     int rc = choose_queue(output, options, &registered, err);
@@ -236,7 +241,7 @@ static int write_whole(struct weir_output *output, const void *data, size_t byte
 /* Nothing is waited for here: whoever is to read may not have begun to. */
 static int queue_stream_head(struct weir_output *output, const void *head, size_t head_bytes)
 {
-    weir_assert(output->head_bytes == 0 && head_bytes > 0 && head_bytes <= WEIR_IO_WRITE_MAX_BYTES);
+    weir_assert(!output->begun && head_bytes > 0 && head_bytes <= WEIR_IO_WRITE_MAX_BYTES);
     output->stream_head = malloc(head_bytes);
     if (!output->stream_head)
         return -ENOMEM;
@@ -247,6 +252,7 @@ static int queue_stream_head(struct weir_output *output, const void *head, size_
                                                 .buffer_index = -1,
                                             });
     output->head_bytes = output->end = output->stable_end = head_bytes;
+    output->begun = true;
     return 0;
 }
 
@@ -254,11 +260,12 @@ int weir_output_write_head(struct weir_output *output, const void *head, size_t 
 {
     if (output->file.stream)
         return queue_stream_head(output, head, head_bytes);
-    weir_assert(output->head_bytes == 0 && head_bytes > 0 && head_bytes % WEIR_OUTPUT_BLOCK_BYTES == 0);
+    weir_assert(!output->begun && head_bytes % WEIR_OUTPUT_BLOCK_BYTES == 0);
     int rc = write_whole(output, head, head_bytes, 0);
     if (rc < 0)
         return rc;
     output->head_bytes = output->end = output->stable_end = output->writes.written_end = head_bytes;
+    output->begun = true;
     return 0;
 }
 

@@ -1,9 +1,9 @@
 /*
  * One output file, written front to back in large asynchronous writes, always cut at a record boundary.
  *
- * Spans are appended in the order of weir_output_append(). A large span (64 KiB or more) is written from where it lies
- * (no copy, and with O_DIRECT and registered buffers where the file system and the kernel take them); a small one is
- * copied into a staging buffer, which is written when it is full, when a large span follows, or at
+ * Spans are appended in the order of weir_output_append(). A large span (64 KiB or more by default) is written from
+ * where it lies (no copy, and with O_DIRECT and registered buffers where the file system and the kernel take them); a
+ * small one is copied into a staging buffer, which is written when it is full, when a large span follows, or at
  * weir_output_push_tail(). Spans complete strictly in order, so that at any moment the file holds a whole prefix of
  * what was appended: weir_output_stable_bytes(). After the first write that cannot be completed (short and failed
  * completions are retried as the errno deserves) the output is failed: that span and all after it complete with the
@@ -49,7 +49,9 @@ enum weir_output_direct {
 struct weir_output_options {
     enum weir_output_engine engine;
     enum weir_output_direct direct;
-    unsigned queue_depth;        /* writes in flight at most; 0: 32 */
+    unsigned queue_depth; /* writes in flight at most; 0: 32 */
+    size_t stage_bytes;   /* of each of the 4 staging buffers, a power of two from 16 KiB to 256 KiB; 0: the most.
+                           * Spans of a quarter of it and more are written from where they lie */
     const struct iovec *buffers; /* memory that spans will lie in, to be registered, each at most 1 GiB (else none is
                                   * registered); borrowed until close */
     unsigned buffer_count;       /* 0: none */
@@ -115,8 +117,8 @@ int weir_output_publish(struct weir_output *output, struct weir_error *err);
 /* True for what open_stream() made. */
 bool weir_output_is_stream(const struct weir_output *output);
 
-/* Writes the fixed bytes at the file's start, synchronously: data begins at head_bytes (a multiple of 4096) after
- * this. Called once, before the first append. 0 or -errno. */
+/* Writes the fixed bytes at the file's start, synchronously: data begins at head_bytes (a multiple of 4096; 0: there is
+ * no head) after this. Called once, before the first append. 0 or -errno. */
 int weir_output_write_head(struct weir_output *output, const void *head, size_t head_bytes);
 
 /* Overwrites bytes below the data start, synchronously and atomically for bytes <= 8 (checkpoints, final header). */

@@ -41,9 +41,9 @@ static unsigned stages_in_use(const struct weir_output *output)
 }
 
 /* A block is always left for padding. */
-static bool stage_has_room(const struct weir_output_stage *stage, size_t bytes)
+static bool stage_has_room(const struct weir_output *output, size_t bytes)
 {
-    return stage->used + bytes + BLOCK_BYTES <= WEIR_OUTPUT_STAGE_BYTES;
+    return output->stage.used + bytes + BLOCK_BYTES <= output->stage_bytes;
 }
 
 /* Opens the next staging buffer for what goes to output->end. */
@@ -53,7 +53,7 @@ static void open_stage(struct weir_output *output)
     size_t index = output->stages_opened++ % WEIR_OUTPUT_STAGE_COUNT;
     output->stage = (struct weir_output_stage){
         .open = true,
-        .data = output->stage_memory + index * WEIR_OUTPUT_STAGE_BYTES,
+        .data = output->stage_memory + index * output->stage_bytes,
         .offset = output->end,
     };
 }
@@ -61,7 +61,7 @@ static void open_stage(struct weir_output *output)
 static void *extend_stage(struct weir_output *output, size_t bytes)
 {
     struct weir_output_stage *stage = &output->stage;
-    weir_assert(stage->open && stage->used + bytes <= WEIR_OUTPUT_STAGE_BYTES);
+    weir_assert(stage->open && stage->used + bytes <= output->stage_bytes);
     void *room = stage->data + stage->used;
     stage->used += bytes;
     output->end += bytes;
@@ -101,7 +101,7 @@ static uint64_t append_copy(struct weir_output *output, const void *data, size_t
 {
     if (!output->stage.open)
         open_stage(output);
-    else if (!stage_has_room(&output->stage, bytes))
+    else if (!stage_has_room(output, bytes))
         change_stage(output, pressed);
     memcpy(extend_stage(output, bytes), data, bytes);
     output->stats.copied_bytes += bytes;
@@ -192,21 +192,21 @@ bool weir_output_can_append(const struct weir_output *output)
     if (output->writes.error < 0)
         return true;
     bool stage_ready = stages_in_use(output) < WEIR_OUTPUT_STAGE_COUNT ||
-                       (output->stage.open && stage_has_room(&output->stage, WEIR_OUTPUT_COPY_BYTES));
+                       (output->stage.open && stage_has_room(output, output->copy_bytes));
     return stage_ready && weir_output_writes_room(&output->writes) >= WRITES_PER_APPEND;
 }
 
 void weir_output_append(struct weir_output *output, const void *data, size_t bytes, int buffer_index, bool pressed,
                         void *token)
 {
-    weir_assert(output->head_bytes > 0 && bytes > 0 && bytes % 8 == 0 && weir_output_can_append(output));
+    weir_assert(output->begun && bytes > 0 && bytes % 8 == 0 && weir_output_can_append(output));
     output->stats.appended_bytes += bytes;
     if (output->writes.error < 0) {
         add_span(output, token, UINT64_MAX);
         return;
     }
 
-    if (bytes < WEIR_OUTPUT_COPY_BYTES)
+    if (bytes < output->copy_bytes)
         add_span(output, token, append_copy(output, data, bytes, pressed));
     else
         add_span(output, token, append_in_place(output, data, bytes, buffer_index, pressed));

@@ -19,8 +19,9 @@
 #define WEIR_OUTPUT_BLOCK_BYTES ((uint64_t)WEIR_OUTPUT_ALIGN_BYTES)
 #define WEIR_OUTPUT_SPAN_MAX    1024u         /* spans appended and not reaped; a power of two */
 #define WEIR_OUTPUT_STAGE_COUNT 4u            /* staging buffers */
-#define WEIR_OUTPUT_STAGE_BYTES (256u * 1024) /* each */
-#define WEIR_OUTPUT_COPY_BYTES  (64u * 1024)  /* shorter spans are copied */
+#define WEIR_OUTPUT_STAGE_BYTES (256u * 1024) /* each, unless the options want less */
+#define WEIR_OUTPUT_STAGE_LEAST (16u * 1024)
+#define WEIR_OUTPUT_COPY_SHARE  4u /* of a stage: shorter spans are copied */
 
 /* ---- output_writes.c ---- */
 
@@ -125,7 +126,8 @@ struct weir_output {
 
     size_t stream_piece; /* streams: see struct weir_io_queue_config */
     void *stream_head;   /* owned; a copy of a stream's head, which is written like the data behind it */
-    uint64_t head_bytes; /* 0: not written yet */
+    bool begun;          /* the head was written */
+    uint64_t head_bytes;
     uint64_t end;        /* file offset where the next span goes */
     uint64_t stable_end; /* file offset behind the last span that is on file */
     bool finished;
@@ -134,6 +136,8 @@ struct weir_output {
     uint64_t span_added, span_on_file, span_reaped; /* free running */
 
     uint8_t *stage_memory;  /* owned; STAGE_COUNT buffers one behind another */
+    size_t stage_bytes;     /* of each */
+    size_t copy_bytes;      /* shorter spans are copied */
     int stage_buffer_index; /* registered buffer that it is, -1: none */
     uint64_t stages_opened; /* free running: the n-th one opened is buffer n % STAGE_COUNT */
     struct weir_output_stage stage;

@@ -154,6 +154,18 @@ Test(features, each_allocation_failing_in_turn_leaves_the_bits_alone)
     cr_expect_eq(failures, 8, "%u", failures);
 }
 
+Test(features, directory_says_its_version)
+{
+    struct image image;
+    image_init(&image);
+    image.input.directory = true;
+    image_build(&image);
+    cr_expect_eq(image.features[0], MACHINE_BITS | BIT(WEIR_FEATURE_DIR_FORMAT));
+    struct perf_file_cursor payload = feature(&image, WEIR_FEATURE_DIR_FORMAT, 8);
+    cr_expect_eq(perf_file_u64(&payload), 1);
+    image_fini(&image);
+}
+
 Test(features, table_is_ascending_and_counts_from_the_data_end)
 {
     struct image image;

@@ -257,6 +257,7 @@ static int rig_open(struct rig *rig)
 {
     const struct weir_output_options options = {
         .direct = rig->profile->direct,
+        .stage_bytes = rig->profile->stage_bytes,
         .queue_depth = rig->profile->queue_depth,
         .buffers = rig->buffers,
         .buffer_count = BUFFER_COUNT,

@@ -16,6 +16,7 @@ struct output_rig_profile {
     struct fake_io_options disk; /* seed included */
     enum weir_output_direct direct;
     unsigned queue_depth;
+    size_t stage_bytes;        /* 0: the default */
     unsigned late_count;       /* of the four buffers that large spans lie in */
     unsigned steps;            /* each an append (mostly), push_tail, flush, reap or patch_head */
     unsigned large_per_mille;  /* spans of up to 1 MiB */

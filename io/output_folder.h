@@ -1,0 +1,35 @@
+/*
+ * The folder that holds the files of one recording, in perf's parallel layout. Made under a hidden name beside the
+ * final one, so that a failure leaves nothing behind and an existing folder untouched; the files in it are outputs of
+ * their own (io/output.h), opened and published below weir_output_folder_path(). Set-up and end only; one thread.
+ *
+ * An existing folder at the path is renamed to path + ".old", where one of that name is removed first, and both only if
+ * they hold nothing but files of a recording ("data", "data.N"). Paths that are symbolic links are not followed.
+ */
+#ifndef WEIR_IO_OUTPUT_FOLDER_H
+#define WEIR_IO_OUTPUT_FOLDER_H
+
+#include "base/error.h"
+
+struct weir_output_folder; /* opaque */
+
+/*
+ * Makes the hidden folder with mode 0700. 0, or -errno with err: -ELOOP (symbolic link), -ENOTDIR (something else is at
+ * the path), -ENOTEMPTY (a folder with other files), -EPERM (another user's), -EBUSY (another recorder's), -EACCES,
+ * -ENOENT, -ENOSPC, -ENOMEM.
+ */
+int weir_output_folder_open(struct weir_output_folder **out, const char *path, struct weir_error *err);
+
+/* Only the checks of open(). Leaves nothing behind. */
+int weir_output_folder_check(const char *path, struct weir_error *err);
+
+/* Where it is until it is published. Borrowed. */
+const char *weir_output_folder_path(const struct weir_output_folder *folder);
+
+/* Gives it its name. The files in it stay open. 0 or -errno with err; then the existing folder is at its name again. */
+int weir_output_folder_publish(struct weir_output_folder *folder, struct weir_error *err);
+
+/* An unpublished one vanishes with the files in it. NULL is allowed. */
+void weir_output_folder_close(struct weir_output_folder *folder);
+
+#endif

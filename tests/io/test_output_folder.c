@@ -1,0 +1,151 @@
+/* The folder of a recording: what is refused, what becomes of a folder that is there, and what a failure leaves. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/output.h"
+#include "io/output_folder.h"
+#include "tests/format/temp_tree.h"
+
+static struct temp_tree tree;
+static char path[PATH_MAX];
+
+static void make_tree(void)
+{
+    temp_tree_init(&tree);
+    temp_tree_path(&tree, "it", path);
+}
+
+static void remove_tree(void)
+{
+    temp_tree_fini(&tree);
+}
+
+TestSuite(output_folder, .init = make_tree, .fini = remove_tree);
+
+static bool exists(const char *name)
+{
+    char full[PATH_MAX];
+    struct stat st;
+    temp_tree_path(&tree, name, full);
+    return lstat(full, &st) == 0;
+}
+
+static void expect_refused(int code, const char *what)
+{
+    struct weir_error err = {0};
+    cr_assert_eq(weir_output_folder_check(path, &err), code, "%s", err.what);
+    cr_assert(strstr(err.what, what), "%s", err.what);
+}
+
+static struct weir_output_folder *open_folder(void)
+{
+    struct weir_output_folder *folder = NULL;
+    struct weir_error err = {0};
+    cr_assert_eq(weir_output_folder_open(&folder, path, &err), 0, "%s", err.what);
+    return folder;
+}
+
+/* An output in it, with its name. */
+static void add_file(const struct weir_output_folder *folder, const char *name)
+{
+    char full[PATH_MAX + NAME_MAX];
+    struct weir_error err = {0};
+    struct weir_output *output;
+    snprintf(full, sizeof(full), "%s/%s", weir_output_folder_path(folder), name);
+    const struct weir_output_options options = {.engine = WEIR_OUTPUT_WRITEV, .stage_bytes = 16u * 1024};
+    cr_assert_eq(weir_output_open(&output, full, &options, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_output_publish(output, &err), 0, "%s", err.what);
+    weir_output_close(output);
+}
+
+Test(output_folder, what_is_no_folder_is_refused)
+{
+    temp_tree_write_text(&tree, "it", "a file");
+    expect_refused(-ENOTDIR, "is no directory");
+}
+
+Test(output_folder, symbolic_link_is_refused)
+{
+    cr_assert_eq(symlink("/tmp", path), 0);
+    expect_refused(-ELOOP, "is a symbolic link");
+}
+
+Test(output_folder, folder_with_other_files_is_refused)
+{
+    temp_tree_write_text(&tree, "it/data.5x", "");
+    expect_refused(-ENOTEMPTY, "holds other files than those of a recording ('data.5x')");
+}
+
+Test(output_folder, old_folder_with_other_files_is_refused)
+{
+    temp_tree_write_text(&tree, "it/data", "");
+    temp_tree_write_text(&tree, "it.old/notes", "");
+    expect_refused(-ENOTEMPTY, "it.old' holds other files");
+    cr_assert(exists("it.old/notes"));
+}
+
+Test(output_folder, parent_that_is_not_there_is_refused)
+{
+    temp_tree_path(&tree, "not-there/it", path);
+    expect_refused(-ENOENT, "cannot make a directory for output");
+}
+
+Test(output_folder, unpublished_one_vanishes_with_its_files)
+{
+    temp_tree_write_text(&tree, "it/data", "of before");
+    struct weir_output_folder *folder = open_folder();
+    add_file(folder, "data");
+    add_file(folder, "data.0");
+    char hidden[PATH_MAX];
+    snprintf(hidden, sizeof(hidden), "%s", weir_output_folder_path(folder));
+    cr_assert_eq(access(hidden, F_OK), 0);
+    weir_output_folder_close(folder);
+    cr_assert_eq(access(hidden, F_OK), -1);
+    cr_assert(exists("it/data"));
+    cr_assert_not(exists("it.old"));
+}
+
+Test(output_folder, published_one_has_its_name_and_mode)
+{
+    struct weir_output_folder *folder = open_folder();
+    add_file(folder, "data");
+    cr_assert_not(exists("it"));
+    cr_assert_eq(weir_output_folder_publish(folder, NULL), 0);
+    cr_assert_eq(weir_output_folder_publish(folder, NULL), 0); /* again: nothing */
+    weir_output_folder_close(folder);
+    struct stat st;
+    cr_assert_eq(stat(path, &st), 0);
+    cr_assert_eq(st.st_mode & 0777, 0700);
+    cr_assert(exists("it/data"));
+    cr_assert_not(exists("it.old"));
+}
+
+Test(output_folder, existing_one_becomes_the_old_one_and_that_goes)
+{
+    temp_tree_write_text(&tree, "it/data", "second");
+    temp_tree_write_text(&tree, "it/data.7", "second");
+    temp_tree_write_text(&tree, "it.old/data", "first");
+    temp_tree_write_text(&tree, "it.old/data.3", "first");
+    struct weir_output_folder *folder = open_folder();
+    add_file(folder, "data");
+    cr_assert_eq(weir_output_folder_publish(folder, NULL), 0);
+    weir_output_folder_close(folder);
+    cr_assert(exists("it/data"));
+    cr_assert_not(exists("it/data.7"));
+    cr_assert(exists("it.old/data.7"));
+    cr_assert_not(exists("it.old/data.3"));
+}
+
+Test(output_folder, slashes_at_the_end_change_nothing)
+{
+    temp_tree_path(&tree, "it//", path);
+    struct weir_output_folder *folder = open_folder();
+    cr_assert_eq(weir_output_folder_publish(folder, NULL), 0);
+    weir_output_folder_close(folder);
+    cr_assert(exists("it"));
+}

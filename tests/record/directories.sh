@@ -1,0 +1,89 @@
+# shellcheck shell=bash
+# Recordings in perf's parallel layout: a directory with a file for each reader.
+
+needs_perf_events
+
+# expect_samples_add_up DIR: perf and weir find as many as weir says.
+expect_samples_add_up() {
+    expect_eq "samples in the ledger" "$(ledger_column written)" "$(told_samples)"
+    expect_eq "samples in perf report" "$(report_samples "$1")" "$(told_samples)"
+    expect_no_warnings
+    expect_eq "samples in perf script" "$(script_lines "$1")" "$(told_samples)"
+    "$WEIR_PROGRAM" dump --type SAMPLE "$1" >dumped
+    expect_eq "samples in weir dump" "$(grep -c ': PERF_RECORD_SAMPLE' dumped)" "$(told_samples)"
+    "$WEIR_PROGRAM" verify "$1" >verified || fail "weir verify: $(cat verified)"
+}
+
+# expect_usage_error TEXT OPTION...: refused before anything is opened.
+expect_usage_error() {
+    local text=$1
+    shift
+    weir_record "$@" -- touch ran
+    expect_eq "status with $*" "$status" 129
+    expect_line err "$text"
+    [ ! -e ran ] || fail "the command has run"
+}
+
+test_combinations_that_make_no_sense_are_refused() {
+    expect_usage_error "'--output-format=dir' cannot be used with '-o -'" --output-format=dir -o -
+    expect_usage_error "'--output-format=dir' cannot be used with '-z'" --output-format=dir -z
+    expect_usage_error "unknown format 'folder'" --output-format=folder
+    expect_files . err
+}
+
+test_what_is_no_folder_of_a_recording_is_left_alone() {
+    echo "of before" >it.data
+    mkdir other
+    echo "of before" >other/notes
+    local name
+    for name in it.data other; do
+        weir_record --output-format=dir -e cpu-clock -o "$name" -- touch ran
+        expect_eq "status" "$status" 125
+    done
+    expect_files . err it.data other
+    expect_eq "it" "$(cat it.data other/notes | sort -u)" "of before"
+}
+
+test_failed_recording_leaves_nothing() {
+    mkdir -p it
+    weir_record --output-format=dir -e cpu-clock -o it -- ./no-such-program
+    expect_eq "status" "$status" 127
+    expect_files . err it
+    expect_files it ""
+}
+
+test_each_reader_has_a_file_and_readers_agree() {
+    needs_second_cpu
+    record --output-format=dir -o it -a -e sched:sched_switch -e cpu-clock -F 2000 -- sleep 0.3
+    local cpu files=data
+    for ((cpu = 0; cpu < $(cpus_online); cpu++)); do files="$files data.$cpu"; done
+    expect_files it "$files"
+    expect_samples_add_up it
+    perf buildid-list -i it >ids
+    grep -q '\[kernel.kallsyms\]' ids || fail "no build id of the kernel: $(cat ids)"
+}
+
+test_storm_adds_up() {
+    record --output-format=dir -o it -a -e raw_syscalls:sys_enter -c 1 -m 16M -- "$WEIR_LOAD" getppid 200000
+    expect_samples_add_up it
+    expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
+}
+
+test_directory_of_before_becomes_old() {
+    local round
+    for round in 1 2 3; do record --output-format=dir -e cpu-clock -o it -- sh -c "exit 0 # $round"; done
+    expect_files . err it it.old
+    perf report --header-only -i it.old >header 2>perf.err
+    expect_line header "exit 0 # 2"
+}
+
+test_full_file_system_keeps_what_was_good() {
+    mkdir small
+    mount -t tmpfs -o size=6m tmpfs small 2>/dev/null || skip "needs CAP_SYS_ADMIN: mount(2)"
+    at_end umount small
+    weir_record --output-format=dir -o small/it -a -e raw_syscalls:sys_enter -c 1 -m 64M -- "$WEIR_LOAD" getppid 200000
+    expect_eq "status" "$status" 125
+    expect_line err "No space left on device"
+    expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
+    expect_samples_add_up small/it
+}
