@@ -15,6 +15,7 @@
 #include "base/suggest.h"
 #include "cli/bench_options.h"
 #include "cli/completion.h"
+#include "cli/doctor_options.h"
 #include "cli/dump_options.h"
 #include "cli/exit_status.h"
 #include "cli/help.h"
@@ -33,13 +34,10 @@ static const struct {
     const struct weir_command *command;
     int (*run)(const struct weir_invocation *invocation);
 } bindings[] = {
-    {&weir_record_command, weir_record_main},
-    {&weir_dump_command, weir_dump_main},
-    {&weir_info_command, weir_info_main},
-    {&weir_verify_command, weir_verify_main},
-    {&weir_list_command, weir_list_main},
-    {&weir_recover_command, weir_recover_main},
-    {&weir_bench_drain_command, weir_bench_drain_main},
+    {&weir_record_command, weir_record_main}, {&weir_dump_command, weir_dump_main},
+    {&weir_info_command, weir_info_main},     {&weir_verify_command, weir_verify_main},
+    {&weir_list_command, weir_list_main},     {&weir_recover_command, weir_recover_main},
+    {&weir_doctor_command, weir_doctor_main}, {&weir_bench_drain_command, weir_bench_drain_main},
     {&weir_help_command, help_main},
 };
 

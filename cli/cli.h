@@ -26,6 +26,7 @@ int weir_cli_main(int argc, char **argv);
 
 /* The commands; each returns an exit status. */
 int weir_record_main(const struct weir_invocation *invocation);
+int weir_doctor_main(const struct weir_invocation *invocation);
 int weir_list_main(const struct weir_invocation *invocation);
 int weir_bench_drain_main(const struct weir_invocation *invocation);
 int weir_dump_main(const struct weir_invocation *invocation);

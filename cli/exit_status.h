@@ -16,6 +16,7 @@
 enum weir_exit_status {
     WEIR_EXIT_OK = 0,
     WEIR_EXIT_BAD_INPUT = 1,        /* of the reading commands: the recording is damaged, or fails a check */
+    WEIR_EXIT_LIMITED = 1,          /* of weir doctor: something here limits recordings */
     WEIR_EXIT_FAILURE = 125,        /* weir itself failed */
     WEIR_EXIT_NOT_EXECUTABLE = 126, /* the workload was found but could not be executed */
     WEIR_EXIT_NOT_FOUND = 127,      /* the workload was not found */

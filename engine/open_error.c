@@ -10,6 +10,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/remedy.h"
+
 #define KIB          UINT64_C(1024)
 #define OBJECT_BYTES 256
 
@@ -37,6 +39,7 @@ static void hint_permission(struct weir_error *err, const struct weir_open_attem
                             const struct weir_kernel_limits *limits)
 {
     struct need need = need_of(attempt);
+    char command[WEIR_REMEDY_BYTES];
     bool asks_for_namespaces = attempt->attr->namespaces && limits->perf_event_paranoid <= need.paranoid;
     if (!limits->cap_perfmon && asks_for_namespaces) {
         weir_error_hint(err, "--namespaces needs root or CAP_PERFMON, whatever kernel.perf_event_paranoid is");
@@ -44,33 +47,33 @@ static void hint_permission(struct weir_error *err, const struct weir_open_attem
         bool by_kernel = need.paranoid == 1 && !(attempt->attr->sample_type & PERF_SAMPLE_PHYS_ADDR);
         const char *or_user = by_kernel ? "; or user space only, with modifier :u" : "";
         const char *who = limits->in_user_namespace ? "root outside of this user namespace" : "root or CAP_PERFMON";
-        weir_error_hint(err,
-                        "kernel.perf_event_paranoid is %d, %s needs %d or less, or %s: "
-                        "sudo sysctl kernel.perf_event_paranoid=%d%s",
-                        limits->perf_event_paranoid, need.what, need.paranoid, who, need.paranoid, or_user);
+        weir_error_hint(err, "kernel.perf_event_paranoid is %d, %s needs %d or less, or %s: %s%s",
+                        limits->perf_event_paranoid, need.what, need.paranoid, who,
+                        weir_remedy(WEIR_REMEDY_PARANOID, need.paranoid, command), or_user);
     } else if (attempt->pid > 0 && !limits->cap_perfmon) {
         weir_error_hint(err,
                         "task %d is of another user or may not be traced: run as its owner, as root or with "
                         "CAP_PERFMON",
                         (int)attempt->pid);
     } else {
-        weir_error_hint(err, "a seccomp filter or security module forbids perf_event_open(2): start the container with "
-                             "--cap-add=PERFMON, or with --security-opt seccomp=unconfined");
+        weir_error_hint(err, "a seccomp filter or security module forbids perf_event_open(2): %s",
+                        weir_remedy(WEIR_REMEDY_CONTAINER, 0, command));
     }
 }
 
 void weir_open_error_hint_files(struct weir_error *err, uint64_t needed, const struct weir_kernel_limits *limits)
 {
+    char command[WEIR_REMEDY_BYTES];
     if (needed <= limits->nofile)
         weir_error_hint(err, "RLIMIT_NOFILE is %" PRIu64 ": ulimit -n with a greater number", limits->nofile);
     else if (needed <= limits->nofile_max)
-        weir_error_hint(err, "RLIMIT_NOFILE is %" PRIu64 ", this recording needs %" PRIu64 ": ulimit -n %" PRIu64,
-                        limits->nofile, needed, needed);
+        weir_error_hint(err, "RLIMIT_NOFILE is %" PRIu64 ", this recording needs %" PRIu64 ": %s", limits->nofile,
+                        needed, weir_remedy(WEIR_REMEDY_NOFILE, (int64_t)needed, command));
     else
         weir_error_hint(err,
                         "RLIMIT_NOFILE cannot be raised above %" PRIu64 ", this recording needs %" PRIu64
-                        ": sudo prlimit --pid $$ --nofile=%" PRIu64 ", or fewer events or CPUs (-e, -C)",
-                        limits->nofile_max, needed, needed);
+                        ": %s, or fewer events or CPUs (-e, -C)",
+                        limits->nofile_max, needed, weir_remedy(WEIR_REMEDY_NOFILE_HARD, (int64_t)needed, command));
 }
 
 static void hint_no_such_event(struct weir_error *err, const struct weir_open_attempt *attempt)
@@ -92,11 +95,11 @@ static void hint_invalid(struct weir_error *err, const struct weir_open_attempt 
                          const struct weir_kernel_limits *limits)
 {
     const struct perf_event_attr *attr = attempt->attr;
+    char command[WEIR_REMEDY_BYTES];
     if (attr->freq && attr->sample_freq > limits->max_sample_rate_hz)
-        weir_error_hint(err,
-                        "kernel.perf_event_max_sample_rate is %" PRIu64 ": -F max, or sudo sysctl "
-                        "kernel.perf_event_max_sample_rate=%" PRIu64,
-                        limits->max_sample_rate_hz, (uint64_t)attr->sample_freq);
+        weir_error_hint(err, "kernel.perf_event_max_sample_rate is %" PRIu64 ": -F max, or %s",
+                        limits->max_sample_rate_hz,
+                        weir_remedy(WEIR_REMEDY_MAX_SAMPLE_RATE, (int64_t)attr->sample_freq, command));
     else if (attr->precise_ip)
         weir_error_hint(err, "this machine may not sample it precisely: leave out the modifiers p and P");
     else if ((attr->sample_type & PERF_SAMPLE_READ) && attempt->pid >= 0)
@@ -127,12 +130,12 @@ static void hint_not_supported(struct weir_error *err, const struct perf_event_a
 
 static void hint_not_implemented(struct weir_error *err, const struct weir_kernel_limits *limits)
 {
+    char command[WEIR_REMEDY_BYTES];
     if (!limits->has_perf_events)
         weir_error_hint(err, "this kernel was built without CONFIG_PERF_EVENTS");
     else
-        weir_error_hint(err,
-                        "a seccomp filter hides perf_event_open(2): start the container with --cap-add=PERFMON, or "
-                        "with --security-opt seccomp=unconfined");
+        weir_error_hint(err, "a seccomp filter hides perf_event_open(2): %s",
+                        weir_remedy(WEIR_REMEDY_CONTAINER, 0, command));
 }
 
 /* "event 'cycles' of task 12 on cpu 3", without the parts that do not apply. */
@@ -181,8 +184,8 @@ int weir_open_error_explain(struct weir_error *err, int code, const struct weir_
         weir_error_hint(err, "the CPU is offline or has no such counter: lscpu -e shows which are online");
         break;
     case -EBUSY:
-        weir_error_hint(err, "another profiler or the NMI watchdog holds the counter: "
-                             "sudo sysctl kernel.nmi_watchdog=0");
+        weir_error_hint(err, "another profiler or the NMI watchdog holds the counter: %s",
+                        weir_remedy(WEIR_REMEDY_NMI_WATCHDOG, 0, (char[WEIR_REMEDY_BYTES]){0}));
         break;
     case -E2BIG:
         weir_error_hint(err, "this kernel is older than what the event asks for");
@@ -209,10 +212,12 @@ static void hint_locked_memory(struct weir_error *err, const struct weir_ring_si
                         limits->mlock_kb);
     else {
         struct weir_ring_sizes fits = weir_ring_bytes_choose(limits, UINT64_MAX, 1);
+        char command[WEIR_REMEDY_BYTES];
         weir_error_hint(err,
-                        "kernel.perf_event_mlock_kb is %" PRIu64 " per CPU: -m %" PRIu64 "K fits; or sudo sysctl "
-                        "kernel.perf_event_mlock_kb=%" PRIu64 ", or run with CAP_IPC_LOCK",
-                        limits->mlock_kb, fits.data_bytes / KIB, wanted_kb);
+                        "kernel.perf_event_mlock_kb is %" PRIu64 " per CPU: -m %" PRIu64 "K fits; or %s, or run with "
+                        "CAP_IPC_LOCK",
+                        limits->mlock_kb, fits.data_bytes / KIB,
+                        weir_remedy(WEIR_REMEDY_MLOCK_KB, (int64_t)wanted_kb, command));
     }
 }
 

@@ -20,6 +20,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "base/remedy.h"
 #include "base/suggest.h"
 #include "format/tracefs_internal.h"
 
@@ -86,11 +87,13 @@ static int set_denied(struct weir_error *err, const char *path)
 {
     weir_error_set_errno(err, -EACCES, "cannot enter tracefs at %s", path);
     struct stat status;
+    char command[WEIR_REMEDY_BYTES];
     if (stat(path, &status) == 0)
-        weir_error_hint(err, "run as root, or open it to others (its mode is %03o): mount -o remount,mode=755 %s",
-                        status.st_mode & PERMISSION_BITS, path);
+        weir_error_hint(err, "run as root, or open it to others (its mode is %03o): %s%s",
+                        status.st_mode & PERMISSION_BITS, weir_remedy(WEIR_REMEDY_TRACEFS_MODE, 0, command), path);
     else
-        weir_error_hint(err, "run as root, or open it to others: mount -o remount,mode=755 %s", path);
+        weir_error_hint(err, "run as root, or open it to others: %s%s",
+                        weir_remedy(WEIR_REMEDY_TRACEFS_MODE, 0, command), path);
     return -EACCES;
 }
 

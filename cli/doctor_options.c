@@ -1,0 +1,86 @@
+/* The options of `weir doctor`. Main thread. */
+#include "cli/doctor_options.h"
+
+#include <errno.h>
+
+#include "base/bits.h"
+#include "cli/exit_status.h"
+
+#define FIELD(name, type) WEIR_OPTION_FIELD(struct weir_doctor_arguments, name, type)
+#define OUTPUT            "Output"
+
+static const struct weir_option options[] = {
+    {
+        .short_name = 'j',
+        .long_name = "json",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(json, bool),
+        .section = OUTPUT,
+        .help = "print a JSON array, one object for each check",
+    },
+    {
+        .short_name = 'a',
+        .long_name = "all",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(all, bool),
+        .section = OUTPUT,
+        .help = "show what is well too",
+    },
+    WEIR_OPTION_HELP_ROW,
+};
+
+static const char *const usages[] = {"[OPTION...] [FOLDER]", NULL};
+
+static const char *const description[] = {
+    "Looks at what this user's recordings would meet on this system, and names the command that mends each: perf "
+    "events and hardware counters, kernel.perf_event_paranoid, capabilities, locked memory for rings and buffers, file "
+    "descriptors, kernel addresses, the NMI watchdog, tracefs, seccomp filters, io_uring, O_DIRECT and free space in "
+    "FOLDER (by default the current one), and NUMA nodes. Nothing is changed.",
+    "note: a recording works, with less than there could be. limited: some recordings are refused. bad: none works. "
+    "The commands are those that weir record names in its hints; what sudo sysctl sets lasts until the next boot.",
+    NULL,
+};
+
+static const struct weir_example examples[] = {
+    {"weir doctor", "What stands in the way here, if anything."},
+    {"weir doctor --json /var/lib/weir | jq -r '.[] | select(.fix) | .fix'", "The commands alone."},
+    {NULL, NULL},
+};
+
+static const struct weir_exit_meaning exits[] = {
+    {"0", "Nothing limits recordings, or only what a note tells."},
+    {"1", "Some recordings are refused, or all."},
+    {"125", "weir itself failed; a line on standard error says at what."},
+    {"129", "An option or an argument is wrong; nothing was touched."},
+    {NULL, NULL},
+};
+
+const struct weir_command weir_doctor_command = {
+    .name = "doctor",
+    .summary = "tell what limits recordings on this system, and the commands that mend it",
+    .usages = usages,
+    .description = description,
+    .exits = exits,
+    .examples = examples,
+    .options = {.command = "weir doctor", WEIR_OPTION_ONE_PART(options)},
+};
+
+int weir_doctor_arguments_parse(struct weir_doctor_arguments *arguments, char *const *argv, struct weir_error *err)
+{
+    size_t used;
+    *arguments = (struct weir_doctor_arguments){.folder = "."};
+    int result = weir_options_parse(&weir_doctor_command.options, arguments, argv, &used, err);
+    if (result != WEIR_OPTIONS_PARSED || !argv[used])
+        return result;
+    arguments->folder = argv[used];
+    argv += used + 1;
+    result = weir_options_parse(&weir_doctor_command.options, arguments, argv, &used, err);
+    if (result == WEIR_OPTIONS_PARSED && argv[used]) {
+        weir_error_set(err, -EINVAL, "unexpected argument '%s'", argv[used]);
+        weir_error_hint(err, "'weir doctor' looks at one folder");
+        return -EINVAL;
+    }
+    return result;
+}

@@ -1,0 +1,48 @@
+/* Findings as lines and as JSON. Pure; any thread. */
+#include "cli/doctor_report.h"
+
+#include "cli/json_text.h"
+
+enum weir_verdict weir_doctor_worst(const struct weir_finding *findings, size_t count)
+{
+    enum weir_verdict worst = WEIR_VERDICT_OK;
+    for (size_t i = 0; i < count; i++) {
+        if (findings[i].verdict > worst)
+            worst = findings[i].verdict;
+    }
+    return worst;
+}
+
+void weir_doctor_report_lines(struct weir_buf *text, const struct weir_finding *findings, size_t count, bool all)
+{
+    size_t shown = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct weir_finding *finding = &findings[i];
+        if (finding->verdict == WEIR_VERDICT_OK && !all)
+            continue;
+        shown++;
+        weir_buf_printf(text, "%-8s %-13s %s\n", weir_verdict_word(finding->verdict), finding->name, finding->state);
+        if (finding->fix[0])
+            weir_buf_printf(text, "%-22s fix: %s\n", "", finding->fix);
+    }
+    if (shown == 0)
+        weir_buf_printf(text, "all %zu checks are well\n", count);
+}
+
+void weir_doctor_report_json(struct weir_buf *text, const struct weir_finding *findings, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct weir_finding *finding = &findings[i];
+        weir_buf_printf(text, "%s{\"name\":", i ? ",\n " : "[");
+        weir_json_append_string(text, finding->name);
+        weir_buf_printf(text, ",\"verdict\":\"%s\",\"state\":", weir_verdict_word(finding->verdict));
+        weir_json_append_string(text, finding->state);
+        weir_buf_printf(text, ",\"fix\":");
+        if (finding->fix[0])
+            weir_json_append_string(text, finding->fix);
+        else
+            weir_buf_printf(text, "null");
+        weir_buf_printf(text, "}");
+    }
+    weir_buf_printf(text, "]\n");
+}
