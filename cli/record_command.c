@@ -77,6 +77,7 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
         .fill_build_id_cache = !arguments->no_buildid_cache,
         .build_id_dir = arguments->buildid_dir,
         .build_ids_in_maps = arguments->buildid_mmap,
+        .control = arguments->control,
         .dry_run = arguments->dry_run,
         .command_line = (const char *const *)invocation->argv,
         .command_line_count = invocation->argc,

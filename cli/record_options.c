@@ -17,8 +17,8 @@
 
 /* In the order of help. */
 static const struct weir_option_rows *const parts[] = {
-    &weir_record_target_rows, &weir_record_sampling_rows, &weir_record_sample_rows,
-    &weir_record_ring_rows,   &weir_record_output_rows,   &weir_record_other_rows,
+    &weir_record_target_rows, &weir_record_sampling_rows, &weir_record_sample_rows, &weir_record_ring_rows,
+    &weir_record_output_rows, &weir_record_trigger_rows,  &weir_record_other_rows,
 };
 
 static const char *const usages[] = {"[OPTION...]", "[OPTION...] [--] COMMAND [ARGUMENT...]", NULL};
@@ -58,6 +58,7 @@ void weir_record_arguments_init(struct weir_record_arguments *arguments)
 {
     *arguments = (struct weir_record_arguments){
         .cpus = WEIR_CPUSET_INIT,
+        .control = WEIR_CONTROL_SPEC_INIT,
         .output_path = WEIR_RECORD_OUTPUT_DEFAULT,
         .timestamp = true,
         .no_buildid_cache = true,
@@ -75,6 +76,7 @@ void weir_record_arguments_fini(struct weir_record_arguments *arguments)
     free(arguments->tids);
     free(arguments->cgroups);
     weir_schedule_fini(&arguments->schedule);
+    weir_control_spec_fini(&arguments->control);
     weir_text_list_fini(&arguments->events);
     free(arguments->filters);
     weir_record_arguments_init(arguments);

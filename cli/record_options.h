@@ -15,6 +15,7 @@
 #include "base/notice.h"
 #include "cli/command.h"
 #include "cli/value.h"
+#include "engine/control.h"
 #include "engine/record.h"
 #include "engine/schedule.h"
 
@@ -86,9 +87,10 @@ struct weir_record_arguments {
     bool timestamp_boundary; /* accepted: it is what happens anyway */
     bool no_buildid;
     bool buildid_mmap;
-    bool buildid_all;        /* accepted: it is what happens anyway */
-    bool no_buildid_cache;   /* true unless --buildid-cache was given */
-    const char *buildid_dir; /* borrowed from argv; NULL: not given */
+    bool buildid_all;                 /* accepted: it is what happens anyway */
+    bool no_buildid_cache;            /* true unless --buildid-cache was given */
+    const char *buildid_dir;          /* borrowed from argv; NULL: not given */
+    struct weir_control_spec control; /* --control */
     unsigned verbosity;
     bool quiet;
     bool dry_run;

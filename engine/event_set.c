@@ -137,17 +137,27 @@ const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned pl
 
 /* ---- control ---- */
 
+static void switch_event(struct weir_event_set *set, unsigned event, int (*verb)(void *ctx, int fd))
+{
+    size_t first = weir_event_set_slot(set, event, 0, 0), end = first + weir_event_set_slots(set);
+    for (size_t i = first; i < end; i++) {
+        if (set->fds[i] >= 0)
+            verb(set->kernel->ctx, set->fds[i]);
+    }
+}
+
 static void switch_events(struct weir_event_set *set, bool sideband, int (*verb)(void *ctx, int fd))
 {
     for (unsigned event = 0; event < set->event_count; event++) {
-        if (!owns_ring(set, event, sideband) || set->list->events[event].leader != event)
-            continue; /* a group goes with its leader */
-        size_t first = weir_event_set_slot(set, event, 0, 0), end = first + weir_event_set_slots(set);
-        for (size_t i = first; i < end; i++) {
-            if (set->fds[i] >= 0)
-                verb(set->kernel->ctx, set->fds[i]);
-        }
+        if (owns_ring(set, event, sideband) && set->list->events[event].leader == event)
+            switch_event(set, event, verb); /* a group goes with its leader */
     }
+}
+
+void weir_event_set_switch(struct weir_event_set *set, unsigned event, bool on)
+{
+    weir_assert(set->list->events[event].leader == event);
+    switch_event(set, event, on ? set->kernel->ops->event_enable : set->kernel->ops->event_disable);
 }
 
 void weir_event_set_enable(struct weir_event_set *set, bool sideband)

@@ -126,6 +126,9 @@ void weir_event_set_enable(struct weir_event_set *set, bool sideband);
 void weir_event_set_disable(struct weir_event_set *set);         /* all */
 void weir_event_set_disable_samples(struct weir_event_set *set); /* all but the sideband event */
 
+/* Enables or disables one event, which is the leader of its group. Failures as above. */
+void weir_event_set_switch(struct weir_event_set *set, unsigned event, bool on);
+
 /* Whether events of all tasks are recorded by CPU: only then a CPU that comes needs new ones. */
 bool weir_event_set_follows_cpus(const struct weir_event_set *set);
 

@@ -52,6 +52,13 @@ int weir_poll_set_add(struct weir_poll_set *set, int fd, short events, weir_poll
     return 0;
 }
 
+void weir_poll_set_change(struct weir_poll_set *set, int fd, short events)
+{
+    struct weir_poll_source *source = find(set, fd);
+    weir_assert(source);
+    source->events = events;
+}
+
 void weir_poll_set_remove(struct weir_poll_set *set, int fd)
 {
     struct weir_poll_source *source = fd >= 0 ? find(set, fd) : NULL;
@@ -74,8 +81,11 @@ unsigned weir_poll_set_wait(struct weir_poll_set *set, int timeout_ms)
 {
     forget_removed(set);
     size_t waited_for = set->count;
-    for (size_t i = 0; i < waited_for; i++)
-        set->fds[i] = (struct pollfd){.fd = set->sources[i].fd, .events = set->sources[i].events};
+    for (size_t i = 0; i < waited_for; i++) {
+        const struct weir_poll_source *source = &set->sources[i];
+        /* A negative descriptor is passed over by poll(2). */
+        set->fds[i] = (struct pollfd){.fd = source->events ? source->fd : -1, .events = source->events};
+    }
     if (poll(set->fds, waited_for, timeout_ms) <= 0)
         return 0;
     unsigned called = 0;

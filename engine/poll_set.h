@@ -41,6 +41,9 @@ void weir_poll_set_fini(struct weir_poll_set *set);
  * 0 must not be in the set. */
 int weir_poll_set_add(struct weir_poll_set *set, int fd, short events, weir_poll_ready ready, void *ctx);
 
+/* Waits for other events of fd, which is in the set, from now on. 0: for nothing, not even errors and hang-ups. */
+void weir_poll_set_change(struct weir_poll_set *set, int fd, short events);
+
 /* Takes fd out. One that is not in the set is passed over. Before fd is closed. */
 void weir_poll_set_remove(struct weir_poll_set *set, int fd);
 

@@ -106,8 +106,24 @@ void weir_reader_fini(struct weir_reader *reader)
     reader->wake_fds[0] = reader->wake_fds[1] = -1;
 }
 
+/* Tells how far we are. Relaxed: the numbers are read for their own sake. */
+static void publish_counts(struct weir_reader *reader)
+{
+    uint64_t samples = 0, starved = 0;
+    for (unsigned i = 0; i < reader->ring_count; i++) {
+        const struct weir_reader_ring *r = &reader->rings[i];
+        for (unsigned event = 0; event < reader->event_count; event++)
+            samples += r->counts.samples[event];
+        starved += r->lost_while_starved;
+    }
+    atomic_store_explicit(&reader->handed_samples, samples, memory_order_relaxed);
+    atomic_store_explicit(&reader->handed_starved, starved, memory_order_relaxed);
+    atomic_store_explicit(&reader->handed_wakeups, reader->wakeups, memory_order_relaxed);
+}
+
 static void push(struct weir_reader *reader, struct weir_chunk *chunk)
 {
+    publish_counts(reader);
     reader->handed++;
     /* Relaxed: the coordinator only compares sums, to see whether anything has moved. */
     uint64_t bytes = atomic_load_explicit(&reader->handed_bytes, memory_order_relaxed) + chunk->used;

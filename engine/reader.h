@@ -116,6 +116,10 @@ struct weir_reader {
     _Atomic uint64_t handed_bytes;
     _Atomic bool holding;       /* chunk holds records */
     _Atomic uint64_t newest_ns; /* of all samples retained */
+    /* As of the last chunk that was handed over, for who asks meanwhile. */
+    _Atomic uint64_t handed_samples;
+    _Atomic uint64_t handed_wakeups;
+    _Atomic uint64_t handed_starved; /* lost_while_starved of its rings */
 
     /* Written by the writer, read by the reader. */
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint64_t returned; /* chunks back in the pool */

@@ -400,26 +400,14 @@ static void end_workload(struct weir_session *session, enum weir_record_end end,
     session->result->workload_status = workload->status;
 }
 
-/* perf's words, for scripts that wait for them. */
-static void switch_samples(void *ctx, bool on)
-{
-    struct weir_session *session = ctx;
-    if (on)
-        weir_event_set_enable(&session->events, false);
-    else
-        weir_event_set_disable_samples(&session->events);
-    weir_notice(session->options->notices, WEIR_NOTICE_INFO, on ? "Events enabled" : "Events disabled");
-}
-
 /* What the coordinator's loop listens to, and what it does of itself. */
 static int watch(struct weir_session *session, struct weir_error *err)
 {
     struct weir_coordinator *coordinator = &session->coordinator;
     struct weir_workload *workload = session->options->command ? &session->workload : NULL;
     coordinator->schedule = &session->options->schedule;
-    coordinator->switch_events = switch_samples;
+    coordinator->switch_events = weir_session_switch_samples;
     coordinator->switch_ctx = session;
-    coordinator->triggers.notices = session->options->notices;
     int result = weir_coordinator_watch(coordinator, &session->pipeline, workload, has_tasks(session->options));
     if (result == 0)
         result = weir_session_watch_cpus(session);
@@ -453,7 +441,10 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
 
     result = weir_coordinator_init(&session->coordinator, err);
     session->coordinating = result == 0;
+    if (result == 0)
+        result = weir_session_open_control(session, err);
     session->workload.off_stdout = session->options->output_kind == WEIR_RECORD_OUTPUT_STREAM;
+    session->workload.environment = session->control.environment;
     if (result == 0 && session->options->command)
         result = weir_workload_prepare(&session->workload, session->options->command, &session->coordinator.mask_before,
                                        err);
@@ -468,6 +459,8 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
         return result;
 
     weir_session_begin_snapshots(session);
+    session->started_ns = weir_clock_now_ns(session->clock);
+    session->samples_on = !session->config.starts_disabled;
     session->result->end = weir_coordinator_run(&session->coordinator);
     return finish(session, err);
 }

@@ -18,6 +18,7 @@
 #include "base/cpuset.h"
 #include "base/error.h"
 #include "base/notice.h"
+#include "engine/control.h"
 #include "engine/event_list.h"
 #include "engine/schedule.h"
 #include "engine/targets.h"
@@ -81,11 +82,12 @@ struct weir_record_options {
     uint64_t max_bytes;    /* --max-size: of data in the file, to a chunk; recording ends there. 0: no limit */
     int compression_level; /* -z: of zstd, 1 .. 22; 0: none */
 
-    bool no_build_ids;        /* -B: no BUILD_ID table */
-    bool fill_build_id_cache; /* --buildid-cache: copy what was mapped, once recording has ended */
-    const char *build_id_dir; /* --buildid-dir: there; NULL: $HOME/.debug */
-    bool build_ids_in_maps;   /* --buildid-mmap: the kernel puts them into MMAP2 records */
-    bool dry_run;             /* stop after everything that needs no kernel event was checked and described */
+    bool no_build_ids;                /* -B: no BUILD_ID table */
+    bool fill_build_id_cache;         /* --buildid-cache: copy what was mapped, once recording has ended */
+    const char *build_id_dir;         /* --buildid-dir: there; NULL: $HOME/.debug */
+    bool build_ids_in_maps;           /* --buildid-mmap: the kernel puts them into MMAP2 records */
+    struct weir_control_spec control; /* --control; borrowed names */
+    bool dry_run;                     /* stop after everything that needs no kernel event was checked and described */
 
     const char *const *command_line; /* weir's own argv for the CMDLINE feature */
     size_t command_line_count;

@@ -146,6 +146,7 @@ void weir_session_release(struct weir_session *session)
     weir_session_close_events(session);
     weir_session_free_sideband(session); /* the readers, which are gone now, wrote to its tees */
     weir_workload_fini(&session->workload);
+    weir_control_fini(&session->control);
     weir_targets_fini(&session->targets);
     weir_session_unwatch_cpus(session);
     if (session->coordinating)

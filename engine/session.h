@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/machine.h"
+#include "engine/control.h"
 #include "engine/coordinator.h"
 #include "engine/event_set.h"
 #include "engine/kernel.h"
@@ -55,9 +56,12 @@ struct weir_session {
     struct weir_snapshots snapshots;
 
     struct weir_coordinator coordinator;
-    bool coordinating; /* coordinator was initialised */
-    bool hurried;      /* a signal came while finishing: slow parts are left out */
-    bool reader_gone;  /* the recording is a stream that nobody reads any more; set by weir_session_finish() */
+    bool coordinating;           /* coordinator was initialised */
+    struct weir_control control; /* clients that may ask for something */
+    uint64_t started_ns;         /* when the coordinator's loop began */
+    bool samples_on;             /* events count, or were last said to */
+    bool hurried;                /* a signal came while finishing: slow parts are left out */
+    bool reader_gone; /* the recording is a stream that nobody reads any more; set by weir_session_finish() */
     struct weir_workload workload;
     struct weir_event_set events;
     struct weir_pipeline pipeline;
@@ -145,6 +149,13 @@ int weir_session_append_index(const struct weir_session *session, struct weir_bu
 
 /* Kernel map, modules, tasks and maps into the pipeline, closed by FINISHED_INIT. */
 int weir_session_synthesize(struct weir_session *session, struct weir_error *err);
+
+/* Registers the triggers that every recording has, opens --control and, for a workload, the socket of libweir. After
+ * weir_coordinator_init(). 0 or -errno with err. */
+int weir_session_open_control(struct weir_session *session, struct weir_error *err);
+
+/* Switches samples on or off, and says so. ctx: the session. */
+void weir_session_switch_samples(void *ctx, bool on);
 
 /* The sideband thread, unless no build ids are wanted: made before the readers start, which fill its tees, started with
  * them, stopped after them; stop() fills build_ids. 0 or -errno with err. */

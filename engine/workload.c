@@ -79,13 +79,16 @@ static ssize_t read_uninterrupted(int fd, void *data, size_t bytes)
     return got;
 }
 
-static _Noreturn void run_child(struct channels *channels, char *const *argv, const sigset_t *mask, bool off_stdout)
+static _Noreturn void run_child(struct channels *channels, char *const *argv, const sigset_t *mask, bool off_stdout,
+                                const char *environment)
 {
     prctl(PR_SET_NAME, COMM_BEFORE_EXEC);
     close_fd(&channels->go[1]); /* else our own copy would keep the end of file from us */
     restore_signals(mask);
     if (off_stdout)
         dup2(STDERR_FILENO, STDOUT_FILENO);
+    if (environment && environment[0])
+        putenv((char *)(uintptr_t)environment); /* of our copy of the process */
 
     char byte;
     if (read_uninterrupted(channels->go[0], &byte, 1) != 1)
@@ -136,7 +139,7 @@ int weir_workload_prepare(struct weir_workload *workload, char *const *argv, con
         return result;
     }
     if (pid == 0)
-        run_child(&channels, argv, child_mask, workload->off_stdout);
+        run_child(&channels, argv, child_mask, workload->off_stdout, workload->environment);
 
     close_fd(&channels.go[0]);
     close_fd(&channels.exec_error[1]);

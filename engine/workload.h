@@ -35,11 +35,12 @@ struct weir_workload {
     /* Set by the caller before prepare(): its standard output goes where its standard error goes. Ours is the
      * recording's. */
     bool off_stdout;
+    const char *environment; /* likewise, borrowed: "NAME=VALUE" that it gets besides ours; "" or NULL: nothing */
 };
 
-#define WEIR_WORKLOAD_INIT         \
-    {                              \
-        0, -1, -1, false, 0, false \
+#define WEIR_WORKLOAD_INIT               \
+    {                                    \
+        0, -1, -1, false, 0, false, NULL \
     }
 
 /*

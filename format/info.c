@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "format/attr_text.h"
 #include "format/feature_text.h"
 #include "format/perf_input_trace.h"
 #include "format/scan.h"
@@ -16,53 +17,6 @@
 static const char *form_of(const struct weir_perf_input *input)
 {
     return input->is_pipe ? "stream" : input->directory[0] ? "directory" : "file";
-}
-
-/* ---- sets of bits by name ---- */
-
-static const char *const sample_bits[] = {
-    "IP",
-    "TID",
-    "TIME",
-    "ADDR",
-    "READ",
-    "CALLCHAIN",
-    "ID",
-    "CPU",
-    "PERIOD",
-    "STREAM_ID",
-    "RAW",
-    "BRANCH_STACK",
-    "REGS_USER",
-    "STACK_USER",
-    "WEIGHT",
-    "DATA_SRC",
-    "IDENTIFIER",
-    "TRANSACTION",
-    "REGS_INTR",
-    "PHYS_ADDR",
-    "AUX",
-    "CGROUP",
-    "DATA_PAGE_SIZE",
-    "CODE_PAGE_SIZE",
-    "WEIGHT_STRUCT",
-};
-static const char *const read_bits[] = {"TOTAL_TIME_ENABLED", "TOTAL_TIME_RUNNING", "ID", "GROUP", "LOST"};
-
-static void append_bits(uint64_t bits, const char *const *names, size_t count, struct weir_buf *out)
-{
-    const char *between = "";
-    for (unsigned bit = 0; bit < 64; bit++) {
-        if (!(bits >> bit & 1))
-            continue;
-        if (bit < count)
-            weir_buf_printf(out, "%s%s", between, names[bit]);
-        else
-            weir_buf_printf(out, "%sbit %u", between, bit);
-        between = "|";
-    }
-    if (!bits)
-        weir_buf_printf(out, "none");
 }
 
 /* ---- text ---- */
@@ -95,9 +49,9 @@ static void append_event(const struct weir_input_event *event, const struct weir
     weir_buf_printf(out, ": type %u config %#" PRIx64 ", %s %" PRIu64 ", %zu ids, sample_type ", attr->type,
                     (uint64_t)attr->config, attr->freq ? "frequency" : "period", (uint64_t)attr->sample_period,
                     event->id_count);
-    append_bits(attr->sample_type, sample_bits, WEIR_ARRAY_COUNT(sample_bits), out);
+    weir_attr_append_sample_type(out, attr->sample_type);
     weir_buf_printf(out, ", read_format ");
-    append_bits(attr->read_format, read_bits, WEIR_ARRAY_COUNT(read_bits), out);
+    weir_attr_append_read_format(out, attr->read_format);
     weir_buf_printf(out,
                     "\n                %" PRIu64 " samples, %" PRIu64 " lost (LOST %" PRIu64 "), throttled %" PRIu64
                     " times\n",

@@ -183,3 +183,19 @@ Test(poll_set, hang_up_is_told)
     close(ends[0]);
     fixture_fini(&f);
 }
+
+Test(poll_set, source_that_waits_for_nothing_is_not_called_even_for_a_hang_up)
+{
+    struct fixture f;
+    int ends[2];
+    fixture_init(&f);
+    cr_assert_eq(pipe2(ends, O_CLOEXEC), 0);
+    cr_assert_eq(weir_poll_set_add(&f.set, ends[0], POLLIN, note, &f.sources[0]), 0);
+    weir_poll_set_change(&f.set, ends[0], 0);
+    close(ends[1]);
+    cr_assert_eq(weir_poll_set_wait(&f.set, 0), 0);
+    weir_poll_set_change(&f.set, ends[0], POLLIN);
+    cr_assert_eq(weir_poll_set_wait(&f.set, 0), 1);
+    close(ends[0]);
+    fixture_fini(&f);
+}

@@ -325,8 +325,8 @@ Test(trigger, end_refuses_what_is_remembered_and_all_that_follows)
 
 Test(trigger, names_are_the_words_of_the_control_protocol)
 {
-    static const char *const names[WEIR_TRIGGER_COUNT] = {"snapshot", "snapshot-alloc", "switch",
-                                                          "enable",   "disable",        "stop"};
+    static const char *const names[WEIR_TRIGGER_COUNT] = {"dump",    "snapshot", "snapshot-alloc", "switch", "enable",
+                                                          "disable", "stop"};
     for (unsigned i = 0; i < WEIR_TRIGGER_COUNT; i++)
         cr_expect_str_eq(weir_trigger_name((enum weir_trigger)i), names[i]);
 }

@@ -1,0 +1,170 @@
+# shellcheck shell=bash
+# --control: perf's protocol, on the real kernel and with perf's own script.
+
+needs_perf_events
+
+calls=1000
+tracepoint=(-e raw_syscalls:sys_enter -c 1)
+
+# Descriptors 7 and 8: the fifos ctl and ack, as a shell script of perf's users has them.
+open_fifos() {
+    mkfifo ctl ack
+    exec 7<>ctl 8<>ack
+}
+
+# ask COMMAND WANTED: what is answered, up to "ack" or an error.
+ask() {
+    local line='' answer=''
+    echo "$1" >&7
+    until [ "$line" = ack ] || [[ $line == error:* ]]; do
+        read -r -t 20 -u 8 line || fail "no answer to $1: '$answer'"
+        answer+=${answer:+ }$line
+    done
+    expect_eq "answer to $1" "$answer" "$2"
+}
+
+# The script of perf-record(1), with its pauses cut short. $1: the recorder; its words go to words.
+script_of_the_manual() {
+    local e1='' d1='' pid
+    mkdir "$1" && cd "$1" || return
+    open_fifos
+    "${@:2}" record -o it.data -D -1 -e cpu-clock -a --control fd:7,8 -- sleep 30 >/dev/null 2>&1 &
+    pid=$!
+    sleep 1 && echo 'enable' >&7 && read -r -u 8 e1 && echo "enabled(${e1})"
+    sleep 0.5 && echo 'disable' >&7 && read -r -u 8 d1 && echo "disabled(${d1})"
+    kill -INT "$pid"
+    wait "$pid" || true
+    exec 7>&- 8>&-
+    cd ..
+}
+
+test_script_of_perfs_manual_works_as_with_perf() {
+    script_of_the_manual weir "$WEIR_PROGRAM" >weir.words
+    script_of_the_manual perf perf >perf.words
+    expect_eq "words" "$(cat weir.words)" "$(cat perf.words)"
+    expect_line weir.words 'enabled(ack)'
+    expect_at_least "samples" "$(report_samples weir/it.data)" 1
+}
+
+test_events_count_from_enable_to_disable() {
+    open_fifos
+    start_record it.data "${tracepoint[@]}" -D -1 --control fifo:ctl,ack -a
+    "$WEIR_LOAD" getppid $calls
+    ask enable ack
+    "$WEIR_LOAD" getppid $calls
+    ask disable ack
+    "$WEIR_LOAD" getppid $calls
+    ask stop ack
+    await_record
+    expect_eq "status" "$status" 0
+    expect_eq "calls" "$(getppid_calls it.data)" $calls
+    expect_eq "lines on events" "$(grep -c '^weir: Events ' err)" 3
+    expect_readers_agree it.data
+}
+
+test_one_event_is_switched_by_its_name() {
+    open_fifos
+    start_record it.data "${tracepoint[@]}" -e minor-faults -D -1 --control fifo:ctl,ack -a
+    ask 'enable raw_syscalls:sys_enter' ack
+    ask 'enable none' "error: there is no event 'none'"
+    "$WEIR_LOAD" getppid $calls
+    ask 'disable raw_syscalls:sys_enter' ack
+    "$WEIR_LOAD" getppid $calls
+    ask stop ack
+    await_record
+    expect_eq "calls" "$(getppid_calls it.data)" $calls
+    expect_eq "faults" "$(ledger_column written minor-faults)" 0
+    expect_line err 'Event raw_syscalls:sys_enter enabled'
+}
+
+test_member_of_a_group_is_not_switched_alone() {
+    open_fifos
+    start_record it.data -e '{cpu-clock,minor-faults}' --control fifo:ctl,ack -a
+    ask 'disable minor-faults' "error: event 'minor-faults' counts with its group"
+    ask 'disable cpu-clock' ack
+    ask 'evlist -g' ack
+    ask stop ack
+    await_record
+    expect_line err '{cpu-clock,minor-faults}'
+}
+
+test_event_lists_are_those_of_perf() {
+    local event='cpu-clock: type: 1, size: 128, { sample_period, sample_freq }: 4000, sample_type: IP|TID|TIME'
+    open_fifos
+    start_record it.data -e cpu-clock --control fifo:ctl,ack -a
+    ask evlist ack
+    ask 'evlist -F' ack
+    ask 'evlist -v' ack
+    ask stop ack
+    await_record
+    expect_eq "lists" "$(grep -c '^weir: cpu-clock' err)" 3
+    expect_line err 'weir: cpu-clock: sample_freq=4000'
+    expect_line err "weir: $event"
+}
+
+test_stop_ends_the_command_and_tells_of_it() {
+    open_fifos
+    start_record it.data -e cpu-clock --control fifo:ctl,ack -- sleep 100
+    ask ping ack
+    ask stop ack
+    await_record
+    expect_eq "status" "$status" $((128 + 15))
+}
+
+test_status_is_one_line_of_json() {
+    needs_program python3
+    open_fifos
+    start_record it.data "${tracepoint[@]}" --control fifo:ctl,ack -a
+    "$WEIR_LOAD" getppid 100000
+    sleep 1.2 # a round: what was handed over by then is told
+    echo status >&7
+    read -r -t 20 -u 8 json
+    read -r -t 20 -u 8 ack
+    ask stop ack
+    await_record
+    expect_eq "end of the answer" "$ack" ack
+    python3 - "$json" >told <<'END'
+import json, sys
+status = json.loads(sys.argv[1].lstrip("\0"))
+print(status["state"], status["samples"] >= 100000, status["bytes"] >= 100000 * 56, status["rings"], status["files"])
+END
+    expect_eq "status" "$(cat told)" "enabled True True $((2 * $(cpus_online))) 1"
+}
+
+test_garbage_is_one_warning_and_holds_up_nothing() {
+    open_fifos
+    start_record it.data "${tracepoint[@]}" --control fifo:ctl,ack -a
+    head -c 1048576 /dev/urandom | tr '\0\n' x >&7
+    echo >&7
+    ask ping 'error: a control command is longer than 1024 bytes'
+    for ((i = 0; i < 100; i++)); do echo "nonsense $i" >&7; done
+    "$WEIR_LOAD" getppid $calls
+    echo stop >&7
+    await_record
+    expect_eq "status" "$status" 0
+    expect_eq "warnings" "$(grep -c 'warning: control:' err)" 1
+    expect_eq "calls" "$(getppid_calls it.data)" $calls
+}
+
+test_answers_that_nobody_takes_hold_up_nothing() {
+    open_fifos
+    exec 5> >(true) # which has ended soon
+    start_record it.data -e cpu-clock --control fd:7,5 -a
+    for ((i = 0; i < 100; i++)); do echo ping >&7; done
+    echo stop >&7
+    await_record
+    expect_eq "status" "$status" 0
+    expect_eq "warnings" "$(grep -c 'the answers to control commands are not read' err)" 1
+}
+
+test_what_is_not_there_is_refused_before_anything_is_opened() {
+    weir_record -o it.data --control fifo:nowhere -- true
+    expect_eq "status" "$status" 125
+    expect_line err "cannot open 'nowhere' of --control: No such file or directory"
+    expect_line err "hint: mkfifo nowhere"
+    weir_record -o it.data --control fd:55 -- true
+    expect_line err "descriptor 55 of --control cannot be used: Bad file descriptor"
+    weir_record -o it.data --control perf.fifo -- true
+    expect_eq "status" "$status" 129
+    [ ! -e it.data ] || fail "a file was made"
+}
