@@ -32,6 +32,9 @@ struct refusal {
     "'weir list' shows the events of this machine; a model's own ones that only perf's tables name are written as " \
     "cpu/event=0xNN,umask=0xNN/"
 #define HINT_PATTERN "'weir list tracepoint' shows all of them; quote patterns, or the shell expands them"
+#define HINT_TERMS                                                                                            \
+    "terms of every event are config, name, period, freq, time, call-graph, stack-size, max-stack, inherit, " \
+    "no-inherit, overwrite, branch_type; others need a PMU before the slash"
 #define HINT_TRACEPOINT_TERMS \
     "terms of a tracepoint are call-graph, stack-size, max-stack, inherit, no-inherit, overwrite and no-overwrite"
 
@@ -94,6 +97,7 @@ static const struct refusal refusals[] = {
     {"cs/name='a/", -EINVAL, "a value expected at column 9, not '''", ""},
     {"cs/name=''/", -EINVAL, "term 'name' at column 4 needs a value, a word", ""},
     {"cs/call-graph=bad/", -EINVAL, "value 'bad' of term 'call-graph' at column 15 is not fp, dwarf, lbr or no", ""},
+    {"cs/zebra=5/", -EINVAL, "unknown term 'zebra' at column 4", HINT_TERMS},
     {"cs/perod=5/", -EINVAL, "unknown term 'perod' at column 4", "did you mean 'period'?"},
     {"cs/time/:", -EINVAL, "a modifier expected at column 10, at the end of 'cs/time/:'", ""},
     {"cs/time/ u", -EINVAL, "',' or the end expected at column 10, not 'u'", ""},

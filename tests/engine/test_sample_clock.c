@@ -56,6 +56,15 @@ Test(sample_clock, names_have_a_prefix_or_none_in_any_case)
     }
 }
 
+Test(sample_clock, clock_that_cannot_be_read_is_refused)
+{
+    struct weir_clock_reference reference;
+    struct weir_error err = {0};
+    cr_expect_eq(weir_sample_clock_reference(INT32_MAX, &reference, &err), -EINVAL);
+    cr_expect_str_eq(err.what, "cannot read clock 2147483647: Invalid argument");
+    cr_expect_str_eq(err.hint, "-k takes a clock that clock_gettime(2) knows, such as monotonic");
+}
+
 Test(sample_clock, reference_lies_between_two_readings)
 {
     struct timespec before, after;

@@ -39,6 +39,14 @@ test_refused_filter_leaves_the_earlier_recording() {
     cmp it.data before || fail "the earlier recording has changed"
 }
 
+test_list_of_nothing_is_a_failure() {
+    status=0
+    "$WEIR_PROGRAM" list no-such-event >listed 2>err || status=$?
+    expect_eq "status" "$status" 125
+    expect_line err "weir: no event of this machine matches"
+    expect_line err "hint: 'weir list' shows all; a pattern without a colon matches any part of a name"
+}
+
 test_list_shows_what_can_be_recorded() {
     "$WEIR_PROGRAM" list 'raw_syscalls:*' >listed
     expect_line listed 'raw_syscalls:sys_enter'

@@ -197,6 +197,28 @@ test_folder_that_may_not_be_written_is_refused() {
         "its directory must be writable for user $nobody"
 }
 
+test_command_in_a_folder_that_may_not_be_entered() {
+    set_up 2
+    mkdir -m 700 home/closed
+    record_as_nobody -e cpu-clock:u -- closed/true
+    expect_eq "status" "$status" 126
+    expect_line err "weir: cannot run 'closed/true': Permission denied"
+    expect_line err "hint: a folder on the way to it may not be entered"
+    rmdir home/closed
+    expect_files home record_load weir
+}
+
+# The user has one process and one thread then, which is the recorder itself.
+test_limit_of_processes_is_named() {
+    needs_program prlimit
+    set_up 2
+    [ -z "$(ps -u $nobody -o pid=)" ] || skip "needs a user $nobody without processes"
+    prlimit --pid $$ --nproc=1
+    record_as_nobody -e cpu-clock:u -- ./record_load spin 1000
+    expect_refused "cannot fork to run './record_load': Resource temporarily unavailable" \
+        "the limit on processes may be reached: ulimit -u, or pids.max of the cgroup"
+}
+
 test_io_uring_that_is_switched_off_is_done_without() {
     [ -e $knobs/io_uring_disabled ] || skip "needs the sysctl kernel.io_uring_disabled (Linux 6.6)"
     set_knob $knobs/io_uring_disabled 2

@@ -65,6 +65,20 @@ test_tracefs_that_is_not_mounted() {
     expect_files . err
 }
 
+# In a mount namespace of its own.
+test_command_on_a_file_system_without_programs() {
+    needs_program unshare
+    unshare -m true 2>/dev/null || skip "needs CAP_SYS_ADMIN: unshare(2)"
+    mkdir mounted
+    status=0
+    unshare -m sh -c 'mount -t tmpfs -o noexec nodev mounted && cp /bin/sleep mounted/true && exec "$@"' sh \
+        "$WEIR_PROGRAM" record -e cs -o it.data -- mounted/true 2>err || status=$?
+    expect_eq "status" "$status" 126
+    expect_line err "weir: cannot run 'mounted/true': Permission denied"
+    expect_line err "hint: it or its interpreter lies on a file system that is mounted noexec, or may not be executed"
+    if [ -e it.data ]; then fail "a recording was begun"; fi
+}
+
 many_events() { printf 'cs%.0s,' {1..40} | sed 's/,$//'; }
 
 test_soft_limit_of_descriptors_is_raised() {
