@@ -124,7 +124,8 @@ void weir_bench_report_text(struct weir_buf *text, const struct weir_simulate_op
     weir_buf_printf(text, "latency   of chunks to the file: median %.1f ms, 90 %% %.1f, 99 %% %.1f, longest %.1f\n",
                     latency_ms(result, percents[0]), latency_ms(result, percents[1]), latency_ms(result, percents[2]),
                     latency_ms(result, percents[3]));
-    weir_buf_printf(text, "rounds    %" PRIu64 ", wake-ups %" PRIu64 "\n", record->rounds, record->wakeups);
+    weir_buf_printf(text, "rounds    %" PRIu64 ", wake-ups %" PRIu64 "; start %.3f s, end %.3f s\n", record->rounds,
+                    record->wakeups, result->open_seconds, result->seconds - result->produce_seconds);
     append_stall(text, options, goal, found, result);
     append_nodes(text, result);
 }
@@ -200,8 +201,8 @@ void weir_bench_report_json(struct weir_buf *text, const struct weir_simulate_op
     append_parameters(text, options, result);
     weir_buf_printf(text, ",\n");
     append_search(text, goal, found);
-    weir_buf_printf(text, "  \"seconds\": %.6f,\n  \"produce_seconds\": %.6f,\n", result->seconds,
-                    result->produce_seconds);
+    weir_buf_printf(text, "  \"seconds\": %.6f,\n  \"open_seconds\": %.6f,\n  \"produce_seconds\": %.6f,\n",
+                    result->seconds, result->open_seconds, result->produce_seconds);
     weir_buf_printf(text,
                     "  \"recorder_cpu_seconds\": %.6f,\n  \"reader_cpu_seconds\": %.6f,\n"
                     "  \"writer_cpu_seconds\": %.6f,\n",

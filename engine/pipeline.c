@@ -20,8 +20,8 @@
 #include "format/records.h"
 #include "topology/placement.h"
 
-#define ROUND_BASE_BYTES       (32ull << 20)  /* a reader of the file holds about two rounds in memory */
-#define ROUND_PER_READER_BYTES (256ull << 10) /* so that waking stays rare on many CPUs */
+#define ROUND_BASE_BYTES       (32ull << 20) /* a reader of the file holds about two rounds in memory */
+#define ROUND_PER_READER_BYTES (1ull << 20)  /* each round wakes every reader that holds anything: a wake per MiB */
 #define EMIT_RETRY_NS          (WEIR_NS_PER_MS / 2)
 #define PATIENCE_NS            (100 * WEIR_NS_PER_MS) /* between two questions whether to let go of a stream's reader */
 

@@ -17,7 +17,10 @@
 /* Copied and walked in one go: half of a 48 KiB first-level cache holds the destination. */
 #define BLOCK_BYTES (24u * 1024)
 
-#define STARVED_POLL_MS 1
+/* A reader that waits for a chunk comes again after so long: hundreds of readers that do so each millisecond would cost
+ * more than all that they have to copy. */
+#define STARVED_POLL_MS     1 /* a ring is half full or more, or at first */
+#define STARVED_POLL_MS_MAX 8 /* otherwise: doubled each time up to here */
 
 static int init_rings(struct weir_reader *reader, unsigned event_count)
 {
@@ -375,6 +378,7 @@ static enum weir_reader_state drain(struct weir_reader *reader, struct weir_read
         struct weir_chunk *chunk = chunk_to_fill(reader, r);
         if (!chunk) {
             r->starved |= head - r->ring.tail >= r->ring.bytes - r->ring.bytes / 8;
+            reader->half_full |= head - r->ring.tail >= r->ring.bytes / 2;
             return WEIR_READER_STARVED;
         }
         int64_t moved = move_block(reader, r, chunk, head - r->ring.tail);
@@ -402,6 +406,9 @@ static bool is_dormant(const struct weir_reader_ring *r)
 static enum weir_reader_state starved(struct weir_reader *reader)
 {
     reader->starved_steps++;
+    reader->starved_wait_ms = reader->half_full || reader->starved_wait_ms == 0
+                                  ? STARVED_POLL_MS
+                                  : (unsigned)weir_min_u64(2ull * reader->starved_wait_ms, STARVED_POLL_MS_MAX);
     return WEIR_READER_STARVED;
 }
 
@@ -412,12 +419,14 @@ enum weir_reader_state weir_reader_step(struct weir_reader *reader)
 
     /* All rings, also behind one that has to wait: each is to know that what it loses now is the pool's fault. */
     bool has_to_wait = false;
+    reader->half_full = false;
     for (unsigned i = 0; i < reader->ring_count; i++) {
         if (!is_dormant(&reader->rings[i]))
             has_to_wait |= drain(reader, &reader->rings[i]) == WEIR_READER_STARVED;
     }
     if (has_to_wait)
         return starved(reader);
+    reader->starved_wait_ms = 0;
     if (reader->retention) /* relaxed: a hint, for the span of other readers */
         atomic_store_explicit(&reader->newest_ns, reader->retention->newest_ns, memory_order_relaxed);
 
@@ -468,7 +477,7 @@ void weir_reader_wait(struct weir_reader *reader, enum weir_reader_state state)
         reader->polls[i + 1] = (struct pollfd){.fd = fd, .events = POLLIN};
     }
 
-    int timeout_ms = state == WEIR_READER_STARVED ? STARVED_POLL_MS : -1;
+    int timeout_ms = state == WEIR_READER_STARVED ? (int)reader->starved_wait_ms : -1;
     int ready = reader->kernel->ops->poll(reader->kernel->ctx, reader->polls, reader->ring_count + 1, timeout_ms);
     if (ready <= 0)
         return;

@@ -32,8 +32,9 @@
  * who passes that one has pushed all that it retained, so it must be passed, by every reader, and is_past() is not
  * asked. At the stop epoch what is still retained is evicted.
  *
- * When the pool is empty the records stay in the ring (the step returns STARVED and is repeated each millisecond); what
- * the kernel then has no room for is counted by the kernel and told apart as lost_while_starved.
+ * When the pool is empty the records stay in the ring (the step returns STARVED and is repeated after 1 to 8
+ * milliseconds, each millisecond while a ring is half full); what the kernel then has no room for is counted by the
+ * kernel and told apart as lost_while_starved.
  */
 #ifndef WEIR_ENGINE_READER_H
 #define WEIR_ENGINE_READER_H
@@ -106,9 +107,11 @@ struct weir_reader {
     uint64_t handed;          /* chunks pushed */
     uint64_t wakeups;         /* poll(2) returns with data */
     uint64_t starved_steps;
-    uint64_t lent_bytes;  /* handed over in chunks that lie on another node than the reader's own */
-    struct pollfd *polls; /* owned; wake descriptor, then one per ring */
-    unsigned ended_rings; /* all of whose descriptors have hung up */
+    unsigned starved_wait_ms; /* until the next step, when this one was starved; 0: it was not */
+    bool half_full;           /* a ring had to be left so in this step */
+    uint64_t lent_bytes;      /* handed over in chunks that lie on another node than the reader's own */
+    struct pollfd *polls;     /* owned; wake descriptor, then one per ring */
+    unsigned ended_rings;     /* all of whose descriptors have hung up */
 
     /* Written by the reader, read by the coordinator. */
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint64_t passed_epoch;

@@ -5,12 +5,14 @@
 #include "engine/simulate.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -106,18 +108,19 @@ static int open_all(struct simulation *s, struct weir_error *err)
 
 /* ---- running ---- */
 
-/* The coordinator's loop of a simulated run: rounds until all producers are done, a signal, or a failed output. */
-static void run(struct simulation *s)
+/* The coordinator's loop of a simulated run: rounds until so many producers are done, a moment, a signal, or a failed
+ * output. */
+static void run(struct simulation *s, unsigned producers, uint64_t until_ns)
 {
     struct weir_session *session = &s->session;
     struct weir_pipeline *pipeline = &session->pipeline;
     uint64_t done = 0;
     bool kicked = false;
-    while (done < weir_sim_producers_count(s->producers) &&
+    uint64_t now_ns = weir_clock_now_ns(session->clock);
+    while (done < producers && now_ns < until_ns &&
            atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed) == 0 &&
            !weir_coordinator_is_hurried(&session->coordinator)) {
-        uint64_t now_ns = weir_clock_now_ns(session->clock);
-        uint64_t next_ns = weir_rounds_advance(&pipeline->rounds, now_ns, kicked);
+        uint64_t next_ns = weir_min_u64(weir_rounds_advance(&pipeline->rounds, now_ns, kicked), until_ns);
         uint64_t wait_ms = next_ns > now_ns ? (next_ns - now_ns) / WEIR_NS_PER_MS + 1 : 0;
         struct pollfd fds[] = {
             {.fd = s->done_fd, .events = POLLIN},
@@ -129,6 +132,7 @@ static void run(struct simulation *s)
         if (eventfd_read(s->done_fd, &count) == 0)
             done += count;
         kicked = eventfd_read(pipeline->kick_fd, &count) == 0;
+        now_ns = weir_clock_now_ns(session->clock);
     }
     session->result->end = session->coordinator.ending_signal ? WEIR_RECORD_END_SIGNAL : WEIR_RECORD_END_TARGETS;
 }
@@ -138,6 +142,20 @@ static double process_cpu_seconds(void)
     struct timespec used;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
     return (double)used.tv_sec + (double)used.tv_nsec / (double)WEIR_NS_PER_S;
+}
+
+/* Nothing is produced, and nobody should do anything. */
+static void idle(struct simulation *s, struct weir_simulate_result *result)
+{
+    if (s->options->idle_ns == 0)
+        return;
+    struct rusage before, after;
+    double cpu_before = process_cpu_seconds();
+    getrusage(RUSAGE_SELF, &before);
+    run(s, UINT_MAX, weir_clock_now_ns(s->session.clock) + s->options->idle_ns);
+    getrusage(RUSAGE_SELF, &after);
+    result->idle_cpu_seconds = process_cpu_seconds() - cpu_before;
+    result->idle_switches = (uint64_t)(after.ru_nvcsw - before.ru_nvcsw);
 }
 
 /* From the first record to the closed file. */
@@ -158,7 +176,7 @@ static int produce_and_finish(struct simulation *s, struct weir_simulate_result 
                             started_ns + WEIR_SIMULATE_WARM_UP_NS + s->options->stall_ns);
     int code = weir_sim_producers_start(&s->producers, &setup, err);
     if (code == 0)
-        run(s);
+        run(s, weir_sim_producers_count(s->producers), UINT64_MAX);
     struct weir_sim_produced produced = {0};
     weir_sim_producers_stop(s->producers, &produced);
     weir_event_set_disable(&session->events);
@@ -247,6 +265,7 @@ static int collect(const struct simulation *s, struct weir_simulate_result *resu
 static int simulate(struct simulation *s, struct weir_simulate_result *result, struct weir_error *err)
 {
     struct weir_session *session = &s->session;
+    uint64_t started_ns = weir_clock_now_ns(session->clock);
     int code = prepare(s, err);
     if (code == 0) {
         code = weir_coordinator_init(&session->coordinator, err);
@@ -258,6 +277,8 @@ static int simulate(struct simulation *s, struct weir_simulate_result *result, s
         return code;
     weir_event_set_enable(&session->events, true);
     weir_event_set_enable(&session->events, false);
+    result->open_seconds = (double)(weir_clock_now_ns(session->clock) - started_ns) / (double)WEIR_NS_PER_S;
+    idle(s, result);
     uint64_t rings_bytes = session->ring_bytes * s->options->load.cpus;
     result->copy_bytes_per_s = weir_copy_speed_measure(weir_min_u64(rings_bytes, COPY_AREA_MAX_BYTES),
                                                        weir_min_u64(session->buffer_bytes, COPY_AREA_MAX_BYTES));

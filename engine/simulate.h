@@ -25,6 +25,7 @@ struct weir_simulate_options {
     uint64_t buffer_bytes;     /* chunk pool; 0: default */
     const char *threads_spec;  /* over a synthetic topology of the CPUs and nodes; NULL: "cpu" */
     const char *output_path;   /* file, or /dev/null */
+    uint64_t idle_ns;          /* before anything is produced; counted apart */
     uint64_t stall_ns;         /* the disk stands still for so long, once, WEIR_SIMULATE_WARM_UP_NS after the start */
     const struct weir_notice_sink *notices;
 };
@@ -47,6 +48,9 @@ struct weir_simulate_node {
 struct weir_simulate_result {
     struct weir_record_result record; /* as of a recording; produced = record.samples + record.lost_samples */
     uint64_t produced;                /* samples that the simulated kernel was asked to write */
+    double open_seconds;              /* wall time until all is open, mapped and running */
+    double idle_cpu_seconds;          /* user + system time of all threads in idle_ns */
+    uint64_t idle_switches;           /* times that a thread went to sleep in idle_ns: all of them, again and again */
     double produce_seconds;           /* wall time from the first record to the last */
     double seconds;                   /* wall time from the first record to the closed file */
     uint64_t drained_bytes;           /* out of the rings */

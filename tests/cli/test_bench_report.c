@@ -48,6 +48,7 @@ static struct weir_simulate_result drained_result(void)
                 .pool_bytes = 134217728,
             },
         .produced = 4000000,
+        .open_seconds = 0.03,
         .produce_seconds = 0.8,
         .seconds = 0.96,
         .drained_bytes = 479000000,
@@ -91,7 +92,7 @@ Test(bench_report, nothing_measured_gives_zeros_not_nan)
                      "copying   0 MB per CPU second, 0 % of memcpy's 0\n"
                      "lost      0 of 0 records (0.00 %), 0 while waiting for the disk\n"
                      "latency   of chunks to the file: median 0.0 ms, 90 % 0.0, 99 % 0.0, longest 0.0\n"
-                     "rounds    0, wake-ups 0\n");
+                     "rounds    0, wake-ups 0; start 0.000 s, end 0.000 s\n");
     weir_buf_fini(&text);
 }
 

@@ -46,12 +46,42 @@ Test(reader_wait, drained_reader_sleeps_without_end_on_wake_and_rings)
     rig_fini(&rig);
 }
 
-Test(reader_wait, starved_reader_comes_again_after_a_millisecond)
+/* Takes all chunks, so that a record has to stay in its ring. */
+static unsigned take_all(struct reader_rig *rig, struct weir_chunk **taken)
+{
+    unsigned count = 0;
+    while ((taken[count] = weir_pool_take(&rig->pool, 0, true)))
+        count++;
+    return count;
+}
+
+static int starved_wait_ms(struct reader_rig *rig)
+{
+    cr_assert_eq(weir_reader_step(&rig->readers[0]), WEIR_READER_STARVED);
+    weir_reader_wait(&rig->readers[0], WEIR_READER_STARVED);
+    return rig->raw.polled_timeout_ms;
+}
+
+Test(reader_wait, starved_reader_comes_again_soon_and_then_more_rarely)
 {
     struct reader_rig rig;
-    rig_init(&rig, &(struct rig_options){0});
-    weir_reader_wait(&rig.readers[0], WEIR_READER_STARVED);
-    cr_assert_eq(rig.raw.polled_timeout_ms, 1);
+    struct weir_chunk *taken[8];
+    rig_init(&rig, &(struct rig_options){.ring_bytes = 4096});
+    unsigned count = take_all(&rig, taken);
+    rig_put_sample(&rig, 0, 0, 64);
+    const int waits_ms[] = {1, 2, 4, 8, 8};
+    for (unsigned i = 0; i < 5; i++)
+        cr_assert_eq(starved_wait_ms(&rig), waits_ms[i]);
+
+    for (unsigned n = 1; n < 32; n++) /* half of the ring */
+        rig_put_sample(&rig, 0, n, 64);
+    for (unsigned i = 0; i < 3; i++)
+        cr_assert_eq(starved_wait_ms(&rig), 1);
+
+    while (count > 0)
+        weir_pool_put(&rig.pool, taken[--count]);
+    cr_assert_eq(weir_reader_step(&rig.readers[0]), WEIR_READER_DRAINED);
+    cr_assert_eq(rig.readers[0].starved_wait_ms, 0);
     rig_fini(&rig);
 }
 

@@ -76,6 +76,20 @@ Test(simulate, every_record_is_drained_and_every_chunk_timed, .timeout = 60)
     weir_simulate_result_fini(&result);
 }
 
+/* Nothing comes, so nobody has anything to do; one thread at least went to sleep, the coordinator. */
+Test(simulate, idle_readers_are_not_woken, .timeout = 60)
+{
+    struct weir_simulate_options options = small;
+    options.load.cpus = 64;
+    options.load.records_per_cpu = 1;
+    options.idle_ns = 1500 * WEIR_NS_PER_MS; /* with one epoch in it */
+    struct weir_simulate_result result;
+    run(&options, &result);
+    cr_expect(result.idle_switches > 0 && result.idle_switches < 64, "%lu", result.idle_switches);
+    cr_expect_gt(result.idle_cpu_seconds, 0);
+    weir_simulate_result_fini(&result);
+}
+
 Test(simulate, kinds_of_a_mix_are_events_of_their_own, .timeout = 60)
 {
     struct weir_simulate_options options = small;
