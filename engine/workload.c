@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -199,6 +200,13 @@ static void hint_not_found(struct weir_error *err, const char *name, const char 
         weir_error_hint(err, "%s is a script for '%s', which is not there", path, interpreter);
 }
 
+/* There nothing is executable, whatever its mode. */
+static bool is_on_noexec(const char *path)
+{
+    struct statvfs status;
+    return statvfs(path, &status) == 0 && (status.f_flag & ST_NOEXEC);
+}
+
 static void hint_denied(struct weir_error *err, const char *path)
 {
     struct stat status;
@@ -206,7 +214,7 @@ static void hint_denied(struct weir_error *err, const char *path)
         weir_error_hint(err, "a folder on the way to it may not be entered");
     else if (S_ISDIR(status.st_mode))
         weir_error_hint(err, "%s is a directory", path);
-    else if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0)
+    else if (!is_on_noexec(path) && faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0)
         weir_error_hint(err, "it is not executable: chmod +x %s", path);
     else
         weir_error_hint(err,
