@@ -28,7 +28,8 @@ static bool make_room(struct weir_side_queue *queue)
     return true;
 }
 
-void weir_side_queue_push(struct weir_side_queue *queue, const uint8_t *record, size_t bytes, uint64_t time_ns)
+void weir_side_queue_push(struct weir_side_queue *queue, const uint8_t *record, size_t bytes, uint64_t time_ns,
+                          const struct weir_side_origin *origin)
 {
     size_t offset = queue->records.used;
     uint8_t *to = NULL;
@@ -42,6 +43,7 @@ void weir_side_queue_push(struct weir_side_queue *queue, const uint8_t *record, 
     memcpy(to, record, bytes);
     queue->entries[queue->count++] = (struct weir_side_entry){
         .time_ns = time_ns,
+        .origin = *origin,
         .offset = (uint32_t)offset,
         .bytes = (uint32_t)bytes,
     };
@@ -109,6 +111,19 @@ void weir_side_queue_advance(struct weir_side_queue *queue, uint64_t epoch, uint
         queue->horizon_ns = queue->newest_ns;
         queue->horizon_epoch = epoch_after + 2;
     }
+}
+
+int weir_side_queue_visit(const struct weir_side_queue *queue,
+                          int (*visit)(void *ctx, const struct weir_side_origin *origin, const uint8_t *record,
+                                       size_t bytes),
+                          void *ctx)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < queue->count; i++) {
+        const struct weir_side_entry *entry = &queue->entries[i];
+        result = visit(ctx, &entry->origin, queue->records.data + entry->offset, entry->bytes);
+    }
+    return result;
 }
 
 void weir_side_queue_apply_all(struct weir_side_queue *queue, weir_side_apply apply, void *ctx)

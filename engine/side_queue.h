@@ -20,8 +20,14 @@
 
 #define WEIR_SIDE_QUEUE_BYTES (8u << 20)
 
+struct weir_side_origin { /* where a record came from */
+    unsigned tee;
+    uint64_t at; /* of its first byte, among all bytes of that tee */
+};
+
 struct weir_side_entry {
     uint64_t time_ns;
+    struct weir_side_origin origin;
     uint32_t offset, bytes; /* in records */
 };
 
@@ -43,7 +49,14 @@ void weir_side_queue_init(struct weir_side_queue *queue);
 void weir_side_queue_fini(struct weir_side_queue *queue);
 
 /* Keeps a copy of the record. */
-void weir_side_queue_push(struct weir_side_queue *queue, const uint8_t *record, size_t bytes, uint64_t time_ns);
+void weir_side_queue_push(struct weir_side_queue *queue, const uint8_t *record, size_t bytes, uint64_t time_ns,
+                          const struct weir_side_origin *origin);
+
+/* Shows every record that is kept back, in the order in which they came. visit: -errno ends it. 0, or that. */
+int weir_side_queue_visit(const struct weir_side_queue *queue,
+                          int (*visit)(void *ctx, const struct weir_side_origin *origin, const uint8_t *record,
+                                       size_t bytes),
+                          void *ctx);
 
 /* Passes on what is proven. epoch: read before all that was pushed was drained; epoch_after: read after that. */
 void weir_side_queue_advance(struct weir_side_queue *queue, uint64_t epoch, uint64_t epoch_after, weir_side_apply apply,

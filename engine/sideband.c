@@ -49,10 +49,12 @@ struct weir_sideband {
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t changed;
-    bool is_ready; /* the thread runs */
-    bool stopping; /* stop() waits */
-    bool done;     /* the thread has nothing left to do */
-    bool given_up; /* of the thread and free(), one is through with all this */
+    bool is_ready;                           /* the thread runs */
+    bool is_reading;                         /* a build id, without the lock */
+    struct weir_sideband_question *question; /* borrowed; NULL: none */
+    bool stopping;                           /* stop() waits */
+    bool done;                               /* the thread has nothing left to do */
+    bool given_up;                           /* of the thread and free(), one is through with all this */
     pid_t tid;
     struct weir_mapped_files files;
     struct weir_task_map tasks;
@@ -93,6 +95,8 @@ int weir_sideband_new(struct weir_sideband **made, const struct weir_sideband_se
     weir_side_layout_init(&sideband->layout, setup->attr);
     weir_mapped_files_init(&sideband->files);
     weir_task_map_init(&sideband->tasks, &sideband->files);
+    if (setup->is_doubtful)
+        weir_task_map_doubt(&sideband->tasks);
     weir_side_queue_init(&sideband->queue);
     pthread_mutex_init(&sideband->feed_lock, NULL);
     pthread_mutex_init(&sideband->lock, NULL);
@@ -158,28 +162,34 @@ static bool maps_code(const struct weir_side_record *record)
     return record->map.cpumode == PERF_RECORD_MISC_KERNEL || !(record->misc & PERF_RECORD_MISC_MMAP_DATA);
 }
 
+/* origin: NULL for synthesised records. */
 static void take_record(struct weir_sideband *sideband, const uint8_t *data, const struct weir_side_record *record,
-                        bool is_synthesised)
+                        const struct weir_side_origin *origin)
 {
     sideband->counts.records++;
     if (maps_code(record))
         weir_mapped_files_add(&sideband->files, record);
-    if (is_synthesised)
-        weir_task_map_apply(&sideband->tasks, record);
+    if (origin)
+        weir_side_queue_push(&sideband->queue, data, record->bytes, record->time_ns, origin);
     else
-        weir_side_queue_push(&sideband->queue, data, record->bytes, record->time_ns);
+        weir_task_map_apply(&sideband->tasks, record);
 }
 
-static void take_records(struct weir_sideband *sideband, const uint8_t *data, size_t bytes, bool is_synthesised)
+/* origin: of the first record. */
+static void take_records(struct weir_sideband *sideband, const uint8_t *data, size_t bytes,
+                         const struct weir_side_origin *origin)
 {
     struct weir_side_record record;
+    struct weir_side_origin here = origin ? *origin : (struct weir_side_origin){0};
+    uint64_t first = here.at;
     int size;
     for (size_t at = 0; at < bytes; at += (size_t)size) {
         size = weir_side_record_parse(&sideband->layout, data + at, bytes - at, &record);
         if (size <= 0)
             return; /* readers hand over whole records */
+        here.at = first + at;
         if (record.type != 0)
-            take_record(sideband, data + at, &record, is_synthesised);
+            take_record(sideband, data + at, &record, origin ? &here : NULL);
     }
 }
 
@@ -210,8 +220,9 @@ static bool take_in(struct weir_sideband *sideband)
     uint64_t epoch = atomic_load_explicit(sideband->setup.epoch, memory_order_acquire); /* (N) */
     for (unsigned i = 0; i < sideband->setup.tee_count; i++) {
         weir_buf_reset(&sideband->drained);
+        const struct weir_side_origin origin = {.tee = i, .at = weir_side_tee_drained(&sideband->tees[i])};
         if (weir_side_tee_drain(&sideband->tees[i], &sideband->drained) > 0)
-            take_records(sideband, sideband->drained.data, sideband->drained.used, false);
+            take_records(sideband, sideband->drained.data, sideband->drained.used, &origin);
         missed += weir_side_tee_missed(&sideband->tees[i]);
     }
 
@@ -220,7 +231,7 @@ static bool take_in(struct weir_sideband *sideband)
     struct feed_block *block = take_feed(sideband, &ended, &feed_missed);
     while (block) {
         struct feed_block *next = block->next;
-        take_records(sideband, block->records, block->bytes, true);
+        take_records(sideband, block->records, block->bytes, NULL);
         free(block);
         block = next;
     }
@@ -233,6 +244,52 @@ static bool take_in(struct weir_sideband *sideband)
     if (sideband->counts.missed > 0 || sideband->queue.lost > 0)
         weir_task_map_doubt(&sideband->tasks);
     return sideband->counts.records != records;
+}
+
+/* ---- questions ---- */
+
+struct weir_sideband_view {
+    const struct weir_sideband *sideband;
+    const struct weir_sideband_question *question;
+};
+
+struct kept_back {
+    const uint64_t *side_bytes;
+    const struct weir_task_map_sink *sink;
+};
+
+static int emit_kept_back(void *ctx, const struct weir_side_origin *origin, const uint8_t *record, size_t bytes)
+{
+    const struct kept_back *kept = ctx;
+    bool is_before = origin->at < kept->side_bytes[origin->tee];
+    return is_before ? kept->sink->emit(kept->sink->ctx, record, bytes) : 0;
+}
+
+int weir_sideband_view_emit(const struct weir_sideband_view *view, const struct weir_task_map_sink *sink)
+{
+    struct kept_back kept = {.side_bytes = view->question->side_bytes, .sink = sink};
+    int result = weir_task_map_emit(&view->sideband->tasks, sink);
+    return result < 0 ? result : weir_side_queue_visit(&view->sideband->queue, emit_kept_back, &kept);
+}
+
+void weir_sideband_ask(struct weir_sideband *sideband, struct weir_sideband_question *question)
+{
+    pthread_mutex_lock(&sideband->lock);
+    weir_assert(!sideband->question);
+    sideband->question = question;
+    pthread_cond_broadcast(&sideband->changed);
+    pthread_mutex_unlock(&sideband->lock);
+}
+
+/* Answers what was asked. Under the lock, and after a look at the tees that began after the question was there: what
+ * the writer has seen of a reader was in its tee before. */
+static void answer(struct weir_sideband *sideband, struct weir_sideband_question *question)
+{
+    if (!question)
+        return;
+    const struct weir_sideband_view view = {.sideband = sideband, .question = question};
+    sideband->question = NULL;
+    question->answer(question->ctx, &view);
 }
 
 /* ---- build ids ---- */
@@ -250,9 +307,11 @@ static bool read_next_id(struct weir_sideband *sideband)
     name[length] = '\0';
 
     struct weir_build_id id = {0};
+    sideband->is_reading = true;
     pthread_mutex_unlock(&sideband->lock);
     int result = weir_mapped_file_read_id(&file, name, &sideband->setup.roots, &id);
     pthread_mutex_lock(&sideband->lock);
+    sideband->is_reading = false;
     if (sideband->left_behind)
         return false;
     sideband->files.all[index].build_id = id;
@@ -274,7 +333,9 @@ static void finish(struct weir_sideband *sideband)
     /* The coordinator waits now. Taking the niceness back may be refused: then it is waited for a little longer. */
     setpriority(PRIO_PROCESS, (id_t)sideband->tid, 0);
     weir_sideband_end_feed(sideband);
+    struct weir_sideband_question *question = sideband->question;
     take_in(sideband);
+    answer(sideband, question);
     weir_side_queue_apply_all(&sideband->queue, apply_one, sideband);
     while (read_next_id(sideband)) {
     }
@@ -333,8 +394,10 @@ static void *thread_main(void *argument)
     setpriority(PRIO_PROCESS, (id_t)sideband->tid, NICE);
 
     while (!sideband->stopping) {
+        struct weir_sideband_question *question = sideband->question;
         bool came = take_in(sideband);
-        if (!read_next_id(sideband) && !sideband->stopping)
+        answer(sideband, question);
+        if (!read_next_id(sideband) && !sideband->stopping && !sideband->question)
             pause_for(sideband, came ? BUSY_PAUSE_MS : IDLE_PAUSE_MS);
     }
     if (!sideband->left_behind)
@@ -402,7 +465,11 @@ void weir_sideband_stop(struct weir_sideband *sideband, unsigned timeout_ms, str
     if (sideband->left_behind)
         sideband->counts.unread++; /* the one that it is stuck on */
     *counts = sideband->counts;
+    struct weir_sideband_question *unanswered = sideband->question;
+    sideband->question = NULL;
     pthread_mutex_unlock(&sideband->lock);
+    if (unanswered)
+        unanswered->answer(unanswered->ctx, NULL);
 
     if (sideband->left_behind)
         pthread_detach(sideband->thread);
@@ -424,6 +491,51 @@ const struct weir_task_map *weir_sideband_tasks(const struct weir_sideband *side
 const struct weir_mapped_file_roots *weir_sideband_roots(const struct weir_sideband *sideband)
 {
     return &sideband->setup.roots;
+}
+
+static bool has_unread(const struct weir_sideband *sideband)
+{
+    return sideband->setup.read_build_ids && (sideband->is_reading || sideband->files.first_new != WEIR_MAPPED_NONE);
+}
+
+/* Moves the names, which are the table's, behind the entries. Under the lock. */
+static int copy_entries(const struct weir_build_id_entry *entries, size_t count, struct weir_build_id_entry **copies)
+{
+    size_t names = 0;
+    for (size_t i = 0; i < count; i++)
+        names += strlen(entries[i].name) + 1;
+    struct weir_build_id_entry *copy = malloc(weir_max_u64(count * sizeof(*copy) + names, 1));
+    if (!copy)
+        return -ENOMEM;
+    char *name = (char *)(copy + count);
+    for (size_t i = 0; i < count; i++) {
+        size_t bytes = strlen(entries[i].name) + 1;
+        copy[i] = entries[i];
+        copy[i].name = memcpy(name, entries[i].name, bytes);
+        name += bytes;
+    }
+    *copies = copy;
+    return 0;
+}
+
+int weir_sideband_copy_build_ids(struct weir_sideband *sideband, unsigned timeout_ms,
+                                 struct weir_build_id_entry **entries, size_t *count)
+{
+    struct weir_build_id_entry *borrowed = NULL;
+    size_t found = 0;
+    uint64_t until_ns = weir_clock_now_ns(&weir_clock_monotonic) + timeout_ms * WEIR_NS_PER_MS;
+    pthread_mutex_lock(&sideband->lock);
+    while (has_unread(sideband) && !sideband->done && !sideband->left_behind &&
+           weir_clock_now_ns(&weir_clock_monotonic) < until_ns)
+        pause_for(sideband, BUSY_PAUSE_MS);
+    int result = weir_mapped_files_list(&sideband->files, &borrowed, &found);
+    if (result == 0)
+        result = copy_entries(borrowed, found, entries);
+    pthread_mutex_unlock(&sideband->lock);
+    free(borrowed);
+    if (result == 0)
+        *count = found;
+    return result;
 }
 
 void weir_sideband_halt(struct weir_sideband *sideband)

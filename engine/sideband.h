@@ -16,6 +16,12 @@
  *     (N) The epoch is read, acquire, before the tees. Epoch e + 1 is opened after every reader has passed e, and
  *         readers fill their tees before they pass: who reads e + 1 here sees all that was drained before e was passed.
  *
+ * An output that begins in the middle of a recording has to tell what a reader of the file must know. Its coordinator
+ * asks for that with a question, while rounds are cut (rounds.h) and thus no epoch is opened: what the task map has
+ * taken in by then is older than the cut's epoch, so older than all that is in the new output. What is kept back and
+ * stands before the switch comes behind the map, as it was recorded; so a task that ended just before the switch is
+ * still known when samples of it from another CPU follow.
+ *
  * Bounds: a tee of 1 MiB per reader, 512 KiB beyond 128 readers; 8 MiB of records kept back, beyond that the oldest
  * half is taken as it is (their order is then what is known, not proven); 64 MiB of synthesised records that are not
  * taken in yet, beyond that they are missed. After anything was missed the task map knows that it is not complete.
@@ -43,6 +49,7 @@ struct weir_sideband_setup {
     unsigned tee_count;                 /* readers */
     const _Atomic uint64_t *epoch;      /* of the readers' control; borrowed until stop() has returned */
     bool read_build_ids;
+    bool is_doubtful; /* the task map does not see all that is wanted of processes: they are to be read from /proc */
     struct weir_mapped_file_roots roots; /* begin_s is set by new() */
 };
 
@@ -77,6 +84,31 @@ void weir_sideband_feed(struct weir_sideband *sideband, const void *records, siz
 
 /* What was synthesised is complete: what the kernel has reported is applied from now on. Any thread. */
 void weir_sideband_end_feed(struct weir_sideband *sideband);
+
+/* What a question is answered from; valid during answer() only. */
+struct weir_sideband_view;
+
+struct weir_sideband_question {
+    const uint64_t *side_bytes; /* for each tee, how much of it stands before the switch; borrowed until the answer */
+    /* Called once, on the sideband thread, when it has taken in all of that, or on the thread of stop() for one that the
+     * thread did not get to. view: NULL then. May block; nothing else of the sideband is done meanwhile. */
+    void (*answer)(void *ctx, const struct weir_sideband_view *view);
+    void *ctx; /* borrowed until the answer */
+};
+
+/* Asks. One question at a time; borrowed until its answer. Rounds are cut. Coordinator; does not block for long. */
+void weir_sideband_ask(struct weir_sideband *sideband, struct weir_sideband_question *question);
+
+/* Emits what was known before the switch: weir_task_map_emit(), then side records that are kept back. 0, -ENOMEM or what
+ * the sink returned. From answer(). */
+int weir_sideband_view_emit(const struct weir_sideband_view *view, const struct weir_task_map_sink *sink);
+
+/*
+ * Lists what has a build id by now, as weir_mapped_files_list(), with names of its own: one block, to be freed by the
+ * caller. Waits up to timeout_ms for ids that are still to be read. 0 or -ENOMEM. Any thread but the sideband's.
+ */
+int weir_sideband_copy_build_ids(struct weir_sideband *sideband, unsigned timeout_ms,
+                                 struct weir_build_id_entry **entries, size_t *count);
 
 /*
  * Takes in what is left, reads the build ids that are not known yet, and ends the thread: within timeout_ms, whatever

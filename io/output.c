@@ -216,6 +216,16 @@ int weir_output_publish(struct weir_output *output, struct weir_error *err)
     return weir_output_file_publish(&output->file, err);
 }
 
+int weir_output_rename(struct weir_output *output, const char *name, struct weir_error *err)
+{
+    return weir_output_file_rename(&output->file, name, err);
+}
+
+const char *weir_output_path(const struct weir_output *output)
+{
+    return output->file.path;
+}
+
 /* ---- head ---- */
 
 /* pwrite(2) of all of it, through the page cache. 0 or -errno. */

@@ -117,6 +117,17 @@ int weir_output_publish(struct weir_output *output, struct weir_error *err);
 /* True for what open_stream() made. */
 bool weir_output_is_stream(const struct weir_output *output);
 
+/*
+ * Gives the file another name in its directory (name has no slash) and never replaces what has that name; one that was
+ * not published is, under it. 0, or -errno with err, and then nothing has changed: -EEXIST, -ENAMETOOLONG, -ENOENT (the
+ * file was removed meanwhile, or is not at its name any more), -ENOMEM and those of renameat2(2). Does nothing for
+ * /dev/null and streams.
+ */
+int weir_output_rename(struct weir_output *output, const char *name, struct weir_error *err);
+
+/* The path that it was opened with, with its name of now; borrowed until the next rename. */
+const char *weir_output_path(const struct weir_output *output);
+
 /* Writes the fixed bytes at the file's start, synchronously: data begins at head_bytes (a multiple of 4096; 0: there is
  * no head) after this. Called once, before the first append. 0 or -errno. */
 int weir_output_write_head(struct weir_output *output, const void *head, size_t head_bytes);

@@ -355,6 +355,53 @@ int weir_output_file_publish(struct weir_output_file *file, struct weir_error *e
     return 0;
 }
 
+/* Whether what stands at the file's name is this file. */
+static bool is_at_its_name(const struct weir_output_file *file)
+{
+    struct stat here, there;
+    return fstat(file->fd, &here) == 0 && fstatat(file->dir_fd, file->name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+           here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+static int change_name(struct weir_output_file *file, const char *name)
+{
+    if (strlen(name) > NAME_MAX)
+        return -ENAMETOOLONG;
+    if (file->published)
+        return is_at_its_name(file) ? rename_without_replacing(file->dir_fd, file->name, name) : -ENOENT;
+    char *before = file->name;
+    file->name = (char *)(uintptr_t)name; /* only read */
+    int rc = give_name(file);
+    file->name = before;
+    return rc;
+}
+
+int weir_output_file_rename(struct weir_output_file *file, const char *name, struct weir_error *err)
+{
+    if (!file->name)
+        return 0;
+    const char *slash = strrchr(file->path, '/');
+    int dir_bytes = slash ? (int)(slash + 1 - file->path) : 0;
+    char *path = NULL, *copy = strdup(name);
+    if (!copy || asprintf(&path, "%.*s%s", dir_bytes, file->path, name) < 0) {
+        free(copy);
+        return weir_error_set_errno(err, -ENOMEM, "cannot rename '%s'", file->path);
+    }
+    int rc = change_name(file, name);
+    if (rc < 0) {
+        weir_error_set_errno(err, rc, "cannot rename '%s' to '%s'", file->path, path);
+        free(copy);
+        free(path);
+        return rc;
+    }
+    free(file->name);
+    free(file->path);
+    file->name = copy;
+    file->path = path;
+    file->published = true;
+    return 0;
+}
+
 void weir_output_file_fini(struct weir_output_file *file)
 {
     if (file->hidden)

@@ -4,6 +4,7 @@
 #include "tests/base/failing_alloc.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ static void see(void *ctx, const uint8_t *record, size_t bytes)
 static void push(struct weir_side_queue *queue, char name, uint64_t time_ns)
 {
     uint8_t record[8] = {(uint8_t)name};
-    weir_side_queue_push(queue, record, sizeof(record), time_ns);
+    weir_side_queue_push(queue, record, sizeof(record), time_ns, &(struct weir_side_origin){.at = time_ns});
 }
 
 Test(side_queue, record_without_memory_is_counted_as_lost)
@@ -98,5 +99,40 @@ Test(side_queue, above_its_bound_the_older_half_goes_without_proof)
         push(&queue, 'y', full + i);
     cr_assert_eq(queue.count, 2 * full);
     cr_assert_eq(queue.lost, full + 1 - (full + 1) / 2);
+    weir_side_queue_fini(&queue);
+}
+
+struct origins {
+    uint64_t at[8];
+    unsigned count;
+    unsigned most; /* ends the visit with -E2BIG */
+};
+
+static int note_origin(void *ctx, const struct weir_side_origin *origin, const uint8_t *record, size_t bytes)
+{
+    struct origins *origins = ctx;
+    cr_assert_eq(bytes, 8);
+    cr_assert_eq(record[0], 'a' + origins->count);
+    if (origins->count == origins->most)
+        return -E2BIG;
+    origins->at[origins->count++] = origin->at;
+    return 0;
+}
+
+Test(side_queue, what_is_kept_back_is_shown_as_it_came_with_its_origin)
+{
+    struct weir_side_queue queue;
+    struct origins origins = {.most = 8};
+    weir_side_queue_init(&queue);
+    push(&queue, 'a', 30);
+    push(&queue, 'b', 10);
+    push(&queue, 'c', 20);
+    cr_assert_eq(weir_side_queue_visit(&queue, note_origin, &origins), 0);
+    const uint64_t expected[] = {30, 10, 20};
+    cr_assert_eq(origins.count, 3);
+    cr_assert_arr_eq(origins.at, expected, sizeof(expected));
+    origins = (struct origins){.most = 1};
+    cr_assert_eq(weir_side_queue_visit(&queue, note_origin, &origins), -E2BIG);
+    cr_assert_eq(origins.count, 1);
     weir_side_queue_fini(&queue);
 }

@@ -158,3 +158,144 @@ Test(sideband, build_id_of_a_mapped_file_is_read)
     weir_sideband_free(sideband);
     weir_buf_fini(&records);
 }
+
+/* ---- questions ---- */
+
+struct answered {
+    struct weir_buf records;
+    unsigned answers, unanswered;
+    pid_t incomplete; /* the last one */
+    int result;
+};
+
+static int keep(void *ctx, const void *records, size_t bytes)
+{
+    struct answered *answered = ctx;
+    memcpy(weir_buf_extend(&answered->records, bytes), records, bytes);
+    return 0;
+}
+
+static int note_incomplete(void *ctx, pid_t pid)
+{
+    ((struct answered *)ctx)->incomplete = pid;
+    return 0;
+}
+
+static void answer(void *ctx, const struct weir_sideband_view *view)
+{
+    struct answered *answered = ctx;
+    const struct weir_task_map_sink sink = {
+        .sample_id_bytes = 32, .emit = keep, .incomplete = note_incomplete, .ctx = ctx};
+    answered->answers++;
+    answered->unanswered += !view;
+    answered->result = view ? weir_sideband_view_emit(view, &sink) : 0;
+}
+
+/* "type pid" of every record, with its time when it has one. */
+static void describe(const struct weir_buf *records, char *text, size_t bytes)
+{
+    struct weir_side_record record;
+    text[0] = '\0';
+    for (size_t at = 0; at < records->used;) {
+        at = side_parse(records, at, &record);
+        size_t used = strlen(text);
+        snprintf(text + used, bytes - used, "%s%s %d@%llu", used ? ", " : "",
+                 record.type == PERF_RECORD_FORK   ? "fork"
+                 : record.type == PERF_RECORD_EXIT ? "exit"
+                 : record.type == PERF_RECORD_COMM ? record.comm
+                                                   : "map",
+                 (int)record.pid, (unsigned long long)record.time_ns);
+    }
+}
+
+Test(sideband, question_that_nobody_got_to_is_answered_without_a_view)
+{
+    struct weir_sideband *sideband = make(1);
+    struct answered answered = {.records = WEIR_BUF_INIT};
+    const uint64_t side_bytes = 0;
+    struct weir_sideband_question question = {.side_bytes = &side_bytes, .answer = answer, .ctx = &answered};
+    weir_sideband_ask(sideband, &question);
+    struct weir_sideband_counts counts;
+    weir_sideband_stop(sideband, PATIENCE_MS, &counts); /* it was never started */
+    cr_assert_eq(answered.answers, 1);
+    cr_assert_eq(answered.unanswered, 1);
+    weir_sideband_free(sideband);
+}
+
+/* Task 5 ends just before the switch, task 6 just behind it. */
+Test(sideband, answer_is_the_task_map_and_what_was_kept_back_from_before_the_switch)
+{
+    struct weir_sideband *sideband = make(2);
+    struct weir_buf records = WEIR_BUF_INIT;
+    struct answered answered = {.records = WEIR_BUF_INIT};
+    char text[512];
+    epoch = 7;
+    side_comm(&records, 0, 5, 5, "five", false);
+    side_comm(&records, 0, 6, 6, "six", false);
+    weir_sideband_feed(sideband, records.data, records.used);
+    weir_sideband_end_feed(sideband);
+    weir_buf_reset(&records);
+    side_exit(&records, 100, 5, 5);
+    uint64_t side_bytes[2] = {records.used, 0};
+    side_exit(&records, 120, 6, 6);
+    push(sideband, 0, &records);
+    weir_buf_reset(&records);
+    side_comm(&records, 110, 7, 7, "late", false);
+    push(sideband, 1, &records);
+
+    struct weir_sideband_question question = {.side_bytes = side_bytes, .answer = answer, .ctx = &answered};
+    weir_sideband_ask(sideband, &question);
+    cr_assert_eq(weir_sideband_start(sideband), 0);
+    struct weir_sideband_counts counts;
+    weir_sideband_stop(sideband, PATIENCE_MS, &counts);
+    cr_assert_eq(answered.answers, 1);
+    cr_assert_eq(answered.unanswered, 0);
+    cr_assert_eq(answered.result, 0);
+    cr_assert_eq(answered.incomplete, 0);
+    describe(&answered.records, text, sizeof(text));
+    cr_assert_str_eq(text, "fork 5@0, five 5@0, fork 6@0, six 6@0, exit 5@100");
+    cr_assert_null(weir_task_map_find(weir_sideband_tasks(sideband), 5));
+    weir_sideband_free(sideband);
+    weir_buf_fini(&answered.records);
+    weir_buf_fini(&records);
+}
+
+Test(sideband, map_that_is_in_doubt_from_the_start_has_its_processes_read_anew)
+{
+    struct weir_sideband *sideband = NULL;
+    struct weir_sideband_setup setup = {.attr = &side_attr, .tee_count = 1, .epoch = &epoch, .is_doubtful = true};
+    struct weir_buf records = WEIR_BUF_INIT;
+    struct answered answered = {.records = WEIR_BUF_INIT};
+    const uint64_t side_bytes = 0;
+    cr_assert_eq(weir_sideband_new(&sideband, &setup), 0);
+    side_comm(&records, 0, 5, 5, "five", false);
+    weir_sideband_feed(sideband, records.data, records.used);
+    struct weir_sideband_question question = {.side_bytes = &side_bytes, .answer = answer, .ctx = &answered};
+    weir_sideband_ask(sideband, &question);
+    cr_assert_eq(weir_sideband_start(sideband), 0);
+    struct weir_sideband_counts counts;
+    weir_sideband_stop(sideband, PATIENCE_MS, &counts);
+    cr_assert_eq(answered.incomplete, 5);
+    weir_sideband_free(sideband);
+    weir_buf_fini(&answered.records);
+    weir_buf_fini(&records);
+}
+
+Test(sideband, copied_build_ids_have_names_of_their_own)
+{
+    struct weir_sideband *sideband = make(1);
+    struct weir_buf records = WEIR_BUF_INIT;
+    struct weir_build_id_entry *entries = NULL;
+    size_t count = 99;
+    side_map(&records, 0, 5, 0x1000, 0x2000, 77, "/there/is/no/such/file");
+    weir_sideband_feed(sideband, records.data, records.used);
+    weir_sideband_end_feed(sideband);
+    cr_assert_eq(weir_sideband_start(sideband), 0);
+    cr_assert_eq(weir_sideband_copy_build_ids(sideband, PATIENCE_MS, &entries, &count), 0);
+    cr_assert_eq(count, 0); /* it has none */
+    free(entries);
+    struct weir_sideband_counts counts;
+    weir_sideband_stop(sideband, PATIENCE_MS, &counts);
+    weir_sideband_free(sideband);
+    weir_buf_fini(&records);
+}

@@ -447,3 +447,77 @@ Test(output_file, dev_null_is_written_and_stays_what_it_is)
     cr_assert(S_ISCHR(st.st_mode));
     cr_assert_not(access("/dev/null.old", F_OK) == 0);
 }
+
+/* ---- another name ---- */
+
+Test(output_file, rename_replaces_nothing)
+{
+    temp_tree_write_text(&tree, "taken", "old");
+    struct weir_output *output = open_good("file");
+    publish(output);
+    struct weir_error err;
+    cr_assert_eq(weir_output_rename(output, "taken", &err), -EEXIST);
+    cr_assert_not_null(strstr(err.what, "taken"));
+    expect_text("taken", "old");
+    cr_assert_str_eq(weir_output_path(output), place_of("file").text);
+    weir_output_close(output);
+    cr_assert_eq(entries(), 2);
+}
+
+Test(output_file, what_is_at_the_name_but_not_ours_is_not_renamed)
+{
+    struct weir_output *output = open_good("file");
+    publish(output);
+    cr_assert_eq(unlink(place_of("file").text), 0);
+    cr_assert_eq(weir_output_rename(output, "other", NULL), -ENOENT);
+    temp_tree_write_text(&tree, "file", "new");
+    cr_assert_eq(weir_output_rename(output, "other", NULL), -ENOENT);
+    expect_text("file", "new");
+    weir_output_close(output);
+    cr_assert_eq(entries(), 1);
+}
+
+Test(output_file, rename_to_a_name_that_is_too_long_is_refused)
+{
+    char name[NAME_MAX + 2];
+    memset(name, 'n', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    struct weir_output *output = open_good("file");
+    publish(output);
+    cr_assert_eq(weir_output_rename(output, name, NULL), -ENAMETOOLONG);
+    weir_output_close(output);
+    cr_assert_eq(entries(), 1);
+}
+
+Test(output_file, renamed_file_is_at_its_new_name_only_and_the_old_one_is_free)
+{
+    struct weir_output *output = open_good("file");
+    publish(output);
+    cr_assert_eq(weir_output_rename(output, "other", NULL), 0);
+    cr_assert_str_eq(weir_output_path(output), place_of("other").text);
+    cr_assert_eq(entries(), 1);
+    struct weir_output *next = open_good("file");
+    publish(next);
+    cr_assert_eq(entries(), 2); /* nothing was moved to .old */
+    weir_output_close(next);
+    weir_output_close(output);
+}
+
+Test(output_file, nameless_file_gets_the_name_that_it_is_renamed_to)
+{
+    struct weir_output *output = open_good("file");
+    cr_assert_eq(weir_output_rename(output, "other", NULL), 0);
+    cr_assert_eq(weir_output_publish(output, NULL), 0);
+    weir_output_close(output);
+    cr_assert_eq(entries(), 1);
+    cr_assert_eq(access(place_of("other").text, F_OK), 0);
+}
+
+Test(output_file, null_device_keeps_its_name)
+{
+    struct weir_output *output = NULL;
+    cr_assert_eq(open_output(&output, "/dev/null", NULL), 0);
+    cr_assert_eq(weir_output_rename(output, "other", NULL), 0);
+    cr_assert_str_eq(weir_output_path(output), "/dev/null");
+    weir_output_close(output);
+}
