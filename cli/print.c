@@ -27,7 +27,8 @@ static void emit(void *ctx, enum weir_notice_level level, const char *line)
         fprintf(print->stream, "weir: warning: %s\n", line);
         break;
     case WEIR_NOTICE_INFO:
-        fprintf(print->stream, "weir: %s\n", line);
+        /* Lines in perf's brackets name their program themselves. */
+        fprintf(print->stream, "%s%s\n", line[0] == '[' ? "" : "weir: ", line);
         break;
     case WEIR_NOTICE_VERBOSE:
         if (print->verbosity >= 1)

@@ -73,6 +73,15 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
         .compression_level = arguments->compression_level,
         .output_kind = output_kind(arguments),
         .output_fd = STDOUT_FILENO,
+        .switching =
+            {
+                .enabled = arguments->switching.enabled,
+                .bytes = arguments->switching.bytes,
+                .period_ns = arguments->switching.period_ns,
+                .timestamp = arguments->switching.timestamp,
+                .max_files = (unsigned)arguments->switch_max_files,
+                .command = arguments->on_rotate,
+            },
         .no_build_ids = arguments->no_buildid,
         .fill_build_id_cache = !arguments->no_buildid_cache,
         .build_id_dir = arguments->buildid_dir,
@@ -93,6 +102,7 @@ static void print_report(const struct weir_print *print, const struct weir_recor
     struct weir_report_context context = {
         .output_path = arguments->output_path,
         .is_stream = is_stream(arguments),
+        .stamped = arguments->switching.timestamp,
         .realtime_priority = (unsigned)arguments->realtime_priority,
         .limits = &limits,
     };
@@ -124,6 +134,8 @@ static int record(const struct weir_record_options *options, const struct weir_r
     /* The workload gets the defaults back. */
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then EFBIG of the write */
     signal(SIGPIPE, SIG_IGN); /* messages that nobody reads are no reason to stop recording */
+    signal(SIGUSR2,
+           SIG_IGN); /* a trigger that comes before or after the recording is none; it reads them all the same */
 
     struct weir_record_result result = {0};
     struct weir_error err = {0};

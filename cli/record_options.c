@@ -17,8 +17,8 @@
 
 /* In the order of help. */
 static const struct weir_option_rows *const parts[] = {
-    &weir_record_target_rows, &weir_record_sampling_rows, &weir_record_sample_rows, &weir_record_ring_rows,
-    &weir_record_output_rows, &weir_record_trigger_rows,  &weir_record_other_rows,
+    &weir_record_target_rows, &weir_record_sampling_rows, &weir_record_sample_rows,  &weir_record_ring_rows,
+    &weir_record_output_rows, &weir_record_switch_rows,   &weir_record_trigger_rows, &weir_record_other_rows,
 };
 
 static const char *const usages[] = {"[OPTION...]", "[OPTION...] [--] COMMAND [ARGUMENT...]", NULL};
@@ -79,6 +79,7 @@ void weir_record_arguments_fini(struct weir_record_arguments *arguments)
     weir_control_spec_fini(&arguments->control);
     weir_text_list_fini(&arguments->events);
     free(arguments->filters);
+    free(arguments->on_rotate);
     weir_record_arguments_init(arguments);
 }
 
@@ -111,6 +112,12 @@ static int resolve_output(const struct weir_record_arguments *arguments, struct 
         weir_error_hint(err, "what is compressed is one stream over all readers: -z writes one file");
         return -EINVAL;
     }
+    if ((arguments->output_directory || to_stdout) && (arguments->switching.timestamp || arguments->on_rotate)) {
+        weir_error_set(err, -EINVAL, "only files end and go on in others: not %s",
+                       to_stdout ? "a stream ('-o -')" : "'--output-format=dir'");
+        weir_error_hint(err, "--switch-output, --timestamp-filename and --on-rotate are for -o FILE");
+        return -EINVAL;
+    }
     return 0;
 }
 
@@ -132,6 +139,7 @@ int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint6
         weir_error_hint(err, "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute");
         return -EINVAL;
     }
+    arguments->switching.timestamp |= arguments->switching.enabled;
     int result = resolve_output(arguments, err);
     if (result < 0)
         return result;

@@ -81,10 +81,13 @@ struct weir_record_arguments {
 
     const char *output_path; /* borrowed; "-": standard output */
     bool output_given;
-    bool output_directory;   /* --output-format=dir */
-    int compression_level;   /* -z; 0: none */
-    uint64_t max_bytes;      /* --max-size; 0: none */
-    bool timestamp_boundary; /* accepted: it is what happens anyway */
+    bool output_directory;                /* --output-format=dir */
+    int compression_level;                /* -z; 0: none */
+    uint64_t max_bytes;                   /* --max-size; 0: none */
+    bool timestamp_boundary;              /* accepted: it is what happens anyway */
+    struct weir_switch_options switching; /* without max_files and command */
+    uint64_t switch_max_files;            /* 0: all */
+    char **on_rotate;                     /* owned, one block; NULL: none */
     bool no_buildid;
     bool buildid_mmap;
     bool buildid_all;                 /* accepted: it is what happens anyway */
@@ -113,8 +116,8 @@ int weir_record_arguments_parse_noted(struct weir_record_arguments *arguments, c
 /*
  * Applies the rules between options, as perf does: -F excludes -c; -p and -t go before -u, these before -C and -a, and
  * -a before --per-thread (with one warning); -t implies -i unless --inherit is given; -C implies -a; no target and no
- * workload means -a; -m becomes bytes (with a notice when it was rounded). 0 or -EINVAL
- * with err.
+ * workload means -a; --switch-output implies --timestamp-filename; -m becomes bytes (with a notice when it was
+ * rounded). 0 or -EINVAL with err.
  */
 int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint64_t page_bytes,
                                   const struct weir_notice_sink *notices, struct weir_error *err);

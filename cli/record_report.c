@@ -233,8 +233,8 @@ void weir_report_closing(struct weir_buf *text, const struct weir_record_result 
         weir_buf_printf(text, "[ weir record: weir size limit reached (%" PRIu64 " KB), stopping session ]\n",
                         result->file_bytes / BYTES_PER_KB);
     weir_buf_printf(text, "[ weir record: Woken up %" PRIu64 " times to write data ]\n", result->wakeups);
-    weir_buf_printf(text, "[ weir record: Captured and wrote %.3f MB %s", (double)result->file_bytes / BYTES_PER_MB,
-                    context->output_path);
+    weir_buf_printf(text, "[ weir record: Captured and wrote %.3f MB %s%s", (double)result->file_bytes / BYTES_PER_MB,
+                    context->output_path, context->stamped ? ".<timestamp>" : "");
     if (result->samples > 0)
         weir_buf_printf(text, " (%" PRIu64 " samples)", result->samples);
     append_ratio(text, result);

@@ -17,6 +17,7 @@ extern const struct weir_option_rows weir_record_sampling_rows;
 extern const struct weir_option_rows weir_record_sample_rows;
 extern const struct weir_option_rows weir_record_ring_rows;
 extern const struct weir_option_rows weir_record_output_rows;
+extern const struct weir_option_rows weir_record_switch_rows;
 extern const struct weir_option_rows weir_record_trigger_rows;
 extern const struct weir_option_rows weir_record_other_rows;
 

@@ -125,6 +125,17 @@ int weir_coordinator_init(struct weir_coordinator *coordinator, struct weir_erro
     return weir_error_set_errno(err, code, "cannot make a signalfd and a timerfd");
 }
 
+/* One that came too late to be taken must not end the process once it is let through. */
+static void drop_triggers(void)
+{
+    sigset_t triggers;
+    sigemptyset(&triggers);
+    sigaddset(&triggers, SIGUSR2);
+    const struct timespec at_once = {0};
+    while (sigtimedwait(&triggers, NULL, &at_once) > 0) {
+    }
+}
+
 void weir_coordinator_fini(struct weir_coordinator *coordinator)
 {
     if (!coordinator)
@@ -132,6 +143,7 @@ void weir_coordinator_fini(struct weir_coordinator *coordinator)
     weir_triggers_end(&coordinator->triggers);
     if (coordinator->signal_fd >= 0 && coordinator->ending_signal)
         read_signals(coordinator);
+    drop_triggers();
     if (coordinator->signal_fd >= 0)
         close(coordinator->signal_fd);
     if (coordinator->timer_fd >= 0)

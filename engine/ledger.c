@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "engine/event_set_internal.h"
 #include "format/records.h"
 
 static struct weir_ledger_row *row_at(const struct weir_record_result *result, unsigned place, unsigned event)
@@ -29,19 +30,108 @@ static int allocate(const struct weir_event_set *set, struct weir_record_result 
     return 0;
 }
 
-static void note_lost_samples(const struct weir_event_set *set, unsigned event, unsigned place,
-                              const struct weir_event_count *count, struct weir_buf *lost)
+/* ---- losses ---- */
+
+void weir_told_losses_fini(struct weir_told_losses *told)
 {
+    free(told->all);
+    *told = (struct weir_told_losses){0};
+}
+
+static size_t slot_count(const struct weir_event_set *set)
+{
+    return (size_t)set->event_count * set->place_count * set->task_count;
+}
+
+/* Room for all that the set has now; the table of a set that has grown is put in order anew, by its ids. */
+static int make_room(const struct weir_event_set *set, struct weir_told_losses *told)
+{
+    size_t count = slot_count(set);
+    if (told->count == count)
+        return 0;
+    struct weir_told_loss *all = calloc(count, sizeof(*all));
+    if (!all)
+        return -ENOMEM;
+    for (size_t i = 0; i < told->count; i++) {
+        for (size_t slot = 0; told->all[i].id && slot < count; slot++) {
+            if (set->ids[slot] == told->all[i].id)
+                all[slot] = told->all[i];
+        }
+    }
+    free(told->all);
+    told->all = all;
+    told->count = count;
+    return 0;
+}
+
+/* Tells what was lost beyond `before`. */
+static void note_lost_samples(const struct weir_event_set *set, unsigned event, unsigned place,
+                              const struct weir_event_count *count, uint64_t before, struct weir_buf *lost)
+{
+    if (count->lost == before)
+        return;
     struct weir_record_sample_id trailer = {
         .sample_type = set->list->events[event].attr.sample_type,
         .id = count->id,
         .cpu = (uint32_t)set->places[place].cpu,
     };
-    weir_record_lost_samples(lost, count->lost, &trailer);
+    weir_record_lost_samples(lost, count->lost - before, &trailer);
+}
+
+/* What was told of a descriptor, and is to be from now on. told: NULL, or with room. */
+static uint64_t exchange_told(struct weir_told_losses *told, size_t slot, const struct weir_event_count *count)
+{
+    if (!told)
+        return 0;
+    struct weir_told_loss *entry = &told->all[slot];
+    uint64_t before = entry->id == count->id ? entry->lost : 0; /* a CPU that came again has a new id */
+    *entry = (struct weir_told_loss){.id = count->id, .lost = count->lost};
+    return before;
+}
+
+static uint64_t told_of_id(const struct weir_told_losses *told, uint64_t id)
+{
+    for (size_t i = 0; i < told->count; i++) {
+        if (told->all[i].id == id)
+            return told->all[i].lost;
+    }
+    return 0;
+}
+
+/* Losses of CPUs that have gone since the last call. Before those that are there, which may have their slots. */
+static void tell_retired(const struct weir_event_set *set, struct weir_told_losses *told, struct weir_buf *lost)
+{
+    for (size_t i = told ? told->retired : 0; i < set->retired_count; i++) {
+        const struct weir_event_retired *retired = &set->retired[i];
+        uint64_t before = told ? told_of_id(told, retired->count.id) : 0;
+        note_lost_samples(set, retired->event, retired->place, &retired->count, before, lost);
+    }
+    if (told)
+        told->retired = set->retired_count;
+}
+
+int weir_ledger_tell_losses(const struct weir_event_set *set, struct weir_told_losses *told, struct weir_buf *lost)
+{
+    int result = make_room(set, told);
+    if (result < 0)
+        return result;
+    tell_retired(set, told, lost);
+    struct weir_event_count count;
+    for (unsigned event = 0; event < set->event_count; event++) {
+        for (unsigned place = 0; place < set->place_count; place++) {
+            for (unsigned task = 0; task < set->task_count; task++) {
+                if (weir_event_set_read(set, event, place, task, &count) < 0)
+                    continue;
+                uint64_t before = exchange_told(told, weir_event_set_slot(set, event, place, task), &count);
+                note_lost_samples(set, event, place, &count, before, lost);
+            }
+        }
+    }
+    return weir_buf_error(lost);
 }
 
 static void read_counts(const struct weir_event_set *set, unsigned event, unsigned place, struct weir_ledger_row *row,
-                        struct weir_buf *lost)
+                        struct weir_told_losses *told, struct weir_buf *lost)
 {
     for (unsigned task = 0; task < set->task_count; task++) {
         struct weir_event_count count;
@@ -49,21 +139,19 @@ static void read_counts(const struct weir_event_set *set, unsigned event, unsign
             continue;
         row->counted += count.value;
         row->lost_ring_full += count.lost;
-        if (count.lost > 0)
-            note_lost_samples(set, event, place, &count, lost);
+        uint64_t before = exchange_told(told, weir_event_set_slot(set, event, place, task), &count);
+        note_lost_samples(set, event, place, &count, before, lost);
     }
 }
 
 /* What a CPU's events had counted and lost before it went. */
-static void add_retired(const struct weir_event_set *set, struct weir_record_result *result, struct weir_buf *lost)
+static void add_retired(const struct weir_event_set *set, struct weir_record_result *result)
 {
     for (size_t i = 0; i < set->retired_count; i++) {
         const struct weir_event_retired *retired = &set->retired[i];
         struct weir_ledger_row *row = row_at(result, retired->place, retired->event);
         row->counted += retired->count.value;
         row->lost_ring_full += retired->count.lost;
-        if (retired->count.lost > 0)
-            note_lost_samples(set, retired->event, retired->place, &retired->count, lost);
     }
 }
 
@@ -86,21 +174,24 @@ static void add_drained(const struct weir_pipeline *pipeline, struct weir_record
 }
 
 int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *pipeline,
-                        struct weir_record_result *result, struct weir_buf *lost)
+                        struct weir_record_result *result, struct weir_told_losses *told, struct weir_buf *lost)
 {
     int code = allocate(set, result);
+    if (code == 0 && told)
+        code = make_room(set, told);
     if (code < 0)
         return code;
+    tell_retired(set, told, lost);
     for (unsigned place = 0; place < set->place_count; place++) {
         for (unsigned event = 0; event < set->event_count; event++) {
             struct weir_ledger_row *row = row_at(result, place, event);
             row->cpu = set->places[place].cpu;
             row->task = set->places[place].task;
             row->event = event;
-            read_counts(set, event, place, row, lost);
+            read_counts(set, event, place, row, told, lost);
         }
     }
-    add_retired(set, result, lost);
+    add_retired(set, result);
     add_drained(pipeline, result, weir_event_set_sideband(set));
     return weir_buf_error(lost);
 }

@@ -10,13 +10,32 @@
 #include "engine/pipeline.h"
 #include "engine/record.h"
 
+/* The losses that outputs were told of: what is lost later goes to the next one. */
+struct weir_told_losses {
+    struct weir_told_loss {
+        uint64_t id; /* of the descriptor; 0: none */
+        uint64_t lost;
+    } * all;        /* owned; at the place of the descriptor in the event set's table */
+    size_t count;   /* 0: no table yet */
+    size_t retired; /* of the set's retired descriptors: told */
+};
+
+void weir_told_losses_fini(struct weir_told_losses *told);
+
+/*
+ * Appends to `lost` a LOST_SAMPLES record for every descriptor that has lost any since the last call with the same
+ * `told`, which begins as all zeros. One read(2) for each descriptor. 0 or -ENOMEM, and then something may be untold.
+ * Coordinator.
+ */
+int weir_ledger_tell_losses(const struct weir_event_set *set, struct weir_told_losses *told, struct weir_buf *lost);
+
 /*
  * Reads the kernel's counts of every event and fills result->ledger, event_names and event_count. Appends to `lost` a
- * LOST_SAMPLES record for every descriptor that lost any (id and CPU in its trailer). Readers must have ended. 0 or
- * -ENOMEM.
+ * LOST_SAMPLES record for every descriptor that lost any (id and CPU in its trailer) of which `told` does not know.
+ * told: NULL when there was one output only. Readers must have ended. 0 or -ENOMEM.
  */
 int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *pipeline,
-                        struct weir_record_result *result, struct weir_buf *lost);
+                        struct weir_record_result *result, struct weir_told_losses *told, struct weir_buf *lost);
 
 /* Moves what failed writes took from written to lost_write_failed, and fills the totals of result (samples, losses,
  * wake-ups, throttled). The writer must have ended. */

@@ -320,6 +320,8 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
                                       .round_bytes = ROUND_BASE_BYTES + ROUND_PER_READER_BYTES * pipeline->reader_count,
                                       .kick_fd = pipeline->kick_fd,
                                       .max_bytes = setup->max_bytes,
+                                      .full_bytes = pipeline->full_bytes,
+                                      .full_fd = pipeline->full_fd,
                                       .grower = setup->grow_pool ? &pipeline->grower : NULL,
                                       .parts = pipeline->parts,
                                       .compressor = pipeline->compressing ? &pipeline->compressor : NULL,

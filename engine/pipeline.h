@@ -91,6 +91,8 @@ struct weir_pipeline {
     struct weir_pipeline_thread *threads; /* owned; readers, then the writer, then the grower */
     sem_t *started;                       /* owned */
     int kick_fd;                          /* owned eventfd: the writer wants a round or has failed */
+    uint64_t full_bytes;                  /* set between init and start; 0: none: writer.h */
+    int full_fd;                          /* borrowed; set with it */
     int ended_fd;                         /* owned eventfd: the targets of all rings are gone */
     pthread_mutex_t patience;             /* around setup.is_hurried() */
 };

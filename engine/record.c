@@ -338,6 +338,12 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
 {
     int result = weir_session_make_sideband(session, err);
     if (result == 0)
+        result = weir_session_switch_init(&session->change, session, err);
+    if (result == 0)
+        result = weir_session_make_finisher(session, err);
+    if (result == 0)
+        result = weir_session_switch_watch(&session->change, err);
+    if (result == 0)
         result = weir_pipeline_start(&session->pipeline, session->file->output, err);
     if (result == 0)
         result = weir_session_start_sideband(session, err);
@@ -418,6 +424,7 @@ static int finish(struct weir_session *session, struct weir_error *err)
 {
     struct weir_record_result *result = session->result;
     weir_event_set_disable(&session->events);
+    weir_session_switch_settle(&session->change);
     weir_pipeline_stop_readers(&session->pipeline, weir_session_ends_with_snapshot(session));
     int code = weir_session_finish(session, err);
     if (result->end == WEIR_RECORD_END_OUTPUT && session->reader_gone)

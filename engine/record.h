@@ -40,6 +40,15 @@ enum weir_record_output_kind {
     WEIR_RECORD_OUTPUT_STREAM,    /* records as they come, to whoever reads: -o - */
 };
 
+struct weir_switch_options { /* several files, one after another */
+    bool enabled;         /* --switch-output, in whatever form; SIGUSR2 and the control channel may ask for it then */
+    uint64_t bytes;       /* when a file has got so many; 0: no matter */
+    uint64_t period_ns;   /* so often; 0: no matter */
+    bool timestamp;       /* finished files get their time into their names; implied by the caller with enabled */
+    unsigned max_files;   /* so many finished files stay; 0: all */
+    char *const *command; /* --on-rotate: gets the path of each finished file as its last argument; NULL: none */
+};
+
 struct weir_record_options {
     /* What is recorded: -a, -C, tasks or a command; with none of them the caller sets system_wide, as perf does. */
     bool system_wide;
@@ -81,6 +90,8 @@ struct weir_record_options {
 
     uint64_t max_bytes;    /* --max-size: of data in the file, to a chunk; recording ends there. 0: no limit */
     int compression_level; /* -z: of zstd, 1 .. 22; 0: none */
+
+    struct weir_switch_options switching;
 
     bool no_build_ids;                /* -B: no BUILD_ID table */
     bool fill_build_id_cache;         /* --buildid-cache: copy what was mapped, once recording has ended */
@@ -134,7 +145,8 @@ struct weir_record_result {
     uint64_t lost_sideband;         /* mmap, comm and task records that the kernel had no room for */
     uint64_t discarded_bytes;       /* skipped in rings that held no valid record: a kernel bug; 0 otherwise */
     uint64_t unknown_samples;       /* in the file, but with an id of no event of ours; 0 otherwise */
-    uint64_t file_bytes;            /* 0: no file was made */
+    uint64_t file_bytes;            /* of all files; 0: none was made */
+    uint64_t files;
     uint64_t rounds;
     uint64_t throttled;  /* PERF_RECORD_THROTTLE seen */
     uint64_t ring_bytes; /* data bytes per ring that were used */

@@ -9,13 +9,58 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/assert.h"
 #include "base/bits.h"
 #include "engine/session.h"
 #include "format/features.h"
 #include "format/head.h"
 #include "format/pipe_head.h"
 #include "format/tracing_data.h"
+
+#define SAME_STAMP_MAX   999u
+#define NS_PER_HUNDREDTH 10000000
+
+void weir_record_file_note(struct weir_record_file *file, const struct weir_writer_account *account)
+{
+    file->first_sample_ns = account->first_sample_ns;
+    file->last_sample_ns = account->last_sample_ns;
+    file->raw_bytes = account->raw_bytes;
+    file->compressed_bytes = account->compressed_bytes;
+}
+
+/* ---- names ---- */
+
+void weir_record_file_stamp(struct weir_record_file *file)
+{
+    struct timespec now;
+    struct tm utc;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    size_t used = strftime(file->stamp, sizeof(file->stamp), "%Y%m%d%H%M%S", &utc);
+    snprintf(file->stamp + used, sizeof(file->stamp) - used, "%02u", (unsigned)(now.tv_nsec / NS_PER_HUNDREDTH) % 100u);
+}
+
+int weir_record_file_rename(struct weir_record_file *file, const char *prefix, struct weir_error *err)
+{
+    const char *slash = strrchr(file->path, '/');
+    const char *base = slash ? slash + 1 : file->path;
+    char name[PATH_MAX];
+    weir_assert(file->stamp[0]);
+    struct weir_error why = {0};
+    int result = -EEXIST;
+    for (unsigned n = 0; result == -EEXIST && n <= SAME_STAMP_MAX; n++) {
+        int length = n == 0 ? snprintf(name, sizeof(name), "%s%s.%s", prefix, base, file->stamp)
+                            : snprintf(name, sizeof(name), "%s%s.%s-%03u", prefix, base, file->stamp, n);
+        if (length < 0 || (size_t)length >= sizeof(name))
+            return weir_error_set_errno(err, -ENAMETOOLONG, "cannot rename '%s'", file->path);
+        result = weir_output_rename(file->output, name, &why);
+    }
+    if (result < 0 && err)
+        *err = why;
+    return result;
+}
 
 /* ---- features ---- */
 
@@ -54,8 +99,8 @@ static int describe(const struct weir_record_file *file, const struct weir_sessi
         .last_sample_ns = file->last_sample_ns,
         .compression = describe_compression(file, session),
     };
-    input->build_ids = session->build_ids;
-    input->build_id_count = session->build_id_count;
+    input->build_ids = file->build_ids;
+    input->build_id_count = file->build_id_count;
     input->directory = file->kind == WEIR_RECORD_OUTPUT_DIRECTORY;
     input->branch_stack =
         session->config.samples.branch_filter != 0; /* not for call stacks: readers would sort by it */

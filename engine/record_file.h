@@ -18,7 +18,11 @@
 #include "io/io_ops.h"
 #include "io/output.h"
 
+#define WEIR_STAMP_BYTES 17 /* "2026112118000012": UTC, hundredths of seconds last, as perf record writes it */
+
+struct weir_build_id_entry;
 struct weir_session;
+struct weir_writer_account;
 
 /*
  * What the output is decides how it begins and ends:
@@ -37,7 +41,10 @@ struct weir_record_file {
     uint64_t first_sample_ns;       /* set before finish, by the clock of the recording; both 0: no sample */
     uint64_t last_sample_ns;
     uint64_t raw_bytes, compressed_bytes; /* set before finish: what compression was given, and made of it; 0: none */
-    uint64_t file_bytes;                  /* all of it; set by finish */
+    const struct weir_build_id_entry *build_ids; /* borrowed; set before finish */
+    size_t build_id_count;
+    uint64_t file_bytes;          /* all of it; set by finish */
+    char stamp[WEIR_STAMP_BYTES]; /* when it ended, for its name; "" until it is known */
 };
 
 /*
@@ -55,6 +62,16 @@ int weir_record_file_publish(struct weir_record_file *file, struct weir_error *e
 /* Writes the ids of session->descriptions into the head again while the writer has the output, which leaves that part
  * of the head alone. A failure is left to finish(), which writes the whole head. */
 void weir_record_file_patch_ids(struct weir_record_file *file, const struct weir_session *session);
+
+/* Takes over what the writer knows of it. Before finish. */
+void weir_record_file_note(struct weir_record_file *file, const struct weir_writer_account *account);
+
+/* Notes that it ends now. */
+void weir_record_file_stamp(struct weir_record_file *file);
+
+/* Gives it the name "PREFIX" + last component of its path + ".STAMP", with "-001" and so on behind it where that is
+ * taken. Never replaces anything. 0 or -errno with err, as weir_output_rename(). */
+int weir_record_file_rename(struct weir_record_file *file, const char *prefix, struct weir_error *err);
 
 /*
  * Writes features behind the data, then the head that announces them. When the features cannot be written the file is

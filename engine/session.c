@@ -127,11 +127,29 @@ int weir_session_open_file(struct weir_session *session, struct weir_error *err)
     return result;
 }
 
+int weir_session_make_finisher(struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_switch_options *asked = &session->options->switching;
+    if (!asked->enabled && !asked->timestamp && !asked->command)
+        return 0;
+    int result =
+        weir_file_finisher_new(&session->finisher, &(struct weir_file_finisher_setup){
+                                                       .session = session,
+                                                       .child_mask = &session->coordinator.mask_before,
+                                                       .room_fd = asked->enabled ? session->change.progress_fd : -1,
+                                                   });
+    return result < 0 ? weir_error_set_errno(err, result, "cannot set up the finishing of files") : 0;
+}
+
 void weir_session_close_events(struct weir_session *session)
 {
     if (session->piped)
         weir_pipeline_stop(&session->pipeline);
-    weir_record_file_close(session->file); /* the kernel may still read from the pool for it */
+    /* The kernel may still read from the pool for them. */
+    weir_file_finisher_free(session->finisher);
+    weir_session_switch_fini(&session->change);
+    weir_record_file_close(session->file);
+    session->finisher = NULL;
     session->file = NULL;
     if (session->piped)
         weir_pipeline_fini(&session->pipeline);
@@ -145,6 +163,7 @@ void weir_session_release(struct weir_session *session)
     weir_sideband_halt(session->sideband); /* it looks at the pipeline's epochs */
     weir_session_close_events(session);
     weir_session_free_sideband(session); /* the readers, which are gone now, wrote to its tees */
+    weir_told_losses_fini(&session->told_losses);
     weir_workload_fini(&session->workload);
     weir_control_fini(&session->control);
     weir_targets_fini(&session->targets);

@@ -12,17 +12,21 @@
 #include "engine/control.h"
 #include "engine/coordinator.h"
 #include "engine/event_set.h"
+#include "engine/file_finisher.h"
 #include "engine/kernel.h"
 #include "engine/kernel_limits.h"
+#include "engine/ledger.h"
 #include "engine/pipeline.h"
 #include "engine/record.h"
 #include "engine/record_file.h"
 #include "engine/sample_clock.h"
+#include "engine/session_switch.h"
 #include "engine/sideband.h"
 #include "engine/snapshot.h"
 #include "engine/targets.h"
 #include "engine/workload.h"
 #include "format/event_desc.h"
+#include "format/synth.h"
 #include "topology/cpu_watch.h"
 #include "topology/plan.h"
 #include "topology/topology.h"
@@ -68,6 +72,9 @@ struct weir_session {
     bool piped;                    /* pipeline was initialised */
     const struct weir_io_ops *io;  /* borrowed; what files are written with; NULL: the real system calls */
     struct weir_record_file *file; /* owned; what the recording is written to now */
+    struct weir_session_switch change;
+    struct weir_file_finisher *finisher; /* owned; NULL: there is one file, and it keeps its name */
+    struct weir_told_losses told_losses; /* of the files before this one */
 
     struct weir_sideband *sideband;        /* owned; NULL: none is wanted */
     struct weir_build_id_entry *build_ids; /* owned; for the feature, once the sideband thread has ended */
@@ -146,6 +153,12 @@ void weir_session_unwatch_cpus(struct weir_session *session);
 
 /* Appends ID_INDEX, THREAD_MAP and CPU_MAP records. 0 or -ENOMEM. */
 int weir_session_append_index(const struct weir_session *session, struct weir_buf *out);
+
+/* What synthesis is to do, but for emit. */
+void weir_session_synth_options(const struct weir_session *session, struct weir_synth_options *options);
+
+/* Makes the finisher when files are to be switched, named by time or told to a command. 0 or -errno with err. */
+int weir_session_make_finisher(struct weir_session *session, struct weir_error *err);
 
 /* Kernel map, modules, tasks and maps into the pipeline, closed by FINISHED_INIT. */
 int weir_session_synthesize(struct weir_session *session, struct weir_error *err);

@@ -153,11 +153,23 @@ static bool records_kernel(const struct weir_event_list *list)
     return false;
 }
 
+/* The kernel's own maps do not change: a file that begins later gets the same ones. */
+static int emit_kernel(void *ctx, const void *records, size_t bytes)
+{
+    struct weir_session *session = ctx;
+    uint8_t *copy = weir_session_switches(session) ? weir_buf_extend(&session->change.kernel_records, bytes) : NULL;
+    if (copy)
+        memcpy(copy, records, bytes);
+    return emit(ctx, records, bytes);
+}
+
 static int synthesize_kernel(const struct weir_session *session, const struct weir_synth_options *options,
                              struct weir_error *err)
 {
     uint64_t programs;
-    int result = weir_synth_kernel(options, err);
+    struct weir_synth_options kept = *options;
+    kept.emit = emit_kernel;
+    int result = weir_synth_kernel(&kept, err);
     if (result == 0)
         result = weir_synth_bpf(options, &programs, err);
     if (result == 0 && programs > 0)
@@ -166,24 +178,30 @@ static int synthesize_kernel(const struct weir_session *session, const struct we
     return result;
 }
 
-int weir_session_synthesize(struct weir_session *session, struct weir_error *err)
+void weir_session_synth_options(const struct weir_session *session, struct weir_synth_options *options)
 {
     const struct weir_record_options *asked = session->options;
-    const struct weir_event_desc *first = &session->descriptions[0];
     unsigned allowed = weir_cpuset_count(weir_topology_allowed(session->topology));
-    struct weir_synth_options options = {
-        .sample_id_bytes = weir_attr_sample_id_bytes(&first->attr),
+    *options = (struct weir_synth_options){
+        .sample_id_bytes = weir_attr_sample_id_bytes(&session->descriptions[0].attr),
         .threads =
             asked->synth_threads ? asked->synth_threads : (unsigned)weir_clamp_u64(allowed, 1, SYNTH_THREADS_MAX),
         .data_maps = session->events.list->events[weir_event_set_sideband(&session->events)].attr.mmap_data,
         .no_maps = !asked->synth.maps,
         .namespaces = asked->samples.namespaces,
         .map_timeout_ms = asked->synth_map_timeout_ms,
-        .build_ids = session->options->build_ids_in_maps,
-        .emit = emit,
-        .emit_ctx = session,
-        .notices = session->options->notices,
+        .build_ids = asked->build_ids_in_maps,
+        .notices = asked->notices,
     };
+}
+
+int weir_session_synthesize(struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_record_options *asked = session->options;
+    struct weir_synth_options options;
+    weir_session_synth_options(session, &options);
+    options.emit = emit;
+    options.emit_ctx = session;
     /* Without its maps there is no warning of hidden kernel addresses either, which a user of ":u" cannot lack. */
     int result = synthesize_index(session, err);
     if (result == 0 && records_kernel(session->events.list))
@@ -207,14 +225,6 @@ int weir_session_synthesize(struct weir_session *session, struct weir_error *err
 }
 
 /* ---- end ---- */
-
-static void note_account(const struct weir_writer_account *account, struct weir_record_file *file)
-{
-    file->first_sample_ns = account->first_sample_ns;
-    file->last_sample_ns = account->last_sample_ns;
-    file->raw_bytes = account->raw_bytes;
-    file->compressed_bytes = account->compressed_bytes;
-}
 
 static int sync_file(struct weir_session *session, struct weir_error *err)
 {
@@ -258,6 +268,33 @@ static bool has_reader_gone(const struct weir_session *session, int write_error)
     return session->file->kind == WEIR_RECORD_OUTPUT_STREAM && write_error == -EPIPE;
 }
 
+static bool is_hurried(void *ctx)
+{
+    struct weir_session *session = ctx;
+    session->hurried |= weir_coordinator_is_hurried(&session->coordinator);
+    return session->hurried;
+}
+
+/* Gives the last file its name, after all that were switched away have theirs. 0, or the first failure of any. */
+static int keep_file(struct weir_session *session, struct weir_error *err)
+{
+    struct weir_record_result *result = session->result;
+    result->file_bytes = session->file->file_bytes;
+    result->files = 1;
+    if (!session->finisher)
+        return 0;
+    weir_file_finisher_stop(session->finisher, is_hurried(session));
+    weir_record_file_stamp(session->file);
+    weir_file_finisher_keep(session->finisher, session->file);
+    weir_file_finisher_await_commands(session->finisher, is_hurried, session);
+    const struct weir_finished_files *sums = weir_file_finisher_sums(session->finisher);
+    result->file_bytes = sums->bytes;
+    result->files = sums->files;
+    if (sums->err.code < 0)
+        *err = sums->err;
+    return sums->err.code;
+}
+
 int weir_session_finish(struct weir_session *session, struct weir_error *err)
 {
     struct weir_record_result *result = session->result;
@@ -267,7 +304,7 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
         result->rings += session->pipeline.readers[i]->ring_count;
     result->pool_bytes = (uint64_t)session->pipeline.pool.chunk_count * session->pipeline.pool.chunk_bytes;
     struct weir_buf lost = WEIR_BUF_INIT;
-    int code = weir_ledger_collect(&session->events, &session->pipeline, result, &lost);
+    int code = weir_ledger_collect(&session->events, &session->pipeline, result, &session->told_losses, &lost);
     if (code == 0)
         code = emit_pieces(session, &lost);
     weir_buf_fini(&lost);
@@ -279,12 +316,16 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     weir_ledger_settle(&session->pipeline, result);
 
     int write_error = weir_record_file_error(session->file);
-    note_account(&session->pipeline.writer.account, session->file);
+    weir_record_file_note(session->file, &session->pipeline.writer.account);
     tell_compression(session);
+    session->file->build_ids = session->build_ids;
+    session->file->build_id_count = session->build_id_count;
     int finished = weir_record_file_finish(session->file, session, err);
-    result->file_bytes = session->file->file_bytes;
     if (finished == 0)
         finished = sync_file(session, err);
+    int kept = keep_file(session, finished == 0 && write_error == 0 && code == 0 ? err : &(struct weir_error){0});
+    if (finished == 0)
+        finished = kept;
     if (finished == 0)
         weir_session_fill_build_id_cache(session);
     session->reader_gone = has_reader_gone(session, write_error);

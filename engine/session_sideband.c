@@ -10,15 +10,22 @@
 
 int weir_session_make_sideband(struct weir_session *session, struct weir_error *err)
 {
-    if (session->options->no_build_ids)
+    const struct weir_record_options *options = session->options;
+    const struct weir_event_list *events = session->events.list;
+    if (options->no_build_ids && !weir_session_switches(session))
         return 0; /* nobody would use what it finds */
     struct weir_pipeline *pipeline = &session->pipeline;
-    int result = weir_sideband_new(&session->sideband, &(struct weir_sideband_setup){
-                                                           .attr = &session->descriptions[0].attr,
-                                                           .tee_count = pipeline->reader_count,
-                                                           .epoch = &pipeline->control.epoch,
-                                                           .read_build_ids = true,
-                                                       });
+    int result =
+        weir_sideband_new(&session->sideband,
+                          &(struct weir_sideband_setup){
+                              .attr = &session->descriptions[0].attr,
+                              .tee_count = pipeline->reader_count,
+                              .epoch = &pipeline->control.epoch,
+                              .read_build_ids = !options->no_build_ids,
+                              /* It knows of code and names only. */
+                              .is_doubtful = events->events[weir_event_set_sideband(&session->events)].attr.mmap_data ||
+                                             options->samples.namespaces,
+                          });
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot set up the sideband thread");
     for (unsigned i = 0; i < pipeline->reader_count; i++)
@@ -67,6 +74,8 @@ int weir_session_stop_sideband(struct weir_session *session, struct weir_error *
     session->hurried |= weir_coordinator_is_hurried(&session->coordinator);
     weir_sideband_stop(session->sideband, session->hurried ? HURRIED_TIMEOUT_MS : STOP_TIMEOUT_MS, &counts);
     report(session, &counts);
+    if (session->options->no_build_ids)
+        return 0;
     int result =
         weir_mapped_files_list(weir_sideband_files(session->sideband), &session->build_ids, &session->build_id_count);
     return result < 0 ? weir_error_set_errno(err, result, "cannot list build ids") : 0;

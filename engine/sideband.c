@@ -443,7 +443,8 @@ static void count(struct weir_sideband *sideband)
     counts->files = files->count;
     for (uint32_t i = 0; i < files->count; i++)
         counts->build_ids += weir_mapped_files_build_id(files, i).bytes > 0;
-    for (uint32_t i = files->first_new; i != WEIR_MAPPED_NONE; i = files->all[i].next_new)
+    for (uint32_t i = files->first_new; sideband->setup.read_build_ids && i != WEIR_MAPPED_NONE;
+         i = files->all[i].next_new)
         counts->unread++;
 }
 

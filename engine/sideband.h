@@ -90,8 +90,8 @@ struct weir_sideband_view;
 
 struct weir_sideband_question {
     const uint64_t *side_bytes; /* for each tee, how much of it stands before the switch; borrowed until the answer */
-    /* Called once, on the sideband thread, when it has taken in all of that, or on the thread of stop() for one that the
-     * thread did not get to. view: NULL then. May block; nothing else of the sideband is done meanwhile. */
+    /* Called once, on the sideband thread, when it has taken in all of that, or on the thread of stop() for one that
+     * the thread did not get to. view: NULL then. May block; nothing else of the sideband is done meanwhile. */
     void (*answer)(void *ctx, const struct weir_sideband_view *view);
     void *ctx; /* borrowed until the answer */
 };
@@ -99,8 +99,8 @@ struct weir_sideband_question {
 /* Asks. One question at a time; borrowed until its answer. Rounds are cut. Coordinator; does not block for long. */
 void weir_sideband_ask(struct weir_sideband *sideband, struct weir_sideband_question *question);
 
-/* Emits what was known before the switch: weir_task_map_emit(), then side records that are kept back. 0, -ENOMEM or what
- * the sink returned. From answer(). */
+/* Emits what was known before the switch: weir_task_map_emit(), then side records that are kept back. 0, -ENOMEM or
+ * what the sink returned. From answer(). */
 int weir_sideband_view_emit(const struct weir_sideband_view *view, const struct weir_task_map_sink *sink);
 
 /*

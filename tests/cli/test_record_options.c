@@ -99,6 +99,8 @@ static const char *const refused[] = {
     "--output-format",
     "--buildid-dir",
     "--max-size",
+    "--switch-max-files",
+    "--on-rotate",
     "-k",
     "--clockid",
     "--call-graph",
@@ -130,6 +132,8 @@ static const char *const refused[] = {
     "--output-format=dir -z",
     "--buildid-dir=",
     "--max-size=",
+    "--switch-output=",
+    "--on-rotate=",
     "--clockid=",
     "--call-graph=",
     "--branch-filter=",
@@ -192,6 +196,10 @@ static const char *const refused[] = {
     "--buffer-size abc",
     "--buffer-size 64MB",
     "--max-size 1MB",
+    "--switch-output=5",
+    "--switch-output=now",
+    "--switch-output=10k",
+    "--switch-max-files two",
     "-z23",
     "-M 64",
     "-M 0M",
@@ -248,6 +256,13 @@ static const char *const refused[] = {
     "--buffer-size 1048575",
     "--buffer-size 1025G",
     "--max-size 0",
+    "--switch-output=0s",
+    "--switch-output=0B",
+    "--switch-max-files 4294967296",
+    "-o - --switch-output",
+    "--output-format=dir --switch-output",
+    "-o - --timestamp-filename",
+    "-o - --on-rotate true",
     "-r 0",
     "-r 100",
     "--threads=0/0:0/1",
@@ -452,4 +467,42 @@ Test(record_options, help_is_told_apart)
 {
     cr_expect_eq(parse("-a --help --bogus"), WEIR_OPTIONS_HELP);
     cr_expect_eq(parse("-h"), WEIR_OPTIONS_HELP);
+}
+
+/* ---- several files ---- */
+
+Test(record_options, switch_output_is_by_signal_size_or_time_and_implies_the_time_in_the_name)
+{
+    cr_expect_eq(parse("--switch-output"), 0);
+    cr_expect(arguments.switching.enabled && arguments.switching.timestamp);
+    cr_expect(arguments.switching.bytes == 0 && arguments.switching.period_ns == 0);
+    cr_expect_eq(parse("--switch-output=signal"), 0);
+    cr_expect(arguments.switching.enabled && arguments.switching.bytes == 0 && arguments.switching.period_ns == 0);
+    cr_expect_eq(parse("--switch-output=100M"), 0);
+    cr_expect_eq(arguments.switching.bytes, 100ull << 20);
+    cr_expect_eq(arguments.switching.period_ns, 0);
+    cr_expect_eq(parse("--switch-output=2m --switch-max-files 3"), 0);
+    cr_expect_eq(arguments.switching.bytes, 0);
+    cr_expect_eq(arguments.switching.period_ns, 120ull * 1000000000);
+    cr_expect_eq(arguments.switch_max_files, 3);
+    cr_expect_eq(parse("-a"), 0);
+    cr_expect(!arguments.switching.enabled && !arguments.switching.timestamp);
+}
+
+Test(record_options, command_of_on_rotate_is_split_at_blanks_and_the_last_one_counts)
+{
+    cr_expect_eq(parse("--on-rotate first --on-rotate=mv"), 0);
+    cr_assert_not_null(arguments.on_rotate);
+    cr_expect_str_eq(arguments.on_rotate[0], "mv");
+    cr_expect_null(arguments.on_rotate[1]);
+    char command[] = "  gzip -1\t--quiet ";
+    char name[] = "--on-rotate";
+    char *argv[] = {name, command, NULL};
+    fini();
+    init();
+    cr_expect_eq(weir_record_arguments_parse(&arguments, argv, &err), 0);
+    cr_expect_str_eq(arguments.on_rotate[0], "gzip");
+    cr_expect_str_eq(arguments.on_rotate[1], "-1");
+    cr_expect_str_eq(arguments.on_rotate[2], "--quiet");
+    cr_expect_null(arguments.on_rotate[3]);
 }

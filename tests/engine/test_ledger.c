@@ -66,7 +66,7 @@ static void drain(struct fixture *f)
 
 static void collect(struct fixture *f)
 {
-    cr_assert_eq(weir_ledger_collect(&f->rig.set, &f->rig.pipeline, &f->result, &f->lost), 0);
+    cr_assert_eq(weir_ledger_collect(&f->rig.set, &f->rig.pipeline, &f->result, NULL, &f->lost), 0);
 }
 
 static const struct weir_ledger_row *row(const struct fixture *f, unsigned cpu, unsigned event)
@@ -95,7 +95,7 @@ Test(ledger, out_of_memory_can_be_released)
         struct fixture f;
         fixture_init(&f);
         failing_alloc_after(successes);
-        cr_assert_eq(weir_ledger_collect(&f.rig.set, &f.rig.pipeline, &f.result, &f.lost), -ENOMEM);
+        cr_assert_eq(weir_ledger_collect(&f.rig.set, &f.rig.pipeline, &f.result, NULL, &f.lost), -ENOMEM);
         fixture_fini(&f);
     }
 }

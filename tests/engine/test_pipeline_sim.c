@@ -435,7 +435,7 @@ static bool finish_writing(struct sim *sim)
 static bool emit_losses(struct sim *sim)
 {
     struct weir_buf lost = WEIR_BUF_INIT;
-    int code = weir_ledger_collect(&sim->rig.set, &sim->rig.pipeline, &sim->result, &lost);
+    int code = weir_ledger_collect(&sim->rig.set, &sim->rig.pipeline, &sim->result, NULL, &lost);
     if (code == 0 && lost.used > 0)
         weir_pipeline_emit(&sim->rig.pipeline, lost.data, lost.used);
     weir_buf_fini(&lost);

@@ -1,0 +1,112 @@
+/* Rows of `weir record`: several files, one after another. Main thread. */
+#include "cli/record_rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/value.h"
+
+#define SECTION "Several files"
+
+static int fail(const char *text, struct weir_error *err)
+{
+    weir_error_set(err, -EINVAL, "option '--switch-output': '%s' is not \"signal\", a size or a time", text);
+    weir_error_hint(err, "a size has a suffix of B, K, M and G, a time one of s, m, h and d: 100M, 30s");
+    return -EINVAL;
+}
+
+static int apply_switch_output(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *arguments = object;
+    uint64_t bytes = 0, ns = 0;
+    bool is_signal = !text || strcmp(text, "signal") == 0;
+    if (!is_signal && (weir_value_parse_size_or_time(text, &bytes, &ns) < 0 || bytes + ns == 0))
+        return fail(text, err);
+    arguments->switching.enabled = true;
+    arguments->switching.bytes = bytes;
+    arguments->switching.period_ns = ns;
+    return 0;
+}
+
+/* The words of text as an argument vector, in one block to be freed. NULL: no memory. */
+static char **split(const char *text)
+{
+    size_t words_max = strlen(text) / 2 + 2;
+    size_t bytes = strlen(text) + 1;
+    char **argv = malloc(words_max * sizeof(*argv) + bytes);
+    if (!argv)
+        return NULL;
+    char *copy = memcpy(argv + words_max, text, bytes);
+    size_t count = 0;
+    char *rest = NULL;
+    for (char *word = strtok_r(copy, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest))
+        argv[count++] = word;
+    argv[count] = NULL;
+    return argv;
+}
+
+static int apply_on_rotate(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *arguments = object;
+    char **command = split(text);
+    if (!command)
+        return weir_error_set_errno(err, -ENOMEM, "option '--on-rotate'");
+    if (!command[0]) {
+        free(command);
+        weir_error_set(err, -EINVAL, "option '--on-rotate': the argument is empty");
+        weir_error_hint(err, "a program and its arguments: --on-rotate 'gzip -1'");
+        return -EINVAL;
+    }
+    free(arguments->on_rotate);
+    arguments->on_rotate = command;
+    return 0;
+}
+
+static const struct weir_option options[] = {
+    {
+        .long_name = "switch-output",
+        .argument = "signal|SIZE|TIME",
+        .argument_optional = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_switch_output,
+        .section = SECTION,
+        .help = "go on in a new file at SIGUSR2, and after SIZE (100M) or every TIME (30s)",
+        .details =
+            "Each file is complete in itself, and begins with the tasks and maps of its time; no event is lost or "
+            "doubled because of a switch. A finished file is FILE.TIME, in UTC, with a number behind it where "
+            "that is taken; the one that is being written is FILE. Side records of the last moment before a "
+            "switch are in both files.",
+    },
+    {
+        .long_name = "switch-max-files",
+        .argument = "N",
+        .kind = WEIR_OPTION_NUMBER,
+        .field = FIELD(switch_max_files, uint64_t),
+        .max = UINT32_MAX,
+        .default_text = "all",
+        .section = SECTION,
+        .help = "keep the newest N files of this recording and remove the others; 0: all stay",
+    },
+    {
+        .long_name = "timestamp-filename",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(switching.timestamp, bool),
+        .section = SECTION,
+        .help = "name the finished file FILE.TIME, in UTC, and never replace one",
+        .details = "--switch-output implies it.",
+    },
+    {
+        .long_name = "on-rotate",
+        .argument = "COMMAND",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_on_rotate,
+        .section = SECTION,
+        .help = "run COMMAND with the path of each finished file as its last argument",
+        .details = "COMMAND is split at blanks and started without a shell. It is waited for at the end of the "
+                   "recording; a failure of it is one warning.",
+    },
+};
+
+const struct weir_option_rows weir_record_switch_rows = WEIR_OPTION_ROWS(options);

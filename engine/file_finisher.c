@@ -1,0 +1,182 @@
+/* Files that are finished in the background, and what becomes of them; see file_finisher.h for threads and rules. */
+#include "engine/file_finisher.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "engine/kept_files.h"
+#include "engine/session.h"
+
+#define BUILD_ID_TIMEOUT_MS 1000u
+
+struct weir_file_finisher {
+    struct weir_file_finisher_setup setup;
+    struct weir_kept_files *kept; /* owned; the thread's while it runs */
+    pthread_t thread;
+    bool started;
+
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t changed;
+    struct weir_record_file *queue[WEIR_FINISHER_FILES]; /* owned; a ring */
+    unsigned first, count;
+    bool stopping, hurried;
+    struct weir_finished_files sums;
+};
+
+int weir_file_finisher_new(struct weir_file_finisher **made, const struct weir_file_finisher_setup *setup)
+{
+    struct weir_file_finisher *finisher = calloc(1, sizeof(*finisher));
+    if (!finisher)
+        return -ENOMEM;
+    const struct weir_record_options *options = setup->session->options;
+    finisher->setup = *setup;
+    pthread_mutex_init(&finisher->lock, NULL);
+    pthread_cond_init(&finisher->changed, NULL);
+    int result = weir_kept_files_new(&finisher->kept, &(struct weir_kept_files_setup){
+                                                          .stamped = options->switching.timestamp,
+                                                          .most = options->switching.max_files,
+                                                          .command = options->switching.command,
+                                                          .child_mask = setup->child_mask,
+                                                          .notices = options->notices,
+                                                      });
+    if (result < 0)
+        weir_file_finisher_free(finisher);
+    else
+        *made = finisher;
+    return result;
+}
+
+static void add(struct weir_file_finisher *finisher, uint64_t bytes, const struct weir_error *err)
+{
+    pthread_mutex_lock(&finisher->lock);
+    finisher->sums.files++;
+    finisher->sums.bytes += bytes;
+    if (finisher->sums.err.code == 0)
+        finisher->sums.err = *err;
+    pthread_mutex_unlock(&finisher->lock);
+}
+
+static bool is_hurried(struct weir_file_finisher *finisher)
+{
+    pthread_mutex_lock(&finisher->lock);
+    bool hurried = finisher->hurried;
+    pthread_mutex_unlock(&finisher->lock);
+    return hurried;
+}
+
+/* A failure of one file is kept, and told at once; the recording goes on. */
+static void finish(struct weir_file_finisher *finisher, struct weir_record_file *file)
+{
+    const struct weir_session *session = finisher->setup.session;
+    struct weir_error err = {0};
+    struct weir_build_id_entry *build_ids = NULL;
+    bool hurried = is_hurried(finisher);
+    int result = weir_output_error(file->output);
+    if (result < 0)
+        weir_error_set_errno(&err, result, "cannot write to %s", file->path);
+    if (session->sideband && !session->options->no_build_ids &&
+        weir_sideband_copy_build_ids(session->sideband, hurried ? 0 : BUILD_ID_TIMEOUT_MS, &build_ids,
+                                     &file->build_id_count) == 0)
+        file->build_ids = build_ids;
+    int finished = weir_record_file_finish(file, session, result == 0 ? &err : NULL);
+    if (finished == 0 && result == 0 && !hurried)
+        finished = weir_record_file_sync(file, &err);
+    /* One that is not as it should be is kept like the others. The first thing that went wrong is told. */
+    weir_kept_files_add(finisher->kept, file, result == 0 && finished == 0 ? &err : NULL);
+    free(build_ids);
+    if (err.code != 0)
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "%s", err.what);
+    add(finisher, file->file_bytes, &err);
+    weir_record_file_close(file);
+}
+
+static struct weir_record_file *take(struct weir_file_finisher *finisher)
+{
+    pthread_mutex_lock(&finisher->lock);
+    while (finisher->count == 0 && !finisher->stopping)
+        pthread_cond_wait(&finisher->changed, &finisher->lock);
+    struct weir_record_file *file = NULL;
+    if (finisher->count > 0) {
+        file = finisher->queue[finisher->first];
+        finisher->first = (finisher->first + 1) % WEIR_FINISHER_FILES;
+        finisher->count--;
+    }
+    pthread_mutex_unlock(&finisher->lock);
+    if (file && finisher->setup.room_fd >= 0)
+        eventfd_write(finisher->setup.room_fd, 1);
+    return file;
+}
+
+static void *thread_main(void *argument)
+{
+    struct weir_file_finisher *finisher = argument;
+    for (struct weir_record_file *file = take(finisher); file; file = take(finisher))
+        finish(finisher, file);
+    return NULL;
+}
+
+int weir_file_finisher_push(struct weir_file_finisher *finisher, struct weir_record_file *file)
+{
+    if (!finisher->started) {
+        int result = -pthread_create(&finisher->thread, NULL, thread_main, finisher);
+        if (result < 0)
+            return result;
+        finisher->started = true;
+        pthread_setname_np(finisher->thread, "weir-finisher");
+    }
+    pthread_mutex_lock(&finisher->lock);
+    bool full = finisher->count == WEIR_FINISHER_FILES;
+    if (!full) {
+        finisher->queue[(finisher->first + finisher->count) % WEIR_FINISHER_FILES] = file;
+        finisher->count++;
+        pthread_cond_signal(&finisher->changed);
+    }
+    pthread_mutex_unlock(&finisher->lock);
+    return full ? -EAGAIN : 0;
+}
+
+void weir_file_finisher_stop(struct weir_file_finisher *finisher, bool hurried)
+{
+    if (!finisher)
+        return;
+    pthread_mutex_lock(&finisher->lock);
+    finisher->stopping = true;
+    finisher->hurried |= hurried;
+    pthread_cond_signal(&finisher->changed);
+    pthread_mutex_unlock(&finisher->lock);
+    if (finisher->started)
+        pthread_join(finisher->thread, NULL);
+    finisher->started = false;
+}
+
+void weir_file_finisher_keep(struct weir_file_finisher *finisher, struct weir_record_file *file)
+{
+    struct weir_error err = {0};
+    if (weir_kept_files_add(finisher->kept, file, &err) < 0)
+        weir_notice(finisher->setup.session->options->notices, WEIR_NOTICE_WARNING, "%s", err.what);
+    add(finisher, file->file_bytes, &err);
+}
+
+void weir_file_finisher_await_commands(struct weir_file_finisher *finisher, bool (*hurried)(void *ctx), void *ctx)
+{
+    weir_kept_files_await_commands(finisher->kept, hurried, ctx);
+}
+
+const struct weir_finished_files *weir_file_finisher_sums(const struct weir_file_finisher *finisher)
+{
+    return &finisher->sums;
+}
+
+void weir_file_finisher_free(struct weir_file_finisher *finisher)
+{
+    if (!finisher)
+        return;
+    weir_file_finisher_stop(finisher, true);
+    weir_kept_files_free(finisher->kept);
+    pthread_mutex_destroy(&finisher->lock);
+    pthread_cond_destroy(&finisher->changed);
+    free(finisher);
+}

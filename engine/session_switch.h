@@ -1,0 +1,76 @@
+/*
+ * Switching the output of a running recording: the steps of it, and who does them.
+ *
+ *     coordinator   the file that ends is hidden (file_finisher.h), the next one is opened, a cut is wanted
+ *         cut       what was lost up to here goes with the order to the writer; the next file takes the name
+ *     writer        changes outputs between two chunks (writer.h); readers do not notice
+ *     coordinator   asks the sideband thread
+ *     sideband      ids, kernel, BPF programs, control groups, tasks and maps into the new file, then FINISHED_INIT
+ *     coordinator   rounds go on; once the writer has handed back the file that ended, it goes to the finisher
+ *
+ * Synthesised records have time 0: readers of the file deliver them before anything that is queued for its round, so
+ * they may stand behind samples; no round stands before FINISHED_INIT.
+ *
+ * One switch at a time, as the dispatcher of triggers has it; one that is asked for meanwhile is remembered once. When
+ * the finisher has no room the switch is over only when it has, so that the next one waits (told once).
+ *
+ * Coordinator, but for the answer. Nothing here blocks while data flows, but on opening and naming files.
+ */
+#ifndef WEIR_ENGINE_SESSION_SWITCH_H
+#define WEIR_ENGINE_SESSION_SWITCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "engine/record_file.h"
+#include "engine/sideband.h"
+#include "engine/trigger.h"
+#include "engine/writer.h"
+
+struct weir_session;
+
+enum weir_switch_step {
+    WEIR_SWITCH_IDLE,
+    WEIR_SWITCH_CUTTING,   /* the round that ends the file is not closed yet */
+    WEIR_SWITCH_CHANGING,  /* the order is on its way to the writer */
+    WEIR_SWITCH_ANSWERING, /* the sideband thread writes what the next file must begin with */
+    WEIR_SWITCH_DRAINING,  /* the writer still has the file that ended, or the finisher no room for it */
+};
+
+struct weir_session_switch {
+    struct weir_session *session; /* borrowed; NULL: not made */
+    enum weir_switch_step step;
+    struct weir_record_file *next; /* owned; opened, not the session's yet */
+    struct weir_record_file *left; /* owned; not the session's any more */
+    struct weir_writer_switch order;
+    struct weir_buf losses;         /* records that the order carries */
+    uint64_t *side_bytes;           /* owned; for each reader */
+    struct weir_buf kernel_records; /* of kernel and modules, as they were synthesised at the start */
+    struct weir_sideband_question question;
+    _Atomic bool answered; /* written by the sideband thread, release; then answer_result is set */
+    int answer_result;
+    int progress_fd; /* owned eventfd: the writer, the answer, the finisher */
+    int full_fd;     /* owned eventfd: the writer has written as much as a file may have */
+    int timer_fd;    /* owned; -1: switching is not by time */
+    bool told_wait;
+};
+
+/* Whether the options ask for it. */
+bool weir_session_switches(const struct weir_session *session);
+
+/* Makes the descriptors, and takes the trigger "switch". After the pipeline was made, before its start; the coordinator
+ * was initialised. 0 or -errno with err. */
+int weir_session_switch_init(struct weir_session_switch *change, struct weir_session *session, struct weir_error *err);
+
+/* Begins to watch for size and time. Before the coordinator's loop. */
+int weir_session_switch_watch(struct weir_session_switch *change, struct weir_error *err);
+
+/* Ends a switch that is under way when recording ends: takes it back, or sees it through. Events are disabled, readers
+ * and writer still run. Blocks. */
+void weir_session_switch_settle(struct weir_session_switch *change);
+
+/* NULL-safe, in any state. The pipeline has been stopped; its memory is still there. */
+void weir_session_switch_fini(struct weir_session_switch *change);
+
+#endif

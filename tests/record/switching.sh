@@ -1,0 +1,169 @@
+# shellcheck shell=bash
+# Several files, one after another: no event is lost or doubled because of a switch, each file is complete in itself,
+# and nothing is ever replaced.
+
+needs_perf_events
+
+syscalls=(-e raw_syscalls:sys_enter -c 1 -m 4M --buffer-size 64M)
+
+# switch_while_it_runs TIMES SECONDS: sends SIGUSR2 to $weir so often, with that pause, as long as it is there.
+switch_while_it_runs() {
+    local n
+    for ((n = 0; n < $1; n++)); do
+        kill -USR2 "$weir" 2>/dev/null || return 0
+        sleep "$2"
+    done
+}
+
+# The samples of all files in the working folder, by weir info.
+samples_in_files() {
+    local file sum=0
+    for file in it.data.*; do sum=$((sum + $(file_samples "$file"))); done
+    echo $sum
+}
+
+file_samples() { "$WEIR_PROGRAM" info -i "$1" --json | grep -o '"samples": *[0-9]*' | head -1 | grep -o '[0-9]*$'; }
+
+# expect_files_whole LEAST: so many files or more, each by the rules, each with its own features and beginning; together
+# they hold what weir says.
+expect_files_whole() {
+    local file
+    expect_at_least "files" "$(find . -name 'it.data.*' | wc -l)" "$1"
+    expect_eq "files that were told" "$(grep -c '^\[ weir record: Dump it\.data\.' err)" \
+        "$(find . -name 'it.data*' | wc -l)"
+    expect_eq "hidden files" "$(find . -name '.it*' | wc -l)" 0
+    for file in it.data.*; do
+        "$WEIR_PROGRAM" verify "$file" >verify.out 2>&1 || fail "$file: $(cat verify.out)"
+        expect_eq "FINISHED_INIT of $file" "$(report_records "$file" FINISHED_INIT)" 1
+        expect_no_warnings
+        perf report --header-only -i "$file" >header 2>perf.err
+        expect_line header "# cmdline : "
+    done
+    expect_eq "samples in all files" "$(samples_in_files)" "$(told_samples)"
+    expect_eq "written and lost" "$(written_and_lost raw_syscalls:sys_enter)" \
+        "$(ledger_column counted raw_syscalls:sys_enter)"
+}
+
+# Every call of the load is there once: it makes them one after another, so their times are all different.
+expect_each_call_once() {
+    local file
+    for file in it.data.*; do
+        perf script -i "$file" --comm "$WEIR_LOAD_NAME" -F time,trace --ns 2>perf.err |
+            grep " NR $("$WEIR_LOAD" number getppid) " || true
+    done | awk '{ print $1 }' >calls.txt
+    expect_eq "calls and losses" $(($(wc -l <calls.txt) + $(ledger_column lost_in_ring raw_syscalls:sys_enter) + \
+        $(ledger_column lost_writing raw_syscalls:sys_enter))) "$1"
+    expect_eq "calls that are there twice" "$(sort calls.txt | uniq -d | wc -l)" 0
+    expect_eq "order over all files" "$(sort -c calls.txt 2>&1)" ""
+}
+
+test_no_event_is_lost_or_doubled_by_many_switches() {
+    start_record it.data "${syscalls[@]}" --switch-output -- "$WEIR_LOAD" getppid 400000
+    switch_while_it_runs 40 0.02
+    await_record
+    expect_eq "status" "$status" 0
+    expect_files_whole 2
+    expect_each_call_once 400000
+}
+
+test_signals_that_come_faster_than_files_can_end_lose_nothing() {
+    start_record it.data "${syscalls[@]}" --switch-output -- "$WEIR_LOAD" getppid 300000
+    switch_while_it_runs 1000 0.001
+    await_record
+    expect_eq "status" "$status" 0
+    expect_files_whole 2
+    expect_each_call_once 300000
+}
+
+# What runs when a file begins was never started in it: its name and maps come from the task map.
+test_later_files_know_the_tasks_and_maps_of_before() {
+    start_record it.data -e cpu-clock -F 999 --switch-output=1s -- "$WEIR_LOAD" spin 0
+    sleep 3.5
+    kill -INT "$weir"
+    await_record
+    local file program
+    program=$(basename "$WEIR_LOAD")
+    expect_at_least "files" "$(find . -name 'it.data.*' | wc -l)" 3
+    for file in it.data.*; do
+        if [ "$(file_samples "$file")" -gt 0 ]; then
+            expect_eq "unknown tasks in $file" "$(perf script -i "$file" -F comm 2>perf.err | grep -c '^ *:' || true)" 0
+            perf script -i "$file" -F ip,sym,dso 2>perf.err >script.txt
+            expect_line script.txt "$program"
+            expect_line script.txt "hot_loop"
+        fi
+    done
+    expect_no_warnings
+}
+
+test_files_end_at_their_size_and_only_the_newest_stay() {
+    record "${syscalls[@]}" --switch-output=2M --switch-max-files 3 -o it.data -- "$WEIR_LOAD" getppid 200000
+    expect_at_least "files that were told" "$(grep -c '^\[ weir record: Dump ' err)" 4
+    expect_eq "files that stay" "$(find . -name 'it.data*' | wc -l)" 3
+    local file
+    for file in $(grep -o 'Dump it\.data\.[^ ]*' err | tail -3 | cut -d' ' -f2); do
+        [ -f "$file" ] || fail "$file is not there"
+        expect_at_least "bytes of $file" "$(stat -c %s "$file")" 4096
+    done
+}
+
+test_timestamped_name_is_never_that_of_a_file_that_is_there() {
+    record -e cpu-clock --timestamp-filename -o it.data -- true
+    expect_eq "files" "$(find . -name 'it.data*' | wc -l)" 1
+    expect_eq "closing line" "$(grep -c 'it.data.<timestamp>' err)" 1
+    local name n
+    name=$(grep -o 'Dump it\.data\.[^ ]*' err | cut -d' ' -f2)
+    [[ $name =~ ^it\.data\.20[0-9]{14}$ ]] || fail "the name is $name"
+    expect_at_least "UTC time of the name" "${name:8:12}" "$(date -u -d '-1 minute' +%Y%m%d%H%M)"
+    # Files of the next seconds are there already.
+    for ((n = 0; n < 300; n++)); do
+        echo "of before" >"it.data.$(date -u -d "+$((n / 100)) seconds" +%Y%m%d%H%M%S)$(printf %02d $((n % 100)))"
+    done
+    record -e cpu-clock --timestamp-filename -o it.data -- true
+    expect_eq "files of before" "$(grep -l 'of before' it.data.* | wc -l)" \
+        "$(($(find . -name 'it.data.*' | wc -l) - 2))"
+}
+
+test_command_gets_the_path_of_each_finished_file() {
+    mkdir there
+    cat >on-rotate <<'SCRIPT'
+#!/bin/sh
+[ "$1" = "two words" ] && exit 1
+echo "$# $1 $2" >>told
+perf report --header-only -i "$2" >/dev/null 2>&1 || echo "cannot read $2" >>told
+SCRIPT
+    chmod +x on-rotate
+    record -e cpu-clock --switch-output=1s --on-rotate './on-rotate first' -o there/it.data -- sleep 2.3
+    expect_eq "calls" "$(wc -l <told)" "$(find there -name 'it.data.*' | wc -l)"
+    expect_eq "arguments" "$(grep -c '^2 first there/it\.data\.2' told)" "$(find there -name 'it.data.*' | wc -l)"
+    record -e cpu-clock --switch-output=1s --on-rotate false -o there/it.data -- sleep 2.3
+    expect_eq "warnings of a command that fails" "$(grep -c "'false', failed with status 1" err)" 1
+    record -e cpu-clock --timestamp-filename --on-rotate ./no-such-program -o there/it.data -- true
+    expect_line err "'./no-such-program', cannot be started"
+}
+
+test_output_that_was_removed_is_told_and_the_next_file_is_whole() {
+    start_record it.data -e cpu-clock -F 99 --switch-output -- sleep 100
+    rm it.data
+    kill -USR2 "$weir"
+    wait_until test -e it.data
+    kill -INT "$weir"
+    await_record
+    expect_line err "the output 'it.data' is not at its name any more"
+    expect_eq "files" "$(find . -name 'it.data*' | wc -l)" 1
+    "$WEIR_PROGRAM" verify it.data.* >verify.out 2>&1 || fail "$(cat verify.out)"
+}
+
+# Each of these changes a part of what a switch goes through.
+test_switching_goes_with_everything_else() {
+    local options
+    for options in -z --threads=package -a -B --per-thread -d --buildid-mmap --namespaces "-k monotonic"; do
+        rm -f it.data*
+        # shellcheck disable=SC2086 # several words
+        start_record it.data "${syscalls[@]}" $options --switch-output -- "$WEIR_LOAD" getppid 60000
+        switch_while_it_runs 6 0.05
+        await_record
+        expect_eq "status with $options" "$status" 0
+        expect_files_whole 2
+        expect_each_call_once 60000
+    done
+}
