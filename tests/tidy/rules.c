@@ -27,6 +27,7 @@ enum area {
     AREA_CLI = 1 << 5,
     AREA_TESTS = 1 << 6,
     AREA_PERF_TESTS = 1 << 7,
+    AREA_LIBWEIR = 1 << 8, /* stands alone, and is met by its installed header only */
     LIBRARIES = AREA_BASE | AREA_TOPOLOGY | AREA_IO | AREA_FORMAT | AREA_ENGINE,
     LAYERS = LIBRARIES | AREA_CLI,
     EVERYWHERE = LAYERS | AREA_TESTS | AREA_PERF_TESTS,
@@ -46,6 +47,7 @@ static const struct {
     {"cli/", AREA_CLI, LAYERS},
     {"tests/", AREA_TESTS, LAYERS | AREA_TESTS},
     {"perf-tests/", AREA_PERF_TESTS, EVERYWHERE},
+    {"libweir/", AREA_LIBWEIR, 0},
 };
 
 /* Headers of other projects: each has one layer that knows it. */

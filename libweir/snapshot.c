@@ -1,0 +1,192 @@
+/*
+ * The client's side of weir's control protocol (docs/control.md). No state, no allocation. Any thread; what does not
+ * wait is safe in signal handlers (signal-safety(7)).
+ */
+#include <weir/snapshot.h>
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define COMMAND_BYTES_MAX 1024 /* of the protocol, without its newline */
+
+/* ---- connections ---- */
+
+/* 0, or -EINVAL. *bytes: how long the address is. */
+static int parse_address(const char *text, struct sockaddr_un *address, socklen_t *bytes)
+{
+    static const char prefix[] = "unix:";
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (strncmp(text, prefix, sizeof(prefix) - 1) != 0)
+        return -EINVAL;
+    text += sizeof(prefix) - 1;
+    size_t length = strlen(text);
+    if (length < 2 || length >= sizeof(address->sun_path) || (text[0] != '@' && text[0] != '/'))
+        return -EINVAL;
+    memcpy(address->sun_path, text, length);
+    bool is_abstract = text[0] == '@';
+    if (is_abstract)
+        address->sun_path[0] = '\0';
+    *bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + !is_abstract);
+    return 0;
+}
+
+static int connect_to(const char *address_text)
+{
+    struct sockaddr_un address;
+    socklen_t bytes;
+    int result = parse_address(address_text, &address, &bytes);
+    if (result < 0)
+        return result;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    if (connect(fd, (const struct sockaddr *)&address, bytes) == 0)
+        return fd;
+    result = -errno;
+    close(fd);
+    return result;
+}
+
+int weir_connect_to(const char *address)
+{
+    int before = errno;
+    int result = connect_to(address);
+    errno = before;
+    return result;
+}
+
+int weir_connect(void)
+{
+    const char *address = getenv("WEIR_CONTROL");
+    return address ? weir_connect_to(address) : -ENOENT;
+}
+
+/* ---- without waiting ---- */
+
+/* Sends one command as a whole. errno stays. */
+static int tell(int weir, const char *line, size_t bytes, int flags)
+{
+    if (weir < 0)
+        return -EBADF;
+    int before = errno;
+    ssize_t sent;
+    do
+        sent = send(weir, line, bytes, MSG_NOSIGNAL | flags);
+    while (sent < 0 && errno == EINTR);
+    int result = sent < 0 ? -errno : sent == (ssize_t)bytes ? 0 : -EAGAIN;
+    errno = before;
+    return result;
+}
+
+/* The minus sign: no answer is wanted, which nobody would read. */
+#define TELL(weir, command) tell(weir, "-" command "\n", sizeof("-" command "\n") - 1, MSG_DONTWAIT)
+
+int weir_snapshot(int weir)
+{
+    return TELL(weir, "snapshot");
+}
+
+int weir_enable(int weir)
+{
+    return TELL(weir, "enable");
+}
+
+int weir_disable(int weir)
+{
+    return TELL(weir, "disable");
+}
+
+int weir_switch_output(int weir)
+{
+    return TELL(weir, "switch");
+}
+
+/* ---- with an answer ---- */
+
+/* An answer ends in a zero byte; its last line is "ack", or its only one is "error: " and why. */
+struct reading {
+    char *answer; /* the caller's, cut to its size */
+    size_t room, used;
+    char last[4]; /* bytes of the whole, before its end */
+    uint64_t bytes;
+};
+
+/* Takes a part of the answer. True: that was all. */
+static bool take(struct reading *reading, const char *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if (data[i] == '\0')
+            return true;
+        if (reading->used + 1 < reading->room)
+            reading->answer[reading->used++] = data[i];
+        memmove(reading->last, reading->last + 1, sizeof(reading->last) - 1);
+        reading->last[sizeof(reading->last) - 1] = data[i];
+        reading->bytes++;
+    }
+    return false;
+}
+
+/* Takes what only says how it went out of the answer. */
+static int conclude(struct reading *reading)
+{
+    static const char refused[] = "error: ";
+    bool done = memcmp(reading->last, "ack\n", sizeof(reading->last)) == 0;
+    size_t outcome_bytes = done ? sizeof(reading->last) : 1; /* of a refusal: its newline */
+    if (reading->bytes - outcome_bytes < reading->used)
+        reading->used = (size_t)(reading->bytes - outcome_bytes);
+    if (reading->room > 0)
+        reading->answer[reading->used] = '\0';
+    if (done)
+        return 0;
+    if (reading->used >= sizeof(refused) - 1 && memcmp(reading->answer, refused, sizeof(refused) - 1) == 0)
+        memmove(reading->answer, reading->answer + sizeof(refused) - 1, reading->used - (sizeof(refused) - 1) + 1);
+    return -EREMOTEIO;
+}
+
+static int read_answer(int weir, struct reading *reading)
+{
+    char part[512];
+    for (;;) {
+        ssize_t got = recv(weir, part, sizeof(part), 0);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got < 0 ? -errno : -EPIPE;
+        if (take(reading, part, (size_t)got))
+            return reading->bytes > 0 ? conclude(reading) : -EPROTO;
+    }
+}
+
+int weir_ask(int weir, const char *command, char *answer, size_t answer_bytes)
+{
+    char line[COMMAND_BYTES_MAX + 2];
+    size_t length = strlen(command);
+    if (answer_bytes > 0)
+        answer[0] = '\0';
+    if (length == 0 || strchr(command, '\n'))
+        return -EINVAL;
+    if (length > COMMAND_BYTES_MAX)
+        return -EMSGSIZE;
+    snprintf(line, sizeof(line), "%s\n", command);
+    int result = tell(weir, line, length + 1, 0);
+    if (result < 0)
+        return result;
+    int before = errno;
+    struct reading reading = {.answer = answer, .room = answer_bytes};
+    result = read_answer(weir, &reading);
+    errno = before;
+    return result;
+}
+
+int weir_snapshot_alloc(int weir)
+{
+    return weir_ask(weir, "snapshot-alloc", NULL, 0);
+}
