@@ -64,6 +64,8 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
         .buffer_bytes = arguments->buffer_bytes,
         .retained_bytes = arguments->memory_bytes,
         .retained_span_ns = arguments->memory_span_ns,
+        .overwrite = arguments->overwrite,
+        .tail_synthesize = arguments->tail_synthesize,
         .snapshot_on_exit = arguments->snapshot_on_exit,
         .threads_spec = arguments->threads_spec,
         .reader_cpus = weir_cpuset_is_empty(&arguments->reader_cpus) ? NULL : &arguments->reader_cpus,

@@ -134,7 +134,13 @@ int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint6
         weir_error_hint(err, "without either, both sides are recorded");
         return -EINVAL;
     }
-    if (arguments->snapshot_on_exit && arguments->memory_bytes == 0 && arguments->memory_span_ns == 0) {
+    bool has_memory = arguments->memory_bytes || arguments->memory_span_ns;
+    if (has_memory && arguments->overwrite) {
+        weir_error_set(err, -EINVAL, "option '--overwrite' cannot be used with '--memory'");
+        weir_error_hint(err, "--overwrite keeps samples in the kernel's rings (-m), -M in weir's memory");
+        return -EINVAL;
+    }
+    if (arguments->snapshot_on_exit && !has_memory && !arguments->overwrite) {
         weir_error_set(err, -EINVAL, "option '--snapshot-on-exit' needs -M: nothing else is kept in memory");
         weir_error_hint(err, "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute");
         return -EINVAL;

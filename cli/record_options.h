@@ -75,6 +75,8 @@ struct weir_record_arguments {
     uint64_t memory_bytes;                 /* -M SIZE */
     uint64_t memory_span_ns;               /* -M TIME; both 0: not given */
     bool snapshot_on_exit;
+    bool overwrite;
+    bool tail_synthesize;
     const char *threads_spec;       /* borrowed from argv; NULL: not given */
     struct weir_cpuset reader_cpus; /* empty: not given */
     uint64_t realtime_priority;     /* 0: not given */

@@ -182,12 +182,12 @@ static void append_lost_samples(struct weir_buf *text, const struct weir_record_
     uint64_t ring_full = losses.ring_full - waiting;
     append_where(text, &losses);
     struct joiner causes = {.text = text, .first = "; ", .next = ", "};
-    append_cause(&causes, "kernel ring full", ring_full, lost);
+    append_cause(&causes, result->overwritten ? "rings paused for snapshots" : "kernel ring full", ring_full, lost);
     append_cause(&causes, context->is_stream ? "waiting for the reader" : "waiting for the disk", waiting, lost);
     append_cause(&causes, "write failed", losses.write_failed, lost);
 
     struct joiner remedies = {.text = text, .first = "; to prevent it: ", .next = " or "};
-    if (ring_full > 0)
+    if (ring_full > 0 && !result->overwritten)
         append_ring_remedy(&remedies, result, context);
     remedies.next = " and ";
     if (waiting > 0)
@@ -226,6 +226,16 @@ static void append_evicted(struct weir_buf *text, const struct weir_record_resul
     weir_buf_printf(text, " ]\n");
 }
 
+static void append_overwritten(struct weir_buf *text, const struct weir_record_result *result)
+{
+    weir_buf_printf(text, "[ weir record: Took %" PRIu64 " snapshot%s; older records were overwritten: %.3f MB",
+                    result->snapshots, result->snapshots == 1 ? "" : "s",
+                    (double)result->overwritten_bytes / BYTES_PER_MB);
+    if (result->evicted_samples > 0)
+        weir_buf_printf(text, ", %" PRIu64 " samples", result->evicted_samples);
+    weir_buf_printf(text, " ]\n");
+}
+
 void weir_report_closing(struct weir_buf *text, const struct weir_record_result *result,
                          const struct weir_report_context *context)
 {
@@ -239,7 +249,9 @@ void weir_report_closing(struct weir_buf *text, const struct weir_record_result 
         weir_buf_printf(text, " (%" PRIu64 " samples)", result->samples);
     append_ratio(text, result);
     weir_buf_printf(text, " ]\n");
-    if (result->retained_bytes > 0 || result->evicted_samples > 0)
+    if (result->overwritten)
+        append_overwritten(text, result);
+    else if (result->retained_bytes > 0 || result->evicted_samples > 0)
         append_evicted(text, result);
     if (result->lost_samples > 0)
         append_lost_samples(text, result, context);

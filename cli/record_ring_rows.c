@@ -75,12 +75,23 @@ static const struct weir_option options[] = {
             "MiB for each reader, at most a sixteenth of the machine's.",
     },
     {
+        .long_name = "overwrite",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(overwrite, bool),
+        .section = SECTION,
+        .help = "let the kernel's rings keep the newest samples (-m); they are read at the end",
+        .details = "SIGUSR2 has them read earlier, any number of times; all rings are paused for that at one moment, "
+                   "and what comes meanwhile is counted as lost. No reader runs in between. Records of mappings and "
+                   "tasks are recorded as ever.",
+    },
+    {
         .long_name = "snapshot-on-exit",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(snapshot_on_exit, bool),
         .section = SECTION,
-        .help = "with -M: write what memory holds when recording ends, too",
+        .help = "with -M: write what memory holds when recording ends, too; --overwrite always does",
     },
     {
         .long_name = "threads",

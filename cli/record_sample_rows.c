@@ -241,6 +241,16 @@ static const struct weir_option options[] = {
         .help = "read /proc with so many threads at the start",
     },
     {
+        .long_name = "tail-synthesize",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(tail_synthesize, bool),
+        .section = SECTION,
+        .help = "describe what is there when recording ends, instead of what was there at the start",
+        .details = "Tasks that end meanwhile and began before are then without names and maps. --overwrite does not "
+                   "imply it, as it does for perf: side records are never overwritten.",
+    },
+    {
         .long_name = "proc-map-timeout",
         .argument = "MS",
         .kind = WEIR_OPTION_NUMBER,

@@ -5,6 +5,7 @@
  * Source: evsel__config(), tools/perf/util/evsel.c, and evlist__config(), tools/perf/util/record.c, Linux 6.1;
  * perf_event_open(2). tests/engine/test_event_config.c holds each value against what perf itself was seen to open.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -220,6 +221,7 @@ static void configure_samples(struct weir_event *event, const struct weir_event_
     configure_registers(event, &config->samples);
     configure_call_graph(event, config);
     configure_branches(event, config);
+    attr->write_backward = config->overwrite;
     if (has_term(event, WEIR_TERM_OVERWRITE))
         attr->write_backward = event->terms.overwrite;
     if (has_term(event, WEIR_TERM_AUX_OUTPUT))
@@ -248,6 +250,31 @@ static void configure_reading(struct weir_event_list *list, size_t index)
     }
     if (event != leader && leader->sample_read)
         attr->sample_type = leader->attr.sample_type;
+}
+
+int weir_event_list_overwrites(const struct weir_event_list *list, bool wanted, struct weir_error *err)
+{
+    bool any = false, all = true;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct weir_event *event = &list->events[i];
+        if (event->sideband)
+            continue;
+        bool overwritten = has_term(event, WEIR_TERM_OVERWRITE) ? event->terms.overwrite : wanted;
+        any |= overwritten;
+        all &= overwritten;
+        if (overwritten && is_read_with_leader(list, i)) {
+            weir_error_set(err, -EINVAL, "cannot overwrite samples of '%s': its group is read with its leader",
+                           event->name);
+            weir_error_hint(err, "leave out :S, or --overwrite and the term overwrite");
+            return -EINVAL;
+        }
+    }
+    if (any && !all) {
+        weir_error_set(err, -EINVAL, "cannot overwrite samples of some events only: all of them share a ring");
+        weir_error_hint(err, "--overwrite is for all events; leave out no-overwrite");
+        return -EINVAL;
+    }
+    return any;
 }
 
 /* ---- all events ---- */

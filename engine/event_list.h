@@ -167,6 +167,7 @@ struct weir_event_config {
     bool starts_disabled;     /* samples: they are switched on later, not by exec */
     bool enable_on_exec;      /* workload without -a; never together with system_wide */
     bool build_ids_in_maps;   /* --buildid-mmap */
+    bool overwrite;           /* rings of the newest samples, unless an event's own term says otherwise */
     uint32_t watermark_bytes; /* wake up the reader after so many bytes */
     uint32_t sideband_watermark_bytes;
 };
@@ -188,6 +189,10 @@ void weir_event_list_configure(struct weir_event_list *list, const struct weir_e
  * they are opened; sink may be NULL. */
 void weir_event_list_tell_limits(const struct weir_event_list *list, const struct weir_event_config *config,
                                  const struct weir_notice_sink *notices);
+
+/* Whether samples go to rings that the kernel overwrites: 1 or 0; -EINVAL with err when some do and others do not, for
+ * they share a ring, or when a group is read with its leader. wanted: of events without a term for it. */
+int weir_event_list_overwrites(const struct weir_event_list *list, bool wanted, struct weir_error *err);
 
 /* True for the event that add_sideband() made. */
 bool weir_event_is_sideband(const struct weir_event *event);

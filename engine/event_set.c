@@ -113,7 +113,8 @@ int weir_event_set_map_ring(struct weir_event_set *set, unsigned place, bool sid
     unsigned owner;
     int owner_fd = ring_owner_fd(set, place, sideband, &owner);
     weir_assert(owner_fd >= 0);
-    int result = weir_ring_map(ring, set->kernel, owner_fd, bytes);
+    int result = set->list->events[owner].attr.write_backward ? weir_ring_map_newest(ring, set->kernel, owner_fd, bytes)
+                                                              : weir_ring_map(ring, set->kernel, owner_fd, bytes);
     if (result < 0)
         return result;
     result = redirect(set, place, sideband, owner_fd);
@@ -133,6 +134,15 @@ const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned pl
     int owner_fd = ring_owner_fd(set, place, sideband, &event);
     weir_assert(owner_fd >= 0);
     return &set->fds[weir_event_set_slot(set, event, place, 0)];
+}
+
+void weir_event_set_pause(struct weir_event_set *set, bool paused)
+{
+    for (unsigned place = 0; place < set->place_count; place++) {
+        int fd = set->ring_fds[2 * place];
+        if (fd >= 0)
+            set->kernel->ops->ring_pause(set->kernel->ctx, fd, paused);
+    }
 }
 
 /* ---- control ---- */

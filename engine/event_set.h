@@ -121,6 +121,9 @@ const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned pl
  * exclude_follows. 0 or -errno with err (names event and filter). */
 int weir_event_set_exclude_tasks(struct weir_event_set *set, const pid_t *tids, size_t count, struct weir_error *err);
 
+/* Stops and restarts the kernel's writing to all data rings; what comes meanwhile is counted as lost. */
+void weir_event_set_pause(struct weir_event_set *set, bool paused);
+
 /* Enable and disable: the sideband event, or all others. Failures of single descriptors (task gone) are passed over. */
 void weir_event_set_enable(struct weir_event_set *set, bool sideband);
 void weir_event_set_disable(struct weir_event_set *set);         /* all */

@@ -8,6 +8,7 @@
 
 #include <linux/perf_event.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -35,6 +36,9 @@ struct weir_kernel_ops {
     int (*event_read)(void *ctx, int fd, uint64_t read_format, uint64_t id, struct weir_event_count *count);
     /* Maps one control page and data_bytes (a power of two of pages) of ring, readable and writable, shared. */
     int (*ring_map)(void *ctx, int fd, size_t data_bytes, struct perf_event_mmap_page **page);
+    /* The same, readable only: the kernel then overwrites the oldest records, of events with attr.write_backward. */
+    int (*ring_map_newest)(void *ctx, int fd, size_t data_bytes, struct perf_event_mmap_page **page);
+    int (*ring_pause)(void *ctx, int fd, bool paused); /* PERF_EVENT_IOC_PAUSE_OUTPUT */
     void (*ring_unmap)(void *ctx, struct perf_event_mmap_page *page, size_t data_bytes);
     int (*poll)(void *ctx, struct pollfd *fds, nfds_t count, int timeout_ms);
 };

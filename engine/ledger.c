@@ -173,6 +173,18 @@ static void add_drained(const struct weir_pipeline *pipeline, struct weir_record
     }
 }
 
+/* The kernel does not count what it overwrites; for events that are all sampled it follows from their own count. */
+static void add_overwritten(const struct weir_event_set *set, struct weir_record_result *result)
+{
+    for (size_t i = 0; i < result->ledger_count; i++) {
+        struct weir_ledger_row *row = &result->ledger[i];
+        const struct perf_event_attr *attr = &set->list->events[row->event].attr;
+        uint64_t accounted_for = row->written + row->lost_ring_full;
+        if (attr->write_backward && !attr->freq && attr->sample_period == 1 && row->counted > accounted_for)
+            row->evicted = row->counted - accounted_for;
+    }
+}
+
 int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *pipeline,
                         struct weir_record_result *result, struct weir_told_losses *told, struct weir_buf *lost)
 {
@@ -193,6 +205,7 @@ int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *
     }
     add_retired(set, result);
     add_drained(pipeline, result, weir_event_set_sideband(set));
+    add_overwritten(set, result);
     return weir_buf_error(lost);
 }
 
@@ -229,6 +242,8 @@ static void total_readers(const struct weir_pipeline *pipeline, struct weir_reco
         for (unsigned n = 0; n < reader->ring_count; n++) {
             result->throttled += reader->rings[n].counts.throttled;
             result->lost_while_pool_empty += reader->rings[n].lost_while_starved;
+            result->overwritten |= reader->rings[n].ring.newest;
+            result->overwritten_bytes += reader->rings[n].overwritten_bytes;
             result->discarded_bytes += reader->rings[n].discarded_bytes;
             result->unknown_samples += reader->rings[n].counts.unknown_samples;
         }

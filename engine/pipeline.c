@@ -331,6 +331,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
     weir_rounds_init(&pipeline->rounds, &pipeline->control, pipeline->readers, pipeline->reader_count, &pipeline->queue,
                      weir_clock_now_ns(setup->clock));
     pipeline->rounds.keep_to_snapshots = setup->snapshots_only;
+    pipeline->rounds.drain_first = setup->retained_span_ns > 0;
     return 0;
 }
 

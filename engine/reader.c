@@ -240,14 +240,20 @@ static void note_retained(struct weir_reader *reader, uint64_t side_bytes)
     evict_outdated(reader, 0);
 }
 
+/* Whether one of the epochs after `passed`, up to `epoch`, is a snapshot. */
+static bool is_snapshot(const struct weir_reader *reader, uint64_t passed, uint64_t epoch)
+{
+    /* Relaxed: stored before the epoch of that number was released (J). */
+    uint64_t snapshot = atomic_load_explicit(&reader->control->snapshot_epoch, memory_order_relaxed);
+    return snapshot > passed && snapshot <= epoch;
+}
+
 /* Epochs after `passed`, up to `epoch`, are about to be passed. False: come again. */
 static bool pass_retained(struct weir_reader *reader, uint64_t passed, uint64_t epoch)
 {
     const struct weir_reader_control *control = reader->control;
     struct weir_retention *retention = reader->retention;
-    /* Relaxed: stored before the epoch of that number was released (J). */
-    uint64_t snapshot = atomic_load_explicit(&control->snapshot_epoch, memory_order_relaxed);
-    bool hands_over = snapshot > passed && snapshot <= epoch;
+    bool hands_over = is_snapshot(reader, passed, epoch);
     bool stops = epoch >= atomic_load_explicit(&control->stop_epoch, memory_order_relaxed);
     if (!hands_over && !stops)
         return true;
@@ -299,13 +305,15 @@ static void note_lost(struct weir_reader_ring *r, uint64_t lost)
     }
 }
 
-/* Samples of a ring stand in order of time; those of other rings may be older. */
+/* Samples of a ring stand in order of time, newest last or, in a ring of the newest records, newest first; those of
+ * other rings may be older. */
 static void note_times(struct weir_chunk *chunk, const struct weir_walk_counts *counts)
 {
-    if (counts->first_sample_ns > 0 &&
-        (chunk->first_sample_ns == 0 || counts->first_sample_ns < chunk->first_sample_ns))
-        chunk->first_sample_ns = counts->first_sample_ns;
-    chunk->last_sample_ns = weir_max_u64(chunk->last_sample_ns, counts->last_sample_ns);
+    uint64_t oldest_ns = weir_min_u64(counts->first_sample_ns, counts->last_sample_ns);
+    uint64_t newest_ns = weir_max_u64(counts->first_sample_ns, counts->last_sample_ns);
+    if (oldest_ns > 0 && (chunk->first_sample_ns == 0 || oldest_ns < chunk->first_sample_ns))
+        chunk->first_sample_ns = oldest_ns;
+    chunk->last_sample_ns = weir_max_u64(chunk->last_sample_ns, newest_ns);
 }
 
 /*
@@ -366,9 +374,47 @@ static void discard(struct weir_reader_ring *r, uint64_t head)
     weir_ring_release(&r->ring, head);
 }
 
+/* Finds out what a ring of the newest records holds that was not read before. */
+static void begin_newest(struct weir_reader_ring *r)
+{
+    uint64_t head = weir_ring_head(&r->ring), written = r->ring.tail - head;
+    uint64_t kept = weir_min_u64(written, r->ring.bytes);
+    r->reading_newest = true;
+    r->newest_head = r->ring.tail = head;
+    r->newest_end = head + kept;
+    r->overwritten_bytes += written - kept;
+}
+
+/* Reads it, newest first. False: come again, the pool is empty. The kernel does not write to it meanwhile. */
+static bool read_newest(struct weir_reader *reader, struct weir_reader_ring *r)
+{
+    if (!r->reading_newest)
+        begin_newest(r);
+    while (r->ring.tail != r->newest_end) {
+        struct weir_chunk *chunk = chunk_to_fill(reader, r);
+        if (!chunk)
+            return false;
+        uint64_t left = r->newest_end - r->ring.tail, room = chunk->capacity - chunk->used;
+        int64_t moved = move_block(reader, r, chunk, left);
+        if (moved > 0) {
+            r->ring.tail += (uint64_t)moved;
+        } else if (moved == 0 && room < weir_min_u64(left, WEIR_RECORD_MAX_BYTES)) {
+            close_chunk(reader, r);
+        } else { /* the oldest record, of which the newest has taken a part */
+            r->overwritten_bytes += left;
+            break;
+        }
+    }
+    r->reading_newest = false;
+    r->ring.tail = r->newest_head;
+    return true;
+}
+
 /* Drains one ring up to the head that it has on entry. */
 static enum weir_reader_state drain(struct weir_reader *reader, struct weir_reader_ring *r)
 {
+    if (r->ring.newest)
+        return WEIR_READER_DRAINED;
     uint64_t head = weir_ring_head(&r->ring);
     while (r->ring.tail != head) {
         if (begins_slice(reader, r)) {
@@ -403,6 +449,16 @@ static bool is_dormant(const struct weir_reader_ring *r)
     return atomic_load_explicit(&r->dormant, memory_order_seq_cst);
 }
 
+static bool read_all_newest(struct weir_reader *reader)
+{
+    bool all = true;
+    for (unsigned i = 0; i < reader->ring_count; i++) {
+        if (!is_dormant(&reader->rings[i]) && reader->rings[i].ring.newest)
+            all &= read_newest(reader, &reader->rings[i]);
+    }
+    return all;
+}
+
 static enum weir_reader_state starved(struct weir_reader *reader)
 {
     reader->starved_steps++;
@@ -432,6 +488,8 @@ enum weir_reader_state weir_reader_step(struct weir_reader *reader)
 
     if (epoch != passed) {
         if (reader->retention && !pass_retained(reader, passed, epoch))
+            return starved(reader);
+        if (is_snapshot(reader, passed, epoch) && !read_all_newest(reader))
             return starved(reader);
         if (reader->chunk && reader->chunk->used > 0)
             hand_over(reader);
@@ -474,7 +532,8 @@ void weir_reader_wait(struct weir_reader *reader, enum weir_reader_state state)
         const struct weir_reader_ring *r = &reader->rings[i];
         /* A negative descriptor is passed over by poll(2). */
         int fd = !is_dormant(r) && r->poll_fd < r->poll_fd_count ? r->poll_fds[r->poll_fd] : -1;
-        reader->polls[i + 1] = (struct pollfd){.fd = fd, .events = POLLIN};
+        /* A ring of the newest records is read on demand: of its descriptors only the end matters. */
+        reader->polls[i + 1] = (struct pollfd){.fd = fd, .events = r->ring.newest ? 0 : POLLIN};
     }
 
     int timeout_ms = state == WEIR_READER_STARVED ? (int)reader->starved_wait_ms : -1;

@@ -32,6 +32,8 @@
  * who passes that one has pushed all that it retained, so it must be passed, by every reader, and is_past() is not
  * asked. At the stop epoch what is still retained is evicted.
  *
+ * Rings of the newest records (ring.h) are read when a snapshot is passed, and not looked at otherwise.
+ *
  * When the pool is empty the records stay in the ring (the step returns STARVED and is repeated after 1 to 8
  * milliseconds, each millisecond while a ring is half full); what the kernel then has no room for is counted by the
  * kernel and told apart as lost_while_starved.
@@ -71,7 +73,11 @@ struct weir_reader_ring {
     bool starved;     /* was left nearly full because no chunk was free; until the next LOST record */
     uint64_t lost_while_starved;
     uint64_t drained_bytes;
-    uint64_t discarded_bytes; /* [tail, head) of a ring that held no valid record: a kernel bug, told at the end */
+    bool reading_newest;        /* a ring of the newest records is being read; it goes on after a wait for a chunk */
+    uint64_t newest_head;       /* where that began ... */
+    uint64_t newest_end;        /* ... and where it ends */
+    uint64_t overwritten_bytes; /* by the kernel, before anybody asked for them */
+    uint64_t discarded_bytes;   /* [tail, head) of a ring that held no valid record: a kernel bug, told at the end */
     struct weir_walk_counts counts; /* times: of the block that was walked last */
 };
 

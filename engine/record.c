@@ -168,7 +168,11 @@ static int prepare(struct weir_session *session, struct weir_error *err)
     if (result < 0)
         return result;
     choose_sizes(session);
-    result = weir_session_choose_memory(session, err);
+    result = weir_event_list_overwrites(options->events, options->overwrite, err);
+    if (result >= 0) {
+        session->overwrite = session->config.overwrite = result;
+        result = weir_session_choose_memory(session, err);
+    }
     if (result == 0)
         result = configure(session, err);
     if (result < 0)
@@ -357,7 +361,7 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
     /* Sideband first: a mapping that changes while /proc is read is then in the file twice rather than not at all. */
     if (!session->config.enable_on_exec)
         weir_event_set_enable(&session->events, true);
-    result = weir_session_synthesize(session, err);
+    result = weir_session_begin_file(session, err);
     if (result == -EPIPE && session->file->kind == WEIR_RECORD_OUTPUT_STREAM) {
         *err = (struct weir_error){0}; /* the loop ends at once; the command is to run all the same */
         result = 0;
@@ -425,11 +429,13 @@ static int finish(struct weir_session *session, struct weir_error *err)
     struct weir_record_result *result = session->result;
     weir_event_set_disable(&session->events);
     weir_session_switch_settle(&session->change);
+    int described = session->options->tail_synthesize ? weir_session_synthesize(session, err) : 0;
     weir_pipeline_stop_readers(&session->pipeline, weir_session_ends_with_snapshot(session));
     int code = weir_session_finish(session, err);
     if (result->end == WEIR_RECORD_END_OUTPUT && session->reader_gone)
         result->end = WEIR_RECORD_END_READER;
     weir_snapshots_end(&session->snapshots);
+    code = code < 0 ? code : described;
     end_workload(session, result->end, err);
     result->signal = session->coordinator.ending_signal;
     return code;

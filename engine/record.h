@@ -139,6 +139,8 @@ struct weir_record_result {
     uint64_t samples;               /* samples in the file, exact */
     uint64_t evicted_samples;       /* see the ledger; not lost: nobody asked for them */
     uint64_t snapshots;             /* in the file */
+    bool overwritten;               /* --overwrite: samples were kept by the kernel */
+    uint64_t overwritten_bytes;     /* of older records, by newer ones, in its rings */
     uint64_t retained_bytes;        /* -M: memory for samples; 0: none */
     uint64_t lost_samples;          /* all causes */
     uint64_t lost_while_pool_empty; /* of these, ring-full losses in rings whose reader was waiting for the disk */

@@ -15,13 +15,9 @@
 #include "base/assert.h"
 #include "base/bits.h"
 
-int weir_ring_map(struct weir_ring *ring, const struct weir_kernel *kernel, int fd, uint64_t bytes)
+static void take_mapping(struct weir_ring *ring, const struct weir_kernel *kernel, struct perf_event_mmap_page *page,
+                         uint64_t bytes)
 {
-    weir_assert(weir_is_power_of_two(bytes));
-    struct perf_event_mmap_page *page;
-    int result = kernel->ops->ring_map(kernel->ctx, fd, bytes, &page);
-    if (result < 0)
-        return result;
 
     ring->page = page;
     /* data_offset is 0 on kernels before 4.1, where the data follows the first page. */
@@ -30,7 +26,29 @@ int weir_ring_map(struct weir_ring *ring, const struct weir_kernel *kernel, int 
     ring->bytes = bytes;
     ring->tail = page->data_tail;
     ring->kernel = kernel;
-    return 0;
+    ring->newest = false;
+}
+
+int weir_ring_map(struct weir_ring *ring, const struct weir_kernel *kernel, int fd, uint64_t bytes)
+{
+    weir_assert(weir_is_power_of_two(bytes));
+    struct perf_event_mmap_page *page;
+    int result = kernel->ops->ring_map(kernel->ctx, fd, bytes, &page);
+    if (result == 0)
+        take_mapping(ring, kernel, page, bytes);
+    return result;
+}
+
+int weir_ring_map_newest(struct weir_ring *ring, const struct weir_kernel *kernel, int fd, uint64_t bytes)
+{
+    weir_assert(weir_is_power_of_two(bytes));
+    struct perf_event_mmap_page *page;
+    int result = kernel->ops->ring_map_newest(kernel->ctx, fd, bytes, &page);
+    if (result == 0) {
+        take_mapping(ring, kernel, page, bytes);
+        ring->newest = true;
+    }
+    return result;
 }
 
 void weir_ring_unmap(struct weir_ring *ring)
@@ -64,6 +82,8 @@ void weir_ring_copy(const struct weir_ring *ring, uint64_t position, void *to, u
 
 bool weir_ring_is_drained(const struct weir_ring *ring)
 {
+    if (ring->newest)
+        return true;
     /* Tail first: a head read later can only be farther on, so that equality means empty at the time of the second
      * read. The acquire on the tail is (E); the one on the head keeps the two reads in this order on the other side. */
     uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
@@ -201,15 +221,32 @@ static int linux_event_read(void *ctx, int fd, uint64_t read_format, uint64_t id
     return 0;
 }
 
-static int linux_ring_map(void *ctx, int fd, size_t data_bytes, struct perf_event_mmap_page **page)
+static int map_pages(int fd, size_t data_bytes, int protection, struct perf_event_mmap_page **page)
 {
-    (void)ctx;
     size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    void *base = mmap(NULL, page_bytes + data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *base = mmap(NULL, page_bytes + data_bytes, protection, MAP_SHARED, fd, 0);
     if (base == MAP_FAILED)
         return -errno;
     *page = base;
     return 0;
+}
+
+static int linux_ring_map(void *ctx, int fd, size_t data_bytes, struct perf_event_mmap_page **page)
+{
+    (void)ctx;
+    return map_pages(fd, data_bytes, PROT_READ | PROT_WRITE, page);
+}
+
+static int linux_ring_map_newest(void *ctx, int fd, size_t data_bytes, struct perf_event_mmap_page **page)
+{
+    (void)ctx;
+    return map_pages(fd, data_bytes, PROT_READ, page);
+}
+
+static int linux_ring_pause(void *ctx, int fd, bool paused)
+{
+    (void)ctx;
+    return ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, (unsigned long)paused) < 0 ? -errno : 0;
 }
 
 static void linux_ring_unmap(void *ctx, struct perf_event_mmap_page *page, size_t data_bytes)
@@ -235,6 +272,8 @@ static const struct weir_kernel_ops linux_ops = {
     .event_set_filter = linux_event_set_filter,
     .event_read = linux_event_read,
     .ring_map = linux_ring_map,
+    .ring_map_newest = linux_ring_map_newest,
+    .ring_pause = linux_ring_pause,
     .ring_unmap = linux_ring_unmap,
     .poll = linux_poll,
 };

@@ -19,6 +19,13 @@
  *     (A) pairs with (D): the kernel overwrites a record only after we have copied it.
  *     (B) pairs with (C): we read a record only after the kernel has written all of it.
  *
+ * Rings of the newest records (--overwrite) are mapped read-only. The kernel writes them from the end of the memory to
+ * its beginning, without a look at data_tail: data_head counts down, and the newest record stands at it. They are read
+ * while their output is paused (PERF_EVENT_IOC_PAUSE_OUTPUT) or their events are off, so (B) and (C) hold as above and
+ * nothing changes meanwhile. From head upwards stand whole records, newest first, as many bytes as were written since
+ * the last look; of a ring that was written over, the last record that begins within its size may be cut, and that
+ * shows by its size.
+ *
  * A third party, the coordinator, asks whether a ring is empty without owning it (E): see weir_ring_is_drained().
  */
 #ifndef WEIR_ENGINE_RING_H
@@ -36,6 +43,7 @@ struct weir_ring {
     uint64_t bytes;                    /* of the data area, a power of two */
     uint64_t tail;                     /* reader's own copy of data_tail; only the reader touches it */
     const struct weir_kernel *kernel;  /* borrowed */
+    bool newest;                       /* see above; tail is then the head of the last look */
 };
 
 #define WEIR_RING_INIT         \
@@ -46,6 +54,9 @@ struct weir_ring {
 /* Maps the ring of descriptor fd. bytes: a power of two, a multiple of the page size. 0 or -errno: -EPERM (over the
  * mlock budget, perf_event_open(2) on perf_event_mlock_kb), -ENOMEM, -EINVAL. Set-up only. */
 int weir_ring_map(struct weir_ring *ring, const struct weir_kernel *kernel, int fd, uint64_t bytes);
+
+/* The same for a ring of the newest records. */
+int weir_ring_map_newest(struct weir_ring *ring, const struct weir_kernel *kernel, int fd, uint64_t bytes);
 
 /* NULL-safe and idempotent. No thread may read the ring any more. */
 void weir_ring_unmap(struct weir_ring *ring);
@@ -63,6 +74,7 @@ void weir_ring_copy(const struct weir_ring *ring, uint64_t position, void *to, u
  * True when all that the kernel had published was given back (D) at the time of the call. Any thread. (E)
  * data_tail is read with acquire: it pairs with (D), so that what the reader stored before its release (that it holds a
  * chunk: reader.c) is visible to the caller that saw the ring drained.
+ * A ring of the newest records counts as drained: between snapshots nobody takes anything from it.
  */
 bool weir_ring_is_drained(const struct weir_ring *ring);
 

@@ -79,7 +79,7 @@ static void open_epoch(struct weir_rounds *rounds, uint64_t now_ns, bool snapsho
     if (snapshot)
         announce_snapshot(rounds);
     rounds->snapshot_open = snapshot;
-    rounds->snapshot_wanted = false;
+    rounds->snapshot_wanted &= !snapshot;
     /* (J) and (M) in reader.h */
     atomic_store_explicit(&rounds->control->epoch, current_epoch(rounds) + 1, memory_order_seq_cst);
     rounds->open = true;
@@ -175,6 +175,14 @@ static void open_due(struct weir_rounds *rounds, uint64_t now_ns)
 {
     bool cuts = rounds->cut == WEIR_ROUNDS_CUT_WANTED;
     bool snapshot = rounds->snapshot_wanted || (cuts && rounds->keep_to_snapshots);
+    if (snapshot && rounds->drain_first && !rounds->drained_first) {
+        /* Then all readers have told of their newest sample, which says what is outdated (announce_snapshot()). */
+        rounds->drained_first = true;
+        open_epoch(rounds, now_ns, false);
+        wake_stragglers(rounds);
+        return;
+    }
+    rounds->drained_first = false;
     if (snapshot && rounds->pause)
         rounds->pause(rounds->pause_ctx, true);
     open_epoch(rounds, now_ns, snapshot);

@@ -76,6 +76,8 @@ struct weir_rounds {
     void *on_cut_ctx;          /* borrowed */
 
     bool keep_to_snapshots;                   /* constant; set by the caller after init() */
+    bool drain_first;                         /* constant: before a snapshot all rings are drained, by an epoch */
+    bool drained_first;                       /* that has been done, or is being done */
     bool snapshot_wanted;                     /* the next epoch is to be one */
     bool snapshot_open;                       /* the open epoch is one */
     const struct weir_chunk *snapshot_marker; /* of the last one; NULL: none, or known to be on file */

@@ -64,7 +64,7 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
         .buffer_bytes = session->buffer_bytes,
         .retained_bytes = session->retained_bytes,
         .retained_span_ns = session->options->retained_span_ns,
-        .snapshots_only = session->retained_bytes > 0 || session->options->overwrite,
+        .snapshots_only = session->retained_bytes > 0 || session->overwrite,
         .grow_pool = session->grow_pool,
         .max_bytes = session->options->max_bytes,
         .compression_level = session->options->compression_level,

@@ -56,6 +56,7 @@ struct weir_session {
     uint64_t buffer_bytes;
     bool grow_pool; /* the user named no size: what is needed for a stalled disk is made ready when it stalls */
 
+    bool overwrite;          /* samples stay in the kernel's rings; by option or by term */
     uint64_t retained_bytes; /* -M: samples stay in so much memory; 0: none do */
     struct weir_snapshots snapshots;
 
@@ -159,6 +160,10 @@ void weir_session_synth_options(const struct weir_session *session, struct weir_
 
 /* Makes the finisher when files are to be switched, named by time or told to a command. 0 or -errno with err. */
 int weir_session_make_finisher(struct weir_session *session, struct weir_error *err);
+
+/* ID_INDEX, THREAD_MAP and CPU_MAP records into the pipeline and then, unless that is asked for at the end, what was
+ * there before, as synthesize() has it. */
+int weir_session_begin_file(struct weir_session *session, struct weir_error *err);
 
 /* Kernel map, modules, tasks and maps into the pipeline, closed by FINISHED_INIT. */
 int weir_session_synthesize(struct weir_session *session, struct weir_error *err);

@@ -203,8 +203,8 @@ int weir_session_synthesize(struct weir_session *session, struct weir_error *err
     options.emit = emit;
     options.emit_ctx = session;
     /* Without its maps there is no warning of hidden kernel addresses either, which a user of ":u" cannot lack. */
-    int result = synthesize_index(session, err);
-    if (result == 0 && records_kernel(session->events.list))
+    int result = 0;
+    if (records_kernel(session->events.list))
         result = synthesize_kernel(session, &options, err);
     if (result == 0)
         result = synthesize_targets(session, &options, err);
@@ -222,6 +222,16 @@ int weir_session_synthesize(struct weir_session *session, struct weir_error *err
     if (session->sideband)
         weir_sideband_end_feed(session->sideband);
     return result < 0 ? weir_error_set_errno(err, result, "cannot write to %s", session->options->output_path) : 0;
+}
+
+int weir_session_begin_file(struct weir_session *session, struct weir_error *err)
+{
+    int result = synthesize_index(session, err);
+    if (result < 0 || !session->options->tail_synthesize)
+        return result < 0 ? result : weir_session_synthesize(session, err);
+    if (session->sideband) /* it need not wait for the end */
+        weir_sideband_end_feed(session->sideband);
+    return 0;
 }
 
 /* ---- end ---- */

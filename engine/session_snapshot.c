@@ -1,10 +1,12 @@
 /* What a recording keeps in memory: sizes, description, and when it goes to the file. Coordinator thread. */
 #include <errno.h>
+#include <time.h>
 
 #include "base/bits.h"
 #include "engine/session.h"
 
-#define RETAINED_MEMORY_SHARE 4            /* live and spare are each at most this part of the machine's memory */
+#define RETAINED_MEMORY_SHARE 4 /* live and spare are each at most this part of the machine's memory */
+#define PAUSE_GRACE_NS        100000
 #define PASSING_PER_READER    (8ull << 20) /* side records, and what comes while a snapshot is being written */
 
 int weir_session_choose_memory(struct weir_session *session, struct weir_error *err)
@@ -13,7 +15,7 @@ int weir_session_choose_memory(struct weir_session *session, struct weir_error *
     uint64_t memory = weir_topology_memory_bytes(session->topology);
     unsigned readers = session->plan.reader_count;
     uint64_t bytes = options->retained_bytes;
-    if (options->overwrite) {
+    if (session->overwrite) {
         /* All rings at once, so that a snapshot need not wait for the disk while they are paused. */
         session->grow_pool = false;
         if (options->buffer_bytes == 0)
@@ -56,6 +58,17 @@ void weir_session_describe_memory(const struct weir_session *session)
         session->plan.reader_count);
 }
 
+static void pause_rings(void *ctx, bool paused)
+{
+    struct weir_session *session = ctx;
+    weir_event_set_pause(&session->events, paused);
+    if (!paused)
+        return;
+    /* Who is in the middle of a record holds its CPU for about a microsecond; all are out of it after this. */
+    const struct timespec grace = {.tv_nsec = PAUSE_GRACE_NS};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &grace, NULL);
+}
+
 void weir_session_begin_snapshots(struct weir_session *session)
 {
     session->snapshots = (struct weir_snapshots){
@@ -63,11 +76,15 @@ void weir_session_begin_snapshots(struct weir_session *session)
         .events = &session->events,
         .notices = session->options->notices,
     };
+    if (session->overwrite) {
+        session->pipeline.rounds.pause = pause_rings;
+        session->pipeline.rounds.pause_ctx = session;
+    }
     if (weir_snapshots_are_possible(&session->snapshots))
         weir_snapshots_begin(&session->snapshots, &session->coordinator.triggers);
 }
 
 bool weir_session_ends_with_snapshot(const struct weir_session *session)
 {
-    return session->options->overwrite || session->options->snapshot_on_exit || session->snapshots.permanent;
+    return session->overwrite || session->options->snapshot_on_exit || session->snapshots.permanent;
 }

@@ -30,8 +30,10 @@ struct sim_ring {
     uint64_t wakeup;    /* producer only: head at the last wake-up */
     uint64_t watermark; /* 0: wake for every record */
     uint64_t lost;      /* producer only: since the last LOST record */
-    int wake_fd;        /* borrowed: of the event that mapped it */
-    int mapped_by;      /* its descriptor */
+    bool newest;        /* the oldest records are overwritten; head counts down */
+    _Atomic bool paused;
+    int wake_fd;   /* borrowed: of the event that mapped it */
+    int mapped_by; /* its descriptor */
 };
 
 struct sim_event {
@@ -201,6 +203,8 @@ static int sim_event_set_output(void *ctx, int fd, int ring_fd)
         return -EINVAL;
     if (event->cpu != owner->cpu)
         return -EINVAL; /* perf_event_set_output(): no cross-CPU rings */
+    if (event->attr.write_backward != owner->attr.write_backward)
+        return -EINVAL;
     if (event->cpu == -1 && event->pid != owner->pid)
         return -EINVAL; /* nor those of different tasks */
     event->ring = owner->ring;
@@ -267,6 +271,23 @@ static int sim_ring_map(void *ctx, int fd, size_t data_bytes, struct perf_event_
     return 0;
 }
 
+static int sim_ring_map_newest(void *ctx, int fd, size_t data_bytes, struct perf_event_mmap_page **page)
+{
+    int result = sim_ring_map(ctx, fd, data_bytes, page);
+    if (result == 0)
+        event_of(ctx, fd)->ring->newest = true;
+    return result;
+}
+
+static int sim_ring_pause(void *ctx, int fd, bool paused)
+{
+    struct sim_event *event = event_of(ctx, fd);
+    if (!event || !event->ring)
+        return -EINVAL;
+    atomic_store_explicit(&event->ring->paused, paused, memory_order_release);
+    return 0;
+}
+
 static void sim_ring_unmap(void *ctx, struct perf_event_mmap_page *page, size_t data_bytes)
 {
     struct weir_sim_kernel *sim = ctx;
@@ -302,6 +323,8 @@ static const struct weir_kernel_ops sim_ops = {
     .event_set_filter = sim_event_set_filter,
     .event_read = sim_event_read,
     .ring_map = sim_ring_map,
+    .ring_map_newest = sim_ring_map_newest,
+    .ring_pause = sim_ring_pause,
     .ring_unmap = sim_ring_unmap,
     .poll = sim_poll,
 };
@@ -315,11 +338,14 @@ struct weir_kernel weir_sim_kernel_interface(struct weir_sim_kernel *sim)
 
 static void ring_put(struct sim_ring *ring, const void *data, uint64_t bytes)
 {
+    if (ring->newest)
+        ring->head -= bytes;
     uint64_t offset = ring->head & (ring->bytes - 1);
     uint64_t before_wrap = weir_min_u64(bytes, ring->bytes - offset);
     memcpy(ring->data + offset, data, before_wrap);
     memcpy(ring->data, (const uint8_t *)data + before_wrap, bytes - before_wrap);
-    ring->head += bytes;
+    if (!ring->newest)
+        ring->head += bytes;
 }
 
 static void put_u64(uint8_t *record, size_t *at, uint64_t v)
@@ -369,7 +395,7 @@ static void put_lost_record(const struct sim_event *event, struct sim_ring *ring
 
 static void wake_reader(struct sim_ring *ring)
 {
-    if (ring->head - ring->wakeup > ring->watermark) {
+    if (!ring->newest && ring->head - ring->wakeup > ring->watermark) {
         ring->wakeup += ring->watermark ? ring->watermark : ring->head - ring->wakeup;
         eventfd_write(ring->wake_fd, 1);
     }
@@ -381,6 +407,16 @@ static bool is_enabled(const struct sim_event *event)
            (!event->leader || is_enabled(event->leader));
 }
 
+static bool has_room(const struct sim_ring *ring, size_t bytes)
+{
+    if (ring->newest)
+        return !atomic_load_explicit(&ring->paused, memory_order_acquire);
+    /* (A) of ring.h: what the reader gave back may be overwritten. */
+    uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
+    uint64_t needed = bytes + (ring->lost ? SIDE_RECORD_MAX_BYTES : 0);
+    return ring->bytes - (ring->head - tail) >= needed;
+}
+
 /* Writes one record, or counts it as lost. */
 static bool output(struct sim_event *event, const uint8_t *record, size_t bytes, uint64_t time_ns)
 {
@@ -389,10 +425,7 @@ static bool output(struct sim_event *event, const uint8_t *record, size_t bytes,
     struct sim_ring *ring = event->ring;
     atomic_fetch_add_explicit(&event->produced, 1, memory_order_release);
 
-    /* (A) of ring.h: what the reader gave back may be overwritten. */
-    uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
-    uint64_t needed = bytes + (ring->lost ? SIDE_RECORD_MAX_BYTES : 0);
-    if (ring->bytes - (ring->head - tail) < needed) {
+    if (!has_room(ring, bytes)) {
         ring->lost++;
         atomic_fetch_add_explicit(&event->lost, 1, memory_order_release);
         return false;

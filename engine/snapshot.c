@@ -104,7 +104,8 @@ void weir_snapshots_begin(struct weir_snapshots *snapshots, struct weir_triggers
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(actions); i++)
         weir_triggers_register(triggers, actions[i].trigger,
                                &(struct weir_trigger_action){.run = actions[i].run, .ctx = snapshots, .busy = busy});
-    weir_triggers_set_signal(triggers, WEIR_TRIGGER_DUMP);
+    if (triggers->on_signal == WEIR_TRIGGER_NONE) /* a switch is a snapshot as well */
+        weir_triggers_set_signal(triggers, WEIR_TRIGGER_DUMP);
     snapshots->pipeline->rounds.snapshot_written = complete;
     snapshots->pipeline->rounds.snapshot_ctx = snapshots;
 }

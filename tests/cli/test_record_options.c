@@ -441,6 +441,10 @@ Test(record_options, memory_is_a_size_or_a_time)
     cr_expect(arguments.memory_bytes == 64u << 20 && arguments.memory_span_ns == 0);
     cr_expect_eq(parse("--memory 64M -M 5s --snapshot-on-exit"), 0);
     cr_expect(arguments.memory_bytes == 0 && arguments.memory_span_ns == 5000000000ull && arguments.snapshot_on_exit);
+    cr_expect_eq(parse("--overwrite --snapshot-on-exit --tail-synthesize"), 0);
+    cr_expect(arguments.overwrite && arguments.tail_synthesize);
+    cr_expect_eq(parse("--overwrite -M 64M"), -EINVAL);
+    cr_expect_str_eq(err.what, "option '--overwrite' cannot be used with '--memory'");
     cr_expect_eq(parse("--snapshot-on-exit"), -EINVAL);
     cr_expect_str_eq(err.what, "option '--snapshot-on-exit' needs -M: nothing else is kept in memory");
 }

@@ -34,6 +34,7 @@ struct variant {
     uint64_t evicted[2]; /* of event 0 */
     uint64_t snapshots;
     uint64_t retained_bytes;
+    uint64_t overwritten_bytes;
     uint64_t ring_bytes;
     unsigned realtime_priority;
     bool limited;
@@ -84,6 +85,13 @@ static const struct variant variants[] = {
      .snapshots = 2,
      .ring_bytes = 8 * MIB,
      .retained_bytes = 64 * MIB},
+    {.name = "overwritten",
+     .written = {100, 100},
+     .evicted = {900, 0},
+     .ring_full = {0, 3},
+     .snapshots = 1,
+     .ring_bytes = MIB,
+     .overwritten_bytes = 3 * MIB},
     {.name = "a broken kernel", .written = {10}, .discarded_bytes = 64, .ring_bytes = MIB},
 };
 
@@ -100,6 +108,8 @@ static struct weir_record_result make_result(const struct variant *variant, stru
         .throttled = 1,
         .snapshots = variant->snapshots,
         .retained_bytes = variant->retained_bytes,
+        .overwritten = variant->overwritten_bytes > 0,
+        .overwritten_bytes = variant->overwritten_bytes,
         .ring_bytes = variant->ring_bytes,
         .rings = 4,
         .pool_bytes = 128 * MIB,

@@ -84,6 +84,20 @@ static int faulty_ring_map(void *ctx, int fd, size_t data_bytes, struct perf_eve
     return result;
 }
 
+static int faulty_ring_map_newest(void *ctx, int fd, size_t data_bytes, struct perf_event_mmap_page **page)
+{
+    struct faulty_kernel *faulty = ctx;
+    int result = faulty->inner.ops->ring_map_newest(faulty->inner.ctx, fd, data_bytes, page);
+    faulty->maps_now += result == 0;
+    return result;
+}
+
+static int faulty_ring_pause(void *ctx, int fd, bool paused)
+{
+    struct faulty_kernel *faulty = ctx;
+    return faulty->inner.ops->ring_pause(faulty->inner.ctx, fd, paused);
+}
+
 static void faulty_ring_unmap(void *ctx, struct perf_event_mmap_page *page, size_t data_bytes)
 {
     struct faulty_kernel *faulty = ctx;
@@ -107,6 +121,8 @@ static const struct weir_kernel_ops faulty_ops = {
     .event_set_filter = faulty_event_set_filter,
     .event_read = faulty_event_read,
     .ring_map = faulty_ring_map,
+    .ring_map_newest = faulty_ring_map_newest,
+    .ring_pause = faulty_ring_pause,
     .ring_unmap = faulty_ring_unmap,
     .poll = faulty_poll,
 };

@@ -23,6 +23,7 @@ static void open_events(struct sim_rig *rig, const struct sim_rig_options *optio
         .system_wide = true,
         .watermark_bytes = options->watermark_bytes ? options->watermark_bytes : (uint32_t)(options->ring_bytes / 4),
         .sideband_watermark_bytes = 1,
+        .overwrite = options->overwrite,
     };
     rig->list = (struct weir_event_list)WEIR_EVENT_LIST_INIT;
     must(weir_event_list_parse(&rig->list, options->events ? options->events : "bpf-output", err), err);
@@ -124,7 +125,7 @@ void sim_rig_init(struct sim_rig *rig, const struct sim_rig_options *options)
         .compression_threads = options->compression_threads,
         .retained_bytes = options->retained_bytes,
         .retained_span_ns = options->retained_span_ns,
-        .snapshots_only = options->retained_bytes > 0,
+        .snapshots_only = options->retained_bytes > 0 || options->overwrite,
     };
     must(weir_pipeline_init(&rig->pipeline, &setup, &err), &err);
     map_rings(rig, options);

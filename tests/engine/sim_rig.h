@@ -21,6 +21,7 @@ struct sim_rig_options {
     uint64_t buffer_bytes;
     int compression_level; /* 0: none */
     unsigned compression_threads;
+    bool overwrite;          /* rings of the newest samples */
     uint64_t retained_bytes; /* 0: everything goes to the file */
     uint64_t retained_span_ns;
     const struct weir_clock *clock;   /* NULL: monotonic */

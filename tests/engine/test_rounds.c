@@ -259,6 +259,32 @@ Test(rounds, a_snapshot_must_be_passed_by_every_reader)
     rig_fini(&f.rig);
 }
 
+Test(rounds, rings_are_drained_before_a_snapshot_by_time)
+{
+    struct fixture f;
+    fixture_init(&f, 2);
+    f.rounds.keep_to_snapshots = f.rounds.drain_first = true;
+    rig_put_sample(&f.rig, 1, 77, 64);
+    f.rig.readers[1].newest_ns = 5; /* as if it retained */
+    weir_rounds_snapshot(&f.rounds);
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    cr_assert_eq(f.rig.control.epoch, 1);
+    cr_assert_eq(f.rig.control.snapshot_epoch, 0);
+    step(&f, 1);
+    f.rig.readers[1].newest_ns = 77;
+    uint64_t next_ns = weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    cr_assert_eq(next_ns, EPOCH_NS + WEIR_ROUND_GRACE_NS);
+    weir_rounds_advance(&f.rounds, next_ns, false);
+    cr_assert_eq(f.rig.control.epoch, 2);
+    cr_assert_eq(f.rig.control.snapshot_epoch, 2);
+    cr_assert_eq(f.rig.control.newest_ns, 77);
+    for (unsigned i = 0; i < 2; i++)
+        step(&f, i);
+    weir_rounds_advance(&f.rounds, next_ns, false);
+    cr_assert_eq(f.rounds.snapshots, 1);
+    rig_fini(&f.rig);
+}
+
 Test(rounds, a_snapshot_is_busy_until_its_marker_is_on_file)
 {
     struct fixture f;

@@ -57,7 +57,8 @@ test_the_newest_samples_survive_a_storm() {
 }
 
 test_names_and_maps_are_never_evicted() {
-    record -M 512K --snapshot-on-exit "${syscalls[@]}" -e cpu-clock -o it.data -- "$WEIR_LOAD" forks 40 500000
+    record -M 256K --threads=package --snapshot-on-exit "${syscalls[@]}" -e cpu-clock -o it.data -- \
+        "$WEIR_LOAD" forks 30 200000
     expect_at_least "evicted" "$(ledger_column evicted)" 100
     expect_eq "lost side records" "$(ledger_column lost_in_ring dummy:u)" 0
     perf script -i it.data --comm record_load -F comm,ip,sym,dso 2>perf.err >samples
@@ -68,8 +69,8 @@ test_names_and_maps_are_never_evicted() {
 }
 
 test_a_time_keeps_what_is_younger() {
-    record -M 1s "${syscalls[@]}" -o it.data -- \
-        sh -c "'$WEIR_LOAD' getppid 1000; sleep 2.5; '$WEIR_LOAD' getppid 500; $(snapshot 1)"
+    record -M 3s "${syscalls[@]}" -o it.data -- \
+        sh -c "'$WEIR_LOAD' getppid 1000; sleep 4.5; '$WEIR_LOAD' getppid 500; $(snapshot 1)"
     expect_eq "calls" "$(getppid_calls it.data)" 500
     expect_at_least "evicted" "$(ledger_column evicted)" 1000
     expect_all_accounted_for
