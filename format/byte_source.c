@@ -25,8 +25,14 @@ int weir_byte_source_open(struct weir_byte_source *source, const char *path, str
     struct stat status;
     bool is_owned;
     int fd = strlen(path) < sizeof(source->path) ? open_fd(path, &is_owned) : -ENAMETOOLONG;
-    if (fd < 0)
-        return weir_error_set_errno(err, fd, "cannot open %s", shown);
+    if (fd < 0) {
+        weir_error_set_errno(err, fd, "cannot open %s", shown);
+        if (fd == -ENOENT)
+            weir_error_hint(err, "name a recording, as the one that weir record -o %s would make", shown);
+        else if (fd == -EACCES)
+            weir_error_hint(err, "recordings can be read by their owner only: see ls -l %s", shown);
+        return fd;
+    }
     int code = fstat(fd, &status) < 0 ? -errno : S_ISDIR(status.st_mode) ? -EISDIR : 0;
     if (code < 0) {
         if (is_owned)

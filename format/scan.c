@@ -124,6 +124,20 @@ static void scan_time(struct weir_scan *scan, const struct scanned *record)
         scan->newest_ns = record->id.time;
 }
 
+/* Rings that are written backwards (attr.write_backward) are read from their newest record on. */
+static int scan_order(struct weir_scan *scan, const struct scanned *record)
+{
+    const uint64_t needed = PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER;
+    if ((record->fields & needed) != needed || record->id.time == 0 || !record->event ||
+        record->event->attr.write_backward)
+        return 0;
+    uint64_t step_ns;
+    int result = weir_scan_order_note(&scan->order, record->id.id, record->id.time, &step_ns);
+    if (result == 0 && step_ns > WEIR_SCAN_STEP_BACK_NS)
+        note(&scan->disorder, record->view);
+    return result;
+}
+
 /* Records of one ring mostly stand together. */
 static size_t opening_of(struct weir_scan *scan, struct weir_perf_input *input, uint64_t id)
 {
@@ -220,7 +234,9 @@ static int scan_record(struct weir_scan *scan, struct weir_perf_input *input, co
     else
         scan_other(scan, &record);
     scan_time(scan, &record);
-    result = scan_update(scan, view);
+    result = scan_order(scan, &record);
+    if (result == 0)
+        result = scan_update(scan, view);
     return result < 0 ? result : scan_cpu(scan, input, &record);
 }
 
@@ -284,6 +300,7 @@ void weir_scan_fini(struct weir_scan *scan)
     free(scan->events);
     free(scan->cpus);
     weir_cpuset_fini(&scan->last_cpus);
+    weir_scan_order_fini(&scan->order);
     scan->events = NULL;
     scan->cpus = NULL;
     scan->cpu_count = 0;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "format/perf_input.h"
 #include "format/record_schema.h"
+#include "format/scan_order.h"
 
 struct weir_scan_event { /* of one event */
     uint64_t samples;
@@ -57,7 +58,9 @@ struct weir_scan {
     struct weir_scan_problem odd_size;     /* no multiple of 8 */
     struct weir_scan_problem unknown_id;   /* a sample of no event in the header */
     struct weir_scan_problem late_record;  /* older than what the rounds before it promised */
-    struct weir_scan_problem wrong_raw;    /* a tracepoint's sample whose own type is not its event's */
+    struct weir_scan_problem disorder;     /* older by more than an interrupt takes than the one before of its id */
+    struct weir_scan_order order;
+    struct weir_scan_problem wrong_raw; /* a tracepoint's sample whose own type is not its event's */
 
     uint64_t expanded_max; /* most bytes that a COMPRESSED record has expanded to */
 

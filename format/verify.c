@@ -10,7 +10,10 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/bits.h"
+#include "format/bytes.h"
 #include "format/perf_input.h"
 #include "format/scan.h"
 
@@ -82,6 +85,48 @@ static void check_features(struct verdicts *verdicts, const struct weir_perf_inp
         say(verdicts, true, "features", "%u, all inside the file", count);
 }
 
+/* One event of EVENT_DESC, which has to be the attr and the ids of the head. Returns what is behind it; NULL: it
+ * differs. */
+static const uint8_t *match_description(const struct weir_input_event *event, const uint8_t *at, const uint8_t *end,
+                                        size_t attr_bytes)
+{
+    struct perf_event_attr attr = {0};
+    if ((size_t)(end - at) < attr_bytes + 2 * sizeof(uint32_t))
+        return NULL;
+    memcpy(&attr, at, weir_min_u64(attr_bytes, sizeof(attr)));
+    attr.size = event->attr.size;
+    uint64_t id_bytes = weir_load_u32(at + attr_bytes) * sizeof(uint64_t);
+    uint64_t name_bytes = weir_load_u32(at + attr_bytes + sizeof(uint32_t));
+    at += attr_bytes + 2 * sizeof(uint32_t);
+    bool is_same = memcmp(&attr, &event->attr, sizeof(attr)) == 0 && id_bytes == event->id_count * sizeof(uint64_t) &&
+                   name_bytes + id_bytes <= (uint64_t)(end - at) && memcmp(at + name_bytes, event->ids, id_bytes) == 0;
+    return is_same ? at + name_bytes + id_bytes : NULL;
+}
+
+/* Some readers take attrs and ids from EVENT_DESC, others from the head. */
+static void check_descriptions(struct verdicts *verdicts, const struct weir_perf_input *input)
+{
+    struct weir_buf payload = WEIR_BUF_INIT;
+    if (input->is_pipe || weir_perf_input_feature(input, WEIR_FEATURE_EVENT_DESC, &payload, NULL) != 1 ||
+        payload.used < 2 * sizeof(uint32_t)) {
+        weir_buf_fini(&payload);
+        return;
+    }
+    size_t count = weir_load_u32(payload.data), attr_bytes = weir_load_u32(payload.data + sizeof(uint32_t));
+    const uint8_t *at = payload.data + 2 * sizeof(uint32_t), *end = payload.data + payload.used;
+    size_t event = 0;
+    for (; at && event < count && event < input->event_count; event++)
+        at = match_description(&input->events[event], at, end, attr_bytes);
+    if (!at)
+        say(verdicts, false, "events", "EVENT_DESC has another attr or other ids of event %zu than the head",
+            event - 1);
+    else if (count != input->event_count)
+        say(verdicts, false, "events", "%zu in EVENT_DESC, %zu in the head", count, input->event_count);
+    else
+        say(verdicts, true, "events", "EVENT_DESC and the head say the same of %zu", count);
+    weir_buf_fini(&payload);
+}
+
 static void check_rounds(struct verdicts *verdicts, const struct weir_scan *scan)
 {
     uint64_t rounds = scan->types[WEIR_RECORD_FINISHED_ROUND];
@@ -120,6 +165,11 @@ static void append_notes(struct weir_buf *out, const struct weir_perf_input *inp
         else if (counts->samples == 0)
             weir_buf_printf(out, "note gaps        CPU %zu has no sample\n", cpu);
     }
+    if (scan->order.steps_back > scan->disorder.count)
+        weir_buf_printf(out,
+                        "note order       %" PRIu64 " records are older than the one before, by %" PRIu64
+                        " ns at most: interrupted while they were written\n",
+                        scan->order.steps_back, scan->order.longest_ns);
     if (scan->odd_size.count > 0)
         weir_buf_printf(out, "note sizes       %" PRIu64 " records are no multiple of 8 bytes long\n",
                         scan->odd_size.count);
@@ -145,6 +195,9 @@ int weir_verify_append(const char *path, struct weir_buf *out, unsigned *failure
                     "samples are of no event in the header");
         say_problem(&verdicts, "raw", &scan.wrong_raw, "samples of tracepoints say the ids of their events",
                     "samples say another tracepoint than their event");
+        say_problem(&verdicts, "order", &scan.disorder, "records of each event and CPU come as they were made",
+                    "records are older than the one before of their event and CPU");
+        check_descriptions(&verdicts, &input);
         check_rounds(&verdicts, &scan);
         check_balance(&verdicts, &input, &scan);
         append_notes(out, &input, &scan);

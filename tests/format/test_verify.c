@@ -9,6 +9,7 @@
 #include "format/info.h"
 #include "format/perf_file.h"
 #include "format/records.h"
+#include "format/scan_order.h"
 #include "tests/format/image_file.h"
 #include "tests/format/sample_recording.h"
 
@@ -138,9 +139,45 @@ Test(verify, record_behind_two_rounds_that_is_older_breaks_rounds)
     char what[128];
     snprintf(what, sizeof(what), "1 records are older than the rounds before them allow, the first at %#zx", late_at);
     cr_assert_eq(weir_verify_append(file.path, &text, &failures, &err), 0);
-    cr_expect_eq(failures, 2, "%s", weir_buf_str(&text)); /* and features: no formats */
+    cr_expect_eq(failures, 3, "%s", weir_buf_str(&text)); /* and features: no formats; and order: of id 11 */
     cr_expect_not_null(strstr(weir_buf_str(&text), what), "%s", weir_buf_str(&text));
     weir_buf_fini(&data);
+}
+
+/* Record 3 is of cpu-clock, id 11; the last sample of it is of the same CPU's ring only when it has the same id. */
+Test(verify, record_that_is_older_than_the_one_before_of_its_id_breaks_order)
+{
+    unsigned last = 0;
+    for (unsigned i = 4; i < 8; i++) {
+        uint32_t type;
+        memcpy(&type, image.data + record_at(i), sizeof(type));
+        if (type == PERF_RECORD_SAMPLE)
+            last = i;
+    }
+    /* IDENTIFIER, IP, TID, TIME */
+    uint64_t id, time_ns;
+    memcpy(&id, image.data + record_at(3) + 8, sizeof(id));
+    memcpy(&time_ns, image.data + record_at(3) + 32, sizeof(time_ns));
+    image_file_write(&file, record_at(last) + 8, &id, sizeof(id));
+    time_ns -= WEIR_SCAN_STEP_BACK_NS;
+    image_file_write(&file, record_at(last) + 32, &time_ns, sizeof(time_ns));
+    unsigned failures = 0;
+    cr_assert_eq(weir_verify_append(file.path, &text, &failures, &err), 0, "%s", err.what);
+    cr_expect_eq(failures, 0, "%s", weir_buf_str(&text));
+    cr_expect_not_null(strstr(weir_buf_str(&text), "note order       1 records are older than the one before, by "
+                                                   "10000000 ns at most"));
+    time_ns--;
+    image_file_write(&file, record_at(last) + 32, &time_ns, sizeof(time_ns));
+    expect_failure("order", "1 records are older than the one before of their event and CPU");
+}
+
+Test(verify, description_that_is_not_the_heads_breaks_events)
+{
+    struct weir_perf_header header;
+    memcpy(&header, image.data, sizeof(header));
+    image_file_write(&file, header.attrs.offset + offsetof(struct perf_event_attr, sample_period), &(uint64_t){987654},
+                     sizeof(uint64_t));
+    expect_failure("events", "EVENT_DESC has another attr or other ids of event 0 than the head");
 }
 
 Test(verify, whole_recording_keeps_all_rules)

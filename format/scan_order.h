@@ -1,0 +1,32 @@
+/*
+ * Whether records come in the order in which their rings gave them. An id is of one event on one CPU (or task), and so
+ * of one ring; its records are ordered by time, but for those that an interrupt wrote while the one that it interrupted
+ * had its time already and no place yet (perf_prepare_sample() before perf_output_begin() in kernel/events/core.c).
+ * Such steps back are as long as an interrupt; a chunk in the wrong place is milliseconds and more.
+ */
+#ifndef WEIR_FORMAT_SCAN_ORDER_H
+#define WEIR_FORMAT_SCAN_ORDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WEIR_SCAN_STEP_BACK_NS 10000000ull /* more is no interrupt */
+
+struct weir_scan_id {
+    uint64_t id;
+    uint64_t last_ns; /* the newest of its records so far */
+};
+
+struct weir_scan_order {
+    struct weir_scan_id *ids; /* owned; ascending */
+    size_t count, capacity;
+    size_t recent; /* where the last one was */
+    uint64_t steps_back;
+    uint64_t longest_ns;
+};
+
+/* Notes a record. *step_ns: how much older it is than the one before; 0: it is not. 0 or -ENOMEM. */
+int weir_scan_order_note(struct weir_scan_order *order, uint64_t id, uint64_t time_ns, uint64_t *step_ns);
+void weir_scan_order_fini(struct weir_scan_order *order);
+
+#endif
