@@ -2,8 +2,8 @@
 #SBATCH --job-name=recorded
 #SBATCH --nodes=4
 #SBATCH --ntasks-per-node=1
-# A job whose nodes are recorded while its step runs: one weir on each node, into $SLURM_SUBMIT_DIR/weir.JOBID.NODE.data.
-# docs/fleet.md. sbatch slurm-record.sh COMMAND...
+# A job whose nodes are recorded while its step runs: one weir on each node, into weir.JOBID.NODE.data of the folder
+# that it was submitted from. docs/fleet.md. sbatch slurm-record.sh COMMAND...
 set -euo pipefail
 
 # What a user may record depends on kernel.perf_event_paranoid of the nodes; -u takes the user's own tasks alone.
