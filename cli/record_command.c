@@ -84,6 +84,7 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
                 .max_files = (unsigned)arguments->switch_max_files,
                 .command = arguments->on_rotate,
             },
+        .append = arguments->append,
         .no_build_ids = arguments->no_buildid,
         .fill_build_id_cache = !arguments->no_buildid_cache,
         .build_id_dir = arguments->buildid_dir,
@@ -160,12 +161,13 @@ static int record(const struct weir_record_options *options, const struct weir_r
     return status;
 }
 
-/* As perf: what is piped into a reader is for that reader. */
+/* As perf: what is piped into a reader is for that reader, unless it is to become files. */
 static void choose_output(struct weir_record_arguments *arguments)
 {
     struct stat st;
-    if (!arguments->output_given && !arguments->output_directory && fstat(STDOUT_FILENO, &st) == 0 &&
-        S_ISFIFO(st.st_mode))
+    bool wants_files = arguments->output_given || arguments->output_directory || arguments->append ||
+                       arguments->switching.timestamp || arguments->on_rotate;
+    if (!wants_files && fstat(STDOUT_FILENO, &st) == 0 && S_ISFIFO(st.st_mode))
         arguments->output_path = WEIR_RECORD_OUTPUT_STDOUT;
 }
 

@@ -102,6 +102,22 @@ int weir_record_arguments_parse_noted(struct weir_record_arguments *arguments, c
 static int resolve_output(const struct weir_record_arguments *arguments, struct weir_error *err)
 {
     bool to_stdout = strcmp(arguments->output_path, WEIR_RECORD_OUTPUT_STDOUT) == 0;
+    if (arguments->append && arguments->force) {
+        weir_error_set(err, -EINVAL, "cannot overwrite and append at the same time");
+        weir_error_hint(err, "choose between -f and -A");
+        return -EINVAL;
+    }
+    const char *other = to_stdout                          ? "-o -"
+                        : arguments->output_directory      ? "--output-format=dir"
+                        : arguments->compression_level > 0 ? "-z"
+                        : arguments->switching.timestamp   ? "--switch-output"
+                        : arguments->on_rotate             ? "--on-rotate"
+                                                           : NULL;
+    if (arguments->append && other) {
+        weir_error_set(err, -EINVAL, "option '--append' cannot be used with '%s'", other);
+        weir_error_hint(err, "a recording in one file that is not compressed can be continued");
+        return -EINVAL;
+    }
     if (arguments->output_directory && to_stdout) {
         weir_error_set(err, -EINVAL, "option '--output-format=dir' cannot be used with '-o -'");
         weir_error_hint(err, "a directory cannot go to standard output: name one with -o");

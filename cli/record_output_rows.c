@@ -76,6 +76,28 @@ static const struct weir_option options[] = {
             "memory to sort it: there are no rounds.",
     },
     {
+        .short_name = 'A',
+        .long_name = "append",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(append, bool),
+        .section = SECTION,
+        .help = "continue the recording that is in the output file, if it has the same events",
+        .details =
+            "What is recorded is added when recording has ended: until then, and whatever goes wrong, the file is "
+            "as it was. A file that is missing or empty is made. The recording has to be of the same boot, "
+            "finished, and not compressed.",
+    },
+    {
+        .short_name = 'f',
+        .long_name = "force",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(force, bool),
+        .section = SECTION,
+        .help = "as perf record of old: an existing file becomes FILE.old anyway; not with -A",
+    },
+    {
         .short_name = 'B',
         .long_name = "no-buildid",
         .negatable = true,

@@ -160,6 +160,8 @@ static int prepare(struct weir_session *session, struct weir_error *err)
     if (options->output_kind == WEIR_RECORD_OUTPUT_STREAM && options->compression_level > 0)
         weir_notice(options->notices, WEIR_NOTICE_WARNING,
                     "perf cannot read a compressed stream (6.1 was tried, with its own too); weir dump can");
+    if (result == 0 && options->append)
+        result = weir_append_open(&session->append, options->output_path, err);
     if (result == 0)
         result = weir_topology_load(&session->topology, err);
     if (result == 0)
@@ -376,7 +378,9 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
     else if (!session->config.enable_on_exec)
         weir_event_set_enable(&session->events, false);
     result = start_workload(session, workload_failed, err);
-    return result < 0 ? result : weir_record_file_publish(session->file, err);
+    if (result < 0 || session->append) /* what is continued is replaced when all is whole */
+        return result;
+    return weir_record_file_publish(session->file, err);
 }
 
 /* ---- end ---- */

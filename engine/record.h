@@ -87,6 +87,7 @@ struct weir_record_options {
     const char *output_path;               /* -o; of a stream, its name for messages */
     enum weir_record_output_kind output_kind;
     int output_fd; /* of WEIR_RECORD_OUTPUT_STREAM: where it goes; borrowed */
+    bool append;   /* -A: continue the file that is there; only with WEIR_RECORD_OUTPUT_FILE, without compression */
 
     uint64_t max_bytes;    /* --max-size: of data in the file, to a chunk; recording ends there. 0: no limit */
     int compression_level; /* -z: of zstd, 1 .. 22; 0: none */

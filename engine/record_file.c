@@ -101,6 +101,13 @@ static int describe(const struct weir_record_file *file, const struct weir_sessi
     };
     input->build_ids = file->build_ids;
     input->build_id_count = file->build_id_count;
+    if (session->append) {
+        input->build_ids = session->append->build_ids;
+        input->build_id_count = session->append->build_id_count;
+        if (session->append->first_sample_ns > 0)
+            input->first_sample_ns = session->append->first_sample_ns;
+        input->last_sample_ns = weir_max_u64(input->last_sample_ns, session->append->last_sample_ns);
+    }
     input->directory = file->kind == WEIR_RECORD_OUTPUT_DIRECTORY;
     input->branch_stack =
         session->config.samples.branch_filter != 0; /* not for call stacks: readers would sort by it */
@@ -226,6 +233,15 @@ static int open_directory(struct weir_record_file *file, const struct weir_sessi
     return result < 0 ? result : weir_output_publish(file->output, err);
 }
 
+/* The data of the file that is continued stands first. */
+static int copy_in(struct weir_record_file *file, const struct weir_append *append, struct weir_error *err)
+{
+    const struct weir_perf_input *input = &append->input;
+    const struct weir_perf_section *data = &input->header.data;
+    int result = weir_output_copy_in(file->output, input->source.fd, data->offset, data->size);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot copy the recording of before, '%s'", file->path) : 0;
+}
+
 static int open_output(struct weir_record_file *file, const struct weir_session *session, const struct weir_io_ops *io,
                        struct weir_error *err)
 {
@@ -237,7 +253,9 @@ static int open_output(struct weir_record_file *file, const struct weir_session 
     int result = file->kind == WEIR_RECORD_OUTPUT_DIRECTORY
                      ? open_directory(file, session, io, err)
                      : weir_pipeline_open_output(pipeline, file->path, io, &file->output, err);
-    return result < 0 ? result : write_file_head(file, session, err);
+    if (result == 0)
+        result = write_file_head(file, session, err);
+    return result == 0 && session->append ? copy_in(file, session->append, err) : result;
 }
 
 int weir_record_file_open(struct weir_record_file **made, const struct weir_session *session, const char *path,

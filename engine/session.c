@@ -124,6 +124,8 @@ int weir_session_open_file(struct weir_session *session, struct weir_error *err)
     int result = weir_record_file_open(&session->file, session, session->options->output_path, session->io, err);
     if (result == 0 && session->options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY)
         weir_pipeline_set_parts(&session->pipeline, session->file->parts.outputs);
+    if (result == 0 && session->append)
+        weir_append_lock(session->append);
     return result;
 }
 
@@ -164,6 +166,8 @@ void weir_session_release(struct weir_session *session)
     weir_session_close_events(session);
     weir_session_free_sideband(session); /* the readers, which are gone now, wrote to its tees */
     weir_told_losses_fini(&session->told_losses);
+    weir_append_free(session->append);
+    session->append = NULL;
     weir_workload_fini(&session->workload);
     weir_control_fini(&session->control);
     weir_targets_fini(&session->targets);

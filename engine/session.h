@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/machine.h"
+#include "engine/append.h"
 #include "engine/control.h"
 #include "engine/coordinator.h"
 #include "engine/event_set.h"
@@ -72,6 +73,7 @@ struct weir_session {
     struct weir_pipeline pipeline;
     bool piped;                    /* pipeline was initialised */
     const struct weir_io_ops *io;  /* borrowed; what files are written with; NULL: the real system calls */
+    struct weir_append *append;    /* owned; the file that is continued; NULL: none is */
     struct weir_record_file *file; /* owned; what the recording is written to now */
     struct weir_session_switch change;
     struct weir_file_finisher *finisher; /* owned; NULL: there is one file, and it keeps its name */

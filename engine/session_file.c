@@ -59,6 +59,19 @@ static bool has_tracepoints(const struct weir_event_list *list)
     return false;
 }
 
+/* The ids of the file that is continued belong to the same events. */
+static int describe_appended(struct weir_session *session, struct weir_error *err)
+{
+    unsigned count = session->events.event_count;
+    int result = weir_append_check_events(session->append, session->descriptions, count, err);
+    if (result < 0)
+        return result;
+    result =
+        weir_append_add_ids(session->append, session->descriptions, session->description_ids, count, session->id_room);
+    session->id_room += weir_append_id_room(session->append);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot describe %u events", count) : 0;
+}
+
 int weir_session_describe(struct weir_session *session, struct weir_error *err)
 {
     int result = weir_machine_collect(&session->machine, session->topology, "", err);
@@ -73,6 +86,11 @@ int weir_session_describe(struct weir_session *session, struct weir_error *err)
         result = describe_event(session, event);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot describe %u events", count);
+    if (session->append) {
+        result = describe_appended(session, err);
+        if (result < 0)
+            return result;
+    }
     return has_tracepoints(session->events.list) ? weir_tracefs_find(session->tracefs, sizeof(session->tracefs), err)
                                                  : 0;
 }
@@ -113,6 +131,19 @@ static int emit_pieces(struct weir_session *session, const struct weir_buf *reco
         at = end;
     }
     return result;
+}
+
+/* Behind two rounds readers have delivered all of the recording that is continued. */
+static int end_of_before(struct weir_session *session, struct weir_error *err)
+{
+    if (!session->append)
+        return 0;
+    struct weir_buf rounds = WEIR_BUF_INIT;
+    weir_record_finished_round(&rounds);
+    weir_record_finished_round(&rounds);
+    int result = emit_pieces(session, &rounds);
+    weir_buf_fini(&rounds);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot write to %s", session->options->output_path) : 0;
 }
 
 static int synthesize_index(struct weir_session *session, struct weir_error *err)
@@ -226,7 +257,9 @@ int weir_session_synthesize(struct weir_session *session, struct weir_error *err
 
 int weir_session_begin_file(struct weir_session *session, struct weir_error *err)
 {
-    int result = synthesize_index(session, err);
+    int result = end_of_before(session, err);
+    if (result == 0)
+        result = synthesize_index(session, err);
     if (result < 0 || !session->options->tail_synthesize)
         return result < 0 ? result : weir_session_synthesize(session, err);
     if (session->sideband) /* it need not wait for the end */
@@ -241,7 +274,7 @@ static int sync_file(struct weir_session *session, struct weir_error *err)
     if (session->file->kind == WEIR_RECORD_OUTPUT_STREAM)
         return 0;
     session->hurried |= weir_coordinator_is_hurried(&session->coordinator);
-    if (session->hurried) {
+    if (session->hurried && !session->append) { /* what was there before is not to depend on bytes in memory */
         weir_notice(session->options->notices, WEIR_NOTICE_INFO,
                     "signal while finishing: the file is not waited for to reach the disk");
         return 0;
@@ -305,6 +338,21 @@ static int keep_file(struct weir_session *session, struct weir_error *err)
     return sums->err.code;
 }
 
+/* The file of before gives way to the one that continues it, when that is whole. */
+static int replace_appended(struct weir_session *session, int failure, struct weir_error *err)
+{
+    if (!session->append)
+        return failure;
+    int result = failure;
+    if (failure == 0)
+        result = weir_output_replace(session->file->output, &session->append->identity, err);
+    if (result < 0) {
+        session->result->file_bytes = 0;
+        weir_error_hint(err, "nothing was appended: '%s' is as it was", session->file->path);
+    }
+    return result;
+}
+
 int weir_session_finish(struct weir_session *session, struct weir_error *err)
 {
     struct weir_record_result *result = session->result;
@@ -322,6 +370,8 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     int gathered = weir_session_stop_sideband(session, err);
     if (code == 0)
         code = emit_build_ids(session);
+    if (session->append && gathered == 0)
+        gathered = weir_append_add_build_ids(session->append, session->build_ids, session->build_id_count);
     weir_pipeline_stop_writer(&session->pipeline);
     weir_ledger_settle(&session->pipeline, result);
 
@@ -341,9 +391,10 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     session->reader_gone = has_reader_gone(session, write_error);
     if (session->reader_gone)
         write_error = code = 0;
+    int failure = finished < 0 ? finished : gathered;
     if (write_error < 0)
-        return weir_error_set_errno(err, write_error, "cannot write to %s", session->options->output_path);
-    if (code < 0)
-        return weir_error_set_errno(err, code, "cannot account for losses");
-    return finished < 0 ? finished : gathered;
+        failure = weir_error_set_errno(err, write_error, "cannot write to %s", session->options->output_path);
+    else if (code < 0)
+        failure = weir_error_set_errno(err, code, "cannot account for losses");
+    return replace_appended(session, failure, err);
 }

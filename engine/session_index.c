@@ -49,6 +49,8 @@ static int append_cpus(const struct weir_session *session, struct weir_buf *out)
 int weir_session_append_index(const struct weir_session *session, struct weir_buf *out)
 {
     int result = append_ids(session, out);
+    if (session->append) /* readers want one map of threads and CPUs in a file, and have that of before */
+        return result < 0 ? result : weir_buf_error(out);
     if (result == 0)
         weir_record_thread_map(out, session->targets.tids, session->targets.count);
     if (result == 0)

@@ -28,6 +28,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 
 #include "base/error.h"
@@ -114,6 +115,21 @@ int weir_output_check(const char *path, struct weir_error *err);
  * 0 or -errno with err; on failure the existing file is at its name again. No-op for /dev/null. */
 int weir_output_publish(struct weir_output *output, struct weir_error *err);
 
+struct weir_output_identity { /* which file, and in which state */
+    uint64_t device, inode, bytes;
+    int64_t changed_s, changed_ns;
+    uint32_t mode, uid, gid;
+};
+
+void weir_output_identity_of(struct weir_output_identity *identity, const struct stat *st);
+
+/*
+ * Instead of publish(), once all is written and synced: takes the place of the existing file, with its owner and mode,
+ * in one step. There is no ".old". 0 or -errno with err, and then that file is as it was: -ESTALE (it is not as `was`
+ * says), those of linkat(2) and rename(2).
+ */
+int weir_output_replace(struct weir_output *output, const struct weir_output_identity *was, struct weir_error *err);
+
 /* True for what open_stream() made. */
 bool weir_output_is_stream(const struct weir_output *output);
 
@@ -131,6 +147,16 @@ const char *weir_output_path(const struct weir_output *output);
 /* Writes the fixed bytes at the file's start, synchronously: data begins at head_bytes (a multiple of 4096; 0: there is
  * no head) after this. Called once, before the first append. 0 or -errno. */
 int weir_output_write_head(struct weir_output *output, const void *head, size_t head_bytes);
+
+/*
+ * Copies [offset, offset + bytes) of the file fd behind the head, as the first of the data, sharing blocks where the
+ * file system can. After write_head(), before the first append. 0; or -errno, -ENODATA when fd ends before, and then
+ * the output is of no use. Blocks.
+ */
+int weir_output_copy_in(struct weir_output *output, int fd, uint64_t offset, uint64_t bytes);
+
+/* Locks a file as an output's own, for other recorders to see; until a descriptor of it is closed. 0 or -errno. */
+int weir_output_lock(int fd);
 
 /* Overwrites bytes below the data start, synchronously and atomically for bytes <= 8 (checkpoints, final header). */
 int weir_output_patch_head(struct weir_output *output, uint64_t offset, const void *data, size_t bytes);

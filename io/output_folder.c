@@ -147,13 +147,18 @@ static int take_path(struct weir_output_folder *folder, const char *path, struct
     const char *slash = memrchr(path, '/', length);
     const char *name = slash ? slash + 1 : path;
     size_t name_length = length - (size_t)(name - path);
-    if (name_length == 0 || (name_length == 1 && name[0] == '.') || (name_length == 2 && memcmp(name, "..", 2) == 0))
-        return weir_error_set(err, -EINVAL, "output '%s' is no name for a new directory", path);
+    if (name_length == 0 || (name_length == 1 && name[0] == '.') || (name_length == 2 && memcmp(name, "..", 2) == 0)) {
+        weir_error_set(err, -EINVAL, "output '%s' is no name for a new directory", path);
+        return -EINVAL;
+    }
     folder->path = strndup(path, length);
     char *old = NULL;
     if (folder->path && asprintf(&old, "%s" OLD_SUFFIX, folder->path) >= 0)
         folder->old = old;
-    return folder->old ? 0 : weir_error_set_errno(err, -ENOMEM, "cannot set up the output");
+    if (folder->old)
+        return 0;
+    weir_error_set_errno(err, -ENOMEM, "cannot set up the output");
+    return -ENOMEM;
 }
 
 int weir_output_folder_open(struct weir_output_folder **out, const char *path, struct weir_error *err)
@@ -180,7 +185,7 @@ int weir_output_folder_open(struct weir_output_folder **out, const char *path, s
 
 int weir_output_folder_check(const char *path, struct weir_error *err)
 {
-    struct weir_output_folder *folder;
+    struct weir_output_folder *folder = NULL;
     int rc = weir_output_folder_open(&folder, path, err);
     if (rc == 0)
         weir_output_folder_close(folder);

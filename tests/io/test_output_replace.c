@@ -1,0 +1,132 @@
+/* Outputs that begin with bytes of a file and take its place. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/output.h"
+#include "tests/format/temp_tree.h"
+
+#define OLD_BYTES  (3u << 20)
+#define OLD_OFFSET 1000u
+#define HEAD_BYTES 4096u
+
+static struct temp_tree tree;
+static char path[PATH_MAX];
+static uint8_t *old;
+static struct weir_output_identity was;
+static int old_fd;
+
+static void note_identity(void)
+{
+    struct stat st;
+    cr_assert_eq(stat(path, &st), 0);
+    weir_output_identity_of(&was, &st);
+}
+
+static void make_file(void)
+{
+    temp_tree_init(&tree);
+    old = malloc(OLD_BYTES);
+    cr_assert(old);
+    for (size_t i = 0; i < OLD_BYTES; i++)
+        old[i] = (uint8_t)(i * 13 + i / 255);
+    temp_tree_write(&tree, "it", old, OLD_BYTES);
+    temp_tree_path(&tree, "it", path);
+    note_identity();
+    old_fd = open(path, O_RDONLY | O_CLOEXEC);
+    cr_assert_geq(old_fd, 0);
+}
+
+static void remove_file(void)
+{
+    close(old_fd);
+    free(old);
+    temp_tree_fini(&tree);
+}
+
+TestSuite(output_replace, .init = make_file, .fini = remove_file);
+
+static struct weir_output *open_output(void)
+{
+    struct weir_error err = {0};
+    struct weir_output *output = NULL;
+    const struct weir_output_options options = {.engine = WEIR_OUTPUT_WRITEV};
+    cr_assert_eq(weir_output_open(&output, path, &options, &err), 0, "%s", err.what);
+    static const uint8_t head[HEAD_BYTES];
+    cr_assert_eq(weir_output_write_head(output, head, sizeof(head)), 0);
+    return output;
+}
+
+static void expect_old_file(void)
+{
+    struct stat st;
+    cr_assert_eq(stat(path, &st), 0);
+    cr_assert_eq((uint64_t)st.st_ino, was.inode);
+    cr_assert_eq((size_t)st.st_size, OLD_BYTES);
+}
+
+Test(output_replace, source_that_ends_before_is_an_error)
+{
+    struct weir_output *output = open_output();
+    cr_assert_eq(weir_output_copy_in(output, old_fd, OLD_OFFSET, OLD_BYTES), -ENODATA);
+    weir_output_close(output);
+    expect_old_file();
+}
+
+Test(output_replace, file_that_was_changed_meanwhile_is_left_alone)
+{
+    struct weir_output *output = open_output();
+    struct weir_error err = {0};
+    was.bytes++;
+    cr_assert_eq(weir_output_replace(output, &was, &err), -ESTALE);
+    was.bytes--;
+    weir_output_close(output);
+    expect_old_file();
+}
+
+Test(output_replace, output_that_does_not_replace_it_leaves_nothing)
+{
+    struct weir_output *output = open_output();
+    cr_assert_eq(weir_output_copy_in(output, old_fd, 0, OLD_BYTES), 0);
+    weir_output_close(output);
+    expect_old_file();
+}
+
+Test(output_replace, bytes_of_before_stand_first_and_the_name_is_taken)
+{
+    cr_assert_eq(chmod(path, 0640), 0);
+    note_identity();
+    struct weir_output *output = open_output();
+    cr_assert_eq(weir_output_copy_in(output, old_fd, OLD_OFFSET, OLD_BYTES - OLD_OFFSET), 0);
+    cr_assert_eq(weir_output_stable_bytes(output), OLD_BYTES - OLD_OFFSET);
+    static const uint8_t span[64] = {1, 2, 3};
+    struct weir_output_done done;
+    weir_output_append(output, span, sizeof(span), -1, false, NULL);
+    weir_output_push_tail(output);
+    while (weir_output_reap(output, &done, 1, 10) == 0)
+        ;
+    cr_assert_eq(done.result, 0);
+    cr_assert_eq(weir_output_finish(output, "tail", 4), 0);
+    struct weir_error err = {0};
+    cr_assert_eq(weir_output_replace(output, &was, &err), 0, "%s", err.what);
+    weir_output_close(output);
+
+    struct stat st;
+    cr_assert_eq(stat(path, &st), 0);
+    cr_assert_neq((uint64_t)st.st_ino, was.inode);
+    cr_assert_eq(st.st_mode & 0777, 0640);
+    size_t bytes = HEAD_BYTES + OLD_BYTES - OLD_OFFSET + sizeof(span) + 4;
+    cr_assert_eq((size_t)st.st_size, bytes);
+    uint8_t *now = malloc(bytes);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    cr_assert_eq(read(fd, now, bytes), (ssize_t)bytes);
+    cr_assert_eq(memcmp(now + HEAD_BYTES, old + OLD_OFFSET, OLD_BYTES - OLD_OFFSET), 0);
+    cr_assert_eq(memcmp(now + HEAD_BYTES + OLD_BYTES - OLD_OFFSET, span, sizeof(span)), 0);
+    cr_assert_eq(memcmp(now + bytes - 4, "tail", 4), 0);
+    close(fd);
+    free(now);
+}
