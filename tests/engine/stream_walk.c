@@ -250,7 +250,7 @@ bool stream_walk(const struct walk_input *input, struct walk_result *result)
 {
     struct walk walk = {.input = input, .result = result};
     memset(result, 0, sizeof(*result));
-    for (size_t i = 0; i < input->stream_count; i++) {
+    for (size_t i = 0; !input->goes_on && i < input->stream_count; i++) {
         struct stream *stream = &input->streams[i];
         stream->next = stream->seen = stream->lost_reports = stream->lost_samples = 0;
     }

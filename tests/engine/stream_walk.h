@@ -41,6 +41,7 @@ struct walk_input {
     uint64_t bytes;
     struct stream *streams; /* the walk's fields are reset */
     size_t stream_count;
+    bool goes_on;                /* they are not: this output follows on the one that was walked before */
     const uint64_t *checkpoints; /* ascending values of data.size that the header had at some time */
     size_t checkpoint_count;
 };

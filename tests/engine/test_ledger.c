@@ -293,3 +293,78 @@ Test(ledger, no_more_is_blamed_on_the_pool_than_was_lost)
     cr_assert_eq(f.result.lost_while_pool_empty, 3);
     fixture_fini(&f);
 }
+
+/* ---- several outputs ---- */
+
+/* The sum of the LOST_SAMPLES records in f->lost, which are then taken out. */
+static uint64_t take_told(struct fixture *f, unsigned *records)
+{
+    uint64_t sum = 0;
+    *records = 0;
+    for (size_t at = 0; at < f->lost.used;) {
+        struct perf_event_header header;
+        uint64_t lost;
+        memcpy(&header, f->lost.data + at, sizeof(header));
+        memcpy(&lost, f->lost.data + at + sizeof(header), sizeof(lost));
+        cr_assert_eq(header.type, PERF_RECORD_LOST_SAMPLES);
+        sum += lost;
+        ++*records;
+        at += header.size;
+    }
+    weir_buf_reset(&f->lost);
+    return sum;
+}
+
+static uint64_t lost_by_kernel(const struct fixture *f)
+{
+    uint64_t sum = 0;
+    for (unsigned cpu = 0; cpu < CPUS; cpu++) {
+        for (unsigned event = 0; event < EVENTS; event++) {
+            uint64_t produced, lost;
+            weir_sim_kernel_totals(f->rig.sim, sim_rig_fd(&f->rig, event, cpu), &produced, &lost);
+            sum += lost;
+        }
+    }
+    return sum;
+}
+
+Test(ledger, out_of_memory_for_what_was_told_tells_nothing)
+{
+    struct fixture f;
+    struct weir_told_losses told = {0};
+    fixture_init(&f);
+    failing_alloc_after(0);
+    cr_assert_eq(weir_ledger_tell_losses(&f.rig.set, &told, &f.lost), -ENOMEM);
+    cr_assert_eq(f.lost.used, 0);
+    weir_told_losses_fini(&told);
+    fixture_fini(&f);
+}
+
+Test(ledger, each_output_is_told_of_what_was_lost_since_the_one_before)
+{
+    struct fixture f;
+    struct weir_told_losses told = {0};
+    unsigned records;
+    fixture_init(&f);
+    put(&f, 0, 0, 5 * RING_BYTES / 64);
+    uint64_t first = lost_by_kernel(&f);
+    cr_assert_gt(first, 0);
+    cr_assert_eq(weir_ledger_tell_losses(&f.rig.set, &told, &f.lost), 0);
+    cr_assert_eq(take_told(&f, &records), first);
+    cr_assert_eq(records, 1);
+    cr_assert_eq(weir_ledger_tell_losses(&f.rig.set, &told, &f.lost), 0);
+    cr_assert_eq(take_told(&f, &records), 0, "it was told before");
+    cr_assert_eq(records, 0);
+
+    put(&f, 0, 0, 7);
+    put(&f, 1, 1, 5 * RING_BYTES / 64);
+    uint64_t second = lost_by_kernel(&f) - first;
+    drain(&f);
+    cr_assert_eq(weir_ledger_collect(&f.rig.set, &f.rig.pipeline, &f.result, &told, &f.lost), 0);
+    cr_assert_eq(take_told(&f, &records), second);
+    cr_assert_eq(records, 2);
+    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    cr_assert_eq(f.result.lost_samples, first + second, "the ledger is of all outputs");
+    weir_told_losses_fini(&told);
+    fixture_fini(&f);
+}

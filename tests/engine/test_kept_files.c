@@ -1,0 +1,199 @@
+/*
+ * Finished files: under which names they stay, how many of them, and what the command gets to see. Real files, without
+ * data, in a folder of the test's own.
+ */
+#include "engine/kept_files.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/base/failing_alloc.h"
+#include "tests/format/temp_tree.h"
+
+#define STAMP "2026112118000012"
+
+static struct temp_tree tree;
+static sigset_t no_signals;
+
+static struct {
+    char lines[8][256];
+    unsigned count;
+} told;
+
+static void keep_notice(void *ctx, enum weir_notice_level level, const char *line)
+{
+    (void)ctx;
+    (void)level;
+    cr_assert_lt(told.count, 8);
+    snprintf(told.lines[told.count++], sizeof(told.lines[0]), "%s", line);
+}
+
+static const struct weir_notice_sink sink = {.emit = keep_notice};
+
+static void init(void)
+{
+    temp_tree_init(&tree);
+    sigemptyset(&no_signals);
+}
+
+static void fini(void)
+{
+    temp_tree_fini(&tree);
+}
+
+TestSuite(kept_files, .init = init, .fini = fini, .timeout = 60);
+
+static struct weir_kept_files *make(unsigned most, char *const *command)
+{
+    struct weir_kept_files *kept = NULL;
+    struct weir_kept_files_setup setup = {
+        .stamped = true, .most = most, .command = command, .child_mask = &no_signals, .notices = &sink};
+    cr_assert_eq(weir_kept_files_new(&kept, &setup), 0);
+    return kept;
+}
+
+/* A file that has ended; its name is "data". */
+static void add(struct weir_kept_files *kept, const char *stamp)
+{
+    char path[PATH_MAX];
+    temp_tree_path(&tree, "data", path);
+    struct weir_record_file file = {.path = path};
+    struct weir_output_options options = {.engine = WEIR_OUTPUT_WRITEV};
+    cr_assert_eq(weir_output_open(&file.output, path, &options, NULL), 0);
+    snprintf(file.stamp, sizeof(file.stamp), "%s", stamp);
+    cr_assert_eq(weir_kept_files_add(kept, &file, NULL), 0);
+    weir_output_close(file.output);
+}
+
+static bool is_there(const char *name)
+{
+    char path[PATH_MAX];
+    temp_tree_path(&tree, name, path);
+    return access(path, F_OK) == 0;
+}
+
+static bool never(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+static bool always(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+Test(kept_files, out_of_memory_is_reported)
+{
+    struct weir_kept_files *kept = NULL;
+    struct weir_kept_files_setup setup = {0};
+    failing_alloc_after(0);
+    int result = weir_kept_files_new(&kept, &setup);
+    failing_alloc_never();
+    cr_assert_eq(result, -ENOMEM);
+    weir_kept_files_free(NULL);
+}
+
+Test(kept_files, command_that_cannot_be_started_is_told_once)
+{
+    char word[] = "/there/is/no/such/program";
+    char *command[] = {word, NULL};
+    struct weir_kept_files *kept = make(0, command);
+    add(kept, STAMP);
+    add(kept, STAMP);
+    unsigned warnings = 0;
+    for (unsigned i = 0; i < told.count; i++)
+        warnings += strstr(told.lines[i], "cannot be started") != NULL;
+    cr_assert_eq(warnings, 1);
+    weir_kept_files_free(kept);
+}
+
+Test(kept_files, command_that_fails_or_is_killed_is_told_once)
+{
+    char shell[] = "sh", option[] = "-c", script[] = "kill -TERM $$";
+    char *command[] = {shell, option, script, NULL};
+    struct weir_kept_files *kept = make(0, command);
+    add(kept, STAMP);
+    weir_kept_files_await_commands(kept, never, NULL);
+    cr_assert_eq(told.count, 2);
+    cr_assert_str_eq(told.lines[1], "the command of --on-rotate, 'sh', was ended by signal 15; this is told once");
+    add(kept, STAMP);
+    weir_kept_files_await_commands(kept, never, NULL);
+    cr_assert_eq(told.count, 3);
+    weir_kept_files_free(kept);
+}
+
+Test(kept_files, who_is_in_a_hurry_does_not_wait_for_a_command)
+{
+    char shell[] = "sh", option[] = "-c", script[] = "sleep 1; false";
+    char *command[] = {shell, option, script, NULL};
+    struct weir_kept_files *kept = make(0, command);
+    add(kept, STAMP);
+    weir_kept_files_await_commands(kept, always, NULL);
+    cr_assert_eq(told.count, 1);
+    weir_kept_files_free(kept);
+}
+
+Test(kept_files, same_time_gets_a_number_and_replaces_nothing)
+{
+    temp_tree_write_text(&tree, "data." STAMP, "of before");
+    struct weir_kept_files *kept = make(0, NULL);
+    add(kept, STAMP);
+    add(kept, STAMP);
+    cr_assert(is_there("data." STAMP "-001"));
+    cr_assert(is_there("data." STAMP "-002"));
+    char path[PATH_MAX];
+    struct stat st;
+    temp_tree_path(&tree, "data." STAMP, path);
+    cr_assert_eq(stat(path, &st), 0);
+    cr_assert_eq(st.st_size, strlen("of before"));
+    cr_assert_eq(told.count, 2);
+    cr_assert_not_null(strstr(told.lines[0], "data." STAMP "-001 ]"));
+    weir_kept_files_free(kept);
+}
+
+Test(kept_files, oldest_ones_are_removed_but_not_what_is_at_their_names_now)
+{
+    struct weir_kept_files *kept = make(2, NULL);
+    add(kept, "2026112118000001");
+    add(kept, "2026112118000002");
+    cr_assert(is_there("data.2026112118000001"));
+    add(kept, "2026112118000003");
+    cr_assert_not(is_there("data.2026112118000001"));
+    char path[PATH_MAX], other[PATH_MAX];
+    temp_tree_write_text(&tree, "other", "somebody else's"); /* while the other is there: not its inode */
+    temp_tree_path(&tree, "other", other);
+    temp_tree_path(&tree, "data.2026112118000002", path);
+    cr_assert_eq(rename(other, path), 0);
+    add(kept, "2026112118000004");
+    cr_assert(is_there("data.2026112118000003"));
+    cr_assert(is_there("data.2026112118000004"));
+    cr_assert(is_there("data.2026112118000002"));
+    weir_kept_files_free(kept);
+}
+
+Test(kept_files, command_gets_its_words_and_the_path_last)
+{
+    char shell[] = "sh", option[] = "-c", script[] = "echo \"$0 $#\" >\"$2.told\"", first[] = "zero",
+         second[] = "one two";
+    char *command[] = {shell, option, script, first, second, NULL};
+    struct weir_kept_files *kept = make(0, command);
+    add(kept, STAMP);
+    weir_kept_files_await_commands(kept, never, NULL);
+    char path[PATH_MAX], text[32] = "";
+    temp_tree_path(&tree, "data." STAMP ".told", path);
+    FILE *file = fopen(path, "r");
+    cr_assert_not_null(file);
+    cr_assert_not_null(fgets(text, sizeof(text), file));
+    fclose(file);
+    cr_assert_str_eq(text, "zero 2\n");
+    weir_kept_files_free(kept);
+}
