@@ -161,8 +161,8 @@ static bool has_cpu_and_time(const struct call *call)
 }
 
 static const char *const side_fields[] = {
-    "mmap",    "mmap2",     "mmap_data",  "comm",   "comm_exec",      "task",
-    "ksymbol", "bpf_event", "namespaces", "cgroup", "context_switch", "text_poke",
+    "mmap",      "mmap2",      "mmap_data", "comm",           "comm_exec", "task",     "ksymbol",
+    "bpf_event", "namespaces", "cgroup",    "context_switch", "text_poke", "build_id",
 };
 
 /* A call that stands for the side records of one CPU and task; made when it is not there. */
