@@ -13,9 +13,9 @@ status_of() {
     echo $result
 }
 
-# expect_pair OPTIONS PERF WEIR STATUS TEXT: PERF is a part of what perf says ("-" for nothing that matters), WEIR a line
-# of weir's ("-": nothing but the closing lines), STATUS weir's exit status. perf fails where weir does, unless the
-# status has a "+": there weir records what perf refuses; or a "!": there perf does.
+# expect_pair OPTIONS PERF WEIR STATUS: PERF is a part of what perf says ("-" for nothing that matters), WEIR the begin
+# of a line of weir's ("-": nothing but the closing lines), STATUS weir's exit status. perf fails where weir does, unless
+# the status has a "+": there weir records what perf refuses; or a "!": there perf records what weir refuses.
 expect_pair() {
     local options perf=$2 weir=$3 wanted=${4%[+!]} perf_status weir_status
     eval "options=($1)"
@@ -57,12 +57,12 @@ start_task() {
 
 test_options_that_exclude_each_other() {
     expect_pairs <<'END'
--F 99 -c 5|cannot set frequency and period at the same time|cannot set frequency and period at the same time|129
--F max -c 5|cannot set frequency and period at the same time|cannot set frequency and period at the same time|129
---all-kernel --all-user|option `all-user' cannot be used with all-kernel|option '--all-user' cannot be used with '--all-kernel'|129
--b -j any|Can't use --branch-any (-b) with --branch-filter (-j)|branches were chosen before: -b and -j exclude each other|129
--j any -b|Can't use --branch-any (-b) with --branch-filter (-j)|branches were chosen before: -b and -j exclude each other|129
--j any -j u|Can't use --branch-any (-b) with --branch-filter (-j)|branches were chosen before: -b and -j exclude each other|129
+-F 99 -c 5|cannot set frequency and period|cannot set frequency and period at the same time|129
+-F max -c 5|cannot set frequency and period|cannot set frequency and period at the same time|129
+--all-kernel --all-user|option `all-user' cannot be used with|option '--all-user' cannot be used with '--all-kernel'|129
+-b -j any|Can't use --branch-any (-b) with|branches were chosen before: -b and -j exclude each other|129
+-j any -b|Can't use --branch-any (-b) with|branches were chosen before: -b and -j exclude each other|129
+-j any -j u|Can't use --branch-any (-b) with|branches were chosen before: -b and -j exclude each other|129
 -I -IIP|-|option '--intr-regs' was given before|129
 --user-regs=IP --user-regs=SP|-|option '--user-regs' was given before|129
 -k monotonic -k tai|-|option '--clockid' was given before|129
@@ -71,9 +71,9 @@ END
 
 test_options_that_need_another_before_them() {
     expect_pairs <<'END'
--G / -e cs|must define events before cgroups|option '--cgroup' must follow the events that it is for|129
--a -G / -e cs|must define events before cgroups|option '--cgroup' must follow the events that it is for|129
---filter a -e sched:sched_switch|--filter option should follow a -e tracepoint|option '--filter' must follow a -e tracepoint|129
+-G / -e cs|must define events before|option '--cgroup' must follow the events that it is for|129
+-a -G / -e cs|must define events before|option '--cgroup' must follow the events that it is for|129
+--filter a -e sched:sched_switch|--filter option should follow|option '--filter' must follow a -e tracepoint|129
 -e cs --filter a|does not support address filtering|filter 'a' is for tracepoints, event cs is none|129
 --exclude-perf -e sched:sched_switch|--exclude-perf option should follow a -e tracepoint option|-|0+
 -e cs --exclude-perf|--exclude-perf option should follow a -e tracepoint option|-|0+
@@ -91,18 +91,18 @@ test_targets_that_exclude_each_other() {
 -e cs -t $task -u $user|PID/TID switch overriding UID|warning: PID/TID switch overriding UID|0
 -e cs -u $user -a|UID switch overriding SYSTEM|warning: UID switch overriding SYSTEM|0
 -e cs -u $user -C 0|UID switch overriding CPU|warning: UID switch overriding CPU|0
--e cs -a --per-thread|SYSTEM/CPU switch overriding PER-THREAD|warning: SYSTEM/CPU switch overriding PER-THREAD|0
--e cs -C 0 --per-thread|SYSTEM/CPU switch overriding PER-THREAD|warning: SYSTEM/CPU switch overriding PER-THREAD|0
--e cs -G /|cgroup monitoring only available in system-wide mode|cgroup monitoring only available in system-wide mode|129
--e cs -p $task -G /|cgroup monitoring only available in system-wide mode|cgroup monitoring only available in system-wide mode|129
--e cs -u $user -G /|cgroup monitoring only available in system-wide mode|cgroup monitoring only available in system-wide mode|129
+-e cs -a --per-thread|SYSTEM/CPU switch overriding|warning: SYSTEM/CPU switch overriding PER-THREAD|0
+-e cs -C 0 --per-thread|SYSTEM/CPU switch overriding|warning: SYSTEM/CPU switch overriding PER-THREAD|0
+-e cs -G /|cgroup monitoring only available|cgroup monitoring only available in system-wide mode|129
+-e cs -p $task -G /|cgroup monitoring only available|cgroup monitoring only available in system-wide mode|129
+-e cs -u $user -G /|cgroup monitoring only available|cgroup monitoring only available in system-wide mode|129
 -e cs -C 0 -G /|cgroup monitoring only available in system-wide mode|-|0+
 END
 }
 
 test_threads_go_with_what_perf_keeps_from_them() {
     expect_pairs <<'END'
--e cs --per-thread --threads|--per-thread option is mutually exclusive to parallel streaming mode|-|0+
+-e cs --per-thread --threads|--per-thread option is mutually exclusive to|-|0+
 -e cs -a --threads -o -|Parallel trace streaming is not available in pipe mode|-|0+
 END
 }
