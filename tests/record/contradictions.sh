@@ -35,7 +35,7 @@ expect_pair() {
         expect_line err "weir: $weir"
     fi
     if [ "$wanted" != 0 ] && [ -e it.data ]; then fail "a recording was begun with $1"; fi
-    rm -f it.data it.data.old perf.data perf.data.old
+    rm -f it.data* perf.data*
 }
 
 # expect_pairs: of lines OPTIONS|PERF|WEIR|STATUS on standard input.
@@ -103,7 +103,16 @@ END
 test_threads_go_with_what_perf_keeps_from_them() {
     expect_pairs <<'END'
 -e cs --per-thread --threads|--per-thread option is mutually exclusive to|-|0+
+-e cs -a --threads --switch-output|--switch-output option is not available in parallel streaming mode|-|0
+-e cs -a --threads --timestamp-filename|--timestamp-filename option is not available in|-|0
 -e cs -a --threads -o -|Parallel trace streaming is not available in pipe mode|-|0+
+END
+}
+
+test_streams_do_not_go_on_in_other_files() {
+    expect_pairs <<'END'
+-e cs -o - --switch-output|-|only files end and go on in others: not a stream|129
+-e cs -o - --timestamp-filename|-|only files end and go on in others: not a stream|129
 END
 }
 
