@@ -14,8 +14,8 @@ status_of() {
 }
 
 # expect_pair OPTIONS PERF WEIR STATUS: PERF is a part of what perf says ("-" for nothing that matters), WEIR the begin
-# of a line of weir's ("-": nothing but the closing lines), STATUS weir's exit status. perf fails where weir does, unless
-# the status has a "+": there weir records what perf refuses; or a "!": there perf records what weir refuses.
+# of a line of weir's ("-": nothing but the closing lines), STATUS weir's exit status. perf fails where weir does; with
+# a "+" behind the status weir records what perf refuses, with a "!" perf records what weir refuses.
 expect_pair() {
     local options perf=$2 weir=$3 wanted=${4%[+!]} perf_status weir_status
     eval "options=($1)"
@@ -35,7 +35,7 @@ expect_pair() {
         expect_line err "weir: $weir"
     fi
     if [ "$wanted" != 0 ] && [ -e it.data ]; then fail "a recording was begun with $1"; fi
-    rm -f it.data* perf.data*
+    rm -rf it.data* perf.data*
 }
 
 # expect_pairs: of lines OPTIONS|PERF|WEIR|STATUS on standard input.
