@@ -157,6 +157,28 @@ test_paranoid_3_is_refused_or_as_2() {
     done
 }
 
+# Such a kernel, played by strace: whatever is asked for, also user space only.
+test_paranoid_3_of_a_kernel_that_knows_it_is_refused() {
+    needs_program strace
+    strace -o /dev/null true 2>/dev/null || skip "needs to be allowed to trace: ptrace(2)"
+    set_up 3
+    local event
+    for event in cpu-clock cpu-clock:u; do
+        status=0
+        (
+            cd home && HOME=$PWD ASAN_OPTIONS=detect_leaks=0 exec setpriv --reuid $nobody --regid $nobody \
+                --clear-groups --inh-caps=-all strace -f -qq -o /dev/null -e trace=perf_event_open -e signal=none \
+                -e inject=perf_event_open:error=EACCES "./$(basename "$WEIR_PROGRAM")" record -e $event -o it.data -- \
+                touch ran
+        ) 2>err || status=$?
+        expect_eq "status" "$status" 125
+        grep -q "^weir: cannot open event 'cpu-clock:u' of task [0-9]* on cpu 0: Permission denied$" err ||
+            fail "no line about cpu-clock:u"
+        expect_line err "hint: kernel.perf_event_paranoid is 3, recording without privileges needs 2 or less"
+        expect_files home record_load weir
+    done
+}
+
 test_seccomp_filter_that_refuses_perf_events_is_named() {
     local target
     for target in "" -a "-p $$" "-t $$" "-u root" --per-thread; do
