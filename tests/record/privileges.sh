@@ -230,15 +230,36 @@ test_command_in_a_folder_that_may_not_be_entered() {
     expect_files home record_load weir
 }
 
+# The sanitizers would need threads of their own.
+needs_no_thread_but_weirs() {
+    needs_program prlimit
+    if grep -q __tsan_init "$WEIR_PROGRAM"; then skip "needs a build without ThreadSanitizer"; fi
+    export ASAN_OPTIONS=detect_leaks=0
+}
+
 # The user has one process and one thread then, which is the recorder itself.
 test_limit_of_processes_is_named() {
-    needs_program prlimit
+    needs_no_thread_but_weirs
     set_up 2
     [ -z "$(ps -u $nobody -o pid=)" ] || skip "needs a user $nobody without processes"
     prlimit --pid $$ --nproc=1
     record_as_nobody -e cpu-clock:u -- ./record_load spin 1000
     expect_refused "cannot fork to run './record_load': Resource temporarily unavailable" \
         "the limit on processes may be reached: ulimit -u, or pids.max of the cgroup"
+}
+
+# The user has the load, the recorder and one thread of it then.
+test_limit_of_threads_is_named() {
+    needs_no_thread_but_weirs
+    set_up 2
+    [ -z "$(ps -u $nobody -o pid=)" ] || skip "needs a user $nobody without processes"
+    start_load_as_nobody
+    prlimit --pid $$ --nproc=2
+    record_as_nobody -e cpu-clock:u -p "$load"
+    expect_eq "status" "$status" 125
+    expect_line err "Resource temporarily unavailable"
+    expect_line err "ulimit -u and kernel.threads-max"
+    expect_files home record_load weir
 }
 
 test_io_uring_that_is_switched_off_is_done_without() {
