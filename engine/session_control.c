@@ -13,6 +13,8 @@
 void weir_session_switch_samples(void *ctx, bool on)
 {
     struct weir_session *session = ctx;
+    if (on && session->snapshots.permanent)
+        return; /* a window of -D begins */
     if (on)
         weir_event_set_enable(&session->events, false);
     else
@@ -23,7 +25,9 @@ void weir_session_switch_samples(void *ctx, bool on)
 
 static int enable(void *ctx, struct weir_error *err)
 {
-    (void)err;
+    const struct weir_session *session = ctx;
+    if (session->snapshots.permanent)
+        return weir_error_set(err, -EALREADY, "memory holds a permanent snapshot: it stays as it is until the end");
     weir_session_switch_samples(ctx, true);
     return 0;
 }

@@ -61,8 +61,7 @@ struct weir_sim_producers {
     unsigned count;
 };
 
-/* xorshift64* (Vigna, 2016): reproducible from the seed. */
-static uint64_t next_random(uint64_t *state)
+uint64_t weir_sim_random(uint64_t *state)
 {
     *state ^= *state >> 12;
     *state ^= *state << 25;
@@ -82,7 +81,7 @@ static void produce_one(struct producer *producer, unsigned cpu, uint64_t n)
 {
     const struct weir_sim_producers *all = producer->all;
     const struct weir_sim_producers_setup *setup = &all->setup;
-    uint64_t now_ns = weir_clock_now_ns(setup->clock), lot = next_random(&producer->random);
+    uint64_t now_ns = weir_clock_now_ns(setup->clock), lot = weir_sim_random(&producer->random);
     enum weir_sim_kind kind = draw_kind(all, lot >> 32);
     uint32_t task = TASK_BASE + cpu, size = setup->load.payload_bytes;
     struct weir_sim_sample sample = {

@@ -71,4 +71,7 @@ struct weir_sim_produced {
 /* Makes what still runs stop and frees all. produced may be NULL. NULL-safe. */
 void weir_sim_producers_stop(struct weir_sim_producers *producers, struct weir_sim_produced *produced);
 
+/* The next number from a seed, which is not 0: xorshift64* (Vigna, 2016). */
+uint64_t weir_sim_random(uint64_t *state);
+
 #endif

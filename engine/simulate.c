@@ -25,6 +25,7 @@
 #define RING_DEFAULT_BYTES  (512ull << 10)
 #define SIDEBAND_RING_BYTES (64ull << 10)
 #define PAYLOAD_MAX_BYTES   60000u
+#define SNAPSHOT_CHANCE     8             /* one in so many milliseconds */
 #define COPY_AREA_MAX_BYTES (64ull << 20) /* what memcpy is tried on: larger areas are no different */
 
 struct simulation {
@@ -37,7 +38,8 @@ struct simulation {
     struct weir_sim_disk disk;
     struct weir_io_ops disk_ops; /* of disk */
     struct weir_sim_producers *producers;
-    int done_fd; /* owned */
+    int done_fd;     /* owned */
+    uint64_t random; /* when snapshots are taken */
 };
 
 /* ---- setting up ---- */
@@ -72,7 +74,7 @@ static int prepare(struct simulation *s, struct weir_error *err)
         return result;
     s->kernel = weir_sim_kernel_interface(s->sim);
     session->kernel = &s->kernel;
-    session->grow_pool = session->buffer_bytes == 0;
+    session->grow_pool = session->buffer_bytes == 0 && session->retained_bytes == 0;
     if (session->buffer_bytes == 0)
         session->buffer_bytes =
             weir_pool_default_bytes(weir_topology_memory_bytes(session->topology), session->plan.reader_count);
@@ -108,6 +110,17 @@ static int open_all(struct simulation *s, struct weir_error *err)
 
 /* ---- running ---- */
 
+/* Of samples that are kept in memory: perhaps, and refused while the last one is on its way. Returns when to think of
+ * it again. */
+static uint64_t snapshot_perhaps(struct simulation *s, uint64_t now_ns)
+{
+    if (s->options->retained_bytes == 0)
+        return UINT64_MAX;
+    if (weir_sim_random(&s->random) % SNAPSHOT_CHANCE == 0)
+        weir_rounds_snapshot(&s->session.pipeline.rounds);
+    return now_ns + WEIR_NS_PER_MS;
+}
+
 /* The coordinator's loop of a simulated run: rounds until so many producers are done, a moment, a signal, or a failed
  * output. */
 static void run(struct simulation *s, unsigned producers, uint64_t until_ns)
@@ -120,7 +133,9 @@ static void run(struct simulation *s, unsigned producers, uint64_t until_ns)
     while (done < producers && now_ns < until_ns &&
            atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed) == 0 &&
            !weir_coordinator_is_hurried(&session->coordinator)) {
+        uint64_t snapshot_ns = snapshot_perhaps(s, now_ns);
         uint64_t next_ns = weir_min_u64(weir_rounds_advance(&pipeline->rounds, now_ns, kicked), until_ns);
+        next_ns = weir_min_u64(next_ns, snapshot_ns);
         uint64_t wait_ms = next_ns > now_ns ? (next_ns - now_ns) / WEIR_NS_PER_MS + 1 : 0;
         struct pollfd fds[] = {
             {.fd = s->done_fd, .events = POLLIN},
@@ -180,7 +195,7 @@ static int produce_and_finish(struct simulation *s, struct weir_simulate_result 
     struct weir_sim_produced produced = {0};
     weir_sim_producers_stop(s->producers, &produced);
     weir_event_set_disable(&session->events);
-    weir_pipeline_stop_readers(&session->pipeline, false);
+    weir_pipeline_stop_readers(&session->pipeline, s->options->retained_bytes > 0);
     int finished = weir_session_finish(session, code == 0 ? err : NULL);
     result->seconds = (double)(weir_clock_now_ns(session->clock) - started_ns) / (double)WEIR_NS_PER_S;
     result->produce_seconds = produced.seconds;
@@ -316,6 +331,7 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
 
     struct simulation s = {
         .options = options,
+        .random = options->load.seed * 2 + 1,
         .events = WEIR_EVENT_LIST_INIT,
         .done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
         .record_options =
@@ -323,6 +339,7 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
                 .system_wide = true,
                 .output_path = options->output_path,
                 .notices = options->notices,
+                .retained_span_ns = options->retained_span_ns,
             },
     };
     s.record_options.events = &s.events;
@@ -334,6 +351,7 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
         .cpu_watch = {.fd = -1},
         .cpu_timer_fd = -1,
         .buffer_bytes = options->buffer_bytes,
+        .retained_bytes = options->retained_bytes,
     };
     weir_sim_disk_init(&s.disk, s.session.clock);
     s.disk_ops = weir_sim_disk_ops(&s.disk);

@@ -27,6 +27,9 @@ struct weir_simulate_options {
     const char *output_path;   /* file, or /dev/null */
     uint64_t idle_ns;          /* before anything is produced; counted apart */
     uint64_t stall_ns;         /* the disk stands still for so long, once, WEIR_SIMULATE_WARM_UP_NS after the start */
+    uint64_t retained_bytes;   /* 0: samples go to the file; else they stay in so much memory, with snapshots at moments
+                                * that follow from load.seed, and one at the end */
+    uint64_t retained_span_ns; /* with it */
     const struct weir_notice_sink *notices;
 };
 

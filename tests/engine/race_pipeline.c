@@ -69,7 +69,7 @@ static int check_ledger(const struct weir_record_result *record)
     int failures = 0;
     for (size_t i = 0; i < record->ledger_count; i++) {
         const struct weir_ledger_row *row = &record->ledger[i];
-        if (row->written + row->lost_ring_full + row->lost_write_failed == row->counted)
+        if (row->written + row->evicted + row->lost_ring_full + row->lost_write_failed == row->counted)
             continue;
         printf("  cpu %d, event %u does not balance\n", row->cpu, row->event);
         failures++;
@@ -87,12 +87,14 @@ static int race(const char *name, const struct weir_simulate_options *options)
         weir_simulate_result_fini(&result);
         return 1;
     }
-    printf("%s: produced %llu, written %llu, lost %llu, of these %llu for want of a chunk\n", name,
+    printf("%s: produced %llu, written %llu, evicted %llu, lost %llu, of these %llu for want of a chunk\n", name,
            (unsigned long long)result.produced, (unsigned long long)result.record.samples,
-           (unsigned long long)result.record.lost_samples, (unsigned long long)result.record.lost_while_pool_empty);
-    int failures = result.produced != options->load.cpus * options->load.records_per_cpu ||
-                   result.produced != result.record.samples + result.record.lost_samples ||
-                   result.record.unknown_samples != 0 || result.record.discarded_bytes != 0;
+           (unsigned long long)result.record.evicted_samples, (unsigned long long)result.record.lost_samples,
+           (unsigned long long)result.record.lost_while_pool_empty);
+    int failures =
+        result.produced != options->load.cpus * options->load.records_per_cpu ||
+        result.produced != result.record.samples + result.record.evicted_samples + result.record.lost_samples ||
+        result.record.unknown_samples != 0 || result.record.discarded_bytes != 0;
     failures += check_ledger(&result.record);
     failures += check_file(options->output_path, &result);
     if (failures)
@@ -132,6 +134,23 @@ int main(void)
     options.stall_ns = 20 * WEIR_NS_PER_MS;
     options.load.rate_per_cpu_hz = 5000;
     failures += race("three kinds, a disk that stands still", &options);
+
+    options = (struct weir_simulate_options){
+        .load = {.cpus = 8, .records_per_cpu = 20000, .payload_bytes = 200, .mix.parts = {8, 1, 1}, .seed = 7},
+        .nodes = 2,
+        .output_path = path,
+        .retained_bytes = 4u << 20,
+    };
+    failures += race("snapshots of memory, reader per cpu", &options);
+    options.threads_spec = "package";
+    options.buffer_bytes = 1u << 20;
+    options.retained_bytes = 1u << 20;
+    options.ring_bytes = 64u << 10;
+    failures += race("snapshots of little memory, one reader", &options);
+    options.threads_spec = "0-3/0-3:4-7/4-7";
+    options.retained_span_ns = 5 * WEIR_NS_PER_MS;
+    options.load.rate_per_cpu_hz = 50000;
+    failures += race("snapshots of some milliseconds", &options);
 
     char old[PATH_MAX + 8];
     snprintf(old, sizeof(old), "%s.old", path);

@@ -89,6 +89,83 @@ test_rings_of_tasks_have_memory_too() {
     expect_readers_agree it.data
 }
 
+# Starts recording a load of 1000 calls, which then waits for the file `asked` and makes 300 more.
+start_with_control() {
+    mkfifo ctl ack
+    exec 7<>ctl 8<>ack
+    start_record it.data "$@" "${syscalls[@]}" --control fifo:ctl,ack -- \
+        sh -c "'$WEIR_LOAD' getppid 1000; touch made; until [ -e asked ]; do sleep 0.02; done; '$WEIR_LOAD' getppid 300"
+    wait_until test -e made
+}
+
+# expect_answer COMMAND ANSWER
+expect_answer() {
+    local answer
+    echo "$1" >&7
+    IFS= read -r -t 20 answer <&8 || fail "no answer to $1"
+    expect_eq "answer to $1" "${answer%%[[:cntrl:]]*}" "$2"
+}
+
+test_snapshot_without_a_spare_stops_recording_and_keeps_memory() {
+    start_with_control -M 4M
+    expect_answer snapshot "error: snapshot not allocated: recording has stopped"
+    expect_answer snapshot-alloc \
+        "error: no snapshot: recording has stopped, and the file gets at the end what memory holds"
+    expect_answer enable "error: memory holds a permanent snapshot: it stays as it is until the end"
+    touch asked
+    await_record
+    expect_eq "exit status" "$status" 0
+    expect_eq "calls" "$(getppid_calls it.data)" 1000
+    expect_line err "snapshot not allocated: recording stops here; what memory holds goes to the file at the end"
+    expect_all_accounted_for
+}
+
+test_snapshot_alloc_makes_the_spare_and_snapshot_swaps() {
+    start_with_control -M 4M
+    expect_answer snapshot-alloc ack
+    expect_answer snapshot ack
+    touch asked
+    await_record
+    expect_eq "exit status" "$status" 0
+    expect_eq "calls" "$(getppid_calls it.data)" 1000
+    expect_line err "Took 2 snapshots; "
+    expect_no_line err "not allocated"
+    expect_all_accounted_for
+}
+
+# calls_in FILE...: all together.
+calls_in() {
+    local file sum=0
+    for file; do sum=$((sum + $(getppid_calls "$file"))); done
+    echo $sum
+}
+
+test_a_switch_ends_each_file_with_a_snapshot() {
+    local option
+    for option in -M16M --overwrite; do
+        rm -f it.data.*
+        record $option -m 1M --snapshot-on-exit --switch-output "${syscalls[@]}" -o it.data -- \
+            sh -c "'$WEIR_LOAD' getppid 1000; kill -USR2 \$PPID
+                until ls it.data.2* >/dev/null 2>&1; do sleep 0.05; done; '$WEIR_LOAD' getppid 500"
+        expect_eq "files with $option" "$(find . -name 'it.data.2*' | wc -l)" 2
+        expect_eq "calls with $option" "$(calls_in it.data.2*)" 1500
+        expect_eq "calls in the first with $option" "$(calls_in "$(find . -name 'it.data.2*' | sort | head -1)")" 1000
+    done
+}
+
+test_streams_and_compression_take_snapshots_too() {
+    local option
+    for option in -M16M --overwrite; do
+        record $option -z -m 1M --snapshot-on-exit "${syscalls[@]}" -o it.data -- \
+            sh -c "'$WEIR_LOAD' getppid 1000; $(snapshot 1); '$WEIR_LOAD' getppid 500"
+        expect_eq "calls with $option -z" "$(getppid_calls it.data)" 1500
+        "$WEIR_PROGRAM" record $option -m 1M --snapshot-on-exit "${syscalls[@]}" -o - -- \
+            sh -c "'$WEIR_LOAD' getppid 1000; $(snapshot 1); '$WEIR_LOAD' getppid 500" 2>err >stream
+        perf script -i - --comm "$WEIR_LOAD_NAME" -F trace <stream >calls 2>perf.err
+        expect_eq "calls with $option -o -" "$(grep -c "NR $("$WEIR_LOAD" number getppid) " calls)" 1500
+    done
+}
+
 test_without_memory_the_signal_is_ignored() {
     record "${syscalls[@]}" -o it.data -- sh -c "kill -USR2 \$PPID; '$WEIR_LOAD' getppid 100"
     expect_eq "calls" "$(getppid_calls it.data)" 100
