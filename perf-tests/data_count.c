@@ -1,16 +1,20 @@
-/* Walks perf.data files by record headers alone, mapped read-only. */
+/* Walks perf.data files by record headers alone, mapped read-only; what is compressed is expanded first. */
 #include "perf-tests/data_count.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/perf_file.h"
+#include "format/zstd_stream.h"
+
+#define ROOM_BYTES (4u << 20)
 
 static uint64_t u64_at(const uint8_t *at)
 {
@@ -19,7 +23,51 @@ static uint64_t u64_at(const uint8_t *at)
     return v;
 }
 
-static int walk(const uint8_t *data, uint64_t bytes, struct data_count *count)
+/* Of a recording that is compressed: pieces of records wait for their rest. */
+struct expansion {
+    struct weir_zstd_stream *stream; /* owned; NULL until something was compressed */
+    uint8_t *room;                   /* owned */
+    size_t held;
+};
+
+static int walk(const uint8_t *data, uint64_t bytes, struct expansion *expansion, struct data_count *count);
+
+/* Walks what a COMPRESSED record expands to, as far as its records are whole. */
+static int walk_compressed(const uint8_t *data, size_t bytes, struct expansion *expansion, struct data_count *count)
+{
+    if (!expansion->stream)
+        expansion->stream = weir_zstd_stream_new();
+    if (!expansion->room)
+        expansion->room = malloc(ROOM_BYTES);
+    if (!expansion->stream || !expansion->room)
+        return -ENOMEM;
+    weir_zstd_stream_feed(expansion->stream, data, bytes);
+    for (;;) {
+        size_t written, whole = 0;
+        const char *reason;
+        uint8_t *room = expansion->room;
+        if (weir_zstd_stream_take(expansion->stream, room + expansion->held, ROOM_BYTES - expansion->held, &written,
+                                  &reason) < 0)
+            return -EBADMSG;
+        if (written == 0)
+            return 0;
+        expansion->held += written;
+        struct perf_event_header header;
+        while (expansion->held - whole >= sizeof(header)) {
+            memcpy(&header, room + whole, sizeof(header));
+            if (header.size < sizeof(header) || header.size > expansion->held - whole)
+                break;
+            whole += header.size;
+        }
+        int result = walk(room, whole, NULL, count);
+        if (result < 0)
+            return result;
+        expansion->held -= whole;
+        memmove(room, room + whole, expansion->held);
+    }
+}
+
+static int walk(const uint8_t *data, uint64_t bytes, struct expansion *expansion, struct data_count *count)
 {
     for (uint64_t at = 0; at < bytes;) {
         struct perf_event_header header;
@@ -28,7 +76,12 @@ static int walk(const uint8_t *data, uint64_t bytes, struct data_count *count)
         memcpy(&header, data + at, sizeof(header));
         if (header.size < sizeof(header) || header.size > bytes - at)
             return -EBADMSG;
-        if (header.type == PERF_RECORD_SAMPLE)
+        if (header.type == WEIR_RECORD_COMPRESSED && expansion) {
+            int result = walk_compressed(data + at + sizeof(header), header.size - sizeof(header), expansion, count);
+            if (result < 0)
+                return result;
+            count->bytes -= header.size; /* only what it expands to */
+        } else if (header.type == PERF_RECORD_SAMPLE)
             count->samples++;
         else if (header.type == PERF_RECORD_LOST)
             count->lost_records += u64_at(data + at + 16);
@@ -47,10 +100,14 @@ static int count_mapped(const uint8_t *file, uint64_t bytes, struct data_count *
     if (bytes >= sizeof(header))
         memcpy(&header, file, sizeof(header));
     if (header.magic != WEIR_PERF_MAGIC2)
-        return walk(file, bytes, count); /* data.N of a directory is a bare stream */
+        return walk(file, bytes, NULL, count); /* data.N of a directory is a bare stream */
     if (header.data.offset > bytes || header.data.size > bytes - header.data.offset)
         return -EBADMSG;
-    return walk(file + header.data.offset, header.data.size, count);
+    struct expansion expansion = {0};
+    int result = walk(file + header.data.offset, header.data.size, &expansion, count);
+    weir_zstd_stream_free(expansion.stream);
+    free(expansion.room);
+    return result;
 }
 
 static int count_file(const char *path, struct data_count *count)

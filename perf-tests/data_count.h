@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 struct data_count {
-    uint64_t bytes; /* of the data sections */
+    uint64_t bytes; /* of the data sections, as before compression */
     uint64_t samples;
     uint64_t lost_samples; /* sum of PERF_RECORD_LOST_SAMPLES: PERF_FORMAT_LOST at the end of the recording */
     uint64_t lost_records; /* sum of PERF_RECORD_LOST */

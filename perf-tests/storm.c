@@ -1,12 +1,13 @@
 /*
  * The storm: how much a recorder of system-wide events costs and loses, several recorders in one run.
  *
- *     storm [--case NAME] [--runs N] [--calls N] [--weir PATH] [--perf PATH] [--only NAME] [--dir DIR] [--json]
+ *     storm [--case NAME] [--runs N] [--calls N] [--weir PATH] [--perf PATH] [--only NAME]... [--dir DIR] [--json]
  *
  * For each run and each recorder in turn: start it system-wide, let it settle, run the load in this process, stop it
  * with SIGINT, take its own resource use from wait4(2), and count what its file holds. "none" runs the load alone.
  * Cases: enter (a tracepoint at every system call), callchain, clock (see cases[] below) and two with default options.
- * Runs interleave the recorders, so that a drift of the machine's speed hits all alike; medians are over the runs.
+ * Recorders that write compressed data or build ids take part only when they are named: --only "perf -z" --only "weir
+ * -z". Runs interleave the recorders, so that a drift of the machine's speed hits all alike; medians are over the runs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +29,7 @@
 
 #define ARGS_MAX   32
 #define RUNS_MAX   64
+#define ONLY_MAX   8
 #define SETTLE_MS  700 /* from start to load: synthesis is over by then on any machine this is run on */
 #define DRAIN_MS   100 /* from the load's end to SIGINT */
 #define USAGE_EXIT 2
@@ -55,6 +57,7 @@ struct recorder {
     const char *name;
     bool is_perf;
     const char *extra[4];
+    bool on_request; /* runs only when it is named by --only */
 };
 
 static const struct recorder recorders[] = {
@@ -64,6 +67,9 @@ static const struct recorder recorders[] = {
     {"perf --threads", true, {"-B", "-N", "--threads"}},
     {"weir", false, {NULL}},
     {"weir -r 1", false, {"-r", "1"}},
+    {"perf -z", true, {"-B", "-N", "-z1"}, true},
+    {"weir -z", false, {"-B", "-z1"}, true},
+    {"perf build ids", true, {"-N"}, true},
 };
 
 struct measure {
@@ -79,9 +85,20 @@ struct settings {
     const struct storm_case *what;
     unsigned runs;
     uint64_t calls;
-    const char *weir, *perf, *only, *dir;
+    const char *weir, *perf, *dir;
+    const char *only[ONLY_MAX]; /* names of recorders; none: all but those on request */
+    unsigned only_count;
     bool json;
 };
+
+static bool is_wanted(const struct settings *settings, const struct recorder *recorder)
+{
+    for (unsigned i = 0; i < settings->only_count; i++) {
+        if (strcmp(settings->only[i], recorder->name) == 0)
+            return true;
+    }
+    return settings->only_count == 0 && !recorder->on_request;
+}
 
 static void sleep_ms(unsigned ms)
 {
@@ -300,7 +317,7 @@ static void print_json(const struct settings *settings, struct measure runs[][RU
            (unsigned long long)(settings->calls ? settings->calls : settings->what->calls), settings->runs);
     bool first = true;
     for (size_t r = 0; r < WEIR_ARRAY_COUNT(recorders); r++) {
-        if (settings->only && strcmp(settings->only, recorders[r].name) != 0)
+        if (!is_wanted(settings, &recorders[r]))
             continue;
         printf("%s\n  {\"recorder\": \"%s\"", first ? "" : ",", recorders[r].name);
         first = false;
@@ -321,7 +338,7 @@ static void print_table(const struct settings *settings, struct measure runs[][R
     printf("%-15s %22s %9s %9s %11s %22s %8s %7s %7s %8s %8s\n", "recorder", "CPU s", "CPU s/GB", "CPU s/M", "stored",
            "lost", "stored %", "load s", "stop s", "RSS MiB", "switches");
     for (size_t r = 0; r < WEIR_ARRAY_COUNT(recorders); r++) {
-        if (settings->only && strcmp(settings->only, recorders[r].name) != 0)
+        if (!is_wanted(settings, &recorders[r]))
             continue;
         struct spread s[WEIR_ARRAY_COUNT(figures)];
         for (size_t i = 0; i < WEIR_ARRAY_COUNT(figures); i++)
@@ -338,7 +355,7 @@ static int usage(void)
 {
     fprintf(stderr, "usage: storm [--case enter|callchain|clock|ring-512k|ring-2m|default-one|default-all] [--runs N] "
                     "[--calls N] [--weir PATH] "
-                    "[--perf PATH] [--only RECORDER] [--dir DIR] [--json]\n");
+                    "[--perf PATH] [--only RECORDER]... [--dir DIR] [--json]\n");
     return USAGE_EXIT;
 }
 
@@ -362,8 +379,8 @@ static bool parse_option(struct settings *settings, const char *name, const char
         settings->weir = value;
     else if (strcmp(name, "--perf") == 0)
         settings->perf = value;
-    else if (strcmp(name, "--only") == 0)
-        settings->only = value;
+    else if (strcmp(name, "--only") == 0 && settings->only_count < ONLY_MAX)
+        settings->only[settings->only_count++] = value;
     else if (strcmp(name, "--dir") == 0)
         settings->dir = value;
     else
@@ -392,7 +409,7 @@ int main(int argc, char **argv)
     static struct measure runs[WEIR_ARRAY_COUNT(recorders)][RUNS_MAX];
     for (unsigned run = 0; run < settings.runs; run++) {
         for (size_t r = 0; r < WEIR_ARRAY_COUNT(recorders); r++) {
-            if (settings.only && strcmp(settings.only, recorders[r].name) != 0)
+            if (!is_wanted(&settings, &recorders[r]))
                 continue;
             int result = measure_once(&settings, &recorders[r], &runs[r][run]);
             if (result < 0) {
