@@ -196,6 +196,64 @@ Test(option_sweep, number_beyond_its_range_is_a_usage_error)
     for_each_row(refuse_out_of_range);
 }
 
+/* Options with a grammar of their own: texts that are not of it, and what stands before and behind the option. */
+static const struct {
+    const char *command, *option, *texts[4];
+    const char *before, *behind;
+} foreign[] = {
+    {"bench drain", "mix", {"bogus", "samples:x"}, "", ""},
+    {"bench drain", "threads", {"bogus"}, "", ""},
+    {"dump", "type", {"NOSUCH"}, "", "x"},
+    {"dump", "pid", {"abc", "1,,2"}, "", "x"},
+    {"dump", "time", {"abc", "5,1"}, "", "x"},
+    {"help", "completion", {"csh"}, "", ""},
+    {"record", "output-format", {"tar"}, "", "true"},
+    {"record", "compression-level", {"x", "0x1", "23"}, "", "true"},
+    {"record", "memory", {"x", "0", "5", "5d5"}, "", "true"},
+    {"record", "threads", {"bogus", "0/", "/0"}, "", "true"},
+    {"record", "call-graph", {"bogus", "dwarf,65529", "dwarf,8k", "fp,0"}, "", "true"},
+    {"record", "branch-filter", {"bogus", "any,,", "any,bogus"}, "", "true"},
+    {"record", "intr-regs", {"BOGUS", "IP,,SP"}, "", "true"},
+    {"record", "user-regs", {"BOGUS", "IP,"}, "", "true"},
+    {"record", "synth", {"bogus", "no,task"}, "", "true"},
+    {"record", "event", {"bogus", "cs:", "{cs", "cs/period=x/"}, "", "true"},
+    {"record", "filter", {"a"}, "-e cs", "true"},
+    {"record", "clockid", {"bogus", "99999999999", "-1"}, "", "true"},
+    {"record", "delay", {"x", "20-10", "10-20,15-30", "-5"}, "", "true"},
+    {"record", "switch-output", {"x", "0", "1x"}, "", "true"},
+    {"record", "pid", {"x", "0", "1,,2", "99999999999"}, "", "true"},
+    {"record", "tid", {"x", "0", "1,,2"}, "", "true"},
+    {"record", "uid", {"no-such-user", "-1"}, "", "true"},
+    {"record", "cgroup", {"/no/such/cgroup"}, "-a -e cs", "true"},
+    {"record", "control", {"x", "fd:x", "fifo:", "fd:1,2,3"}, "", "true"},
+};
+
+static const struct weir_command *find_command(const char *name)
+{
+    const struct weir_command *command;
+    for (size_t c = 0; (command = weir_cli_command(c)); c++) {
+        if (strcmp(command->name, name) == 0)
+            return command;
+    }
+    return NULL;
+}
+
+Test(option_sweep, text_of_another_grammar_is_a_usage_error)
+{
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(foreign); i++) {
+        const struct weir_command *command = find_command(foreign[i].command);
+        bool negated;
+        cr_assert_not_null(command, "%s", foreign[i].command);
+        cr_assert_not_null(weir_option_find(&command->options, foreign[i].option, &negated), "%s", foreign[i].option);
+        for (size_t t = 0; t < WEIR_ARRAY_COUNT(foreign[i].texts) && foreign[i].texts[t]; t++) {
+            char line[LINE_BYTES];
+            snprintf(line, sizeof(line), "%s %s --%s='%s' %s", foreign[i].command, foreign[i].before, foreign[i].option,
+                     foreign[i].texts[t], foreign[i].behind);
+            expect_refused(line);
+        }
+    }
+}
+
 /* With --dry-run a command does nothing, whatever it takes. */
 static void try_odd_texts(const struct weir_command *command, const struct weir_option *option)
 {
