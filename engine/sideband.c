@@ -256,20 +256,40 @@ struct weir_sideband_view {
 struct kept_back {
     const uint64_t *side_bytes;
     const struct weir_task_map_sink *sink;
+    size_t trailer_bytes;
+    struct weir_buf copy; /* of the record in hand */
 };
 
 static int emit_kept_back(void *ctx, const struct weir_side_origin *origin, const uint8_t *record, size_t bytes)
 {
-    const struct kept_back *kept = ctx;
-    bool is_before = origin->at < kept->side_bytes[origin->tee];
-    return is_before ? kept->sink->emit(kept->sink->ctx, record, bytes) : 0;
+    struct kept_back *kept = ctx;
+    if (origin->at >= kept->side_bytes[origin->tee])
+        return 0;
+    weir_buf_reset(&kept->copy);
+    uint8_t *copy = weir_buf_extend(&kept->copy, bytes);
+    if (!copy)
+        return -ENOMEM;
+    memcpy(copy, record, bytes);
+    /* It is repeated, like one that is synthesised: of no event, whose own records stand in the order of their ring.
+     * The id is the last word of the trailer (PERF_SAMPLE_IDENTIFIER, perf_event_open(2) on sample_id_all). */
+    if (kept->trailer_bytes >= sizeof(uint64_t) && bytes >= sizeof(uint64_t))
+        memset(copy + bytes - sizeof(uint64_t), 0, sizeof(uint64_t));
+    return kept->sink->emit(kept->sink->ctx, copy, bytes);
 }
 
 int weir_sideband_view_emit(const struct weir_sideband_view *view, const struct weir_task_map_sink *sink)
 {
-    struct kept_back kept = {.side_bytes = view->question->side_bytes, .sink = sink};
+    struct kept_back kept = {
+        .side_bytes = view->question->side_bytes,
+        .sink = sink,
+        .trailer_bytes = view->sideband->layout.trailer_bytes,
+        .copy = WEIR_BUF_INIT,
+    };
     int result = weir_task_map_emit(&view->sideband->tasks, sink);
-    return result < 0 ? result : weir_side_queue_visit(&view->sideband->queue, emit_kept_back, &kept);
+    if (result == 0)
+        result = weir_side_queue_visit(&view->sideband->queue, emit_kept_back, &kept);
+    weir_buf_fini(&kept.copy);
+    return result;
 }
 
 void weir_sideband_ask(struct weir_sideband *sideband, struct weir_sideband_question *question)

@@ -19,8 +19,8 @@
  * An output that begins in the middle of a recording has to tell what a reader of the file must know. Its coordinator
  * asks for that with a question, while rounds are cut (rounds.h) and thus no epoch is opened: what the task map has
  * taken in by then is older than the cut's epoch, so older than all that is in the new output. What is kept back and
- * stands before the switch comes behind the map, as it was recorded; so a task that ended just before the switch is
- * still known when samples of it from another CPU follow.
+ * stands before the switch comes behind the map, as it was recorded but for the id, which is 0; so a task that ended
+ * just before the switch is still known when samples of it from another CPU follow.
  *
  * Bounds: a tee of 1 MiB per reader, 512 KiB beyond 128 readers; 8 MiB of records kept back, beyond that the oldest
  * half is taken as it is (their order is then what is known, not proven); 64 MiB of synthesised records that are not

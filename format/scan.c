@@ -128,7 +128,8 @@ static void scan_time(struct weir_scan *scan, const struct scanned *record)
 static int scan_order(struct weir_scan *scan, const struct scanned *record)
 {
     const uint64_t needed = PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER;
-    if ((record->fields & needed) != needed || record->id.time == 0 || !record->event ||
+    /* Without an id it is a record that a recorder has repeated at the start of a file, for what comes later. */
+    if ((record->fields & needed) != needed || record->id.time == 0 || record->id.id == 0 || !record->event ||
         record->event->attr.write_backward)
         return 0;
     uint64_t step_ns;

@@ -254,6 +254,9 @@ Test(sideband, answer_is_the_task_map_and_what_was_kept_back_from_before_the_swi
     cr_assert_eq(answered.incomplete, 0);
     describe(&answered.records, text, sizeof(text));
     cr_assert_str_eq(text, "fork 5@0, five 5@0, fork 6@0, six 6@0, exit 5@100");
+    uint64_t id;
+    memcpy(&id, answered.records.data + answered.records.used - sizeof(id), sizeof(id));
+    cr_assert_eq(id, 0, "a repeated record is of no event");
     cr_assert_null(weir_task_map_find(weir_sideband_tasks(sideband), 5));
     weir_sideband_free(sideband);
     weir_buf_fini(&answered.records);
