@@ -100,6 +100,7 @@ Test(pipe_head, feature_that_no_record_holds_is_left_out_and_counted)
     while (weir_perf_input_next(&stream.reading, &record, &err) == 1)
         features += record.type == WEIR_RECORD_FEATURE;
     cr_assert_eq(err.code, 0);
+    cr_assert_geq(features, 10);
     cr_assert_not(weir_perf_input_has_feature(&stream.reading, WEIR_FEATURE_CMDLINE));
     cr_assert(weir_perf_input_has_feature(&stream.reading, WEIR_FEATURE_HOSTNAME));
     fini(&stream);
