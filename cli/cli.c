@@ -25,6 +25,7 @@
 #include "cli/man.h"
 #include "cli/record_options.h"
 #include "cli/recover_options.h"
+#include "engine/privileges.h"
 
 #define NAME_BYTES 128
 
@@ -201,16 +202,6 @@ static int show_version(const struct weir_print *print)
 }
 
 /*
- * weir writes files and runs commands that its caller names: with the rights of another user that would give those
- * rights away. File capabilities are not refused (AT_SECURE would): they are how the kernel's documentation hands out
- * perf events (Documentation/admin-guide/perf-security.rst), and the workload does not inherit them.
- */
-static bool runs_as_another_user(void)
-{
-    return getuid() != geteuid() || getgid() != getegid();
-}
-
-/*
  * A descriptor of 0 to 2 that the caller has closed would become an event's or the output's, and messages would be
  * written there. Close-on-exec: the workload gets it closed, as we did.
  */
@@ -229,9 +220,7 @@ int weir_cli_main(int argc, char **argv)
     struct weir_print print = {.stream = stderr};
     struct weir_error err = {0};
     occupy_standard_streams();
-    if (runs_as_another_user()) {
-        weir_error_set(&err, -EPERM, "does not run set-user-ID or set-group-ID");
-        weir_error_hint(&err, "give the program file capabilities instead: setcap cap_perfmon,cap_ipc_lock=ep");
+    if (weir_privileges_check(&err) < 0) {
         weir_print_error(&print, &err);
         return WEIR_EXIT_FAILURE;
     }

@@ -91,6 +91,7 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
         .build_ids_in_maps = arguments->buildid_mmap,
         .control = arguments->control,
         .dry_run = arguments->dry_run,
+        .drop_privileges = true,
         .command_line = (const char *const *)invocation->argv,
         .command_line_count = invocation->argc,
         .notices = notices,

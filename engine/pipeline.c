@@ -16,6 +16,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "engine/privileges.h"
 #include "engine/thread_priority.h"
 #include "format/records.h"
 #include "topology/placement.h"
@@ -353,6 +354,7 @@ static void *thread_main(void *argument)
     if (is_reader && pipeline->setup.pin)
         weir_thread_pin(&pipeline->setup.plan->readers[thread->index].affinity);
     thread->priority_error = weir_thread_prioritize(pipeline->setup.realtime_priority);
+    weir_privileges_drop_all();
     thread->tid = gettid();
     sem_post(pipeline->started);
 

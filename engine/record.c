@@ -22,6 +22,7 @@
 #include "base/bits.h"
 #include "engine/ledger.h"
 #include "engine/open_error.h"
+#include "engine/privileges.h"
 #include "engine/registers.h"
 #include "engine/session.h"
 
@@ -471,8 +472,11 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
     weir_session_enter_house(session); /* after the workload was forked: it may run anywhere */
     if (result == 0)
         result = open_everything(session, err);
-    if (result == 0)
+    if (result == 0) {
+        if (session->options->drop_privileges)
+            weir_privileges_drop_unneeded(); /* before the threads, which inherit what is left */
         result = watch(session, err);
+    }
     if (result == 0)
         result = begin(session, workload_failed, err);
     if (result < 0)

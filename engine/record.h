@@ -99,6 +99,7 @@ struct weir_record_options {
     const char *build_id_dir;         /* --buildid-dir: there; NULL: $HOME/.debug */
     bool build_ids_in_maps;           /* --buildid-mmap: the kernel puts them into MMAP2 records */
     struct weir_control_spec control; /* --control; borrowed names */
+    bool drop_privileges;     /* the calling thread is the program's own: it keeps what recording needs */
     bool dry_run;                     /* stop after everything that needs no kernel event was checked and described */
 
     const char *const *command_line; /* weir's own argv for the CMDLINE feature */

@@ -283,3 +283,71 @@ test_frequency_above_the_limit_is_lowered_and_says_so() {
     expect_no_line err "maximum frequency"
     expect_eq "frequency" "$(recorded_hz)" 1000
 }
+
+# with_file_capabilities CAPABILITIES: the user's copy of the program gets them; skips where they have no effect.
+with_file_capabilities() {
+    needs_program setcap
+    setcap "$1=ep" home/weir 2>/dev/null || skip "needs a file system with capabilities for files"
+    [ "$(cd home && as_nobody ./weir --version 2>&1 | wc -l)" != 0 ] || skip "the program does not start so"
+}
+
+as_nobody() {
+    ASAN_OPTIONS=detect_leaks=0 setpriv --reuid $nobody --regid $nobody --clear-groups --inh-caps=-all "$@"
+}
+
+test_file_capabilities_beyond_perf_events_are_refused() {
+    local capability
+    set_up 2
+    for capability in cap_dac_override cap_setuid cap_chown cap_sys_module; do
+        with_file_capabilities "cap_perfmon,$capability"
+        status=0
+        (cd home && as_nobody ./weir record -o it.data -- touch ran) 2>err || status=$?
+        expect_eq "status with $capability" "$status" 125
+        expect_line err "weir: does not run with the file capability $capability: its user would get it"
+        expect_files home record_load weir
+    done
+}
+
+test_code_of_the_user_is_not_loaded_with_file_capabilities() {
+    set_up 2
+    with_file_capabilities cap_perfmon,cap_ipc_lock
+    status=0
+    (cd home && HWLOC_PLUGINS_PATH=$PWD as_nobody ./weir record -o it.data -- touch ran) 2>err || status=$?
+    expect_eq "status" "$status" 125
+    expect_line err "weir: does not take 'HWLOC_PLUGINS_PATH' with file capabilities"
+    expect_files home record_load weir
+}
+
+# held PID [TASK]: its effective and permitted capabilities.
+held() { sed -n 's/^Cap\(Eff\|Prm\):.//p' "/proc/$1/task/${2:-$1}/status" | sort -u | paste -sd ' '; }
+
+# The workload has none of it, and so have the threads that handle data.
+test_file_capabilities_record_all_cpus_and_stay_with_weir() {
+    set_up 2
+    with_file_capabilities cap_perfmon,cap_ipc_lock,cap_syslog,cap_sys_ptrace
+    (cd home && as_nobody ./weir record -v -a -e cpu-clock -o it.data -- \
+        sh -c 'grep -E "^Cap(Eff|Prm|Amb)" /proc/self/status >held; sleep 0.2') 2>err || fail "status $?"
+    expect_eq "capabilities of the workload" "$(sort -u home/held | awk '{ print $2 }' | sort -u)" 0000000000000000
+    mv home/it.data . && chown "$(id -u)" it.data
+    expect_readers_agree it.data
+}
+
+test_root_keeps_what_recording_needs_and_its_threads_nothing() {
+    local task name own
+    start_record it.data -a -e cpu-clock -- sh -c 'grep "^CapEff" /proc/self/status >held; sleep 100'
+    wait_until test -s held
+    for task in /proc/"$weir"/task/*; do
+        name=$(cat "$task/comm")
+        case $name in
+        weir-reader-* | weir-writer)
+            expect_eq "capabilities of $name" "$(held "$weir" "${task##*/}")" 0000000000000000 ;;
+        esac
+    done
+    # CAP_CHOWN (0) and CAP_SETUID (7) are gone, CAP_PERFMON (38) is not.
+    own=$(held "$weir" | cut -d' ' -f1)
+    expect_eq "bits 0, 7 and 38 of weir's own" $((0x$own & (1 | 1 << 7 | 1 << 38))) $((1 << 38))
+    expect_eq "capabilities of the workload" "$(cat held)" "$(grep '^CapEff' /proc/self/status)"
+    kill -INT "$weir"
+    await_record
+    expect_readers_agree it.data
+}
