@@ -1,0 +1,156 @@
+# shellcheck shell=bash
+# Faults of the system around a recording: stopped, starved of memory, its file taken away, its clock set, its CPUs
+# narrowed. Rows of docs/faults.md.
+
+# shellcheck disable=SC2154 # weir is the pid of start_record
+needs_perf_events
+
+# expect_balance FILE: the ledger is that of the kernel (of events of period 1), and what is in the file is whole.
+expect_balance() {
+    expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
+    expect_whole "$1"
+}
+
+# expect_whole FILE
+expect_whole() {
+    "$WEIR_PROGRAM" verify -q "$1" || fail "verify: $("$WEIR_PROGRAM" verify "$1")"
+    perf script -i "$1" >/dev/null 2>perf.err || fail "perf script failed: $(cat perf.err)"
+}
+
+# Row 3. What rings cannot hold meanwhile is counted by the kernel.
+test_stopped_recorder_counts_what_it_lost_and_goes_on() {
+    start_record it.data -a -e raw_syscalls:sys_enter -c 1 -m 64K
+    "$WEIR_LOAD" getppid 1000
+    kill -STOP "$weir"
+    "$WEIR_LOAD" getppid 200000
+    kill -CONT "$weir"
+    "$WEIR_LOAD" getppid 1000
+    kill -INT "$weir"
+    await_record
+    expect_at_least "lost" "$(ledger_column lost_in_ring)" 100000
+    expect_balance it.data
+}
+
+# Row 19.
+test_targets_that_end_while_weir_attaches_are_passed_over() {
+    local tries pids
+    for ((tries = 0; tries < 5; tries++)); do
+        sleep 0.0$((RANDOM % 5 + 1)) &
+        pids=$!
+        sleep 30 &
+        pids=$pids,$!
+        weir_record -e cpu-clock:u -p "$pids" -o it.data -- sleep 0.05
+        # Either both are found, or the one that has gone is named before anything is opened.
+        case $status in
+        0) expect_readers_agree it.data ;;
+        125 | 129) expect_line err "weir: " ;;
+        *) fail "status $status" ;;
+        esac
+        kill %% 2>/dev/null || true
+        rm -f it.data it.data.old
+    done
+}
+
+# Row 25.
+test_throttled_events_are_counted_and_told() {
+    set_knob /proc/sys/kernel/perf_event_max_sample_rate 2000
+    record -e cpu-clock -c 100000 -o it.data -- "$WEIR_LOAD" spin 300000000
+    local throttled told
+    throttled=$(report_records it.data THROTTLE)
+    told=$(sed -n 's/.* throttled \([0-9]*\) times.*/\1/p' err)
+    expect_eq "throttled, told and in the file" "$told" "${throttled:-0}"
+    expect_whole it.data
+}
+
+# Row 30: the clock of day jumps; durations are those of a clock that does not.
+test_clock_that_is_set_changes_nothing() {
+    needs_program faketime
+    status=0
+    faketime -f '+0 x100' "$WEIR_PROGRAM" record -v -e cpu-clock -F 1000 -o it.data -- "$WEIR_LOAD" spin 200000000 \
+        2>err || status=$?
+    [ "$status" != 1 ] || skip "faketime does not take this program"
+    expect_eq "status" "$status" 0
+    expect_whole it.data
+}
+
+# Row 33.
+test_output_that_is_unlinked_while_recording_is_no_harm() {
+    start_record it.data -a -e cpu-clock -F 1000
+    rm it.data
+    sleep 1.2
+    kill -INT "$weir"
+    await_record
+    expect_no_line err "Assertion"
+    grep -q '^\[ weir record: Captured\|^weir: ' err || fail "nothing was said"
+}
+
+test_output_that_is_truncated_while_recording_is_no_crash() {
+    start_record it.data -a -e cpu-clock -F 1000
+    sleep 0.3
+    : >it.data
+    sleep 1.2
+    kill -INT "$weir"
+    await_record
+    [ "$status" -le 130 ] || fail "status $status"
+    "$WEIR_PROGRAM" info it.data >/dev/null 2>info.err || true
+    expect_no_line err "Assertion"
+}
+
+# Row 37. CPUs that the recorder may not run on are recorded all the same.
+test_affinity_of_one_cpu_records_all() {
+    needs_second_cpu
+    status=0
+    taskset -c 0 "$WEIR_PROGRAM" record -v -a -e raw_syscalls:sys_enter -c 1 -m 4M -o it.data -- \
+        taskset -c 1 "$WEIR_LOAD" getppid 2000 2>err || status=$?
+    expect_eq "status" "$status" 0
+    expect_eq "getppid calls" "$(getppid_calls it.data)" 2000
+    expect_balance it.data
+}
+
+# Row 15, by descriptors for a few CPUs and many events.
+test_descriptors_that_are_not_enough_are_named() {
+    status=0
+    prlimit --nofile=24:24 "$WEIR_PROGRAM" record -a -e cpu-clock,cs,faults,migrations,minor-faults,major-faults \
+        -o it.data -- touch ran 2>err || status=$?
+    expect_eq "status" "$status" 125
+    expect_line err "sudo prlimit --pid \$\$ --nofile="
+    [ ! -e ran ] || fail "the workload ran"
+}
+
+# Row 13.
+test_locked_memory_that_is_not_enough_for_buffers_is_done_without() {
+    needs_program setpriv
+    set_knob /proc/sys/kernel/perf_event_paranoid -1
+    chmod 755 .
+    mkdir home
+    cp "$WEIR_PROGRAM" "$WEIR_LOAD" home
+    chown 65534 home
+    status=0
+    (
+        cd home && HOME=$PWD exec prlimit --memlock=65536:65536 setpriv --reuid 65534 --regid 65534 --clear-groups \
+            --inh-caps=-all ./weir record -v -e cpu-clock -o it.data -- ./record_load spin 50000000
+    ) 2>err || status=$?
+    expect_eq "status" "$status" 0
+    expect_line err "output: "
+    mv home/it.data . && chown "$(id -u)" it.data
+    expect_whole it.data
+}
+
+# Row 27: a memory cgroup. What does not fit is refused or the kernel ends weir; the workload's group is its own.
+test_memory_cgroup_that_is_too_small_is_survived() {
+    local group=/sys/fs/cgroup/memory/weir-fault-$$
+    mkdir "$group" 2>/dev/null || skip "needs a memory cgroup (version 1)"
+    at_end rmdir "$group"
+    echo $((64 << 20)) >"$group/memory.limit_in_bytes" || skip "needs memory.limit_in_bytes"
+    status=0
+    (
+        echo "$BASHPID" >"$group/tasks"
+        exec "$WEIR_PROGRAM" record -v -a -e cpu-clock -F 1000 -o it.data -- sleep 0.5
+    ) 2>err || status=$?
+    case $status in
+    0) expect_whole it.data ;;
+    125) expect_line err "weir: " ;;
+    137) [ -z "$(find . -name '.weir*')" ] || fail "left behind" ;;
+    *) fail "status $status" ;;
+    esac
+}
