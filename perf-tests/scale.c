@@ -2,7 +2,7 @@
  * Cost must not grow with the machine: the same bytes through 2 rings and through hundreds, rings in which nothing
  * happens, and how long a large machine takes to start and to end.
  *
- *     scale [--runs N] [--mb N] [--rate-mb N] [--cpus N] [--idle-ms N] [--output PATH]
+ *     scale [--runs N] [--mb N] [--rate-mb N] [--rings-max N] [--cpus N] [--idle-ms N] [--output PATH]
  *
  * All on simulated rings (engine/simulate.h), the real readers, pool and writer, a reader for each ring. The bytes come
  * at --rate-mb per second in all, so that nothing is lost and the readers sleep in between as they do in life. Runs
@@ -29,7 +29,7 @@
 #define BYTES_IN_GB  1e9
 
 struct settings {
-    unsigned runs, mb, rate_mb, cpus, idle_ms;
+    unsigned runs, mb, rate_mb, rings_max, cpus, idle_ms; /* cpus: of the idle machine */
     const char *output;
 };
 
@@ -103,7 +103,7 @@ static void print_point(const struct settings *settings, struct point *point, do
            "\"wakeups\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"start_s\": %.3f, \"end_s\": %.3f, \"checksum\": %" PRIu64
            "}",
            point->rings, cost, point->cpu_s_per_gb[0], point->cpu_s_per_gb[settings->runs - 1], cost / first,
-           point->wakeups / settings->runs, point->lost, median(point->open_seconds, settings->runs),
+           point->wakeups / weir_max_u64(settings->runs, 1), point->lost, median(point->open_seconds, settings->runs),
            median(point->end_seconds, settings->runs), point->written);
 }
 
@@ -135,7 +135,7 @@ static bool parse_option(struct settings *settings, const char *name, const char
         unsigned *number;
     } numbers[] = {
         {"--runs", &settings->runs}, {"--mb", &settings->mb},           {"--rate-mb", &settings->rate_mb},
-        {"--cpus", &settings->cpus}, {"--idle-ms", &settings->idle_ms},
+        {"--cpus", &settings->cpus}, {"--idle-ms", &settings->idle_ms}, {"--rings-max", &settings->rings_max},
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(numbers); i++) {
         if (strcmp(numbers[i].name, name) == 0) {
@@ -150,19 +150,19 @@ static bool parse_option(struct settings *settings, const char *name, const char
 int main(int argc, char **argv)
 {
     struct settings settings = {
-        .runs = 5, .mb = 400, .rate_mb = 150, .cpus = 1024, .idle_ms = 5000, .output = "/dev/null"};
+        .runs = 5, .mb = 400, .rate_mb = 150, .rings_max = 512, .cpus = 1024, .idle_ms = 5000, .output = "/dev/null"};
     for (int i = 1; i < argc; i += 2) {
         if (i + 1 == argc || !parse_option(&settings, argv[i], argv[i + 1]) || settings.runs > RUNS_MAX ||
-            settings.cpus > WEIR_SIMULATE_CPUS_MAX) {
-            fprintf(stderr,
-                    "usage: scale [--runs N] [--mb N] [--rate-mb N] [--cpus N] [--idle-ms N] [--output PATH]\n");
+            settings.rings_max < 2 || settings.cpus > WEIR_SIMULATE_CPUS_MAX) {
+            fprintf(stderr, "usage: scale [--runs N] [--mb N] [--rate-mb N] [--rings-max N] [--cpus N] [--idle-ms N] "
+                            "[--output PATH]\n");
             return USAGE_EXIT;
         }
     }
 
     static struct point points[] = {{.rings = 2}, {.rings = 8}, {.rings = 64}, {.rings = 512}};
     for (unsigned run = 0; run < settings.runs; run++) {
-        for (size_t i = 0; i < WEIR_ARRAY_COUNT(points); i++) {
+        for (size_t i = 0; i < WEIR_ARRAY_COUNT(points) && points[i].rings <= settings.rings_max; i++) {
             if (measure(&settings, &points[i], run) < 0)
                 return 1;
         }
@@ -174,7 +174,7 @@ int main(int argc, char **argv)
     printf("  \"runs\": %u, \"mb\": %u, \"rate_mb\": %u, \"output\": \"%s\",\n  \"rings\": [", settings.runs,
            settings.mb, settings.rate_mb, settings.output);
     double first = median(points[0].cpu_s_per_gb, settings.runs);
-    for (size_t i = 0; i < WEIR_ARRAY_COUNT(points); i++) {
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(points) && points[i].rings <= settings.rings_max; i++) {
         printf("%s\n    ", i ? "," : "");
         print_point(&settings, &points[i], first);
     }
