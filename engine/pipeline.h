@@ -40,6 +40,7 @@ struct weir_pipeline_thread {
     pthread_t thread;
     pid_t tid;
     bool started;
+    sem_t ended;          /* posted as its last act */
     int priority_error;   /* of weir_thread_prioritize() */
     uint64_t cpu_time_ns; /* user + system, once it has ended */
     void *pipeline;       /* borrowed */
