@@ -27,6 +27,7 @@ const struct weir_exit_meaning weir_exit_meanings[] = {
 const struct weir_exit_meaning weir_exit_meanings_of_recording[] = {
     {"0", "The recording ended well; with a workload: the workload exited with 0."},
     {"N", "The workload exited with N."},
+    {"3", "More samples were lost than --max-loss allows; the file is finished."},
     MEANING_OF_FAILURE,
     {"126", "The workload was found but could not be executed."},
     {"127", "The workload was not found."},
@@ -70,6 +71,12 @@ int weir_exit_status_of_failure(int code, bool workload_failed)
     if (!workload_failed)
         return WEIR_EXIT_FAILURE;
     return code == -ENOENT ? WEIR_EXIT_NOT_FOUND : WEIR_EXIT_NOT_EXECUTABLE;
+}
+
+bool weir_exit_status_is_loss(const struct weir_record_result *result, uint64_t max_ppm)
+{
+    double all = (double)result->samples + (double)result->evicted_samples + (double)result->lost_samples;
+    return (double)result->lost_samples * 1e6 > all * (double)max_ppm;
 }
 
 int weir_exit_status_of_result(const struct weir_record_result *result)

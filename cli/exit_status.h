@@ -17,6 +17,7 @@ enum weir_exit_status {
     WEIR_EXIT_OK = 0,
     WEIR_EXIT_BAD_INPUT = 1,        /* of the reading commands: the recording is damaged, or fails a check */
     WEIR_EXIT_LIMITED = 1,          /* of weir doctor: something here limits recordings */
+    WEIR_EXIT_LOSS = 3,             /* more samples were lost than --max-loss allows */
     WEIR_EXIT_FAILURE = 125,        /* weir itself failed */
     WEIR_EXIT_NOT_EXECUTABLE = 126, /* the workload was found but could not be executed */
     WEIR_EXIT_NOT_FOUND = 127,      /* the workload was not found */
@@ -41,6 +42,9 @@ int weir_exit_status_of_reading(int code);
 
 /* The status for a run that failed with code (-errno); workload_failed: it was the workload that could not be run. */
 int weir_exit_status_of_failure(int code, bool workload_failed);
+
+/* Whether more than max_ppm millionths of all samples of a recording were lost. */
+bool weir_exit_status_is_loss(const struct weir_record_result *result, uint64_t max_ppm);
 
 /* The status for a finished recording. For WEIR_RECORD_END_SIGNAL it is what a shell would show for that signal: the
  * caller re-raises the signal and needs this only when the signal does not end it. */

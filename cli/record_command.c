@@ -30,6 +30,8 @@
 
 _Static_assert(WEIR_VALUE_FREQ_MAX == WEIR_RECORD_FREQ_MAX, "\"max\" must reach the engine as it is");
 
+#define PPM_PER_PERCENT 10000.0
+
 static bool is_stream(const struct weir_record_arguments *arguments)
 {
     return strcmp(arguments->output_path, WEIR_RECORD_OUTPUT_STDOUT) == 0;
@@ -156,6 +158,14 @@ static int record(const struct weir_record_options *options, const struct weir_r
 
     int status = code < 0 ? weir_exit_status_of_failure(code, workload_failed) : weir_exit_status_of_result(&result);
     int number = code == 0 ? result.signal : 0;
+    bool is_good = code == 0 && (status == WEIR_EXIT_OK || number != 0);
+    if (is_good && arguments->max_loss_given && weir_exit_status_is_loss(&result, arguments->max_loss_ppm)) {
+        weir_error_set(&err, -ENOBUFS, "more samples were lost than --max-loss %g allows",
+                       (double)arguments->max_loss_ppm / PPM_PER_PERCENT);
+        weir_print_error(print, &err);
+        status = WEIR_EXIT_LOSS;
+        number = 0;
+    }
     weir_record_result_fini(&result);
     if (number != 0)
         die_by_signal(number);

@@ -99,6 +99,8 @@ struct weir_record_arguments {
     struct weir_control_spec control; /* --control */
     unsigned verbosity;
     bool quiet;
+    bool max_loss_given;
+    uint64_t max_loss_ppm; /* --max-loss, in millionths of all samples */
     bool dry_run;
     bool print_config;
 };

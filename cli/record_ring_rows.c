@@ -32,6 +32,18 @@ static int apply_memory(void *object, const char *text, struct weir_error *err)
     return 0;
 }
 
+static int apply_max_loss(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *arguments = object;
+    if (weir_value_parse_percent(text, &arguments->max_loss_ppm) < 0) {
+        weir_error_set(err, -EINVAL, "option '--max-loss': '%s' is no percentage", text);
+        weir_error_hint(err, "0 to 100, with four digits behind the point at most, such as 0.5");
+        return -EINVAL;
+    }
+    arguments->max_loss_given = true;
+    return 0;
+}
+
 static const struct weir_option options[] = {
     {
         .short_name = 'm',
@@ -58,6 +70,18 @@ static const struct weir_option options[] = {
         .section = SECTION,
         .help = "memory for what was drained and is not yet written, in all",
         .details = "It bounds how long the disk may stall without loss.",
+    },
+    {
+        .long_name = "max-loss",
+        .argument = "PCT",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_max_loss,
+        .unit = "%",
+        .default_text = "losses are told and change no exit status",
+        .section = SECTION,
+        .help = "exit with status 3 when more than this part of the samples was lost",
+        .details = "0 allows none. The file is finished all the same. Status 3 stands for a workload that exited with "
+                   "0 and for a signal that ended the recording; any other status of the workload is kept.",
     },
     {
         .short_name = 'M',

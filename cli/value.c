@@ -184,3 +184,29 @@ void weir_value_format_size(uint64_t bytes, char text[WEIR_VALUE_SIZE_TEXT_BYTES
         snprintf(text, WEIR_VALUE_SIZE_TEXT_BYTES, "%" PRIu64 "%c", bytes >> suffixes[best].shift,
                  suffixes[best].upper);
 }
+
+int weir_value_parse_percent(const char *text, uint64_t *ppm)
+{
+    uint64_t value = 0, unit = 10000;
+    const char *at = text;
+    for (; *at >= '0' && *at <= '9' && value <= 100; at++)
+        value = 10 * value + (uint64_t)(*at - '0');
+    if (at == text)
+        return -EINVAL;
+    value *= unit;
+    if (*at == '.') {
+        at++;
+        if (*at == '\0')
+            return -EINVAL;
+        for (; *at >= '0' && *at <= '9' && unit > 1; at++) {
+            unit /= 10;
+            value += unit * (uint64_t)(*at - '0');
+        }
+    }
+    if (value > 1000000)
+        return -ERANGE;
+    if (*at != '\0')
+        return -EINVAL;
+    *ppm = value;
+    return 0;
+}

@@ -34,6 +34,10 @@ int weir_value_parse_number(const char *text, uint64_t *number);
 /* "123", "4K", "16m" to *bytes; without suffix: bytes. 0, -EINVAL or -ERANGE. */
 int weir_value_parse_size(const char *text, uint64_t *bytes);
 
+/* "5", "0.25": a percentage of 0 to 100 with four digits behind the point at most, in millionths. 0, -EINVAL or
+ * -ERANGE. */
+int weir_value_parse_percent(const char *text, uint64_t *ppm);
+
 /* "5s", "10m", "2h", "1d" to *ns; the unit is needed. 0, -EINVAL or -ERANGE (above 2^63 - 1). */
 int weir_value_parse_time(const char *text, uint64_t *ns);
 

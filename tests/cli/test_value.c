@@ -254,3 +254,20 @@ Test(value, formatted_size_reads_back_as_the_same)
         cr_expect_eq(bytes, cases[i].bytes);
     }
 }
+
+Test(value, percentages_are_exact_to_a_millionth)
+{
+    static const char *const refused[] = {"", ".", ".5", "5.", "x", "1x", "-1", "1.23456", "100.0001", "101", "1e1"};
+    uint64_t ppm = 7;
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+        cr_expect_lt(weir_value_parse_percent(refused[i], &ppm), 0, "%s", refused[i]);
+    cr_expect_eq(ppm, 7);
+    cr_expect_eq(weir_value_parse_percent("0", &ppm), 0);
+    cr_expect_eq(ppm, 0);
+    cr_expect_eq(weir_value_parse_percent("0.0001", &ppm), 0);
+    cr_expect_eq(ppm, 1);
+    cr_expect_eq(weir_value_parse_percent("2.5", &ppm), 0);
+    cr_expect_eq(ppm, 25000);
+    cr_expect_eq(weir_value_parse_percent("100", &ppm), 0);
+    cr_expect_eq(ppm, 1000000);
+}
