@@ -5,6 +5,9 @@
 #include <stdlib.h>
 
 #include "cli/target_options.h"
+#include "engine/event_trigger.h"
+
+#define HINT_EVENTS "'weir list' shows the events of this machine; perf-list(1) describes their modifiers"
 
 int weir_event_options_apply_filter(void *object, const char *text, struct weir_error *err)
 {
@@ -42,6 +45,21 @@ static int collect_one(const struct weir_record_arguments *arguments, size_t ind
     return result;
 }
 
+int weir_event_options_collect_triggers(const struct weir_text_list *texts, const char *option,
+                                        struct weir_event_list *events, struct weir_error *err)
+{
+    for (size_t i = 0; i < texts->count; i++) {
+        struct weir_error below = {0};
+        int result = weir_event_trigger_parse(events, texts->items[i], &below);
+        if (result == 0)
+            continue;
+        weir_error_set(err, result, "option '%s': %s", option, below.what);
+        weir_error_hint(err, "%s", below.hint[0] ? below.hint : HINT_EVENTS);
+        return result;
+    }
+    return 0;
+}
+
 int weir_event_options_collect(const struct weir_record_arguments *arguments, struct weir_event_list *events,
                                struct weir_error *err)
 {
@@ -59,7 +77,7 @@ int weir_event_options_collect(const struct weir_record_arguments *arguments, st
     if (result == 0)
         result = weir_event_list_check_terms(events, err);
     if (result < 0 && err && !err->hint[0])
-        weir_error_hint(err, "'weir list' shows the events of this machine; perf-list(1) describes their modifiers");
+        weir_error_hint(err, HINT_EVENTS);
     if (result == 0 && arguments->group)
         weir_event_list_group(events);
     return result;

@@ -17,4 +17,9 @@ int weir_event_options_apply_filter(void *arguments, const char *text, struct we
 int weir_event_options_collect(const struct weir_record_arguments *arguments, struct weir_event_list *events,
                                struct weir_error *err);
 
+/* Appends the events of --switch-output-event or --snapshot-on, whose name is for messages. As
+ * weir_event_trigger_parse(). */
+int weir_event_options_collect_triggers(const struct weir_text_list *texts, const char *option,
+                                        struct weir_event_list *events, struct weir_error *err);
+
 #endif

@@ -82,7 +82,7 @@ void weir_text_list_fini(struct weir_text_list *list)
     *list = (struct weir_text_list){0};
 }
 
-static int text_list_add(struct weir_text_list *list, const char *text)
+int weir_text_list_add(struct weir_text_list *list, const char *text)
 {
     const char **items = weir_array_grow(list->items, sizeof(*items), list->count, 1, &list->capacity);
     if (!items)
@@ -212,7 +212,7 @@ static int store(const struct parser *parser, const struct match *match)
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): as above */
         if (!match->value[0])
             return fail_empty(parser, match);
-        if (text_list_add(field_of(parser, option), match->value) < 0)
+        if (weir_text_list_add(field_of(parser, option), match->value) < 0)
             return weir_error_set_errno(parser->err, -ENOMEM, "cannot keep option '%s'", match->typed);
         return 0;
     case WEIR_OPTION_NUMBER:

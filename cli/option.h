@@ -113,6 +113,9 @@ struct weir_text_list {
 
 void weir_text_list_fini(struct weir_text_list *list);
 
+/* Appends text, which stays borrowed. 0 or -ENOMEM. */
+int weir_text_list_add(struct weir_text_list *list, const char *text);
+
 enum weir_options_outcome {
     WEIR_OPTIONS_PARSED = 0,
     WEIR_OPTIONS_HELP = 1, /* -h or --help was met; what follows it was not looked at */

@@ -92,6 +92,13 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
         .build_id_dir = arguments->buildid_dir,
         .build_ids_in_maps = arguments->buildid_mmap,
         .control = arguments->control,
+        .snapshot_on =
+            {
+                .hold_off_ms = arguments->snapshot_hold_off_ms,
+                .once = arguments->snapshot_on_once,
+                .crash = arguments->snapshot_on_crash,
+            },
+        .ftrace_snapshot = arguments->ftrace_snapshot,
         .dry_run = arguments->dry_run,
         .drop_privileges = true,
         .command_line = (const char *const *)invocation->argv,
@@ -201,8 +208,17 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
         code = weir_event_options_collect(arguments, &events, &err);
     if (code == 0)
         code = weir_cgroup_open(&events, NULL, &err);
+    struct weir_event_list switch_on = WEIR_EVENT_LIST_INIT, snapshot_on = WEIR_EVENT_LIST_INIT;
+    options.switch_on = &switch_on;
+    options.snapshot_on.events = &snapshot_on;
+    if (code == 0)
+        code = weir_event_options_collect_triggers(&arguments->switch_on, "--switch-output-event", &switch_on, &err);
+    if (code == 0)
+        code = weir_event_options_collect_triggers(&arguments->snapshot_on, "--snapshot-on", &snapshot_on, &err);
     status = code < 0 ? weir_cli_refuse(print, code, &err) : record(&options, arguments, print);
     weir_event_list_fini(&events);
+    weir_event_list_fini(&switch_on);
+    weir_event_list_fini(&snapshot_on);
     return status;
 }
 

@@ -59,6 +59,7 @@ void weir_record_arguments_init(struct weir_record_arguments *arguments)
     *arguments = (struct weir_record_arguments){
         .cpus = WEIR_CPUSET_INIT,
         .control = WEIR_CONTROL_SPEC_INIT,
+        .snapshot_hold_off_ms = WEIR_RECORD_HOLD_OFF_DEFAULT_MS,
         .output_path = WEIR_RECORD_OUTPUT_DEFAULT,
         .timestamp = true,
         .no_buildid_cache = true,
@@ -77,6 +78,8 @@ void weir_record_arguments_fini(struct weir_record_arguments *arguments)
     free(arguments->cgroups);
     weir_schedule_fini(&arguments->schedule);
     weir_control_spec_fini(&arguments->control);
+    weir_text_list_fini(&arguments->switch_on);
+    weir_text_list_fini(&arguments->snapshot_on);
     weir_text_list_fini(&arguments->events);
     free(arguments->filters);
     free(arguments->on_rotate);
@@ -137,6 +140,33 @@ static int resolve_output(const struct weir_record_arguments *arguments, struct 
     return 0;
 }
 
+static bool wants_snapshots(const struct weir_record_arguments *arguments)
+{
+    return arguments->snapshot_on.count > 0 || arguments->snapshot_on_crash;
+}
+
+/* What is kept in memory, and what wants something of it. */
+static int resolve_memory(const struct weir_record_arguments *arguments, struct weir_error *err)
+{
+    bool has_memory = arguments->memory_bytes || arguments->memory_span_ns;
+    if (has_memory && arguments->overwrite) {
+        weir_error_set(err, -EINVAL, "option '--overwrite' cannot be used with '--memory'");
+        weir_error_hint(err, "--overwrite keeps samples in the kernel's rings (-m), -M in weir's memory");
+        return -EINVAL;
+    }
+    if (wants_snapshots(arguments) && !has_memory && !arguments->overwrite && !arguments->ftrace_snapshot) {
+        weir_error_set(err, -EINVAL, "option '--snapshot-on' needs -M or --overwrite: nothing else is kept in memory");
+        weir_error_hint(err, "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute");
+        return -EINVAL;
+    }
+    if (arguments->snapshot_on_exit && !has_memory && !arguments->overwrite) {
+        weir_error_set(err, -EINVAL, "option '--snapshot-on-exit' needs -M: nothing else is kept in memory");
+        weir_error_hint(err, "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute");
+        return -EINVAL;
+    }
+    return 0;
+}
+
 int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint64_t page_bytes,
                                   const struct weir_notice_sink *notices, struct weir_error *err)
 {
@@ -150,19 +180,11 @@ int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint6
         weir_error_hint(err, "without either, both sides are recorded");
         return -EINVAL;
     }
-    bool has_memory = arguments->memory_bytes || arguments->memory_span_ns;
-    if (has_memory && arguments->overwrite) {
-        weir_error_set(err, -EINVAL, "option '--overwrite' cannot be used with '--memory'");
-        weir_error_hint(err, "--overwrite keeps samples in the kernel's rings (-m), -M in weir's memory");
-        return -EINVAL;
-    }
-    if (arguments->snapshot_on_exit && !has_memory && !arguments->overwrite) {
-        weir_error_set(err, -EINVAL, "option '--snapshot-on-exit' needs -M: nothing else is kept in memory");
-        weir_error_hint(err, "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute");
-        return -EINVAL;
-    }
+    arguments->switching.enabled |= arguments->switch_on.count > 0;
     arguments->switching.timestamp |= arguments->switching.enabled;
-    int result = resolve_output(arguments, err);
+    int result = resolve_memory(arguments, err);
+    if (result == 0)
+        result = resolve_output(arguments, err);
     if (result < 0)
         return result;
     if (!arguments->timestamp)

@@ -93,10 +93,16 @@ struct weir_record_arguments {
     char **on_rotate;                     /* owned, one block; NULL: none */
     bool no_buildid;
     bool buildid_mmap;
-    bool buildid_all;                 /* accepted: it is what happens anyway */
-    bool no_buildid_cache;            /* true unless --buildid-cache was given */
-    const char *buildid_dir;          /* borrowed from argv; NULL: not given */
-    struct weir_control_spec control; /* --control */
+    bool buildid_all;                  /* accepted: it is what happens anyway */
+    bool no_buildid_cache;             /* true unless --buildid-cache was given */
+    const char *buildid_dir;           /* borrowed from argv; NULL: not given */
+    struct weir_control_spec control;  /* --control */
+    struct weir_text_list switch_on;   /* texts of --switch-output-event */
+    struct weir_text_list snapshot_on; /* of --snapshot-on, but for exit and crash */
+    bool snapshot_on_crash;
+    bool snapshot_on_once;
+    uint64_t snapshot_hold_off_ms;
+    bool ftrace_snapshot;
     unsigned verbosity;
     bool quiet;
     bool max_loss_given;

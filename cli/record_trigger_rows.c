@@ -2,6 +2,7 @@
 #include "cli/record_rows.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define SECTION "Control and triggers"
 
@@ -23,6 +24,20 @@ static void clear_control(void *object)
     weir_control_spec_fini(&arguments->control);
 }
 
+static int apply_snapshot_on(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *arguments = object;
+    if (text[0] == '\0')
+        return weir_error_set(err, -EINVAL, "option '--snapshot-on': the argument is empty");
+    if (strcmp(text, "exit") == 0)
+        arguments->snapshot_on_exit = true;
+    else if (strcmp(text, "crash") == 0)
+        arguments->snapshot_on_crash = true;
+    else if (weir_text_list_add(&arguments->snapshot_on, text) < 0)
+        return weir_error_set_errno(err, -ENOMEM, "option '--snapshot-on'");
+    return 0;
+}
+
 static const struct weir_option options[] = {
     {
         .long_name = "control",
@@ -37,6 +52,58 @@ static const struct weir_option options[] = {
             "Commands are enable [EVENT], disable [EVENT], evlist [-v|-g|-F], dump, snapshot, snapshot-alloc, switch, "
             "status (a line of JSON), ping and stop. Each is answered by ack, or by error: and why, once it is "
             "done. With -D -1 nothing counts before the first enable.",
+    },
+    {
+        .long_name = "switch-output-event",
+        .argument = "EVENT",
+        .repeatable = true,
+        .kind = WEIR_OPTION_TEXT_LIST,
+        .field = FIELD(switch_on, struct weir_text_list),
+        .section = SECTION,
+        .help = "go on in another file whenever EVENT occurs; implies --switch-output=signal",
+        .details = "EVENT is one of -e, on the same CPUs and tasks; it is not recorded unless -e names it, too. Every "
+                   "occurrence counts, unless it names a period. A filter stands behind another colon, as in "
+                   "sched:sched_process_exit:comm == \"make\".",
+    },
+    {
+        .long_name = "snapshot-on",
+        .argument = "EVENT[:FILTER]|exit|crash",
+        .repeatable = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_snapshot_on,
+        .section = SECTION,
+        .help = "write what -M keeps in memory when EVENT occurs, at the end, or when the command crashes",
+        .details =
+            "EVENT and FILTER are as for --switch-output-event. exit is --snapshot-on-exit; crash is the same for "
+            "a command that was killed by SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS or SIGTRAP.",
+    },
+    {
+        .long_name = "snapshot-on-once",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(snapshot_on_once, bool),
+        .section = SECTION,
+        .help = "the first occurrence of the events of --snapshot-on only",
+    },
+    {
+        .long_name = "snapshot-hold-off",
+        .argument = "MS",
+        .kind = WEIR_OPTION_NUMBER,
+        .field = FIELD(snapshot_hold_off_ms, uint64_t),
+        .unit = "ms",
+        .max = UINT32_MAX,
+        .default_text = "1000",
+        .section = SECTION,
+        .help = "after an occurrence of --snapshot-on let so much time pass before the next one counts",
+    },
+    {
+        .long_name = "ftrace-snapshot",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(ftrace_snapshot, bool),
+        .section = SECTION,
+        .help = "with each snapshot have ftrace take its own, in tracefs' file snapshot",
+        .details = "Needs a kernel with CONFIG_TRACER_SNAPSHOT. Without -M it is the only one that is taken.",
     },
 };
 

@@ -204,10 +204,20 @@ static int init_targets(struct weir_session *session, struct weir_error *err)
     return result;
 }
 
+/* With those that ask for something, and a sideband event for each list. */
+static unsigned events_needed(const struct weir_record_options *options)
+{
+    const struct weir_event_list *const lists[] = {options->switch_on, options->snapshot_on.events};
+    size_t count = options->events->count;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(lists); i++)
+        count += lists[i] && lists[i]->count > 0 ? lists[i]->count + 1 : 0;
+    return (unsigned)count;
+}
+
 static uint64_t fds_needed(const struct weir_session *session)
 {
     unsigned cpus = session->per_thread ? 1 : weir_cpuset_count(&session->cpus);
-    return weir_event_set_fds_needed((unsigned)session->options->events->count, cpus,
+    return weir_event_set_fds_needed(events_needed(session->options), cpus,
                                      (unsigned)weir_max_u64(session->targets.count, 1)) +
            2ull * session->plan.reader_count + SPARE_FDS +
            (session->options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY
@@ -472,6 +482,8 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
     weir_session_enter_house(session); /* after the workload was forked: it may run anywhere */
     if (result == 0)
         result = open_everything(session, err);
+    if (result == 0)
+        result = weir_session_open_triggers(session, err);
     if (result == 0) {
         if (session->options->drop_privileges)
             weir_privileges_drop_unneeded(); /* before the threads, which inherit what is left */
@@ -483,6 +495,7 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
         return result;
 
     weir_session_begin_snapshots(session);
+    weir_session_follow_with_ftrace(session);
     session->started_ns = weir_clock_now_ns(session->clock);
     session->samples_on = !session->config.starts_disabled;
     session->result->end = weir_coordinator_run(&session->coordinator);

@@ -26,6 +26,7 @@
 #define WEIR_RECORD_FREQ_DEFAULT_HZ     4000u
 #define WEIR_RECORD_COMPRESSION_DEFAULT 1 /* -z */
 #define WEIR_RECORD_COMPRESSION_MAX     22
+#define WEIR_RECORD_HOLD_OFF_DEFAULT_MS 1000u
 #define WEIR_RECORD_FREQ_MAX            UINT64_MAX /* -F max: what kernel.perf_event_max_sample_rate allows */
 
 struct weir_synth_choice { /* --synth: which records of what was there before; those of the kernel always */
@@ -38,6 +39,13 @@ enum weir_record_output_kind {
     WEIR_RECORD_OUTPUT_FILE,      /* one seekable file */
     WEIR_RECORD_OUTPUT_DIRECTORY, /* perf's parallel layout: a file for each reader, without rounds */
     WEIR_RECORD_OUTPUT_STREAM,    /* records as they come, to whoever reads: -o - */
+};
+
+struct weir_snapshot_condition {    /* --snapshot-on */
+    struct weir_event_list *events; /* NULL or empty: none */
+    uint64_t hold_off_ms;           /* after an occurrence that had an effect */
+    bool once;                      /* the first one only */
+    bool crash;                     /* the command's */
 };
 
 struct weir_switch_options { /* several files, one after another */
@@ -93,6 +101,9 @@ struct weir_record_options {
     int compression_level; /* -z: of zstd, 1 .. 22; 0: none */
 
     struct weir_switch_options switching;
+    struct weir_event_list *switch_on; /* --switch-output-event; NULL or empty: none */
+    struct weir_snapshot_condition snapshot_on;
+    bool ftrace_snapshot; /* --ftrace-snapshot */
 
     bool no_build_ids;                /* -B: no BUILD_ID table */
     bool fill_build_id_cache;         /* --buildid-cache: copy what was mapped, once recording has ended */

@@ -170,6 +170,7 @@ void weir_session_release(struct weir_session *session)
     session->append = NULL;
     weir_workload_fini(&session->workload);
     weir_control_fini(&session->control);
+    weir_session_close_triggers(session);
     weir_targets_fini(&session->targets);
     weir_session_unwatch_cpus(session);
     if (session->coordinating)

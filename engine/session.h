@@ -13,7 +13,9 @@
 #include "engine/control.h"
 #include "engine/coordinator.h"
 #include "engine/event_set.h"
+#include "engine/event_trigger.h"
 #include "engine/file_finisher.h"
+#include "engine/ftrace_snapshot.h"
 #include "engine/kernel.h"
 #include "engine/kernel_limits.h"
 #include "engine/ledger.h"
@@ -60,6 +62,8 @@ struct weir_session {
     bool overwrite;          /* samples stay in the kernel's rings; by option or by term */
     uint64_t retained_bytes; /* -M: samples stay in so much memory; 0: none do */
     struct weir_snapshots snapshots;
+    struct weir_event_trigger switch_trigger, snapshot_trigger;
+    struct weir_ftrace_snapshot ftrace;
 
     struct weir_coordinator coordinator;
     bool coordinating;           /* coordinator was initialised */
@@ -173,6 +177,14 @@ int weir_session_synthesize(struct weir_session *session, struct weir_error *err
 /* Registers the triggers that every recording has, opens --control and, for a workload, the socket of libweir. After
  * weir_coordinator_init(). 0 or -errno with err. */
 int weir_session_open_control(struct weir_session *session, struct weir_error *err);
+
+/* Opens what asks for switches and snapshots by itself. After the events. 0 or -errno with err. */
+int weir_session_open_triggers(struct weir_session *session, struct weir_error *err);
+/* From here on ftrace takes its snapshots with ours. After weir_session_begin_snapshots(). */
+void weir_session_follow_with_ftrace(struct weir_session *session);
+void weir_session_close_triggers(struct weir_session *session);
+/* Once the workload was reaped. */
+bool weir_session_command_crashed(const struct weir_session *session);
 
 /* Switches samples on or off, and says so. ctx: the session. */
 void weir_session_switch_samples(void *ctx, bool on);

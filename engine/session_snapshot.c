@@ -86,5 +86,6 @@ void weir_session_begin_snapshots(struct weir_session *session)
 
 bool weir_session_ends_with_snapshot(const struct weir_session *session)
 {
-    return session->overwrite || session->options->snapshot_on_exit || session->snapshots.permanent;
+    return session->overwrite || session->options->snapshot_on_exit || session->snapshots.permanent ||
+           (session->options->snapshot_on.crash && weir_session_command_crashed(session));
 }

@@ -124,6 +124,8 @@ static void begin(struct weir_triggers *triggers, enum weir_trigger trigger, str
     const struct weir_trigger_action *action = &triggers->actions[trigger];
     struct weir_error err = {0};
     int result = action->run(action->ctx, &err);
+    if (result >= 0 && !action->immediate && triggers->begun)
+        triggers->begun(triggers->begun_ctx, trigger);
     if (result == WEIR_TRIGGER_BEGUN) {
         weir_assert(!action->immediate && triggers->running == WEIR_TRIGGER_NONE);
         triggers->running = trigger;

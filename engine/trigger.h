@@ -81,6 +81,9 @@ struct weir_triggers {
     enum weir_trigger on_signal;                            /* what SIGUSR2 asks for; NONE: nothing */
     const struct weir_notice_sink *notices; /* borrowed; NULL: refusals that nobody hears of are silent */
     bool ended;
+    /* Called when an action other than an immediate one was begun or done. NULL: nobody wants to know. */
+    void (*begun)(void *ctx, enum weir_trigger trigger);
+    void *begun_ctx; /* borrowed */
 
     enum weir_trigger running;                    /* NONE: no action is under way */
     struct weir_trigger_request *running_for;     /* who waits for its outcome */
