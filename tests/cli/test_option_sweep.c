@@ -286,6 +286,13 @@ Test(option_sweep, options_that_contradict_each_other_are_usage_errors)
         {"freq", "count", "-F 99 -c 5"},
         {"all-kernel", "all-user", "--all-kernel --all-user"},
         {"append", "force", "-A -f"},
+        {"append", "output", "-A -o -"},
+        {"append", "switch-output", "-A --switch-output"},
+        {"append", "compression-level", "-A -z"},
+        {"memory", "overwrite", "-M 1M --overwrite"},
+        {"snapshot-on-exit", "memory", "--snapshot-on-exit"},
+        {"switch-output", "output", "--switch-output -o -"},
+        {"timestamp-filename", "output", "--timestamp-filename -o -"},
     };
     const struct weir_command *record = weir_cli_command(0);
     cr_assert_str_eq(record->name, "record");
