@@ -207,7 +207,8 @@ test_paranoid_minus_1_all_is_allowed() {
     set_up -1
     record_as_nobody -a -e cpu-clock -m 64M -- ./record_load spin 30000000
     expect_eq "status" "$status" 0
-    expect_line err "rings $((65 * $(cpus_online))) MiB (65536 KiB data and 1024 KiB sideband"
+    # With the first page of each ring, and rounded up.
+    expect_line err "rings $((65 * $(cpus_online) + 1)) MiB (65536 KiB data and 1024 KiB sideband"
     expect_readers_agree it.data
 }
 
