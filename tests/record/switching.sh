@@ -44,7 +44,8 @@ expect_files_whole() {
         "$(ledger_column counted raw_syscalls:sys_enter)"
 }
 
-# Every call of the load is there once: it makes them one after another, so their times are all different.
+# Every call of the load is there once: it makes them one after another, so their times are all different. (A file may
+# hold calls that are later than the first of the next one: rings are cut one after another, and tasks change CPUs.)
 expect_each_call_once() {
     local file
     for file in it.data.*; do
@@ -54,7 +55,6 @@ expect_each_call_once() {
     expect_eq "calls and losses" $(($(wc -l <calls.txt) + $(ledger_column lost_in_ring raw_syscalls:sys_enter) + \
         $(ledger_column lost_writing raw_syscalls:sys_enter))) "$1"
     expect_eq "calls that are there twice" "$(sort calls.txt | uniq -d | wc -l)" 0
-    expect_eq "order over all files" "$(sort -c calls.txt 2>&1)" ""
 }
 
 test_no_event_is_lost_or_doubled_by_many_switches() {
@@ -114,13 +114,14 @@ test_timestamped_name_is_never_that_of_a_file_that_is_there() {
     name=$(grep -o 'Dump it\.data\.[^ ]*' err | cut -d' ' -f2)
     [[ $name =~ ^it\.data\.20[0-9]{14}$ ]] || fail "the name is $name"
     expect_at_least "UTC time of the name" "${name:8:12}" "$(date -u -d '-1 minute' +%Y%m%d%H%M)"
+    rm "$name"
     # Files of the next seconds are there already.
     for ((n = 0; n < 300; n++)); do
         echo "of before" >"it.data.$(date -u -d "+$((n / 100)) seconds" +%Y%m%d%H%M%S)$(printf %02d $((n % 100)))"
     done
     record -e cpu-clock --timestamp-filename -o it.data -- true
     expect_eq "files of before" "$(grep -l 'of before' it.data.* | wc -l)" \
-        "$(($(find . -name 'it.data.*' | wc -l) - 2))"
+        "$(($(find . -name 'it.data.*' | wc -l) - 1))"
 }
 
 test_command_gets_the_path_of_each_finished_file() {
@@ -159,7 +160,8 @@ test_switching_goes_with_everything_else() {
     for options in -z --threads=package -a -B --per-thread -d --buildid-mmap --namespaces "-k monotonic"; do
         rm -f it.data*
         # shellcheck disable=SC2086 # several words
-        start_record it.data "${syscalls[@]}" $options --switch-output -- "$WEIR_LOAD" getppid 60000
+        start_record it.data "${syscalls[@]}" $options --switch-output -- \
+            sh -c "sleep 0.3; exec '$WEIR_LOAD' getppid 60000"
         switch_while_it_runs 6 0.05
         await_record
         expect_eq "status with $options" "$status" 0
