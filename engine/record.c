@@ -158,9 +158,6 @@ static int prepare(struct weir_session *session, struct weir_error *err)
     session->per_thread = options->per_thread && !session->config.system_wide;
     weir_kernel_limits_read(&session->limits, NULL);
     int result = check_output(options, err);
-    if (options->output_kind == WEIR_RECORD_OUTPUT_STREAM && options->compression_level > 0)
-        weir_notice(options->notices, WEIR_NOTICE_WARNING,
-                    "perf cannot read a compressed stream (6.1 was tried, with its own too); weir dump can");
     if (result == 0 && options->append)
         result = weir_append_open(&session->append, options->output_path, err);
     if (result == 0)
