@@ -19,7 +19,7 @@
 #define POOL_MIN_BYTES    (16ull << 20)
 #define POOL_MAX_BYTES    (4ull << 30)
 #define POOL_MEMORY_SHARE 32 /* at most this part of the machine's memory */
-#define CHUNKS_PER_READER 4  /* below this many, chunks get smaller */
+#define CHUNKS_PER_READER 8  /* below this many, chunks get smaller: one for each reader is the reserve */
 
 void weir_chunk_advance(struct weir_chunk *chunk, enum weir_chunk_state from, enum weir_chunk_state to)
 {

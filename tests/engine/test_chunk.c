@@ -116,14 +116,14 @@ static const struct size_case size_cases[] = {
     {1, 3, WEIR_CHUNK_MIN_BYTES, 6},
     {256 * KIB, 1, WEIR_CHUNK_MIN_BYTES, 2},
     {768 * KIB, 1, WEIR_CHUNK_MIN_BYTES, 6},
-    {1 * MIB - 1, 1, WEIR_CHUNK_MIN_BYTES, 7},
-    {1 * MIB, 1, 256 * KIB, 4},
-    {4 * MIB, 1, WEIR_CHUNK_MAX_BYTES, 4},
+    {2 * MIB - 1, 1, WEIR_CHUNK_MIN_BYTES, 15},
+    {2 * MIB, 1, 256 * KIB, 8},
+    {8 * MIB, 1, WEIR_CHUNK_MAX_BYTES, 8},
     {9 * MIB, 1, WEIR_CHUNK_MAX_BYTES, 9},
-    {16 * MIB, 8, 512 * KIB, 32},
+    {32 * MIB, 8, 512 * KIB, 64},
 };
 
-Test(chunk, chunks_get_smaller_rather_than_fewer_than_four)
+Test(chunk, chunks_get_smaller_rather_than_fewer_than_eight)
 {
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(size_cases); i++) {
         const struct size_case *c = &size_cases[i];
@@ -141,16 +141,16 @@ Test(chunk, every_chunk_lies_aligned_in_its_registered_buffer)
 {
     const struct weir_pool_share shares[] = {{.node = 0, .readers = 2}, {.node = -1, .readers = 1}};
     struct weir_pool pool;
-    make_pool(&pool, 3 * MIB, shares, 2);
-    cr_assert_eq(pool.chunk_count, 12);
+    make_pool(&pool, 6 * MIB, shares, 2);
+    cr_assert_eq(pool.chunk_count, 24);
     cr_assert_eq(pool.buffer_count, 2);
     for (uint32_t i = 0; i < pool.chunk_count; i++) {
         const struct weir_chunk *chunk = &pool.chunks[i];
         const struct iovec *buffer = &pool.buffers[chunk->buffer_index];
         cr_assert_eq(chunk->index, i);
-        cr_assert_eq(chunk->buffer_index, i < 8 ? 0 : 1);
+        cr_assert_eq(chunk->buffer_index, i < 16 ? 0 : 1);
         cr_assert_eq((uintptr_t)chunk->data % 4096, 0);
-        cr_assert_eq(chunk->data, (uint8_t *)buffer->iov_base + (i < 8 ? i : i - 8) * 256 * KIB);
+        cr_assert_eq(chunk->data, (uint8_t *)buffer->iov_base + (i < 16 ? i : i - 16) * 256 * KIB);
         cr_assert_leq(chunk->data + chunk->capacity, (uint8_t *)buffer->iov_base + buffer->iov_len);
     }
     weir_pool_fini(&pool);
