@@ -49,6 +49,7 @@ struct weir_machine_pmu { /* /sys/bus/event_source/devices/NAME/type */
     char *name;
     struct weir_machine_pmu_cap *caps; /* owned; by name */
     size_t cap_count;
+    char *cpus; /* of a core PMU where there are several kinds of cores: its file cpus, "0-15"; NULL: not one of them */
 };
 
 struct weir_machine {

@@ -232,6 +232,7 @@ static const struct feature features_known[] = {
     {WEIR_FEATURE_COMPRESSED, append_compressed},
     {WEIR_FEATURE_CPU_PMU_CAPS, weir_feature_append_cpu_pmu_caps},
     {WEIR_FEATURE_CLOCK_DATA, append_clock_data},
+    {WEIR_FEATURE_HYBRID_TOPOLOGY, weir_feature_append_hybrid_topology},
     {WEIR_FEATURE_PMU_CAPS, weir_feature_append_pmu_caps},
 };
 

@@ -24,6 +24,7 @@ bool weir_feature_append_cpu_topology(struct weir_buf *out, const struct weir_fe
 bool weir_feature_append_numa_topology(struct weir_buf *out, const struct weir_features_input *input);
 bool weir_feature_append_pmu_mappings(struct weir_buf *out, const struct weir_features_input *input);
 bool weir_feature_append_cpu_pmu_caps(struct weir_buf *out, const struct weir_features_input *input);
+bool weir_feature_append_hybrid_topology(struct weir_buf *out, const struct weir_features_input *input);
 bool weir_feature_append_pmu_caps(struct weir_buf *out, const struct weir_features_input *input);
 bool weir_feature_append_cache(struct weir_buf *out, const struct weir_features_input *input);
 bool weir_feature_append_mem_topology(struct weir_buf *out, const struct weir_features_input *input);

@@ -235,6 +235,25 @@ bool weir_feature_append_pmu_mappings(struct weir_buf *out, const struct weir_fe
     return true;
 }
 
+/* HYBRID_TOPOLOGY: of the core PMUs where there are several: u32 count; per PMU string name, string CPU list. */
+bool weir_feature_append_hybrid_topology(struct weir_buf *out, const struct weir_features_input *input)
+{
+    const struct weir_machine *machine = input->machine;
+    uint32_t count = 0;
+    for (size_t i = 0; i < machine->pmu_count; i++)
+        count += machine->pmus[i].cpus != NULL;
+    if (count == 0)
+        return false;
+    weir_buf_append_u32(out, count);
+    for (size_t i = 0; i < machine->pmu_count; i++) {
+        if (!machine->pmus[i].cpus)
+            continue;
+        weir_feature_append_string(out, machine->pmus[i].name);
+        weir_feature_append_string(out, machine->pmus[i].cpus);
+    }
+    return true;
+}
+
 static void append_caps(struct weir_buf *out, const struct weir_machine_pmu *pmu)
 {
     weir_buf_append_u32(out, (uint32_t)pmu->cap_count);

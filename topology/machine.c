@@ -41,6 +41,7 @@ static void fini_pmu(struct weir_machine_pmu *pmu)
         free(pmu->caps[i].value);
     }
     free(pmu->caps);
+    free(pmu->cpus);
     free(pmu->name);
 }
 
@@ -80,6 +81,17 @@ static void collect_caps(struct weir_machine_pmu *pmu, struct weir_sysroot *root
         qsort(pmu->caps, pmu->cap_count, sizeof(*pmu->caps), compare_caps);
 }
 
+/* Several kinds of cores have PMUs cpu_core, cpu_atom, ... in the place of cpu. (Uncore PMUs have a cpumask instead.)
+ */
+static void collect_hybrid_cpus(struct weir_machine_pmu *pmu, struct weir_sysroot *root)
+{
+    if (strncmp(pmu->name, "cpu_", 4) != 0)
+        return;
+    const char *text = weir_sysroot_read(root, "sys/bus/event_source/devices/%s/cpus", pmu->name);
+    if (text && *text)
+        pmu->cpus = weir_sysroot_copy(root, text, strlen(text));
+}
+
 /* Adds the PMU of that name when it tells its type. */
 static void collect_pmu(struct weir_buf *pmus, struct weir_sysroot *root, const char *name)
 {
@@ -91,6 +103,7 @@ static void collect_pmu(struct weir_buf *pmus, struct weir_sysroot *root, const 
     if (!pmu.name)
         return;
     collect_caps(&pmu, root);
+    collect_hybrid_cpus(&pmu, root);
     weir_buf_append(pmus, &pmu, sizeof(pmu));
     if (weir_buf_error(pmus) < 0) {
         fini_pmu(&pmu);

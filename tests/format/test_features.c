@@ -503,6 +503,27 @@ Test(features, group_desc_has_groups_of_two_and_more)
 }
 
 /* u32 count, (name, value) each; the PMU's name behind that, but for "cpu", which has a section of its own. */
+Test(features, cores_of_several_kinds)
+{
+    struct weir_machine_pmu pmus[] = {
+        {.type = 4, .name = (char *)"cpu_core", .cpus = (char *)"0-15"},
+        {.type = 8, .name = (char *)"intel_pt"},
+        {.type = 10, .name = (char *)"cpu_atom", .cpus = (char *)"16-23"},
+    };
+    struct image image;
+    image_init(&image);
+    image.machine.pmus = pmus;
+    image.machine.pmu_count = 3;
+    image_build(&image);
+    struct perf_file_cursor payload = feature(&image, WEIR_FEATURE_HYBRID_TOPOLOGY, 4 + 4 * 68);
+    cr_expect_eq(perf_file_u32(&payload), 2);
+    static const char *const wanted[] = {"cpu_core", "0-15", "cpu_atom", "16-23"};
+    for (size_t i = 0; i < 4; i++)
+        cr_expect_str_eq(perf_file_string(&payload), wanted[i]);
+    expect_end(&payload);
+    image_fini(&image);
+}
+
 Test(features, capabilities_of_pmus)
 {
     struct weir_machine_pmu_cap caps[] = {{(char *)"branches", (char *)"32"}, {(char *)"pmu_name", (char *)"skylake"}};

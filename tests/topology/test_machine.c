@@ -367,6 +367,23 @@ Test(machine, capabilities_of_a_pmu_are_listed_by_name)
     cr_expect_eq(machine.pmus[0].cap_count, 0);
 }
 
+Test(machine, core_pmus_of_several_kinds_have_their_cpus)
+{
+    write_server();
+    fixture_write(&fixture, "11\n", "sys/bus/event_source/devices/cpu_core/type");
+    fixture_write(&fixture, "0-15\n", "sys/bus/event_source/devices/cpu_core/cpus");
+    fixture_write(&fixture, "12\n", "sys/bus/event_source/devices/cpu_atom/type");
+    fixture_write(&fixture, "16-23\n", "sys/bus/event_source/devices/cpu_atom/cpus");
+    fixture_write(&fixture, "0\n", "sys/bus/event_source/devices/uncore_imc_0/cpus"); /* no core's */
+    collect();
+    cr_assert_eq(machine.pmu_count, 6);
+    cr_expect_null(machine.pmus[0].cpus);
+    cr_expect_null(machine.pmus[1].cpus);
+    cr_expect_null(machine.pmus[2].cpus); /* uncore_imc_0 */
+    cr_expect_str_eq(machine.pmus[3].cpus, "0-15");
+    cr_expect_str_eq(machine.pmus[4].cpus, "16-23");
+}
+
 Test(machine, this_machine_agrees_with_the_c_library)
 {
     struct weir_topology *here = NULL;
