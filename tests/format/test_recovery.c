@@ -12,6 +12,7 @@
 
 #include "base/bits.h"
 #include "format/early_features.h"
+#include "tests/base/failing_alloc.h"
 #include "tests/format/image_file.h"
 #include "tests/format/sample_recording.h"
 
@@ -115,6 +116,25 @@ Test(recovery, file_without_a_record_is_refused)
     forget_data_size();
     image_file_resize(&file, DATA_OFFSET + 4);
     cr_expect_eq(plan(true), -ENODATA);
+}
+
+Test(recovery, out_of_memory_is_told_at_every_allocation)
+{
+    forget_data_size();
+    int result = -ENOMEM;
+    unsigned successes = 0;
+    for (; result < 0 && successes < 10000; successes++) {
+        const struct weir_recovery_options options = {
+            .path = file.path, .tracefs_root = tracefs, .proc_root = no_proc, .assume_same_boot = true};
+        weir_recovery_fini(&recovery);
+        memset(&err, 0, sizeof(err));
+        failing_alloc_after(successes);
+        result = weir_recovery_plan(&recovery, &options, &err);
+        failing_alloc_never();
+        cr_assert(result == 0 || result == -ENOMEM, "allocation %u: %d, %s", successes, result, err.what);
+    }
+    cr_expect_gt(successes, 20);
+    cr_expect_lt(successes, 10000);
 }
 
 Test(recovery, finished_file_is_left_alone)

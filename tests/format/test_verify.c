@@ -10,6 +10,7 @@
 #include "format/perf_file.h"
 #include "format/records.h"
 #include "format/scan_order.h"
+#include "tests/base/failing_alloc.h"
 #include "tests/format/image_file.h"
 #include "tests/format/sample_recording.h"
 
@@ -70,6 +71,28 @@ Test(verify, no_recording_is_an_error)
     image_file_resize(&file, 3);
     cr_expect_eq(weir_verify_append(file.path, &text, &failures, &err), -EBADMSG);
     cr_expect_eq(text.used, 0);
+}
+
+/* Each allocation in turn: told as what it is, and all that was taken is given back (AddressSanitizer looks). */
+Test(verify, out_of_memory_is_told_at_every_allocation)
+{
+    for (int what = 0; what < 3; what++) {
+        int result = -ENOMEM;
+        unsigned successes = 0;
+        for (; result < 0 && successes < 10000; successes++) {
+            unsigned failures = 0;
+            weir_buf_fini(&text);
+            memset(&err, 0, sizeof(err));
+            failing_alloc_after(successes);
+            result = what == 0 ? weir_verify_append(file.path, &text, &failures, &err)
+                               : weir_info_append(file.path, what == 2, &text, &err);
+            failing_alloc_never();
+            cr_assert(result == 0 || result == -ENOMEM, "%d: allocation %u: %d, %s", what, successes, result, err.what);
+            cr_assert_eq(result, err.code, "%d: allocation %u: %d, %s", what, successes, result, err.what);
+        }
+        cr_expect_gt(successes, 5);
+        cr_expect_lt(successes, 10000);
+    }
 }
 
 Test(verify, record_that_is_cut_breaks_boundaries)
