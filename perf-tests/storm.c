@@ -69,6 +69,9 @@ static const struct recorder recorders[] = {
     {"weir -r 1", false, {"-r", "1"}},
     {"perf -z", true, {"-B", "-N", "-z1"}, true},
     {"weir -z", false, {"-B", "-z1"}, true},
+    /* Nothing reaches the file of -M: nobody asks for a snapshot. */
+    {"weir -M 64M", false, {"-M", "64M"}, true},
+    {"weir --overwrite", false, {"--overwrite"}, true},
     {"perf build ids", true, {"-N"}, true},
 };
 
