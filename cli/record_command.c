@@ -77,6 +77,8 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
         .compression_level = arguments->compression_level,
         .output_kind = output_kind(arguments),
         .output_fd = STDOUT_FILENO,
+        .on_full = arguments->on_full,
+        .keep_free_bytes = arguments->keep_free_bytes,
         .switching =
             {
                 .enabled = arguments->switching.enabled,

@@ -131,6 +131,21 @@ static int resolve_output(const struct weir_record_arguments *arguments, struct 
         weir_error_hint(err, "what is compressed is one stream over all readers: -z writes one file");
         return -EINVAL;
     }
+    if (arguments->on_full != WEIR_RECORD_ON_FULL_STOP && arguments->keep_free_bytes == 0) {
+        weir_error_set(err, -EINVAL, "option '--on-full' needs --keep-free: what is full?");
+        weir_error_hint(err, "--keep-free 1G: less than that is full");
+        return -EINVAL;
+    }
+    if (arguments->on_full == WEIR_RECORD_ON_FULL_ROTATE && !arguments->switching.enabled) {
+        weir_error_set(err, -EINVAL, "option '--on-full=rotate' needs --switch-output: there is one file only");
+        weir_error_hint(err, "--switch-output=100M --on-full=rotate --keep-free 1G");
+        return -EINVAL;
+    }
+    if (to_stdout && arguments->keep_free_bytes > 0) {
+        weir_error_set(err, -EINVAL, "option '--keep-free' cannot be used with '-o -'");
+        weir_error_hint(err, "a stream takes no room here");
+        return -EINVAL;
+    }
     if ((arguments->output_directory || to_stdout) && (arguments->switching.timestamp || arguments->on_rotate)) {
         weir_error_set(err, -EINVAL, "only files end and go on in others: not %s",
                        to_stdout ? "a stream ('-o -')" : "'--output-format=dir'");

@@ -89,8 +89,10 @@ struct weir_record_arguments {
     uint64_t max_bytes;                   /* --max-size; 0: none */
     bool timestamp_boundary;              /* accepted: it is what happens anyway */
     struct weir_switch_options switching; /* without max_files and command */
-    uint64_t switch_max_files;            /* 0: all */
-    char **on_rotate;                     /* owned, one block; NULL: none */
+    enum weir_record_on_full on_full;
+    uint64_t keep_free_bytes;  /* 0: not given */
+    uint64_t switch_max_files; /* 0: all */
+    char **on_rotate;          /* owned, one block; NULL: none */
     bool no_buildid;
     bool buildid_mmap;
     bool buildid_all;                  /* accepted: it is what happens anyway */

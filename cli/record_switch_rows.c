@@ -63,6 +63,25 @@ static int apply_on_rotate(void *object, const char *text, struct weir_error *er
     return 0;
 }
 
+static int apply_on_full(void *object, const char *text, struct weir_error *err)
+{
+    static const char *const words[] = {
+        [WEIR_RECORD_ON_FULL_STOP] = "stop",
+        [WEIR_RECORD_ON_FULL_ROTATE] = "rotate",
+        [WEIR_RECORD_ON_FULL_SUSPEND] = "suspend",
+    };
+    struct weir_record_arguments *arguments = object;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(words); i++) {
+        if (strcmp(text, words[i]) == 0) {
+            arguments->on_full = (enum weir_record_on_full)i;
+            return 0;
+        }
+    }
+    weir_error_set(err, -EINVAL, "option '--on-full': '%s' is not stop, rotate or suspend", text);
+    weir_error_hint(err, "--on-full=suspend --keep-free 1G goes on when there is room again");
+    return -EINVAL;
+}
+
 static const struct weir_option options[] = {
     {
         .long_name = "switch-output",
@@ -96,6 +115,28 @@ static const struct weir_option options[] = {
         .section = SECTION,
         .help = "name the finished file FILE.TIME, in UTC, and never replace one",
         .details = "--switch-output implies it.",
+    },
+    {
+        .long_name = "keep-free",
+        .argument = "SIZE",
+        .kind = WEIR_OPTION_SIZE,
+        .field = FIELD(keep_free_bytes, uint64_t),
+        .min = 1,
+        .max = UINT64_MAX,
+        .section = SECTION,
+        .help = "leave SIZE of the output's file system free: less is full",
+        .details = "It is looked at ten times a second; what was recorded before that is still written.",
+    },
+    {
+        .long_name = "on-full",
+        .argument = "stop|rotate|suspend",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_on_full,
+        .default_text = "stop",
+        .section = SECTION,
+        .help = "when the file system is full by --keep-free: end, remove the oldest files, or wait for room",
+        .details = "rotate needs --switch-output and removes files of this recording only. While suspended the kernel "
+                   "counts all samples as lost, and they are told as such; mappings and task names are recorded on.",
     },
     {
         .long_name = "on-rotate",

@@ -23,6 +23,7 @@ struct weir_file_finisher {
     struct weir_record_file *queue[WEIR_FINISHER_FILES]; /* owned; a ring */
     unsigned first, count;
     bool stopping, hurried;
+    uint64_t finished, drops_wanted, drops; /* files that the thread has named, is to remove, has removed */
     struct weir_finished_files sums;
 };
 
@@ -38,6 +39,7 @@ int weir_file_finisher_new(struct weir_file_finisher **made, const struct weir_f
     int result = weir_kept_files_new(&finisher->kept, &(struct weir_kept_files_setup){
                                                           .stamped = options->switching.timestamp,
                                                           .most = options->switching.max_files,
+                                                          .droppable = options->on_full == WEIR_RECORD_ON_FULL_ROTATE,
                                                           .command = options->switching.command,
                                                           .child_mask = setup->child_mask,
                                                           .notices = options->notices,
@@ -93,11 +95,25 @@ static void finish(struct weir_file_finisher *finisher, struct weir_record_file 
     weir_record_file_close(file);
 }
 
+/* Removes what is to be removed. Under the lock, which it gives away meanwhile. */
+static void drop(struct weir_file_finisher *finisher)
+{
+    while (finisher->drops < finisher->drops_wanted) {
+        finisher->drops++;
+        pthread_mutex_unlock(&finisher->lock);
+        weir_kept_files_drop_oldest(finisher->kept);
+        pthread_mutex_lock(&finisher->lock);
+    }
+}
+
 static struct weir_record_file *take(struct weir_file_finisher *finisher)
 {
     pthread_mutex_lock(&finisher->lock);
-    while (finisher->count == 0 && !finisher->stopping)
+    drop(finisher);
+    while (finisher->count == 0 && !finisher->stopping) {
         pthread_cond_wait(&finisher->changed, &finisher->lock);
+        drop(finisher);
+    }
     struct weir_record_file *file = NULL;
     if (finisher->count > 0) {
         file = finisher->queue[finisher->first];
@@ -113,9 +129,23 @@ static struct weir_record_file *take(struct weir_file_finisher *finisher)
 static void *thread_main(void *argument)
 {
     struct weir_file_finisher *finisher = argument;
-    for (struct weir_record_file *file = take(finisher); file; file = take(finisher))
+    for (struct weir_record_file *file = take(finisher); file; file = take(finisher)) {
         finish(finisher, file);
+        pthread_mutex_lock(&finisher->lock);
+        finisher->finished++;
+        pthread_mutex_unlock(&finisher->lock);
+    }
     return NULL;
+}
+
+bool weir_file_finisher_drop_oldest(struct weir_file_finisher *finisher)
+{
+    pthread_mutex_lock(&finisher->lock);
+    bool any = finisher->drops_wanted < finisher->finished;
+    finisher->drops_wanted += any;
+    pthread_cond_signal(&finisher->changed);
+    pthread_mutex_unlock(&finisher->lock);
+    return any;
 }
 
 int weir_file_finisher_push(struct weir_file_finisher *finisher, struct weir_record_file *file)

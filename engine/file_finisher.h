@@ -50,6 +50,9 @@ int weir_file_finisher_new(struct weir_file_finisher **finisher, const struct we
  * must be blocked. Coordinator; does not block. */
 int weir_file_finisher_push(struct weir_file_finisher *finisher, struct weir_record_file *file);
 
+/* Has the oldest finished file removed, with on_full ROTATE. False: there is none. Coordinator; does not block. */
+bool weir_file_finisher_drop_oldest(struct weir_file_finisher *finisher);
+
 /* Waits until all that was pushed is done with, and ends the thread. hurried: without fsync from now on. Coordinator.
  */
 void weir_file_finisher_stop(struct weir_file_finisher *finisher, bool hurried);

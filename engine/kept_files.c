@@ -25,7 +25,7 @@ struct kept_file {
 
 struct weir_kept_files {
     struct weir_kept_files_setup setup;
-    struct kept_file *files; /* owned; oldest first; empty without a limit */
+    struct kept_file *files; /* owned; oldest first; empty when none is ever to be removed */
     size_t count, room;
     pid_t running[WEIR_FINISHER_COMMANDS];
     unsigned running_count;
@@ -64,7 +64,7 @@ static void remove_oldest(struct weir_kept_files *kept)
 static void note(struct weir_kept_files *kept, const char *path)
 {
     struct stat st;
-    if (kept->setup.most == 0 || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+    if ((kept->setup.most == 0 && !kept->setup.droppable) || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
         return;
     struct kept_file *files = weir_array_grow(kept->files, sizeof(*files), kept->count, 1, &kept->room);
     char *copy = files ? strdup(path) : NULL;
@@ -73,8 +73,16 @@ static void note(struct weir_kept_files *kept, const char *path)
     if (!copy)
         return; /* then it stays */
     kept->files[kept->count++] = (struct kept_file){.path = copy, .device = st.st_dev, .inode = st.st_ino};
-    while (kept->count > kept->setup.most)
+    while (kept->setup.most > 0 && kept->count > kept->setup.most)
         remove_oldest(kept);
+}
+
+bool weir_kept_files_drop_oldest(struct weir_kept_files *kept)
+{
+    if (kept->count == 0)
+        return false;
+    remove_oldest(kept);
+    return true;
 }
 
 /* ---- the command ---- */

@@ -17,6 +17,7 @@ struct weir_kept_files; /* opaque */
 struct weir_kept_files_setup {
     bool stamped;               /* files get their time into their names */
     unsigned most;              /* so many stay; 0: all */
+    bool droppable;             /* weir_kept_files_drop_oldest() will be called */
     char *const *command;       /* borrowed until free; NULL: none */
     const sigset_t *child_mask; /* borrowed until free */
     const struct weir_notice_sink *notices;
@@ -31,6 +32,9 @@ int weir_kept_files_new(struct weir_kept_files **kept, const struct weir_kept_fi
  * file could not be named; it stays where it is then, and is counted all the same.
  */
 int weir_kept_files_add(struct weir_kept_files *kept, struct weir_record_file *file, struct weir_error *err);
+
+/* Removes the oldest one that is still there. False: there is none that is known. */
+bool weir_kept_files_drop_oldest(struct weir_kept_files *kept);
 
 /* Waits for the commands; hurried: asked ten times a second whether to give that up. */
 void weir_kept_files_await_commands(struct weir_kept_files *kept, bool (*hurried)(void *ctx), void *ctx);

@@ -361,6 +361,8 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
     if (result == 0)
         result = weir_session_switch_watch(&session->change, err);
     if (result == 0)
+        result = weir_disk_guard_init(&session->guard, session, err);
+    if (result == 0)
         result = weir_pipeline_start(&session->pipeline, session->file->output, err);
     if (result == 0)
         result = weir_session_start_sideband(session, err);

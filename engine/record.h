@@ -48,6 +48,12 @@ struct weir_snapshot_condition {    /* --snapshot-on */
     bool crash;                     /* the command's */
 };
 
+enum weir_record_on_full { /* --on-full: what a full file system does (engine/disk_guard.h) */
+    WEIR_RECORD_ON_FULL_STOP,
+    WEIR_RECORD_ON_FULL_ROTATE,  /* with keep_free_bytes, and switching enabled */
+    WEIR_RECORD_ON_FULL_SUSPEND, /* with keep_free_bytes */
+};
+
 struct weir_switch_options { /* several files, one after another */
     bool enabled;         /* --switch-output, in whatever form; SIGUSR2 and the control channel may ask for it then */
     uint64_t bytes;       /* when a file has got so many; 0: no matter */
@@ -104,13 +110,15 @@ struct weir_record_options {
     struct weir_event_list *switch_on; /* --switch-output-event; NULL or empty: none */
     struct weir_snapshot_condition snapshot_on;
     bool ftrace_snapshot; /* --ftrace-snapshot */
+    enum weir_record_on_full on_full;
+    uint64_t keep_free_bytes; /* --keep-free: of the output's file system; less is full. 0: only that itself is */
 
     bool no_build_ids;                /* -B: no BUILD_ID table */
     bool fill_build_id_cache;         /* --buildid-cache: copy what was mapped, once recording has ended */
     const char *build_id_dir;         /* --buildid-dir: there; NULL: $HOME/.debug */
     bool build_ids_in_maps;           /* --buildid-mmap: the kernel puts them into MMAP2 records */
     struct weir_control_spec control; /* --control; borrowed names */
-    bool drop_privileges;     /* the calling thread is the program's own: it keeps what recording needs */
+    bool drop_privileges;             /* the calling thread is the program's own: it keeps what recording needs */
     bool dry_run;                     /* stop after everything that needs no kernel event was checked and described */
 
     const char *const *command_line; /* weir's own argv for the CMDLINE feature */

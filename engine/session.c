@@ -166,6 +166,7 @@ void weir_session_release(struct weir_session *session)
     weir_session_close_events(session);
     weir_session_free_sideband(session); /* the readers, which are gone now, wrote to its tees */
     weir_told_losses_fini(&session->told_losses);
+    weir_disk_guard_fini(&session->guard);
     weir_append_free(session->append);
     session->append = NULL;
     weir_workload_fini(&session->workload);

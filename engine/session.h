@@ -12,6 +12,7 @@
 #include "engine/append.h"
 #include "engine/control.h"
 #include "engine/coordinator.h"
+#include "engine/disk_guard.h"
 #include "engine/event_set.h"
 #include "engine/event_trigger.h"
 #include "engine/file_finisher.h"
@@ -81,6 +82,7 @@ struct weir_session {
     struct weir_record_file *file; /* owned; what the recording is written to now */
     struct weir_session_switch change;
     struct weir_file_finisher *finisher; /* owned; NULL: there is one file, and it keeps its name */
+    struct weir_disk_guard guard;
     struct weir_told_losses told_losses; /* of the files before this one */
 
     struct weir_sideband *sideband;        /* owned; NULL: none is wanted */

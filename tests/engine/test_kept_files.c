@@ -197,3 +197,20 @@ Test(kept_files, command_gets_its_words_and_the_path_last)
     cr_assert_str_eq(text, "zero 2\n");
     weir_kept_files_free(kept);
 }
+
+Test(kept_files, oldest_one_is_dropped_when_room_is_wanted_until_none_is_left)
+{
+    struct weir_kept_files *kept = NULL;
+    struct weir_kept_files_setup setup = {
+        .stamped = true, .droppable = true, .child_mask = &no_signals, .notices = &sink};
+    cr_assert_eq(weir_kept_files_new(&kept, &setup), 0);
+    cr_assert_not(weir_kept_files_drop_oldest(kept));
+    add(kept, "2026112118000001");
+    add(kept, "2026112118000002");
+    cr_assert(weir_kept_files_drop_oldest(kept));
+    cr_assert_not(is_there("data.2026112118000001"));
+    cr_assert(is_there("data.2026112118000002"));
+    cr_assert(weir_kept_files_drop_oldest(kept));
+    cr_assert_not(weir_kept_files_drop_oldest(kept));
+    weir_kept_files_free(kept);
+}
