@@ -47,7 +47,6 @@ static int excessive_capability(void)
 /* hwloc loads plugins from where its variables say, and does not ask whether it may. */
 static const char *library_variable(void)
 {
-    extern char **environ;
     for (char **variable = environ; variable && *variable; variable++) {
         if (strncmp(*variable, "HWLOC_", 6) == 0)
             return *variable;
