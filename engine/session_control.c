@@ -164,6 +164,13 @@ static void append_triggers(const struct weir_triggers *triggers, struct weir_bu
     weir_buf_printf(out, "\"refused\":%" PRIu64 "}", triggers->refused);
 }
 
+static const char *state_of(const struct weir_session *session)
+{
+    if (session->snapshots.permanent)
+        return "stopped";
+    return session->samples_on ? "enabled" : "disabled";
+}
+
 static void tell_status(void *ctx, struct weir_buf *out)
 {
     struct weir_session *session = ctx;
@@ -173,7 +180,7 @@ static void tell_status(void *ctx, struct weir_buf *out)
     sum_losses(&session->events, &sums);
     uint64_t passed_ns = weir_clock_now_ns(session->clock) - session->started_ns;
     int failed = atomic_load_explicit(&session->pipeline.writer.error, memory_order_relaxed);
-    weir_buf_printf(out, "{\"state\":\"%s\",\"elapsed_ms\":%" PRIu64 ",", session->samples_on ? "enabled" : "disabled",
+    weir_buf_printf(out, "{\"state\":\"%s\",\"elapsed_ms\":%" PRIu64 ",", state_of(session),
                     (uint64_t)(passed_ns / WEIR_NS_PER_MS));
     weir_buf_printf(out, "\"samples\":%" PRIu64 ",\"bytes\":%" PRIu64 ",", sums.samples, sums.bytes);
     weir_buf_printf(out, "\"lost\":{\"ring_full\":%" PRIu64 ",\"of_these_waiting_for_output\":%" PRIu64 "},", sums.lost,

@@ -131,6 +131,48 @@ END
     expect_eq "status" "$(cat told)" "enabled True True $((2 * $(cpus_online))) 1"
 }
 
+test_each_switch_is_answered_when_the_file_before_is_left() {
+    open_fifos
+    "$WEIR_PROGRAM" record -o it.data "${tracepoint[@]}" --switch-output --control fifo:ctl,ack -a 2>err &
+    # shellcheck disable=SC2034 # await_record, in lib.sh, takes it
+    weir=$!
+    ask ping ack
+    for ((i = 0; i < 3; i++)); do
+        "$WEIR_LOAD" getppid $calls
+        ask switch ack
+    done
+    ask stop ack
+    await_record
+    local total=0 file
+    for file in it.data.*; do total=$((total + $(getppid_calls "$file"))); done
+    expect_eq "files" "$(find . -name 'it.data.*' | wc -l)" 4
+    expect_eq "calls" "$total" $((3 * calls))
+}
+
+test_snapshots_are_those_of_the_kernels_pair() {
+    open_fifos
+    start_record it.data "${tracepoint[@]}" -M 8M --control fifo:ctl,ack -a
+    ask switch 'error: this recording has nothing to switch'
+    ask snapshot-alloc ack
+    "$WEIR_LOAD" getppid $calls
+    ask snapshot ack
+    "$WEIR_LOAD" getppid $calls
+    ask stop ack
+    await_record
+    expect_eq "calls" "$(getppid_calls it.data)" $calls
+    start_record again.data "${tracepoint[@]}" -M 8M --control fifo:ctl,ack -a
+    "$WEIR_LOAD" getppid $calls
+    ask snapshot 'error: snapshot not allocated: recording has stopped'
+    "$WEIR_LOAD" getppid $calls
+    echo status >&7
+    read -r -t 20 -u 8 json
+    read -r -t 20 -u 8 _
+    [[ $json == *'"state":"stopped"'* ]] || fail "status: $json"
+    ask stop ack
+    await_record
+    expect_eq "calls" "$(getppid_calls again.data)" $calls
+}
+
 test_garbage_is_one_warning_and_holds_up_nothing() {
     open_fifos
     start_record it.data "${tracepoint[@]}" --control fifo:ctl,ack -a
