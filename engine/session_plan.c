@@ -70,7 +70,7 @@ void weir_session_describe_plan(const struct weir_session *session)
         .tasks = 1,
         .ring_bytes = session->ring_bytes,
         .sideband_ring_bytes = session->sideband_ring_bytes,
-        .pool_bytes = session->buffer_bytes,
+        .pool_bytes = session->buffer_bytes + session->retained_bytes,
         .pool_grows = session->grow_pool,
         .sideband = !options->no_build_ids,
         .page_bytes = session->limits.page_bytes,

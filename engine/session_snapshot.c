@@ -50,12 +50,11 @@ void weir_session_describe_memory(const struct weir_session *session)
         return;
     struct weir_retention_plan plan =
         weir_retention_plan(session->retained_bytes, options->retained_span_ns, session->plan.reader_count);
-    weir_notice(
-        options->notices, WEIR_NOTICE_VERBOSE,
-        "memory: %llu KiB for samples beside the pool (%u chunks of %u KiB for each of %u readers), and as much "
-        "again when snapshot-alloc asks for it",
-        (unsigned long long)(plan.bytes >> 10), plan.chunks_per_reader, plan.chunk_bytes >> 10,
-        session->plan.reader_count);
+    weir_notice(options->notices, WEIR_NOTICE_VERBOSE,
+                "memory: %llu KiB of the pool for samples (%u chunks of %u KiB for each of %u readers), and as much "
+                "again when snapshot-alloc asks for it",
+                (unsigned long long)(plan.bytes >> 10), plan.chunks_per_reader, plan.chunk_bytes >> 10,
+                session->plan.reader_count);
 }
 
 static void pause_rings(void *ctx, bool paused)
