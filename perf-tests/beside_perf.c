@@ -96,8 +96,8 @@ static void path_of(const struct settings *settings, unsigned form, const char *
 static pid_t start_recorder(const struct settings *settings, unsigned form, const char *const *options)
 {
     char output[4096], log[4096];
-    const char *args[24] = {forms[form].is_perf ? settings->perf : settings->weir, "record", "-a"};
-    size_t n = 3;
+    const char *args[24] = {forms[form].is_perf ? settings->perf : settings->weir, "record"};
+    size_t n = 2;
     path_of(settings, form, ".data", output);
     path_of(settings, form, ".log", log);
     if (forms[form].is_perf)
@@ -132,9 +132,9 @@ static int first_sample_seconds(const char *path, double *seconds)
 
 static int measure_start(const struct settings *settings, unsigned form, struct figures *figures, unsigned run)
 {
-    static const char *const options[] = {"-k", "monotonic", "-e", "cpu-clock", "-F", "20000", NULL};
+    static const char *const options[] = {"-a", "-k", "monotonic", "-e", "cpu-clock", "-F", "20000", NULL};
     static const char *const perf_options[] = {
-        "--timestamp-boundary", "-k", "monotonic", "-e", "cpu-clock", "-F", "20000", NULL};
+        "-a", "--timestamp-boundary", "-k", "monotonic", "-e", "cpu-clock", "-F", "20000", NULL};
     char path[4096];
     double from = now_seconds(), first = 0;
     pid_t pid = start_recorder(settings, form, forms[form].is_perf ? perf_options : options);
@@ -169,7 +169,10 @@ static void make_tasks(unsigned count)
 
 static int record_load(const struct settings *settings, unsigned form)
 {
-    static const char *const options[] = {"-e", "raw_syscalls:sys_enter", "-c", "1", "-g", "-m", "1024", NULL};
+    /* Of this process alone, so that all of them have recorded the same. */
+    char self[16];
+    snprintf(self, sizeof(self), "%d", getpid());
+    const char *const options[] = {"-p", self, "-e", "raw_syscalls:sys_enter", "-c", "1", "-g", "-m", "1024", NULL};
     pid_t pid = start_recorder(settings, form, options);
     sleep_ms(SETTLE_MS);
     const struct storm_load load = {.kind = STORM_LOAD_SYSCALLS, .threads = 1, .calls = settings->calls};
