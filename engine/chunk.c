@@ -271,7 +271,7 @@ static int allocate(struct weir_pool *pool, uint64_t total_bytes, uint32_t chunk
 
 /* All of the pool but the chunks that join it later. */
 static int build(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes, uint32_t chunk_bytes_max,
-                 const struct weir_pool_share *shares, unsigned share_count)
+                 uint64_t kept_bytes, const struct weir_pool_share *shares, unsigned share_count)
 {
     unsigned readers = 0;
     for (unsigned i = 0; i < share_count; i++)
@@ -298,21 +298,24 @@ static int build(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_by
     /* Every reader can have one chunk to fill even while others wait for the disk. But when all of them hold one, one
      * more must be free above the reserve, or emit() would wait for chunks that nobody hands over. */
     uint32_t ready = atomic_load_explicit(&pool->ready_count, memory_order_relaxed); /* our own word */
-    pool->reserve = (uint32_t)weir_min_u64(readers, ready - readers - 1);
+    uint32_t kept = (uint32_t)(kept_bytes / pool->chunk_bytes);
+    weir_assert(ready - kept >= 2 * readers);
+    pool->reserve = (uint32_t)weir_min_u64(readers, ready - kept - readers - 1);
     return 0;
 }
 
 int weir_pool_init(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes,
                    const struct weir_pool_share *shares, unsigned share_count, struct weir_error *err)
 {
-    return weir_pool_init_chunked(pool, total_bytes, ready_bytes, WEIR_CHUNK_MAX_BYTES, shares, share_count, err);
+    return weir_pool_init_chunked(pool, total_bytes, ready_bytes, WEIR_CHUNK_MAX_BYTES, 0, shares, share_count, err);
 }
 
 int weir_pool_init_chunked(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes, uint32_t chunk_bytes_max,
-                           const struct weir_pool_share *shares, unsigned share_count, struct weir_error *err)
+                           uint64_t kept_bytes, const struct weir_pool_share *shares, unsigned share_count,
+                           struct weir_error *err)
 {
     memset(pool, 0, sizeof(*pool));
-    int result = build(pool, total_bytes, ready_bytes, chunk_bytes_max, shares, share_count);
+    int result = build(pool, total_bytes, ready_bytes, chunk_bytes_max, kept_bytes, shares, share_count);
     if (result < 0) {
         uint64_t bytes = (uint64_t)pool->chunk_count * pool->chunk_bytes;
         weir_pool_fini(pool);

@@ -115,9 +115,11 @@ struct weir_pool_share { /* what one NUMA node is to have */
 int weir_pool_init(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes,
                    const struct weir_pool_share *shares, unsigned share_count, struct weir_error *err);
 
-/* The same with chunks of at most chunk_bytes_max, a power of two of at least WEIR_CHUNK_MIN_BYTES. */
+/* The same with chunks of at most chunk_bytes_max, a power of two of at least WEIR_CHUNK_MIN_BYTES; readers keep up to
+ * kept_bytes (of ready_bytes, leaving two chunks for each of them) for themselves: weir_pool_retain(). */
 int weir_pool_init_chunked(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes, uint32_t chunk_bytes_max,
-                           const struct weir_pool_share *shares, unsigned share_count, struct weir_error *err);
+                           uint64_t kept_bytes, const struct weir_pool_share *shares, unsigned share_count,
+                           struct weir_error *err);
 void weir_pool_fini(struct weir_pool *pool);
 
 /* Bytes to have ready from the start when the user names no size. */

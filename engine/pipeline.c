@@ -133,7 +133,7 @@ static int make_pool(struct weir_pipeline *pipeline, const struct weir_pool_shar
     uint64_t passing_bytes = weir_max_u64(setup->buffer_bytes, 2ull * readers * pipeline->retention.chunk_bytes);
     uint64_t used_bytes = passing_bytes + pipeline->retention.bytes;
     return weir_pool_init_chunked(&pipeline->pool, used_bytes + pipeline->retention.bytes, used_bytes,
-                                  pipeline->retention.chunk_bytes, shares, share_count, err);
+                                  pipeline->retention.chunk_bytes, pipeline->retention.bytes, shares, share_count, err);
 }
 
 static int build(struct weir_pipeline *pipeline, struct weir_error *err)

@@ -61,7 +61,7 @@ void rig_init(struct reader_rig *rig, const struct rig_options *asked)
     raw_kernel_init(&rig->raw);
     struct weir_pool_share share = {.node = -1, .readers = options.readers};
     cr_assert_eq(weir_pool_init_chunked(&rig->pool, (uint64_t)options.chunks * RIG_CHUNK_BYTES, WEIR_POOL_ALL_READY,
-                                        RIG_CHUNK_BYTES, &share, 1, NULL),
+                                        RIG_CHUNK_BYTES, 0, &share, 1, NULL),
                  0);
     cr_assert_eq(rig->pool.chunk_count, options.chunks);
     weir_chunk_queue_init(&rig->queue);

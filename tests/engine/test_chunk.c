@@ -267,6 +267,31 @@ Test(chunk, smallest_pool_has_a_chunk_beside_readers_and_reserve)
 
 /* ---- growing ---- */
 
+/* The same when readers keep chunks for themselves, which are no more to be had than those that they fill. */
+Test(chunk, what_readers_keep_is_no_part_of_what_is_left_beside_the_reserve)
+{
+    for (unsigned readers = 1; readers <= 5; readers++) {
+        const struct weir_pool_share share = {.node = 0, .readers = readers};
+        const uint64_t kept_bytes = 3ull * readers * WEIR_CHUNK_MIN_BYTES;
+        struct weir_pool pool;
+        cr_assert_eq(weir_pool_init_chunked(&pool, 5ull * readers * WEIR_CHUNK_MIN_BYTES, WEIR_POOL_ALL_READY,
+                                            WEIR_CHUNK_MIN_BYTES, kept_bytes, &share, 1, NULL),
+                     0);
+        cr_assert_eq(pool.chunk_count, 5 * readers);
+        struct weir_chunk *held[20];
+        for (unsigned i = 0; i < 4 * readers; i++) { /* kept, and one to fill for each */
+            held[i] = weir_pool_take(&pool, 0, true);
+            cr_assert_not_null(held[i]);
+        }
+        struct weir_chunk *chunk = weir_pool_take(&pool, 0, false);
+        cr_assert_not_null(chunk, "%u readers", readers);
+        drop(&pool, chunk);
+        for (unsigned i = 0; i < 4 * readers; i++)
+            drop(&pool, held[i]);
+        weir_pool_fini(&pool);
+    }
+}
+
 Test(chunk, what_is_ready_at_first_is_at_least_two_chunks_for_each_reader)
 {
     const struct weir_pool_share shares[] = {{.node = -1, .readers = 1}, {.node = -1, .readers = 3}};
