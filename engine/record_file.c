@@ -22,8 +22,11 @@
 #define SAME_STAMP_MAX   999u
 #define NS_PER_HUNDREDTH 10000000
 
-void weir_record_file_note(struct weir_record_file *file, const struct weir_writer_account *account)
+void weir_record_file_note(struct weir_record_file *file, const struct weir_session *session,
+                           const struct weir_writer_account *account)
 {
+    memcpy(file->events, session->descriptions, session->events.event_count * sizeof(*file->events));
+    file->has_ended = true;
     file->first_sample_ns = account->first_sample_ns;
     file->last_sample_ns = account->last_sample_ns;
     file->raw_bytes = account->raw_bytes;
@@ -85,13 +88,19 @@ static struct weir_compression describe_compression(const struct weir_record_fil
     };
 }
 
+/* The ids of a description never change: new ones are put behind them. */
+static const struct weir_event_desc *events_of(const struct weir_record_file *file, const struct weir_session *session)
+{
+    return file->has_ended ? file->events : session->descriptions;
+}
+
 /* What the recording is known by. tracing_data: built into it; the input borrows it, and the caller releases it. */
 static int describe(const struct weir_record_file *file, const struct weir_session *session,
                     struct weir_features_input *input, struct weir_buf *tracing_data, struct weir_error *err)
 {
     *input = (struct weir_features_input){
         .machine = &session->machine,
-        .events = session->descriptions,
+        .events = events_of(file, session),
         .event_count = session->events.event_count,
         .command = session->options->command_line,
         .command_count = session->options->command_line_count,
@@ -115,8 +124,7 @@ static int describe(const struct weir_record_file *file, const struct weir_sessi
     if (!session->tracefs[0])
         return 0;
     input->tracing_data = tracing_data;
-    return weir_tracing_data_build(tracing_data, session->tracefs, session->descriptions, session->events.event_count,
-                                   err);
+    return weir_tracing_data_build(tracing_data, session->tracefs, input->events, input->event_count, err);
 }
 
 static int build_features(const struct weir_record_file *file, const struct weir_session *session, uint64_t data_bytes,
@@ -136,10 +144,10 @@ static int build_features(const struct weir_record_file *file, const struct weir
 
 /* ---- head ---- */
 
-static struct weir_head_input describe_head(const struct weir_session *session)
+static struct weir_head_input describe_head(const struct weir_record_file *file, const struct weir_session *session)
 {
     return (struct weir_head_input){
-        .events = session->descriptions,
+        .events = events_of(file, session),
         .event_count = session->events.event_count,
         .id_room = session->id_room,
     };
@@ -152,7 +160,7 @@ static int write_file_head(struct weir_record_file *file, const struct weir_sess
     struct weir_features_input early;
     int result = describe(file, session, &early, &tracing_data, err);
     if (result == 0) {
-        struct weir_head_input input = describe_head(session);
+        struct weir_head_input input = describe_head(file, session);
         input.early = &early;
         result = weir_head_build(&head, &input);
         if (result == 0)
@@ -171,7 +179,7 @@ static int rewrite_head(struct weir_record_file *file, const struct weir_session
                         const uint64_t features[4])
 {
     struct weir_buf head = WEIR_BUF_INIT;
-    struct weir_head_input input = describe_head(session);
+    struct weir_head_input input = describe_head(file, session);
     memcpy(input.features, features, sizeof(input.features));
     input.head_bytes = file->head_bytes;
     input.data_bytes = data_bytes;
@@ -186,7 +194,7 @@ void weir_record_file_patch_ids(struct weir_record_file *file, const struct weir
 {
     const size_t own = sizeof(struct weir_perf_header); /* its data.size is the writer's */
     struct weir_buf head = WEIR_BUF_INIT;
-    struct weir_head_input input = describe_head(session);
+    struct weir_head_input input = describe_head(file, session);
     if (file->kind != WEIR_RECORD_OUTPUT_STREAM && weir_head_build(&head, &input) == 0)
         weir_output_patch_head(file->output, own, head.data + own, weir_head_fixed_bytes(&input) - own);
     weir_buf_fini(&head);
@@ -263,12 +271,15 @@ int weir_record_file_open(struct weir_record_file **made, const struct weir_sess
 {
     struct weir_record_file *file = calloc(1, sizeof(*file));
     char *copy = strdup(path);
-    if (!file || !copy) {
+    struct weir_event_desc *events = calloc(session->events.event_count, sizeof(*events));
+    if (!file || !copy || !events) {
         free(file);
         free(copy);
+        free(events);
         return weir_error_set_errno(err, -ENOMEM, "cannot set up the output");
     }
     file->path = copy;
+    file->events = events;
     file->kind = session->options->output_kind;
     int result = open_output(file, session, io, err);
     if (result < 0) {
@@ -344,5 +355,6 @@ void weir_record_file_close(struct weir_record_file *file)
     weir_output_close(file->output);
     weir_record_parts_fini(&file->parts);
     free(file->path);
+    free(file->events);
     free(file);
 }

@@ -376,7 +376,7 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     weir_ledger_settle(&session->pipeline, result);
 
     int write_error = weir_record_file_error(session->file);
-    weir_record_file_note(session->file, &session->pipeline.writer.account);
+    weir_record_file_note(session->file, session, &session->pipeline.writer.account);
     tell_compression(session);
     session->file->build_ids = session->build_ids;
     session->file->build_id_count = session->build_id_count;

@@ -256,7 +256,7 @@ static bool hand_over(struct weir_session_switch *change)
 {
     struct weir_session *session = change->session;
     struct weir_record_file *file = change->left;
-    weir_record_file_note(file, &change->order.account);
+    weir_record_file_note(file, session, &change->order.account);
     int result = weir_file_finisher_push(session->finisher, file);
     if (result == -EAGAIN) {
         if (!change->told_wait)

@@ -140,3 +140,25 @@ test_cpu_that_goes_and_comes_while_recording() {
     expect_eq "counted by the kernel" "$(ledger_column counted)" "$(told_samples)"
     expect_readers_agree it.data
 }
+
+# A CPU that comes adds ids while files of before are being finished by another thread.
+test_files_that_end_while_a_cpu_comes_back_are_whole() {
+    local n file calls=0
+    start_record it.data -a -e raw_syscalls:sys_enter -c 1 -m 4M --switch-output
+    for ((n = 1; n <= 3; n++)); do
+        write_knob $switch 0
+        kill -USR2 "$weir"
+        write_knob $switch 1
+        kill -USR2 "$weir"
+        came_again $n
+        taskset -c 1 "$WEIR_LOAD" getppid 1000
+    done
+    kill -INT "$weir"
+    await_record
+    for file in it.data.*; do
+        "$WEIR_PROGRAM" verify -q "$file" || fail "verify refuses $file"
+        calls=$((calls + $(getppid_calls "$file")))
+    done
+    expect_eq "getppid calls" "$calls" 3000
+    expect_eq "samples with unknown ids" "$(grep -c 'unknown ids' err || true)" 0
+}
