@@ -21,6 +21,11 @@ static uint64_t table_bytes(uint64_t descriptors)
     return descriptors * (sizeof(int) + 2 * sizeof(uint64_t)) + slots * sizeof(struct weir_id_entry);
 }
 
+uint64_t weir_budget_fds(unsigned events, unsigned places, unsigned tasks, unsigned readers)
+{
+    return weir_event_set_fds_needed(events, places, tasks) + 2ull * readers + SPARE_FDS;
+}
+
 void weir_budget_compute(struct weir_budget *budget, const struct weir_budget_input *input)
 {
     uint64_t descriptors = weir_event_set_fds_needed(input->events, input->places, input->tasks);
@@ -30,7 +35,7 @@ void weir_budget_compute(struct weir_budget *budget, const struct weir_budget_in
         .side_bytes = input->sideband ? (uint64_t)input->readers * weir_sideband_tee_bytes(input->readers) : 0,
         .table_bytes = table_bytes(descriptors),
         .stack_bytes = (input->readers + WEIR_PIPELINE_OTHER_THREADS + COORDINATOR_THREADS) * WEIR_PIPELINE_STACK_BYTES,
-        .fds = descriptors + 2ull * input->readers + SPARE_FDS,
+        .fds = weir_budget_fds(input->events, input->places, input->tasks, input->readers),
     };
     budget->pool_ready_bytes = input->pool_grows
                                    ? weir_min_u64(budget->pool_bytes, weir_pool_default_ready_bytes(input->readers))

@@ -35,6 +35,10 @@ struct weir_budget {
     uint64_t fds;
 };
 
+/* Descriptors for so many events (with the sideband event) of so many tasks (at least 1) at so many places, drained by
+ * so many readers: with what weir needs besides. */
+uint64_t weir_budget_fds(unsigned events, unsigned places, unsigned tasks, unsigned readers);
+
 void weir_budget_compute(struct weir_budget *budget, const struct weir_budget_input *input);
 
 /*

@@ -9,9 +9,9 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "engine/budget.h"
 
 #define EVENTS_ASSUMED   3u /* two events and the one for side records */
-#define SPARE_FDS        64u
 #define FREE_BYTES_LEAST (1ull << 30)
 #define POOL_BYTES       (32ull << 20) /* of each reader */
 
@@ -128,7 +128,7 @@ static void judge_memory(const struct weir_doctor_facts *facts, struct findings 
 
 static void judge_files(const struct weir_doctor_facts *facts, struct findings *found)
 {
-    uint64_t needed = (uint64_t)facts->cpus * (EVENTS_ASSUMED + 2) + SPARE_FDS;
+    uint64_t needed = weir_budget_fds(EVENTS_ASSUMED, facts->cpus, 1, facts->cpus);
     if (needed <= facts->limits.nofile_max)
         find(found, "files", WEIR_VERDICT_OK, "%" PRIu64 " descriptors for -a with two events, %" PRIu64 " are allowed",
              needed, facts->limits.nofile_max);

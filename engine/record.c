@@ -20,14 +20,14 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "engine/budget.h"
 #include "engine/ledger.h"
 #include "engine/open_error.h"
 #include "engine/privileges.h"
 #include "engine/registers.h"
 #include "engine/session.h"
 
-#define SPARE_FDS   64 /* what weir needs besides event descriptors, and two per reader */
-#define FDS_OF_PART 2  /* of a reader's file in a directory */
+#define FDS_OF_PART 2 /* of a reader's file in a directory */
 
 #define OWN_THREADS 2 /* that are not the pipeline's: the coordinator and the sideband thread */
 
@@ -214,12 +214,11 @@ static unsigned events_needed(const struct weir_record_options *options)
 static uint64_t fds_needed(const struct weir_session *session)
 {
     unsigned cpus = session->per_thread ? 1 : weir_cpuset_count(&session->cpus);
-    return weir_event_set_fds_needed(events_needed(session->options), cpus,
-                                     (unsigned)weir_max_u64(session->targets.count, 1)) +
-           2ull * session->plan.reader_count + SPARE_FDS +
-           (session->options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY
-                ? (uint64_t)FDS_OF_PART * session->plan.reader_count
-                : 0);
+    unsigned readers = session->plan.reader_count;
+    uint64_t parts = session->options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY ? readers : 0;
+    return weir_budget_fds(events_needed(session->options), cpus, (unsigned)weir_max_u64(session->targets.count, 1),
+                           readers) +
+           parts * FDS_OF_PART;
 }
 
 static void raise_fd_limit(struct weir_session *session)
