@@ -235,7 +235,8 @@ static int make_housed(struct weir_plan *plan, const struct weir_cpuset *house, 
         result = plan_by_keepers(&dealt, topology, cpus, house);
         weir_plan_fini(plan);
         *plan = dealt;
-        qsort(plan->readers, plan->reader_count, sizeof(*plan->readers), by_first_cpu);
+        if (result == 0)
+            qsort(plan->readers, plan->reader_count, sizeof(*plan->readers), by_first_cpu);
     }
     for (unsigned i = 0; spec && result == 0 && i < plan->reader_count; i++)
         result = move_reader(&plan->readers[i], topology, house);
