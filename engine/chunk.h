@@ -54,6 +54,7 @@ struct weir_chunk {
     uint32_t reader;                      /* by its reader: 1 + number of the reader; 0: no reader filled it */
     uint32_t tee;                         /* by its reader: 1 + number of the reader; 0: no reader filled it */
     uint64_t side_bytes;                  /* by its reader: bytes in that one's tee up to the end of this chunk */
+    uint64_t lost_reported;               /* by its reader: sum of the LOST records in it */
     uint64_t first_sample_ns;             /* by its reader: oldest and newest sample of it, by the clock of the */
     uint64_t last_sample_ns;              /* recording; both 0: no sample, or samples without time */
     int buffer_index;                     /* constant: which of the pool's buffers holds data */

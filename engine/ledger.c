@@ -1,4 +1,4 @@
-/* The loss ledger. Coordinator only, after the threads that counted have been joined. */
+/* The loss ledger. Coordinator only, after the threads that counted have been joined; but for what a switch tells. */
 #include "engine/ledger.h"
 
 #include <errno.h>
@@ -7,6 +7,7 @@
 
 #include "base/bits.h"
 #include "engine/event_set_internal.h"
+#include "format/bytes.h"
 #include "format/records.h"
 
 static struct weir_ledger_row *row_at(const struct weir_record_result *result, unsigned place, unsigned event)
@@ -35,12 +36,22 @@ static int allocate(const struct weir_event_set *set, struct weir_record_result 
 void weir_told_losses_fini(struct weir_told_losses *told)
 {
     free(told->all);
+    free(told->gone);
     *told = (struct weir_told_losses){0};
 }
 
 static size_t slot_count(const struct weir_event_set *set)
 {
     return (size_t)set->event_count * set->place_count * set->task_count;
+}
+
+static struct weir_told_loss *find_told(struct weir_told_loss *all, size_t count, uint64_t id)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].id == id)
+            return &all[i];
+    }
+    return NULL;
 }
 
 /* Room for all that the set has now; the table of a set that has grown is put in order anew, by its ids. */
@@ -89,30 +100,42 @@ static uint64_t exchange_told(struct weir_told_losses *told, size_t slot, const 
     return before;
 }
 
-static uint64_t told_of_id(const struct weir_told_losses *told, uint64_t id)
+/* Those of the set that have retired since the last call get their places; 0 or -ENOMEM. */
+static int note_gone(const struct weir_event_set *set, struct weir_told_losses *told)
 {
-    for (size_t i = 0; i < told->count; i++) {
-        if (told->all[i].id == id)
-            return told->all[i].lost;
+    if (told->gone_count == set->retired_count)
+        return 0;
+    struct weir_told_loss *gone = reallocarray(told->gone, set->retired_count, sizeof(*gone));
+    if (!gone)
+        return -ENOMEM;
+    told->gone = gone;
+    for (; told->gone_count < set->retired_count; told->gone_count++) {
+        uint64_t id = set->retired[told->gone_count].count.id;
+        struct weir_told_loss *entry = find_told(told->all, told->count, id);
+        gone[told->gone_count] = entry ? *entry : (struct weir_told_loss){.id = id};
+        if (entry)
+            *entry = (struct weir_told_loss){0};
     }
     return 0;
 }
 
-/* Losses of CPUs that have gone since the last call. Before those that are there, which may have their slots. */
+/* Losses of CPUs that have gone. Before those that are there, which may have their slots. told: NULL, or with room. */
 static void tell_retired(const struct weir_event_set *set, struct weir_told_losses *told, struct weir_buf *lost)
 {
-    for (size_t i = told ? told->retired : 0; i < set->retired_count; i++) {
+    for (size_t i = 0; i < set->retired_count; i++) {
         const struct weir_event_retired *retired = &set->retired[i];
-        uint64_t before = told ? told_of_id(told, retired->count.id) : 0;
+        uint64_t before = told ? told->gone[i].lost : 0;
         note_lost_samples(set, retired->event, retired->place, &retired->count, before, lost);
+        if (told)
+            told->gone[i].lost = retired->count.lost;
     }
-    if (told)
-        told->retired = set->retired_count;
 }
 
 int weir_ledger_tell_losses(const struct weir_event_set *set, struct weir_told_losses *told, struct weir_buf *lost)
 {
     int result = make_room(set, told);
+    if (result == 0)
+        result = note_gone(set, told);
     if (result < 0)
         return result;
     tell_retired(set, told, lost);
@@ -128,6 +151,34 @@ int weir_ledger_tell_losses(const struct weir_event_set *set, struct weir_told_l
         }
     }
     return weir_buf_error(lost);
+}
+
+void weir_ledger_hold_back(struct weir_told_losses *told, uint64_t lost_reported, struct weir_buf *lost)
+{
+    size_t kept = 0;
+    for (size_t at = 0; at < lost->used;) {
+        uint8_t *record = lost->data + at;
+        struct perf_event_header header;
+        memcpy(&header, record, sizeof(header));
+        at += header.size;
+        uint64_t count = weir_load_u64(record + sizeof(header));
+        uint64_t room = lost_reported > told->sum ? lost_reported - told->sum : 0;
+        uint64_t id = weir_load_u64(record + header.size - sizeof(id)); /* the last of the trailer */
+        struct weir_told_loss *entry = find_told(told->all, told->count, id);
+        if (!entry)
+            entry = find_told(told->gone, told->gone_count, id);
+        uint64_t held = entry && count > room ? count - room : 0;
+        if (held > 0)
+            entry->lost -= held;
+        count -= held;
+        told->sum += count;
+        memcpy(record + sizeof(header), &count, sizeof(count));
+        if (count > 0) {
+            memmove(lost->data + kept, record, header.size);
+            kept += header.size;
+        }
+    }
+    lost->used = kept;
 }
 
 static void read_counts(const struct weir_event_set *set, unsigned event, unsigned place, struct weir_ledger_row *row,
@@ -191,6 +242,8 @@ int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *
     int code = allocate(set, result);
     if (code == 0 && told)
         code = make_room(set, told);
+    if (code == 0 && told)
+        code = note_gone(set, told);
     if (code < 0)
         return code;
     tell_retired(set, told, lost);

@@ -15,9 +15,11 @@ struct weir_told_losses {
     struct weir_told_loss {
         uint64_t id; /* of the descriptor; 0: none */
         uint64_t lost;
-    } * all;        /* owned; at the place of the descriptor in the event set's table */
-    size_t count;   /* 0: no table yet */
-    size_t retired; /* of the set's retired descriptors: told */
+    } * all;                     /* owned; at the place of the descriptor in the event set's table */
+    size_t count;                /* 0: no table yet */
+    struct weir_told_loss *gone; /* owned; of the set's retired descriptors, in their order */
+    size_t gone_count;
+    uint64_t sum; /* of what hold_back() has let through */
 };
 
 void weir_told_losses_fini(struct weir_told_losses *told);
@@ -28,6 +30,14 @@ void weir_told_losses_fini(struct weir_told_losses *told);
  * Coordinator.
  */
 int weir_ledger_tell_losses(const struct weir_event_set *set, struct weir_told_losses *told, struct weir_buf *lost);
+
+/*
+ * The kernel counts a loss at once, and writes the LOST record of it when there is room again, which may be in the next
+ * output. So that LOST_SAMPLES and LOST of each output agree, this takes from `lost`, the records that tell_losses()
+ * has just made with an empty buffer, what is beyond lost_reported, the sum of all LOST records up to their place; it
+ * is to be told later. Whoever has `told`.
+ */
+void weir_ledger_hold_back(struct weir_told_losses *told, uint64_t lost_reported, struct weir_buf *lost);
 
 /*
  * Reads the kernel's counts of every event and fills result->ledger, event_names and event_count. Appends to `lost` a

@@ -262,6 +262,9 @@ static bool pass_retained(struct weir_reader *reader, uint64_t passed, uint64_t 
         seal(reader);
     if (!evict_outdated(reader, atomic_load_explicit(&control->newest_ns, memory_order_relaxed)))
         return false;
+    /* What was copied out of evicted chunks is older than what is retained. */
+    if (hands_over && reader->chunk && reader->chunk->used > 0)
+        hand_over(reader);
     struct weir_chunk *chunk;
     while (hands_over && (chunk = weir_retention_take(retention))) {
         weir_pool_retain(reader->pool, -1);
@@ -343,6 +346,7 @@ static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r
     if (r->sideband && reader->tee)
         weir_side_tee_push(reader->tee, to, (size_t)moved);
     note_lost(r, r->counts.lost_reported - lost_before);
+    chunk->lost_reported += r->counts.lost_reported - lost_before;
     note_times(chunk, &r->counts);
     chunk->used += (uint32_t)moved;
     r->drained_bytes += (uint64_t)moved;

@@ -161,8 +161,10 @@ struct weir_chunk *weir_retention_evict(struct weir_retention *retention, struct
     const struct weir_retained *oldest = entry(retention, 0);
     for (size_t i = 0; i < retention->counters; i++)
         retention->evicted[i] += oldest->drained[i] - retention->left[i];
-    if (oldest->side_bytes > 0)
+    if (oldest->side_bytes > 0) {
         copy_side_records(oldest->chunk, side);
+        side->lost_reported += oldest->chunk->lost_reported;
+    }
     retention->evicted_chunks++;
     struct weir_chunk *chunk = take_out(retention);
     weir_chunk_empty(chunk);

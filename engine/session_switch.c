@@ -205,6 +205,14 @@ static void publish(struct weir_session *session)
                     err.what);
 }
 
+/* Writer thread. What was told is the coordinator's again when it sees that the switch has begun (S). */
+static void fit_losses(void *ctx, uint64_t lost_reported)
+{
+    struct weir_session_switch *change = ctx;
+    weir_ledger_hold_back(&change->session->told_losses, lost_reported, &change->losses);
+    weir_writer_switch_set_records(&change->order, change->losses.data, change->losses.used);
+}
+
 static void ask_writer(void *ctx)
 {
     struct weir_session_switch *change = ctx;
@@ -214,6 +222,8 @@ static void ask_writer(void *ctx)
         weir_buf_reset(&change->losses);
     weir_writer_switch_init(&change->order, change->next->output);
     weir_writer_switch_set_records(&change->order, change->losses.data, change->losses.used);
+    change->order.fit_records = fit_losses;
+    change->order.fit_ctx = change;
     change->order.side_bytes = change->side_bytes;
     change->order.fd = change->progress_fd;
     weir_writer_switch_push(&change->order, &session->pipeline.queue);

@@ -72,6 +72,8 @@ bool weir_writer_switch_is_done(const struct weir_writer_switch *order)
 static void begin_switch(struct weir_writer *writer, struct weir_writer_switch *order)
 {
     weir_assert(!writer->switching);
+    if (order->fit_records)
+        order->fit_records(order->fit_ctx, writer->lost_reported);
     if (order->item.used > 0)
         weir_output_append(writer->output, order->item.data, order->item.used, -1, false, &order->item);
     weir_output_push_tail(writer->output);
@@ -202,6 +204,7 @@ static void append(struct weir_writer *writer, const struct weir_compressor_resu
         writer->kicked = false;
     } else {
         writer->bytes_since_round += chunk->used;
+        writer->lost_reported += chunk->lost_reported;
     }
     if (writer->setup.parts && goes_to_part(writer, chunk))
         return;

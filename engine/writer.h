@@ -60,6 +60,10 @@ struct weir_writer_switch {
     struct weir_output *next; /* by the coordinator: head written; in the writer's hands from the push on */
     uint64_t *side_bytes;     /* by the coordinator: borrowed, one for each reader; NULL: not wanted. By the writer: how
                                * much of what went into the reader's tee stands before the switch */
+    /* By the coordinator; NULL: none. The writer calls it before it appends the records, which it may shorten
+     * (set_records()); lost_reported: the sum of the LOST records in all that was appended before. */
+    void (*fit_records)(void *ctx, uint64_t lost_reported);
+    void *fit_ctx;
     int fd;                   /* by the coordinator: borrowed eventfd that is told of both steps; -1: none */
     _Atomic bool begun;       /* by the writer */
     struct weir_output *left; /* by the writer: the output before, nothing pending; the coordinator's once done */
@@ -95,6 +99,7 @@ struct weir_writer {
     struct weir_writer_switch *switching; /* borrowed: its left is not drained yet; NULL: no switch is under way */
     struct weir_writer_account account;   /* of the current output */
     uint64_t *side_bytes;                 /* owned; for each reader: up to where its tee stands before this moment */
+    uint64_t lost_reported;               /* sum of the LOST records appended to all outputs */
     uint64_t output_bytes;                /* appended to the current output */
     bool told_full;                       /* of the current output */
     struct weir_walk_counts failed; /* what chunks held that did not reach the file: by failure, or by max_bytes */

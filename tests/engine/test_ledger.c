@@ -368,3 +368,32 @@ Test(ledger, each_output_is_told_of_what_was_lost_since_the_one_before)
     weir_told_losses_fini(&told);
     fixture_fini(&f);
 }
+
+Test(ledger, losses_that_no_lost_record_tells_of_yet_are_held_back_for_a_later_output)
+{
+    struct fixture f;
+    struct weir_told_losses told = {0};
+    unsigned records;
+    fixture_init(&f);
+    put(&f, 0, 0, 5 * RING_BYTES / 64);
+    put(&f, 1, 1, 5 * RING_BYTES / 64);
+    uint64_t sum = lost_by_kernel(&f);
+    cr_assert_gt(sum, 10);
+    cr_assert_eq(weir_ledger_tell_losses(&f.rig.set, &told, &f.lost), 0);
+    weir_ledger_hold_back(&told, 0, &f.lost);
+    cr_assert_eq(take_told(&f, &records), 0);
+    cr_assert_eq(records, 0, "and no record of no loss");
+    cr_assert_eq(weir_ledger_tell_losses(&f.rig.set, &told, &f.lost), 0);
+    weir_ledger_hold_back(&told, 3, &f.lost);
+    cr_assert_eq(take_told(&f, &records), 3);
+    cr_assert_eq(records, 1);
+    cr_assert_eq(weir_ledger_tell_losses(&f.rig.set, &told, &f.lost), 0);
+    weir_ledger_hold_back(&told, sum - 1, &f.lost);
+    cr_assert_eq(take_told(&f, &records), sum - 4);
+    cr_assert_eq(records, 2);
+    drain(&f);
+    cr_assert_eq(weir_ledger_collect(&f.rig.set, &f.rig.pipeline, &f.result, &told, &f.lost), 0);
+    cr_assert_eq(take_told(&f, &records), 1);
+    weir_told_losses_fini(&told);
+    fixture_fini(&f);
+}

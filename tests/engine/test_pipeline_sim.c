@@ -405,6 +405,13 @@ static void stall_all(struct sim *sim)
         fake_io_stall(sim->outputs[i].disk, sim->stalled);
 }
 
+static void fit_losses(void *ctx, uint64_t lost_reported)
+{
+    struct sim *sim = ctx;
+    weir_ledger_hold_back(&sim->told, lost_reported, &sim->losses);
+    weir_writer_switch_set_records(&sim->order, sim->losses.data, sim->losses.used);
+}
+
 static void order_switch(void *ctx)
 {
     struct sim *sim = ctx;
@@ -412,6 +419,8 @@ static void order_switch(void *ctx)
     weir_assert(weir_ledger_tell_losses(&sim->rig.set, &sim->told, &sim->losses) == 0);
     weir_writer_switch_init(&sim->order, sim->outputs[sim->output_count - 1].output);
     weir_writer_switch_set_records(&sim->order, sim->losses.data, sim->losses.used);
+    sim->order.fit_records = fit_losses;
+    sim->order.fit_ctx = sim;
     weir_writer_switch_push(&sim->order, &sim->rig.pipeline.queue);
     sim->cutting = false;
     sim->changing = sim->opening = true;
@@ -628,6 +637,15 @@ static bool check_totals(const struct sim *sim, const struct walk_result *walked
     return true;
 }
 
+/* LOST_SAMPLES of all outputs that have been walked. */
+static uint64_t lost_samples(const struct sim *sim)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < stream_count(sim); i++)
+        sum += sim->streams[i].lost_samples;
+    return sum;
+}
+
 /* Walks one output, the others before it having been walked, and adds to sum. */
 static bool check_output(struct sim *sim, unsigned number, struct walk_result *sum)
 {
@@ -656,7 +674,12 @@ static bool check_output(struct sim *sim, unsigned number, struct walk_result *s
         .checkpoint_count = output->checkpoint_count,
     };
     struct walk_result walked;
+    uint64_t lost_before = number > 0 ? lost_samples(sim) : 0;
     bool whole = stream_walk(&input, &walked);
+    uint64_t lost = lost_samples(sim) - lost_before;
+    if (whole && !any_failed(sim) && walked.lost_reported > lost)
+        whole = fail(sim, "output %u: %llu lost by LOST, %llu by LOST_SAMPLES", number,
+                     (unsigned long long)walked.lost_reported, (unsigned long long)lost);
     weir_buf_fini(&records);
     sum->rounds += walked.rounds;
     sum->synthesised += walked.synthesised;

@@ -75,6 +75,32 @@ test_signals_that_come_faster_than_files_can_end_lose_nothing() {
     expect_each_call_once 300000
 }
 
+# LOST_SAMPLES of all files in the working folder, each of which must be by the rules.
+lost_in_files() {
+    local file
+    for file in it.data.*; do
+        "$WEIR_PROGRAM" verify "$file" >verify.out 2>&1 || fail "$file: $(cat verify.out)"
+        grep '^ok   balance ' verify.out
+    done | awk '{ sum += $3 } END { print sum + 0 }'
+}
+
+# The kernel writes the LOST record of a loss when the ring has room again, and that may be after the switch.
+test_losses_around_a_switch_balance_in_each_file() {
+    local options lost
+    for options in "" "-M 4M" --overwrite; do
+        rm -f it.data*
+        # shellcheck disable=SC2086 # several words
+        start_record it.data -m 64K -a -e raw_syscalls:sys_enter -c 1 $options --switch-output -- \
+            sh -c "'$WEIR_LOAD' getppid 500000 & '$WEIR_LOAD' getppid 500000; wait"
+        switch_while_it_runs 6 0.05
+        await_record
+        expect_eq "status with $options" "$status" 0
+        lost=$(($(ledger_column lost_in_ring raw_syscalls:sys_enter) + $(ledger_column lost_in_ring dummy:u)))
+        expect_at_least "lost with '$options'" "$lost" 1
+        expect_eq "LOST_SAMPLES of all files with '$options'" "$(lost_in_files)" "$lost"
+    done
+}
+
 # What runs when a file begins was never started in it: its name and maps come from the task map.
 test_later_files_know_the_tasks_and_maps_of_before() {
     start_record it.data -e cpu-clock -F 999 --switch-output=1s -- "$WEIR_LOAD" spin 0
