@@ -98,7 +98,8 @@ int weir_task_mappings_replace(struct weir_task_mappings **maps, uint64_t start,
     struct weir_task_mapping put[3];
     uint32_t put_count = replacement(*maps, first, last, start, end, mapping, put);
     uint32_t new_count = count - (last - first) + put_count;
-    int result = make_room(maps, new_count, bytes);
+    /* What is shared is copied whole before anything is cut out of it. */
+    int result = make_room(maps, (uint32_t)weir_max_u64(count, new_count), bytes);
     if (result < 0)
         return result;
     struct weir_task_mapping *all = (*maps)->all;

@@ -124,6 +124,26 @@ Test(task_map, child_has_its_parents_maps_and_name_until_one_changes_them)
     rig_fini(&rig);
 }
 
+/* The copy that the child gets has fewer maps than what it is a copy of. Seen by the sanitizer, or by free(3). */
+Test(task_map, child_replaces_many_maps_of_its_parent_by_one)
+{
+    enum {
+        MAPS = 40
+    };
+    struct rig rig;
+    rig_init(&rig);
+    for (uint64_t i = 0; i < MAPS; i++)
+        side_map(&rig.records, 1, 5, 0x10000 + i * 0x1000, 0x11000 + i * 0x1000, 1, "/a");
+    side_fork(&rig.records, 10, 6, 5, 6, 5);
+    side_map(&rig.records, 11, 6, 0x10000, 0x10000 + MAPS * 0x1000, 2, "/b");
+    apply(&rig);
+    expect_maps(&rig, 6, "10000-38000+10000:/b");
+    size_t count;
+    weir_task_map_mappings(&rig.map, 5, &count);
+    cr_assert_eq(count, MAPS);
+    rig_fini(&rig);
+}
+
 /* What synthesis emits: the maps follow. */
 Test(task_map, synthesised_fork_inherits_nothing)
 {
