@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "engine/kept_files.h"
 #include "engine/session.h"
@@ -22,6 +23,7 @@ struct weir_file_finisher {
     pthread_cond_t changed;
     struct weir_record_file *queue[WEIR_FINISHER_FILES]; /* owned; a ring */
     unsigned first, count;
+    pid_t tid; /* 0: it does not run yet */
     bool stopping, hurried;
     uint64_t finished, drops_wanted, drops; /* files that the thread has named, is to remove, has removed */
     struct weir_finished_files sums;
@@ -129,6 +131,10 @@ static struct weir_record_file *take(struct weir_file_finisher *finisher)
 static void *thread_main(void *argument)
 {
     struct weir_file_finisher *finisher = argument;
+    pthread_mutex_lock(&finisher->lock);
+    finisher->tid = gettid();
+    pthread_cond_broadcast(&finisher->changed);
+    pthread_mutex_unlock(&finisher->lock);
     for (struct weir_record_file *file = take(finisher); file; file = take(finisher)) {
         finish(finisher, file);
         pthread_mutex_lock(&finisher->lock);
@@ -148,15 +154,36 @@ bool weir_file_finisher_drop_oldest(struct weir_file_finisher *finisher)
     return any;
 }
 
+static int start(struct weir_file_finisher *finisher)
+{
+    if (finisher->started)
+        return 0;
+    int result = -pthread_create(&finisher->thread, NULL, thread_main, finisher);
+    if (result < 0)
+        return result;
+    finisher->started = true;
+    pthread_setname_np(finisher->thread, "weir-finisher");
+    return 0;
+}
+
+int weir_file_finisher_start(struct weir_file_finisher *finisher, pid_t *tid)
+{
+    int result = start(finisher);
+    if (result < 0)
+        return result;
+    pthread_mutex_lock(&finisher->lock);
+    while (finisher->tid == 0)
+        pthread_cond_wait(&finisher->changed, &finisher->lock);
+    *tid = finisher->tid;
+    pthread_mutex_unlock(&finisher->lock);
+    return 0;
+}
+
 int weir_file_finisher_push(struct weir_file_finisher *finisher, struct weir_record_file *file)
 {
-    if (!finisher->started) {
-        int result = -pthread_create(&finisher->thread, NULL, thread_main, finisher);
-        if (result < 0)
-            return result;
-        finisher->started = true;
-        pthread_setname_np(finisher->thread, "weir-finisher");
-    }
+    int result = start(finisher);
+    if (result < 0)
+        return result;
     pthread_mutex_lock(&finisher->lock);
     bool full = finisher->count == WEIR_FINISHER_FILES;
     if (!full) {

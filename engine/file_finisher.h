@@ -23,6 +23,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "engine/record_file.h"
 
@@ -43,8 +44,12 @@ struct weir_finished_files {
     struct weir_error err; /* of the first that could not be finished or named; code 0: none */
 };
 
-/* 0 or -ENOMEM. The thread is started by the first push(). */
+/* 0 or -ENOMEM. The thread is started by start() or the first push(). */
 int weir_file_finisher_new(struct weir_file_finisher **finisher, const struct weir_file_finisher_setup *setup);
+
+/* Starts the thread before there is anything to do, for its id. 0 or -errno of pthread_create(3). Signals must be
+ * blocked. Coordinator. */
+int weir_file_finisher_start(struct weir_file_finisher *finisher, pid_t *tid);
 
 /* Queues a file, which is the finisher's then. -EAGAIN when the queue is full; -errno of pthread_create(3). Signals
  * must be blocked. Coordinator; does not block. */

@@ -21,6 +21,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "engine/budget.h"
+#include "engine/file_finisher.h"
 #include "engine/ledger.h"
 #include "engine/open_error.h"
 #include "engine/privileges.h"
@@ -29,7 +30,7 @@
 
 #define FDS_OF_PART 2 /* of a reader's file in a directory */
 
-#define OWN_THREADS 2 /* that are not the pipeline's: the coordinator and the sideband thread */
+#define OWN_THREADS 3 /* that are not the pipeline's: the coordinator, the sideband thread and the finisher */
 
 #define ATTACH_TRIES 4 /* while threads keep starting: each try opens everything */
 
@@ -336,7 +337,11 @@ static int exclude_self(struct weir_session *session, struct weir_error *err)
     if (session->sideband)
         tids[count++] = weir_sideband_tid(session->sideband);
     warn_about_own_samples(session);
-    int result = weir_event_set_exclude_tasks(&session->events, tids, count, err);
+    int result = session->options->switching.enabled ? weir_file_finisher_start(session->finisher, &tids[count++]) : 0;
+    if (result < 0)
+        weir_error_set_errno(err, result, "cannot start a thread");
+    else
+        result = weir_event_set_exclude_tasks(&session->events, tids, count, err);
     free(tids);
     return result;
 }

@@ -50,6 +50,20 @@ test_exclude_perf_leaves_out_all_threads_of_weir() {
     done
 }
 
+test_exclude_perf_leaves_out_the_thread_that_finishes_files() {
+    local file
+    start_record it.data --exclude-perf -a -e raw_syscalls:sys_enter -c 1 -m 16M --switch-output -- \
+        sh -c "while ! [ -e enough ]; do sleep 0.05; done"
+    kill -USR2 "$weir"
+    wait_until grep -q Dump err
+    touch enough
+    await_record
+    expect_eq "files" "$(find . -name 'it.data.*' | wc -l)" 2
+    for file in it.data.*; do perf script -i "$file" --pid "$weir" -F comm,tid 2>/dev/null; done |
+        without_sanitizer >own
+    expect_eq "weir's own calls" "$(sort own | uniq -c)" ""
+}
+
 test_exclude_perf_goes_with_the_users_filter() {
     local number
     number=$("$WEIR_LOAD" number getppid)
