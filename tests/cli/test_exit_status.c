@@ -40,7 +40,7 @@ Test(exit_status, every_end_has_its_status)
     struct weir_record_result result = {.end = WEIR_RECORD_END_OUTPUT};
     cr_expect_eq(weir_exit_status_of_result(&result), 125);
     const struct weir_record_result lossy = {.samples = 990, .lost_samples = 10};
-    cr_expect_not(weir_exit_status_is_loss(&lossy, 10000), "1 % is not more than 1 %");
+    cr_expect_not(weir_exit_status_is_loss(&lossy, 10000), "as much as is allowed is not too much");
     cr_expect(weir_exit_status_is_loss(&lossy, 9999));
     cr_expect(weir_exit_status_is_loss(&lossy, 0));
     cr_expect_not(weir_exit_status_is_loss(&(struct weir_record_result){.samples = 5}, 0));
