@@ -53,7 +53,8 @@ expect_each_call_once() {
             grep " NR $("$WEIR_LOAD" number getppid) " || true
     done | awk '{ print $1 }' >calls.txt
     calls=$(wc -l <calls.txt)
-    lost=$(($(ledger_column lost_in_ring raw_syscalls:sys_enter) + $(ledger_column lost_writing raw_syscalls:sys_enter)))
+    lost=$(($(ledger_column lost_in_ring raw_syscalls:sys_enter) + \
+        $(ledger_column lost_writing raw_syscalls:sys_enter)))
     # What was lost may have been other calls of the command than those of the load.
     if [ "$lost" = 0 ]; then
         expect_eq "calls" "$calls" "$1"
