@@ -12,34 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/assert.h"
 #include "base/bits.h"
-#include "io/io_ops.h"
+#include "io/sync_queue.h"
 
 #define PARTS_MAX 8 /* per call: more would only keep the first of them waiting for the last */
 
-struct pwritev_queue {
-    struct weir_io_queue_config config;
-    struct weir_io_write *writes;     /* owned, depth entries: submitted, not done */
-    struct weir_io_completion *done;  /* owned, depth entries: done, not reaped */
-    unsigned write_count, done_count; /* together at most depth */
-    uint64_t enters;
-};
-
 static int pwritev_open(void **out, const struct weir_io_queue_config *config, unsigned *registered)
 {
-    weir_assert(config->depth >= 1 && config->depth <= WEIR_IO_DEPTH_MAX);
-    struct pwritev_queue *queue = calloc(1, sizeof(*queue));
-    if (!queue)
-        return -ENOMEM;
-    queue->config = *config;
-    queue->writes = calloc(config->depth, sizeof(*queue->writes));
-    queue->done = calloc(config->depth, sizeof(*queue->done));
-    if (!queue->writes || !queue->done) {
-        free(queue->writes);
-        free(queue->done);
+    struct weir_io_sync_queue *queue = malloc(sizeof(*queue));
+    int result = queue ? weir_io_sync_queue_init(queue, config) : -ENOMEM;
+    if (result < 0) {
         free(queue);
-        return -ENOMEM;
+        return result;
     }
     *registered = 0;
     *out = queue;
@@ -48,15 +32,11 @@ static int pwritev_open(void **out, const struct weir_io_queue_config *config, u
 
 static int pwritev_submit(void *ctx, const struct weir_io_write *write)
 {
-    struct pwritev_queue *queue = ctx;
-    if (queue->write_count + queue->done_count == queue->config.depth)
-        return -EBUSY;
-    queue->writes[queue->write_count++] = *write;
-    return 0;
+    return weir_io_sync_queue_submit(ctx, write);
 }
 
 /* How many writes from `first` on lie behind one another in one file, up to PARTS_MAX; fills parts. */
-static int gather(const struct pwritev_queue *queue, unsigned first, struct iovec *parts)
+static int gather(const struct weir_io_sync_queue *queue, unsigned first, struct iovec *parts)
 {
     const struct weir_io_write *writes = queue->writes;
     size_t bytes = 0;
@@ -75,13 +55,13 @@ static int gather(const struct pwritev_queue *queue, unsigned first, struct iove
 }
 
 /* Hands one result out to the writes from `first` on that it answers; returns how many. */
-static unsigned settle(struct pwritev_queue *queue, unsigned first, int part_count, ssize_t result)
+static unsigned settle(struct weir_io_sync_queue *queue, unsigned first, int part_count, ssize_t result)
 {
     unsigned settled = 0;
     do {
         const struct weir_io_write *write = &queue->writes[first + settled];
         int64_t share = result < 0 ? result : (int64_t)weir_min_u64((uint64_t)result, write->bytes);
-        queue->done[queue->done_count++] = (struct weir_io_completion){.tag = write->tag, .result = share};
+        weir_io_sync_queue_complete(queue, write, share);
         settled++;
         result -= share;
     } while (result > 0 && settled < (unsigned)part_count);
@@ -89,7 +69,7 @@ static unsigned settle(struct pwritev_queue *queue, unsigned first, int part_cou
 }
 
 /* One system call, for `first` and what follows it. */
-static ssize_t call(struct pwritev_queue *queue, const struct weir_io_write *first, const struct iovec *parts,
+static ssize_t call(struct weir_io_sync_queue *queue, const struct weir_io_write *first, const struct iovec *parts,
                     int part_count)
 {
     queue->enters++;
@@ -99,7 +79,7 @@ static ssize_t call(struct pwritev_queue *queue, const struct weir_io_write *fir
 
 static int pwritev_flush(void *ctx)
 {
-    struct pwritev_queue *queue = ctx;
+    struct weir_io_sync_queue *queue = ctx;
     unsigned next = 0;
     while (next < queue->write_count) {
         struct iovec parts[PARTS_MAX];
@@ -119,26 +99,19 @@ static int pwritev_flush(void *ctx)
 static int pwritev_reap(void *ctx, struct weir_io_completion *done, unsigned max, unsigned wait_ms)
 {
     (void)wait_ms; /* whatever was submitted is complete after flush */
-    struct pwritev_queue *queue = ctx;
-    pwritev_flush(queue);
-    unsigned count = queue->done_count < max ? queue->done_count : max;
-    memcpy(done, queue->done, count * sizeof(*done));
-    queue->done_count -= count;
-    memmove(queue->done, queue->done + count, queue->done_count * sizeof(*done));
-    return (int)count;
+    pwritev_flush(ctx);
+    return weir_io_sync_queue_take(ctx, done, max);
 }
 
 static uint64_t pwritev_enters(const void *ctx)
 {
-    return ((const struct pwritev_queue *)ctx)->enters;
+    return ((const struct weir_io_sync_queue *)ctx)->enters;
 }
 
 static void pwritev_close(void *ctx)
 {
-    struct pwritev_queue *queue = ctx;
-    free(queue->writes);
-    free(queue->done);
-    free(queue);
+    weir_io_sync_queue_fini(ctx);
+    free(ctx);
 }
 
 const struct weir_io_queue_ops weir_io_queue_pwritev = {

@@ -24,40 +24,28 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/assert.h"
 #include "base/bits.h"
 #include "base/clock.h"
-#include "io/io_ops.h"
+#include "io/sync_queue.h"
 
 #define PARTS_MAX     16
 #define INTERRUPT_MAX 16u /* in a row; then the next call goes on */
 #define GATHER_NS     (WEIR_NS_PER_MS / 2)
 
 struct stream_queue {
-    struct weir_io_queue_config config;
-    struct weir_io_write *writes;    /* owned, depth entries: submitted, oldest first, not whole yet */
-    struct weir_io_completion *done; /* owned, depth entries: not reaped */
-    unsigned write_count, done_count;
+    struct weir_io_sync_queue sync;
     size_t written; /* bytes of the oldest write that are out */
     int error;      /* 0, or what every write completes with from now on */
     bool was_full;  /* the last call did not take all */
-    uint64_t enters;
 };
 
 static int stream_open(void **out, const struct weir_io_queue_config *config, unsigned *registered)
 {
-    weir_assert(config->depth >= 1 && config->depth <= WEIR_IO_DEPTH_MAX);
     struct stream_queue *queue = calloc(1, sizeof(*queue));
-    if (!queue)
-        return -ENOMEM;
-    queue->config = *config;
-    queue->writes = calloc(config->depth, sizeof(*queue->writes));
-    queue->done = calloc(config->depth, sizeof(*queue->done));
-    if (!queue->writes || !queue->done) {
-        free(queue->writes);
-        free(queue->done);
+    int result = queue ? weir_io_sync_queue_init(&queue->sync, config) : -ENOMEM;
+    if (result < 0) {
         free(queue);
-        return -ENOMEM;
+        return result;
     }
     *registered = 0;
     *out = queue;
@@ -67,19 +55,16 @@ static int stream_open(void **out, const struct weir_io_queue_config *config, un
 static int stream_submit(void *ctx, const struct weir_io_write *write)
 {
     struct stream_queue *queue = ctx;
-    if (queue->write_count + queue->done_count == queue->config.depth)
-        return -EBUSY;
-    queue->writes[queue->write_count++] = *write;
-    return 0;
+    return weir_io_sync_queue_submit(&queue->sync, write);
 }
 
 /* The bytes that go out next, as far as one call takes them; returns the number of parts. */
 static int gather(const struct stream_queue *queue, struct iovec *parts)
 {
-    size_t room = queue->config.stream_piece ? queue->config.stream_piece : WEIR_IO_WRITE_MAX_BYTES;
+    size_t room = queue->sync.config.stream_piece ? queue->sync.config.stream_piece : WEIR_IO_WRITE_MAX_BYTES;
     int count = 0;
-    for (unsigned i = 0; i < queue->write_count && count < PARTS_MAX && room > 0; i++, count++) {
-        const struct weir_io_write *write = &queue->writes[i];
+    for (unsigned i = 0; i < queue->sync.write_count && count < PARTS_MAX && room > 0; i++, count++) {
+        const struct weir_io_write *write = &queue->sync.writes[i];
         size_t skipped = i == 0 ? queue->written : 0;
         parts[count].iov_base = (uint8_t *)(uintptr_t)write->data + skipped; /* writev(2) only reads it */
         parts[count].iov_len = weir_min_u64(write->bytes - skipped, room);
@@ -92,35 +77,32 @@ static int gather(const struct stream_queue *queue, struct iovec *parts)
 static void complete(struct stream_queue *queue, unsigned count, int result)
 {
     for (unsigned i = 0; i < count; i++) {
-        const struct weir_io_write *write = &queue->writes[i];
-        queue->done[queue->done_count++] = (struct weir_io_completion){
-            .tag = write->tag,
-            .result = result < 0 ? result : (int64_t)write->bytes,
-        };
+        const struct weir_io_write *write = &queue->sync.writes[i];
+        weir_io_sync_queue_complete(&queue->sync, write, result < 0 ? result : (int64_t)write->bytes);
     }
-    queue->write_count -= count;
-    memmove(queue->writes, queue->writes + count, queue->write_count * sizeof(*queue->writes));
+    queue->sync.write_count -= count;
+    memmove(queue->sync.writes, queue->sync.writes + count, queue->sync.write_count * sizeof(*queue->sync.writes));
 }
 
 static void account(struct stream_queue *queue, size_t bytes)
 {
     unsigned whole = 0;
     queue->written += bytes;
-    while (whole < queue->write_count && queue->written >= queue->writes[whole].bytes)
-        queue->written -= queue->writes[whole++].bytes;
+    while (whole < queue->sync.write_count && queue->written >= queue->sync.writes[whole].bytes)
+        queue->written -= queue->sync.writes[whole++].bytes;
     complete(queue, whole, 0);
 }
 
 /* One call. Bytes that went out, or -errno. */
 static ssize_t put(struct stream_queue *queue)
 {
-    const struct weir_io_queue_config *config = &queue->config;
+    const struct weir_io_queue_config *config = &queue->sync.config;
     int fd = config->fds[WEIR_IO_BUFFERED];
     if (config->stream_piece && config->file->wait_for_room(config->ctx, fd, 0) == 0)
         return -EAGAIN;
     struct iovec parts[PARTS_MAX];
     int count = gather(queue, parts);
-    queue->enters++;
+    queue->sync.enters++;
     ssize_t written = config->file->writev(config->ctx, fd, parts, count);
     return written == 0 ? -EIO : written; /* no progress and no reason */
 }
@@ -130,7 +112,7 @@ static int stream_flush(void *ctx)
     struct stream_queue *queue = ctx;
     unsigned interrupts = 0;
     queue->was_full = false;
-    while (queue->write_count > 0 && queue->error == 0 && interrupts < INTERRUPT_MAX) {
+    while (queue->sync.write_count > 0 && queue->error == 0 && interrupts < INTERRUPT_MAX) {
         ssize_t written = put(queue);
         if (written > 0) {
             account(queue, (size_t)written);
@@ -145,14 +127,14 @@ static int stream_flush(void *ctx)
         }
     }
     if (queue->error < 0)
-        complete(queue, queue->write_count, queue->error);
+        complete(queue, queue->sync.write_count, queue->error);
     return 0;
 }
 
 static void wait_for_room(struct stream_queue *queue, unsigned wait_ms)
 {
-    const struct weir_io_queue_config *config = &queue->config;
-    queue->enters++;
+    const struct weir_io_queue_config *config = &queue->sync.config;
+    queue->sync.enters++;
     if (config->file->wait_for_room(config->ctx, config->fds[WEIR_IO_BUFFERED], wait_ms) == 0)
         return;
     if (queue->was_full)
@@ -164,25 +146,20 @@ static int stream_reap(void *ctx, struct weir_io_completion *done, unsigned max,
 {
     struct stream_queue *queue = ctx;
     stream_flush(queue);
-    if (queue->done_count == 0 && queue->write_count > 0 && wait_ms > 0)
+    if (queue->sync.done_count == 0 && queue->sync.write_count > 0 && wait_ms > 0)
         wait_for_room(queue, wait_ms);
-    unsigned count = queue->done_count < max ? queue->done_count : max;
-    memcpy(done, queue->done, count * sizeof(*done));
-    queue->done_count -= count;
-    memmove(queue->done, queue->done + count, queue->done_count * sizeof(*done));
-    return (int)count;
+    return weir_io_sync_queue_take(&queue->sync, done, max);
 }
 
 static uint64_t stream_enters(const void *ctx)
 {
-    return ((const struct stream_queue *)ctx)->enters;
+    return ((const struct stream_queue *)ctx)->sync.enters;
 }
 
 static void stream_close(void *ctx)
 {
     struct stream_queue *queue = ctx;
-    free(queue->writes);
-    free(queue->done);
+    weir_io_sync_queue_fini(&queue->sync);
     free(queue);
 }
 
