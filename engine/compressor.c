@@ -15,7 +15,6 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "engine/record.h"
 #include "format/zstd_pack.h"
 #include "io/output.h"
 
@@ -24,8 +23,6 @@
 #define WORKERS_MAX      16u
 #define CPUS_PER_WORKER  8u
 #define STACK_BYTES      (256u * 1024)
-
-_Static_assert(WEIR_RECORD_COMPRESSION_MAX == WEIR_ZSTD_LEVEL_MAX, "what -z takes is what the library has");
 
 /* ---- workers ---- */
 

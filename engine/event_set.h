@@ -93,6 +93,13 @@ struct weir_event_set_setup {
  */
 int weir_event_set_open(struct weir_event_set *set, const struct weir_event_set_setup *setup, struct weir_error *err);
 
+/* The position of a descriptor, of its id and of what is told of it, in tables that have all of them. */
+static inline size_t weir_event_set_slot(const struct weir_event_set *set, unsigned event, unsigned place,
+                                         unsigned task)
+{
+    return ((size_t)event * set->place_count + place) * set->task_count + task;
+}
+
 /* Closes all. NULL-safe; half-open is fine. Rings must be unmapped first. */
 void weir_event_set_close(struct weir_event_set *set);
 

@@ -4,13 +4,6 @@
 
 #include "engine/event_set.h"
 
-/* The position of a descriptor and of its id in the table. */
-static inline size_t weir_event_set_slot(const struct weir_event_set *set, unsigned event, unsigned place,
-                                         unsigned task)
-{
-    return ((size_t)event * set->place_count + place) * set->task_count + task;
-}
-
 /* Slots of one event. */
 static inline size_t weir_event_set_slots(const struct weir_event_set *set)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "engine/event_set_internal.h"
+#include "engine/event_set.h"
 #include "format/bytes.h"
 #include "format/records.h"
 

@@ -27,12 +27,15 @@
 #include "engine/privileges.h"
 #include "engine/registers.h"
 #include "engine/session.h"
+#include "format/zstd_pack.h"
 
 #define FDS_OF_PART 2 /* of a reader's file in a directory */
 
 #define OWN_THREADS 3 /* that are not the pipeline's: the coordinator, the sideband thread and the finisher */
 
 #define ATTACH_TRIES 4 /* while threads keep starting: each try opens everything */
+
+_Static_assert(WEIR_RECORD_COMPRESSION_MAX == WEIR_ZSTD_LEVEL_MAX, "what -z takes is what the library has");
 
 /* ---- prepare ---- */
 
