@@ -1,5 +1,6 @@
 /*
- * What the parts of synthesis share: synth.c (blocks, threads), synth_kernel.c, synth_tasks.c, synth_maps.c.
+ * What the parts of synthesis share: synth.c (threads), synth_block.c and synth_proc.c (what all stand on),
+ * synth_kernel.c, synth_tasks.c, synth_maps.c.
  *
  * weir_synth_all_tasks() makes one run and a worker per thread. Everything in the run is written before the workers
  * start, except `result`; everything in a worker belongs to its thread until that is joined.
@@ -17,7 +18,7 @@
 #include "format/records.h"
 #include "format/synth.h"
 
-/* ---- records on their way to emit() ---- */
+/* ---- records on their way to emit(): synth_block.c ---- */
 
 struct weir_synth_block {
     const struct weir_synth_options *options; /* borrowed */
@@ -34,6 +35,17 @@ int weir_synth_block_reserve(struct weir_synth_block *block);
 
 /* Emits what is there. 0 or what emit returned. */
 int weir_synth_block_flush(struct weir_synth_block *block);
+
+/* ---- /proc: synth_proc.c ---- */
+
+/* The first line of the file at path, below proc_fd; false when there is none. */
+bool weir_synth_knob_read(int proc_fd, const char *path, char *value, size_t bytes);
+
+/* The number that the name of an entry spells, or 0 when it is no task's. */
+pid_t weir_synth_entry_pid(const char *name);
+
+/* Whether the -errno of an open or read means a task that is gone or not ours to see. */
+bool weir_synth_is_gone(int code);
 
 /* ---- the kernel ---- */
 
@@ -54,9 +66,6 @@ struct weir_synth_modules {
  * or cannot be read give no modules, or modules without a path. */
 int weir_synth_modules_read(struct weir_synth_modules *modules, int proc_fd, const char *modules_root);
 void weir_synth_modules_fini(struct weir_synth_modules *modules);
-
-/* synth_kernel.c: the first line of the file at path, below proc_fd; false when there is none. */
-bool weir_synth_knob_read(int proc_fd, const char *path, char *value, size_t bytes);
 
 /* ---- one synthesis of tasks ---- */
 
@@ -105,12 +114,6 @@ int weir_synth_process(struct weir_synth_worker *worker, pid_t pid);
 
 /* synth_tasks.c: the process of a thread, or -errno: -ESRCH and others of weir_synth_is_gone() when there is none. */
 pid_t weir_synth_thread_group(struct weir_synth_worker *worker, pid_t tid);
-
-/* synth_tasks.c: the number that name spells, or 0 when it is no task's. */
-pid_t weir_synth_entry_pid(const char *name);
-
-/* synth_tasks.c: whether the -errno of an open or read means a task that is gone or not ours to see. */
-bool weir_synth_is_gone(int code);
 
 /* synth_maps.c: fills maps from the mount table and this process's own maps below proc_fd. Cannot fail: what is not
  * there is left out. */

@@ -62,18 +62,6 @@ struct kernel_scan {
     struct weir_synth_block block;
 };
 
-bool weir_synth_knob_read(int proc_fd, const char *path, char *value, size_t bytes)
-{
-    int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    struct weir_line_reader reader;
-    weir_line_reader_init(&reader, fd, value, bytes);
-    const char *line = weir_line_reader_next(&reader);
-    close(fd);
-    return line && line[0] != '\0';
-}
-
 /* ---- iomem ---- */
 
 /* "  01000000-02209987 : Kernel code": the range, its end inclusive, when the line names it so. */

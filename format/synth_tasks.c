@@ -33,19 +33,6 @@ struct process_walk {
     bool maps_missing; /* the first thread has given up its address space */
 };
 
-bool weir_synth_is_gone(int code)
-{
-    return code == -ENOENT || code == -ESRCH || code == -ENOTDIR || code == -EACCES || code == -EPERM;
-}
-
-pid_t weir_synth_entry_pid(const char *name)
-{
-    uint32_t pid = 0;
-    for (; *name >= '0' && *name <= '9' && pid <= (INT32_MAX - 9) / 10; name++)
-        pid = pid * 10 + (uint32_t)(*name - '0');
-    return *name == '\0' ? (pid_t)pid : 0;
-}
-
 /* ---- paths ---- */
 
 static char *put_pid(char *at, pid_t pid)

@@ -1,0 +1,32 @@
+/* What all of synthesis reads /proc with. Any thread. */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "format/line_reader.h"
+#include "format/synth_internal.h"
+
+bool weir_synth_is_gone(int code)
+{
+    return code == -ENOENT || code == -ESRCH || code == -ENOTDIR || code == -EACCES || code == -EPERM;
+}
+
+pid_t weir_synth_entry_pid(const char *name)
+{
+    uint32_t pid = 0;
+    for (; *name >= '0' && *name <= '9' && pid <= (INT32_MAX - 9) / 10; name++)
+        pid = pid * 10 + (uint32_t)(*name - '0');
+    return *name == '\0' ? (pid_t)pid : 0;
+}
+
+bool weir_synth_knob_read(int proc_fd, const char *path, char *value, size_t bytes)
+{
+    int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    struct weir_line_reader reader;
+    weir_line_reader_init(&reader, fd, value, bytes);
+    const char *line = weir_line_reader_next(&reader);
+    close(fd);
+    return line && line[0] != '\0';
+}
