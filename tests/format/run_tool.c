@@ -13,7 +13,7 @@
 
 #define SIGNAL_STATUS_BASE 128
 
-bool tool_is_installed(const char *program)
+static bool is_installed(const char *program)
 {
     if (strchr(program, '/'))
         return access(program, X_OK) == 0;
@@ -28,6 +28,16 @@ bool tool_is_installed(const char *program)
     }
     free(folders);
     return found;
+}
+
+void tool_need(const char *program, const char *package)
+{
+    if (is_installed(program))
+        return;
+    const char *has_packages = getenv("WEIR_HAS_PACKAGES");
+    if (has_packages && *has_packages)
+        cr_assert_fail("needs %s, which scripts/deps should have installed", package);
+    cr_skip_test("needs %s", package);
 }
 
 static char *read_whole(const char *path)

@@ -12,8 +12,11 @@ struct tool_run {
     char *err;  /* owned; standard error */
 };
 
-/* Is the program there (a path, or a name in PATH)? */
-bool tool_is_installed(const char *program);
+/*
+ * Skips the test when the program (a path, or a name in PATH) is not there, by the name of its Debian package; fails it
+ * where WEIR_HAS_PACKAGES says that scripts/deps has just installed all packages.
+ */
+void tool_need(const char *program, const char *package);
 
 /*
  * Runs argv (NULL-terminated) and waits for it, without the user's settings: C locale, no perf configuration, home and

@@ -48,8 +48,7 @@ static void write_file(const struct sample_recording_options *options)
 
 static void need_perf(void)
 {
-    if (!tool_is_installed(PERF))
-        cr_skip_test("perf is not installed (Debian: linux-perf)");
+    tool_need(PERF, "linux-perf");
 }
 
 /* Runs perf with one command and at most two options on the file. */
@@ -292,8 +291,7 @@ static const char *unexpected_line(const char *text, const char *const *prefixes
 
 Test(consumers, hotspots_parser_agrees_on_samples_maps_and_order)
 {
-    if (!tool_is_installed(PERFPARSER))
-        cr_skip_test("hotspot is not installed (Debian: hotspot)");
+    tool_need(PERFPARSER, "hotspot");
     write_file(&(struct sample_recording_options){.tracepoint = true, .features = true});
     const char *const argv[] = {PERFPARSER, "--print-stats", "--input", file, NULL};
     struct tool_run run;

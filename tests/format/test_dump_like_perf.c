@@ -150,8 +150,7 @@ static void record(const char *const *options)
 {
     const char *argv[ARGUMENTS_MAX] = {PERF, "record", "-q", "-o", file};
     size_t count = 5;
-    if (!tool_is_installed(PERF))
-        cr_skip_test("perf is not installed (Debian: linux-perf)");
+    tool_need(PERF, "linux-perf");
     if (geteuid() != 0)
         cr_skip_test("recording the whole machine needs root");
     for (; *options; options++)

@@ -23,8 +23,7 @@ static struct perf_file by_perf, by_us;
 /* Records `true` with perf and opens the file in by_perf. Skips where perf cannot record. */
 static void record_with_perf(const char *event)
 {
-    if (!tool_is_installed("perf"))
-        cr_skip_test("perf is not installed (Debian: linux-perf)");
+    tool_need("perf", "linux-perf");
     char file[PATH_MAX];
     temp_tree_path(&tree, "perf.data", file);
     const char *const argv[] = {"perf", "record", "-q", "-e", event, "-o", file, "true", NULL};

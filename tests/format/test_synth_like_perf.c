@@ -116,8 +116,7 @@ struct perf_side {
 
 static void run_perf(struct perf_side *perf, const char *const *target)
 {
-    if (!tool_is_installed("perf"))
-        cr_skip_test("needs perf (linux-perf)");
+    tool_need("perf", "linux-perf");
     if (geteuid() != 0)
         cr_skip_test("needs root: perf record -a");
     char path[PATH_MAX];
