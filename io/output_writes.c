@@ -79,10 +79,14 @@ void weir_output_writes_add(struct weir_output_writes *writes, const struct weir
     writes->queued++;
 }
 
-/* Advisory: when it fails the writes extend the file themselves. */
-static void preallocate(struct weir_output_writes *writes, uint64_t begin, uint64_t end)
+/*
+ * Advisory: when it fails the writes extend the file themselves. Buffered writes may have gone past what is allocated,
+ * and those that are still on their way have no space yet: so it begins with them. What is allocated behind them may be
+ * the last of the disk, and then they would fail, and all behind them would be lost.
+ */
+static void preallocate(struct weir_output_writes *writes, uint64_t end)
 {
-    writes->allocated_end = weir_max_u64(writes->allocated_end, begin); /* buffered writes may have gone past it */
+    writes->allocated_end = weir_max_u64(writes->allocated_end, writes->written_end);
     while (writes->preallocates && end > writes->allocated_end) {
         int rc = writes->file_ops->fallocate(writes->ctx, writes->fds[WEIR_IO_BUFFERED], (off_t)writes->allocated_end,
                                              (off_t)writes->allocate_bytes);
@@ -101,7 +105,7 @@ static bool submit(struct weir_output_writes *writes, struct weir_output_write *
     /* What a short completion has left over may begin anywhere. */
     bool direct = write->direct && writes->direct && offset % BLOCK_BYTES == 0;
     if (direct)
-        preallocate(writes, offset, write->offset + write->bytes);
+        preallocate(writes, write->offset + write->bytes);
     const struct weir_io_write request = {
         .file = direct ? WEIR_IO_DIRECT : WEIR_IO_BUFFERED,
         .buffer_index = write->buffer_index,

@@ -42,10 +42,11 @@ struct fake_io {
     uint64_t calls[FAKE_IO_CALL_COUNT];
     atomic_bool stalled;
 
-    uint8_t *bytes;    /* owned; the file: FILE_BYTES_MAX of address space, memory as it is used */
-    uint64_t size;     /* of the file */
-    uint64_t used_end; /* nothing behind was ever written */
-    int direct_fd;     /* owned while >= 0 */
+    uint8_t *bytes;         /* owned; the file: FILE_BYTES_MAX of address space, memory as it is used */
+    uint64_t size;          /* of the file */
+    uint64_t used_end;      /* nothing behind was ever written */
+    uint64_t allocated_end; /* of what was allocated ahead last */
+    int direct_fd;          /* owned while >= 0 */
 
     struct weir_io_queue_config config; /* of the open queue */
     struct iovec *buffers;              /* owned; a copy of config.buffers, which is lent for the opening only */
@@ -206,6 +207,17 @@ static ssize_t fake_pwritev(void *ctx, int fd, const struct iovec *parts, int pa
     return (ssize_t)done;
 }
 
+/* A write in flight below `offset` has its space, or may find the disk full by what is allocated behind it. */
+static bool leaves_space_for_all(const struct fake_io *fake, uint64_t offset)
+{
+    for (unsigned i = 0; i < fake->held_count; i++) {
+        const struct weir_io_write *write = &fake->held[i].write;
+        if (weir_max_u64(write->offset, fake->allocated_end) < weir_min_u64(write->offset + write->bytes, offset))
+            return false;
+    }
+    return true;
+}
+
 static int fake_fallocate(void *ctx, int fd, off_t offset, off_t bytes)
 {
     struct fake_io *fake = ctx;
@@ -214,9 +226,11 @@ static int fake_fallocate(void *ctx, int fd, off_t offset, off_t bytes)
     if (rc < 0)
         return rc;
     require(fake, offset >= 0 && bytes > 0, "fallocate of nothing");
+    require(fake, leaves_space_for_all(fake, (uint64_t)offset), "space allocated over a write that has none yet");
     if (room_at(fake, (uint64_t)offset, (uint64_t)bytes) < (uint64_t)bytes)
         return -ENOSPC;
     grow(fake, (uint64_t)(offset + bytes));
+    fake->allocated_end = (uint64_t)(offset + bytes);
     return 0;
 }
 

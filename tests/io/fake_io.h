@@ -5,7 +5,7 @@
  * It also holds its caller to the rules, and aborts with the seed when one is broken: at most `depth` writes in flight;
  * no two of them in the same bytes, nor one of them direct and in the same block as another; direct writes on blocks,
  * in the file, in memory and in length; registered buffers that hold what is written from them; data unchanged until
- * its completion; every descriptor closed once.
+ * its completion; space allocated ahead never behind a write in flight that has none; every descriptor closed once.
  *
  * No Criterion here: race programs use it too. All on the thread that owns the output, but for fake_io_stall().
  */
