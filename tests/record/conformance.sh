@@ -32,7 +32,8 @@ by_linux_perf_data() { "$CARGO_TARGET_DIR"/debug/count-samples "$1" 2>&1 | sed '
 by_weir_dump() { "$WEIR_PROGRAM" dump --type sample --json "$1" | wc -l; }
 by_weir_info() { "$WEIR_PROGRAM" info "$1" | sed -n 's/^samples *\([0-9]*\),.*/\1/p'; }
 
-readers="perf_report perf_script perf_inject perf_json babeltrace2 hotspot create_gcov linux_perf_data weir_dump weir_info"
+readers="perf_report perf_script perf_inject perf_json babeltrace2 hotspot create_gcov linux_perf_data"
+readers+=" weir_dump weir_info"
 
 # The crate's reader, from the crates that Debian packages. rustup's cargo, where it is that, looks into the user's own
 # home; CARGO_TARGET_DIR is kept from run to run by ctest.
