@@ -18,6 +18,8 @@
 #define BYTES_PER_KB        1024u
 #define BYTES_PER_MB        (1024.0 * 1024.0)
 #define PERCENT             100.0
+#define PER_MILLE           10.0 /* of a percent */
+#define US_PER_MS           1000.0
 #define PERCENT_SHOWN_MIN   0.01 /* two decimals */
 #define ADVISED_RING_MIN    (4ull << 20)
 #define ADVISED_RING_MAX    (256ull << 20) /* a ring per CPU: more than this is no sane advice */
@@ -295,6 +297,23 @@ static void append_compression(struct weir_buf *text, const struct weir_record_r
     weir_buf_printf(text, "\n");
 }
 
+/* How the readers kept up; nothing when no ring ever called for one. */
+static void append_drains(struct weir_buf *text, const struct weir_drain_summary *drains, const char *when)
+{
+    const struct weir_drain_spread *gap = &drains->gap_us, *fill = &drains->fill_per_mille, *wait = &drains->wait_us;
+    if (gap->count == 0 && wait->count == 0)
+        return;
+    weir_buf_printf(text, "drained %s %" PRIu64 " times, %.3f ms apart (99 %%: %.3f, at most %.3f)", when, gap->count,
+                    (double)gap->p50 / US_PER_MS, (double)gap->p99 / US_PER_MS, (double)gap->max / US_PER_MS);
+    weir_buf_printf(text, ", the fullest ring %.1f %% full (99 %%: %.1f, at most %.1f)", (double)fill->p50 / PER_MILLE,
+                    (double)fill->p99 / PER_MILLE, (double)fill->max / PER_MILLE);
+    weir_buf_printf(text, "; %" PRIu64 " waits for memory", wait->count);
+    if (wait->count > 0)
+        weir_buf_printf(text, ", %.3f ms (99 %%: %.3f, at most %.3f)", (double)wait->p50 / US_PER_MS,
+                        (double)wait->p99 / US_PER_MS, (double)wait->max / US_PER_MS);
+    weir_buf_printf(text, "\n");
+}
+
 void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *result)
 {
     int width = event_column(result);
@@ -334,5 +353,7 @@ void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *
     if (result->unknown_samples > 0)
         weir_buf_printf(text, "; %" PRIu64 " samples with unknown ids", result->unknown_samples);
     weir_buf_printf(text, "\n");
+    append_drains(text, &result->drains[WEIR_DRAIN_ELSEWHERE], result->files > 1 ? "between switches" : "rings");
+    append_drains(text, &result->drains[WEIR_DRAIN_AT_SWITCH], "around switches");
     append_compression(text, result);
 }

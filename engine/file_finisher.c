@@ -137,6 +137,7 @@ static void *thread_main(void *argument)
     pthread_mutex_unlock(&finisher->lock);
     for (struct weir_record_file *file = take(finisher); file; file = take(finisher)) {
         finish(finisher, file);
+        weir_switch_count_end(finisher->setup.switches);
         pthread_mutex_lock(&finisher->lock);
         finisher->finished++;
         pthread_mutex_unlock(&finisher->lock);

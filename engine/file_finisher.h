@@ -25,6 +25,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "engine/drain_watch.h"
 #include "engine/record_file.h"
 
 #define WEIR_FINISHER_FILES    8u  /* that wait for the thread, the one that it has in hand not among them */
@@ -36,6 +37,7 @@ struct weir_file_finisher_setup {
     const struct weir_session *session; /* borrowed until free */
     const sigset_t *child_mask;         /* of the commands; borrowed until free */
     int room_fd;                        /* borrowed eventfd, told when a file was taken from the queue; -1: none */
+    struct weir_switch_count *switches; /* borrowed; one ends with each file that was pushed and finished */
 };
 
 struct weir_finished_files {

@@ -303,11 +303,18 @@ static void total_readers(const struct weir_pipeline *pipeline, struct weir_reco
     }
 }
 
+static void summarise_drains(const struct weir_pipeline *pipeline, struct weir_record_result *result)
+{
+    for (unsigned moment = 0; moment < WEIR_DRAIN_MOMENTS; moment++)
+        weir_pipeline_summarise_drains(pipeline, (enum weir_drain_moment)moment, &result->drains[moment]);
+}
+
 void weir_ledger_settle(const struct weir_pipeline *pipeline, struct weir_record_result *result)
 {
     settle_failed(pipeline, result);
     leave_out_absent(pipeline, result);
     total_readers(pipeline, result);
+    summarise_drains(pipeline, result);
     unsigned sideband = (unsigned)result->event_count - 1;
     for (size_t i = 0; i < result->ledger_count; i++) {
         const struct weir_ledger_row *row = &result->ledger[i];

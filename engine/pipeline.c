@@ -564,6 +564,15 @@ void weir_pipeline_stop(struct weir_pipeline *pipeline)
         weir_pipeline_stop_writer(pipeline);
 }
 
+void weir_pipeline_summarise_drains(const struct weir_pipeline *pipeline, enum weir_drain_moment moment,
+                                    struct weir_drain_summary *summary)
+{
+    struct weir_drain_sums sums = {0};
+    for (unsigned i = 0; i < pipeline->reader_count; i++)
+        weir_drain_watch_sum(&pipeline->readers[i]->drain_watch, moment, &sums);
+    weir_drain_sums_summarise(&sums, summary);
+}
+
 void weir_pipeline_fini(struct weir_pipeline *pipeline)
 {
     if (!pipeline)

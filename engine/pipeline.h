@@ -163,6 +163,10 @@ int weir_pipeline_emit(struct weir_pipeline *pipeline, const void *records, size
 int weir_pipeline_make_spare(struct weir_pipeline *pipeline);
 bool weir_pipeline_has_spare(const struct weir_pipeline *pipeline);
 
+/* How all readers kept up so far. Any thread. */
+void weir_pipeline_summarise_drains(const struct weir_pipeline *pipeline, enum weir_drain_moment moment,
+                                    struct weir_drain_summary *summary);
+
 /* The last drain: every reader empties its rings and ends. Events should be disabled by now. What they retain is
  * handed over with snapshot, and evicted without. */
 void weir_pipeline_stop_readers(struct weir_pipeline *pipeline, bool snapshot);

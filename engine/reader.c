@@ -420,6 +420,8 @@ static enum weir_reader_state drain(struct weir_reader *reader, struct weir_read
     if (r->ring.newest)
         return WEIR_READER_DRAINED;
     uint64_t head = weir_ring_head(&r->ring);
+    uint64_t fill_per_mille = weir_min_u64((head - r->ring.tail) * 1000 / r->ring.bytes, 1000);
+    reader->fill_per_mille = (uint32_t)weir_max_u64(reader->fill_per_mille, fill_per_mille);
     while (r->ring.tail != head) {
         if (begins_slice(reader, r)) {
             seal(reader);
@@ -472,18 +474,36 @@ static enum weir_reader_state starved(struct weir_reader *reader)
     return WEIR_READER_STARVED;
 }
 
+static void note_look(struct weir_reader *reader, uint64_t began_ns, bool leaves_behind)
+{
+    if (began_ns == 0)
+        return;
+    weir_drain_watch_look(&reader->drain_watch,
+                          &(struct weir_drain_look){
+                              .at_ns = began_ns,
+                              .switches = &reader->control->switches,
+                              .due = reader->wakeups != reader->looked_wakeups || reader->starved_wait_ms > 0,
+                              .leaves_behind = leaves_behind,
+                              .fill_per_mille = reader->fill_per_mille,
+                          });
+    reader->looked_wakeups = reader->wakeups;
+}
+
 enum weir_reader_state weir_reader_step(struct weir_reader *reader)
 {
+    uint64_t began_ns = reader->clock ? weir_clock_now_ns(reader->clock) : 0;
     uint64_t epoch = atomic_load_explicit(&reader->control->epoch, memory_order_seq_cst); /* (J), (M) */
     uint64_t passed = atomic_load_explicit(&reader->passed_epoch, memory_order_relaxed);  /* our own word */
 
     /* All rings, also behind one that has to wait: each is to know that what it loses now is the pool's fault. */
     bool has_to_wait = false;
     reader->half_full = false;
+    reader->fill_per_mille = 0;
     for (unsigned i = 0; i < reader->ring_count; i++) {
         if (!is_dormant(&reader->rings[i]))
             has_to_wait |= drain(reader, &reader->rings[i]) == WEIR_READER_STARVED;
     }
+    note_look(reader, began_ns, has_to_wait);
     if (has_to_wait)
         return starved(reader);
     reader->starved_wait_ms = 0;

@@ -48,6 +48,7 @@
 #include "base/clock.h"
 #include "engine/chunk.h"
 #include "engine/chunk_queue.h"
+#include "engine/drain_watch.h"
 #include "engine/record_walk.h"
 #include "engine/retention.h"
 #include "engine/ring.h"
@@ -59,7 +60,8 @@ struct weir_reader_control {
     _Atomic uint64_t stop_epoch; /* after passing this one a reader ends; UINT64_MAX: go on */
     /* The newest epoch that is a snapshot; 0: none. Both published by the release of that epoch (J). */
     _Atomic uint64_t snapshot_epoch;
-    _Atomic uint64_t newest_ns; /* time of the newest sample that any reader had retained when it was opened */
+    _Atomic uint64_t newest_ns;        /* time of the newest sample that any reader had retained when it was opened */
+    struct weir_switch_count switches; /* of the output. The coordinator begins them, the finisher may end them */
 };
 
 struct weir_reader_ring {
@@ -115,6 +117,8 @@ struct weir_reader {
     uint64_t starved_steps;
     unsigned starved_wait_ms; /* until the next step, when this one was starved; 0: it was not */
     bool half_full;           /* a ring had to be left so in this step */
+    uint32_t fill_per_mille;  /* of its fullest ring when this step came to it */
+    uint64_t looked_wakeups;  /* wakeups when it last looked at its rings */
     uint64_t lent_bytes;      /* handed over in chunks that lie on another node than the reader's own */
     struct pollfd *polls;     /* owned; wake descriptor, then one per ring */
     unsigned ended_rings;     /* all of whose descriptors have hung up */
@@ -129,6 +133,8 @@ struct weir_reader {
     _Atomic uint64_t handed_samples;
     _Atomic uint64_t handed_wakeups;
     _Atomic uint64_t handed_starved; /* lost_while_starved of its rings */
+
+    struct weir_drain_watch drain_watch; /* how it keeps up; needs a clock */
 
     /* Written by the writer, read by the reader. */
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint64_t returned; /* chunks back in the pool */

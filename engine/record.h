@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/notice.h"
 #include "engine/control.h"
+#include "engine/drain_watch.h"
 #include "engine/event_list.h"
 #include "engine/schedule.h"
 #include "engine/targets.h"
@@ -176,10 +177,11 @@ struct weir_record_result {
     uint64_t rings;
     uint64_t pool_bytes;
     uint64_t left_out_samples; /* recorded after max_bytes was reached; not among the lost ones */
-    uint64_t compressed_in_bytes, compressed_out_bytes; /* -z: of what was compressed */
-    uint64_t compressed_raw_bytes;                      /* of what was not, because the threads were behind */
-    uint64_t compressed_cpu_ns;                         /* of its threads */
-    struct weir_ledger_row *ledger;                     /* owned; by place, then event */
+    uint64_t compressed_in_bytes, compressed_out_bytes;   /* -z: of what was compressed */
+    uint64_t compressed_raw_bytes;                        /* of what was not, because the threads were behind */
+    uint64_t compressed_cpu_ns;                           /* of its threads */
+    struct weir_drain_summary drains[WEIR_DRAIN_MOMENTS]; /* how the readers kept up */
+    struct weir_ledger_row *ledger;                       /* owned; by place, then event */
     size_t ledger_count;
     char **event_names; /* owned; by event index */
     size_t event_count;

@@ -164,6 +164,30 @@ static void append_triggers(const struct weir_triggers *triggers, struct weir_bu
     weir_buf_printf(out, "\"refused\":%" PRIu64 "}", triggers->refused);
 }
 
+static void append_spread(const char *name, const struct weir_drain_spread *spread, struct weir_buf *out)
+{
+    weir_buf_printf(out, "\"%s\":{\"p50\":%" PRIu64 ",\"p99\":%" PRIu64 ",\"max\":%" PRIu64 "}", name, spread->p50,
+                    spread->p99, spread->max);
+}
+
+static void append_drains(const struct weir_pipeline *pipeline, struct weir_buf *out)
+{
+    static const char *const names[] = {[WEIR_DRAIN_ELSEWHERE] = "elsewhere", [WEIR_DRAIN_AT_SWITCH] = "at_switch"};
+    for (unsigned moment = 0; moment < WEIR_DRAIN_MOMENTS; moment++) {
+        struct weir_drain_summary drains;
+        weir_pipeline_summarise_drains(pipeline, (enum weir_drain_moment)moment, &drains);
+        weir_buf_printf(out, "%s\"%s\":{\"drains\":%" PRIu64 ",", moment ? "," : "\"drains\":{", names[moment],
+                        drains.gap_us.count);
+        append_spread("gap_us", &drains.gap_us, out);
+        weir_buf_append_u8(out, ',');
+        append_spread("fill_per_mille", &drains.fill_per_mille, out);
+        weir_buf_printf(out, ",\"waits\":%" PRIu64 ",", drains.wait_us.count);
+        append_spread("wait_us", &drains.wait_us, out);
+        weir_buf_append_u8(out, '}');
+    }
+    weir_buf_printf(out, "},");
+}
+
 static const char *state_of(const struct weir_session *session)
 {
     if (session->snapshots.permanent)
@@ -191,6 +215,7 @@ static void tell_status(void *ctx, struct weir_buf *out)
                     (uint64_t)weir_pool_used_count(pool) * pool->chunk_bytes);
     weir_buf_printf(out, "\"wakeups\":%" PRIu64 ",\"rounds\":%" PRIu64 ",\"files\":%" PRIu64 ",", sums.wakeups,
                     session->pipeline.rounds.pushed, session->coordinator.triggers.taken[WEIR_TRIGGER_SWITCH] + 1);
+    append_drains(&session->pipeline, out);
     append_triggers(&session->coordinator.triggers, out);
     weir_buf_printf(out, "}\n");
 }

@@ -190,6 +190,7 @@ static int begin(void *ctx, struct weir_error *err)
         return result;
     }
     change->step = WEIR_SWITCH_CUTTING;
+    weir_switch_count_begin(&session->pipeline.control.switches);
     weir_rounds_cut(&session->pipeline.rounds, ask_writer, change);
     return WEIR_TRIGGER_BEGUN;
 }
@@ -280,6 +281,7 @@ static bool hand_over(struct weir_session_switch *change)
         weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "cannot finish '%s': %s; weir recover completes it",
                     weir_output_path(file->output), strerror(-result));
         weir_record_file_close(file);
+        weir_switch_count_end(&session->pipeline.control.switches);
     }
     return true;
 }
@@ -375,6 +377,7 @@ void weir_session_switch_settle(struct weir_session_switch *change)
         weir_record_file_close(change->next);
         change->next = NULL;
         change->step = WEIR_SWITCH_IDLE;
+        weir_switch_count_end(&session->pipeline.control.switches);
         show(session);
         return;
     }

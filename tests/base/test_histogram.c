@@ -45,3 +45,32 @@ Test(histogram, the_greatest_value_of_all_has_a_bucket)
     cr_expect_eq(weir_histogram_percentile(&histogram, 100), UINT64_MAX);
     cr_expect_eq(histogram.max, UINT64_MAX);
 }
+
+Test(histogram, shared_one_reads_as_what_was_added_and_adds_up)
+{
+    static struct weir_shared_histogram shared[2];
+    struct weir_histogram sum = {0}, plain = {0};
+    for (uint64_t value = 0; value < 100000; value += 37) {
+        weir_shared_histogram_add(&shared[value % 2], value);
+        weir_histogram_add(&plain, value);
+    }
+    weir_shared_histogram_read(&shared[0], &sum);
+    weir_shared_histogram_read(&shared[1], &sum);
+    cr_expect_arr_eq(sum.buckets, plain.buckets, sizeof(sum.buckets));
+    cr_expect_eq(sum.count, plain.count);
+    cr_expect_eq(sum.max, plain.max);
+}
+
+Test(histogram, shared_one_counts_what_is_beyond_its_last_bucket_there)
+{
+    static struct weir_shared_histogram shared;
+    struct weir_histogram sum = {0};
+    weir_shared_histogram_add(&shared, (UINT64_C(1) << 26) - 1);
+    weir_shared_histogram_add(&shared, UINT64_C(1) << 26);
+    weir_shared_histogram_add(&shared, UINT64_MAX);
+    weir_shared_histogram_read(&shared, &sum);
+    cr_expect_eq(sum.buckets[WEIR_SHARED_HISTOGRAM_BUCKETS - 1], 3);
+    cr_expect_eq(sum.count, 3);
+    cr_expect_eq(sum.max, UINT64_MAX);
+    cr_expect_eq(weir_histogram_percentile(&sum, 50), (UINT64_C(1) << 26) - 1);
+}

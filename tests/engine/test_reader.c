@@ -447,6 +447,61 @@ Test(reader, losses_are_told_apart_when_the_pool_was_empty_and_the_ring_nearly_f
     rig_fini(&rig);
 }
 
+static struct weir_drain_summary drains_of(const struct weir_reader *reader, enum weir_drain_moment moment)
+{
+    struct weir_drain_sums sums = {0};
+    struct weir_drain_summary summary;
+    weir_drain_watch_sum(&reader->drain_watch, moment, &sums);
+    weir_drain_sums_summarise(&sums, &summary);
+    return summary;
+}
+
+Test(reader, gaps_between_drains_fill_of_rings_and_waits_are_counted)
+{
+    struct reader_rig rig;
+    struct weir_chunk *taken[7];
+    rig_init(&rig, &(struct rig_options){.rings_per_reader = 2, .ring_bytes = 4096});
+    struct fake_clock fake = {.now_ns = WEIR_NS_PER_S};
+    const struct weir_clock clock = fake_clock_interface(&fake);
+    struct weir_reader *reader = &rig.readers[0];
+    reader->clock = &clock;
+    expect_step(&rig, WEIR_READER_DRAINED);
+    rig_put_sample(&rig, 1, 0, SMALL_BYTES);
+    fake.now_ns += 7 * WEIR_NS_PER_MS;
+    expect_step(&rig, WEIR_READER_DRAINED); /* nobody has called for it */
+
+    reader->wakeups++;                 /* as wait() counts a watermark */
+    for (unsigned n = 1; n <= 16; n++) /* a quarter of the second ring */
+        rig_put_sample(&rig, 1, n, 64);
+    fake.now_ns += 3 * WEIR_NS_PER_MS;
+    expect_step(&rig, WEIR_READER_DRAINED);
+    struct weir_drain_summary drains = drains_of(reader, WEIR_DRAIN_ELSEWHERE);
+    cr_expect_eq(drains.gap_us.count, 1);
+    cr_expect_eq(drains.gap_us.max, 3000);
+    cr_expect_eq(drains.fill_per_mille.max, 250);
+    cr_expect_eq(drains.wait_us.count, 0);
+
+    weir_switch_count_begin(&rig.control.switches);
+    rig_return(&rig, flush(&rig));
+    unsigned count = take_all_but(&rig, taken, 0);
+    for (unsigned n = 17; n < 17 + 32; n++)
+        rig_put_sample(&rig, 0, n, 64);
+    for (unsigned n = 0; n < 3; n++) {
+        expect_step(&rig, WEIR_READER_STARVED);
+        fake.now_ns += WEIR_NS_PER_MS;
+    }
+    put_all(&rig, taken, count);
+    expect_step(&rig, WEIR_READER_DRAINED);
+    drains = drains_of(reader, WEIR_DRAIN_AT_SWITCH);
+    cr_expect_eq(drains.gap_us.count, 3); /* to the second, third and last of these looks */
+    cr_expect_eq(drains.gap_us.max, 1000);
+    cr_expect_eq(drains.fill_per_mille.max, 500);
+    cr_expect_eq(drains.wait_us.count, 1);
+    cr_expect_eq(drains.wait_us.max, 3000);
+    cr_expect_eq(drains_of(reader, WEIR_DRAIN_ELSEWHERE).gap_us.count, 1);
+    rig_fini(&rig);
+}
+
 /* The kernel tells of a loss only with the next record that fits: the ring may be half empty again by then. */
 Test(reader, ring_behind_a_waiting_one_is_marked_as_starved_too)
 {

@@ -114,7 +114,7 @@ test_stop_ends_the_command_and_tells_of_it() {
 test_status_is_one_line_of_json() {
     needs_program python3
     open_fifos
-    start_record it.data "${tracepoint[@]}" --control fifo:ctl,ack -a
+    start_record it.data "${tracepoint[@]}" -m 1M --control fifo:ctl,ack -a
     "$WEIR_LOAD" getppid 100000
     sleep 1.2 # a round: what was handed over by then is told
     echo status >&7
@@ -127,8 +127,11 @@ test_status_is_one_line_of_json() {
 import json, sys
 status = json.loads(sys.argv[1].lstrip("\0"))
 print(status["state"], status["samples"] >= 100000, status["bytes"] >= 100000 * 56, status["rings"], status["files"])
+drains = status["drains"]
+print(drains["elsewhere"]["drains"] > 0, 0 < drains["elsewhere"]["fill_per_mille"]["max"] <= 1000)
+print(sum(drains["at_switch"][what]["max"] for what in ("gap_us", "fill_per_mille", "wait_us")))
 END
-    expect_eq "status" "$(cat told)" "enabled True True $((2 * $(cpus_online))) 1"
+    expect_eq "status" "$(paste -sd ' ' told)" "enabled True True $((2 * $(cpus_online))) 1 True True 0"
 }
 
 test_each_switch_is_answered_when_the_file_before_is_left() {
