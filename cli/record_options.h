@@ -45,6 +45,7 @@ struct weir_record_arguments {
     struct weir_record_cgroups *cgroups; /* owned; of -G, in order */
     size_t cgroups_count;
     bool per_thread;
+    bool affinity_cpus;
     bool no_inherit;
     bool inherit_given; /* -i or --inherit */
     bool stat;

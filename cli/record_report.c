@@ -182,13 +182,20 @@ static void append_lost_samples(struct weir_buf *text, const struct weir_record_
     struct losses losses = sum_losses(result, false);
     uint64_t waiting = weir_min_u64(result->lost_while_pool_empty, losses.ring_full);
     uint64_t ring_full = losses.ring_full - waiting;
+    uint64_t before_ring = weir_min_u64(result->lost_before_ring, ring_full);
+    ring_full -= before_ring;
     append_where(text, &losses);
     struct joiner causes = {.text = text, .first = "; ", .next = ", "};
+    append_cause(&causes, "on CPUs that had no ring yet", before_ring, lost);
     append_cause(&causes, result->overwritten ? "rings paused for snapshots" : "kernel ring full", ring_full, lost);
     append_cause(&causes, context->is_stream ? "waiting for the reader" : "waiting for the disk", waiting, lost);
     append_cause(&causes, "write failed", losses.write_failed, lost);
 
     struct joiner remedies = {.text = text, .first = "; to prevent it: ", .next = " or "};
+    if (before_ring > 0) {
+        join(&remedies);
+        weir_buf_printf(text, "--no-affinity-cpus");
+    }
     if (ring_full > 0 && !result->overwritten)
         append_ring_remedy(&remedies, result, context);
     remedies.next = " and ";

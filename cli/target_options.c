@@ -130,6 +130,12 @@ int weir_target_options_resolve(struct weir_record_arguments *arguments, const s
         override(notices, &told, "SYSTEM/CPU switch overriding PER-THREAD");
         arguments->per_thread = false;
     }
+    if (arguments->affinity_cpus && (arguments->all_cpus || arguments->per_thread)) {
+        override(notices, &told,
+                 arguments->all_cpus ? "SYSTEM/CPU switch overriding AFFINITY-CPUS"
+                                     : "PER-THREAD switch overriding AFFINITY-CPUS");
+        arguments->affinity_cpus = false;
+    }
     if (arguments->cgroups_count > 0 && !arguments->all_cpus) {
         weir_error_set(err, -EINVAL, "cgroup monitoring only available in system-wide mode");
         weir_error_hint(err, "add -a, or -C with a list of CPUs, and leave out -p, -t and -u");
@@ -158,6 +164,7 @@ int weir_target_options_fill(const struct weir_record_arguments *arguments, stru
     options->cpus = weir_cpuset_is_empty(&arguments->cpus) ? NULL : &arguments->cpus;
     options->target = target;
     options->per_thread = arguments->per_thread;
+    options->affinity_cpus = arguments->affinity_cpus;
     options->no_inherit = arguments->no_inherit;
     options->inherit_stat = arguments->stat;
     return 0;

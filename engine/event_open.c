@@ -21,13 +21,15 @@ struct opener {
     bool *gone; /* [target] */
 };
 
-static int place_cpus(struct weir_event_set *set, const struct weir_cpuset *cpus, const struct weir_cpuset *late)
+static int place_cpus(struct weir_event_set *set, const struct weir_event_set_setup *setup)
 {
+    const struct weir_cpuset *cpus = setup->cpus, *late = setup->late_cpus, *waiting = setup->waiting_cpus;
     set->places = calloc(weir_cpuset_count(cpus) + (late ? weir_cpuset_count(late) : 0), sizeof(*set->places));
     if (!set->places)
         return -ENOMEM;
     WEIR_CPUSET_FOREACH(cpu, cpus) {
-        set->places[set->place_count++] = (struct weir_event_place){.cpu = cpu, .task = -1};
+        set->places[set->place_count++] = (struct weir_event_place){
+            .cpu = cpu, .task = -1, .waiting = waiting && weir_cpuset_has(waiting, (unsigned)cpu)};
     }
     set->late_from = set->place_count;
     for (int cpu = late ? weir_cpuset_next(late, 0) : -1; cpu >= 0; cpu = weir_cpuset_next(late, (unsigned)cpu + 1))
@@ -52,7 +54,7 @@ static int allocate(struct weir_event_set *set, const struct weir_event_set_setu
     set->list = setup->list;
     set->targets = setup->targets;
     set->event_count = (unsigned)setup->list->count;
-    int result = setup->per_thread ? place_tasks(set, setup->targets) : place_cpus(set, setup->cpus, setup->late_cpus);
+    int result = setup->per_thread ? place_tasks(set, setup->targets) : place_cpus(set, setup);
     if (result < 0)
         return result;
     set->task_count = setup->per_thread ? 1 : (unsigned)setup->targets->count;

@@ -122,6 +122,8 @@ int weir_event_set_map_ring(struct weir_event_set *set, unsigned place, bool sid
         weir_ring_unmap(ring);
     else
         set->ring_fds[2 * place + sideband] = owner_fd;
+    if (result == 0 && set->paused && !sideband)
+        set->kernel->ops->ring_pause(set->kernel->ctx, owner_fd, true);
     return result;
 }
 
@@ -138,11 +140,35 @@ const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned pl
 
 void weir_event_set_pause(struct weir_event_set *set, bool paused)
 {
+    set->paused = paused;
     for (unsigned place = 0; place < set->place_count; place++) {
         int fd = set->ring_fds[2 * place];
         if (fd >= 0)
             set->kernel->ops->ring_pause(set->kernel->ctx, fd, paused);
     }
+}
+
+void weir_event_set_notify(struct weir_event_set *set, unsigned place, bool on)
+{
+    for (unsigned event = 0; event < weir_event_set_sideband(set); event++) {
+        for (unsigned task = 0; task < set->task_count; task++) {
+            int fd = weir_event_set_fd(set, event, place, task);
+            if (fd >= 0)
+                set->kernel->ops->event_notify(set->kernel->ctx, fd, on);
+        }
+    }
+}
+
+bool weir_event_set_was_seen(const struct weir_event_set *set, unsigned place)
+{
+    struct weir_event_count count;
+    for (unsigned event = 0; event < weir_event_set_sideband(set); event++) {
+        for (unsigned task = 0; task < set->task_count; task++) {
+            if (weir_event_set_read(set, event, place, task, &count) == 0 && count.value > 0)
+                return true;
+        }
+    }
+    return false;
 }
 
 /* ---- control ---- */

@@ -236,6 +236,34 @@ static void add_overwritten(const struct weir_event_set *set, struct weir_record
     }
 }
 
+/*
+ * What an event counted on a CPU before its data ring was mapped there went nowhere, and the kernel does not call it
+ * lost. For events that are all sampled it follows from their count, and is told like other losses.
+ */
+static void add_before_ring(const struct weir_event_set *set, struct weir_record_result *result, struct weir_buf *lost)
+{
+    for (size_t i = 0; i < result->ledger_count; i++) {
+        struct weir_ledger_row *row = &result->ledger[i];
+        unsigned place = (unsigned)(i / set->event_count);
+        const struct perf_event_attr *attr = &set->list->events[row->event].attr;
+        uint64_t accounted_for = row->written + row->evicted + row->lost_ring_full;
+        bool is_sideband = row->event == weir_event_set_sideband(set);
+        if (!set->places[place].waiting || is_sideband || attr->freq || attr->sample_period != 1 ||
+            row->counted <= accounted_for)
+            continue;
+        unsigned task = 0;
+        while (task < set->task_count - 1 && weir_event_set_fd(set, row->event, place, task) < 0)
+            task++;
+        const struct weir_event_count missed = {
+            .lost = row->counted - accounted_for,
+            .id = set->ids[weir_event_set_slot(set, row->event, place, task)],
+        };
+        note_lost_samples(set, row->event, place, &missed, 0, lost);
+        row->lost_ring_full += missed.lost;
+        result->lost_before_ring += missed.lost;
+    }
+}
+
 int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *pipeline,
                         struct weir_record_result *result, struct weir_told_losses *told, struct weir_buf *lost)
 {
@@ -258,6 +286,7 @@ int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *
     }
     add_retired(set, result);
     add_drained(pipeline, result, weir_event_set_sideband(set));
+    add_before_ring(set, result, lost);
     add_overwritten(set, result);
     return weir_buf_error(lost);
 }

@@ -534,6 +534,17 @@ void weir_reader_set_poll_fds(struct weir_reader_ring *r, const int *fds, unsign
         r->poll_fd++;
 }
 
+/* A dormant ring is of a CPU that has another ring, and its tasks are that one's. */
+static bool all_ended(const struct weir_reader *reader)
+{
+    for (unsigned i = 0; i < reader->ring_count; i++) {
+        const struct weir_reader_ring *r = &reader->rings[i];
+        if (!is_dormant(r) && r->poll_fd < r->poll_fd_count)
+            return false;
+    }
+    return true;
+}
+
 /* The descriptor in use has hung up: its task is gone. Takes the next one; after the last one of the last ring of the
  * last reader the coordinator is told. */
 static void next_poll_fd(struct weir_reader *reader, struct weir_reader_ring *r)
@@ -541,8 +552,9 @@ static void next_poll_fd(struct weir_reader *reader, struct weir_reader_ring *r)
     do {
         r->poll_fd++;
     } while (r->poll_fd < r->poll_fd_count && r->poll_fds[r->poll_fd] < 0);
-    if (r->poll_fd < r->poll_fd_count || ++reader->ended_rings < reader->ring_count || reader->ended_fd < 0)
+    if (reader->ended || reader->ended_fd < 0 || !all_ended(reader))
         return;
+    reader->ended = true;
     /* Relaxed: nothing but the number itself is told. */
     if (atomic_fetch_sub_explicit(reader->live_readers, 1, memory_order_relaxed) == 1)
         eventfd_write(reader->ended_fd, 1);
@@ -607,6 +619,14 @@ void weir_reader_end_dormancy(struct weir_reader *reader, struct weir_reader_rin
     weir_assert(r->ring.page && r->poll_fd_count > 0);
     atomic_store_explicit(&r->dormant, false, memory_order_seq_cst); /* (N) */
     weir_reader_wake(reader);
+}
+
+unsigned weir_reader_mapped_rings(const struct weir_reader *reader)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < reader->ring_count; i++)
+        count += reader->rings[i].ring.page != NULL;
+    return count;
 }
 
 bool weir_reader_has_passed(const struct weir_reader *reader, uint64_t epoch)

@@ -25,7 +25,8 @@
  * coordinator empties the used one before it uses it again.
  *
  * The ring of a CPU that is offline is dormant: there, but not mapped. When the CPU comes, the coordinator maps it and
- * ends that (N): the reader, which looks before each step and each sleep, sees a whole ring or none.
+ * ends that (N): the reader, which looks before each step and each sleep, sees a whole ring or none. So is the data
+ * ring of a CPU that no target may run on (engine/event_place.h), until one is seen there.
  *
  * With a retention (-M) the records of data rings go to chunks that stay in memory (retention.h), those of sideband
  * rings to the file as ever. An epoch then closes nothing of what is retained, unless it is control.snapshot_epoch:
@@ -68,7 +69,7 @@ struct weir_reader_ring {
     struct weir_ring ring;
     unsigned place; /* index into the recording's places */
     bool sideband;
-    _Atomic bool dormant; /* (N) not mapped yet. Before the threads run, then cleared by the coordinator */
+    _Atomic bool dormant; /* (N) not mapped (yet). Before the threads run, then cleared by the coordinator */
     const int *poll_fds;  /* borrowed: descriptors that report this ring's wake-ups, tried in order */
     unsigned poll_fd_count;
     unsigned poll_fd; /* the one in use; those before it have hung up (their task is gone) */
@@ -121,7 +122,7 @@ struct weir_reader {
     uint64_t looked_wakeups;  /* wakeups when it last looked at its rings */
     uint64_t lent_bytes;      /* handed over in chunks that lie on another node than the reader's own */
     struct pollfd *polls;     /* owned; wake descriptor, then one per ring */
-    unsigned ended_rings;     /* all of whose descriptors have hung up */
+    bool ended;               /* the descriptors of all rings have hung up, and ended_fd was told */
 
     /* Written by the reader, read by the coordinator. */
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint64_t passed_epoch;
@@ -168,6 +169,9 @@ void weir_reader_set_poll_fds(struct weir_reader_ring *r, const int *fds, unsign
 
 /* Takes out one of its rings, which is not mapped; those behind it move up. Before the thread runs. */
 void weir_reader_drop_ring(struct weir_reader *reader, struct weir_reader_ring *r);
+
+/* How many of its rings are mapped. Coordinator. */
+unsigned weir_reader_mapped_rings(const struct weir_reader *reader);
 
 /* Lets a dormant ring be read, which is mapped and has its descriptors now, and wakes its reader. Coordinator. */
 void weir_reader_end_dormancy(struct weir_reader *reader, struct weir_reader_ring *r);

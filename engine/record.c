@@ -266,7 +266,9 @@ static int open_events(struct weir_session *session, struct weir_error *err)
 {
     for (unsigned tries = 1;; tries++) {
         raise_fd_limit(session);
-        int result = weir_session_open_events(session, err);
+        int result = weir_session_choose_waiting_cpus(session, err);
+        if (result == 0)
+            result = weir_session_open_events(session, err);
         if (result < 0 || !found_new_targets(session, tries))
             return result;
     }
@@ -445,6 +447,8 @@ static int watch(struct weir_session *session, struct weir_error *err)
     int result = weir_coordinator_watch(coordinator, &session->pipeline, workload, has_tasks(session->options));
     if (result == 0)
         result = weir_session_watch_cpus(session);
+    if (result == 0)
+        result = weir_session_watch_affinity(session);
     return result < 0 ? weir_error_set_errno(err, result, "cannot watch the recording") : 0;
 }
 
@@ -521,6 +525,7 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
         .workload = WEIR_WORKLOAD_INIT,
         .cpu_watch = {.fd = -1},
         .cpu_timer_fd = -1,
+        .affinity_fd = -1,
     };
     int code = record(&session, workload_failed, err);
     if (code == -EMFILE)

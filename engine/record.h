@@ -70,10 +70,11 @@ struct weir_record_options {
     const struct weir_cpuset *cpus; /* -C; NULL: all online CPUs; not with tasks */
     struct weir_target_spec target; /* -p, -t, -u; WEIR_TARGET_ALL: no tasks are named */
     bool per_thread;                /* a ring for each task instead of one for each CPU; not with system_wide, cpus */
-    bool no_inherit;                /* -i: tasks that the targets make are not recorded; per_thread implies it */
-    bool inherit_stat;              /* -s: a READ record for each thread that ends */
-    struct weir_schedule schedule;  /* -D: when events count; borrowed windows */
-    char *const *command;           /* argv of the workload, NULL-terminated; NULL: none */
+    bool affinity_cpus; /* data rings only for CPUs that targets may run on, until one is seen on another; with tasks */
+    bool no_inherit;    /* -i: tasks that the targets make are not recorded; per_thread implies it */
+    bool inherit_stat;  /* -s: a READ record for each thread that ends */
+    struct weir_schedule schedule; /* -D: when events count; borrowed windows */
+    char *const *command;          /* argv of the workload, NULL-terminated; NULL: none */
 
     struct weir_event_list *events; /* not empty; attrs are completed by weir_record_run() */
     uint64_t freq_hz;               /* -F; 0: not given; WEIR_RECORD_FREQ_MAX */
@@ -146,7 +147,7 @@ struct weir_ledger_row {
     unsigned event;             /* index into the recording's events; the sideband event is the last */
     uint64_t written;           /* samples of it that are in the file (sideband: records) */
     uint64_t evicted;           /* -M, --overwrite: made room for newer ones in memory, and never asked for */
-    uint64_t lost_ring_full;    /* the kernel found no room in the ring (PERF_FORMAT_LOST) */
+    uint64_t lost_ring_full;    /* the kernel found no room in the ring (PERF_FORMAT_LOST), or there was none yet */
     uint64_t lost_write_failed; /* drained, but the output failed */
     uint64_t left_out;          /* drained after max_bytes was reached */
     uint64_t counted;           /* the event's own count, PERF_EVENT read(2) value; produced for period 1 events */
@@ -165,6 +166,7 @@ struct weir_record_result {
     uint64_t overwritten_bytes;     /* of older records, by newer ones, in its rings */
     uint64_t retained_bytes;        /* -M: memory for samples; 0: none */
     uint64_t lost_samples;          /* all causes */
+    uint64_t lost_before_ring;      /* of these, on CPUs whose data rings waited (affinity_cpus), of period 1 events */
     uint64_t lost_while_pool_empty; /* of these, ring-full losses in rings whose reader was waiting for the disk */
     uint64_t lost_sideband;         /* mmap, comm and task records that the kernel had no room for */
     uint64_t discarded_bytes;       /* skipped in rings that held no valid record: a kernel bug; 0 otherwise */

@@ -359,7 +359,7 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     result->ring_bytes = session->ring_bytes;
     result->rings = 0;
     for (unsigned i = 0; i < session->pipeline.reader_count; i++)
-        result->rings += session->pipeline.readers[i]->ring_count;
+        result->rings += weir_reader_mapped_rings(session->pipeline.readers[i]);
     result->pool_bytes = (uint64_t)session->pipeline.pool.chunk_count * session->pipeline.pool.chunk_bytes;
     struct weir_buf lost = WEIR_BUF_INIT;
     int code = weir_ledger_collect(&session->events, &session->pipeline, result, &session->told_losses, &lost);

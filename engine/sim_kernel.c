@@ -196,6 +196,13 @@ static int sim_event_disable(void *ctx, int fd)
     return 0;
 }
 
+/* Nobody is told: who wants to know asks for the event's count. */
+static int sim_event_notify(void *ctx, int fd, bool on)
+{
+    (void)on;
+    return event_of(ctx, fd) ? 0 : -EINVAL;
+}
+
 static int sim_event_set_output(void *ctx, int fd, int ring_fd)
 {
     struct sim_event *event = event_of(ctx, fd), *owner = event_of(ctx, ring_fd);
@@ -319,6 +326,7 @@ static const struct weir_kernel_ops sim_ops = {
     .event_id = sim_event_id,
     .event_enable = sim_event_enable,
     .event_disable = sim_event_disable,
+    .event_notify = sim_event_notify,
     .event_set_output = sim_event_set_output,
     .event_set_filter = sim_event_set_filter,
     .event_read = sim_event_read,
@@ -409,8 +417,9 @@ static bool is_enabled(const struct sim_event *event)
 
 static bool has_room(const struct sim_ring *ring, size_t bytes)
 {
-    if (ring->newest)
-        return !atomic_load_explicit(&ring->paused, memory_order_acquire);
+    bool paused = atomic_load_explicit(&ring->paused, memory_order_acquire);
+    if (paused || ring->newest)
+        return !paused;
     /* (A) of ring.h: what the reader gave back may be overwritten. */
     uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
     uint64_t needed = bytes + (ring->lost ? SIDE_RECORD_MAX_BYTES : 0);
@@ -420,10 +429,12 @@ static bool has_room(const struct sim_ring *ring, size_t bytes)
 /* Writes one record, or counts it as lost. */
 static bool output(struct sim_event *event, const uint8_t *record, size_t bytes, uint64_t time_ns)
 {
-    if (!is_enabled(event) || !event->ring)
+    if (!is_enabled(event))
         return false;
     struct sim_ring *ring = event->ring;
     atomic_fetch_add_explicit(&event->produced, 1, memory_order_release);
+    if (!ring) /* perf_output_begin() leaves it at that: nothing is lost that was not wanted */
+        return false;
 
     if (!has_room(ring, bytes)) {
         ring->lost++;

@@ -44,7 +44,8 @@ struct weir_sim_sample {
 };
 
 /* The event of descriptor fd overflows once: writes a sample into its ring. True when it was written; false when it is
- * disabled (not counted) or the ring was full (counted as lost). The ring's producer. */
+ * disabled (not counted), has no ring (counted, but not as lost) or the ring was full or paused (counted as lost). The
+ * ring's producer. */
 bool weir_sim_kernel_sample(struct weir_sim_kernel *sim, int fd, const struct weir_sim_sample *sample);
 
 /* The same with a COMM record with a sample_id trailer, for sideband events. */

@@ -23,6 +23,9 @@ int weir_thread_pin_other(pid_t tid, const struct weir_cpuset *set);
  * 0, -ENOMEM or another errno of the call; set unchanged on failure. */
 int weir_thread_affinity(struct weir_cpuset *set);
 
+/* The same of any task by its id. -ESRCH: it has ended. */
+int weir_thread_affinity_other(pid_t tid, struct weir_cpuset *set);
+
 #define WEIR_NODE_MEMORY_ALIGN_BYTES (2ul << 20) /* a transparent huge page of x86-64 and of arm64 with 4 KiB pages */
 
 /*

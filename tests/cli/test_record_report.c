@@ -31,7 +31,8 @@ struct variant {
     uint64_t write_failed[2]; /* of event 1 */
     uint64_t side_lost[2];    /* of the sideband event */
     uint64_t while_pool_empty;
-    uint64_t evicted[2]; /* of event 0 */
+    uint64_t before_ring; /* of those of ring_full */
+    uint64_t evicted[2];  /* of event 0 */
     uint64_t snapshots;
     uint64_t retained_bytes;
     uint64_t overwritten_bytes;
@@ -93,6 +94,8 @@ static const struct variant variants[] = {
      .ring_bytes = MIB,
      .overwritten_bytes = 3 * MIB},
     {.name = "a broken kernel", .written = {10}, .discarded_bytes = 64, .ring_bytes = MIB},
+    {.name = "no ring yet", .written = {500, 80}, .ring_full = {0, 20}, .before_ring = 20, .ring_bytes = 8 * MIB},
+    {.name = "no ring yet, then full", .written = {500, 80}, .ring_full = {0, 20}, .before_ring = 5, .ring_bytes = MIB},
 };
 
 /* Makes the result that the engine would give for a variant; rows is its ledger. */
@@ -102,6 +105,7 @@ static struct weir_record_result make_result(const struct variant *variant, stru
         .end = WEIR_RECORD_END_WORKLOAD,
         .wakeups = 42,
         .lost_while_pool_empty = variant->while_pool_empty,
+        .lost_before_ring = variant->before_ring,
         .discarded_bytes = variant->discarded_bytes,
         .file_bytes = 1294967,
         .rounds = 7,

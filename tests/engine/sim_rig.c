@@ -35,6 +35,7 @@ static void open_events(struct sim_rig *rig, const struct sim_rig_options *optio
                                  .list = &rig->list,
                                  .cpus = &rig->cpus,
                                  .late_cpus = &rig->late_cpus,
+                                 .waiting_cpus = &rig->waiting_cpus,
                                  .targets = &rig->targets,
                                  .config = &rig->config,
                                  .limits = &rig->limits,
@@ -60,9 +61,16 @@ static void map_rings(struct sim_rig *rig, const struct sim_rig_options *options
     rig->ring_bytes = options->ring_bytes;
     rig->sideband_ring_bytes = options->sideband_ring_bytes ? options->sideband_ring_bytes : options->ring_bytes;
     for (unsigned place = 0; place < rig->set.late_from; place++) {
-        map_ring(rig, place, false);
+        if (!rig->set.places[place].waiting)
+            map_ring(rig, place, false);
         map_ring(rig, place, true);
     }
+}
+
+void sim_rig_begin_ring(struct sim_rig *rig, unsigned place)
+{
+    map_ring(rig, place, false);
+    weir_pipeline_wake_place(&rig->pipeline, place);
 }
 
 void sim_rig_take_cpu(struct sim_rig *rig, unsigned place)
@@ -87,6 +95,8 @@ static void choose_cpus(struct sim_rig *rig, const struct sim_rig_options *optio
 {
     for (unsigned cpu = 0; cpu < options->cpus + options->late; cpu++) {
         must(weir_cpuset_add(cpu < options->cpus ? &rig->cpus : &rig->late_cpus, cpu), err);
+        if (cpu < options->cpus && cpu + options->waiting >= options->cpus)
+            must(weir_cpuset_add(&rig->waiting_cpus, cpu), err);
         if (cpu >= options->cpus)
             weir_sim_kernel_set_cpu(rig->sim, (int)cpu, false);
     }
@@ -140,6 +150,7 @@ void sim_rig_fini(struct sim_rig *rig)
     weir_plan_fini(&rig->plan);
     weir_cpuset_fini(&rig->cpus);
     weir_cpuset_fini(&rig->late_cpus);
+    weir_cpuset_fini(&rig->waiting_cpus);
     weir_topology_free(rig->topology);
     weir_sim_kernel_free(rig->sim);
 }

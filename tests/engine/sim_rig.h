@@ -13,6 +13,7 @@
 struct sim_rig_options {
     unsigned cpus;
     unsigned late;            /* so many more, which are offline at the start */
+    unsigned waiting;         /* so many of cpus, the last ones, have no data ring at the start */
     const char *events;       /* NULL: "bpf-output", samples with a payload */
     const char *threads_spec; /* NULL: a reader per CPU */
     uint64_t ring_bytes;
@@ -32,7 +33,7 @@ struct sim_rig {
     struct weir_sim_kernel *sim;
     struct weir_kernel kernel;
     struct weir_topology *topology;
-    struct weir_cpuset cpus, late_cpus;
+    struct weir_cpuset cpus, late_cpus, waiting_cpus;
     uint64_t ring_bytes, sideband_ring_bytes;
     struct weir_plan plan;
     struct weir_event_list list;
@@ -50,6 +51,9 @@ void sim_rig_fini(struct sim_rig *rig);
 /* A CPU goes, or comes (back): what the coordinator does then. */
 void sim_rig_take_cpu(struct sim_rig *rig, unsigned place);
 void sim_rig_bring_cpu(struct sim_rig *rig, unsigned place);
+
+/* A waiting CPU gets its data ring: what the coordinator does when a target was seen there. */
+void sim_rig_begin_ring(struct sim_rig *rig, unsigned place);
 
 /* The descriptor of an event; event == set.event_count - 1 is the sideband event. */
 int sim_rig_fd(const struct sim_rig *rig, unsigned event, unsigned place);

@@ -25,17 +25,23 @@ struct fixture {
     struct weir_buf lost;
 };
 
-static void fixture_init(struct fixture *f)
+static void fixture_init_waiting(struct fixture *f, unsigned cpus, unsigned waiting)
 {
     memset(f, 0, sizeof(*f));
     sim_rig_init(&f->rig, &(struct sim_rig_options){
-                              .cpus = CPUS,
+                              .cpus = cpus,
+                              .waiting = waiting,
                               .events = "bpf-output,bpf-output",
                               .ring_bytes = RING_BYTES,
                           });
     cr_assert_eq(weir_pipeline_prepare(&f->rig.pipeline, NULL, NULL), 0);
     weir_event_set_enable(&f->rig.set, false);
     f->lost = (struct weir_buf)WEIR_BUF_INIT;
+}
+
+static void fixture_init(struct fixture *f)
+{
+    fixture_init_waiting(f, CPUS, 0);
 }
 
 static void fixture_fini(struct fixture *f)
@@ -193,6 +199,84 @@ Test(ledger, full_rings_balance_by_event_and_are_reported_by_descriptor)
         cr_assert_eq((uint32_t)words[4], (uint32_t)f.rig.set.places[1].cpu);
         cr_assert_eq(words[5], f.rig.set.ids[event * CPUS + 1]);
     }
+    fixture_fini(&f);
+}
+
+/* ---- CPUs whose data rings wait ---- */
+
+static unsigned mapped_rings(const struct fixture *f)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < f->rig.pipeline.reader_count; i++)
+        count += weir_reader_mapped_rings(f->rig.pipeline.readers[i]);
+    return count;
+}
+
+#define MANY    96u
+#define ALLOWED 2u
+
+Test(ledger, of_96_cpus_only_those_that_targets_may_run_on_have_data_rings)
+{
+    struct fixture f;
+    fixture_init_waiting(&f, MANY, MANY - ALLOWED);
+    cr_assert_eq(mapped_rings(&f), MANY + ALLOWED);
+    put(&f, 0, 0, 3);
+    put(&f, 90, SIDEBAND, 4);
+    for (unsigned cpu = ALLOWED; cpu < MANY; cpu++)
+        cr_assert_not(weir_event_set_was_seen(&f.rig.set, cpu), "side records are no samples");
+    drain(&f);
+    collect(&f);
+    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    cr_assert_eq(f.result.ledger_count, MANY * EVENTS);
+    cr_assert_eq(f.result.samples, 3);
+    cr_assert_eq(f.result.lost_samples, 0);
+    cr_assert_eq(row(&f, 90, SIDEBAND)->written, 4, "the sideband ring was there");
+    fixture_fini(&f);
+}
+
+Test(ledger, what_came_before_a_cpu_had_its_data_ring_is_lost_and_told)
+{
+    struct fixture f;
+    fixture_init_waiting(&f, MANY, MANY - ALLOWED);
+    put(&f, 77, 1, 5);
+    for (unsigned cpu = 0; cpu < MANY; cpu++)
+        cr_assert_eq(weir_event_set_was_seen(&f.rig.set, cpu), cpu == 77);
+    sim_rig_begin_ring(&f.rig, 77);
+    cr_assert_eq(mapped_rings(&f), MANY + ALLOWED + 1);
+    put(&f, 77, 1, 7);
+    put(&f, 77, 0, 2);
+    put(&f, 78, 0, 1); /* and that one never gets its ring */
+    drain(&f);
+    collect(&f);
+    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    expect_row(&f, 77, 1, 7, 5, 0);
+    expect_row(&f, 77, 0, 2, 0, 0);
+    expect_row(&f, 78, 0, 0, 1, 0);
+    cr_assert_eq(f.result.samples, 9);
+    cr_assert_eq(f.result.lost_samples, 6);
+    cr_assert_eq(f.result.lost_before_ring, 6);
+
+    cr_assert_eq(f.lost.used, 2 * REPORT_BYTES);
+    uint64_t words[REPORT_BYTES / 8];
+    memcpy(words, f.lost.data, sizeof(words));
+    cr_assert_eq(words[1], 5);
+    cr_assert_eq((uint32_t)words[4], 77);
+    cr_assert_eq(words[5], f.rig.set.ids[1 * MANY + 77]);
+    fixture_fini(&f);
+}
+
+Test(ledger, ring_that_comes_while_output_is_paused_is_paused_too)
+{
+    struct fixture f;
+    fixture_init_waiting(&f, MANY, 1);
+    weir_event_set_pause(&f.rig.set, true);
+    sim_rig_begin_ring(&f.rig, MANY - 1);
+    put(&f, MANY - 1, 0, 1);
+    weir_event_set_pause(&f.rig.set, false);
+    put(&f, MANY - 1, 0, 2);
+    drain(&f);
+    collect(&f);
+    expect_row(&f, MANY - 1, 0, 2, 1, 0);
     fixture_fini(&f);
 }
 

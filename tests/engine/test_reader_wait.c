@@ -199,6 +199,28 @@ Test(reader_wait, end_is_told_by_the_last_of_several_readers)
     rig_fini(&rig);
 }
 
+Test(reader_wait, end_is_told_once_whatever_rings_are_dormant_or_wake_up)
+{
+    struct reader_rig rig;
+    rig_init(&rig, &(struct rig_options){.rings_per_reader = 3});
+    struct weir_reader *reader = &rig.readers[0];
+    reader->rings[1].dormant = true;
+    rig.raw.revents[0] = POLLHUP;
+    wait_drained(&rig);
+    cr_assert_eq(written(rig.ended_fd), 0);
+    rig.raw.revents[0] = 0;
+    rig.raw.revents[2] = POLLHUP;
+    wait_drained(&rig);
+    cr_assert_eq(rig.raw.polled[2].fd, -1, "nobody polls a dormant ring");
+    cr_assert_eq(written(rig.ended_fd), 1);
+    weir_reader_end_dormancy(reader, &reader->rings[1]);
+    rig.raw.revents[1] = POLLHUP;
+    wait_drained(&rig);
+    cr_assert_eq(written(rig.ended_fd), 0);
+    cr_assert_eq(rig.live_readers, 0);
+    rig_fini(&rig);
+}
+
 Test(reader_wait, dropped_ring_is_neither_polled_nor_waited_for)
 {
     struct reader_rig rig;
@@ -238,7 +260,7 @@ Test(reader_wait, reader_without_an_ended_descriptor_only_stops_polling)
     wait_drained(&rig);
     wait_drained(&rig);
     cr_assert_eq(rig.raw.polled[1].fd, -1);
-    cr_assert_eq(rig.readers[0].ended_rings, 1);
+    cr_assert_not(rig.readers[0].ended);
     cr_assert_eq(rig.live_readers, 1);
     rig_fini(&rig);
 }
