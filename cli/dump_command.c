@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/dump_options.h"
 #include "cli/exit_status.h"
+#include "engine/sandbox.h"
 #include "format/dump.h"
 
 static int write_out(void *ctx, const char *text, size_t bytes, struct weir_error *err)
@@ -22,12 +23,15 @@ static int dump(struct weir_dump_arguments *arguments, struct weir_print *print)
     int code = weir_dump_arguments_resolve(arguments, &err);
     if (code < 0)
         return weir_cli_refuse(print, code, &err);
+    struct weir_sandbox_gate sandbox = {.kind = WEIR_SANDBOX_READING, .notices = &notices};
+    const struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
     const struct weir_dump_options options = {
         .path = arguments->input_path,
         .filter = &arguments->filter,
         .limit = arguments->limit,
         .json = arguments->json,
         .notices = &notices,
+        .gate = &gate,
         .write = write_out,
     };
     code = weir_dump_run(&options, &records, &err);

@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/exit_status.h"
 #include "cli/inspect_options.h"
+#include "engine/sandbox.h"
 #include "format/info.h"
 #include "format/verify.h"
 
@@ -30,20 +31,23 @@ static int end(const struct weir_print *print, struct weir_buf *text, int code, 
 
 int weir_info_main(const struct weir_invocation *invocation)
 {
-    const struct weir_print print = {.stream = stderr};
+    struct weir_print print = {.stream = stderr};
     struct weir_inspect_arguments arguments;
     struct weir_error err = {0};
     int status = begin(invocation, &weir_info_command, &arguments, &print);
     if (status >= 0)
         return status;
     struct weir_buf text = WEIR_BUF_INIT;
-    int code = weir_info_append(arguments.input_path, arguments.json, &text, &err);
+    const struct weir_notice_sink notices = weir_print_sink(&print);
+    struct weir_sandbox_gate sandbox = {.kind = WEIR_SANDBOX_READING, .notices = &notices};
+    const struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
+    int code = weir_info_append(arguments.input_path, &gate, arguments.json, &text, &err);
     return end(&print, &text, code, &err);
 }
 
 int weir_verify_main(const struct weir_invocation *invocation)
 {
-    const struct weir_print print = {.stream = stderr};
+    struct weir_print print = {.stream = stderr};
     struct weir_inspect_arguments arguments;
     struct weir_error err = {0};
     int status = begin(invocation, &weir_verify_command, &arguments, &print);
@@ -51,7 +55,11 @@ int weir_verify_main(const struct weir_invocation *invocation)
         return status;
     struct weir_buf text = WEIR_BUF_INIT;
     unsigned failures = 0;
-    int code = weir_verify_append(arguments.input_path, &text, &failures, &err);
+    print.quiet = arguments.quiet;
+    const struct weir_notice_sink notices = weir_print_sink(&print);
+    struct weir_sandbox_gate sandbox = {.kind = WEIR_SANDBOX_READING, .notices = &notices};
+    const struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
+    int code = weir_verify_append(arguments.input_path, &gate, &text, &failures, &err);
     if (arguments.quiet && code == 0)
         weir_buf_reset(&text);
     status = end(&print, &text, code, &err);

@@ -30,17 +30,19 @@ static void report(const struct weir_print *print, const char *output_path, cons
     weir_buf_fini(&text);
 }
 
-static int recover(const struct weir_recover_arguments *arguments, const struct weir_print *print)
+static int recover(const struct weir_recover_arguments *arguments, struct weir_print *print)
 {
     char default_path[PATH_MAX];
     const char *output_path = arguments->output_path ? arguments->output_path : default_path;
     struct weir_recovery recovery = {0};
     struct weir_error err = {0};
     int length = snprintf(default_path, sizeof(default_path), "%s" SUFFIX, arguments->input_path);
+    const struct weir_notice_sink notices = weir_print_sink(print);
     const struct weir_recover_options options = {
         .input_path = arguments->input_path,
         .output_path = arguments->in_place ? NULL : output_path,
         .assume_same_boot = arguments->assume_this_kernel,
+        .notices = &notices,
     };
     int code = length < (int)sizeof(default_path)
                    ? weir_recover_run(&options, &recovery, &err)

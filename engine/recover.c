@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "engine/recovery_child.h"
 #include "topology/machine.h"
 #include "topology/topology.h"
 
@@ -121,7 +122,7 @@ int weir_recover_run(const struct weir_recover_options *options, struct weir_rec
         .assume_same_boot = options->assume_same_boot,
     };
     if (result == 0)
-        result = weir_recovery_plan(recovery, &plan, err);
+        result = weir_recovery_child_plan(recovery, &plan, options->notices, err);
     if (result == 0) {
         result = options->output_path ? recover_to(options->input_path, options->output_path, recovery, err)
                                       : recover_in_place(options->input_path, recovery, err);

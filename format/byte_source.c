@@ -19,10 +19,24 @@ static int open_fd(const char *path, bool *is_owned)
     return fd < 0 ? -errno : fd;
 }
 
+static int adopt(struct weir_byte_source *source, int fd, bool is_owned, const char *shown, struct weir_error *err)
+{
+    struct stat status;
+    int code = fstat(fd, &status) < 0 ? -errno : S_ISDIR(status.st_mode) ? -EISDIR : 0;
+    if (code < 0) {
+        if (is_owned)
+            close(fd);
+        return weir_error_set_errno(err, code, "cannot read %s", shown);
+    }
+    *source = (struct weir_byte_source){.fd = fd, .is_owned = is_owned, .is_file = S_ISREG(status.st_mode)};
+    source->file_bytes = source->is_file ? (uint64_t)status.st_size : 0;
+    snprintf(source->path, sizeof(source->path), "%s", shown);
+    return 0;
+}
+
 int weir_byte_source_open(struct weir_byte_source *source, const char *path, struct weir_error *err)
 {
     const char *shown = strcmp(path, STDIN_WORD) == 0 ? "standard input" : path;
-    struct stat status;
     bool is_owned;
     int fd = strlen(path) < sizeof(source->path) ? open_fd(path, &is_owned) : -ENAMETOOLONG;
     if (fd < 0) {
@@ -33,17 +47,12 @@ int weir_byte_source_open(struct weir_byte_source *source, const char *path, str
             weir_error_hint(err, "recordings can be read by their owner only: see ls -l %s", shown);
         return fd;
     }
-    int code = fstat(fd, &status) < 0 ? -errno : S_ISDIR(status.st_mode) ? -EISDIR : 0;
-    if (code < 0) {
-        if (is_owned)
-            close(fd);
-        return weir_error_set_errno(err, code, "cannot read %s", shown);
-    }
+    return adopt(source, fd, is_owned, shown, err);
+}
 
-    *source = (struct weir_byte_source){.fd = fd, .is_owned = is_owned, .is_file = S_ISREG(status.st_mode)};
-    source->file_bytes = source->is_file ? (uint64_t)status.st_size : 0;
-    snprintf(source->path, sizeof(source->path), "%s", shown);
-    return 0;
+int weir_byte_source_adopt(struct weir_byte_source *source, int fd, const char *shown, struct weir_error *err)
+{
+    return adopt(source, fd, true, shown, err);
 }
 
 void weir_byte_source_close(struct weir_byte_source *source)

@@ -28,6 +28,10 @@ struct weir_byte_source {
  */
 int weir_byte_source_open(struct weir_byte_source *source, const char *path, struct weir_error *err);
 
+/* Takes fd, open for reading, over: it is closed with the source, and at once when this fails. shown: its name in
+ * messages. Results as weir_byte_source_open(). */
+int weir_byte_source_adopt(struct weir_byte_source *source, int fd, const char *shown, struct weir_error *err);
+
 /* Closes it when it is owned. A zeroed struct with fd -1 and NULL are allowed. */
 void weir_byte_source_close(struct weir_byte_source *source);
 

@@ -84,7 +84,7 @@ int weir_dump_run(const struct weir_dump_options *options, uint64_t *records, st
 {
     struct dump dump = {.options = options};
     *records = 0;
-    int result = weir_perf_input_open(&dump.input, options->path, err);
+    int result = weir_perf_input_open_gated(&dump.input, options->path, options->gate, err);
     if (result < 0)
         return result;
     weir_record_text_init(&dump.text, &dump.input, NULL);

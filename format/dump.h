@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/notice.h"
 #include "format/dump_filter.h"
+#include "format/perf_input.h"
 
 struct weir_dump_options {
     const char *path;                       /* borrowed; "-": standard input */
@@ -15,6 +16,7 @@ struct weir_dump_options {
     uint64_t limit;                         /* records at most; 0: all */
     bool json;                              /* one object per line */
     const struct weir_notice_sink *notices; /* borrowed; may be NULL */
+    const struct weir_input_gate *gate;     /* borrowed; may be NULL */
     /* Takes text in order; borrowed until return. 0, or -errno with err, which ends the dump. */
     int (*write)(void *ctx, const char *text, size_t bytes, struct weir_error *err);
     void *ctx; /* borrowed */

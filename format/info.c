@@ -243,12 +243,13 @@ static void append_json(const struct weir_perf_input *input, const struct weir_s
     weir_buf_printf(out, "}\n");
 }
 
-int weir_info_append(const char *path, bool json, struct weir_buf *out, struct weir_error *err)
+int weir_info_append(const char *path, const struct weir_input_gate *gate, bool json, struct weir_buf *out,
+                     struct weir_error *err)
 {
     struct weir_perf_input input;
     struct weir_scan scan;
     struct weir_trace *trace = NULL;
-    int result = weir_perf_input_open(&input, path, err);
+    int result = weir_perf_input_open_gated(&input, path, gate, err);
     if (result < 0)
         return result;
     result = weir_scan_run(&scan, &input, false, err);

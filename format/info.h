@@ -6,9 +6,11 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "format/perf_input.h"
 
-/* Appends it for the recording at path ("-": standard input). 0; or with err, as weir_dump_run(): what could be read
- * before is appended all the same. */
-int weir_info_append(const char *path, bool json, struct weir_buf *out, struct weir_error *err);
+/* Appends it for the recording at path ("-": standard input), read behind gate (NULL: none). 0; or with err, as
+ * weir_dump_run(): what could be read before is appended all the same. */
+int weir_info_append(const char *path, const struct weir_input_gate *gate, bool json, struct weir_buf *out,
+                     struct weir_error *err);
 
 #endif

@@ -5,11 +5,13 @@
 #include "format/perf_input.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/bits.h"
@@ -238,6 +240,34 @@ static int read_form(struct weir_perf_input *input, struct weir_error *err)
     return weir_perf_input_read_file(input, err);
 }
 
+/* Goes on to DIR/data.N, N from 0 on, up to the first that is not there. */
+static int open_parts(struct weir_perf_input *input, const char *path, struct weir_error *err)
+{
+    char name[PATH_MAX];
+    for (unsigned number = 0; number < PARTS_MAX; number++) {
+        int length = snprintf(name, sizeof(name), "%s/data.%u", path, number);
+        int fd = length < (int)sizeof(name) ? open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
+        int code = length < (int)sizeof(name) ? -errno : -ENAMETOOLONG;
+        if (fd < 0 && code == -ENOENT)
+            return 0;
+        if (fd < 0) {
+            weir_error_set_errno(err, code, "cannot open %s", name);
+            if (code == -EMFILE)
+                weir_error_hint(err, "all files of a directory are open while it is read: ulimit -n with a greater "
+                                     "number");
+            return code;
+        }
+        int *parts = weir_array_grow(input->parts, sizeof(*parts), input->part_count, 1, &input->part_capacity);
+        if (!parts) {
+            close(fd);
+            return weir_error_set_errno(err, -ENOMEM, "cannot open %s", name);
+        }
+        input->parts = parts;
+        input->parts[input->part_count++] = fd;
+    }
+    return 0;
+}
+
 static int open_source(struct weir_perf_input *input, const char *path, struct weir_error *err)
 {
     struct stat status;
@@ -247,9 +277,10 @@ static int open_source(struct weir_perf_input *input, const char *path, struct w
     if (snprintf(main_path, sizeof(main_path), "%s/data", path) >= (int)sizeof(main_path))
         return weir_error_set_errno(err, -ENAMETOOLONG, "cannot open %.64s...", path);
     int result = weir_byte_source_open(&input->source, main_path, err);
-    if (result == 0)
-        snprintf(input->directory, sizeof(input->directory), "%s", path);
-    return result;
+    if (result < 0)
+        return result;
+    snprintf(input->directory, sizeof(input->directory), "%s", path);
+    return open_parts(input, path, err);
 }
 
 /* HEADER_COMPRESSED {u32 version, type, level, ratio, mmap_len}: readers decompress a record into mmap_len bytes. */
@@ -277,10 +308,18 @@ static int start_streaming(struct weir_perf_input *input, const struct weir_byte
 
 int weir_perf_input_open(struct weir_perf_input *input, const char *path, struct weir_error *err)
 {
+    return weir_perf_input_open_gated(input, path, NULL, err);
+}
+
+int weir_perf_input_open_gated(struct weir_perf_input *input, const char *path, const struct weir_input_gate *gate,
+                               struct weir_error *err)
+{
     memset(input, 0, sizeof(*input));
     input->source.fd = -1;
     input->part.fd = -1;
     int result = open_source(input, path, err);
+    if (result == 0 && gate)
+        result = gate->opened(gate->ctx, err);
     if (result == 0)
         result = read_form(input, err);
     if (result == 0)
@@ -305,6 +344,13 @@ void weir_perf_input_close(struct weir_perf_input *input)
         weir_buf_fini(&input->payloads[i]);
     weir_byte_source_close(&input->source);
     weir_byte_source_close(&input->part);
+    for (size_t i = 0; i < input->part_count; i++) {
+        if (input->parts[i] >= 0)
+            close(input->parts[i]);
+    }
+    free(input->parts);
+    input->parts = NULL;
+    input->part_count = 0;
     input->events = NULL;
     input->ids = NULL;
     input->event_count = input->id_count = 0;
@@ -315,18 +361,15 @@ void weir_perf_input_close(struct weir_perf_input *input)
 /* Goes on to DIR/data.N. 1: there is one, 0: there is none, -errno with err. */
 static int next_part(struct weir_perf_input *input, struct weir_error *err)
 {
-    char path[PATH_MAX];
-    struct stat status;
-    if (input->directory[0] == '\0' || input->next_part >= PARTS_MAX)
+    char name[PATH_MAX];
+    if (input->next_part >= input->part_count)
         return 0;
-    if (snprintf(path, sizeof(path), "%s/data.%u", input->directory, input->next_part) >= (int)sizeof(path))
-        return weir_error_set_errno(err, -ENAMETOOLONG, "cannot open %.64s...", input->directory);
-    if (stat(path, &status) < 0)
-        return errno == ENOENT ? 0 : weir_error_set_errno(err, -errno, "cannot open %s", path);
-    input->next_part++;
+    snprintf(name, sizeof(name), "%.*s/data.%zu", (int)sizeof(name) - 32, input->directory, input->next_part);
+    int fd = input->parts[input->next_part];
+    input->parts[input->next_part++] = -1;
     weir_record_stream_fini(&input->stream); /* it has borrowed the part that is closed now */
     weir_byte_source_close(&input->part);
-    int result = weir_byte_source_open(&input->part, path, err);
+    int result = weir_byte_source_adopt(&input->part, fd, name, err);
     if (result == 0)
         result =
             start_streaming(input, &input->part, 0, input->part.is_file ? input->part.file_bytes : UINT64_MAX, err);

@@ -45,7 +45,8 @@ struct weir_perf_input {
     struct weir_byte_source source; /* the file, the stream, or DIR/data */
     struct weir_byte_source part;   /* DIR/data.N while it is read; fd -1 otherwise */
     char directory[PATH_MAX];       /* "" unless the directory form */
-    unsigned next_part;
+    int *parts;                     /* owned, as the descriptors: DIR/data.N, from 0 on; -1: went to part */
+    size_t part_count, part_capacity, next_part;
     bool is_pipe;
     bool is_unfinished; /* the recorder never finished it: no data.size, or neither features nor an end behind the data
                          */
@@ -69,6 +70,14 @@ struct weir_perf_input {
     struct weir_record_stream stream;
 };
 
+/* What is to be done between the opening of the recording and the reading of its first byte. */
+struct weir_input_gate {
+    /* Everything that will be read is open: nothing has to be opened, nor anything but read, from here on. 0; -errno
+     * with err ends the opening with it. Called once, on the thread that opens. */
+    int (*opened)(void *ctx, struct weir_error *err);
+    void *ctx; /* borrowed */
+};
+
 /*
  * Opens path: a file, a FIFO, a directory, or "-". A pipe's attrs and features come with its first records.
  * A file without data.size is read up to its end (is_unfinished). 0, or with err, which names the offset: -EBADMSG (no
@@ -76,6 +85,11 @@ struct weir_perf_input {
  * than the limits), -errno of open(2) and read(2), -ENOMEM. *input needs no weir_perf_input_close() then.
  */
 int weir_perf_input_open(struct weir_perf_input *input, const char *path, struct weir_error *err);
+
+/* The same with a gate (NULL: none), which is asked as soon as the descriptors are open. */
+int weir_perf_input_open_gated(struct weir_perf_input *input, const char *path, const struct weir_input_gate *gate,
+                               struct weir_error *err);
+
 void weir_perf_input_close(struct weir_perf_input *input);
 
 /*

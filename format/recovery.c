@@ -306,7 +306,7 @@ int weir_recovery_plan(struct weir_recovery *recovery, const struct weir_recover
 {
     struct planner planner = {.options = options, .recovery = recovery};
     *recovery = (struct weir_recovery){0};
-    int result = weir_perf_input_open(&planner.input, options->path, err);
+    int result = weir_perf_input_open_gated(&planner.input, options->path, options->gate, err);
     if (result < 0)
         return result;
     result = plan(&planner, err);

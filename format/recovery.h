@@ -20,12 +20,14 @@
 #include "base/error.h"
 #include "base/machine.h"
 #include "format/perf_file.h"
+#include "format/perf_input.h"
 
 struct weir_recovery_options {
     const char *path;                   /* borrowed, as all here; a file */
     const struct weir_machine *machine; /* this one, for the features that describe the recording machine */
     const char *tracefs_root;           /* NULL: found */
     const char *proc_root;              /* NULL: "/proc" */
+    const struct weir_input_gate *gate; /* may be NULL. tracefs, proc and the input again are opened behind it */
     bool assume_same_boot;              /* the checks of kernel map and times are left out */
 };
 

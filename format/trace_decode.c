@@ -114,8 +114,7 @@ static void try_formats(const struct weir_trace *trace, const struct format *for
     setrlimit(RLIMIT_CPU, &cpu);
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(fatal); i++)
         signal(fatal[i], SIG_DFL);
-    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    dup2(null, STDERR_FILENO);
+    close(STDERR_FILENO);
     for (size_t i = 0; i < count; i++) {
         parse_format(trace, &formats[i]);
         if (write(fd, "", 1) != 1)

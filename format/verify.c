@@ -175,12 +175,13 @@ static void append_notes(struct weir_buf *out, const struct weir_perf_input *inp
                         scan->odd_size.count);
 }
 
-int weir_verify_append(const char *path, struct weir_buf *out, unsigned *failures, struct weir_error *err)
+int weir_verify_append(const char *path, const struct weir_input_gate *gate, struct weir_buf *out, unsigned *failures,
+                       struct weir_error *err)
 {
     struct weir_perf_input input;
     struct weir_scan scan;
     struct verdicts verdicts = {.out = out};
-    int result = weir_perf_input_open(&input, path, err);
+    int result = weir_perf_input_open_gated(&input, path, gate, err);
     if (result < 0)
         return result;
     result = weir_scan_run(&scan, &input, false, err);

@@ -6,12 +6,15 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "format/perf_input.h"
 
 /*
- * Appends one line per rule: "ok", "FAIL" or "note", the rule, and what was found where. *failures: how many rules are
- * not kept. Rules: boundaries, finished, features, types, shapes, ids, raw, order, events, rounds, balance; notes:
- * gaps, order, sizes. 0; or -errno with err when the recording cannot be opened or read, as weir_perf_input_open().
+ * Reads path behind gate (NULL: none). Appends one line per rule: "ok", "FAIL" or "note", the rule, and what was found
+ * where. *failures: how many rules are not kept. Rules: boundaries, finished, features, types, shapes, ids, raw, order,
+ * events, rounds, balance; notes: gaps, order, sizes. 0; or -errno with err when the recording cannot be opened or
+ * read, as weir_perf_input_open().
  */
-int weir_verify_append(const char *path, struct weir_buf *out, unsigned *failures, struct weir_error *err);
+int weir_verify_append(const char *path, const struct weir_input_gate *gate, struct weir_buf *out, unsigned *failures,
+                       struct weir_error *err);
 
 #endif

@@ -58,7 +58,7 @@ static void expect_failure(const char *rule, const char *what)
     unsigned failures = 0;
     char line[32];
     weir_buf_reset(&text);
-    cr_assert_eq(weir_verify_append(file.path, &text, &failures, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_verify_append(file.path, NULL, &text, &failures, &err), 0, "%s", err.what);
     snprintf(line, sizeof(line), "FAIL %-12s", rule);
     cr_expect_eq(failures, 1, "%s", weir_buf_str(&text));
     cr_expect_not_null(strstr(weir_buf_str(&text), line), "%s", weir_buf_str(&text));
@@ -69,7 +69,7 @@ Test(verify, no_recording_is_an_error)
 {
     unsigned failures = 0;
     image_file_resize(&file, 3);
-    cr_expect_eq(weir_verify_append(file.path, &text, &failures, &err), -EBADMSG);
+    cr_expect_eq(weir_verify_append(file.path, NULL, &text, &failures, &err), -EBADMSG);
     cr_expect_eq(text.used, 0);
 }
 
@@ -84,8 +84,8 @@ Test(verify, out_of_memory_is_told_at_every_allocation)
             weir_buf_fini(&text);
             memset(&err, 0, sizeof(err));
             failing_alloc_after(successes);
-            result = what == 0 ? weir_verify_append(file.path, &text, &failures, &err)
-                               : weir_info_append(file.path, what == 2, &text, &err);
+            result = what == 0 ? weir_verify_append(file.path, NULL, &text, &failures, &err)
+                               : weir_info_append(file.path, NULL, what == 2, &text, &err);
             failing_alloc_never();
             cr_assert(result == 0 || result == -ENOMEM, "%d: allocation %u: %d, %s", what, successes, result, err.what);
             cr_assert_eq(result, err.code, "%d: allocation %u: %d, %s", what, successes, result, err.what);
@@ -161,7 +161,7 @@ Test(verify, record_behind_two_rounds_that_is_older_breaks_rounds)
     unsigned failures = 0;
     char what[128];
     snprintf(what, sizeof(what), "1 records are older than the rounds before them allow, the first at %#zx", late_at);
-    cr_assert_eq(weir_verify_append(file.path, &text, &failures, &err), 0);
+    cr_assert_eq(weir_verify_append(file.path, NULL, &text, &failures, &err), 0);
     cr_expect_eq(failures, 3, "%s", weir_buf_str(&text)); /* and features: no formats; and order: of id 11 */
     cr_expect_not_null(strstr(weir_buf_str(&text), what), "%s", weir_buf_str(&text));
     weir_buf_fini(&data);
@@ -185,7 +185,7 @@ Test(verify, record_that_is_older_than_the_one_before_of_its_id_breaks_order)
     time_ns -= WEIR_SCAN_STEP_BACK_NS;
     image_file_write(&file, record_at(last) + 32, &time_ns, sizeof(time_ns));
     unsigned failures = 0;
-    cr_assert_eq(weir_verify_append(file.path, &text, &failures, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_verify_append(file.path, NULL, &text, &failures, &err), 0, "%s", err.what);
     cr_expect_eq(failures, 0, "%s", weir_buf_str(&text));
     cr_expect_not_null(strstr(weir_buf_str(&text), "note order       1 records are older than the one before, by "
                                                    "10000000 ns at most"));
@@ -206,7 +206,7 @@ Test(verify, description_that_is_not_the_heads_breaks_events)
 Test(verify, whole_recording_keeps_all_rules)
 {
     unsigned failures = 0;
-    cr_assert_eq(weir_verify_append(file.path, &text, &failures, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_verify_append(file.path, NULL, &text, &failures, &err), 0, "%s", err.what);
     cr_expect_eq(failures, 0, "%s", weir_buf_str(&text));
     cr_expect_null(strstr(weir_buf_str(&text), "FAIL"));
     cr_expect_not_null(strstr(weir_buf_str(&text), "ok   balance     3 lost by LOST_SAMPLES, 0 by LOST\n"));
@@ -215,7 +215,7 @@ Test(verify, whole_recording_keeps_all_rules)
 static void expect_info(bool json, const char *const *lines)
 {
     weir_buf_reset(&text);
-    cr_assert_eq(weir_info_append(file.path, json, &text, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_info_append(file.path, NULL, json, &text, &err), 0, "%s", err.what);
     for (; *lines; lines++)
         cr_expect_not_null(strstr(weir_buf_str(&text), *lines), "'%s' is not in\n%s", *lines, weir_buf_str(&text));
 }

@@ -65,11 +65,11 @@ static void check_inspection(const char *path)
     struct weir_buf text = WEIR_BUF_INIT;
     struct weir_error err = {0};
     unsigned failures;
-    weir_verify_append(path, &text, &failures, &err);
+    weir_verify_append(path, NULL, &text, &failures, &err);
     weir_buf_reset(&text);
-    weir_info_append(path, false, &text, &err);
+    weir_info_append(path, NULL, false, &text, &err);
     weir_buf_reset(&text);
-    weir_info_append(path, true, &text, &err);
+    weir_info_append(path, NULL, true, &text, &err);
     weir_assert(text.used == 0 || (text.data[0] == '{' && text.data[text.used - 2] == '}'));
     weir_buf_fini(&text);
 }
