@@ -205,11 +205,17 @@ bool weir_event_fall_back_to_software(struct weir_event *event)
     return true;
 }
 
+/* mem:ADDRESS:ACCESS, with or without modifiers, which follow the access letters. */
+static bool has_access(const struct weir_event *event)
+{
+    return event->attr.type == PERF_TYPE_BREAKPOINT && strchr(event->name, ':') != strrchr(event->name, ':');
+}
+
 /* NULL: out of memory. The result is the caller's. */
 static char *name_in_user_space(const struct weir_event *event)
 {
     const char *name = event->name;
-    bool joins = name[strlen(name) - 1] == '/' || modifiers_of(name)[0];
+    bool joins = name[strlen(name) - 1] == '/' || modifiers_of(name)[0] || has_access(event);
     char *result;
     return asprintf(&result, "%s%su", name, joins ? "" : ":") < 0 ? NULL : result;
 }
