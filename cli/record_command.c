@@ -76,6 +76,7 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
         .max_bytes = arguments->max_bytes,
         .compression_level = arguments->compression_level,
         .output_kind = output_kind(arguments),
+        .kcore = arguments->kcore,
         .output_fd = STDOUT_FILENO,
         .on_full = arguments->on_full,
         .keep_free_bytes = arguments->keep_free_bytes,

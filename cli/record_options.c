@@ -5,6 +5,7 @@
 #include "cli/record_options.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,42 @@ int weir_record_arguments_parse_noted(struct weir_record_arguments *arguments, c
     return result;
 }
 
+/* What makes a directory of the output. NULL: nothing does. */
+static const char *folder_option(const struct weir_record_arguments *arguments)
+{
+    return arguments->output_directory ? "--output-format=dir" : arguments->kcore ? "--kcore" : NULL;
+}
+
+/* What only one file of all can be. */
+static int resolve_folder(const struct weir_record_arguments *arguments, bool to_stdout, struct weir_error *err)
+{
+    const char *option = folder_option(arguments);
+    if (option && to_stdout) {
+        weir_error_set(err, -EINVAL, "option '%s' cannot be used with '-o -'", option);
+        weir_error_hint(err, "a directory cannot go to standard output: name one with -o");
+        return -EINVAL;
+    }
+    if (arguments->output_directory && arguments->compression_level != 0) {
+        weir_error_set(err, -EINVAL, "option '--output-format=dir' cannot be used with '-z'");
+        weir_error_hint(err, "what is compressed is one stream over all readers: -z writes one file");
+        return -EINVAL;
+    }
+    if (arguments->kcore && arguments->per_thread) {
+        weir_error_set(err, -EINVAL, "option '--kcore' cannot be used with '--per-thread'");
+        weir_error_hint(err, "changes of the kernel's code come by CPU: leave out --per-thread");
+        return -EINVAL;
+    }
+    if ((option || to_stdout) && (arguments->switching.timestamp || arguments->on_rotate)) {
+        char quoted[64];
+        snprintf(quoted, sizeof(quoted), "'%s'", option ? option : "");
+        weir_error_set(err, -EINVAL, "only files end and go on in others: not %s",
+                       to_stdout ? "a stream ('-o -')" : quoted);
+        weir_error_hint(err, "--switch-output, --timestamp-filename and --on-rotate are for -o FILE");
+        return -EINVAL;
+    }
+    return 0;
+}
+
 /* Outputs that exclude each other, said before anything is opened. */
 static int resolve_output(const struct weir_record_arguments *arguments, struct weir_error *err)
 {
@@ -111,7 +148,7 @@ static int resolve_output(const struct weir_record_arguments *arguments, struct 
         return -EINVAL;
     }
     const char *other = to_stdout                          ? "-o -"
-                        : arguments->output_directory      ? "--output-format=dir"
+                        : folder_option(arguments)         ? folder_option(arguments)
                         : arguments->compression_level > 0 ? "-z"
                         : arguments->switching.timestamp   ? "--switch-output"
                         : arguments->on_rotate             ? "--on-rotate"
@@ -119,16 +156,6 @@ static int resolve_output(const struct weir_record_arguments *arguments, struct 
     if (arguments->append && other) {
         weir_error_set(err, -EINVAL, "option '--append' cannot be used with '%s'", other);
         weir_error_hint(err, "a recording in one file that is not compressed can be continued");
-        return -EINVAL;
-    }
-    if (arguments->output_directory && to_stdout) {
-        weir_error_set(err, -EINVAL, "option '--output-format=dir' cannot be used with '-o -'");
-        weir_error_hint(err, "a directory cannot go to standard output: name one with -o");
-        return -EINVAL;
-    }
-    if (arguments->output_directory && arguments->compression_level != 0) {
-        weir_error_set(err, -EINVAL, "option '--output-format=dir' cannot be used with '-z'");
-        weir_error_hint(err, "what is compressed is one stream over all readers: -z writes one file");
         return -EINVAL;
     }
     if (arguments->on_full != WEIR_RECORD_ON_FULL_STOP && arguments->keep_free_bytes == 0) {
@@ -146,13 +173,7 @@ static int resolve_output(const struct weir_record_arguments *arguments, struct 
         weir_error_hint(err, "a stream takes no room here");
         return -EINVAL;
     }
-    if ((arguments->output_directory || to_stdout) && (arguments->switching.timestamp || arguments->on_rotate)) {
-        weir_error_set(err, -EINVAL, "only files end and go on in others: not %s",
-                       to_stdout ? "a stream ('-o -')" : "'--output-format=dir'");
-        weir_error_hint(err, "--switch-output, --timestamp-filename and --on-rotate are for -o FILE");
-        return -EINVAL;
-    }
-    return 0;
+    return resolve_folder(arguments, to_stdout, err);
 }
 
 static bool wants_snapshots(const struct weir_record_arguments *arguments)

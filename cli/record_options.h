@@ -85,6 +85,7 @@ struct weir_record_arguments {
     const char *output_path; /* borrowed; "-": standard output */
     bool output_given;
     bool output_directory;                /* --output-format=dir */
+    bool kcore;                           /* --kcore: a folder, too */
     bool append, force;                   /* -A, -f; not both, once resolved */
     int compression_level;                /* -z; 0: none */
     uint64_t max_bytes;                   /* --max-size; 0: none */

@@ -76,6 +76,18 @@ static const struct weir_option options[] = {
             "memory to sort it: there are no rounds.",
     },
     {
+        .long_name = "kcore",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(kcore, bool),
+        .section = SECTION,
+        .help = "copy the kernel's code from /proc/kcore into a directory with the recording",
+        .details =
+            "FILE becomes a directory with data, which is the recording, and kcore_dir, in which perf annotate finds "
+            "the kernel as it ran, with all that it had patched in its own code; later changes are recorded as they "
+            "happen (TEXT_POKE, Linux 5.8). Takes root, and as much room as the kernel has code.",
+    },
+    {
         .short_name = 'A',
         .long_name = "append",
         .negatable = true,

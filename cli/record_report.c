@@ -53,7 +53,7 @@ static int place_number(const struct weir_ledger_row *row)
 
 static bool is_sideband(const struct weir_record_result *result, const struct weir_ledger_row *row)
 {
-    return row->event + 1 == result->event_count;
+    return row->event >= result->side_event;
 }
 
 static void count_place(struct losses *losses, int place, uint64_t lost)

@@ -279,24 +279,59 @@ int weir_event_list_overwrites(const struct weir_event_list *list, bool wanted, 
 
 /* ---- all events ---- */
 
-static void configure_sideband(struct weir_event *event, const struct weir_event_config *config)
+static void configure_wakeup(struct perf_event_attr *attr, const struct weir_event_config *config, uint32_t bytes)
 {
-    struct perf_event_attr *attr = &event->attr;
+    attr->watermark = !config->samples.no_buffering;
+    if (config->samples.no_buffering)
+        attr->wakeup_events = 1;
+    else
+        attr->wakeup_watermark = bytes;
+}
+
+/* Whether another event tells of the kernel's code, that of all tasks. */
+static bool has_all_tasks(const struct weir_event_list *list)
+{
+    return list->events[list->count - 1].all_tasks;
+}
+
+static void configure_text_pokes(struct perf_event_attr *attr)
+{
+    attr->text_poke = 1;
+    attr->ksymbol = 1;
+    attr->inherit = 0;
+}
+
+static void configure_tasks(const struct weir_event_list *list, struct perf_event_attr *attr,
+                            const struct weir_event_config *config)
+{
     const struct weir_sample_options *samples = &config->samples;
-    attr->sample_period = 1; /* a frequency would start a timer for an event that never counts */
-    attr->sample_type = SAMPLE_TYPE_ALL;
     attr->mmap = 1;
     attr->mmap2 = 1;
     attr->comm = 1;
     attr->comm_exec = 1;
     attr->task = 1;
-    attr->ksymbol = 1;
+    attr->ksymbol = !has_all_tasks(list);
+    attr->text_poke = config->text_pokes && !has_all_tasks(list);
     attr->bpf_event = !samples->no_bpf_events;
     attr->build_id = config->build_ids_in_maps;
     attr->context_switch = samples->switch_events;
     attr->namespaces = samples->namespaces;
     attr->cgroup = samples->cgroups;
     attr->mmap_data = samples->addresses;
+}
+
+static void configure_sideband(const struct weir_event_list *list, struct weir_event *event,
+                               const struct weir_event_config *config)
+{
+    struct perf_event_attr *attr = &event->attr;
+    attr->sample_period = 1; /* a frequency would start a timer for an event that never counts */
+    attr->sample_type = SAMPLE_TYPE_ALL;
+    if (event->all_tasks)
+        configure_text_pokes(attr);
+    else
+        configure_tasks(list, attr, config);
+    attr->disabled = attr->enable_on_exec = config->enable_on_exec && !event->all_tasks;
+    configure_wakeup(attr, config, config->sideband_watermark_bytes);
 }
 
 /* What the text has set, and nothing else. */
@@ -338,24 +373,13 @@ static void configure_common(struct perf_event_attr *attr, const struct weir_eve
     attr->clockid = config->samples.clock.given ? config->samples.clock.id : 0;
 }
 
-static void configure_wakeup(struct perf_event_attr *attr, const struct weir_event_config *config, uint32_t bytes)
-{
-    attr->watermark = !config->samples.no_buffering;
-    if (config->samples.no_buffering)
-        attr->wakeup_events = 1;
-    else
-        attr->wakeup_watermark = bytes;
-}
-
 static void configure_event(struct weir_event_list *list, size_t index, const struct weir_event_config *config)
 {
     struct weir_event *event = &list->events[index];
     event->attr = attr_of_text(&event->attr);
     configure_common(&event->attr, config, event->leader == index);
     if (event->sideband) {
-        configure_sideband(event, config);
-        event->attr.disabled = event->attr.enable_on_exec = config->enable_on_exec;
-        configure_wakeup(&event->attr, config, config->sideband_watermark_bytes);
+        configure_sideband(list, event, config);
         return;
     }
     configure_samples(event, config);
@@ -382,7 +406,7 @@ void weir_event_list_configure(struct weir_event_list *list, const struct weir_e
         configure_event(list, i, config);
     /* As with perf: unwinding looks into data that lies beside the code. */
     for (size_t i = 0; any_copies_stacks(list) && i < list->count; i++)
-        list->events[i].attr.mmap_data |= list->events[i].sideband;
+        list->events[i].attr.mmap_data |= list->events[i].sideband && !list->events[i].all_tasks;
 }
 
 void weir_event_list_limit_to(struct weir_event_list *list, enum weir_event_side side)

@@ -27,6 +27,7 @@
 /* ---- what may be dropped ---- */
 
 DROP_BITS(lost, read_format, PERF_FORMAT_LOST)
+DROP_FLAG(text_poke)
 DROP_BITS(branch_hw_index, branch_sample_type, PERF_SAMPLE_BRANCH_HW_INDEX)
 
 static bool drop_weight_struct(struct perf_event_attr *attr)
@@ -65,6 +66,7 @@ static const struct {
 } steps[] = {
     {"PERF_FORMAT_LOST (Linux 6.0): losses are known from LOST records only", drop_lost},
     {"the weight in parts (Linux 5.12): it is one number", drop_weight_struct},
+    {"text_poke records (Linux 5.8): changes of the kernel's code while it is recorded are not told", drop_text_poke},
     {"the index of branch registers (Linux 5.7): call stacks cannot be stitched together", drop_branch_hw_index},
     {"ksymbol and bpf_event records (Linux 5.1)", drop_bpf_records},
     {"leaving flags and cycles out of call stacks (Linux 4.4): samples are larger", drop_lbr_flags},

@@ -101,7 +101,7 @@ int weir_event_list_add_default(struct weir_event_list *list)
     return weir_event_list_add_default_with(list, NULL);
 }
 
-int weir_event_list_add_sideband(struct weir_event_list *list)
+static int append_side_event(struct weir_event_list *list)
 {
     int result = append_named(list, "dummy:u");
     if (result < 0)
@@ -116,6 +116,19 @@ int weir_event_list_add_sideband(struct weir_event_list *list)
     event->attr.exclude_guest = 1;
     event->sideband = true;
     return 0;
+}
+
+int weir_event_list_add_sideband(struct weir_event_list *list)
+{
+    return append_side_event(list);
+}
+
+int weir_event_list_add_text_pokes(struct weir_event_list *list)
+{
+    int result = append_side_event(list);
+    if (result == 0)
+        list->events[list->count - 1].all_tasks = true;
+    return result;
 }
 
 void weir_event_list_group(struct weir_event_list *list)

@@ -62,7 +62,8 @@ struct weir_event {
     struct weir_event_modifiers modifiers;
     bool modifiers_given; /* the user named one of :u :k :h :I :G :H: no silent fallback to another exclude_* */
     bool precise_max;     /* :P: precise_ip is the first to try, see weir_event_lower_precision() */
-    bool sideband;        /* made by weir_event_list_add_sideband(), not a dummy of the user */
+    bool sideband;        /* made by weir_event_list_add_sideband() or _add_text_pokes(), not a dummy of the user */
+    bool all_tasks;       /* of a CPU, whatever tasks are recorded */
     struct weir_event_terms terms;
     char *group_name;            /* owned; of the leader's group, name{a,b}; NULL: none */
     size_t leader;               /* index in the list of its group's leader; its own when it stands alone */
@@ -120,6 +121,11 @@ int weir_event_list_add_default(struct weir_event_list *list);
  * records. Needs no more privileges than the target does. 0 or -ENOMEM. */
 int weir_event_list_add_sideband(struct weir_event_list *list);
 
+/* Appends, behind the sideband event, one for changes of the kernel's code (TEXT_POKE, and KSYMBOL of code that is made
+ * at run time), which are of no task: it is opened on each CPU for all tasks. Where all tasks are recorded the sideband
+ * event itself tells of them. Needs what recording a CPU needs. 0 or -ENOMEM. */
+int weir_event_list_add_text_pokes(struct weir_event_list *list);
+
 /*
  * What to try next when the kernel refused an event, in this order, each until it returns false. All three change attr
  * (configured or not) and return true when the event is worth opening again; the caller says so to the user.
@@ -167,6 +173,7 @@ struct weir_event_config {
     bool starts_disabled;     /* samples: they are switched on later, not by exec */
     bool enable_on_exec;      /* workload without -a; never together with system_wide */
     bool build_ids_in_maps;   /* --buildid-mmap */
+    bool text_pokes;          /* changes of the kernel's code are told */
     bool overwrite;           /* rings of the newest samples, unless an event's own term says otherwise */
     uint32_t watermark_bytes; /* wake up the reader after so many bytes */
     uint32_t sideband_watermark_bytes;
@@ -179,8 +186,9 @@ struct weir_event_config {
  * Every event gets the same sample_id trailer layout, so that any reader can parse side records with the first attr
  * (docs/format.md). Of a group whose leader is sampled with its members (:S), the members do not sample. Sideband attrs
  * get mmap, mmap2, comm, comm_exec, task, ksymbol, bpf_event, what config->samples adds to these, and no samples. All
- * leaders start disabled, but for the sideband event of other targets than a fresh workload: it counts from its
- * opening, so that nothing is missed between that and the synthesis of what was there before. What differs from perf,
+ * leaders start disabled, but for the sideband event of other targets than a fresh workload, and that of text pokes: it
+ * counts from its opening, so that nothing is missed between that and the synthesis of what was there before, or the
+ * copy of the kernel. What differs from perf,
  * and why: docs/compatibility.md. Does not allocate; may be called again with another config.
  */
 void weir_event_list_configure(struct weir_event_list *list, const struct weir_event_config *config);
@@ -194,7 +202,7 @@ void weir_event_list_tell_limits(const struct weir_event_list *list, const struc
  * they share a ring, or when a group is read with its leader. wanted: of events without a term for it. */
 int weir_event_list_overwrites(const struct weir_event_list *list, bool wanted, struct weir_error *err);
 
-/* True for the event that add_sideband() made. */
+/* True for the events that add_sideband() and add_text_pokes() made. */
 bool weir_event_is_sideband(const struct weir_event *event);
 
 #endif

@@ -173,6 +173,20 @@ static size_t target_of(const struct weir_event_set *set, unsigned place, unsign
     return set->places[place].cpu < 0 ? place : task;
 }
 
+/* What perf_event_open(2) calls pid. */
+static pid_t pid_of(const struct weir_event_set *set, const struct weir_event *event, unsigned place, unsigned task)
+{
+    if (event->cgroup)
+        return event->cgroup_fd;
+    return event->all_tasks ? -1 : set->targets->tids[target_of(set, place, task)];
+}
+
+/* Events of all tasks have one descriptor at each CPU, in the place of the first task's. */
+static unsigned tasks_of(const struct weir_event_set *set, unsigned event)
+{
+    return set->list->events[event].all_tasks ? 1 : set->task_count;
+}
+
 /* A member of a group is open where its leader is: elsewhere nothing would start or stop it. */
 bool weir_event_set_belongs_at(const struct weir_event_set *set, size_t event, unsigned place)
 {
@@ -216,7 +230,7 @@ static int handle_refusal(struct opener *opener, unsigned event_index, unsigned 
     struct weir_event *event = &opener->setup->list->events[event_index];
     const struct weir_event_set *set = opener->set;
     size_t target = target_of(set, place, task);
-    pid_t pid = set->targets->tids[target];
+    pid_t pid = event->all_tasks ? -1 : set->targets->tids[target];
     if (code == -ESRCH && pid > 0) {
         opener->gone[target] = true;
         return 0;
@@ -249,7 +263,7 @@ static int open_one(struct opener *opener, unsigned event, unsigned place, unsig
     struct weir_event *described = &set->list->events[event];
     size_t leader = described->leader;
     int group_fd = leader == event ? -1 : weir_event_set_fd(set, (unsigned)leader, place, task);
-    pid_t pid = described->cgroup ? described->cgroup_fd : set->targets->tids[target_of(set, place, task)];
+    pid_t pid = pid_of(set, described, place, task);
     int fd = kernel->ops->event_open(kernel->ctx, &described->attr, pid, set->places[place].cpu, group_fd,
                                      open_flags(opener, described));
     if (fd < 0)
@@ -268,8 +282,8 @@ static int open_event(struct opener *opener, unsigned event, struct weir_error *
 {
     struct weir_event_set *set = opener->set;
     for (unsigned place = 0; place < set->late_from; place++) {
-        for (unsigned task = 0; task < set->task_count && weir_event_set_belongs_at(set, event, place); task++) {
-            bool gone = opener->gone[target_of(set, place, task)];
+        for (unsigned task = 0; task < tasks_of(set, event) && weir_event_set_belongs_at(set, event, place); task++) {
+            bool gone = !set->list->events[event].all_tasks && opener->gone[target_of(set, place, task)];
             int result = gone ? 0 : open_one(opener, event, place, task, err);
             if (result != 0)
                 return result;
@@ -301,7 +315,7 @@ static int try_filter(const struct opener *opener, unsigned event, unsigned plac
     const struct weir_event *described = &set->list->events[event];
     struct perf_event_attr attr = described->attr;
     attr.disabled = 1;
-    pid_t pid = described->cgroup ? described->cgroup_fd : set->targets->tids[target_of(set, place, 0)];
+    pid_t pid = pid_of(set, described, place, 0);
     int fd = set->kernel->ops->event_open(set->kernel->ctx, &attr, pid, set->places[place].cpu, -1,
                                           open_flags(opener, described));
     if (fd < 0)

@@ -56,7 +56,7 @@ static int redirect_fresh(const struct weir_event_set *set, unsigned place, cons
                           struct weir_error *err)
 {
     for (unsigned event = 0; event < set->event_count; event++) {
-        int ring_fd = set->ring_fds[2 * place + (event == weir_event_set_sideband(set))];
+        int ring_fd = set->ring_fds[2 * place + set->list->events[event].sideband];
         if (fresh->fds[event] < 0 || ring_fd < 0)
             continue;
         int result = set->kernel->ops->event_set_output(set->kernel->ctx, fresh->fds[event], ring_fd);
@@ -154,10 +154,10 @@ int weir_event_set_reopen(struct weir_event_set *set, unsigned place, const stru
 
 void weir_event_set_enable_place(struct weir_event_set *set, unsigned place)
 {
-    for (unsigned n = set->event_count; n > 0; n--) { /* the sideband event first, as at the start */
+    for (unsigned n = set->event_count; n > 0; n--) { /* side events first, as at the start */
         unsigned event = n - 1;
         int fd = weir_event_set_fd(set, event, place, 0);
-        bool on = event == weir_event_set_sideband(set) ? set->sideband_on : set->samples_on;
+        bool on = set->list->events[event].sideband ? set->sideband_on : set->samples_on;
         if (fd >= 0 && on && set->list->events[event].leader == event)
             set->kernel->ops->event_enable(set->kernel->ctx, fd);
     }

@@ -16,7 +16,10 @@ int weir_event_set_fd(const struct weir_event_set *set, unsigned event, unsigned
 
 unsigned weir_event_set_sideband(const struct weir_event_set *set)
 {
-    return set->event_count - 1;
+    unsigned event = set->event_count - 1;
+    while (event > 0 && set->list->events[event - 1].sideband)
+        event--;
+    return event;
 }
 
 uint64_t weir_event_set_fds_needed(unsigned events, unsigned places, unsigned tasks)
@@ -68,7 +71,7 @@ void weir_event_set_close(struct weir_event_set *set)
 
 static bool owns_ring(const struct weir_event_set *set, unsigned event, bool sideband)
 {
-    return (event == weir_event_set_sideband(set)) == sideband;
+    return set->list->events[event].sideband == sideband;
 }
 
 /* The first open descriptor among the events of that ring at that place, or -1; *owner is the event that it is of. */

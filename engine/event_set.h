@@ -2,7 +2,7 @@
  * The open events of a recording: every event on every CPU and target task, their ids, their rings, their counts.
  *
  * One data ring per place (engine/event_place.h) takes the records of all events there (PERF_EVENT_IOC_SET_OUTPUT), one
- * sideband ring those of the sideband event (mmap, comm, task ...), so that a storm of samples never costs a mapping.
+ * sideband ring those of the side events (mmap, comm, task ...), so that a storm of samples never costs a mapping.
  * Descriptors lie in a table [event][place][task], in the order in which perf opens them. A place is either
  *
  *     a CPU     every target has a descriptor of each event there, and all of them share the CPU's two rings
@@ -45,9 +45,9 @@
 
 struct weir_event_set {
     const struct weir_kernel *kernel;   /* borrowed */
-    struct weir_event_list *list;       /* borrowed; the last event is the sideband event */
+    struct weir_event_list *list;       /* borrowed; side events are the last ones */
     const struct weir_targets *targets; /* borrowed */
-    unsigned event_count;               /* with the sideband event */
+    unsigned event_count;               /* with the side events */
     struct weir_event_place *places;    /* owned; by CPU number, then late ones by CPU number; or as the targets */
     unsigned place_count;
     unsigned late_from;        /* places from here on are late; place_count: none is */
@@ -109,7 +109,8 @@ void weir_event_set_close(struct weir_event_set *set);
 uint64_t weir_event_set_fds_needed(unsigned events, unsigned places, unsigned tasks);
 
 int weir_event_set_fd(const struct weir_event_set *set, unsigned event, unsigned place, unsigned task);
-unsigned weir_event_set_sideband(const struct weir_event_set *set); /* index of the sideband event */
+/* The index of the sideband event; what stands behind it are side events, too. */
+unsigned weir_event_set_sideband(const struct weir_event_set *set);
 
 /*
  * Maps a ring of one place and redirects the place's other events to it. sideband: which of the two. bytes: a power of
@@ -142,10 +143,10 @@ void weir_event_set_pause(struct weir_event_set *set, bool paused);
 void weir_event_set_notify(struct weir_event_set *set, unsigned place, bool on);
 bool weir_event_set_was_seen(const struct weir_event_set *set, unsigned place);
 
-/* Enable and disable: the sideband event, or all others. Failures of single descriptors (task gone) are passed over. */
+/* Enable and disable: the side events, or all others. Failures of single descriptors (task gone) are passed over. */
 void weir_event_set_enable(struct weir_event_set *set, bool sideband);
 void weir_event_set_disable(struct weir_event_set *set);         /* all */
-void weir_event_set_disable_samples(struct weir_event_set *set); /* all but the sideband event */
+void weir_event_set_disable_samples(struct weir_event_set *set); /* all but the side events */
 
 /* Enables or disables one event, which is the leader of its group. Failures as above. */
 void weir_event_set_switch(struct weir_event_set *set, unsigned event, bool on);

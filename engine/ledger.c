@@ -18,6 +18,7 @@ static struct weir_ledger_row *row_at(const struct weir_record_result *result, u
 static int allocate(const struct weir_event_set *set, struct weir_record_result *result)
 {
     result->event_count = set->event_count;
+    result->side_event = weir_event_set_sideband(set);
     result->ledger_count = (size_t)set->place_count * set->event_count;
     result->ledger = calloc(result->ledger_count, sizeof(*result->ledger));
     result->event_names = calloc(set->event_count, sizeof(*result->event_names));
@@ -247,7 +248,7 @@ static void add_before_ring(const struct weir_event_set *set, struct weir_record
         unsigned place = (unsigned)(i / set->event_count);
         const struct perf_event_attr *attr = &set->list->events[row->event].attr;
         uint64_t accounted_for = row->written + row->evicted + row->lost_ring_full;
-        bool is_sideband = row->event == weir_event_set_sideband(set);
+        bool is_sideband = row->event >= weir_event_set_sideband(set);
         if (!set->places[place].waiting || is_sideband || attr->freq || attr->sample_period != 1 ||
             row->counted <= accounted_for)
             continue;
@@ -344,10 +345,9 @@ void weir_ledger_settle(const struct weir_pipeline *pipeline, struct weir_record
     leave_out_absent(pipeline, result);
     total_readers(pipeline, result);
     summarise_drains(pipeline, result);
-    unsigned sideband = (unsigned)result->event_count - 1;
     for (size_t i = 0; i < result->ledger_count; i++) {
         const struct weir_ledger_row *row = &result->ledger[i];
-        if (row->event == sideband) {
+        if (row->event >= result->side_event) {
             result->lost_sideband += row->lost_ring_full;
             continue;
         }

@@ -127,6 +127,7 @@ static int configure(struct weir_session *session, struct weir_error *err)
     if (options->samples.user_regs_all)
         session->config.samples.user_regs |= extended;
     session->config.build_ids_in_maps = options->build_ids_in_maps;
+    session->config.text_pokes = options->kcore;
     session->config.inherit = !options->no_inherit && !session->per_thread;
     session->config.inherit_stat = options->inherit_stat;
     session->config.starts_disabled = !weir_schedule_starts_enabled(&options->schedule);
@@ -144,15 +145,20 @@ static int configure(struct weir_session *session, struct weir_error *err)
 
 static int check_output(const struct weir_record_options *options, struct weir_error *err)
 {
-    switch (options->output_kind) {
-    case WEIR_RECORD_OUTPUT_STREAM:
+    if (options->output_kind == WEIR_RECORD_OUTPUT_STREAM)
         return weir_output_check_stream(options->output_fd, err);
-    case WEIR_RECORD_OUTPUT_DIRECTORY:
-        return weir_output_folder_check(options->output_path, err);
-    case WEIR_RECORD_OUTPUT_FILE:
-        break;
-    }
-    return weir_output_check(options->output_path, err);
+    return weir_record_has_folder(options) ? weir_output_folder_check(options->output_path, err)
+                                           : weir_output_check(options->output_path, err);
+}
+
+/* Changes of the kernel's code are of all tasks, whichever are recorded. */
+static int add_side_events(struct weir_session *session, struct weir_error *err)
+{
+    struct weir_event_list *events = session->options->events;
+    int result = weir_event_list_add_sideband(events);
+    if (result == 0 && session->config.text_pokes && !session->config.system_wide)
+        result = weir_event_list_add_text_pokes(events);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot add events") : 0;
 }
 
 static int prepare(struct weir_session *session, struct weir_error *err)
@@ -164,6 +170,8 @@ static int prepare(struct weir_session *session, struct weir_error *err)
     int result = check_output(options, err);
     if (result == 0 && options->append)
         result = weir_append_open(&session->append, options->output_path, err);
+    if (result == 0 && options->kcore)
+        result = weir_kcore_open(&session->kcore, NULL, err);
     if (result == 0)
         result = weir_topology_load(&session->topology, err);
     if (result == 0)
@@ -184,8 +192,7 @@ static int prepare(struct weir_session *session, struct weir_error *err)
         result = configure(session, err);
     if (result < 0)
         return result;
-    return weir_event_list_add_sideband(options->events) < 0 ? weir_error_set_errno(err, -ENOMEM, "cannot add events")
-                                                             : 0;
+    return add_side_events(session, err);
 }
 
 /* ---- open ---- */
@@ -385,7 +392,9 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
     /* Sideband first: a mapping that changes while /proc is read is then in the file twice rather than not at all. */
     if (!session->config.enable_on_exec)
         weir_event_set_enable(&session->events, true);
-    result = weir_session_begin_file(session, err);
+    result = session->options->kcore ? weir_record_file_copy_kernel(session->file, session, err) : 0;
+    if (result == 0)
+        result = weir_session_begin_file(session, err);
     if (result == -EPIPE && session->file->kind == WEIR_RECORD_OUTPUT_STREAM) {
         *err = (struct weir_error){0}; /* the loop ends at once; the command is to run all the same */
         result = 0;
@@ -532,6 +541,11 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
         weir_open_error_hint_files(err, fds_needed(&session), &session.limits);
     weir_session_release(&session);
     return code;
+}
+
+bool weir_record_has_folder(const struct weir_record_options *options)
+{
+    return options->kcore || options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY;
 }
 
 void weir_record_result_fini(struct weir_record_result *result)

@@ -102,6 +102,8 @@ struct weir_record_options {
     int realtime_priority;                 /* -r: SCHED_FIFO 1..99 for readers and writer; 0: none */
     const char *output_path;               /* -o; of a stream, its name for messages */
     enum weir_record_output_kind output_kind;
+    bool kcore;    /* --kcore: a copy of the kernel's code beside the data, in a folder; not with a stream, nor with
+                    * append,    switching or per_thread */
     int output_fd; /* of WEIR_RECORD_OUTPUT_STREAM: where it goes; borrowed */
     bool append;   /* -A: continue the file that is there; only with WEIR_RECORD_OUTPUT_FILE, without compression */
 
@@ -144,7 +146,7 @@ enum weir_record_end {        /* why it ended */
 struct weir_ledger_row {
     int cpu;                    /* -1: of a task, wherever it ran */
     pid_t task;                 /* -1: of a CPU */
-    unsigned event;             /* index into the recording's events; the sideband event is the last */
+    unsigned event;             /* index into the recording's events; side events are the last ones */
     uint64_t written;           /* samples of it that are in the file (sideband: records) */
     uint64_t evicted;           /* -M, --overwrite: made room for newer ones in memory, and never asked for */
     uint64_t lost_ring_full;    /* the kernel found no room in the ring (PERF_FORMAT_LOST), or there was none yet */
@@ -187,6 +189,7 @@ struct weir_record_result {
     size_t ledger_count;
     char **event_names; /* owned; by event index */
     size_t event_count;
+    size_t side_event; /* index of the first side event: its rows, and those of the events behind it, are no samples */
 };
 
 /*
@@ -198,6 +201,9 @@ struct weir_record_result {
  */
 int weir_record_run(const struct weir_record_options *options, struct weir_record_result *result, bool *workload_failed,
                     struct weir_error *err);
+
+/* Whether the recording is in a folder of its own. */
+bool weir_record_has_folder(const struct weir_record_options *options);
 
 void weir_record_result_fini(struct weir_record_result *result);
 

@@ -10,12 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/bits.h"
 #include "engine/session.h"
 #include "format/features.h"
 #include "format/head.h"
+#include "format/kcore.h"
 #include "format/pipe_head.h"
 #include "format/tracing_data.h"
 
@@ -226,16 +228,18 @@ static int write_stream_head(struct weir_record_file *file, const struct weir_se
 
 /* ---- open ---- */
 
-/* DIR/data, and the files of the readers. */
-static int open_directory(struct weir_record_file *file, const struct weir_session *session,
+/* DIR/data, and in a directory the files of the readers. */
+static int open_in_folder(struct weir_record_file *file, const struct weir_session *session,
                           const struct weir_io_ops *io, struct weir_error *err)
 {
     char path[PATH_MAX];
-    int result = weir_record_parts_open(&file->parts, file->path, session->pipeline.reader_count,
+    int result = weir_output_folder_open(&file->folder, file->path, err);
+    if (result == 0 && file->kind == WEIR_RECORD_OUTPUT_DIRECTORY)
+        result = weir_record_parts_open(&file->parts, file->folder, session->pipeline.reader_count,
                                         session->options->notices, err);
     if (result < 0)
         return result;
-    if (snprintf(path, sizeof(path), "%s/data", weir_output_folder_path(file->parts.folder)) >= (int)sizeof(path))
+    if (snprintf(path, sizeof(path), "%s/data", weir_output_folder_path(file->folder)) >= (int)sizeof(path))
         return weir_error_set(err, -ENAMETOOLONG, "the name of the output is too long");
     result = weir_pipeline_open_output(&session->pipeline, path, io, &file->output, err);
     return result < 0 ? result : weir_output_publish(file->output, err);
@@ -258,8 +262,8 @@ static int open_output(struct weir_record_file *file, const struct weir_session 
         int result = weir_pipeline_open_stream(pipeline, session->options->output_fd, io, &file->output, err);
         return result < 0 ? result : write_stream_head(file, session, err);
     }
-    int result = file->kind == WEIR_RECORD_OUTPUT_DIRECTORY
-                     ? open_directory(file, session, io, err)
+    int result = weir_record_has_folder(session->options)
+                     ? open_in_folder(file, session, io, err)
                      : weir_pipeline_open_output(pipeline, file->path, io, &file->output, err);
     if (result == 0)
         result = write_file_head(file, session, err);
@@ -292,8 +296,29 @@ int weir_record_file_open(struct weir_record_file **made, const struct weir_sess
 
 int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err)
 {
-    return file->parts.folder ? weir_output_folder_publish(file->parts.folder, err)
-                              : weir_output_publish(file->output, err);
+    return file->folder ? weir_output_folder_publish(file->folder, err) : weir_output_publish(file->output, err);
+}
+
+int weir_record_file_copy_kernel(struct weir_record_file *file, const struct weir_session *session,
+                                 struct weir_error *err)
+{
+    const struct weir_notice_sink *notices = session->options->notices;
+    struct weir_kcore_copied copied;
+    int fd = weir_output_folder_make_kcore(file->folder, err);
+    if (fd < 0)
+        return fd;
+    int result = weir_kcore_copy(&session->kcore, fd, &copied, err);
+    close(fd);
+    if (result < 0)
+        return result;
+    weir_notice(notices, WEIR_NOTICE_VERBOSE, "copied %llu KiB of the kernel's code, in %u pieces",
+                (unsigned long long)(copied.bytes >> 10), copied.segments);
+    if (copied.changed)
+        weir_notice(
+            notices, WEIR_NOTICE_WARNING,
+            "modules or BPF programs came or went each time that the kernel was copied: its list of symbols may "
+            "not fit its code");
+    return 0;
 }
 
 /* ---- end ---- */
@@ -354,6 +379,7 @@ void weir_record_file_close(struct weir_record_file *file)
         return;
     weir_output_close(file->output);
     weir_record_parts_fini(&file->parts);
+    weir_output_folder_close(file->folder);
     free(file->path);
     free(file->events);
     free(file);

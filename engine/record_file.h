@@ -30,16 +30,18 @@ struct weir_writer_account;
  *
  *     file     head without features; at the end features behind the data, and the head again
  *     directory as a file, which holds what is not of the readers; their part is in files of their own (record_parts.h)
+ *     with a copy of the kernel (--kcore): as one of these two, in a folder, with the copy beside it (format/kcore.h)
  *     stream   head with all that is known by then; at the end build ids, which are records (weir_session_finish())
  */
 
 struct weir_record_file {
     enum weir_record_output_kind kind;
-    char *path;                     /* owned: as the user named it, for messages */
-    struct weir_output *output;     /* owned; lent to the writer between publish and finish */
-    struct weir_record_parts parts; /* of a directory */
-    uint64_t head_bytes;            /* where its data begins: data.offset */
-    uint64_t first_sample_ns;       /* set before finish, by the clock of the recording; both 0: no sample */
+    char *path;                        /* owned: as the user named it, for messages */
+    struct weir_output *output;        /* owned; lent to the writer between publish and finish */
+    struct weir_output_folder *folder; /* owned; what the output stands in; NULL: in none of its own */
+    struct weir_record_parts parts;    /* of a directory */
+    uint64_t head_bytes;               /* where its data begins: data.offset */
+    uint64_t first_sample_ns;          /* set before finish, by the clock of the recording; both 0: no sample */
     uint64_t last_sample_ns;
     uint64_t raw_bytes, compressed_bytes; /* set before finish: what compression was given, and made of it; 0: none */
     struct weir_event_desc *events; /* owned; as of the end, once that was noted: the session's go on with new ids */
@@ -58,6 +60,11 @@ struct weir_record_file {
  */
 int weir_record_file_open(struct weir_record_file **file, const struct weir_session *session, const char *path,
                           const struct weir_io_ops *io, struct weir_error *err);
+
+/* Copies the kernel's code into the folder of a file that is not published yet; when the events count already that tell
+ * of changes to it. 0 or -errno with err. Blocks, allocates. */
+int weir_record_file_copy_kernel(struct weir_record_file *file, const struct weir_session *session,
+                                 struct weir_error *err);
 
 /* Gives a file or a directory its name. */
 int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err);

@@ -22,11 +22,11 @@ size_t weir_record_parts_stage_bytes(unsigned readers)
     return stage;
 }
 
-static int open_part(struct weir_record_parts *parts, const struct weir_output_options *options, struct weir_error *err)
+static int open_part(struct weir_record_parts *parts, const struct weir_output_folder *folder,
+                     const struct weir_output_options *options, struct weir_error *err)
 {
     char path[PATH_MAX];
-    if (snprintf(path, sizeof(path), "%s/data.%u", weir_output_folder_path(parts->folder), parts->count) >=
-        (int)sizeof(path))
+    if (snprintf(path, sizeof(path), "%s/data.%u", weir_output_folder_path(folder), parts->count) >= (int)sizeof(path))
         return weir_error_set(err, -ENAMETOOLONG, "the name of the output is too long");
     struct weir_output **part = &parts->outputs[parts->count];
     int result = weir_output_open(part, path, options, err);
@@ -37,7 +37,7 @@ static int open_part(struct weir_record_parts *parts, const struct weir_output_o
     return weir_output_publish(*part, err);
 }
 
-int weir_record_parts_open(struct weir_record_parts *parts, const char *path, unsigned readers,
+int weir_record_parts_open(struct weir_record_parts *parts, const struct weir_output_folder *folder, unsigned readers,
                            const struct weir_notice_sink *notices, struct weir_error *err)
 {
     *parts = (struct weir_record_parts){0};
@@ -47,14 +47,12 @@ int weir_record_parts_open(struct weir_record_parts *parts, const char *path, un
         .stage_bytes = weir_record_parts_stage_bytes(readers),
         .notices = notices,
     };
-    int result = weir_output_folder_open(&parts->folder, path, err);
-    if (result < 0)
-        return result;
+    int result = 0;
     parts->outputs = calloc(readers, sizeof(struct weir_output *));
     if (!parts->outputs)
         return weir_error_set_errno(err, -ENOMEM, "cannot set up the output");
     for (unsigned i = 0; i < readers && result == 0; i++)
-        result = open_part(parts, &options, err);
+        result = open_part(parts, folder, &options, err);
     return result;
 }
 
@@ -95,6 +93,5 @@ void weir_record_parts_fini(struct weir_record_parts *parts)
     for (unsigned i = 0; i < parts->count; i++)
         weir_output_close(parts->outputs[i]);
     free(parts->outputs);
-    weir_output_folder_close(parts->folder);
     *parts = (struct weir_record_parts){0};
 }

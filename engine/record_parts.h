@@ -18,14 +18,13 @@
 #include "io/output_folder.h"
 
 struct weir_record_parts {
-    struct weir_output_folder *folder; /* owned; NULL: the recording is in one file */
-    struct weir_output **outputs;      /* owned, each of them too; [reader] */
+    struct weir_output **outputs; /* owned, each of them too; [reader]; NULL: the recording is in one file */
     unsigned count;
 };
 
-/* Makes the folder (weir_output_folder_open()) and a file for each of `readers` in it. 0 or -errno with err; *parts is
- * to be given to fini() in any case. */
-int weir_record_parts_open(struct weir_record_parts *parts, const char *path, unsigned readers,
+/* Makes a file for each of `readers` in the folder. 0 or -errno with err; *parts is to be given to fini() in any case.
+ */
+int weir_record_parts_open(struct weir_record_parts *parts, const struct weir_output_folder *folder, unsigned readers,
                            const struct weir_notice_sink *notices, struct weir_error *err);
 
 /* The size of each staging buffer for that many readers. */
@@ -40,7 +39,7 @@ int weir_record_parts_finish(struct weir_record_parts *parts, uint64_t *bytes);
 /* fsync(2) of each. 0 or the first -errno. */
 int weir_record_parts_sync(struct weir_record_parts *parts);
 
-/* Closes all; an unpublished folder vanishes. Zeroed ones are allowed. */
+/* Closes all, before their folder. Zeroed ones are allowed. */
 void weir_record_parts_fini(struct weir_record_parts *parts);
 
 #endif

@@ -22,8 +22,8 @@ static void count_side_record(const struct weir_walk_layout *layout, const struc
 {
     uint64_t id = header->size >= 16 ? load_u64(record + header->size - 8) : 0;
     const struct weir_id_entry *entry = id ? weir_id_map_find(layout->ids, id) : NULL;
-    if (entry && entry->event == layout->sideband_event)
-        counts->samples[entry->place * layout->place_stride + entry->event]++;
+    if (entry && entry->event >= layout->sideband_event)
+        counts->samples[entry->place * layout->place_stride + layout->sideband_event]++;
 }
 
 /* Everything but samples as they should be. Rare, so kept out of the loop. */

@@ -14,7 +14,8 @@ struct weir_walk_layout { /* where samples keep their fields; the same for every
     int id_offset;           /* in a sample, from the record's start: PERF_SAMPLE_IDENTIFIER */
     int time_offset;         /* -1: samples have no time */
     unsigned place_stride;   /* counter of a sample: samples[place * place_stride + event]; 0: per event only */
-    unsigned sideband_event; /* with a place_stride, side records are counted too, by the id in their trailer */
+    unsigned sideband_event; /* with a place_stride, side records are counted too, by the id in their trailer, which is
+                              * of this event or of one behind it; all as of this one */
 };
 
 struct weir_walk_counts {

@@ -173,6 +173,7 @@ void weir_session_release(struct weir_session *session)
     weir_told_losses_fini(&session->told_losses);
     weir_disk_guard_fini(&session->guard);
     weir_append_free(session->append);
+    weir_kcore_close(&session->kcore);
     session->append = NULL;
     weir_workload_fini(&session->workload);
     weir_control_fini(&session->control);

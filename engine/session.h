@@ -30,6 +30,7 @@
 #include "engine/targets.h"
 #include "engine/workload.h"
 #include "format/event_desc.h"
+#include "format/kcore.h"
 #include "format/synth.h"
 #include "topology/cpu_watch.h"
 #include "topology/plan.h"
@@ -81,6 +82,7 @@ struct weir_session {
     bool piped;                    /* pipeline was initialised */
     const struct weir_io_ops *io;  /* borrowed; what files are written with; NULL: the real system calls */
     struct weir_append *append;    /* owned; the file that is continued; NULL: none is */
+    struct weir_kcore kcore;       /* owned; with --kcore */
     struct weir_record_file *file; /* owned; what the recording is written to now */
     struct weir_session_switch change;
     struct weir_file_finisher *finisher; /* owned; NULL: there is one file, and it keeps its name */

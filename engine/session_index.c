@@ -15,6 +15,7 @@ static int append_ids(const struct weir_session *session, struct weir_buf *out)
         return -ENOMEM;
     for (size_t i = 0; i < most; i++) {
         size_t place = i / set->task_count % set->place_count, task = i % set->task_count;
+        bool all_tasks = set->list->events[i / set->task_count / set->place_count].all_tasks;
         pid_t alone = set->places[place].task;
         if (set->ids[i] == 0)
             continue;
@@ -22,7 +23,9 @@ static int append_ids(const struct weir_session *session, struct weir_buf *out)
             .id = set->ids[i],
             .index = place,
             .cpu = (uint64_t)(int64_t)set->places[place].cpu,
-            .tid = (uint64_t)(int64_t)(alone >= 0 ? alone : session->targets.tids[task]),
+            .tid = (uint64_t)(int64_t)(all_tasks    ? -1
+                                       : alone >= 0 ? alone
+                                                    : session->targets.tids[task]),
         };
     }
     weir_record_id_index(out, entries, count);

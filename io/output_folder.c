@@ -12,12 +12,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bits.h"
 #include "io/output.h"
 
 #define FOLDER_MODE  0700
 #define OLD_SUFFIX   ".old"
 #define MAIN_FILE    "data"
 #define HIDDEN_TRIES 100u
+
+static const char *const kcore_files[] = {"kallsyms", "kcore", "modules"};
 
 struct weir_output_folder {
     char *path;   /* owned: as given */
@@ -35,18 +38,45 @@ static bool is_recording_file(const char *name)
     return rest[0] == '\0' || (rest[0] == '.' && rest[1] != '\0' && strspn(rest + 1, "0123456789") == strlen(rest + 1));
 }
 
+static bool is_kcore_file(const char *name)
+{
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(kcore_files); i++) {
+        if (strcmp(name, kcore_files[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool is_dot(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-static DIR *open_folder(const char *path)
+static DIR *open_folder_at(int parent_fd, const char *path)
 {
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(parent_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *folder = fd < 0 ? NULL : fdopendir(fd);
     if (fd >= 0 && !folder)
         close(fd);
     return folder;
+}
+
+static DIR *open_folder(const char *path)
+{
+    return open_folder_at(AT_FDCWD, path);
+}
+
+/* Whether name, in parent, is a copy of the kernel, with nothing else in it. */
+static bool is_kcore_folder(DIR *parent, const char *name)
+{
+    DIR *folder = strcmp(name, WEIR_OUTPUT_KCORE_FOLDER) == 0 ? open_folder_at(dirfd(parent), name) : NULL;
+    if (!folder)
+        return false;
+    bool is_one = true;
+    for (const struct dirent *entry; is_one && (entry = readdir(folder));)
+        is_one = is_dot(entry->d_name) || is_kcore_file(entry->d_name);
+    closedir(folder);
+    return is_one;
 }
 
 static int check_entries(const char *path, struct weir_error *err)
@@ -56,7 +86,7 @@ static int check_entries(const char *path, struct weir_error *err)
         return weir_error_set_errno(err, -errno, "cannot read the folder '%s'", path);
     int rc = 0;
     for (const struct dirent *entry; rc == 0 && (entry = readdir(folder));) {
-        if (is_dot(entry->d_name) || is_recording_file(entry->d_name))
+        if (is_dot(entry->d_name) || is_recording_file(entry->d_name) || is_kcore_folder(folder, entry->d_name))
             continue;
         rc = weir_error_set(err, -ENOTEMPTY, "the folder '%s' holds other files than those of a recording ('%s')", path,
                             entry->d_name);
@@ -104,6 +134,17 @@ static int check_paths(const struct weir_output_folder *folder, bool *exists, bo
     return rc < 0 ? rc : check_existing(folder->old, old_exists, err);
 }
 
+static void remove_kcore_folder(DIR *parent)
+{
+    DIR *folder = open_folder_at(dirfd(parent), WEIR_OUTPUT_KCORE_FOLDER);
+    if (!folder)
+        return;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(kcore_files); i++)
+        unlinkat(dirfd(folder), kcore_files[i], 0);
+    closedir(folder);
+    unlinkat(dirfd(parent), WEIR_OUTPUT_KCORE_FOLDER, AT_REMOVEDIR);
+}
+
 /* Removes a folder and what check_entries() allows in it. */
 static void remove_folder(const char *path)
 {
@@ -114,6 +155,7 @@ static void remove_folder(const char *path)
         if (is_recording_file(entry->d_name))
             unlinkat(dirfd(folder), entry->d_name, 0);
     }
+    remove_kcore_folder(folder);
     closedir(folder);
     rmdir(path);
 }
@@ -195,6 +237,15 @@ int weir_output_folder_check(const char *path, struct weir_error *err)
 const char *weir_output_folder_path(const struct weir_output_folder *folder)
 {
     return folder->hidden;
+}
+
+int weir_output_folder_make_kcore(const struct weir_output_folder *folder, struct weir_error *err)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof(path), "%s/" WEIR_OUTPUT_KCORE_FOLDER, folder->hidden) >= (int)sizeof(path))
+        return weir_error_set(err, -ENAMETOOLONG, "the name of the output is too long");
+    int fd = mkdir(path, FOLDER_MODE) < 0 ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? weir_error_set_errno(err, -errno, "cannot make a directory in output '%s'", folder->path) : fd;
 }
 
 int weir_output_folder_publish(struct weir_output_folder *folder, struct weir_error *err)

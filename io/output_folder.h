@@ -4,12 +4,15 @@
  * their own (io/output.h), opened and published below weir_output_folder_path(). Set-up and end only; one thread.
  *
  * An existing folder at the path is renamed to path + ".old", where one of that name is removed first, and both only if
- * they hold nothing but files of a recording ("data", "data.N"). Paths that are symbolic links are not followed.
+ * they hold nothing but files of a recording ("data", "data.N") and a copy of the kernel ("kcore_dir" with "kallsyms",
+ * "kcore" and "modules"). Paths that are symbolic links are not followed.
  */
 #ifndef WEIR_IO_OUTPUT_FOLDER_H
 #define WEIR_IO_OUTPUT_FOLDER_H
 
 #include "base/error.h"
+
+#define WEIR_OUTPUT_KCORE_FOLDER "kcore_dir" /* as perf names it */
 
 struct weir_output_folder; /* opaque */
 
@@ -25,6 +28,10 @@ int weir_output_folder_check(const char *path, struct weir_error *err);
 
 /* Where it is until it is published. Borrowed. */
 const char *weir_output_folder_path(const struct weir_output_folder *folder);
+
+/* Makes the folder for a copy of the kernel in it, which is not published yet. Its descriptor, the caller's, or -errno
+ * with err. */
+int weir_output_folder_make_kcore(const struct weir_output_folder *folder, struct weir_error *err);
 
 /* Gives it its name. The files in it stay open. 0 or -errno with err; then the existing folder is at its name again. */
 int weir_output_folder_publish(struct weir_output_folder *folder, struct weir_error *err);

@@ -121,6 +121,7 @@ static struct weir_record_result make_result(const struct variant *variant, stru
         .ledger_count = (size_t)2 * EVENTS,
         .event_names = event_names,
         .event_count = EVENTS,
+        .side_event = EVENTS - 1,
     };
     memset(rows, 0, 2 * EVENTS * sizeof(*rows));
     for (unsigned i = 0; i < 2 * EVENTS; i++) {
@@ -257,6 +258,7 @@ Test(record_report, stream_is_waited_for_by_its_reader)
     result.ledger = &row;
     result.ledger_count = 1;
     result.event_count = 2;
+    result.side_event = 1;
     struct weir_report_context context = {.output_path = "-", .is_stream = true, .limits = &free_rings};
     struct weir_buf text = WEIR_BUF_INIT;
     weir_report_closing(&text, &result, &context);

@@ -47,6 +47,7 @@ HAS(type_save, attr->branch_sample_type &PERF_SAMPLE_BRANCH_TYPE_SAVE)
 HAS(namespaces, attr->namespaces)
 HAS(max_stack, attr->sample_max_stack)
 HAS(context_switch, attr->context_switch)
+HAS(text_poke, attr->text_poke)
 HAS(clock, attr->use_clockid)
 HAS(intr_regs, attr->sample_regs_intr)
 HAS(comm_exec, attr->comm_exec)
@@ -182,6 +183,20 @@ Test(event_ladder, what_nobody_asked_for_is_dropped_and_said)
         cr_expect_eq(attr->branch_sample_type, dropped[i].branch_sample_type);
         event_set_rig_fini(&rig);
     }
+}
+
+/* What the copy of the kernel is worth without: what the kernel was at the start. */
+Test(event_ladder, text_pokes_are_dropped_and_said)
+{
+    struct event_set_rig rig;
+    rig_init(&rig, has_text_poke);
+    rig.config.text_pokes = true;
+    event_set_rig_expect_open(&rig);
+    cr_assert_eq(rig.notice_count, 2);
+    cr_expect_not_null(strstr(rig.notices[1], "text_poke records (Linux 5.8)"), "%s", rig.notices[1]);
+    cr_expect_not(rig.list.events[1].attr.text_poke);
+    cr_expect(rig.list.events[1].attr.ksymbol && rig.list.events[1].attr.mmap2);
+    event_set_rig_fini(&rig);
 }
 
 /* A refusal of one attr says nothing of what only others have. */

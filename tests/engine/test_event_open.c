@@ -294,3 +294,63 @@ Test(event_open, per_thread_task_that_is_gone_has_no_rings)
     cr_assert_eq(rig.faulty.opens_failed, 1);
     event_set_rig_fini(&rig);
 }
+
+/* ---- text pokes ---- */
+
+/* Changes of the kernel's code are of no task: one descriptor on each CPU, for all of them, in the sideband ring. */
+Test(event_open, text_pokes_are_opened_for_all_tasks_beside_events_of_some)
+{
+    struct event_set_rig rig;
+    event_set_rig_init(&rig, "cs", 2);
+    rig.config.text_pokes = true;
+    cr_assert_eq(weir_event_list_add_text_pokes(&rig.list), 0);
+    rig.faulty.refuse = note_attempt;
+    event_set_rig_expect_open(&rig);
+    cr_assert_eq(attempt_count, 2 * CPUS * 2 + CPUS);
+    cr_assert_eq(weir_event_set_sideband(&rig.set), 1);
+    for (unsigned i = 0; i < attempt_count; i++) {
+        bool pokes = i >= 2 * CPUS * 2, side = i >= CPUS * 2;
+        cr_expect_eq(attrs[i].text_poke, pokes, "attempt %u", i);
+        cr_expect_eq(attrs[i].ksymbol, pokes, "attempt %u", i);
+        cr_expect_eq(attrs[i].mmap, side && !pokes, "attempt %u", i);
+        cr_expect_eq(attempts[i].pid == -1, pokes, "attempt %u", i);
+    }
+    cr_expect_eq(attempts[attempt_count - 2].cpu, 1);
+    cr_expect_eq(attempts[attempt_count - 1].cpu, 5);
+
+    struct weir_ring ring;
+    cr_assert_eq(weir_event_set_map_ring(&rig.set, 0, true, 4096, &ring), 0);
+    cr_expect_eq(rig.faulty.redirect_count, 2, "the second task's side event and that of text pokes");
+    cr_expect_eq(rig.faulty.redirects[1].fd, weir_event_set_fd(&rig.set, 2, 0, 0));
+    cr_expect_eq(rig.faulty.redirects[1].ring_fd, weir_event_set_fd(&rig.set, 1, 0, 0));
+    weir_ring_unmap(&ring);
+    event_set_rig_fini(&rig);
+}
+
+/* Before the command is executed, when its own side event does not count yet: the kernel is copied then. */
+Test(event_open, text_pokes_count_from_their_opening)
+{
+    struct event_set_rig rig;
+    event_set_rig_init(&rig, "cs", 1);
+    rig.config.text_pokes = true;
+    rig.config.enable_on_exec = true;
+    cr_assert_eq(weir_event_list_add_text_pokes(&rig.list), 0);
+    rig.faulty.refuse = note_attempt;
+    event_set_rig_expect_open(&rig);
+    cr_assert_eq(attempt_count, 3 * CPUS);
+    cr_expect(attrs[CPUS].disabled && attrs[CPUS].enable_on_exec);
+    cr_expect(!attrs[2 * CPUS].disabled && !attrs[2 * CPUS].enable_on_exec && !attrs[2 * CPUS].inherit);
+    event_set_rig_fini(&rig);
+}
+
+Test(event_open, text_pokes_come_with_the_side_event_where_all_tasks_are_recorded)
+{
+    struct event_set_rig rig;
+    event_set_rig_init(&rig, "cs", 0);
+    rig.config.text_pokes = true;
+    rig.faulty.refuse = note_attempt;
+    event_set_rig_expect_open(&rig);
+    cr_assert_eq(attempt_count, 2 * CPUS);
+    cr_expect(attrs[CPUS].text_poke && attrs[CPUS].ksymbol && attrs[CPUS].mmap && !attrs[CPUS].disabled);
+    event_set_rig_fini(&rig);
+}

@@ -149,3 +149,50 @@ Test(output_folder, slashes_at_the_end_change_nothing)
     weir_output_folder_close(folder);
     cr_assert(exists("it"));
 }
+
+Test(output_folder, copy_of_the_kernel_belongs_to_a_recording)
+{
+    temp_tree_write_text(&tree, "it/data", "of before");
+    temp_tree_write_text(&tree, "it/kcore_dir/kallsyms", "of before");
+    temp_tree_write_text(&tree, "it/kcore_dir/modules", "of before");
+    temp_tree_write_text(&tree, "it.old/kcore_dir/kcore", "of long before");
+    struct weir_output_folder *folder = open_folder();
+    struct weir_error err = {0};
+    int fd = weir_output_folder_make_kcore(folder, &err);
+    cr_assert_geq(fd, 0, "%s", err.what);
+    close(openat(fd, "kcore", O_WRONLY | O_CREAT | O_CLOEXEC, 0400));
+    close(fd);
+    cr_expect_eq(weir_output_folder_make_kcore(folder, &err), -EEXIST);
+    cr_assert_eq(weir_output_folder_publish(folder, &err), 0, "%s", err.what);
+    weir_output_folder_close(folder);
+    cr_expect(exists("it/kcore_dir/kcore"));
+    cr_expect_not(exists("it/kcore_dir/kallsyms"));
+    cr_expect(exists("it.old/kcore_dir/kallsyms"));
+    cr_expect_not(exists("it.old/kcore_dir/kcore"));
+}
+
+Test(output_folder, copy_of_the_kernel_vanishes_with_its_recording)
+{
+    struct weir_output_folder *folder = open_folder();
+    char hidden[PATH_MAX];
+    snprintf(hidden, sizeof(hidden), "%s", weir_output_folder_path(folder));
+    int fd = weir_output_folder_make_kcore(folder, NULL);
+    cr_assert_geq(fd, 0);
+    close(openat(fd, "modules", O_WRONLY | O_CREAT | O_CLOEXEC, 0400));
+    close(fd);
+    weir_output_folder_close(folder);
+    cr_expect_eq(access(hidden, F_OK), -1);
+}
+
+Test(output_folder, other_files_beside_a_copy_of_the_kernel_are_left_alone)
+{
+    temp_tree_write_text(&tree, "it/kcore_dir/notes", "mine");
+    expect_refused(-ENOTEMPTY, "('kcore_dir')");
+    cr_expect(exists("it/kcore_dir/notes"));
+}
+
+Test(output_folder, file_named_as_the_copy_is_left_alone)
+{
+    temp_tree_write_text(&tree, "it/kcore_dir", "mine");
+    expect_refused(-ENOTEMPTY, "('kcore_dir')");
+}

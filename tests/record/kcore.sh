@@ -1,0 +1,214 @@
+# shellcheck shell=bash
+# --kcore: a copy of the kernel's code beside the recording, and the changes to that code as records.
+#
+# A kernel without /proc/kcore gets one that is made up: weir then runs in a mount namespace of its own, where /proc is
+# a folder of links to the real one, with an ELF core file in it that maps the kernel's addresses and is nearly all
+# holes. perf runs in the same namespace, so that the two copies can be compared.
+
+needs_perf_events
+
+kernel_low=0x80000000 kernel_bytes=0x40000000 # lower half of the first address that is mapped; the upper is all ones
+
+# symbol NAME: the lower half of its address.
+symbol() { echo $((0x$(awk -v name="$1" '$3 == name { print substr($1, 9); exit }' /proc/kallsyms))); }
+
+make_kcore() {
+    needs_program perl
+    [ "$(uname -m)" = x86_64 ] || skip "needs x86-64, for the addresses of a made-up kernel"
+    perl -e '
+        my ($low, $bytes) = map { hex } @ARGV;
+        print "\177ELF\2\1\1", "\0" x 9, pack("S2 L Q3 L S6", 4, 62, 1, 0, 64, 0, 0, 64, 56, 1, 0, 0, 0),
+            pack("L2 Q L2 Q4", 1, 7, 4096, $low, 0xffffffff, 0, $bytes, $bytes, 4096);' \
+        $kernel_low $kernel_bytes >kcore
+    truncate -s $((4096 + kernel_bytes)) kcore
+    head -c 4096 /dev/urandom >page # in the place of the kernel's first code
+    dd if=page of=kcore bs=4096 seek=$((1 + ($(symbol _stext) - kernel_low) / 4096)) conv=notrunc status=none
+}
+
+perf_program=perf
+
+# $WEIR_PROGRAM and $perf_program become ones that see a /proc/kcore.
+needs_kcore() {
+    needs_root
+    [ ! -r /proc/kcore ] || return 0
+    needs_program unshare
+    unshare -m true 2>/dev/null || skip "needs /proc/kcore, or CAP_SYS_ADMIN: unshare(2)"
+    make_kcore
+    mkdir real
+    with_kcore "$WEIR_PROGRAM" >weir-with-kcore
+    with_kcore perf >perf-with-kcore
+    chmod +x weir-with-kcore perf-with-kcore
+    WEIR_PROGRAM=$PWD/weir-with-kcore perf_program=$PWD/perf-with-kcore
+}
+
+# with_kcore PROGRAM: a script that runs it so. perf wants a list of modules, even where the kernel takes none.
+with_kcore() {
+    cat <<END
+#!/bin/bash
+exec unshare --mount bash -c '
+    mount --rbind /proc "$PWD/real" && mount -t tmpfs tmpfs /proc || exit 1
+    ln -sf "$PWD"/real/* /proc/
+    seq -f "$PWD/real/%.0f" \$\$ \$((\$\$ + 4000)) | xargs ln -sf -t /proc # of tasks that are yet to come
+    cp --sparse=always "$PWD/kcore" /proc/kcore
+    [ -e /proc/modules ] || : >/proc/modules
+    exec "$1" "\$@"' with-kcore "\$@"
+END
+}
+
+kcore_files="kallsyms kcore modules"
+
+# expect_kernel_in DIR: what perf finds there.
+expect_kernel_in() {
+    expect_files "$1/kcore_dir" "$kcore_files"
+    expect_eq "modes" "$(stat -c %a "$1"/kcore_dir/* "$1/kcore_dir" | paste -sd ' ')" "400 400 400 700"
+    readelf -lW "$1/kcore_dir/kcore" >headers 2>readelf.err || fail "readelf: $(cat readelf.err)"
+    local first
+    first=$(awk '$1 == "LOAD" { print $3, $2, $5; exit }' headers)
+    local address=${first%% *}
+    expect_eq "where the code begins" "$((address & 0xffffffff))" $(($(symbol _stext) & ~4095))
+    expect_at_least "bytes of code" $((${first##* })) $((($(symbol _etext) - $(symbol _stext)) & ~4095))
+    [ -e page ] || return 0
+    local offset=${first#* }
+    dd if="$1/kcore_dir/kcore" of=copied bs=4096 skip=$((${offset%% *} / 4096)) count=1 status=none
+    cmp copied page || fail "the code is not what kcore has"
+}
+
+test_kernel_without_kcore_is_named() {
+    [ ! -e /proc/kcore ] || skip "needs a kernel without CONFIG_PROC_KCORE"
+    weir_record --kcore -e cpu-clock -o it -- touch ran
+    expect_eq "status" "$status" 125
+    expect_line err "cannot read /proc/kcore: No such file or directory"
+    expect_line err "CONFIG_PROC_KCORE"
+    expect_files . err
+}
+
+test_what_is_no_file_has_no_copy() {
+    local pair
+    for pair in '-o -|-o -' '--per-thread|--per-thread' '-A|--append' '--switch-output=1G|--kcore' \
+        '--timestamp-filename|--kcore'; do
+        # shellcheck disable=SC2086
+        weir_record --kcore ${pair%|*} -e cpu-clock -- touch ran >out
+        expect_eq "status with $pair" "$status" 129
+        expect_line err "${pair#*|}"
+    done
+    expect_files . err out
+}
+
+test_copy_stands_beside_the_recording() {
+    needs_kcore
+    record --kcore -o it -a -e cpu-clock -F 1000 -- sleep 0.3
+    expect_files it data kcore_dir
+    expect_kernel_in it
+    expect_eq "samples in perf script" "$(script_lines it)" "$(told_samples)"
+    expect_eq "samples in perf report" "$(report_samples it)" "$(told_samples)"
+    expect_no_warnings
+    "$WEIR_PROGRAM" verify it >verified || fail "weir verify: $(cat verified)"
+}
+
+# Unless BPF programs come and go meanwhile, which is another list of symbols.
+test_copy_is_what_perf_copies() {
+    needs_kcore
+    local tries
+    for ((tries = 0; tries < 5; tries++)); do
+        rm -rf it beside
+        record --kcore -o it -e cpu-clock -- true
+        "$perf_program" record --kcore -o beside -e cpu-clock -- true >perf.out 2>&1 || fail "perf: $(cat perf.out)"
+        ! cmp -s it/kcore_dir/kallsyms beside/kcore_dir/kallsyms || break
+    done
+    local file
+    for file in kallsyms modules; do
+        cmp "it/kcore_dir/$file" "beside/kcore_dir/$file" || fail "$file is not what perf copies"
+    done
+    readelf -lhW it/kcore_dir/kcore >ours
+    readelf -lhW beside/kcore_dir/kcore >perfs
+    diff ours perfs || fail "other headers than perf's"
+    [ ! -e page ] || cmp it/kcore_dir/kcore beside/kcore_dir/kcore || fail "other code than perf's"
+}
+
+test_copy_goes_with_other_forms_of_a_recording() {
+    needs_kcore
+    record --kcore --output-format=dir -o parts -a -e cpu-clock -F 1000 -- sleep 0.2
+    expect_kernel_in parts
+    expect_eq "samples of a directory" "$(script_lines parts)" "$(told_samples)"
+    record --kcore -z -o packed -a -e cpu-clock -F 1000 -- sleep 0.2
+    expect_kernel_in packed
+    expect_eq "samples of a compressed one" "$(script_lines packed)" "$(told_samples)"
+    record --kcore --threads=package -o threads -a -e cpu-clock -F 1000 -- sleep 0.2
+    expect_kernel_in threads
+    expect_eq "samples of few readers" "$(script_lines threads)" "$(told_samples)"
+}
+
+test_copy_of_before_is_replaced_with_its_recording() {
+    needs_kcore
+    local i
+    for i in 1 2 3; do record --kcore -o it -e cpu-clock -- true; done
+    expect_eq "recordings" "$(compgen -G "it*" | paste -sd " ")" "it it.old"
+    expect_kernel_in it.old
+    touch it.old/kcore_dir/notes
+    weir_record --kcore -o it -e cpu-clock -- true
+    expect_eq "status" "$status" 125
+    expect_line err "holds other files than those of a recording ('kcore_dir')"
+}
+
+test_failed_recording_leaves_no_copy() {
+    needs_kcore
+    weir_record --kcore -e cpu-clock -o it -- ./no-such-program
+    expect_eq "status" "$status" 127
+    [ ! -e it ] || fail "something is left of it"
+    expect_eq "hidden folders" "$(compgen -G '.weir-*' || true)" ""
+}
+
+# toggles COUNT: the code of one branch in the kernel is changed so often, and as often back.
+toggles() {
+    local i
+    for ((i = 0; i < $1; i++)); do
+        echo 1 >/proc/sys/kernel/bpf_stats_enabled
+        echo 0 >/proc/sys/kernel/bpf_stats_enabled
+    done
+}
+
+# expect_pokes FILE COUNT: there is code that was changed exactly so often, and perf reads each record.
+expect_pokes() {
+    "$WEIR_PROGRAM" dump --type text_poke "$1" >dumped
+    sed -n 's/.*PERF_RECORD_TEXT_POKE addr \(0x[0-9a-f]*\).*/\1/p' dumped | sort | uniq -c | awk '{ print $1 }' >counts
+    grep -qx "$2" counts || fail "no code that was changed $2 times: $(sort -n counts | uniq -c)"
+    local read
+    read=$(perf script --show-text-poke-events -i "$1" 2>perf.err | grep -c PERF_RECORD_TEXT_POKE || true)
+    expect_eq "changes that perf finds" "$read" "$(awk '{ sum += $1 } END { print sum }' counts)"
+    expect_no_warnings
+}
+
+# Kernels whose code is changed without a word are no use here: perf is asked first.
+needs_text_pokes() {
+    "$perf_program" record --kcore -o asked -a -e cpu-clock -- bash -c 'toggles 3' >perf.out 2>&1 ||
+        fail "perf: $(cat perf.out)"
+    perf script --show-text-poke-events -i asked 2>perf.err | grep -q PERF_RECORD_TEXT_POKE ||
+        skip "needs a kernel that tells of changes to its code: perf record --kcore gets no TEXT_POKE either"
+}
+
+test_changes_of_the_kernels_code_are_recorded() {
+    needs_kcore
+    [ "$(cat /proc/sys/kernel/bpf_stats_enabled)" = 0 ] || skip "needs kernel.bpf_stats_enabled to be 0"
+    export -f toggles
+    needs_text_pokes
+    record --kcore -o it -a -e cpu-clock -- bash -c 'toggles 7'
+    expect_pokes it 14
+    # Of tasks, too: they are of no task.
+    record --kcore -o tasks -e cpu-clock -- bash -c 'toggles 5'
+    expect_pokes tasks 10
+    expect_eq "samples" "$(script_lines tasks)" "$(told_samples)"
+}
+
+# The bit is asked for where perf asks for it, whatever the kernel makes of it.
+test_changes_are_asked_for_as_by_perf() {
+    needs_kcore
+    record --kcore -o all -a -e cpu-clock -- true
+    perf evlist -v -i all >all.list 2>perf.err
+    expect_eq "events of all CPUs" "$(grep -c text_poke all.list)" 1
+    expect_line all.list "ksymbol: 1, bpf_event: 1, text_poke: 1"
+    record --kcore -o some -e cpu-clock -- true
+    perf evlist -v -i some >some.list 2>perf.err
+    expect_eq "events of a command" "$(grep -c 'ksymbol: 1, text_poke: 1' some.list)" 1
+    ! grep "text_poke: 1" some.list | grep "mmap\|inherit" || fail "of all tasks, and yet more than the kernel"
+    "$WEIR_PROGRAM" verify some >verified || fail "weir verify: $(cat verified)"
+}
