@@ -140,11 +140,34 @@ static bool pass_time(struct walk *walk, uint64_t time_ns)
     return true;
 }
 
+/* The next record of a snapshot, or the newest of the next one. */
+static bool pass_newest_first(struct walk *walk, struct stream *stream, uint64_t attempt)
+{
+    if (attempt >= stream->next) {
+        stream->floor = stream->next;
+        stream->next = attempt + 1;
+    } else if (attempt >= stream->last || attempt < stream->floor) {
+        return fail(walk, "cpu %u: attempt %llu comes after %llu, from %llu on", stream->cpu,
+                    (unsigned long long)attempt, (unsigned long long)stream->last, (unsigned long long)stream->floor);
+    } else {
+        while (--stream->last > attempt) {
+            if (stream->landed[stream->last] && !stream->may_have_gaps)
+                return fail(walk, "cpu %u: attempt %llu is missing behind %llu", stream->cpu,
+                            (unsigned long long)stream->last, (unsigned long long)attempt);
+        }
+    }
+    stream->last = attempt;
+    stream->seen++;
+    return true;
+}
+
 /* One record of an event: it has landed, and so has nothing between it and the one before it. */
 static bool pass_attempt(struct walk *walk, struct stream *stream, uint64_t attempt)
 {
     if (attempt >= stream->attempts || !stream->landed[attempt])
         return fail(walk, "cpu %u: attempt %llu has never landed", stream->cpu, (unsigned long long)attempt);
+    if (stream->newest_first)
+        return pass_newest_first(walk, stream, attempt);
     for (; stream->next < attempt; stream->next++) {
         if (stream->landed[stream->next] && !stream->may_miss)
             return fail(walk, "cpu %u: attempt %llu is missing before %llu", stream->cpu,
@@ -252,7 +275,8 @@ bool stream_walk(const struct walk_input *input, struct walk_result *result)
     memset(result, 0, sizeof(*result));
     for (size_t i = 0; !input->goes_on && i < input->stream_count; i++) {
         struct stream *stream = &input->streams[i];
-        stream->next = stream->seen = stream->lost_reports = stream->lost_samples = 0;
+        stream->next = stream->last = stream->floor = stream->seen = 0;
+        stream->lost_reports = stream->lost_samples = 0;
     }
     while (walk.at < input->bytes) {
         if (!pass_checkpoints(&walk))

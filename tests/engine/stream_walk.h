@@ -19,11 +19,16 @@ struct stream {
     unsigned later_count;
     unsigned cpu;
     bool sideband;
-    bool may_miss;   /* records that have landed may have been evicted from memory */
-    uint8_t *landed; /* owned; by attempt: 1 when it is in the ring */
+    bool may_miss; /* records that have landed may have been evicted from memory */
+    /* It is in a ring of the newest records, which is read at snapshots: the records of each stand newest first, and
+     * none is older than those of the snapshot before. */
+    bool newest_first;
+    bool may_have_gaps; /* with newest_first: records of a snapshot may be missing between others of it */
+    uint8_t *landed;    /* owned; by attempt: 1 when it is in the ring */
     uint64_t attempts, capacity;
 
     uint64_t next;         /* the walk: attempts before this one were seen or are missing */
+    uint64_t last, floor;  /* with newest_first: the last one seen, and the first that its snapshot may hold */
     uint64_t seen;         /* records of it in the file */
     uint64_t lost_reports; /* LOST_SAMPLES records */
     uint64_t lost_samples; /* their sum */
@@ -56,7 +61,8 @@ struct walk_result {
 
 /*
  * Walks the data and checks that every record is whole and of a kind that may be there; that every record of an event
- * is one that landed, once, in order, with no other that landed missing before it (but for streams that may miss some);
+ * is one that landed, once, in order, with no other that landed missing before it (but for streams that may miss some;
+ * of a snapshot of the newest records the oldest are missing, but none between those that are there);
  * that rounds are barriers; and that every checkpoint is a record boundary. True when all that holds.
  */
 bool stream_walk(const struct walk_input *input, struct walk_result *result);

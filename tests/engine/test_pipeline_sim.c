@@ -10,7 +10,9 @@
  *     written == what the walker finds
  *
  * A third of the seeds keep samples in memory, with snapshots at random moments: then nothing but samples may be
- * missing, and only such as were evicted.
+ * missing, and only such as were evicted. A ninth has rings that the kernel overwrites, which are paused and read at
+ * such moments: of each snapshot only the oldest samples may be missing, and with a snapshot at the end the newest
+ * sample of each ring is there.
  *
  * usage: test_engine_pipeline_sim [SEED [COUNT]]; without: seeds from 0 on, as many as WEIR_SIM_SEEDS says, else 2000.
  * A failure names its seed, and that seed alone does the same again.
@@ -29,6 +31,7 @@
 #include "engine/ledger.h"
 #include "format/records.h"
 #include "tests/engine/fake_clock.h"
+#include "tests/engine/sim_disks.h"
 #include "tests/engine/sim_rig.h"
 #include "tests/engine/stream_walk.h"
 #include "tests/format/expand.h"
@@ -41,7 +44,6 @@
 #define STREAMS_MAX     ((CPUS_MAX + LATE_MAX) * EVENTS_MAX)
 #define CHECKPOINTS_MAX 256u
 #define OUTPUTS_MAX     4u
-#define HEAD_BYTES      4096u
 #define STILL_MAX       100000u /* steps that the end may take: if more, something waits for ever */
 #define COMM_TRAILER    32u
 #define PAYLOAD_MAX     60000u
@@ -69,7 +71,8 @@ struct sim_output {
 };
 
 struct sim {
-    uint64_t seed, random;
+    uint64_t seed;
+    struct sim_random random;
     struct fake_clock fake_clock;
     struct weir_clock clock;
     bool pwritev_queue;
@@ -80,6 +83,7 @@ struct sim {
         unsigned lossy; /* ended ones that had lost something */
     } lives[STREAMS_MAX];
     bool offline[CPUS_MAX + LATE_MAX];
+    struct stream *newest[CPUS_MAX + LATE_MAX]; /* whose sample was the last to land there; NULL: none has */
     uint64_t cpu_changes;
     unsigned event_count;
     uint64_t weights[ACT_COUNT];
@@ -93,26 +97,22 @@ struct sim {
     struct weir_told_losses told;
     struct weir_buf losses;
     bool stalled;
-    bool retains;
+    bool retains, overwrites;
+    bool ends_with_snapshot;
     struct weir_record_result result;
 };
 
 struct totals { /* over all seeds: to see that everything has happened */
     uint64_t produced, lost_ring_full, lost_write_failed, rounds, checkpoints, starved, failed_disks, padding_bytes,
-        switches, evicted, snapshots, compressed_bytes, raw_bytes, cpu_changes;
+        switches, evicted, snapshots, overwritten_bytes, compressed_bytes, raw_bytes, cpu_changes;
 };
 
 /* For the message of an assertion that breaks. Written by main only. */
 static volatile uint64_t seed_now;
 
-/* splitmix64 (Vigna, 2015), uniform enough in [0, bound) for small bounds. */
 static uint64_t chance(struct sim *sim, uint64_t bound)
 {
-    sim->random += 0x9e3779b97f4a7c15ull;
-    uint64_t z = sim->random;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return (z ^ (z >> 31)) % bound;
+    return sim_chance(&sim->random, bound);
 }
 
 static bool __attribute__((format(printf, 2, 3))) fail(const struct sim *sim, const char *format, ...)
@@ -128,48 +128,9 @@ static bool __attribute__((format(printf, 2, 3))) fail(const struct sim *sim, co
 
 /* ---- setting up ---- */
 
-/* Half of the seeds have a disk that gets by in the end; the others' runs full or fails for good (break_disk()). */
 static void choose_disk(struct sim *sim)
 {
-    struct fake_io_options options = {
-        .seed = sim->seed,
-        .no_direct = chance(sim, 4) == 0,
-        .refuses_direct = chance(sim, 8) == 0,
-        .reorders = chance(sim, 2) == 0,
-        .pwritev_queue = chance(sim, 8) == 0,
-        .short_per_mille = (unsigned)(chance(sim, 2) * chance(sim, 300)),
-        .refuse_per_mille = (unsigned)(chance(sim, 2) * chance(sim, 300)),
-        .buffers_taken_max = (unsigned)chance(sim, 3),
-    };
-    if (chance(sim, 8) == 0)
-        options.space_bytes = HEAD_BYTES + chance(sim, 2u << 20);
-    sim->pwritev_queue = options.pwritev_queue;
-    sim->outputs[sim->output_count].disk = fake_io_new(&options);
-}
-
-/* Once the head is written: what comes before is not this test's. */
-static void break_disk(struct sim *sim, struct fake_io *disk)
-{
-    const struct {
-        enum fake_io_call call;
-        bool sticky;
-        int error;
-        uint64_t calls_most;
-    } faults[] = {
-        {sim->pwritev_queue ? FAKE_IO_PWRITEV : FAKE_IO_WRITE, true, -EIO, 40},
-        {sim->pwritev_queue ? FAKE_IO_PWRITEV : FAKE_IO_WRITE, false, -ENOSPC, 40},
-        {FAKE_IO_FLUSH, true, -EIO, 80},
-        {FAKE_IO_REAP, true, -EIO, 80},
-    };
-    uint64_t choice = chance(sim, 2 * WEIR_ARRAY_COUNT(faults));
-    if (choice >= WEIR_ARRAY_COUNT(faults))
-        return;
-    struct fake_io_fault fault = {
-        .nth = fake_io_calls(disk, faults[choice].call) + 1 + chance(sim, faults[choice].calls_most),
-        .sticky = faults[choice].sticky,
-        .error = faults[choice].error,
-    };
-    fake_io_set_fault(disk, faults[choice].call, &fault);
+    sim->outputs[sim->output_count].disk = sim_disk_choose(&sim->random, sim->seed, &sim->pwritev_queue);
 }
 
 static void choose_machine(struct sim *sim)
@@ -180,6 +141,7 @@ static void choose_machine(struct sim *sim)
     uint64_t ring_bytes = 4096ull << chance(sim, 6);
     unsigned late = spec && spec[0] == '0' ? 0 : (unsigned)chance(sim, LATE_MAX + 1);
     sim->retains = chance(sim, 3) == 0;
+    sim->overwrites = !sim->retains && chance(sim, 6) == 0;
     bool has_span = chance(sim, 3) == 0;
     sim_rig_init(&sim->rig, &(struct sim_rig_options){
                                 .cpus = cpus,
@@ -190,6 +152,7 @@ static void choose_machine(struct sim *sim)
                                 .sideband_ring_bytes = 4096,
                                 .buffer_bytes = chance(sim, 3) << 20,
                                 .compression_level = chance(sim, 4) == 0 ? 1 : 0,
+                                .overwrite = sim->overwrites,
                                 .retained_bytes = sim->retains ? 1 + chance(sim, 4u << 20) : 0,
                                 .retained_span_ns = has_span ? 1 + chance(sim, 100 * WEIR_NS_PER_MS) : 0,
                                 .clock = &sim->clock,
@@ -202,7 +165,8 @@ static void choose_machine(struct sim *sim)
             stream->id = sim->rig.set.ids[event * (cpus + late) + cpu];
             stream->cpu = (unsigned)sim->rig.set.places[cpu].cpu;
             stream->sideband = event == weir_event_set_sideband(&sim->rig.set);
-            stream->may_miss = sim->retains && !stream->sideband;
+            stream->may_miss = (sim->retains || sim->overwrites) && !stream->sideband;
+            stream->newest_first = sim->overwrites && !stream->sideband;
         }
     }
 }
@@ -215,7 +179,7 @@ static size_t stream_count(const struct sim *sim)
 /* The next one, on the disk that was chosen for it. */
 static struct weir_output *open_output(struct sim *sim)
 {
-    static const uint8_t head[HEAD_BYTES];
+    static const uint8_t head[SIM_HEAD_BYTES];
     struct weir_error err = {0};
     struct sim_output *next = &sim->outputs[sim->output_count++];
     if (weir_pipeline_open_output(&sim->rig.pipeline, "/dev/null", fake_io_ops(next->disk), &next->output, &err) < 0 ||
@@ -223,8 +187,15 @@ static struct weir_output *open_output(struct sim *sim)
         fail(sim, "cannot set up the output: %s", err.what);
         weir_assert(!"the output can be set up");
     }
-    break_disk(sim, next->disk);
+    sim_disk_break(&sim->random, next->disk, sim->pwritev_queue); /* what comes before is not this test's */
     return next->output;
+}
+
+/* As weir_session_begin_snapshots() has it; here nobody is in the middle of a record. */
+static void pause_rings(void *ctx, bool paused)
+{
+    struct sim *sim = ctx;
+    weir_event_set_pause(&sim->rig.set, paused);
 }
 
 static void prepare(struct sim *sim)
@@ -234,6 +205,10 @@ static void prepare(struct sim *sim)
     if (weir_pipeline_prepare(pipeline, open_output(sim), &err) < 0) {
         fail(sim, "cannot set up the pipeline: %s", err.what);
         weir_assert(!"the pipeline can be set up");
+    }
+    if (sim->overwrites) {
+        pipeline->rounds.pause = pause_rings;
+        pipeline->rounds.pause_ctx = sim;
     }
     /* Rounds after little enough to have several. */
     pipeline->writer.setup.round_bytes = 1 + chance(sim, 1u << 20);
@@ -255,7 +230,7 @@ static void synthesise(struct sim *sim)
 static void sim_init(struct sim *sim, uint64_t seed)
 {
     memset(sim, 0, sizeof(*sim));
-    sim->seed = sim->random = seed;
+    sim->seed = sim->random.state = seed;
     sim->fake_clock.now_ns = WEIR_NS_PER_S;
     sim->clock = fake_clock_interface(&sim->fake_clock);
     choose_disk(sim);
@@ -265,7 +240,7 @@ static void sim_init(struct sim *sim, uint64_t seed)
         sim->weights[act] = 1 + chance(sim, 40);
     sim->weights[ACT_STALL] = chance(sim, 4);
     sim->weights[ACT_CPU] = chance(sim, 4);
-    sim->weights[ACT_SNAPSHOT] = sim->retains ? chance(sim, 8) : 0;
+    sim->weights[ACT_SNAPSHOT] = sim->retains || sim->overwrites ? chance(sim, 8) : 0;
     sim->weights[ACT_SWITCH] = chance(sim, 3);
     synthesise(sim);
     weir_event_set_enable(&sim->rig.set, false);
@@ -291,7 +266,10 @@ static void sim_fini(struct sim *sim)
 static uint32_t choose_payload_bytes(struct sim *sim)
 {
     static const uint32_t greatest[] = {16, 200, 200, 200, 2000, 4000, 12000, 30000, PAYLOAD_MAX};
-    return 4 + 8 * (uint32_t)chance(sim, greatest[chance(sim, WEIR_ARRAY_COUNT(greatest))] / 8);
+    uint64_t most = greatest[chance(sim, WEIR_ARRAY_COUNT(greatest))];
+    if (sim->overwrites) /* the kernel writes what is larger than such a ring all the same, over its own beginning */
+        most = weir_min_u64(most, sim->rig.ring_bytes / 2);
+    return 4 + 8 * (uint32_t)chance(sim, most / 8);
 }
 
 static void note_attempt(struct sim *sim, struct stream *stream, bool landed)
@@ -355,7 +333,10 @@ static void produce_one(struct sim *sim, unsigned cpu, unsigned event)
         .raw = payload,
         .raw_bytes = bytes,
     };
-    note_attempt(sim, stream, weir_sim_kernel_sample(sim->rig.sim, fd, &sample));
+    bool landed = weir_sim_kernel_sample(sim->rig.sim, fd, &sample);
+    note_attempt(sim, stream, landed);
+    if (landed)
+        sim->newest[cpu] = stream;
 }
 
 static void produce(struct sim *sim)
@@ -521,7 +502,8 @@ static bool stop_readers(struct sim *sim)
 {
     struct weir_pipeline *pipeline = &sim->rig.pipeline;
     weir_event_set_disable(&sim->rig.set);
-    weir_pipeline_stop_readers(pipeline, chance(sim, 2)); /* no threads to join */
+    sim->ends_with_snapshot = chance(sim, 2);
+    weir_pipeline_stop_readers(pipeline, sim->ends_with_snapshot); /* no threads to join */
     bool stopped[CPUS_MAX] = {false};
     unsigned running = pipeline->reader_count;
     for (unsigned n = 0; running > 0 && n < STILL_MAX; n++) {
@@ -609,6 +591,31 @@ static bool check_row(const struct sim *sim, const struct weir_ledger_row *row, 
     return true;
 }
 
+/* The newest records survive: the last that has landed in a ring is in the last snapshot. */
+static bool check_newest(const struct sim *sim)
+{
+    bool is_there = sim->overwrites && sim->ends_with_snapshot && !any_failed(sim);
+    for (unsigned cpu = 0; is_there && cpu < sim->rig.set.place_count; cpu++) {
+        const struct stream *stream = sim->newest[cpu];
+        uint64_t landed = stream ? stream->attempts : 0;
+        while (landed > 0 && !stream->landed[landed - 1])
+            landed--;
+        if (stream && stream->next != landed)
+            return fail(sim, "cpu %u: the newest is attempt %llu, but %llu is in the file", stream->cpu,
+                        (unsigned long long)landed - 1, (unsigned long long)stream->next - 1);
+    }
+    return true;
+}
+
+/* A reader that took a chunk for what then was only the rest of an overwritten record keeps it for later. */
+static uint32_t empty_chunks_held(const struct weir_pipeline *pipeline)
+{
+    uint32_t held = 0;
+    for (unsigned i = 0; i < pipeline->reader_count; i++)
+        held += pipeline->readers[i]->chunk && pipeline->readers[i]->chunk->used == 0;
+    return held;
+}
+
 static bool check_totals(const struct sim *sim, const struct walk_result *walked)
 {
     const struct weir_pipeline *pipeline = &sim->rig.pipeline;
@@ -632,7 +639,8 @@ static bool check_totals(const struct sim *sim, const struct walk_result *walked
         return fail(sim, "%llu unknown samples, %llu bytes discarded", (unsigned long long)result->unknown_samples,
                     (unsigned long long)result->discarded_bytes);
     uint32_t chunks = pipeline->pool.ready_count; /* without the spare, which nobody asked for */
-    if (weir_pool_free_count(&pipeline->pool) != chunks || weir_pool_used_count(&pipeline->pool) != 0)
+    uint32_t held = empty_chunks_held(pipeline);
+    if (weir_pool_free_count(&pipeline->pool) + held != chunks || weir_pool_used_count(&pipeline->pool) != held)
         return fail(sim, "%u of %u chunks are back", weir_pool_free_count(&pipeline->pool), chunks);
     return true;
 }
@@ -653,15 +661,15 @@ static bool check_output(struct sim *sim, unsigned number, struct walk_result *s
     uint64_t data_bytes = weir_output_stable_bytes(output->output);
     int finished = weir_output_finish(output->output, tail, sizeof(tail));
     const uint8_t *file = fake_io_bytes(output->disk);
-    if (finished == 0 && (fake_io_size(output->disk) != HEAD_BYTES + data_bytes + sizeof(tail) ||
-                          memcmp(file + HEAD_BYTES + data_bytes, tail, sizeof(tail)) != 0))
+    if (finished == 0 && (fake_io_size(output->disk) != SIM_HEAD_BYTES + data_bytes + sizeof(tail) ||
+                          memcmp(file + SIM_HEAD_BYTES + data_bytes, tail, sizeof(tail)) != 0))
         return fail(sim, "output %u: the tail does not stand behind the data", number);
 
     struct weir_buf records = WEIR_BUF_INIT; /* as they were before compression */
     const char *failure;
     uint64_t checkpoints[CHECKPOINTS_MAX];
     memcpy(checkpoints, output->checkpoints, sizeof(checkpoints));
-    if (!expand_records(file + HEAD_BYTES, data_bytes, WEIR_CHUNK_MAX_BYTES, &records, checkpoints,
+    if (!expand_records(file + SIM_HEAD_BYTES, data_bytes, WEIR_CHUNK_MAX_BYTES, &records, checkpoints,
                         output->checkpoint_count, &failure))
         return fail(sim, "output %u: %s", number, failure);
     struct walk_input input = {
@@ -687,7 +695,7 @@ static bool check_output(struct sim *sim, unsigned number, struct walk_result *s
     sum->lost_reported += walked.lost_reported;
     /* What did not get into this one is missing before what is in the next. */
     for (size_t i = 0; weir_output_error(output->output) < 0 && i < stream_count(sim); i++)
-        sim->streams[i].may_miss = true;
+        sim->streams[i].may_miss = sim->streams[i].may_have_gaps = true;
     return whole || fail(sim, "output %u: %s", number, walked.failure);
 }
 
@@ -699,7 +707,7 @@ static bool check(struct sim *sim, struct totals *totals)
             return false;
         totals->checkpoints += sim->outputs[i].checkpoint_count;
     }
-    if (!check_totals(sim, &walked))
+    if (!check_totals(sim, &walked) || !check_newest(sim))
         return false;
     unsigned rows[STREAMS_MAX] = {0};
     for (size_t i = 0; i < sim->result.ledger_count; i++) {
@@ -721,6 +729,7 @@ static bool check(struct sim *sim, struct totals *totals)
     totals->cpu_changes += sim->cpu_changes;
     totals->rounds += walked.rounds;
     totals->snapshots += sim->result.snapshots;
+    totals->overwritten_bytes += sim->result.overwritten_bytes;
     totals->padding_bytes += walked.padding_bytes;
     totals->compressed_bytes += sim->rig.pipeline.compressor.totals.in_bytes;
     totals->raw_bytes += sim->rig.pipeline.compressor.totals.raw_bytes;
@@ -775,15 +784,17 @@ int main(int argc, char **argv)
     for (uint64_t seed = first; seed < first + count; seed++)
         failures += !run_seed(seed, &totals);
     printf("%llu seeds: produced %llu, lost %llu in full rings (starved %llu times) and %llu on %llu failed disks, "
-           "%llu evicted, %llu snapshots, %llu rounds, %llu checkpoints, %llu bytes of padding, %llu bytes compressed "
+           "%llu evicted, %llu bytes overwritten, %llu snapshots, %llu rounds, %llu checkpoints, %llu bytes of "
+           "padding, %llu bytes compressed "
            "and %llu not, %llu CPUs gone or come, %llu switches\n",
            (unsigned long long)count, (unsigned long long)totals.produced, (unsigned long long)totals.lost_ring_full,
            (unsigned long long)totals.starved, (unsigned long long)totals.lost_write_failed,
            (unsigned long long)totals.failed_disks, (unsigned long long)totals.evicted,
-           (unsigned long long)totals.snapshots, (unsigned long long)totals.rounds,
-           (unsigned long long)totals.checkpoints, (unsigned long long)totals.padding_bytes,
-           (unsigned long long)totals.compressed_bytes, (unsigned long long)totals.raw_bytes,
-           (unsigned long long)totals.cpu_changes, (unsigned long long)totals.switches);
+           (unsigned long long)totals.overwritten_bytes, (unsigned long long)totals.snapshots,
+           (unsigned long long)totals.rounds, (unsigned long long)totals.checkpoints,
+           (unsigned long long)totals.padding_bytes, (unsigned long long)totals.compressed_bytes,
+           (unsigned long long)totals.raw_bytes, (unsigned long long)totals.cpu_changes,
+           (unsigned long long)totals.switches);
     printf("%llu seeds failed\n", (unsigned long long)failures);
     return failures ? 1 : 0;
 }
