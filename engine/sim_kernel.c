@@ -291,7 +291,7 @@ static int sim_ring_pause(void *ctx, int fd, bool paused)
     struct sim_event *event = event_of(ctx, fd);
     if (!event || !event->ring)
         return -EINVAL;
-    atomic_store_explicit(&event->ring->paused, paused, memory_order_release);
+    atomic_store_explicit(&event->ring->paused, paused, memory_order_seq_cst);
     return 0;
 }
 
@@ -419,7 +419,9 @@ static bool has_room(const struct sim_ring *ring, size_t bytes)
 {
     /* Linux writes a larger record over its own beginning: who maps such a ring has to see to it. */
     weir_assert(!ring->newest || bytes <= ring->bytes);
-    bool paused = atomic_load_explicit(&ring->paused, memory_order_acquire);
+    /* Sequentially consistent on both sides: who pauses and then looks whether a producer is at work (race_snapshot.c)
+     * sees it, or the producer sees the pause. */
+    bool paused = atomic_load_explicit(&ring->paused, memory_order_seq_cst);
     if (paused || ring->newest)
         return !paused;
     /* (A) of ring.h: what the reader gave back may be overwritten. */
