@@ -70,9 +70,12 @@ static int dump_records(struct dump *dump, uint64_t *records, struct weir_error 
             describe(dump);
             is_stale = false;
         }
-        if (!weir_dump_filter_wants(options->filter, &dump->input, &record))
+        bool is_wanted = weir_dump_filter_wants(options->filter, &dump->input, &record);
+        if (is_wanted)
+            append(dump, &record);
+        weir_record_text_add_events(&dump->text);
+        if (!is_wanted)
             continue;
-        append(dump, &record);
         (*records)++;
         int flushed = flush(dump, FLUSH_BYTES, err);
         result = flushed < 0 ? flushed : 1;

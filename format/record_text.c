@@ -14,12 +14,17 @@
 
 #define PIPE_NAME "pipe"
 
+void weir_record_text_add_events(struct weir_record_text *text)
+{
+    for (; text->events < text->input->event_count; text->events++)
+        text->sample_types |= text->input->events[text->events].attr.sample_type;
+    text->has_trailers = text->events > 0 && text->input->events[0].attr.sample_id_all;
+}
+
 void weir_record_text_init(struct weir_record_text *text, struct weir_perf_input *input, struct weir_trace *trace)
 {
     *text = (struct weir_record_text){.input = input, .trace = trace};
-    for (size_t i = 0; i < input->event_count; i++)
-        text->sample_types |= input->events[i].attr.sample_type;
-    text->has_trailers = input->event_count > 0 && input->events[0].attr.sample_id_all;
+    weir_record_text_add_events(text);
 
     struct weir_buf arch = WEIR_BUF_INIT;
     int found = weir_perf_input_feature(input, WEIR_FEATURE_ARCH, &arch, NULL);

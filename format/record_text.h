@@ -14,12 +14,16 @@ struct weir_record_text {
     struct weir_perf_input *input; /* borrowed */
     struct weir_trace *trace;      /* borrowed; decodes the raw bytes of tracepoints; NULL: they stay bytes */
     bool is_x86;                   /* names of registers: perf's of x86, or their numbers */
-    uint64_t sample_types;         /* of all events, or-ed: what perf's columns depend on */
+    size_t events;                 /* of input that were looked at */
+    uint64_t sample_types;         /* of these, or-ed: what perf's columns depend on */
     bool has_trailers;             /* the first event has sample_id_all */
 };
 
 /* What the columns depend on, from input's events so far; of a pipe to be called again when there are more. */
 void weir_record_text_init(struct weir_record_text *text, struct weir_perf_input *input, struct weir_trace *trace);
+
+/* Looks at the events that a pipe has told of since. */
+void weir_record_text_add_events(struct weir_record_text *text);
 
 /* Offset, size, hex dump, time stamp, PERF_RECORD_NAME and what it says. */
 void weir_record_text_append(const struct weir_record_text *text, const struct weir_record_view *record,

@@ -107,6 +107,19 @@ static void append_read(const struct weir_sample *sample, uint64_t format, struc
         append_read_value(format, &words, false, out);
 }
 
+/* get_page_size_name() and unit_number__scnprintf() in tools/perf/util: 4096 is 4K, and so is 4097; 1024 is 1024B. */
+static void append_page_size(struct weir_buf *out, const char *of, uint64_t bytes)
+{
+    static const char units[] = "BKMG";
+    unsigned unit = 0;
+    for (; bytes / 1024 > 1 && units[unit + 1]; unit++)
+        bytes /= 1024;
+    if (bytes == 0)
+        weir_buf_printf(out, " .. %s page size: N/A\n", of);
+    else
+        weir_buf_printf(out, " .. %s page size: %" PRIu64 "%c\n", of, bytes, units[unit]);
+}
+
 static void append_words(const struct weir_sample *sample, struct weir_buf *out)
 {
     uint64_t fields = sample->fields;
@@ -122,9 +135,9 @@ static void append_words(const struct weir_sample *sample, struct weir_buf *out)
     if (fields & PERF_SAMPLE_CGROUP)
         weir_buf_printf(out, " .. cgroup: %" PRIu64 "\n", sample->cgroup);
     if (fields & PERF_SAMPLE_DATA_PAGE_SIZE)
-        weir_buf_printf(out, " .. data page size: %" PRIu64 "\n", sample->data_page_size);
+        append_page_size(out, "data", sample->data_page_size);
     if (fields & PERF_SAMPLE_CODE_PAGE_SIZE)
-        weir_buf_printf(out, " .. code page size: %" PRIu64 "\n", sample->code_page_size);
+        append_page_size(out, "code", sample->code_page_size);
     if (fields & PERF_SAMPLE_TRANSACTION)
         weir_buf_printf(out, "... transaction: %" PRIx64 "\n", sample->transaction);
 }
