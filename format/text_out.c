@@ -8,6 +8,9 @@
 #define DELETE        0x7f
 #define LINE_BYTES    16u
 
+#define ADDRESS_DIGITS  4u
+#define ADDRESS_COLUMNS (3 + ADDRESS_DIGITS + 2) /* ".  0010: " */
+
 static bool is_control(uint8_t c)
 {
     return c < CONTROL_BELOW || c == DELETE;
@@ -76,18 +79,23 @@ void weir_text_append_hex(struct weir_buf *out, const uint8_t *data, size_t byte
     }
 }
 
+/* ".  0010:  hh hh ...  ASCII". Most of a dump are these lines: no printf(3). A record has at most 65535 bytes. */
 static void append_dump_line(struct weir_buf *out, size_t address, const uint8_t *data, size_t bytes)
 {
-    weir_buf_printf(out, ".  %04zx: ", address);
-    uint8_t text[LINE_BYTES * 3 + 2 + LINE_BYTES + 1];
-    memset(text, ' ', sizeof(text));
+    uint8_t line[ADDRESS_COLUMNS + LINE_BYTES * 3 + 2 + LINE_BYTES + 1];
+    memset(line, ' ', sizeof(line));
+    line[0] = '.';
+    for (unsigned i = 0; i < ADDRESS_DIGITS; i++)
+        line[3 + i] = (uint8_t)digits[address >> 4 * (ADDRESS_DIGITS - 1 - i) & 0xf];
+    line[3 + ADDRESS_DIGITS] = ':';
+    uint8_t *text = line + ADDRESS_COLUMNS;
     for (size_t i = 0; i < bytes; i++) {
         text[3 * i + 1] = (uint8_t)digits[data[i] >> 4];
         text[3 * i + 2] = (uint8_t)digits[data[i] & 0xf];
         text[3 * LINE_BYTES + 2 + i] = data[i] >= CONTROL_BELOW && data[i] < DELETE ? data[i] : '.';
     }
-    text[sizeof(text) - 1] = '\n';
-    weir_buf_append(out, text, sizeof(text));
+    line[sizeof(line) - 1] = '\n';
+    weir_buf_append(out, line, sizeof(line));
 }
 
 void weir_text_append_dump(struct weir_buf *out, const uint8_t *data, size_t bytes)
