@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/cli.h"
 #include "cli/exit_status.h"
@@ -26,8 +27,25 @@ static void report(const struct weir_print *print, const char *output_path, cons
     if (recovery->dropped_bytes > 0)
         weir_buf_printf(&text, "[ weir recover: Left out %" PRIu64 " bytes at %#" PRIx64 ", which are no records ]\n",
                         recovery->dropped_bytes, recovery->data_end);
+    for (size_t i = 0; i < recovery->part_count; i++) {
+        const struct weir_recovery_part *part = &recovery->parts[i];
+        if (part->dropped_bytes > 0)
+            weir_buf_printf(&text,
+                            "[ weir recover: Left out %" PRIu64 " bytes at %#" PRIx64
+                            " of data.%zu, which are no records ]\n",
+                            part->dropped_bytes, part->kept_bytes, i);
+    }
     weir_print_lines(print, weir_buf_str(&text));
     weir_buf_fini(&text);
+}
+
+/* Bytes of a path without the slashes at the end of a directory's. */
+static int bytes_of_name(const char *path)
+{
+    size_t length = strnlen(path, PATH_MAX);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    return (int)length;
 }
 
 static int recover(const struct weir_recover_arguments *arguments, struct weir_print *print)
@@ -36,7 +54,8 @@ static int recover(const struct weir_recover_arguments *arguments, struct weir_p
     const char *output_path = arguments->output_path ? arguments->output_path : default_path;
     struct weir_recovery recovery = {0};
     struct weir_error err = {0};
-    int length = snprintf(default_path, sizeof(default_path), "%s" SUFFIX, arguments->input_path);
+    int length = snprintf(default_path, sizeof(default_path), "%.*s" SUFFIX, bytes_of_name(arguments->input_path),
+                          arguments->input_path);
     const struct weir_notice_sink notices = weir_print_sink(print);
     const struct weir_recover_options options = {
         .input_path = arguments->input_path,

@@ -33,7 +33,7 @@ static const struct weir_option options[] = {
         .field = FIELD(output_path, const char *),
         .default_text = "the input's name and .recovered",
         .section = OUTPUT,
-        .help = "write what was recovered to FILE, which must not exist",
+        .help = "write what was recovered to FILE, which must not exist (a directory to a directory)",
     },
     {
         .long_name = "in-place",
@@ -62,6 +62,7 @@ static const char *const description[] = {
     "Makes a perf.data file that perf reads whole out of one that was never finished (its recorder was killed, the "
     "machine went down), or that is cut or damaged: its data ends with the last whole record, and what the header "
     "lacks is completed. The file itself is not changed unless --in-place is given.",
+    "Of a directory (perf's parallel layout) each file ends with its last whole record, and DIR/data is completed.",
     "A recording of tracepoints is useless without their formats, which are written last. They are taken from this "
     "machine's tracefs, but only if the file was recorded by the kernel that runs now and since it was booted: the "
     "kernel's address and length in the file are those of now, the file was last written after the boot, none of its "

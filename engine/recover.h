@@ -1,5 +1,6 @@
 /*
- * `weir recover`: a file that was never finished, or is cut or damaged, becomes one that perf reads whole. Joins
+ * `weir recover`: a file that was never finished, or is cut or damaged, becomes one that perf reads whole; likewise a
+ * directory of perf's parallel layout, each file of which is ended with its last whole record. Joins
  * format/recovery.h, which plans it in a process of its own (engine/recovery_child.h), with the machine's description
  * and the disk. Main thread; blocks.
  */
@@ -25,7 +26,8 @@ struct weir_recover_options {
 /*
  * Recovers. *recovery is what was planned and done, to be freed with weir_recovery_fini(). Without output_path only a
  * file that has to change is written to: first behind its data, then its header, fsync(2) between. 0; or with err, and
- * an output that was begun is removed: as weir_recovery_child_plan(), -EEXIST (the output exists), -errno of writing.
+ * an output that was begun is removed (a directory too): as weir_recovery_child_plan(), -EEXIST (the output exists),
+ * -errno of writing.
  */
 int weir_recover_run(const struct weir_recover_options *options, struct weir_recovery *recovery,
                      struct weir_error *err);

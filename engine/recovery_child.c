@@ -1,9 +1,12 @@
-/* The process that plans a recovery. Its answer, through a pipe: struct answer, then the bytes of the tail. */
+/* The process that plans a recovery. Its answer, through a pipe: struct answer, then the bytes of the tail, then the
+ * parts of a directory. */
 #include "engine/recovery_child.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -13,11 +16,12 @@
 
 /* Features are 64 MiB each at most. */
 #define TAIL_MAX_BYTES (WEIR_FEATURES_KNOWN * WEIR_FEATURE_MAX_BYTES)
+#define PARTS_MAX      65536u /* format/perf_input.c reads no more */
 
 struct answer {
     int result;
     struct weir_error err;
-    struct weir_recovery recovery; /* its tail: used alone means something */
+    struct weir_recovery recovery; /* its tail: used alone means something; its parts: their count */
 };
 
 /* ---- in the child ---- */
@@ -42,8 +46,8 @@ static void answer(int fd, const struct weir_recovery_options *options, const st
     memset(&said, 0, sizeof(said)); /* its padding goes through the pipe */
     bound.gate = &gate;
     said.result = weir_recovery_plan(&said.recovery, &bound, &said.err);
-    if (write_all(fd, &said, sizeof(said)) == 0)
-        write_all(fd, said.recovery.tail.data, said.recovery.tail.used);
+    if (write_all(fd, &said, sizeof(said)) == 0 && write_all(fd, said.recovery.tail.data, said.recovery.tail.used) == 0)
+        write_all(fd, said.recovery.parts, said.recovery.part_count * sizeof(*said.recovery.parts));
     weir_recovery_fini(&said.recovery);
 }
 
@@ -66,10 +70,17 @@ static bool is_terminated(const char *text, size_t bytes)
     return memchr(text, '\0', bytes) != NULL;
 }
 
+static bool has_bytes(const char *path, uint64_t bytes)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && bytes <= (uint64_t)status.st_size;
+}
+
 /* What the parent relies on; the rest is what the file will say, and as good as the file was. */
 static bool is_sane(const struct answer *said, const char *path)
 {
     struct stat status;
+    char main_path[PATH_MAX];
     const struct weir_recovery *recovery = &said->recovery;
     bool has_texts = is_terminated(said->err.what, sizeof(said->err.what)) &&
                      is_terminated(said->err.hint, sizeof(said->err.hint)) &&
@@ -78,27 +89,58 @@ static bool is_sane(const struct answer *said, const char *path)
         return false;
     if (said->result < 0)
         return true;
-    return stat(path, &status) == 0 && recovery->data_end <= (uint64_t)status.st_size;
+    if (stat(path, &status) < 0 || S_ISDIR(status.st_mode) != recovery->is_directory ||
+        recovery->part_count > (recovery->is_directory ? PARTS_MAX : 0))
+        return false;
+    if (!recovery->is_directory)
+        return has_bytes(path, recovery->data_end);
+    return weir_recovery_path(main_path, path, NULL) == 0 && has_bytes(main_path, recovery->data_end);
 }
 
-/* 0 and the answer's recovery with its tail; -EBADMSG: there is none that could be; -ENOMEM. */
+static int take_tail(int fd, size_t bytes, struct weir_recovery *recovery)
+{
+    if (bytes == 0)
+        return 0;
+    void *tail = weir_buf_extend(&recovery->tail, bytes);
+    if (!tail)
+        return weir_buf_error(&recovery->tail);
+    return read_all(fd, tail, bytes) ? 0 : -EBADMSG;
+}
+
+static int take_parts(int fd, size_t count, struct weir_recovery *recovery, const char *path)
+{
+    char part_path[PATH_MAX];
+    recovery->parts = calloc(count + 1, sizeof(*recovery->parts));
+    if (!recovery->parts)
+        return -ENOMEM;
+    recovery->part_count = count;
+    if (!read_all(fd, recovery->parts, count * sizeof(*recovery->parts)))
+        return -EBADMSG;
+    for (size_t i = 0; i < count; i++) {
+        if (weir_recovery_path(part_path, path, &i) < 0 || !has_bytes(part_path, recovery->parts[i].kept_bytes))
+            return -EBADMSG;
+    }
+    return 0;
+}
+
+/* 0 and the answer's recovery with its tail and parts; -EBADMSG: there is none that could be; -ENOMEM. */
 static int take_answer(int fd, struct answer *said, const char *path)
 {
     if (!read_all(fd, said, sizeof(*said)))
         return -EBADMSG;
-    size_t tail_bytes = said->recovery.tail.used;
-    said->recovery.tail = (struct weir_buf)WEIR_BUF_INIT;
-    struct answer checked = *said;
-    checked.recovery.tail.used = tail_bytes;
-    if (!is_sane(&checked, path))
-        return -EBADMSG;
-    if (said->result < 0 || tail_bytes == 0)
-        return 0;
-    void *tail = weir_buf_extend(&said->recovery.tail, tail_bytes);
-    if (tail && read_all(fd, tail, tail_bytes))
-        return 0;
-    int result = tail ? -EBADMSG : weir_buf_error(&said->recovery.tail);
-    weir_recovery_fini(&said->recovery);
+    struct weir_recovery *recovery = &said->recovery;
+    bool is_possible = is_sane(said, path);
+    size_t tail_bytes = recovery->tail.used, part_count = recovery->part_count;
+    recovery->tail = (struct weir_buf)WEIR_BUF_INIT; /* the child's pointers */
+    recovery->parts = NULL;
+    recovery->part_count = 0;
+    if (!is_possible || said->result < 0)
+        return is_possible ? 0 : -EBADMSG;
+    int result = take_tail(fd, tail_bytes, recovery);
+    if (result == 0)
+        result = take_parts(fd, part_count, recovery, path);
+    if (result < 0)
+        weir_recovery_fini(recovery);
     return result;
 }
 

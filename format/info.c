@@ -79,25 +79,14 @@ static void append_features(const struct weir_perf_input *input, struct weir_buf
     weir_buf_fini(&payload);
 }
 
-/* Openings are told apart where the file says that CPUs have come or gone: elsewhere they are of tasks. */
-static size_t gaps_of(const struct weir_scan *scan, size_t cpu)
-{
-    return scan->cpu_changes > 0 && scan->cpus[cpu].span_count > 0 ? scan->cpus[cpu].span_count - 1 : 0;
-}
-
-static bool is_gone_at_end(const struct weir_scan *scan, size_t cpu)
-{
-    return scan->cpu_changes > 0 && !weir_cpuset_has(&scan->last_cpus, (unsigned)cpu);
-}
-
 static void append_gaps(const struct weir_scan *scan, size_t cpu, struct weir_buf *out)
 {
     const struct weir_scan_cpu *counts = &scan->cpus[cpu];
-    for (size_t gap = 0; gap < gaps_of(scan, cpu); gap++)
+    for (size_t gap = 0; gap < weir_scan_gaps(scan, cpu); gap++)
         weir_buf_printf(out, "                offline between %.6f s and %.6f s\n",
                         (double)counts->spans[gap].last_ns / NS_PER_S,
                         (double)counts->spans[gap + 1].first_ns / NS_PER_S);
-    if (is_gone_at_end(scan, cpu))
+    if (weir_scan_is_gone_at_end(scan, cpu))
         weir_buf_printf(out, "                offline after %.6f s\n", (double)counts->last_ns / NS_PER_S);
 }
 
@@ -187,10 +176,10 @@ static void append_json_gaps(const struct weir_scan *scan, size_t cpu, struct we
 {
     const struct weir_scan_span *spans = scan->cpus[cpu].spans;
     weir_buf_printf(out, ",\"offline\":[");
-    for (size_t gap = 0; gap < gaps_of(scan, cpu); gap++)
+    for (size_t gap = 0; gap < weir_scan_gaps(scan, cpu); gap++)
         weir_buf_printf(out, "%s{\"from_ns\":%" PRIu64 ",\"to_ns\":%" PRIu64 "}", gap ? "," : "", spans[gap].last_ns,
                         spans[gap + 1].first_ns);
-    weir_buf_printf(out, "],\"offline_at_end\":%s}", is_gone_at_end(scan, cpu) ? "true" : "false");
+    weir_buf_printf(out, "],\"offline_at_end\":%s}", weir_scan_is_gone_at_end(scan, cpu) ? "true" : "false");
 }
 
 static void append_json_counts(const struct weir_scan *scan, struct weir_buf *out)

@@ -358,8 +358,7 @@ void weir_perf_input_close(struct weir_perf_input *input)
 
 /* ---- records ---- */
 
-/* Goes on to DIR/data.N. 1: there is one, 0: there is none, -errno with err. */
-static int next_part(struct weir_perf_input *input, struct weir_error *err)
+int weir_perf_input_next_part(struct weir_perf_input *input, struct weir_error *err)
 {
     char name[PATH_MAX];
     if (input->next_part >= input->part_count)
@@ -376,12 +375,9 @@ static int next_part(struct weir_perf_input *input, struct weir_error *err)
     return result < 0 ? result : 1;
 }
 
-int weir_perf_input_next(struct weir_perf_input *input, struct weir_record_view *record, struct weir_error *err)
+int weir_perf_input_next_here(struct weir_perf_input *input, struct weir_record_view *record, struct weir_error *err)
 {
-    int result;
-    do {
-        result = weir_record_stream_next(&input->stream, record, err);
-    } while (result == 0 && (result = next_part(input, err)) > 0);
+    int result = weir_record_stream_next(&input->stream, record, err);
     if (result == 1 && input->is_pipe) {
         int absorbed = weir_perf_input_absorb(input, record, err);
         if (absorbed < 0)
@@ -389,5 +385,14 @@ int weir_perf_input_next(struct weir_perf_input *input, struct weir_record_view 
         if (record->type == WEIR_RECORD_FEATURE)
             input->stream.expanded_max = expanded_max_of(input);
     }
+    return result;
+}
+
+int weir_perf_input_next(struct weir_perf_input *input, struct weir_record_view *record, struct weir_error *err)
+{
+    int result;
+    do {
+        result = weir_perf_input_next_here(input, record, err);
+    } while (result == 0 && (result = weir_perf_input_next_part(input, err)) > 0);
     return result;
 }

@@ -98,6 +98,13 @@ void weir_perf_input_close(struct weir_perf_input *input);
  */
 int weir_perf_input_next(struct weir_perf_input *input, struct weir_record_view *record, struct weir_error *err);
 
+/* As weir_perf_input_next(), but of the file that is being read: 0 at its end. */
+int weir_perf_input_next_here(struct weir_perf_input *input, struct weir_record_view *record, struct weir_error *err);
+
+/* Goes on to the directory's next file, also from the middle of one that is damaged. 1; 0: there is none, or this is no
+ * directory; -errno of open(2) with err. */
+int weir_perf_input_next_part(struct weir_perf_input *input, struct weir_error *err);
+
 bool weir_perf_input_has_feature(const struct weir_perf_input *input, unsigned bit);
 
 /* Appends a feature's payload to out. 1; 0: it is not there; -EBADMSG (outside of the file), -EFBIG, -ENOMEM or -errno

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -265,12 +266,31 @@ static int complete(struct planner *planner, struct weir_error *err)
     return result < 0 ? result : make_features(planner, err);
 }
 
+/* The files of a directory besides the main one: nothing but records, which end where the whole ones do. */
+static int plan_parts(struct planner *planner, uint64_t *dropped_bytes, struct weir_error *err)
+{
+    struct weir_recovery *recovery = planner->recovery;
+    const struct weir_scan *scan = &planner->scan;
+    recovery->is_directory = planner->input.directory[0] != '\0';
+    recovery->parts = calloc(scan->part_count + 1, sizeof(*recovery->parts));
+    if (!recovery->parts)
+        return weir_error_set_errno(err, -ENOMEM, "cannot recover %s", planner->options->path);
+    recovery->part_count = scan->part_count;
+    for (size_t i = 0; i < scan->part_count; i++) {
+        const struct weir_scan_part *part = &scan->parts[i];
+        uint64_t kept = weir_min_u64(part->good_end, part->file_bytes);
+        recovery->parts[i] = (struct weir_recovery_part){kept, part->file_bytes - kept};
+        *dropped_bytes += part->file_bytes - kept;
+    }
+    return 0;
+}
+
 static int plan(struct planner *planner, struct weir_error *err)
 {
     struct weir_recovery *recovery = planner->recovery;
     const struct weir_perf_input *input = &planner->input;
-    if (input->is_pipe || input->directory[0])
-        return weir_error_set(err, -ENOTSUP, "%s: only a perf.data file can be recovered, not a stream or a directory",
+    if (input->is_pipe)
+        return weir_error_set(err, -ENOTSUP, "%s: a stream cannot be recovered, only a perf.data file or directory",
                               planner->options->path);
     /* The data may go on behind what the last checkpoint says. */
     if (input->is_unfinished)
@@ -287,14 +307,18 @@ static int plan(struct planner *planner, struct weir_error *err)
     recovery->cause = planner->scan.end;
     uint64_t ended = input->is_unfinished ? input->source.file_bytes : input->data_end;
     recovery->dropped_bytes = ended > recovery->data_end ? ended - recovery->data_end : 0;
+    uint64_t dropped_of_parts = 0;
+    result = plan_parts(planner, &dropped_of_parts, err);
+    if (result < 0)
+        return result;
     if (planner->scan.records == 0)
         return weir_error_set(err, -ENODATA, "%s: holds no whole record at %#" PRIx64 ", where its data begins",
                               planner->options->path, input->header.data.offset);
     /* A recorder that was killed just when the header told of all that is on file leaves no other trace of it. */
     bool lacks = (has_tracepoints(planner) && !planner->has[WEIR_FEATURE_TRACING_DATA]) ||
                  (weir_scan_is_compressed(&planner->scan) && !planner->has[WEIR_FEATURE_COMPRESSED]);
-    recovery->is_whole =
-        !input->is_unfinished && recovery->dropped_bytes == 0 && all_features_are_read(planner) && !lacks;
+    recovery->is_whole = !input->is_unfinished && recovery->dropped_bytes + dropped_of_parts == 0 &&
+                         all_features_are_read(planner) && !lacks;
     if (recovery->is_whole)
         return 0;
     result = input->is_unfinished || count_features(planner) == 0 ? complete(planner, err) : 0;
@@ -326,4 +350,14 @@ int weir_recovery_plan(struct weir_recovery *recovery, const struct weir_recover
 void weir_recovery_fini(struct weir_recovery *recovery)
 {
     weir_buf_fini(&recovery->tail);
+    free(recovery->parts);
+    recovery->parts = NULL;
+    recovery->part_count = 0;
+}
+
+int weir_recovery_path(char path[PATH_MAX], const char *directory, const size_t *number)
+{
+    int length = number ? snprintf(path, PATH_MAX, "%s/data.%zu", directory, *number)
+                        : snprintf(path, PATH_MAX, "%s/data", directory);
+    return length < PATH_MAX ? 0 : -ENAMETOOLONG;
 }

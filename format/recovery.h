@@ -13,7 +13,9 @@
 #ifndef WEIR_FORMAT_RECOVERY_H
 #define WEIR_FORMAT_RECOVERY_H
 
+#include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -23,7 +25,7 @@
 #include "format/perf_input.h"
 
 struct weir_recovery_options {
-    const char *path;                   /* borrowed, as all here; a file */
+    const char *path;                   /* borrowed, as all here; a file, or perf's directory */
     const struct weir_machine *machine; /* this one, for the features that describe the recording machine */
     const char *tracefs_root;           /* NULL: found */
     const char *proc_root;              /* NULL: "/proc" */
@@ -31,9 +33,17 @@ struct weir_recovery_options {
     bool assume_same_boot;              /* the checks of kernel map and times are left out */
 };
 
+struct weir_recovery_part { /* of a directory: DIR/data.N */
+    uint64_t kept_bytes;    /* whole records; it is to end behind them */
+    uint64_t dropped_bytes; /* behind these */
+};
+
 struct weir_recovery {
-    bool is_whole;                  /* nothing has to be changed */
-    bool is_same_boot;              /* as above: machine and tracefs were used */
+    bool is_whole;                    /* nothing has to be changed */
+    bool is_same_boot;                /* as above: machine and tracefs were used */
+    bool is_directory;                /* data_end to tail are of DIR/data */
+    struct weir_recovery_part *parts; /* owned; those of a directory, by their numbers */
+    size_t part_count;
     uint64_t records, samples;      /* in the data that is kept */
     uint64_t data_end;              /* of what is kept, in the file */
     uint64_t said_end;              /* what its header says; 0: nothing */
@@ -45,12 +55,15 @@ struct weir_recovery {
 };
 
 /*
- * Makes the plan. 0, to be freed; or with err: as weir_perf_input_open(); -ENOTSUP (a stream or a directory); -ENODATA
- * (no record at all); -ESTALE (tracepoints of another boot or kernel: err says which check failed); -errno of reading
+ * Makes the plan. 0, to be freed; or with err: as weir_perf_input_open(); -ENOTSUP (a stream); -ENODATA (no
+ * record at all); -ESTALE (tracepoints of another boot or kernel: err says which check failed); -errno of reading
  * tracefs; -ENOMEM.
  */
 int weir_recovery_plan(struct weir_recovery *recovery, const struct weir_recovery_options *options,
                        struct weir_error *err);
 void weir_recovery_fini(struct weir_recovery *recovery);
+
+/* DIR/data, or with a number DIR/data.NUMBER. 0 or -ENAMETOOLONG. */
+int weir_recovery_path(char path[PATH_MAX], const char *directory, const size_t *number);
 
 #endif

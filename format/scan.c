@@ -243,55 +243,73 @@ static int scan_record(struct weir_scan *scan, struct weir_perf_input *input, co
 
 /* ---- all of them ---- */
 
-/* Where whole records end, from the last record that is not compressed and whether something was wrong inside it. */
-static void find_good_end(struct weir_scan *scan, const struct weir_perf_input *input, uint64_t last_start,
-                          uint64_t last_end)
-{
-    bool is_inside = scan->end.code < 0 && input->stream.is_expanding;
-    scan->good_end = is_inside ? last_start : last_end;
-}
-
-static bool is_nonsense(const struct weir_perf_input *input, const struct weir_record_view *record,
-                        struct weir_error *err)
+static bool is_nonsense(const struct weir_record_view *record, struct weir_error *err)
 {
     const struct weir_record_schema *schema = weir_record_schema(record->type);
     if (schema && record->bytes >= schema->least_bytes)
         return false;
-    weir_error_set(err, -EBADMSG, "%s: record at %#" PRIx64 ": type %u, size %u is none", input->source.path,
-                   record->offset, record->type, record->bytes);
+    weir_error_set(err, -EBADMSG, "%s: record at %#" PRIx64 ": type %u, size %u is none", record->path, record->offset,
+                   record->type, record->bytes);
     return true;
+}
+
+/* One file. *good_end: where whole records end in it. 0 or -errno; damage goes to *end. */
+static int scan_file(struct weir_scan *scan, struct weir_perf_input *input, bool stop_at_nonsense, uint64_t *good_end,
+                     struct weir_error *end)
+{
+    struct weir_record_view record;
+    uint64_t last_start = input->stream.offset, last_end = last_start; /* of records that are not compressed */
+    bool is_nonsensical = false;
+    int result = 0, next = 1;
+    while (result == 0 && !is_nonsensical && (next = weir_perf_input_next_here(input, &record, end)) == 1) {
+        if (input->stream.expanded_bytes > scan->expanded_max)
+            scan->expanded_max = input->stream.expanded_bytes;
+        is_nonsensical = stop_at_nonsense && is_nonsense(&record, end);
+        if (!record.is_expanded) {
+            last_start = record.offset;
+            last_end = is_nonsensical ? last_start : last_start + record.bytes + record.payload_bytes;
+        }
+        if (!is_nonsensical)
+            result = scan_record(scan, input, &record);
+    }
+    /* What is wrong may be inside of a compressed record. */
+    *good_end = end->code < 0 && input->stream.is_expanding ? last_start : last_end;
+    bool is_damage = end->code == -EBADMSG || end->code == -E2BIG || end->code == -EFBIG;
+    return next < 0 && !is_damage ? next : result;
+}
+
+static int add_part(struct weir_scan *scan, const struct weir_perf_input *input)
+{
+    int result = reach((void **)&scan->parts, sizeof(*scan->parts), &scan->part_count, scan->part_count + 1);
+    if (result == 0)
+        scan->parts[scan->part_count - 1].file_bytes = input->part.file_bytes;
+    return result;
 }
 
 int weir_scan_run(struct weir_scan *scan, struct weir_perf_input *input, bool stop_at_nonsense, struct weir_error *err)
 {
+    struct weir_error end = {0};
     *scan = (struct weir_scan){0};
-    struct weir_record_view record;
-    uint64_t start = input->stream.offset, end = start;
     int result = reach((void **)&scan->events, sizeof(*scan->events), &scan->event_count, input->event_count);
-    int next = 1;
-    while (result == 0 && (next = weir_perf_input_next(input, &record, &scan->end)) == 1) {
-        if (!record.is_expanded) {
-            start = record.offset;
-            end = start + record.bytes + record.payload_bytes;
-        }
-        if (input->stream.expanded_bytes > scan->expanded_max)
-            scan->expanded_max = input->stream.expanded_bytes;
-        if (stop_at_nonsense && is_nonsense(input, &record, &scan->end)) {
-            end = start;
-            next = scan->end.code;
-            break;
-        }
-        result = scan_record(scan, input, &record);
+    if (result == 0)
+        result = scan_file(scan, input, stop_at_nonsense, &scan->good_end, &end);
+    scan->end = end;
+    while (result == 0 && (result = weir_perf_input_next_part(input, &end)) > 0) {
+        end = (struct weir_error){0};
+        result = add_part(scan, input);
+        if (result == 0)
+            result = scan_file(scan, input, stop_at_nonsense, &scan->parts[scan->part_count - 1].good_end, &end);
+        if (scan->end.code == 0)
+            scan->end = end;
     }
-    if (next < 0 && scan->end.code != -EBADMSG && scan->end.code != -E2BIG && scan->end.code != -EFBIG) {
+    if (result == 0)
+        return 0;
+    if (end.code == result) {
         if (err)
-            *err = scan->end;
-        return next;
+            *err = end;
+        return result;
     }
-    if (result < 0)
-        return weir_error_set_errno(err, result, "cannot read %s", input->source.path);
-    find_good_end(scan, input, start, end);
-    return 0;
+    return weir_error_set_errno(err, result, "cannot read %s", input->source.path);
 }
 
 void weir_scan_fini(struct weir_scan *scan)
@@ -300,14 +318,26 @@ void weir_scan_fini(struct weir_scan *scan)
         free(scan->cpus[cpu].spans);
     free(scan->events);
     free(scan->cpus);
+    free(scan->parts);
     weir_cpuset_fini(&scan->last_cpus);
     weir_scan_order_fini(&scan->order);
     scan->events = NULL;
     scan->cpus = NULL;
-    scan->cpu_count = 0;
+    scan->parts = NULL;
+    scan->cpu_count = scan->part_count = 0;
 }
 
 bool weir_scan_is_compressed(const struct weir_scan *scan)
 {
     return scan->types[WEIR_RECORD_COMPRESSED] + scan->types[WEIR_RECORD_COMPRESSED2] > 0;
+}
+
+size_t weir_scan_gaps(const struct weir_scan *scan, size_t cpu)
+{
+    return scan->cpu_changes > 0 && scan->cpus[cpu].span_count > 0 ? scan->cpus[cpu].span_count - 1 : 0;
+}
+
+bool weir_scan_is_gone_at_end(const struct weir_scan *scan, size_t cpu)
+{
+    return scan->cpu_changes > 0 && !weir_cpuset_has(&scan->last_cpus, (unsigned)cpu);
 }

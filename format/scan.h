@@ -41,6 +41,11 @@ struct weir_scan_problem { /* something that does not add up: how often, and whe
     uint64_t first_offset;
 };
 
+struct weir_scan_part { /* a file of a directory besides the main one */
+    uint64_t good_end;  /* whole records end here */
+    uint64_t file_bytes;
+};
+
 struct weir_scan {
     uint64_t records, bytes;
     uint64_t types[WEIR_RECORD_TYPES];
@@ -66,18 +71,28 @@ struct weir_scan {
 
     /* Whole records end here; what is behind could not be read. Of the input's own file. */
     uint64_t good_end;
-    struct weir_error end; /* code 0: the data ended where it should */
+    struct weir_scan_part *parts; /* owned; of a directory DIR/data.0 and following */
+    size_t part_count;
+    struct weir_error end; /* of the first file that is damaged; code 0: all data ended where it should */
 
     uint64_t opening_id; /* the id that was looked up last, and its number */
     size_t opening;
     uint64_t newest_ns, round_ns, barrier_ns; /* the rounds' state, see late_record in scan.c */
 };
 
-/* Reads all that input has left. stop_at_nonsense: a record of no known type, or shorter than its type must be, is the
- * end as well: for bytes that nobody has said to be records. 0, or -ENOMEM or -errno of read(2) with err; damage is a
- * finding (scan->end), not an error. *scan is to be given to weir_scan_fini() in any case. */
+/* Reads all that input has left, of a directory what each of its files has. stop_at_nonsense: a record of no known
+ * type, or shorter than its type must be, is the end as well: for bytes that nobody has said to be records. 0, or
+ * -ENOMEM or -errno of read(2) with err; damage is a finding (scan->end), not an error. *scan is to be given to
+ * weir_scan_fini() in any case. */
 int weir_scan_run(struct weir_scan *scan, struct weir_perf_input *input, bool stop_at_nonsense, struct weir_error *err);
 void weir_scan_fini(struct weir_scan *scan);
+
+/* How often a CPU was away: between spans[i] and spans[i + 1] for each i below that. 0 where the file does not say that
+ * CPUs have come or gone: openings are then of tasks. */
+size_t weir_scan_gaps(const struct weir_scan *scan, size_t cpu);
+
+/* The CPU had gone when recording ended, after its last record. */
+bool weir_scan_is_gone_at_end(const struct weir_scan *scan, size_t cpu);
 
 /* Records of the data came out of COMPRESSED ones. */
 bool weir_scan_is_compressed(const struct weir_scan *scan);

@@ -60,7 +60,8 @@ static void check_finished(struct verdicts *verdicts, const struct weir_perf_inp
     if (input->is_unfinished)
         say(verdicts, false, "finished", "its recorder did not finish it: weir recover makes it whole");
     else
-        say(verdicts, true, "finished", "the header says where the data ends");
+        say(verdicts, true, "finished", "%s",
+            input->is_pipe ? "a stream, which ends where it ends" : "the header says where the data ends");
 }
 
 static void check_features(struct verdicts *verdicts, const struct weir_perf_input *input, const struct weir_scan *scan)
@@ -148,6 +149,23 @@ static void check_balance(struct verdicts *verdicts, const struct weir_perf_inpu
         scan->lost, is_counted ? "" : " (the kernel did not count)");
 }
 
+/* When no record of a CPU could come. */
+static void append_gaps(struct weir_buf *out, const struct weir_scan *scan, size_t cpu)
+{
+    const struct weir_scan_cpu *counts = &scan->cpus[cpu];
+    if (counts->records == 0)
+        weir_buf_printf(out, "note gaps        CPU %zu has no record\n", cpu);
+    else if (counts->samples == 0)
+        weir_buf_printf(out, "note gaps        CPU %zu has no sample\n", cpu);
+    for (size_t gap = 0; gap < weir_scan_gaps(scan, cpu); gap++)
+        weir_buf_printf(out, "note gaps        CPU %zu was offline between %.6f s and %.6f s\n", cpu,
+                        (double)counts->spans[gap].last_ns / NS_PER_S,
+                        (double)counts->spans[gap + 1].first_ns / NS_PER_S);
+    if (weir_scan_is_gone_at_end(scan, cpu) && counts->records > 0)
+        weir_buf_printf(out, "note gaps        CPU %zu was offline after %.6f s\n", cpu,
+                        (double)counts->last_ns / NS_PER_S);
+}
+
 /* What may be as it should, but should be known. */
 static void append_notes(struct weir_buf *out, const struct weir_perf_input *input, const struct weir_scan *scan)
 {
@@ -158,13 +176,8 @@ static void append_notes(struct weir_buf *out, const struct weir_perf_input *inp
                 out, "note gaps        event %zu was throttled %" PRIu64 " times, and let go on %" PRIu64 " times\n", i,
                 event->throttles, event->unthrottles);
     }
-    for (size_t cpu = 0; cpu < scan->cpu_count; cpu++) {
-        const struct weir_scan_cpu *counts = &scan->cpus[cpu];
-        if (counts->records == 0)
-            weir_buf_printf(out, "note gaps        CPU %zu has no record\n", cpu);
-        else if (counts->samples == 0)
-            weir_buf_printf(out, "note gaps        CPU %zu has no sample\n", cpu);
-    }
+    for (size_t cpu = 0; cpu < scan->cpu_count; cpu++)
+        append_gaps(out, scan, cpu);
     if (scan->order.steps_back > scan->disorder.count)
         weir_buf_printf(out,
                         "note order       %" PRIu64 " records are older than the one before, by %" PRIu64

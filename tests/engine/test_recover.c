@@ -3,8 +3,14 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "format/records.h"
 #include "tests/format/sample_recording.h"
 
 static struct temp_tree tree;
@@ -87,4 +93,73 @@ Test(recover, in_place_the_file_becomes_whole)
     cr_assert_eq(run(NULL), 0, "%s", err.what);
     cr_expect(recovery.is_whole);
     cr_expect_eq(recovery.records, 8);
+}
+
+/* ---- directories ---- */
+
+#define ROUND_BYTES 8u
+
+/* The recording as DIR/data, with data.0 of two records, the second one cut, and data.1 of one. */
+static void make_directory(void)
+{
+    struct weir_buf part = WEIR_BUF_INIT;
+    weir_record_finished_round(&part);
+    weir_record_finished_round(&part);
+    temp_tree_write(&tree, "dir/data", image.data, image.used);
+    temp_tree_write(&tree, "dir/data.0", part.data, part.used - 1);
+    temp_tree_write(&tree, "dir/data.1", part.data, ROUND_BYTES);
+    weir_buf_fini(&part);
+    temp_tree_path(&tree, "dir", input);
+}
+
+static off_t size_of(const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    cr_assert_lt(snprintf(path, sizeof(path), "%s/%s", folder, name), PATH_MAX);
+    return stat(path, &status) < 0 ? -1 : status.st_size;
+}
+
+Test(recover, existing_directory_is_not_written_to)
+{
+    make_directory();
+    cr_assert_eq(mkdir(output, 0700), 0);
+    cr_expect_eq(run(output), -EEXIST);
+    cr_expect_eq(rmdir(output), 0, "something is in it");
+}
+
+Test(recover, directory_that_cannot_be_copied_leaves_none)
+{
+    make_directory();
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = ROUND_BYTES, .rlim_max = ROUND_BYTES}), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    cr_expect_eq(run(output), -EFBIG); /* of data; its parts fit */
+    cr_expect_eq(access(output, F_OK), -1);
+}
+
+Test(recover, files_of_a_directory_end_with_their_last_whole_record)
+{
+    make_directory();
+    cr_assert_eq(run(output), 0, "%s", err.what);
+    cr_expect_eq(recovery.records, 8 + 2);
+    cr_expect_eq(recovery.part_count, 2);
+    cr_expect_eq(recovery.parts[0].dropped_bytes, ROUND_BYTES - 1);
+    cr_expect_eq(recovery.parts[1].dropped_bytes, 0);
+    cr_expect_eq(size_of(output, "data.0"), ROUND_BYTES);
+    cr_expect_eq(size_of(output, "data.1"), ROUND_BYTES);
+    cr_expect_eq(size_of(input, "data.0"), 2 * ROUND_BYTES - 1);
+    cr_expect_eq(size_of(input, "data"), (off_t)image.used);
+    memcpy(input, output, sizeof(input));
+    cr_assert_eq(run(NULL), 0, "%s", err.what);
+    cr_expect(recovery.is_whole, "what was recovered is not whole");
+}
+
+Test(recover, in_place_the_files_of_a_directory_are_cut)
+{
+    make_directory();
+    cr_assert_eq(run(NULL), 0, "%s", err.what);
+    cr_expect_eq(size_of(input, "data.0"), ROUND_BYTES);
+    cr_assert_eq(run(NULL), 0, "%s", err.what);
+    cr_expect(recovery.is_whole);
+    cr_expect_eq(recovery.records, 8 + 2);
 }

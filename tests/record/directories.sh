@@ -87,3 +87,25 @@ test_full_file_system_keeps_what_was_good() {
     expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
     expect_samples_add_up small/it
 }
+
+# perf cannot read it before: what DIR_FORMAT says is written last.
+test_killed_recording_is_recovered() {
+    local options samples
+    for options in '-e sched:sched_switch' '-e cpu-clock -F 2000'; do
+        rm -rf it whole
+        # shellcheck disable=SC2086 # words
+        start_record it --output-format=dir -a $options
+        "$WEIR_LOAD" forks 50 1
+        sleep 2
+        kill -KILL "$weir"
+        await_record
+        "$WEIR_PROGRAM" recover -q -o whole it
+        samples=$("$WEIR_PROGRAM" dump --type sample --json it 2>dump.err | wc -l)
+        expect_at_least "samples" "$samples" 10
+        expect_eq "samples in perf report" "$(report_samples whole)" "$samples"
+        expect_eq "samples in perf script" "$(script_lines whole)" "$samples"
+        "$WEIR_PROGRAM" verify whole >verified || fail "weir verify: $(cat verified)"
+        "$WEIR_PROGRAM" recover -q --in-place it
+        expect_eq "samples in place" "$(report_samples it)" "$samples"
+    done
+}
