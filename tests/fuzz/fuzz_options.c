@@ -319,8 +319,9 @@ static void check_resolved(struct weir_record_arguments *arguments)
     weir_assert(arguments->ring_bytes <= WEIR_RING_BYTES_MAX);
     bool has_cpus = !weir_cpuset_is_empty(&arguments->cpus);
     weir_assert(!has_cpus || arguments->all_cpus);
-    weir_assert(!arguments->all_cpus || arguments->pid_count == 0);
-    weir_assert(arguments->all_cpus || arguments->pid_count > 0 || arguments->workload);
+    weir_assert(!arguments->all_cpus || (arguments->pid_count == 0 && arguments->tid_count == 0 && !arguments->user));
+    bool has_tasks = arguments->pid_count > 0 || arguments->tid_count > 0 || arguments->user;
+    weir_assert(arguments->all_cpus || has_tasks || arguments->workload);
 }
 
 static void run(void *fixture, const uint8_t *data, size_t bytes)
