@@ -18,11 +18,11 @@ expect_time_order() {
 test_storm_on_two_cpus_of_more_than_100_mb() {
     needs_second_cpu
     local calls=450000
-    record -a -e raw_syscalls:sys_enter -c 1 -m 64M -o it.data -- sh -c "
+    record -C 0,1 -e raw_syscalls:sys_enter -c 1 -m 64M -o it.data -- sh -c "
         taskset -c 0 '$WEIR_LOAD' getppid $calls & taskset -c 1 '$WEIR_LOAD' getppid $calls & wait"
     expect_eq "lost" "$(ledger_column lost_in_ring)" 0
     expect_at_least "MB of file" $(($(stat -c %s it.data) / 1000000)) 100
-    # One per about 32 MiB and reader, and the last.
+    # One per 32 MiB and 1 MiB for each of two readers, and the last.
     expect_at_least "rounds" "$(report_records it.data FINISHED_ROUND)" 2
     expect_time_order it.data
     expect_eq "getppid calls" "$(getppid_calls it.data)" $((2 * calls))

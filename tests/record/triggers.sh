@@ -73,6 +73,23 @@ test_end_of_the_command_writes_what_led_to_it() {
     expect_eq "calls" "$(getppid_calls it.data)" 1000
 }
 
+# It is of the moment of ours: what is marked before it is in it, what is marked behind it is not.
+test_ftrace_takes_a_snapshot_with_ours() {
+    local tracing=/sys/kernel/tracing
+    [ -e $tracing/snapshot ] || skip "needs a kernel with CONFIG_TRACER_SNAPSHOT"
+    at_end write_knob $tracing/snapshot 0
+    record "${syscalls[@]}" -M 8M --ftrace-snapshot --snapshot-on "$execs:filename ~ \"*sleep\"" --snapshot-on-once \
+        -o it.data -- sh -c "echo weir-before >$tracing/trace_marker
+            '$WEIR_LOAD' getppid 1000
+            sleep 1
+            echo weir-behind >$tracing/trace_marker"
+    expect_eq "snapshots" "$(snapshots)" 1
+    expect_eq "calls" "$(getppid_calls it.data)" 1000
+    expect_no_line err "ftrace took no snapshot"
+    expect_eq "marks in ftrace's snapshot" "$(grep -o 'weir-[a-z]*$' $tracing/snapshot | paste -sd ' ')" "weir-before"
+    expect_eq "marks in its trace" "$(grep -o 'weir-[a-z]*$' $tracing/trace | paste -sd ' ')" "weir-behind"
+}
+
 test_kernel_without_snapshots_of_ftrace_is_told() {
     [ ! -e /sys/kernel/tracing/snapshot ] || skip "needs a kernel without CONFIG_TRACER_SNAPSHOT"
     weir_record -e cpu-clock --ftrace-snapshot -o it.data -- true
