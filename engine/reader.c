@@ -14,8 +14,8 @@
 #include "base/bits.h"
 #include "format/perf_file.h"
 
-/* Copied and walked in one go: half of a 48 KiB first-level cache holds the destination. */
-#define BLOCK_BYTES (24u * 1024)
+/* Copied and walked in one go: source and target together are half of a 32 KiB first-level cache. */
+#define BLOCK_BYTES (8u * 1024)
 
 /* A reader that waits for a chunk comes again after so long: hundreds of readers that do so each millisecond would cost
  * more than all that they have to copy. */
@@ -319,27 +319,43 @@ static void note_times(struct weir_chunk *chunk, const struct weir_walk_counts *
     chunk->last_sample_ns = weir_max_u64(chunk->last_sample_ns, newest_ns);
 }
 
-/*
- * Copies and walks one block of records from the ring's tail. Returns the bytes of whole records that were moved; 0
- * when the chunk has no room for the next record; -EBADMSG when there is no valid record.
- */
-static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r, struct weir_chunk *chunk,
-                          uint64_t available)
+/* What a chunk holds behind its records: the beginning of one, of which the rest is still in the ring. It is not copied
+ * again, as long as the chunk is the same and nothing was added to it. */
+struct begun {
+    const struct weir_chunk *chunk;
+    uint32_t used;
+    uint64_t bytes;
+};
+
+/* Copies at least one byte of [ring->tail, + available) behind what the chunk holds of it already, a block in all where
+ * that is enough. Returns what is there now. */
+static uint64_t copy_block(const struct weir_reader_ring *r, struct weir_chunk *chunk, uint64_t begun_bytes,
+                           uint64_t available)
 {
     uint64_t room = chunk->capacity - chunk->used;
-    uint64_t bytes = weir_min_u64(weir_min_u64(available, room), BLOCK_BYTES);
-    uint8_t *to = chunk->data + chunk->used;
+    uint64_t most = weir_min_u64(available, room);
+    uint64_t bytes = weir_min_u64(weir_max_u64(BLOCK_BYTES, begun_bytes + BLOCK_BYTES / 2), most);
+    weir_ring_copy(&r->ring, r->ring.tail + begun_bytes, chunk->data + chunk->used + begun_bytes, bytes - begun_bytes);
+    return bytes;
+}
 
-    weir_ring_copy(&r->ring, r->ring.tail, to, bytes);
+/*
+ * Moves one block of records from the ring's tail. Returns the bytes of whole records that were moved; 0 when the chunk
+ * has no room for the next record; -EBADMSG when there is no valid record.
+ */
+static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r, struct weir_chunk *chunk,
+                          struct begun *begun, uint64_t available)
+{
+    uint64_t most = weir_min_u64(available, chunk->capacity - chunk->used);
+    uint8_t *to = chunk->data + chunk->used;
+    uint64_t bytes = begun->chunk == chunk && begun->used == chunk->used ? begun->bytes : 0;
     uint64_t lost_before = r->counts.lost_reported, side_before = r->counts.other_bytes;
     r->counts.first_sample_ns = r->counts.last_sample_ns = 0;
-    int64_t moved = weir_record_walk(&reader->layout, to, bytes, &r->counts);
-    if (moved == 0 && bytes == BLOCK_BYTES) {
-        /* One record longer than a block. */
-        bytes = weir_min_u64(weir_min_u64(available, room), WEIR_RECORD_MAX_BYTES);
-        weir_ring_copy(&r->ring, r->ring.tail, to, bytes);
+    int64_t moved;
+    do { /* a record may be longer than a block */
+        bytes = copy_block(r, chunk, bytes, available);
         moved = weir_record_walk(&reader->layout, to, bytes, &r->counts);
-    }
+    } while (moved == 0 && bytes < most);
     if (moved <= 0)
         return moved;
 
@@ -349,6 +365,7 @@ static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r
     chunk->lost_reported += r->counts.lost_reported - lost_before;
     note_times(chunk, &r->counts);
     chunk->used += (uint32_t)moved;
+    *begun = (struct begun){chunk, chunk->used, bytes - (uint64_t)moved};
     r->drained_bytes += (uint64_t)moved;
     if (retains(reader, r))
         note_retained(reader, r->counts.other_bytes - side_before);
@@ -394,12 +411,13 @@ static bool read_newest(struct weir_reader *reader, struct weir_reader_ring *r)
 {
     if (!r->reading_newest)
         begin_newest(r);
+    struct begun begun = {0};
     while (r->ring.tail != r->newest_end) {
         struct weir_chunk *chunk = chunk_to_fill(reader, r);
         if (!chunk)
             return false;
         uint64_t left = r->newest_end - r->ring.tail, room = chunk->capacity - chunk->used;
-        int64_t moved = move_block(reader, r, chunk, left);
+        int64_t moved = move_block(reader, r, chunk, &begun, left);
         if (moved > 0) {
             r->ring.tail += (uint64_t)moved;
         } else if (moved == 0 && room < weir_min_u64(left, WEIR_RECORD_MAX_BYTES)) {
@@ -422,6 +440,7 @@ static enum weir_reader_state drain(struct weir_reader *reader, struct weir_read
     uint64_t head = weir_ring_head(&r->ring);
     uint64_t fill_per_mille = weir_min_u64((head - r->ring.tail) * 1000 / r->ring.bytes, 1000);
     reader->fill_per_mille = (uint32_t)weir_max_u64(reader->fill_per_mille, fill_per_mille);
+    struct begun begun = {0};
     while (r->ring.tail != head) {
         if (begins_slice(reader, r)) {
             seal(reader);
@@ -433,7 +452,7 @@ static enum weir_reader_state drain(struct weir_reader *reader, struct weir_read
             reader->half_full |= head - r->ring.tail >= r->ring.bytes / 2;
             return WEIR_READER_STARVED;
         }
-        int64_t moved = move_block(reader, r, chunk, head - r->ring.tail);
+        int64_t moved = move_block(reader, r, chunk, &begun, head - r->ring.tail);
         if (moved < 0 || (moved == 0 && chunk->used == 0)) {
             discard(r, head);
             break;

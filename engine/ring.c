@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -14,6 +13,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "base/copy.h"
 
 static void take_mapping(struct weir_ring *ring, const struct weir_kernel *kernel, struct perf_event_mmap_page *page,
                          uint64_t bytes)
@@ -76,8 +76,8 @@ void weir_ring_copy(const struct weir_ring *ring, uint64_t position, void *to, u
 {
     uint64_t offset = position & (ring->bytes - 1);
     uint64_t before_wrap = weir_min_u64(bytes, ring->bytes - offset);
-    memcpy(to, ring->data + offset, before_wrap);
-    memcpy((uint8_t *)to + before_wrap, ring->data, bytes - before_wrap);
+    weir_copy(to, ring->data + offset, before_wrap);
+    weir_copy((uint8_t *)to + before_wrap, ring->data, bytes - before_wrap);
 }
 
 bool weir_ring_is_drained(const struct weir_ring *ring)
