@@ -73,7 +73,7 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
             weir_compressor_default_workers(weir_cpuset_count(weir_topology_online(session->topology))),
         .realtime_priority = session->options->realtime_priority,
         /* A ring that follows its task has no CPU of its own: its reader runs where there is room, unless told. */
-        .pin = weir_topology_is_this_machine(session->topology) &&
+        .pin = (session->staged || weir_topology_is_this_machine(session->topology)) &&
                (!session->per_thread || session->options->threads_spec),
         .notices = session->options->notices,
         .is_hurried = session->options->output_kind == WEIR_RECORD_OUTPUT_STREAM ? is_hurried : NULL,

@@ -52,6 +52,7 @@ struct weir_session {
     int cpu_timer_fd;                /* owned timerfd: the next look that nobody else asks for; -1: none */
     bool cpus_changed;               /* and the file does not say so yet */
     struct weir_plan plan;
+    bool staged;                /* plan says where readers run on this machine, although topology is that of another */
     struct weir_cpuset house;   /* where threads run that are no readers; empty: anywhere */
     struct weir_cpuset outside; /* where the calling thread ran before; empty: it has not moved */
     struct weir_kernel_limits limits;

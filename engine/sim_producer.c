@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/bits.h"
+#include "topology/placement.h"
 
 #define SIDEBAND_EVERY 1024 /* samples between two side records of a CPU */
 #define BURST          64   /* samples of one CPU before a producer turns to its next one */
@@ -113,10 +113,20 @@ static uint64_t records_due(const struct weir_sim_load *load, uint64_t elapsed_n
     return due < (double)load->records_per_cpu ? (uint64_t)due : load->records_per_cpu;
 }
 
+/* Where it may not run any more it runs elsewhere. */
+static void play_cpu(const struct producer *producer)
+{
+    struct weir_cpuset cpu = WEIR_CPUSET_INIT;
+    if (weir_cpuset_add(&cpu, weir_sim_stage_cpu(producer->all->setup.stage, producer->first_cpu)) == 0)
+        weir_thread_pin(&cpu);
+    weir_cpuset_fini(&cpu);
+}
+
 static void *producer_main(void *argument)
 {
     struct producer *producer = argument;
     struct weir_sim_producers *all = producer->all;
+    play_cpu(producer);
     const struct weir_sim_load *load = &all->setup.load;
     uint64_t produced = 0;
     /* Relaxed: nothing is passed on with it. */
@@ -185,7 +195,7 @@ int weir_sim_producers_start(struct weir_sim_producers **out, const struct weir_
         return weir_error_set_errno(err, -ENOMEM, "cannot start producers");
     all->setup = *setup;
     number_events(all);
-    unsigned count = (unsigned)weir_clamp_u64((uint64_t)sysconf(_SC_NPROCESSORS_ONLN), 1, setup->load.cpus);
+    unsigned count = (unsigned)weir_min_u64(setup->stage->count, setup->load.cpus);
     all->producers = calloc(count, sizeof(*all->producers));
     int result = all->producers ? fill_memory(all) : -ENOMEM;
     if (result < 0)

@@ -20,6 +20,7 @@
 #include "engine/event_list.h"
 #include "engine/event_set.h"
 #include "engine/sim_kernel.h"
+#include "engine/sim_stage.h"
 
 enum weir_sim_kind {
     WEIR_SIM_TRACEPOINT,
@@ -53,11 +54,13 @@ struct weir_sim_producers_setup {
     struct weir_sim_load load;
     const struct weir_event_set *events; /* borrowed; open and mapped, those of the mix first */
     struct weir_sim_kernel *sim;         /* borrowed */
+    const struct weir_sim_stage *stage;  /* borrowed */
     const struct weir_clock *clock;      /* borrowed */
     int done_fd;                         /* borrowed eventfd: each thread adds one when it has produced all */
 };
 
-/* Starts the threads. *out is owned by the caller, also after a failure. 0 or -errno with err. */
+/* Starts the threads, one on each CPU of the stage at most. *out is owned by the caller, also after a failure. 0 or
+ * -errno with err. */
 int weir_sim_producers_start(struct weir_sim_producers **out, const struct weir_sim_producers_setup *setup,
                              struct weir_error *err);
 

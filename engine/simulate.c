@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/bits.h"
-#include "engine/copy_speed.h"
 #include "engine/session.h"
 #include "engine/sim_disk.h"
 #include "engine/sim_kernel.h"
@@ -38,6 +37,7 @@ struct simulation {
     struct weir_sim_disk disk;
     struct weir_io_ops disk_ops; /* of disk */
     struct weir_sim_producers *producers;
+    struct weir_sim_stage stage;
     int done_fd;     /* owned */
     uint64_t random; /* when snapshots are taken */
 };
@@ -57,11 +57,24 @@ static int plan(struct weir_session *session, const struct weir_simulate_options
     return result;
 }
 
+/* Readers run where the CPUs are played whose rings they would be next to. */
+static int stage(struct simulation *s)
+{
+    struct weir_plan *plan = &s->session.plan;
+    int result = weir_sim_stage_init(&s->stage);
+    for (unsigned i = 0; result == 0 && i < plan->reader_count; i++)
+        result = weir_sim_stage_translate(&s->stage, &plan->readers[i].affinity);
+    s->session.staged = true;
+    return result;
+}
+
 static int prepare(struct simulation *s, struct weir_error *err)
 {
     const struct weir_simulate_options *options = s->options;
     struct weir_session *session = &s->session;
     int result = plan(session, options, err);
+    if (result == 0)
+        result = stage(s);
     if (result == 0)
         result = weir_sim_mix_add_events(&options->load.mix, &s->events, err);
     if (result == 0)
@@ -181,6 +194,7 @@ static int produce_and_finish(struct simulation *s, struct weir_simulate_result 
         .load = s->options->load,
         .events = &session->events,
         .sim = s->sim,
+        .stage = &s->stage,
         .clock = session->clock,
         .done_fd = s->done_fd,
     };
@@ -294,9 +308,8 @@ static int simulate(struct simulation *s, struct weir_simulate_result *result, s
     weir_event_set_enable(&session->events, false);
     result->open_seconds = (double)(weir_clock_now_ns(session->clock) - started_ns) / (double)WEIR_NS_PER_S;
     idle(s, result);
-    uint64_t rings_bytes = session->ring_bytes * s->options->load.cpus;
-    result->copy_bytes_per_s = weir_copy_speed_measure(weir_min_u64(rings_bytes, COPY_AREA_MAX_BYTES),
-                                                       weir_min_u64(session->buffer_bytes, COPY_AREA_MAX_BYTES));
+    result->copy = weir_copy_speed_measure(weir_min_u64(session->ring_bytes, COPY_AREA_MAX_BYTES),
+                                           weir_min_u64(session->buffer_bytes, COPY_AREA_MAX_BYTES));
     code = produce_and_finish(s, result, err);
     return code < 0 ? code : collect(s, result, err);
 }
@@ -365,6 +378,7 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
     weir_session_release(&s.session);
     weir_event_list_fini(&s.events);
     weir_sim_kernel_free(s.sim);
+    weir_sim_stage_fini(&s.stage);
     return code;
 }
 
