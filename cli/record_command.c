@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bits.h"
 #include "base/buf.h"
 #include "cli/cli.h"
 #include "cli/config_options.h"
@@ -86,7 +87,9 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
                 .bytes = arguments->switching.bytes,
                 .period_ns = arguments->switching.period_ns,
                 .timestamp = arguments->switching.timestamp,
-                .max_files = (unsigned)arguments->switch_max_files,
+                .max_files =
+                    (unsigned)weir_max_u64(arguments->snapshot_keep, arguments->switch_max_files), /* one of them */
+                .each_snapshot = arguments->snapshot_keep > 0,
                 .command = arguments->on_rotate,
             },
         .append = arguments->append,
@@ -187,7 +190,7 @@ static void choose_output(struct weir_record_arguments *arguments)
 {
     struct stat st;
     bool wants_files = arguments->output_given || arguments->output_directory || arguments->append ||
-                       arguments->switching.timestamp || arguments->on_rotate;
+                       arguments->switching.timestamp || arguments->on_rotate || arguments->snapshot_keep;
     if (!wants_files && fstat(STDOUT_FILENO, &st) == 0 && S_ISFIFO(st.st_mode))
         arguments->output_path = WEIR_RECORD_OUTPUT_STDOUT;
 }

@@ -150,6 +150,7 @@ static int resolve_output(const struct weir_record_arguments *arguments, struct 
     const char *other = to_stdout                          ? "-o -"
                         : folder_option(arguments)         ? folder_option(arguments)
                         : arguments->compression_level > 0 ? "-z"
+                        : arguments->snapshot_keep > 0     ? "--snapshot-keep"
                         : arguments->switching.timestamp   ? "--switch-output"
                         : arguments->on_rotate             ? "--on-rotate"
                                                            : NULL;
@@ -200,6 +201,16 @@ static int resolve_memory(const struct weir_record_arguments *arguments, struct 
         weir_error_hint(err, "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute");
         return -EINVAL;
     }
+    if (arguments->snapshot_keep > 0 && !has_memory && !arguments->overwrite) {
+        weir_error_set(err, -EINVAL, "option '--snapshot-keep' needs -M or --overwrite: there are no snapshots");
+        weir_error_hint(err, "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute");
+        return -EINVAL;
+    }
+    if (arguments->snapshot_keep > 0 && arguments->switch_max_files > 0) {
+        weir_error_set(err, -EINVAL, "option '--snapshot-keep' cannot be used with '--switch-max-files'");
+        weir_error_hint(err, "both say how many files stay; with --snapshot-keep each file ends with a snapshot");
+        return -EINVAL;
+    }
     return 0;
 }
 
@@ -216,7 +227,7 @@ int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint6
         weir_error_hint(err, "without either, both sides are recorded");
         return -EINVAL;
     }
-    arguments->switching.enabled |= arguments->switch_on.count > 0;
+    arguments->switching.enabled |= arguments->switch_on.count > 0 || arguments->snapshot_keep > 0;
     arguments->switching.timestamp |= arguments->switching.enabled;
     int result = resolve_memory(arguments, err);
     if (result == 0)

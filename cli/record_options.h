@@ -105,6 +105,7 @@ struct weir_record_arguments {
     struct weir_text_list snapshot_on; /* of --snapshot-on, but for exit and crash */
     bool snapshot_on_crash;
     bool snapshot_on_once;
+    uint64_t snapshot_keep; /* 0: not given */
     uint64_t snapshot_hold_off_ms;
     bool ftrace_snapshot;
     unsigned verbosity;

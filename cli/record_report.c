@@ -228,8 +228,14 @@ static void append_ratio(struct weir_buf *text, const struct weir_record_result 
 /* What was evicted is not lost: nobody has asked for it. */
 static void append_evicted(struct weir_buf *text, const struct weir_record_result *result)
 {
-    weir_buf_printf(text, "[ weir record: Took %" PRIu64 " snapshot%s; evicted %" PRIu64 " older samples from memory",
-                    result->snapshots, result->snapshots == 1 ? "" : "s", result->evicted_samples);
+    uint64_t left = weir_min_u64(result->left_samples, result->evicted_samples);
+    uint64_t evicted = result->evicted_samples - left;
+    weir_buf_printf(text, "[ weir record: Took %" PRIu64 " snapshot%s", result->snapshots,
+                    result->snapshots == 1 ? "" : "s");
+    if (evicted > 0)
+        weir_buf_printf(text, "; evicted %" PRIu64 " older samples from memory", evicted);
+    if (left > 0)
+        weir_buf_printf(text, "; left %" PRIu64 " samples in memory at the end", left);
     if (result->snapshots == 0)
         weir_buf_printf(text, "; SIGUSR2 takes one, --snapshot-on-exit one at the end");
     weir_buf_printf(text, " ]\n");
@@ -237,9 +243,11 @@ static void append_evicted(struct weir_buf *text, const struct weir_record_resul
 
 static void append_overwritten(struct weir_buf *text, const struct weir_record_result *result)
 {
-    weir_buf_printf(text, "[ weir record: Took %" PRIu64 " snapshot%s; older records were overwritten: %.3f MB",
-                    result->snapshots, result->snapshots == 1 ? "" : "s",
-                    (double)result->overwritten_bytes / BYTES_PER_MB);
+    weir_buf_printf(text, "[ weir record: Took %" PRIu64 " snapshot%s", result->snapshots,
+                    result->snapshots == 1 ? "" : "s");
+    if (result->overwritten_bytes > 0)
+        weir_buf_printf(text, "; older records were overwritten: %.3f MB",
+                        (double)result->overwritten_bytes / BYTES_PER_MB);
     if (result->evicted_samples > 0)
         weir_buf_printf(text, ", %" PRIu64 " samples", result->evicted_samples);
     weir_buf_printf(text, " ]\n");

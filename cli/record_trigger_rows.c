@@ -97,6 +97,19 @@ static const struct weir_option options[] = {
         .help = "after an occurrence of --snapshot-on let so much time pass before the next one counts",
     },
     {
+        .long_name = "snapshot-keep",
+        .argument = "N",
+        .kind = WEIR_OPTION_NUMBER,
+        .field = FIELD(snapshot_keep, uint64_t),
+        .min = 1,
+        .max = UINT32_MAX,
+        .default_text = "all snapshots, in one file",
+        .section = SECTION,
+        .help = "put each snapshot into a file of its own, FILE.TIME, and keep the newest N; 1: each replaces the last",
+        .details = "A file is removed once the next one is whole. Each is complete in itself, as with --switch-output; "
+                   "what was recorded after the last snapshot is in none, unless --snapshot-on-exit takes one.",
+    },
+    {
         .long_name = "ftrace-snapshot",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,

@@ -217,6 +217,11 @@ static enum weir_record_end run(struct weir_coordinator *coordinator)
 enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator)
 {
     enum weir_record_end end = run(coordinator);
+    /* A trigger that came before what ended the loop counts. */
+    int number = read_signals(coordinator);
+    coordinator->hastened = number != 0 && coordinator->ending_signal != 0;
+    if (coordinator->ending_signal == 0)
+        coordinator->ending_signal = number;
     weir_triggers_end(&coordinator->triggers);
     return end;
 }
@@ -231,7 +236,9 @@ void weir_coordinator_wait_workload(struct weir_coordinator *coordinator)
 bool weir_coordinator_is_hurried(struct weir_coordinator *coordinator)
 {
     int number = read_signals(coordinator);
+    bool hurried = number != 0 || coordinator->hastened;
+    coordinator->hastened = false;
     if (number && !coordinator->ending_signal)
         coordinator->ending_signal = number;
-    return number != 0;
+    return hurried;
 }

@@ -26,6 +26,7 @@ struct weir_coordinator {
     int timer_fd;                   /* owned; the next call of weir_rounds_advance() */
     sigset_t mask_before;           /* restored by fini, given to the workload */
     int ending_signal;              /* 0, or the first one that came */
+    bool hastened;                  /* another came while the loop ended, and is_hurried() has not told it yet */
 
     /* Others may add sources of their own from init() to fini(); their callbacks run on this thread, in run(). */
     struct weir_poll_set sources;

@@ -3,20 +3,24 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "engine/kept_files.h"
 #include "engine/session.h"
 
 #define BUILD_ID_TIMEOUT_MS 1000u
+#define HASTE_LOOK_NS       (100 * WEIR_NS_PER_MS)
 
 struct weir_file_finisher {
     struct weir_file_finisher_setup setup;
     struct weir_kept_files *kept; /* owned; the thread's while it runs */
     pthread_t thread;
+    sem_t ended; /* posted by the thread, last */
     bool started;
 
     pthread_mutex_t lock; /* guards all below */
@@ -38,6 +42,7 @@ int weir_file_finisher_new(struct weir_file_finisher **made, const struct weir_f
     finisher->setup = *setup;
     pthread_mutex_init(&finisher->lock, NULL);
     pthread_cond_init(&finisher->changed, NULL);
+    sem_init(&finisher->ended, 0, 0);
     int result = weir_kept_files_new(&finisher->kept, &(struct weir_kept_files_setup){
                                                           .stamped = options->switching.timestamp,
                                                           .most = options->switching.max_files,
@@ -142,6 +147,7 @@ static void *thread_main(void *argument)
         finisher->finished++;
         pthread_mutex_unlock(&finisher->lock);
     }
+    sem_post(&finisher->ended);
     return NULL;
 }
 
@@ -196,17 +202,33 @@ int weir_file_finisher_push(struct weir_file_finisher *finisher, struct weir_rec
     return full ? -EAGAIN : 0;
 }
 
-void weir_file_finisher_stop(struct weir_file_finisher *finisher, bool hurried)
+static bool has_ended_in_time(struct weir_file_finisher *finisher)
 {
-    if (!finisher)
-        return;
+    uint64_t until_ns = weir_clock_now_ns(&weir_clock_monotonic) + HASTE_LOOK_NS;
+    const struct timespec until = {.tv_sec = (time_t)(until_ns / WEIR_NS_PER_S),
+                                   .tv_nsec = (long)(until_ns % WEIR_NS_PER_S)};
+    return sem_clockwait(&finisher->ended, CLOCK_MONOTONIC, &until) == 0;
+}
+
+static void ask_to_stop(struct weir_file_finisher *finisher, bool hurried)
+{
     pthread_mutex_lock(&finisher->lock);
     finisher->stopping = true;
     finisher->hurried |= hurried;
     pthread_cond_signal(&finisher->changed);
     pthread_mutex_unlock(&finisher->lock);
-    if (finisher->started)
-        pthread_join(finisher->thread, NULL);
+}
+
+void weir_file_finisher_stop(struct weir_file_finisher *finisher, bool (*hurried)(void *ctx), void *ctx)
+{
+    if (!finisher)
+        return;
+    ask_to_stop(finisher, hurried(ctx));
+    if (!finisher->started)
+        return;
+    while (!has_ended_in_time(finisher))
+        ask_to_stop(finisher, hurried(ctx));
+    pthread_join(finisher->thread, NULL);
     finisher->started = false;
 }
 
@@ -228,13 +250,20 @@ const struct weir_finished_files *weir_file_finisher_sums(const struct weir_file
     return &finisher->sums;
 }
 
+static bool always(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
 void weir_file_finisher_free(struct weir_file_finisher *finisher)
 {
     if (!finisher)
         return;
-    weir_file_finisher_stop(finisher, true);
+    weir_file_finisher_stop(finisher, always, NULL);
     weir_kept_files_free(finisher->kept);
     pthread_mutex_destroy(&finisher->lock);
     pthread_cond_destroy(&finisher->changed);
+    sem_destroy(&finisher->ended);
     free(finisher);
 }

@@ -60,9 +60,9 @@ int weir_file_finisher_push(struct weir_file_finisher *finisher, struct weir_rec
 /* Has the oldest finished file removed, with on_full ROTATE. False: there is none. Coordinator; does not block. */
 bool weir_file_finisher_drop_oldest(struct weir_file_finisher *finisher);
 
-/* Waits until all that was pushed is done with, and ends the thread. hurried: without fsync from now on. Coordinator.
- */
-void weir_file_finisher_stop(struct weir_file_finisher *finisher, bool hurried);
+/* Waits until all that was pushed is done with, and ends the thread. hurried: asked ten times a second; from then on
+ * files are not synced. One that is being synced is waited for. Coordinator. NULL-safe. */
+void weir_file_finisher_stop(struct weir_file_finisher *finisher, bool (*hurried)(void *ctx), void *ctx);
 
 /* Names a file that was finished already, removes what is too many and runs the command, as for the others; after
  * stop(). Adds it to the sums. The file stays the caller's. Coordinator. */

@@ -322,6 +322,7 @@ static void total_readers(const struct weir_pipeline *pipeline, struct weir_reco
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         const struct weir_reader *reader = pipeline->readers[i];
         result->wakeups += reader->wakeups;
+        result->left_samples += reader->left_samples;
         for (unsigned n = 0; n < reader->ring_count; n++) {
             result->throttled += reader->rings[n].counts.throttled;
             result->lost_while_pool_empty += reader->rings[n].lost_while_starved;

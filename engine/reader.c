@@ -248,6 +248,17 @@ static bool is_snapshot(const struct weir_reader *reader, uint64_t passed, uint6
     return snapshot > passed && snapshot <= epoch;
 }
 
+/* What no snapshot has asked for. False: come again. */
+static bool empty_at_end(struct weir_reader *reader)
+{
+    uint64_t before = weir_retention_evicted(reader->retention);
+    bool emptied = true;
+    while (emptied && reader->retention->count > 0)
+        emptied = evict_to_pool(reader);
+    reader->left_samples += weir_retention_evicted(reader->retention) - before;
+    return emptied;
+}
+
 /* Epochs after `passed`, up to `epoch`, are about to be passed. False: come again. */
 static bool pass_retained(struct weir_reader *reader, uint64_t passed, uint64_t epoch)
 {
@@ -270,11 +281,7 @@ static bool pass_retained(struct weir_reader *reader, uint64_t passed, uint64_t 
         weir_pool_retain(reader->pool, -1);
         push(reader, chunk);
     }
-    while (retention->count > 0) {
-        if (!evict_to_pool(reader))
-            return false;
-    }
-    return true;
+    return empty_at_end(reader);
 }
 
 uint64_t weir_reader_evicted(const struct weir_reader *reader, unsigned ring, unsigned event)

@@ -116,6 +116,7 @@ struct weir_reader {
     uint64_t handed;          /* chunks pushed */
     uint64_t wakeups;         /* poll(2) returns with data */
     uint64_t starved_steps;
+    uint64_t left_samples;    /* evicted at the stop epoch: no snapshot has asked for them */
     unsigned starved_wait_ms; /* until the next step, when this one was starved; 0: it was not */
     bool half_full;           /* a ring had to be left so in this step */
     uint32_t fill_per_mille;  /* of its fullest ring when this step came to it */

@@ -61,6 +61,7 @@ struct weir_switch_options { /* several files, one after another */
     uint64_t period_ns;   /* so often; 0: no matter */
     bool timestamp;       /* finished files get their time into their names; implied by the caller with enabled */
     unsigned max_files;   /* so many finished files stay; 0: all */
+    bool each_snapshot;   /* --snapshot-keep: each snapshot ends its file; with enabled, timestamp and max_files */
     char *const *command; /* --on-rotate: gets the path of each finished file as its last argument; NULL: none */
 };
 
@@ -163,7 +164,8 @@ struct weir_record_result {
     uint64_t wakeups;               /* times a reader woke with data */
     uint64_t samples;               /* samples in the file, exact */
     uint64_t evicted_samples;       /* see the ledger; not lost: nobody asked for them */
-    uint64_t snapshots;             /* in the file */
+    uint64_t left_samples;          /* of these, in memory at the end: no newer ones wanted their room */
+    uint64_t snapshots;             /* in the files, also in those that were removed since */
     bool overwritten;               /* --overwrite: samples were kept by the kernel */
     uint64_t overwritten_bytes;     /* of older records, by newer ones, in its rings */
     uint64_t retained_bytes;        /* -M: memory for samples; 0: none */

@@ -171,6 +171,14 @@ struct weir_chunk *weir_retention_evict(struct weir_retention *retention, struct
     return chunk;
 }
 
+uint64_t weir_retention_evicted(const struct weir_retention *retention)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < retention->counters; i++)
+        sum += retention->evicted[i];
+    return sum;
+}
+
 struct weir_chunk *weir_retention_take(struct weir_retention *retention)
 {
     return retention->count > 0 ? take_out(retention) : NULL;

@@ -108,6 +108,9 @@ bool weir_retention_is_outdated(const struct weir_retention *retention, uint64_t
  * them and may be NULL without any. The chunk is the caller's, empty. The list is not empty. */
 struct weir_chunk *weir_retention_evict(struct weir_retention *retention, struct weir_chunk *side);
 
+/* Samples evicted so far. */
+uint64_t weir_retention_evicted(const struct weir_retention *retention);
+
 /* Takes the oldest chunk out of the list as it is, to be handed over; NULL when the list is empty. */
 struct weir_chunk *weir_retention_take(struct weir_retention *retention);
 

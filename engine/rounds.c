@@ -262,7 +262,8 @@ void weir_rounds_stop(struct weir_rounds *rounds, bool snapshot)
 {
     /* Relaxed: published by the release of the epoch that follows. */
     atomic_store_explicit(&rounds->control->stop_epoch, current_epoch(rounds) + 1, memory_order_relaxed);
-    open_epoch(rounds, 0, snapshot || rounds->snapshot_wanted);
+    /* One that some readers have passed already is what the others end with. */
+    open_epoch(rounds, 0, snapshot || rounds->snapshot_wanted || rounds->snapshot_open);
     for (unsigned i = 0; i < rounds->reader_count; i++)
         weir_reader_wake(rounds->readers[i]);
 }

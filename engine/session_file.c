@@ -318,6 +318,13 @@ static bool is_hurried(void *ctx)
     return session->hurried;
 }
 
+/* Whether the last file is none to keep: with a file for each snapshot, it has none, and others have. */
+static bool is_left_over(const struct weir_session *session)
+{
+    return session->options->switching.each_snapshot && session->change.count > 0 &&
+           session->pipeline.rounds.snapshots == session->change.snapshots;
+}
+
 /* Gives the last file its name, after all that were switched away have theirs. 0, or the first failure of any. */
 static int keep_file(struct weir_session *session, struct weir_error *err)
 {
@@ -326,9 +333,12 @@ static int keep_file(struct weir_session *session, struct weir_error *err)
     result->files = 1;
     if (!session->finisher)
         return 0;
-    weir_file_finisher_stop(session->finisher, is_hurried(session));
+    weir_file_finisher_stop(session->finisher, is_hurried, session);
     weir_record_file_stamp(session->file);
-    weir_file_finisher_keep(session->finisher, session->file);
+    if (is_left_over(session))
+        weir_output_remove(session->file->output);
+    else
+        weir_file_finisher_keep(session->finisher, session->file);
     weir_file_finisher_await_commands(session->finisher, is_hurried, session);
     const struct weir_finished_files *sums = weir_file_finisher_sums(session->finisher);
     result->file_bytes = sums->bytes;

@@ -68,12 +68,20 @@ static void pause_rings(void *ctx, bool paused)
     clock_nanosleep(CLOCK_MONOTONIC, 0, &grace, NULL);
 }
 
+static int end_file(void *ctx, struct weir_error *err)
+{
+    struct weir_session *session = ctx;
+    return weir_session_switch_begin(&session->change, err);
+}
+
 void weir_session_begin_snapshots(struct weir_session *session)
 {
     session->snapshots = (struct weir_snapshots){
         .pipeline = &session->pipeline,
         .events = &session->events,
         .notices = session->options->notices,
+        .end_file = session->options->switching.each_snapshot ? end_file : NULL,
+        .end_file_ctx = session,
     };
     if (session->overwrite) {
         session->pipeline.rounds.pause = pause_rings;
@@ -86,5 +94,5 @@ void weir_session_begin_snapshots(struct weir_session *session)
 bool weir_session_ends_with_snapshot(const struct weir_session *session)
 {
     return session->overwrite || session->options->snapshot_on_exit || session->snapshots.permanent ||
-           (session->options->snapshot_on.crash && weir_session_command_crashed(session));
+           session->change.taken_back || (session->options->snapshot_on.crash && weir_session_command_crashed(session));
 }

@@ -176,9 +176,8 @@ static void show(struct weir_session *session)
 
 static void ask_writer(void *ctx);
 
-static int begin(void *ctx, struct weir_error *err)
+int weir_session_switch_begin(struct weir_session_switch *change, struct weir_error *err)
 {
-    struct weir_session_switch *change = ctx;
     struct weir_session *session = change->session;
     weir_assert(change->step == WEIR_SWITCH_IDLE);
     int result = hide(session, err);
@@ -192,7 +191,13 @@ static int begin(void *ctx, struct weir_error *err)
     change->step = WEIR_SWITCH_CUTTING;
     weir_switch_count_begin(&session->pipeline.control.switches);
     weir_rounds_cut(&session->pipeline.rounds, ask_writer, change);
-    return WEIR_TRIGGER_BEGUN;
+    return 0;
+}
+
+static int begin(void *ctx, struct weir_error *err)
+{
+    int result = weir_session_switch_begin(ctx, err);
+    return result < 0 ? result : WEIR_TRIGGER_BEGUN;
 }
 
 /* ---- the cut ---- */
@@ -231,6 +236,8 @@ static void ask_writer(void *ctx)
     change->left = session->file;
     session->file = change->next;
     change->next = NULL;
+    change->count++;
+    change->snapshots = session->pipeline.rounds.snapshots;
     change->step = WEIR_SWITCH_CHANGING;
     publish(session);
 }
@@ -286,6 +293,17 @@ static bool hand_over(struct weir_session_switch *change)
     return true;
 }
 
+/* Whoever asked for it is told. */
+static void complete(struct weir_session_switch *change)
+{
+    struct weir_triggers *triggers = &change->session->coordinator.triggers;
+    change->step = WEIR_SWITCH_IDLE;
+    if (triggers->running == WEIR_TRIGGER_SWITCH)
+        weir_triggers_complete(triggers, WEIR_TRIGGER_SWITCH, 0, NULL);
+    else
+        weir_snapshots_complete(&change->session->snapshots);
+}
+
 static void advance(struct weir_session_switch *change)
 {
     if (change->step == WEIR_SWITCH_CHANGING && weir_writer_switch_has_begun(&change->order))
@@ -293,10 +311,8 @@ static void advance(struct weir_session_switch *change)
     /* Acquire pairs with answer(). */
     if (change->step == WEIR_SWITCH_ANSWERING && atomic_load_explicit(&change->answered, memory_order_acquire))
         take_answer(change);
-    if (change->step == WEIR_SWITCH_DRAINING && weir_writer_switch_is_done(&change->order) && hand_over(change)) {
-        change->step = WEIR_SWITCH_IDLE;
-        weir_triggers_complete(&change->session->coordinator.triggers, WEIR_TRIGGER_SWITCH, 0, NULL);
-    }
+    if (change->step == WEIR_SWITCH_DRAINING && weir_writer_switch_is_done(&change->order) && hand_over(change))
+        complete(change);
 }
 
 static void on_progress(void *ctx, short revents)
@@ -346,7 +362,8 @@ int weir_session_switch_init(struct weir_session_switch *change, struct weir_ses
     session->pipeline.full_fd = change->full_fd;
     struct weir_triggers *triggers = &session->coordinator.triggers;
     weir_triggers_register(triggers, WEIR_TRIGGER_SWITCH, &(struct weir_trigger_action){.run = begin, .ctx = change});
-    weir_triggers_set_signal(triggers, WEIR_TRIGGER_SWITCH);
+    if (!session->options->switching.each_snapshot) /* else it is theirs */
+        weir_triggers_set_signal(triggers, WEIR_TRIGGER_SWITCH);
     return 0;
 }
 
@@ -369,6 +386,16 @@ int weir_session_switch_watch(struct weir_session_switch *change, struct weir_er
     return result < 0 ? weir_error_set_errno(err, result, "cannot set up the switching of outputs") : 0;
 }
 
+/* A client that waits for a switch hears that there is none. A snapshot is in the file that ends now. */
+static void refuse(struct weir_session_switch *change)
+{
+    struct weir_triggers *triggers = &change->session->coordinator.triggers;
+    struct weir_error err;
+    weir_error_set(&err, -ECANCELED, "the recording is ending");
+    if (triggers->running == WEIR_TRIGGER_SWITCH && triggers->running_for)
+        weir_triggers_complete(triggers, WEIR_TRIGGER_SWITCH, -ECANCELED, &err);
+}
+
 void weir_session_switch_settle(struct weir_session_switch *change)
 {
     struct weir_session *session = change->session;
@@ -378,7 +405,9 @@ void weir_session_switch_settle(struct weir_session_switch *change)
         change->next = NULL;
         change->step = WEIR_SWITCH_IDLE;
         weir_switch_count_end(&session->pipeline.control.switches);
+        change->taken_back = session->pipeline.setup.snapshots_only;
         show(session);
+        refuse(change);
         return;
     }
     uint64_t until_ns = now_ns(session) + SETTLE_MS * WEIR_NS_PER_MS;

@@ -11,6 +11,8 @@
  * Synthesised records have time 0: readers of the file deliver them before anything that is queued for its round, so
  * they may stand behind samples; no round stands before FINISHED_INIT.
  *
+ * With -M and --overwrite a switch is a snapshot as well; with --snapshot-keep a snapshot is a switch as well.
+ *
  * One switch at a time, as the dispatcher of triggers has it; one that is asked for meanwhile is remembered once. When
  * the finisher has no room the switch is over only when it has, so that the next one waits (told once).
  *
@@ -54,10 +56,17 @@ struct weir_session_switch {
     int full_fd;     /* owned eventfd: the writer has written as much as a file may have */
     int timer_fd;    /* owned; -1: switching is not by time */
     bool told_wait;
+    bool taken_back;    /* recording ended before the file did: it ends as it would have, with a snapshot */
+    uint64_t count;     /* of switches that were done, or are under way beyond the cut */
+    uint64_t snapshots; /* that were taken when the last of these was cut: none of them is in the present file */
 };
 
 /* Whether the options ask for it. */
 bool weir_session_switches(const struct weir_session *session);
+
+/* Begins a switch, as the trigger does and as snapshots may (snapshot.h); its end completes the trigger under way. None
+ * must be under way. 0 or -errno with err. */
+int weir_session_switch_begin(struct weir_session_switch *change, struct weir_error *err);
 
 /* Makes the descriptors, and takes the trigger "switch". After the pipeline was made, before its start; the coordinator
  * was initialised. 0 or -errno with err. */

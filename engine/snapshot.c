@@ -21,10 +21,10 @@ int weir_snapshot_dump(struct weir_snapshots *snapshots, struct weir_error *err)
         return weir_error_set(err, -EALREADY,
                               "no snapshot: recording has stopped, and the file gets at the end what "
                               "memory holds");
-    int result = weir_rounds_snapshot(&snapshots->pipeline->rounds);
-    if (result == -EBUSY)
-        weir_error_set(err, -EBUSY, "no snapshot: the one before is still being written");
-    return result;
+    if (weir_rounds_snapshot_progress(&snapshots->pipeline->rounds) != WEIR_SNAPSHOT_NONE)
+        return weir_error_set(err, -EBUSY, "no snapshot: the one before is still being written");
+    return snapshots->end_file ? snapshots->end_file(snapshots->end_file_ctx, err)
+                               : weir_rounds_snapshot(&snapshots->pipeline->rounds);
 }
 
 static bool needs_spare(const struct weir_snapshots *snapshots)
@@ -78,15 +78,23 @@ static int run_alloc(void *ctx, struct weir_error *err)
     return begun(weir_snapshot_alloc(ctx, err));
 }
 
-static void complete(void *ctx)
+void weir_snapshots_complete(struct weir_snapshots *snapshots)
 {
-    struct weir_snapshots *snapshots = ctx;
     enum weir_trigger running = snapshots->triggers->running;
     if (running != WEIR_TRIGGER_DUMP && running != WEIR_TRIGGER_SNAPSHOT && running != WEIR_TRIGGER_SNAPSHOT_ALLOC)
         return; /* that of an output's end */
-    weir_notice(snapshots->notices, WEIR_NOTICE_INFO, "snapshot %llu is in the file",
-                (unsigned long long)snapshots->pipeline->rounds.snapshots);
+    weir_notice(snapshots->notices, WEIR_NOTICE_INFO, "snapshot %llu is in %s",
+                (unsigned long long)snapshots->pipeline->rounds.snapshots,
+                snapshots->end_file ? "a file of its own" : "the file");
     weir_triggers_complete(snapshots->triggers, running, 0, NULL);
+}
+
+/* Its marker is on file. */
+static void complete(void *ctx)
+{
+    struct weir_snapshots *snapshots = ctx;
+    if (!snapshots->end_file) /* the file ends later */
+        weir_snapshots_complete(snapshots);
 }
 
 void weir_snapshots_begin(struct weir_snapshots *snapshots, struct weir_triggers *triggers)
@@ -113,5 +121,5 @@ void weir_snapshots_begin(struct weir_snapshots *snapshots, struct weir_triggers
 void weir_snapshots_end(struct weir_snapshots *snapshots)
 {
     if (snapshots->triggers)
-        complete(snapshots);
+        weir_snapshots_complete(snapshots);
 }

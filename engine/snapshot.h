@@ -7,8 +7,12 @@
  *                 chunks back. So the two change places with each snapshot, and nothing is copied.
  *     --overwrite the live contents are the kernel's rings; the spare is the pool, which is as large as they are.
  *
+ * On file snapshots follow one another, or each is in a file of its own (end_file): then a snapshot is a switch of the
+ * output, which ends with one in any case, and replacing the one before is removing its file once the next one is
+ * whole (kept_files.h). ftrace replaces at once, because its second buffer is all the room that there is.
+ *
  * One snapshot at a time: until the last one is on file another is refused. Coordinator only; nothing blocks but
- * weir_snapshot_alloc().
+ * weir_snapshot_alloc(), and end_file() on opening and naming files.
  */
 #ifndef WEIR_ENGINE_SNAPSHOT_H
 #define WEIR_ENGINE_SNAPSHOT_H
@@ -26,7 +30,11 @@ struct weir_snapshots {
     struct weir_event_set *events;  /* borrowed */
     const struct weir_notice_sink *notices;
     struct weir_triggers *triggers; /* borrowed; set by begin() */
-    bool permanent; /* recording has stopped for want of a spare; what memory holds goes to the file at the end */
+    /* Begins to end the file with a snapshot: 0 or -errno with err; weir_snapshots_complete() follows. NULL: snapshots
+     * follow one another in the file. */
+    int (*end_file)(void *ctx, struct weir_error *err);
+    void *end_file_ctx; /* borrowed */
+    bool permanent;     /* recording has stopped for want of a spare; what memory holds goes to the file at the end */
 };
 
 /* Whether anything is kept in memory at all. */
@@ -35,6 +43,9 @@ bool weir_snapshots_are_possible(const struct weir_snapshots *snapshots);
 /* Registers dump, snapshot and snapshot-alloc, and dump for SIGUSR2. Each is over when the snapshot is on file. Once
  * the pipeline runs. */
 void weir_snapshots_begin(struct weir_snapshots *snapshots, struct weir_triggers *triggers);
+
+/* The one under way is on file. */
+void weir_snapshots_complete(struct weir_snapshots *snapshots);
 
 /* The writer has ended: completes the one that was under way. */
 void weir_snapshots_end(struct weir_snapshots *snapshots);

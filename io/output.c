@@ -221,6 +221,11 @@ int weir_output_rename(struct weir_output *output, const char *name, struct weir
     return weir_output_file_rename(&output->file, name, err);
 }
 
+void weir_output_remove(struct weir_output *output)
+{
+    weir_output_file_remove(&output->file);
+}
+
 const char *weir_output_path(const struct weir_output *output)
 {
     return output->file.path;

@@ -141,6 +141,10 @@ bool weir_output_is_stream(const struct weir_output *output);
  */
 int weir_output_rename(struct weir_output *output, const char *name, struct weir_error *err);
 
+/* Takes the name of a published file away: it vanishes at close. One that is not at its name any more stays. Does
+ * nothing for /dev/null and streams. */
+void weir_output_remove(struct weir_output *output);
+
 /* The path that it was opened with, with its name of now; borrowed until the next rename. */
 const char *weir_output_path(const struct weir_output *output);
 

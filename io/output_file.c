@@ -402,6 +402,12 @@ int weir_output_file_rename(struct weir_output_file *file, const char *name, str
     return 0;
 }
 
+void weir_output_file_remove(struct weir_output_file *file)
+{
+    if (file->name && file->published && is_at_its_name(file))
+        unlinkat(file->dir_fd, file->name, 0);
+}
+
 void weir_output_file_fini(struct weir_output_file *file)
 {
     if (file->hidden)

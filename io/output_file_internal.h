@@ -42,6 +42,9 @@ int weir_output_file_check_stream(int fd, struct weir_error *err);
 /* Gives the file its name, see weir_output_publish(). 0 or -errno with err. */
 int weir_output_file_publish(struct weir_output_file *file, struct weir_error *err);
 
+/* Takes its name away, see weir_output_remove(). */
+void weir_output_file_remove(struct weir_output_file *file);
+
 /* Gives the file that other name in its directory, see weir_output_rename(). 0 or -errno with err. */
 int weir_output_file_rename(struct weir_output_file *file, const char *name, struct weir_error *err);
 

@@ -116,11 +116,13 @@ static const char *const refused[] = {
     "--switch-output-event",
     "--snapshot-on",
     "--snapshot-hold-off",
+    "--snapshot-keep",
     /* empty */
     "--control=",
     "--switch-output-event=",
     "--snapshot-on=",
     "--snapshot-hold-off=",
+    "--snapshot-keep=",
     "--cpu=",
     "--pid=",
     "--tid=",
@@ -194,6 +196,7 @@ static const char *const refused[] = {
     "-D 10-20,20-30",
     "-D 10-20,15-30",
     "--snapshot-hold-off 1s",
+    "--snapshot-keep 0",
     "--control 3,4",
     "--control fd:x",
     "--control fd:3,4,5",
@@ -286,6 +289,12 @@ static const char *const refused[] = {
     "--output-format=dir --switch-output",
     "-o - --timestamp-filename",
     "-o - --on-rotate true",
+    "--snapshot-keep 4294967296",
+    "--snapshot-keep 1",
+    "-M 1M --snapshot-keep 1 -o -",
+    "-M 1M --snapshot-keep 1 --output-format=dir",
+    "-M 1M --snapshot-keep 1 --append",
+    "-M 1M --snapshot-keep 1 --switch-max-files 2",
     "-r 0",
     "-r 100",
     "--threads=0/0:0/1",
@@ -508,6 +517,10 @@ Test(record_options, switch_output_is_by_signal_size_or_time_and_implies_the_tim
     cr_expect_eq(parse("--switch-output=100M"), 0);
     cr_expect_eq(arguments.switching.bytes, 100ull << 20);
     cr_expect_eq(arguments.switching.period_ns, 0);
+    cr_expect_eq(parse("-M 1M --snapshot-keep 3"), 0);
+    cr_expect_eq(arguments.snapshot_keep, 3);
+    cr_expect(arguments.switching.enabled && arguments.switching.timestamp);
+    cr_expect_eq(parse("--overwrite --snapshot-keep 3 --switch-output=5s"), 0);
     cr_expect_eq(parse("--switch-output=2m --switch-max-files 3"), 0);
     cr_expect_eq(arguments.switching.bytes, 0);
     cr_expect_eq(arguments.switching.period_ns, 120ull * 1000000000);

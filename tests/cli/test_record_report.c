@@ -33,6 +33,7 @@ struct variant {
     uint64_t while_pool_empty;
     uint64_t before_ring; /* of those of ring_full */
     uint64_t evicted[2];  /* of event 0 */
+    uint64_t left;
     uint64_t snapshots;
     uint64_t retained_bytes;
     uint64_t overwritten_bytes;
@@ -78,7 +79,21 @@ static const struct variant variants[] = {
     {.name = "everything lost", .ring_full = {3, 4}, .ring_bytes = MIB},
     {.name = "side records only", .written = {10}, .side_lost = {0, 3}, .ring_bytes = MIB},
     {.name = "losses of tasks", .of_tasks = true, .written = {500, 400}, .ring_full = {0, 7}, .ring_bytes = 8 * MIB},
-    {.name = "memory without a snapshot", .evicted = {900, 100}, .ring_bytes = MIB, .retained_bytes = 64 * MIB},
+    {.name = "memory without a snapshot",
+     .evicted = {900, 100},
+     .left = 300,
+     .ring_bytes = MIB,
+     .retained_bytes = 64 * MIB},
+    {.name = "memory that was never full",
+     .evicted = {900, 100},
+     .left = 1000,
+     .ring_bytes = MIB,
+     .retained_bytes = 64 * MIB},
+    {.name = "a snapshot of all there was",
+     .written = {900, 100},
+     .snapshots = 1,
+     .ring_bytes = MIB,
+     .retained_bytes = 64 * MIB},
     {.name = "snapshots of memory",
      .written = {100, 100},
      .evicted = {900, 0},
@@ -110,6 +125,7 @@ static struct weir_record_result make_result(const struct variant *variant, stru
         .file_bytes = 1294967,
         .rounds = 7,
         .throttled = 1,
+        .left_samples = variant->left,
         .snapshots = variant->snapshots,
         .retained_bytes = variant->retained_bytes,
         .overwritten = variant->overwritten_bytes > 0,

@@ -416,6 +416,38 @@ Test(coordinator, schedule_switches_in_time_and_ends_the_recording, .timeout = 3
     fixture_fini(&f);
 }
 
+static void raise_signals(void *ctx, bool on)
+{
+    const int *number = ctx;
+    if (!on) {
+        raise(SIGUSR2);
+        raise(*number);
+    }
+}
+
+/* What came before the end was seen is no less than what was seen before. */
+Test(coordinator, signals_that_come_while_the_loop_ends_count, .timeout = 30)
+{
+    struct fixture f;
+    struct counted counted = {.fixture = &f};
+    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    int number = SIGTERM;
+    fixture_init(&f);
+    cr_assert_eq(weir_schedule_parse(&schedule, "10-20", NULL), 0);
+    f.coordinator.schedule = &schedule;
+    f.coordinator.switch_events = raise_signals;
+    f.coordinator.switch_ctx = &number;
+    weir_triggers_register(&f.coordinator.triggers, WEIR_TRIGGER_DUMP,
+                           &(struct weir_trigger_action){.run = count_run, .ctx = &counted});
+    weir_triggers_set_signal(&f.coordinator.triggers, WEIR_TRIGGER_DUMP);
+    cr_assert_eq(run(&f), WEIR_RECORD_END_SCHEDULE);
+    cr_assert_eq(counted.runs, 1);
+    cr_assert_eq(f.coordinator.ending_signal, SIGTERM);
+    cr_assert_not(weir_coordinator_is_hurried(&f.coordinator)); /* it is the first one */
+    weir_schedule_fini(&schedule);
+    fixture_fini(&f);
+}
+
 Test(coordinator, signal_goes_before_a_schedule, .timeout = 30)
 {
     struct fixture f;

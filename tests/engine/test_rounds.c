@@ -361,6 +361,21 @@ Test(rounds, a_snapshot_that_was_asked_for_before_the_end_is_the_end)
     rig_fini(&f.rig);
 }
 
+Test(rounds, a_snapshot_that_some_readers_have_passed_is_the_end_for_all)
+{
+    struct fixture f;
+    fixture_init(&f, 2);
+    weir_rounds_snapshot(&f.rounds);
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    cr_assert_eq(f.rig.control.snapshot_epoch, 1);
+    weir_reader_step(&f.rig.readers[0]);
+    weir_rounds_stop(&f.rounds, false);
+    cr_assert_eq(f.rig.control.snapshot_epoch, 2);
+    weir_rounds_close(&f.rounds);
+    cr_assert_eq(f.rounds.snapshots, 1);
+    rig_fini(&f.rig);
+}
+
 /* ---- the end ---- */
 
 Test(rounds, stop_wakes_every_reader_and_the_last_marker_stands_behind_all)

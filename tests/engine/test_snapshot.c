@@ -103,6 +103,31 @@ Test(snapshot, another_is_refused_until_the_one_before_is_written)
     fixture_fini(&f);
 }
 
+static int end_file(void *ctx, struct weir_error *err)
+{
+    unsigned *asked = ctx;
+    (*asked)++;
+    return *asked == 2 ? weir_error_set(err, -EACCES, "no file") : 0;
+}
+
+Test(snapshot, with_files_of_their_own_the_file_is_ended_instead)
+{
+    struct fixture f;
+    struct weir_error err;
+    unsigned asked = 0;
+    fixture_init(&f, MIB);
+    f.snapshots.end_file = end_file;
+    f.snapshots.end_file_ctx = &asked;
+    cr_expect_eq(weir_snapshot_dump(&f.snapshots, &err), 0);
+    cr_expect_eq(weir_rounds_snapshot_progress(&f.rig.pipeline.rounds), WEIR_SNAPSHOT_NONE, "the cut takes it");
+    cr_expect_eq(weir_snapshot_dump(&f.snapshots, &err), -EACCES);
+    cr_expect_str_eq(err.what, "no file");
+    cr_expect_eq(weir_snapshot_alloc(&f.snapshots, &err), 0);
+    cr_expect_eq(weir_snapshot_swap(&f.snapshots, &err), 0);
+    cr_expect_eq(asked, 4);
+    fixture_fini(&f);
+}
+
 Test(snapshot, without_a_spare_recording_stops_and_memory_is_kept)
 {
     struct fixture f;

@@ -82,6 +82,27 @@ test_failed_fsync_is_no_success() {
     expect_readers_agree it.data
 }
 
+# A disk that takes three seconds for each fsync(2), and six files that wait for it. The first signal ends the
+# recording; the second one comes while they are being synced, and those that are left are not.
+test_second_signal_is_noticed_while_files_are_being_synced() {
+    mkfifo ctl ack
+    exec 7<>ctl 8<>ack
+    ASAN_OPTIONS=detect_leaks=0 strace -qq -f -o strace.log -e trace=fsync -e inject=fsync:delay_enter=3000000 \
+        "$WEIR_PROGRAM" record -v -o it.data -e cpu-clock --switch-output --control fifo:ctl,ack 2>err &
+    local strace=$! n
+    wait_until test -e it.data
+    for ((n = 0; n < 6; n++)); do echo switch >&7 && read -r -t 20 -u 8 _; done
+    kill -INT "$(pgrep -P $strace)"
+    # Its own file is synced by the main thread, before it waits for the others.
+    wait_until grep -q "^$(pgrep -P $strace) .*fsync.* = 0" strace.log
+    kill -INT "$(pgrep -P $strace)"
+    status=0
+    wait $strace || status=$?
+    expect_eq "status" "$status" 130
+    expect_eq "files" "$(find . -name 'it.data.*' | wc -l)" 7
+    [ "$(grep -c 'fsync(' strace.log)" -lt 6 ] || fail "all files were synced: $(cat strace.log)"
+}
+
 test_name_that_cannot_be_given_leaves_the_file_of_before() {
     with_fault linkat error=EIO -e cpu-clock -- touch ran
     expect_eq "status" "$status" 125
