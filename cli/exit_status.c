@@ -92,6 +92,7 @@ int weir_exit_status_of_result(const struct weir_record_result *result)
     case WEIR_RECORD_END_ASKED:
     case WEIR_RECORD_END_READER:
     case WEIR_RECORD_END_SIZE:
+    case WEIR_RECORD_END_SPACE:
         return result->has_workload_status ? weir_exit_status_of_wait(result->workload_status) : WEIR_EXIT_OK;
     case WEIR_RECORD_END_TARGETS:
     case WEIR_RECORD_END_DRY_RUN:

@@ -132,7 +132,7 @@ static int resolve_folder(const struct weir_record_arguments *arguments, bool to
         snprintf(quoted, sizeof(quoted), "'%s'", option ? option : "");
         weir_error_set(err, -EINVAL, "only files end and go on in others: not %s",
                        to_stdout ? "a stream ('-o -')" : quoted);
-        weir_error_hint(err, "--switch-output, --timestamp-filename and --on-rotate are for -o FILE");
+        weir_error_hint(err, "--switch-output, --snapshot-keep, --timestamp-filename and --on-rotate are for -o FILE");
         return -EINVAL;
     }
     return 0;
@@ -159,9 +159,14 @@ static int resolve_output(const struct weir_record_arguments *arguments, struct 
         weir_error_hint(err, "a recording in one file that is not compressed can be continued");
         return -EINVAL;
     }
-    if (arguments->on_full != WEIR_RECORD_ON_FULL_STOP && arguments->keep_free_bytes == 0) {
-        weir_error_set(err, -EINVAL, "option '--on-full' needs --keep-free: what is full?");
-        weir_error_hint(err, "--keep-free 1G: less than that is full");
+    if (arguments->on_full != WEIR_RECORD_ON_FULL_STOP && to_stdout) {
+        weir_error_set(err, -EINVAL, "option '--on-full' cannot be used with '-o -'");
+        weir_error_hint(err, "a stream takes no room here; its reader is waited for in any case");
+        return -EINVAL;
+    }
+    if (arguments->on_full != WEIR_RECORD_ON_FULL_STOP && folder_option(arguments) && arguments->keep_free_bytes == 0) {
+        weir_error_set(err, -EINVAL, "option '--on-full' needs --keep-free with '%s'", folder_option(arguments));
+        weir_error_hint(err, "only a single file can wait for room; what --keep-free 1G leaves is looked at before");
         return -EINVAL;
     }
     if (arguments->on_full == WEIR_RECORD_ON_FULL_ROTATE && !arguments->switching.enabled) {

@@ -134,9 +134,11 @@ static const struct weir_option options[] = {
         .apply = apply_on_full,
         .default_text = "stop",
         .section = SECTION,
-        .help = "when the file system is full by --keep-free: end, remove the oldest files, or wait for room",
-        .details = "rotate needs --switch-output and removes files of this recording only. While suspended the kernel "
-                   "counts all samples as lost, and they are told as such; mappings and task names are recorded on.",
+        .help = "when the file system is full, also by --keep-free: end, remove the oldest files, or wait for room",
+        .details =
+            "rotate needs --switch-output and removes files of this recording only; it ends when there are none. "
+            "While suspended the kernel counts all samples as lost, and they are told as such; mappings and "
+            "task names are recorded on. Whatever ends the recording, the command runs on.",
     },
     {
         .long_name = "on-rotate",

@@ -93,11 +93,18 @@ static void on_targets_ended(void *ctx, short revents)
     coordinator->targets_ended = true;
 }
 
+void weir_coordinator_end(struct weir_coordinator *coordinator, enum weir_record_end end)
+{
+    if (!coordinator->end_asked)
+        coordinator->asked_end = end;
+    coordinator->end_asked = true;
+}
+
 static int stop(void *ctx, struct weir_error *err)
 {
     struct weir_coordinator *coordinator = ctx;
     (void)err;
-    coordinator->stop_asked = true;
+    weir_coordinator_end(coordinator, WEIR_RECORD_END_ASKED);
     return 0;
 }
 
@@ -202,8 +209,8 @@ static enum weir_record_end run(struct weir_coordinator *coordinator)
             return WEIR_RECORD_END_SIZE;
         if (coordinator->targets_ended)
             return WEIR_RECORD_END_TARGETS;
-        if (coordinator->stop_asked)
-            return WEIR_RECORD_END_ASKED;
+        if (coordinator->end_asked)
+            return coordinator->asked_end;
         uint64_t now_ns = weir_clock_now_ns(clock);
         if (follow_schedule(coordinator, &schedule, now_ns))
             return WEIR_RECORD_END_SCHEDULE;

@@ -35,7 +35,8 @@ struct weir_coordinator {
     /* What the sources said since the loop last looked. */
     bool kicked;        /* a round is wanted */
     bool targets_ended; /* never set when that ends nothing */
-    bool stop_asked;
+    bool end_asked;
+    enum weir_record_end asked_end; /* with it */
 
     /* Set by the caller between init() and run(); without a schedule nothing is switched. */
     const struct weir_schedule *schedule;      /* borrowed; NULL: none */
@@ -65,6 +66,9 @@ int weir_coordinator_watch(struct weir_coordinator *coordinator, struct weir_pip
  * Ctrl-C on a terminal reaches the workload too, and is to be re-raised all the same.
  */
 enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator);
+
+/* Has run() return, for that reason or the one that was given before. From a source or a trigger. */
+void weir_coordinator_end(struct weir_coordinator *coordinator, enum weir_record_end end);
 
 /* Waits for the end of the workload given to watch(), or for an ending signal that came after run(). */
 void weir_coordinator_wait_workload(struct weir_coordinator *coordinator);

@@ -8,66 +8,99 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/bits.h"
 #include "engine/file_finisher.h"
 #include "engine/session.h"
 #include "io/probe.h"
 
 #define LOOK_NS          (100 * WEIR_NS_PER_MS)
 #define HYSTERESIS_SHARE 8 /* of what is to stay free: so much more resumes */
+#define RESUME_BYTES_MIN (1ull << 20)
+#define HELPLESS_LOOKS   10u /* a file may be on its way to be finished */
 
-static void warn(const struct weir_disk_guard *guard, const char *what)
+/* What a look has found. */
+struct finding {
+    bool full; /* a write waits for room */
+    bool low;  /* full, or less is free than is to stay so */
+    uint64_t free_bytes;
+};
+
+static void warn(const struct weir_disk_guard *guard, const struct finding *found, const char *what)
 {
     const struct weir_record_options *options = guard->session->options;
-    weir_notice(options->notices, WEIR_NOTICE_WARNING, "less than --keep-free (%llu MiB) is free in '%s': %s",
-                (unsigned long long)(options->keep_free_bytes >> 20), guard->folder, what);
+    if (found->full)
+        weir_notice(options->notices, WEIR_NOTICE_WARNING, "there is no room in '%s': %s", guard->folder, what);
+    else
+        weir_notice(options->notices, WEIR_NOTICE_WARNING, "less than --keep-free (%llu MiB) is free in '%s': %s",
+                    (unsigned long long)(options->keep_free_bytes >> 20), guard->folder, what);
 }
 
-static void stop(struct weir_disk_guard *guard)
+static void stop(struct weir_disk_guard *guard, const struct finding *found)
 {
     if (guard->stopped)
         return;
     guard->stopped = true;
-    warn(guard, "recording ends");
-    weir_triggers_fire(&guard->session->coordinator.triggers, WEIR_TRIGGER_STOP, WEIR_TRIGGER_BY_SIZE);
+    warn(guard, found, "recording ends");
+    weir_coordinator_end(&guard->session->coordinator, WEIR_RECORD_END_SPACE);
 }
 
-static void rotate(struct weir_disk_guard *guard)
+/* Nothing can be removed. The writes that wait for room fail then, as they would have without this guard. */
+static void give_up(struct weir_disk_guard *guard, const struct finding *found)
 {
+    if (guard->stopped || ++guard->helpless < HELPLESS_LOOKS)
+        return;
+    guard->stopped = true;
+    warn(guard, found, "there is no finished file of this recording to remove, so it ends");
+    weir_writer_wait_for_space(&guard->session->pipeline.writer, false);
+}
+
+static void rotate(struct weir_disk_guard *guard, const struct finding *found)
+{
+    struct weir_session *session = guard->session;
     if (!guard->told_rotation)
-        warn(guard, "the oldest files of this recording are removed; this is told once");
+        warn(guard, found, "the oldest files of this recording are removed; this is told once");
     guard->told_rotation = true;
-    if (!weir_file_finisher_drop_oldest(guard->session->finisher))
-        weir_triggers_fire(&guard->session->coordinator.triggers, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BY_SIZE);
+    if (weir_file_finisher_drop_oldest(session->finisher))
+        guard->helpless = 0;
+    else if (found->full)
+        give_up(guard, found);
+    else
+        weir_triggers_fire(&session->coordinator.triggers, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BY_SIZE);
 }
 
-static void suspend(struct weir_disk_guard *guard, bool suspended)
+static void suspend(struct weir_disk_guard *guard, const struct finding *found)
 {
+    const struct weir_record_options *options = guard->session->options;
+    uint64_t more = weir_max_u64(options->keep_free_bytes / HYSTERESIS_SHARE, RESUME_BYTES_MIN);
+    bool suspended = found->low || (guard->suspended && found->free_bytes - options->keep_free_bytes < more);
     if (guard->suspended == suspended)
         return;
     guard->suspended = suspended;
     weir_event_set_pause(&guard->session->events, suspended);
     if (suspended)
-        warn(guard, "recording is suspended, and what comes meanwhile is counted as lost");
+        warn(guard, found, "recording is suspended, and what comes meanwhile is counted as lost");
     else
-        weir_notice(guard->session->options->notices, WEIR_NOTICE_INFO, "recording goes on");
+        weir_notice(options->notices, WEIR_NOTICE_INFO, "recording goes on");
 }
 
 static void look(struct weir_disk_guard *guard)
 {
-    const struct weir_record_options *options = guard->session->options;
-    uint64_t free_bytes;
-    if (weir_io_probe_space(guard->folder, &free_bytes) < 0)
+    struct weir_session *session = guard->session;
+    const struct weir_record_options *options = session->options;
+    struct finding found = {0};
+    if (weir_io_probe_space(guard->folder, &found.free_bytes) < 0)
         return; /* the folder has gone: what is open is written all the same */
-    bool is_low = free_bytes < options->keep_free_bytes;
-    if (options->on_full == WEIR_RECORD_ON_FULL_SUSPEND && !is_low)
-        is_low =
-            guard->suspended && free_bytes - options->keep_free_bytes < options->keep_free_bytes / HYSTERESIS_SHARE;
+    /* Relaxed: the next look comes soon. */
+    found.full = atomic_load_explicit(&session->pipeline.writer.full, memory_order_relaxed);
+    found.low = found.full || found.free_bytes < options->keep_free_bytes;
     if (options->on_full == WEIR_RECORD_ON_FULL_SUSPEND)
-        suspend(guard, is_low);
-    else if (is_low && options->on_full == WEIR_RECORD_ON_FULL_ROTATE)
-        rotate(guard);
-    else if (is_low)
-        stop(guard);
+        suspend(guard, &found);
+    else if (found.low && options->on_full == WEIR_RECORD_ON_FULL_ROTATE)
+        rotate(guard, &found);
+    else if (found.low)
+        stop(guard, &found);
+    if (!found.low)
+        weir_session_switch_ask_again(&session->change);
 }
 
 static void on_timer(void *ctx, short revents)
@@ -78,6 +111,14 @@ static void on_timer(void *ctx, short revents)
     ssize_t got = read(guard->timer_fd, &ignored, sizeof(ignored));
     (void)got;
     look(guard);
+}
+
+void weir_disk_guard_start(const struct weir_disk_guard *guard)
+{
+    struct weir_session *session = guard->session;
+    if (session && session->options->on_full != WEIR_RECORD_ON_FULL_STOP &&
+        session->options->output_kind == WEIR_RECORD_OUTPUT_FILE)
+        weir_writer_wait_for_space(&session->pipeline.writer, true);
 }
 
 /* The folder of the path. NULL: no memory. */
@@ -92,7 +133,7 @@ static char *folder_of(const char *path)
 int weir_disk_guard_init(struct weir_disk_guard *guard, struct weir_session *session, struct weir_error *err)
 {
     *guard = (struct weir_disk_guard){.timer_fd = -1};
-    if (session->options->keep_free_bytes == 0)
+    if (session->options->keep_free_bytes == 0 && session->options->on_full == WEIR_RECORD_ON_FULL_STOP)
         return 0;
     guard->session = session;
     guard->folder = folder_of(session->options->output_path);

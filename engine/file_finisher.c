@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,6 +16,7 @@
 
 #define BUILD_ID_TIMEOUT_MS 1000u
 #define HASTE_LOOK_NS       (100 * WEIR_NS_PER_MS)
+#define ROOM_LOOK_NS        (100 * WEIR_NS_PER_MS)
 
 struct weir_file_finisher {
     struct weir_file_finisher_setup setup;
@@ -76,6 +78,25 @@ static bool is_hurried(struct weir_file_finisher *finisher)
     return hurried;
 }
 
+/* The file system has no room for features: true when there may be some now. */
+static bool find_room(struct weir_file_finisher *finisher)
+{
+    switch (finisher->setup.session->options->on_full) {
+    case WEIR_RECORD_ON_FULL_ROTATE:
+        return weir_kept_files_drop_oldest(finisher->kept);
+    case WEIR_RECORD_ON_FULL_SUSPEND:
+        break;
+    case WEIR_RECORD_ON_FULL_STOP:
+        return false;
+    }
+    const struct timespec pause = {.tv_nsec = (long)ROOM_LOOK_NS};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    pthread_mutex_lock(&finisher->lock);
+    bool stopping = finisher->stopping;
+    pthread_mutex_unlock(&finisher->lock);
+    return !stopping;
+}
+
 /* A failure of one file is kept, and told at once; the recording goes on. */
 static void finish(struct weir_file_finisher *finisher, struct weir_record_file *file)
 {
@@ -91,6 +112,10 @@ static void finish(struct weir_file_finisher *finisher, struct weir_record_file 
                                      &file->build_id_count) == 0)
         file->build_ids = build_ids;
     int finished = weir_record_file_finish(file, session, result == 0 ? &err : NULL);
+    while (finished == -ENOSPC && find_room(finisher)) {
+        err = result == 0 ? (struct weir_error){0} : err;
+        finished = weir_record_file_finish(file, session, result == 0 ? &err : NULL);
+    }
     if (finished == 0 && result == 0 && !hurried)
         finished = weir_record_file_sync(file, &err);
     /* One that is not as it should be is kept like the others. The first thing that went wrong is told. */
@@ -106,10 +131,11 @@ static void finish(struct weir_file_finisher *finisher, struct weir_record_file 
 static void drop(struct weir_file_finisher *finisher)
 {
     while (finisher->drops < finisher->drops_wanted) {
-        finisher->drops++;
         pthread_mutex_unlock(&finisher->lock);
         weir_kept_files_drop_oldest(finisher->kept);
         pthread_mutex_lock(&finisher->lock);
+        finisher->drops++;
+        pthread_cond_broadcast(&finisher->changed);
     }
 }
 
@@ -156,9 +182,17 @@ bool weir_file_finisher_drop_oldest(struct weir_file_finisher *finisher)
     pthread_mutex_lock(&finisher->lock);
     bool any = finisher->drops_wanted < finisher->finished;
     finisher->drops_wanted += any;
-    pthread_cond_signal(&finisher->changed);
+    pthread_cond_broadcast(&finisher->changed);
     pthread_mutex_unlock(&finisher->lock);
     return any;
+}
+
+void weir_file_finisher_await_drops(struct weir_file_finisher *finisher)
+{
+    pthread_mutex_lock(&finisher->lock);
+    while (finisher->drops < finisher->drops_wanted)
+        pthread_cond_wait(&finisher->changed, &finisher->lock);
+    pthread_mutex_unlock(&finisher->lock);
 }
 
 static int start(struct weir_file_finisher *finisher)

@@ -60,6 +60,10 @@ int weir_file_finisher_push(struct weir_file_finisher *finisher, struct weir_rec
 /* Has the oldest finished file removed, with on_full ROTATE. False: there is none. Coordinator; does not block. */
 bool weir_file_finisher_drop_oldest(struct weir_file_finisher *finisher);
 
+/* Waits until those are removed that drop_oldest() was asked for, behind what the thread has in hand. Before stop().
+ * Coordinator. */
+void weir_file_finisher_await_drops(struct weir_file_finisher *finisher);
+
 /* Waits until all that was pushed is done with, and ends the thread. hurried: asked ten times a second; from then on
  * files are not synced. One that is being synced is waited for. Coordinator. NULL-safe. */
 void weir_file_finisher_stop(struct weir_file_finisher *finisher, bool (*hurried)(void *ctx), void *ctx);

@@ -556,6 +556,7 @@ void weir_pipeline_stop(struct weir_pipeline *pipeline)
 {
     if (!pipeline || !pipeline->threads)
         return;
+    weir_writer_wait_for_space(&pipeline->writer, false);
     bool readers = false;
     for (unsigned i = 0; i < pipeline->reader_count; i++)
         readers |= pipeline->threads[i].started;

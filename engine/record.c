@@ -437,6 +437,8 @@ static void end_workload(struct weir_session *session, enum weir_record_end end,
     if (end == WEIR_RECORD_END_SIGNAL || end == WEIR_RECORD_END_TARGETS || end == WEIR_RECORD_END_SCHEDULE ||
         end == WEIR_RECORD_END_ASKED || end == WEIR_RECORD_END_SIZE)
         weir_workload_ask_to_end(workload);
+    else if (end == WEIR_RECORD_END_SPACE && !weir_workload_poll(workload))
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "recording has ended; the command runs on");
     else if (end == WEIR_RECORD_END_OUTPUT && !weir_workload_poll(workload))
         weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "recording has ended (%s); the command runs on",
                     err->what);
@@ -465,6 +467,7 @@ static int finish(struct weir_session *session, struct weir_error *err)
 {
     struct weir_record_result *result = session->result;
     weir_event_set_disable(&session->events);
+    weir_writer_wait_for_space(&session->pipeline.writer, false); /* all that follows goes through it */
     weir_session_switch_settle(&session->change);
     int described = session->options->tail_synthesize ? weir_session_synthesize(session, err) : 0;
     weir_pipeline_stop_readers(&session->pipeline, weir_session_ends_with_snapshot(session));
@@ -515,6 +518,7 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
 
     weir_session_begin_snapshots(session);
     weir_session_follow_with_ftrace(session);
+    weir_disk_guard_start(&session->guard);
     session->started_ns = weir_clock_now_ns(session->clock);
     session->samples_on = !session->config.starts_disabled;
     session->result->end = weir_coordinator_run(&session->coordinator);

@@ -51,8 +51,8 @@ struct weir_snapshot_condition {    /* --snapshot-on */
 
 enum weir_record_on_full { /* --on-full: what a full file system does (engine/disk_guard.h) */
     WEIR_RECORD_ON_FULL_STOP,
-    WEIR_RECORD_ON_FULL_ROTATE,  /* with keep_free_bytes, and switching enabled */
-    WEIR_RECORD_ON_FULL_SUSPEND, /* with keep_free_bytes */
+    WEIR_RECORD_ON_FULL_ROTATE,  /* with switching enabled */
+    WEIR_RECORD_ON_FULL_SUSPEND, /* these two without keep_free_bytes for a file only */
 };
 
 struct weir_switch_options { /* several files, one after another */
@@ -139,6 +139,7 @@ enum weir_record_end {        /* why it ended */
     WEIR_RECORD_END_ASKED,    /* the trigger "stop" */
     WEIR_RECORD_END_READER,   /* the reader of the stream has gone: the workload ran on, status as above */
     WEIR_RECORD_END_SIZE,     /* the output has reached max_bytes */
+    WEIR_RECORD_END_SPACE,    /* less was free than keep_free_bytes: the workload ran on, status as above */
     WEIR_RECORD_END_OUTPUT,   /* the output failed: code says how; the file holds what was good */
     WEIR_RECORD_END_DRY_RUN,
 };

@@ -363,6 +363,19 @@ static int replace_appended(struct weir_session *session, int failure, struct we
     return result;
 }
 
+/* With --on-full=rotate older files make room for its features. */
+static int finish_file(struct weir_session *session, struct weir_error *err)
+{
+    int result = weir_record_file_finish(session->file, session, err);
+    while (result == -ENOSPC && session->options->on_full == WEIR_RECORD_ON_FULL_ROTATE &&
+           weir_file_finisher_drop_oldest(session->finisher)) {
+        weir_file_finisher_await_drops(session->finisher);
+        *err = (struct weir_error){0};
+        result = weir_record_file_finish(session->file, session, err);
+    }
+    return result;
+}
+
 int weir_session_finish(struct weir_session *session, struct weir_error *err)
 {
     struct weir_record_result *result = session->result;
@@ -390,7 +403,7 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     tell_compression(session);
     session->file->build_ids = session->build_ids;
     session->file->build_id_count = session->build_id_count;
-    int finished = weir_record_file_finish(session->file, session, err);
+    int finished = finish_file(session, err);
     if (finished == 0)
         finished = sync_file(session, err);
     int kept = keep_file(session, finished == 0 && write_error == 0 && code == 0 ? err : &(struct weir_error){0});

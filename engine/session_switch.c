@@ -184,6 +184,7 @@ int weir_session_switch_begin(struct weir_session_switch *change, struct weir_er
     if (result < 0)
         return result;
     result = weir_record_file_open(&change->next, session, session->file->path, NULL, err);
+    change->put_off = result == -ENOSPC;
     if (result < 0) {
         show(session);
         return result;
@@ -198,6 +199,12 @@ static int begin(void *ctx, struct weir_error *err)
 {
     int result = weir_session_switch_begin(ctx, err);
     return result < 0 ? result : WEIR_TRIGGER_BEGUN;
+}
+
+void weir_session_switch_ask_again(struct weir_session_switch *change)
+{
+    if (change->session && change->put_off && change->step == WEIR_SWITCH_IDLE)
+        weir_triggers_fire(&change->session->coordinator.triggers, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BY_SIZE);
 }
 
 /* ---- the cut ---- */

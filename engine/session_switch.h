@@ -56,6 +56,7 @@ struct weir_session_switch {
     int full_fd;     /* owned eventfd: the writer has written as much as a file may have */
     int timer_fd;    /* owned; -1: switching is not by time */
     bool told_wait;
+    bool put_off;       /* there was no room for the next file: asked for again when there is */
     bool taken_back;    /* recording ended before the file did: it ends as it would have, with a snapshot */
     uint64_t count;     /* of switches that were done, or are under way beyond the cut */
     uint64_t snapshots; /* that were taken when the last of these was cut: none of them is in the present file */
@@ -67,6 +68,9 @@ bool weir_session_switches(const struct weir_session *session);
 /* Begins a switch, as the trigger does and as snapshots may (snapshot.h); its end completes the trigger under way. None
  * must be under way. 0 or -errno with err. */
 int weir_session_switch_begin(struct weir_session_switch *change, struct weir_error *err);
+
+/* There is room again for a next file: begins a switch that found none. */
+void weir_session_switch_ask_again(struct weir_session_switch *change);
 
 /* Makes the descriptors, and takes the trigger "switch". After the pipeline was made, before its start; the coordinator
  * was initialised. 0 or -errno with err. */

@@ -15,6 +15,7 @@
 #define HASTE_MS      1   /* the same while less than half of what is ready in the pool is free */
 #define PARK_AFTER_MS 200 /* without anything to do */
 #define REAP_MAX      64
+#define TRY_AGAIN_NS  (100 * WEIR_NS_PER_MS)
 #define PRESSED_SHARE 4 /* pool under pressure: all but a quarter of what it may become is in use */
 
 int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup *setup)
@@ -34,6 +35,12 @@ void weir_writer_fini(struct weir_writer *writer)
         return;
     free(writer->failed.samples);
     free(writer->side_bytes);
+}
+
+static bool waits_for_space(const struct weir_writer *writer)
+{
+    /* Relaxed: nothing else is ordered by it. */
+    return atomic_load_explicit(&writer->waits, memory_order_relaxed);
 }
 
 /* ---- switching ---- */
@@ -80,6 +87,7 @@ static void begin_switch(struct weir_writer *writer, struct weir_writer_switch *
     order->left = writer->output;
     writer->switching = order;
     writer->output = order->next;
+    weir_output_wait_for_space(writer->output, waits_for_space(writer));
     writer->bytes_since_round = writer->output_bytes = writer->checkpoint_bytes = 0;
     writer->kicked = writer->told_full = false;
     order->account = writer->account;
@@ -284,6 +292,31 @@ static bool finish_switch(struct weir_writer *writer, unsigned wait_ms)
     return true;
 }
 
+/* ---- outputs that wait for space ---- */
+
+/* True when it waits. */
+static bool look_for_space(const struct weir_writer *writer, struct weir_output *output, bool again)
+{
+    weir_output_wait_for_space(output, waits_for_space(writer));
+    bool full = weir_output_is_full(output);
+    if (full && again)
+        weir_output_try_again(output);
+    return full;
+}
+
+static void look_for_room(struct weir_writer *writer)
+{
+    uint64_t now_ns = weir_clock_now_ns(writer->setup.clock);
+    bool again = now_ns >= writer->tried_ns + TRY_AGAIN_NS;
+    bool full = look_for_space(writer, writer->output, again);
+    if (writer->switching)
+        full |= look_for_space(writer, writer->switching->left, again);
+    if (full && again)
+        writer->tried_ns = now_ns;
+    /* Relaxed: whoever looks does so ten times a second. */
+    atomic_store_explicit(&writer->full, full, memory_order_relaxed);
+}
+
 /* Tells the coordinator of a full round, a full or a failed output, once each. */
 static void tell(struct weir_writer *writer)
 {
@@ -359,6 +392,7 @@ bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
     bool reaped = finish_switch(writer, wait_ms);
     reaped |= step_parts(writer, !appended);
     reaped |= reap(writer, writer->output, &writer->account, reaped ? 0 : wait_ms);
+    look_for_room(writer);
     tell(writer);
     checkpoint(writer);
     return appended || reaped;
@@ -415,6 +449,8 @@ void weir_writer_run(struct weir_writer *writer)
         bool moved = weir_writer_step(writer, full || stopping ? PASS_MS : 0);
         if (stopping && weir_writer_is_idle(writer))
             return;
+        if (full && !moved && weir_output_is_full(writer->output)) /* nothing is in flight that would be waited for */
+            sleep_ms(PASS_MS);
         if (stopping && !moved) /* the disk was waited for in step(), compression is waited for here */
             sleep_ms(HASTE_MS);
         if (!stopping && !full)
@@ -427,8 +463,14 @@ void weir_writer_give_up_stream(struct weir_writer *writer)
     atomic_store_explicit(&writer->given_up, true, memory_order_relaxed);
 }
 
+void weir_writer_wait_for_space(struct weir_writer *writer, bool waits)
+{
+    atomic_store_explicit(&writer->waits, waits, memory_order_relaxed);
+}
+
 void weir_writer_stop(struct weir_writer *writer)
 {
+    weir_writer_wait_for_space(writer, false);
     atomic_store_explicit(&writer->stopping, true, memory_order_release);
     weir_chunk_queue_wake(writer->setup.queue);
 }

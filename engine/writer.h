@@ -7,6 +7,9 @@
  *            that every sample in it is counted as lost by a failed write, per CPU and event)
  *            when a checkpoint is due: write data.size = stable bytes into the head (docs/format.md)
  *
+ * An output that waits for space (io/output.h) is tried ten times a second. Meanwhile what it does not take stays in
+ * the queue, and the pool runs low; who looks at `full` sees to it that less is produced (disk_guard.h).
+ *
  * The thread repeats steps. Between them it sleeps a few milliseconds while data flows (chunks gather meanwhile and go
  * to the kernel in one call), and parks in the queue once nothing has come for a while; only then does a reader's push
  * cost a wake. After stop() it ends when queue and output are empty.
@@ -109,11 +112,14 @@ struct weir_writer {
     uint64_t checkpoint_ns;    /* when */
     uint64_t rounds;           /* markers on file, in all outputs */
     uint64_t sleeps;
+    uint64_t tried_ns;                /* when an output that waits for space was tried last */
     struct weir_histogram latency_ns; /* from the reader's hands to the file, of each chunk of data that got there */
     int checkpoint_error;             /* first failure to write data.size */
 
     _Atomic bool stopping; /* written by stop(), read by the writer */
     _Atomic bool given_up; /* written by give_up_stream(), read by the writer */
+    _Atomic bool waits;    /* written by wait_for_space(), read by the writer */
+    _Atomic bool full;     /* by the writer: an output waits for space on its file system */
     _Atomic bool limited;  /* by the writer: max_bytes was reached. What readers drain from then on is not written */
     _Atomic int error;     /* of the output; written by the writer, read by the coordinator */
 };
@@ -133,6 +139,10 @@ void weir_writer_run(struct weir_writer *writer);
 /* Fails the output with -ECANCELED when it is a stream: its reader is not waited for any longer. Otherwise without
  * effect. Any thread. */
 void weir_writer_give_up_stream(struct weir_writer *writer);
+
+/* Whether files wait for space (weir_output_wait_for_space()); not at first, and not after stop(). Not with parts. Any
+ * thread. */
+void weir_writer_wait_for_space(struct weir_writer *writer, bool waits);
 
 /* Makes run() return once all that was pushed before is written or failed. Any thread. */
 void weir_writer_stop(struct weir_writer *writer);

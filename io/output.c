@@ -299,6 +299,23 @@ void weir_output_abandon(struct weir_output *output, int error)
         weir_output_writes_abandon(&output->writes, error);
 }
 
+bool weir_output_is_full(const struct weir_output *output)
+{
+    return output->writes.full || output->writes.held_back;
+}
+
+void weir_output_try_again(struct weir_output *output)
+{
+    weir_output_writes_try_again(&output->writes);
+}
+
+void weir_output_wait_for_space(struct weir_output *output, bool waits)
+{
+    output->writes.waits_for_space = waits;
+    if (!waits)
+        output->writes.full = output->writes.held_back = false;
+}
+
 int weir_output_flush(struct weir_output *output)
 {
     return weir_output_writes_flush(&output->writes);
@@ -332,6 +349,7 @@ const char *weir_output_describe(const struct weir_output *output)
 int weir_output_finish(struct weir_output *output, const void *tail, size_t tail_bytes)
 {
     struct weir_output_writes *writes = &output->writes;
+    weir_output_wait_for_space(output, false);
     weir_output_push_tail(output);
     while (!weir_output_writes_idle(writes))
         weir_output_writes_collect(writes, FINISH_WAIT_MS);

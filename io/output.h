@@ -166,8 +166,21 @@ int weir_output_lock(int fd);
 int weir_output_patch_head(struct weir_output *output, uint64_t offset, const void *data, size_t bytes);
 
 /* True while append() would take another span without waiting. While it is false something is always on its way to the
- * file, so that reap() in a loop makes it true again. */
+ * file, so that reap() in a loop makes it true again; but for a full output, see below. */
 bool weir_output_can_append(const struct weir_output *output);
+
+/*
+ * Whether a file system without room (ENOSPC, EDQUOT) is waited for; else, as at first, it is a failure. While it is
+ * waited for all spans stay pending, and writes are submitted only after try_again(), in their order. With false what
+ * waits is tried once more. Any time.
+ */
+void weir_output_wait_for_space(struct weir_output *output, bool waits);
+
+/* True from a write that found no room, and waits for it, until one has found some. */
+bool weir_output_is_full(const struct weir_output *output);
+
+/* Has the writes of a full output submitted again by the next flush() or reap(). */
+void weir_output_try_again(struct weir_output *output);
 
 /*
  * Appends [data, data + bytes), bytes > 0 and a multiple of 8, to stay unchanged until its completion is reaped.
@@ -209,10 +222,10 @@ void weir_output_get_stats(const struct weir_output *output, struct weir_output_
 const char *weir_output_describe(const struct weir_output *output);
 
 /*
- * Waits for everything in flight, then writes `tail` (the feature sections) right behind the stable data, synchronously
- * and cuts the file there (dropping preallocation, and after a failure what lies behind the stable data). 0, also for
- * an output that has failed; or -errno, and then the file ends with the stable data. Spans not reaped yet may still be.
- * No append afterwards.
+ * Stops waiting for space, waits for everything in flight, then writes `tail` (the feature sections) right behind the
+ * stable data, synchronously and cuts the file there (dropping preallocation, and after a failure what lies behind the
+ * stable data). 0, also for an output that has failed; or -errno, and then the file ends with the stable data. Spans
+ * not reaped yet may still be. No append afterwards.
  */
 int weir_output_finish(struct weir_output *output, const void *tail, size_t tail_bytes);
 

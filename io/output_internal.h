@@ -65,6 +65,10 @@ struct weir_output_writes {
     uint64_t failed_from; /* number of the first write that failed; UINT64_MAX: none */
     int error;            /* why */
 
+    bool waits_for_space; /* no room is no failure */
+    bool full;            /* a write found none, and none has found any since */
+    bool held_back;       /* nothing is submitted until try_again() */
+
     bool direct;             /* O_DIRECT works as far as is known */
     bool preallocates;       /* fallocate(2) works as far as is known */
     uint64_t allocated_end;  /* file offset up to which it was asked for */
@@ -92,6 +96,9 @@ int weir_output_writes_flush(struct weir_output_writes *writes);
 
 /* Takes completions, waiting up to wait_ms for the first, submits again what needs it, and moves written_end. */
 void weir_output_writes_collect(struct weir_output_writes *writes, unsigned wait_ms);
+
+/* Lets full writes be submitted again. */
+void weir_output_writes_try_again(struct weir_output_writes *writes);
 
 /* Gives everything up by that error; the queue is closed. Only where the kernel holds none of our memory (a stream's
  * queue), or its queue has failed. */

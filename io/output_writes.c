@@ -13,6 +13,9 @@
  * what lies behind it is not submitted any more and what is in flight there is ignored when it completes, but the
  * writes before it are still seen through, so that written_end ends exactly where the failure begins.
  *
+ * Where space is waited for, no room is a refusal for the moment: the write is put back, and nothing is submitted until
+ * the owner says that it is to be tried again. Writes that were in flight then may find room or not, as it comes.
+ *
  * Direct writes go into space that fallocate(2) has added to the file. Without that each one extends the file, which
  * ext4 and xfs do under the inode's exclusive lock: io_uring then cannot start it inline and hands it to worker
  * threads, at many times the CPU time.
@@ -129,6 +132,8 @@ static bool submit(struct weir_output_writes *writes, struct weir_output_write *
 static bool submit_queued(struct weir_output_writes *writes)
 {
     bool any = false;
+    if (writes->held_back)
+        return false;
     for (uint64_t n = writes->retired; n < writes->added && writes->queued > 0 && writes->held < writes->depth; n++) {
         struct weir_output_write *write = write_at(writes, n);
         if (write->state != WEIR_OUTPUT_WRITE_QUEUED)
@@ -204,6 +209,17 @@ static bool is_worth_retrying(struct weir_output_writes *writes, struct weir_out
     return false;
 }
 
+static bool is_lack_of_space(const struct weir_output_writes *writes, int failure)
+{
+    return writes->waits_for_space && (failure == -ENOSPC || failure == -EDQUOT);
+}
+
+void weir_output_writes_try_again(struct weir_output_writes *writes)
+{
+    writes->held_back = false;
+    writes->preallocates = writes->direct;
+}
+
 static void complete(struct weir_output_writes *writes, struct weir_output_write *write, int64_t result)
 {
     writes->held--;
@@ -216,13 +232,16 @@ static void complete(struct weir_output_writes *writes, struct weir_output_write
         count_written(writes, write, bytes);
         write->written += bytes;
         write->retries = 0;
+        writes->full = false;
         if (write->written == write->bytes) {
             writes->stats.writes++;
             return;
         }
     } else {
         int failure = result < 0 ? (int)result : -EIO; /* no progress and no reason */
-        if (!is_worth_retrying(writes, write, failure)) {
+        if (is_lack_of_space(writes, failure)) {
+            writes->full = writes->held_back = true;
+        } else if (!is_worth_retrying(writes, write, failure)) {
             fail_from(writes, write->number, failure);
             return;
         }

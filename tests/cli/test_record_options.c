@@ -282,7 +282,9 @@ static const char *const refused[] = {
     "--switch-output=0s",
     "--switch-output=0B",
     "--switch-max-files 4294967296",
-    "--on-full=suspend",
+    "-o - --on-full=suspend",
+    "--output-format=dir --on-full=suspend",
+    "--on-full=rotate",
     "--on-full=rotate --keep-free 1G",
     "-o - --keep-free 1G",
     "-o - --switch-output",
@@ -517,6 +519,9 @@ Test(record_options, switch_output_is_by_signal_size_or_time_and_implies_the_tim
     cr_expect_eq(parse("--switch-output=100M"), 0);
     cr_expect_eq(arguments.switching.bytes, 100ull << 20);
     cr_expect_eq(arguments.switching.period_ns, 0);
+    cr_expect_eq(parse("--on-full=suspend"), 0);
+    cr_expect_eq(parse("--on-full=rotate --switch-output"), 0);
+    cr_expect_eq(parse("--on-full=suspend --keep-free 1G --output-format=dir"), 0);
     cr_expect_eq(parse("-M 1M --snapshot-keep 3"), 0);
     cr_expect_eq(arguments.snapshot_keep, 3);
     cr_expect(arguments.switching.enabled && arguments.switching.timestamp);

@@ -235,6 +235,30 @@ Test(writer, chunks_before_the_failure_are_on_file_and_only_later_ones_are_accou
     fixture_fini(&f);
 }
 
+Test(writer, full_output_that_is_waited_for_is_tried_ten_times_a_second)
+{
+    const struct fake_io_fault full = {1, true, -ENOSPC}, none = {0};
+    struct fixture f;
+    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
+    weir_writer_wait_for_space(&f.writer, true);
+    fake_io_set_fault(f.disk, FAKE_IO_WRITE, &full);
+    for (unsigned n = 0; n < 3; n++) {
+        push_sample(&f, WEIR_RECORD_MAX_BYTES);
+        weir_writer_step(&f.writer, 0);
+        weir_writer_step(&f.writer, 0);
+        f.fake_clock.now_ns += 99 * WEIR_NS_PER_MS;
+    }
+    cr_assert(f.writer.full && f.writer.error == 0 && f.returned == 0);
+    uint64_t tries = fake_io_calls(f.disk, FAKE_IO_WRITE);
+    fake_io_set_fault(f.disk, FAKE_IO_WRITE, &none);
+    weir_writer_step(&f.writer, 0);
+    cr_assert_eq(fake_io_calls(f.disk, FAKE_IO_WRITE), tries);
+    f.fake_clock.now_ns += 100 * WEIR_NS_PER_MS;
+    settle(&f);
+    cr_assert(!f.writer.full && f.returned == 3);
+    fixture_fini(&f);
+}
+
 Test(writer, failed_output_is_told_once_and_goes_on_taking_chunks)
 {
     struct fixture f;

@@ -1,0 +1,246 @@
+# shellcheck shell=bash
+# File systems that run full, real ones: what --on-full and --keep-free make of it, that all is accounted for, and that
+# the command runs on. (Without these options: output_files.sh.)
+
+needs_perf_events
+
+syscalls=(-e raw_syscalls:sys_enter -c 1)
+event=raw_syscalls:sys_enter
+
+# mount_tmpfs SIZE: one of its own, in `small`.
+mount_tmpfs() {
+    mkdir -p small
+    mount -t tmpfs -o "size=$1" none small 2>/dev/null || skip "needs leave to mount a tmpfs"
+    at_end umount -l small
+}
+
+# mount_ext4 SIZE: likewise, on a loop device, without room that root alone may use.
+mount_ext4() {
+    needs_program mkfs.ext4
+    mkdir -p small
+    truncate -s "$1" disk
+    mkfs.ext4 -q -m 0 disk
+    mount -o loop disk small 2>/dev/null || skip "needs leave to mount a loop device"
+    at_end umount -l small
+}
+
+# Writes to small/ballast until nothing more fits.
+fill() { dd if=/dev/zero of=small/ballast bs=64K 2>/dev/null || true; }
+
+# calls_of FILE PID: getppid calls of that task.
+calls_of() {
+    perf script -i "$1" --tid "$2" -F comm,trace 2>perf.err | grep -c " NR $("$WEIR_LOAD" number getppid) " || true
+}
+
+# expect_balance FILE: nothing is unaccounted for, and the file says so too.
+expect_balance() {
+    expect_eq "written and lost" "$(written_and_lost $event)" "$(ledger_column counted $event)"
+    "$WEIR_PROGRAM" verify "$1" >verify.out 2>&1 || fail "$1: $(cat verify.out)"
+    expect_eq "samples in perf report" "$(report_samples "$1")" "$(told_samples)"
+}
+
+# ---- suspend ----
+
+# A third of what is recorded does not fit. Then there is room again.
+suspends_and_resumes() {
+    local before during after
+    truncate -s 0 err
+    rm -f small/it.data
+    start_record small/it.data "${syscalls[@]}" -m 1M --on-full=suspend -a -- sleep 100
+    "$WEIR_LOAD" getppid 1000 &
+    before=$!
+    wait $before
+    fill
+    "$WEIR_LOAD" getppid 200000 & # pushes out what fill() has left over
+    wait $!
+    wait_until grep -q "there is no room in 'small': recording is suspended" err
+    "$WEIR_LOAD" getppid 50000 &
+    during=$!
+    wait $during
+    rm small/ballast
+    wait_until grep -q "weir: recording goes on" err
+    "$WEIR_LOAD" getppid 3000 &
+    after=$!
+    wait $after
+    kill -INT "$weir"
+    await_record
+    expect_eq "status" "$status" 130
+    expect_at_least "lost while it was suspended" "$(ledger_column lost_in_ring $event)" 50000
+    expect_eq "lost by writes" "$(ledger_column lost_writing)" 0
+    expect_balance small/it.data
+    expect_eq "calls before" "$(calls_of small/it.data $before)" 1000
+    expect_eq "calls while it was suspended" "$(calls_of small/it.data $during)" 0
+    expect_eq "calls after" "$(calls_of small/it.data $after)" 3000
+    expect_eq "LOST_SAMPLES" "$(sed -n 's/^ok   balance *\([0-9]*\) lost by LOST_SAMPLES.*/\1/p' verify.out)" \
+        "$(($(ledger_column lost_in_ring $event) + $(ledger_column lost_in_ring dummy:u)))"
+}
+
+test_full_tmpfs_suspends_recording_until_there_is_room() {
+    mount_tmpfs 48m
+    suspends_and_resumes
+}
+
+test_full_ext4_suspends_recording_until_there_is_room() {
+    mount_ext4 48m
+    suspends_and_resumes
+}
+
+test_signal_ends_a_suspended_recording_with_what_has_found_room() {
+    mount_tmpfs 16m
+    start_record small/it.data "${syscalls[@]}" -m 1M --on-full=suspend -- \
+        sh -c "'$WEIR_LOAD' getppid 300000; until [ -e go-on ]; do sleep 0.02; done; echo 'to its end' >ended"
+    wait_until grep -q "recording is suspended" err
+    kill -INT "$weir"
+    touch go-on
+    await_record
+    expect_eq "status" "$status" 125
+    expect_line err "weir: cannot write to small/it.data: No space left on device"
+    expect_at_least "samples" "$(told_samples)" 1000
+    expect_balance small/it.data
+}
+
+# Nothing is lost that was drained before: -z holds chunks of its own, a switch two files.
+test_suspended_recordings_go_with_everything_else() {
+    local options file
+    mount_tmpfs 24m
+    for options in -z -M16M --overwrite --per-thread --switch-output=2M "-A" ; do
+        rm -rf small/*
+        if [ "$options" = -A ]; then record "${syscalls[@]}" -o small/it.data -- true; fi
+        truncate -s 0 err
+        fallocate -l 20M small/ballast
+        # shellcheck disable=SC2086 # several words
+        start_record small/it.data "${syscalls[@]}" -m 1M $options --on-full=suspend -- \
+            sh -c "'$WEIR_LOAD' getppid 100000; until [ -e gone-on ]; do sleep 0.02; done"
+        sleep 1
+        rm small/ballast
+        sleep 0.5
+        touch gone-on
+        await_record
+        rm gone-on
+        expect_eq "status with $options" "$status" 0
+        expect_eq "written and lost with $options" "$(written_and_lost $event)" "$(ledger_column counted $event)"
+        expect_eq "lost by writes with $options" "$(ledger_column lost_writing)" 0
+        for file in small/it.data*; do
+            "$WEIR_PROGRAM" verify "$file" >verify.out 2>&1 || fail "$file with $options: $(cat verify.out)"
+        done
+    done
+}
+
+test_less_than_is_to_stay_free_suspends_recording_and_the_gap_is_counted() {
+    mount_tmpfs 200m
+    start_record small/it.data "${syscalls[@]}" -m 1M --keep-free 64M --on-full=suspend -a -- sleep 100
+    fallocate -l 140M small/ballast
+    wait_until grep -q "less than --keep-free (64 MiB) is free in 'small': recording is suspended" err
+    "$WEIR_LOAD" getppid 100000
+    rm small/ballast
+    wait_until grep -q "recording goes on" err
+    "$WEIR_LOAD" getppid 5000
+    kill -INT "$weir"
+    await_record
+    expect_at_least "lost while it was suspended" "$(ledger_column lost_in_ring $event)" 100000
+    expect_balance small/it.data
+    expect_eq "calls after it" "$(getppid_calls small/it.data)" 5000
+}
+
+# ---- rotate ----
+
+# expect_rotated: files were removed, the newest are there and whole, and nothing is lost that was drained.
+expect_rotated() {
+    local file newest
+    expect_eq "status" "$status" 0
+    expect_line err "the oldest files of this recording are removed; this is told once"
+    [ "$(find small -name 'it.data.*' | wc -l)" -lt "$(grep -c ' Dump ' err)" ] || fail "none was removed"
+    for file in small/it.data.*; do
+        "$WEIR_PROGRAM" verify "$file" >verify.out 2>&1 || fail "$file: $(cat verify.out)"
+    done
+    newest=$(grep -o 'Dump small/it\.data\.[^ ]*' err | tail -1 | cut -d' ' -f2)
+    [ -f "$newest" ] || fail "$newest, the newest one, is not there"
+    expect_eq "written and lost" "$(written_and_lost $event)" "$(ledger_column counted $event)"
+    expect_eq "lost by writes" "$(ledger_column lost_writing)" 0
+}
+
+test_full_tmpfs_loses_the_oldest_files() {
+    mount_tmpfs 24m
+    weir_record -o small/it.data "${syscalls[@]}" -m 1M --switch-output=3M --on-full=rotate -- "$WEIR_LOAD" getppid 700000
+    expect_rotated
+}
+
+test_full_ext4_loses_the_oldest_files() {
+    mount_ext4 32m
+    weir_record -o small/it.data "${syscalls[@]}" -m 1M --switch-output=3M --on-full=rotate -- "$WEIR_LOAD" getppid 700000
+    expect_rotated
+}
+
+test_less_than_is_to_stay_free_removes_the_oldest_files() {
+    mount_tmpfs 200m
+    weir_record -o small/it.data "${syscalls[@]}" -m 1M --switch-output=4M --keep-free 100M --on-full=rotate -- \
+        "$WEIR_LOAD" getppid 2000000
+    expect_rotated
+}
+
+# What fills the file system is not of this recording.
+test_rotation_ends_the_recording_when_it_has_nothing_to_remove() {
+    mount_tmpfs 8m
+    weir_record -o small/it.data "${syscalls[@]}" --switch-output=100M --on-full=rotate -- \
+        sh -c "'$WEIR_LOAD' getppid 300000; until grep -q 'the command runs on' err; do sleep 0.05; done
+            echo 'to its end' >ended"
+    expect_eq "status" "$status" 125
+    expect_line err "there is no finished file of this recording to remove, so it ends"
+    expect_line err "weir: cannot write to small/it.data: No space left on device"
+    expect_eq "the command's end" "$(cat ended)" "to its end"
+    expect_eq "written and lost" "$(written_and_lost $event)" "$(ledger_column counted $event)"
+    "$WEIR_PROGRAM" verify small/it.data.* >verify.out 2>&1 || fail "$(cat verify.out)"
+}
+
+# ---- stop ----
+
+test_full_ext4_ends_the_recording_but_not_the_command() {
+    mount_ext4 16m
+    weir_record -o small/it.data "${syscalls[@]}" -a -m 16M -- \
+        sh -c "'$WEIR_LOAD' getppid 300000; until grep -q 'the command runs on' err; do sleep 0.05; done
+            echo 'to its end' >ended; exit 5"
+    expect_eq "status" "$status" 125
+    expect_line err "weir: cannot write to small/it.data: No space left on device"
+    expect_eq "the command's end" "$(cat ended)" "to its end"
+    expect_at_least "samples" "$(told_samples)" 1000
+    expect_balance small/it.data
+}
+
+test_recording_ends_before_less_is_free_than_is_to_stay_so() {
+    mount_tmpfs 200m
+    weir_record -o small/it.data "${syscalls[@]}" -m 1M --keep-free 150M -- \
+        sh -c "'$WEIR_LOAD' getppid 1000000; until grep -q 'the command runs on' err; do sleep 0.05; done
+            echo 'to its end' >ended; exit 5"
+    expect_eq "status, which is the command's" "$status" 5
+    expect_line err "less than --keep-free (150 MiB) is free in 'small': recording ends"
+    expect_eq "the command's end" "$(cat ended)" "to its end"
+    "$WEIR_PROGRAM" verify small/it.data >verify.out 2>&1 || fail "$(cat verify.out)"
+    expect_at_least "free bytes" "$(df -B1 --output=avail small | tail -1)" 50000000
+}
+
+# ---- at the end ----
+
+has_samples() { [ "$(report_samples "$1")" -gt 0 ]; }
+
+# Neither the last samples nor the features find room: perf reads what is there, and features can be made up for.
+test_file_that_ends_on_a_full_file_system_is_whole_without_features() {
+    local kind samples
+    for kind in tmpfs ext4; do
+        mount_$kind 32m
+        start_record small/it.data "${syscalls[@]}" -m 1M -a -- sleep 100
+        "$WEIR_LOAD" getppid 10000
+        wait_until has_samples small/it.data
+        fallocate -l "$(df -B1 --output=avail small | tail -1)" small/ballast # at once: nothing is lost by then
+        kill -INT "$weir"
+        await_record
+        samples=$(told_samples)
+        expect_eq "written and lost on $kind" "$(written_and_lost $event)" "$(ledger_column counted $event)"
+        expect_eq "samples on $kind" "$(report_samples small/it.data)" "$samples"
+        rm small/ballast
+        "$WEIR_PROGRAM" verify small/it.data >verify.out 2>&1 ||
+            "$WEIR_PROGRAM" recover --in-place small/it.data >recover.out 2>&1 || fail "$kind: $(cat verify.out recover.out)"
+        "$WEIR_PROGRAM" verify small/it.data >verify.out 2>&1 || fail "$kind: $(cat verify.out)"
+        expect_eq "samples on $kind, recovered" "$(report_samples small/it.data)" "$samples"
+        umount small
+    done
+}
