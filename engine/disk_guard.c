@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/bits.h"
@@ -16,7 +17,8 @@
 #define LOOK_NS          (100 * WEIR_NS_PER_MS)
 #define HYSTERESIS_SHARE 8 /* of what is to stay free: so much more resumes */
 #define RESUME_BYTES_MIN (1ull << 20)
-#define HELPLESS_LOOKS   10u /* a file may be on its way to be finished */
+#define SETTLE_LOOK_NS   (50 * WEIR_NS_PER_MS) /* at the end */
+#define HELPLESS_LOOKS   10u                   /* a file may be on its way to be finished */
 
 /* What a look has found. */
 struct finding {
@@ -119,6 +121,36 @@ void weir_disk_guard_start(const struct weir_disk_guard *guard)
     if (session && session->options->on_full != WEIR_RECORD_ON_FULL_STOP &&
         session->options->output_kind == WEIR_RECORD_OUTPUT_FILE)
         weir_writer_wait_for_space(&session->pipeline.writer, true);
+}
+
+/* What is still on its way: chunks, and what rings hold whose readers were not woken. */
+static uint64_t unwritten_bytes(const struct weir_session *session)
+{
+    const struct weir_pool *pool = &session->pipeline.pool;
+    uint64_t rings = 0;
+    for (unsigned i = 0; i < session->pipeline.reader_count; i++)
+        rings += session->pipeline.readers[i]->ring_count;
+    return (uint64_t)weir_pool_used_count(pool) * pool->chunk_bytes + rings * session->config.watermark_bytes;
+}
+
+void weir_disk_guard_settle(struct weir_disk_guard *guard)
+{
+    struct weir_session *session = guard->session;
+    const struct timespec pause = {.tv_nsec = (long)SETTLE_LOOK_NS};
+    if (!session)
+        return;
+    for (unsigned helpless = 0;
+         session->options->on_full == WEIR_RECORD_ON_FULL_ROTATE && helpless < HELPLESS_LOOKS && !guard->stopped;) {
+        struct finding found = {.full = atomic_load_explicit(&session->pipeline.writer.full, memory_order_relaxed)};
+        if (weir_io_probe_space(guard->folder, &found.free_bytes) < 0 ||
+            weir_coordinator_is_hurried(&session->coordinator))
+            break;
+        if (!found.full && found.free_bytes >= unwritten_bytes(session))
+            break;
+        helpless = weir_file_finisher_drop_oldest(session->finisher) ? 0 : helpless + 1;
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    }
+    weir_writer_wait_for_space(&session->pipeline.writer, false);
 }
 
 /* The folder of the path. NULL: no memory. */

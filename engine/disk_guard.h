@@ -43,6 +43,10 @@ int weir_disk_guard_init(struct weir_disk_guard *guard, struct weir_session *ses
 /* Recording begins: until then a file system without room is a failure, as it is until its end with "stop". */
 void weir_disk_guard_start(const struct weir_disk_guard *guard);
 
+/* Events are off: from here on no room is a failure. With "rotate" older files first make room for what is still on its
+ * way. Blocks for as long as the writer takes. */
+void weir_disk_guard_settle(struct weir_disk_guard *guard);
+
 /* NULL-safe, in any state. The coordinator has ended its loop. */
 void weir_disk_guard_fini(struct weir_disk_guard *guard);
 

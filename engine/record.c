@@ -467,7 +467,7 @@ static int finish(struct weir_session *session, struct weir_error *err)
 {
     struct weir_record_result *result = session->result;
     weir_event_set_disable(&session->events);
-    weir_writer_wait_for_space(&session->pipeline.writer, false); /* all that follows goes through it */
+    weir_disk_guard_settle(&session->guard);
     weir_session_switch_settle(&session->change);
     int described = session->options->tail_synthesize ? weir_session_synthesize(session, err) : 0;
     weir_pipeline_stop_readers(&session->pipeline, weir_session_ends_with_snapshot(session));

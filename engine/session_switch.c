@@ -176,6 +176,19 @@ static void show(struct weir_session *session)
 
 static void ask_writer(void *ctx);
 
+/* With --on-full=rotate older files make room for its head. */
+static int open_next(struct weir_session_switch *change, struct weir_error *err)
+{
+    struct weir_session *session = change->session;
+    int result = weir_record_file_open(&change->next, session, session->file->path, NULL, err);
+    while (result == -ENOSPC && session->options->on_full == WEIR_RECORD_ON_FULL_ROTATE &&
+           weir_file_finisher_drop_oldest(session->finisher)) {
+        weir_file_finisher_await_drops(session->finisher);
+        result = weir_record_file_open(&change->next, session, session->file->path, NULL, err);
+    }
+    return result;
+}
+
 int weir_session_switch_begin(struct weir_session_switch *change, struct weir_error *err)
 {
     struct weir_session *session = change->session;
@@ -183,7 +196,7 @@ int weir_session_switch_begin(struct weir_session_switch *change, struct weir_er
     int result = hide(session, err);
     if (result < 0)
         return result;
-    result = weir_record_file_open(&change->next, session, session->file->path, NULL, err);
+    result = open_next(change, err);
     change->put_off = result == -ENOSPC;
     if (result < 0) {
         show(session);

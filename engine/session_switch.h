@@ -16,7 +16,8 @@
  * One switch at a time, as the dispatcher of triggers has it; one that is asked for meanwhile is remembered once. When
  * the finisher has no room the switch is over only when it has, so that the next one waits (told once).
  *
- * Coordinator, but for the answer. Nothing here blocks while data flows, but on opening and naming files.
+ * Coordinator, but for the answer. Nothing here blocks while data flows, but on opening and naming files, and on
+ * removing them where the file system is full.
  */
 #ifndef WEIR_ENGINE_SESSION_SWITCH_H
 #define WEIR_ENGINE_SESSION_SWITCH_H

@@ -20,6 +20,7 @@ struct fixture {
     struct fake_io *disk;
     struct weir_output *output;
     uint8_t *memory; /* owned */
+    struct iovec buffer;
     size_t bytes[SPANS];
     unsigned appended, reaped;
     int result; /* of the last one reaped */
@@ -32,6 +33,7 @@ static void fixture_init(struct fixture *f, uint64_t seed)
     f->memory = aligned_alloc(4096, MEMORY_BYTES);
     cr_assert_not_null(f->memory);
     memset(f->memory, 0, MEMORY_BYTES);
+    f->buffer = (struct iovec){.iov_base = f->memory, .iov_len = MEMORY_BYTES};
     f->disk = fake_io_new(&(struct fake_io_options){
         .seed = seed,
         .reorders = seed % 2 == 0,
@@ -40,7 +42,7 @@ static void fixture_init(struct fixture *f, uint64_t seed)
     });
     struct weir_output_options options = {
         .queue_depth = 1 + (unsigned)(seed % 16),
-        .buffers = &(struct iovec){.iov_base = f->memory, .iov_len = MEMORY_BYTES},
+        .buffers = &f->buffer,
         .buffer_count = 1,
         .fill_padding = span_fill_padding,
         .io = fake_io_ops(f->disk),
