@@ -240,7 +240,7 @@ test_file_that_ends_on_a_full_file_system_is_whole_without_features() {
         expect_eq "samples on $kind" "$(report_samples small/it.data)" "$samples"
         rm small/ballast
         "$WEIR_PROGRAM" verify small/it.data >verify.out 2>&1 ||
-            "$WEIR_PROGRAM" recover --in-place small/it.data >recover.out 2>&1 || fail "$kind: $(cat verify.out recover.out)"
+            "$WEIR_PROGRAM" recover --in-place small/it.data >>verify.out 2>&1 || fail "$kind: $(cat verify.out)"
         "$WEIR_PROGRAM" verify small/it.data >verify.out 2>&1 || fail "$kind: $(cat verify.out)"
         expect_eq "samples on $kind, recovered" "$(report_samples small/it.data)" "$samples"
         umount small
