@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "engine/test_point.h"
 #include "topology/placement.h"
 
 #define INDEX_MASK 0xffffffffull
@@ -46,9 +47,11 @@ static void push_free(struct weir_pool *pool, struct weir_pool_node *node, struc
     do {
         atomic_store_explicit(&chunk->free_next, (uint32_t)(top & INDEX_MASK), memory_order_relaxed);
         pushed = ((top & ~INDEX_MASK) + TAG_ONE) | (chunk->index + 1);
+        weir_test_point(WEIR_AT_POOL_PUT);
         /* Release pairs with pop_free's acquire: the taker sees the chunk as its last owner left it. */
     } while (
         !atomic_compare_exchange_weak_explicit(&node->top, &top, pushed, memory_order_release, memory_order_relaxed));
+    weir_test_point(WEIR_AT_POOL_COUNT);
     atomic_fetch_add_explicit(&node->free_count, 1, memory_order_relaxed);
 }
 
@@ -64,8 +67,10 @@ static struct weir_chunk *pop_free(struct weir_pool *pool, struct weir_pool_node
         chunk = &pool->chunks[(top & INDEX_MASK) - 1];
         /* May be stale when another thread took the chunk meanwhile; then the tag has moved and the exchange fails. */
         next = (top & ~INDEX_MASK) | atomic_load_explicit(&chunk->free_next, memory_order_relaxed);
+        weir_test_point(WEIR_AT_POOL_TAKE);
     } while (
         !atomic_compare_exchange_weak_explicit(&node->top, &top, next, memory_order_acquire, memory_order_acquire));
+    weir_test_point(WEIR_AT_POOL_COUNT);
     atomic_fetch_sub_explicit(&node->free_count, 1, memory_order_relaxed);
     return chunk;
 }
@@ -149,6 +154,7 @@ static int make_ready(struct weir_pool *pool, struct weir_pool_node *node, uint3
     int result = weir_node_memory_fault_in(start, (size_t)count * pool->chunk_bytes);
     if (result < 0)
         return result;
+    weir_test_point(WEIR_AT_POOL_GROW);
     node->ready += count;
     atomic_fetch_add_explicit(&pool->ready_count, count, memory_order_relaxed); /* a threshold */
     /* Pushed last to first: the first taken is the first in memory. */

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "engine/test_point.h"
+
 enum { /* values of weir_chunk_queue.parked */
     AWAKE,
     PARKED, /* the writer sleeps, or is about to */
@@ -35,6 +37,7 @@ static void link_last(struct weir_chunk_queue *queue, struct weir_chunk *chunk)
     atomic_store_explicit(&chunk->queue_next, NULL, memory_order_relaxed); /* not shared yet */
     /* (F), and the producer's half of (H) */
     struct weir_chunk *before = atomic_exchange_explicit(&queue->last, chunk, memory_order_seq_cst);
+    weir_test_point(WEIR_AT_QUEUE_LINK);
     /* (G) */
     atomic_store_explicit(&before->queue_next, chunk, memory_order_release);
 }
@@ -43,6 +46,7 @@ void weir_chunk_queue_push(struct weir_chunk_queue *queue, struct weir_chunk *ch
 {
     weir_chunk_advance(chunk, WEIR_CHUNK_FILLING, WEIR_CHUNK_QUEUED);
     link_last(queue, chunk);
+    weir_test_point(WEIR_AT_QUEUE_WAKE);
     /* (H) */
     if (atomic_load_explicit(&queue->parked, memory_order_seq_cst) == PARKED)
         weir_chunk_queue_wake(queue);
@@ -83,6 +87,7 @@ void weir_chunk_queue_park(struct weir_chunk_queue *queue, int timeout_ms)
 {
     uint32_t state = AWAKE;
     atomic_compare_exchange_strong_explicit(&queue->parked, &state, PARKED, memory_order_seq_cst, memory_order_acquire);
+    weir_test_point(WEIR_AT_QUEUE_PARK);
     if (state == AWAKE && weir_chunk_queue_is_empty(queue)) {
         struct timespec timeout = {.tv_sec = timeout_ms / 1000, .tv_nsec = timeout_ms % 1000 * 1000000L};
         syscall(SYS_futex, &queue->parked, FUTEX_WAIT_PRIVATE, PARKED, timeout_ms < 0 ? NULL : &timeout, NULL, 0);

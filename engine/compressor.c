@@ -15,6 +15,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "engine/test_point.h"
 #include "format/zstd_pack.h"
 #include "io/output.h"
 
@@ -29,6 +30,7 @@
 static void compress(struct weir_zstd_packer *packer, struct weir_compressor_slot *slot)
 {
     slot->bytes = weir_zstd_pack(packer, slot->data, slot->chunk->data, slot->chunk->used);
+    weir_test_point(WEIR_AT_COMPRESS_DONE);
     atomic_store_explicit(&slot->state, WEIR_COMPRESSOR_DONE, memory_order_release); /* (D) */
 }
 
@@ -44,6 +46,7 @@ static struct weir_compressor_slot *take(struct weir_compressor *compressor, uin
         /* Relaxed: (S) orders it. */
         struct weir_compressor_slot *slot =
             atomic_load_explicit(&compressor->work[number % compressor->slot_count], memory_order_relaxed);
+        weir_test_point(WEIR_AT_COMPRESS_TAKE);
         if (atomic_compare_exchange_weak_explicit(&compressor->taken, &number, number + 1, memory_order_acq_rel,
                                                   memory_order_relaxed)) /* (T) */
             return slot;
@@ -53,6 +56,7 @@ static struct weir_compressor_slot *take(struct weir_compressor *compressor, uin
 static void wait_for_work(struct weir_compressor *compressor, uint32_t offered)
 {
     atomic_fetch_add_explicit(&compressor->sleepers, 1, memory_order_seq_cst);
+    weir_test_point(WEIR_AT_COMPRESS_SLEEP);
     if (atomic_load_explicit(&compressor->offered, memory_order_seq_cst) == offered &&
         !atomic_load_explicit(&compressor->stopping, memory_order_seq_cst))
         syscall(SYS_futex, &compressor->offered, FUTEX_WAIT_PRIVATE, offered, NULL, NULL, 0);
@@ -233,7 +237,8 @@ void weir_compressor_submit(struct weir_compressor *compressor, struct weir_chun
         return;
     uint32_t number = atomic_load_explicit(&compressor->offered, memory_order_relaxed); /* our own word */
     atomic_store_explicit(&compressor->work[number % compressor->slot_count], slot, memory_order_relaxed); /* by (S) */
-    atomic_store_explicit(&compressor->offered, number + 1, memory_order_seq_cst);                         /* (S) */
+    weir_test_point(WEIR_AT_COMPRESS_OFFER);
+    atomic_store_explicit(&compressor->offered, number + 1, memory_order_seq_cst); /* (S) */
 }
 
 void weir_compressor_kick(struct weir_compressor *compressor)

@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "engine/test_point.h"
+
 enum word {
     ASLEEP,
     WOKEN,
@@ -20,8 +22,10 @@ void weir_pool_grower_init(struct weir_pool_grower *grower, struct weir_pool *po
 static void wait_until_woken(struct weir_pool_grower *grower)
 {
     /* (W) */
-    while (atomic_exchange_explicit(&grower->word, ASLEEP, memory_order_acquire) == ASLEEP)
+    while (atomic_exchange_explicit(&grower->word, ASLEEP, memory_order_acquire) == ASLEEP) {
+        weir_test_point(WEIR_AT_GROWER_SLEEP);
         syscall(SYS_futex, &grower->word, FUTEX_WAIT_PRIVATE, ASLEEP, NULL, NULL, 0);
+    }
 }
 
 static void wake(struct weir_pool_grower *grower)

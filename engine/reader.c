@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "engine/test_point.h"
 #include "format/perf_file.h"
 
 /* Copied and walked in one go: source and target together are half of a 32 KiB first-level cache. */
@@ -146,6 +147,7 @@ static void hand_over(struct weir_reader *reader)
 {
     push(reader, reader->chunk);
     reader->chunk = NULL;
+    weir_test_point(WEIR_AT_READER_HELD);
     /* (K) */
     atomic_store_explicit(&reader->holding, false, memory_order_release);
 }
@@ -279,6 +281,7 @@ static bool pass_retained(struct weir_reader *reader, uint64_t passed, uint64_t 
     struct weir_chunk *chunk;
     while (hands_over && (chunk = weir_retention_take(retention))) {
         weir_pool_retain(reader->pool, -1);
+        weir_test_point(WEIR_AT_SNAPSHOT_PUSH);
         push(reader, chunk);
     }
     return empty_at_end(reader);
@@ -425,6 +428,7 @@ static bool read_newest(struct weir_reader *reader, struct weir_reader_ring *r)
             return false;
         uint64_t left = r->newest_end - r->ring.tail, room = chunk->capacity - chunk->used;
         int64_t moved = move_block(reader, r, chunk, &begun, left);
+        weir_test_point(WEIR_AT_SNAPSHOT_READ);
         if (moved > 0) {
             r->ring.tail += (uint64_t)moved;
         } else if (moved == 0 && room < weir_min_u64(left, WEIR_RECORD_MAX_BYTES)) {
@@ -469,6 +473,7 @@ static enum weir_reader_state drain(struct weir_reader *reader, struct weir_read
             close_chunk(reader, r);
             continue;
         }
+        weir_test_point(WEIR_AT_READER_RELEASE);
         weir_ring_release(&r->ring, r->ring.tail + (uint64_t)moved);
     }
     return WEIR_READER_DRAINED;
@@ -520,6 +525,7 @@ enum weir_reader_state weir_reader_step(struct weir_reader *reader)
     uint64_t began_ns = reader->clock ? weir_clock_now_ns(reader->clock) : 0;
     uint64_t epoch = atomic_load_explicit(&reader->control->epoch, memory_order_seq_cst); /* (J), (M) */
     uint64_t passed = atomic_load_explicit(&reader->passed_epoch, memory_order_relaxed);  /* our own word */
+    weir_test_point(WEIR_AT_READER_EPOCH);
 
     /* All rings, also behind one that has to wait: each is to know that what it loses now is the pool's fault. */
     bool has_to_wait = false;
@@ -543,6 +549,7 @@ enum weir_reader_state weir_reader_step(struct weir_reader *reader)
             return starved(reader);
         if (reader->chunk && reader->chunk->used > 0)
             hand_over(reader);
+        weir_test_point(WEIR_AT_READER_PASS);
         atomic_store_explicit(&reader->passed_epoch, epoch, memory_order_release); /* (L) */
     }
     /* Relaxed: stop_epoch is set before the epoch of that number is released (J). */
@@ -599,6 +606,7 @@ void weir_reader_wait(struct weir_reader *reader, enum weir_reader_state state)
     }
 
     int timeout_ms = state == WEIR_READER_STARVED ? (int)reader->starved_wait_ms : -1;
+    weir_test_point(WEIR_AT_READER_SLEEP);
     int ready = reader->kernel->ops->poll(reader->kernel->ctx, reader->polls, reader->ring_count + 1, timeout_ms);
     if (ready <= 0)
         return;
@@ -612,6 +620,7 @@ void weir_reader_wait(struct weir_reader *reader, enum weir_reader_state state)
     }
     reader->wakeups += data;
     if (reader->polls[0].revents & POLLIN) {
+        weir_test_point(WEIR_AT_READER_WOKEN);
         /* (M); and release: the coordinator's next use of this descriptor comes after our poll of it. */
         atomic_store_explicit(&reader->wakes_taken, taken + 1, memory_order_seq_cst);
     }

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "base/clock.h"
+#include "engine/test_point.h"
 #include "format/perf_file.h"
 
 #define SNAPSHOT_PASS_NS (WEIR_NS_PER_MS / 2)  /* between two looks at readers that pass a snapshot */
@@ -80,6 +81,7 @@ static void open_epoch(struct weir_rounds *rounds, uint64_t now_ns, bool snapsho
         announce_snapshot(rounds);
     rounds->snapshot_open = snapshot;
     rounds->snapshot_wanted &= !snapshot;
+    weir_test_point(WEIR_AT_ROUND_OPEN);
     /* (J) and (M) in reader.h */
     atomic_store_explicit(&rounds->control->epoch, current_epoch(rounds) + 1, memory_order_seq_cst);
     rounds->open = true;
@@ -143,6 +145,7 @@ static bool close_snapshot(struct weir_rounds *rounds)
 /* Closes the open epoch. False: it is to be tried again. */
 static bool close_epoch(struct weir_rounds *rounds, uint64_t now_ns)
 {
+    weir_test_point(WEIR_AT_ROUND_MARK);
     if (rounds->snapshot_open) {
         if (!close_snapshot(rounds))
             return false;
@@ -185,6 +188,8 @@ static void open_due(struct weir_rounds *rounds, uint64_t now_ns)
     rounds->drained_first = false;
     if (snapshot && rounds->pause)
         rounds->pause(rounds->pause_ctx, true);
+    if (snapshot)
+        weir_test_point(WEIR_AT_SNAPSHOT_PAUSED);
     open_epoch(rounds, now_ns, snapshot);
     if (cuts)
         rounds->cut = WEIR_ROUNDS_CUT_OPEN;

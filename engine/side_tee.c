@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "engine/test_point.h"
 
 int weir_side_tee_init(struct weir_side_tee *tee, size_t bytes)
 {
@@ -42,6 +43,7 @@ void weir_side_tee_push(struct weir_side_tee *tee, const void *records, size_t b
     size_t first = weir_min_u64(bytes, tee->bytes - at);
     memcpy(tee->data + at, records, first);
     memcpy(tee->data, (const uint8_t *)records + first, bytes - first);
+    weir_test_point(WEIR_AT_TEE_PUSH);
     atomic_store_explicit(&tee->head, head + bytes, memory_order_release); /* (T1) */
 }
 
@@ -59,6 +61,7 @@ int64_t weir_side_tee_drain(struct weir_side_tee *tee, struct weir_buf *out)
     size_t first = weir_min_u64(bytes, tee->bytes - at);
     memcpy(to, tee->data + at, first);
     memcpy(to + first, tee->data, bytes - first);
+    weir_test_point(WEIR_AT_TEE_DRAIN);
     atomic_store_explicit(&tee->tail, head, memory_order_release); /* (T2) */
     return (int64_t)bytes;
 }

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "engine/test_point.h"
 #include "format/perf_file.h"
 
 #define PASS_MS       10  /* gathering time between steps while data flows */
@@ -94,6 +95,7 @@ static void begin_switch(struct weir_writer *writer, struct weir_writer_switch *
     writer->account = (struct weir_writer_account){0};
     if (order->side_bytes)
         memcpy(order->side_bytes, writer->side_bytes, writer->setup.reader_count * sizeof(*writer->side_bytes));
+    weir_test_point(WEIR_AT_SWITCH_BEGIN);
     atomic_store_explicit(&order->begun, true, memory_order_release); /* (S) */
     if (order->fd >= 0)
         eventfd_write(order->fd, 1);
@@ -285,6 +287,7 @@ static bool finish_switch(struct weir_writer *writer, unsigned wait_ms)
     if (weir_output_pending(order->left) > 0)
         return reaped;
     writer->switching = NULL;
+    weir_test_point(WEIR_AT_SWITCH_DONE);
     int fd = order->fd; /* the order may be gone as soon as it is done */
     weir_chunk_advance(&order->item, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE); /* (S) */
     if (fd >= 0)

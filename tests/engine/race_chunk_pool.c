@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "engine/chunk.h"
 #include "engine/pool_grower.h"
+#include "tests/engine/parking.h"
 
 #define THREADS     6
-#define TURNS       200000u
+#define TURNS       40000u
 #define HELD_MAX    3
 #define MARK_BYTES  64
 #define NODE_CHUNKS 8 /* two nodes of them: fewer than the threads want */
@@ -103,8 +105,9 @@ static int check(struct weir_pool *pool, const struct taker *takers)
     return failures + (ready != 0);
 }
 
-int main(void)
+static int race(void *ctx)
 {
+    (void)ctx;
     const struct weir_pool_share shares[] = {{.node = -1, .readers = 2}, {.node = -1, .readers = 2}};
     struct weir_pool pool;
     struct weir_error err;
@@ -138,4 +141,12 @@ int main(void)
     int failures = check(&pool, takers);
     weir_pool_fini(&pool);
     return failures ? 1 : 0;
+}
+
+int main(void)
+{
+    static const enum weir_test_point points[] = {
+        WEIR_AT_POOL_TAKE, WEIR_AT_POOL_PUT, WEIR_AT_POOL_COUNT, WEIR_AT_POOL_GROW, WEIR_AT_GROWER_SLEEP,
+    };
+    return parking_run(points, WEIR_ARRAY_COUNT(points), race, NULL) ? 1 : 0;
 }

@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/clock.h"
 #include "engine/chunk_queue.h"
+#include "tests/engine/parking.h"
 
 #define PRODUCERS       3
 #define PUSHES          20000u
@@ -130,9 +132,11 @@ static int report(const struct race *race)
     return failures ? 1 : 0;
 }
 
-int main(void)
+static int run(void *ctx)
 {
+    (void)ctx;
     static struct race race;
+    memset(&race, 0, sizeof(race));
     pthread_t marker_thread;
     weir_chunk_queue_init(&race.queue);
     for (unsigned i = 0; i < MARKERS; i++)
@@ -155,4 +159,10 @@ int main(void)
         return 1;
     }
     return report(&race);
+}
+
+int main(void)
+{
+    static const enum weir_test_point points[] = {WEIR_AT_QUEUE_LINK, WEIR_AT_QUEUE_WAKE, WEIR_AT_QUEUE_PARK};
+    return parking_run(points, WEIR_ARRAY_COUNT(points), run, NULL) ? 1 : 0;
 }

@@ -10,13 +10,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/bits.h"
 #include "base/clock.h"
 #include "engine/compressor.h"
+#include "tests/engine/parking.h"
 #include "tests/format/expand.h"
 
 #define WORKERS     3u
 #define CHUNK_BYTES (128u * 1024)
-#define SUBMITS     6000u
+#define SUBMITS     3000u
 #define CHUNKS      64u /* more than there are slots */
 #define PAUSE_EVERY 500u
 
@@ -55,7 +57,7 @@ static void take(struct race *race, const struct weir_compressor_result *result)
     race->completed++;
 }
 
-static void run(struct race *race)
+static void submit_all(struct race *race)
 {
     struct weir_compressor_result result;
     while (race->completed < SUBMITS) {
@@ -81,9 +83,11 @@ static void run(struct race *race)
     }
 }
 
-int main(void)
+static int run(void *ctx)
 {
+    (void)ctx;
     static struct race race;
+    memset(&race, 0, sizeof(race));
     struct weir_error err = {0};
     const struct weir_compressor_setup setup = {.level = 1, .workers = WORKERS, .chunk_bytes = CHUNK_BYTES};
     race.data = calloc(CHUNKS, CHUNK_BYTES);
@@ -94,7 +98,7 @@ int main(void)
         printf("cannot set up: %s\n", err.what);
         return 1;
     }
-    run(&race);
+    submit_all(&race);
     weir_compressor_stop(&race.compressor);
     printf("%llu bytes compressed to %llu, %llu as they were; %u failures\n",
            (unsigned long long)race.compressor.totals.in_bytes, (unsigned long long)race.compressor.totals.out_bytes,
@@ -102,4 +106,15 @@ int main(void)
     weir_compressor_fini(&race.compressor);
     free(race.data);
     return race.failures ? 1 : 0;
+}
+
+int main(void)
+{
+    static const enum weir_test_point points[] = {
+        WEIR_AT_COMPRESS_OFFER,
+        WEIR_AT_COMPRESS_TAKE,
+        WEIR_AT_COMPRESS_DONE,
+        WEIR_AT_COMPRESS_SLEEP,
+    };
+    return parking_run(points, WEIR_ARRAY_COUNT(points), run, NULL) ? 1 : 0;
 }

@@ -17,12 +17,15 @@
 #include <time.h>
 
 #include "base/assert.h"
+#include "base/bits.h"
+#include "tests/engine/parking.h"
 #include "tests/engine/sim_rig.h"
 
 #define CPUS            2u
-#define SAMPLES_PER_CPU 60000u
+#define SAMPLES_PER_CPU 30000u
 #define RING_BYTES      (16u << 10)
 #define WAKE_EPOCHS     60000u /* or the argument: half a million found what once was wrong here */
+#define PARKED_EPOCHS   2000u  /* in the runs in which threads are parked */
 #define PASS_LIMIT_NS   (2 * WEIR_NS_PER_S)
 
 struct producer {
@@ -228,10 +231,26 @@ static int race_wake(struct race *race, uint64_t wanted)
     return epochs < wanted;
 }
 
+struct run {
+    struct race race;
+    uint64_t wake_epochs;
+};
+
+static int run(void *ctx)
+{
+    struct run *run = ctx;
+    int failures = race_barrier(&run->race) + race_wake(&run->race, run->wake_epochs);
+    run->wake_epochs = run->wake_epochs > PARKED_EPOCHS ? PARKED_EPOCHS : run->wake_epochs;
+    return failures;
+}
+
 int main(int argc, char **argv)
 {
-    static struct race race;
-    int failures = race_barrier(&race);
-    failures += race_wake(&race, argc > 1 ? strtoull(argv[1], NULL, 10) : WAKE_EPOCHS);
-    return failures ? 1 : 0;
+    static const enum weir_test_point points[] = {
+        WEIR_AT_READER_EPOCH, WEIR_AT_READER_RELEASE, WEIR_AT_READER_HELD, WEIR_AT_READER_PASS,
+        WEIR_AT_READER_SLEEP, WEIR_AT_READER_WOKEN,   WEIR_AT_ROUND_OPEN,  WEIR_AT_ROUND_MARK,
+    };
+    static struct run state;
+    state.wake_epochs = argc > 1 ? strtoull(argv[1], NULL, 10) : WAKE_EPOCHS;
+    return parking_run(points, WEIR_ARRAY_COUNT(points), run, &state) ? 1 : 0;
 }

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "engine/side_tee.h"
+#include "tests/engine/parking.h"
 
 #define NUMBERS   300000u
 #define TEE_BYTES 1024u
@@ -37,8 +39,9 @@ static bool check(const struct weir_buf *out, uint64_t *last, uint64_t *seen)
     return true;
 }
 
-int main(void)
+static int race(void *ctx)
 {
+    (void)ctx;
     static struct weir_side_tee tee;
     struct weir_buf out = WEIR_BUF_INIT;
     pthread_t producer;
@@ -60,4 +63,10 @@ int main(void)
     weir_side_tee_fini(&tee);
     weir_buf_fini(&out);
     return 0;
+}
+
+int main(void)
+{
+    static const enum weir_test_point points[] = {WEIR_AT_TEE_PUSH, WEIR_AT_TEE_DRAIN};
+    return parking_run(points, WEIR_ARRAY_COUNT(points), race, NULL) ? 1 : 0;
 }

@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/bits.h"
+#include "tests/engine/parking.h"
 #include "tests/engine/sim_rig.h"
 
 #define CPUS          2u
@@ -224,14 +226,24 @@ static int fini(struct race *race)
     return good ? 0 : 1;
 }
 
-int main(void)
+static int run(void *ctx)
 {
-    static struct race race;
+    struct race *race = ctx;
     int failures = 0;
     for (int overwrites = 0; overwrites < 2; overwrites++) {
-        init(&race, overwrites);
-        take_snapshots(&race);
-        failures += fini(&race);
+        init(race, overwrites);
+        take_snapshots(race);
+        failures += fini(race);
     }
-    return failures ? 1 : 0;
+    return failures;
+}
+
+int main(void)
+{
+    static const enum weir_test_point points[] = {
+        WEIR_AT_ROUND_OPEN,    WEIR_AT_ROUND_MARK,   WEIR_AT_SNAPSHOT_PAUSED, WEIR_AT_SNAPSHOT_PUSH,
+        WEIR_AT_SNAPSHOT_READ, WEIR_AT_READER_EPOCH, WEIR_AT_READER_PASS,
+    };
+    static struct race race;
+    return parking_run(points, WEIR_ARRAY_COUNT(points), run, &race) ? 1 : 0;
 }

@@ -16,6 +16,7 @@
 #include "base/bits.h"
 #include "engine/writer.h"
 #include "format/records.h"
+#include "tests/engine/parking.h"
 #include "tests/engine/test_record.h"
 #include "tests/io/fake_io.h"
 
@@ -187,8 +188,9 @@ static void fini(struct race *race)
     close(race->kick_fd);
 }
 
-int main(void)
+static int run(void *ctx)
 {
+    (void)ctx;
     static struct race race;
     struct producer producers[PRODUCERS];
     struct weir_output *first;
@@ -208,4 +210,10 @@ int main(void)
     bool good = check(&race);
     fini(&race);
     return good ? 0 : 1;
+}
+
+int main(void)
+{
+    static const enum weir_test_point points[] = {WEIR_AT_SWITCH_BEGIN, WEIR_AT_SWITCH_DONE};
+    return parking_run(points, WEIR_ARRAY_COUNT(points), run, NULL) ? 1 : 0;
 }

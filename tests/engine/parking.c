@@ -1,0 +1,53 @@
+/* Parking at test points; see parking.h. run(): one thread; weir_test_point_reached(): any. */
+#include "tests/engine/parking.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+
+#define PARK_NS 2000000L
+
+/* Of this program, which is a test: a point is reached from anywhere in the engine. */
+static _Atomic(enum weir_test_point) parking_point;
+static _Atomic uint64_t arrivals;
+
+#ifdef WEIR_TEST_POINTS
+static const int has_points = 1;
+
+void weir_test_point_reached(enum weir_test_point point)
+{
+    /* Relaxed, both: nothing is to be ordered by this, or it would hide the races that it is to show. */
+    if (point != atomic_load_explicit(&parking_point, memory_order_relaxed))
+        return;
+    uint64_t number = atomic_fetch_add_explicit(&arrivals, 1, memory_order_relaxed) + 1;
+    if ((number & (number - 1)) != 0)
+        return;
+    const struct timespec pause = {.tv_nsec = PARK_NS};
+    nanosleep(&pause, NULL);
+}
+#else
+static const int has_points = 0;
+#endif
+
+static int run_at(enum weir_test_point point, int (*run)(void *ctx), void *ctx)
+{
+    atomic_store_explicit(&arrivals, 0, memory_order_relaxed); /* no other thread runs */
+    atomic_store_explicit(&parking_point, point, memory_order_relaxed);
+    int failures = run(ctx);
+    uint64_t came = atomic_load_explicit(&arrivals, memory_order_relaxed);
+    atomic_store_explicit(&parking_point, WEIR_AT_NO_POINT, memory_order_relaxed);
+    printf("parked at point %d, which was reached %llu times: %s\n", (int)point, (unsigned long long)came,
+           failures > 0 ? "FAILED"
+           : came == 0  ? "NEVER REACHED"
+                        : "holds");
+    return failures > 0 || came == 0;
+}
+
+int parking_run(const enum weir_test_point *points, size_t count, int (*run)(void *ctx), void *ctx)
+{
+    int failures = run(ctx) > 0;
+    for (size_t i = 0; has_points && i < count; i++)
+        failures += run_at(points[i], run, ctx);
+    return failures;
+}

@@ -1,0 +1,21 @@
+/*
+ * Holds threads at test points (engine/test_point.h) while the others go on. No Criterion: for race programs.
+ *
+ * A run has one point at which threads are parked: the first of them that come there, then ever fewer (the 2nd, 4th,
+ * 8th ...), each for two milliseconds, in which the other threads make thousands of steps. What the program checks
+ * must hold as in a run without.
+ */
+#ifndef WEIR_TESTS_ENGINE_PARKING_H
+#define WEIR_TESTS_ENGINE_PARKING_H
+
+#include <stddef.h>
+
+#include "engine/test_point.h"
+
+/*
+ * Runs run(ctx) without parking and then, where the build has test points, once for each of the points with threads
+ * parked there. Returns how many runs failed: run() returned more than 0, or no thread came to the point. Says which.
+ */
+int parking_run(const enum weir_test_point *points, size_t count, int (*run)(void *ctx), void *ctx);
+
+#endif
