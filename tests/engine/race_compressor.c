@@ -34,10 +34,12 @@ struct race {
 static void fill(struct weir_chunk *chunk, uint64_t number)
 {
     chunk->kind = number % 17 == 3 ? WEIR_CHUNK_ROUND : WEIR_CHUNK_DATA;
-    chunk->used = chunk->kind == WEIR_CHUNK_ROUND ? 8 : 64 + 8 * (uint32_t)(number * 7919 % 2000);
+    chunk->used = chunk->kind == WEIR_CHUNK_ROUND ? 8
+                  : number % 8 == 1               ? CHUNK_BYTES /* keeps a worker awake while more is offered */
+                                                  : 64 + 8 * (uint32_t)(number * 7919 % 2000);
     struct perf_event_header header = {.type = 9, .size = 8};
     for (uint32_t at = 0; at < chunk->used; at += 8) {
-        header.misc = (uint16_t)number;
+        header.misc = (uint16_t)(number + (at * 2654435761u >> 24));
         memcpy(chunk->data + at, &header, sizeof(header));
     }
 }
@@ -67,6 +69,8 @@ static void submit_all(struct race *race)
             fill(chunk, race->submitted);
             weir_compressor_submit(&race->compressor, chunk, race->submitted % 5 == 0);
             race->submitted++;
+            if (race->submitted % 4 == 2)
+                weir_compressor_kick(&race->compressor);
         }
         weir_compressor_kick(&race->compressor);
         bool any = false;
