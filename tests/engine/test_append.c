@@ -120,6 +120,7 @@ Test(append, other_events_are_incompatible)
     events[1].attr.disabled = 1;
     /* The same events; but this kernel's map is not in the file. */
     cr_assert_eq(weir_append_check_events(append, events, 2, &err), -ESTALE);
+    cr_assert_str_eq(err.hint, "times and addresses of two boots do not fit into one recording: choose another file");
     weir_append_free(append);
 }
 

@@ -296,6 +296,18 @@ Test(open_error, ring_without_memory_asks_for_less)
                      "the rings are 9216 KiB for each CPU: a smaller -m, or fewer CPUs (-C)");
 }
 
+Test(open_error, ring_of_a_task_without_memory_asks_for_rings_of_cpus)
+{
+    struct weir_error err = {.hint = "from before"};
+    const struct weir_event_place place = {.cpu = -1, .task = 4242};
+    const struct weir_ring_sizes sizes = {8192 * KIB, 1024 * KIB};
+    cr_expect_eq(weir_ring_map_error_explain(&err, -ENOMEM, &place, sizes.data_bytes, &sizes, &root), -ENOMEM);
+    cr_expect_str_eq(err.what, "cannot map ring for task 4242 (2048 pages): Cannot allocate memory", "%s", err.what);
+    cr_expect_str_eq(err.hint,
+                     "the rings are 9216 KiB for each task: a smaller -m, or without --per-thread one for each CPU",
+                     "%s", err.hint);
+}
+
 Test(open_error, ring_refused_for_another_reason_has_no_hint)
 {
     expect_map_error(-ENODEV, &root, (struct weir_ring_sizes){4 * KIB, 4 * KIB},

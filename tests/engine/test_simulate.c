@@ -25,12 +25,13 @@ static const struct weir_simulate_options small = {
     .output_path = "/dev/null",
 };
 
-static void refuse(struct weir_simulate_options options, const char *what)
+static void refuse(struct weir_simulate_options options, const char *what, const char *hint)
 {
     struct weir_simulate_result result;
     struct weir_error err = {0};
     cr_expect_eq(weir_simulate_run(&options, &result, &err), -EINVAL);
     cr_expect_str_eq(err.what, what);
+    cr_expect_str_eq(err.hint, hint);
     weir_simulate_result_fini(&result);
 }
 
@@ -38,18 +39,19 @@ Test(simulate, impossible_machines_are_refused)
 {
     struct weir_simulate_options options = small;
     options.load.cpus = 1025;
-    refuse(options, "cannot simulate 1025 CPUs: 1 to 1024");
+    refuse(options, "cannot simulate 1025 CPUs: 1 to 1024", "");
     options.load.cpus = 0;
-    refuse(options, "cannot simulate 0 CPUs: 1 to 1024");
+    refuse(options, "cannot simulate 0 CPUs: 1 to 1024", "");
     options = small;
     options.nodes = 3;
-    refuse(options, "4 CPUs cannot be spread evenly over 3 nodes");
+    refuse(options, "4 CPUs cannot be spread evenly over 3 nodes",
+           "the number of CPUs must be a multiple of the number of nodes");
     options = small;
     options.load.payload_bytes = 60001;
-    refuse(options, "cannot simulate payloads of 60001 bytes: 8 to 60000");
+    refuse(options, "cannot simulate payloads of 60001 bytes: 8 to 60000", "");
     options = small;
     options.ring_bytes = 5000;
-    refuse(options, "cannot simulate rings of 5000 bytes: a power of two of pages");
+    refuse(options, "cannot simulate rings of 5000 bytes: a power of two of pages", "");
 }
 
 static void run(const struct weir_simulate_options *options, struct weir_simulate_result *result)

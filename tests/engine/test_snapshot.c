@@ -84,6 +84,7 @@ Test(snapshot, there_is_none_of_what_goes_to_the_file_anyway)
     cr_expect_eq(weir_snapshot_swap(&f.snapshots, &err), -EOPNOTSUPP);
     cr_expect_eq(weir_snapshot_alloc(&f.snapshots, &err), -EOPNOTSUPP);
     cr_expect_str_eq(err.what, "no snapshot: samples go to the file as they come");
+    cr_expect_str_eq(err.hint, "record with -M SIZE or --overwrite to keep them in memory");
     cr_expect(sample(&f), "recording goes on");
     fixture_fini(&f);
 }
@@ -136,6 +137,7 @@ Test(snapshot, without_a_spare_recording_stops_and_memory_is_kept)
     cr_assert(sample(&f));
     cr_assert_eq(weir_snapshot_swap(&f.snapshots, &err), -ENOSPC);
     cr_expect_str_eq(err.what, "snapshot not allocated: recording has stopped");
+    cr_expect_str_eq(err.hint, "snapshot-alloc makes the memory for it first");
     cr_expect_str_eq(f.notice,
                      "snapshot not allocated: recording stops here; what memory holds goes to the file at the end");
     cr_expect(f.snapshots.permanent);

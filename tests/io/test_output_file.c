@@ -350,6 +350,21 @@ Test(output_file, link_that_appears_after_open_is_not_replaced)
     cr_assert_eq(entries(), 1);
 }
 
+Test(output_file, existing_file_that_cannot_be_put_back_is_named)
+{
+    temp_tree_write_text(&tree, "file", "old");
+    struct weir_output *output = open_good("file");
+    refuse_call(SYS_linkat, EIO);
+    refuse_call(SYS_renameat2, EEXIST);
+    struct weir_error err;
+    char hint[PATH_MAX + 64];
+    cr_assert_eq(weir_output_publish(output, &err), -EIO);
+    format_text(hint, sizeof(hint), "the file that was there is now '%s.old'", place_of("file").text);
+    cr_assert_str_eq(err.hint, hint);
+    expect_text("file.old", "old");
+    weir_output_close(output);
+}
+
 Test(output_file, existing_file_is_back_when_naming_fails)
 {
     temp_tree_write_text(&tree, "file", "old");

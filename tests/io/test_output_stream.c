@@ -122,6 +122,7 @@ Test(output_stream, terminal_is_refused)
     cr_assert_eq(weir_output_check_stream(terminal, &err), -ENOTTY);
     cr_assert_eq(weir_output_open_stream(&output, terminal, &plain, &err), -ENOTTY);
     cr_assert_str_eq(err.what, "standard output is a terminal: a recording is no text");
+    cr_assert_str_eq(err.hint, "name a file (-o perf.data), or a reader: weir record -o - ... | perf report -i -");
     cr_assert_null(output);
     close(terminal);
 }

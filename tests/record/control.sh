@@ -75,6 +75,7 @@ test_one_event_is_switched_by_its_name() {
     expect_eq "calls" "$(getppid_calls it.data)" $calls
     expect_eq "faults" "$(ledger_column written minor-faults)" 0
     expect_line err 'Event raw_syscalls:sys_enter enabled'
+    expect_line err "there is no event 'none' (evlist tells which there are)"
 }
 
 test_member_of_a_group_is_not_switched_alone() {
@@ -86,6 +87,7 @@ test_member_of_a_group_is_not_switched_alone() {
     ask stop ack
     await_record
     expect_line err '{cpu-clock,minor-faults}'
+    expect_line err "event 'minor-faults' counts with its group (name the group's leader, 'cpu-clock')"
 }
 
 test_event_lists_are_those_of_perf() {

@@ -305,6 +305,7 @@ test_file_capabilities_beyond_perf_events_are_refused() {
         (cd home && as_nobody ./weir record -o it.data -- touch ran) 2>err || status=$?
         expect_eq "status with $capability" "$status" 125
         expect_line err "weir: does not run with the file capability $capability: its user would get it"
+        expect_line err "hint: what recordings need: sudo setcap cap_perfmon,cap_ipc_lock,cap_syslog,cap_sys_ptrace=ep"
         expect_files home record_load weir
     done
 }
@@ -316,6 +317,7 @@ test_code_of_the_user_is_not_loaded_with_file_capabilities() {
     (cd home && HWLOC_PLUGINS_PATH=$PWD as_nobody ./weir record -o it.data -- touch ran) 2>err || status=$?
     expect_eq "status" "$status" 125
     expect_line err "weir: does not take 'HWLOC_PLUGINS_PATH' with file capabilities"
+    expect_line err "hint: unset it, or run as root"
     expect_files home record_load weir
 }
 
