@@ -251,13 +251,14 @@ static int read_file(const struct parser *parser, struct filter *filter, struct 
     int result = fd < 0 || fstat(fd, &status) < 0 ? -errno : 0;
     bool needs_names = filter->from.name[0] || filter->to.name[0];
     if (result == 0 && needs_names && strcmp(filter->from.name, "*") != 0)
-        result = weir_functions_of_file(functions, fd);
+        result = weir_functions_of_file(functions, fd, path, NULL);
     if (fd >= 0)
         close(fd);
     if (result == -ENODATA) {
         weir_error_set(parser->err, -EINVAL, "address filter '%s': %s has no names of functions", parser->text,
                        filter->file);
-        weir_error_hint(parser->err, "it is stripped, or no program: an address in it needs no names");
+        weir_error_hint(parser->err,
+                        "it is stripped and has no debug file, or is no program: an address in it needs no names");
         return -EINVAL;
     }
     if (result < 0) {

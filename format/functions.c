@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "format/debug_file.h"
 #include "format/line_reader.h"
 
 #define PROC_ROOT    "/proc"
@@ -99,22 +100,49 @@ static char binding_of(const GElf_Sym *symbol)
     }
 }
 
-static int add_symbols(struct weir_functions *functions, Elf *elf, Elf_Scn *table, const GElf_Shdr *header)
+/* Where the byte at an address of a linked file is in it. */
+static bool offset_of(Elf *elf, uint64_t address, uint64_t *offset)
 {
-    GElf_Ehdr file;
-    Elf_Data *data = elf_getdata(table, NULL);
-    if (!data || !gelf_getehdr(elf, &file) || header->sh_entsize == 0)
-        return 0;
-    GElf_Sym symbol;
-    for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
-        GElf_Shdr home;
-        Elf_Scn *section = is_function(&symbol) ? elf_getscn(elf, symbol.st_shndx) : NULL;
-        const char *name = section ? elf_strptr(elf, header->sh_link, symbol.st_name) : NULL;
-        if (!name || !gelf_getshdr(section, &home))
+    size_t count;
+    GElf_Phdr segment;
+    if (elf_getphdrnum(elf, &count) < 0)
+        return false;
+    for (size_t i = 0; i < count && i < SECTIONS_MAX; i++) {
+        if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD || address < segment.p_vaddr ||
+            address - segment.p_vaddr >= segment.p_filesz)
             continue;
-        uint64_t base = file.e_type == ET_REL ? 0 : home.sh_addr;
-        struct weir_function function = {
-            .start = symbol.st_value - base + home.sh_offset, .bytes = symbol.st_size, .binding = binding_of(&symbol)};
+        *offset = address - segment.p_vaddr + segment.p_offset;
+        return true;
+    }
+    return false;
+}
+
+/* Where a function begins in the program. The sections of a debug file have their addresses, but not their offsets:
+ * program is the file that they were taken from, NULL for elf itself. */
+static bool start_of(Elf *elf, Elf *program, const GElf_Sym *symbol, uint64_t *start)
+{
+    GElf_Shdr home;
+    GElf_Ehdr file;
+    if (program)
+        return offset_of(program, symbol->st_value, start);
+    Elf_Scn *section = elf_getscn(elf, symbol->st_shndx);
+    if (!section || !gelf_getshdr(section, &home) || !gelf_getehdr(elf, &file))
+        return false;
+    *start = symbol->st_value - (file.e_type == ET_REL ? 0 : home.sh_addr) + home.sh_offset;
+    return true;
+}
+
+static int add_symbols(struct weir_functions *functions, Elf *elf, Elf *program, GElf_Word type)
+{
+    GElf_Shdr header;
+    Elf_Scn *table = find_section(elf, type, &header);
+    Elf_Data *data = table && header.sh_entsize != 0 ? elf_getdata(table, NULL) : NULL;
+    GElf_Sym symbol;
+    for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+        struct weir_function function = {.bytes = symbol.st_size, .binding = binding_of(&symbol)};
+        const char *name = is_function(&symbol) ? elf_strptr(elf, header.sh_link, symbol.st_name) : NULL;
+        if (!name || !start_of(elf, program, &symbol, &function.start))
+            continue;
         int result = add(functions, name, function);
         if (result < 0)
             return result;
@@ -133,24 +161,37 @@ static void fill_sizes(struct weir_functions *functions)
     }
 }
 
-static int read_elf(struct weir_functions *functions, Elf *elf)
+/* Those of the debug file of the program behind fd, if it has one. */
+static int add_debug_symbols(struct weir_functions *functions, Elf *program, int fd, const char *path,
+                             const char *debug_root)
+{
+    int debug_fd = path ? weir_debug_file_open(fd, path, debug_root) : -ENOENT;
+    if (debug_fd < 0)
+        return 0;
+    Elf *elf = elf_begin(debug_fd, ELF_C_READ, NULL);
+    int result = elf && elf_kind(elf) == ELF_K_ELF ? add_symbols(functions, elf, program, SHT_SYMTAB) : 0;
+    elf_end(elf);
+    close(debug_fd);
+    return result;
+}
+
+static int read_elf(struct weir_functions *functions, Elf *elf, int fd, const char *path, const char *debug_root)
 {
     if (!elf || elf_kind(elf) != ELF_K_ELF)
         return -ENODATA;
-    const GElf_Word tables[] = {SHT_SYMTAB, SHT_DYNSYM};
-    for (size_t i = 0; functions->count == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
-        GElf_Shdr header;
-        Elf_Scn *table = find_section(elf, tables[i], &header);
-        int result = table ? add_symbols(functions, elf, table, &header) : 0;
-        if (result < 0)
-            return result;
-    }
+    int result = add_symbols(functions, elf, NULL, SHT_SYMTAB);
+    if (result == 0 && functions->count == 0)
+        result = add_debug_symbols(functions, elf, fd, path, debug_root);
+    if (result == 0 && functions->count == 0)
+        result = add_symbols(functions, elf, NULL, SHT_DYNSYM);
+    if (result < 0)
+        return result;
     sort(functions);
     fill_sizes(functions);
     return functions->count > 0 ? 0 : -ENODATA;
 }
 
-int weir_functions_of_file(struct weir_functions *functions, int fd)
+int weir_functions_of_file(struct weir_functions *functions, int fd, const char *path, const char *debug_root)
 {
     char magic[SELFMAG];
     ssize_t got = pread(fd, magic, sizeof(magic), 0);
@@ -160,7 +201,7 @@ int weir_functions_of_file(struct weir_functions *functions, int fd)
         return -ENODATA;
     /* Not mapped: a file that shrinks meanwhile would be a SIGBUS. */
     Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-    int result = read_elf(functions, elf);
+    int result = read_elf(functions, elf, fd, path, debug_root);
     elf_end(elf);
     return result;
 }

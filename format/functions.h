@@ -31,9 +31,11 @@ struct weir_functions {
         NULL, 0, 0, WEIR_BUF_INIT \
     }
 
-/* Adds those of the file behind fd, which is only read, by pread(2). A function without a size reaches to the next one.
- * 0, -ENODATA (no ELF file, or without names of functions), -ENOMEM or -errno of reading. */
-int weir_functions_of_file(struct weir_functions *functions, int fd);
+/* Adds those of the file behind fd, which is only read, by pread(2): of its own full table or, when that was stripped,
+ * of its debug file (format/debug_file.h; path and debug_root are as there, without a path none is looked for), or of
+ * its dynamic table. A function without a size reaches to the next one. 0, -ENODATA (no ELF file, or without names of
+ * functions), -ENOMEM or -errno of reading. */
+int weir_functions_of_file(struct weir_functions *functions, int fd, const char *path, const char *debug_root);
 
 /* Adds those of PROC_ROOT/kallsyms (NULL: /proc) without those of modules' data; each reaches to the next symbol.
  * 0, -EACCES (the kernel hides its addresses), -ENODATA (nothing in it), -ENOMEM or -errno of opening and reading. */

@@ -14,6 +14,7 @@
 
 #include "base/bits.h"
 #include "tests/base/failing_alloc.h"
+#include "tests/format/run_tool.h"
 #include "tests/format/temp_tree.h"
 
 #define MAX 4
@@ -104,7 +105,7 @@ static const struct {
      "address filter 'start 1 start 2 start 3 start 4 start 5': 4 filters are the most for this event",
      "its PMU has so many registers for them (nr_addr_filters)"},
     {"filter main @/etc/passwd", "address filter 'filter main @/etc/passwd': /etc/passwd has no names of functions",
-     "it is stripped, or no program: an address in it needs no names"},
+     "it is stripped and has no debug file, or is no program: an address in it needs no names"},
     {"filter main @/no/such", "address filter 'filter main @/no/such': cannot read /no/such: No such file or directory",
      "the name of a file ends at a blank or comma"},
 };
@@ -124,7 +125,8 @@ Test(address_filter, hidden_kernel_is_refused_with_the_knob)
     cr_expect_eq(resolve_with("0000000000000000 T _text\n0000000000000000 T first\n", "filter first", MAX), -EACCES);
     cr_expect_str_eq(err.what,
                      "address filter 'filter first': cannot read the functions of the kernel: Permission denied");
-    cr_expect_not_null(strstr(err.hint, "sudo sysctl kernel.kptr_restrict=0"));
+    cr_expect_str_eq(err.hint, "kernel.kptr_restrict hides the kernel's addresses: run as root, after sudo sysctl "
+                               "kernel.kptr_restrict=0; or give the file of the functions: @FILE");
 }
 
 Test(address_filter, failing_allocation_leaves_what_was)
@@ -215,6 +217,32 @@ Test(address_filter, functions_of_a_file_become_offsets_in_it)
 
     cr_assert_eq(resolve("filter address_filter_globl @/proc/self/exe"), -EINVAL);
     cr_expect_str_eq(err.hint, "did you mean 'address_filter_global'?");
+}
+
+/* What strip(1) took out is beside it. */
+Test(address_filter, functions_of_a_stripped_file_are_those_of_its_debug_file)
+{
+    struct temp_tree tree;
+    char text[2 * PATH_MAX], wanted[2 * PATH_MAX];
+    tool_need("objcopy", "binutils");
+    temp_tree_init(&tree);
+    struct tool_run run;
+    format_text(text, sizeof(text),
+                "cd '%s' && objcopy --only-keep-debug \"$1\" app.debug && objcopy --strip-all \"$1\" app && "
+                "objcopy --add-gnu-debuglink=app.debug app",
+                tree.root);
+    char self[PATH_MAX] = "";
+    cr_assert_gt(readlink("/proc/self/exe", self, sizeof(self) - 1), 0);
+    tool_run(&run, &tree, (const char *const[]){"sh", "-c", text, "sh", self, NULL});
+    cr_assert_eq(run.status, 0, "%s", run.err);
+    tool_run_fini(&run);
+
+    uint64_t local = file_offset_of((uintptr_t)address_filter_local);
+    format_text(text, sizeof(text), "filter address_filter_local / 7 @%s/app", tree.root);
+    format_text(wanted, sizeof(wanted), "filter 0x%" PRIx64 "/0x7@%s/app", local, tree.root);
+    cr_assert_eq(resolve(text), 0, "%s", err.what);
+    cr_expect_str_eq(weir_buf_str(&out), wanted, "%s", weir_buf_str(&out));
+    temp_tree_fini(&tree);
 }
 
 Test(address_filter, star_is_the_whole_file)
