@@ -161,13 +161,18 @@ static bool is_number(const struct weir_option *option)
            option->kind == WEIR_OPTION_FREQUENCY;
 }
 
+/* What its kind takes, the parser of options knows. */
+static bool has_grammar_of_kind(const struct weir_option *option)
+{
+    return is_number(option) || option->kind == WEIR_OPTION_RING_SIZE || option->kind == WEIR_OPTION_RING_PAIR ||
+           option->kind == WEIR_OPTION_CPU_LIST;
+}
+
 static void refuse_malformed(const struct weir_command *command, const struct weir_option *option)
 {
     static const char *const texts[] = {"bogus", "-1", "1x", "0x10", "1.5", "1,,2", "99999999999999999999"};
-    bool has_grammar = is_number(option) || option->kind == WEIR_OPTION_RING_SIZE ||
-                       option->kind == WEIR_OPTION_RING_PAIR || option->kind == WEIR_OPTION_CPU_LIST;
     char line[LINE_BYTES];
-    for (size_t i = 0; has_grammar && i < WEIR_ARRAY_COUNT(texts); i++) {
+    for (size_t i = 0; has_grammar_of_kind(option) && i < WEIR_ARRAY_COUNT(texts); i++) {
         snprintf(line, sizeof(line), "%s --%s=%s", command->name, option->long_name, texts[i]);
         expect_refused(line);
     }
@@ -225,8 +230,42 @@ static const struct {
     {"record", "tid", {"x", "0", "1,,2"}, "", "true"},
     {"record", "uid", {"no-such-user", "-1"}, "", "true"},
     {"record", "cgroup", {"/no/such/cgroup"}, "-a -e cs", "true"},
+    {"record", "max-loss", {"x", "-1", "101", "0.00001"}, "", "true"},
+    {"record", "on-full", {"bogus"}, "--keep-free 1G", "true"},
+    {"record", "on-rotate", {" "}, "--switch-output", "true"},
+    {"record", "snapshot-on", {"bogus", "cs:"}, "-M 1M", "true"},
+    {"record", "switch-output-event", {"bogus", "cs:"}, "", "true"},
     {"record", "control", {"x", "fd:x", "fifo:", "fd:1,2,3"}, "", "true"},
 };
+
+/* Options that take every text: names, of which what is there decides. */
+static const struct {
+    const char *command, *option;
+} any_text[] = {
+    {"bench drain", "output"}, {"dump", "event"},         {"dump", "input"},
+    {"info", "input"},         {"record", "buildid-dir"}, {"record", "output"},
+    {"recover", "input"},      {"recover", "output"},     {"verify", "input"},
+};
+
+static void expect_bad_text(const struct weir_command *command, const struct weir_option *option)
+{
+    if (!option->argument || has_grammar_of_kind(option))
+        return;
+    bool is_tried = false, is_any = false;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(foreign); i++)
+        is_tried |= strcmp(foreign[i].command, command->name) == 0 && strcmp(foreign[i].option, option->long_name) == 0;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(any_text); i++)
+        is_any |= strcmp(any_text[i].command, command->name) == 0 && strcmp(any_text[i].option, option->long_name) == 0;
+    cr_expect(is_tried != is_any,
+              "%s --%s: a text that it refuses belongs into `foreign`; or, if it takes every one, "
+              "its name into `any_text`",
+              command->name, option->long_name);
+}
+
+Test(option_sweep, every_option_with_an_argument_has_a_text_that_it_refuses)
+{
+    for_each_row(expect_bad_text);
+}
 
 static const struct weir_command *find_command(const char *name)
 {
