@@ -599,10 +599,11 @@ void weir_reader_wait(struct weir_reader *reader, enum weir_reader_state state)
     reader->polls[0] = (struct pollfd){.fd = reader->wake_fds[taken % 2], .events = POLLIN};
     for (unsigned i = 0; i < reader->ring_count; i++) {
         const struct weir_reader_ring *r = &reader->rings[i];
+        bool dormant = is_dormant(r); /* then the coordinator may be mapping it: nothing of it is looked at */
         /* A negative descriptor is passed over by poll(2). */
-        int fd = !is_dormant(r) && r->poll_fd < r->poll_fd_count ? r->poll_fds[r->poll_fd] : -1;
+        int fd = !dormant && r->poll_fd < r->poll_fd_count ? r->poll_fds[r->poll_fd] : -1;
         /* A ring of the newest records is read on demand: of its descriptors only the end matters. */
-        reader->polls[i + 1] = (struct pollfd){.fd = fd, .events = r->ring.newest ? 0 : POLLIN};
+        reader->polls[i + 1] = (struct pollfd){.fd = fd, .events = !dormant && !r->ring.newest ? POLLIN : 0};
     }
 
     int timeout_ms = state == WEIR_READER_STARVED ? (int)reader->starved_wait_ms : -1;

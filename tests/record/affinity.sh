@@ -50,8 +50,7 @@ test_same_events_are_opened_as_without_it() {
 
 # The ten calls are seen, and perhaps some of them lost; all that comes after the warning is there.
 test_mask_that_is_widened_while_recording_is_noticed() {
-    mkfifo gate
-    exec 9<>gate
+    open_gate
     taskset -c 0 sh -c 'read -r _; taskset -c 1 "$@" 10; read -r _; taskset -c 1 "$@" 1000' - "$WEIR_LOAD" getppid \
         <gate &
     start_record it.data -e raw_syscalls:sys_enter -c 1 --affinity-cpus -p $!
@@ -83,8 +82,10 @@ test_what_came_before_the_ring_is_counted_as_lost() {
 }
 
 test_process_ends_the_recording_though_some_rings_were_never_there() {
-    taskset -c 0 sh -c "read -r _; exec '$WEIR_LOAD' getppid $calls" < <(sleep 0.5; echo) &
+    open_gate
+    taskset -c 0 sh -c "read -r _; exec '$WEIR_LOAD' getppid $calls" <gate &
     start_record it.data -e raw_syscalls:sys_enter -c 1 --affinity-cpus -p $!
+    release_gate
     await_record
     expect_eq "status" "$status" 0
     expect_line err "$rings_on_one_cpu rings of"
