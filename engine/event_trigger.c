@@ -147,26 +147,63 @@ static int watch_ring(struct weir_event_trigger *trigger, unsigned place)
     return 0;
 }
 
-static int map_rings(struct weir_event_trigger *trigger, struct weir_error *err)
+/* Of a CPU that came back the events are new, but the ring is that of the dead ones: both are watched. */
+static int watch_events(struct weir_event_trigger *trigger, unsigned place)
+{
+    for (unsigned n = 0; n < trigger->set.event_count; n++) {
+        int fd = weir_event_set_fd(&trigger->set, n, place, 0);
+        struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+        if (fd >= 0 && epoll_ctl(trigger->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 && errno != EEXIST)
+            return -errno;
+    }
+    return 0;
+}
+
+static int map_ring(struct weir_event_trigger *trigger, unsigned place, struct weir_error *err)
 {
     struct weir_event_set *set = &trigger->set;
     const struct weir_kernel_limits *limits = trigger->setup.events.limits;
+    uint64_t bytes = limits->page_bytes;
+    int result = weir_event_set_map_ring(set, place, false, bytes, &trigger->rings[place]);
+    if (result < 0)
+        return weir_ring_map_error_explain(err, result, &set->places[place], bytes,
+                                           &(struct weir_ring_sizes){bytes, bytes}, limits);
+    result = watch_ring(trigger, place);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot watch events") : 0;
+}
+
+static int map_rings(struct weir_event_trigger *trigger, struct weir_error *err)
+{
+    struct weir_event_set *set = &trigger->set;
     trigger->rings = calloc(set->place_count, sizeof(*trigger->rings));
     if (!trigger->rings)
         return weir_error_set_errno(err, -ENOMEM, "cannot watch events");
     for (unsigned place = 0; place < set->place_count; place++) {
-        if (!weir_event_set_has_ring(set, place, false))
-            continue;
-        uint64_t bytes = limits->page_bytes;
-        int result = weir_event_set_map_ring(set, place, false, bytes, &trigger->rings[place]);
+        int result = weir_event_set_has_ring(set, place, false) ? map_ring(trigger, place, err) : 0;
         if (result < 0)
-            return weir_ring_map_error_explain(err, result, &set->places[place], bytes,
-                                               &(struct weir_ring_sizes){bytes, bytes}, limits);
-        result = watch_ring(trigger, place);
-        if (result < 0)
-            return weir_error_set_errno(err, result, "cannot watch events");
+            return result;
     }
     return 0;
+}
+
+int weir_event_trigger_add_cpu(struct weir_event_trigger *trigger, int cpu, struct weir_error *err)
+{
+    struct weir_event_set *set = &trigger->set;
+    if (!trigger->open || !weir_event_set_follows_cpus(set))
+        return 0;
+    unsigned place = 0;
+    while (place < set->place_count && set->places[place].cpu != cpu)
+        place++;
+    if (place == set->place_count)
+        return 0;
+    int result = weir_event_set_reopen(set, place, trigger->setup.events.limits, err);
+    if (result == 0 && !trigger->rings[place].page)
+        result = map_ring(trigger, place, err);
+    if (result < 0)
+        return result;
+    weir_event_set_enable_place(set, place);
+    result = watch_events(trigger, place);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot watch events") : 0;
 }
 
 int weir_event_trigger_open(struct weir_event_trigger *trigger, const struct weir_event_trigger_setup *setup,

@@ -64,6 +64,10 @@ struct weir_event_trigger {
 int weir_event_trigger_open(struct weir_event_trigger *trigger, const struct weir_event_trigger_setup *setup,
                             struct weir_error *err);
 
+/* A CPU has come online that was among the late ones, or was gone: its occurrences count from here on. Not for a set of
+ * tasks, whose events stay with them: 0 then, as for a trigger that is not open. 0 or -errno with err. */
+int weir_event_trigger_add_cpu(struct weir_event_trigger *trigger, int cpu, struct weir_error *err);
+
 /* NULL-safe, idempotent; zeroed is fine. */
 void weir_event_trigger_close(struct weir_event_trigger *trigger);
 

@@ -200,6 +200,8 @@ int weir_session_open_control(struct weir_session *session, struct weir_error *e
 
 /* Opens what asks for switches and snapshots by itself. After the events. 0 or -errno with err. */
 int weir_session_open_triggers(struct weir_session *session, struct weir_error *err);
+/* What occurs on a CPU that came online asks too. 0 or -errno with err. */
+int weir_session_add_cpu_to_triggers(struct weir_session *session, int cpu, struct weir_error *err);
 /* From here on ftrace takes its snapshots with ours. After weir_session_begin_snapshots(). */
 void weir_session_follow_with_ftrace(struct weir_session *session);
 void weir_session_close_triggers(struct weir_session *session);

@@ -97,6 +97,11 @@ static int open_place(struct weir_session *session, unsigned place, struct weir_
         weir_pipeline_wake_place(&session->pipeline, place);
     }
     weir_event_set_enable_place(&session->events, place);
+    struct weir_error why = {0};
+    int cpu = session->events.places[place].cpu;
+    if (weir_session_add_cpu_to_triggers(session, cpu, &why) < 0)
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
+                    "what occurs on CPU %d asks for no switch and no snapshot: %s", cpu, why.what);
     weir_pipeline_pin_again(&session->pipeline, (unsigned)session->events.places[place].cpu);
     return 0;
 }

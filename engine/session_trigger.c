@@ -19,6 +19,7 @@ static int open_events(struct weir_session *session, struct weir_event_trigger *
                                                .kernel = session->kernel,
                                                .list = list,
                                                .cpus = &session->cpus,
+                                               .late_cpus = &session->late_cpus,
                                                .targets = &session->targets,
                                                .per_thread = session->per_thread,
                                                .limits = &session->limits,
@@ -44,6 +45,13 @@ int weir_session_open_triggers(struct weir_session *session, struct weir_error *
     if (result == 0 && options->ftrace_snapshot)
         result = weir_ftrace_snapshot_open(&session->ftrace, NULL, err);
     return result;
+}
+
+int weir_session_add_cpu_to_triggers(struct weir_session *session, int cpu, struct weir_error *err)
+{
+    int switches = weir_event_trigger_add_cpu(&session->switch_trigger, cpu, err);
+    int snapshots = weir_event_trigger_add_cpu(&session->snapshot_trigger, cpu, switches < 0 ? NULL : err);
+    return switches < 0 ? switches : snapshots;
 }
 
 /* ---- ftrace ---- */

@@ -163,3 +163,25 @@ test_files_that_end_while_a_cpu_comes_back_are_whole() {
     expect_eq "getppid calls" "$calls" 3000
     expect_eq "samples with unknown ids" "$(grep -c 'unknown ids' err || true)" 0
 }
+
+# Events that ask for snapshots are opened on a CPU that comes, whether it was there before or not.
+test_what_occurs_on_a_cpu_that_comes_asks_for_a_snapshot() {
+    local first
+    for first in 0 1; do
+        set_knob $switch $first
+        rm -f it.data
+        truncate -s 0 err
+        start_record it.data -a -e cs -M 4M --snapshot-hold-off 0 \
+            --snapshot-on 'sched:sched_process_exec:filename ~ "*getent"'
+        if [ $first = 1 ]; then write_knob $switch 0; fi
+        write_knob $switch 1
+        came_again 1
+        taskset -c 1 getent passwd root >/dev/null
+        wait_until grep -q 'snapshot 1 is in the file' err
+        taskset -c 0 getent passwd root >/dev/null
+        wait_until grep -q 'snapshot 2 is in the file' err
+        kill -INT "$weir"
+        await_record
+        expect_line err "Took 2 snapshots"
+    done
+}
