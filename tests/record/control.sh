@@ -178,6 +178,30 @@ test_snapshots_are_those_of_the_kernels_pair() {
     expect_eq "calls" "$(getppid_calls again.data)" $calls
 }
 
+# Memory that the kernel does not give, and then does.
+test_snapshot_alloc_without_memory_warns_and_recording_goes_on() {
+    local tracer
+    needs_program strace
+    open_fifos
+    start_record it.data "${tracepoint[@]}" -M 8M --control fifo:ctl,ack -a
+    "$WEIR_LOAD" getppid $calls
+    strace -qq -f -p "$weir" -o strace.log -e trace=madvise -e inject=madvise:error=ENOMEM &
+    tracer=$!
+    wait_until grep -q '^TracerPid:[[:space:]]*[1-9]' "/proc/$weir/status"
+    sleep 0.5 # its other threads
+    ask snapshot-alloc 'error: no snapshot: cannot make memory for it: Cannot allocate memory'
+    kill "$tracer"
+    wait "$tracer" || true
+    expect_line err 'warning: no snapshot: there is no memory for a second 8 MiB; recording goes on'
+    "$WEIR_LOAD" getppid $calls
+    ask snapshot-alloc ack
+    ask stop ack
+    await_record
+    expect_eq "status" "$status" 0
+    expect_eq "calls" "$(getppid_calls it.data)" $((2 * calls))
+    expect_line err "Took 1 snapshot"
+}
+
 test_garbage_is_one_warning_and_holds_up_nothing() {
     open_fifos
     start_record it.data "${tracepoint[@]}" --control fifo:ctl,ack -a

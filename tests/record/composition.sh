@@ -1,0 +1,162 @@
+# shellcheck shell=bash
+# Every mode with every other: each pair records all calls of a command once, whatever files come of it, or is refused
+# before anything is opened, with one line that says why. To add a mode, add a line to `modes`; to refuse a pair, one to
+# `refused`.
+
+needs_perf_events
+
+# NAME OPTIONS: what it takes for nothing to be left out on purpose.
+modes="\
+threads --threads=package
+switch --switch-output
+keep -M 32M --snapshot-on-exit --snapshot-keep 9
+memory -M 32M --snapshot-on-exit
+overwrite --overwrite
+pipe -o -
+z -z
+max-size --max-size=256M
+append -A
+dir --output-format=dir
+per-thread --per-thread
+on-full --on-full=suspend
+tail --tail-synthesize
+on-rotate --on-rotate true"
+
+# NAME NAME TEXT: of pairs in the order of `modes`.
+refused="\
+switch pipe only files end and go on in others: not a stream ('-o -')
+switch append option '--append' cannot be used with '--switch-output'
+switch dir only files end and go on in others: not '--output-format=dir'
+keep overwrite option '--overwrite' cannot be used with '--memory'
+keep pipe only files end and go on in others: not a stream ('-o -')
+keep append option '--append' cannot be used with '--snapshot-keep'
+keep dir only files end and go on in others: not '--output-format=dir'
+memory overwrite option '--overwrite' cannot be used with '--memory'
+pipe append option '--append' cannot be used with '-o -'
+pipe dir option '--output-format=dir' cannot be used with '-o -'
+pipe on-full option '--on-full' cannot be used with '-o -'
+pipe on-rotate only files end and go on in others: not a stream ('-o -')
+z append option '--append' cannot be used with '-z'
+z dir option '--output-format=dir' cannot be used with '-z'
+append dir option '--append' cannot be used with '--output-format=dir'
+append on-rotate option '--append' cannot be used with '--on-rotate'
+dir on-full option '--on-full' needs --keep-free with '--output-format=dir'
+dir on-rotate only files end and go on in others: not '--output-format=dir'"
+
+syscalls=(-e raw_syscalls:sys_enter -c 1 -m 4M)
+calls=1000
+
+# options_of NAME: into `options`, behind what is there.
+options_of() {
+    local words
+    words=$(sed -n "s/^$1 //p" <<<"$modes")
+    [ "$words" ] || fail "there is no mode '$1'"
+    # shellcheck disable=SC2206 # several words
+    options+=($words)
+}
+
+# Twice as many calls, the first half in a child, and the signal in between, which each mode takes for what it means.
+record_calls() {
+    weir_record "${syscalls[@]}" "$@" -- \
+        sh -c "'$WEIR_LOAD' getppid $calls; kill -USR2 \$PPID; sleep 0.1; exec '$WEIR_LOAD' getppid $calls"
+}
+
+# calls_in_all: of all that was written; each file must be by the rules.
+calls_in_all() {
+    local file sum=0
+    for file in it.data*; do
+        if [ -f "$file" ]; then
+            "$WEIR_PROGRAM" verify "$file" >verify.out 2>&1 || fail "$*: $file: $(cat verify.out)"
+        fi
+        sum=$((sum + $(getppid_calls "$file")))
+    done
+    echo $sum
+}
+
+# expect_composed NAME NAME: with all their options, whatever is recorded before what is appended.
+expect_composed() {
+    local options=(-o it.data) before=0 wanted=$((2 * calls))
+    options_of "$1"
+    options_of "$2"
+    rm -rf it.data*
+    if [[ " $* " = *" per-thread "* ]]; then wanted=$calls; fi # children have no rings
+    if [[ " $* " = *" append "* ]]; then
+        local first=("${options[@]/#-A/--no-append}")
+        record_calls "${first[@]}"
+        before=$wanted
+    fi
+    if [[ " $* " = *" pipe "* ]]; then
+        record_calls "${options[@]}" >it.data
+        perf script -i - --comm "$WEIR_LOAD_NAME" -F comm,trace <it.data 2>perf.err >script.out || true
+        expect_eq "status of $*" "$status" 0
+        expect_eq "calls of $*" "$(grep -c " NR $("$WEIR_LOAD" number getppid) " script.out)" "$wanted"
+        return
+    fi
+    record_calls "${options[@]}"
+    expect_eq "status of $*" "$status" 0
+    expect_eq "calls of $*" "$(calls_in_all "$@")" $((before + wanted))
+}
+
+# expect_refusal NAME NAME TEXT
+expect_refusal() {
+    local options=(-o it.data)
+    options_of "$1"
+    options_of "$2"
+    rm -rf it.data*
+    status=0
+    "$WEIR_PROGRAM" record "${syscalls[@]}" "${options[@]}" -- touch ran 2>err >out || status=$?
+    expect_eq "status of $1 with $2" "$status" 129
+    expect_eq "what is said of $1 with $2" "$(head -1 err)" "weir: $3"
+    expect_eq "lines, with the hint" "$(wc -l <err)" 2
+    expect_eq "written to standard output" "$(wc -c <out)" 0
+    [ ! -e ran ] || fail "the command ran with $1 and $2"
+    [ ! -e it.data ] || fail "a file was made with $1 and $2"
+}
+
+# with_all NAME: with each mode that stands behind it.
+with_all() {
+    local names name reason
+    names=$(cut -d' ' -f1 <<<"$modes")
+    while read -r name; do
+        reason=$(sed -n "s/^$1 $name //p" <<<"$refused")
+        if [ "$reason" ]; then
+            expect_refusal "$1" "$name" "$reason"
+        else
+            expect_composed "$1" "$name"
+        fi
+    done <<<"$(sed "0,/^$1\$/d" <<<"$names")"
+}
+
+test_readers_of_several_cpus() { with_all threads; }
+test_several_files() { with_all switch; }
+test_files_of_snapshots() { with_all keep; }
+test_memory() { with_all memory; }
+test_rings_of_the_newest() { with_all overwrite; }
+test_streams() { with_all pipe; }
+test_compression() { with_all z; }
+test_limits() { with_all max-size; }
+test_files_that_are_continued() { with_all append; }
+test_directories() { with_all dir; }
+test_rings_of_tasks() { with_all per-thread; }
+test_full_file_systems() { with_all on-full; }
+test_tails() { with_all tail; }
+
+test_refusals_are_of_modes_that_there_are() {
+    local first second
+    while read -r first second _; do
+        grep -q "^$first " <<<"$modes" || fail "there is no mode '$first'"
+        sed "0,/^$first /d" <<<"$modes" | grep -q "^$second " || fail "'$second' does not stand behind '$first'"
+    done <<<"$refused"
+}
+
+# AUX areas: refused with whatever else, as by perf without a PMU that has one.
+test_aux_samples_are_refused() {
+    local options
+    for options in "" "-M 1M" --overwrite --switch-output -z "-o -"; do
+        # shellcheck disable=SC2086 # several words
+        weir_record $options -e cpu-clock/aux-sample-size=100/ -- touch ran
+        expect_eq "status with $options" "$status" 129
+        expect_line err "there is no AUX area event to sample"
+        [ ! -e ran ] || fail "the command ran with $options"
+    done
+}
