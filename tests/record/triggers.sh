@@ -98,24 +98,6 @@ test_kernel_without_snapshots_of_ftrace_is_told() {
     [ ! -e it.data ] || fail "a file was made"
 }
 
-# In a mount namespace of its own, where a folder plays tracefs: no machine of ours has the file.
-test_ftrace_takes_its_snapshot_with_each_of_ours() {
-    local memory fake=/sys/kernel/tracing/snapshot once
-    needs_program unshare
-    unshare -m true 2>/dev/null || skip "needs CAP_SYS_ADMIN: unshare(2)"
-    once="kill -USR2 \$PPID; until grep -q 1 $fake; do sleep 0.02; done; : >$fake; echo took >>took; sleep 0.3"
-    for memory in "" -M4M --overwrite "-M4M --snapshot-keep 1"; do
-        rm -f took
-        status=0
-        # shellcheck disable=SC2016,SC2086 # its own words; several words
-        unshare -m sh -c 'mount -t tmpfs none /sys/kernel/tracing && mkdir /sys/kernel/tracing/events &&
-            : >/sys/kernel/tracing/snapshot && exec "$@"' sh "$WEIR_PROGRAM" record -e cpu-clock $memory \
-            --ftrace-snapshot -o it.data -- sh -c "$once; $once" 2>err || status=$?
-        expect_eq "status with '$memory'" "$status" 0
-        expect_eq "snapshots of ftrace with '$memory'" "$(wc -l <took)" 2
-    done
-}
-
 test_what_cannot_ask_is_refused() {
     weir_record -e cpu-clock --snapshot-on cycles -M 1M -o it.data -- true
     expect_eq "status" "$status" 129
