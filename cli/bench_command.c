@@ -31,6 +31,7 @@ static struct weir_simulate_options to_options(const struct weir_bench_arguments
         .nodes = (unsigned)arguments->nodes,
         .ring_bytes = arguments->ring_bytes,
         .buffer_bytes = arguments->buffer_bytes,
+        .shed = arguments->shed,
         .threads_spec = arguments->threads_spec,
         .output_path = arguments->output_path,
         .stall_ns = searches_stall ? 0 : arguments->stall_ms * WEIR_NS_PER_MS,

@@ -91,6 +91,12 @@ static int apply_threads(void *object, const char *text, struct weir_error *err)
     return weir_threads_spec_apply(&arguments->threads_spec, text, err);
 }
 
+static int apply_shed(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_bench_arguments *arguments = object;
+    return weir_shed_apply(&arguments->shed, text, err);
+}
+
 static const struct weir_option options[] = {
     {
         .long_name = "cpus",
@@ -211,6 +217,15 @@ static const struct weir_option options[] = {
         .help = "memory for what was drained and is not yet written, in all",
     },
     {
+        .long_name = "shed",
+        .argument = WEIR_SHED_ARGUMENT,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_shed,
+        .default_text = "batches",
+        .section = DRAIN,
+        .help = "what to do without while the disk is behind, as for weir record",
+    },
+    {
         .long_name = "threads",
         .argument = "SPEC",
         .argument_optional = true,
@@ -310,6 +325,7 @@ void weir_bench_arguments_init(struct weir_bench_arguments *arguments)
         .mix.parts[WEIR_SIM_TRACEPOINT] = 1,
         .payload_bytes = PAYLOAD_DEFAULT,
         .seed = SEED_DEFAULT,
+        .shed = WEIR_SHED_DEFAULT,
         .output_path = OUTPUT_DEFAULT,
     };
 }

@@ -18,6 +18,7 @@ struct weir_bench_arguments {
     uint64_t seconds;         /* 0: not given */
     uint64_t rate_per_cpu_hz; /* 0: flat out; WEIR_VALUE_FREQ_MAX: search */
     uint64_t stall_ms;        /* 0: none; WEIR_VALUE_FREQ_MAX: search */
+    enum weir_shed shed;
     struct weir_sim_mix mix;
     enum weir_simulate_goal goal; /* by weir_bench_arguments_resolve() */
     uint64_t probe_ns;            /* by weir_bench_arguments_resolve() */

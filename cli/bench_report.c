@@ -130,6 +130,9 @@ void weir_bench_report_text(struct weir_buf *text, const struct weir_simulate_op
     weir_buf_printf(text, "rounds    %" PRIu64 ", wake-ups %" PRIu64 "; start %.3f s, end %.3f s\n", record->rounds,
                     record->wakeups, result->open_seconds, result->seconds - result->produce_seconds);
     append_stall(text, options, goal, found, result);
+    if (record->trimmed_bytes + record->shed_samples > 0)
+        weir_buf_printf(text, "shed      %" PRIu64 " of the lost records; %" PRIu64 " stacks cut by %.1f MB\n",
+                        record->shed_samples, record->trimmed_samples, (double)record->trimmed_bytes / BYTES_PER_MB);
     append_nodes(text, result);
 }
 
@@ -149,7 +152,7 @@ static void append_parameters(struct weir_buf *text, const struct weir_simulate_
     weir_buf_printf(text, ", \"pool_bytes\": %" PRIu64 ", \"stall_ms\": %" PRIu64 ", \"threads\": ",
                     result->record.pool_bytes, (uint64_t)(options->stall_ns / WEIR_NS_PER_MS));
     weir_json_append_string(text, options->threads_spec ? options->threads_spec : "cpu");
-    weir_buf_printf(text, ", \"output\": ");
+    weir_buf_printf(text, ", \"shed\": \"%s\", \"output\": ", weir_shed_word(options->shed));
     weir_json_append_string(text, options->output_path);
     weir_buf_printf(text, "}");
 }
@@ -220,6 +223,8 @@ void weir_bench_report_json(struct weir_buf *text, const struct weir_simulate_op
                     result->produced, record->samples, record->lost_samples);
     weir_buf_printf(text, "  \"lost_while_pool_empty\": %" PRIu64 ",\n  \"drained_bytes\": %" PRIu64 ",\n",
                     record->lost_while_pool_empty, result->drained_bytes);
+    weir_buf_printf(text, "  \"shed\": %" PRIu64 ",\n  \"trimmed\": %" PRIu64 ",\n  \"trimmed_bytes\": %" PRIu64 ",\n",
+                    record->shed_samples, record->trimmed_samples, record->trimmed_bytes);
     weir_buf_printf(text, "  \"file_bytes\": %" PRIu64 ",\n  \"direct_bytes\": %" PRIu64 ",\n", record->file_bytes,
                     result->direct_bytes);
     weir_buf_printf(text, "  \"rounds\": %" PRIu64 ",\n  \"wakeups\": %" PRIu64 ",\n", record->rounds, record->wakeups);

@@ -65,6 +65,7 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
         .synth_map_timeout_ms = (uint32_t)arguments->synth_map_timeout_ms,
         .ring_bytes = arguments->ring_bytes,
         .buffer_bytes = arguments->buffer_bytes,
+        .shed = arguments->shed,
         .retained_bytes = arguments->memory_bytes,
         .retained_span_ns = arguments->memory_span_ns,
         .overwrite = arguments->overwrite,

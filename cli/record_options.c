@@ -61,6 +61,7 @@ void weir_record_arguments_init(struct weir_record_arguments *arguments)
         .cpus = WEIR_CPUSET_INIT,
         .control = WEIR_CONTROL_SPEC_INIT,
         .snapshot_hold_off_ms = WEIR_RECORD_HOLD_OFF_DEFAULT_MS,
+        .shed = WEIR_SHED_DEFAULT,
         .output_path = WEIR_RECORD_OUTPUT_DEFAULT,
         .timestamp = true,
         .no_buildid_cache = true,

@@ -73,8 +73,9 @@ struct weir_record_arguments {
     uint64_t ring_bytes;                   /* by weir_record_arguments_resolve(); 0: not given */
     uint64_t aux_ring_bytes;               /* likewise; of events with an AUX area */
     uint64_t buffer_bytes;                 /* 0: not given */
-    uint64_t memory_bytes;                 /* -M SIZE */
-    uint64_t memory_span_ns;               /* -M TIME; both 0: not given */
+    enum weir_shed shed;
+    uint64_t memory_bytes;   /* -M SIZE */
+    uint64_t memory_span_ns; /* -M TIME; both 0: not given */
     bool snapshot_on_exit;
     bool overwrite;
     bool tail_synthesize;

@@ -33,6 +33,7 @@
 struct losses {
     uint64_t ring_full;
     uint64_t write_failed;
+    uint64_t shed;
     unsigned places;       /* CPUs in the ledger, or tasks */
     unsigned lossy_places; /* of them, those that lost */
     int worst_place;       /* number of the CPU, or id of the task */
@@ -76,7 +77,8 @@ static struct losses sum_losses(const struct weir_record_result *result, bool si
         if (is_sideband(result, row) == sideband) {
             losses.ring_full += row->lost_ring_full;
             losses.write_failed += row->lost_write_failed;
-            lost_there += row->lost_ring_full + row->lost_write_failed;
+            losses.shed += row->shed;
+            lost_there += row->lost_ring_full + row->lost_write_failed + row->shed;
         }
         if (i + 1 == result->ledger_count || place_number(row + 1) != place_number(row)) {
             count_place(&losses, place_number(row), lost_there);
@@ -189,6 +191,7 @@ static void append_lost_samples(struct weir_buf *text, const struct weir_record_
     append_cause(&causes, "on CPUs that had no ring yet", before_ring, lost);
     append_cause(&causes, result->overwritten ? "rings paused for snapshots" : "kernel ring full", ring_full, lost);
     append_cause(&causes, context->is_stream ? "waiting for the reader" : "waiting for the disk", waiting, lost);
+    append_cause(&causes, "shed", losses.shed, lost);
     append_cause(&causes, "write failed", losses.write_failed, lost);
 
     struct joiner remedies = {.text = text, .first = "; to prevent it: ", .next = " or "};
@@ -199,9 +202,18 @@ static void append_lost_samples(struct weir_buf *text, const struct weir_record_
     if (ring_full > 0 && !result->overwritten)
         append_ring_remedy(&remedies, result, context);
     remedies.next = " and ";
-    if (waiting > 0)
+    if (waiting + losses.shed > 0)
         append_pool_remedy(&remedies, result);
     weir_buf_printf(text, " ]\n");
+}
+
+static void append_trimmed(struct weir_buf *text, const struct weir_record_result *result,
+                           const struct weir_report_context *context)
+{
+    weir_buf_printf(text,
+                    "[ weir record: Cut the stacks of %" PRIu64 " samples while %s was behind: %.3f MB left out ]\n",
+                    result->trimmed_samples, context->is_stream ? "the reader" : "the disk",
+                    (double)result->trimmed_bytes / BYTES_PER_MB);
 }
 
 static void append_lost_sideband(struct weir_buf *text, const struct weir_record_result *result)
@@ -270,6 +282,8 @@ void weir_report_closing(struct weir_buf *text, const struct weir_record_result 
         append_overwritten(text, result);
     else if (result->retained_bytes > 0 || result->evicted_samples > 0)
         append_evicted(text, result);
+    if (result->trimmed_bytes > 0)
+        append_trimmed(text, result, context);
     if (result->lost_samples > 0)
         append_lost_samples(text, result, context);
     if (result->lost_sideband > 0)
@@ -290,9 +304,9 @@ static int event_column(const struct weir_record_result *result)
 
 static void append_row(struct weir_buf *text, int width, const char *event, const struct weir_ledger_row *row)
 {
-    weir_buf_printf(text, "  %-*.*s %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %16" PRIu64 "\n", width,
-                    width, event, row->written, row->evicted, row->lost_ring_full, row->lost_write_failed,
-                    row->counted);
+    weir_buf_printf(
+        text, "  %-*.*s %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %16" PRIu64 "\n", width,
+        width, event, row->written, row->evicted, row->shed, row->lost_ring_full, row->lost_write_failed, row->counted);
 }
 
 /* What a thread compresses in a second of its own time. */
@@ -329,17 +343,31 @@ static void append_drains(struct weir_buf *text, const struct weir_drain_summary
     weir_buf_printf(text, "\n");
 }
 
+/* How near the pool came to its end. */
+static void append_pressure(struct weir_buf *text, const struct weir_record_result *result)
+{
+    const uint64_t *rises = result->pressure_rises;
+    if (rises[WEIR_PRESSURE_SOME] == 0)
+        return;
+    weir_buf_printf(text,
+                    "readers saw the pool half full %" PRIu64 " times, at three quarters %" PRIu64
+                    ", at seven eighths %" PRIu64 "; cut %" PRIu64 " stacks by %.3f MB, dropped %" PRIu64 " samples\n",
+                    rises[WEIR_PRESSURE_SOME], rises[WEIR_PRESSURE_HIGH], rises[WEIR_PRESSURE_FULL],
+                    result->trimmed_samples, (double)result->trimmed_bytes / BYTES_PER_MB, result->shed_samples);
+}
+
 void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *result)
 {
     int width = event_column(result);
     struct weir_ledger_row total = {0};
     size_t silent = 0;
     bool of_tasks = is_of_tasks(result);
-    weir_buf_printf(text, "%s  %-*s %14s %14s %14s %14s %16s\n", of_tasks ? "   TASK" : "  CPU", width, "EVENT",
-                    "WRITTEN", "EVICTED", "LOST IN RING", "LOST WRITING", "COUNTED");
+    weir_buf_printf(text, "%s  %-*s %14s %14s %14s %14s %14s %16s\n", of_tasks ? "   TASK" : "  CPU", width, "EVENT",
+                    "WRITTEN", "EVICTED", "SHED", "LOST IN RING", "LOST WRITING", "COUNTED");
     for (size_t i = 0; i < result->ledger_count; i++) {
         const struct weir_ledger_row *row = &result->ledger[i];
-        if ((row->written | row->evicted | row->lost_ring_full | row->lost_write_failed | row->counted) == 0) {
+        if ((row->written | row->evicted | row->shed | row->lost_ring_full | row->lost_write_failed | row->counted) ==
+            0) {
             silent++;
             continue;
         }
@@ -349,6 +377,7 @@ void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *
             continue;
         total.written += row->written;
         total.evicted += row->evicted;
+        total.shed += row->shed;
         total.lost_ring_full += row->lost_ring_full;
         total.lost_write_failed += row->lost_write_failed;
         total.counted += row->counted;
@@ -370,5 +399,6 @@ void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *
     weir_buf_printf(text, "\n");
     append_drains(text, &result->drains[WEIR_DRAIN_ELSEWHERE], result->files > 1 ? "between switches" : "rings");
     append_drains(text, &result->drains[WEIR_DRAIN_AT_SWITCH], "around switches");
+    append_pressure(text, result);
     append_compression(text, result);
 }

@@ -44,6 +44,12 @@ static int apply_max_loss(void *object, const char *text, struct weir_error *err
     return 0;
 }
 
+static int apply_shed(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *arguments = object;
+    return weir_shed_apply(&arguments->shed, text, err);
+}
+
 static const struct weir_option options[] = {
     {
         .short_name = 'm',
@@ -70,6 +76,22 @@ static const struct weir_option options[] = {
         .section = SECTION,
         .help = "memory for what was drained and is not yet written, in all",
         .details = "It bounds how long the disk may stall without loss.",
+    },
+    {
+        .long_name = "shed",
+        .argument = WEIR_SHED_ARGUMENT,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_shed,
+        .default_text = "batches",
+        .section = SECTION,
+        .help = "what to do without while the disk is behind: each step includes those before it",
+        .details =
+            "batches, when half of the buffers is in use: rounds are further apart, which changes no record. "
+            "stacks, at three quarters: dumps of user stacks (--call-graph dwarf) are cut to a quarter, from the "
+            "outer end. cpus, at seven eighths: samples of the CPUs that hold most of the buffers are dropped "
+            "once their rings are half full; LOST_SAMPLES records, the ledger and the closing line tell of them, "
+            "and --max-loss counts them. Side records are never shed, nor are samples that -M or --overwrite "
+            "keep in memory.",
     },
     {
         .long_name = "max-loss",

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "topology/plan.h"
 
@@ -36,4 +37,17 @@ int weir_threads_spec_apply(const char **spec, const char *text, struct weir_err
     if (result == 0)
         *spec = wanted;
     return result;
+}
+
+int weir_shed_apply(enum weir_shed *shed, const char *text, struct weir_error *err)
+{
+    for (unsigned i = 0; i < WEIR_SHED_COUNT; i++) {
+        if (strcmp(text, weir_shed_word((enum weir_shed)i)) == 0) {
+            *shed = (enum weir_shed)i;
+            return 0;
+        }
+    }
+    weir_error_set(err, -EINVAL, "option '--shed': '%s' is not none, batches, stacks or cpus", text);
+    weir_error_hint(err, "--shed=stacks cuts stack dumps while the disk is behind, so that fewer samples are lost");
+    return -EINVAL;
 }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/notice.h"
 #include "cli/value.h"
+#include "engine/shed.h"
 
 #define WEIR_THREADS_SPEC_ABSENT "cpu" /* --threads without SPEC, as in perf */
 
@@ -25,5 +26,11 @@ int weir_ring_size_resolve(const struct weir_ring_size *size, uint64_t max_bytes
 
 /* Checks the SPEC of --threads and sets *spec; text NULL: without SPEC. 0 or -errno with err. */
 int weir_threads_spec_apply(const char **spec, const char *text, struct weir_error *err);
+
+#define WEIR_SHED_ARGUMENT "none|batches|stacks|cpus"
+#define WEIR_SHED_DEFAULT  WEIR_SHED_BATCHES
+
+/* The argument of --shed. 0 or -EINVAL with err. */
+int weir_shed_apply(enum weir_shed *shed, const char *text, struct weir_error *err);
 
 #endif

@@ -218,6 +218,7 @@ static void add_drained(const struct weir_pipeline *pipeline, struct weir_record
                 uint64_t evicted = weir_reader_evicted(reader, n, event);
                 row_at(result, r->place, event)->written += r->counts.samples[event] - evicted;
                 row_at(result, r->place, event)->evicted += evicted;
+                row_at(result, r->place, event)->shed += r->gaps ? r->gaps[event].samples : 0;
             }
             if (r->sideband)
                 row_at(result, r->place, sideband)->written += r->counts.other_records;
@@ -317,15 +318,31 @@ static void settle_failed(const struct weir_pipeline *pipeline, struct weir_reco
     }
 }
 
+/* What a ring has lost since its last LOST record: none was written any more, because nothing came that found room. */
+static uint64_t lost_at_the_end(const struct weir_reader_ring *r, const struct weir_record_result *result)
+{
+    uint64_t lost = 0;
+    for (size_t i = 0; result->ledger && i + 1 < result->event_count; i++)
+        lost += row_at(result, r->place, (unsigned)i)->lost_ring_full;
+    return lost > r->counts.lost_reported ? lost - r->counts.lost_reported : 0;
+}
+
 static void total_readers(const struct weir_pipeline *pipeline, struct weir_record_result *result)
 {
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         const struct weir_reader *reader = pipeline->readers[i];
         result->wakeups += reader->wakeups;
         result->left_samples += reader->left_samples;
+        /* Relaxed: joined. */
+        result->trimmed_samples += atomic_load_explicit(&reader->trimmed_samples, memory_order_relaxed);
+        result->trimmed_bytes += atomic_load_explicit(&reader->trimmed_bytes, memory_order_relaxed);
+        for (unsigned level = 0; level < WEIR_PRESSURE_COUNT; level++)
+            result->pressure_rises[level] += reader->pressure_rises[level];
         for (unsigned n = 0; n < reader->ring_count; n++) {
             result->throttled += reader->rings[n].counts.throttled;
             result->lost_while_pool_empty += reader->rings[n].lost_while_starved;
+            if (reader->rings[n].starved && !reader->rings[n].sideband)
+                result->lost_while_pool_empty += lost_at_the_end(&reader->rings[n], result);
             result->overwritten |= reader->rings[n].ring.newest;
             result->overwritten_bytes += reader->rings[n].overwritten_bytes;
             result->discarded_bytes += reader->rings[n].discarded_bytes;
@@ -343,8 +360,8 @@ static void summarise_drains(const struct weir_pipeline *pipeline, struct weir_r
 void weir_ledger_settle(const struct weir_pipeline *pipeline, struct weir_record_result *result)
 {
     settle_failed(pipeline, result);
-    leave_out_absent(pipeline, result);
     total_readers(pipeline, result);
+    leave_out_absent(pipeline, result);
     summarise_drains(pipeline, result);
     for (size_t i = 0; i < result->ledger_count; i++) {
         const struct weir_ledger_row *row = &result->ledger[i];
@@ -354,7 +371,8 @@ void weir_ledger_settle(const struct weir_pipeline *pipeline, struct weir_record
         }
         result->samples += row->written;
         result->evicted_samples += row->evicted;
-        result->lost_samples += row->lost_ring_full + row->lost_write_failed;
+        result->shed_samples += row->shed;
+        result->lost_samples += row->shed + row->lost_ring_full + row->lost_write_failed;
         result->left_out_samples += row->left_out;
     }
     /* A LOST record counts whatever was lost in its ring; never claim more than the events themselves did. */

@@ -1,6 +1,6 @@
 /*
- * The loss ledger: for every CPU and event, what the kernel produced equals what was written plus what was lost, by
- * cause. Put together once, after the readers have ended; coordinator only.
+ * The loss ledger: for every CPU and event, what the kernel produced equals what was written plus what was shed or
+ * lost, by cause. Put together once, after the readers have ended; coordinator only.
  */
 #ifndef WEIR_ENGINE_LEDGER_H
 #define WEIR_ENGINE_LEDGER_H

@@ -77,6 +77,8 @@ static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned 
                                            .event_count = setup->event_count,
                                            .retained_chunks = pipeline->retention.chunks_per_reader,
                                            .retained_span_ns = setup->retained_span_ns,
+                                           .shed = setup->shed,
+                                           .reader_count = setup->plan->reader_count,
                                            .ring_count = 2 * places,
                                            .live_readers = &pipeline->live_readers,
                                            .ended_fd = pipeline->ended_fd,
@@ -320,6 +322,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
                                       .reader_count = pipeline->reader_count,
                                       .failed_counters = (uint64_t)setup->place_count * setup->event_count,
                                       .round_bytes = ROUND_BASE_BYTES + ROUND_PER_READER_BYTES * pipeline->reader_count,
+                                      .stretches = setup->shed && setup->shed->most >= WEIR_SHED_BATCHES,
                                       .kick_fd = pipeline->kick_fd,
                                       .max_bytes = setup->max_bytes,
                                       .full_bytes = pipeline->full_bytes,
@@ -334,6 +337,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
                      weir_clock_now_ns(setup->clock));
     pipeline->rounds.keep_to_snapshots = setup->snapshots_only;
     pipeline->rounds.drain_first = setup->retained_span_ns > 0;
+    pipeline->rounds.stretching = pipeline->writer.setup.stretches ? &pipeline->pool : NULL;
     return 0;
 }
 

@@ -55,14 +55,15 @@ struct weir_pipeline_setup {
     unsigned place_count;
     unsigned event_count; /* with the sideband event */
     struct weir_walk_layout layout;
-    uint64_t buffer_bytes;        /* of the pool */
-    uint64_t max_bytes;           /* of data in each output; 0: no limit */
-    int compression_level;        /* 0: none */
-    unsigned compression_threads; /* with a level; 0: the writer's step compresses */
-    uint64_t retained_bytes;      /* -M: what readers keep in memory, beside the pool; 0: they keep nothing */
-    uint64_t retained_span_ns;    /* with it: 0, or for how long */
-    bool snapshots_only;          /* rounds close snapshots only: samples are kept, by readers or by the kernel */
-    bool grow_pool;               /* make all but the start of it ready when it is needed, on a thread for that */
+    uint64_t buffer_bytes;             /* of the pool */
+    uint64_t max_bytes;                /* of data in each output; 0: no limit */
+    int compression_level;             /* 0: none */
+    unsigned compression_threads;      /* with a level; 0: the writer's step compresses */
+    uint64_t retained_bytes;           /* -M: what readers keep in memory, beside the pool; 0: they keep nothing */
+    uint64_t retained_span_ns;         /* with it: 0, or for how long */
+    const struct weir_shed_plan *shed; /* borrowed until fini; NULL: nothing is shed */
+    bool snapshots_only;               /* rounds close snapshots only: samples are kept, by readers or by the kernel */
+    bool grow_pool;                    /* make all but the start of it ready when it is needed, on a thread for that */
     int realtime_priority;
     bool pin; /* false for synthetic topologies */
 

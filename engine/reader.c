@@ -2,7 +2,7 @@
  * Readers: the drain path. step and wait run on the reader's own thread; wake and is_past on the coordinator. The
  * protocol and the labels of the memory order are in reader.h and ring.h.
  */
-#include "engine/reader.h"
+#include "engine/reader_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -76,13 +76,16 @@ int weir_reader_init(struct weir_reader *reader, const struct weir_reader_setup 
             return -errno;
     }
     int result = init_rings(reader, setup->event_count);
-    return result < 0 ? result : init_retention(reader, setup);
+    if (result == 0)
+        result = init_retention(reader, setup);
+    return result < 0 ? result : weir_reader_init_shedding(reader, setup);
 }
 
 void weir_reader_drop_ring(struct weir_reader *reader, struct weir_reader_ring *r)
 {
     weir_assert(!r->ring.page);
     free(r->counts.samples);
+    free(r->gaps);
     size_t behind = (size_t)(reader->rings + reader->ring_count - (r + 1));
     memmove(r, r + 1, behind * sizeof(*r));
     reader->ring_count--;
@@ -99,6 +102,7 @@ void weir_reader_fini(struct weir_reader *reader)
     for (unsigned i = 0; reader->rings && i < reader->ring_count; i++) {
         weir_ring_unmap(&reader->rings[i].ring);
         free(reader->rings[i].counts.samples);
+        free(reader->rings[i].gaps);
     }
     free(reader->rings);
     free(reader->polls);
@@ -149,18 +153,17 @@ static void hand_over(struct weir_reader *reader)
     reader->chunk = NULL;
     weir_test_point(WEIR_AT_READER_HELD);
     /* (K) */
-    atomic_store_explicit(&reader->holding, false, memory_order_release);
+    atomic_store_explicit(&reader->holding, reader->untold_rings > 0, memory_order_release);
 }
 
 static struct weir_chunk *take_chunk(struct weir_reader *reader)
 {
-    /* Relaxed: see weir_pool_put. A reader with nothing in the pipeline may take of the reserve. */
-    uint64_t outside = reader->handed - atomic_load_explicit(&reader->returned, memory_order_relaxed);
-    return weir_pool_take(reader->pool, reader->pool_share, outside == 0);
+    weir_reader_note_pressure(reader);
+    /* A reader with nothing in the pipeline may take of the reserve. */
+    return weir_pool_take(reader->pool, reader->pool_share, weir_reader_chunks_outside(reader) == 0);
 }
 
-/* Makes the chunk for the file have room for that much, at least one byte. False: the pool is empty. */
-static bool make_room(struct weir_reader *reader, uint64_t bytes)
+bool weir_reader_make_room(struct weir_reader *reader, uint64_t bytes)
 {
     if (reader->chunk && reader->chunk->capacity - reader->chunk->used < bytes)
         hand_over(reader);
@@ -171,17 +174,12 @@ static bool make_room(struct weir_reader *reader, uint64_t bytes)
 
 /* ---- what stays in memory ---- */
 
-static bool retains(const struct weir_reader *reader, const struct weir_reader_ring *r)
-{
-    return reader->retention && !r->sideband;
-}
-
 /* Evicts the oldest chunk and returns it, or NULL: no room in the file's chunk for what must not be evicted. */
 static struct weir_chunk *evict(struct weir_reader *reader)
 {
     struct weir_retention *retention = reader->retention;
     uint64_t side_bytes = weir_retention_side_bytes(retention);
-    if (side_bytes > 0 && !make_room(reader, side_bytes))
+    if (side_bytes > 0 && !weir_reader_make_room(reader, side_bytes))
         return NULL;
     struct weir_chunk *chunk = weir_retention_evict(retention, reader->chunk);
     if (side_bytes > 0) /* relaxed: no ring holds these records any more, so nobody takes them for drained */
@@ -297,14 +295,14 @@ uint64_t weir_reader_evicted(const struct weir_reader *reader, unsigned ring, un
 /* A chunk with room for at least one byte, or NULL. */
 static struct weir_chunk *chunk_to_fill(struct weir_reader *reader, const struct weir_reader_ring *r)
 {
-    if (retains(reader, r))
+    if (weir_reader_retains(reader, r))
         return chunk_to_retain(reader);
-    return make_room(reader, 0) ? reader->chunk : NULL;
+    return weir_reader_make_room(reader, 0) ? reader->chunk : NULL;
 }
 
 static void close_chunk(struct weir_reader *reader, const struct weir_reader_ring *r)
 {
-    if (retains(reader, r))
+    if (weir_reader_retains(reader, r))
         seal(reader);
     else
         hand_over(reader);
@@ -350,8 +348,9 @@ static uint64_t copy_block(const struct weir_reader_ring *r, struct weir_chunk *
 }
 
 /*
- * Moves one block of records from the ring's tail. Returns the bytes of whole records that were moved; 0 when the chunk
- * has no room for the next record; -EBADMSG when there is no valid record.
+ * Moves one block of records from the ring's tail. Returns the bytes of whole records that were moved (out of the ring;
+ * trimmed, they take less of the chunk); 0 when the chunk has no room for the next record; -EBADMSG when there is no
+ * valid record.
  */
 static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r, struct weir_chunk *chunk,
                           struct begun *begun, uint64_t available)
@@ -374,10 +373,12 @@ static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r
     note_lost(r, r->counts.lost_reported - lost_before);
     chunk->lost_reported += r->counts.lost_reported - lost_before;
     note_times(chunk, &r->counts);
-    chunk->used += (uint32_t)moved;
-    *begun = (struct begun){chunk, chunk->used, bytes - (uint64_t)moved};
+    uint64_t kept = weir_reader_trims(reader) ? weir_reader_trim(reader, r, to, (uint64_t)moved) : (uint64_t)moved;
+    chunk->used += (uint32_t)kept;
+    /* Behind records that were trimmed it does not stand where they end now. */
+    *begun = (struct begun){chunk, chunk->used, kept == (uint64_t)moved ? bytes - (uint64_t)moved : 0};
     r->drained_bytes += (uint64_t)moved;
-    if (retains(reader, r))
+    if (weir_reader_retains(reader, r))
         note_retained(reader, r->counts.other_bytes - side_before);
     else /* relaxed: ordered before the release of the tail that follows (D) */
         atomic_store_explicit(&reader->holding, true, memory_order_relaxed);
@@ -387,7 +388,7 @@ static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r
 /* With a span: whether what comes next is a sample for another chunk than the open one. */
 static bool begins_slice(const struct weir_reader *reader, const struct weir_reader_ring *r)
 {
-    if (!retains(reader, r) || reader->retention->span_ns == 0 || !reader->retention->open.chunk)
+    if (!weir_reader_retains(reader, r) || reader->retention->span_ns == 0 || !reader->retention->open.chunk)
         return false;
     struct perf_event_header header;
     weir_ring_copy(&r->ring, r->ring.tail, &header, sizeof(header));
@@ -443,6 +444,40 @@ static bool read_newest(struct weir_reader *reader, struct weir_reader_ring *r)
     return true;
 }
 
+static void note_starved(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t left)
+{
+    r->starved |= left >= r->ring.bytes - r->ring.bytes / 8;
+    reader->half_full |= left >= r->ring.bytes / 2;
+}
+
+/* Moves the one record that stands first. False: come again, the pool is empty. */
+static bool move_record(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t head)
+{
+    struct perf_event_header header = {0};
+    weir_ring_copy(&r->ring, r->ring.tail, &header, sizeof(header));
+    uint64_t bytes = weir_max_u64(header.size, sizeof(header));
+    if (!weir_reader_tell(reader, r) || !weir_reader_make_room(reader, bytes))
+        return false;
+    struct begun none = {0};
+    int64_t moved = bytes <= head - r->ring.tail ? move_block(reader, r, reader->chunk, &none, bytes) : -EBADMSG;
+    if (moved <= 0)
+        discard(r, head);
+    else
+        weir_ring_release(&r->ring, r->ring.tail + (uint64_t)moved);
+    return true;
+}
+
+/* Leaves a ring alone while it is half empty at least; makes it so. */
+static enum weir_reader_state hold_back(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t head)
+{
+    note_starved(reader, r, head - r->ring.tail);
+    while (head - r->ring.tail > r->ring.bytes / 2) {
+        if (!weir_reader_drop(reader, r, head) && !move_record(reader, r, head))
+            break;
+    }
+    return WEIR_READER_STARVED;
+}
+
 /* Drains one ring up to the head that it has on entry. */
 static enum weir_reader_state drain(struct weir_reader *reader, struct weir_reader_ring *r)
 {
@@ -457,10 +492,11 @@ static enum weir_reader_state drain(struct weir_reader *reader, struct weir_read
             seal(reader);
             evict_outdated(reader, 0);
         }
-        struct weir_chunk *chunk = chunk_to_fill(reader, r);
+        if (weir_reader_holds_back(reader, r))
+            return hold_back(reader, r, head);
+        struct weir_chunk *chunk = !r->untold || weir_reader_tell(reader, r) ? chunk_to_fill(reader, r) : NULL;
         if (!chunk) {
-            r->starved |= head - r->ring.tail >= r->ring.bytes - r->ring.bytes / 8;
-            reader->half_full |= head - r->ring.tail >= r->ring.bytes / 2;
+            note_starved(reader, r, head - r->ring.tail);
             return WEIR_READER_STARVED;
         }
         int64_t moved = move_block(reader, r, chunk, &begun, head - r->ring.tail);
@@ -527,6 +563,11 @@ enum weir_reader_state weir_reader_step(struct weir_reader *reader)
     uint64_t passed = atomic_load_explicit(&reader->passed_epoch, memory_order_relaxed);  /* our own word */
     weir_test_point(WEIR_AT_READER_EPOCH);
 
+    /* Relaxed: published by the release of that epoch (J). */
+    reader->stopping = epoch >= atomic_load_explicit(&reader->control->stop_epoch, memory_order_relaxed);
+    if (weir_reader_pressure(reader) > WEIR_PRESSURE_NONE)
+        weir_reader_note_pressure(reader);
+
     /* All rings, also behind one that has to wait: each is to know that what it loses now is the pool's fault. */
     bool has_to_wait = false;
     reader->half_full = false;
@@ -543,6 +584,8 @@ enum weir_reader_state weir_reader_step(struct weir_reader *reader)
         atomic_store_explicit(&reader->newest_ns, reader->retention->newest_ns, memory_order_relaxed);
 
     if (epoch != passed) {
+        if (reader->untold_rings > 0 && !weir_reader_tell_all(reader))
+            return starved(reader);
         if (reader->retention && !pass_retained(reader, passed, epoch))
             return starved(reader);
         if (is_snapshot(reader, passed, epoch) && !read_all_newest(reader))

@@ -38,6 +38,9 @@
  * When the pool is empty the records stay in the ring (the step returns STARVED and is repeated after 1 to 8
  * milliseconds, each millisecond while a ring is half full); what the kernel then has no room for is counted by the
  * kernel and told apart as lost_while_starved.
+ *
+ * Before that, under pressure, samples may be shed (shed.h). A reader that has dropped some holds something until it
+ * has told of them: holding = 1 before the tail is released, as with records that it has copied.
  */
 #ifndef WEIR_ENGINE_READER_H
 #define WEIR_ENGINE_READER_H
@@ -50,9 +53,11 @@
 #include "engine/chunk.h"
 #include "engine/chunk_queue.h"
 #include "engine/drain_watch.h"
+#include "engine/pressure.h"
 #include "engine/record_walk.h"
 #include "engine/retention.h"
 #include "engine/ring.h"
+#include "engine/shed.h"
 #include "engine/side_tee.h"
 
 /* What the coordinator tells all readers. One writer (the coordinator), many readers. */
@@ -82,6 +87,8 @@ struct weir_reader_ring {
     uint64_t overwritten_bytes; /* by the kernel, before anybody asked for them */
     uint64_t discarded_bytes;   /* [tail, head) of a ring that held no valid record: a kernel bug, told at the end */
     struct weir_walk_counts counts; /* times: of the block that was walked last */
+    struct weir_shed_gap *gaps;     /* owned; by event: what was dropped; NULL: nothing may be */
+    bool untold;                    /* the file does not tell of all of that yet */
 };
 
 enum weir_reader_state {
@@ -102,10 +109,12 @@ struct weir_reader {
     struct weir_reader_ring *rings; /* owned */
     unsigned ring_count;
     unsigned event_count;
-    struct weir_retention *retention; /* owned; NULL: everything goes to the file */
-    int wake_fds[2];                  /* owned; eventfd(2) */
-    const struct weir_clock *clock;   /* borrowed; tells when chunks are handed over; NULL: nobody wants to know */
-    struct weir_side_tee *tee;        /* borrowed: gets a copy of all side records; NULL: nobody wants them */
+    struct weir_retention *retention;  /* owned; NULL: everything goes to the file */
+    int wake_fds[2];                   /* owned; eventfd(2) */
+    const struct weir_clock *clock;    /* borrowed; tells when chunks are handed over; NULL: nobody wants to know */
+    struct weir_side_tee *tee;         /* borrowed: gets a copy of all side records; NULL: nobody wants them */
+    const struct weir_shed_plan *shed; /* borrowed; NULL: nothing is shed */
+    uint32_t share_chunks; /* half of what it would have of the pool if all readers had the same, at least one */
     /* Readers with a ring whose descriptors have not all hung up. Borrowed; the reader that takes it to 0 writes to
      * ended_fd, a borrowed eventfd: every target is gone. */
     _Atomic unsigned *live_readers;
@@ -124,6 +133,10 @@ struct weir_reader {
     uint64_t lent_bytes;      /* handed over in chunks that lie on another node than the reader's own */
     struct pollfd *polls;     /* owned; wake descriptor, then one per ring */
     bool ended;               /* the descriptors of all rings have hung up, and ended_fd was told */
+    bool stopping;            /* what is drained now is the last of the recording */
+    unsigned untold_rings;    /* that have something untold */
+    /* How often each level was entered from below. */
+    uint64_t pressure_rises[WEIR_PRESSURE_COUNT];
 
     /* Written by the reader, read by the coordinator. */
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint64_t passed_epoch;
@@ -135,6 +148,9 @@ struct weir_reader {
     _Atomic uint64_t handed_samples;
     _Atomic uint64_t handed_wakeups;
     _Atomic uint64_t handed_starved; /* lost_while_starved of its rings */
+    /* As of now. */
+    _Atomic(enum weir_pressure) pressure; /* as it saw it last */
+    _Atomic uint64_t shed_samples, trimmed_samples, trimmed_bytes;
 
     struct weir_drain_watch drain_watch; /* how it keeps up; needs a clock */
 
@@ -155,10 +171,12 @@ struct weir_reader_setup {
     struct weir_walk_layout layout;
     const struct weir_clock *clock; /* may be NULL, see struct weir_reader */
     unsigned event_count;
-    uint32_t retained_chunks;       /* what its retention may hold; 0: none */
-    uint64_t retained_span_ns;      /* with it: 0, or for how long */
-    unsigned ring_count;            /* rings are then filled in by the caller (ring, place, sideband, poll_fds) */
-    _Atomic unsigned *live_readers; /* may be NULL without an ended_fd */
+    uint32_t retained_chunks;          /* what its retention may hold; 0: none */
+    uint64_t retained_span_ns;         /* with it: 0, or for how long */
+    const struct weir_shed_plan *shed; /* may be NULL */
+    unsigned reader_count;             /* with shed: that have the pool */
+    unsigned ring_count;               /* rings are then filled in by the caller (ring, place, sideband, poll_fds) */
+    _Atomic unsigned *live_readers;    /* may be NULL without an ended_fd */
     int ended_fd;
 };
 

@@ -21,7 +21,9 @@
 #include "engine/control.h"
 #include "engine/drain_watch.h"
 #include "engine/event_list.h"
+#include "engine/pressure.h"
 #include "engine/schedule.h"
+#include "engine/shed.h"
 #include "engine/targets.h"
 
 #define WEIR_RECORD_FREQ_DEFAULT_HZ     4000u
@@ -108,6 +110,7 @@ struct weir_record_options {
     int output_fd; /* of WEIR_RECORD_OUTPUT_STREAM: where it goes; borrowed */
     bool append;   /* -A: continue the file that is there; only with WEIR_RECORD_OUTPUT_FILE, without compression */
 
+    enum weir_shed shed;   /* --shed: what may be done without while the output is behind (engine/shed.h) */
     uint64_t max_bytes;    /* --max-size: of data in the file, to a chunk; recording ends there. 0: no limit */
     int compression_level; /* -z: of zstd, 1 .. 22; 0: none */
 
@@ -144,13 +147,14 @@ enum weir_record_end {        /* why it ended */
     WEIR_RECORD_END_DRY_RUN,
 };
 
-/* One row of the loss ledger: produced = written + evicted + lost, by cause. */
+/* One row of the loss ledger: produced = written + evicted + shed + lost, by cause. */
 struct weir_ledger_row {
     int cpu;                    /* -1: of a task, wherever it ran */
     pid_t task;                 /* -1: of a CPU */
     unsigned event;             /* index into the recording's events; side events are the last ones */
     uint64_t written;           /* samples of it that are in the file (sideband: records) */
     uint64_t evicted;           /* -M, --overwrite: made room for newer ones in memory, and never asked for */
+    uint64_t shed;              /* dropped under pressure, as --shed=cpus allows (engine/shed.h) */
     uint64_t lost_ring_full;    /* the kernel found no room in the ring (PERF_FORMAT_LOST), or there was none yet */
     uint64_t lost_write_failed; /* drained, but the output failed */
     uint64_t left_out;          /* drained after max_bytes was reached */
@@ -162,6 +166,8 @@ struct weir_record_result {
     int signal;          /* 0, or to be re-raised by the caller: it ended the recording, or came at its end */
     int workload_status; /* of waitpid(2), valid when a command was given and has_workload_status */
     bool has_workload_status;
+    /* How often readers saw the pool enter each level from below. */
+    uint64_t pressure_rises[WEIR_PRESSURE_COUNT];
     uint64_t wakeups;               /* times a reader woke with data */
     uint64_t samples;               /* samples in the file, exact */
     uint64_t evicted_samples;       /* see the ledger; not lost: nobody asked for them */
@@ -170,7 +176,10 @@ struct weir_record_result {
     bool overwritten;               /* --overwrite: samples were kept by the kernel */
     uint64_t overwritten_bytes;     /* of older records, by newer ones, in its rings */
     uint64_t retained_bytes;        /* -M: memory for samples; 0: none */
-    uint64_t lost_samples;          /* all causes */
+    uint64_t lost_samples;          /* all causes, shed among them */
+    uint64_t shed_samples;          /* of these, dropped under pressure */
+    uint64_t trimmed_samples;       /* in the file, with a shorter stack than the kernel had dumped */
+    uint64_t trimmed_bytes;         /* of stack dumps that are not in the file */
     uint64_t lost_before_ring;      /* of these, on CPUs whose data rings waited (affinity_cpus), of period 1 events */
     uint64_t lost_while_pool_empty; /* of these, ring-full losses in rings whose reader was waiting for the disk */
     uint64_t lost_sideband;         /* mmap, comm and task records that the kernel had no room for */

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "base/clock.h"
+#include "engine/shed.h"
 #include "engine/test_point.h"
 #include "format/perf_file.h"
 
@@ -142,6 +143,15 @@ static bool close_snapshot(struct weir_rounds *rounds)
     return true;
 }
 
+/* From the end of one epoch to the next one that nobody asks for. */
+static uint64_t period_ns(struct weir_rounds *rounds)
+{
+    if (!rounds->stretching)
+        return WEIR_ROUND_PERIOD_NS;
+    rounds->pressure = weir_pool_pressure(rounds->stretching, rounds->pressure);
+    return WEIR_ROUND_PERIOD_NS * (rounds->pressure >= WEIR_PRESSURE_SOME ? WEIR_SHED_ROUND_FACTOR : 1);
+}
+
 /* Closes the open epoch. False: it is to be tried again. */
 static bool close_epoch(struct weir_rounds *rounds, uint64_t now_ns)
 {
@@ -156,7 +166,7 @@ static bool close_epoch(struct weir_rounds *rounds, uint64_t now_ns)
     }
     rounds->open = false;
     rounds->earliest_ns = now_ns + WEIR_ROUND_GRACE_NS;
-    rounds->next_ns = now_ns + WEIR_ROUND_PERIOD_NS;
+    rounds->next_ns = now_ns + period_ns(rounds);
     if (rounds->cut == WEIR_ROUNDS_CUT_OPEN) {
         rounds->cut = WEIR_ROUNDS_CUT;
         rounds->on_cut(rounds->on_cut_ctx);

@@ -39,6 +39,7 @@
 
 #include "engine/chunk.h"
 #include "engine/chunk_queue.h"
+#include "engine/pressure.h"
 #include "engine/reader.h"
 
 #define WEIR_ROUND_MARKERS 4 /* under way to the file at most */
@@ -76,6 +77,8 @@ struct weir_rounds {
     void *on_cut_ctx;          /* borrowed */
 
     bool keep_to_snapshots;                   /* constant; set by the caller after init() */
+    const struct weir_pool *stretching;       /* constant: rounds are further apart while it is pressed; NULL: never */
+    enum weir_pressure pressure;              /* of it, when the last epoch was closed */
     bool drain_first;                         /* constant: before a snapshot all rings are drained, by an epoch */
     bool drained_first;                       /* that has been done, or is being done */
     bool snapshot_wanted;                     /* the next epoch is to be one */

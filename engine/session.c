@@ -48,6 +48,9 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
 {
     const struct weir_event_set *events = &session->events;
     const struct perf_event_attr *attr = &events->list->events[0].attr;
+    int result = weir_shed_plan_init(&session->shed, session->options->shed, events->list);
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot plan what is shed");
     struct weir_pipeline_setup setup = {
         .kernel = session->kernel,
         .clock = session->clock,
@@ -65,6 +68,7 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
         .buffer_bytes = session->buffer_bytes,
         .retained_bytes = session->retained_bytes,
         .retained_span_ns = session->options->retained_span_ns,
+        .shed = &session->shed,
         .snapshots_only = session->retained_bytes > 0 || session->overwrite,
         .grow_pool = session->grow_pool,
         .max_bytes = session->options->max_bytes,
@@ -79,8 +83,10 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
         .is_hurried = session->options->output_kind == WEIR_RECORD_OUTPUT_STREAM ? is_hurried : NULL,
         .hurried_ctx = session,
     };
-    int result = weir_pipeline_init(&session->pipeline, &setup, err);
+    result = weir_pipeline_init(&session->pipeline, &setup, err);
     session->piped = result == 0;
+    if (result < 0)
+        weir_shed_plan_fini(&session->shed);
     return result;
 }
 
@@ -160,6 +166,7 @@ void weir_session_close_events(struct weir_session *session)
     session->file = NULL;
     if (session->piped)
         weir_pipeline_fini(&session->pipeline);
+    weir_shed_plan_fini(&session->shed);
     session->piped = false;
     weir_event_set_close(&session->events);
 }

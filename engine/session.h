@@ -25,6 +25,7 @@
 #include "engine/record_file.h"
 #include "engine/sample_clock.h"
 #include "engine/session_switch.h"
+#include "engine/shed.h"
 #include "engine/sideband.h"
 #include "engine/snapshot.h"
 #include "engine/targets.h"
@@ -79,6 +80,7 @@ struct weir_session {
     bool reader_gone; /* the recording is a stream that nobody reads any more; set by weir_session_finish() */
     struct weir_workload workload;
     struct weir_event_set events;
+    struct weir_shed_plan shed; /* borrowed by the pipeline */
     struct weir_pipeline pipeline;
     bool piped;                    /* pipeline was initialised */
     const struct weir_io_ops *io;  /* borrowed; what files are written with; NULL: the real system calls */

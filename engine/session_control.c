@@ -126,6 +126,8 @@ static void list_events(void *ctx, enum weir_control_detail detail, struct weir_
 
 struct sums {
     uint64_t bytes, samples, wakeups, starved; /* of what the readers have handed over */
+    uint64_t shed, trimmed, trimmed_bytes;     /* dropped, and cut, under pressure */
+    enum weir_pressure pressure;               /* the highest that one of them sees */
     uint64_t lost;                             /* the kernel had no room for */
     uint64_t rings;
 };
@@ -139,6 +141,11 @@ static void sum_readers(const struct weir_pipeline *pipeline, struct sums *sums)
         sums->samples += atomic_load_explicit(&reader->handed_samples, memory_order_relaxed);
         sums->wakeups += atomic_load_explicit(&reader->handed_wakeups, memory_order_relaxed);
         sums->starved += atomic_load_explicit(&reader->handed_starved, memory_order_relaxed);
+        sums->shed += atomic_load_explicit(&reader->shed_samples, memory_order_relaxed);
+        sums->trimmed += atomic_load_explicit(&reader->trimmed_samples, memory_order_relaxed);
+        sums->trimmed_bytes += atomic_load_explicit(&reader->trimmed_bytes, memory_order_relaxed);
+        enum weir_pressure pressure = atomic_load_explicit(&reader->pressure, memory_order_relaxed);
+        sums->pressure = pressure > sums->pressure ? pressure : sums->pressure;
         sums->rings += reader->ring_count;
     }
 }
@@ -209,6 +216,11 @@ static void tell_status(void *ctx, struct weir_buf *out)
     weir_buf_printf(out, "\"samples\":%" PRIu64 ",\"bytes\":%" PRIu64 ",", sums.samples, sums.bytes);
     weir_buf_printf(out, "\"lost\":{\"ring_full\":%" PRIu64 ",\"of_these_waiting_for_output\":%" PRIu64 "},", sums.lost,
                     sums.starved);
+    weir_buf_printf(out,
+                    "\"pressure\":\"%s\",\"shed\":{\"most\":\"%s\",\"samples\":%" PRIu64 ",\"trimmed_samples\":%" PRIu64
+                    ",\"trimmed_bytes\":%" PRIu64 "},",
+                    weir_pressure_word(sums.pressure), weir_shed_word(session->options->shed), sums.shed, sums.trimmed,
+                    sums.trimmed_bytes);
     weir_buf_printf(out, "\"output_error\":%d,\"rings\":%" PRIu64 ",\"ring_bytes\":%" PRIu64 ",", -failed, sums.rings,
                     session->ring_bytes);
     weir_buf_printf(out, "\"pool\":{\"bytes\":%" PRIu64 ",\"used_bytes\":%" PRIu64 "},", session->buffer_bytes,

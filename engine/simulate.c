@@ -264,7 +264,7 @@ static void count_samples(const struct simulation *s, struct weir_simulate_resul
         if (row->event == weir_event_set_sideband(set))
             continue;
         node->samples += row->written;
-        node->lost += row->lost_ring_full + row->lost_write_failed;
+        node->lost += row->shed + row->lost_ring_full + row->lost_write_failed;
     }
 }
 
@@ -353,6 +353,7 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
                 .output_path = options->output_path,
                 .notices = options->notices,
                 .retained_span_ns = options->retained_span_ns,
+                .shed = options->shed,
             },
     };
     s.record_options.events = &s.events;

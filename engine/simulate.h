@@ -24,6 +24,7 @@ struct weir_simulate_options {
     unsigned nodes;            /* NUMA nodes that the CPUs are spread over evenly; divides their number */
     uint64_t ring_bytes;       /* power of two; 0: 512 KiB */
     uint64_t buffer_bytes;     /* chunk pool; 0: default */
+    enum weir_shed shed;
     const char *threads_spec;  /* over a synthetic topology of the CPUs and nodes; NULL: "cpu" */
     const char *output_path;   /* file, or /dev/null */
     uint64_t idle_ns;          /* before anything is produced; counted apart */

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "engine/shed.h"
 #include "engine/test_point.h"
 #include "format/perf_file.h"
 
@@ -17,7 +18,6 @@
 #define PARK_AFTER_MS 200 /* without anything to do */
 #define REAP_MAX      64
 #define TRY_AGAIN_NS  (100 * WEIR_NS_PER_MS)
-#define PRESSED_SHARE 4 /* pool under pressure: all but a quarter of what it may become is in use */
 
 int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup *setup)
 {
@@ -254,8 +254,8 @@ static bool submit_queued(struct weir_writer *writer, bool pressed)
 
 static bool append_queued(struct weir_writer *writer)
 {
-    struct weir_pool *pool = writer->setup.pool;
-    bool pressed = weir_pool_used_count(pool) > pool->chunk_count - pool->chunk_count / PRESSED_SHARE;
+    writer->pressure = weir_pool_pressure(writer->setup.pool, writer->pressure);
+    bool pressed = writer->pressure >= WEIR_PRESSURE_HIGH;
     bool any = writer->setup.compressor && submit_queued(writer, pressed);
     struct weir_compressor_result item;
     while (weir_output_can_append(writer->output) && next_item(writer, &item)) {
@@ -323,7 +323,8 @@ static void look_for_room(struct weir_writer *writer)
 /* Tells the coordinator of a full round, a full or a failed output, once each. */
 static void tell(struct weir_writer *writer)
 {
-    if (!writer->kicked && writer->bytes_since_round >= writer->setup.round_bytes) {
+    uint64_t factor = writer->setup.stretches && writer->pressure >= WEIR_PRESSURE_SOME ? WEIR_SHED_ROUND_FACTOR : 1;
+    if (!writer->kicked && writer->bytes_since_round >= factor * writer->setup.round_bytes) {
         writer->kicked = true;
         kick_coordinator(writer);
     }

@@ -47,6 +47,7 @@
 #include "engine/chunk_queue.h"
 #include "engine/compressor.h"
 #include "engine/pool_grower.h"
+#include "engine/pressure.h"
 #include "engine/record_walk.h"
 #include "io/output.h"
 
@@ -82,6 +83,7 @@ struct weir_writer_setup {
     unsigned reader_count;              /* that fill chunks */
     uint64_t failed_counters;           /* CPUs x events */
     uint64_t round_bytes;               /* kick the coordinator after so many bytes without a round */
+    bool stretches;                     /* under pressure after WEIR_SHED_ROUND_FACTOR times as many */
     int kick_fd;                        /* borrowed eventfd, -1: none */
     uint64_t full_bytes;                /* tell full_fd, once for each output that has got so many; 0: never */
     int full_fd;                        /* borrowed eventfd */
@@ -108,9 +110,10 @@ struct weir_writer {
     struct weir_walk_counts failed; /* what chunks held that did not reach the file: by failure, or by max_bytes */
     uint64_t bytes_since_round;
     bool kicked;
-    uint64_t checkpoint_bytes; /* data.size as last written */
-    uint64_t checkpoint_ns;    /* when */
-    uint64_t rounds;           /* markers on file, in all outputs */
+    enum weir_pressure pressure; /* of the pool, at the last step */
+    uint64_t checkpoint_bytes;   /* data.size as last written */
+    uint64_t checkpoint_ns;      /* when */
+    uint64_t rounds;             /* markers on file, in all outputs */
     uint64_t sleeps;
     uint64_t tried_ns;                /* when an output that waits for space was tried last */
     struct weir_histogram latency_ns; /* from the reader's hands to the file, of each chunk of data that got there */

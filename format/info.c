@@ -53,9 +53,9 @@ static void append_event(const struct weir_input_event *event, const struct weir
     weir_buf_printf(out, ", read_format ");
     weir_attr_append_read_format(out, attr->read_format);
     weir_buf_printf(out,
-                    "\n                %" PRIu64 " samples, %" PRIu64 " lost (LOST %" PRIu64 "), throttled %" PRIu64
-                    " times\n",
-                    counts->samples, counts->lost_samples, counts->lost, counts->throttles);
+                    "\n                %" PRIu64 " samples, %" PRIu64 " lost (LOST %" PRIu64 "), shed %" PRIu64
+                    ", throttled %" PRIu64 " times\n",
+                    counts->samples, counts->lost_samples, counts->lost, counts->shed, counts->throttles);
 }
 
 static void append_features(const struct weir_perf_input *input, struct weir_buf *out)
@@ -112,6 +112,7 @@ static void append_counts(const struct weir_scan *scan, struct weir_buf *out)
                     (double)scan->first_sample_ns / NS_PER_S, (double)scan->last_sample_ns / NS_PER_S);
     weir_buf_printf(out, "lost            %" PRIu64 " by LOST_SAMPLES, %" PRIu64 " by LOST\n", scan->lost_samples,
                     scan->lost);
+    weir_buf_printf(out, "shed            %" PRIu64 ", while the output was behind\n", scan->shed);
 }
 
 static void append_text(const struct weir_perf_input *input, const struct weir_scan *scan, struct weir_buf *out)
@@ -132,14 +133,15 @@ static void append_json_events(const struct weir_perf_input *input, const struct
         const struct weir_input_event *event = &input->events[i];
         weir_buf_printf(out, "%s\n  {\"name\":", i ? "," : "");
         weir_text_append_json(out, event->name, strlen(event->name));
-        weir_buf_printf(out,
-                        ",\"type\":%u,\"config\":%" PRIu64 ",\"sample_period\":%" PRIu64 ",\"freq\":%s"
-                        ",\"sample_type\":%" PRIu64 ",\"read_format\":%" PRIu64 ",\"ids\":%zu,\"samples\":%" PRIu64
-                        ",\"lost_samples\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"throttles\":%" PRIu64 "}",
-                        event->attr.type, (uint64_t)event->attr.config, (uint64_t)event->attr.sample_period,
-                        event->attr.freq ? "true" : "false", (uint64_t)event->attr.sample_type,
-                        (uint64_t)event->attr.read_format, event->id_count, scan->events[i].samples,
-                        scan->events[i].lost_samples, scan->events[i].lost, scan->events[i].throttles);
+        weir_buf_printf(
+            out,
+            ",\"type\":%u,\"config\":%" PRIu64 ",\"sample_period\":%" PRIu64 ",\"freq\":%s"
+            ",\"sample_type\":%" PRIu64 ",\"read_format\":%" PRIu64 ",\"ids\":%zu,\"samples\":%" PRIu64
+            ",\"lost_samples\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"shed\":%" PRIu64 ",\"throttles\":%" PRIu64 "}",
+            event->attr.type, (uint64_t)event->attr.config, (uint64_t)event->attr.sample_period,
+            event->attr.freq ? "true" : "false", (uint64_t)event->attr.sample_type, (uint64_t)event->attr.read_format,
+            event->id_count, scan->events[i].samples, scan->events[i].lost_samples, scan->events[i].lost,
+            scan->events[i].shed, scan->events[i].throttles);
     }
     weir_buf_printf(out, "]");
 }
@@ -208,8 +210,9 @@ static void append_json_counts(const struct weir_scan *scan, struct weir_buf *ou
     }
     weir_buf_printf(out,
                     "],\n \"samples\":%" PRIu64 ",\"first_sample_ns\":%" PRIu64 ",\"last_sample_ns\":%" PRIu64
-                    ",\"lost_samples\":%" PRIu64 ",\"lost\":%" PRIu64,
-                    scan->samples, scan->first_sample_ns, scan->last_sample_ns, scan->lost_samples, scan->lost);
+                    ",\"lost_samples\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"shed\":%" PRIu64,
+                    scan->samples, scan->first_sample_ns, scan->last_sample_ns, scan->lost_samples, scan->lost,
+                    scan->shed);
 }
 
 static void append_json(const struct weir_perf_input *input, const struct weir_scan *scan, struct weir_buf *out)

@@ -105,6 +105,10 @@ enum weir_user_record {
     WEIR_RECORD_BPF_METADATA = 84,
 };
 
+/* In the misc of a LOST_SAMPLES record of ours: weir dropped them, not the kernel, which leaves this bit alone there.
+ * (Bit 15 is perf's, for what a BPF filter drops.) */
+#define WEIR_RECORD_MISC_SHED (1u << 14)
+
 #define WEIR_EVENT_UPDATE_CPUS 3u /* PERF_EVENT_UPDATE__CPUS: what an EVENT_UPDATE is about */
 
 #define WEIR_RECORD_MAX_BYTES 65528u /* largest multiple of 8 that perf_event_header.size holds */

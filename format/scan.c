@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "format/bytes.h"
+#include "format/perf_file.h"
 
 #define RECORD_ALIGN 8u
 
@@ -104,10 +105,11 @@ static void scan_other(struct weir_scan *scan, struct scanned *record)
         if (counts)
             counts->lost += lost;
     } else if (view->type == PERF_RECORD_LOST_SAMPLES && record->body_bytes >= 16) {
+        bool is_shed = weir_load_u16(view->data + offsetof(struct perf_event_header, misc)) & WEIR_RECORD_MISC_SHED;
         uint64_t lost = weir_load_u64(view->data + 8);
-        scan->lost_samples += lost;
+        *(is_shed ? &scan->shed : &scan->lost_samples) += lost;
         if (counts)
-            counts->lost_samples += lost;
+            *(is_shed ? &counts->shed : &counts->lost_samples) += lost;
     } else if (counts) {
         counts->throttles += view->type == PERF_RECORD_THROTTLE;
         counts->unthrottles += view->type == PERF_RECORD_UNTHROTTLE;

@@ -18,6 +18,7 @@ struct weir_scan_event { /* of one event */
     uint64_t samples;
     uint64_t lost;         /* sum of its LOST records: what rings had no room for, as readers saw it */
     uint64_t lost_samples; /* sum of its LOST_SAMPLES records: the kernel's own count */
+    uint64_t shed;         /* the same of those with WEIR_RECORD_MISC_SHED: dropped by weir */
     uint64_t throttles, unthrottles;
 };
 
@@ -49,7 +50,7 @@ struct weir_scan_part { /* a file of a directory besides the main one */
 struct weir_scan {
     uint64_t records, bytes;
     uint64_t types[WEIR_RECORD_TYPES];
-    uint64_t samples, lost, lost_samples;
+    uint64_t samples, lost, lost_samples, shed;
     uint64_t first_sample_ns, last_sample_ns; /* 0 without samples that have a time */
     struct weir_scan_event *events;           /* owned; one per event of the input */
     size_t event_count;

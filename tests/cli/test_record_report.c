@@ -37,6 +37,8 @@ struct variant {
     uint64_t snapshots;
     uint64_t retained_bytes;
     uint64_t overwritten_bytes;
+    uint64_t shed[2]; /* of event 0 */
+    uint64_t trimmed; /* samples, of 6000 bytes each */
     uint64_t ring_bytes;
     unsigned realtime_priority;
     bool limited;
@@ -76,6 +78,7 @@ static const struct variant variants[] = {
      .side_lost = {1, 2},
      .while_pool_empty = 15,
      .ring_bytes = MIB},
+    {.name = "shed", .written = {500, 400}, .shed = {90, 10}, .trimmed = 300, .ring_bytes = 8 * MIB},
     {.name = "everything lost", .ring_full = {3, 4}, .ring_bytes = MIB},
     {.name = "side records only", .written = {10}, .side_lost = {0, 3}, .ring_bytes = MIB},
     {.name = "losses of tasks", .of_tasks = true, .written = {500, 400}, .ring_full = {0, 7}, .ring_bytes = 8 * MIB},
@@ -123,6 +126,9 @@ static struct weir_record_result make_result(const struct variant *variant, stru
         .lost_before_ring = variant->before_ring,
         .discarded_bytes = variant->discarded_bytes,
         .file_bytes = 1294967,
+        .trimmed_samples = variant->trimmed,
+        .trimmed_bytes = 6000 * variant->trimmed,
+        .pressure_rises = {0, variant->trimmed / 100, variant->trimmed / 150, variant->trimmed / 300},
         .rounds = 7,
         .throttled = 1,
         .left_samples = variant->left,
@@ -154,12 +160,14 @@ static struct weir_record_result make_result(const struct variant *variant, stru
         cpu[0].written = variant->written[i];
         cpu[0].lost_ring_full = variant->ring_full[i];
         cpu[0].evicted = variant->evicted[i];
-        cpu[0].counted = variant->written[i] + variant->evicted[i] + variant->ring_full[i];
+        cpu[0].shed = variant->shed[i];
+        cpu[0].counted = variant->written[i] + variant->evicted[i] + variant->shed[i] + variant->ring_full[i];
         result.evicted_samples += variant->evicted[i];
         cpu[1].lost_write_failed = variant->write_failed[i];
         cpu[2].lost_ring_full = variant->side_lost[i];
         result.samples += variant->written[i];
-        result.lost_samples += variant->ring_full[i] + variant->write_failed[i];
+        result.shed_samples += variant->shed[i];
+        result.lost_samples += variant->shed[i] + variant->ring_full[i] + variant->write_failed[i];
         result.lost_sideband += variant->side_lost[i];
     }
     return result;
@@ -311,6 +319,9 @@ Test(record_report, ledger_reads_as_in_the_golden_file)
     struct variant of_tasks = variants[10];
     of_tasks.of_tasks = true;
     result = make_result(&of_tasks, rows);
+    weir_buf_printf(&text, "\n");
+    weir_report_ledger(&text, &result);
+    result = make_result(&variants[11], rows);
     weir_buf_printf(&text, "\n");
     weir_report_ledger(&text, &result);
     golden_expect(GOLDEN_TEXTS, "ledger.txt", &text);

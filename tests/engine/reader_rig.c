@@ -39,6 +39,8 @@ static void init_reader(struct reader_rig *rig, unsigned index, const struct rig
         .event_count = RIG_EVENT_COUNT,
         .retained_chunks = options->retained_chunks,
         .retained_span_ns = options->retained_span_ns,
+        .shed = options->shed,
+        .reader_count = options->readers,
         .ring_count = options->rings_per_reader,
         .live_readers = &rig->live_readers,
         .ended_fd = rig->ended_fd,

@@ -23,8 +23,9 @@ struct rig_options {
     uint64_t ring_bytes;       /* 0: 4096 */
     unsigned retained_chunks;  /* of each reader; 0: it retains nothing */
     uint64_t retained_span_ns;
-    uint64_t start;  /* head and tail of every ring at first */
-    unsigned chunks; /* of RIG_CHUNK_BYTES, at least two per reader; 0: seven */
+    const struct weir_shed_plan *shed; /* NULL: nothing is shed */
+    uint64_t start;                    /* head and tail of every ring at first */
+    unsigned chunks;                   /* of RIG_CHUNK_BYTES, at least two per reader; 0: seven */
 };
 
 struct reader_rig {

@@ -115,6 +115,7 @@ void sim_rig_init(struct sim_rig *rig, const struct sim_rig_options *options)
     must(weir_plan_make(&rig->plan, rig->topology, &rig->cpus, options->threads_spec, NULL, &err), &err);
     open_events(rig, options, &err);
 
+    must(weir_shed_plan_init(&rig->shed, options->shed, &rig->list), &err);
     const struct perf_event_attr *attr = &rig->list.events[0].attr;
     struct weir_pipeline_setup setup = {
         .kernel = options->kernel ? options->kernel : &rig->kernel,
@@ -135,6 +136,7 @@ void sim_rig_init(struct sim_rig *rig, const struct sim_rig_options *options)
         .compression_threads = options->compression_threads,
         .retained_bytes = options->retained_bytes,
         .retained_span_ns = options->retained_span_ns,
+        .shed = &rig->shed,
         .snapshots_only = options->retained_bytes > 0 || options->overwrite,
     };
     must(weir_pipeline_init(&rig->pipeline, &setup, &err), &err);
@@ -144,6 +146,7 @@ void sim_rig_init(struct sim_rig *rig, const struct sim_rig_options *options)
 void sim_rig_fini(struct sim_rig *rig)
 {
     weir_pipeline_fini(&rig->pipeline);
+    weir_shed_plan_fini(&rig->shed);
     weir_event_set_close(&rig->set);
     weir_targets_fini(&rig->targets);
     weir_event_list_fini(&rig->list);

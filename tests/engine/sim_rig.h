@@ -25,6 +25,7 @@ struct sim_rig_options {
     bool overwrite;          /* rings of the newest samples */
     uint64_t retained_bytes; /* 0: everything goes to the file */
     uint64_t retained_span_ns;
+    enum weir_shed shed;
     const struct weir_clock *clock;   /* NULL: monotonic */
     const struct weir_kernel *kernel; /* over sim; NULL: sim itself */
 };
@@ -41,6 +42,7 @@ struct sim_rig {
     struct weir_event_config config;
     struct weir_kernel_limits limits;
     struct weir_event_set set;
+    struct weir_shed_plan shed;
     struct weir_pipeline pipeline;
 };
 

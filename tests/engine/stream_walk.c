@@ -2,6 +2,8 @@
  * The independent reader. Layouts: perf_event_open(2), with the sample_type that weir gives to every event:
  *
  *     sample   header, IDENTIFIER, IP, PID and TID, TIME, CPU and 0, PERIOD, u32 size and raw bytes
+ *     stacks   as a sample, with ADDR before CPU, the length of a chain, 0, before the raw bytes, and behind them
+ *              ABI, registers, size, dump, how much of it is used, DATA_SRC
  *     COMM     header, PID and TID, 16 bytes of name, then the trailer
  *     LOST     header, id, lost, then the trailer
  *     trailer  PID and TID, TIME, CPU and 0, IDENTIFIER
@@ -21,12 +23,12 @@
 
 #define TYPE_PADDING        65u
 #define TYPE_FINISHED_ROUND 68u
+#define MISC_SHED           (1u << 14)
 
 #define SAMPLE_ID_OFFSET       8u
 #define SAMPLE_IP_OFFSET       16u
 #define SAMPLE_TIME_OFFSET     32u
 #define SAMPLE_RAW_SIZE_OFFSET 56u
-#define SAMPLE_RAW_OFFSET      60u
 #define TRAILER_BYTES          32u
 #define TRAILER_TIME_OFFSET    8u
 #define TRAILER_CPU_OFFSET     16u
@@ -39,6 +41,7 @@
 #define LOST_SAMPLES_BYTES     (16u + TRAILER_BYTES)
 
 #define WORD_FACTOR 0x9e3779b97f4a7c15ull
+#define STACK_MARK  (1u << 23) /* no payload is as long */
 
 struct walk {
     const struct walk_input *input;
@@ -93,6 +96,14 @@ void stream_fill_payload(const struct stream *stream, uint64_t attempt, uint8_t 
     for (uint32_t at = 0; at < bytes; at += (uint32_t)sizeof(uint64_t)) {
         uint64_t word = payload_word(stream, attempt, at);
         memcpy(payload + at, &word, weir_min_u64(sizeof(word), bytes - at));
+    }
+}
+
+void stream_fill_stack(const struct stream *stream, uint64_t attempt, uint8_t *stack, uint32_t bytes)
+{
+    for (uint32_t at = 0; at < bytes; at += (uint32_t)sizeof(uint64_t)) {
+        uint64_t word = payload_word(stream, attempt, STACK_MARK ^ at);
+        memcpy(stack + at, &word, sizeof(word));
     }
 }
 
@@ -169,7 +180,10 @@ static bool pass_attempt(struct walk *walk, struct stream *stream, uint64_t atte
     if (stream->newest_first)
         return pass_newest_first(walk, stream, attempt);
     for (; stream->next < attempt; stream->next++) {
-        if (stream->landed[stream->next] && !stream->may_miss)
+        if (!stream->landed[stream->next] || stream->may_miss)
+            continue;
+        /* Told of already, by a record that stands where it is missing. */
+        if (stream->missed++ >= stream->shed_samples)
             return fail(walk, "cpu %u: attempt %llu is missing before %llu", stream->cpu,
                         (unsigned long long)stream->next, (unsigned long long)attempt);
     }
@@ -181,19 +195,45 @@ static bool pass_attempt(struct walk *walk, struct stream *stream, uint64_t atte
     return true;
 }
 
+/* The dump of the user stack, and what is before it: as it was, or a part of it that is large enough. */
+static bool walk_stack(struct walk *walk, const struct stream *stream, uint64_t attempt, const uint8_t *at,
+                       uint32_t bytes)
+{
+    const uint32_t fixed = (uint32_t)sizeof(uint64_t) * (2 + stream->register_count); /* ABI, registers, size */
+    if (bytes < fixed)
+        return fail(walk, "%u bytes behind the payload", bytes);
+    uint64_t room = load_u64(at + fixed - sizeof(uint64_t));
+    if (room > stream->stack_bytes || room < stream->stack_bytes / 4 || bytes != fixed + room + 2 * sizeof(uint64_t))
+        return fail(walk, "dump of %llu bytes in %u", (unsigned long long)room, bytes);
+    if (load_u64(at + fixed + room) != room || load_u64(at + fixed + room + sizeof(uint64_t)) != 0)
+        return fail(walk, "dump of %llu bytes is not used, or wrong is what follows", (unsigned long long)room);
+    uint8_t expected[UINT16_MAX];
+    stream_fill_stack(stream, attempt, expected, (uint32_t)room);
+    if (memcmp(at + fixed, expected, room) != 0)
+        return fail(walk, "cpu %u: stack of attempt %llu is not its own", stream->cpu, (unsigned long long)attempt);
+    walk->result->trimmed += room < stream->stack_bytes;
+    return true;
+}
+
 static bool walk_sample(struct walk *walk, const uint8_t *record, uint32_t size)
 {
-    if (size < SAMPLE_RAW_OFFSET + 4)
+    if (size < SAMPLE_RAW_SIZE_OFFSET + 8)
         return fail(walk, "sample of %u bytes", size);
     struct stream *stream = stream_of(walk, load_u64(record + SAMPLE_ID_OFFSET));
     if (!stream || stream->sideband)
         return fail(walk, "sample of a strange id");
     uint64_t attempt = load_u64(record + SAMPLE_IP_OFFSET);
-    uint32_t raw_bytes = load_u32(record + SAMPLE_RAW_SIZE_OFFSET);
-    if (SAMPLE_RAW_OFFSET + raw_bytes != size)
+    uint32_t raw_at = SAMPLE_RAW_SIZE_OFFSET + (stream->stack_bytes > 0 ? 16 : 0);
+    uint32_t raw_bytes = load_u32(record + raw_at);
+    raw_at += (uint32_t)sizeof(raw_bytes);
+    bool fits = raw_at <= size && raw_bytes <= size - raw_at;
+    if (!fits || (stream->stack_bytes == 0 && raw_at + raw_bytes != size))
         return fail(walk, "%u raw bytes in a sample of %u", raw_bytes, size);
-    if (!is_payload(stream, attempt, record + SAMPLE_RAW_OFFSET, raw_bytes))
+    if (!is_payload(stream, attempt, record + raw_at, raw_bytes))
         return fail(walk, "cpu %u: payload of attempt %llu is not its own", stream->cpu, (unsigned long long)attempt);
+    if (stream->stack_bytes > 0 &&
+        !walk_stack(walk, stream, attempt, record + raw_at + raw_bytes, size - raw_at - raw_bytes))
+        return false;
     return pass_attempt(walk, stream, attempt) && pass_time(walk, load_u64(record + SAMPLE_TIME_OFFSET));
 }
 
@@ -229,8 +269,15 @@ static bool walk_lost_samples(struct walk *walk, const uint8_t *record, uint32_t
     struct stream *stream = size == LOST_SAMPLES_BYTES ? stream_of(walk, load_u64(trailer + TRAILER_ID_OFFSET)) : NULL;
     if (!stream || load_u32(trailer + TRAILER_CPU_OFFSET) != stream->cpu)
         return fail(walk, "LOST_SAMPLES record of %u bytes or of a strange id or CPU", size);
+    uint64_t lost = load_u64(record + sizeof(struct perf_event_header));
+    uint16_t misc;
+    memcpy(&misc, record + offsetof(struct perf_event_header, misc), sizeof(misc));
+    if (misc == MISC_SHED) {
+        stream->shed_samples += lost;
+        return !stream->sideband && pass_time(walk, load_u64(trailer + TRAILER_TIME_OFFSET));
+    }
     stream->lost_reports++;
-    stream->lost_samples += load_u64(record + sizeof(struct perf_event_header));
+    stream->lost_samples += lost;
     return true;
 }
 
@@ -277,6 +324,7 @@ bool stream_walk(const struct walk_input *input, struct walk_result *result)
         struct stream *stream = &input->streams[i];
         stream->next = stream->last = stream->floor = stream->seen = 0;
         stream->lost_reports = stream->lost_samples = 0;
+        stream->shed_samples = stream->missed = 0;
     }
     while (walk.at < input->bytes) {
         if (!pass_checkpoints(&walk))

@@ -19,7 +19,9 @@ struct stream {
     unsigned later_count;
     unsigned cpu;
     bool sideband;
-    bool may_miss; /* records that have landed may have been evicted from memory */
+    uint32_t stack_bytes;    /* its samples have a chain of none, so many registers and a dump of so many bytes; 0: */
+    unsigned register_count; /* neither */
+    bool may_miss;           /* records that have landed may have been evicted from memory */
     /* It is in a ring of the newest records, which is read at snapshots: the records of each stand newest first, and
      * none is older than those of the snapshot before. */
     bool newest_first;
@@ -32,6 +34,8 @@ struct stream {
     uint64_t seen;         /* records of it in the file */
     uint64_t lost_reports; /* LOST_SAMPLES records */
     uint64_t lost_samples; /* their sum */
+    uint64_t shed_samples; /* sum of the LOST_SAMPLES records that tell of what weir has dropped */
+    uint64_t missed;       /* of these, found to be missing */
 };
 
 /* Notes the next attempt. Aborts without memory. */
@@ -40,6 +44,9 @@ void stream_fini(struct stream *stream);
 
 /* Fills the raw payload of the attempt of that number. bytes: 4 more than a multiple of 8, as the kernel pads it to. */
 void stream_fill_payload(const struct stream *stream, uint64_t attempt, uint8_t *payload, uint32_t bytes);
+
+/* Fills the dump of the user stack, a multiple of 8. */
+void stream_fill_stack(const struct stream *stream, uint64_t attempt, uint8_t *stack, uint32_t bytes);
 
 struct walk_input {
     const uint8_t *data; /* the data section */
@@ -56,13 +63,15 @@ struct walk_result {
     uint64_t synthesised; /* records without an id */
     uint64_t padding_bytes;
     uint64_t lost_reported; /* sum of the kernel's LOST records */
+    uint64_t trimmed;       /* samples with less than their stack */
     char failure[256];      /* empty: the file is as it should be */
 };
 
 /*
  * Walks the data and checks that every record is whole and of a kind that may be there; that every record of an event
- * is one that landed, once, in order, with no other that landed missing before it (but for streams that may miss some;
- * of a snapshot of the newest records the oldest are missing, but none between those that are there);
+ * is one that landed, once, in order, with no other that landed missing before it (but for streams that may miss some,
+ * and for what a record before it tells to have been shed; of a snapshot of the newest records the oldest are missing,
+ * but none between those that are there); that stacks are whole or cut;
  * that rounds are barriers; and that every checkpoint is a record boundary. True when all that holds.
  */
 bool stream_walk(const struct walk_input *input, struct walk_result *result);

@@ -378,6 +378,50 @@ Test(ledger, no_more_is_blamed_on_the_pool_than_was_lost)
     fixture_fini(&f);
 }
 
+/* A LOST record tells the reader what it has lost only when something comes after it. */
+Test(ledger, what_a_starved_ring_loses_to_its_end_is_the_pools_too)
+{
+    struct fixture f;
+    fixture_init(&f);
+    put(&f, 0, 0, RING_BYTES / SAMPLE_BYTES + 20);
+    put(&f, 1, 0, RING_BYTES / SAMPLE_BYTES + 5);
+    drain(&f);
+    f.rig.pipeline.readers[0]->rings[1].starved = true;
+    collect(&f);
+    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    cr_assert_eq(f.result.lost_samples, 25);
+    cr_assert_eq(f.result.lost_while_pool_empty, 20);
+    fixture_fini(&f);
+}
+
+/* ---- shed ---- */
+
+Test(ledger, what_was_shed_is_lost_and_told_apart)
+{
+    struct fixture f;
+    fixture_init(&f);
+    put(&f, 0, 0, 10);
+    drain(&f);
+    struct weir_shed_gap gaps[EVENTS] = {{.samples = 7}};
+    struct weir_reader *reader = f.rig.pipeline.readers[0];
+    reader->rings[1].gaps = gaps;
+    reader->trimmed_samples = 3;
+    reader->trimmed_bytes = 300;
+    reader->pressure_rises[WEIR_PRESSURE_HIGH] = 2;
+    collect(&f);
+    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    reader->rings[1].gaps = NULL;
+    cr_assert_eq(f.result.ledger[0].written, 10);
+    cr_assert_eq(f.result.ledger[0].shed, 7);
+    cr_assert_eq(f.result.shed_samples, 7);
+    cr_assert_eq(f.result.lost_samples, 7);
+    cr_assert_eq(f.result.samples, 10);
+    cr_assert_eq(f.result.trimmed_samples, 3);
+    cr_assert_eq(f.result.trimmed_bytes, 300);
+    cr_assert_eq(f.result.pressure_rises[WEIR_PRESSURE_HIGH], 2);
+    fixture_fini(&f);
+}
+
 /* ---- several outputs ---- */
 
 /* The sum of the LOST_SAMPLES records in f->lost, which are then taken out. */

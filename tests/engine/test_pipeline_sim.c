@@ -6,31 +6,32 @@
  *
  *     every record whole, once, in the order of its CPU, over all outputs; in each of them rounds are barriers and
  *     checkpoints record boundaries
- *     produced == written + evicted + lost_ring_full + lost_write_failed, for every CPU and event
+ *     produced == written + evicted + shed + lost_ring_full + lost_write_failed, for every CPU and event
  *     written == what the walker finds
  *
  * A third of the seeds keep samples in memory, with snapshots at random moments: then nothing but samples may be
  * missing, and only such as were evicted. A ninth has rings that the kernel overwrites, which are paused and read at
  * such moments: of each snapshot only the oldest samples may be missing, and with a snapshot at the end the newest
  * sample of each ring is there.
+ * As chance wants, stacks are cut and samples shed while the disk stalls: what is missing must then be told of before
+ * the next record of its event.
  *
  * usage: test_engine_pipeline_sim [SEED [COUNT]]; without: seeds from 0 on, as many as WEIR_SIM_SEEDS says, else 2000.
  * A failure names its seed, and that seed alone does the same again.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/bits.h"
 #include "engine/ledger.h"
 #include "format/records.h"
 #include "tests/engine/fake_clock.h"
+#include "tests/engine/seeds.h"
 #include "tests/engine/sim_disks.h"
 #include "tests/engine/sim_rig.h"
 #include "tests/engine/stream_walk.h"
@@ -103,12 +104,9 @@ struct sim {
 };
 
 struct totals { /* over all seeds: to see that everything has happened */
-    uint64_t produced, lost_ring_full, lost_write_failed, rounds, checkpoints, starved, failed_disks, padding_bytes,
-        switches, evicted, snapshots, overwritten_bytes, compressed_bytes, raw_bytes, cpu_changes;
+    uint64_t shed, trimmed, produced, lost_ring_full, lost_write_failed, rounds, checkpoints, starved, failed_disks,
+        padding_bytes, switches, evicted, snapshots, overwritten_bytes, compressed_bytes, raw_bytes, cpu_changes;
 };
-
-/* For the message of an assertion that breaks. Written by main only. */
-static volatile uint64_t seed_now;
 
 static uint64_t chance(struct sim *sim, uint64_t bound)
 {
@@ -143,10 +141,13 @@ static void choose_machine(struct sim *sim)
     sim->retains = chance(sim, 3) == 0;
     sim->overwrites = !sim->retains && chance(sim, 6) == 0;
     bool has_span = chance(sim, 3) == 0;
+    static const char *const events[] = {"bpf-output", "bpf-output,bpf-output",
+                                         "bpf-output,bpf-output/call-graph=dwarf,stack-size=4096/"};
     sim_rig_init(&sim->rig, &(struct sim_rig_options){
                                 .cpus = cpus,
                                 .late = late,
-                                .events = chance(sim, 2) ? "bpf-output" : "bpf-output,bpf-output",
+                                .events = events[chance(sim, sim->overwrites ? 2 : WEIR_ARRAY_COUNT(events))],
+                                .shed = (enum weir_shed)chance(sim, WEIR_SHED_COUNT),
                                 .threads_spec = spec,
                                 .ring_bytes = ring_bytes,
                                 .sideband_ring_bytes = 4096,
@@ -167,6 +168,9 @@ static void choose_machine(struct sim *sim)
             stream->sideband = event == weir_event_set_sideband(&sim->rig.set);
             stream->may_miss = (sim->retains || sim->overwrites) && !stream->sideband;
             stream->newest_first = sim->overwrites && !stream->sideband;
+            const struct perf_event_attr *attr = &sim->rig.list.events[event].attr;
+            stream->stack_bytes = attr->sample_stack_user;
+            stream->register_count = (unsigned)__builtin_popcountll(attr->sample_regs_user);
         }
     }
 }
@@ -322,8 +326,10 @@ static void produce_one(struct sim *sim, unsigned cpu, unsigned event)
         note_attempt(sim, stream, weir_sim_kernel_comm(sim->rig.sim, fd, cpu + 1, comm, now_ns));
         return;
     }
-    static uint8_t payload[PAYLOAD_MAX];
-    uint32_t bytes = choose_payload_bytes(sim);
+    static uint8_t payload[PAYLOAD_MAX + 4], stack[UINT16_MAX];
+    static const uint64_t no_chain;
+    uint32_t bytes = (uint32_t)weir_min_u64(choose_payload_bytes(sim), PAYLOAD_MAX + 4 - stream->stack_bytes);
+    stream_fill_stack(stream, stream->attempts, stack, stream->stack_bytes);
     stream_fill_payload(stream, stream->attempts, payload, bytes);
     struct weir_sim_sample sample = {
         .time_ns = now_ns,
@@ -332,6 +338,8 @@ static void produce_one(struct sim *sim, unsigned cpu, unsigned event)
         .tid = cpu + 1,
         .raw = payload,
         .raw_bytes = bytes,
+        .stack = stack,
+        .chain = &no_chain,
     };
     bool landed = weir_sim_kernel_sample(sim->rig.sim, fd, &sample);
     note_attempt(sim, stream, landed);
@@ -560,6 +568,15 @@ static bool any_failed(const struct sim *sim)
     return failed;
 }
 
+static bool fail_row(const struct sim *sim, const struct weir_ledger_row *row)
+{
+    return fail(sim,
+                "cpu %d, event %u: produced %llu; written %llu, evicted %llu, shed %llu, ring full %llu, failed %llu",
+                row->cpu, row->event, (unsigned long long)row->counted, (unsigned long long)row->written,
+                (unsigned long long)row->evicted, (unsigned long long)row->shed,
+                (unsigned long long)row->lost_ring_full, (unsigned long long)row->lost_write_failed);
+}
+
 static bool check_row(const struct sim *sim, const struct weir_ledger_row *row, const struct stream *stream)
 {
     uint64_t produced = stream->attempts, lost = 0;
@@ -567,22 +584,21 @@ static bool check_row(const struct sim *sim, const struct weir_ledger_row *row, 
         lost += !stream->landed[attempt];
     unsigned lossy = sim->lives[stream - sim->streams].lossy;
     if (row->counted != produced || row->lost_ring_full != lost)
-        return fail(sim, "cpu %d, event %u: counted %llu of %llu, lost %llu of %llu", row->cpu, row->event,
-                    (unsigned long long)row->counted, (unsigned long long)produced,
-                    (unsigned long long)row->lost_ring_full, (unsigned long long)lost);
-    if (row->written + row->evicted + row->lost_ring_full + row->lost_write_failed != produced)
-        return fail(sim,
-                    "cpu %d, event %u: produced %llu, but written %llu + evicted %llu + ring full %llu + write failed "
-                    "%llu",
-                    row->cpu, row->event, (unsigned long long)produced, (unsigned long long)row->written,
-                    (unsigned long long)row->evicted, (unsigned long long)row->lost_ring_full,
-                    (unsigned long long)row->lost_write_failed);
+        return fail(sim, "lost %llu of %llu", (unsigned long long)lost, (unsigned long long)produced) ||
+               fail_row(sim, row);
+    if (row->written + row->evicted + row->shed + row->lost_ring_full + row->lost_write_failed != produced)
+        return fail_row(sim, row);
+    if (row->shed > 0 && (sim->rig.shed.most < WEIR_SHED_CPUS || sim->retains || sim->overwrites || stream->sideband))
+        return fail_row(sim, row);
     if (row->evicted > 0 && !stream->may_miss)
-        return fail(sim, "cpu %d, event %u: evicted %llu", row->cpu, row->event, (unsigned long long)row->evicted);
+        return fail_row(sim, row);
     if (row->written != stream->seen)
         return fail(sim, "cpu %d, event %u: written %llu, but the file has %llu", row->cpu, row->event,
                     (unsigned long long)row->written, (unsigned long long)stream->seen);
     bool failed = any_failed(sim);
+    if (!failed && row->shed != stream->shed_samples)
+        return fail(sim, "cpu %d, event %u: shed %llu, but the file tells of %llu", row->cpu, row->event,
+                    (unsigned long long)row->shed, (unsigned long long)stream->shed_samples);
     if (!failed && (row->lost_write_failed != 0 || stream->lost_samples != lost ||
                     (sim->output_count == 1 && stream->lost_reports != lossy)))
         return fail(sim, "cpu %d, event %u: lost %llu, but %llu reports tell of %llu", row->cpu, row->event,
@@ -635,6 +651,9 @@ static bool check_totals(const struct sim *sim, const struct walk_result *walked
     if (!failed && walked->lost_reported != lost_reported)
         return fail(sim, "the file tells of %llu lost records, the rings of %llu",
                     (unsigned long long)walked->lost_reported, (unsigned long long)lost_reported);
+    if (!failed && walked->trimmed != result->trimmed_samples)
+        return fail(sim, "%llu cut stacks in the file, %llu counted", (unsigned long long)walked->trimmed,
+                    (unsigned long long)result->trimmed_samples);
     if (result->unknown_samples || result->discarded_bytes)
         return fail(sim, "%llu unknown samples, %llu bytes discarded", (unsigned long long)result->unknown_samples,
                     (unsigned long long)result->discarded_bytes);
@@ -693,6 +712,7 @@ static bool check_output(struct sim *sim, unsigned number, struct walk_result *s
     sum->synthesised += walked.synthesised;
     sum->padding_bytes += walked.padding_bytes;
     sum->lost_reported += walked.lost_reported;
+    sum->trimmed += walked.trimmed;
     /* What did not get into this one is missing before what is in the next. */
     for (size_t i = 0; weir_output_error(output->output) < 0 && i < stream_count(sim); i++)
         sim->streams[i].may_miss = sim->streams[i].may_have_gaps = true;
@@ -719,6 +739,7 @@ static bool check(struct sim *sim, struct totals *totals)
         totals->produced += row->counted;
         totals->lost_ring_full += row->lost_ring_full;
         totals->evicted += row->evicted;
+        totals->shed += row->shed;
         totals->lost_write_failed += row->lost_write_failed;
     }
     for (size_t i = 0; i < stream_count(sim); i++) {
@@ -730,6 +751,7 @@ static bool check(struct sim *sim, struct totals *totals)
     totals->rounds += walked.rounds;
     totals->snapshots += sim->result.snapshots;
     totals->overwritten_bytes += sim->result.overwritten_bytes;
+    totals->trimmed += walked.trimmed;
     totals->padding_bytes += walked.padding_bytes;
     totals->compressed_bytes += sim->rig.pipeline.compressor.totals.in_bytes;
     totals->raw_bytes += sim->rig.pipeline.compressor.totals.raw_bytes;
@@ -740,10 +762,9 @@ static bool check(struct sim *sim, struct totals *totals)
     return true;
 }
 
-static bool run_seed(uint64_t seed, struct totals *totals)
+static bool run_seed(void *totals, uint64_t seed)
 {
     static struct sim sim;
-    seed_now = seed;
     sim_init(&sim, seed);
     for (uint64_t steps = 50 + chance(&sim, 1500); steps > 0; steps--)
         step(&sim);
@@ -756,37 +777,14 @@ static bool run_seed(uint64_t seed, struct totals *totals)
 
 /* ---- main ---- */
 
-static void name_seed(int number)
-{
-    (void)number;
-    char text[64];
-    int length = snprintf(text, sizeof(text), "aborted in seed %llu\n", (unsigned long long)seed_now);
-    ssize_t written = write(STDERR_FILENO, text, (size_t)length);
-    (void)written;
-}
-
-static uint64_t number_of(const char *text, uint64_t fallback)
-{
-    return text ? strtoull(text, NULL, 0) : fallback;
-}
-
 int main(int argc, char **argv)
 {
-    uint64_t first = argc > 1 ? number_of(argv[1], 0) : 0;
-    uint64_t count = argc > 1 ? 1 : number_of(getenv("WEIR_SIM_SEEDS"), SEEDS_DEFAULT);
-    if (argc > 2)
-        count = number_of(argv[2], 1);
-    signal(SIGABRT, name_seed);
-    setvbuf(stdout, NULL, _IOLBF, 0);
-
     struct totals totals = {0};
-    uint64_t failures = 0;
-    for (uint64_t seed = first; seed < first + count; seed++)
-        failures += !run_seed(seed, &totals);
+    uint64_t count, failures = seeds_run(argc, argv, SEEDS_DEFAULT, run_seed, &totals, &count);
     printf("%llu seeds: produced %llu, lost %llu in full rings (starved %llu times) and %llu on %llu failed disks, "
            "%llu evicted, %llu bytes overwritten, %llu snapshots, %llu rounds, %llu checkpoints, %llu bytes of "
-           "padding, %llu bytes compressed "
-           "and %llu not, %llu CPUs gone or come, %llu switches\n",
+           "padding, %llu bytes compressed and %llu not, %llu CPUs gone or come, %llu switches, %llu shed, %llu stacks "
+           "cut\n",
            (unsigned long long)count, (unsigned long long)totals.produced, (unsigned long long)totals.lost_ring_full,
            (unsigned long long)totals.starved, (unsigned long long)totals.lost_write_failed,
            (unsigned long long)totals.failed_disks, (unsigned long long)totals.evicted,
@@ -794,7 +792,6 @@ int main(int argc, char **argv)
            (unsigned long long)totals.rounds, (unsigned long long)totals.checkpoints,
            (unsigned long long)totals.padding_bytes, (unsigned long long)totals.compressed_bytes,
            (unsigned long long)totals.raw_bytes, (unsigned long long)totals.cpu_changes,
-           (unsigned long long)totals.switches);
-    printf("%llu seeds failed\n", (unsigned long long)failures);
-    return failures ? 1 : 0;
+           (unsigned long long)totals.switches, (unsigned long long)totals.shed, (unsigned long long)totals.trimmed);
+    return seeds_end(failures);
 }

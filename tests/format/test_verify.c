@@ -227,13 +227,14 @@ Test(verify, info_says_what_is_in_the_recording)
         "TRACING_DATA    formats of tracepoints\n",
         "event           cpu-clock: type 1 config 0, period 250000, 2 ids, sample_type "
         "IP|TID|TIME|CPU|PERIOD|IDENTIFIER"
-        ", read_format ID|LOST\n                2 samples, 3 lost (LOST 0), throttled 0 times\n",
+        ", read_format ID|LOST\n                2 samples, 3 lost (LOST 0), shed 0, throttled 0 times\n",
         "event           sched:sched_switch: type 2 config 0x13c",
         "records         10 in ",
         "                         3 SAMPLE\n",
         "CPU 1           2 samples, 2 records, 1.000002 s to 1.000003 s\n",
         "samples         3, 1.000001 s to 1.000003 s\n",
         "lost            3 by LOST_SAMPLES, 0 by LOST\n",
+        "shed            0, while the output was behind\n",
         NULL,
     };
     static const char *const json[] = {

@@ -146,11 +146,12 @@ told_samples() {
     sed -n "s/^\[ weir record: Captured and wrote .* (\([0-9]*\) samples)$ratio \]$/\1/p" err | grep . || echo 0
 }
 
-# ledger_column COLUMN [EVENT]: the sum over all CPUs. Columns: written evicted lost_in_ring lost_writing counted.
+# ledger_column COLUMN [EVENT]: the sum over all CPUs. Columns: written evicted shed lost_in_ring lost_writing counted.
 ledger_column() {
     local column
     case $1 in
-    written) column=3 ;; evicted) column=4 ;; lost_in_ring) column=5 ;; lost_writing) column=6 ;; counted) column=7 ;;
+    written) column=3 ;; evicted) column=4 ;; shed) column=5 ;;
+    lost_in_ring) column=6 ;; lost_writing) column=7 ;; counted) column=8 ;;
     esac
     awk -v column="$column" -v event="${2:-}" '
         $2 == "EVENT" { inside = 1; next }
@@ -161,7 +162,9 @@ ledger_column() {
 # written_and_lost [EVENT]: what was produced, by the ledger; what was evicted too.
 written_and_lost() {
     local column sum=0
-    for column in written evicted lost_in_ring lost_writing; do sum=$((sum + $(ledger_column $column "${1:-}"))); done
+    for column in written evicted shed lost_in_ring lost_writing; do
+        sum=$((sum + $(ledger_column $column "${1:-}")))
+    done
     echo $sum
 }
 

@@ -1,0 +1,105 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2094 # one file is read here, others are written
+# A reader of a stream that does not read stands for a disk that stands still: the pool fills up, and what --shed allows
+# is done without. It reads on later, so that everything that was kept is looked at.
+
+needs_perf_events
+
+# behind SECONDS OPTION...: records into a reader that begins to read after so long, into it.data.
+behind() {
+    local seconds=$1
+    shift
+    set +e
+    "$WEIR_PROGRAM" record -v "$@" 2>err | bash -c "sleep $seconds; cat" >it.data
+    status=${PIPESTATUS[0]}
+    set -e
+}
+
+# cpu_column CPU COLUMN EVENT: one number of the ledger.
+cpu_column() {
+    local column
+    case $2 in written) column=3 ;; shed) column=5 ;; lost_in_ring) column=6 ;; counted) column=8 ;; esac
+    awk -v cpu="$1" -v event="$3" -v column="$column" '
+        $2 == "EVENT" { inside = 1; next }
+        inside && $1 == cpu && $2 == event { sum += $column }
+        END { print sum + 0 }' err
+}
+
+lost_samples_told() {
+    perf report -D -i - <it.data 2>/dev/null |
+        awk '/PERF_RECORD_LOST_SAMPLES/ { sub(".*lost samples :", ""); sum += $1 } END { print sum + 0 }'
+}
+
+record_dwarf() { # SHED
+    behind 3 --shed="$1" -e cpu-clock -F 10000 --call-graph dwarf,8192 --buffer-size 2M -m 512K -o - -- \
+        "$WEIR_LOAD" spin 1500000000
+    expect_eq "status" "$status" 0
+    "$WEIR_PROGRAM" verify -q it.data || fail "verify: $("$WEIR_PROGRAM" verify it.data)"
+    perf script -i - <it.data >script 2>perf.err || fail "perf script: $(cat perf.err)"
+    expect_no_warnings
+    expect_eq "samples that perf reads" "$(grep -c cpu-clock: script)" "$(ledger_column written)"
+}
+
+# cut_stacks: samples whose dump is a quarter of what was asked for, by perf.
+cut_stacks() { perf report -D -i - <it.data 2>/dev/null | grep -c '^\.\.\. ustack: size 2048,' || true; }
+
+test_stacks_are_cut_and_perf_unwinds_what_is_left() {
+    local cut unwound
+    record_dwarf stacks
+    cut=$(sed -n 's/.*: Cut the stacks of \([0-9]*\) samples while the reader was behind: .*/\1/p' err)
+    expect_at_least "cut stacks" "${cut:-0}" 100
+    expect_eq "cut stacks by perf" "$(cut_stacks)" "$cut"
+    expect_eq "shed" "$(ledger_column shed)" 0
+    # From the loop up to main, whether the dump was cut or not.
+    unwound=$(awk 'BEGIN { RS = "" } /hot_loop/ { all++; ok += / main\+0x/ } END { print all + 0, ok + 0 }' script)
+    expect_eq "samples of the loop, unwound to main" "${unwound#* }" "${unwound% *}"
+    expect_at_least "samples of the loop" "${unwound% *}" "$cut"
+}
+
+test_nothing_is_cut_by_default() {
+    record_dwarf batches
+    expect_no_line err "Cut the stacks"
+    expect_eq "cut stacks by perf" "$(cut_stacks)" 0
+    expect_eq "shed" "$(ledger_column shed)" 0
+    expect_line err "readers saw the pool half full"
+}
+
+test_the_cpu_that_fills_the_pool_loses_samples_and_the_other_none() {
+    local event=syscalls:sys_enter_getppid lost
+    needs_second_cpu
+    [ -d /sys/kernel/tracing/events/syscalls/sys_enter_getppid ] || skip "needs tracepoints of system calls"
+    behind 1.5 --shed=cpus -a -e "$event" -c 1 --buffer-size 2M -m 512K -o - -- sh -c \
+        "taskset -c 1 '$WEIR_LOAD' getppid 400000 &
+        for i in 1 2 3 4 5 6 7 8; do taskset -c 0 '$WEIR_LOAD' getppid 50; done
+        wait"
+    expect_eq "status" "$status" 0
+    expect_at_least "shed of CPU 1" "$(cpu_column 1 shed "$event")" 1000
+    expect_eq "shed of CPU 0" "$(cpu_column 0 shed "$event")" 0
+    expect_eq "lost of CPU 0" "$(cpu_column 0 lost_in_ring "$event")" 0
+    expect_eq "written of CPU 0" "$(cpu_column 0 written "$event")" "$(cpu_column 0 counted "$event")"
+    expect_eq "written and lost" "$(written_and_lost "$event")" "$(ledger_column counted "$event")"
+    expect_no_line err "side records (mmap"
+    expect_line err "shed"
+
+    "$WEIR_PROGRAM" verify -q it.data || fail "verify: $("$WEIR_PROGRAM" verify it.data)"
+    "$WEIR_PROGRAM" info it.data >info
+    expect_eq "shed by weir info" "$(sed -n 's/^shed  *\([0-9]*\),.*/\1/p' info)" "$(ledger_column shed)"
+    lost=$(($(ledger_column shed) + $(ledger_column lost_in_ring)))
+    expect_eq "lost by perf" "$(lost_samples_told)" "$lost"
+}
+
+test_what_is_shed_counts_as_lost() {
+    behind 1 --max-loss 0 --shed=cpus -a -e raw_syscalls:sys_enter -c 1 --buffer-size 2M -m 512K -o - -- \
+        "$WEIR_LOAD" getppid 400000
+    expect_at_least "shed" "$(ledger_column shed)" 1
+    expect_eq "status" "$status" 3
+}
+
+test_status_tells_of_the_pressure() {
+    mkfifo ctl ack
+    behind 2.5 --shed=stacks --control fifo:ctl,ack -a -e cpu-clock -F 5000 --call-graph dwarf --buffer-size 4M -m 1M \
+        -o - -- sh -c "'$WEIR_LOAD' spin 2000000000 & echo status >ctl; head -n 1 ack >first; wait; echo status >ctl
+        head -n 1 ack >last"
+    expect_line first '"pressure":"'
+    expect_line last '"shed":{"most":"stacks","samples":0,"trimmed_samples":'
+}
