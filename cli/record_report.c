@@ -319,7 +319,7 @@ static void append_compression(struct weir_buf *text, const struct weir_record_r
                     (double)result->compressed_out_bytes / BYTES_PER_MB);
     if (seconds > 0)
         weir_buf_printf(text, " in %.3f s of CPU time (%.0f MB/s)", seconds,
-                        (double)result->compressed_in_bytes / BYTES_PER_MB / seconds);
+                        (double)result->compressor_bytes / BYTES_PER_MB / seconds);
     if (result->compressed_raw_bytes > 0)
         weir_buf_printf(text, "; %.1f MB as they were, because compression was behind",
                         (double)result->compressed_raw_bytes / BYTES_PER_MB);

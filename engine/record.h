@@ -193,7 +193,8 @@ struct weir_record_result {
     uint64_t rings;
     uint64_t pool_bytes;
     uint64_t left_out_samples; /* recorded after max_bytes was reached; not among the lost ones */
-    uint64_t compressed_in_bytes, compressed_out_bytes;   /* -z: of what was compressed */
+    uint64_t compressed_in_bytes, compressed_out_bytes;   /* -z: of what was compressed and is in the files */
+    uint64_t compressor_bytes;                            /* all that its threads were given: more with max_bytes */
     uint64_t compressed_raw_bytes;                        /* of what was not, because the threads were behind */
     uint64_t compressed_cpu_ns;                           /* of its threads */
     struct weir_drain_summary drains[WEIR_DRAIN_MOMENTS]; /* how the readers kept up */

@@ -287,8 +287,9 @@ static void tell_compression(const struct weir_session *session)
 {
     const struct weir_compressor_totals *totals = &session->pipeline.compressor.totals;
     struct weir_record_result *result = session->result;
-    result->compressed_in_bytes = totals->in_bytes;
-    result->compressed_out_bytes = totals->out_bytes;
+    result->compressed_in_bytes = session->pipeline.writer.packed_in_bytes;
+    result->compressed_out_bytes = session->pipeline.writer.packed_out_bytes;
+    result->compressor_bytes = totals->in_bytes;
     result->compressed_raw_bytes = totals->raw_bytes;
     result->compressed_cpu_ns = totals->cpu_time_ns;
 }

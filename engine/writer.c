@@ -224,6 +224,8 @@ static void append(struct weir_writer *writer, const struct weir_compressor_resu
     if (item->data != chunk->data) {
         writer->account.raw_bytes += chunk->used;
         writer->account.compressed_bytes += item->bytes;
+        writer->packed_in_bytes += chunk->used;
+        writer->packed_out_bytes += item->bytes;
     }
     weir_output_append(writer->output, item->data, item->bytes, item->buffer_index, pressed, chunk);
 }

@@ -105,8 +105,9 @@ struct weir_writer {
     struct weir_writer_account account;   /* of the current output */
     uint64_t *side_bytes;                 /* owned; for each reader: up to where its tee stands before this moment */
     uint64_t lost_reported;               /* sum of the LOST records appended to all outputs */
-    uint64_t output_bytes;                /* appended to the current output */
-    bool told_full;                       /* of the current output */
+    uint64_t packed_in_bytes, packed_out_bytes; /* of what was compressed, before and behind, in all outputs */
+    uint64_t output_bytes;                      /* appended to the current output */
+    bool told_full;                             /* of the current output */
     struct weir_walk_counts failed; /* what chunks held that did not reach the file: by failure, or by max_bytes */
     uint64_t bytes_since_round;
     bool kicked;

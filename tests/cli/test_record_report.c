@@ -228,6 +228,7 @@ Test(record_report, compression_stands_behind_the_samples_as_by_perf)
         .samples = 3,
         .compressed_in_bytes = 5 * MIB / 2,
         .compressed_out_bytes = MIB / 2,
+        .compressor_bytes = 5 * MIB / 2,
         .compressed_raw_bytes = MIB,
         .compressed_cpu_ns = WEIR_NS_PER_S / 10,
     };

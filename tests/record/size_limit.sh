@@ -3,6 +3,16 @@
 
 needs_perf_events
 
+# expect_told_ratio FILE: the closing line tells of what is in the file, not of what the limit left out.
+expect_told_ratio() {
+    local packed
+    packed=$("$WEIR_PROGRAM" dump --type compressed "$1" | sed -n 's/.*\[\(0x[0-9a-f]*\)\]: event: 81$/\1/p' |
+        while read -r size; do echo $((size)); done | awk '{ sum += $1 } END { print sum + 0 }')
+    sed -n 's/.*compressed (original \([0-9.]*\) MB, ratio is \([0-9.]*\)).*/\1 \2/p' err |
+        awk -v packed="$packed" '{ told = $1 * 1048576 / $2; exit !(told > packed * 0.99 && told < packed * 1.01) }' ||
+        fail "the closing line does not tell of $packed bytes"
+}
+
 test_recording_ends_below_the_limit_and_the_workload_with_it() {
     local option samples left_out
     for option in '' -z; do
@@ -17,6 +27,7 @@ test_recording_ends_below_the_limit_and_the_workload_with_it() {
             $((samples + left_out + $(ledger_column lost_in_ring)))
         expect_eq "samples in perf report" "$(report_samples it.data)" "$samples"
         expect_no_warnings
+        [ -z "$option" ] || expect_told_ratio it.data
         "$WEIR_PROGRAM" verify -q it.data || fail "verify: $("$WEIR_PROGRAM" verify it.data)"
     done
 }
