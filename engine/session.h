@@ -180,7 +180,7 @@ void weir_session_look_for_targets(struct weir_session *session);
 /* After the events were closed, before the coordinator ends. In any state. */
 void weir_session_unwatch_affinity(struct weir_session *session);
 
-/* Appends ID_INDEX, THREAD_MAP and CPU_MAP records. 0 or -ENOMEM. */
+/* Appends ID_INDEX, EVENT_UPDATE, THREAD_MAP and CPU_MAP records. 0 or -ENOMEM. */
 int weir_session_append_index(const struct weir_session *session, struct weir_buf *out);
 
 /* What synthesis is to do, but for emit. */

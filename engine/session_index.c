@@ -49,11 +49,46 @@ static int append_cpus(const struct weir_session *session, struct weir_buf *out)
     return 0;
 }
 
+static int append_event_cpus(const struct weir_cpuset *cpus, uint64_t id, struct weir_buf *out)
+{
+    int *list = calloc(weir_max_u64(weir_cpuset_count(cpus), 1), sizeof(*list));
+    if (!list)
+        return -ENOMEM;
+    size_t count = 0;
+    WEIR_CPUSET_FOREACH(cpu, cpus) {
+        list[count++] = cpu;
+    }
+    weir_record_event_cpus(out, id, list, count);
+    free(list);
+    return 0;
+}
+
+/* What an event's counts are in, and on which CPUs it counts, where that goes without saying no more. */
+static int append_events(const struct weir_session *session, struct weir_buf *out)
+{
+    int result = 0;
+    for (unsigned i = 0; result == 0 && i < session->events.event_count; i++) {
+        const struct weir_event *event = &session->events.list->events[i];
+        const struct weir_event_desc *described = &session->descriptions[i];
+        if (described->id_count == 0)
+            continue;
+        if (event->unit && event->unit[0])
+            weir_record_event_unit(out, described->ids[0], event->unit);
+        if (event->scale != 1)
+            weir_record_event_scale(out, described->ids[0], event->scale);
+        if (!weir_cpuset_is_empty(&event->pmu_cpus))
+            result = append_event_cpus(&event->pmu_cpus, described->ids[0], out);
+    }
+    return result;
+}
+
 int weir_session_append_index(const struct weir_session *session, struct weir_buf *out)
 {
     int result = append_ids(session, out);
     if (session->append) /* readers want one map of threads and CPUs in a file, and have that of before */
         return result < 0 ? result : weir_buf_error(out);
+    if (result == 0)
+        result = append_events(session, out);
     if (result == 0)
         weir_record_thread_map(out, session->targets.tids, session->targets.count);
     if (result == 0)

@@ -1,14 +1,19 @@
-/* Builders of ID_INDEX, THREAD_MAP and CPU_MAP records. Coordinator, when an output begins. */
+/* Builders of ID_INDEX, THREAD_MAP, CPU_MAP and EVENT_UPDATE records. Coordinator, when an output begins. */
 #include "format/index_records.h"
+
+#include <string.h>
 
 #include "base/bits.h"
 
-#define COUNT_BYTES       16u    /* header and u64 count */
-#define TASK_BYTES        24u    /* u64 tid, 16 bytes of name */
-#define CPU_LIST          0u     /* PERF_CPU_MAP__CPUS */
-#define LIST_HEADER_BYTES 4u     /* u16 sort, u16 count */
-#define CPU_LIST_OFFSET   12u    /* header, and these */
-#define UPDATE_BYTES      24u    /* header, u64 sort, u64 id */
+#define COUNT_BYTES       16u /* header and u64 count */
+#define TASK_BYTES        24u /* u64 tid, 16 bytes of name */
+#define CPU_LIST          0u  /* PERF_CPU_MAP__CPUS */
+#define LIST_HEADER_BYTES 4u  /* u16 sort, u16 count */
+#define CPU_LIST_OFFSET   12u /* header, and these */
+#define UPDATE_BYTES      24u /* header, u64 sort, u64 id */
+#define UPDATE_UNIT       0u  /* PERF_EVENT_UPDATE__UNIT */
+#define UPDATE_SCALE      1u  /* PERF_EVENT_UPDATE__SCALE */
+#define UNIT_MAX_BYTES    255u
 #define CPUS_CHANGED_MAX  32750u /* CPUs of one record */
 #define MACHINE_BYTES(n)  (COUNT_BYTES + (n) * sizeof(struct weir_id_index_entry))
 
@@ -68,12 +73,36 @@ void weir_record_cpu_map(struct weir_buf *out, const int *cpus, size_t count)
     append_cpus(out, sizeof(struct perf_event_header), cpus, listed);
 }
 
+static void begin_update(struct weir_buf *out, uint64_t sort, uint64_t id, size_t data_bytes)
+{
+    append_header(out, WEIR_RECORD_EVENT_UPDATE, UPDATE_BYTES + data_bytes);
+    weir_buf_append_u64(out, sort);
+    weir_buf_append_u64(out, id);
+}
+
+void weir_record_event_unit(struct weir_buf *out, uint64_t id, const char *unit)
+{
+    size_t bytes = strnlen(unit, UNIT_MAX_BYTES), room = weir_align_up(bytes + 1, sizeof(uint64_t));
+    begin_update(out, UPDATE_UNIT, id, room);
+    weir_buf_append(out, unit, bytes);
+    weir_buf_append_zeros(out, room - bytes);
+}
+
+void weir_record_event_scale(struct weir_buf *out, uint64_t id, double scale)
+{
+    begin_update(out, UPDATE_SCALE, id, sizeof(scale));
+    weir_buf_append(out, &scale, sizeof(scale));
+}
+
+void weir_record_event_cpus(struct weir_buf *out, uint64_t id, const int *cpus, size_t count)
+{
+    weir_record_cpus_changed(out, id, cpus, count);
+}
+
 void weir_record_cpus_changed(struct weir_buf *out, uint64_t id, const int *cpus, size_t count)
 {
     size_t listed = weir_min_u64(count, CPUS_CHANGED_MAX);
-    append_header(out, WEIR_RECORD_EVENT_UPDATE,
-                  weir_align_up(UPDATE_BYTES + LIST_HEADER_BYTES + listed * sizeof(uint16_t), 8));
-    weir_buf_append_u64(out, WEIR_EVENT_UPDATE_CPUS);
-    weir_buf_append_u64(out, id);
+    begin_update(out, WEIR_EVENT_UPDATE_CPUS, id,
+                 weir_align_up(UPDATE_BYTES + LIST_HEADER_BYTES + listed * sizeof(uint16_t), 8) - UPDATE_BYTES);
     append_cpus(out, UPDATE_BYTES, cpus, listed);
 }

@@ -33,6 +33,14 @@ void weir_record_thread_map(struct weir_buf *out, const pid_t *tids, size_t coun
 /* cpus: -1 for "any". As a plain list, which every reader knows; what is beyond WEIR_CPU_MAP_MAX is left out. */
 void weir_record_cpu_map(struct weir_buf *out, const int *cpus, size_t count);
 
+/* EVENT_UPDATE of sorts UNIT and SCALE: what the counts of the event are in, once multiplied. id: one of its ids. unit:
+ * at most 255 bytes of it. */
+void weir_record_event_unit(struct weir_buf *out, uint64_t id, const char *unit);
+void weir_record_event_scale(struct weir_buf *out, uint64_t id, double scale);
+
+/* EVENT_UPDATE of sort CPUS, before FINISHED_INIT: the CPUs that the event's PMU counts on. As the next. */
+void weir_record_event_cpus(struct weir_buf *out, uint64_t id, const int *cpus, size_t count);
+
 /* EVENT_UPDATE of sort CPUS: from here on the events count on these CPUs. id: of any of the events; it must be one
  * that the head has at all times. Between FINISHED_INIT and the end. */
 void weir_record_cpus_changed(struct weir_buf *out, uint64_t id, const int *cpus, size_t count);

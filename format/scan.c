@@ -181,6 +181,8 @@ static int scan_update(struct weir_scan *scan, const struct weir_record_view *vi
     if (view->type != WEIR_RECORD_EVENT_UPDATE || view->bytes < 28 ||
         weir_load_u64(view->data + 8) != WEIR_EVENT_UPDATE_CPUS || weir_load_u16(view->data + 24) != 0)
         return 0;
+    if (scan->types[WEIR_RECORD_FINISHED_INIT] == 0 && scan->samples == 0)
+        return 0; /* the CPUs of an event's PMU */
     size_t count = weir_load_u16(view->data + 26);
     scan->cpu_changes++;
     weir_cpuset_fini(&scan->last_cpus);

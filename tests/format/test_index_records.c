@@ -87,6 +87,8 @@ Test(index_records, bytes_are_those_of_perf)
     weir_record_thread_map(&out, &any, 1);
     weir_record_cpu_map(&out, cpus, 3);
     weir_record_cpus_changed(&out, 0xa762, cpus, 3);
+    weir_record_event_unit(&out, 0xa762, "Joules");
+    weir_record_event_scale(&out, 0xa762, 0.5);
     static const uint8_t expected[] = {
         69,   0,    0,    0,    0,    0,    48,   0,    /* ID_INDEX, size */
         1,    0,    0,    0,    0,    0,    0,    0,    /* count */
@@ -107,6 +109,14 @@ Test(index_records, bytes_are_those_of_perf)
         0x62, 0xa7, 0,    0,    0,    0,    0,    0,    /* id */
         0,    0,    3,    0,    0,    0,    1,    0,    /* list, count, CPUs */
         2,    1,    0,    0,    0,    0,    0,    0,    /* CPU 258, padding */
+        78,   0,    0,    0,    0,    0,    32,   0,    /* EVENT_UPDATE, size */
+        0,    0,    0,    0,    0,    0,    0,    0,    /* a unit */
+        0x62, 0xa7, 0,    0,    0,    0,    0,    0,    /* id */
+        'J',  'o',  'u',  'l',  'e',  's',  0,    0,    /* its name, a zero, padding */
+        78,   0,    0,    0,    0,    0,    32,   0,    /* EVENT_UPDATE, size */
+        1,    0,    0,    0,    0,    0,    0,    0,    /* a scale */
+        0x62, 0xa7, 0,    0,    0,    0,    0,    0,    /* id */
+        0,    0,    0,    0,    0,    0,    0xe0, 0x3f, /* 0.5 */
     };
     cr_assert_eq(out.used, sizeof(expected));
     cr_assert_arr_eq(out.data, expected, sizeof(expected));

@@ -54,3 +54,24 @@ test_list_shows_what_can_be_recorded() {
     expect_eq "lines" "$(wc -l <listed)" 2
     "$WEIR_PROGRAM" list --json sw | grep -q '"name": "cpu-clock"' || fail "cpu-clock is not listed"
 }
+
+# A PMU of the kernel's software events that says what its counts are in, and counts on one CPU.
+test_unit_scale_and_cpus_of_an_event_are_told() {
+    unshare -m true 2>/dev/null || skip "needs CAP_SYS_ADMIN: unshare(2)"
+    mkdir -p pmus/made_up/format pmus/made_up/events
+    echo 1 >pmus/made_up/type
+    echo 0 >pmus/made_up/cpumask
+    echo config:0-63 >pmus/made_up/format/event
+    echo event=0x0 >pmus/made_up/events/ticks
+    echo Joules >pmus/made_up/events/ticks.unit
+    echo 0.5 >pmus/made_up/events/ticks.scale
+    # shellcheck disable=SC2016
+    unshare -m sh -c 'mount --bind pmus /sys/bus/event_source/devices; exec "$@"' sh "$WEIR_PROGRAM" record -v -a \
+        -e made_up/ticks/ -F 100 -o it -- sleep 0.1 2>err || fail "status $?"
+    "$WEIR_PROGRAM" dump --type event_update it | grep '^\.\.\. [usc]' >dumped
+    expect_eq "what is told" "$(paste -sd ';' dumped)" "... unit:  Joules;... scale: 0.500000;... cpus:  0"
+    expect_eq "records that perf finds" "$(report_records it EVENT_UPDATE)" 3
+    expect_no_warnings
+    expect_eq "samples in perf report" "$(report_samples it)" "$(told_samples)"
+    ! "$WEIR_PROGRAM" info it | grep -i 'cpus.*change' || fail "no CPU has come or gone"
+}
