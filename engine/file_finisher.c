@@ -111,6 +111,8 @@ static void finish(struct weir_file_finisher *finisher, struct weir_record_file 
         weir_sideband_copy_build_ids(session->sideband, hurried ? 0 : BUILD_ID_TIMEOUT_MS, &build_ids,
                                      &file->build_id_count) == 0)
         file->build_ids = build_ids;
+    if (session->sideband) /* without memory for the list there are none */
+        weir_sideband_list_bpf_programs(session->sideband, &file->bpf);
     int finished = weir_record_file_finish(file, session, result == 0 ? &err : NULL);
     while (finished == -ENOSPC && find_room(finisher)) {
         err = result == 0 ? (struct weir_error){0} : err;

@@ -110,6 +110,10 @@ static int describe(const struct weir_record_file *file, const struct weir_sessi
         .last_sample_ns = file->last_sample_ns,
         .compression = describe_compression(file, session),
     };
+    input->bpf_programs = file->bpf.programs;
+    input->bpf_program_count = file->bpf.program_count;
+    input->bpf_btfs = file->bpf.btfs;
+    input->bpf_btf_count = file->bpf.btf_count;
     input->build_ids = file->build_ids;
     input->build_id_count = file->build_id_count;
     if (session->append) {
@@ -380,6 +384,7 @@ void weir_record_file_close(struct weir_record_file *file)
     weir_output_close(file->output);
     weir_record_parts_fini(&file->parts);
     weir_output_folder_close(file->folder);
+    weir_bpf_list_fini(&file->bpf);
     free(file->path);
     free(file->events);
     free(file);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "engine/bpf_images.h"
 #include "engine/record.h"
 #include "engine/record_parts.h"
 #include "io/io_ops.h"
@@ -48,6 +49,7 @@ struct weir_record_file {
     bool has_ended;
     const struct weir_build_id_entry *build_ids; /* borrowed; set before finish */
     size_t build_id_count;
+    struct weir_bpf_list bpf;     /* owned, but for the images; set before finish */
     uint64_t file_bytes;          /* all of it; set by finish */
     char stamp[WEIR_STAMP_BYTES]; /* when it ended, for its name; "" until it is known */
 };

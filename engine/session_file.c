@@ -404,6 +404,8 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     tell_compression(session);
     session->file->build_ids = session->build_ids;
     session->file->build_id_count = session->build_id_count;
+    if (session->sideband) /* without memory for the list there are none */
+        weir_sideband_list_bpf_programs(session->sideband, &session->file->bpf);
     int finished = finish_file(session, err);
     if (finished == 0)
         finished = sync_file(session, err);

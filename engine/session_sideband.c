@@ -22,6 +22,8 @@ int weir_session_make_sideband(struct weir_session *session, struct weir_error *
                               .tee_count = pipeline->reader_count,
                               .epoch = &pipeline->control.epoch,
                               .read_build_ids = !options->no_build_ids,
+                              .read_bpf_programs = !options->no_build_ids && !options->samples.no_bpf_events &&
+                                                   session->file->kind != WEIR_RECORD_OUTPUT_STREAM,
                               /* It knows of code and names only. */
                               .is_doubtful = events->events[weir_event_set_sideband(&session->events)].attr.mmap_data ||
                                              options->samples.namespaces,
@@ -52,6 +54,9 @@ static void report(const struct weir_session *session, const struct weir_sideban
                 (unsigned long long)counts->files, (unsigned long long)counts->build_ids,
                 (unsigned long long)(counts->cpu_time_ns / 1000000),
                 (unsigned long long)(counts->cpu_time_ns / 1000 % 1000));
+    if (counts->programs > 0 || counts->programs_left_out > 0)
+        weir_notice(notices, WEIR_NOTICE_VERBOSE, "sideband: read %llu BPF programs, left out %llu for want of room",
+                    (unsigned long long)counts->programs, (unsigned long long)counts->programs_left_out);
     if (counts->reordered > 0)
         weir_notice(notices, WEIR_NOTICE_VERBOSE, "sideband: %llu records were used before their order was certain",
                     (unsigned long long)counts->reordered);

@@ -58,6 +58,7 @@ struct weir_sideband {
     pid_t tid;
     struct weir_mapped_files files;
     struct weir_task_map tasks;
+    struct weir_bpf_images programs;
     struct weir_side_queue queue;
     struct weir_buf drained; /* what one look at a tee gave */
     struct weir_sideband_counts counts;
@@ -169,6 +170,11 @@ static void take_record(struct weir_sideband *sideband, const uint8_t *data, con
     sideband->counts.records++;
     if (maps_code(record))
         weir_mapped_files_add(&sideband->files, record);
+    if (record->type == PERF_RECORD_BPF_EVENT) {
+        if (sideband->setup.read_bpf_programs)
+            weir_bpf_images_note(&sideband->programs, record->bpf_program);
+        return; /* of no task: the order does not matter */
+    }
     if (origin)
         weir_side_queue_push(&sideband->queue, data, record->bytes, record->time_ns, origin);
     else
@@ -339,6 +345,42 @@ static bool read_next_id(struct weir_sideband *sideband)
     return true;
 }
 
+/* ---- BPF programs ---- */
+
+/* Reads one; false when none is left to read. Gives the lock away meanwhile. They go before build ids: a program may be
+ * unloaded at any time, and nothing else has its code. */
+static bool read_next_program(struct weir_sideband *sideband)
+{
+    uint32_t id = weir_bpf_images_next(&sideband->programs);
+    if (id == 0)
+        return false;
+    struct weir_bpf_image *program = NULL, *btf = NULL;
+    pthread_mutex_unlock(&sideband->lock);
+    int result = weir_bpf_read_program(id, &program);
+    pthread_mutex_lock(&sideband->lock);
+    uint32_t btf_id = result == 0 ? program->btf_id : 0;
+    if (btf_id != 0 && !sideband->left_behind && !weir_bpf_images_has_btf(&sideband->programs, btf_id)) {
+        pthread_mutex_unlock(&sideband->lock);
+        weir_bpf_read_btf(btf_id, &btf);
+        pthread_mutex_lock(&sideband->lock);
+    }
+    if (sideband->left_behind) {
+        free(program);
+        free(btf);
+        return false;
+    }
+    weir_bpf_images_add(&sideband->programs, program, btf);
+    return true;
+}
+
+int weir_sideband_list_bpf_programs(struct weir_sideband *sideband, struct weir_bpf_list *list)
+{
+    pthread_mutex_lock(&sideband->lock);
+    int result = weir_bpf_images_list(&sideband->programs, list);
+    pthread_mutex_unlock(&sideband->lock);
+    return result;
+}
+
 /* ---- the thread ---- */
 
 static void pause_for(struct weir_sideband *sideband, unsigned ms)
@@ -357,6 +399,8 @@ static void finish(struct weir_sideband *sideband)
     take_in(sideband);
     answer(sideband, question);
     weir_side_queue_apply_all(&sideband->queue, apply_one, sideband);
+    while (read_next_program(sideband)) {
+    }
     while (read_next_id(sideband)) {
     }
 }
@@ -385,6 +429,7 @@ static void release(struct weir_sideband *sideband)
     free_feed(sideband->feed_first);
     weir_task_map_fini(&sideband->tasks);
     weir_mapped_files_fini(&sideband->files);
+    weir_bpf_images_fini(&sideband->programs);
     weir_side_queue_fini(&sideband->queue);
     weir_buf_fini(&sideband->drained);
     pthread_mutex_destroy(&sideband->feed_lock);
@@ -417,7 +462,7 @@ static void *thread_main(void *argument)
         struct weir_sideband_question *question = sideband->question;
         bool came = take_in(sideband);
         answer(sideband, question);
-        if (!read_next_id(sideband) && !sideband->stopping && !sideband->question)
+        if (!read_next_program(sideband) && !read_next_id(sideband) && !sideband->stopping && !sideband->question)
             pause_for(sideband, came ? BUSY_PAUSE_MS : IDLE_PAUSE_MS);
     }
     if (!sideband->left_behind)
@@ -461,6 +506,8 @@ static void count(struct weir_sideband *sideband)
     const struct weir_mapped_files *files = &sideband->files;
     counts->tasks = sideband->tasks.count;
     counts->files = files->count;
+    counts->programs = sideband->programs.programs.count;
+    counts->programs_left_out = sideband->programs.left_out;
     for (uint32_t i = 0; i < files->count; i++)
         counts->build_ids += weir_mapped_files_build_id(files, i).bytes > 0;
     for (uint32_t i = files->first_new; sideband->setup.read_build_ids && i != WEIR_MAPPED_NONE;

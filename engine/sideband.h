@@ -1,9 +1,11 @@
 /*
- * The sideband thread: keeps the task map and the table of mapped files while recording goes on, and reads build ids.
+ * The sideband thread: keeps the task map and the table of mapped files while recording goes on, and reads build ids
+ * and the code of BPF programs.
  *
  *     reader ── side_tee (one per reader) ──┐
  *     reader ── side_tee ───────────────────┼──► sideband thread ──► mapped files ──► build ids
- *     synthesis ── feed (blocks) ───────────┘                   └──► task map
+ *     synthesis ── feed (blocks) ───────────┘                   ├──► task map
+ *                                                               └──► BPF programs
  *
  * The thread looks at the tees every 20 ms while something comes and ten times a second when nothing does; nobody wakes
  * it, nobody waits for it while data flows. It runs at nice 10.
@@ -25,7 +27,7 @@
  * Bounds: a tee of 1 MiB per reader, 512 KiB beyond 128 readers; 8 MiB of records kept back, beyond that the oldest
  * half is taken as it is (their order is then what is known, not proven); 64 MiB of synthesised records that are not
  * taken in yet, beyond that they are missed. After anything was missed the task map knows that it is not complete.
- * Tables: see task_map.h and mapped_files.h.
+ * Tables: see task_map.h, mapped_files.h and bpf_images.h.
  */
 #ifndef WEIR_ENGINE_SIDEBAND_H
 #define WEIR_ENGINE_SIDEBAND_H
@@ -37,6 +39,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "engine/bpf_images.h"
 #include "engine/mapped_file_id.h"
 #include "engine/mapped_files.h"
 #include "engine/side_tee.h"
@@ -49,19 +52,22 @@ struct weir_sideband_setup {
     unsigned tee_count;                 /* readers */
     const _Atomic uint64_t *epoch;      /* of the readers' control; borrowed until stop() has returned */
     bool read_build_ids;
+    bool read_bpf_programs;
     bool is_doubtful; /* the task map does not see all that is wanted of processes: they are to be read from /proc */
     struct weir_mapped_file_roots roots; /* begin_s is set by new() */
 };
 
 struct weir_sideband_counts {
-    uint64_t records;     /* side records taken in */
-    uint64_t tasks;       /* in the map at the end */
-    uint64_t files;       /* objects seen */
-    uint64_t build_ids;   /* of these, known */
-    uint64_t unread;      /* build ids that could not be read in time */
-    uint64_t missed;      /* blocks of records that found no room in a tee or in the feed */
-    uint64_t reordered;   /* records whose order was not proven */
-    uint64_t cpu_time_ns; /* of the thread */
+    uint64_t records;           /* side records taken in */
+    uint64_t tasks;             /* in the map at the end */
+    uint64_t files;             /* objects seen */
+    uint64_t build_ids;         /* of these, known */
+    uint64_t programs;          /* BPF programs that were read */
+    uint64_t programs_left_out; /* for want of room */
+    uint64_t unread;            /* build ids that could not be read in time */
+    uint64_t missed;            /* blocks of records that found no room in a tee or in the feed */
+    uint64_t reordered;         /* records whose order was not proven */
+    uint64_t cpu_time_ns;       /* of the thread */
 };
 
 /* 0, -ENOMEM. */
@@ -109,6 +115,9 @@ int weir_sideband_view_emit(const struct weir_sideband_view *view, const struct 
  */
 int weir_sideband_copy_build_ids(struct weir_sideband *sideband, unsigned timeout_ms,
                                  struct weir_build_id_entry **entries, size_t *count);
+
+/* The same of the BPF programs that were read. 0 or -ENOMEM. */
+int weir_sideband_list_bpf_programs(struct weir_sideband *sideband, struct weir_bpf_list *list);
 
 /*
  * Takes in what is left, reads the build ids that are not known yet, and ends the thread: within timeout_ms, whatever

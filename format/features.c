@@ -184,6 +184,27 @@ static bool append_clock_data(struct weir_buf *out, const struct weir_features_i
     return true;
 }
 
+/* u32 count, then the images one behind the other. */
+static bool append_images(struct weir_buf *out, const struct weir_bpf_image *const *images, size_t count)
+{
+    if (count == 0)
+        return false;
+    weir_buf_append_u32(out, (uint32_t)count);
+    for (size_t i = 0; i < count; i++)
+        weir_buf_append(out, images[i]->data, images[i]->bytes);
+    return true;
+}
+
+static bool append_bpf_programs(struct weir_buf *out, const struct weir_features_input *input)
+{
+    return append_images(out, input->bpf_programs, input->bpf_program_count);
+}
+
+static bool append_bpf_btfs(struct weir_buf *out, const struct weir_features_input *input)
+{
+    return append_images(out, input->bpf_btfs, input->bpf_btf_count);
+}
+
 /* u32 version 0, u32 type 1 (zstd), u32 level, u32 ratio, u32 mmap_len: what readers make room for. */
 static bool append_compressed(struct weir_buf *out, const struct weir_features_input *input)
 {
@@ -229,6 +250,8 @@ static const struct feature features_known[] = {
     {WEIR_FEATURE_MEM_TOPOLOGY, weir_feature_append_mem_topology},
     {WEIR_FEATURE_CLOCKID, append_clock_id},
     {WEIR_FEATURE_DIR_FORMAT, append_dir_format, .file_only = true},
+    {WEIR_FEATURE_BPF_PROG_INFO, append_bpf_programs, .file_only = true},
+    {WEIR_FEATURE_BPF_BTF, append_bpf_btfs, .file_only = true},
     {WEIR_FEATURE_COMPRESSED, append_compressed},
     {WEIR_FEATURE_CPU_PMU_CAPS, weir_feature_append_cpu_pmu_caps},
     {WEIR_FEATURE_CLOCK_DATA, append_clock_data},

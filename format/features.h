@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/machine.h"
+#include "format/bpf_object.h"
 #include "format/build_id.h"
 #include "format/event_desc.h"
 #include "format/perf_file.h"
@@ -37,6 +38,10 @@ struct weir_features_input {
     uint64_t last_sample_ns;
     const struct weir_build_id_entry *build_ids; /* BUILD_ID: the kernel's first; borrowed */
     size_t build_id_count;
+    const struct weir_bpf_image *const *bpf_programs; /* BPF_PROG_INFO; ascending by id, as the next; borrowed */
+    size_t bpf_program_count;
+    const struct weir_bpf_image *const *bpf_btfs; /* BPF_BTF */
+    size_t bpf_btf_count;
     struct weir_compression compression;
     bool directory;    /* DIR_FORMAT: the data of the readers is in files beside this one */
     bool branch_stack; /* BRANCH_STACK: some event samples branches */

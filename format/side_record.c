@@ -13,6 +13,7 @@
 #define MMAP2_NAME      72u /* and maj, min, ino, ino_generation or the build id; prot, flags */
 #define MMAP2_BUILD_ID  40u /* u8 size, u8, u16, u8[20] */
 #define MMAP2_PROTECTED 64u
+#define BPF_EVENT_BYTES 24u /* header, u16 type, u16 flags, u32 id, tag */
 
 void weir_side_layout_init(struct weir_side_layout *layout, const struct perf_event_attr *attr)
 {
@@ -91,6 +92,18 @@ static bool parse_map(const uint8_t *data, size_t end, struct weir_side_record *
     return true;
 }
 
+/* u16 type, u16 flags, u32 id, tag. */
+static bool parse_bpf_event(const uint8_t *data, size_t end, struct weir_side_record *record)
+{
+    uint16_t type;
+    if (end < BPF_EVENT_BYTES)
+        return false;
+    memcpy(&type, data + 8, sizeof(type));
+    record->pid = record->tid = -1; /* of no task */
+    record->bpf_program = type == PERF_BPF_EVENT_PROG_LOAD ? u32_at(data + 12) : 0;
+    return true;
+}
+
 static bool parse_body(const uint8_t *data, size_t end, struct weir_side_record *record)
 {
     if (end < COMM_OFFSET)
@@ -106,6 +119,8 @@ static bool parse_body(const uint8_t *data, size_t end, struct weir_side_record 
     case PERF_RECORD_MMAP:
     case PERF_RECORD_MMAP2:
         return parse_map(data, end, record);
+    case PERF_RECORD_BPF_EVENT:
+        return parse_bpf_event(data, end, record);
     default:
         return false;
     }

@@ -24,7 +24,7 @@ struct weir_side_layout {
 void weir_side_layout_init(struct weir_side_layout *layout, const struct perf_event_attr *attr);
 
 struct weir_side_record {
-    uint32_t type;    /* PERF_RECORD_COMM, _FORK, _EXIT, _MMAP (both sorts) or _MMAP2 */
+    uint32_t type;    /* PERF_RECORD_COMM, _FORK, _EXIT, _MMAP (both sorts), _MMAP2 or _BPF_EVENT */
     uint16_t misc;    /* PERF_RECORD_MISC_* */
     uint16_t bytes;   /* of the whole record */
     uint64_t time_ns; /* 0: synthesised */
@@ -33,6 +33,7 @@ struct weir_side_record {
     const char *comm; /* COMM; borrowed from the record, ends in a zero */
     /* MMAP, MMAP2. filename is borrowed from the record; MMAP says nothing of device, inode and protection (0). */
     struct weir_record_map map;
+    uint32_t bpf_program;          /* BPF_EVENT: the id of a program that is loaded; 0: of one that was unloaded */
     struct weir_build_id build_id; /* MMAP2 with PERF_RECORD_MISC_MMAP_BUILD_ID, in the place of device and inode */
 };
 

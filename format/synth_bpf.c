@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "format/bpf_object.h"
 #include "format/records.h"
 #include "format/synth_internal.h"
 
@@ -28,35 +28,10 @@ struct functions { /* what the kernel fills in */
     uint8_t tags[FUNCTIONS_MAX][BPF_TAG_SIZE];
 };
 
-static int bpf(enum bpf_cmd command, union bpf_attr *attr)
-{
-    long result = syscall(SYS_bpf, command, attr, sizeof(*attr));
-    return result < 0 ? -errno : (int)result;
-}
-
-/* 0, -ENOENT behind the last one. */
-static int next_program(uint32_t *id)
-{
-    union bpf_attr attr = {.start_id = *id};
-    int result = bpf(BPF_PROG_GET_NEXT_ID, &attr);
-    if (result == 0)
-        *id = attr.next_id;
-    return result;
-}
-
-static int read_info(int fd, struct bpf_prog_info *info)
-{
-    union bpf_attr attr = {
-        .info = {.bpf_fd = (uint32_t)fd, .info_len = sizeof(*info), .info = (uintptr_t)info},
-    };
-    return bpf(BPF_OBJ_GET_INFO_BY_FD, &attr);
-}
-
 /* The kernel tells how many there are, then as many as there is room for. */
 static int read_program(uint32_t id, struct bpf_prog_info *info, struct functions *functions)
 {
-    union bpf_attr attr = {.prog_id = id};
-    int fd = bpf(BPF_PROG_GET_FD_BY_ID, &attr);
+    int fd = weir_bpf_open_program(id);
     if (fd < 0)
         return fd;
     *info = (struct bpf_prog_info){
@@ -67,7 +42,7 @@ static int read_program(uint32_t id, struct bpf_prog_info *info, struct function
         .nr_prog_tags = FUNCTIONS_MAX,
         .prog_tags = (uintptr_t)functions->tags,
     };
-    int result = read_info(fd, info);
+    int result = weir_bpf_program_info(fd, info);
     close(fd);
     return result;
 }
@@ -107,7 +82,7 @@ static int emit_program(struct weir_synth_block *block, const struct bpf_prog_in
 static int emit_programs(struct weir_synth_block *block, struct functions *functions, uint64_t *programs)
 {
     uint32_t id = 0;
-    for (unsigned i = 0; i < PROGRAMS_MAX && next_program(&id) == 0; i++) {
+    for (unsigned i = 0; i < PROGRAMS_MAX && weir_bpf_next_program(&id) == 0; i++) {
         struct bpf_prog_info info;
         if (read_program(id, &info, functions) < 0)
             continue; /* unloaded meanwhile, or not ours to see */

@@ -56,8 +56,8 @@ Test(side_record, record_that_is_cut_is_not_taken)
 /* A header that promises less than the type needs: passed over whole, never read beyond. */
 Test(side_record, record_too_short_for_its_type_is_passed_over)
 {
-    static const uint32_t types[] = {PERF_RECORD_FORK, PERF_RECORD_EXIT, PERF_RECORD_COMM, PERF_RECORD_MMAP,
-                                     PERF_RECORD_MMAP2};
+    static const uint32_t types[] = {PERF_RECORD_FORK, PERF_RECORD_EXIT,  PERF_RECORD_COMM,
+                                     PERF_RECORD_MMAP, PERF_RECORD_MMAP2, PERF_RECORD_BPF_EVENT};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         for (uint16_t bytes = 8; bytes <= TRAILER + 16; bytes += 8) {
             uint8_t data[TRAILER + 16];
@@ -177,4 +177,19 @@ Test(side_record, layout_follows_the_attr)
     attr.sample_type = PERF_SAMPLE_TID;
     weir_side_layout_init(&of_attr, &attr);
     cr_assert(of_attr.trailer_bytes == 8 && of_attr.time_offset == 8, "no time");
+}
+
+Test(side_record, loaded_bpf_program_is_known_by_its_id)
+{
+    const uint8_t tag[8] = {1, 2, 3};
+    struct weir_buf out = WEIR_BUF_INIT;
+    struct weir_side_record record;
+    weir_record_bpf_event(&out, 77, tag, TRAILER);
+    cr_assert_eq(weir_side_record_parse(&layout, out.data, out.used, &record), (int)out.used);
+    cr_assert_eq(record.type, PERF_RECORD_BPF_EVENT);
+    cr_assert_eq(record.bpf_program, 77);
+    out.data[8] = PERF_BPF_EVENT_PROG_UNLOAD;
+    cr_assert_eq(weir_side_record_parse(&layout, out.data, out.used, &record), (int)out.used);
+    cr_assert_eq(record.bpf_program, 0, "of what is gone there is nothing to read");
+    weir_buf_fini(&out);
 }

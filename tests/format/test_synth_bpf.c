@@ -1,4 +1,5 @@
 /* Records of BPF programs: of one that the test loads, read back from the kernel. */
+#include "format/bpf_object.h"
 #include "format/synth.h"
 
 #include "tests/format/synth_fixture.h"
@@ -8,6 +9,7 @@
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -92,5 +94,59 @@ Test(synth_bpf, loaded_program_has_its_event_and_symbol)
     snprintf(name + used, sizeof(name) - used, "_weir_test");
     bool is_compiled = info.jited_prog_len > 0;
     cr_expect_eq(find_record(PERF_RECORD_KSYMBOL, 24, name, strlen(name) + 1) != NULL, is_compiled);
+    close(fd);
+}
+
+/* ---- images ---- */
+
+Test(synth_bpf, image_of_a_program_that_is_gone_is_refused)
+{
+    struct bpf_prog_info info;
+    struct weir_bpf_image *image = NULL;
+    close(load_program(&info));
+    int result;
+    for (unsigned tries = 0; tries < 200; tries++) { /* the kernel frees it a little later */
+        result = weir_bpf_read_program(info.id, &image);
+        if (result < 0)
+            break;
+        free(image);
+        usleep(10000);
+    }
+    cr_expect_eq(result, -ENOENT);
+    cr_expect_eq(weir_bpf_read_btf(UINT32_MAX - 1, &image), -ENOENT);
+}
+
+/* Head, info with offsets, arrays: what perf's reader takes apart. */
+Test(synth_bpf, image_holds_code_symbols_and_tags_behind_the_info)
+{
+    struct bpf_prog_info info, stored = {0};
+    struct weir_bpf_image *image = NULL;
+    int fd = load_program(&info);
+    cr_assert_eq(weir_bpf_read_program(info.id, &image), 0);
+    cr_expect_eq(image->id, info.id);
+    cr_expect_eq(image->btf_id, 0);
+    uint32_t info_bytes, data_bytes;
+    uint64_t present;
+    memcpy(&info_bytes, image->data, 4);
+    memcpy(&data_bytes, image->data + 4, 4);
+    memcpy(&present, image->data + 8, 8);
+    cr_expect_eq(info_bytes, 208);
+    cr_assert_eq(image->bytes, 16 + info_bytes + data_bytes);
+    memcpy(&stored, image->data + 16, info_bytes);
+    cr_expect_str_eq(stored.name, "weir_test");
+    cr_expect_arr_eq(stored.tag, info.tag, BPF_TAG_SIZE);
+    cr_expect_eq(stored.xlated_prog_insns, 0);
+    cr_expect_eq(stored.map_ids, 0);
+    const uint8_t *data = image->data + 16 + info_bytes;
+    cr_expect_eq(present >> 8 & 1, 1, "its tags");
+    cr_expect_arr_eq(data + stored.prog_tags, info.tag, BPF_TAG_SIZE);
+    if (info.jited_prog_len > 0) {
+        uint64_t address;
+        cr_expect_eq(present & 9, 9, "its code and its symbol");
+        cr_expect_eq(stored.jited_prog_insns, 0, "first of all");
+        memcpy(&address, data + stored.jited_ksyms, sizeof(address));
+        cr_expect_neq(address, 0);
+    }
+    free(image);
     close(fd);
 }

@@ -17,7 +17,8 @@
 
 static void check_record(const struct weir_side_record *record, const uint8_t *data, int bytes)
 {
-    const char *text = record->type == PERF_RECORD_COMM ? record->comm : record->map.filename;
+    bool is_map = record->type == PERF_RECORD_MMAP || record->type == PERF_RECORD_MMAP2;
+    const char *text = record->type == PERF_RECORD_COMM ? record->comm : is_map ? record->map.filename : NULL;
     if (text)
         weir_assert((const uint8_t *)text >= data && (const uint8_t *)text + strlen(text) < data + bytes);
     weir_assert(record->build_id.bytes <= WEIR_BUILD_ID_MAX_BYTES);
@@ -35,7 +36,8 @@ static void apply_all(const struct weir_side_layout *layout, struct weir_task_ma
         weir_assert((size_t)size <= bytes - at && size % 8 == 0);
         if (record.type != 0) {
             check_record(&record, data + at, size);
-            weir_task_map_apply(map, &record);
+            if (record.type != PERF_RECORD_BPF_EVENT)
+                weir_task_map_apply(map, &record);
         }
         at += (size_t)size;
     }

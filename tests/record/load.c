@@ -4,10 +4,14 @@
  * Threads: main, and those of the mode "threads". Built without sanitizers, so that its calls are its own.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/btf.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,6 +195,62 @@ static int run_without_perf_events(char **arguments)
     return run_without_call(SYS_perf_event_open, arguments);
 }
 
+/* Types of a program of one function: int whole(void). */
+struct types {
+    struct btf_header header;
+    struct btf_type number;
+    uint32_t number_bits;
+    struct btf_type prototype, function;
+    char names[16];
+};
+
+static int load_types(void)
+{
+    struct types types = {
+        .header = {.magic = BTF_MAGIC, .version = BTF_VERSION, .hdr_len = sizeof(types.header)},
+        .number = {.name_off = 1, .info = BTF_KIND_INT << 24, .size = sizeof(int)},
+        .number_bits = 32,
+        .prototype = {.info = BTF_KIND_FUNC_PROTO << 24, .type = 1},
+        .function = {.name_off = 5, .info = BTF_KIND_FUNC << 24, .type = 2},
+        .names = "\0int\0whole",
+    };
+    types.header.type_len = offsetof(struct types, names) - sizeof(types.header);
+    types.header.str_off = types.header.type_len;
+    types.header.str_len = sizeof(types.names);
+    union bpf_attr attr = {.btf = (uintptr_t)&types, .btf_size = sizeof(types)};
+    return (int)syscall(SYS_bpf, BPF_BTF_LOAD, &attr, sizeof(attr));
+}
+
+/* Loads a BPF program NAME, which takes every packet whole, and executes COMMAND, which keeps it. */
+static int run_bpf(char **arguments)
+{
+    const struct bpf_insn code[] = {
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K},
+        {.code = BPF_JMP | BPF_EXIT},
+    };
+    struct bpf_func_info function = {.type_id = 3};
+    int types_fd = load_types();
+    union bpf_attr attr = {
+        .prog_type = BPF_PROG_TYPE_SOCKET_FILTER,
+        .insn_cnt = sizeof(code) / sizeof(code[0]),
+        .insns = (uintptr_t)code,
+        .license = (uintptr_t) "GPL",
+        .prog_btf_fd = (uint32_t)types_fd,
+        .func_info_rec_size = sizeof(function),
+        .func_info = (uintptr_t)&function,
+        .func_info_cnt = 1,
+    };
+    snprintf(attr.prog_name, sizeof(attr.prog_name), "%s", arguments[0]);
+    int fd = types_fd < 0 ? -1 : (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+    if (fd < 0 || fcntl(fd, F_SETFD, 0) < 0) {
+        perror(PROGRAM_NAME ": bpf");
+        return STATUS_LOST;
+    }
+    execvp(arguments[1], arguments + 1);
+    perror(PROGRAM_NAME ": exec");
+    return STATUS_LOST;
+}
+
 static const struct {
     const char *name;
     int argument_count; /* at least */
@@ -202,6 +262,7 @@ static const struct {
     {"spin", 1, run_spin},                               /* ROUNDS, 0: for ever */
     {"forks", 2, run_forks},                             /* CHILDREN ROUNDS */
     {"threads", 3, run_threads},                         /* OLD NEW CALLS */
+    {"bpf", 2, run_bpf},                                 /* NAME COMMAND... */
     {"without-io-uring", 1, run_without_io_uring},       /* COMMAND... */
     {"without-perf-events", 1, run_without_perf_events}, /* COMMAND... */
 };
