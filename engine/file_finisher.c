@@ -115,7 +115,8 @@ static void finish(struct weir_file_finisher *finisher, struct weir_record_file 
         weir_sideband_list_bpf_programs(session->sideband, &file->bpf);
     int finished = weir_record_file_finish(file, session, result == 0 ? &err : NULL);
     while (finished == -ENOSPC && find_room(finisher)) {
-        err = result == 0 ? (struct weir_error){0} : err;
+        if (result == 0)
+            err = (struct weir_error){0};
         finished = weir_record_file_finish(file, session, result == 0 ? &err : NULL);
     }
     if (finished == 0 && result == 0 && !hurried)
