@@ -27,6 +27,12 @@ int weir_buf_error(const struct weir_buf *buf)
     return buf->error;
 }
 
+void weir_buf_fail(struct weir_buf *buf, int error)
+{
+    if (buf->error == 0)
+        buf->error = error;
+}
+
 void weir_buf_reset(struct weir_buf *buf)
 {
     buf->used = 0;

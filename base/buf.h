@@ -29,6 +29,9 @@ void weir_buf_fini(struct weir_buf *buf);
 /* 0, or the first failure since init or reset: -ENOMEM, or -EINVAL (weir_buf_printf: text that cannot be formatted). */
 int weir_buf_error(const struct weir_buf *buf);
 
+/* Remembers error (-errno) as that of a failed append, for those who could not make what they were to append. */
+void weir_buf_fail(struct weir_buf *buf, int error);
+
 /* Empties buf, keeps its memory, forgets an error. */
 void weir_buf_reset(struct weir_buf *buf);
 

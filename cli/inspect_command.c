@@ -19,10 +19,10 @@ static int begin(const struct weir_invocation *invocation, const struct weir_com
     return result < 0 ? weir_cli_refuse(print, result, &err) : -1;
 }
 
-/* Shows text, then the error of reading; the exit status. */
+/* Shows text, if it is whole, then the error of reading; the exit status. */
 static int end(const struct weir_print *print, struct weir_buf *text, int code, const struct weir_error *err)
 {
-    int shown = text->used > 0 ? weir_cli_show(print, text) : WEIR_EXIT_OK;
+    int shown = text->used > 0 && weir_buf_error(text) == 0 ? weir_cli_show(print, text) : WEIR_EXIT_OK;
     weir_buf_fini(text);
     if (code < 0)
         weir_print_error(print, err);

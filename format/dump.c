@@ -17,14 +17,18 @@ struct dump {
 };
 
 /* What the records' text depends on: anew after each record that describes events. A damaged description costs the
- * fields, not the dump. */
-static void describe(struct dump *dump)
+ * fields, not the dump. 0, or -ENOMEM with err. */
+static int describe(struct dump *dump, struct weir_error *err)
 {
-    struct weir_error err = {0};
+    struct weir_error cause = {0};
     weir_trace_free(dump->trace);
-    if (weir_perf_input_trace(&dump->input, &dump->trace, &err) < 0)
-        weir_notice(dump->options->notices, WEIR_NOTICE_WARNING, "fields of tracepoints are not decoded: %s", err.what);
-    weir_record_text_init(&dump->text, &dump->input, dump->trace);
+    int result = weir_perf_input_trace(&dump->input, &dump->trace, &cause);
+    if (result < 0 && result != -ENOMEM)
+        weir_notice(dump->options->notices, WEIR_NOTICE_WARNING, "fields of tracepoints are not decoded: %s",
+                    cause.what);
+    if (result != -ENOMEM)
+        result = weir_record_text_init(&dump->text, &dump->input, dump->trace);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot dump %s", dump->input.source.path) : 0;
 }
 
 static int flush(struct dump *dump, size_t from, struct weir_error *err)
@@ -67,7 +71,9 @@ static int dump_records(struct dump *dump, uint64_t *records, struct weir_error 
             break;
         is_stale |= dump->input.is_pipe && describes_events(&record);
         if (is_stale && !describes_events(&record)) {
-            describe(dump);
+            int described = describe(dump, err);
+            if (described < 0)
+                return described;
             is_stale = false;
         }
         bool is_wanted = weir_dump_filter_wants(options->filter, &dump->input, &record);
@@ -90,8 +96,11 @@ int weir_dump_run(const struct weir_dump_options *options, uint64_t *records, st
     int result = weir_perf_input_open_gated(&dump.input, options->path, options->gate, err);
     if (result < 0)
         return result;
-    weir_record_text_init(&dump.text, &dump.input, NULL);
-    result = dump_records(&dump, records, err);
+    result = weir_record_text_init(&dump.text, &dump.input, NULL);
+    if (result < 0)
+        weir_error_set_errno(err, result, "cannot dump %s", options->path);
+    else
+        result = dump_records(&dump, records, err);
     struct weir_error write_error = {0};
     int flushed = flush(&dump, 0, &write_error);
     if (result == 0 && flushed < 0) {

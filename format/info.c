@@ -70,7 +70,10 @@ static void append_features(const struct weir_perf_input *input, struct weir_buf
             weir_buf_printf(out, "%-15s ", weir_feature_name(bit));
         else
             weir_buf_printf(out, "feature %-7u ", bit);
-        if (weir_perf_input_feature(input, bit, &payload, &err) == 1)
+        int found = weir_perf_input_feature(input, bit, &payload, &err);
+        if (found == -ENOMEM)
+            weir_buf_fail(out, found);
+        else if (found == 1)
             weir_feature_text_append(bit, payload.data, payload.used, out);
         else
             weir_buf_printf(out, "damaged: %s", err.what);
@@ -161,12 +164,15 @@ static void append_json_features(const struct weir_perf_input *input, struct wei
             weir_buf_printf(out, "%s\":", weir_feature_name(bit));
         else
             weir_buf_printf(out, "%u\":", bit);
-        if (weir_perf_input_feature(input, bit, &payload, NULL) == 1) {
+        int found = weir_perf_input_feature(input, bit, &payload, NULL);
+        if (found == 1) {
             weir_feature_text_append(bit, payload.data, payload.used, &text);
             weir_text_append_json(out, text.data, text.used);
         } else {
             weir_buf_printf(out, "null");
         }
+        if (found == -ENOMEM || weir_buf_error(&text) < 0)
+            weir_buf_fail(out, -ENOMEM);
         between = ",";
     }
     weir_buf_printf(out, "}");
@@ -246,8 +252,10 @@ int weir_info_append(const char *path, const struct weir_input_gate *gate, bool 
         return result;
     result = weir_scan_run(&scan, &input, false, err);
     if (result == 0) {
-        weir_perf_input_trace(&input, &trace, NULL); /* for names only: a damaged one costs these */
-        if (json)
+        /* For names only: a damaged one costs these. */
+        if (weir_perf_input_trace(&input, &trace, NULL) == -ENOMEM)
+            weir_buf_fail(out, -ENOMEM);
+        else if (json)
             append_json(&input, &scan, out);
         else
             append_text(&input, &scan, out);

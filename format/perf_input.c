@@ -284,7 +284,7 @@ static int open_source(struct weir_perf_input *input, const char *path, struct w
 }
 
 /* HEADER_COMPRESSED {u32 version, type, level, ratio, mmap_len}: readers decompress a record into mmap_len bytes. */
-static uint64_t expanded_max_of(const struct weir_perf_input *input)
+static int find_expanded_max(struct weir_perf_input *input)
 {
     struct weir_buf payload = WEIR_BUF_INIT;
     uint64_t limit = WEIR_RECORD_STREAM_EXPANDED_MAX;
@@ -294,7 +294,8 @@ static uint64_t expanded_max_of(const struct weir_perf_input *input)
         limit = mmap_len ? weir_min_u64(mmap_len, limit) : limit;
     }
     weir_buf_fini(&payload);
-    return limit;
+    input->stream.expanded_max = limit;
+    return found == -ENOMEM ? found : 0;
 }
 
 static int start_streaming(struct weir_perf_input *input, const struct weir_byte_source *source, uint64_t offset,
@@ -302,7 +303,8 @@ static int start_streaming(struct weir_perf_input *input, const struct weir_byte
 {
     weir_record_stream_fini(&input->stream);
     int result = weir_record_stream_init(&input->stream, source, offset, end);
-    input->stream.expanded_max = result == 0 ? expanded_max_of(input) : 0;
+    if (result == 0)
+        result = find_expanded_max(input);
     return result < 0 ? weir_error_set_errno(err, result, "cannot read %s", source->path) : 0;
 }
 
@@ -382,8 +384,8 @@ int weir_perf_input_next_here(struct weir_perf_input *input, struct weir_record_
         int absorbed = weir_perf_input_absorb(input, record, err);
         if (absorbed < 0)
             return absorbed;
-        if (record->type == WEIR_RECORD_FEATURE)
-            input->stream.expanded_max = expanded_max_of(input);
+        if (record->type == WEIR_RECORD_FEATURE && find_expanded_max(input) < 0)
+            return weir_error_set_errno(err, -ENOMEM, "cannot read %s", input->source.path);
     }
     return result;
 }

@@ -215,9 +215,11 @@ static int read_early_features(struct weir_perf_input *input, struct weir_error 
 static int read_names(struct weir_perf_input *input)
 {
     struct weir_buf payload = WEIR_BUF_INIT;
-    int result = 0;
-    if (weir_perf_input_feature(input, WEIR_FEATURE_EVENT_DESC, &payload, NULL) == 1)
+    int result = weir_perf_input_feature(input, WEIR_FEATURE_EVENT_DESC, &payload, NULL);
+    if (result == 1)
         result = weir_perf_input_name_events(input, payload.data, payload.used);
+    else if (result != -ENOMEM)
+        result = 0; /* a damaged one costs the names */
     weir_buf_fini(&payload);
     return result;
 }

@@ -4,6 +4,7 @@
  */
 #include "format/record_text.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ void weir_record_text_add_events(struct weir_record_text *text)
     text->has_trailers = text->events > 0 && text->input->events[0].attr.sample_id_all;
 }
 
-void weir_record_text_init(struct weir_record_text *text, struct weir_perf_input *input, struct weir_trace *trace)
+int weir_record_text_init(struct weir_record_text *text, struct weir_perf_input *input, struct weir_trace *trace)
 {
     *text = (struct weir_record_text){.input = input, .trace = trace};
     weir_record_text_add_events(text);
@@ -34,6 +35,7 @@ void weir_record_text_init(struct weir_record_text *text, struct weir_perf_input
     if (found == 1)
         text->is_x86 = memmem(arch.data, arch.used, "86", 2) != NULL;
     weir_buf_fini(&arch);
+    return found == -ENOMEM ? found : 0;
 }
 
 static struct weir_text_record look_at(const struct weir_record_text *text, const struct weir_record_view *view)

@@ -19,8 +19,9 @@ struct weir_record_text {
     bool has_trailers;             /* the first event has sample_id_all */
 };
 
-/* What the columns depend on, from input's events so far; of a pipe to be called again when there are more. */
-void weir_record_text_init(struct weir_record_text *text, struct weir_perf_input *input, struct weir_trace *trace);
+/* What the columns depend on, from input's events so far; of a pipe to be called again when there are more. 0 or
+ * -ENOMEM. */
+int weir_record_text_init(struct weir_record_text *text, struct weir_perf_input *input, struct weir_trace *trace);
 
 /* Looks at the events that a pipe has told of since. */
 void weir_record_text_add_events(struct weir_record_text *text);

@@ -258,7 +258,10 @@ static int complete(struct planner *planner, struct weir_error *err)
     if (!planner->events || !planner->names)
         return weir_error_set_errno(err, -ENOMEM, "cannot recover %s", planner->options->path);
     describe_events(planner);
-    planner->recovery->is_same_boot = check_boot(planner, &why) == 0;
+    int checked = check_boot(planner, &why);
+    if (checked == -ENOMEM)
+        return weir_error_set_errno(err, checked, "cannot recover %s", planner->options->path);
+    planner->recovery->is_same_boot = checked == 0;
     bool needs_trace = has_tracepoints(planner) && !planner->has[WEIR_FEATURE_TRACING_DATA];
     if (needs_trace && !planner->recovery->is_same_boot)
         return fail_stale(planner, &why, err);

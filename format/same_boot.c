@@ -60,46 +60,62 @@ static int fail(struct weir_error *err, const char *why)
     return weir_error_set(err, -ESTALE, "%s", why);
 }
 
-/* The recording's own map, among its first records. */
-static void read_map(struct kernel_map *map, const char *path)
+/* The recording's own map, among its first records. 0 or -errno of reading them. */
+static int read_map(struct kernel_map *map, const char *path)
 {
     struct weir_perf_input input;
     struct weir_record_view record;
-    if (weir_perf_input_open(&input, path, NULL) < 0)
-        return;
-    while (!map->is_there && weir_perf_input_next(&input, &record, NULL) == 1)
+    int result = weir_perf_input_open(&input, path, NULL);
+    if (result < 0)
+        return result;
+    while (!map->is_there && (result = weir_perf_input_next(&input, &record, NULL)) == 1)
         take_map(map, record.type, record.data, record.bytes);
     weir_perf_input_close(&input);
+    return result < 0 ? result : 0;
 }
 
-static uint64_t read_boot_time(const char *proc_root)
+/* 0, or -errno of reading it; *seconds stays as it is when nothing says it. */
+static int read_boot_time(const char *proc_root, uint64_t *seconds)
 {
     char path[PATH_MAX];
     struct weir_buf text = WEIR_BUF_INIT;
-    uint64_t seconds = 0;
     snprintf(path, sizeof(path), "%s/stat", proc_root ? proc_root : "/proc");
-    const char *line = weir_buf_append_file(&text, path) == 0 ? strstr(weir_buf_str(&text), "\nbtime ") : NULL;
+    int result = weir_buf_append_file(&text, path);
+    const char *line = result == 0 ? strstr(weir_buf_str(&text), "\nbtime ") : NULL;
     if (line)
-        seconds = strtoull(line + strlen("\nbtime "), NULL, 10);
+        *seconds = strtoull(line + strlen("\nbtime "), NULL, 10);
+    if (result == 0)
+        result = weir_buf_error(&text);
     weir_buf_fini(&text);
-    return seconds;
+    return result;
+}
+
+static int fail_memory(struct weir_error *err)
+{
+    return weir_error_set_errno(err, -ENOMEM, "cannot compare kernels");
 }
 
 int weir_same_boot_check(const char *path, const char *proc_root, struct weir_error *err)
 {
     struct kernel_map recorded = {0}, present = {0};
     const struct weir_synth_options synth = {.proc_root = proc_root, .emit = take_records, .emit_ctx = &present};
-    read_map(&recorded, path);
+    if (read_map(&recorded, path) == -ENOMEM)
+        return fail_memory(err);
     if (!recorded.is_there)
         return fail(err, "the file does not say where its kernel was mapped");
-    if (weir_synth_kernel(&synth, NULL) < 0 || !present.is_there)
+    int result = weir_synth_kernel(&synth, NULL);
+    if (result == -ENOMEM)
+        return fail_memory(err);
+    if (result < 0 || !present.is_there)
         return fail(err, "the addresses of the running kernel cannot be read");
     if (memcmp(recorded.addresses, present.addresses, ADDRESSES) != 0 || strcmp(recorded.name, present.name) != 0) {
         return weir_error_set(err, -ESTALE, "its kernel was mapped at %#" PRIx64 ", the one that runs is at %#" PRIx64,
                               weir_load_u64(recorded.addresses), weir_load_u64(present.addresses));
     }
     struct stat status;
-    uint64_t boot_s = read_boot_time(proc_root);
+    uint64_t boot_s = 0;
+    if (read_boot_time(proc_root, &boot_s) == -ENOMEM)
+        return fail_memory(err);
     if (stat(path, &status) < 0 || boot_s == 0 || (uint64_t)status.st_mtim.tv_sec < boot_s)
         return fail(err, "it was last written before this machine was booted");
     return 0;

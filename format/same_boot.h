@@ -7,8 +7,8 @@
 
 /*
  * Compares the kernel's map in the recording with the one that would be recorded now, and the time of the file's last
- * change with that of the boot. proc_root: NULL is "/proc". 0, or -ESTALE with err: what differs, or cannot be
- * compared.
+ * change with that of the boot. proc_root: NULL is "/proc". 0; or with err -ESTALE (what differs, or cannot be
+ * compared) or -ENOMEM.
  */
 int weir_same_boot_check(const char *path, const char *proc_root, struct weir_error *err);
 

@@ -69,7 +69,9 @@ struct format {
 struct format_list {
     struct format *items; /* owned */
     size_t count, capacity;
-    bool failed; /* no memory */
+    size_t bytes_max; /* of one */
+    char *scratch;    /* owned; where one is parsed, bytes_max and a zero: a child allocates nothing of ours */
+    bool failed;      /* no memory */
 };
 
 static void list_format(struct format_list *list, const char *system, const uint8_t *text, size_t bytes)
@@ -82,6 +84,7 @@ static void list_format(struct format_list *list, const char *system, const uint
         return;
     list->items = grown;
     list->items[list->count++] = (struct format){.system = system, .text = text, .bytes = bytes};
+    list->bytes_max = weir_max_u64(list->bytes_max, bytes);
 }
 
 static void list_formats(struct format_list *list, const char *system, struct weir_cursor *cursor)
@@ -95,18 +98,18 @@ static void list_formats(struct format_list *list, const char *system, struct we
     }
 }
 
-static bool parse_format(const struct weir_trace *trace, const struct format *format)
+static bool parse_format(const struct weir_trace *trace, const struct format *format, char *scratch)
 {
-    char *copy = strndup((const char *)format->text, format->bytes);
-    bool is_good = copy && tep_parse_event(trace->tep, copy, format->bytes, format->system) == TEP_ERRNO__SUCCESS;
-    free(copy);
-    return is_good;
+    memcpy(scratch, format->text, format->bytes);
+    scratch[format->bytes] = '\0';
+    return tep_parse_event(trace->tep, scratch, format->bytes, format->system) == TEP_ERRNO__SUCCESS;
 }
 
 /* ---- a child tries the formats first ---- */
 
 /* In the child: a byte for each format that was survived. What kills it must not be seen, nor take long. */
-static void try_formats(const struct weir_trace *trace, const struct format *formats, size_t count, int fd)
+static void try_formats(const struct weir_trace *trace, const struct format *formats, size_t count, char *scratch,
+                        int fd)
 {
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU};
     const struct rlimit no_core = {0}, cpu = {.rlim_cur = TRIAL_CPU_S, .rlim_max = TRIAL_CPU_S};
@@ -116,7 +119,7 @@ static void try_formats(const struct weir_trace *trace, const struct format *for
         signal(fatal[i], SIG_DFL);
     close(STDERR_FILENO);
     for (size_t i = 0; i < count; i++) {
-        parse_format(trace, &formats[i]);
+        parse_format(trace, &formats[i], scratch);
         if (write(fd, "", 1) != 1)
             break;
     }
@@ -124,14 +127,14 @@ static void try_formats(const struct weir_trace *trace, const struct format *for
 }
 
 /* How many formats, from the first on, a child has survived. */
-static size_t count_survived(const struct weir_trace *trace, const struct format *formats, size_t count)
+static size_t count_survived(const struct weir_trace *trace, const struct format *formats, size_t count, char *scratch)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0)
         return 0;
     pid_t child = fork();
     if (child == 0)
-        try_formats(trace, formats, count, ends[1]);
+        try_formats(trace, formats, count, scratch, ends[1]);
     close(ends[1]);
     size_t survived = 0;
     char bytes[256];
@@ -152,7 +155,7 @@ static void mark_bad(const struct weir_trace *trace, struct format_list *list)
 {
     size_t next = 0;
     for (unsigned trials = 0; next < list->count && trials < TRIALS_MAX; trials++) {
-        next += count_survived(trace, list->items + next, list->count - next);
+        next += count_survived(trace, list->items + next, list->count - next, list->scratch);
         if (next < list->count)
             list->items[next++].is_bad = true;
     }
@@ -162,9 +165,14 @@ static void mark_bad(const struct weir_trace *trace, struct format_list *list)
 
 static void add_formats(struct weir_trace *trace, struct format_list *list)
 {
+    list->scratch = malloc(list->bytes_max + 1);
+    if (!list->scratch) {
+        list->failed = true;
+        return;
+    }
     mark_bad(trace, list);
     for (size_t i = 0; i < list->count; i++) {
-        if (!list->items[i].is_bad && parse_format(trace, &list->items[i]))
+        if (!list->items[i].is_bad && parse_format(trace, &list->items[i], list->scratch))
             trace->event_count++;
     }
 }
@@ -172,7 +180,8 @@ static void add_formats(struct weir_trace *trace, struct format_list *list)
 /* ---- printk formats ---- */
 
 /* One line of printk_formats, `0xADDRESS : "text"`. libtraceevent's own parser of them looks before an empty text. */
-static void add_printk_line(struct weir_trace *trace, const char *line)
+/* False: out of memory. */
+static bool add_printk_line(struct weir_trace *trace, const char *line)
 {
     char *end;
     unsigned long long address = strtoull(line, &end, 16);
@@ -180,22 +189,29 @@ static void add_printk_line(struct weir_trace *trace, const char *line)
     const char *close = open ? strrchr(open, '"') : NULL;
     size_t length = open ? (size_t)(close - open) : 0;
     if (length < PRINTK_MIN_BYTES)
-        return;
+        return true;
     char *text = strndup(open + 1, length - 1);
     if (text)
         tep_register_print_string(trace->tep, text, address);
     free(text);
+    return text != NULL;
 }
 
-static void add_printk(struct weir_trace *trace, struct weir_cursor *cursor)
+/* False: out of memory. */
+static bool add_printk(struct weir_trace *trace, struct weir_cursor *cursor)
 {
     uint32_t bytes = weir_cursor_u32(cursor);
     const uint8_t *text = weir_cursor_take(cursor, bytes);
-    char *copy = text && bytes < PRINTK_MAX_BYTES ? strndup((const char *)text, bytes) : NULL;
+    if (!text || bytes >= PRINTK_MAX_BYTES)
+        return true;
+    char *copy = strndup((const char *)text, bytes);
     char *place = NULL;
-    for (char *line = copy ? strtok_r(copy, "\n", &place) : NULL; line; line = strtok_r(NULL, "\n", &place))
-        add_printk_line(trace, line);
+    bool has_memory = copy != NULL;
+    for (char *line = copy ? strtok_r(copy, "\n", &place) : NULL; line && has_memory;
+         line = strtok_r(NULL, "\n", &place))
+        has_memory = add_printk_line(trace, line);
     free(copy);
+    return has_memory;
 }
 
 /* ---- the section ---- */
@@ -227,8 +243,8 @@ static bool read_section(struct weir_trace *trace, struct weir_cursor *cursor, s
     for (uint32_t i = 0; i < systems && !cursor->failed; i++)
         list_formats(formats, weir_cursor_text(cursor), cursor);
     weir_cursor_take(cursor, weir_cursor_u32(cursor)); /* kallsyms */
-    if (!cursor->failed)
-        add_printk(trace, cursor);
+    if (!cursor->failed && !add_printk(trace, cursor))
+        formats->failed = true;
     return !cursor->failed; /* saved_cmdlines, where it is there, is of no use here */
 }
 
@@ -250,6 +266,7 @@ int weir_trace_new(struct weir_trace **trace, const uint8_t *section, size_t byt
     if (is_read && !formats.failed)
         add_formats(made, &formats);
     free(formats.items);
+    free(formats.scratch);
     if (formats.failed) {
         weir_trace_free(made);
         return weir_error_set_errno(err, -ENOMEM, "cannot read TRACING_DATA");
@@ -470,6 +487,8 @@ void weir_trace_append_text(struct weir_trace *trace, uint64_t id, const uint8_t
     if (!event)
         return;
     const uint8_t *copy = copy_raw(trace, raw, bytes);
+    if (!copy)
+        weir_buf_fail(out, -ENOMEM);
     bool is_inside = copy && fields_are_inside(event->format.common_fields, copy, bytes) &&
                      fields_are_inside(event->format.fields, copy, bytes);
     if (!is_inside || !is_printable(event)) {

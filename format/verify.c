@@ -7,6 +7,7 @@
  */
 #include "format/verify.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -73,6 +74,8 @@ static void check_features(struct verdicts *verdicts, const struct weir_perf_inp
         count += weir_perf_input_feature(input, bit, &payload, &err) == 1;
         weir_buf_fini(&payload);
     }
+    if (err.code == -ENOMEM)
+        weir_buf_fail(verdicts->out, err.code);
     bool needs_formats = false;
     for (size_t i = 0; i < input->event_count; i++)
         needs_formats |= input->events[i].attr.type == PERF_TYPE_TRACEPOINT;
@@ -108,8 +111,10 @@ static const uint8_t *match_description(const struct weir_input_event *event, co
 static void check_descriptions(struct verdicts *verdicts, const struct weir_perf_input *input)
 {
     struct weir_buf payload = WEIR_BUF_INIT;
-    if (input->is_pipe || weir_perf_input_feature(input, WEIR_FEATURE_EVENT_DESC, &payload, NULL) != 1 ||
-        payload.used < 2 * sizeof(uint32_t)) {
+    int found = input->is_pipe ? 0 : weir_perf_input_feature(input, WEIR_FEATURE_EVENT_DESC, &payload, NULL);
+    if (found == -ENOMEM)
+        weir_buf_fail(verdicts->out, found);
+    if (found != 1 || payload.used < 2 * sizeof(uint32_t)) {
         weir_buf_fini(&payload);
         return;
     }

@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
 #define NEVER UINT_MAX
 
 static unsigned calls_until_failure = NEVER;
+static bool *told; /* borrowed; NULL: nobody wants to know */
 
 /* Names and signatures are those of ld's --wrap, see ld(1). */
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
@@ -33,6 +33,11 @@ void failing_alloc_after(unsigned successes)
     calls_until_failure = successes;
 }
 
+void failing_alloc_tell(bool *failed)
+{
+    told = failed;
+}
+
 void failing_alloc_never(void)
 {
     calls_until_failure = NEVER;
@@ -43,6 +48,8 @@ static bool is_turn_to_fail(void)
     if (calls_until_failure == NEVER || calls_until_failure-- > 0)
         return false;
     calls_until_failure = NEVER;
+    if (told)
+        *told = true;
     errno = ENOMEM;
     return true;
 }

@@ -6,8 +6,13 @@
 #ifndef WEIR_TESTS_BASE_FAILING_ALLOC_H
 #define WEIR_TESTS_BASE_FAILING_ALLOC_H
 
+#include <stdbool.h>
+
 /* The allocation after `successes` more of them fails, once, with ENOMEM. */
 void failing_alloc_after(unsigned successes);
+
+/* *failed becomes true when one fails; borrowed for good, and may be shared with other processes. NULL: not told. */
+void failing_alloc_tell(bool *failed);
 
 /* No allocation fails any more. */
 void failing_alloc_never(void);
