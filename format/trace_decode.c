@@ -420,7 +420,22 @@ static bool is_divisor(const struct tep_print_arg *arg)
     return arg->type == TEP_PRINT_ATOM && strtoull(arg->atom.atom, NULL, 0) != 0;
 }
 
-static bool is_safe_argument(const struct tep_print_arg *arg, unsigned depth)
+/* field[number], inside of an array whose length is in its format: REC->args[0]. Of other lengths of elements than
+ * those of integers libtraceevent reads nothing. */
+static bool is_safe_element(struct tep_event *event, const struct tep_print_arg *array,
+                            const struct tep_print_arg *index)
+{
+    if (!array || !index || array->type != TEP_PRINT_FIELD || index->type != TEP_PRINT_ATOM)
+        return false;
+    const struct tep_format_field *field = tep_find_any_field(event, array->field.name);
+    unsigned long long number = strtoull(index->atom.atom, NULL, 0);
+    if (!field || !(field->flags & TEP_FIELD_IS_ARRAY) || (field->flags & TEP_FIELD_IS_DYNAMIC))
+        return false;
+    size_t size = field->elementsize, count = size > 0 ? (size_t)field->size / size : 0;
+    return size <= sizeof(uint64_t) && weir_is_power_of_two(size) && number < count;
+}
+
+static bool is_safe_argument(struct tep_event *event, const struct tep_print_arg *arg, unsigned depth)
 {
     if (!arg || depth > NESTING_MAX)
         return false;
@@ -431,16 +446,18 @@ static bool is_safe_argument(const struct tep_print_arg *arg, unsigned depth)
     case TEP_PRINT_STRING:
         return true;
     case TEP_PRINT_TYPE:
-        return is_safe_argument(arg->typecast.item, depth + 1);
+        return is_safe_argument(event, arg->typecast.item, depth + 1);
     case TEP_PRINT_FLAGS:
-        return is_safe_argument(arg->flags.field, depth + 1);
+        return is_safe_argument(event, arg->flags.field, depth + 1);
     case TEP_PRINT_SYMBOL:
-        return is_safe_argument(arg->symbol.field, depth + 1);
+        return is_safe_argument(event, arg->symbol.field, depth + 1);
     case TEP_PRINT_OP: {
         char op = arg->op.op ? arg->op.op[0] : '[';
-        if (op == '[' || ((op == '/' || op == '%') && !(arg->op.right && is_divisor(arg->op.right))))
+        if (op == '[')
+            return is_safe_element(event, arg->op.left, arg->op.right);
+        if ((op == '/' || op == '%') && !(arg->op.right && is_divisor(arg->op.right)))
             return false;
-        return is_safe_argument(arg->op.left, depth + 1) && is_safe_argument(arg->op.right, depth + 1);
+        return is_safe_argument(event, arg->op.left, depth + 1) && is_safe_argument(event, arg->op.right, depth + 1);
     }
     default: /* arrays, whose length the sample gives; functions */
         return false;
@@ -458,14 +475,14 @@ static bool are_sizes_safe(const struct tep_format_field *field)
 }
 
 /* Whether libtraceevent's printing of the event stays inside its fields. */
-static bool is_printable(const struct tep_event *event)
+static bool is_printable(struct tep_event *event)
 {
     if (event->flags & (TEP_EVENT_FL_FAILED | TEP_EVENT_FL_PRINTRAW) || !event->print_fmt.format ||
         strpbrk(event->print_fmt.format, "*") || !are_sizes_safe(event->format.common_fields) ||
         !are_sizes_safe(event->format.fields))
         return false;
     for (const struct tep_print_arg *arg = event->print_fmt.args; arg; arg = arg->next) {
-        if (!is_safe_argument(arg, 0))
+        if (!is_safe_argument(event, arg, 0))
             return false;
     }
     return true;

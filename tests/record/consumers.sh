@@ -77,6 +77,18 @@ test_several_events_at_once() {
     expect_readers_agree it.data
 }
 
+# By their print formats, elements of arrays among them (the arguments of sys_enter).
+test_fields_of_tracepoints_are_shown_as_by_perf() {
+    local event
+    for event in raw_syscalls:sys_enter raw_syscalls:sys_exit sched:sched_process_exit task:task_newtask; do
+        record -a -e $event -m 16M -o it.data -- "$WEIR_LOAD" forks 20 1
+        perf script -i it.data -F trace 2>perf.err | sed 's/^ *//' | sort >by_perf
+        "$WEIR_PROGRAM" dump --type sample it.data | sed -n 's/^ \.\.\. fields: *//p' | sort >by_weir
+        expect_at_least "samples of $event" "$(wc -l <by_weir)" 20
+        cmp by_perf by_weir || fail "$event: $(diff by_perf by_weir | head -4)"
+    done
+}
+
 test_default_event_without_hardware_counters_is_cpu_clock_and_says_so() {
     [ ! -e /sys/bus/event_source/devices/cpu/events/cpu-cycles ] || skip "needs a machine without a hardware PMU"
     record -a -o it.data -- "$WEIR_LOAD" spin 100000000
