@@ -22,14 +22,14 @@ static int allocate(const struct weir_event_set *set, struct weir_record_result 
     result->ledger_count = (size_t)set->place_count * set->event_count;
     result->ledger = calloc(result->ledger_count, sizeof(*result->ledger));
     result->event_names = calloc(set->event_count, sizeof(*result->event_names));
-    if (!result->ledger || !result->event_names)
-        return -ENOMEM;
-    for (unsigned event = 0; event < set->event_count; event++) {
+    bool is_whole = result->ledger && result->event_names;
+    for (unsigned event = 0; is_whole && event < set->event_count; event++) {
         result->event_names[event] = strdup(set->list->events[event].name);
-        if (!result->event_names[event])
-            return -ENOMEM;
+        is_whole = result->event_names[event] != NULL;
     }
-    return 0;
+    if (!is_whole)
+        weir_ledger_release(result); /* a ledger without rows is one that can be settled */
+    return is_whole ? 0 : -ENOMEM;
 }
 
 /* ---- losses ---- */
@@ -266,12 +266,19 @@ static void add_before_ring(const struct weir_event_set *set, struct weir_record
     }
 }
 
+int weir_ledger_reserve(const struct weir_event_set *set, struct weir_told_losses *told,
+                        struct weir_record_result *result)
+{
+    int code = result->ledger ? 0 : allocate(set, result);
+    if (code == 0 && told)
+        code = make_room(set, told);
+    return code;
+}
+
 int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *pipeline,
                         struct weir_record_result *result, struct weir_told_losses *told, struct weir_buf *lost)
 {
-    int code = allocate(set, result);
-    if (code == 0 && told)
-        code = make_room(set, told);
+    int code = weir_ledger_reserve(set, told, result);
     if (code == 0 && told)
         code = note_gone(set, told);
     if (code < 0)

@@ -314,7 +314,12 @@ static int open_everything(struct weir_session *session, struct weir_error *err)
             return result;
     }
     result = weir_session_describe(session, err);
-    return result < 0 ? result : weir_session_open_file(session, err);
+    if (result < 0)
+        return result;
+    result = weir_ledger_reserve(&session->events, &session->told_losses, session->result);
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot set up the ledger");
+    return weir_session_open_file(session, err);
 }
 
 /* ---- begin ---- */

@@ -331,6 +331,8 @@ static int finish_file(struct weir_record_file *file, const struct weir_session 
 {
     uint64_t data_bytes = weir_output_stable_bytes(file->output), features[4] = {0};
     struct weir_buf sections = WEIR_BUF_INIT;
+    struct weir_error kept_error = {0};
+    int kept = weir_output_check_kept(file->output, &kept_error);
     int result = build_features(file, session, data_bytes, &sections, features, err);
     if (result == 0) {
         result = weir_output_finish(file->output, sections.data, sections.used);
@@ -344,7 +346,9 @@ static int finish_file(struct weir_record_file *file, const struct weir_session 
         result = weir_error_set_errno(err, built, "cannot write the head of %s", file->path);
     file->file_bytes = file->head_bytes + data_bytes + (result == 0 ? sections.used : 0);
     weir_buf_fini(&sections);
-    return result;
+    if (kept < 0 && err)
+        *err = kept_error;
+    return kept < 0 ? kept : result;
 }
 
 int weir_record_file_finish(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)

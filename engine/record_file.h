@@ -89,7 +89,8 @@ int weir_record_file_rename(struct weir_record_file *file, const char *prefix, s
 
 /*
  * Writes features behind the data, then the head that announces them. When the features cannot be written the file is
- * still whole without them. Not synced. 0 or -errno with err. Blocks, allocates.
+ * still whole without them. Not synced. 0 or -errno with err; what weir_output_check_kept() found goes before. Blocks,
+ * allocates.
  */
 int weir_record_file_finish(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err);
 

@@ -229,6 +229,13 @@ const char *weir_output_describe(const struct weir_output *output);
  */
 int weir_output_finish(struct weir_output *output, const void *tail, size_t tail_bytes);
 
+/*
+ * Whether the file is still what was written to it, before finish(), which makes up for some of it: 0; -ENOENT (it was
+ * removed, so that it goes when it is closed) or -ENODATA (it was cut), with err. Streams, /dev/null and files without
+ * a name are passed over. Nothing may be in flight.
+ */
+int weir_output_check_kept(const struct weir_output *output, struct weir_error *err);
+
 /* fsync(2). 0 or -errno. The slow part of finishing. */
 int weir_output_sync(struct weir_output *output);
 

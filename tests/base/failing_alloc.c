@@ -1,16 +1,20 @@
-/* Allocators that fail when told to. Each Criterion test runs in a process of its own, so the state is per test. */
+/* Allocators that fail when told to. Each Criterion test runs in a process of its own, so the state is per test.
+ * Relaxed atomics: threads only have to agree on who is the N-th. */
 #include "tests/base/failing_alloc.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
 #define NEVER UINT_MAX
 
-static unsigned calls_until_failure = NEVER;
-static bool *told; /* borrowed; NULL: nobody wants to know */
+static atomic_uint seen;                  /* calls */
+static atomic_uint first_failure = NEVER; /* the number of the call, as seen counts */
+static atomic_bool all_behind_fail;
 
 /* Names and signatures are those of ld's --wrap, see ld(1). */
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
@@ -28,9 +32,26 @@ char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t bytes);
 int __wrap_asprintf(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+static void fail_at(unsigned successes, bool sticky)
+{
+    atomic_store_explicit(&all_behind_fail, sticky, memory_order_relaxed);
+    atomic_store_explicit(&first_failure, atomic_load_explicit(&seen, memory_order_relaxed) + successes,
+                          memory_order_relaxed);
+}
+
 void failing_alloc_after(unsigned successes)
 {
-    calls_until_failure = successes;
+    fail_at(successes, false);
+}
+
+void failing_alloc_from(unsigned successes)
+{
+    fail_at(successes, true);
+}
+
+unsigned failing_alloc_seen(void)
+{
+    return atomic_load_explicit(&seen, memory_order_relaxed);
 }
 
 void failing_alloc_tell(bool *failed)
@@ -40,16 +61,16 @@ void failing_alloc_tell(bool *failed)
 
 void failing_alloc_never(void)
 {
-    calls_until_failure = NEVER;
+    atomic_store_explicit(&first_failure, NEVER, memory_order_relaxed);
 }
 
 static bool is_turn_to_fail(void)
 {
-    if (calls_until_failure == NEVER || calls_until_failure-- > 0)
+    unsigned number = atomic_fetch_add_explicit(&seen, 1, memory_order_relaxed);
+    unsigned first = atomic_load_explicit(&first_failure, memory_order_relaxed);
+    bool sticky = atomic_load_explicit(&all_behind_fail, memory_order_relaxed);
+    if (first == NEVER || number < first || (number > first && !sticky))
         return false;
-    calls_until_failure = NEVER;
-    if (told)
-        *told = true;
     errno = ENOMEM;
     return true;
 }

@@ -1,7 +1,7 @@
 /*
  * Makes a chosen allocation of the code under test fail. weir_fail_allocations() in tests/CMakeLists.txt links it with
  * ld's --wrap for malloc, its relatives, strdup, strndup and asprintf: calls from weir's own objects come here, those
- * inside shared libraries do not. One thread only.
+ * inside shared libraries do not. Any thread may allocate; one at a time says what fails.
  */
 #ifndef WEIR_TESTS_BASE_FAILING_ALLOC_H
 #define WEIR_TESTS_BASE_FAILING_ALLOC_H
@@ -11,8 +11,11 @@
 /* The allocation after `successes` more of them fails, once, with ENOMEM. */
 void failing_alloc_after(unsigned successes);
 
-/* *failed becomes true when one fails; borrowed for good, and may be shared with other processes. NULL: not told. */
-void failing_alloc_tell(bool *failed);
+/* The same, and all that come behind it fail too. */
+void failing_alloc_from(unsigned successes);
+
+/* Allocations since the program started, failed ones included. */
+unsigned failing_alloc_seen(void);
 
 /* No allocation fails any more. */
 void failing_alloc_never(void);

@@ -73,29 +73,6 @@ test_clock_that_is_set_changes_nothing() {
     expect_whole it.data
 }
 
-# Row 33.
-test_output_that_is_unlinked_while_recording_is_no_harm() {
-    start_record it.data -a -e cpu-clock -F 1000
-    rm it.data
-    sleep 1.2
-    kill -INT "$weir"
-    await_record
-    expect_no_line err "Assertion"
-    grep -q '^\[ weir record: Captured\|^weir: ' err || fail "nothing was said"
-}
-
-test_output_that_is_truncated_while_recording_is_no_crash() {
-    start_record it.data -a -e cpu-clock -F 1000
-    sleep 0.3
-    : >it.data
-    sleep 1.2
-    kill -INT "$weir"
-    await_record
-    [ "$status" -le 130 ] || fail "status $status"
-    "$WEIR_PROGRAM" info it.data >/dev/null 2>info.err || true
-    expect_no_line err "Assertion"
-}
-
 # Row 37. CPUs that the recorder may not run on are recorded all the same.
 test_affinity_of_one_cpu_records_all() {
     needs_second_cpu

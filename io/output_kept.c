@@ -1,0 +1,58 @@
+/*
+ * Whether an output is still what was written: nobody has removed or cut its file. One thread, at the end.
+ *
+ * A file that is cut and then written behind the cut has a hole (lseek(2), SEEK_HOLE), and of what is written here
+ * nothing ever leaves one on ext4, XFS and tmpfs. On other file systems blocks of zeros may become holes, so there only
+ * the file's size and its first bytes tell.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "io/output_internal.h"
+
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+
+static bool keeps_zeros(int fd)
+{
+    static const long systems[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, TMPFS_MAGIC};
+    struct statfs status;
+    bool is_known = false;
+    for (size_t i = 0; fstatfs(fd, &status) == 0 && i < WEIR_ARRAY_COUNT(systems); i++)
+        is_known |= status.f_type == systems[i];
+    return is_known;
+}
+
+/* The first byte of [0, end) that is not there any more; end: all are. */
+static uint64_t first_missing(int fd, uint64_t bytes, uint64_t end)
+{
+    uint8_t first = 0;
+    if (bytes < end)
+        return bytes;
+    if (pread(fd, &first, sizeof(first), 0) == (ssize_t)sizeof(first) && first == 0)
+        return 0; /* every head begins with letters */
+    off_t hole = keeps_zeros(fd) ? lseek(fd, 0, SEEK_HOLE) : -1;
+    return hole >= 0 ? weir_min_u64((uint64_t)hole, end) : end;
+}
+
+int weir_output_check_kept(const struct weir_output *output, struct weir_error *err)
+{
+    const struct weir_output_file *file = &output->file;
+    struct stat status;
+    if (file->stream || !file->published || fstat(file->fd, &status) < 0 || !S_ISREG(status.st_mode))
+        return 0;
+    if (status.st_nlink == 0)
+        return weir_error_set(err, -ENOENT, "'%s' was removed while recording: what was recorded is lost", file->path);
+    uint64_t missing = first_missing(file->fd, (uint64_t)status.st_size, output->stable_end);
+    if (missing == output->stable_end)
+        return 0;
+    return weir_error_set(err, -ENODATA, "'%s' was cut at %" PRIu64 " bytes while recording: what stood behind is lost",
+                          file->path, missing);
+}

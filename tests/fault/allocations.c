@@ -1,0 +1,324 @@
+/*
+ * Whole commands, the N-th allocation of which fails: once, or it and all that follow. Recordings with threads, the
+ * real kernel and a workload, and the commands that read what was recorded. Each runs in a child, which has to end in
+ * time, by itself and without a leak (with AddressSanitizer), and then:
+ *
+ *     status of a recording   the workload's own, and the file is one that `weir verify` passes; or 125 with a message,
+ *                             and what there is of a file passes after `weir recover`
+ *     status of a reader      0, or 125 with a message: it is never the recording that is called bad
+ *     folder                  nothing in it of any other name
+ *
+ * usage: test_fault_allocations [SEED [COUNT]]: COUNT runs chosen by SEED, 0: every N of every command, once and from
+ * then on; without arguments WEIR_ALLOCATION_RUNS runs of a seed that is printed. Exit status 77: cannot record here.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "cli/cli.h"
+#include "engine/recover.h"
+#include "format/verify.h"
+#include "tests/base/failing_alloc.h"
+
+#define RUNS_DEFAULT   200u
+#define TIMEOUT_S      60u
+#define OF_WORKLOAD    7
+#define OF_FAILURE     125
+#define SKIP           77
+#define WORDS_MAX      20u
+#define OUTPUT         "it.data"
+#define GOOD           "../good.data"
+#define CUT            "../cut.data"
+#define RECOVERED      "whole.data"
+#define WORKLOAD       "--", "sh", "-c", "exit 7"
+#define MESSAGES_BYTES 4096
+
+struct command {
+    bool records; /* into OUTPUT */
+    const char *words[WORDS_MAX];
+};
+
+static const struct command commands[] = {
+    {true, {"weir", "record", "-e", "cpu-clock", "-o", OUTPUT, WORKLOAD}},
+    {true, {"weir", "record", "-a", "-e", "sched:sched_switch,cpu-clock", "-o", OUTPUT, WORKLOAD}},
+    {true, {"weir", "record", "-a", "-z", "-g", "-e", "cpu-clock", "-F", "99", "-o", OUTPUT, WORKLOAD}},
+    {true, {"weir", "record", "-a", "-M", "1M", "-e", "context-switches", "-o", OUTPUT, WORKLOAD}},
+    {true, {"weir", "record", "-a", "--overwrite", "-e", "context-switches", "-o", OUTPUT, WORKLOAD}},
+    {true, {"weir", "record", "--per-thread", "-s", "-e", "cpu-clock", "-o", OUTPUT, WORKLOAD}},
+    {false, {"weir", "info", GOOD}},
+    {false, {"weir", "info", "--json", GOOD}},
+    {false, {"weir", "dump", GOOD}},
+    {false, {"weir", "dump", "--json", GOOD}},
+    {false, {"weir", "verify", GOOD}},
+    {false, {"weir", "recover", "-o", RECOVERED, CUT}},
+    {false, {"weir", "list"}},
+    {false, {"weir", "doctor"}},
+};
+
+#define COMMANDS WEIR_ARRAY_COUNT(commands)
+
+struct fault {
+    size_t command;
+    unsigned nth; /* from 0 on */
+    bool sticky;
+};
+
+/* ---- running ---- */
+
+static void close_all_but_standard(void)
+{
+    for (int fd = STDERR_FILENO + 1; fd < 64; fd++)
+        close(fd);
+}
+
+/* In a child: the command, with the fault (NULL: none, and the count of allocations goes to count_fd). */
+static void run_command(const struct command *command, const struct fault *fault, int count_fd)
+{
+    int argc = 0;
+    while (command->words[argc])
+        argc++;
+    int out = open("out", O_WRONLY | O_CREAT | O_TRUNC, 0600), err = open("err", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    if (fault)
+        close_all_but_standard();
+    alarm(TIMEOUT_S);
+    if (fault && fault->sticky)
+        failing_alloc_from(fault->nth);
+    else if (fault)
+        failing_alloc_after(fault->nth);
+    int status = weir_cli_main(argc, (char **)(uintptr_t)command->words);
+    unsigned seen = failing_alloc_seen();
+    failing_alloc_never();
+    if (!fault && write(count_fd, &seen, sizeof(seen)) != sizeof(seen))
+        status = OF_FAILURE;
+    exit(status);
+}
+
+/* The wait status. *seen: allocations of a run without fault. */
+static int run(const struct command *command, const struct fault *fault, unsigned *seen)
+{
+    int ends[2], status;
+    if (pipe(ends) < 0)
+        exit(2);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        run_command(command, fault, ends[1]);
+    close(ends[1]);
+    if (!fault && read(ends[0], seen, sizeof(*seen)) != sizeof(*seen))
+        *seen = 0;
+    close(ends[0]);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return child < 0 ? OF_FAILURE << 8 : status;
+}
+
+/* ---- what must hold ---- */
+
+static bool complain(const struct fault *fault, const char *what)
+{
+    char text[MESSAGES_BYTES] = "";
+    FILE *err = fopen("err", "re");
+    if (err && fread(text, 1, sizeof(text) - 1, err) == 0)
+        text[0] = '\0';
+    if (err)
+        fclose(err);
+    printf("command %zu (", fault->command);
+    for (size_t i = 0; commands[fault->command].words[i]; i++)
+        printf("%s%s", i ? " " : "", commands[fault->command].words[i]);
+    printf("), allocation %u %s: %s\n%s\n", fault->nth, fault->sticky ? "and all after it" : "alone", what, text);
+    return false;
+}
+
+/* Removes what a run has left; false when there is anything that does not belong there. */
+static bool clean_folder(void)
+{
+    static const char *const expected[] = {".", "..", "out", "err", OUTPUT, RECOVERED};
+    DIR *folder = opendir(".");
+    bool is_clean = folder != NULL;
+    for (struct dirent *entry = folder ? readdir(folder) : NULL; entry; entry = readdir(folder)) {
+        bool is_expected = false;
+        for (size_t i = 0; i < WEIR_ARRAY_COUNT(expected); i++)
+            is_expected |= strcmp(entry->d_name, expected[i]) == 0;
+        is_clean &= is_expected;
+        if (entry->d_name[0] != '.' || !is_expected)
+            unlink(entry->d_name);
+    }
+    if (folder)
+        closedir(folder);
+    return is_clean;
+}
+
+static bool has_message(void)
+{
+    char line[16] = "";
+    FILE *err = fopen("err", "re");
+    bool found = err && fgets(line, sizeof(line), err) && strncmp(line, "weir: ", 6) == 0;
+    for (int c = 0; err && !found && c != EOF;) { /* not the first line, then a later one */
+        while (c != '\n' && c != EOF)
+            c = fgetc(err);
+        found = c == '\n' && fgets(line, sizeof(line), err) && strncmp(line, "weir: ", 6) == 0;
+        c = c == EOF ? EOF : 0;
+    }
+    if (err)
+        fclose(err);
+    return found;
+}
+
+static bool passes(const char *path)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    struct weir_error err = {0};
+    unsigned failures = 1;
+    int result = weir_verify_append(path, NULL, &text, &failures, &err);
+    weir_buf_fini(&text);
+    return result == 0 && failures == 0;
+}
+
+/* What was left of a recording that failed: nothing, a head alone, or what recover makes whole. */
+static bool is_recoverable(void)
+{
+    const struct weir_recover_options options = {.input_path = OUTPUT, .output_path = RECOVERED};
+    struct weir_recovery recovery = {0};
+    struct weir_error err = {0};
+    if (access(OUTPUT, F_OK) < 0)
+        return true;
+    int result = weir_recover_run(&options, &recovery, &err);
+    weir_recovery_fini(&recovery);
+    return result == -ENODATA || (result == 0 && passes(RECOVERED));
+}
+
+static bool check_recording(const struct fault *fault, int status)
+{
+    if (status == OF_WORKLOAD)
+        return passes(OUTPUT) || complain(fault, "the file is not what it should be");
+    if (status != OF_FAILURE)
+        return complain(fault, "neither the workload's status nor that of a failure");
+    if (!has_message())
+        return complain(fault, "failed without a message");
+    return is_recoverable() || complain(fault, "what is left cannot be recovered");
+}
+
+static bool check(const struct fault *fault)
+{
+    int status = run(&commands[fault->command], fault, NULL);
+    bool holds;
+    if (!WIFEXITED(status))
+        holds = complain(fault, WTERMSIG(status) == SIGALRM ? "does not end" : "was killed by a signal");
+    else if (commands[fault->command].records)
+        holds = check_recording(fault, WEXITSTATUS(status));
+    else if (WEXITSTATUS(status) == 0)
+        holds = true;
+    else
+        holds = (WEXITSTATUS(status) == OF_FAILURE && has_message()) ||
+                complain(fault, "no status of a failure, or no message");
+    bool is_clean = clean_folder();
+    return holds && (is_clean || complain(fault, "something was left behind"));
+}
+
+/* ---- choosing ---- */
+
+/* splitmix64 (Vigna, 2015). */
+static uint64_t chance(uint64_t *random, uint64_t bound)
+{
+    *random += 0x9e3779b97f4a7c15ull;
+    uint64_t z = *random;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return (z ^ (z >> 31)) % bound;
+}
+
+/* Small N as often as large ones: half of the runs fail in what the set-up asks for first. */
+static struct fault choose(uint64_t *random, const unsigned *seen)
+{
+    struct fault fault = {.command = chance(random, COMMANDS), .sticky = chance(random, 2) == 0};
+    unsigned bound = seen[fault.command];
+    if (chance(random, 2) == 0 && bound > 100)
+        bound = 100;
+    fault.nth = (unsigned)chance(random, bound);
+    return fault;
+}
+
+static unsigned run_chosen(uint64_t seed, uint64_t runs, const unsigned *seen)
+{
+    uint64_t random = seed;
+    unsigned failures = 0;
+    for (uint64_t i = 0; i < runs; i++) {
+        struct fault fault = choose(&random, seen);
+        failures += !check(&fault);
+    }
+    return failures;
+}
+
+static unsigned run_all(const unsigned *seen, uint64_t *runs)
+{
+    unsigned failures = 0;
+    for (size_t command = 0; command < COMMANDS; command++) {
+        for (unsigned nth = 0; nth < 2 * seen[command]; nth++, (*runs)++) {
+            const struct fault fault = {.command = command, .nth = nth / 2, .sticky = nth % 2};
+            failures += !check(&fault);
+        }
+    }
+    return failures;
+}
+
+/* What the readers read, and how much each command allocates. False: recording is not possible here. */
+static bool prepare(unsigned *seen)
+{
+    const struct command first = {
+        true, {"weir", "record", "-a", "-e", "sched:sched_switch,cpu-clock", "-o", GOOD, "--", "sleep", "0.05"}};
+    struct stat status;
+    unsigned ignored;
+    if (run(&first, NULL, &ignored) != 0 || stat(GOOD, &status) < 0)
+        return false;
+    if (system("cp " GOOD " " CUT) != 0 || truncate(CUT, status.st_size * 2 / 3) < 0)
+        return false;
+    for (size_t i = 0; i < COMMANDS; i++) {
+        int result = run(&commands[i], NULL, &seen[i]);
+        if (!WIFEXITED(result) || WEXITSTATUS(result) != (commands[i].records ? OF_WORKLOAD : 0)) {
+            const struct fault none = {.command = i};
+            complain(&none, "fails without a fault");
+            exit(1);
+        }
+        clean_folder();
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    static unsigned seen[COMMANDS];
+    char folder[] = "/tmp/weir-allocations-XXXXXX", command[64];
+    const char *said = getenv("WEIR_ALLOCATION_RUNS");
+    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL);
+    uint64_t runs = argc > 2 ? strtoull(argv[2], NULL, 0) : said ? strtoull(said, NULL, 0) : RUNS_DEFAULT;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (!mkdtemp(folder) || chdir(folder) < 0 || mkdir("run", 0700) < 0 || chdir("run") < 0)
+        return 2;
+    int status = SKIP;
+    if (geteuid() != 0 || !prepare(seen)) {
+        puts("needs root, perf events and tracefs");
+    } else {
+        bool all = argc > 2 && runs == 0;
+        unsigned failures = all ? run_all(seen, &runs) : run_chosen(seed, runs, seen);
+        printf("seed %llu: %llu runs, %u failed; allocations without a fault:", (unsigned long long)seed,
+               (unsigned long long)runs, failures);
+        for (size_t i = 0; i < COMMANDS; i++)
+            printf(" %u", seen[i]);
+        printf("\n");
+        status = failures ? 1 : 0;
+    }
+    snprintf(command, sizeof(command), "rm -rf %s", folder);
+    return system(command) == 0 ? status : 2;
+}

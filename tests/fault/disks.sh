@@ -1,0 +1,145 @@
+# shellcheck shell=bash
+# Disks under a real file system that stall, fail, become read-only, and files that are taken away. ext4 on a loop
+# device, which nothing else uses. Rows 4, 8, 9, 26 and 33 of docs/faults.md.
+
+# shellcheck disable=SC2154 # weir is the pid of start_record, status that of the last recording
+needs_perf_events
+needs_program mkfs.ext4 losetup fsfreeze
+
+# expect_balance FILE: the ledger is that of the kernel (of events of period 1), and what is in the file is whole.
+expect_balance() {
+    expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
+    expect_whole "$1"
+}
+
+# expect_whole FILE
+expect_whole() {
+    "$WEIR_PROGRAM" verify -q "$1" || fail "verify: $("$WEIR_PROGRAM" verify "$1")"
+    perf script -i "$1" >/dev/null 2>perf.err || fail "perf script failed: $(cat perf.err)"
+}
+
+# mount_ext4 FOLDER MB OPTIONS: a file system of that size at FOLDER, which holds its image. $device: its loop device.
+mount_ext4() {
+    [ -d "$1" ] || mkdir "$1"
+    truncate -s "$2M" "$1.image"
+    mkfs.ext4 -q -E lazy_itable_init=1,lazy_journal_init=1 "$1.image"
+    device=$(losetup --find --show "$1.image") || skip "needs a loop device"
+    at_end losetup --detach "$device"
+    mount -o "$3" "$device" "$1" || skip "needs CAP_SYS_ADMIN: mount(2)"
+    at_end umount "$1"
+    trigger=/sys/fs/ext4/${device##*/}/trigger_fs_error
+}
+
+# Rows 4 and 26. The writer's writes wait in the kernel for two seconds, and the load is more than a pool of 4 MiB holds:
+# the kernel counts what is lost, the disk is named as the cause, the workload runs on, and so does the recording.
+test_stalled_disk_holds_the_writer_and_nobody_else() {
+    local began took
+    mount_ext4 disk 256 defaults
+    start_record disk/it.data -a -e raw_syscalls:sys_enter -c 1 -m 256K --buffer-size=4M
+    "$WEIR_LOAD" getppid 1000
+    fsfreeze --freeze disk
+    at_end sh -c 'fsfreeze --unfreeze disk 2>/dev/null || true'
+    began=$(date +%s%N)
+    "$WEIR_LOAD" getppid 300000
+    took=$((($(date +%s%N) - began) / 1000000))
+    sleep 2
+    fsfreeze --unfreeze disk
+    "$WEIR_LOAD" getppid 1000
+    kill -INT "$weir"
+    await_record
+    expect_eq "status" "$status" 130
+    [ "$took" -lt 20000 ] || fail "the load was held for $took ms"
+    expect_at_least "lost" "$(ledger_column lost_in_ring)" 1
+    expect_line err "the disk"
+    expect_balance disk/it.data
+}
+
+# What fits the pool is not lost at all.
+test_stall_that_the_pool_holds_loses_nothing() {
+    mount_ext4 disk 256 defaults
+    start_record disk/it.data -a -e raw_syscalls:sys_enter -c 1 -m 4M --buffer-size=128M
+    fsfreeze --freeze disk
+    at_end sh -c 'fsfreeze --unfreeze disk 2>/dev/null || true'
+    "$WEIR_LOAD" getppid 100000
+    sleep 2
+    fsfreeze --unfreeze disk
+    kill -INT "$weir"
+    await_record
+    expect_eq "status" "$status" 130
+    expect_eq "lost" "$(ledger_column lost_in_ring)" 0
+    expect_eq "getppid calls" "$(getppid_calls disk/it.data)" 100000
+    expect_balance disk/it.data
+}
+
+# Row 8: what the disk's image lies on becomes read-only, so that each write of the device fails.
+test_disk_that_fails_is_no_success() {
+    local below
+    mount_ext4 below 400 errors=remount-ro
+    below=$trigger
+    [ -w "$below" ] || skip "needs $below"
+    mount_ext4 below/disk 256 errors=continue
+    weir_record -a -e raw_syscalls:sys_enter -c 1 -m 1M -o below/disk/it.data -- \
+        sh -c "sleep 0.3; echo test >$below; '$WEIR_LOAD' getppid 600000; echo done >ran; exit 3"
+    expect_eq "status" "$status" 125
+    grep -q '^weir: cannot .*below/disk/it.data.*Input/output error' err || fail "the disk's failure is not told"
+    expect_line ran "done"
+    expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
+}
+
+# Row 9: the file system finds an error and makes itself read-only.
+test_file_system_that_becomes_read_only_ends_the_recording() {
+    mount_ext4 disk 256 errors=remount-ro
+    [ -w "$trigger" ] || skip "needs $trigger"
+    weir_record -a -e raw_syscalls:sys_enter -c 1 -m 4M -o disk/it.data -- \
+        sh -c "sleep 1.5; echo test >$trigger; '$WEIR_LOAD' getppid 100000; echo done >ran"
+    expect_eq "status" "$status" 125
+    grep -q '^weir: cannot .*disk/it.data.*Read-only file system' err || fail "it is not told"
+    expect_line ran "done"
+    expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
+    # What could still be written is what a kill would have left.
+    "$WEIR_PROGRAM" recover -o whole.data disk/it.data 2>recover.err || fail "recover: $(cat recover.err)"
+    expect_whole whole.data
+}
+
+# Row 33.
+test_output_that_is_removed_while_recording_is_told() {
+    start_record it.data -a -e cpu-clock -F 1000
+    rm it.data
+    sleep 0.5
+    kill -INT "$weir"
+    await_record
+    expect_eq "status" "$status" 125
+    expect_line err "weir: 'it.data' was removed while recording: what was recorded is lost"
+    [ ! -e it.data ] || fail "it has come back"
+}
+
+# cut_while_recording FILE BYTES: cut to that size while records go on coming.
+cut_while_recording() {
+    start_record "$1" -a -e raw_syscalls:sys_enter -c 1 -m 1M
+    "$WEIR_LOAD" getppid 200000
+    sleep 1.2 # a checkpoint: all of that is on file
+    truncate -s "$2" "$1"
+    "$WEIR_LOAD" getppid 200000
+    kill -INT "$weir"
+    await_record
+    expect_eq "status" "$status" 125
+    expect_line err "weir: '$1' was cut at "
+    expect_no_line err "Assertion"
+    "$WEIR_PROGRAM" info "$1" >/dev/null 2>info.err || true
+}
+
+test_output_that_is_cut_while_recording_is_told() {
+    mount_ext4 disk 256 defaults
+    cut_while_recording disk/whole.data 0
+    cut_while_recording disk/half.data 1000000
+}
+
+test_output_that_is_moved_while_recording_is_no_fault() {
+    start_record it.data -a -e cpu-clock -F 1000
+    mv it.data other.data
+    sleep 0.3
+    kill -INT "$weir"
+    await_record
+    expect_eq "status" "$status" 130
+    expect_whole other.data
+}
