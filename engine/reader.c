@@ -368,6 +368,8 @@ static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r
     if (moved <= 0)
         return moved;
 
+    if (r->sideband && reader->layout.maps_have_no_ids)
+        weir_record_mend_maps(to, (uint64_t)moved);
     if (r->sideband && reader->tee)
         weir_side_tee_push(reader->tee, to, (size_t)moved);
     note_lost(r, r->counts.lost_reported - lost_before);

@@ -91,3 +91,16 @@ int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *d
         counts->last_sample_ns = load_u64(last_sample + layout->time_offset);
     return (int64_t)at;
 }
+
+void weir_record_mend_maps(uint8_t *data, uint64_t bytes)
+{
+    for (uint64_t at = 0; at < bytes;) {
+        struct perf_event_header header;
+        memcpy(&header, data + at, sizeof(header));
+        if (header.type == PERF_RECORD_MMAP2 && (header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID)) {
+            header.misc &= (uint16_t)~PERF_RECORD_MISC_MMAP_BUILD_ID;
+            memcpy(data + at, &header, sizeof(header));
+        }
+        at += header.size;
+    }
+}

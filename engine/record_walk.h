@@ -5,6 +5,7 @@
 #ifndef WEIR_ENGINE_RECORD_WALK_H
 #define WEIR_ENGINE_RECORD_WALK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "engine/id_map.h"
@@ -14,6 +15,7 @@ struct weir_walk_layout { /* where samples keep their fields; the same for every
     int id_offset;           /* in a sample, from the record's start: PERF_SAMPLE_IDENTIFIER */
     int time_offset;         /* -1: samples have no time */
     unsigned place_stride;   /* counter of a sample: samples[place * place_stride + event]; 0: per event only */
+    bool maps_have_no_ids;   /* nobody asked for build ids in MMAP2 records: see weir_record_mend_maps() */
     unsigned sideband_event; /* with a place_stride, side records are counted too, by the id in their trailer, which is
                               * of this event or of one behind it; all as of this one */
 };
@@ -36,5 +38,14 @@ struct weir_walk_counts {
  */
 int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *data, uint64_t bytes,
                          struct weir_walk_counts *counts);
+
+/*
+ * Takes the flag that says that an MMAP2 record has a build id from all that are in [data, data + bytes), which have been
+ * walked: for recordings without such ids. The kernel makes one header of a mapping for all events that want it, and
+ * when it has set the flag for another recorder's event, which does ask for them, it is left set for those that come
+ * behind it (perf_event_mmap_output() in kernel/events/core.c of Linux 6.18). perf then takes the device number for the
+ * length of a build id, and aborts. Any thread.
+ */
+void weir_record_mend_maps(uint8_t *data, uint64_t bytes);
 
 #endif

@@ -63,6 +63,7 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
                 .ids = &events->id_map,
                 .id_offset = weir_attr_sample_offset(attr, PERF_SAMPLE_IDENTIFIER),
                 .time_offset = weir_attr_sample_offset(attr, PERF_SAMPLE_TIME),
+                .maps_have_no_ids = !session->config.build_ids_in_maps,
                 .sideband_event = weir_event_set_sideband(events),
             },
         .buffer_bytes = session->buffer_bytes,

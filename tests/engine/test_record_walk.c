@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -204,6 +205,41 @@ Test(record_walk, samples_are_counted_by_cpu_and_event_with_a_stride)
     const uint64_t expected[] = {1, 1, 0, 2, 0, 0};
     cr_assert_arr_eq(walk.samples, expected, sizeof(expected));
     walk_fini(&walk);
+}
+
+static void put_misc(uint8_t *record, uint16_t misc)
+{
+    memcpy(record + offsetof(struct perf_event_header, misc), &misc, sizeof(misc));
+}
+
+static uint16_t misc_of(const uint8_t *record)
+{
+    struct perf_event_header header;
+    memcpy(&header, record, sizeof(header));
+    return header.misc;
+}
+
+Test(record_walk, build_ids_that_maps_do_not_have_are_not_announced)
+{
+    const uint16_t map = PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_BUILD_ID;
+    uint8_t records[4 * TEST_SIDE_BYTES], before[sizeof(records)];
+    test_side_put(records, PERF_RECORD_MMAP2, ID_SIDE);
+    test_side_put(records + TEST_SIDE_BYTES, PERF_RECORD_MMAP2, ID_SIDE);
+    test_side_put(records + 2 * TEST_SIDE_BYTES, PERF_RECORD_SWITCH, ID_SIDE);
+    test_side_put(records + 3 * TEST_SIDE_BYTES, PERF_RECORD_MMAP2, ID_SIDE);
+    put_misc(records, map);
+    put_misc(records + TEST_SIDE_BYTES, PERF_RECORD_MISC_USER);
+    put_misc(records + 2 * TEST_SIDE_BYTES, map); /* of another type the bit means something else */
+    put_misc(records + 3 * TEST_SIDE_BYTES, map);
+    memcpy(before, records, sizeof(before));
+    weir_record_mend_maps(records, sizeof(records));
+    cr_expect_eq(misc_of(records), PERF_RECORD_MISC_USER);
+    cr_expect_eq(misc_of(records + TEST_SIDE_BYTES), PERF_RECORD_MISC_USER);
+    cr_expect_eq(misc_of(records + 2 * TEST_SIDE_BYTES), map);
+    cr_expect_eq(misc_of(records + 3 * TEST_SIDE_BYTES), PERF_RECORD_MISC_USER);
+    put_misc(records, map);
+    put_misc(records + 3 * TEST_SIDE_BYTES, map);
+    cr_expect_arr_eq(records, before, sizeof(before), "something else has changed");
 }
 
 Test(record_walk, greatest_record_is_walked)
