@@ -182,10 +182,11 @@ static int write_file_head(struct weir_record_file *file, const struct weir_sess
 
 /* The final one, over the first; the early features behind it stay. */
 static int rewrite_head(struct weir_record_file *file, const struct weir_session *session, uint64_t data_bytes,
-                        const uint64_t features[4])
+                        const uint64_t features[4], uint64_t ids_offset)
 {
     struct weir_buf head = WEIR_BUF_INIT;
     struct weir_head_input input = describe_head(file, session);
+    input.ids_offset = ids_offset;
     memcpy(input.features, features, sizeof(input.features));
     input.head_bytes = file->head_bytes;
     input.data_bytes = data_bytes;
@@ -327,6 +328,17 @@ int weir_record_file_copy_kernel(struct weir_record_file *file, const struct wei
 
 /* ---- end ---- */
 
+/* Puts the ids that the head has no room for behind the features. Their place in the file; 0: there are none. */
+static uint64_t append_late_ids(const struct weir_record_file *file, const struct weir_session *session,
+                                uint64_t data_bytes, struct weir_buf *sections)
+{
+    struct weir_head_input input = describe_head(file, session);
+    weir_buf_pad(sections, sizeof(uint64_t));
+    size_t before = sections->used;
+    weir_head_append_late_ids(sections, &input);
+    return sections->used > before ? file->head_bytes + data_bytes + before : 0;
+}
+
 static int finish_file(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
 {
     uint64_t data_bytes = weir_output_stable_bytes(file->output), features[4] = {0};
@@ -334,14 +346,20 @@ static int finish_file(struct weir_record_file *file, const struct weir_session 
     struct weir_error kept_error = {0};
     int kept = weir_output_check_kept(file->output, &kept_error);
     int result = build_features(file, session, data_bytes, &sections, features, err);
+    uint64_t ids_offset = 0;
+    if (result == 0) {
+        ids_offset = append_late_ids(file, session, data_bytes, &sections);
+        result = weir_buf_error(&sections);
+    }
     if (result == 0) {
         result = weir_output_finish(file->output, sections.data, sections.used);
         if (result < 0) {
             memset(features, 0, sizeof(features));
+            ids_offset = 0;
             weir_error_set_errno(err, result, "cannot write the feature sections of %s", file->path);
         }
     }
-    int built = rewrite_head(file, session, data_bytes, features);
+    int built = rewrite_head(file, session, data_bytes, features, result == 0 ? ids_offset : 0);
     if (built < 0 && result == 0)
         result = weir_error_set_errno(err, built, "cannot write the head of %s", file->path);
     file->file_bytes = file->head_bytes + data_bytes + (result == 0 ? sections.used : 0);

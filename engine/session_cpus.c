@@ -11,9 +11,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "engine/open_error.h"
 #include "engine/session.h"
 #include "format/index_records.h"
@@ -52,9 +54,35 @@ static int place_of(const struct weir_event_set *set, int cpu)
     return -1;
 }
 
-static bool has_id_room(const struct weir_session *session)
+/* Room for one more id of the event. What is outgrown stays: a file that has ended is finished with it. */
+static int make_id_room(struct weir_session *session, unsigned event)
 {
-    return session->descriptions[0].id_count < session->id_room;
+    struct weir_event_desc *description = &session->descriptions[event];
+    size_t capacity = session->id_capacities[event];
+    if (description->id_count < capacity)
+        return 0;
+    uint64_t **outgrown = weir_array_grow(session->outgrown_ids, sizeof(*outgrown), session->outgrown_count, 1,
+                                          &session->outgrown_capacity);
+    if (!outgrown)
+        return -ENOMEM;
+    session->outgrown_ids = outgrown;
+    uint64_t *ids = calloc(2 * capacity, sizeof(*ids));
+    if (!ids)
+        return -ENOMEM;
+    memcpy(ids, session->description_ids[event], description->id_count * sizeof(*ids));
+    session->outgrown_ids[session->outgrown_count++] = session->description_ids[event];
+    session->description_ids[event] = ids;
+    session->id_capacities[event] = 2 * capacity;
+    description->ids = ids;
+    return 0;
+}
+
+static int make_room_for_ids(struct weir_session *session)
+{
+    int result = 0;
+    for (unsigned event = 0; result == 0 && event < session->events.event_count; event++)
+        result = make_id_room(session, event);
+    return result;
 }
 
 /* The ids of a place that was opened anew: for the head, which is patched at once so that a recording that is killed
@@ -68,6 +96,12 @@ static void add_ids(struct weir_session *session, unsigned place)
             session->description_ids[event][description->id_count++] = id;
     }
     weir_record_file_patch_ids(session->file, session);
+    if (session->descriptions[0].id_count > session->id_room && !session->told_late_ids) {
+        session->told_late_ids = true;
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
+                    "CPUs have come so often that the file's head is full of ids: further ones are written at the end, "
+                    "and missing if the recording is killed");
+    }
 }
 
 static int map_rings(struct weir_session *session, unsigned place, struct weir_error *err)
@@ -86,7 +120,10 @@ static int map_rings(struct weir_session *session, unsigned place, struct weir_e
 
 static int open_place(struct weir_session *session, unsigned place, struct weir_error *err)
 {
-    int result = weir_event_set_reopen(&session->events, place, &session->limits, err);
+    int result = make_room_for_ids(session);
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot keep their ids");
+    result = weir_event_set_reopen(&session->events, place, &session->limits, err);
     if (result < 0)
         return result;
     add_ids(session, place);
@@ -121,11 +158,6 @@ static void come(struct weir_session *session, int cpu)
     } else if (session->file->kind == WEIR_RECORD_OUTPUT_STREAM) {
         weir_notice(notices, WEIR_NOTICE_WARNING,
                     "CPU %d came online: it is not recorded, because a stream names its events at its start", cpu);
-    } else if (!has_id_room(session)) {
-        weir_notice(notices, WEIR_NOTICE_WARNING,
-                    "CPU %d came online, but CPUs have come so often that the file's head is full of ids: it is not "
-                    "recorded any more",
-                    cpu);
     } else if (open_place(session, (unsigned)place, &err) < 0) {
         weir_notice(notices, WEIR_NOTICE_WARNING, "CPU %d came online, but is not recorded: %s", cpu, err.what);
     } else {

@@ -29,6 +29,7 @@ static int describe_event(struct weir_session *session, unsigned event)
     if (!ids)
         return -ENOMEM;
     session->description_ids[event] = ids;
+    session->id_capacities[event] = session->id_room;
 
     size_t count = 0;
     for (size_t i = 0; i < most; i++) {
@@ -68,6 +69,8 @@ static int describe_appended(struct weir_session *session, struct weir_error *er
         return result;
     result =
         weir_append_add_ids(session->append, session->descriptions, session->description_ids, count, session->id_room);
+    for (unsigned event = 0; result == 0 && event < count; event++)
+        session->id_capacities[event] = session->descriptions[event].id_count; /* at least */
     session->id_room += weir_append_id_room(session->append);
     return result < 0 ? weir_error_set_errno(err, result, "cannot describe %u events", count) : 0;
 }
@@ -81,7 +84,8 @@ int weir_session_describe(struct weir_session *session, struct weir_error *err)
     session->id_room = weir_session_id_room(session);
     session->descriptions = calloc(count, sizeof(*session->descriptions));
     session->description_ids = calloc(count, sizeof(*session->description_ids));
-    result = session->descriptions && session->description_ids ? 0 : -ENOMEM;
+    session->id_capacities = calloc(count, sizeof(*session->id_capacities));
+    result = session->descriptions && session->description_ids && session->id_capacities ? 0 : -ENOMEM;
     for (unsigned event = 0; result == 0 && event < count; event++)
         result = describe_event(session, event);
     if (result < 0)
@@ -99,7 +103,11 @@ void weir_session_forget(struct weir_session *session)
 {
     for (unsigned event = 0; session->description_ids && event < session->events.event_count; event++)
         free(session->description_ids[event]);
+    for (size_t i = 0; i < session->outgrown_count; i++)
+        free(session->outgrown_ids[i]);
+    free(session->outgrown_ids);
     free(session->description_ids);
+    free(session->id_capacities);
     free(session->descriptions);
     weir_machine_fini(&session->machine);
 }

@@ -3,7 +3,8 @@
  *
  * The head is built twice: when recording starts (no feature bits, data.size 0, kept current by checkpoints) and when
  * it ends (all ids, features, final size); then only what stands before the early copy is written again. So `id_room`
- * must be what the final one needs.
+ * should be what the final one needs. Events that have more ids by then have all of theirs behind the features, where
+ * readers follow the attr's section; until then the head names the first of them only.
  */
 #ifndef WEIR_FORMAT_HEAD_H
 #define WEIR_FORMAT_HEAD_H
@@ -16,7 +17,9 @@
 struct weir_head_input {
     const struct weir_event_desc *events;
     size_t event_count;
-    size_t id_room;       /* ids per event for which room is left (hotplugged CPUs); at least every id_count */
+    size_t id_room;       /* ids per event for which room is left (hotplugged CPUs); those beyond it are left out ... */
+    uint64_t ids_offset;  /* ... unless all ids of such events stand at this place of the file, one event's behind the
+                             other's, see weir_head_append_late_ids(); 0: they do not */
     uint64_t head_bytes;  /* data.offset, as a head of before had it; 0: as it comes */
     uint64_t data_bytes;  /* data.size */
     uint64_t features[4]; /* feature bits */
@@ -28,6 +31,9 @@ struct weir_head_input {
  * May be called on any thread; allocates.
  */
 int weir_head_build(struct weir_buf *out, const struct weir_head_input *input);
+
+/* Appends all ids of the events that have more than there is room for in the head: what has to stand at ids_offset. */
+void weir_head_append_late_ids(struct weir_buf *out, const struct weir_head_input *input);
 
 /* Bytes of header, ids and attrs: what the final head writes again. */
 uint64_t weir_head_fixed_bytes(const struct weir_head_input *input);

@@ -75,6 +75,27 @@ test_cpu_that_comes_back_is_recorded_again() {
     expect_eq "gaps in weir verify" "$(grep -c '^note gaps *CPU 1 was offline between ' verified)" $times
 }
 
+# The head has room for the ids of seven returns; what comes after that is behind the features.
+test_cpu_that_comes_back_more_often_than_the_head_has_room_for() {
+    local times=10 n
+    set_knob $switch 1
+    start_record it.data -a -e raw_syscalls:sys_enter -e sched:sched_process_exec -c 1 -m 4M
+    for ((n = 1; n <= times; n++)); do
+        write_knob $switch 0
+        write_knob $switch 1
+        came_again $n
+        taskset -c 1 "$WEIR_LOAD" getppid 1000
+    done
+    kill -INT "$weir"
+    await_record
+    expect_eq "warnings" "$(grep -c "the file's head is full of ids" err)" 1
+    expect_eq "getppid calls" "$(getppid_calls it.data)" $((times * 1000))
+    expect_eq "counted by the kernel" "$(ledger_column counted)" "$(told_samples)"
+    expect_eq "samples with unknown ids" "$(grep -c 'unknown ids' err || true)" 0
+    expect_readers_agree it.data
+    "$WEIR_PROGRAM" verify -q it.data || fail "verify refuses it"
+}
+
 # Nothing is open there at first; its rings are mapped when it comes.
 test_cpu_that_was_offline_at_the_start_is_recorded_when_it_comes() {
     set_knob $switch 0
