@@ -73,6 +73,23 @@ test_clock_that_is_set_changes_nothing() {
     expect_whole it.data
 }
 
+# A recorder beside that wants build ids in its mappings: the kernel then says so of ours as well.
+test_recorder_beside_that_wants_build_ids_changes_nothing() {
+    "$WEIR_PROGRAM" record -q -a --buildid-mmap -e dummy -o beside.data 2>beside.err &
+    local beside=$!
+    wait_until test -e beside.data
+    record -e cpu-clock -F 1000 -o it.data -- sh -c "for i in 1 2 3; do '$WEIR_LOAD' spin 1000000; done"
+    kill -INT "$beside"
+    wait "$beside" || true
+    expect_at_least "mappings" "$("$WEIR_PROGRAM" dump --json --type mmap2 it.data | wc -l)" 10
+    # Misc 2 is user space, 16386 with a build id.
+    expect_eq "mappings with build ids" \
+        "$("$WEIR_PROGRAM" dump --json --type mmap2 it.data | grep -c '"misc":163' || true)" 0
+    expect_at_least "mappings with build ids, beside" \
+        "$("$WEIR_PROGRAM" dump --json --type mmap2 beside.data | grep -c '"misc":16386')" 1
+    expect_whole it.data
+}
+
 # Row 37. CPUs that the recorder may not run on are recorded all the same.
 test_affinity_of_one_cpu_records_all() {
     needs_second_cpu
@@ -130,4 +147,50 @@ test_memory_cgroup_that_is_too_small_is_survived() {
     137) [ -z "$(find . -name '.weir*')" ] || fail "left behind" ;;
     *) fail "status $status" ;;
     esac
+}
+
+# Row 22: two programs that had the same pid, one after the other; samples of the second are not resolved by the first's
+# mappings.
+test_pid_that_is_used_again_has_no_stale_maps() {
+    needs_program unshare
+    cp "$WEIR_LOAD" first
+    cp "$WEIR_LOAD" second
+    cat >reuse <<'SCRIPT'
+for program in ./first ./second; do
+    echo 4999 >/proc/sys/kernel/ns_last_pid
+    "$program" spin 200000000 &
+    echo "$!" >>pids
+    wait
+done
+SCRIPT
+    unshare --pid --fork --mount-proc "$WEIR_PROGRAM" record -v -e cpu-clock -F 1000 -o it.data -- sh reuse 2>err ||
+        fail "status $?"
+    expect_eq "pids" "$(paste -sd ' ' pids)" "5000 5000"
+    perf script -i it.data --pid 5000 -F comm,ip,sym,dso >samples 2>perf.err || fail "perf script: $(cat perf.err)"
+    expect_at_least "samples of the first" "$(grep -c '^ *first .*/first)' samples)" 10
+    expect_at_least "samples of the second" "$(grep -c '^ *second .*/second)' samples)" 10
+    expect_eq "samples with the other's mappings" \
+        "$(grep -c -e '^ *first .*/second)' -e '^ *second .*/first)' samples || true)" 0
+    expect_whole it.data
+}
+
+# Row 37. A cpuset is a limit that cannot be widened by the process itself.
+test_cpuset_of_one_cpu_records_all() {
+    needs_second_cpu
+    local group=/sys/fs/cgroup/cpuset/weir-fault-$$
+    mkdir "$group" 2>/dev/null || skip "needs a cpuset (version 1)"
+    at_end rmdir "$group"
+    cat /sys/fs/cgroup/cpuset/cpuset.mems >"$group/cpuset.mems"
+    echo 0 >"$group/cpuset.cpus"
+    (
+        echo "$BASHPID" >"$group/tasks"
+        exec "$WEIR_PROGRAM" record -v -a -e raw_syscalls:sys_enter -c 1 -m 4M -o it.data -- sleep 2 2>err
+    ) &
+    weir=$!
+    wait_until test -e it.data
+    taskset -c 1 "$WEIR_LOAD" getppid 2000
+    await_record
+    expect_eq "status" "$status" 0
+    expect_eq "getppid calls" "$(getppid_calls it.data)" 2000
+    expect_balance it.data
 }
