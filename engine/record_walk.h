@@ -40,11 +40,11 @@ int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *d
                          struct weir_walk_counts *counts);
 
 /*
- * Takes the flag that says that an MMAP2 record has a build id from all that are in [data, data + bytes), which have been
- * walked: for recordings without such ids. The kernel makes one header of a mapping for all events that want it, and
- * when it has set the flag for another recorder's event, which does ask for them, it is left set for those that come
- * behind it (perf_event_mmap_output() in kernel/events/core.c of Linux 6.18). perf then takes the device number for the
- * length of a build id, and aborts. Any thread.
+ * Takes the flag that says that an MMAP2 record has a build id from all that are in [data, data + bytes), which have
+ * been walked: for recordings without such ids. The kernel makes one header of a mapping for all events that want it,
+ * and when it has set the flag for another recorder's event, which does ask for them, it is left set for those that
+ * come behind it (perf_event_mmap_output() in kernel/events/core.c of Linux 6.18). perf then takes the device number
+ * for the length of a build id, and aborts. Any thread.
  */
 void weir_record_mend_maps(uint8_t *data, uint64_t bytes);
 
