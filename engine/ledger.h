@@ -40,8 +40,8 @@ int weir_ledger_tell_losses(const struct weir_event_set *set, struct weir_told_l
 void weir_ledger_hold_back(struct weir_told_losses *told, uint64_t lost_reported, struct weir_buf *lost);
 
 /*
- * Allocates what the ledger of the set will take, and `told` (NULL-safe), so that the end of a recording cannot fail for
- * want of memory. Optional: collect() does it when it was not done. 0, or -ENOMEM and nothing is held.
+ * Allocates what the ledger of the set will take, and `told` (NULL-safe), so that the end of a recording cannot fail
+ * for want of memory. Optional: collect() does it when it was not done. 0, or -ENOMEM and nothing is held.
  */
 int weir_ledger_reserve(const struct weir_event_set *set, struct weir_told_losses *told,
                         struct weir_record_result *result);
