@@ -181,9 +181,12 @@ int weir_recovery_child_plan(struct weir_recovery *recovery, const struct weir_r
         return fail_child(options->path, status, err);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot recover %s", options->path);
-    if (said.result == 0)
-        *recovery = said.recovery;
-    else if (err)
-        *err = said.err;
-    return said.result;
+    if (said.result < 0) {
+        weir_recovery_fini(&said.recovery); /* nothing is in it */
+        if (err)
+            *err = said.err;
+        return said.result;
+    }
+    *recovery = said.recovery;
+    return 0;
 }
