@@ -30,7 +30,7 @@ mount_ext4() {
     trigger=/sys/fs/ext4/${device##*/}/trigger_fs_error
 }
 
-# Rows 4 and 26. The writer's writes wait in the kernel for two seconds, and the load is more than a pool of 4 MiB holds.
+# Rows 4 and 26. The writer's writes wait in the kernel for two seconds and the load is more than a pool of 4 MiB takes.
 # The kernel counts what is lost, the disk is named as the cause, and both the workload and the recording go on.
 test_stalled_disk_holds_the_writer_and_nobody_else() {
     local began took
