@@ -24,7 +24,6 @@
 struct verdicts {
     struct weir_buf *out;
     unsigned failures;
-    bool no_memory; /* a rule could not be looked at, which is no fault of the recording */
 };
 
 __attribute__((format(printf, 4, 5))) static void say(struct verdicts *verdicts, bool is_kept, const char *rule,
@@ -80,7 +79,6 @@ static void check_features(struct verdicts *verdicts, const struct weir_perf_inp
     bool needs_formats = false;
     for (size_t i = 0; i < input->event_count; i++)
         needs_formats |= input->events[i].attr.type == PERF_TYPE_TRACEPOINT;
-    verdicts->no_memory |= err.code == -ENOMEM;
     if (err.code < 0)
         say(verdicts, false, "features", "%s", err.what);
     else if (needs_formats && !weir_perf_input_has_feature(input, WEIR_FEATURE_TRACING_DATA))
@@ -114,7 +112,8 @@ static void check_descriptions(struct verdicts *verdicts, const struct weir_perf
 {
     struct weir_buf payload = WEIR_BUF_INIT;
     int found = input->is_pipe ? 0 : weir_perf_input_feature(input, WEIR_FEATURE_EVENT_DESC, &payload, NULL);
-    verdicts->no_memory |= found == -ENOMEM;
+    if (found == -ENOMEM)
+        weir_buf_fail(verdicts->out, found);
     if (found != 1 || payload.used < 2 * sizeof(uint32_t)) {
         weir_buf_fini(&payload);
         return;
@@ -221,7 +220,7 @@ int weir_verify_append(const char *path, const struct weir_input_gate *gate, str
         check_rounds(&verdicts, &scan);
         check_balance(&verdicts, &input, &scan);
         append_notes(out, &input, &scan);
-        result = verdicts.no_memory ? -ENOMEM : weir_buf_error(out);
+        result = weir_buf_error(out);
         if (result < 0)
             weir_error_set_errno(err, result, "cannot verify %s", path);
     }

@@ -15,6 +15,7 @@
 static atomic_uint seen;                  /* calls */
 static atomic_uint first_failure = NEVER; /* the number of the call, as seen counts */
 static atomic_bool all_behind_fail;
+static bool *told; /* borrowed; NULL: nobody wants to know. Set while there is one thread */
 
 /* Names and signatures are those of ld's --wrap, see ld(1). */
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
@@ -71,6 +72,8 @@ static bool is_turn_to_fail(void)
     bool sticky = atomic_load_explicit(&all_behind_fail, memory_order_relaxed);
     if (first == NEVER || number < first || (number > first && !sticky))
         return false;
+    if (told)
+        *told = true;
     errno = ENOMEM;
     return true;
 }

@@ -14,6 +14,9 @@ void failing_alloc_after(unsigned successes);
 /* The same, and all that come behind it fail too. */
 void failing_alloc_from(unsigned successes);
 
+/* *failed becomes true when one fails; borrowed for good, and may be shared with other processes. NULL: not told. */
+void failing_alloc_tell(bool *failed);
+
 /* Allocations since the program started, failed ones included. */
 unsigned failing_alloc_seen(void);
 
