@@ -62,7 +62,6 @@ static const struct command commands[] = {
     {false, {"weir", "verify", GOOD}},
     {false, {"weir", "recover", "-o", RECOVERED, CUT}},
     {false, {"weir", "list"}},
-    {false, {"weir", "doctor"}},
 };
 
 #define COMMANDS WEIR_ARRAY_COUNT(commands)
