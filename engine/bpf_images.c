@@ -101,7 +101,7 @@ void weir_bpf_images_add(struct weir_bpf_images *images, struct weir_bpf_image *
 
 static int copy(const struct weir_bpf_image_set *set, const struct weir_bpf_image ***copies, size_t *count)
 {
-    *copies = set->count > 0 ? calloc(set->count, sizeof(**copies)) : NULL;
+    *copies = set->count > 0 ? calloc(set->count, sizeof(const struct weir_bpf_image *)) : NULL;
     if (set->count > 0 && !*copies)
         return -ENOMEM;
     for (size_t i = 0; i < set->count; i++)
