@@ -12,7 +12,7 @@
 #include "cli/cli.h"
 #include "cli/exit_status.h"
 #include "cli/record_report.h"
-#include "engine/simulate.h"
+#include "engine/sim/simulate.h"
 
 static struct weir_simulate_options to_options(const struct weir_bench_arguments *arguments,
                                                const struct weir_notice_sink *notices)

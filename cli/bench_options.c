@@ -1,4 +1,4 @@
-/* The options of `weir bench drain`: those of engine/simulate.h. Main thread. */
+/* The options of `weir bench drain`: those of engine/sim/simulate.h. Main thread. */
 #include "cli/bench_options.h"
 
 #include <errno.h>

@@ -25,7 +25,7 @@
 #include "cli/man.h"
 #include "cli/record_options.h"
 #include "cli/recover_options.h"
-#include "engine/privileges.h"
+#include "engine/kernel/privileges.h"
 
 #define NAME_BYTES 128
 

@@ -13,7 +13,7 @@
 #include "base/bits.h"
 #include "base/suggest.h"
 #include "cli/option_text.h"
-#include "engine/call_graph.h"
+#include "engine/events/call_graph.h"
 
 /* Options of which one on the command line puts the other in a file out of force. */
 static const char *const rivals[][2] = {{"freq", "count"}, {"all-kernel", "all-user"}};

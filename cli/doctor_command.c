@@ -1,4 +1,4 @@
-/* `weir doctor`: from its arguments to engine/doctor.h. Main thread. */
+/* `weir doctor`: from its arguments to engine/upkeep/doctor.h. Main thread. */
 #include <stdio.h>
 
 #include "cli/cli.h"

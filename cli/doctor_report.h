@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
-#include "engine/doctor.h"
+#include "engine/upkeep/doctor.h"
 
 /* Lines: findings that are not well, or all; each with its command. */
 void weir_doctor_report_lines(struct weir_buf *text, const struct weir_finding *findings, size_t count, bool all);

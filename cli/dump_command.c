@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "cli/dump_options.h"
 #include "cli/exit_status.h"
-#include "engine/sandbox.h"
+#include "engine/upkeep/sandbox.h"
 #include "format/dump.h"
 
 static int write_out(void *ctx, const char *text, size_t bytes, struct weir_error *err)

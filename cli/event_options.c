@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/target_options.h"
-#include "engine/event_trigger.h"
+#include "engine/session/event_trigger.h"
 
 #define HINT_EVENTS "'weir list' shows the events of this machine; perf-list(1) describes their modifiers"
 

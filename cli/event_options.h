@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "cli/record_options.h"
-#include "engine/event_list.h"
+#include "engine/events/event_list.h"
 
 /* For a row of the table: see struct weir_option. arguments are a struct weir_record_arguments. */
 int weir_event_options_apply_filter(void *arguments, const char *text, struct weir_error *err);

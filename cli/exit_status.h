@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "cli/command.h"
-#include "engine/record.h"
+#include "engine/session/record.h"
 
 enum weir_exit_status {
     WEIR_EXIT_OK = 0,

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 #include "cli/exit_status.h"
 #include "cli/inspect_options.h"
-#include "engine/sandbox.h"
+#include "engine/upkeep/sandbox.h"
 #include "format/info.h"
 #include "format/verify.h"
 

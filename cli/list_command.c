@@ -10,7 +10,7 @@
 #include "cli/exit_status.h"
 #include "cli/list_options.h"
 #include "cli/list_report.h"
-#include "engine/event_catalog.h"
+#include "engine/events/event_catalog.h"
 
 struct selection {
     const struct weir_list_arguments *arguments;

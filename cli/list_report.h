@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
-#include "engine/event_catalog.h"
+#include "engine/events/event_catalog.h"
 
 struct weir_list_report {
     struct weir_buf *text;     /* borrowed */

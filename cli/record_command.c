@@ -24,10 +24,10 @@
 #include "cli/record_report.h"
 #include "cli/sample_arguments.h"
 #include "cli/target_options.h"
-#include "engine/cgroup.h"
-#include "engine/event_list.h"
-#include "engine/kernel_limits.h"
-#include "engine/record.h"
+#include "engine/events/cgroup.h"
+#include "engine/events/event_list.h"
+#include "engine/kernel/kernel_limits.h"
+#include "engine/session/record.h"
 
 _Static_assert(WEIR_VALUE_FREQ_MAX == WEIR_RECORD_FREQ_MAX, "\"max\" must reach the engine as it is");
 

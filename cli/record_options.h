@@ -15,9 +15,9 @@
 #include "base/notice.h"
 #include "cli/command.h"
 #include "cli/value.h"
-#include "engine/control.h"
-#include "engine/record.h"
-#include "engine/schedule.h"
+#include "engine/session/control.h"
+#include "engine/session/record.h"
+#include "engine/session/schedule.h"
 
 #define WEIR_RECORD_OUTPUT_DEFAULT "perf.data"
 #define WEIR_RECORD_OUTPUT_STDOUT  "-"

@@ -15,8 +15,8 @@
 #define WEIR_CLI_RECORD_REPORT_H
 
 #include "base/buf.h"
-#include "engine/kernel_limits.h"
-#include "engine/record.h"
+#include "engine/kernel/kernel_limits.h"
+#include "engine/session/record.h"
 
 /* What the advice depends on, beside the result. */
 struct weir_report_context {

@@ -1,4 +1,4 @@
-/* `weir recover`: from its arguments to engine/recover.h, and what was done as lines. Main thread. */
+/* `weir recover`: from its arguments to engine/upkeep/recover.h, and what was done as lines. Main thread. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "cli/exit_status.h"
 #include "cli/recover_options.h"
-#include "engine/recover.h"
+#include "engine/upkeep/recover.h"
 
 #define SUFFIX ".recovered"
 

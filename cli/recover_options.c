@@ -1,4 +1,4 @@
-/* The options of `weir recover`: those of engine/recover.h. Main thread. */
+/* The options of `weir recover`: those of engine/upkeep/recover.h. Main thread. */
 #include "cli/recover_options.h"
 
 #include <errno.h>

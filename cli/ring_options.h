@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/notice.h"
 #include "cli/value.h"
-#include "engine/shed.h"
+#include "engine/drain/shed.h"
 
 #define WEIR_THREADS_SPEC_ABSENT "cpu" /* --threads without SPEC, as in perf */
 

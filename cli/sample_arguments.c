@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "cli/record_options.h"
-#include "engine/branch_filter.h"
-#include "engine/call_graph.h"
-#include "engine/registers.h"
-#include "engine/sample_clock.h"
+#include "engine/events/branch_filter.h"
+#include "engine/events/call_graph.h"
+#include "engine/events/registers.h"
+#include "engine/events/sample_clock.h"
 
 /* The error of a parser below, with the option's name before it. */
 static int fail_option(const char *option, const struct weir_error *below, struct weir_error *err)

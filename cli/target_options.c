@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "engine/cgroup.h"
+#include "engine/events/cgroup.h"
 
 static int parse_ids(const char *option, const char *text, const char *hint, pid_t **ids, size_t *count,
                      struct weir_error *err)

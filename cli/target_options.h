@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/notice.h"
 #include "cli/record_options.h"
-#include "engine/event_list.h"
-#include "engine/record.h"
+#include "engine/events/event_list.h"
+#include "engine/session/record.h"
 
 /* For rows of the table: see struct weir_option. arguments are a struct weir_record_arguments. */
 int weir_target_options_apply_pids(void *arguments, const char *text, struct weir_error *err);

@@ -13,7 +13,7 @@ if(WEIR_WERROR)
   target_compile_options(weir_flags INTERFACE -Werror)
 endif()
 if(WEIR_SANITIZE)
-  target_compile_definitions(weir_flags INTERFACE WEIR_TEST_POINTS) # engine/test_point.h
+  target_compile_definitions(weir_flags INTERFACE WEIR_TEST_POINTS) # engine/kernel/test_point.h
   target_compile_options(weir_flags INTERFACE -fsanitize=${WEIR_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=undefined)
   target_link_options(weir_flags INTERFACE -fsanitize=${WEIR_SANITIZE})

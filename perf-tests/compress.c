@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "engine/compressor.h"
+#include "engine/drain/compressor.h"
 #include "format/perf_file.h"
 
 #define CHUNK_BYTES (1u << 20)

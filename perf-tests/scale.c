@@ -4,10 +4,10 @@
  *
  *     scale [--runs N] [--mb N] [--rate-mb N] [--rings-max N] [--cpus N] [--idle-ms N] [--output PATH]
  *
- * All on simulated rings (engine/simulate.h), the real readers, pool and writer, a reader for each ring. The bytes come
- * at --rate-mb per second in all, so that nothing is lost and the readers sleep in between as they do in life. Runs
- * interleave the numbers of rings. Prints JSON: medians and spread, "ratio" to 2 rings; "checksum" is the number of
- * samples that were written, which must be what was produced.
+ * All on simulated rings (engine/sim/simulate.h), the real readers, pool and writer, a reader for each ring. The bytes
+ * come at --rate-mb per second in all, so that nothing is lost and the readers sleep in between as they do in life.
+ * Runs interleave the numbers of rings. Prints JSON: medians and spread, "ratio" to 2 rings; "checksum" is the number
+ * of samples that were written, which must be what was produced.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
-#include "engine/simulate.h"
+#include "engine/sim/simulate.h"
 
 #define RUNS_MAX     32u
 #define USAGE_EXIT   2

@@ -11,7 +11,7 @@
 
 #include "base/bits.h"
 #include "cli/record_options.h"
-#include "engine/registers.h"
+#include "engine/events/registers.h"
 #include "tests/cli/words.h"
 
 #define PAGE 4096u

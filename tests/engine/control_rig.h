@@ -2,7 +2,7 @@
 #ifndef WEIR_TESTS_ENGINE_CONTROL_RIG_H
 #define WEIR_TESTS_ENGINE_CONTROL_RIG_H
 
-#include "engine/control.h"
+#include "engine/session/control.h"
 
 struct control_rig {
     struct weir_poll_set sources;

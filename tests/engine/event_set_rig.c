@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/event_list_internal.h"
+#include "engine/events/event_list_internal.h"
 #include "tests/engine/fake_tracefs.h"
 
 static void keep_notice(void *ctx, enum weir_notice_level level, const char *line)

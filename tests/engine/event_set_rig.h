@@ -4,7 +4,7 @@
 #ifndef WEIR_TESTS_ENGINE_EVENT_SET_RIG_H
 #define WEIR_TESTS_ENGINE_EVENT_SET_RIG_H
 
-#include "engine/event_set.h"
+#include "engine/events/event_set.h"
 #include "tests/engine/faulty_kernel.h"
 
 #define CPUS    2

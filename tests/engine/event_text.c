@@ -3,7 +3,7 @@
 
 #include <criterion/criterion.h>
 
-#include "engine/event_list_internal.h"
+#include "engine/events/event_list_internal.h"
 #include "tests/engine/fake_tracefs.h"
 
 int event_text_parse(struct weir_event_list *list, const char *text, struct weir_error *err)

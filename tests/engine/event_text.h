@@ -3,7 +3,7 @@
 #define WEIR_TESTS_ENGINE_EVENT_TEXT_H
 
 #include "base/error.h"
-#include "engine/event_list.h"
+#include "engine/events/event_list.h"
 
 /* Parses into an empty list, to be given to weir_event_list_fini() in any case. As weir_event_list_parse(). */
 int event_text_parse(struct weir_event_list *list, const char *text, struct weir_error *err);

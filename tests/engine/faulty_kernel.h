@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "engine/kernel.h"
-#include "engine/sim_kernel.h"
+#include "engine/kernel/kernel.h"
+#include "engine/sim/sim_kernel.h"
 
 #define FAULTY_LOG_MAX 64
 

@@ -1,5 +1,5 @@
 /*
- * Holds threads at test points (engine/test_point.h) while the others go on. No Criterion: for race programs.
+ * Holds threads at test points (engine/kernel/test_point.h) while the others go on. No Criterion: for race programs.
  *
  * A run has one point at which threads are parked: the first of them that come there, then ever fewer (the 2nd, 4th,
  * 8th ...), each for two milliseconds, in which the other threads make thousands of steps. What the program checks
@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "engine/test_point.h"
+#include "engine/kernel/test_point.h"
 
 /*
  * Runs run(ctx) without parking and then, where the build has test points, once for each of the points with threads

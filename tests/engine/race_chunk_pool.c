@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "engine/chunk.h"
-#include "engine/pool_grower.h"
+#include "engine/drain/chunk.h"
+#include "engine/drain/pool_grower.h"
 #include "tests/engine/parking.h"
 
 #define THREADS     6

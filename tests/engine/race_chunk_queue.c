@@ -12,7 +12,7 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
-#include "engine/chunk_queue.h"
+#include "engine/drain/chunk_queue.h"
 #include "tests/engine/parking.h"
 
 #define PRODUCERS       3

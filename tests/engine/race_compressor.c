@@ -12,7 +12,7 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
-#include "engine/compressor.h"
+#include "engine/drain/compressor.h"
 #include "tests/engine/parking.h"
 #include "tests/format/expand.h"
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
-#include "engine/simulate.h"
+#include "engine/sim/simulate.h"
 #include "format/perf_file.h"
 
 struct found {                            /* in a file */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "engine/side_tee.h"
+#include "engine/drain/side_tee.h"
 #include "tests/engine/parking.h"
 
 #define NUMBERS   300000u

@@ -14,7 +14,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
-#include "engine/writer.h"
+#include "engine/drain/writer.h"
 #include "format/records.h"
 #include "tests/engine/parking.h"
 #include "tests/engine/test_record.h"

@@ -1,6 +1,6 @@
 /*
  * Rings that the test fills byte by byte, so that it can also write what no kernel would: the simulated kernel of
- * engine/sim_kernel.h only writes what a right one does. Descriptor n is ring n; poll(2) answers as the test says.
+ * engine/sim/sim_kernel.h only writes what a right one does. Descriptor n is ring n; poll(2) answers as the test says.
  * One thread.
  */
 #ifndef WEIR_TESTS_ENGINE_RAW_KERNEL_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/kernel.h"
+#include "engine/kernel/kernel.h"
 
 #define RAW_RINGS_MAX 8
 

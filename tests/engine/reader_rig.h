@@ -5,10 +5,10 @@
 #ifndef WEIR_TESTS_ENGINE_READER_RIG_H
 #define WEIR_TESTS_ENGINE_READER_RIG_H
 
-#include "engine/chunk.h"
-#include "engine/chunk_queue.h"
-#include "engine/id_map.h"
-#include "engine/reader.h"
+#include "engine/drain/chunk.h"
+#include "engine/drain/chunk_queue.h"
+#include "engine/drain/reader.h"
+#include "engine/kernel/id_map.h"
 #include "tests/engine/raw_kernel.h"
 
 #define RIG_ID          21u

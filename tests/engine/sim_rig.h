@@ -6,9 +6,9 @@
 #ifndef WEIR_TESTS_ENGINE_SIM_RIG_H
 #define WEIR_TESTS_ENGINE_SIM_RIG_H
 
-#include "engine/event_set.h"
-#include "engine/pipeline.h"
-#include "engine/sim_kernel.h"
+#include "engine/drain/pipeline.h"
+#include "engine/events/event_set.h"
+#include "engine/sim/sim_kernel.h"
 
 struct sim_rig_options {
     unsigned cpus;

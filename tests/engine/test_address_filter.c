@@ -2,7 +2,7 @@
  * Address filters: what is refused, and what the kernel is told of functions in a file (this test itself) and in a
  * kernel that the test made up.
  */
-#include "engine/address_filter.h"
+#include "engine/events/address_filter.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

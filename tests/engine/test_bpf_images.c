@@ -1,5 +1,5 @@
 /* The table of BPF programs: each is read once, lists are by id, and what finds no room is counted. */
-#include "engine/bpf_images.h"
+#include "engine/tasks/bpf_images.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

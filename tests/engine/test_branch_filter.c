@@ -1,5 +1,5 @@
 /* The words of -j: what perf 6.1 was seen to open for each, but that levels alone keep their meaning. */
-#include "engine/branch_filter.h"
+#include "engine/events/branch_filter.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* What recordings of various sizes take, and what is told of it. */
-#include "engine/budget.h"
+#include "engine/session/budget.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/chunk.h"
+#include "engine/drain/chunk.h"
 
 #define MIB 1048576ull
 

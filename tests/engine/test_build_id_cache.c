@@ -1,5 +1,5 @@
 /* The build-id cache: what is filed where, only under its own id, and never half. */
-#include "engine/build_id_cache.h"
+#include "engine/tasks/build_id_cache.h"
 
 #include "tests/engine/side_records.h"
 

@@ -1,5 +1,5 @@
 /* The text of --call-graph: what perf 6.1 was seen to make of each. */
-#include "engine/call_graph.h"
+#include "engine/events/call_graph.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

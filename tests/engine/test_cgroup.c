@@ -1,5 +1,5 @@
 /* Cgroups of events, on a hierarchy of the test's own making. */
-#include "engine/cgroup.h"
+#include "engine/events/cgroup.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

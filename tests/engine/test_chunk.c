@@ -2,7 +2,7 @@
  * The chunk pool on one thread: its size and shares, who may take of the reserve, what is lent and given back. Threads:
  * race_chunk_pool.c.
  */
-#include "engine/chunk.h"
+#include "engine/drain/chunk.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The queue on one thread: order, emptiness, and when the writer sleeps. Threads: race_chunk_queue.c. */
-#include "engine/chunk_queue.h"
+#include "engine/drain/chunk_queue.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* Compression without threads: order, slots, what goes out as it is. Threads: race_compressor.c. */
-#include "engine/compressor.h"
+#include "engine/drain/compressor.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* --control's argument and what it opens, and the socket of the workload's programs. */
-#include "engine/control.h"
+#include "engine/session/control.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

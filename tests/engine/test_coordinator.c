@@ -2,7 +2,7 @@
  * The coordinator's loop over a pipeline without readers: what ends it, in which order of precedence, and that signals
  * come back to where they were. Each test is a process of its own, so it may send itself signals.
  */
-#include "engine/coordinator.h"
+#include "engine/session/coordinator.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

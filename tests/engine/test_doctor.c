@@ -1,5 +1,5 @@
 /* What weir doctor makes of facts, and what it reads from a copy of /proc. */
-#include "engine/doctor.h"
+#include "engine/upkeep/doctor.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

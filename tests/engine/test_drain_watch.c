@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "base/clock.h"
-#include "engine/drain_watch.h"
+#include "engine/drain/drain_watch.h"
 
 static struct weir_drain_watch watch;
 static struct weir_switch_count switches;

@@ -1,5 +1,5 @@
 /* What a machine offers, on fake machines with a kernel that refuses what the test names. */
-#include "engine/event_catalog.h"
+#include "engine/events/event_catalog.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

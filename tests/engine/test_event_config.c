@@ -6,14 +6,14 @@
  * (hardware rows: on a machine without PMU, from the attempts that fail). with_differences() then makes the deliberate
  * changes of docs/compatibility.md, so that what is tested is "perf, but for this list".
  */
-#include "engine/event_list.h"
+#include "engine/events/event_list.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/bits.h"
-#include "engine/event_list_internal.h"
+#include "engine/events/event_list_internal.h"
 #include "tests/engine/fake_tracefs.h"
 
 #define WATERMARK_BYTES          262144

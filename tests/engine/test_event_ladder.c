@@ -1,12 +1,12 @@
 /* Kernels that refuse each of the things that younger ones brought: what is dropped, and what is named instead. */
-#include "engine/event_ladder.h"
+#include "engine/events/event_ladder.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
 
 #include "base/bits.h"
-#include "engine/registers.h"
+#include "engine/events/registers.h"
 #include "tests/engine/event_set_rig.h"
 
 /* What the kernel of a test refuses. Tests run in processes of their own. */

@@ -2,7 +2,7 @@
  * From -e text to events: what is refused and at which column, what each name and modifier sets, and what an event
  * becomes when the kernel refuses it. Tracepoints come from a tracefs of the test's own making.
  */
-#include "engine/event_list.h"
+#include "engine/events/event_list.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "engine/event_list_internal.h"
+#include "engine/events/event_list_internal.h"
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/event_text.h"
 #include "tests/engine/fake_tracefs.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "engine/event_list_internal.h"
+#include "engine/events/event_list_internal.h"
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/fake_sysfs.h"
 

@@ -2,7 +2,7 @@
  * Opening events on a kernel that refuses: which refusals are worked round, what is then opened and said, and that
  * nothing stays open after one that is not. Then rings, filters, and switching on and off.
  */
-#include "engine/event_set.h"
+#include "engine/events/event_set.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The id table: finds what was added and nothing else, also when it is as full as it gets. */
-#include "engine/id_map.h"
+#include "engine/kernel/id_map.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

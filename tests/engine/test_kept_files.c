@@ -2,7 +2,7 @@
  * Finished files: under which names they stay, how many of them, and what the command gets to see. Real files, without
  * data, in a folder of the test's own.
  */
-#include "engine/kept_files.h"
+#include "engine/session/kept_files.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* What is read of the kernel's knobs, and the ring sizes that follow, with limits of the test's own making. */
-#include "engine/kernel_limits.h"
+#include "engine/kernel/kernel_limits.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>

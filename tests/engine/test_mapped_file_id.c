@@ -1,5 +1,5 @@
 /* From a mapping to its file: only the file that was mapped, wherever its name leads meanwhile. */
-#include "engine/mapped_file_id.h"
+#include "engine/tasks/mapped_file_id.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The table of mapped files: what is one file and what two, what is read, in which order the feature lists it. */
-#include "engine/mapped_files.h"
+#include "engine/tasks/mapped_files.h"
 
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/side_records.h"

@@ -1,5 +1,5 @@
 /* Each refusal of the kernel, word for word. */
-#include "engine/open_error.h"
+#include "engine/events/open_error.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

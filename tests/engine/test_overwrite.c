@@ -7,7 +7,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-#include "engine/ledger.h"
+#include "engine/session/ledger.h"
 #include "tests/engine/sim_rig.h"
 
 #define MIB          (1ull << 20)

@@ -2,7 +2,7 @@
  * Building and taking apart the pipeline: what is left after a failure half way, which ring is whose, and emit() when
  * the pool is empty. What it does in between: test_pipeline_sim.c and race_pipeline.c.
  */
-#include "engine/pipeline.h"
+#include "engine/drain/pipeline.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

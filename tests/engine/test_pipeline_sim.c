@@ -28,7 +28,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
-#include "engine/ledger.h"
+#include "engine/session/ledger.h"
 #include "format/records.h"
 #include "tests/engine/fake_clock.h"
 #include "tests/engine/seeds.h"
@@ -386,7 +386,7 @@ static void write_step(struct sim *sim)
     note_checkpoint(sim);
 }
 
-/* ---- switching, as engine/session_switch.c does it ---- */
+/* ---- switching, as engine/session/session_switch.c does it ---- */
 
 static void stall_all(struct sim *sim)
 {

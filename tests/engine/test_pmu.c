@@ -1,5 +1,5 @@
 /* PMUs of fake machines: what is read, what is left out, and which word stands for which. */
-#include "engine/pmu.h"
+#include "engine/events/pmu.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

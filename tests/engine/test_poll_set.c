@@ -1,5 +1,5 @@
 /* Descriptors and their callbacks: who is called, in which order, and what callbacks may do to the set. */
-#include "engine/poll_set.h"
+#include "engine/kernel/poll_set.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

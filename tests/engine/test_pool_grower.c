@@ -1,5 +1,5 @@
 /* The thread that grows the pool: when it does, and how it ends. Races: race_chunk_pool.c. */
-#include "engine/pool_grower.h"
+#include "engine/drain/pool_grower.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Levels of pressure, and the gap between entering and leaving one. */
-#include "engine/pressure.h"
+#include "engine/drain/pressure.h"
 
 #include <criterion/criterion.h>
 

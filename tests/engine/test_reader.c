@@ -2,7 +2,7 @@
  * Readers, one step at a time, over rings that the test fills: what no kernel should write, records at every place of
  * the ring, chunks, the empty pool, epochs. Sleeping and waking: test_reader_wait.c. Threads: race_reader.c.
  */
-#include "engine/reader.h"
+#include "engine/drain/reader.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

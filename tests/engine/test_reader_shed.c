@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "engine/reader.h"
+#include "engine/drain/reader.h"
 #include "format/perf_file.h"
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/full_sample.h"

@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
-#include "engine/reader.h"
+#include "engine/drain/reader.h"
 #include "tests/engine/reader_rig.h"
 
 static void wait_drained(struct reader_rig *rig)

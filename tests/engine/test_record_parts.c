@@ -1,5 +1,5 @@
 /* The files of the readers: how much memory they take. What they hold is tested on the real kernel. */
-#include "engine/record_parts.h"
+#include "engine/session/record_parts.h"
 
 #include <criterion/criterion.h>
 

@@ -2,7 +2,7 @@
  * The walk over records: where it stops, what it counts as what. Data lies in heap blocks of its exact size, so that
  * AddressSanitizer sees a read behind it.
  */
-#include "engine/record_walk.h"
+#include "engine/drain/record_walk.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

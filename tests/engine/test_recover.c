@@ -1,5 +1,5 @@
 /* What a recovery does to files: the input stays, an output is never overwritten, in place is asked for. */
-#include "engine/recover.h"
+#include "engine/upkeep/recover.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

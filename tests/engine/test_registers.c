@@ -1,5 +1,5 @@
 /* Registers by name, of both architectures on any. */
-#include "engine/registers.h"
+#include "engine/events/registers.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
  * Event rings: what is read across the end of the ring, what is given back, and who sees it. Then the Linux side, on
  * one software event of the test's own process.
  */
-#include "engine/ring.h"
+#include "engine/kernel/ring.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

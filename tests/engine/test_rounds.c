@@ -2,7 +2,7 @@
  * Epochs and markers on a fake clock, over hand-filled rings: when an epoch is opened, who is woken, and that no marker
  * stands before what it must stand behind.
  */
-#include "engine/rounds.h"
+#include "engine/drain/rounds.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Names of clocks as perf 6.1 takes them, and the system's own. */
-#include "engine/sample_clock.h"
+#include "engine/events/sample_clock.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Lengths of samples, against the layout by hand, and the rings that they fit. */
-#include "engine/sample_size.h"
+#include "engine/events/sample_size.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

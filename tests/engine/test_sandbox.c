@@ -1,5 +1,5 @@
 /* What a process in a sandbox can and cannot ask of the kernel. Each call is made in a child, which is bound first. */
-#include "engine/sandbox.h"
+#include "engine/upkeep/sandbox.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

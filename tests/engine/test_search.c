@@ -1,5 +1,5 @@
 /* The search for the highest value that holds, on probes that know it, and on noisy ones. */
-#include "engine/search.h"
+#include "engine/sim/search.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "engine/session.h"
+#include "engine/session/session.h"
 #include "tests/format/temp_tree.h"
 
 struct fixture {

@@ -2,7 +2,7 @@
  * Trimming and dropping by themselves. A trimmed sample must be, byte for byte, the one that the kernel would have
  * written with a smaller dump: full_sample.c writes both.
  */
-#include "engine/shed.h"
+#include "engine/drain/shed.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

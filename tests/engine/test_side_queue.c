@@ -1,5 +1,5 @@
 /* The queue: records are passed on in the order of time, no sooner than that order is proven. */
-#include "engine/side_queue.h"
+#include "engine/drain/side_queue.h"
 
 #include "tests/base/failing_alloc.h"
 

@@ -1,5 +1,5 @@
 /* The tee: bytes come out as they went in, also across the end of the ring, and what finds no room is counted. */
-#include "engine/side_tee.h"
+#include "engine/drain/side_tee.h"
 
 #include "tests/base/failing_alloc.h"
 

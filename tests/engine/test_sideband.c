@@ -1,5 +1,5 @@
 /* The sideband thread: what readers and synthesis hand it ends in the task map and in the list of build ids. */
-#include "engine/sideband.h"
+#include "engine/tasks/sideband.h"
 
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/side_records.h"

@@ -2,14 +2,14 @@
  * The simulated kernel itself, since other tests believe it: what records look like, what happens when a ring is full,
  * when poll(2) reports one.
  */
-#include "engine/sim_kernel.h"
+#include "engine/sim/sim_kernel.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/ring.h"
+#include "engine/kernel/ring.h"
 
 #define RING_BYTES   4096u
 #define SAMPLE_TYPE  (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)

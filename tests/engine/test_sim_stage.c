@@ -1,5 +1,5 @@
 /* Which CPUs play simulated ones. */
-#include "engine/sim_stage.h"
+#include "engine/sim/sim_stage.h"
 
 #include <criterion/criterion.h>
 

@@ -2,7 +2,7 @@
  * Simulated runs: what each run must account for whatever the machine does meanwhile. How fast anything is, is no
  * matter of tests; the figures made of it are in test_bench_report.c.
  */
-#include "engine/simulate.h"
+#include "engine/sim/simulate.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

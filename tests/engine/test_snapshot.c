@@ -1,12 +1,12 @@
 /* Snapshots in both senses: what is refused and why, and what a missing spare means. One thread, simulated rings. */
-#include "engine/snapshot.h"
+#include "engine/session/snapshot.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/sim_kernel.h"
+#include "engine/sim/sim_kernel.h"
 #include "tests/engine/sim_rig.h"
 
 #define MIB (1ull << 20)

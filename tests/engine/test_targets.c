@@ -1,5 +1,5 @@
 /* Lists of processes and their threads, on a /proc of the test's own making and on the real one. */
-#include "engine/targets.h"
+#include "engine/events/targets.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* The task map: forks, execs, exits and maps in any order that the kernel gives, its bounds, and what comes out of it.
  */
-#include "engine/task_map.h"
+#include "engine/tasks/task_map.h"
 
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/side_records.h"

@@ -2,7 +2,7 @@
  * The writer, one step at a time, on a disk in memory and a fake clock: what it accounts of chunks that failed, when it
  * writes checkpoints, when it asks for a round. The thread's body: race_pipeline.c.
  */
-#include "engine/writer.h"
+#include "engine/drain/writer.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -26,7 +26,7 @@
 
 #include "base/bits.h"
 #include "cli/cli.h"
-#include "engine/recover.h"
+#include "engine/upkeep/recover.h"
 #include "format/verify.h"
 #include "tests/base/failing_alloc.h"
 

@@ -1,11 +1,12 @@
 /*
- * Address filters (engine/address_filter.h) over functions of a file and of a kernel (format/functions.h). Input: the
- * text of the filter, kallsyms and the file, parted by FUZZ_SEPARATOR. "@F" in the text becomes the path of the file.
+ * Address filters (engine/events/address_filter.h) over functions of a file and of a kernel (format/functions.h).
+ * Input: the text of the filter, kallsyms and the file, parted by FUZZ_SEPARATOR. "@F" in the text becomes the path of
+ * the file.
  *
  * What comes out has only numbers and that path in it, and is understood again as it is: it comes out once more. What
  * is refused has an error of one line, and leaves the buffer alone.
  */
-#include "engine/address_filter.h"
+#include "engine/events/address_filter.h"
 
 #include <errno.h>
 #include <limits.h>

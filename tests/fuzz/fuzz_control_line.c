@@ -1,10 +1,11 @@
 /*
- * The control protocol (engine/control_line.h). Input: the size of the pieces in which the rest arrives, then the rest.
+ * The control protocol (engine/session/control_line.h). Input: the size of the pieces in which the rest arrives, then
+ * the rest.
  *
  * Lines are the same in pieces of any size: neither empty nor longer than allowed, without newline or zero in them;
  * what is refused has a reason, and what is understood has a part of the line as its event.
  */
-#include "engine/control_line.h"
+#include "engine/session/control_line.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /*
- * -e texts (engine/event_list.h) with the tracepoints of a tracefs and the PMUs of a sysfs of ours. Input: the text.
+ * -e texts (engine/events/event_list.h) with the tracepoints of a tracefs and the PMUs of a sysfs of ours. Input: the
+ * text.
  *
  * What is taken: leaders come first and lead themselves; the name of each event that says all about it (no group, no
  * PMU, no name=), parsed again, gives the same event; so do such names joined by commas; and so does the name that an
@@ -15,7 +16,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "base/buf.h"
-#include "engine/event_list_internal.h"
+#include "engine/events/event_list_internal.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tree.h"
 

@@ -1,12 +1,12 @@
 /*
- * The knobs of the kernel (engine/kernel_limits.h). Input: the files in the order of the table below, parted by
+ * The knobs of the kernel (engine/kernel/kernel_limits.h). Input: the files in the order of the table below, parted by
  * FUZZ_SEPARATOR.
  *
  * A knob is what strtoll(3) makes of its file when that is an int, or what the kernel boots with; whatever it is, the
  * ring sizes that follow are powers of two of whole pages, and pay for themselves from the knob where that is enough
  * for the least.
  */
-#include "engine/kernel_limits.h"
+#include "engine/kernel/kernel_limits.h"
 
 #include <errno.h>
 #include <limits.h>

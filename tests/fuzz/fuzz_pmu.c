@@ -1,11 +1,11 @@
 /*
- * What sysfs says of a PMU (engine/pmu.h) and what becomes of an event that is made of it. Input: the files in the
- * order of the table below, parted by FUZZ_SEPARATOR.
+ * What sysfs says of a PMU (engine/events/pmu.h) and what becomes of an event that is made of it. Input: the files in
+ * the order of the table below, parted by FUZZ_SEPARATOR.
  *
  * A bit field has bits, and takes its greatest value whole; an alias is one line, its scale above 0. An event of the
  * alias is taken or refused with an error of one line; a field that is there sets its own bits and no others.
  */
-#include "engine/pmu.h"
+#include "engine/events/pmu.h"
 
 #include <errno.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
-#include "engine/event_list_internal.h"
+#include "engine/events/event_list_internal.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tree.h"
 

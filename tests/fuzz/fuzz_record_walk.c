@@ -1,11 +1,11 @@
 /*
- * The walk over records (engine/record_walk.h). Input: a byte that chooses the layout of samples, a byte that chooses
- * where to cut, and the bytes to walk.
+ * The walk over records (engine/drain/record_walk.h). Input: a byte that chooses the layout of samples, a byte that
+ * chooses where to cut, and the bytes to walk.
  *
  * A second walker, which takes nothing from the first, counts the same; the counts account for every record; and two
  * walks over the two sides of any record boundary add up to one.
  */
-#include "engine/record_walk.h"
+#include "engine/drain/record_walk.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

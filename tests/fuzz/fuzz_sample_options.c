@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "engine/branch_filter.h"
-#include "engine/call_graph.h"
-#include "engine/registers.h"
-#include "engine/sample_clock.h"
+#include "engine/events/branch_filter.h"
+#include "engine/events/call_graph.h"
+#include "engine/events/registers.h"
+#include "engine/events/sample_clock.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/input.h"
 

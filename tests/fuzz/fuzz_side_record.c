@@ -1,11 +1,11 @@
 /*
- * Side records (format/side_record.h) and the task map that they make (engine/task_map.h). Input: a byte that chooses
- * the trailer, then records.
+ * Side records (format/side_record.h) and the task map that they make (engine/tasks/task_map.h). Input: a byte that
+ * chooses the trailer, then records.
  *
  * What is taken apart lies within its record; the maps of every task are ascending and apart; and what the map emits
  * makes the same map again.
  */
-#include "engine/task_map.h"
+#include "engine/tasks/task_map.h"
 
 #include <stdlib.h>
 #include <string.h>

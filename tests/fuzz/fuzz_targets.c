@@ -1,10 +1,10 @@
 /*
- * -p lists (engine/targets.h). Input: the text.
+ * -p lists (engine/events/targets.h). Input: the text.
  *
  * A list is taken exactly when it is one by a second reading; written out from its numbers it reads the same; on
  * failure the outputs are untouched.
  */
-#include "engine/targets.h"
+#include "engine/events/targets.h"
 
 #include <errno.h>
 #include <limits.h>

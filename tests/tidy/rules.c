@@ -23,12 +23,24 @@ enum area {
     AREA_TOPOLOGY = 1 << 1,
     AREA_IO = 1 << 2,
     AREA_FORMAT = 1 << 3,
-    AREA_ENGINE = 1 << 4,
-    AREA_CLI = 1 << 5,
-    AREA_TESTS = 1 << 6,
-    AREA_PERF_TESTS = 1 << 7,
-    AREA_LIBWEIR = 1 << 8, /* stands alone, and is met by its installed header only */
-    LIBRARIES = AREA_BASE | AREA_TOPOLOGY | AREA_IO | AREA_FORMAT | AREA_ENGINE,
+    AREA_CLI = 1 << 4,
+    AREA_TESTS = 1 << 5,
+    AREA_PERF_TESTS = 1 << 6,
+    AREA_LIBWEIR = 1 << 7, /* stands alone, and is met by its installed header only */
+
+    /* The rooms of the engine, from the ground up. */
+    AREA_KERNEL = 1 << 8,
+    AREA_EVENTS = 1 << 9,
+    AREA_DRAIN = 1 << 10,
+    AREA_TASKS = 1 << 11,
+    AREA_SESSION = 1 << 12,
+    AREA_SIM = 1 << 13,
+    AREA_UPKEEP = 1 << 14,
+    RECORDING = AREA_KERNEL | AREA_EVENTS | AREA_DRAIN | AREA_TASKS | AREA_SESSION,
+    AREA_ENGINE = RECORDING | AREA_SIM | AREA_UPKEEP,
+
+    BELOW_ENGINE = AREA_BASE | AREA_TOPOLOGY | AREA_IO | AREA_FORMAT,
+    LIBRARIES = BELOW_ENGINE | AREA_ENGINE,
     LAYERS = LIBRARIES | AREA_CLI,
     EVERYWHERE = LAYERS | AREA_TESTS | AREA_PERF_TESTS,
 };
@@ -43,7 +55,13 @@ static const struct {
     {"topology/", AREA_TOPOLOGY, AREA_BASE | AREA_TOPOLOGY},
     {"io/", AREA_IO, AREA_BASE | AREA_IO},
     {"format/", AREA_FORMAT, AREA_BASE | AREA_FORMAT},
-    {"engine/", AREA_ENGINE, LIBRARIES},
+    {"engine/kernel/", AREA_KERNEL, AREA_BASE | AREA_KERNEL},
+    {"engine/events/", AREA_EVENTS, AREA_BASE | AREA_TOPOLOGY | AREA_FORMAT | AREA_KERNEL | AREA_EVENTS},
+    {"engine/drain/", AREA_DRAIN, BELOW_ENGINE | AREA_KERNEL | AREA_EVENTS | AREA_DRAIN},
+    {"engine/tasks/", AREA_TASKS, AREA_BASE | AREA_FORMAT | AREA_KERNEL | AREA_EVENTS | AREA_DRAIN | AREA_TASKS},
+    {"engine/session/", AREA_SESSION, BELOW_ENGINE | RECORDING},
+    {"engine/sim/", AREA_SIM, BELOW_ENGINE | RECORDING | AREA_SIM},
+    {"engine/upkeep/", AREA_UPKEEP, BELOW_ENGINE | RECORDING | AREA_UPKEEP},
     {"cli/", AREA_CLI, LAYERS},
     {"tests/", AREA_TESTS, LAYERS | AREA_TESTS},
     {"perf-tests/", AREA_PERF_TESTS, EVERYWHERE},
@@ -81,27 +99,27 @@ static const struct banned_word {
      "the mmap page belongs to engine/ring",
      EVERYWHERE,
      false,
-     {"engine/ring.", "engine/sim_kernel.", "tests/engine/"}},
+     {"engine/kernel/ring.", "engine/sim/sim_kernel.", "tests/engine/"}},
     {"kernel-words",
      "data_tail",
      "the mmap page belongs to engine/ring",
      EVERYWHERE,
      false,
-     {"engine/ring.", "engine/sim_kernel.", "tests/engine/"}},
+     {"engine/kernel/ring.", "engine/sim/sim_kernel.", "tests/engine/"}},
     {"kernel-words",
      "aux_head",
      "the mmap page belongs to engine/ring",
      EVERYWHERE,
      false,
-     {"engine/ring.", "engine/sim_kernel.", "tests/engine/"}},
+     {"engine/kernel/ring.", "engine/sim/sim_kernel.", "tests/engine/"}},
     {"kernel-words",
      "aux_tail",
      "the mmap page belongs to engine/ring",
      EVERYWHERE,
      false,
-     {"engine/ring.", "engine/sim_kernel.", "tests/engine/"}},
-    {"kernel-words", "SYS_perf_event_open", "engine/ring opens events", LAYERS, false, {"engine/ring."}},
-    {"kernel-words", "__NR_perf_event_open", "engine/ring opens events", LAYERS, false, {"engine/ring."}},
+     {"engine/kernel/ring.", "engine/sim/sim_kernel.", "tests/engine/"}},
+    {"kernel-words", "SYS_perf_event_open", "engine/ring opens events", LAYERS, false, {"engine/kernel/ring."}},
+    {"kernel-words", "__NR_perf_event_open", "engine/ring opens events", LAYERS, false, {"engine/kernel/ring."}},
 
     {"exit-below-main", "exit", "return -errno", LAYERS, true, {"cli/main.c"}},
     {"exit-below-main", "quick_exit", "return -errno", LAYERS, true, {NULL}},
@@ -250,7 +268,8 @@ static void check_own_header(const struct check *check, unsigned line, const cha
             report(check, "include-edge", line, false, "%s is of a layer that this one does not know", header);
 
         char tests_folder[64];
-        snprintf(tests_folder, sizeof(tests_folder), "tests/%s", folders[i].folder);
+        int layer_length = (int)(strchr(folders[i].folder, '/') + 1 - folders[i].folder);
+        snprintf(tests_folder, sizeof(tests_folder), "tests/%.*s", layer_length, folders[i].folder);
         if (strstr(header, "_internal.h") && !source_is_under(check->source, folders[i].folder) &&
             !source_is_under(check->source, tests_folder) && !source_is_under(check->source, "tests/fuzz/"))
             report(check, "internal-header", line, false, "%s is for its own folder and its tests", header);

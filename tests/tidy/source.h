@@ -18,7 +18,7 @@ enum source_kind {
 };
 
 struct source {
-    const char *path; /* borrowed; from the root of the tree, "engine/ring.c" */
+    const char *path; /* borrowed; from the root of the tree, "engine/kernel/ring.c" */
     const char *text; /* borrowed; zero terminated */
     char *code;       /* owned; as long as text; for SOURCE_C only, otherwise NULL */
     enum source_kind kind;
@@ -30,7 +30,7 @@ enum source_kind source_kind_of(const char *path);
 int source_init(struct source *source, const char *path, const char *text);
 void source_fini(struct source *source);
 
-/* Whether the path begins with prefix; "engine/ring." covers ring.c and ring.h. */
+/* Whether the path begins with prefix; "engine/kernel/ring." covers ring.c and ring.h. */
 bool source_is_under(const struct source *source, const char *prefix);
 
 struct source_line {

@@ -102,15 +102,22 @@ Test(rules, edges_against_the_layers_are_found)
         {"include-edge", {"io/a.c", "#include \"format/records.h\""}},
         {"include-edge", {"io/a.c", "#include \"topology/plan.h\""}},
         {"include-edge", {"format/a.c", "#include \"io/output.h\""}},
-        {"include-edge", {"topology/a.c", "#include \"engine/ring.h\""}},
-        {"include-edge", {"engine/a.c", "#include \"cli/options.h\""}},
-        {"include-edge", {"engine/a.c", "  #  include   \"cli/options.h\""}},
+        {"include-edge", {"topology/a.c", "#include \"engine/kernel/ring.h\""}},
+        {"include-edge", {"engine/drain/a.c", "#include \"cli/options.h\""}},
+        {"include-edge", {"engine/drain/a.c", "  #  include   \"cli/options.h\""}},
+        {"include-edge", {"engine/kernel/a.c", "#include \"engine/events/event_set.h\""}},
+        {"include-edge", {"engine/drain/a.c", "#include \"engine/session/session.h\""}},
+        {"include-edge", {"engine/events/a.c", "#include \"io/output.h\""}},
+        {"include-edge", {"engine/session/a.c", "#include \"engine/sim/sim_kernel.h\""}},
+        {"include-edge", {"engine/upkeep/a.c", "#include \"engine/sim/sim_kernel.h\""}},
         {"include-edge", {"cli/a.c", "#include \"tests/fake.h\""}},
         {"include-edge", {"tests/engine/a.c", "#include \"perf-tests/load.h\""}},
-        {"internal-header", {"engine/a.c", "#include \"io/queue_internal.h\""}},
+        {"internal-header", {"engine/drain/a.c", "#include \"io/queue_internal.h\""}},
         {"internal-header", {"tests/engine/a.c", "#include \"io/queue_internal.h\""}},
-        {"include-path", {"engine/a.c", "#include \"ring.h\""}},
-        {"include-path", {"engine/a.c", "#include \"../io/output.h\""}},
+        {"internal-header", {"engine/session/a.c", "#include \"engine/events/event_set_internal.h\""}},
+        {"include-path", {"engine/drain/a.c", "#include \"ring.h\""}},
+        {"include-path", {"engine/drain/a.c", "#include \"engine/ring.h\""}},
+        {"include-path", {"engine/drain/a.c", "#include \"../io/output.h\""}},
     };
     expect_bad(bad, WEIR_ARRAY_COUNT(bad));
 }
@@ -119,12 +126,15 @@ Test(rules, edges_along_the_layers_are_allowed)
 {
     const struct fixture good[] = {
         {"io/a.c", "#include \"base/buf.h\""},
-        {"engine/a.c", "#include \"topology/plan.h\""},
+        {"engine/drain/a.c", "#include \"topology/plan.h\""},
         {"cli/a.c", "#include \"format/records.h\""},
         {"tests/io/a.c", "#include \"io/queue_internal.h\""},
+        {"tests/engine/a.c", "#include \"engine/events/event_set_internal.h\""},
+        {"engine/session/a.c", "#include \"engine/drain/writer.h\""},
+        {"engine/sim/a.c", "#include \"engine/session/session.h\""},
         {"tests/fuzz/a.c", "#include \"io/queue_internal.h\""},
         {"io/a.c", "#include \"io/queue_internal.h\""},
-        {"perf-tests/a.c", "#include \"engine/ring.h\""},
+        {"perf-tests/a.c", "#include \"engine/kernel/ring.h\""},
         {"io/a.c", "/* #include \"format/records.h\" would be wrong */"},
     };
     expect_good(good, WEIR_ARRAY_COUNT(good));
@@ -133,16 +143,16 @@ Test(rules, edges_along_the_layers_are_allowed)
 Test(rules, outside_headers_away_from_home_are_found)
 {
     const struct bad_fixture bad[] = {
-        {"outside-header", {"engine/a.c", "#include <liburing.h>"}},
-        {"outside-header", {"engine/a.c", "#include <hwloc.h>"}},
-        {"outside-header", {"engine/a.c", "#include <hwloc/linux.h>"}},
+        {"outside-header", {"engine/drain/a.c", "#include <liburing.h>"}},
+        {"outside-header", {"engine/drain/a.c", "#include <hwloc.h>"}},
+        {"outside-header", {"engine/drain/a.c", "#include <hwloc/linux.h>"}},
         {"outside-header", {"io/a.c", "#include <numa.h>"}},
         {"outside-header", {"io/a.c", "#include <numaif.h>"}},
         {"outside-header", {"cli/a.c", "#include <libelf.h>"}},
         {"outside-header", {"cli/a.c", "#include <gelf.h>"}},
         {"outside-header", {"cli/a.c", "#include <traceevent/event-parse.h>"}},
         {"outside-header", {"cli/a.c", "#include <event-parse.h>"}},
-        {"outside-header", {"engine/a.c", "#include <zstd.h>"}},
+        {"outside-header", {"engine/drain/a.c", "#include <zstd.h>"}},
         {"outside-header", {"base/a.c", "#include <assert.h>"}},
         {"outside-header", {"tests/io/a.c", "#include <assert.h>"}},
     };
@@ -159,22 +169,22 @@ Test(rules, outside_headers_away_from_home_are_found)
 Test(rules, words_shared_with_the_kernel_are_found_outside_their_files)
 {
     const struct bad_fixture bad[] = {
-        {"kernel-words", {"engine/reader.c", "x = page->data_head;"}},
-        {"kernel-words", {"engine/reader.c", "page->data_tail = x;"}},
+        {"kernel-words", {"engine/drain/reader.c", "x = page->data_head;"}},
+        {"kernel-words", {"engine/drain/reader.c", "page->data_tail = x;"}},
         {"kernel-words", {"cli/a.c", "x = page->aux_head;"}},
         {"kernel-words", {"tests/cli/a.c", "x = page->aux_tail;"}},
-        {"kernel-words", {"engine/reader.c", "syscall(SYS_perf_event_open);"}},
-        {"kernel-words", {"engine/reader.c", "syscall(__NR_perf_event_open);"}},
+        {"kernel-words", {"engine/drain/reader.c", "syscall(SYS_perf_event_open);"}},
+        {"kernel-words", {"engine/drain/reader.c", "syscall(__NR_perf_event_open);"}},
     };
     expect_bad(bad, WEIR_ARRAY_COUNT(bad));
 
     const struct fixture good[] = {
-        {"engine/ring.c", "x = page->data_head;"},
-        {"engine/sim_kernel.c", "x = page->data_tail;"},
+        {"engine/kernel/ring.c", "x = page->data_head;"},
+        {"engine/sim/sim_kernel.c", "x = page->data_tail;"},
         {"tests/engine/test_ring.c", "x = page->data_tail;"},
-        {"engine/reader.c", "/* data_head moves on */"},
-        {"engine/reader.c", "x = \"data_head\";"},
-        {"engine/reader.c", "x = my_data_head + data_head_seen;"},
+        {"engine/drain/reader.c", "/* data_head moves on */"},
+        {"engine/drain/reader.c", "x = \"data_head\";"},
+        {"engine/drain/reader.c", "x = my_data_head + data_head_seen;"},
     };
     expect_good(good, WEIR_ARRAY_COUNT(good));
 }
@@ -182,7 +192,7 @@ Test(rules, words_shared_with_the_kernel_are_found_outside_their_files)
 Test(rules, ends_of_the_process_below_main_are_found)
 {
     const struct bad_fixture bad[] = {
-        {"exit-below-main", {"engine/a.c", "exit(1);"}},
+        {"exit-below-main", {"engine/drain/a.c", "exit(1);"}},
         {"exit-below-main", {"cli/record.c", "exit (1);"}},
         {"exit-below-main", {"io/a.c", "quick_exit(1);"}},
         {"exit-below-main", {"io/a.c", "abort();"}},
@@ -190,8 +200,12 @@ Test(rules, ends_of_the_process_below_main_are_found)
     expect_bad(bad, WEIR_ARRAY_COUNT(bad));
 
     const struct fixture good[] = {
-        {"cli/main.c", "exit(1);"},          {"base/assert.c", "abort();"},    {"engine/a.c", "_exit(127);"},
-        {"engine/a.c", "reader->exit = 1;"}, {"engine/a.c", "/* exit(1); */"}, {"tests/io/a.c", "exit(1);"},
+        {"cli/main.c", "exit(1);"},
+        {"base/assert.c", "abort();"},
+        {"engine/drain/a.c", "_exit(127);"},
+        {"engine/drain/a.c", "reader->exit = 1;"},
+        {"engine/drain/a.c", "/* exit(1); */"},
+        {"tests/io/a.c", "exit(1);"},
     };
     expect_good(good, WEIR_ARRAY_COUNT(good));
 }
@@ -199,17 +213,17 @@ Test(rules, ends_of_the_process_below_main_are_found)
 Test(rules, libraries_that_print_are_found)
 {
     const struct bad_fixture bad[] = {
-        {"library-print", {"engine/a.c", "printf(\"x\");"}},
-        {"library-print", {"engine/a.c", "puts(\"x\");"}},
-        {"library-print", {"engine/a.c", "perror(\"x\");"}},
-        {"library-print", {"engine/a.c", "fputs(\"x\", stderr);"}},
-        {"library-print", {"engine/a.c", "fputs(\"x\", stdout);"}},
+        {"library-print", {"engine/drain/a.c", "printf(\"x\");"}},
+        {"library-print", {"engine/drain/a.c", "puts(\"x\");"}},
+        {"library-print", {"engine/drain/a.c", "perror(\"x\");"}},
+        {"library-print", {"engine/drain/a.c", "fputs(\"x\", stderr);"}},
+        {"library-print", {"engine/drain/a.c", "fputs(\"x\", stdout);"}},
     };
     expect_bad(bad, WEIR_ARRAY_COUNT(bad));
 
     const struct fixture good[] = {
         {"cli/a.c", "printf(\"x\");"},
-        {"engine/a.c", "void f(const char *format, ...) __attribute__((format(printf, 1, 2)));"},
+        {"engine/drain/a.c", "void f(const char *format, ...) __attribute__((format(printf, 1, 2)));"},
     };
     expect_good(good, WEIR_ARRAY_COUNT(good));
 }
@@ -246,26 +260,26 @@ Test(rules, atomics_without_an_order_are_found)
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(calls); i++) {
         char line[64];
         snprintf(line, sizeof(line), "x = %s(&y);", calls[i]);
-        expect_only(check_line(&(struct fixture){"engine/a.c", line}), "memory-order", 2, line);
+        expect_only(check_line(&(struct fixture){"engine/drain/a.c", line}), "memory-order", 2, line);
         snprintf(line, sizeof(line), "x = %s_explicit(&y);", calls[i]);
-        cr_expect_eq(check_line(&(struct fixture){"engine/a.c", line}).count, 0, "%s", line);
+        cr_expect_eq(check_line(&(struct fixture){"engine/drain/a.c", line}).count, 0, "%s", line);
     }
 }
 
 Test(rules, typedefs_of_aggregates_are_found)
 {
     const struct bad_fixture bad[] = {
-        {"typedef", {"engine/a.c", "typedef struct ring ring_t;"}},
-        {"typedef", {"engine/a.c", "typedef union ring ring_t;"}},
-        {"typedef", {"engine/a.c", "typedef enum ring ring_t;"}},
+        {"typedef", {"engine/drain/a.c", "typedef struct ring ring_t;"}},
+        {"typedef", {"engine/drain/a.c", "typedef union ring ring_t;"}},
+        {"typedef", {"engine/drain/a.c", "typedef enum ring ring_t;"}},
     };
     expect_bad(bad, WEIR_ARRAY_COUNT(bad));
-    expect_good(&(struct fixture){"engine/a.c", "typedef int (*weir_handler)(struct ring *ring);"}, 1);
+    expect_good(&(struct fixture){"engine/drain/a.c", "typedef int (*weir_handler)(struct ring *ring);"}, 1);
 }
 
 Test(rules, unfinished_work_is_found_in_any_text)
 {
-    const char *const paths[] = {"engine/a.c", "tests/a.c", "docs/a.md", "cmake/a.cmake"};
+    const char *const paths[] = {"engine/drain/a.c", "tests/a.c", "docs/a.md", "cmake/a.cmake"};
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(paths); i++) {
         expect_only(check_line(&(struct fixture){paths[i], "/* TO"
                                                            "DO: later */"}),
@@ -291,35 +305,36 @@ Test(rules, long_lines_are_found_by_columns_not_bytes)
     /* Each box character is one column and three bytes. */
     char line[400];
     repeat(line, sizeof(line), "", "\u2500", 120);
-    cr_expect_eq(check_line(&(struct fixture){"engine/a.c", line}).count, 0);
+    cr_expect_eq(check_line(&(struct fixture){"engine/drain/a.c", line}).count, 0);
     repeat(line, sizeof(line), "", "\u2500", 121);
-    expect_only(check_line(&(struct fixture){"engine/a.c", line}), "line-length", 2, "121 columns");
+    expect_only(check_line(&(struct fixture){"engine/drain/a.c", line}), "line-length", 2, "121 columns");
     cr_expect_eq(check_line(&(struct fixture){"docs/a.md", line}).count, 0);
 }
 
 Test(rules, stray_white_space_is_found)
 {
     const struct bad_fixture bad[] = {
-        {"white-space", {"engine/a.c", "int x; "}},
-        {"white-space", {"engine/a.c", "int x;\r"}},
-        {"white-space", {"engine/a.c", "\tint x;"}},
+        {"white-space", {"engine/drain/a.c", "int x; "}},
+        {"white-space", {"engine/drain/a.c", "int x;\r"}},
+        {"white-space", {"engine/drain/a.c", "\tint x;"}},
         {"white-space", {"docs/a.md", "text "}},
     };
     expect_bad(bad, WEIR_ARRAY_COUNT(bad));
-    expect_only(check_text("engine/a.c", OPENING "int x;"), "white-space", 2, "no final newline");
+    expect_only(check_text("engine/drain/a.c", OPENING "int x;"), "white-space", 2, "no final newline");
 }
 
 Test(rules, file_that_does_not_say_what_it_is_for_is_found)
 {
-    expect_only(check_text("engine/a.c", "int x;\n"), "opening-comment", 1, "bare C");
-    expect_only(check_text("engine/a.c", "#include <stdio.h>\n/* late */\n"), "opening-comment", 1, "late comment");
+    expect_only(check_text("engine/drain/a.c", "int x;\n"), "opening-comment", 1, "bare C");
+    expect_only(check_text("engine/drain/a.c", "#include <stdio.h>\n/* late */\n"), "opening-comment", 1,
+                "late comment");
 }
 
 Test(rules, header_without_its_guard_is_found)
 {
-    expect_only(check_text("engine/sim_ring.h", OPENING "#ifndef RING_H\n"), "include-guard", 1, "wrong name");
-    expect_only(check_text("engine/ring.h", OPENING "#pragma once\n"), "include-guard", 1, "pragma");
-    cr_expect_eq(check_text("engine/sim_ring.h", OPENING "#ifndef WEIR_ENGINE_SIM_RING_H\n").count, 0);
+    expect_only(check_text("engine/sim/sim_ring.h", OPENING "#ifndef RING_H\n"), "include-guard", 1, "wrong name");
+    expect_only(check_text("engine/kernel/ring.h", OPENING "#pragma once\n"), "include-guard", 1, "pragma");
+    cr_expect_eq(check_text("engine/sim/sim_ring.h", OPENING "#ifndef WEIR_ENGINE_SIM_SIM_RING_H\n").count, 0);
     cr_expect_eq(check_text("perf-tests/x.h", OPENING "#ifndef WEIR_PERF_TESTS_X_H\n").count, 0);
 }
 
@@ -327,18 +342,18 @@ Test(rules, long_functions_are_advised_then_refused)
 {
     static char text[8192];
     make_function(text, sizeof(text), 70);
-    cr_expect_eq(check_text("engine/a.c", text).count, 0);
+    cr_expect_eq(check_text("engine/drain/a.c", text).count, 0);
 
     make_function(text, sizeof(text), 71);
-    struct found advised = check_text("engine/a.c", text);
+    struct found advised = check_text("engine/drain/a.c", text);
     expect_only(advised, "function-length", 3, "71 lines");
     cr_expect(advised.is_advice);
 
     make_function(text, sizeof(text), 100);
-    cr_expect(check_text("engine/a.c", text).is_advice);
+    cr_expect(check_text("engine/drain/a.c", text).is_advice);
 
     make_function(text, sizeof(text), 101);
-    struct found refused = check_text("engine/a.c", text);
+    struct found refused = check_text("engine/drain/a.c", text);
     expect_only(refused, "function-length", 3, "101 lines");
     cr_expect_not(refused.is_advice);
 }
@@ -347,9 +362,9 @@ Test(rules, long_file_is_found)
 {
     static char text[2048];
     repeat(text, sizeof(text), OPENING, "\n", 799);
-    cr_expect_eq(check_text("engine/a.c", text).count, 0);
+    cr_expect_eq(check_text("engine/drain/a.c", text).count, 0);
     repeat(text, sizeof(text), OPENING, "\n", 800);
-    expect_only(check_text("engine/a.c", text), "file-length", 801, "801 lines");
+    expect_only(check_text("engine/drain/a.c", text), "file-length", 801, "801 lines");
 }
 
 Test(rules, careless_script_is_found)
@@ -363,14 +378,14 @@ Test(rules, careless_script_is_found)
 Test(rules, literals_and_comments_hide_nothing_behind_them)
 {
     const struct bad_fixture bad[] = {
-        {"exit-below-main", {"engine/a.c", "x = '\"'; exit(1);"}},
-        {"exit-below-main", {"engine/a.c", "x = \"\\\"\"; exit(1);"}},
-        {"exit-below-main", {"engine/a.c", "x = \"/*\"; exit(1);"}},
-        {"exit-below-main", {"engine/a.c", "/* \" */ exit(1);"}},
-        {"exit-below-main", {"engine/a.c", "x = '\\\\'; exit(1);"}},
+        {"exit-below-main", {"engine/drain/a.c", "x = '\"'; exit(1);"}},
+        {"exit-below-main", {"engine/drain/a.c", "x = \"\\\"\"; exit(1);"}},
+        {"exit-below-main", {"engine/drain/a.c", "x = \"/*\"; exit(1);"}},
+        {"exit-below-main", {"engine/drain/a.c", "/* \" */ exit(1);"}},
+        {"exit-below-main", {"engine/drain/a.c", "x = '\\\\'; exit(1);"}},
     };
     expect_bad(bad, WEIR_ARRAY_COUNT(bad));
-    expect_only(check_text("engine/a.c", "/* one\ntwo // three */\n// four \"\nexit(1);\n"), "exit-below-main", 4,
+    expect_only(check_text("engine/drain/a.c", "/* one\ntwo // three */\n// four \"\nexit(1);\n"), "exit-below-main", 4,
                 "code behind comments of several lines");
 }
 

@@ -1,0 +1,164 @@
+/*
+ * Chunks: the memory that carries whole records from a reader to the writer, and the bounded pool of them.
+ *
+ * Life of a chunk, one owner at a time:
+ *
+ *     FREE ──take──► FILLING ──push──► QUEUED ──pop──► IN_FLIGHT ──put──► FREE
+ *     (pool)         (one reader)      (queue)         (writer, kernel)   (pool)
+ *
+ * The state is asserted at every step. All memory is reserved on the NUMA node of the readers that will use it before
+ * recording starts, and as much of it as is always in use is faulted in then. The rest is there for a stalled disk: its
+ * chunks join the free list, faulted in, when weir_pool_grow() says so, on a thread that no reader waits for
+ * (pool_grower.h). So a short recording does not pay for the zeroing of memory that it never uses. When a node's chunks
+ * are all in use the pool lends one of another node, and when none is left take() returns NULL: the reader then leaves
+ * the records in its ring.
+ *
+ * The free list is a stack (Treiber, "Systems programming: coping with parallelism", IBM RJ 5118, 1986) whose top is
+ * one 64-bit word, {tag, index + 1}: the tag grows with every push, so that a top that was popped and pushed again in
+ * between is not mistaken for the old one. Last in, first out also keeps the few chunks that a slow recording needs in
+ * the cache.
+ */
+#ifndef WEIR_ENGINE_DRAIN_CHUNK_H
+#define WEIR_ENGINE_DRAIN_CHUNK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/bits.h"
+#include "base/error.h"
+
+enum weir_chunk_state {
+    WEIR_CHUNK_FREE,
+    WEIR_CHUNK_FILLING,
+    WEIR_CHUNK_QUEUED,
+    WEIR_CHUNK_IN_FLIGHT,
+};
+
+enum weir_chunk_kind {
+    WEIR_CHUNK_DATA,   /* whole records */
+    WEIR_CHUNK_ROUND,  /* no data: the writer places a FINISHED_ROUND record here */
+    WEIR_CHUNK_SWITCH, /* no data: what stands behind it goes to another output (struct weir_writer_switch) */
+};
+
+struct weir_chunk {
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic(struct weir_chunk *) queue_next; /* chunk_queue.c */
+    _Atomic uint32_t free_next;           /* chunk.c: index + 1 of the next free chunk, 0 at the end */
+    _Atomic(enum weir_chunk_state) state; /* written by the owner */
+    enum weir_chunk_kind kind;            /* constant */
+    uint32_t index;                       /* constant: position in the pool */
+    uint32_t capacity;                    /* constant: bytes, a multiple of 4096 */
+    uint32_t used;                        /* bytes of whole records; written by the owner */
+    uint32_t reader;                      /* by its reader: 1 + number of the reader; 0: no reader filled it */
+    uint32_t tee;                         /* by its reader: 1 + number of the reader; 0: no reader filled it */
+    uint64_t side_bytes;                  /* by its reader: bytes in that one's tee up to the end of this chunk */
+    uint64_t lost_reported;               /* by its reader: sum of the LOST records in it */
+    uint64_t first_sample_ns;             /* by its reader: oldest and newest sample of it, by the clock of the */
+    uint64_t last_sample_ns;              /* recording; both 0: no sample, or samples without time */
+    int buffer_index;                     /* constant: which of the pool's buffers holds data */
+    uint8_t *data;                        /* constant; 4096-aligned; owned by the pool */
+    _Atomic uint64_t *returned;           /* counter of the reader that filled it, for its share; may be NULL */
+    uint64_t handed_ns;                   /* when its reader handed it over; 0: not told; written by the owner */
+    uint32_t share;                       /* constant: which of the pool's shares (nodes) its memory belongs to */
+};
+
+/* Moves a chunk from one state to the next and asserts that it was in the first. Owner only. */
+void weir_chunk_advance(struct weir_chunk *chunk, enum weir_chunk_state from, enum weir_chunk_state to);
+
+/* As taken from the pool: no bytes, no times. Owner only. */
+void weir_chunk_empty(struct weir_chunk *chunk);
+
+struct weir_pool_node {
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint64_t top;        /* tag << 32 | index + 1 */
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint32_t free_count; /* may lag the stack by those who are inside */
+    int node;                                                    /* NUMA node */
+    void *memory;                                                /* owned */
+    size_t bytes;
+    uint32_t first; /* index of its first chunk */
+    uint32_t count; /* its chunks */
+    uint32_t ready; /* of these, how many are faulted in; written by weir_pool_grow() */
+};
+
+struct weir_pool {
+    struct weir_chunk *chunks; /* owned */
+    uint32_t chunk_count;
+    uint32_t chunk_bytes;
+    _Atomic uint32_t ready_count; /* chunks that are faulted in; written by weir_pool_grow() */
+    uint32_t reserve;             /* chunks that a reader which already has some in the pipeline must leave */
+    struct weir_pool_node *nodes; /* owned */
+    unsigned node_count;
+    struct iovec *buffers; /* owned: the memory in pieces of at most 1 GiB, for registration with the kernel */
+    unsigned buffer_count;
+    unsigned late_count; /* the last of them, which were not ready from the start */
+
+    /* Chunks that readers keep (retention.h): in use, but not on their way to the file. Written by readers. */
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic int32_t retained_count;
+};
+
+#define WEIR_CHUNK_MIN_BYTES (128u * 1024) /* holds any record and a block of the reader's copy loop */
+#define WEIR_CHUNK_MAX_BYTES (1024u * 1024)
+#define WEIR_POOL_GROW_BYTES (4u * 1024 * 1024) /* faulted in at a time: two huge pages of x86-64 */
+#define WEIR_POOL_ALL_READY  UINT64_MAX
+
+struct weir_pool_share { /* what one NUMA node is to have */
+    int node;
+    unsigned readers;
+};
+
+/*
+ * Makes a pool of total_bytes (rounded to chunks; at least two chunks per reader), spread over the nodes by their
+ * number of readers. The chunk size follows from total_bytes and readers. About ready_bytes of it (at least two chunks
+ * per reader; WEIR_POOL_ALL_READY: all) are faulted in now. 0 or -ENOMEM with err. Blocks while the kernel zeroes the
+ * memory.
+ */
+int weir_pool_init(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes,
+                   const struct weir_pool_share *shares, unsigned share_count, struct weir_error *err);
+
+/* The same with chunks of at most chunk_bytes_max, a power of two of at least WEIR_CHUNK_MIN_BYTES; readers keep up to
+ * kept_bytes (of ready_bytes, leaving two chunks for each of them) for themselves: weir_pool_retain(). */
+int weir_pool_init_chunked(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes, uint32_t chunk_bytes_max,
+                           uint64_t kept_bytes, const struct weir_pool_share *shares, unsigned share_count,
+                           struct weir_error *err);
+void weir_pool_fini(struct weir_pool *pool);
+
+/* Bytes to have ready from the start when the user names no size. */
+uint64_t weir_pool_default_ready_bytes(unsigned readers);
+
+/* True when less than half of what is ready and not kept by readers is free, and there is more to make ready. Any
+ * thread. */
+bool weir_pool_wants_growth(const struct weir_pool *pool);
+
+/*
+ * Faults in WEIR_POOL_GROW_BYTES more (at least a chunk), on the node that has the smallest share of its chunks free,
+ * and frees them for use. One thread at a time; blocks while the kernel zeroes the memory. 0, -ENOMEM, or -ENOSPC when
+ * all is ready.
+ */
+int weir_pool_grow(struct weir_pool *pool);
+
+/* A reader keeps so many chunks more (or, below 0, less). Any thread. */
+void weir_pool_retain(struct weir_pool *pool, int32_t chunks);
+
+/* Chunks that are neither free nor kept by a reader at about this moment. */
+uint32_t weir_pool_used_count(const struct weir_pool *pool);
+
+/* What a pool of total_bytes comes to for so many readers on one node: whole chunks, two for each reader at least. */
+uint64_t weir_pool_whole_bytes(uint64_t total_bytes, unsigned readers);
+
+/* Pool bytes for a machine of that memory and reader count when the user names none. */
+uint64_t weir_pool_default_bytes(uint64_t memory_bytes, unsigned readers);
+
+/*
+ * Takes a chunk for filling (state FILLING, used 0): from slot `share` (index into shares), else from another one.
+ * use_reserve: also the last pool->reserve chunks. NULL when there is none. Any thread; lock-free, never blocks.
+ */
+struct weir_chunk *weir_pool_take(struct weir_pool *pool, unsigned share, bool use_reserve);
+
+/* Gives a chunk back (any state but FREE) and counts it to its reader. Any thread; lock-free. */
+void weir_pool_put(struct weir_pool *pool, struct weir_chunk *chunk);
+
+/* Free chunks at about this moment. */
+uint32_t weir_pool_free_count(const struct weir_pool *pool);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * The queue from the readers to the writer. push: any thread; pop, is_empty and park: the writer. Protocol and memory
+ * order: chunk_queue.h.
+ */
+#include "engine/drain/chunk_queue.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/kernel/test_point.h"
+
+enum { /* values of weir_chunk_queue.parked */
+    AWAKE,
+    PARKED, /* the writer sleeps, or is about to */
+    WOKEN,  /* by a push, or by a wake that the next park has still to take */
+};
+
+void weir_chunk_queue_init(struct weir_chunk_queue *queue)
+{
+    atomic_init(&queue->stub.queue_next, NULL);
+    atomic_init(&queue->last, &queue->stub);
+    atomic_init(&queue->parked, AWAKE);
+    queue->first = &queue->stub;
+}
+
+void weir_chunk_queue_wake(struct weir_chunk_queue *queue)
+{
+    atomic_store_explicit(&queue->parked, WOKEN, memory_order_seq_cst);
+    syscall(SYS_futex, &queue->parked, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static void link_last(struct weir_chunk_queue *queue, struct weir_chunk *chunk)
+{
+    atomic_store_explicit(&chunk->queue_next, NULL, memory_order_relaxed); /* not shared yet */
+    /* (F), and the producer's half of (H) */
+    struct weir_chunk *before = atomic_exchange_explicit(&queue->last, chunk, memory_order_seq_cst);
+    weir_test_point(WEIR_AT_QUEUE_LINK);
+    /* (G) */
+    atomic_store_explicit(&before->queue_next, chunk, memory_order_release);
+}
+
+void weir_chunk_queue_push(struct weir_chunk_queue *queue, struct weir_chunk *chunk)
+{
+    weir_chunk_advance(chunk, WEIR_CHUNK_FILLING, WEIR_CHUNK_QUEUED);
+    link_last(queue, chunk);
+    weir_test_point(WEIR_AT_QUEUE_WAKE);
+    /* (H) */
+    if (atomic_load_explicit(&queue->parked, memory_order_seq_cst) == PARKED)
+        weir_chunk_queue_wake(queue);
+}
+
+struct weir_chunk *weir_chunk_queue_pop(struct weir_chunk_queue *queue)
+{
+    struct weir_chunk *first = queue->first;
+    /* (G) */
+    struct weir_chunk *next = atomic_load_explicit(&first->queue_next, memory_order_acquire);
+    if (first == &queue->stub) {
+        if (!next)
+            return NULL;
+        queue->first = first = next;
+        next = atomic_load_explicit(&first->queue_next, memory_order_acquire);
+    }
+    if (!next) {
+        /* first is the only linked node: it can leave once something stands behind it. Acquire pairs with (F). */
+        if (first != atomic_load_explicit(&queue->last, memory_order_acquire))
+            return NULL; /* a producer is between (F) and (G) */
+        link_last(queue, &queue->stub);
+        next = atomic_load_explicit(&first->queue_next, memory_order_acquire);
+        if (!next)
+            return NULL;
+    }
+    queue->first = next;
+    weir_chunk_advance(first, WEIR_CHUNK_QUEUED, WEIR_CHUNK_IN_FLIGHT);
+    return first;
+}
+
+bool weir_chunk_queue_is_empty(struct weir_chunk_queue *queue)
+{
+    /* (H): everything that a producer exchanged before this load is seen. */
+    return atomic_load_explicit(&queue->last, memory_order_seq_cst) == &queue->stub && queue->first == &queue->stub;
+}
+
+void weir_chunk_queue_park(struct weir_chunk_queue *queue, int timeout_ms)
+{
+    uint32_t state = AWAKE;
+    atomic_compare_exchange_strong_explicit(&queue->parked, &state, PARKED, memory_order_seq_cst, memory_order_acquire);
+    weir_test_point(WEIR_AT_QUEUE_PARK);
+    if (state == AWAKE && weir_chunk_queue_is_empty(queue)) {
+        struct timespec timeout = {.tv_sec = timeout_ms / 1000, .tv_nsec = timeout_ms % 1000 * 1000000L};
+        syscall(SYS_futex, &queue->parked, FUTEX_WAIT_PRIVATE, PARKED, timeout_ms < 0 ? NULL : &timeout, NULL, 0);
+    }
+    /* Acquire pairs with wake(): who takes a wake sees what was stored before it (the writer's stopping flag). */
+    atomic_exchange_explicit(&queue->parked, AWAKE, memory_order_acquire);
+}

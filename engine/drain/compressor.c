@@ -1,0 +1,292 @@
+/* Compression threads. worker_main() and what stands above it run on them; all else on the writer, but for set-up and
+ * end, which are the coordinator's. Protocol: compressor.h. Source: futex(2). */
+#include "engine/drain/compressor.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "engine/kernel/test_point.h"
+#include "format/zstd_pack.h"
+#include "io/output.h"
+
+#define SLOTS_PER_WORKER 8u
+#define SLOTS_MIN        16u
+#define WORKERS_MAX      16u
+#define CPUS_PER_WORKER  8u
+#define STACK_BYTES      (256u * 1024)
+
+/* ---- workers ---- */
+
+static void compress(struct weir_zstd_packer *packer, struct weir_compressor_slot *slot)
+{
+    slot->bytes = weir_zstd_pack(packer, slot->data, slot->chunk->data, slot->chunk->used);
+    weir_test_point(WEIR_AT_COMPRESS_DONE);
+    atomic_store_explicit(&slot->state, WEIR_COMPRESSOR_DONE, memory_order_release); /* (D) */
+}
+
+/* Takes the next slot that waits; NULL: there is none, and *offered is the number that says so. */
+static struct weir_compressor_slot *take(struct weir_compressor *compressor, uint32_t *offered)
+{
+    /* Relaxed: with a stale number the exchange fails. */
+    uint32_t number = atomic_load_explicit(&compressor->taken, memory_order_relaxed);
+    for (;;) {
+        *offered = atomic_load_explicit(&compressor->offered, memory_order_seq_cst); /* (S) */
+        if (number == *offered)
+            return NULL;
+        /* Relaxed: (S) orders it. */
+        struct weir_compressor_slot *slot =
+            atomic_load_explicit(&compressor->work[number % compressor->slot_count], memory_order_relaxed);
+        weir_test_point(WEIR_AT_COMPRESS_TAKE);
+        if (atomic_compare_exchange_weak_explicit(&compressor->taken, &number, number + 1, memory_order_acq_rel,
+                                                  memory_order_relaxed)) /* (T) */
+            return slot;
+    }
+}
+
+static void wait_for_work(struct weir_compressor *compressor, uint32_t offered)
+{
+    atomic_fetch_add_explicit(&compressor->sleepers, 1, memory_order_seq_cst);
+    weir_test_point(WEIR_AT_COMPRESS_SLEEP);
+    if (atomic_load_explicit(&compressor->offered, memory_order_seq_cst) == offered &&
+        !atomic_load_explicit(&compressor->stopping, memory_order_seq_cst))
+        syscall(SYS_futex, &compressor->offered, FUTEX_WAIT_PRIVATE, offered, NULL, NULL, 0);
+    atomic_fetch_sub_explicit(&compressor->sleepers, 1, memory_order_relaxed); /* a wake too many at most */
+}
+
+static void *worker_main(void *argument)
+{
+    struct weir_compressor_worker *worker = argument;
+    struct weir_compressor *compressor = worker->compressor;
+    worker->tid = gettid();
+    /* Release pairs with start(). */
+    atomic_fetch_add_explicit(&compressor->started, 1, memory_order_release);
+    for (;;) {
+        uint32_t offered;
+        struct weir_compressor_slot *slot = take(compressor, &offered);
+        if (slot)
+            compress(worker->packer, slot);
+        else if (atomic_load_explicit(&compressor->stopping, memory_order_seq_cst))
+            break;
+        else
+            wait_for_work(compressor, offered);
+    }
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    worker->cpu_time_ns = (uint64_t)used.tv_sec * WEIR_NS_PER_S + (uint64_t)used.tv_nsec;
+    return NULL;
+}
+
+/* ---- set-up and end ---- */
+
+unsigned weir_compressor_default_workers(unsigned cpus)
+{
+    return (unsigned)weir_clamp_u64(cpus / CPUS_PER_WORKER, 1, WORKERS_MAX);
+}
+
+static int map_buffers(struct weir_compressor *compressor)
+{
+    size_t each = weir_align_up(weir_zstd_pack_bound(compressor->setup.chunk_bytes), WEIR_OUTPUT_ALIGN_BYTES);
+    size_t bytes = each * compressor->slot_count;
+    /* Reserved whole, used as far as what is compressed needs: a fraction of it. */
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return -ENOMEM;
+    compressor->memory = (struct iovec){.iov_base = memory, .iov_len = bytes};
+    for (unsigned i = 0; i < compressor->slot_count; i++)
+        compressor->slots[i].data = (uint8_t *)memory + i * each;
+    return 0;
+}
+
+static int build(struct weir_compressor *compressor)
+{
+    const struct weir_compressor_setup *setup = &compressor->setup;
+    compressor->worker_count = (unsigned)weir_max_u64(setup->workers, 1);
+    compressor->slot_count = (unsigned)weir_round_up_power_of_two(
+        weir_max_u64((uint64_t)compressor->worker_count * SLOTS_PER_WORKER, SLOTS_MIN));
+    size_t slot_bytes = compressor->slot_count * sizeof(*compressor->slots);
+    compressor->slots = aligned_alloc(WEIR_CACHE_LINE_BYTES, slot_bytes);
+    compressor->work = calloc(compressor->slot_count, sizeof(*compressor->work));
+    compressor->workers = calloc(compressor->worker_count, sizeof(*compressor->workers));
+    if (!compressor->slots || !compressor->work || !compressor->workers)
+        return -ENOMEM;
+    memset(compressor->slots, 0, slot_bytes);
+    for (unsigned i = 0; i < compressor->worker_count; i++) {
+        struct weir_compressor_worker *worker = &compressor->workers[i];
+        worker->compressor = compressor;
+        worker->packer = weir_zstd_packer_new(setup->level, setup->chunk_bytes);
+        if (!worker->packer)
+            return -ENOMEM;
+    }
+    return map_buffers(compressor);
+}
+
+int weir_compressor_init(struct weir_compressor *compressor, const struct weir_compressor_setup *setup,
+                         struct weir_error *err)
+{
+    memset(compressor, 0, sizeof(*compressor));
+    compressor->setup = *setup;
+    int result = build(compressor);
+    if (result == 0)
+        return 0;
+    weir_compressor_fini(compressor);
+    weir_error_set_errno(err, result, "cannot set up compression of level %d", setup->level);
+    weir_error_hint(err, "a lower level needs less memory: --compression-level=1");
+    return result;
+}
+
+void weir_compressor_fini(struct weir_compressor *compressor)
+{
+    if (!compressor)
+        return;
+    weir_compressor_stop(compressor);
+    for (unsigned i = 0; compressor->workers && i < compressor->worker_count; i++)
+        weir_zstd_packer_free(compressor->workers[i].packer);
+    if (compressor->memory.iov_base)
+        munmap(compressor->memory.iov_base, compressor->memory.iov_len);
+    free(compressor->workers);
+    free(compressor->work);
+    free(compressor->slots);
+    memset(compressor, 0, sizeof(*compressor));
+}
+
+static int start_worker(struct weir_compressor_worker *worker, unsigned index, const pthread_attr_t *attr)
+{
+    int result = -pthread_create(&worker->thread, attr, worker_main, worker);
+    if (result < 0)
+        return result;
+    worker->started = true;
+    char name[16]; /* TASK_COMM_LEN */
+    snprintf(name, sizeof(name), "weir-zstd-%u", index % 1000);
+    pthread_setname_np(worker->thread, name);
+    return 0;
+}
+
+int weir_compressor_start(struct weir_compressor *compressor, struct weir_error *err)
+{
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    int result = 0;
+    unsigned count = 0;
+    for (; result == 0 && count < compressor->setup.workers; count += result == 0)
+        result = start_worker(&compressor->workers[count], count, &attr);
+    pthread_attr_destroy(&attr);
+    /* Their ids are known once they run. Acquire pairs with worker_main(). */
+    while (atomic_load_explicit(&compressor->started, memory_order_acquire) < count) {
+        const struct timespec pause = {.tv_nsec = (long)(WEIR_NS_PER_MS / 20)};
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    }
+    return result < 0 ? weir_error_set_errno(err, result, "cannot start compression thread %u of %u", count + 1,
+                                             compressor->setup.workers)
+                      : 0;
+}
+
+void weir_compressor_stop(struct weir_compressor *compressor)
+{
+    atomic_store_explicit(&compressor->stopping, true, memory_order_seq_cst);
+    syscall(SYS_futex, &compressor->offered, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    for (unsigned i = 0; compressor->workers && i < compressor->worker_count; i++) {
+        struct weir_compressor_worker *worker = &compressor->workers[i];
+        if (worker->started)
+            pthread_join(worker->thread, NULL);
+        worker->started = false;
+        compressor->totals.cpu_time_ns += worker->cpu_time_ns;
+        worker->cpu_time_ns = 0;
+    }
+}
+
+/* ---- writer ---- */
+
+static struct weir_compressor_slot *slot_at(const struct weir_compressor *compressor, uint64_t number)
+{
+    return &compressor->slots[number % compressor->slot_count];
+}
+
+bool weir_compressor_can_submit(const struct weir_compressor *compressor)
+{
+    return compressor->submitted - compressor->completed < compressor->slot_count;
+}
+
+/* Offered and not yet taken. Relaxed loads: our own number, and one that only says how busy the workers are. */
+static uint32_t waiting(const struct weir_compressor *compressor)
+{
+    return atomic_load_explicit(&compressor->offered, memory_order_relaxed) -
+           atomic_load_explicit(&compressor->taken, memory_order_relaxed);
+}
+
+void weir_compressor_submit(struct weir_compressor *compressor, struct weir_chunk *chunk, bool pressed)
+{
+    weir_assert(weir_compressor_can_submit(compressor));
+    struct weir_compressor_slot *slot = slot_at(compressor, compressor->submitted++);
+    bool raw = chunk->kind != WEIR_CHUNK_DATA || (pressed && waiting(compressor) >= compressor->worker_count);
+    slot->chunk = chunk;
+    slot->bytes = 0;
+    /* Relaxed: no worker knows the slot before it is offered. */
+    atomic_store_explicit(&slot->state, raw ? WEIR_COMPRESSOR_DONE : WEIR_COMPRESSOR_WAITING, memory_order_relaxed);
+    if (raw)
+        return;
+    uint32_t number = atomic_load_explicit(&compressor->offered, memory_order_relaxed); /* our own word */
+    atomic_store_explicit(&compressor->work[number % compressor->slot_count], slot, memory_order_relaxed); /* by (S) */
+    weir_test_point(WEIR_AT_COMPRESS_OFFER);
+    atomic_store_explicit(&compressor->offered, number + 1, memory_order_seq_cst); /* (S) */
+}
+
+void weir_compressor_kick(struct weir_compressor *compressor)
+{
+    uint32_t offered;
+    struct weir_compressor_slot *slot;
+    while (compressor->setup.workers == 0 && (slot = take(compressor, &offered)))
+        compress(compressor->workers[0].packer, slot);
+    uint32_t count = waiting(compressor);
+    if (count > 0 && atomic_load_explicit(&compressor->sleepers, memory_order_seq_cst) > 0)
+        syscall(SYS_futex, &compressor->offered, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+bool weir_compressor_next(struct weir_compressor *compressor, struct weir_compressor_result *result)
+{
+    if (compressor->appended == compressor->submitted)
+        return false;
+    struct weir_compressor_slot *slot = slot_at(compressor, compressor->appended);
+    if (atomic_load_explicit(&slot->state, memory_order_acquire) != WEIR_COMPRESSOR_DONE) /* (D) */
+        return false;
+    struct weir_chunk *chunk = slot->chunk;
+    compressor->appended++;
+    *result = (struct weir_compressor_result){chunk, chunk->data, chunk->used, chunk->buffer_index};
+    if (slot->bytes > 0) {
+        result->data = slot->data;
+        result->bytes = slot->bytes;
+        result->buffer_index = compressor->setup.buffer_index;
+        compressor->totals.in_bytes += chunk->used;
+        compressor->totals.out_bytes += slot->bytes;
+    } else if (chunk->kind == WEIR_CHUNK_DATA) {
+        compressor->totals.raw_bytes += chunk->used;
+    }
+    return true;
+}
+
+/* Nearly always the oldest. */
+void weir_compressor_complete(struct weir_compressor *compressor, const struct weir_chunk *chunk)
+{
+    uint64_t number = compressor->completed;
+    while (number < compressor->appended && slot_at(compressor, number)->chunk != chunk)
+        number++;
+    weir_assert(number < compressor->appended);
+    slot_at(compressor, number)->chunk = NULL;
+    while (compressor->completed < compressor->appended && !slot_at(compressor, compressor->completed)->chunk)
+        compressor->completed++;
+}
+
+unsigned weir_compressor_backlog(const struct weir_compressor *compressor)
+{
+    return (unsigned)(compressor->submitted - compressor->appended);
+}

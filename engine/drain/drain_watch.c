@@ -1,0 +1,75 @@
+/* How readers keep up; see drain_watch.h for what is measured and who calls. */
+#include "engine/drain/drain_watch.h"
+
+#include "base/bits.h"
+#include "base/clock.h"
+
+#define NS_PER_US      1000u
+#define ONE_CHANGE     (UINT64_C(1) << 32)
+#define UNDER_WAY_MASK (ONE_CHANGE - 1)
+
+/* Relaxed, all of them: nothing is handed over, readers only sort what they measure by it. */
+
+void weir_switch_count_begin(struct weir_switch_count *count)
+{
+    atomic_fetch_add_explicit(&count->word, ONE_CHANGE + 1, memory_order_relaxed);
+}
+
+void weir_switch_count_end(struct weir_switch_count *count)
+{
+    atomic_fetch_add_explicit(&count->word, ONE_CHANGE - 1, memory_order_relaxed);
+}
+
+static void note_wait(struct weir_drain_watch *watch, const struct weir_drain_look *look, bool met_switch)
+{
+    bool waited = watch->waits_from_ns > 0;
+    watch->wait_met_switch = met_switch || (waited && watch->wait_met_switch);
+    if (look->leaves_behind) {
+        if (!waited)
+            watch->waits_from_ns = look->at_ns;
+    } else if (waited) {
+        struct weir_drain_figures *figures = &watch->figures[watch->wait_met_switch];
+        weir_shared_histogram_add(&figures->wait_us, (look->at_ns - watch->waits_from_ns) / NS_PER_US);
+        watch->waits_from_ns = 0;
+    }
+}
+
+void weir_drain_watch_look(struct weir_drain_watch *watch, const struct weir_drain_look *look)
+{
+    uint64_t switches = atomic_load_explicit(&look->switches->word, memory_order_relaxed);
+    bool met_switch = (switches & UNDER_WAY_MASK) > 0 || (watch->looked_ns > 0 && switches != watch->looked_switches);
+    if (look->due && watch->looked_ns > 0) {
+        struct weir_drain_figures *figures = &watch->figures[met_switch];
+        weir_shared_histogram_add(&figures->gap_us, (look->at_ns - watch->looked_ns) / NS_PER_US);
+        weir_shared_histogram_add(&figures->fill_per_mille, look->fill_per_mille);
+    }
+    note_wait(watch, look, met_switch);
+    watch->looked_ns = look->at_ns;
+    watch->looked_switches = switches;
+}
+
+void weir_drain_watch_sum(const struct weir_drain_watch *watch, enum weir_drain_moment moment,
+                          struct weir_drain_sums *sums)
+{
+    const struct weir_drain_figures *figures = &watch->figures[moment];
+    weir_shared_histogram_read(&figures->gap_us, &sums->gap_us);
+    weir_shared_histogram_read(&figures->fill_per_mille, &sums->fill_per_mille);
+    weir_shared_histogram_read(&figures->wait_us, &sums->wait_us);
+}
+
+static struct weir_drain_spread spread_of(const struct weir_histogram *histogram)
+{
+    return (struct weir_drain_spread){
+        .count = histogram->count,
+        .p50 = weir_histogram_percentile(histogram, 50),
+        .p99 = weir_histogram_percentile(histogram, 99),
+        .max = histogram->max,
+    };
+}
+
+void weir_drain_sums_summarise(const struct weir_drain_sums *sums, struct weir_drain_summary *summary)
+{
+    summary->gap_us = spread_of(&sums->gap_us);
+    summary->fill_per_mille = spread_of(&sums->fill_per_mille);
+    summary->wait_us = spread_of(&sums->wait_us);
+}

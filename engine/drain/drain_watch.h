@@ -1,0 +1,86 @@
+/*
+ * How readers keep up, in figures of their own: how long a reader leaves its rings alone, how full they are when it
+ * comes back, how long it waits for memory. What happened around a switch of the output is kept apart.
+ *
+ *     gap     from one look at the rings to the next one that a watermark has called for
+ *     fill    of the fullest ring at that look, in thousandths of it
+ *     wait    for a chunk: from the look that left records behind for want of one to the look that left none
+ *
+ * In a storm the gap is the period of the drains; where little happens it is the time in which a quarter of a ring
+ * fills. A reader that was held up has a longer gap and a fuller ring than others in the same storm. Looks for the sake
+ * of a round or a snapshot find rings below their watermark: they are no gap and have no fill, but the next gap begins
+ * with them.
+ *
+ * A gap or a wait is around a switch when a part of it lies between the beginning of the switch and the moment when the
+ * file that ended is finished, fsync and all: so long a switch takes CPU time or the disk.
+ *
+ * One clock reading and a few instructions for each look, nothing for each record. look() is for the reader's thread;
+ * sum() may be called from any thread at any time.
+ */
+#ifndef WEIR_ENGINE_DRAIN_DRAIN_WATCH_H
+#define WEIR_ENGINE_DRAIN_DRAIN_WATCH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/histogram.h"
+
+/* Switches of the output, for those who want to know whether one was near. Any thread may begin and end them. */
+struct weir_switch_count {
+    _Atomic uint64_t word; /* upper half: grows with each beginning and each end; lower half: under way */
+};
+
+void weir_switch_count_begin(struct weir_switch_count *count);
+void weir_switch_count_end(struct weir_switch_count *count);
+
+enum weir_drain_moment {
+    WEIR_DRAIN_ELSEWHERE,
+    WEIR_DRAIN_AT_SWITCH,
+    WEIR_DRAIN_MOMENTS,
+};
+
+struct weir_drain_figures {
+    struct weir_shared_histogram gap_us, fill_per_mille, wait_us;
+};
+
+/* All zero: has seen nothing. */
+struct weir_drain_watch {
+    struct weir_drain_figures figures[WEIR_DRAIN_MOMENTS];
+    /* The reader's alone. */
+    uint64_t looked_ns;       /* 0: never */
+    uint64_t looked_switches; /* the word at that look */
+    uint64_t waits_from_ns;   /* 0: it does not wait */
+    bool wait_met_switch;
+};
+
+struct weir_drain_look {
+    uint64_t at_ns;                           /* when it began; monotonic, > 0 */
+    const struct weir_switch_count *switches; /* borrowed for the call */
+    bool due;                                 /* a ring had called for it, or records had been left behind */
+    bool leaves_behind;                       /* records, for want of a chunk */
+    uint32_t fill_per_mille;                  /* of the fullest ring, before it was drained */
+};
+
+/* Once for each look at the rings, after it. */
+void weir_drain_watch_look(struct weir_drain_watch *watch, const struct weir_drain_look *look);
+
+struct weir_drain_sums {
+    struct weir_histogram gap_us, fill_per_mille, wait_us;
+};
+
+/* Adds what one reader has seen so far. */
+void weir_drain_watch_sum(const struct weir_drain_watch *watch, enum weir_drain_moment moment,
+                          struct weir_drain_sums *sums);
+
+struct weir_drain_spread {
+    uint64_t count, p50, p99, max;
+};
+
+struct weir_drain_summary {
+    struct weir_drain_spread gap_us, fill_per_mille, wait_us;
+};
+
+void weir_drain_sums_summarise(const struct weir_drain_sums *sums, struct weir_drain_summary *summary);
+
+#endif

@@ -1,0 +1,607 @@
+/*
+ * Building, starting and stopping the data path. Runs on the coordinator, but for the two thread bodies at the end and
+ * emit(), which synthesis threads call.
+ */
+#include "engine/drain/pipeline.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "engine/kernel/privileges.h"
+#include "engine/kernel/thread_priority.h"
+#include "format/records.h"
+#include "topology/placement.h"
+
+#define ROUND_BASE_BYTES       (32ull << 20) /* a reader of the file holds about two rounds in memory */
+#define ROUND_PER_READER_BYTES (1ull << 20)  /* each round wakes every reader that holds anything: a wake per MiB */
+#define EMIT_RETRY_NS          (WEIR_NS_PER_MS / 2)
+#define PATIENCE_NS            (100 * WEIR_NS_PER_MS) /* between two questions whether to let go of a stream's reader */
+
+/* ---- building ---- */
+
+/* Groups the plan's readers by node. shares has room for one entry per reader; returns the entries used. */
+static unsigned group_by_node(const struct weir_plan *plan, struct weir_pool_share *shares, unsigned *share_of)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < plan->reader_count; i++) {
+        unsigned s = 0;
+        while (s < count && shares[s].node != plan->readers[i].node)
+            s++;
+        if (s == count)
+            shares[count++] = (struct weir_pool_share){.node = plan->readers[i].node};
+        shares[s].readers++;
+        share_of[i] = s;
+    }
+    return count;
+}
+
+/* The plan says which CPUs a reader drains. Tasks run anywhere, and the plan knows no CPU that comes later: theirs are
+ * dealt out in turn. */
+static bool drains(const struct weir_pipeline_setup *setup, unsigned reader, unsigned place)
+{
+    const struct weir_event_place *of = &setup->places[place];
+    return of->cpu < 0 || of->late ? place % setup->plan->reader_count == reader
+                                   : weir_cpuset_has(&setup->plan->readers[reader].cpus, (unsigned)of->cpu);
+}
+
+static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned index, unsigned share, int *result)
+{
+    const struct weir_pipeline_setup *setup = &pipeline->setup;
+    struct weir_reader *reader = aligned_alloc(WEIR_CACHE_LINE_BYTES, sizeof(*reader));
+    if (!reader) {
+        *result = -ENOMEM;
+        return NULL;
+    }
+    unsigned places = 0;
+    for (unsigned i = 0; i < setup->place_count; i++)
+        places += drains(setup, index, i);
+
+    *result = weir_reader_init(reader, &(struct weir_reader_setup){
+                                           .kernel = setup->kernel,
+                                           .pool = &pipeline->pool,
+                                           .number = index,
+                                           .pool_share = share,
+                                           .queue = &pipeline->queue,
+                                           .control = &pipeline->control,
+                                           .layout = setup->layout,
+                                           .clock = setup->clock,
+                                           .event_count = setup->event_count,
+                                           .retained_chunks = pipeline->retention.chunks_per_reader,
+                                           .retained_span_ns = setup->retained_span_ns,
+                                           .shed = setup->shed,
+                                           .reader_count = setup->plan->reader_count,
+                                           .ring_count = 2 * places,
+                                           .live_readers = &pipeline->live_readers,
+                                           .ended_fd = pipeline->ended_fd,
+                                       });
+    if (*result < 0)
+        return reader;
+
+    unsigned ring = 0;
+    for (unsigned i = 0; i < setup->place_count; i++) {
+        if (!drains(setup, index, i))
+            continue;
+        /* Sideband first: it is small, and what it tells is needed to understand the samples. */
+        for (int sideband = 1; sideband >= 0; sideband--) {
+            reader->rings[ring].place = i;
+            bool dormant = setup->places[i].late || (setup->places[i].waiting && !sideband);
+            atomic_init(&reader->rings[ring].dormant, dormant);
+            reader->rings[ring++].sideband = sideband;
+        }
+    }
+    return reader;
+}
+
+static int make_readers(struct weir_pipeline *pipeline, const unsigned *share_of)
+{
+    unsigned count = pipeline->setup.plan->reader_count;
+    pipeline->readers = calloc(count, sizeof(struct weir_reader *));
+    pipeline->threads = calloc(count + WEIR_PIPELINE_OTHER_THREADS, sizeof(*pipeline->threads));
+    pipeline->started = calloc(1, sizeof(*pipeline->started));
+    if (!pipeline->readers || !pipeline->threads || !pipeline->started)
+        return -ENOMEM;
+    sem_init(pipeline->started, 0, 0);
+
+    for (unsigned i = 0; i < count; i++) {
+        int result;
+        pipeline->readers[i] = make_reader(pipeline, i, share_of[i], &result);
+        pipeline->reader_count += pipeline->readers[i] != NULL;
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+/* With a retention the pool holds what is in flight, what is retained, and, not ready yet, as much as that again. */
+static int make_pool(struct weir_pipeline *pipeline, const struct weir_pool_share *shares, unsigned share_count,
+                     struct weir_error *err)
+{
+    const struct weir_pipeline_setup *setup = &pipeline->setup;
+    unsigned readers = setup->plan->reader_count;
+    if (setup->retained_bytes == 0) {
+        uint64_t ready_bytes = setup->grow_pool ? weir_pool_default_ready_bytes(readers) : WEIR_POOL_ALL_READY;
+        return weir_pool_init(&pipeline->pool, setup->buffer_bytes, ready_bytes, shares, share_count, err);
+    }
+    pipeline->retention = weir_retention_plan(setup->retained_bytes, setup->retained_span_ns, readers);
+    /* Whatever is retained, two chunks for each reader are left: one to fill with what must not be evicted. */
+    uint64_t passing_bytes = weir_max_u64(setup->buffer_bytes, 2ull * readers * pipeline->retention.chunk_bytes);
+    uint64_t used_bytes = passing_bytes + pipeline->retention.bytes;
+    return weir_pool_init_chunked(&pipeline->pool, used_bytes + pipeline->retention.bytes, used_bytes,
+                                  pipeline->retention.chunk_bytes, pipeline->retention.bytes, shares, share_count, err);
+}
+
+static int build(struct weir_pipeline *pipeline, struct weir_error *err)
+{
+    unsigned readers = pipeline->setup.plan->reader_count;
+    struct weir_pool_share *shares = calloc(readers, sizeof(*shares));
+    unsigned *share_of = calloc(readers, sizeof(*share_of));
+    int result = -ENOMEM;
+    bool described = false; /* in err, by the pool */
+    if (shares && share_of) {
+        unsigned count = group_by_node(pipeline->setup.plan, shares, share_of);
+        result = make_pool(pipeline, shares, count, err);
+        described = result < 0;
+        if (result == 0)
+            result = make_readers(pipeline, share_of);
+    }
+    if (result < 0 && !described)
+        weir_error_set_errno(err, result, "cannot set up %u readers", readers);
+    free(shares);
+    free(share_of);
+    return result;
+}
+
+static int build_compressor(struct weir_pipeline *pipeline, struct weir_error *err)
+{
+    const struct weir_pipeline_setup *setup = &pipeline->setup;
+    if (setup->compression_level == 0)
+        return 0;
+    int result = weir_compressor_init(&pipeline->compressor,
+                                      &(struct weir_compressor_setup){
+                                          .level = setup->compression_level,
+                                          .workers = setup->compression_threads,
+                                          .chunk_bytes = pipeline->pool.chunk_bytes,
+                                          .buffer_index = (int)pipeline->pool.buffer_count,
+                                      },
+                                      err);
+    pipeline->compressing = result == 0;
+    if (result < 0)
+        return result;
+    /* Its memory is the last of the output's buffers: used as far as compression needs, so not to be registered. */
+    const struct weir_pool *pool = &pipeline->pool;
+    pipeline->output_buffers = calloc(pool->buffer_count + 1, sizeof(*pipeline->output_buffers));
+    if (!pipeline->output_buffers)
+        return weir_error_set_errno(err, -ENOMEM, "cannot set up compression");
+    memcpy(pipeline->output_buffers, pool->buffers, pool->buffer_count * sizeof(*pool->buffers));
+    pipeline->output_buffers[pool->buffer_count] = pipeline->compressor.memory;
+    return 0;
+}
+
+int weir_pipeline_init(struct weir_pipeline *pipeline, const struct weir_pipeline_setup *setup, struct weir_error *err)
+{
+    memset(pipeline, 0, sizeof(*pipeline));
+    pipeline->setup = *setup;
+    atomic_init(&pipeline->control.stop_epoch, UINT64_MAX);
+    weir_chunk_queue_init(&pipeline->queue);
+    pthread_mutex_init(&pipeline->patience, NULL);
+    pipeline->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pipeline->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+    int result = pipeline->kick_fd < 0 || pipeline->ended_fd < 0
+                     ? weir_error_set_errno(err, -errno, "cannot make an eventfd")
+                     : build(pipeline, err);
+    if (result == 0)
+        result = build_compressor(pipeline, err);
+    if (result < 0)
+        weir_pipeline_fini(pipeline);
+    return result;
+}
+
+struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband)
+{
+    for (unsigned i = 0; i < pipeline->reader_count; i++) {
+        struct weir_reader *reader = pipeline->readers[i];
+        for (unsigned ring = 0; ring < reader->ring_count; ring++) {
+            if (reader->rings[ring].place == place && reader->rings[ring].sideband == sideband)
+                return &reader->rings[ring];
+        }
+    }
+    weir_assert(!"every place has a reader: weir_plan_make() proves it of CPUs, drains() of tasks");
+    return NULL;
+}
+
+static struct weir_reader *reader_of(const struct weir_pipeline *pipeline, const struct weir_reader_ring *ring)
+{
+    for (unsigned i = 0;; i++) {
+        struct weir_reader *reader = pipeline->readers[i];
+        if (ring >= reader->rings && ring < reader->rings + reader->ring_count)
+            return reader;
+    }
+}
+
+void weir_pipeline_drop_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband)
+{
+    struct weir_reader_ring *dropped = weir_pipeline_ring(pipeline, place, sideband);
+    weir_reader_drop_ring(reader_of(pipeline, dropped), dropped);
+}
+
+void weir_pipeline_wake_place(struct weir_pipeline *pipeline, unsigned place)
+{
+    for (int sideband = 1; sideband >= 0; sideband--) {
+        struct weir_reader_ring *ring = weir_pipeline_ring(pipeline, place, sideband);
+        if (ring->ring.page)
+            weir_reader_end_dormancy(reader_of(pipeline, ring), ring);
+    }
+}
+
+void weir_pipeline_pin_again(struct weir_pipeline *pipeline, unsigned cpu)
+{
+    for (unsigned i = 0; pipeline->setup.pin && i < pipeline->reader_count; i++) {
+        const struct weir_cpuset *affinity = &pipeline->setup.plan->readers[i].affinity;
+        if (weir_cpuset_has(affinity, cpu) && pipeline->threads[i].started)
+            weir_thread_pin_other(pipeline->threads[i].tid, affinity);
+    }
+}
+
+bool weir_pipeline_has_place(const struct weir_pipeline *pipeline, unsigned place)
+{
+    bool has = !pipeline->setup.places[place].late;
+    for (unsigned i = 0; !has && i < pipeline->reader_count; i++) {
+        const struct weir_reader *reader = pipeline->readers[i];
+        for (unsigned ring = 0; ring < reader->ring_count; ring++) {
+            /* Relaxed: written by this thread, the coordinator's. */
+            has |= reader->rings[ring].place == place &&
+                   !atomic_load_explicit(&reader->rings[ring].dormant, memory_order_relaxed);
+        }
+    }
+    return has;
+}
+
+static struct weir_output_options output_options(const struct weir_pipeline *pipeline, const struct weir_io_ops *io)
+{
+    const struct weir_pool *pool = &pipeline->pool;
+    unsigned more = pipeline->compressing ? 1 : 0;
+    return (struct weir_output_options){
+        .engine = WEIR_OUTPUT_AUTO,
+        .direct = WEIR_OUTPUT_DIRECT_AUTO,
+        .buffers = pipeline->compressing ? pipeline->output_buffers : pool->buffers,
+        .buffer_count = pool->buffer_count + more,
+        .late_count = pool->late_count + more,
+        .fill_padding = weir_record_fill_padding,
+        .io = io,
+        .notices = pipeline->setup.notices,
+    };
+}
+
+int weir_pipeline_open_output(const struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
+                              struct weir_output **output, struct weir_error *err)
+{
+    const struct weir_output_options options = output_options(pipeline, io);
+    return weir_output_open(output, path, &options, err);
+}
+
+int weir_pipeline_open_stream(const struct weir_pipeline *pipeline, int fd, const struct weir_io_ops *io,
+                              struct weir_output **output, struct weir_error *err)
+{
+    const struct weir_output_options options = output_options(pipeline, io);
+    return weir_output_open_stream(output, fd, &options, err);
+}
+
+void weir_pipeline_set_parts(struct weir_pipeline *pipeline, struct weir_output *const *parts)
+{
+    pipeline->parts = parts;
+}
+
+int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err)
+{
+    unsigned live = 0;
+    for (unsigned i = 0; i < pipeline->reader_count; i++)
+        live += pipeline->readers[i]->ring_count > 0;
+    atomic_init(&pipeline->live_readers, live); /* before the threads that count it down */
+
+    const struct weir_pipeline_setup *setup = &pipeline->setup;
+    struct weir_walk_layout layout = setup->layout;
+    layout.place_stride = setup->event_count;
+    weir_pool_grower_init(&pipeline->grower, &pipeline->pool);
+    int result = weir_writer_init(&pipeline->writer,
+                                  &(struct weir_writer_setup){
+                                      .queue = &pipeline->queue,
+                                      .pool = &pipeline->pool,
+                                      .output = output,
+                                      .clock = setup->clock,
+                                      .layout = layout,
+                                      .reader_count = pipeline->reader_count,
+                                      .failed_counters = (uint64_t)setup->place_count * setup->event_count,
+                                      .round_bytes = ROUND_BASE_BYTES + ROUND_PER_READER_BYTES * pipeline->reader_count,
+                                      .stretches = setup->shed && setup->shed->most >= WEIR_SHED_BATCHES,
+                                      .kick_fd = pipeline->kick_fd,
+                                      .max_bytes = setup->max_bytes,
+                                      .full_bytes = pipeline->full_bytes,
+                                      .full_fd = pipeline->full_fd,
+                                      .grower = setup->grow_pool ? &pipeline->grower : NULL,
+                                      .parts = pipeline->parts,
+                                      .compressor = pipeline->compressing ? &pipeline->compressor : NULL,
+                                  });
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot set up the writer");
+    weir_rounds_init(&pipeline->rounds, &pipeline->control, pipeline->readers, pipeline->reader_count, &pipeline->queue,
+                     weir_clock_now_ns(setup->clock));
+    pipeline->rounds.keep_to_snapshots = setup->snapshots_only;
+    pipeline->rounds.drain_first = setup->retained_span_ns > 0;
+    pipeline->rounds.stretching = pipeline->writer.setup.stretches ? &pipeline->pool : NULL;
+    return 0;
+}
+
+/* ---- threads ---- */
+
+static uint64_t thread_cpu_time_ns(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * WEIR_NS_PER_S + (uint64_t)used.tv_nsec;
+}
+
+static void *thread_main(void *argument)
+{
+    struct weir_pipeline_thread *thread = argument;
+    struct weir_pipeline *pipeline = thread->pipeline;
+    bool is_reader = thread->index < pipeline->reader_count;
+
+    if (is_reader && pipeline->setup.pin)
+        weir_thread_pin(&pipeline->setup.plan->readers[thread->index].affinity);
+    thread->priority_error = weir_thread_prioritize(pipeline->setup.realtime_priority);
+    weir_privileges_drop_all();
+    thread->tid = gettid();
+    sem_post(pipeline->started);
+
+    if (is_reader)
+        weir_reader_run(pipeline->readers[thread->index]);
+    else if (thread->index == pipeline->reader_count)
+        weir_writer_run(&pipeline->writer);
+    else
+        weir_pool_grower_run(&pipeline->grower);
+    thread->cpu_time_ns = thread_cpu_time_ns();
+    sem_post(&thread->ended);
+    return NULL;
+}
+
+static int start_thread(struct weir_pipeline *pipeline, unsigned index, const pthread_attr_t *attr)
+{
+    struct weir_pipeline_thread *thread = &pipeline->threads[index];
+    thread->pipeline = pipeline;
+    thread->index = index;
+    sem_init(&thread->ended, 0, 0);
+    int result = -pthread_create(&thread->thread, attr, thread_main, thread);
+    if (result < 0)
+        return result;
+    thread->started = true;
+
+    char name[16]; /* TASK_COMM_LEN */
+    if (index < pipeline->reader_count)
+        snprintf(name, sizeof(name), "weir-reader-%u", index % 1000);
+    else
+        snprintf(name, sizeof(name), index == pipeline->reader_count ? "weir-writer" : "weir-pool");
+    pthread_setname_np(thread->thread, name);
+    return 0;
+}
+
+static unsigned thread_count(const struct weir_pipeline *pipeline)
+{
+    return pipeline->reader_count + (pipeline->setup.grow_pool ? 2 : 1);
+}
+
+static void warn_about_priority(const struct weir_pipeline *pipeline)
+{
+    for (unsigned i = 0; i < thread_count(pipeline); i++) {
+        if (pipeline->threads[i].priority_error < 0) {
+            weir_notice(
+                pipeline->setup.notices, WEIR_NOTICE_WARNING,
+                "cannot use real-time priority %d (%s): recording with normal priority; run as root, or allow it "
+                "with ulimit -r %d",
+                pipeline->setup.realtime_priority, strerror(-pipeline->threads[i].priority_error),
+                pipeline->setup.realtime_priority);
+            return;
+        }
+    }
+}
+
+int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err)
+{
+    int result = weir_pipeline_prepare(pipeline, output, err);
+    if (result == 0 && pipeline->compressing)
+        result = weir_compressor_start(&pipeline->compressor, err);
+    if (result < 0)
+        return result;
+
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, WEIR_PIPELINE_STACK_BYTES);
+    unsigned started = 0;
+    for (; result == 0 && started < thread_count(pipeline); started += result == 0)
+        result = start_thread(pipeline, started, &attr);
+    pthread_attr_destroy(&attr);
+
+    for (unsigned i = 0; i < started; i++) {
+        while (sem_wait(pipeline->started) < 0 && errno == EINTR)
+            ;
+    }
+    if (result < 0) {
+        weir_error_set_errno(err, result, "cannot start thread %u of %u", started + 1, thread_count(pipeline));
+        weir_error_hint(err, "see ulimit -u and kernel.threads-max; --threads=core or =numa needs fewer");
+        return result;
+    }
+    warn_about_priority(pipeline);
+    return 0;
+}
+
+unsigned weir_pipeline_tids(const struct weir_pipeline *pipeline, pid_t *tids)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < thread_count(pipeline); i++) {
+        if (pipeline->threads[i].started)
+            tids[count++] = pipeline->threads[i].tid;
+    }
+    for (unsigned i = 0; pipeline->compressing && i < pipeline->compressor.worker_count; i++) {
+        if (pipeline->compressor.workers[i].started)
+            tids[count++] = pipeline->compressor.workers[i].tid;
+    }
+    return count;
+}
+
+unsigned weir_pipeline_tids_max(const struct weir_pipeline *pipeline)
+{
+    return pipeline->reader_count + WEIR_PIPELINE_OTHER_THREADS +
+           (pipeline->compressing ? pipeline->compressor.worker_count : 0);
+}
+
+/* Something waits for the output. Only a stream's may have to be waited for without end. */
+static void keep_patience(struct weir_pipeline *pipeline)
+{
+    if (!pipeline->setup.is_hurried)
+        return;
+    pthread_mutex_lock(&pipeline->patience);
+    if (pipeline->setup.is_hurried(pipeline->setup.hurried_ctx))
+        weir_writer_give_up_stream(&pipeline->writer);
+    pthread_mutex_unlock(&pipeline->patience);
+}
+
+bool weir_pipeline_try_emit(struct weir_pipeline *pipeline, const void *records, size_t bytes)
+{
+    weir_assert(bytes <= WEIR_CHUNK_MIN_BYTES);
+    struct weir_chunk *chunk = weir_pool_take(&pipeline->pool, 0, false);
+    if (!chunk)
+        return false;
+    memcpy(chunk->data, records, bytes);
+    chunk->used = (uint32_t)bytes;
+    weir_chunk_queue_push(&pipeline->queue, chunk);
+    return true;
+}
+
+int weir_pipeline_emit(struct weir_pipeline *pipeline, const void *records, size_t bytes)
+{
+    while (!weir_pipeline_try_emit(pipeline, records, bytes)) {
+        const struct timespec pause = {.tv_nsec = EMIT_RETRY_NS};
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+        keep_patience(pipeline);
+    }
+    return atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed);
+}
+
+/* Readers that wait for chunks and the writer that waits for a stream's reader end when that is let go of. (Not
+ * pthread_clockjoin_np(3), which ThreadSanitizer does not know: it would see none of what the thread did before.) */
+static bool has_ended_in_time(struct weir_pipeline_thread *thread)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)PATIENCE_NS;
+    until.tv_sec += until.tv_nsec / (long)WEIR_NS_PER_S;
+    until.tv_nsec %= (long)WEIR_NS_PER_S;
+    return sem_clockwait(&thread->ended, CLOCK_MONOTONIC, &until) == 0;
+}
+
+static void join(struct weir_pipeline *pipeline, struct weir_pipeline_thread *thread)
+{
+    while (thread->started && pipeline->setup.is_hurried && !has_ended_in_time(thread))
+        keep_patience(pipeline);
+    if (thread->started)
+        pthread_join(thread->thread, NULL);
+    thread->started = false;
+}
+
+bool weir_pipeline_has_spare(const struct weir_pipeline *pipeline)
+{
+    const struct weir_pool *pool = &pipeline->pool;
+    /* Relaxed: grown by this thread. */
+    return pipeline->setup.retained_bytes > 0 &&
+           atomic_load_explicit(&pool->ready_count, memory_order_relaxed) == pool->chunk_count;
+}
+
+int weir_pipeline_make_spare(struct weir_pipeline *pipeline)
+{
+    if (pipeline->setup.retained_bytes == 0)
+        return -EOPNOTSUPP;
+    weir_assert(!pipeline->setup.grow_pool); /* one thread at a time */
+    int result = 0;
+    while (result == 0)
+        result = weir_pool_grow(&pipeline->pool);
+    return result == -ENOSPC ? 0 : result;
+}
+
+void weir_pipeline_stop_readers(struct weir_pipeline *pipeline, bool snapshot)
+{
+    weir_rounds_stop(&pipeline->rounds, snapshot);
+    for (unsigned i = 0; i < pipeline->reader_count; i++)
+        join(pipeline, &pipeline->threads[i]);
+}
+
+void weir_pipeline_stop_writer(struct weir_pipeline *pipeline)
+{
+    weir_rounds_close(&pipeline->rounds);
+    weir_writer_stop(&pipeline->writer);
+    join(pipeline, &pipeline->threads[pipeline->reader_count]);
+    if (pipeline->compressing)
+        weir_compressor_stop(&pipeline->compressor);
+    weir_pool_grower_stop(&pipeline->grower);
+    join(pipeline, &pipeline->threads[pipeline->reader_count + 1]);
+}
+
+/* ---- end ---- */
+
+void weir_pipeline_stop(struct weir_pipeline *pipeline)
+{
+    if (!pipeline || !pipeline->threads)
+        return;
+    weir_writer_wait_for_space(&pipeline->writer, false);
+    bool readers = false;
+    for (unsigned i = 0; i < pipeline->reader_count; i++)
+        readers |= pipeline->threads[i].started;
+    if (readers)
+        weir_pipeline_stop_readers(pipeline, false);
+    if (pipeline->threads[pipeline->reader_count].started)
+        weir_pipeline_stop_writer(pipeline);
+}
+
+void weir_pipeline_summarise_drains(const struct weir_pipeline *pipeline, enum weir_drain_moment moment,
+                                    struct weir_drain_summary *summary)
+{
+    struct weir_drain_sums sums = {0};
+    for (unsigned i = 0; i < pipeline->reader_count; i++)
+        weir_drain_watch_sum(&pipeline->readers[i]->drain_watch, moment, &sums);
+    weir_drain_sums_summarise(&sums, summary);
+}
+
+void weir_pipeline_fini(struct weir_pipeline *pipeline)
+{
+    if (!pipeline)
+        return;
+    weir_pipeline_stop(pipeline);
+    weir_writer_fini(&pipeline->writer);
+    if (pipeline->compressing)
+        weir_compressor_fini(&pipeline->compressor);
+    free(pipeline->output_buffers);
+    for (unsigned i = 0; i < pipeline->reader_count; i++) {
+        weir_reader_fini(pipeline->readers[i]);
+        free(pipeline->readers[i]);
+    }
+    free(pipeline->readers);
+    free(pipeline->threads);
+    if (pipeline->started)
+        sem_destroy(pipeline->started);
+    free(pipeline->started);
+    weir_pool_fini(&pipeline->pool);
+    if (pipeline->kick_fd >= 0)
+        close(pipeline->kick_fd);
+    if (pipeline->ended_fd >= 0)
+        close(pipeline->ended_fd);
+    memset(pipeline, 0, sizeof(*pipeline));
+    pipeline->kick_fd = pipeline->ended_fd = -1;
+}

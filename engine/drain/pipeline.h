@@ -1,0 +1,179 @@
+/*
+ * The data path as a whole: rings, readers, pool, queue, writer and output, and the threads that run them.
+ *
+ *     init ──► (map rings into pipeline_ring()) ──► open_output ──► start ──► emit ... ──► stop_readers ──► emit ...
+ *          ──► stop_writer ──► (close the output) ──► fini
+ *
+ * Recording, simulated runs and tests build the same pipeline; tests may leave out start() and call the steps of
+ * readers and writer themselves, in any order, on one thread. Owned and driven by the coordinator.
+ */
+#ifndef WEIR_ENGINE_DRAIN_PIPELINE_H
+#define WEIR_ENGINE_DRAIN_PIPELINE_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/notice.h"
+#include "engine/drain/chunk.h"
+#include "engine/drain/chunk_queue.h"
+#include "engine/drain/compressor.h"
+#include "engine/drain/pool_grower.h"
+#include "engine/drain/reader.h"
+#include "engine/drain/rounds.h"
+#include "engine/drain/writer.h"
+#include "engine/kernel/event_place.h"
+#include "engine/kernel/kernel.h"
+#include "io/output.h"
+#include "topology/plan.h"
+
+/* Threads besides the readers: the writer and the pool's grower. */
+#define WEIR_PIPELINE_OTHER_THREADS 2u
+#define WEIR_PIPELINE_STACK_BYTES   (256ull * 1024) /* of each of its threads */
+
+struct weir_pipeline_thread {
+    pthread_t thread;
+    pid_t tid;
+    bool started;
+    sem_t ended;          /* posted as its last act */
+    int priority_error;   /* of weir_thread_prioritize() */
+    uint64_t cpu_time_ns; /* user + system, once it has ended */
+    void *pipeline;       /* borrowed */
+    unsigned index;       /* reader number; reader_count for the writer, one more for the pool's grower */
+};
+
+struct weir_pipeline_setup {
+    const struct weir_kernel *kernel;
+    const struct weir_clock *clock;
+    const struct weir_plan *plan;          /* borrowed until fini */
+    const struct weir_event_place *places; /* borrowed */
+    unsigned place_count;
+    unsigned event_count; /* with the sideband event */
+    struct weir_walk_layout layout;
+    uint64_t buffer_bytes;             /* of the pool */
+    uint64_t max_bytes;                /* of data in each output; 0: no limit */
+    int compression_level;             /* 0: none */
+    unsigned compression_threads;      /* with a level; 0: the writer's step compresses */
+    uint64_t retained_bytes;           /* -M: what readers keep in memory, beside the pool; 0: they keep nothing */
+    uint64_t retained_span_ns;         /* with it: 0, or for how long */
+    const struct weir_shed_plan *shed; /* borrowed until fini; NULL: nothing is shed */
+    bool snapshots_only;               /* rounds close snapshots only: samples are kept, by readers or by the kernel */
+    bool grow_pool;                    /* make all but the start of it ready when it is needed, on a thread for that */
+    int realtime_priority;
+    bool pin; /* false for synthetic topologies */
+
+    /* Whether somebody wants no more waiting for the reader of a stream; it is then let go of. Called on any thread,
+     * one at a time, while it waits. NULL: it is waited for however long it takes. */
+    bool (*is_hurried)(void *ctx);
+    void *hurried_ctx;
+    const struct weir_notice_sink *notices;
+};
+
+struct weir_pipeline {
+    struct weir_pipeline_setup setup;
+    struct weir_pool pool;
+    struct weir_retention_plan retention; /* zeros: none */
+    struct weir_chunk_queue queue;
+    struct weir_reader_control control;
+    struct weir_reader **readers; /* owned */
+    unsigned reader_count;
+    _Atomic unsigned live_readers; /* engine/drain/reader.h */
+    struct weir_rounds rounds;
+    struct weir_writer writer;
+    struct weir_pool_grower grower;
+    bool compressing; /* compressor was initialised */
+    struct weir_compressor compressor;
+    struct iovec *output_buffers;         /* owned: the pool's, and the compressor's as the last one */
+    struct weir_output *const *parts;     /* borrowed; NULL: all goes to one output */
+    struct weir_pipeline_thread *threads; /* owned; readers, then the writer, then the grower */
+    sem_t *started;                       /* owned */
+    int kick_fd;                          /* owned eventfd: the writer wants a round or has failed */
+    uint64_t full_bytes;                  /* set between init and start; 0: none: writer.h */
+    int full_fd;                          /* borrowed; set with it */
+    int ended_fd;                         /* owned eventfd: the targets of all rings are gone */
+    pthread_mutex_t patience;             /* around setup.is_hurried() */
+};
+
+/* 0, -ENOMEM or the errno of eventfd(2), with err. On failure everything is released. */
+int weir_pipeline_init(struct weir_pipeline *pipeline, const struct weir_pipeline_setup *setup, struct weir_error *err);
+
+/* Stops the threads that still run. Outputs that were opened on it may be closed after this. NULL-safe, in any state.
+ */
+void weir_pipeline_stop(struct weir_pipeline *pipeline);
+
+/* Stops, unmaps rings, frees the pool, to which no output may refer any more. NULL-safe; half-built fine. */
+void weir_pipeline_fini(struct weir_pipeline *pipeline);
+
+/* One of the two rings of a place, to be mapped by the caller before start(). */
+struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband);
+
+/* Lets the readers at those rings of a late place that are mapped now and have their descriptors. After start(). */
+void weir_pipeline_wake_place(struct weir_pipeline *pipeline, unsigned place);
+
+/* Pins the readers to their CPUs again of which this is one: it has come back. Without effect where it cannot. */
+void weir_pipeline_pin_again(struct weir_pipeline *pipeline, unsigned cpu);
+
+/* False for a late place that has never come. */
+bool weir_pipeline_has_place(const struct weir_pipeline *pipeline, unsigned place);
+
+/* Takes out a ring that no event is open for. Not mapped, before start(). */
+void weir_pipeline_drop_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband);
+
+/* Opens an output with the pool's memory as registered buffers. io: NULL for the real system calls. *output is owned by
+ * the caller, to be closed between stop() and fini(), or before if the writer has handed it back. */
+int weir_pipeline_open_output(const struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
+                              struct weir_output **output, struct weir_error *err);
+
+/* The same for a stream: fd is borrowed for the call. */
+int weir_pipeline_open_stream(const struct weir_pipeline *pipeline, int fd, const struct weir_io_ops *io,
+                              struct weir_output **output, struct weir_error *err);
+
+/* What the readers fill goes to outputs of their own, one for each: see struct weir_writer_setup. Borrowed until
+ * stop(). Before prepare(). */
+void weir_pipeline_set_parts(struct weir_pipeline *pipeline, struct weir_output *const *parts);
+
+/* Makes the writer and the rounds. output: the first one, borrowed, its head written. Done by start(); for tests
+ * without. */
+int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err);
+
+/* Creates the threads and waits until each has pinned itself and taken its priority. Signals must be blocked. output as
+ * for prepare(). */
+int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err);
+
+/* The thread ids of readers, writer, grower and compression; returns their number, weir_pipeline_tids_max() at most.
+ * After start(). */
+unsigned weir_pipeline_tids(const struct weir_pipeline *pipeline, pid_t *tids);
+unsigned weir_pipeline_tids_max(const struct weir_pipeline *pipeline);
+
+/* As emit(), but gives up when no chunk is free: true when the records are in the queue. Does not block. */
+bool weir_pipeline_try_emit(struct weir_pipeline *pipeline, const void *records, size_t bytes);
+
+/* Sends whole records (at most WEIR_CHUNK_MIN_BYTES) down the queue, in order for one thread. Waits for a free chunk.
+ * Any thread that is not a reader nor the writer. 0, or the error of a failed output. */
+int weir_pipeline_emit(struct weir_pipeline *pipeline, const void *records, size_t bytes);
+
+/*
+ * Makes memory for as much again as readers retain, so that they can go on retaining while a snapshot is written.
+ * 0 (also when it is there already), -EOPNOTSUPP: nothing is retained, or -ENOMEM. Blocks while the kernel zeroes it.
+ */
+int weir_pipeline_make_spare(struct weir_pipeline *pipeline);
+bool weir_pipeline_has_spare(const struct weir_pipeline *pipeline);
+
+/* How all readers kept up so far. Any thread. */
+void weir_pipeline_summarise_drains(const struct weir_pipeline *pipeline, enum weir_drain_moment moment,
+                                    struct weir_drain_summary *summary);
+
+/* The last drain: every reader empties its rings and ends. Events should be disabled by now. What they retain is
+ * handed over with snapshot, and evicted without. */
+void weir_pipeline_stop_readers(struct weir_pipeline *pipeline, bool snapshot);
+
+/* The last round marker, then the writer ends once all is on file or failed, or setup.is_hurried() lets go of a
+ * stream's reader. */
+void weir_pipeline_stop_writer(struct weir_pipeline *pipeline);
+
+#endif

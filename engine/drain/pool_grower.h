@@ -1,0 +1,42 @@
+/*
+ * The thread that makes more of the pool ready while recording, so that neither a reader nor the writer ever waits for
+ * the kernel to zero memory.
+ *
+ *     writer (after each pass)                        grower
+ *     less than half of what is ready is free?
+ *     word = WOKEN, release           (W)             word = ASLEEP, acquire            (W)
+ *     it was ASLEEP -> futex wake                     grow until half is free; futex wait while ASLEEP
+ *
+ *     (W) only says "look again": what there is to see are the pool's own counters.
+ *
+ * It ends by itself when all is ready or when the kernel has no memory left: then the pool stays as large as it is.
+ */
+#ifndef WEIR_ENGINE_DRAIN_POOL_GROWER_H
+#define WEIR_ENGINE_DRAIN_POOL_GROWER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/drain/chunk.h"
+
+struct weir_pool_grower {
+    struct weir_pool *pool; /* borrowed; the grower is the one thread that calls weir_pool_grow() */
+    _Atomic uint32_t word;  /* futex word */
+    _Atomic bool stopping;  /* written by stop() */
+    int error;              /* 0, or -ENOMEM: the pool could not grow further; readable after the thread was joined */
+};
+
+void weir_pool_grower_init(struct weir_pool_grower *grower, struct weir_pool *pool);
+
+/* The body of its thread. */
+void weir_pool_grower_run(struct weir_pool_grower *grower);
+
+/* Makes run() grow the pool when that is wanted (weir_pool_wants_growth()). Writer thread; a system call only when the
+ * grower sleeps. */
+void weir_pool_grower_tell(struct weir_pool_grower *grower);
+
+/* Makes run() return. Any thread. */
+void weir_pool_grower_stop(struct weir_pool_grower *grower);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * Walking whole records: finds boundaries and counts what passes, without decoding more than a header, an id and a
+ * time. Shared by the readers (hot path) and by the writer when it must say what a failed write has lost.
+ */
+#ifndef WEIR_ENGINE_DRAIN_RECORD_WALK_H
+#define WEIR_ENGINE_DRAIN_RECORD_WALK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/kernel/id_map.h"
+
+struct weir_walk_layout { /* where samples keep their fields; the same for every event of a recording */
+    const struct weir_id_map *ids;
+    int id_offset;           /* in a sample, from the record's start: PERF_SAMPLE_IDENTIFIER */
+    int time_offset;         /* -1: samples have no time */
+    unsigned place_stride;   /* counter of a sample: samples[place * place_stride + event]; 0: per event only */
+    bool maps_have_no_ids;   /* nobody asked for build ids in MMAP2 records: see weir_record_mend_maps() */
+    unsigned sideband_event; /* with a place_stride, side records are counted too, by the id in their trailer, which is
+                              * of this event or of one behind it; all as of this one */
+};
+
+struct weir_walk_counts {
+    uint64_t *samples;        /* see place_stride; owned by the holder of the struct */
+    uint64_t other_bytes;     /* of all records that are not samples as they should be */
+    uint64_t other_records;   /* neither samples nor reports of losses, which no event has produced */
+    uint64_t unknown_samples; /* with an id of no event of ours: never expected, kept so that the sum is exact */
+    uint64_t lost_reported;   /* sum of PERF_RECORD_LOST.lost */
+    uint64_t throttled;       /* PERF_RECORD_THROTTLE */
+    uint64_t first_sample_ns; /* 0: none yet */
+    uint64_t last_sample_ns;
+};
+
+/*
+ * Walks the records in [data, data + bytes), the first of which starts at data. Stops before a record that is not
+ * whole, and before a header that cannot be (size below 8 or not a multiple of 8). Returns the bytes of the records
+ * walked; -EBADMSG when the first header already cannot be. Any thread; allocates nothing.
+ */
+int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *data, uint64_t bytes,
+                         struct weir_walk_counts *counts);
+
+/*
+ * Takes the flag that says that an MMAP2 record has a build id from all that are in [data, data + bytes), which have
+ * been walked: for recordings without such ids. The kernel makes one header of a mapping for all events that want it,
+ * and when it has set the flag for another recorder's event, which does ask for them, it is left set for those that
+ * come behind it (perf_event_mmap_output() in kernel/events/core.c of Linux 6.18). perf then takes the device number
+ * for the length of a build id, and aborts. Any thread.
+ */
+void weir_record_mend_maps(uint8_t *data, uint64_t bytes);
+
+#endif

@@ -1,0 +1,185 @@
+/* What a reader keeps in memory. Reader thread, but for init and fini. See retention.h. */
+#include "engine/drain/retention.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+
+#define SPAN_SLICES       8
+#define EVICTED_SHARE     8 /* of what a reader holds, at most so much at a time */
+#define SPAN_PER_READER   (64ull << 20)
+#define SPAN_MEMORY_SHARE 16 /* at most this part of the machine's memory */
+
+struct weir_retention_plan weir_retention_plan(uint64_t bytes, uint64_t span_ns, unsigned readers)
+{
+    weir_assert(bytes > 0 && readers > 0);
+    /* cppcheck-suppress zerodiv ; asserted above */
+    uint64_t share = bytes / readers;
+    uint32_t least = span_ns > 0 ? WEIR_RETENTION_SPAN_CHUNKS_MIN : WEIR_RETENTION_CHUNKS_MIN;
+    uint64_t wanted = weir_round_down_power_of_two(share / weir_max_u64(EVICTED_SHARE, least) | 1);
+    struct weir_retention_plan plan = {
+        .chunk_bytes = (uint32_t)weir_clamp_u64(wanted, WEIR_CHUNK_MIN_BYTES, WEIR_CHUNK_MAX_BYTES),
+    };
+    plan.chunks_per_reader = (uint32_t)weir_max_u64(share / plan.chunk_bytes, least);
+    plan.bytes = (uint64_t)plan.chunk_bytes * plan.chunks_per_reader * readers;
+    return plan;
+}
+
+uint64_t weir_retention_default_bytes(uint64_t memory_bytes, unsigned readers)
+{
+    return weir_min_u64(readers * SPAN_PER_READER, memory_bytes / SPAN_MEMORY_SHARE);
+}
+
+int weir_retention_init(struct weir_retention *retention, const struct weir_retention_setup *setup)
+{
+    weir_assert(setup->room >= WEIR_RETENTION_CHUNKS_MIN);
+    *retention = (struct weir_retention){
+        .pool = setup->pool,
+        .room = setup->room,
+        .span_ns = setup->span_ns,
+        .counters = setup->counters,
+    };
+    retention->list = calloc(setup->room, sizeof(*retention->list));
+    retention->counts = calloc(setup->room, weir_max_u64(setup->counters, 1) * sizeof(*retention->counts));
+    retention->left = calloc(setup->counters + 1, sizeof(*retention->left));
+    retention->evicted = calloc(setup->counters + 1, sizeof(*retention->evicted));
+    if (!retention->list || !retention->counts || !retention->left || !retention->evicted)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < setup->room; i++)
+        retention->list[i].drained = retention->counts + i * setup->counters;
+    return 0;
+}
+
+void weir_retention_fini(struct weir_retention *retention)
+{
+    if (!retention)
+        return;
+    struct weir_chunk *chunk;
+    while (retention->list && (chunk = weir_retention_take(retention)))
+        weir_pool_put(retention->pool, chunk);
+    if (retention->open.chunk)
+        weir_pool_put(retention->pool, retention->open.chunk);
+    free(retention->list);
+    free(retention->counts);
+    free(retention->left);
+    free(retention->evicted);
+    memset(retention, 0, sizeof(*retention));
+}
+
+static struct weir_retained *entry(const struct weir_retention *retention, uint32_t n)
+{
+    return &retention->list[(retention->first + n) % retention->room];
+}
+
+void weir_retention_open(struct weir_retention *retention, struct weir_chunk *chunk)
+{
+    weir_assert(!retention->open.chunk);
+    weir_chunk_empty(chunk);
+    retention->open = (struct weir_retained){.chunk = chunk};
+}
+
+bool weir_retention_note(struct weir_retention *retention, uint64_t side_bytes)
+{
+    const struct weir_chunk *chunk = retention->open.chunk;
+    retention->open.side_bytes += side_bytes;
+    retention->newest_ns = weir_max_u64(retention->newest_ns, chunk->last_sample_ns);
+    return retention->span_ns > 0 && chunk->last_sample_ns - chunk->first_sample_ns >= retention->span_ns / SPAN_SLICES;
+}
+
+bool weir_retention_begins_slice(const struct weir_retention *retention, uint64_t time_ns)
+{
+    uint64_t first_ns = retention->open.chunk ? retention->open.chunk->first_sample_ns : 0;
+    return first_ns > 0 && time_ns > first_ns && time_ns - first_ns >= retention->span_ns / SPAN_SLICES;
+}
+
+uint64_t *weir_retention_counters(struct weir_retention *retention)
+{
+    return entry(retention, retention->count)->drained;
+}
+
+void weir_retention_seal(struct weir_retention *retention)
+{
+    weir_assert(retention->open.chunk && retention->count < retention->room);
+    struct weir_retained *sealed = entry(retention, retention->count);
+    uint64_t *drained = sealed->drained;
+    *sealed = retention->open;
+    sealed->drained = drained;
+    retention->count++;
+    retention->open = (struct weir_retained){0};
+}
+
+bool weir_retention_has_room(const struct weir_retention *retention)
+{
+    return retention->count + (retention->open.chunk != NULL) < retention->room;
+}
+
+uint64_t weir_retention_side_bytes(const struct weir_retention *retention)
+{
+    return entry(retention, 0)->side_bytes;
+}
+
+bool weir_retention_is_outdated(const struct weir_retention *retention, uint64_t newest_ns)
+{
+    if (retention->span_ns == 0 || retention->count == 0)
+        return false;
+    uint64_t newest = weir_max_u64(retention->newest_ns, newest_ns);
+    uint64_t last = entry(retention, 0)->chunk->last_sample_ns;
+    return newest > last && newest - last > retention->span_ns;
+}
+
+static struct weir_chunk *take_out(struct weir_retention *retention)
+{
+    const struct weir_retained *oldest = entry(retention, 0);
+    memcpy(retention->left, oldest->drained, retention->counters * sizeof(*retention->left));
+    retention->first = (retention->first + 1) % retention->room;
+    retention->count--;
+    return oldest->chunk;
+}
+
+/* Copies all records but samples. The bytes were walked when they came: headers are known to be good. */
+static void copy_side_records(const struct weir_chunk *from, struct weir_chunk *side)
+{
+    for (uint32_t at = 0; at < from->used;) {
+        struct perf_event_header header;
+        memcpy(&header, from->data + at, sizeof(header));
+        if (header.type != PERF_RECORD_SAMPLE) {
+            weir_assert(header.size <= side->capacity - side->used);
+            memcpy(side->data + side->used, from->data + at, header.size);
+            side->used += header.size;
+        }
+        at += header.size;
+    }
+}
+
+struct weir_chunk *weir_retention_evict(struct weir_retention *retention, struct weir_chunk *side)
+{
+    weir_assert(retention->count > 0);
+    const struct weir_retained *oldest = entry(retention, 0);
+    for (size_t i = 0; i < retention->counters; i++)
+        retention->evicted[i] += oldest->drained[i] - retention->left[i];
+    if (oldest->side_bytes > 0) {
+        copy_side_records(oldest->chunk, side);
+        side->lost_reported += oldest->chunk->lost_reported;
+    }
+    retention->evicted_chunks++;
+    struct weir_chunk *chunk = take_out(retention);
+    weir_chunk_empty(chunk);
+    return chunk;
+}
+
+uint64_t weir_retention_evicted(const struct weir_retention *retention)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < retention->counters; i++)
+        sum += retention->evicted[i];
+    return sum;
+}
+
+struct weir_chunk *weir_retention_take(struct weir_retention *retention)
+{
+    return retention->count > 0 ? take_out(retention) : NULL;
+}

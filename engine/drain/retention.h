@@ -1,0 +1,117 @@
+/*
+ * What a reader keeps in memory (-M): its own bounded list of chunks of samples, oldest first, instead of the queue to
+ * the writer.
+ *
+ *     data ring ──copy──► chunk being filled ──seal──► [ oldest ... newest ] ──evict──► the same chunk, to be filled
+ * again └──── at a snapshot: all of it, in order, to the writer
+ *
+ * Whole chunks are evicted, so whole records are. Records in them that are not samples (LOST, THROTTLE, READ ...) are
+ * copied out first, into a chunk that goes to the file: nothing is evicted but samples.
+ *
+ * How many samples a chunk holds is not counted by a second walk: when a chunk is sealed, the reader's counters are
+ * copied to it. What lies between the counters of a chunk and those of the one before it is in that chunk.
+ *
+ * Bounded by chunks (room) and, with a span, by the time of records: a chunk goes once its newest sample is older than
+ * the newest one seen by the span. A chunk is then sealed when it covers an eighth of the span, so that what is kept
+ * covers at least the span and at most an eighth more.
+ *
+ * Owned by one reader; its thread only. Nothing here makes a system call, takes a lock or allocates, but for init().
+ */
+#ifndef WEIR_ENGINE_DRAIN_RETENTION_H
+#define WEIR_ENGINE_DRAIN_RETENTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/drain/chunk.h"
+
+#define WEIR_RETENTION_CHUNKS_MIN      2u  /* one to fill, one to evict */
+#define WEIR_RETENTION_SPAN_CHUNKS_MIN 12u /* with a span: nine slices and what they overlap */
+
+/* How memory is dealt out to readers. */
+struct weir_retention_plan {
+    uint32_t chunk_bytes; /* of the pool, at most */
+    uint32_t chunks_per_reader;
+    uint64_t bytes; /* of all readers: what was asked for, in whole chunks */
+};
+
+struct weir_retained {
+    struct weir_chunk *chunk; /* FILLING, the reader's; knows the times of its samples */
+    uint64_t side_bytes;      /* of its records that are not samples */
+    uint64_t *drained;        /* owned by the list; [counter]: samples drained when it was sealed */
+};
+
+struct weir_retention {
+    struct weir_pool *pool; /* borrowed */
+    uint32_t room;          /* chunks at most, with the one being filled */
+    uint64_t span_ns;       /* 0: bounded by room alone */
+    size_t counters;        /* rings x events */
+
+    struct weir_retained *list; /* owned; a ring of `room` entries */
+    uint32_t first, count;      /* sealed ones */
+    struct weir_retained open;  /* being filled; chunk NULL: none */
+    uint64_t newest_ns;         /* of all samples seen */
+
+    uint64_t *left;    /* owned; [counter]: samples in chunks that have left, either way */
+    uint64_t *evicted; /* owned; [counter]: of these, evicted */
+    uint64_t *counts;  /* owned: all counters of the list, in one piece */
+    uint64_t evicted_chunks;
+};
+
+/* bytes: to retain in all, > 0; at least what each reader needs is planned. Chunks are small enough that a reader
+ * evicts an eighth of what it holds, or less, at a time, where WEIR_CHUNK_MIN_BYTES allows. Pure. */
+struct weir_retention_plan weir_retention_plan(uint64_t bytes, uint64_t span_ns, unsigned readers);
+
+/* Bytes to retain with a span when none are named, for a machine of that memory. */
+uint64_t weir_retention_default_bytes(uint64_t memory_bytes, unsigned readers);
+
+struct weir_retention_setup {
+    struct weir_pool *pool;
+    uint32_t room; /* at least WEIR_RETENTION_CHUNKS_MIN */
+    uint64_t span_ns;
+    size_t counters;
+};
+
+/* 0 or -ENOMEM; half-built is for fini(). */
+int weir_retention_init(struct weir_retention *retention, const struct weir_retention_setup *setup);
+
+/* Gives all chunks back to the pool. NULL-safe. */
+void weir_retention_fini(struct weir_retention *retention);
+
+/* Begins to fill a chunk that was taken from the pool or evicted. */
+void weir_retention_open(struct weir_retention *retention, struct weir_chunk *chunk);
+
+/* Tells of a block that was added to the open chunk, and of the bytes in it that are not of samples. True when the
+ * chunk covers its share of the span and should be sealed. */
+bool weir_retention_note(struct weir_retention *retention, uint64_t side_bytes);
+
+/* True when a sample of that time should not join the open chunk: with what is there it would cover too long a time. */
+bool weir_retention_begins_slice(const struct weir_retention *retention, uint64_t time_ns);
+
+/* Where to put the counters of the chunk that is to be sealed. */
+uint64_t *weir_retention_counters(struct weir_retention *retention);
+
+/* Moves the open chunk to the end of the list. There must be room: can_seal(). */
+void weir_retention_seal(struct weir_retention *retention);
+
+/* True when one more chunk may be taken from the pool. */
+bool weir_retention_has_room(const struct weir_retention *retention);
+
+/* Bytes that the oldest chunk needs elsewhere when it is evicted. The list is not empty. */
+uint64_t weir_retention_side_bytes(const struct weir_retention *retention);
+
+/* True when the oldest chunk holds nothing younger than the span. newest_ns: of samples anywhere, 0 when not known. */
+bool weir_retention_is_outdated(const struct weir_retention *retention, uint64_t newest_ns);
+
+/* Takes the oldest chunk out of the list; its records that are not samples are appended to `side`, which has room for
+ * them and may be NULL without any. The chunk is the caller's, empty. The list is not empty. */
+struct weir_chunk *weir_retention_evict(struct weir_retention *retention, struct weir_chunk *side);
+
+/* Samples evicted so far. */
+uint64_t weir_retention_evicted(const struct weir_retention *retention);
+
+/* Takes the oldest chunk out of the list as it is, to be handed over; NULL when the list is empty. */
+struct weir_chunk *weir_retention_take(struct weir_retention *retention);
+
+#endif

@@ -1,0 +1,102 @@
+/*
+ * Shedding: what a recording does without when its output is behind, so that it need not do without more. Each step
+ * includes those before it; how far it may go is the user's choice (--shed), when a step is taken is the pressure's
+ * (pressure.h), and each step is taken back when the pressure falls:
+ *
+ *     step      from pressure   what it does
+ *     BATCHES   SOME            rounds are four times as far apart: readers hand over fuller chunks, so that the pool
+ *                               holds more. No record changes.
+ *     STACKS    HIGH            dumps of user stacks are cut to a quarter (1 KiB at least), from the outer end; and
+ *                               always to what is used of them, which loses nothing
+ *     CPUS      FULL            a reader with more than its share of the pool on the way to the disk leaves its data
+ *                               rings alone; what is beyond half of such a ring is dropped, the oldest samples first
+ *
+ * Side records are never shed: neither those of sideband rings, whose reader goes on taking chunks, nor those that
+ * stand between the samples of data rings (LOST, THROTTLE, READ). Nor are samples that are kept in memory (-M,
+ * --overwrite), where older ones make room; nor those that are drained at the end, when no more come.
+ *
+ * A trimmed dump is one that the kernel could have written: its size word and the record's size are smaller, the word
+ * behind it says how much of it is used, all that follows has moved up. The innermost frames stay.
+ *
+ * Dropped samples are counted for each ring and event. Before the next record of the ring goes to the file, and before
+ * an epoch is passed, a LOST_SAMPLES record tells of them there, with the event's id and the time of the last one, so
+ * that every reader of the file, each file of several and each round has the loss where it happened. Its misc has
+ * WEIR_RECORD_MISC_SHED (format/perf_file.h), which tells it from the kernel's own counts.
+ *
+ * All of it runs on the reader's thread, on bytes that it reads anyway: no allocation, no system call. The plan is
+ * shared and constant.
+ */
+#ifndef WEIR_ENGINE_DRAIN_SHED_H
+#define WEIR_ENGINE_DRAIN_SHED_H
+
+#include <stdint.h>
+
+#include "engine/drain/record_walk.h"
+#include "engine/events/event_list.h"
+#include "engine/kernel/ring.h"
+#include "format/sample_layout.h"
+
+enum weir_shed { /* --shed: the last step that may be taken */
+    WEIR_SHED_NONE,
+    WEIR_SHED_BATCHES,
+    WEIR_SHED_STACKS,
+    WEIR_SHED_CPUS,
+    WEIR_SHED_COUNT,
+};
+
+/* "none", "batches", "stacks", "cpus". */
+const char *weir_shed_word(enum weir_shed shed);
+
+#define WEIR_SHED_ROUND_FACTOR 4u /* how much further apart rounds are from BATCHES on */
+
+struct weir_shed_event {
+    struct weir_sample_layout layout;
+    uint32_t stack_bytes; /* what is left of a dump, a multiple of 8; 0: samples have none */
+};
+
+struct weir_shed_plan {
+    enum weir_shed most;
+    struct weir_shed_event *events; /* owned; by event */
+    unsigned event_count;
+    bool has_stacks;
+};
+
+/* The events' attrs must be complete. 0 or -ENOMEM. */
+int weir_shed_plan_init(struct weir_shed_plan *plan, enum weir_shed most, const struct weir_event_list *list);
+void weir_shed_plan_fini(struct weir_shed_plan *plan);
+
+struct weir_shed_trimmed {
+    uint64_t samples; /* that lost a part of what is used of their stack */
+    uint64_t bytes;   /* by which the file is smaller, with dumps that were not full */
+};
+
+/*
+ * Trims the samples among the whole records in [data, data + bytes), of which there is nothing else, and closes the
+ * gaps. Returns the bytes that are left; adds to *trimmed.
+ */
+uint64_t weir_shed_trim(const struct weir_shed_plan *plan, const struct weir_walk_layout *layout, uint8_t *data,
+                        uint64_t bytes, struct weir_shed_trimmed *trimmed);
+
+/* What was dropped of one event in one ring. Reader thread. */
+struct weir_shed_gap {
+    uint64_t samples;           /* in all */
+    uint64_t untold;            /* of these, what no record has told of yet */
+    struct weir_sample_id last; /* of the last one */
+};
+
+/*
+ * Passes over samples from the ring's tail on, until at most `kept` bytes are left below head or a record comes that is
+ * no sample of a known event. Returns where that is; the tail is not moved. Adds to gaps[event]. Only the fixed fields
+ * of each sample are read.
+ */
+uint64_t weir_shed_drop(const struct weir_shed_plan *plan, const struct weir_walk_layout *layout,
+                        const struct weir_ring *ring, uint64_t head, uint64_t kept, struct weir_shed_gap *gaps);
+
+/* The longest record that tells of a gap. */
+#define WEIR_SHED_TOLD_BYTES_MAX 64u
+
+/* Writes the LOST_SAMPLES record of what is untold, which becomes told. Returns its bytes; 0: there is nothing. */
+uint32_t weir_shed_tell(const struct weir_shed_plan *plan, unsigned event, struct weir_shed_gap *gap,
+                        uint8_t to[WEIR_SHED_TOLD_BYTES_MAX]);
+
+#endif

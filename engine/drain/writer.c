@@ -1,0 +1,482 @@
+/* The writer thread. Everything here runs on it, but stop(). Protocol: writer.h. */
+#include "engine/drain/writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "engine/drain/shed.h"
+#include "engine/kernel/test_point.h"
+#include "format/perf_file.h"
+
+#define PASS_MS       10  /* gathering time between steps while data flows */
+#define HASTE_MS      1   /* the same while less than half of what is ready in the pool is free */
+#define PARK_AFTER_MS 200 /* without anything to do */
+#define REAP_MAX      64
+#define TRY_AGAIN_NS  (100 * WEIR_NS_PER_MS)
+
+int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup *setup)
+{
+    memset(writer, 0, sizeof(*writer));
+    writer->setup = *setup;
+    writer->output = setup->output;
+    writer->checkpoint_ns = weir_clock_now_ns(setup->clock);
+    writer->failed.samples = calloc(setup->failed_counters, sizeof(*writer->failed.samples));
+    writer->side_bytes = calloc(weir_max_u64(setup->reader_count, 1), sizeof(*writer->side_bytes));
+    return writer->failed.samples && writer->side_bytes ? 0 : -ENOMEM;
+}
+
+void weir_writer_fini(struct weir_writer *writer)
+{
+    if (!writer)
+        return;
+    free(writer->failed.samples);
+    free(writer->side_bytes);
+}
+
+static bool waits_for_space(const struct weir_writer *writer)
+{
+    /* Relaxed: nothing else is ordered by it. */
+    return atomic_load_explicit(&writer->waits, memory_order_relaxed);
+}
+
+/* ---- switching ---- */
+
+void weir_writer_switch_init(struct weir_writer_switch *order, struct weir_output *next)
+{
+    memset(order, 0, sizeof(*order));
+    order->item.kind = WEIR_CHUNK_SWITCH;
+    order->item.buffer_index = -1;
+    order->next = next;
+    order->fd = -1;
+}
+
+void weir_writer_switch_set_records(struct weir_writer_switch *order, void *records, size_t bytes)
+{
+    order->item.data = records;
+    order->item.used = (uint32_t)bytes;
+}
+
+void weir_writer_switch_push(struct weir_writer_switch *order, struct weir_chunk_queue *queue)
+{
+    weir_chunk_advance(&order->item, WEIR_CHUNK_FREE, WEIR_CHUNK_FILLING);
+    weir_chunk_queue_push(queue, &order->item);
+}
+
+bool weir_writer_switch_has_begun(const struct weir_writer_switch *order)
+{
+    return atomic_load_explicit(&order->begun, memory_order_acquire); /* (S) */
+}
+
+bool weir_writer_switch_is_done(const struct weir_writer_switch *order)
+{
+    return atomic_load_explicit(&order->item.state, memory_order_acquire) == WEIR_CHUNK_FREE; /* (S) */
+}
+
+static void begin_switch(struct weir_writer *writer, struct weir_writer_switch *order)
+{
+    weir_assert(!writer->switching);
+    if (order->fit_records)
+        order->fit_records(order->fit_ctx, writer->lost_reported);
+    if (order->item.used > 0)
+        weir_output_append(writer->output, order->item.data, order->item.used, -1, false, &order->item);
+    weir_output_push_tail(writer->output);
+    order->left = writer->output;
+    writer->switching = order;
+    writer->output = order->next;
+    weir_output_wait_for_space(writer->output, waits_for_space(writer));
+    writer->bytes_since_round = writer->output_bytes = writer->checkpoint_bytes = 0;
+    writer->kicked = writer->told_full = false;
+    order->account = writer->account;
+    writer->account = (struct weir_writer_account){0};
+    if (order->side_bytes)
+        memcpy(order->side_bytes, writer->side_bytes, writer->setup.reader_count * sizeof(*writer->side_bytes));
+    weir_test_point(WEIR_AT_SWITCH_BEGIN);
+    atomic_store_explicit(&order->begun, true, memory_order_release); /* (S) */
+    if (order->fd >= 0)
+        eventfd_write(order->fd, 1);
+    if (writer->setup.compressor)
+        weir_compressor_complete(writer->setup.compressor, &order->item);
+}
+
+/* ---- steps ---- */
+
+static void kick_coordinator(const struct weir_writer *writer)
+{
+    if (writer->setup.kick_fd >= 0)
+        eventfd_write(writer->setup.kick_fd, 1);
+}
+
+/* Whether --max-size leaves the item out. What weir itself says (the beginning, and the losses at the end) stays. */
+static bool is_over_limit(struct weir_writer *writer, const struct weir_compressor_result *item)
+{
+    if (writer->setup.max_bytes == 0 || item->chunk->kind != WEIR_CHUNK_DATA || !item->chunk->returned)
+        return false;
+    if (atomic_load_explicit(&writer->limited, memory_order_relaxed)) /* our own word */
+        return true;
+    if (writer->output_bytes + item->bytes <= writer->setup.max_bytes)
+        return false;
+    /* Relaxed: the kick's system calls order it. */
+    atomic_store_explicit(&writer->limited, true, memory_order_relaxed);
+    kick_coordinator(writer);
+    return true;
+}
+
+static void leave_out(struct weir_writer *writer, struct weir_chunk *chunk)
+{
+    if (writer->setup.compressor)
+        weir_compressor_complete(writer->setup.compressor, chunk);
+    weir_record_walk(&writer->setup.layout, chunk->data, chunk->used, &writer->failed);
+    weir_pool_put(writer->setup.pool, chunk);
+}
+
+static void note_times(struct weir_writer_account *account, const struct weir_chunk *chunk)
+{
+    if (chunk->first_sample_ns == 0)
+        return;
+    if (account->first_sample_ns == 0 || chunk->first_sample_ns < account->first_sample_ns)
+        account->first_sample_ns = chunk->first_sample_ns;
+    account->last_sample_ns = weir_max_u64(account->last_sample_ns, chunk->last_sample_ns);
+}
+
+static void complete(struct weir_writer *writer, struct weir_writer_account *account, struct weir_chunk *chunk,
+                     int result, uint64_t now_ns)
+{
+    if (chunk->kind == WEIR_CHUNK_SWITCH)
+        return; /* the order's own records */
+    if (writer->setup.compressor)
+        weir_compressor_complete(writer->setup.compressor, chunk);
+    if (chunk->kind == WEIR_CHUNK_ROUND) {
+        writer->rounds += result == 0;
+        account->rounds += result == 0;
+        weir_chunk_advance(chunk, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE);
+        return;
+    }
+    if (result < 0)
+        weir_record_walk(&writer->setup.layout, chunk->data, chunk->used, &writer->failed);
+    else
+        note_times(account, chunk);
+    if (result == 0 && chunk->handed_ns > 0 && now_ns >= chunk->handed_ns)
+        weir_histogram_add(&writer->latency_ns, now_ns - chunk->handed_ns);
+    weir_pool_put(writer->setup.pool, chunk);
+}
+
+static bool reap(struct weir_writer *writer, struct weir_output *output, struct weir_writer_account *account,
+                 unsigned wait_ms)
+{
+    struct weir_output_done done[REAP_MAX];
+    unsigned count = weir_output_reap(output, done, REAP_MAX, weir_output_pending(output) > 0 ? wait_ms : 0);
+    uint64_t now_ns = count > 0 ? weir_clock_now_ns(writer->setup.clock) : 0;
+    for (unsigned i = 0; i < count; i++)
+        complete(writer, account, done[i].token, done[i].result, now_ns);
+    return count > 0;
+}
+
+/* Gives the chunk to the output of its reader, or to none; false: it is for the main one. */
+static bool goes_to_part(struct weir_writer *writer, struct weir_chunk *chunk)
+{
+    if (chunk->kind == WEIR_CHUNK_ROUND) {
+        weir_chunk_advance(chunk, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE);
+        return true;
+    }
+    if (chunk->reader == 0)
+        return false;
+    struct weir_output *part = writer->setup.parts[chunk->reader - 1];
+    while (!weir_output_can_append(part)) {
+        weir_output_flush(part);
+        reap(writer, part, &writer->account, 0);
+    }
+    if (chunk->tee > 0)
+        writer->side_bytes[chunk->tee - 1] = chunk->side_bytes;
+    writer->output_bytes += chunk->used;
+    weir_output_append(part, chunk->data, chunk->used, -1, false, chunk);
+    return true;
+}
+
+/* Rounds are counted in raw bytes: what a reader of the file has to hold. */
+static void append(struct weir_writer *writer, const struct weir_compressor_result *item, bool pressed)
+{
+    struct weir_chunk *chunk = item->chunk;
+    if (chunk->kind == WEIR_CHUNK_SWITCH) {
+        begin_switch(writer, (struct weir_writer_switch *)(void *)chunk);
+        return;
+    }
+    if (is_over_limit(writer, item)) {
+        leave_out(writer, chunk);
+        return;
+    }
+    if (chunk->kind == WEIR_CHUNK_ROUND) {
+        writer->bytes_since_round = 0;
+        writer->kicked = false;
+    } else {
+        writer->bytes_since_round += chunk->used;
+        writer->lost_reported += chunk->lost_reported;
+    }
+    if (writer->setup.parts && goes_to_part(writer, chunk))
+        return;
+    writer->output_bytes += item->bytes;
+    if (chunk->tee > 0)
+        writer->side_bytes[chunk->tee - 1] = chunk->side_bytes;
+    if (item->data != chunk->data) {
+        writer->account.raw_bytes += chunk->used;
+        writer->account.compressed_bytes += item->bytes;
+        writer->packed_in_bytes += chunk->used;
+        writer->packed_out_bytes += item->bytes;
+    }
+    weir_output_append(writer->output, item->data, item->bytes, item->buffer_index, pressed, chunk);
+}
+
+/* The next item for the output. */
+static bool next_item(struct weir_writer *writer, struct weir_compressor_result *item)
+{
+    if (writer->setup.compressor)
+        return weir_compressor_next(writer->setup.compressor, item);
+    struct weir_chunk *chunk = weir_chunk_queue_pop(writer->setup.queue);
+    if (chunk)
+        *item = (struct weir_compressor_result){chunk, chunk->data, chunk->used, chunk->buffer_index};
+    return chunk != NULL;
+}
+
+static bool submit_queued(struct weir_writer *writer, bool pressed)
+{
+    struct weir_compressor *compressor = writer->setup.compressor;
+    struct weir_chunk *chunk;
+    bool any = false;
+    while (weir_compressor_can_submit(compressor) && (chunk = weir_chunk_queue_pop(writer->setup.queue))) {
+        weir_compressor_submit(compressor, chunk, pressed);
+        any = true;
+    }
+    weir_compressor_kick(compressor);
+    return any;
+}
+
+static bool append_queued(struct weir_writer *writer)
+{
+    writer->pressure = weir_pool_pressure(writer->setup.pool, writer->pressure);
+    bool pressed = writer->pressure >= WEIR_PRESSURE_HIGH;
+    bool any = writer->setup.compressor && submit_queued(writer, pressed);
+    struct weir_compressor_result item;
+    while (weir_output_can_append(writer->output) && next_item(writer, &item)) {
+        append(writer, &item, pressed);
+        any = true;
+    }
+    return any;
+}
+
+static void tell_of_failure(struct weir_writer *writer, const struct weir_output *output)
+{
+    int error = weir_output_error(output);
+    if (error < 0 && atomic_load_explicit(&writer->error, memory_order_relaxed) == 0) { /* our own word */
+        /* Relaxed: the kick's system calls order it. */
+        atomic_store_explicit(&writer->error, error, memory_order_relaxed);
+        kick_coordinator(writer);
+    }
+}
+
+/* What is on its way to the output that was left; hands it back after the last of it. True when something moved. */
+static bool finish_switch(struct weir_writer *writer, unsigned wait_ms)
+{
+    struct weir_writer_switch *order = writer->switching;
+    if (!order)
+        return false;
+    weir_output_flush(order->left);
+    bool reaped = reap(writer, order->left, &order->account, wait_ms);
+    tell_of_failure(writer, order->left);
+    if (weir_output_pending(order->left) > 0)
+        return reaped;
+    writer->switching = NULL;
+    weir_test_point(WEIR_AT_SWITCH_DONE);
+    int fd = order->fd; /* the order may be gone as soon as it is done */
+    weir_chunk_advance(&order->item, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE); /* (S) */
+    if (fd >= 0)
+        eventfd_write(fd, 1);
+    return true;
+}
+
+/* ---- outputs that wait for space ---- */
+
+/* True when it waits. */
+static bool look_for_space(const struct weir_writer *writer, struct weir_output *output, bool again)
+{
+    weir_output_wait_for_space(output, waits_for_space(writer));
+    bool full = weir_output_is_full(output);
+    if (full && again)
+        weir_output_try_again(output);
+    return full;
+}
+
+static void look_for_room(struct weir_writer *writer)
+{
+    uint64_t now_ns = weir_clock_now_ns(writer->setup.clock);
+    bool again = now_ns >= writer->tried_ns + TRY_AGAIN_NS;
+    bool full = look_for_space(writer, writer->output, again);
+    if (writer->switching)
+        full |= look_for_space(writer, writer->switching->left, again);
+    if (full && again)
+        writer->tried_ns = now_ns;
+    /* Relaxed: whoever looks does so ten times a second. */
+    atomic_store_explicit(&writer->full, full, memory_order_relaxed);
+}
+
+/* Tells the coordinator of a full round, a full or a failed output, once each. */
+static void tell(struct weir_writer *writer)
+{
+    uint64_t factor = writer->setup.stretches && writer->pressure >= WEIR_PRESSURE_SOME ? WEIR_SHED_ROUND_FACTOR : 1;
+    if (!writer->kicked && writer->bytes_since_round >= factor * writer->setup.round_bytes) {
+        writer->kicked = true;
+        kick_coordinator(writer);
+    }
+    if (!writer->told_full && writer->setup.full_bytes > 0 && writer->output_bytes >= writer->setup.full_bytes) {
+        writer->told_full = true;
+        eventfd_write(writer->setup.full_fd, 1);
+    }
+    tell_of_failure(writer, writer->output);
+}
+
+/* Nanoseconds until a checkpoint is due; UINT64_MAX when the file says all there is to say. */
+static uint64_t checkpoint_due_in_ns(const struct weir_writer *writer)
+{
+    if (weir_output_is_stream(writer->output) || weir_output_stable_bytes(writer->output) == writer->checkpoint_bytes)
+        return UINT64_MAX;
+    /* The first bytes are published at once: a file with data.size 0 does not open. */
+    if (writer->checkpoint_bytes == 0)
+        return 0;
+    uint64_t now_ns = weir_clock_now_ns(writer->setup.clock);
+    uint64_t due_ns = writer->checkpoint_ns + WEIR_CHECKPOINT_NS;
+    return now_ns >= due_ns ? 0 : due_ns - now_ns;
+}
+
+static void checkpoint(struct weir_writer *writer)
+{
+    if (checkpoint_due_in_ns(writer) > 0)
+        return;
+    uint64_t stable_bytes = weir_output_stable_bytes(writer->output);
+    int result =
+        weir_output_patch_head(writer->output, WEIR_PERF_DATA_SIZE_OFFSET, &stable_bytes, sizeof(stable_bytes));
+    if (result < 0 && writer->checkpoint_error == 0)
+        writer->checkpoint_error = result;
+    writer->checkpoint_bytes = stable_bytes;
+    writer->checkpoint_ns = weir_clock_now_ns(writer->setup.clock);
+}
+
+static unsigned part_count(const struct weir_writer *writer)
+{
+    return writer->setup.parts ? writer->setup.reader_count : 0;
+}
+
+static bool step_parts(struct weir_writer *writer, bool push_tails)
+{
+    bool moved = false;
+    for (unsigned i = 0; i < part_count(writer); i++) {
+        struct weir_output *part = writer->setup.parts[i];
+        if (weir_output_pending(part) == 0)
+            continue;
+        if (push_tails)
+            weir_output_push_tail(part);
+        weir_output_flush(part);
+        moved |= reap(writer, part, &writer->account, 0);
+        tell_of_failure(writer, part);
+    }
+    return moved;
+}
+
+bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
+{
+    bool appended = append_queued(writer);
+    /* Relaxed: it orders nothing else. */
+    if (atomic_load_explicit(&writer->given_up, memory_order_relaxed) && weir_output_is_stream(writer->output))
+        weir_output_abandon(writer->output, -ECANCELED);
+    if (writer->setup.grower)
+        weir_pool_grower_tell(writer->setup.grower);
+    if (!appended)
+        weir_output_push_tail(writer->output);
+    weir_output_flush(writer->output);
+    bool reaped = finish_switch(writer, wait_ms);
+    reaped |= step_parts(writer, !appended);
+    reaped |= reap(writer, writer->output, &writer->account, reaped ? 0 : wait_ms);
+    look_for_room(writer);
+    tell(writer);
+    checkpoint(writer);
+    return appended || reaped;
+}
+
+bool weir_writer_is_idle(struct weir_writer *writer)
+{
+    for (unsigned i = 0; i < part_count(writer); i++) {
+        if (weir_output_pending(writer->setup.parts[i]) > 0)
+            return false;
+    }
+    return weir_chunk_queue_is_empty(writer->setup.queue) && !writer->switching &&
+           weir_output_pending(writer->output) == 0 &&
+           (!writer->setup.compressor || weir_compressor_backlog(writer->setup.compressor) == 0);
+}
+
+static void sleep_ms(unsigned ms)
+{
+    struct timespec pause = {.tv_nsec = (long)ms * (long)WEIR_NS_PER_MS};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
+static unsigned pass_ms(const struct weir_writer *writer)
+{
+    const struct weir_pool *pool = writer->setup.pool;
+    uint32_t used = weir_pool_used_count(pool);
+    return weir_pool_free_count(pool) < used ? HASTE_MS : PASS_MS;
+}
+
+/* Sleeps as the state of things asks. Returns how long nothing has moved. */
+static unsigned rest(struct weir_writer *writer, unsigned quiet_ms, bool moved)
+{
+    writer->sleeps++;
+    if (moved || quiet_ms < PARK_AFTER_MS || !weir_writer_is_idle(writer)) {
+        unsigned pause_ms = pass_ms(writer);
+        sleep_ms(pause_ms);
+        return moved ? 0 : quiet_ms + pause_ms;
+    }
+    uint64_t due_ns = checkpoint_due_in_ns(writer);
+    weir_chunk_queue_park(writer->setup.queue, due_ns == UINT64_MAX ? -1 : (int)(due_ns / WEIR_NS_PER_MS) + 1);
+    return weir_chunk_queue_is_empty(writer->setup.queue) ? quiet_ms : 0;
+}
+
+void weir_writer_run(struct weir_writer *writer)
+{
+    unsigned quiet_ms = 0;
+    for (;;) {
+        /* Acquire pairs with stop(): what was pushed before is seen by the emptiness check below. */
+        bool stopping = atomic_load_explicit(&writer->stopping, memory_order_acquire);
+        /* A full output is waited for: sleeping would let the pool run dry. So is the reader of a stream, which may
+         * take little at a time: nobody but this thread moves what is pending. */
+        bool full = !weir_output_can_append(writer->output) ||
+                    (weir_output_is_stream(writer->output) && weir_output_pending(writer->output) > 0);
+        bool moved = weir_writer_step(writer, full || stopping ? PASS_MS : 0);
+        if (stopping && weir_writer_is_idle(writer))
+            return;
+        if (full && !moved && weir_output_is_full(writer->output)) /* nothing is in flight that would be waited for */
+            sleep_ms(PASS_MS);
+        if (stopping && !moved) /* the disk was waited for in step(), compression is waited for here */
+            sleep_ms(HASTE_MS);
+        if (!stopping && !full)
+            quiet_ms = rest(writer, quiet_ms, moved);
+    }
+}
+
+void weir_writer_give_up_stream(struct weir_writer *writer)
+{
+    atomic_store_explicit(&writer->given_up, true, memory_order_relaxed);
+}
+
+void weir_writer_wait_for_space(struct weir_writer *writer, bool waits)
+{
+    atomic_store_explicit(&writer->waits, waits, memory_order_relaxed);
+}
+
+void weir_writer_stop(struct weir_writer *writer)
+{
+    weir_writer_wait_for_space(writer, false);
+    atomic_store_explicit(&writer->stopping, true, memory_order_release);
+    weir_chunk_queue_wake(writer->setup.queue);
+}

@@ -1,0 +1,173 @@
+/*
+ * The writer: takes chunks and round markers from the queue, in order, and appends them to the output.
+ *
+ *     step:  while the output takes more and the queue has more: append
+ *            (with -z by way of the compressor: what is queued goes in, what is done comes out, in the same order)
+ *            flush to the kernel; reap completions; give chunks back to the pool (a failed chunk is walked first, so
+ *            that every sample in it is counted as lost by a failed write, per CPU and event)
+ *            when a checkpoint is due: write data.size = stable bytes into the head (docs/format.md)
+ *
+ * An output that waits for space (io/output.h) is tried ten times a second. Meanwhile what it does not take stays in
+ * the queue, and the pool runs low; who looks at `full` sees to it that less is produced (disk_guard.h).
+ *
+ * The thread repeats steps. Between them it sleeps a few milliseconds while data flows (chunks gather meanwhile and go
+ * to the kernel in one call), and parks in the queue once nothing has come for a while; only then does a reader's push
+ * cost a wake. After stop() it ends when queue and output are empty.
+ *
+ * A round marker counts bytes: when round_bytes have passed since the last one the coordinator is told through kick_fd,
+ * so that readers of the file need never hold much more than that in memory.
+ *
+ * In perf's parallel layout (setup.parts) the chunks of each reader go to an output of its own, and round markers
+ * nowhere: there is no order between files for them to speak of.
+ *
+ * A switch item changes the output: what stands behind it in the queue goes to the next one at once, while what stood
+ * before it is still on its way to the one that is left. That one is handed back, and kick_fd told, when nothing of it
+ * is the kernel's any more. Neither the readers nor the queue wait for it:
+ *
+ *     coordinator                                     writer
+ *     next, item = FILLING; push ───────────────────► pop: records of the order to output; left = output; output = next
+ *     has_begun(), acquire                 (S)        begun, release; fd
+ *                                                     ... reap both ...
+ *     is_done(): item FREE, acquire        (S)        nothing of left is pending: item = FREE, release; fd
+ *     left, as of before the switch
+ *
+ *     (S) who sees the switch begun sees which side records stand before it; who sees the item free sees all that the
+ *         writer did to the output that it has left.
+ */
+#ifndef WEIR_ENGINE_DRAIN_WRITER_H
+#define WEIR_ENGINE_DRAIN_WRITER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/histogram.h"
+#include "engine/drain/chunk.h"
+#include "engine/drain/chunk_queue.h"
+#include "engine/drain/compressor.h"
+#include "engine/drain/pool_grower.h"
+#include "engine/drain/pressure.h"
+#include "engine/drain/record_walk.h"
+#include "io/output.h"
+
+/* What the writer knows of one output. */
+struct weir_writer_account {
+    uint64_t first_sample_ns, last_sample_ns; /* of all samples in it; both 0: none */
+    uint64_t rounds;                          /* markers in it */
+    uint64_t raw_bytes, compressed_bytes;     /* what was compressed, and what it became */
+};
+
+/* The order to change outputs. The writer's from its push until is_done(). */
+struct weir_writer_switch {
+    struct weir_chunk item;   /* first: this is what the queue carries; data: records for the end of the output left */
+    struct weir_output *next; /* by the coordinator: head written; in the writer's hands from the push on */
+    uint64_t *side_bytes;     /* by the coordinator: borrowed, one for each reader; NULL: not wanted. By the writer: how
+                               * much of what went into the reader's tee stands before the switch */
+    /* By the coordinator; NULL: none. The writer calls it before it appends the records, which it may shorten
+     * (set_records()); lost_reported: the sum of the LOST records in all that was appended before. */
+    void (*fit_records)(void *ctx, uint64_t lost_reported);
+    void *fit_ctx;
+    int fd;                   /* by the coordinator: borrowed eventfd that is told of both steps; -1: none */
+    _Atomic bool begun;       /* by the writer */
+    struct weir_output *left; /* by the writer: the output before, nothing pending; the coordinator's once done */
+    struct weir_writer_account account; /* by the writer: of left */
+};
+
+struct weir_writer_setup {
+    struct weir_chunk_queue *queue;
+    struct weir_pool *pool;
+    struct weir_output *output; /* the first; head written; the writer thread has it until it ends or is switched */
+    const struct weir_clock *clock;
+    struct weir_walk_layout layout;     /* place_stride: events per CPU in failed.samples */
+    unsigned reader_count;              /* that fill chunks */
+    uint64_t failed_counters;           /* CPUs x events */
+    uint64_t round_bytes;               /* kick the coordinator after so many bytes without a round */
+    bool stretches;                     /* under pressure after WEIR_SHED_ROUND_FACTOR times as many */
+    int kick_fd;                        /* borrowed eventfd, -1: none */
+    uint64_t full_bytes;                /* tell full_fd, once for each output that has got so many; 0: never */
+    int full_fd;                        /* borrowed eventfd */
+    uint64_t max_bytes;                 /* --max-size: of data in each output; 0: no limit */
+    struct weir_pool_grower *grower;    /* borrowed; NULL: all of the pool is ready */
+    struct weir_compressor *compressor; /* borrowed; NULL: chunks go to the file as they are */
+
+    /* What readers filled goes to outputs of their own, for each reader one, all of which complete as they are flushed
+     * (WEIR_OUTPUT_WRITEV); then there are no rounds. NULL: all goes to output. Borrowed; not with a compressor. */
+    struct weir_output *const *parts;
+};
+
+struct weir_writer {
+    struct weir_writer_setup setup;
+
+    /* Writer thread only; readable by others after it was joined. */
+    struct weir_output *output;           /* borrowed: the current one */
+    struct weir_writer_switch *switching; /* borrowed: its left is not drained yet; NULL: no switch is under way */
+    struct weir_writer_account account;   /* of the current output */
+    uint64_t *side_bytes;                 /* owned; for each reader: up to where its tee stands before this moment */
+    uint64_t lost_reported;               /* sum of the LOST records appended to all outputs */
+    uint64_t packed_in_bytes, packed_out_bytes; /* of what was compressed, before and behind, in all outputs */
+    uint64_t output_bytes;                      /* appended to the current output */
+    bool told_full;                             /* of the current output */
+    struct weir_walk_counts failed; /* what chunks held that did not reach the file: by failure, or by max_bytes */
+    uint64_t bytes_since_round;
+    bool kicked;
+    enum weir_pressure pressure; /* of the pool, at the last step */
+    uint64_t checkpoint_bytes;   /* data.size as last written */
+    uint64_t checkpoint_ns;      /* when */
+    uint64_t rounds;             /* markers on file, in all outputs */
+    uint64_t sleeps;
+    uint64_t tried_ns;                /* when an output that waits for space was tried last */
+    struct weir_histogram latency_ns; /* from the reader's hands to the file, of each chunk of data that got there */
+    int checkpoint_error;             /* first failure to write data.size */
+
+    _Atomic bool stopping; /* written by stop(), read by the writer */
+    _Atomic bool given_up; /* written by give_up_stream(), read by the writer */
+    _Atomic bool waits;    /* written by wait_for_space(), read by the writer */
+    _Atomic bool full;     /* by the writer: an output waits for space on its file system */
+    _Atomic bool limited;  /* by the writer: max_bytes was reached. What readers drain from then on is not written */
+    _Atomic int error;     /* of the output; written by the writer, read by the coordinator */
+};
+
+#define WEIR_CHECKPOINT_NS WEIR_NS_PER_S
+
+/* 0 or -ENOMEM. */
+int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup *setup);
+void weir_writer_fini(struct weir_writer *writer);
+
+/* One step that does not sleep, but for wait_ms on completions when any are pending. True when something moved. */
+bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms);
+
+/* The body of the writer thread. */
+void weir_writer_run(struct weir_writer *writer);
+
+/* Fails the output with -ECANCELED when it is a stream: its reader is not waited for any longer. Otherwise without
+ * effect. Any thread. */
+void weir_writer_give_up_stream(struct weir_writer *writer);
+
+/* Whether files wait for space (weir_output_wait_for_space()); not at first, and not after stop(). Not with parts. Any
+ * thread. */
+void weir_writer_wait_for_space(struct weir_writer *writer, bool waits);
+
+/* Makes run() return once all that was pushed before is written or failed. Any thread. */
+void weir_writer_stop(struct weir_writer *writer);
+
+/* Readies an order for its push, without records, side_bytes and fd; it must not be with the writer. Any thread. */
+void weir_writer_switch_init(struct weir_writer_switch *order, struct weir_output *next);
+
+/* Records that are to stand last in the output that is left: whole ones, a multiple of 8 bytes, borrowed until done;
+ * 0: none. Before the push. */
+void weir_writer_switch_set_records(struct weir_writer_switch *order, void *records, size_t bytes);
+
+/* Pushes the order. One at a time: the one before must be done. Coordinator. */
+void weir_writer_switch_push(struct weir_writer_switch *order, struct weir_chunk_queue *queue);
+
+/* Whether the writer has changed outputs: side_bytes is filled in. (S) Any thread. */
+bool weir_writer_switch_has_begun(const struct weir_writer_switch *order);
+
+/* Whether the writer has handed back what it left. (S) Any thread. */
+bool weir_writer_switch_is_done(const struct weir_writer_switch *order);
+
+/* True when nothing is queued nor in flight. Writer thread (tests: the one that steps). */
+bool weir_writer_is_idle(struct weir_writer *writer);
+
+#endif

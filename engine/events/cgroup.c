@@ -1,0 +1,107 @@
+/*
+ * Cgroups of events: which event has which, and where they are. Main thread, set-up. Source of the rules:
+ * parse_cgroups() and cgroupfs_find_mountpoint(), tools/perf/util/cgroup.c and tools/lib/api/fs/cgroup.c, Linux 6.1.
+ */
+#include "engine/events/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <mntent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOUNT_LINE_BYTES 4096
+
+static int set_name(struct weir_event *event, const char *name, size_t length)
+{
+    char *copy = strndup(name, length);
+    if (!copy)
+        return -ENOMEM;
+    free(event->cgroup);
+    event->cgroup = copy;
+    return 0;
+}
+
+static int no_event_left(const char *name, size_t length, struct weir_error *err)
+{
+    weir_error_set(err, -EINVAL, "cgroup '%.*s' has no event", (int)length, name);
+    weir_error_hint(err, "events come before their cgroups: -e cs,faults -G A,B; one cgroup alone is for all of them");
+    return -EINVAL;
+}
+
+int weir_cgroup_assign(struct weir_event_list *list, const char *names, size_t *given, struct weir_error *err)
+{
+    int result = 0;
+    for (const char *name = names; result == 0 && name; (*given)++) {
+        size_t length = strcspn(name, ",");
+        if (length > 0 && *given >= list->count)
+            return no_event_left(name, length, err);
+        if (length > 0)
+            result = set_name(&list->events[*given], name, length);
+        name = name[length] ? name + length + 1 : NULL;
+    }
+    const char *only = list->count > 0 && *given == 1 ? list->events[0].cgroup : NULL;
+    for (size_t i = 1; result == 0 && only && i < list->count; i++)
+        result = set_name(&list->events[i], only, strlen(only));
+    return result < 0 ? weir_error_set_errno(err, result, "cannot keep the cgroups '%s'", names) : 0;
+}
+
+/* Where the hierarchy is mounted that perf events know; false when it is nowhere. */
+static bool find_hierarchy(const char *mounts, char path[PATH_MAX])
+{
+    FILE *file = setmntent(mounts, "re");
+    if (!file)
+        return false;
+    char line[MOUNT_LINE_BYTES];
+    struct mntent mount;
+    bool found_v1 = false, found_v2 = false;
+    while (!found_v1 && getmntent_r(file, &mount, line, sizeof(line))) {
+        bool is_v1 = strcmp(mount.mnt_type, "cgroup") == 0 && hasmntopt(&mount, "perf_event");
+        bool is_v2 = strcmp(mount.mnt_type, "cgroup2") == 0;
+        if (is_v1 || (is_v2 && !found_v2))
+            snprintf(path, PATH_MAX, "%s", mount.mnt_dir);
+        found_v1 |= is_v1;
+        found_v2 |= is_v2;
+    }
+    endmntent(file);
+    return found_v1 || found_v2;
+}
+
+static int open_one(struct weir_event *event, const char *hierarchy, struct weir_error *err)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof(path), "%s/%s", hierarchy, event->cgroup);
+    int fd = (size_t)length < sizeof(path) ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd < 0) {
+        int code = (size_t)length < sizeof(path) ? -errno : -ENAMETOOLONG;
+        weir_error_set_errno(err, code, "cannot open cgroup '%s' in %s", event->cgroup, hierarchy);
+        weir_error_hint(err, "cgroups are the folders there: find %s -type d", hierarchy);
+        return code;
+    }
+    event->cgroup_fd = fd;
+    return 0;
+}
+
+int weir_cgroup_open(struct weir_event_list *list, const char *mounts, struct weir_error *err)
+{
+    char hierarchy[PATH_MAX] = "";
+    for (size_t i = 0; i < list->count; i++) {
+        struct weir_event *event = &list->events[i];
+        if (!event->cgroup || event->cgroup_fd >= 0)
+            continue;
+        if (!hierarchy[0] && !find_hierarchy(mounts ? mounts : "/proc/self/mounts", hierarchy)) {
+            weir_error_set(err, -ENODEV, "no cgroup hierarchy is mounted that knows perf events (cgroup '%s')",
+                           event->cgroup);
+            weir_error_hint(err, "mount -t cgroup2 none /sys/fs/cgroup");
+            return -ENODEV;
+        }
+        int result = open_one(event, hierarchy, err);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}

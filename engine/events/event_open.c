@@ -1,0 +1,410 @@
+/*
+ * Opening the events of a recording: what is opened in which order, and what is tried next when the kernel refuses.
+ * Coordinator thread only.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "engine/events/event_ladder.h"
+#include "engine/events/event_set_internal.h"
+#include "engine/events/open_error.h"
+
+#define OPEN_AGAIN       1 /* attrs were weakened: start over */
+#define OPEN_EVENT_AGAIN 2 /* that of the refused event only: those before it stay open */
+
+struct opener {
+    struct weir_event_set *set;
+    const struct weir_event_set_setup *setup;
+    struct weir_event_ladder ladder;
+    bool *gone; /* [target] */
+};
+
+static int place_cpus(struct weir_event_set *set, const struct weir_event_set_setup *setup)
+{
+    const struct weir_cpuset *cpus = setup->cpus, *late = setup->late_cpus, *waiting = setup->waiting_cpus;
+    set->places = calloc(weir_cpuset_count(cpus) + (late ? weir_cpuset_count(late) : 0), sizeof(*set->places));
+    if (!set->places)
+        return -ENOMEM;
+    WEIR_CPUSET_FOREACH(cpu, cpus) {
+        set->places[set->place_count++] = (struct weir_event_place){
+            .cpu = cpu, .task = -1, .waiting = waiting && weir_cpuset_has(waiting, (unsigned)cpu)};
+    }
+    set->late_from = set->place_count;
+    for (int cpu = late ? weir_cpuset_next(late, 0) : -1; cpu >= 0; cpu = weir_cpuset_next(late, (unsigned)cpu + 1))
+        set->places[set->place_count++] = (struct weir_event_place){.cpu = cpu, .task = -1, .late = true};
+    return 0;
+}
+
+static int place_tasks(struct weir_event_set *set, const struct weir_targets *targets)
+{
+    set->places = calloc(targets->count, sizeof(*set->places));
+    if (!set->places)
+        return -ENOMEM;
+    for (size_t i = 0; i < targets->count; i++)
+        set->places[set->place_count++] = (struct weir_event_place){.cpu = -1, .task = targets->tids[i]};
+    set->late_from = set->place_count;
+    return 0;
+}
+
+static int allocate(struct weir_event_set *set, const struct weir_event_set_setup *setup)
+{
+    set->kernel = setup->kernel;
+    set->list = setup->list;
+    set->targets = setup->targets;
+    set->event_count = (unsigned)setup->list->count;
+    int result = setup->per_thread ? place_tasks(set, setup->targets) : place_cpus(set, setup);
+    if (result < 0)
+        return result;
+    set->task_count = setup->per_thread ? 1 : (unsigned)setup->targets->count;
+
+    size_t count = set->event_count * weir_event_set_slots(set);
+    set->fds = malloc(count * sizeof(*set->fds));
+    set->ids = calloc(count, sizeof(*set->ids));
+    set->ring_fds = malloc(2 * (size_t)set->place_count * sizeof(*set->ring_fds));
+    if (set->fds)
+        memset(set->fds, 0xff, count * sizeof(*set->fds)); /* whatever else is missing, these are closed */
+    if (!set->fds || !set->ids || !set->ring_fds)
+        return -ENOMEM;
+    memset(set->ring_fds, 0xff, 2 * (size_t)set->place_count * sizeof(*set->ring_fds));
+    return 0;
+}
+
+/* ---- weaker attrs ---- */
+
+static void configure(const struct opener *opener)
+{
+    struct weir_event_list *list = opener->setup->list;
+    weir_event_list_configure(list, opener->setup->config);
+    weir_event_ladder_apply(&opener->ladder, list);
+}
+
+static bool step_down_ladder(struct opener *opener, struct weir_event *refused, int code)
+{
+    if (code != -EINVAL && code != -E2BIG)
+        return false;
+    const char *what = weir_event_ladder_step(&opener->ladder, refused);
+    if (!what)
+        return false;
+    weir_notice(opener->setup->notices, WEIR_NOTICE_VERBOSE, "the kernel refuses an attr; trying without %s", what);
+    weir_event_restore_precision(refused);
+    configure(opener);
+    return true;
+}
+
+/* Says the fall-back in perf's sense: the event that the user did not have to name is replaced by one that works. */
+static bool fall_back_to_software(struct opener *opener, struct weir_event *event, int code)
+{
+    if (code != -ENOENT && code != -ENODEV && code != -ENXIO && code != -EOPNOTSUPP)
+        return false;
+    char *before = strdup(event->name);
+    bool fell = before && weir_event_fall_back_to_software(event);
+    if (fell) {
+        weir_notice(opener->setup->notices, WEIR_NOTICE_WARNING,
+                    "the %s event is not supported here (no hardware PMU); recording %s instead", before, event->name);
+        configure(opener);
+    }
+    free(before);
+    return fell;
+}
+
+/* ":u" helps a user who may look at his own tasks but not at the kernel; for all tasks of a CPU it does not, nor where
+ * something else refuses, such as a seccomp filter. */
+static bool fall_back_to_user(struct opener *opener, struct weir_event *event, int code, pid_t pid)
+{
+    const struct weir_kernel_limits *limits = opener->setup->limits;
+    bool forbids_kernel = limits->perf_event_paranoid > 1 && !limits->cap_perfmon;
+    if ((code != -EACCES && code != -EPERM) || pid < 0 || !forbids_kernel || !weir_event_fall_back_to_user(event))
+        return false;
+    weir_notice(opener->setup->notices, WEIR_NOTICE_WARNING,
+                "kernel.perf_event_paranoid=%d forbids recording the kernel; recording %s, user space only",
+                limits->perf_event_paranoid, event->name);
+    configure(opener);
+    return true;
+}
+
+/* An event at the highest precision that the machine has: finds out which that is, from the top. */
+static bool lower_precision(struct opener *opener, struct weir_event *event, int code)
+{
+    bool refused = code == -EOPNOTSUPP || code == -ENOENT || code == -EINVAL;
+    if (!refused || !weir_event_lower_precision(event))
+        return false;
+    configure(opener);
+    return true;
+}
+
+/* Most PMUs that are no CPU's cannot tell guests from the host. Before the ladder, which would drop more, of all. */
+static bool include_machines(struct opener *opener, struct weir_event *event, int code)
+{
+    if (code != -EINVAL || event->attr.type < PERF_TYPE_MAX || !weir_event_include_machines(event))
+        return false;
+    weir_notice(opener->setup->notices, WEIR_NOTICE_VERBOSE, "%s: its PMU may not tell guests apart; trying with them",
+                event->name);
+    configure(opener);
+    return true;
+}
+
+/* A weak group that the kernel does not take is opened as single events, as perf does. */
+static bool break_weak_group(struct opener *opener, size_t member, int code)
+{
+    struct weir_event_list *list = opener->setup->list;
+    size_t leader = list->events[member].leader, members = 0;
+    if ((code != -EINVAL && code != -EBADF) || leader == member || !list->events[leader].weak_group)
+        return false;
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->events[i].leader == leader) {
+            list->events[i].leader = i;
+            members++;
+        }
+    }
+    weir_notice(opener->setup->notices, WEIR_NOTICE_VERBOSE,
+                "the kernel refuses the group of %s (%zu events); opening them one by one", list->events[leader].name,
+                members);
+    configure(opener);
+    return true;
+}
+
+/* ---- opening ---- */
+
+/* Which target the events of a slot are for. */
+static size_t target_of(const struct weir_event_set *set, unsigned place, unsigned task)
+{
+    return set->places[place].cpu < 0 ? place : task;
+}
+
+/* What perf_event_open(2) calls pid. */
+static pid_t pid_of(const struct weir_event_set *set, const struct weir_event *event, unsigned place, unsigned task)
+{
+    if (event->cgroup)
+        return event->cgroup_fd;
+    return event->all_tasks ? -1 : set->targets->tids[target_of(set, place, task)];
+}
+
+/* Events of all tasks have one descriptor at each CPU, in the place of the first task's. */
+static unsigned tasks_of(const struct weir_event_set *set, unsigned event)
+{
+    return set->list->events[event].all_tasks ? 1 : set->task_count;
+}
+
+/* A member of a group is open where its leader is: elsewhere nothing would start or stop it. */
+bool weir_event_set_belongs_at(const struct weir_event_set *set, size_t event, unsigned place)
+{
+    const struct weir_event *described = &set->list->events[event];
+    int cpu = set->places[place].cpu;
+    if (cpu >= 0 && !weir_cpuset_is_empty(&described->pmu_cpus) &&
+        !weir_cpuset_has(&described->pmu_cpus, (unsigned)cpu))
+        return false;
+    return described->leader == event || weir_event_set_belongs_at(set, described->leader, place);
+}
+
+static int check_places(const struct weir_event_set *set, struct weir_error *err)
+{
+    for (unsigned event = 0; event < set->event_count; event++) {
+        unsigned place = 0;
+        while (place < set->late_from && !weir_event_set_belongs_at(set, event, place))
+            place++;
+        if (place < set->late_from)
+            continue;
+        const struct weir_event *nowhere = &set->list->events[event];
+        const struct weir_cpuset *only = &set->list->events[nowhere->leader].pmu_cpus;
+        char list[128] = "";
+        weir_cpuset_format(weir_cpuset_is_empty(&nowhere->pmu_cpus) ? only : &nowhere->pmu_cpus, list, sizeof(list));
+        weir_error_set(err, -ENODEV, "event '%s' cannot be opened on any of the recorded CPUs", nowhere->name);
+        weir_error_hint(err, "its PMU counts on CPUs %s only: give one of them with -C, or leave out -C", list);
+        return -ENODEV;
+    }
+    return 0;
+}
+
+static unsigned long open_flags(const struct opener *opener, const struct weir_event *event)
+{
+    return weir_event_ladder_flags(&opener->ladder) | (event->cgroup ? PERF_FLAG_PID_CGROUP : 0);
+}
+
+/* What to do about a failed open: OPEN_AGAIN or OPEN_EVENT_AGAIN with weaker attrs, 0 when the task is gone, or the
+ * error explained. */
+static int handle_refusal(struct opener *opener, unsigned event_index, unsigned place, unsigned task, int code,
+                          struct weir_error *err)
+{
+    struct weir_event *event = &opener->setup->list->events[event_index];
+    const struct weir_event_set *set = opener->set;
+    size_t target = target_of(set, place, task);
+    pid_t pid = event->all_tasks ? -1 : set->targets->tids[target];
+    if (code == -ESRCH && pid > 0) {
+        opener->gone[target] = true;
+        return 0;
+    }
+    if (lower_precision(opener, event, code) || fall_back_to_software(opener, event, code) ||
+        fall_back_to_user(opener, event, code, pid) || include_machines(opener, event, code))
+        return OPEN_EVENT_AGAIN;
+    if (break_weak_group(opener, event_index, code) || step_down_ladder(opener, event, code))
+        return OPEN_AGAIN;
+
+    struct weir_open_attempt attempt = {
+        .name = event->name,
+        .attr = &event->attr,
+        .pid = pid,
+        .cpu = set->places[place].cpu,
+        .fds_needed = weir_event_set_fds_needed(set->event_count, set->place_count, set->task_count),
+    };
+    bool may_be_asked_for = code == -EINVAL || code == -E2BIG || code == -EOVERFLOW ||
+                            (code == -EOPNOTSUPP && event->attr.sample_regs_intr);
+    if (may_be_asked_for && weir_event_ladder_blame(set->kernel, &attempt, event->cgroup ? event->cgroup_fd : pid,
+                                                    open_flags(opener, event), err))
+        return -EINVAL;
+    return weir_open_error_explain(err, code, &attempt, opener->setup->limits);
+}
+
+static int open_one(struct opener *opener, unsigned event, unsigned place, unsigned task, struct weir_error *err)
+{
+    struct weir_event_set *set = opener->set;
+    const struct weir_kernel *kernel = set->kernel;
+    struct weir_event *described = &set->list->events[event];
+    size_t leader = described->leader;
+    int group_fd = leader == event ? -1 : weir_event_set_fd(set, (unsigned)leader, place, task);
+    pid_t pid = pid_of(set, described, place, task);
+    int fd = kernel->ops->event_open(kernel->ctx, &described->attr, pid, set->places[place].cpu, group_fd,
+                                     open_flags(opener, described));
+    if (fd < 0)
+        return handle_refusal(opener, event, place, task, fd, err);
+
+    size_t at = weir_event_set_slot(set, event, place, task);
+    set->fds[at] = fd;
+    int result = kernel->ops->event_id(kernel->ctx, fd, &set->ids[at]);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot read the id of event %s on cpu %d", described->name,
+                                             set->places[place].cpu)
+                      : 0;
+}
+
+/* Of its places and tasks, those that the event belongs at. 0, OPEN_AGAIN, OPEN_EVENT_AGAIN or -errno with err. */
+static int open_event(struct opener *opener, unsigned event, struct weir_error *err)
+{
+    struct weir_event_set *set = opener->set;
+    for (unsigned place = 0; place < set->late_from; place++) {
+        for (unsigned task = 0; task < tasks_of(set, event) && weir_event_set_belongs_at(set, event, place); task++) {
+            bool gone = !set->list->events[event].all_tasks && opener->gone[target_of(set, place, task)];
+            int result = gone ? 0 : open_one(opener, event, place, task, err);
+            if (result != 0)
+                return result;
+        }
+    }
+    return 0;
+}
+
+static int open_all(struct opener *opener, struct weir_error *err)
+{
+    struct weir_event_set *set = opener->set;
+    for (unsigned event = 0; event < set->event_count; event++) {
+        int result;
+        while ((result = open_event(opener, event, err)) == OPEN_EVENT_AGAIN)
+            weir_event_set_close_event(set, event);
+        if (result != 0)
+            return result;
+    }
+    return 0;
+}
+
+/*
+ * Filters that are set later, when the output is there already: each is tried on an event of its own that is closed at
+ * once, for the kernel takes one per event and for ever.
+ */
+static int try_filter(const struct opener *opener, unsigned event, unsigned place, struct weir_error *err)
+{
+    const struct weir_event_set *set = opener->set;
+    const struct weir_event *described = &set->list->events[event];
+    struct perf_event_attr attr = described->attr;
+    attr.disabled = 1;
+    pid_t pid = pid_of(set, described, place, 0);
+    int fd = set->kernel->ops->event_open(set->kernel->ctx, &attr, pid, set->places[place].cpu, -1,
+                                          open_flags(opener, described));
+    if (fd < 0)
+        return 0; /* such as no counter left: the open event will tell */
+    int result = set->kernel->ops->event_set_filter(set->kernel->ctx, fd, described->filter);
+    set->kernel->ops->event_close(set->kernel->ctx, fd);
+    return result < 0 ? weir_event_filter_refused(described, described->filter, result, err) : 0;
+}
+
+static int try_filters(const struct opener *opener, struct weir_error *err)
+{
+    const struct weir_event_set *set = opener->set;
+    int result = 0;
+    for (unsigned event = 0; result == 0 && event < set->event_count; event++) {
+        unsigned place = 0;
+        while (place < set->place_count && weir_event_set_fd(set, event, place, 0) < 0)
+            place++;
+        if (set->list->events[event].filter && place < set->place_count)
+            result = try_filter(opener, event, place, err);
+    }
+    return result;
+}
+
+static int build_id_map(struct weir_event_set *set)
+{
+    size_t count = set->event_count * weir_event_set_slots(set);
+    int result = weir_id_map_init(&set->id_map, count);
+    if (result < 0)
+        return result;
+    for (unsigned event = 0; event < set->event_count; event++) {
+        for (unsigned place = 0; place < set->place_count; place++) {
+            for (unsigned task = 0; task < set->task_count; task++) {
+                uint64_t id = set->ids[weir_event_set_slot(set, event, place, task)];
+                if (id)
+                    weir_id_map_add(&set->id_map, id, event, place);
+            }
+        }
+    }
+    return 0;
+}
+
+static bool any_task_left(const struct weir_event_set *set, const bool *gone)
+{
+    for (size_t target = 0; target < set->targets->count; target++) {
+        if (!gone[target])
+            return true;
+    }
+    return false;
+}
+
+static int open_with_fallbacks(struct opener *opener, struct weir_error *err)
+{
+    int result;
+    do {
+        weir_event_set_close_fds(opener->set);
+        result = open_all(opener, err);
+    } while (result == OPEN_AGAIN);
+    if (result == 0 && !any_task_left(opener->set, opener->gone))
+        result = weir_error_set(err, -ESRCH, "all target tasks ended before they could be attached to");
+    return result;
+}
+
+static int set_no_memory(const struct weir_event_set_setup *setup, struct weir_error *err)
+{
+    return weir_error_set_errno(err, -ENOMEM, "cannot open %zu events on %u CPUs", setup->list->count,
+                                weir_cpuset_count(setup->cpus));
+}
+
+int weir_event_set_open(struct weir_event_set *set, const struct weir_event_set_setup *setup, struct weir_error *err)
+{
+    memset(set, 0, sizeof(*set));
+    int result = allocate(set, setup);
+    struct opener opener = {.set = set, .setup = setup, .gone = calloc(setup->targets->count, sizeof(bool))};
+    if (result < 0 || !opener.gone) {
+        result = set_no_memory(setup, err);
+    } else {
+        configure(&opener);
+        result = check_places(set, err);
+        if (result == 0)
+            result = open_with_fallbacks(&opener, err);
+        if (result == 0)
+            result = setup->exclude_follows ? try_filters(&opener, err) : weir_event_set_apply_filters(set, err);
+        if (result == 0 && build_id_map(set) < 0)
+            result = set_no_memory(setup, err);
+    }
+    free(opener.gone);
+    set->open_flags = weir_event_ladder_flags(&opener.ladder);
+    set->sideband_on = result == 0 && !set->list->events[weir_event_set_sideband(set)].attr.disabled;
+    if (result < 0)
+        weir_event_set_close(set);
+    return result;
+}

@@ -1,0 +1,138 @@
+/*
+ * The parser of -e texts, for its own files: event_parse.c (lists, groups, events), event_modifiers.c, event_terms.c,
+ * event_cache.c, event_breakpoint.c, event_tracepoint.c, event_pmu.c. Each production is a function that expects the
+ * scanner on its first token, leaves it behind its last one, appends the events that it stands for, and returns 0 or
+ * -errno with the parser's error set. Events appended before a failure are taken back by the caller of the parser.
+ * Main thread, set-up; all may allocate and read sysfs and tracefs.
+ */
+#ifndef WEIR_ENGINE_EVENTS_EVENT_PARSE_INTERNAL_H
+#define WEIR_ENGINE_EVENTS_EVENT_PARSE_INTERNAL_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "engine/events/event_list_internal.h"
+#include "engine/events/event_scan.h"
+#include "engine/events/pmu.h"
+
+#define WEIR_EVENT_TERMS_MAX  64  /* between two slashes */
+#define WEIR_EVENT_WORD_BYTES 256 /* of a word that is shown, or looked up in a directory */
+
+struct weir_event_parser {
+    struct weir_event_scanner scan;
+    struct weir_event_list *list; /* borrowed */
+    const char *sysfs_root;       /* borrowed; NULL: /sys */
+    char tracefs[PATH_MAX];       /* empty until a tracepoint needs it */
+    struct weir_pmu_list pmus;    /* empty until an event needs it */
+    bool pmus_read;
+    struct weir_error *err; /* borrowed; NULL: unwanted */
+};
+
+/* ---- event_parse.c: what every production needs ---- */
+
+void weir_event_parser_advance(struct weir_event_parser *parser);
+
+/* Steps over the sign when it is the token; what follows is an event's. */
+bool weir_event_parser_accept(struct weir_event_parser *parser, char sign);
+
+/* -EINVAL: something else stands where `wanted` should. */
+int weir_event_parser_unexpected(struct weir_event_parser *parser, const char *wanted);
+
+int weir_event_parser_no_memory(struct weir_event_parser *parser);
+
+/* Appends an event with the defaults of perf record: the host only, all levels. NULL: out of memory, error set. */
+struct weir_event *weir_event_parser_append(struct weir_event_parser *parser);
+
+/* Reads the list of PMUs, once. */
+int weir_event_parser_read_pmus(struct weir_event_parser *parser);
+
+/* Reads that, too, and describes all PMUs. */
+int weir_event_parser_describe_pmus(struct weir_event_parser *parser);
+
+/* ---- event_modifiers.c ---- */
+
+/* modifiers = letter { letter }. The token is a word. Applies them to the events from index `first` on. */
+int weir_event_modifiers_parse(struct weir_event_parser *parser, size_t first, bool group);
+
+/* ---- event_terms.c ---- */
+
+struct weir_event_term_text {
+    struct weir_event_token name;
+    struct weir_event_token value; /* kind END: none */
+};
+
+struct weir_event_term_list {
+    struct weir_event_term_text terms[WEIR_EVENT_TERMS_MAX];
+    size_t count;
+};
+
+/* terms = "/" [ term { "," term } ] "/". Any terms, borrowed from the text; no term at all when no slash is there. */
+int weir_event_terms_parse(struct weir_event_parser *parser, struct weir_event_term_list *terms);
+
+/* Terms alone, up to the end of the scanned text: the content of an alias file. */
+int weir_event_terms_parse_all(struct weir_event_parser *parser, struct weir_event_term_list *terms);
+
+/* What an event's terms may be. */
+enum weir_event_term_place {
+    WEIR_TERMS_OF_SYMBOL,     /* the generic ones */
+    WEIR_TERMS_OF_TRACEPOINT, /* those of the generic ones that do not say which event it is, nor how often */
+    WEIR_TERMS_OF_PMU,        /* the generic ones; others are left to the PMU */
+};
+
+/* Applies the generic term. 0; -ENOENT without an error: it is no generic term, or none that may be there. */
+int weir_event_term_apply(struct weir_event_parser *parser, const struct weir_event_term_text *term,
+                          enum weir_event_term_place place, struct weir_event *event);
+
+/* Applies terms to the events from index `first` on; one that is no generic term is an error. */
+int weir_event_terms_apply(struct weir_event_parser *parser, const struct weir_event_term_list *terms,
+                           enum weir_event_term_place place, size_t first);
+
+/* Offers the names of the generic terms that may be there. */
+void weir_event_terms_offer(struct weir_suggest *suggest, enum weir_event_term_place place);
+
+/* -EINVAL: the number of that term is missing, none, or above max. */
+int weir_event_term_number(struct weir_event_parser *parser, const struct weir_event_term_text *term, uint64_t min,
+                           uint64_t max, uint64_t *number);
+
+/* Clears, then sets bits of a config word. False: the attr of this build has no such word (config3: Linux 6.3). */
+bool weir_event_set_config(struct weir_event *event, unsigned word, uint64_t clear, uint64_t set);
+
+/* ---- event_cache.c ---- */
+
+/* config of LEVEL[-OPERATION][-RESULT] in any of perf's spellings. -ENOENT: no level; -EINVAL: a level, and then words
+ * that do not fit: *what says how. */
+int weir_event_cache_find(const char *name, size_t length, uint64_t *config, const char **what);
+
+/* Calls visit for the canonical name of every event until it returns non-zero, which is then returned. */
+int weir_event_cache_visit(int (*visit)(void *ctx, const char *name), void *ctx);
+
+/* ---- events of one kind ---- */
+
+/* breakpoint = "mem" ":" number [ "/" number ] [ ":" access ]. The token is "mem". *more: modifiers stand behind the
+ * access without a colon, and are the token. */
+int weir_event_breakpoint_parse(struct weir_event_parser *parser, bool *more);
+
+/* tracepoint = word ":" word [ terms ]. The token is the colon behind system. */
+int weir_event_tracepoint_parse(struct weir_event_parser *parser, const struct weir_event_token *system);
+
+/* Gives the events from index `first` on that are tracepoints by their number alone (2:NNN) their names, so that their
+ * formats can be recorded. Those that no tracepoint has stay as they are. */
+int weir_event_tracepoint_name_ids(struct weir_event_parser *parser, size_t first);
+
+/* pmu = word terms; or an alias when no PMU is meant. The token is the first slash. */
+int weir_event_pmu_parse(struct weir_event_parser *parser, const struct weir_event_token *word);
+
+/* alias = word [ terms ], on every PMU that has it. The token is what follows the word. *found: there is one. */
+int weir_event_alias_parse(struct weir_event_parser *parser, const struct weir_event_token *word, bool *found);
+
+/* On machines with several kinds of cores: the events from index `first` on, which name generic ones, become one for
+ * each kind. */
+int weir_event_hybrid_expand(struct weir_event_parser *parser, size_t first);
+
+/* Offers the aliases of all PMUs. */
+void weir_event_aliases_offer(struct weir_event_parser *parser, struct weir_suggest *suggest);
+
+#endif

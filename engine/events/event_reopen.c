@@ -1,0 +1,164 @@
+/*
+ * Opening the events of a CPU that comes online while recording. Coordinator thread; readers drain the CPU's rings
+ * meanwhile, if it had any: they look at ring_fds, which stay.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "engine/events/event_set_internal.h"
+#include "engine/events/open_error.h"
+
+struct fresh {     /* what is opened for one place, until all of it is */
+    int *fds;      /* owned; [event]; -1: not open */
+    uint64_t *ids; /* owned; [event] */
+};
+
+bool weir_event_set_follows_cpus(const struct weir_event_set *set)
+{
+    return set->task_count == 1 && set->targets->tids[0] == -1 && set->places[0].cpu >= 0;
+}
+
+static void close_fresh(const struct weir_event_set *set, struct fresh *fresh)
+{
+    for (unsigned event = 0; fresh->fds && event < set->event_count; event++) {
+        if (fresh->fds[event] >= 0)
+            set->kernel->ops->event_close(set->kernel->ctx, fresh->fds[event]);
+    }
+    free(fresh->fds);
+    free(fresh->ids);
+}
+
+static int open_event(const struct weir_event_set *set, unsigned event, unsigned place, struct fresh *fresh,
+                      const struct weir_kernel_limits *limits, struct weir_error *err)
+{
+    const struct weir_kernel *kernel = set->kernel;
+    const struct weir_event *described = &set->list->events[event];
+    struct perf_event_attr attr = described->attr;
+    attr.disabled = described->leader == event; /* whatever it was at the start: enable_place() switches it on */
+    int cpu = set->places[place].cpu, group_fd = described->leader == event ? -1 : fresh->fds[described->leader];
+    int fd = kernel->ops->event_open(kernel->ctx, &attr, described->cgroup ? described->cgroup_fd : -1, cpu, group_fd,
+                                     set->open_flags | (described->cgroup ? PERF_FLAG_PID_CGROUP : 0));
+    if (fd < 0) {
+        struct weir_open_attempt attempt = {.name = described->name, .attr = &attr, .pid = -1, .cpu = cpu};
+        return weir_open_error_explain(err, fd, &attempt, limits);
+    }
+    fresh->fds[event] = fd;
+    int result = kernel->ops->event_id(kernel->ctx, fd, &fresh->ids[event]);
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot read the id of event %s on cpu %d", described->name, cpu);
+    return weir_event_set_filter_fd(set, event, fd, err);
+}
+
+static int redirect_fresh(const struct weir_event_set *set, unsigned place, const struct fresh *fresh,
+                          struct weir_error *err)
+{
+    for (unsigned event = 0; event < set->event_count; event++) {
+        int ring_fd = set->ring_fds[2 * place + set->list->events[event].sideband];
+        if (fresh->fds[event] < 0 || ring_fd < 0)
+            continue;
+        int result = set->kernel->ops->event_set_output(set->kernel->ctx, fresh->fds[event], ring_fd);
+        if (result < 0)
+            return weir_error_set_errno(err, result, "cannot direct event %s to the ring of cpu %d",
+                                        set->list->events[event].name, set->places[place].cpu);
+    }
+    return 0;
+}
+
+static int publish_ids(struct weir_event_set *set, unsigned place, const struct fresh *fresh)
+{
+    struct weir_id_entry *entries = calloc(set->event_count, sizeof(*entries));
+    size_t count = 0;
+    if (!entries)
+        return -ENOMEM;
+    for (unsigned event = 0; event < set->event_count; event++) {
+        if (fresh->fds[event] >= 0)
+            entries[count++] = (struct weir_id_entry){.id = fresh->ids[event], .event = event, .place = place};
+    }
+    int result = weir_id_map_extend(&set->id_map, entries, count);
+    free(entries);
+    return result;
+}
+
+static int make_room_for_retired(struct weir_event_set *set)
+{
+    size_t needed = set->retired_count + set->event_count;
+    if (needed <= set->retired_room)
+        return 0;
+    size_t room = weir_max_u64(needed, 2 * set->retired_room);
+    struct weir_event_retired *grown = reallocarray(set->retired, room, sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    set->retired = grown;
+    set->retired_room = room;
+    return 0;
+}
+
+/* There is room. */
+static void retire(struct weir_event_set *set, unsigned event, unsigned place)
+{
+    size_t slot = weir_event_set_slot(set, event, place, 0);
+    int fd = set->fds[slot];
+    if (fd < 0)
+        return;
+    struct weir_event_retired *retired = &set->retired[set->retired_count++];
+    *retired = (struct weir_event_retired){.event = event, .place = place, .fd = -1};
+    /* It may be alive, if it was opened after the CPU had come and that was told later: no record comes twice. */
+    set->kernel->ops->event_disable(set->kernel->ctx, fd);
+    weir_event_set_read(set, event, place, 0, &retired->count); /* an event of this kernel that was read before */
+    retired->count.id = set->ids[slot];
+    if (fd == set->ring_fds[2 * place] || fd == set->ring_fds[2 * place + 1])
+        retired->fd = fd;
+    else
+        set->kernel->ops->event_close(set->kernel->ctx, fd);
+}
+
+int weir_event_set_reopen(struct weir_event_set *set, unsigned place, const struct weir_kernel_limits *limits,
+                          struct weir_error *err)
+{
+    weir_assert(weir_event_set_follows_cpus(set) && place < set->place_count);
+    struct fresh fresh = {.fds = malloc(set->event_count * sizeof(*fresh.fds)),
+                          .ids = calloc(set->event_count, sizeof(*fresh.ids))};
+    int result = fresh.fds && fresh.ids ? make_room_for_retired(set) : -ENOMEM;
+    if (fresh.fds)
+        memset(fresh.fds, 0xff, set->event_count * sizeof(*fresh.fds));
+    if (result < 0)
+        weir_error_set_errno(err, result, "cannot open events on cpu %d", set->places[place].cpu);
+    for (unsigned event = 0; result == 0 && event < set->event_count; event++) {
+        if (weir_event_set_belongs_at(set, event, place))
+            result = open_event(set, event, place, &fresh, limits, err);
+    }
+    if (result == 0)
+        result = redirect_fresh(set, place, &fresh, err);
+    if (result == 0) {
+        result = publish_ids(set, place, &fresh);
+        if (result < 0)
+            weir_error_set_errno(err, result, "cannot open events on cpu %d", set->places[place].cpu);
+    }
+    if (result < 0) {
+        close_fresh(set, &fresh);
+        return result;
+    }
+    for (unsigned event = 0; event < set->event_count; event++) {
+        size_t slot = weir_event_set_slot(set, event, place, 0);
+        retire(set, event, place);
+        set->fds[slot] = fresh.fds[event];
+        set->ids[slot] = fresh.ids[event];
+    }
+    free(fresh.fds);
+    free(fresh.ids);
+    return 0;
+}
+
+void weir_event_set_enable_place(struct weir_event_set *set, unsigned place)
+{
+    for (unsigned n = set->event_count; n > 0; n--) { /* side events first, as at the start */
+        unsigned event = n - 1;
+        int fd = weir_event_set_fd(set, event, place, 0);
+        bool on = set->list->events[event].sideband ? set->sideband_on : set->samples_on;
+        if (fd >= 0 && on && set->list->events[event].leader == event)
+            set->kernel->ops->event_enable(set->kernel->ctx, fd);
+    }
+}

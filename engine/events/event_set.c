@@ -1,0 +1,229 @@
+/*
+ * Redirecting, enabling, reading and closing the events of a recording; event_open.c opens them. Coordinator thread
+ * only.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "engine/events/event_set_internal.h"
+
+int weir_event_set_fd(const struct weir_event_set *set, unsigned event, unsigned place, unsigned task)
+{
+    return set->fds[weir_event_set_slot(set, event, place, task)];
+}
+
+unsigned weir_event_set_sideband(const struct weir_event_set *set)
+{
+    unsigned event = set->event_count - 1;
+    while (event > 0 && set->list->events[event - 1].sideband)
+        event--;
+    return event;
+}
+
+uint64_t weir_event_set_fds_needed(unsigned events, unsigned places, unsigned tasks)
+{
+    return (uint64_t)events * places * tasks;
+}
+
+static void close_slots(struct weir_event_set *set, size_t first, size_t end)
+{
+    for (size_t i = first; set->fds && set->ids && i < end; i++) {
+        if (set->fds[i] >= 0)
+            set->kernel->ops->event_close(set->kernel->ctx, set->fds[i]);
+        set->fds[i] = -1;
+        set->ids[i] = 0;
+    }
+}
+
+void weir_event_set_close_event(struct weir_event_set *set, unsigned event)
+{
+    size_t slots = weir_event_set_slots(set);
+    close_slots(set, event * slots, (event + 1) * slots);
+}
+
+void weir_event_set_close_fds(struct weir_event_set *set)
+{
+    close_slots(set, 0, set->event_count * weir_event_set_slots(set));
+}
+
+void weir_event_set_close(struct weir_event_set *set)
+{
+    if (!set)
+        return;
+    weir_event_set_close_fds(set);
+    for (size_t i = 0; i < set->retired_count; i++) {
+        if (set->retired[i].fd >= 0)
+            set->kernel->ops->event_close(set->kernel->ctx, set->retired[i].fd);
+    }
+    free(set->retired);
+    free(set->ring_fds);
+    free(set->own_tasks);
+    free(set->places);
+    free(set->fds);
+    free(set->ids);
+    weir_id_map_fini(&set->id_map);
+    memset(set, 0, sizeof(*set));
+}
+
+/* ---- rings ---- */
+
+static bool owns_ring(const struct weir_event_set *set, unsigned event, bool sideband)
+{
+    return set->list->events[event].sideband == sideband;
+}
+
+/* The first open descriptor among the events of that ring at that place, or -1; *owner is the event that it is of. */
+static int ring_owner_fd(const struct weir_event_set *set, unsigned place, bool sideband, unsigned *owner)
+{
+    for (unsigned event = 0; event < set->event_count; event++) {
+        for (unsigned task = 0; owns_ring(set, event, sideband) && task < set->task_count; task++) {
+            int fd = weir_event_set_fd(set, event, place, task);
+            if (fd >= 0) {
+                *owner = event;
+                return fd;
+            }
+        }
+    }
+    return -1;
+}
+
+bool weir_event_set_has_ring(const struct weir_event_set *set, unsigned place, bool sideband)
+{
+    unsigned owner;
+    return ring_owner_fd(set, place, sideband, &owner) >= 0;
+}
+
+static int redirect(struct weir_event_set *set, unsigned place, bool sideband, int owner_fd)
+{
+    for (unsigned event = 0; event < set->event_count; event++) {
+        for (unsigned task = 0; owns_ring(set, event, sideband) && task < set->task_count; task++) {
+            int fd = weir_event_set_fd(set, event, place, task);
+            if (fd < 0 || fd == owner_fd)
+                continue;
+            int result = set->kernel->ops->event_set_output(set->kernel->ctx, fd, owner_fd);
+            if (result < 0)
+                return result;
+        }
+    }
+    return 0;
+}
+
+int weir_event_set_map_ring(struct weir_event_set *set, unsigned place, bool sideband, uint64_t bytes,
+                            struct weir_ring *ring)
+{
+    unsigned owner;
+    int owner_fd = ring_owner_fd(set, place, sideband, &owner);
+    weir_assert(owner_fd >= 0);
+    int result = set->list->events[owner].attr.write_backward ? weir_ring_map_newest(ring, set->kernel, owner_fd, bytes)
+                                                              : weir_ring_map(ring, set->kernel, owner_fd, bytes);
+    if (result < 0)
+        return result;
+    result = redirect(set, place, sideband, owner_fd);
+    if (result < 0)
+        weir_ring_unmap(ring);
+    else
+        set->ring_fds[2 * place + sideband] = owner_fd;
+    if (result == 0 && set->paused && !sideband)
+        set->kernel->ops->ring_pause(set->kernel->ctx, owner_fd, true);
+    return result;
+}
+
+const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned place, bool sideband, unsigned *count)
+{
+    unsigned event;
+    *count = set->task_count;
+    if (set->task_count == 1 && set->ring_fds[2 * place + sideband] >= 0) /* the events may be opened anew */
+        return &set->ring_fds[2 * place + sideband];
+    int owner_fd = ring_owner_fd(set, place, sideband, &event);
+    weir_assert(owner_fd >= 0);
+    return &set->fds[weir_event_set_slot(set, event, place, 0)];
+}
+
+void weir_event_set_pause(struct weir_event_set *set, bool paused)
+{
+    set->paused = paused;
+    for (unsigned place = 0; place < set->place_count; place++) {
+        int fd = set->ring_fds[2 * place];
+        if (fd >= 0)
+            set->kernel->ops->ring_pause(set->kernel->ctx, fd, paused);
+    }
+}
+
+void weir_event_set_notify(struct weir_event_set *set, unsigned place, bool on)
+{
+    for (unsigned event = 0; event < weir_event_set_sideband(set); event++) {
+        for (unsigned task = 0; task < set->task_count; task++) {
+            int fd = weir_event_set_fd(set, event, place, task);
+            if (fd >= 0)
+                set->kernel->ops->event_notify(set->kernel->ctx, fd, on);
+        }
+    }
+}
+
+bool weir_event_set_was_seen(const struct weir_event_set *set, unsigned place)
+{
+    struct weir_event_count count;
+    for (unsigned event = 0; event < weir_event_set_sideband(set); event++) {
+        for (unsigned task = 0; task < set->task_count; task++) {
+            if (weir_event_set_read(set, event, place, task, &count) == 0 && count.value > 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* ---- control ---- */
+
+static void switch_event(struct weir_event_set *set, unsigned event, int (*verb)(void *ctx, int fd))
+{
+    size_t first = weir_event_set_slot(set, event, 0, 0), end = first + weir_event_set_slots(set);
+    for (size_t i = first; i < end; i++) {
+        if (set->fds[i] >= 0)
+            verb(set->kernel->ctx, set->fds[i]);
+    }
+}
+
+static void switch_events(struct weir_event_set *set, bool sideband, int (*verb)(void *ctx, int fd))
+{
+    for (unsigned event = 0; event < set->event_count; event++) {
+        if (owns_ring(set, event, sideband) && set->list->events[event].leader == event)
+            switch_event(set, event, verb); /* a group goes with its leader */
+    }
+}
+
+void weir_event_set_switch(struct weir_event_set *set, unsigned event, bool on)
+{
+    weir_assert(set->list->events[event].leader == event);
+    switch_event(set, event, on ? set->kernel->ops->event_enable : set->kernel->ops->event_disable);
+}
+
+void weir_event_set_enable(struct weir_event_set *set, bool sideband)
+{
+    *(sideband ? &set->sideband_on : &set->samples_on) = true;
+    switch_events(set, sideband, set->kernel->ops->event_enable);
+}
+
+void weir_event_set_disable_samples(struct weir_event_set *set)
+{
+    set->samples_on = false;
+    switch_events(set, false, set->kernel->ops->event_disable);
+}
+
+void weir_event_set_disable(struct weir_event_set *set)
+{
+    weir_event_set_disable_samples(set);
+    set->sideband_on = false;
+    switch_events(set, true, set->kernel->ops->event_disable);
+}
+
+int weir_event_set_read(const struct weir_event_set *set, unsigned event, unsigned place, unsigned task,
+                        struct weir_event_count *count)
+{
+    int fd = weir_event_set_fd(set, event, place, task);
+    if (fd < 0)
+        return -ENOENT;
+    return set->kernel->ops->event_read(set->kernel->ctx, fd, set->list->events[event].attr.read_format,
+                                        set->ids[weir_event_set_slot(set, event, place, task)], count);
+}

@@ -1,0 +1,173 @@
+/*
+ * The open events of a recording: every event on every CPU and target task, their ids, their rings, their counts.
+ *
+ * One data ring per place (engine/kernel/event_place.h) takes the records of all events there
+ * (PERF_EVENT_IOC_SET_OUTPUT), one sideband ring those of the side events (mmap, comm, task ...), so that a storm of
+ * samples never costs a mapping. Descriptors lie in a table [event][place][task], in the order in which perf opens
+ * them. A place is either
+ *
+ *     a CPU     every target has a descriptor of each event there, and all of them share the CPU's two rings
+ *     a task    (--per-thread) one descriptor of each event, with cpu -1: it follows its task, and so does its ring.
+ * The kernel lets no two tasks share such a ring (perf_event_set_output(), kernel/events/core.c), and gives none to an
+ * event that is inherited (perf_mmap()); so there are as many rings as threads, and new threads are not recorded.
+ *
+ * and everything downstream (readers, id map, ledger, LOST_SAMPLES, ids in the file's head) goes by the index of the
+ * place. Where no descriptor of a ring is open, that ring does not exist: the task was gone at the open, or no event's
+ * PMU counts on that CPU, or it is offline.
+ *
+ * When a CPU goes offline the kernel takes its events of all tasks off it for good (perf_event_exit_cpu(),
+ * kernel/events/core.c); those of single tasks stay with their task and count again when the CPU is back. So a CPU
+ * that comes (back) gets new events, of which the kernel lets the old ring be the output: readers go on with it.
+ * What the old events counted and lost is kept here.
+ *
+ * The members of a group are opened with the descriptor of their leader at the same slot as group_fd; only leaders are
+ * switched on and off.
+ *
+ * Coordinator only; opening allocates and blocks.
+ */
+#ifndef WEIR_ENGINE_EVENTS_EVENT_SET_H
+#define WEIR_ENGINE_EVENTS_EVENT_SET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/cpuset.h"
+#include "base/error.h"
+#include "base/notice.h"
+#include "engine/events/event_list.h"
+#include "engine/events/targets.h"
+#include "engine/kernel/event_place.h"
+#include "engine/kernel/id_map.h"
+#include "engine/kernel/kernel.h"
+#include "engine/kernel/kernel_limits.h"
+#include "engine/kernel/ring.h"
+
+struct weir_event_set {
+    const struct weir_kernel *kernel;   /* borrowed */
+    struct weir_event_list *list;       /* borrowed; side events are the last ones */
+    const struct weir_targets *targets; /* borrowed */
+    unsigned event_count;               /* with the side events */
+    struct weir_event_place *places;    /* owned; by CPU number, then late ones by CPU number; or as the targets */
+    unsigned place_count;
+    unsigned late_from;        /* places from here on are late; place_count: none is */
+    unsigned task_count;       /* at each place: all targets, or the one that the place is for */
+    int *fds;                  /* owned; [event][place][task]; -1: not open */
+    uint64_t *ids;             /* owned; same shape; 0 where fd is -1 */
+    struct weir_id_map id_map; /* owned */
+    uint64_t ring_bytes;       /* of data rings, once mapped */
+    uint64_t sideband_ring_bytes;
+
+    int *ring_fds;                      /* owned; [place][sideband]: whose ring is mapped; -1: none */
+    struct weir_event_retired *retired; /* owned; of CPUs that went and came back */
+    size_t retired_count, retired_room;
+    unsigned long open_flags;     /* of perf_event_open(2), that this kernel takes */
+    char *own_tasks;              /* owned; the filter of exclude_tasks(); NULL: none */
+    bool sideband_on, samples_on; /* as enable() and disable() have left them */
+    bool paused;                  /* as pause() has left it: data rings that are mapped later too */
+};
+
+struct weir_event_retired { /* an event that its CPU took along */
+    unsigned event, place;
+    int fd; /* kept open while its ring is in use; -1: closed */
+    struct weir_event_count count;
+};
+
+struct weir_event_set_setup {
+    const struct weir_kernel *kernel;
+    struct weir_event_list *list;
+    const struct weir_cpuset *cpus;
+    const struct weir_cpuset *late_cpus;    /* that may come online while recording; NULL: none */
+    const struct weir_cpuset *waiting_cpus; /* of cpus, whose data rings wait for targets; NULL: none */
+    const struct weir_targets *targets;
+    bool per_thread;                        /* a place for each target instead of one for each CPU */
+    const struct weir_event_config *config; /* attrs are configured again after a fall-back */
+    const struct weir_kernel_limits *limits;
+    const struct weir_notice_sink *notices;
+    bool exclude_follows; /* weir_event_set_exclude_tasks() is to set the filters: the kernel takes one per event */
+};
+
+/*
+ * Opens everything, disabled. Falls back as perf does where the user did not ask by name: cycles to cpu-clock where the
+ * kernel has no PMU, user space only where paranoia forbids the kernel (each with a notice), and drops attr bits that
+ * an older kernel refuses (a verbose notice). Tasks that end meanwhile are passed over; none left is -ESRCH.
+ * 0 or -errno with err and hint; then nothing stays open.
+ */
+int weir_event_set_open(struct weir_event_set *set, const struct weir_event_set_setup *setup, struct weir_error *err);
+
+/* The position of a descriptor, of its id and of what is told of it, in tables that have all of them. */
+static inline size_t weir_event_set_slot(const struct weir_event_set *set, unsigned event, unsigned place,
+                                         unsigned task)
+{
+    return ((size_t)event * set->place_count + place) * set->task_count + task;
+}
+
+/* Closes all. NULL-safe; half-open is fine. Rings must be unmapped first. */
+void weir_event_set_close(struct weir_event_set *set);
+
+/* Descriptors that an open needs, for limits. */
+uint64_t weir_event_set_fds_needed(unsigned events, unsigned places, unsigned tasks);
+
+int weir_event_set_fd(const struct weir_event_set *set, unsigned event, unsigned place, unsigned task);
+/* The index of the sideband event; what stands behind it are side events, too. */
+unsigned weir_event_set_sideband(const struct weir_event_set *set);
+
+/*
+ * Maps a ring of one place and redirects the place's other events to it. sideband: which of the two. bytes: a power of
+ * two. *ring is owned by the caller. 0 or -errno without err (-EPERM: the caller may try smaller).
+ */
+int weir_event_set_map_ring(struct weir_event_set *set, unsigned place, bool sideband, uint64_t bytes,
+                            struct weir_ring *ring);
+
+/* Whether that ring can be mapped: a descriptor of it is open. */
+bool weir_event_set_has_ring(const struct weir_event_set *set, unsigned place, bool sideband);
+
+/* The descriptors whose poll(2) reports that ring, which is mapped: one per task, [*count], -1 where the task was gone
+ * at the open; borrowed from set, and constant until it is closed. */
+const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned place, bool sideband, unsigned *count);
+
+/* Keeps the given tasks (weir's own threads) out of tracepoints by an event filter on common_pid, on top of the filters
+ * of the events themselves. Other kinds of events cannot be filtered so. Once, on a set that was opened with
+ * exclude_follows. 0 or -errno with err (names event and filter). */
+int weir_event_set_exclude_tasks(struct weir_event_set *set, const pid_t *tids, size_t count, struct weir_error *err);
+
+/* Stops and restarts the kernel's writing to all data rings; what comes meanwhile is counted as lost. */
+void weir_event_set_pause(struct weir_event_set *set, bool paused);
+
+/*
+ * Of a place whose data ring waits (engine/kernel/event_place.h). notify: whether SIGIO comes at each sample there, of
+ * all events but the sideband event; what fails is passed over, for a task that is gone has none. was_seen: whether any
+ * of them has counted, so that a target has run there. Then weir_event_set_map_ring() gives it its ring: what children
+ * have inherited goes there too, because their samples go where those of the event go that they inherited.
+ */
+void weir_event_set_notify(struct weir_event_set *set, unsigned place, bool on);
+bool weir_event_set_was_seen(const struct weir_event_set *set, unsigned place);
+
+/* Enable and disable: the side events, or all others. Failures of single descriptors (task gone) are passed over. */
+void weir_event_set_enable(struct weir_event_set *set, bool sideband);
+void weir_event_set_disable(struct weir_event_set *set);         /* all */
+void weir_event_set_disable_samples(struct weir_event_set *set); /* all but the side events */
+
+/* Enables or disables one event, which is the leader of its group. Failures as above. */
+void weir_event_set_switch(struct weir_event_set *set, unsigned event, bool on);
+
+/* Whether events of all tasks are recorded by CPU: only then a CPU that comes needs new ones. */
+bool weir_event_set_follows_cpus(const struct weir_event_set *set);
+
+/*
+ * Opens the events of a CPU that came (back) anew, disabled, and adds their ids to the id map; what was open there
+ * before is retired. Rings that are mapped go on as output of the new events; where none is, weir_event_set_map_ring()
+ * is to follow. Then weir_event_set_enable_place(). The set follows CPUs. 0 or -errno with err; then all is as before.
+ */
+int weir_event_set_reopen(struct weir_event_set *set, unsigned place, const struct weir_kernel_limits *limits,
+                          struct weir_error *err);
+
+/* Switches the events of one place as those of the others are. */
+void weir_event_set_enable_place(struct weir_event_set *set, unsigned place);
+
+/* Reads the counts of one descriptor. 0, -ENOENT (its task was gone at the open) or the errno of read(2). */
+int weir_event_set_read(const struct weir_event_set *set, unsigned event, unsigned place, unsigned task,
+                        struct weir_event_count *count);
+
+#endif

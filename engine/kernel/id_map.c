@@ -1,0 +1,80 @@
+/* The id tables. Built by the coordinator, read by everybody; who sees what and when is in id_map.h. */
+#include "engine/kernel/id_map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+
+static struct weir_id_table *new_table(size_t count)
+{
+    size_t slots = weir_round_up_power_of_two(weir_max_u64(count, 1) * 2);
+    struct weir_id_table *table = calloc(1, sizeof(*table) + slots * sizeof(table->slots[0]));
+    if (!table)
+        return NULL;
+    table->slot_count = slots;
+    table->shift = 64 - (unsigned)__builtin_ctzll(slots);
+    return table;
+}
+
+/* The table is not shared yet. */
+static void insert(struct weir_id_table *table, const struct weir_id_entry *entry)
+{
+    size_t slot = (size_t)((entry->id * 0x9e3779b97f4a7c15ull) >> table->shift);
+    while (table->slots[slot].id)
+        slot = (slot + 1) & (table->slot_count - 1);
+    table->slots[slot] = *entry;
+}
+
+static struct weir_id_table *own_table(const struct weir_id_map *map)
+{
+    return atomic_load_explicit(&map->table, memory_order_relaxed); /* nobody else writes it */
+}
+
+int weir_id_map_init(struct weir_id_map *map, size_t count)
+{
+    struct weir_id_table *table = new_table(count);
+    /* Relaxed: the map is shared later, with the creation of threads. */
+    atomic_store_explicit(&map->table, table, memory_order_relaxed);
+    return table ? 0 : -ENOMEM;
+}
+
+void weir_id_map_fini(struct weir_id_map *map)
+{
+    struct weir_id_table *table = own_table(map);
+    while (table) {
+        struct weir_id_table *replaced = table->replaced;
+        free(table);
+        table = replaced;
+    }
+    atomic_store_explicit(&map->table, NULL, memory_order_relaxed); /* nobody looks any more */
+}
+
+void weir_id_map_add(struct weir_id_map *map, uint64_t id, uint32_t event, uint32_t place)
+{
+    weir_assert(id != 0 && !weir_id_map_find(map, id));
+    insert(own_table(map), &(struct weir_id_entry){.id = id, .event = event, .place = place});
+}
+
+int weir_id_map_extend(struct weir_id_map *map, const struct weir_id_entry *entries, size_t count)
+{
+    struct weir_id_table *old = own_table(map);
+    size_t held = 0;
+    for (size_t slot = 0; slot < old->slot_count; slot++)
+        held += old->slots[slot].id != 0;
+    struct weir_id_table *table = new_table(held + count);
+    if (!table)
+        return -ENOMEM;
+    for (size_t slot = 0; slot < old->slot_count; slot++) {
+        if (old->slots[slot].id)
+            insert(table, &old->slots[slot]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        weir_assert(entries[i].id != 0 && !weir_id_map_find(map, entries[i].id));
+        insert(table, &entries[i]);
+    }
+    table->replaced = old;
+    atomic_store_explicit(&map->table, table, memory_order_release); /* (P) */
+    return 0;
+}

@@ -1,0 +1,61 @@
+/*
+ * What the kernel lets this process do with perf events, and what follows from it: the size of the rings.
+ *
+ * Read once, on the main thread, before anything is opened. Source: perf_event_open(2); perf_mmap() and
+ * perf_event_open() in kernel/events/core.c and Documentation/admin-guide/sysctl/kernel.rst, Linux 6.12.
+ */
+#ifndef WEIR_ENGINE_KERNEL_KERNEL_LIMITS_H
+#define WEIR_ENGINE_KERNEL_KERNEL_LIMITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define WEIR_LIMIT_NONE UINT64_MAX
+
+struct weir_kernel_limits {
+    bool has_perf_events;        /* the kernel has the perf_event_paranoid knob: perf's own test for perf support */
+    int perf_event_paranoid;     /* -1 to 2; Debian and Ubuntu know 3 and 4: nothing without privileges */
+    uint64_t mlock_kb;           /* kernel.perf_event_mlock_kb, per online CPU, for all rings of a user together */
+    uint64_t max_sample_rate_hz; /* kernel.perf_event_max_sample_rate */
+    uint64_t memlock_bytes;      /* RLIMIT_MEMLOCK, soft; WEIR_LIMIT_NONE */
+    uint64_t nofile;             /* RLIMIT_NOFILE, soft; WEIR_LIMIT_NONE */
+    uint64_t nofile_max;         /* RLIMIT_NOFILE, hard; WEIR_LIMIT_NONE */
+    uint64_t page_bytes;
+    bool in_user_namespace; /* a rootless container: its capabilities mean nothing to perf_event_open(2) */
+    bool cap_perfmon;       /* CAP_PERFMON or CAP_SYS_ADMIN, effective, outside of user namespaces */
+    bool cap_ipc_lock;      /* likewise */
+};
+
+/*
+ * Fills limits. proc_root NULL: "/proc". A knob that cannot be read gets the value that kernels boot with. Cannot fail.
+ * Blocks as reading procfs does; allocates and frees.
+ */
+void weir_kernel_limits_read(struct weir_kernel_limits *limits, const char *proc_root);
+
+/*
+ * Raises the soft RLIMIT_NOFILE of the process to the hard one and updates limits. After weir_workload_prepare(): the
+ * workload must not inherit it (select(2) breaks above 1024). 0 or -errno of getrlimit(2) or setrlimit(2).
+ */
+int weir_kernel_limits_raise_nofile(struct weir_kernel_limits *limits);
+
+struct weir_ring_sizes {
+    uint64_t data_bytes;     /* a power of two, whole pages, without the control page */
+    uint64_t sideband_bytes; /* likewise */
+};
+
+/*
+ * The default sizes for one data and one sideband ring on each of `cpus` (at least 1) CPUs.
+ * When the memory is not limited (CAP_IPC_LOCK, or perf_event_paranoid -1): 8 MiB of data, halved until all rings
+ * together take at most 1/64 of memory_bytes, but not below 512 KiB; 1 MiB of sideband, at most half of the data.
+ * Otherwise what mlock_kb pays for on each CPU: RLIMIT_MEMLOCK is left to io_uring's registered buffers.
+ */
+struct weir_ring_sizes weir_ring_bytes_choose(const struct weir_kernel_limits *limits, uint64_t memory_bytes,
+                                              unsigned cpus);
+
+/* True when the kernel does not count rings against any limit of this process. */
+bool weir_kernel_limits_rings_are_free(const struct weir_kernel_limits *limits);
+
+/* What mlock_kb must be for such rings on every CPU, control pages included. */
+uint64_t weir_ring_sizes_mlock_kb(const struct weir_kernel_limits *limits, const struct weir_ring_sizes *sizes);
+
+#endif

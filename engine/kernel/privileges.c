@@ -1,0 +1,111 @@
+/* Checking and dropping privileges. Source: capabilities(7), getauxval(3) on AT_SECURE, cap_set_proc(3). */
+#include "engine/kernel/privileges.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/capability.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "base/remedy.h"
+
+/* What an administrator may give to the file. None of these opens a file or becomes a user that the caller could not.
+ */
+static const cap_value_t for_files[] = {CAP_PERFMON,    CAP_BPF,      CAP_IPC_LOCK,     CAP_SYSLOG,
+                                        CAP_SYS_PTRACE, CAP_SYS_NICE, CAP_SYS_RESOURCE, CAP_SYS_ADMIN};
+
+/* What root keeps while recording: the above, and files and processes of others. */
+static const cap_value_t kept_besides[] = {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER, CAP_KILL};
+
+static bool is_among(cap_value_t wanted, const cap_value_t *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (list[i] == wanted)
+            return true;
+    }
+    return false;
+}
+
+/* The first capability that is held and not for files; -1: none. */
+static int excessive_capability(void)
+{
+    cap_t caps = cap_get_proc();
+    int found = -1;
+    for (cap_value_t value = 0; caps && found < 0 && value < cap_max_bits(); value++) {
+        cap_flag_value_t held = CAP_CLEAR;
+        if (cap_get_flag(caps, value, CAP_PERMITTED, &held) == 0 && held == CAP_SET &&
+            !is_among(value, for_files, WEIR_ARRAY_COUNT(for_files)))
+            found = value;
+    }
+    cap_free(caps);
+    return found;
+}
+
+/* hwloc loads plugins from where its variables say, and does not ask whether it may. */
+static const char *library_variable(void)
+{
+    for (char **variable = environ; variable && *variable; variable++) {
+        if (strncmp(*variable, "HWLOC_", 6) == 0)
+            return *variable;
+    }
+    return NULL;
+}
+
+int weir_privileges_check(struct weir_error *err)
+{
+    char command[WEIR_REMEDY_BYTES];
+    if (getuid() != geteuid() || getgid() != getegid()) {
+        weir_error_set(err, -EPERM, "does not run set-user-ID or set-group-ID");
+        weir_error_hint(err, "give the program file capabilities instead: %s",
+                        weir_remedy(WEIR_REMEDY_CAPABILITIES, 0, command));
+        return -EPERM;
+    }
+    if (!getauxval(AT_SECURE))
+        return 0;
+    int excessive = excessive_capability();
+    if (excessive >= 0) {
+        char *name = cap_to_name(excessive);
+        weir_error_set(err, -EPERM, "does not run with the file capability %s: its user would get it",
+                       name ? name : "?");
+        weir_error_hint(err, "what recordings need: %s", weir_remedy(WEIR_REMEDY_CAPABILITIES, 0, command));
+        cap_free(name);
+        return -EPERM;
+    }
+    const char *variable = library_variable();
+    if (variable) {
+        weir_error_set(err, -EPERM, "does not take '%.*s' with file capabilities: hwloc may load code by it",
+                       (int)strcspn(variable, "="), variable);
+        weir_error_hint(err, "unset it, or run as root");
+        return -EPERM;
+    }
+    return 0;
+}
+
+static void drop(bool all)
+{
+    cap_t caps = cap_get_proc();
+    for (cap_value_t value = 0; caps && value < cap_max_bits(); value++) {
+        bool is_kept = !all && (is_among(value, for_files, WEIR_ARRAY_COUNT(for_files)) ||
+                                is_among(value, kept_besides, WEIR_ARRAY_COUNT(kept_besides)));
+        if (!is_kept) {
+            cap_set_flag(caps, CAP_EFFECTIVE, 1, &value, CAP_CLEAR);
+            cap_set_flag(caps, CAP_PERMITTED, 1, &value, CAP_CLEAR);
+        }
+    }
+    if (caps)
+        cap_set_proc(caps);
+    cap_free(caps);
+}
+
+void weir_privileges_drop_unneeded(void)
+{
+    drop(false);
+}
+
+void weir_privileges_drop_all(void)
+{
+    drop(true);
+}

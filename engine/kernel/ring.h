@@ -1,0 +1,81 @@
+/*
+ * One event ring: the memory that the kernel writes records into and we read them from.
+ *
+ * This pair of files is the only place where weir touches the words that it shares with the kernel (data_head,
+ * data_tail) and where it calls perf_event_open(2). (The simulated kernel, which plays the other side, is the one
+ * exception and lives in sim_kernel.c.)
+ *
+ * Who orders what (include/uapi/linux/perf_event.h on data_head and data_tail; kernel/events/ring_buffer.c,
+ * perf_output_put_handle(), Linux 6.12; Documentation/memory-barriers.txt on circular buffers):
+ *
+ *     kernel, on the ring's CPU                      reader thread
+ *     -------------------------                      -------------
+ *     READ  data_tail                                READ  data_head, acquire           (C)
+ *       control dependency: room?   (A)                READ  records
+ *     WRITE records                                    ... copied out ...
+ *     write barrier                 (B)              WRITE data_tail, release           (D)
+ *     WRITE data_head
+ *
+ *     (A) pairs with (D): the kernel overwrites a record only after we have copied it.
+ *     (B) pairs with (C): we read a record only after the kernel has written all of it.
+ *
+ * Rings of the newest records (--overwrite) are mapped read-only. The kernel writes them from the end of the memory to
+ * its beginning, without a look at data_tail: data_head counts down, and the newest record stands at it. They are read
+ * while their output is paused (PERF_EVENT_IOC_PAUSE_OUTPUT) or their events are off, so (B) and (C) hold as above and
+ * nothing changes meanwhile. From head upwards stand whole records, newest first, as many bytes as were written since
+ * the last look; of a ring that was written over, the last record that begins within its size may be cut, and that
+ * shows by its size.
+ *
+ * A third party, the coordinator, asks whether a ring is empty without owning it (E): see weir_ring_is_drained().
+ */
+#ifndef WEIR_ENGINE_KERNEL_RING_H
+#define WEIR_ENGINE_KERNEL_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/kernel/kernel.h"
+
+struct weir_ring {
+    struct perf_event_mmap_page *page; /* owned mapping; NULL when not mapped */
+    const uint8_t *data;               /* first byte of the data area, behind the control page */
+    uint64_t bytes;                    /* of the data area, a power of two */
+    uint64_t tail;                     /* reader's own copy of data_tail; only the reader touches it */
+    const struct weir_kernel *kernel;  /* borrowed */
+    bool newest;                       /* see above; tail is then the head of the last look */
+};
+
+#define WEIR_RING_INIT         \
+    {                          \
+        NULL, NULL, 0, 0, NULL \
+    }
+
+/* Maps the ring of descriptor fd. bytes: a power of two, a multiple of the page size. 0 or -errno: -EPERM (over the
+ * mlock budget, perf_event_open(2) on perf_event_mlock_kb), -ENOMEM, -EINVAL. Set-up only. */
+int weir_ring_map(struct weir_ring *ring, const struct weir_kernel *kernel, int fd, uint64_t bytes);
+
+/* The same for a ring of the newest records. */
+int weir_ring_map_newest(struct weir_ring *ring, const struct weir_kernel *kernel, int fd, uint64_t bytes);
+
+/* NULL-safe and idempotent. No thread may read the ring any more. */
+void weir_ring_unmap(struct weir_ring *ring);
+
+/* The producer's position, free running; all bytes in [tail, head) are whole records. Reader thread. (C) */
+uint64_t weir_ring_head(const struct weir_ring *ring);
+
+/* Gives [ring->tail, tail) back to the kernel. Everything below tail must have been copied out. Reader thread. (D) */
+void weir_ring_release(struct weir_ring *ring, uint64_t tail);
+
+/* Copies bytes from position on, across the wrap. bytes <= ring->bytes. Reader thread. */
+void weir_ring_copy(const struct weir_ring *ring, uint64_t position, void *to, uint64_t bytes);
+
+/*
+ * True when all that the kernel had published was given back (D) at the time of the call. Any thread. (E)
+ * data_tail is read with acquire: it pairs with (D), so that what the reader stored before its release (that it holds a
+ * chunk: reader.c) is visible to the caller that saw the ring drained.
+ * A ring of the newest records counts as drained: between snapshots nobody takes anything from it.
+ */
+bool weir_ring_is_drained(const struct weir_ring *ring);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * Test points: the moments at which one thread hands something to another, or has seen what another did and not acted
+ * on it yet. A race program can hold a thread at one of them while all others go on (tests/engine/parking.h), which
+ * makes an interleaving that otherwise comes once in a million turns an ordinary one.
+ *
+ * They are there in builds with a sanitizer (WEIR_TEST_POINTS): a point calls weir_test_point_reached() if the program
+ * has one. In all other builds a point is an empty function.
+ *
+ * docs/races.md lists what the threads share, its hand-overs, and which program races each.
+ */
+#ifndef WEIR_ENGINE_KERNEL_TEST_POINT_H
+#define WEIR_ENGINE_KERNEL_TEST_POINT_H
+
+enum weir_test_point {
+    WEIR_AT_NO_POINT,
+
+    WEIR_AT_POOL_TAKE,  /* the top of the stack was read, and is not exchanged yet */
+    WEIR_AT_POOL_PUT,   /* the same, to push */
+    WEIR_AT_POOL_COUNT, /* a chunk was pushed or popped, and not counted yet */
+    WEIR_AT_POOL_GROW,  /* chunks are faulted in, and not free yet */
+    WEIR_AT_GROWER_SLEEP,
+
+    WEIR_AT_QUEUE_LINK, /* (F) done, (G) not: the queue is cut in two */
+    WEIR_AT_QUEUE_WAKE, /* (G) done; whether the writer is parked was not looked at */
+    WEIR_AT_QUEUE_PARK, /* the writer says that it is parked, and is not */
+
+    WEIR_AT_READER_EPOCH,   /* (J) the epoch was read, the heads were not */
+    WEIR_AT_READER_RELEASE, /* holding is set, data_tail not moved */
+    WEIR_AT_READER_HELD,    /* the chunk is pushed, holding still set (K) */
+    WEIR_AT_READER_PASS,    /* all is handed over, the epoch not passed (L) */
+    WEIR_AT_READER_SLEEP,   /* before poll(2) */
+    WEIR_AT_READER_WOKEN,   /* the wake was seen, and not taken (M) */
+
+    WEIR_AT_ROUND_OPEN, /* what a snapshot needs is stored, its epoch not */
+    WEIR_AT_ROUND_MARK, /* all readers are past, the marker not pushed */
+
+    WEIR_AT_SNAPSHOT_PAUSED, /* rings are paused, the epoch not open */
+    WEIR_AT_SNAPSHOT_PUSH,   /* a chunk has left the list of what is retained, and is not pushed */
+    WEIR_AT_SNAPSHOT_READ,   /* between two blocks of a ring of the newest records */
+
+    WEIR_AT_TEE_PUSH,  /* (T1) bytes are there, the head is not moved */
+    WEIR_AT_TEE_DRAIN, /* (T2) bytes are read, the tail is not moved */
+
+    WEIR_AT_COMPRESS_OFFER, /* (S) the slot is in the list, the number is not */
+    WEIR_AT_COMPRESS_TAKE,  /* (T) the slot was read, and is not exchanged */
+    WEIR_AT_COMPRESS_DONE,  /* (D) compressed, and not said so */
+    WEIR_AT_COMPRESS_SLEEP, /* counted as asleep, work not looked at again */
+
+    WEIR_AT_SWITCH_BEGIN, /* (S) the output is changed, and not said so */
+    WEIR_AT_SWITCH_DONE,  /* (S) nothing of the old output is pending, and not said so */
+};
+
+#ifdef WEIR_TEST_POINTS
+__attribute__((weak)) void weir_test_point_reached(enum weir_test_point point);
+
+static inline void weir_test_point(enum weir_test_point point)
+{
+    if (weir_test_point_reached)
+        weir_test_point_reached(point);
+}
+#else
+static inline void weir_test_point(enum weir_test_point point)
+{
+    (void)point;
+}
+#endif
+
+#endif

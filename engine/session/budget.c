@@ -1,0 +1,80 @@
+/* What a recording will take. Pure but for the notices. */
+#include "engine/session/budget.h"
+
+#include <inttypes.h>
+
+#include "base/bits.h"
+#include "engine/drain/chunk.h"
+#include "engine/drain/pipeline.h"
+#include "engine/events/event_set.h"
+#include "engine/kernel/id_map.h"
+#include "engine/tasks/sideband.h"
+
+#define MIB_SHIFT           20
+#define SPARE_FDS           64u /* what weir needs besides event descriptors, and two per reader */
+#define COORDINATOR_THREADS 2u  /* and the sideband thread */
+
+/* For each descriptor: the number itself, its id, the id as the file's head has it, and a place in the id map. */
+static uint64_t table_bytes(uint64_t descriptors)
+{
+    uint64_t slots = weir_round_up_power_of_two(weir_max_u64(descriptors, 1) * 2);
+    return descriptors * (sizeof(int) + 2 * sizeof(uint64_t)) + slots * sizeof(struct weir_id_entry);
+}
+
+uint64_t weir_budget_fds(unsigned events, unsigned places, unsigned tasks, unsigned readers)
+{
+    return weir_event_set_fds_needed(events, places, tasks) + 2ull * readers + SPARE_FDS;
+}
+
+void weir_budget_compute(struct weir_budget *budget, const struct weir_budget_input *input)
+{
+    uint64_t descriptors = weir_event_set_fds_needed(input->events, input->places, input->tasks);
+    *budget = (struct weir_budget){
+        .ring_bytes = input->places * (input->ring_bytes + input->sideband_ring_bytes + 2 * input->page_bytes),
+        .pool_bytes = weir_pool_whole_bytes(input->pool_bytes, input->readers),
+        .side_bytes = input->sideband ? (uint64_t)input->readers * weir_sideband_tee_bytes(input->readers) : 0,
+        .table_bytes = table_bytes(descriptors),
+        .stack_bytes = (input->readers + WEIR_PIPELINE_OTHER_THREADS + COORDINATOR_THREADS) * WEIR_PIPELINE_STACK_BYTES,
+        .fds = weir_budget_fds(input->events, input->places, input->tasks, input->readers),
+    };
+    budget->pool_ready_bytes = input->pool_grows
+                                   ? weir_min_u64(budget->pool_bytes, weir_pool_default_ready_bytes(input->readers))
+                                   : budget->pool_bytes;
+    budget->total_bytes =
+        budget->ring_bytes + budget->pool_bytes + budget->side_bytes + budget->table_bytes + budget->stack_bytes;
+}
+
+static uint64_t mib(uint64_t bytes)
+{
+    return (bytes + (1u << MIB_SHIFT) - 1) >> MIB_SHIFT;
+}
+
+static void tell_fds(const struct weir_budget *budget, const struct weir_kernel_limits *limits,
+                     const struct weir_notice_sink *notices)
+{
+    if (budget->fds <= limits->nofile)
+        weir_notice(notices, WEIR_NOTICE_VERBOSE, "files: %" PRIu64 " descriptors, within the limit", budget->fds);
+    else if (budget->fds <= limits->nofile_max)
+        weir_notice(notices, WEIR_NOTICE_VERBOSE, "files: %" PRIu64 " descriptors; the limit of %" PRIu64 " is raised",
+                    budget->fds, limits->nofile);
+    else
+        weir_notice(notices, WEIR_NOTICE_WARNING,
+                    "%" PRIu64 " file descriptors are needed, and at most %" PRIu64 " are allowed: ulimit -Hn %" PRIu64
+                    " as root, or fewer events or CPUs (-C)",
+                    budget->fds, limits->nofile_max, budget->fds);
+}
+
+void weir_budget_tell(const struct weir_budget *budget, const struct weir_budget_input *input,
+                      const struct weir_kernel_limits *limits, const struct weir_notice_sink *notices)
+{
+    weir_notice(notices, WEIR_NOTICE_VERBOSE,
+                "memory: rings %" PRIu64 " MiB (%" PRIu64 " KiB data and %" PRIu64
+                " KiB sideband for each of %u), pool %" PRIu64 " MiB, of which %" PRIu64 " at the start",
+                mib(budget->ring_bytes), input->ring_bytes >> 10, input->sideband_ring_bytes >> 10, input->places,
+                mib(budget->pool_bytes), mib(budget->pool_ready_bytes));
+    weir_notice(notices, WEIR_NOTICE_VERBOSE,
+                "memory: at most %" PRIu64 " MiB in all: side records %" PRIu64 " MiB, tables %" PRIu64
+                " MiB, stacks %" PRIu64 " MiB besides",
+                mib(budget->total_bytes), mib(budget->side_bytes), mib(budget->table_bytes), mib(budget->stack_bytes));
+    tell_fds(budget, limits, notices);
+}

@@ -1,0 +1,182 @@
+/* --control: its argument, and what it names opened. control_socket.c has the socket. Coordinator thread. */
+#include "engine/session/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/session/control_internal.h"
+
+#define SHAPES "fd:CTL[,ACK] or fifo:CTL[,ACK]"
+
+/* ---- the argument ---- */
+
+/* A descriptor, up to a comma or the end. Its length, or -EINVAL. */
+static int parse_fd(const char *text, int *fd)
+{
+    char *end;
+    errno = 0;
+    unsigned long value = text[0] >= '0' && text[0] <= '9' ? strtoul(text, &end, 0) : ULONG_MAX;
+    if (value > INT_MAX || errno != 0 || (*end != '\0' && *end != ','))
+        return -EINVAL;
+    *fd = (int)value;
+    return (int)(end - text);
+}
+
+static int parse_fds(struct weir_control_spec *spec, const char *text, struct weir_error *err)
+{
+    int length = parse_fd(text, &spec->ctl_fd);
+    if (length >= 0 && text[length] == ',') {
+        text += length + 1;
+        length = parse_fd(text, &spec->ack_fd);
+    }
+    if (length >= 0 && text[length] == '\0')
+        return 0;
+    weir_error_set(err, -EINVAL, "'%s' in --control is not the number of a descriptor", text);
+    weir_error_hint(err, "as in --control fd:3,4");
+    return -EINVAL;
+}
+
+static int parse_fifos(struct weir_control_spec *spec, const char *text, struct weir_error *err)
+{
+    size_t length = strcspn(text, ",");
+    if (length == 0) {
+        weir_error_set(err, -EINVAL, "--control fifo: names no fifo");
+        weir_error_hint(err, "as in --control fifo:ctl.fifo,ack.fifo");
+        return -EINVAL;
+    }
+    spec->ctl_path = strndup(text, length);
+    bool has_ack = text[length] == ',' && text[length + 1] != '\0'; /* an empty one is none, as in perf */
+    if (has_ack)
+        spec->ack_path = strdup(text + length + 1);
+    return spec->ctl_path && (!has_ack || spec->ack_path) ? 0
+                                                          : weir_error_set_errno(err, -ENOMEM, "cannot take --control");
+}
+
+int weir_control_spec_parse(struct weir_control_spec *spec, const char *text, struct weir_error *err)
+{
+    struct weir_control_spec parsed = WEIR_CONTROL_SPEC_INIT;
+    int result;
+    parsed.given = true;
+    if (strncmp(text, "fd:", 3) == 0) {
+        result = parse_fds(&parsed, text + 3, err);
+    } else if (strncmp(text, "fifo:", 5) == 0) {
+        result = parse_fifos(&parsed, text + 5, err);
+    } else {
+        result = weir_error_set(err, -EINVAL, "--control takes " SHAPES ", not '%s'", text);
+    }
+    if (result < 0) {
+        weir_control_spec_fini(&parsed);
+        return result;
+    }
+    weir_control_spec_fini(spec);
+    *spec = parsed;
+    return 0;
+}
+
+void weir_control_spec_fini(struct weir_control_spec *spec)
+{
+    if (!spec)
+        return;
+    free(spec->ctl_path);
+    free(spec->ack_path);
+    *spec = (struct weir_control_spec)WEIR_CONTROL_SPEC_INIT;
+}
+
+/* ---- opened ---- */
+
+static int open_fifo(const char *path, struct weir_error *err)
+{
+    /* For both directions: then it never hangs up, and opening it waits for nobody. */
+    int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) < 0) {
+        int code = weir_error_set_errno(err, -errno, "cannot open '%s' of --control", path);
+        if (code == -ENOENT)
+            weir_error_hint(err, "mkfifo %s", path);
+        return code;
+    }
+    if (S_ISFIFO(status.st_mode))
+        return fd;
+    close(fd);
+    weir_error_set(err, -EINVAL, "'%s' of --control is not a fifo", path);
+    weir_error_hint(err, "mkfifo makes one");
+    return -EINVAL;
+}
+
+/*
+ * A descriptor of ours for the same file that does not block. O_NONBLOCK is a flag of the open file, which we share
+ * with whoever gave it to us: so pipes are opened anew, by their name in proc(5). Sockets cannot be; each call on one
+ * says that it is not to block, but for read(2) after poll(2), which finds something.
+ */
+static int open_anew(int given, int direction, struct weir_error *err)
+{
+    char path[64];
+    struct stat status;
+    if (fstat(given, &status) < 0) {
+        int code = weir_error_set_errno(err, -errno, "descriptor %d of --control cannot be used", given);
+        weir_error_hint(err, "the shell opens it, as in: exec %d<>ctl.fifo", given);
+        return code;
+    }
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", given);
+    int fd = S_ISSOCK(status.st_mode) ? -1 : open(path, direction | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        fd = fcntl(given, F_DUPFD_CLOEXEC, 0);
+    return fd < 0 ? weir_error_set_errno(err, -errno, "cannot use descriptor %d of --control", given) : fd;
+}
+
+static int open_ctl(const struct weir_control_spec *spec, struct weir_error *err)
+{
+    return spec->ctl_path ? open_fifo(spec->ctl_path, err) : open_anew(spec->ctl_fd, O_RDONLY, err);
+}
+
+static int open_ack(const struct weir_control_spec *spec, struct weir_error *err)
+{
+    return spec->ack_path ? open_fifo(spec->ack_path, err) : open_anew(spec->ack_fd, O_WRONLY, err);
+}
+
+void weir_control_init(struct weir_control *control, const struct weir_control_host *host)
+{
+    *control = (struct weir_control){.host = *host};
+}
+
+int weir_control_open(struct weir_control *control, const struct weir_control_spec *spec, struct weir_error *err)
+{
+    if (!spec->given)
+        return 0;
+    int in_fd = open_ctl(spec, err);
+    if (in_fd < 0)
+        return in_fd;
+    int out_fd = -1;
+    if (spec->ack_path || spec->ack_fd >= 0) {
+        out_fd = open_ack(spec, err);
+        if (out_fd < 0) {
+            close(in_fd);
+            return out_fd;
+        }
+    }
+    int result = weir_control_channel_init(&control->channel, &(struct weir_control_channel){
+                                                                  .host = &control->host,
+                                                                  .source = WEIR_TRIGGER_BY_CONTROL,
+                                                                  .in_fd = in_fd,
+                                                                  .out_fd = out_fd,
+                                                                  .lists_to_user = true,
+                                                              });
+    control->has_channel = result == 0;
+    return result < 0 ? weir_error_set_errno(err, result, "cannot listen to --control") : 0;
+}
+
+void weir_control_fini(struct weir_control *control)
+{
+    if (!control)
+        return;
+    if (control->has_channel)
+        weir_control_channel_fini(&control->channel);
+    control->has_channel = false;
+    weir_control_close_socket(control);
+}

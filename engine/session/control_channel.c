@@ -1,0 +1,252 @@
+/* A client of the control protocol. Coordinator thread; never blocks. */
+#include "engine/session/control_channel.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- answers ---- */
+
+/* Descriptors that were given to us may be ones that block: no call here relies on O_NONBLOCK. */
+
+/* A pipe that is ready takes PIPE_BUF bytes at least (pipe(7)). Sockets that were closed make no signal; for pipes see
+ * the header. */
+static ssize_t write_now(int fd, const void *data, size_t bytes)
+{
+    ssize_t written = send(fd, data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (written >= 0 || errno != ENOTSOCK)
+        return written;
+    struct pollfd room = {.fd = fd, .events = POLLOUT};
+    if (poll(&room, 1, 0) > 0)
+        return write(fd, data, bytes);
+    errno = EAGAIN;
+    return -1;
+}
+
+/* After poll(2), so there is something. */
+static ssize_t read_now(int fd, void *data, size_t bytes)
+{
+    ssize_t got = recv(fd, data, bytes, MSG_DONTWAIT);
+    return got < 0 && errno == ENOTSOCK ? read(fd, data, bytes) : got;
+}
+
+static void write_answer(struct weir_control_channel *channel)
+{
+    weir_buf_append_u8(&channel->answer, '\0');
+    size_t bytes = channel->answer.used;
+    if (weir_buf_error(&channel->answer) == 0 &&
+        write_now(channel->out_fd, channel->answer.data, bytes) == (ssize_t)bytes)
+        return;
+    int code = weir_buf_error(&channel->answer) ? -weir_buf_error(&channel->answer) : errno;
+    if (channel->dropped++ == 0 && channel->source == WEIR_TRIGGER_BY_CONTROL)
+        weir_notice(channel->host->notices, WEIR_NOTICE_WARNING,
+                    "the answers to control commands are not read, and dropped: %s", strerror(code));
+}
+
+static void answer_ok(struct weir_control_channel *channel)
+{
+    if (channel->out_fd < 0 || channel->quiet)
+        return;
+    weir_buf_printf(&channel->answer, "ack\n");
+    write_answer(channel);
+}
+
+/* The first one is a warning; a flood of garbage must not become one of messages. */
+static void answer_error(struct weir_control_channel *channel, const struct weir_error *err)
+{
+    bool told = channel->source != WEIR_TRIGGER_BY_CONTROL || channel->refused++ > 0;
+    weir_notice(channel->host->notices, told ? WEIR_NOTICE_VERBOSE : WEIR_NOTICE_WARNING, "control: %s%s%s%s",
+                err->what, err->hint[0] ? " (" : "", err->hint, err->hint[0] ? ")" : "");
+    if (channel->out_fd < 0 || channel->quiet)
+        return;
+    weir_buf_reset(&channel->answer);
+    weir_buf_printf(&channel->answer, "error: %s\n", err->what);
+    write_answer(channel);
+}
+
+static void answer(struct weir_control_channel *channel, int result, const struct weir_error *err)
+{
+    if (result < 0)
+        answer_error(channel, err);
+    else
+        answer_ok(channel);
+    weir_buf_reset(&channel->answer);
+}
+
+/* ---- commands ---- */
+
+/* Lines that are for the user go where all messages go. */
+static void show_answer(struct weir_control_channel *channel)
+{
+    const char *text = weir_buf_str(&channel->answer);
+    for (size_t length; *text; text += length) {
+        length = strcspn(text, "\n");
+        weir_notice(channel->host->notices, WEIR_NOTICE_INFO, "%.*s", (int)length, text);
+        length += text[length] == '\n';
+    }
+    weir_buf_reset(&channel->answer);
+}
+
+static void handle(struct weir_control_channel *channel);
+
+static void on_done(void *ctx, int result, const struct weir_error *err)
+{
+    struct weir_control_channel *channel = ctx;
+    answer(channel, result, err);
+    channel->busy = false;
+    handle(channel);
+}
+
+static void request(struct weir_control_channel *channel, enum weir_trigger trigger)
+{
+    channel->request = (struct weir_trigger_request){
+        .trigger = trigger,
+        .source = channel->source,
+        .done = on_done,
+        .ctx = channel,
+    };
+    weir_triggers_request(channel->host->triggers, &channel->request);
+}
+
+/* A command of one event is no trigger: it has nothing to wait for. */
+static void switch_events(struct weir_control_channel *channel, const struct weir_control_command *command)
+{
+    const struct weir_control_host *host = channel->host;
+    bool on = command->verb == WEIR_CONTROL_ENABLE;
+    struct weir_error err = {0};
+    if (command->event)
+        on_done(channel, host->switch_event(host->ctx, command->event, on, &err), &err);
+    else
+        request(channel, on ? WEIR_TRIGGER_ENABLE : WEIR_TRIGGER_DISABLE);
+}
+
+static void execute(struct weir_control_channel *channel, const struct weir_control_command *command)
+{
+    const struct weir_control_host *host = channel->host;
+    channel->busy = true;
+    switch (command->verb) {
+    case WEIR_CONTROL_ENABLE:
+    case WEIR_CONTROL_DISABLE:
+        switch_events(channel, command);
+        return;
+    case WEIR_CONTROL_DUMP:
+        request(channel, WEIR_TRIGGER_DUMP);
+        return;
+    case WEIR_CONTROL_SNAPSHOT:
+        request(channel, WEIR_TRIGGER_SNAPSHOT);
+        return;
+    case WEIR_CONTROL_SNAPSHOT_ALLOC:
+        request(channel, WEIR_TRIGGER_SNAPSHOT_ALLOC);
+        return;
+    case WEIR_CONTROL_SWITCH:
+        request(channel, WEIR_TRIGGER_SWITCH);
+        return;
+    case WEIR_CONTROL_STOP:
+        request(channel, WEIR_TRIGGER_STOP);
+        return;
+    case WEIR_CONTROL_EVLIST:
+        host->list_events(host->ctx, command->detail, &channel->answer);
+        if (channel->lists_to_user)
+            show_answer(channel);
+        break;
+    case WEIR_CONTROL_STATUS:
+        host->tell_status(host->ctx, &channel->answer);
+        if (channel->out_fd < 0)
+            show_answer(channel);
+        break;
+    case WEIR_CONTROL_PING:
+        break;
+    }
+    on_done(channel, 0, &(struct weir_error){0});
+}
+
+static void take_line(struct weir_control_channel *channel, int got, const char *line)
+{
+    struct weir_control_command command = {0};
+    struct weir_error err;
+    int result = got;
+    if (got < 0)
+        weir_error_set(&err, got, "a control command is longer than %d bytes", WEIR_CONTROL_LINE_MAX);
+    else
+        result = weir_control_parse(line, &command, &err);
+    channel->quiet = command.quiet;
+    if (result < 0)
+        answer(channel, result, &err);
+    else
+        execute(channel, &command);
+}
+
+/* ---- the descriptor ---- */
+
+static void hang_up(struct weir_control_channel *channel)
+{
+    weir_poll_set_remove(channel->host->sources, channel->in_fd);
+    if (channel->out_fd >= 0 && channel->out_fd != channel->in_fd)
+        close(channel->out_fd);
+    close(channel->in_fd);
+    channel->in_fd = channel->out_fd = -1;
+    if (channel->ended)
+        channel->ended(channel->ended_ctx);
+}
+
+/* Does what is there, until a command takes time. */
+static void handle(struct weir_control_channel *channel)
+{
+    if (channel->handling || channel->in_fd < 0)
+        return; /* in the loop below, which goes on; or all is over */
+    channel->handling = true;
+    while (!channel->busy) {
+        const char *line;
+        int got = channel->at_end ? weir_control_lines_last(&channel->lines, &line)
+                                  : weir_control_lines_next(&channel->lines, &line);
+        if (got == WEIR_CONTROL_LINE_NONE)
+            break;
+        take_line(channel, got, line);
+    }
+    channel->handling = false;
+    if (channel->at_end && !channel->busy) {
+        hang_up(channel);
+        return;
+    }
+    /* While a command is being done its client has to wait. */
+    weir_poll_set_change(channel->host->sources, channel->in_fd, channel->busy || channel->at_end ? 0 : POLLIN);
+}
+
+/* One read for each call, so that a flood of garbage leaves time for the rest. */
+static void on_ready(void *ctx, short revents)
+{
+    struct weir_control_channel *channel = ctx;
+    size_t room;
+    (void)revents;
+    char *to = weir_control_lines_room(&channel->lines, &room);
+    ssize_t got = read_now(channel->in_fd, to, room);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got > 0)
+        weir_control_lines_add(&channel->lines, (size_t)got);
+    else
+        channel->at_end = true;
+    handle(channel);
+}
+
+int weir_control_channel_init(struct weir_control_channel *channel, const struct weir_control_channel *setup)
+{
+    *channel = *setup;
+    weir_control_lines_init(&channel->lines);
+    channel->answer = (struct weir_buf)WEIR_BUF_INIT;
+    int result = weir_poll_set_add(channel->host->sources, channel->in_fd, POLLIN, on_ready, channel);
+    if (result < 0)
+        weir_control_channel_fini(channel);
+    return result;
+}
+
+void weir_control_channel_fini(struct weir_control_channel *channel)
+{
+    if (!channel)
+        return;
+    channel->ended = NULL;
+    if (channel->in_fd >= 0)
+        hang_up(channel);
+    weir_buf_fini(&channel->answer);
+}

@@ -1,0 +1,66 @@
+/*
+ * One client of the control protocol (control_line.h): reads its commands, has them done one after the other, answers.
+ *
+ * An answer is what the command has to say, if anything, one line each; then the line "ack", or "error: " and why; then
+ * a zero byte. So a command without words of its own is answered by "ack\n\0", which is what perf writes. perf answers
+ * no command that it does not know and acknowledges those that it could not do.
+ *
+ * Nothing here blocks. A command that takes time (a switch) holds back the next one of the same client; what a client
+ * does not read is dropped, and told once. A client that sends no whole line, or too long a one, harms itself only.
+ *
+ * The caller has SIGPIPE ignored. Coordinator thread.
+ */
+#ifndef WEIR_ENGINE_SESSION_CONTROL_CHANNEL_H
+#define WEIR_ENGINE_SESSION_CONTROL_CHANNEL_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/notice.h"
+#include "engine/kernel/poll_set.h"
+#include "engine/session/control_line.h"
+#include "engine/session/trigger.h"
+
+/* What the recording does for its clients, besides triggers. */
+struct weir_control_host {
+    struct weir_poll_set *sources; /* borrowed, as all of this */
+    struct weir_triggers *triggers;
+    const struct weir_notice_sink *notices; /* may be NULL */
+    /* Switches all events of that name on or off. 0, or -ENOENT or -EINVAL with err. */
+    int (*switch_event)(void *ctx, const char *name, bool on, struct weir_error *err);
+    void (*list_events)(void *ctx, enum weir_control_detail detail, struct weir_buf *out); /* lines */
+    void (*tell_status)(void *ctx, struct weir_buf *out); /* one line of JSON; less than WEIR_CONTROL_ANSWER_MAX */
+    void *ctx;
+};
+
+#define WEIR_CONTROL_ANSWER_MAX 4096 /* PIPE_BUF: it is written as a whole or not at all */
+
+struct weir_control_channel {
+    const struct weir_control_host *host; /* borrowed */
+    enum weir_trigger_source source;
+    int in_fd;                /* owned, does not block; -1: closed */
+    int out_fd;               /* owned, does not block; -1: nobody is answered; may be in_fd */
+    bool lists_to_user;       /* event lists are for the user's eyes, as perf has them, not answers */
+    void (*ended)(void *ctx); /* the client has gone and owes nothing; may free the channel. NULL: none */
+    void *ended_ctx;
+
+    struct weir_control_lines lines;
+    struct weir_trigger_request request; /* of the command that is being done */
+    struct weir_buf answer;              /* owned; of the command that is being done */
+    bool quiet;                          /* that command wants no answer */
+    bool busy;                           /* a command is being done */
+    bool handling;                       /* handle() is on the stack */
+    bool at_end;                         /* the client sends no more */
+    unsigned refused;                    /* commands; the first is told */
+    unsigned dropped;                    /* answers; the first is told */
+};
+
+/* Takes both descriptors over and waits for commands. The channel must stay in place until fini(). 0 or -ENOMEM, and
+ * then the descriptors are closed. */
+int weir_control_channel_init(struct weir_control_channel *channel, const struct weir_control_channel *setup);
+
+/* Closes. A command that is being done must not be completed any more, so this comes after the triggers' last word,
+ * or from ended(). NULL-safe. */
+void weir_control_channel_fini(struct weir_control_channel *channel);
+
+#endif

@@ -1,0 +1,130 @@
+/*
+ * The socket that programs of the workload talk to: made before the workload, so that it finds the address in its
+ * environment; clients come and go. Coordinator thread; never blocks.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "engine/session/control_internal.h"
+
+#define BACKLOG 16
+
+struct weir_control_client {
+    struct weir_control_channel channel;
+    struct weir_control *control; /* borrowed */
+};
+
+static void free_client(void *ctx)
+{
+    struct weir_control_client *client = ctx;
+    for (size_t i = 0; i < WEIR_CONTROL_CLIENTS; i++) {
+        if (client->control->clients[i] == client)
+            client->control->clients[i] = NULL;
+    }
+    weir_control_channel_fini(&client->channel);
+    free(client);
+}
+
+/* An abstract address has no permissions of its own. */
+static bool is_allowed(int fd)
+{
+    struct ucred peer;
+    socklen_t bytes = sizeof(peer);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0)
+        return false;
+    return peer.uid == 0 || peer.uid == getuid() || peer.uid == geteuid();
+}
+
+/* 0, or -errno when it is to be turned away; then fd is still open. */
+static int add_client(struct weir_control *control, int fd)
+{
+    struct weir_control_client **place = control->clients;
+    while (place < control->clients + WEIR_CONTROL_CLIENTS && *place)
+        place++;
+    if (place == control->clients + WEIR_CONTROL_CLIENTS)
+        return -EUSERS;
+    struct weir_control_client *client = calloc(1, sizeof(*client));
+    if (!client)
+        return -ENOMEM;
+    client->control = control;
+    *place = client;
+    if (weir_control_channel_init(&client->channel, &(struct weir_control_channel){
+                                                        .host = &control->host,
+                                                        .source = WEIR_TRIGGER_BY_API,
+                                                        .in_fd = fd,
+                                                        .out_fd = fd,
+                                                        .ended = free_client,
+                                                        .ended_ctx = client,
+                                                    }) < 0) {
+        *place = NULL;
+        free(client); /* the channel has closed fd */
+    }
+    return 0;
+}
+
+static void on_connection(void *ctx, short revents)
+{
+    struct weir_control *control = ctx;
+    (void)revents;
+    int fd = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
+        weir_notice(control->host.notices, WEIR_NOTICE_WARNING, "programs can connect no more: %s", strerror(errno));
+        weir_poll_set_change(control->host.sources, control->listen_fd, 0);
+    }
+    if (fd < 0)
+        return; /* gone again */
+    int result = is_allowed(fd) ? add_client(control, fd) : -EACCES;
+    if (result == 0)
+        return;
+    weir_notice(control->host.notices, WEIR_NOTICE_VERBOSE, "a client of %s is turned away: %s", control->environment,
+                strerror(-result));
+    close(fd);
+}
+
+/* Lets the kernel choose an abstract address (unix(7), "Autobind feature") and writes what the workload is to know. */
+static int bind_somewhere(struct weir_control *control)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    socklen_t bytes = sizeof(address);
+    if (bind(control->listen_fd, (struct sockaddr *)&address, sizeof(sa_family_t)) < 0 ||
+        listen(control->listen_fd, BACKLOG) < 0 ||
+        getsockname(control->listen_fd, (struct sockaddr *)&address, &bytes) < 0)
+        return -errno;
+    int length = (int)(bytes - offsetof(struct sockaddr_un, sun_path)) - 1; /* behind its leading zero */
+    snprintf(control->environment, sizeof(control->environment), WEIR_CONTROL_ENVIRONMENT "=unix:@%.*s", length,
+             address.sun_path + 1);
+    return 0;
+}
+
+int weir_control_listen(struct weir_control *control, struct weir_error *err)
+{
+    control->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    control->has_socket = control->listen_fd >= 0;
+    int result = control->has_socket ? bind_somewhere(control) : -errno;
+    if (result == 0)
+        result = weir_poll_set_add(control->host.sources, control->listen_fd, POLLIN, on_connection, control);
+    if (result == 0)
+        return 0;
+    weir_control_close_socket(control);
+    return weir_error_set_errno(err, result, "cannot make the socket for programs of the workload");
+}
+
+void weir_control_close_socket(struct weir_control *control)
+{
+    for (size_t i = 0; i < WEIR_CONTROL_CLIENTS; i++) {
+        if (control->clients[i])
+            free_client(control->clients[i]);
+    }
+    if (control->has_socket) {
+        weir_poll_set_remove(control->host.sources, control->listen_fd);
+        close(control->listen_fd);
+    }
+    control->has_socket = false;
+    control->environment[0] = '\0';
+}

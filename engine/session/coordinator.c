@@ -1,0 +1,251 @@
+/* The coordinator's loop, its signals and its sources. Runs on the thread that called weir_record_run(). */
+#include "engine/session/coordinator.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+/*
+ * A blocked signal reaches a signalfd even when it is ignored. For SIGINT and SIGQUIT that is wanted, because shells
+ * start background jobs with these ignored, and scripts end a recorder by them; for SIGHUP it would undo nohup(1).
+ */
+static bool is_for_us(int signal_number)
+{
+    struct sigaction action;
+    return signal_number != SIGHUP || sigaction(SIGHUP, NULL, &action) < 0 || action.sa_handler != SIG_IGN;
+}
+
+static void watched_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(ending_signals); i++) {
+        if (is_for_us(ending_signals[i]))
+            sigaddset(set, ending_signals[i]);
+    }
+    sigaddset(set, SIGCHLD);
+    sigaddset(set, SIGUSR2); /* the trigger of switches and snapshots; without one it is read and dropped */
+}
+
+static bool is_ending(int signal_number)
+{
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(ending_signals); i++) {
+        if (ending_signals[i] == signal_number)
+            return true;
+    }
+    return false;
+}
+
+/* Reads all pending signals. Returns the first ending one, or 0. After the loop no trigger is taken: it is dropped. */
+static int read_signals(struct weir_coordinator *coordinator)
+{
+    struct signalfd_siginfo info;
+    int first = 0;
+    while (read(coordinator->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        if (first == 0 && is_ending((int)info.ssi_signo))
+            first = (int)info.ssi_signo;
+        if (info.ssi_signo == SIGUSR2 && !coordinator->triggers.ended)
+            weir_triggers_signal(&coordinator->triggers);
+    }
+    return first;
+}
+
+/* ---- sources ---- */
+
+static void empty(int fd)
+{
+    uint64_t ignored;
+    ssize_t got = read(fd, &ignored, sizeof(ignored)); /* EAGAIN when there is nothing: as good */
+    (void)got;
+}
+
+/* Signals are read at the top of the loop, where they go before all else. */
+static void on_signal(void *ctx, short revents)
+{
+    (void)ctx;
+    (void)revents;
+}
+
+static void on_timer(void *ctx, short revents)
+{
+    const struct weir_coordinator *coordinator = ctx;
+    (void)revents;
+    empty(coordinator->timer_fd);
+}
+
+static void on_kick(void *ctx, short revents)
+{
+    struct weir_coordinator *coordinator = ctx;
+    (void)revents;
+    empty(coordinator->pipeline->kick_fd);
+    coordinator->kicked = true;
+}
+
+static void on_targets_ended(void *ctx, short revents)
+{
+    struct weir_coordinator *coordinator = ctx;
+    (void)revents;
+    coordinator->targets_ended = true;
+}
+
+void weir_coordinator_end(struct weir_coordinator *coordinator, enum weir_record_end end)
+{
+    if (!coordinator->end_asked)
+        coordinator->asked_end = end;
+    coordinator->end_asked = true;
+}
+
+static int stop(void *ctx, struct weir_error *err)
+{
+    struct weir_coordinator *coordinator = ctx;
+    (void)err;
+    weir_coordinator_end(coordinator, WEIR_RECORD_END_ASKED);
+    return 0;
+}
+
+/* ---- life ---- */
+
+int weir_coordinator_init(struct weir_coordinator *coordinator, struct weir_error *err)
+{
+    *coordinator = (struct weir_coordinator){.signal_fd = -1, .timer_fd = -1};
+    weir_triggers_init(&coordinator->triggers, NULL);
+    weir_triggers_register(&coordinator->triggers, WEIR_TRIGGER_STOP,
+                           &(struct weir_trigger_action){.run = stop, .ctx = coordinator, .immediate = true});
+    sigset_t watched;
+    watched_signals(&watched);
+    pthread_sigmask(SIG_BLOCK, &watched, &coordinator->mask_before);
+    coordinator->signal_fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+    coordinator->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    int code = coordinator->signal_fd >= 0 && coordinator->timer_fd >= 0 ? 0 : -errno;
+    if (code == 0)
+        code = weir_poll_set_add(&coordinator->sources, coordinator->signal_fd, POLLIN, on_signal, coordinator);
+    if (code == 0)
+        code = weir_poll_set_add(&coordinator->sources, coordinator->timer_fd, POLLIN, on_timer, coordinator);
+    if (code == 0)
+        return 0;
+    weir_coordinator_fini(coordinator);
+    return weir_error_set_errno(err, code, "cannot make a signalfd and a timerfd");
+}
+
+/* One that came too late to be taken must not end the process once it is let through. */
+static void drop_triggers(void)
+{
+    sigset_t triggers;
+    sigemptyset(&triggers);
+    sigaddset(&triggers, SIGUSR2);
+    const struct timespec at_once = {0};
+    while (sigtimedwait(&triggers, NULL, &at_once) > 0) {
+    }
+}
+
+void weir_coordinator_fini(struct weir_coordinator *coordinator)
+{
+    if (!coordinator)
+        return;
+    weir_triggers_end(&coordinator->triggers);
+    if (coordinator->signal_fd >= 0 && coordinator->ending_signal)
+        read_signals(coordinator);
+    drop_triggers();
+    if (coordinator->signal_fd >= 0)
+        close(coordinator->signal_fd);
+    if (coordinator->timer_fd >= 0)
+        close(coordinator->timer_fd);
+    coordinator->signal_fd = coordinator->timer_fd = -1;
+    weir_poll_set_fini(&coordinator->sources);
+    pthread_sigmask(SIG_SETMASK, &coordinator->mask_before, NULL);
+}
+
+static void set_timer(const struct weir_coordinator *coordinator, uint64_t at_ns)
+{
+    struct itimerspec when = {
+        .it_value = {.tv_sec = (time_t)(at_ns / WEIR_NS_PER_S), .tv_nsec = (long)(at_ns % WEIR_NS_PER_S)},
+    };
+    timerfd_settime(coordinator->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+/* Does what is due; true when the schedule is over. */
+static bool follow_schedule(const struct weir_coordinator *coordinator, struct weir_schedule_run *run, uint64_t now_ns)
+{
+    for (;;) {
+        enum weir_schedule_action action = weir_schedule_next(run, now_ns);
+        if (action == WEIR_SCHEDULE_WAIT || action == WEIR_SCHEDULE_END)
+            return action == WEIR_SCHEDULE_END;
+        coordinator->switch_events(coordinator->switch_ctx, action == WEIR_SCHEDULE_ENABLE);
+    }
+}
+
+int weir_coordinator_watch(struct weir_coordinator *coordinator, struct weir_pipeline *pipeline,
+                           struct weir_workload *workload, bool until_targets_end)
+{
+    coordinator->pipeline = pipeline;
+    coordinator->workload = workload;
+    int result = weir_poll_set_add(&coordinator->sources, pipeline->kick_fd, POLLIN, on_kick, coordinator);
+    if (result == 0 && until_targets_end)
+        result = weir_poll_set_add(&coordinator->sources, pipeline->ended_fd, POLLIN, on_targets_ended, coordinator);
+    return result;
+}
+
+static enum weir_record_end run(struct weir_coordinator *coordinator)
+{
+    struct weir_pipeline *pipeline = coordinator->pipeline;
+    const struct weir_clock *clock = pipeline->setup.clock;
+    struct weir_schedule_run schedule;
+    weir_schedule_start(&schedule, coordinator->schedule, weir_clock_now_ns(clock));
+    /* A workload may have ended, and a signal come, before the descriptors are looked at for the first time. */
+    for (;;) {
+        coordinator->ending_signal = read_signals(coordinator);
+        if (coordinator->ending_signal)
+            return WEIR_RECORD_END_SIGNAL;
+        if (coordinator->workload && weir_workload_poll(coordinator->workload))
+            return WEIR_RECORD_END_WORKLOAD;
+        if (atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed) < 0)
+            return WEIR_RECORD_END_OUTPUT;
+        if (atomic_load_explicit(&pipeline->writer.limited, memory_order_relaxed))
+            return WEIR_RECORD_END_SIZE;
+        if (coordinator->targets_ended)
+            return WEIR_RECORD_END_TARGETS;
+        if (coordinator->end_asked)
+            return coordinator->asked_end;
+        uint64_t now_ns = weir_clock_now_ns(clock);
+        if (follow_schedule(coordinator, &schedule, now_ns))
+            return WEIR_RECORD_END_SCHEDULE;
+        uint64_t round_ns = weir_rounds_advance(&pipeline->rounds, now_ns, coordinator->kicked);
+        coordinator->kicked = false;
+        set_timer(coordinator, weir_min_u64(round_ns, weir_schedule_due_ns(&schedule)));
+        weir_poll_set_wait(&coordinator->sources, -1);
+    }
+}
+
+enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator)
+{
+    enum weir_record_end end = run(coordinator);
+    /* A trigger that came before what ended the loop counts. */
+    int number = read_signals(coordinator);
+    coordinator->hastened = number != 0 && coordinator->ending_signal != 0;
+    if (coordinator->ending_signal == 0)
+        coordinator->ending_signal = number;
+    weir_triggers_end(&coordinator->triggers);
+    return end;
+}
+
+void weir_coordinator_wait_workload(struct weir_coordinator *coordinator)
+{
+    struct pollfd signals = {.fd = coordinator->signal_fd, .events = POLLIN};
+    while (!weir_workload_poll(coordinator->workload) && !weir_coordinator_is_hurried(coordinator))
+        poll(&signals, 1, -1);
+}
+
+bool weir_coordinator_is_hurried(struct weir_coordinator *coordinator)
+{
+    int number = read_signals(coordinator);
+    bool hurried = number != 0 || coordinator->hastened;
+    coordinator->hastened = false;
+    if (number && !coordinator->ending_signal)
+        coordinator->ending_signal = number;
+    return hurried;
+}

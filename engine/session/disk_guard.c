@@ -1,0 +1,191 @@
+/* Keeps a part of the file system free; see disk_guard.h. Coordinator. */
+#include "engine/session/disk_guard.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "engine/session/file_finisher.h"
+#include "engine/session/session.h"
+#include "io/probe.h"
+
+#define LOOK_NS          (100 * WEIR_NS_PER_MS)
+#define HYSTERESIS_SHARE 8 /* of what is to stay free: so much more resumes */
+#define RESUME_BYTES_MIN (1ull << 20)
+#define SETTLE_LOOK_NS   (50 * WEIR_NS_PER_MS) /* at the end */
+#define HELPLESS_LOOKS   10u                   /* a file may be on its way to be finished */
+
+/* What a look has found. */
+struct finding {
+    bool full; /* a write waits for room */
+    bool low;  /* full, or less is free than is to stay so */
+    uint64_t free_bytes;
+};
+
+static void warn(const struct weir_disk_guard *guard, const struct finding *found, const char *what)
+{
+    const struct weir_record_options *options = guard->session->options;
+    if (found->full)
+        weir_notice(options->notices, WEIR_NOTICE_WARNING, "there is no room in '%s': %s", guard->folder, what);
+    else
+        weir_notice(options->notices, WEIR_NOTICE_WARNING, "less than --keep-free (%llu MiB) is free in '%s': %s",
+                    (unsigned long long)(options->keep_free_bytes >> 20), guard->folder, what);
+}
+
+static void stop(struct weir_disk_guard *guard, const struct finding *found)
+{
+    if (guard->stopped)
+        return;
+    guard->stopped = true;
+    warn(guard, found, "recording ends");
+    weir_coordinator_end(&guard->session->coordinator, WEIR_RECORD_END_SPACE);
+}
+
+/* Nothing can be removed. The writes that wait for room fail then, as they would have without this guard. */
+static void give_up(struct weir_disk_guard *guard, const struct finding *found)
+{
+    if (guard->stopped || ++guard->helpless < HELPLESS_LOOKS)
+        return;
+    guard->stopped = true;
+    warn(guard, found, "there is no finished file of this recording to remove, so it ends");
+    weir_writer_wait_for_space(&guard->session->pipeline.writer, false);
+}
+
+static void rotate(struct weir_disk_guard *guard, const struct finding *found)
+{
+    struct weir_session *session = guard->session;
+    if (!guard->told_rotation)
+        warn(guard, found, "the oldest files of this recording are removed; this is told once");
+    guard->told_rotation = true;
+    if (weir_file_finisher_drop_oldest(session->finisher))
+        guard->helpless = 0;
+    else if (found->full)
+        give_up(guard, found);
+    else
+        weir_triggers_fire(&session->coordinator.triggers, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BY_SIZE);
+}
+
+static void suspend(struct weir_disk_guard *guard, const struct finding *found)
+{
+    const struct weir_record_options *options = guard->session->options;
+    uint64_t more = weir_max_u64(options->keep_free_bytes / HYSTERESIS_SHARE, RESUME_BYTES_MIN);
+    bool suspended = found->low || (guard->suspended && found->free_bytes - options->keep_free_bytes < more);
+    if (guard->suspended == suspended)
+        return;
+    guard->suspended = suspended;
+    weir_event_set_pause(&guard->session->events, suspended);
+    if (suspended)
+        warn(guard, found, "recording is suspended, and what comes meanwhile is counted as lost");
+    else
+        weir_notice(options->notices, WEIR_NOTICE_INFO, "recording goes on");
+}
+
+static void look(struct weir_disk_guard *guard)
+{
+    struct weir_session *session = guard->session;
+    const struct weir_record_options *options = session->options;
+    struct finding found = {0};
+    if (weir_io_probe_space(guard->folder, &found.free_bytes) < 0)
+        return; /* the folder has gone: what is open is written all the same */
+    /* Relaxed: the next look comes soon. */
+    found.full = atomic_load_explicit(&session->pipeline.writer.full, memory_order_relaxed);
+    found.low = found.full || found.free_bytes < options->keep_free_bytes;
+    if (options->on_full == WEIR_RECORD_ON_FULL_SUSPEND)
+        suspend(guard, &found);
+    else if (found.low && options->on_full == WEIR_RECORD_ON_FULL_ROTATE)
+        rotate(guard, &found);
+    else if (found.low)
+        stop(guard, &found);
+    if (!found.low)
+        weir_session_switch_ask_again(&session->change);
+}
+
+static void on_timer(void *ctx, short revents)
+{
+    (void)revents;
+    struct weir_disk_guard *guard = ctx;
+    uint64_t ignored;
+    ssize_t got = read(guard->timer_fd, &ignored, sizeof(ignored));
+    (void)got;
+    look(guard);
+}
+
+void weir_disk_guard_start(const struct weir_disk_guard *guard)
+{
+    struct weir_session *session = guard->session;
+    if (session && session->options->on_full != WEIR_RECORD_ON_FULL_STOP &&
+        session->options->output_kind == WEIR_RECORD_OUTPUT_FILE)
+        weir_writer_wait_for_space(&session->pipeline.writer, true);
+}
+
+/* What is still on its way: chunks, and what rings hold whose readers were not woken. */
+static uint64_t unwritten_bytes(const struct weir_session *session)
+{
+    const struct weir_pool *pool = &session->pipeline.pool;
+    uint64_t rings = 0;
+    for (unsigned i = 0; i < session->pipeline.reader_count; i++)
+        rings += session->pipeline.readers[i]->ring_count;
+    return (uint64_t)weir_pool_used_count(pool) * pool->chunk_bytes + rings * session->config.watermark_bytes;
+}
+
+void weir_disk_guard_settle(struct weir_disk_guard *guard)
+{
+    struct weir_session *session = guard->session;
+    const struct timespec pause = {.tv_nsec = (long)SETTLE_LOOK_NS};
+    if (!session)
+        return;
+    for (unsigned helpless = 0;
+         session->options->on_full == WEIR_RECORD_ON_FULL_ROTATE && helpless < HELPLESS_LOOKS && !guard->stopped;) {
+        struct finding found = {.full = atomic_load_explicit(&session->pipeline.writer.full, memory_order_relaxed)};
+        if (weir_io_probe_space(guard->folder, &found.free_bytes) < 0 ||
+            weir_coordinator_is_hurried(&session->coordinator))
+            break;
+        if (!found.full && found.free_bytes >= unwritten_bytes(session))
+            break;
+        helpless = weir_file_finisher_drop_oldest(session->finisher) ? 0 : helpless + 1;
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    }
+    weir_writer_wait_for_space(&session->pipeline.writer, false);
+}
+
+/* The folder of the path. NULL: no memory. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return strdup(".");
+    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+int weir_disk_guard_init(struct weir_disk_guard *guard, struct weir_session *session, struct weir_error *err)
+{
+    *guard = (struct weir_disk_guard){.timer_fd = -1};
+    if (session->options->keep_free_bytes == 0 && session->options->on_full == WEIR_RECORD_ON_FULL_STOP)
+        return 0;
+    guard->session = session;
+    guard->folder = folder_of(session->options->output_path);
+    guard->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    int result = guard->timer_fd < 0 ? -errno : guard->folder ? 0 : -ENOMEM;
+    if (result == 0)
+        result = weir_poll_set_add(&session->coordinator.sources, guard->timer_fd, POLLIN, on_timer, guard);
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot watch the free space of '%s'", session->options->output_path);
+    const struct timespec period = {.tv_nsec = (long)LOOK_NS};
+    timerfd_settime(guard->timer_fd, 0, &(struct itimerspec){.it_interval = period, .it_value = period}, NULL);
+    return 0;
+}
+
+void weir_disk_guard_fini(struct weir_disk_guard *guard)
+{
+    if (!guard || !guard->session)
+        return;
+    free(guard->folder);
+    if (guard->timer_fd >= 0)
+        close(guard->timer_fd);
+    *guard = (struct weir_disk_guard){.timer_fd = -1};
+}

@@ -1,0 +1,53 @@
+/*
+ * Looks ten times a second how much of the output's file system is free, and acts when it is full: less is free than is
+ * to stay so (--keep-free), or a write has found no room at all.
+ *
+ *     stop      recording ends, with files that are whole; the command runs on
+ *     rotate    the oldest finished files of this recording are removed; without any the output is switched first
+ *     suspend   the kernel writes no more samples until there is room again (an eighth more than is to stay free, and a
+ *               MiB at least): what comes meanwhile is counted as lost by the kernel, and told as such
+ *               (PERF_EVENT_IOC_PAUSE_OUTPUT, perf_event_open(2)); side records go on, so what comes later can be
+ *               resolved
+ *
+ * What was drained before a file system was found full waits in the writer, which tries again as often (writer.h), so
+ * nothing of it is lost; but with "stop", where a write without room ends the recording as any failure does. It ends so
+ * too when there is nothing left to remove, and when it is asked to end before there is room. A file that is finished
+ * without room for its features is whole without them; with "rotate" older ones make room first, with "suspend" one
+ * that was switched away waits until there is some.
+ *
+ * Coordinator; the look is one statvfs(3), nothing blocks.
+ */
+#ifndef WEIR_ENGINE_SESSION_DISK_GUARD_H
+#define WEIR_ENGINE_SESSION_DISK_GUARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct weir_session;
+
+struct weir_disk_guard {
+    struct weir_session *session; /* borrowed; NULL: there is nothing to guard */
+    char *folder;                 /* owned */
+    int timer_fd;                 /* owned */
+    bool suspended;
+    bool told_rotation;
+    bool stopped;
+    unsigned helpless; /* looks at a full file system in a row, with nothing to remove */
+};
+
+/* Begins to look, when the options ask for it. The coordinator was initialised. 0 or -errno with err. */
+int weir_disk_guard_init(struct weir_disk_guard *guard, struct weir_session *session, struct weir_error *err);
+
+/* Recording begins: until then a file system without room is a failure, as it is until its end with "stop". */
+void weir_disk_guard_start(const struct weir_disk_guard *guard);
+
+/* Events are off: from here on no room is a failure. With "rotate" older files first make room for what is still on its
+ * way. Blocks for as long as the writer takes. */
+void weir_disk_guard_settle(struct weir_disk_guard *guard);
+
+/* NULL-safe, in any state. The coordinator has ended its loop. */
+void weir_disk_guard_fini(struct weir_disk_guard *guard);
+
+#endif

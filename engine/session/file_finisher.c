@@ -1,0 +1,306 @@
+/* Files that are finished in the background, and what becomes of them; see file_finisher.h for threads and rules. */
+#include "engine/session/file_finisher.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "engine/session/kept_files.h"
+#include "engine/session/session.h"
+
+#define BUILD_ID_TIMEOUT_MS 1000u
+#define HASTE_LOOK_NS       (100 * WEIR_NS_PER_MS)
+#define ROOM_LOOK_NS        (100 * WEIR_NS_PER_MS)
+
+struct weir_file_finisher {
+    struct weir_file_finisher_setup setup;
+    struct weir_kept_files *kept; /* owned; the thread's while it runs */
+    pthread_t thread;
+    sem_t ended; /* posted by the thread, last */
+    bool started;
+
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t changed;
+    struct weir_record_file *queue[WEIR_FINISHER_FILES]; /* owned; a ring */
+    unsigned first, count;
+    pid_t tid; /* 0: it does not run yet */
+    bool stopping, hurried;
+    uint64_t finished, drops_wanted, drops; /* files that the thread has named, is to remove, has removed */
+    struct weir_finished_files sums;
+};
+
+int weir_file_finisher_new(struct weir_file_finisher **made, const struct weir_file_finisher_setup *setup)
+{
+    struct weir_file_finisher *finisher = calloc(1, sizeof(*finisher));
+    if (!finisher)
+        return -ENOMEM;
+    const struct weir_record_options *options = setup->session->options;
+    finisher->setup = *setup;
+    pthread_mutex_init(&finisher->lock, NULL);
+    pthread_cond_init(&finisher->changed, NULL);
+    sem_init(&finisher->ended, 0, 0);
+    int result = weir_kept_files_new(&finisher->kept, &(struct weir_kept_files_setup){
+                                                          .stamped = options->switching.timestamp,
+                                                          .most = options->switching.max_files,
+                                                          .droppable = options->on_full == WEIR_RECORD_ON_FULL_ROTATE,
+                                                          .command = options->switching.command,
+                                                          .child_mask = setup->child_mask,
+                                                          .notices = options->notices,
+                                                      });
+    if (result < 0)
+        weir_file_finisher_free(finisher);
+    else
+        *made = finisher;
+    return result;
+}
+
+static void add(struct weir_file_finisher *finisher, uint64_t bytes, const struct weir_error *err)
+{
+    pthread_mutex_lock(&finisher->lock);
+    finisher->sums.files++;
+    finisher->sums.bytes += bytes;
+    if (finisher->sums.err.code == 0)
+        finisher->sums.err = *err;
+    pthread_mutex_unlock(&finisher->lock);
+}
+
+static bool is_hurried(struct weir_file_finisher *finisher)
+{
+    pthread_mutex_lock(&finisher->lock);
+    bool hurried = finisher->hurried;
+    pthread_mutex_unlock(&finisher->lock);
+    return hurried;
+}
+
+/* The file system has no room for features: true when there may be some now. */
+static bool find_room(struct weir_file_finisher *finisher)
+{
+    switch (finisher->setup.session->options->on_full) {
+    case WEIR_RECORD_ON_FULL_ROTATE:
+        return weir_kept_files_drop_oldest(finisher->kept);
+    case WEIR_RECORD_ON_FULL_SUSPEND:
+        break;
+    case WEIR_RECORD_ON_FULL_STOP:
+        return false;
+    }
+    const struct timespec pause = {.tv_nsec = (long)ROOM_LOOK_NS};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    pthread_mutex_lock(&finisher->lock);
+    bool stopping = finisher->stopping;
+    pthread_mutex_unlock(&finisher->lock);
+    return !stopping;
+}
+
+/* A failure of one file is kept, and told at once; the recording goes on. */
+static void finish(struct weir_file_finisher *finisher, struct weir_record_file *file)
+{
+    const struct weir_session *session = finisher->setup.session;
+    struct weir_error err = {0};
+    struct weir_build_id_entry *build_ids = NULL;
+    bool hurried = is_hurried(finisher);
+    int result = weir_output_error(file->output);
+    if (result < 0)
+        weir_error_set_errno(&err, result, "cannot write to %s", file->path);
+    if (session->sideband && !session->options->no_build_ids &&
+        weir_sideband_copy_build_ids(session->sideband, hurried ? 0 : BUILD_ID_TIMEOUT_MS, &build_ids,
+                                     &file->build_id_count) == 0)
+        file->build_ids = build_ids;
+    if (session->sideband) /* without memory for the list there are none */
+        weir_sideband_list_bpf_programs(session->sideband, &file->bpf);
+    int finished = weir_record_file_finish(file, session, result == 0 ? &err : NULL);
+    while (finished == -ENOSPC && find_room(finisher)) {
+        if (result == 0)
+            err = (struct weir_error){0};
+        finished = weir_record_file_finish(file, session, result == 0 ? &err : NULL);
+    }
+    if (finished == 0 && result == 0 && !hurried)
+        finished = weir_record_file_sync(file, &err);
+    /* One that is not as it should be is kept like the others. The first thing that went wrong is told. */
+    weir_kept_files_add(finisher->kept, file, result == 0 && finished == 0 ? &err : NULL);
+    free(build_ids);
+    if (err.code != 0)
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "%s", err.what);
+    add(finisher, file->file_bytes, &err);
+    weir_record_file_close(file);
+}
+
+/* Removes what is to be removed. Under the lock, which it gives away meanwhile. */
+static void drop(struct weir_file_finisher *finisher)
+{
+    while (finisher->drops < finisher->drops_wanted) {
+        pthread_mutex_unlock(&finisher->lock);
+        weir_kept_files_drop_oldest(finisher->kept);
+        pthread_mutex_lock(&finisher->lock);
+        finisher->drops++;
+        pthread_cond_broadcast(&finisher->changed);
+    }
+}
+
+static struct weir_record_file *take(struct weir_file_finisher *finisher)
+{
+    pthread_mutex_lock(&finisher->lock);
+    drop(finisher);
+    while (finisher->count == 0 && !finisher->stopping) {
+        pthread_cond_wait(&finisher->changed, &finisher->lock);
+        drop(finisher);
+    }
+    struct weir_record_file *file = NULL;
+    if (finisher->count > 0) {
+        file = finisher->queue[finisher->first];
+        finisher->first = (finisher->first + 1) % WEIR_FINISHER_FILES;
+        finisher->count--;
+    }
+    pthread_mutex_unlock(&finisher->lock);
+    if (file && finisher->setup.room_fd >= 0)
+        eventfd_write(finisher->setup.room_fd, 1);
+    return file;
+}
+
+static void *thread_main(void *argument)
+{
+    struct weir_file_finisher *finisher = argument;
+    pthread_mutex_lock(&finisher->lock);
+    finisher->tid = gettid();
+    pthread_cond_broadcast(&finisher->changed);
+    pthread_mutex_unlock(&finisher->lock);
+    for (struct weir_record_file *file = take(finisher); file; file = take(finisher)) {
+        finish(finisher, file);
+        weir_switch_count_end(finisher->setup.switches);
+        pthread_mutex_lock(&finisher->lock);
+        finisher->finished++;
+        pthread_mutex_unlock(&finisher->lock);
+    }
+    sem_post(&finisher->ended);
+    return NULL;
+}
+
+bool weir_file_finisher_drop_oldest(struct weir_file_finisher *finisher)
+{
+    pthread_mutex_lock(&finisher->lock);
+    bool any = finisher->drops_wanted < finisher->finished;
+    finisher->drops_wanted += any;
+    pthread_cond_broadcast(&finisher->changed);
+    pthread_mutex_unlock(&finisher->lock);
+    return any;
+}
+
+void weir_file_finisher_await_drops(struct weir_file_finisher *finisher)
+{
+    pthread_mutex_lock(&finisher->lock);
+    while (finisher->drops < finisher->drops_wanted)
+        pthread_cond_wait(&finisher->changed, &finisher->lock);
+    pthread_mutex_unlock(&finisher->lock);
+}
+
+static int start(struct weir_file_finisher *finisher)
+{
+    if (finisher->started)
+        return 0;
+    int result = -pthread_create(&finisher->thread, NULL, thread_main, finisher);
+    if (result < 0)
+        return result;
+    finisher->started = true;
+    pthread_setname_np(finisher->thread, "weir-finisher");
+    return 0;
+}
+
+int weir_file_finisher_start(struct weir_file_finisher *finisher, pid_t *tid)
+{
+    int result = start(finisher);
+    if (result < 0)
+        return result;
+    pthread_mutex_lock(&finisher->lock);
+    while (finisher->tid == 0)
+        pthread_cond_wait(&finisher->changed, &finisher->lock);
+    *tid = finisher->tid;
+    pthread_mutex_unlock(&finisher->lock);
+    return 0;
+}
+
+int weir_file_finisher_push(struct weir_file_finisher *finisher, struct weir_record_file *file)
+{
+    int result = start(finisher);
+    if (result < 0)
+        return result;
+    pthread_mutex_lock(&finisher->lock);
+    bool full = finisher->count == WEIR_FINISHER_FILES;
+    if (!full) {
+        finisher->queue[(finisher->first + finisher->count) % WEIR_FINISHER_FILES] = file;
+        finisher->count++;
+        pthread_cond_signal(&finisher->changed);
+    }
+    pthread_mutex_unlock(&finisher->lock);
+    return full ? -EAGAIN : 0;
+}
+
+static bool has_ended_in_time(struct weir_file_finisher *finisher)
+{
+    uint64_t until_ns = weir_clock_now_ns(&weir_clock_monotonic) + HASTE_LOOK_NS;
+    const struct timespec until = {.tv_sec = (time_t)(until_ns / WEIR_NS_PER_S),
+                                   .tv_nsec = (long)(until_ns % WEIR_NS_PER_S)};
+    return sem_clockwait(&finisher->ended, CLOCK_MONOTONIC, &until) == 0;
+}
+
+static void ask_to_stop(struct weir_file_finisher *finisher, bool hurried)
+{
+    pthread_mutex_lock(&finisher->lock);
+    finisher->stopping = true;
+    finisher->hurried |= hurried;
+    pthread_cond_signal(&finisher->changed);
+    pthread_mutex_unlock(&finisher->lock);
+}
+
+void weir_file_finisher_stop(struct weir_file_finisher *finisher, bool (*hurried)(void *ctx), void *ctx)
+{
+    if (!finisher)
+        return;
+    ask_to_stop(finisher, hurried(ctx));
+    if (!finisher->started)
+        return;
+    while (!has_ended_in_time(finisher))
+        ask_to_stop(finisher, hurried(ctx));
+    pthread_join(finisher->thread, NULL);
+    finisher->started = false;
+}
+
+void weir_file_finisher_keep(struct weir_file_finisher *finisher, struct weir_record_file *file)
+{
+    struct weir_error err = {0};
+    if (weir_kept_files_add(finisher->kept, file, &err) < 0)
+        weir_notice(finisher->setup.session->options->notices, WEIR_NOTICE_WARNING, "%s", err.what);
+    add(finisher, file->file_bytes, &err);
+}
+
+void weir_file_finisher_await_commands(struct weir_file_finisher *finisher, bool (*hurried)(void *ctx), void *ctx)
+{
+    weir_kept_files_await_commands(finisher->kept, hurried, ctx);
+}
+
+const struct weir_finished_files *weir_file_finisher_sums(const struct weir_file_finisher *finisher)
+{
+    return &finisher->sums;
+}
+
+static bool always(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+void weir_file_finisher_free(struct weir_file_finisher *finisher)
+{
+    if (!finisher)
+        return;
+    weir_file_finisher_stop(finisher, always, NULL);
+    weir_kept_files_free(finisher->kept);
+    pthread_mutex_destroy(&finisher->lock);
+    pthread_cond_destroy(&finisher->changed);
+    sem_destroy(&finisher->ended);
+    free(finisher);
+}

@@ -1,0 +1,85 @@
+/*
+ * What becomes of a recording's files: each is finished, synced and given the name under which it is kept; the oldest
+ * are removed when there are to be no more than so many; and a command is told of it.
+ *
+ *     coordinator ── push (at most WEIR_FINISHER_FILES) ──► thread: features, head, fsync, name, command
+ *
+ * A file that is switched away is finished by a thread of its own, so that nobody waits for the disk; the last one is
+ * finished by the coordinator when that thread has ended, and kept by the same rules. Files are finished in the order
+ * in which they were pushed.
+ *
+ * The name: PATH.<UTC time as perf writes it, YYYYmmddHHMMSScc>, with "-001" and so on behind it where that is taken;
+ * nothing is ever replaced. A file has its name only when it is whole: while it is finished it is hidden, as
+ * ".NAME.<time>" in the same folder.
+ *
+ * The command's arguments are given as they are, without a shell, with the path of the file as the last one. At most
+ * WEIR_FINISHER_COMMANDS run at a time: beyond that the thread waits for the oldest. Its failure is one warning.
+ *
+ * Warnings and the line "Dump PATH" go to the recording's notices, from the thread that found out.
+ */
+#ifndef WEIR_ENGINE_SESSION_FILE_FINISHER_H
+#define WEIR_ENGINE_SESSION_FILE_FINISHER_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "engine/drain/drain_watch.h"
+#include "engine/session/record_file.h"
+
+#define WEIR_FINISHER_FILES    8u  /* that wait for the thread, the one that it has in hand not among them */
+#define WEIR_FINISHER_COMMANDS 16u /* that run at a time */
+
+struct weir_file_finisher; /* on the heap: it has a thread */
+
+struct weir_file_finisher_setup {
+    const struct weir_session *session; /* borrowed until free */
+    const sigset_t *child_mask;         /* of the commands; borrowed until free */
+    int room_fd;                        /* borrowed eventfd, told when a file was taken from the queue; -1: none */
+    struct weir_switch_count *switches; /* borrowed; one ends with each file that was pushed and finished */
+};
+
+struct weir_finished_files {
+    uint64_t files;
+    uint64_t bytes;
+    struct weir_error err; /* of the first that could not be finished or named; code 0: none */
+};
+
+/* 0 or -ENOMEM. The thread is started by start() or the first push(). */
+int weir_file_finisher_new(struct weir_file_finisher **finisher, const struct weir_file_finisher_setup *setup);
+
+/* Starts the thread before there is anything to do, for its id. 0 or -errno of pthread_create(3). Signals must be
+ * blocked. Coordinator. */
+int weir_file_finisher_start(struct weir_file_finisher *finisher, pid_t *tid);
+
+/* Queues a file, which is the finisher's then. -EAGAIN when the queue is full; -errno of pthread_create(3). Signals
+ * must be blocked. Coordinator; does not block. */
+int weir_file_finisher_push(struct weir_file_finisher *finisher, struct weir_record_file *file);
+
+/* Has the oldest finished file removed, with on_full ROTATE. False: there is none. Coordinator; does not block. */
+bool weir_file_finisher_drop_oldest(struct weir_file_finisher *finisher);
+
+/* Waits until those are removed that drop_oldest() was asked for, behind what the thread has in hand. Before stop().
+ * Coordinator. */
+void weir_file_finisher_await_drops(struct weir_file_finisher *finisher);
+
+/* Waits until all that was pushed is done with, and ends the thread. hurried: asked ten times a second; from then on
+ * files are not synced. One that is being synced is waited for. Coordinator. NULL-safe. */
+void weir_file_finisher_stop(struct weir_file_finisher *finisher, bool (*hurried)(void *ctx), void *ctx);
+
+/* Names a file that was finished already, removes what is too many and runs the command, as for the others; after
+ * stop(). Adds it to the sums. The file stays the caller's. Coordinator. */
+void weir_file_finisher_keep(struct weir_file_finisher *finisher, struct weir_record_file *file);
+
+/* Waits for the commands that still run, unless hurried(ctx) says that it is to end (asked ten times a second). After
+ * stop(). */
+void weir_file_finisher_await_commands(struct weir_file_finisher *finisher, bool (*hurried)(void *ctx), void *ctx);
+
+/* After stop(); borrowed until free. */
+const struct weir_finished_files *weir_file_finisher_sums(const struct weir_file_finisher *finisher);
+
+/* NULL-safe; stops first. Files that were not finished are closed as they are. */
+void weir_file_finisher_free(struct weir_file_finisher *finisher);
+
+#endif

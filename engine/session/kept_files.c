@@ -1,0 +1,196 @@
+/* Names, number and command of finished files. Finisher's thread, at the end the coordinator. posix_spawn(3). */
+#include "engine/session/kept_files.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "engine/session/file_finisher.h"
+
+#define WAIT_NS (100 * WEIR_NS_PER_MS)
+
+struct kept_file {
+    char *path; /* owned */
+    dev_t device;
+    ino_t inode;
+};
+
+struct weir_kept_files {
+    struct weir_kept_files_setup setup;
+    struct kept_file *files; /* owned; oldest first; empty when none is ever to be removed */
+    size_t count, room;
+    pid_t running[WEIR_FINISHER_COMMANDS];
+    unsigned running_count;
+    bool told; /* of a command that failed */
+};
+
+int weir_kept_files_new(struct weir_kept_files **made, const struct weir_kept_files_setup *setup)
+{
+    struct weir_kept_files *kept = calloc(1, sizeof(*kept));
+    if (!kept)
+        return -ENOMEM;
+    kept->setup = *setup;
+    *made = kept;
+    return 0;
+}
+
+/* ---- how many ---- */
+
+static void remove_file(const struct weir_kept_files *kept, const struct kept_file *file)
+{
+    struct stat st;
+    if (lstat(file->path, &st) < 0 || st.st_dev != file->device || st.st_ino != file->inode)
+        return; /* it is not there any more, or not ours */
+    if (unlink(file->path) < 0)
+        weir_notice(kept->setup.notices, WEIR_NOTICE_WARNING, "cannot remove '%s': %s", file->path, strerror(errno));
+}
+
+static void remove_oldest(struct weir_kept_files *kept)
+{
+    remove_file(kept, &kept->files[0]);
+    free(kept->files[0].path);
+    kept->count--;
+    memmove(kept->files, kept->files + 1, kept->count * sizeof(*kept->files));
+}
+
+static void note(struct weir_kept_files *kept, const char *path)
+{
+    struct stat st;
+    if ((kept->setup.most == 0 && !kept->setup.droppable) || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+        return;
+    struct kept_file *files = weir_array_grow(kept->files, sizeof(*files), kept->count, 1, &kept->room);
+    char *copy = files ? strdup(path) : NULL;
+    if (files)
+        kept->files = files;
+    if (!copy)
+        return; /* then it stays */
+    kept->files[kept->count++] = (struct kept_file){.path = copy, .device = st.st_dev, .inode = st.st_ino};
+    while (kept->setup.most > 0 && kept->count > kept->setup.most)
+        remove_oldest(kept);
+}
+
+bool weir_kept_files_drop_oldest(struct weir_kept_files *kept)
+{
+    if (kept->count == 0)
+        return false;
+    remove_oldest(kept);
+    return true;
+}
+
+/* ---- the command ---- */
+
+static void tell_once(struct weir_kept_files *kept, const char *what, int number)
+{
+    if (!kept->told)
+        weir_notice(kept->setup.notices, WEIR_NOTICE_WARNING,
+                    "the command of --on-rotate, '%s', %s %d; this is told once", kept->setup.command[0], what, number);
+    kept->told = true;
+}
+
+static void forget(struct weir_kept_files *kept, unsigned index)
+{
+    kept->running_count--;
+    memmove(&kept->running[index], &kept->running[index + 1], (kept->running_count - index) * sizeof(kept->running[0]));
+}
+
+/* True when it has ended. */
+static bool reap(struct weir_kept_files *kept, unsigned index, int flags)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(kept->running[index], &status, flags)) < 0 && errno == EINTR)
+        ;
+    if (pid == 0)
+        return false;
+    if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) != 0)
+        tell_once(kept, "failed with status", WEXITSTATUS(status));
+    else if (pid > 0 && WIFSIGNALED(status))
+        tell_once(kept, "was ended by signal", WTERMSIG(status));
+    forget(kept, index);
+    return true;
+}
+
+static void reap_all(struct weir_kept_files *kept)
+{
+    for (unsigned i = 0; i < kept->running_count;)
+        i += !reap(kept, i, WNOHANG);
+}
+
+static int spawn(const struct weir_kept_files *kept, char *const *argv, pid_t *pid)
+{
+    posix_spawnattr_t attributes;
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    sigaddset(&defaults, SIGXFSZ);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&attributes, kept->setup.child_mask);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    int result = -posix_spawnp(pid, argv[0], NULL, &attributes, argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    return result;
+}
+
+static void run_command(struct weir_kept_files *kept, const char *path)
+{
+    reap_all(kept);
+    if (kept->running_count == WEIR_FINISHER_COMMANDS)
+        reap(kept, 0, 0);
+    size_t words = 0;
+    while (kept->setup.command[words])
+        words++;
+    char **argv = calloc(words + 2, sizeof(*argv));
+    if (!argv) {
+        tell_once(kept, "cannot be started: error", ENOMEM);
+        return;
+    }
+    memcpy(argv, kept->setup.command, words * sizeof(*argv));
+    argv[words] = (char *)(uintptr_t)path; /* exec(3) only reads it */
+    pid_t pid;
+    int result = spawn(kept, argv, &pid);
+    if (result < 0)
+        tell_once(kept, "cannot be started: error", -result);
+    else
+        kept->running[kept->running_count++] = pid;
+    free(argv);
+}
+
+void weir_kept_files_await_commands(struct weir_kept_files *kept, bool (*hurried)(void *ctx), void *ctx)
+{
+    const struct timespec pause = {.tv_nsec = (long)WAIT_NS};
+    for (reap_all(kept); kept->running_count > 0 && !hurried(ctx); reap_all(kept))
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
+/* ---- all of it ---- */
+
+int weir_kept_files_add(struct weir_kept_files *kept, struct weir_record_file *file, struct weir_error *err)
+{
+    int result = kept->setup.stamped ? weir_record_file_rename(file, "", err) : 0;
+    const char *path = weir_output_path(file->output);
+    if (kept->setup.stamped)
+        weir_notice(kept->setup.notices, WEIR_NOTICE_INFO, "[ weir record: Dump %s ]", path);
+    note(kept, path);
+    if (kept->setup.command)
+        run_command(kept, path);
+    return result;
+}
+
+void weir_kept_files_free(struct weir_kept_files *kept)
+{
+    if (!kept)
+        return;
+    for (size_t i = 0; i < kept->count; i++)
+        free(kept->files[i].path);
+    free(kept->files);
+    free(kept);
+}

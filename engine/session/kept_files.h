@@ -1,0 +1,45 @@
+/*
+ * The finished files of a recording: their names, how many of them stay, and the command that is told of each. The
+ * rules are in file_finisher.h. One thread at a time.
+ */
+#ifndef WEIR_ENGINE_SESSION_KEPT_FILES_H
+#define WEIR_ENGINE_SESSION_KEPT_FILES_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/notice.h"
+#include "engine/session/record_file.h"
+
+struct weir_kept_files; /* opaque */
+
+struct weir_kept_files_setup {
+    bool stamped;               /* files get their time into their names */
+    unsigned most;              /* so many stay; 0: all */
+    bool droppable;             /* weir_kept_files_drop_oldest() will be called */
+    char *const *command;       /* borrowed until free; NULL: none */
+    const sigset_t *child_mask; /* borrowed until free */
+    const struct weir_notice_sink *notices;
+};
+
+/* 0 or -ENOMEM. */
+int weir_kept_files_new(struct weir_kept_files **kept, const struct weir_kept_files_setup *setup);
+
+/*
+ * Names a file, removes the oldest ones that are too many, starts the command. Only a file that is still what was
+ * written is removed. Blocks on the file system, and on a command when too many run. 0, or -errno with err when the
+ * file could not be named; it stays where it is then, and is counted all the same.
+ */
+int weir_kept_files_add(struct weir_kept_files *kept, struct weir_record_file *file, struct weir_error *err);
+
+/* Removes the oldest one that is still there. False: there is none that is known. */
+bool weir_kept_files_drop_oldest(struct weir_kept_files *kept);
+
+/* Waits for the commands; hurried: asked ten times a second whether to give that up. */
+void weir_kept_files_await_commands(struct weir_kept_files *kept, bool (*hurried)(void *ctx), void *ctx);
+
+/* NULL-safe. Commands that still run are left to themselves. */
+void weir_kept_files_free(struct weir_kept_files *kept);
+
+#endif

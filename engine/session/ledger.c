@@ -1,0 +1,401 @@
+/* The loss ledger. Coordinator only, after the threads that counted have been joined; but for what a switch tells. */
+#include "engine/session/ledger.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "engine/events/event_set.h"
+#include "format/bytes.h"
+#include "format/records.h"
+
+static struct weir_ledger_row *row_at(const struct weir_record_result *result, unsigned place, unsigned event)
+{
+    return &result->ledger[(size_t)place * result->event_count + event];
+}
+
+static int allocate(const struct weir_event_set *set, struct weir_record_result *result)
+{
+    result->event_count = set->event_count;
+    result->side_event = weir_event_set_sideband(set);
+    result->ledger_count = (size_t)set->place_count * set->event_count;
+    result->ledger = calloc(result->ledger_count, sizeof(*result->ledger));
+    result->event_names = calloc(set->event_count, sizeof(*result->event_names));
+    bool is_whole = result->ledger && result->event_names;
+    for (unsigned event = 0; is_whole && event < set->event_count; event++) {
+        result->event_names[event] = strdup(set->list->events[event].name);
+        is_whole = result->event_names[event] != NULL;
+    }
+    if (!is_whole)
+        weir_ledger_release(result); /* a ledger without rows is one that can be settled */
+    return is_whole ? 0 : -ENOMEM;
+}
+
+/* ---- losses ---- */
+
+void weir_told_losses_fini(struct weir_told_losses *told)
+{
+    free(told->all);
+    free(told->gone);
+    *told = (struct weir_told_losses){0};
+}
+
+static size_t slot_count(const struct weir_event_set *set)
+{
+    return (size_t)set->event_count * set->place_count * set->task_count;
+}
+
+static struct weir_told_loss *find_told(struct weir_told_loss *all, size_t count, uint64_t id)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].id == id)
+            return &all[i];
+    }
+    return NULL;
+}
+
+/* Room for all that the set has now; the table of a set that has grown is put in order anew, by its ids. */
+static int make_room(const struct weir_event_set *set, struct weir_told_losses *told)
+{
+    size_t count = slot_count(set);
+    if (told->count == count)
+        return 0;
+    struct weir_told_loss *all = calloc(count, sizeof(*all));
+    if (!all)
+        return -ENOMEM;
+    for (size_t i = 0; i < told->count; i++) {
+        for (size_t slot = 0; told->all[i].id && slot < count; slot++) {
+            if (set->ids[slot] == told->all[i].id)
+                all[slot] = told->all[i];
+        }
+    }
+    free(told->all);
+    told->all = all;
+    told->count = count;
+    return 0;
+}
+
+/* Tells what was lost beyond `before`. */
+static void note_lost_samples(const struct weir_event_set *set, unsigned event, unsigned place,
+                              const struct weir_event_count *count, uint64_t before, struct weir_buf *lost)
+{
+    if (count->lost == before)
+        return;
+    struct weir_record_sample_id trailer = {
+        .sample_type = set->list->events[event].attr.sample_type,
+        .id = count->id,
+        .cpu = (uint32_t)set->places[place].cpu,
+    };
+    weir_record_lost_samples(lost, count->lost - before, &trailer);
+}
+
+/* What was told of a descriptor, and is to be from now on. told: NULL, or with room. */
+static uint64_t exchange_told(struct weir_told_losses *told, size_t slot, const struct weir_event_count *count)
+{
+    if (!told)
+        return 0;
+    struct weir_told_loss *entry = &told->all[slot];
+    uint64_t before = entry->id == count->id ? entry->lost : 0; /* a CPU that came again has a new id */
+    *entry = (struct weir_told_loss){.id = count->id, .lost = count->lost};
+    return before;
+}
+
+/* Those of the set that have retired since the last call get their places; 0 or -ENOMEM. */
+static int note_gone(const struct weir_event_set *set, struct weir_told_losses *told)
+{
+    if (told->gone_count == set->retired_count)
+        return 0;
+    struct weir_told_loss *gone = reallocarray(told->gone, set->retired_count, sizeof(*gone));
+    if (!gone)
+        return -ENOMEM;
+    told->gone = gone;
+    for (; told->gone_count < set->retired_count; told->gone_count++) {
+        uint64_t id = set->retired[told->gone_count].count.id;
+        struct weir_told_loss *entry = find_told(told->all, told->count, id);
+        gone[told->gone_count] = entry ? *entry : (struct weir_told_loss){.id = id};
+        if (entry)
+            *entry = (struct weir_told_loss){0};
+    }
+    return 0;
+}
+
+/* Losses of CPUs that have gone. Before those that are there, which may have their slots. told: NULL, or with room. */
+static void tell_retired(const struct weir_event_set *set, struct weir_told_losses *told, struct weir_buf *lost)
+{
+    for (size_t i = 0; i < set->retired_count; i++) {
+        const struct weir_event_retired *retired = &set->retired[i];
+        uint64_t before = told ? told->gone[i].lost : 0;
+        note_lost_samples(set, retired->event, retired->place, &retired->count, before, lost);
+        if (told)
+            told->gone[i].lost = retired->count.lost;
+    }
+}
+
+int weir_ledger_tell_losses(const struct weir_event_set *set, struct weir_told_losses *told, struct weir_buf *lost)
+{
+    int result = make_room(set, told);
+    if (result == 0)
+        result = note_gone(set, told);
+    if (result < 0)
+        return result;
+    tell_retired(set, told, lost);
+    struct weir_event_count count;
+    for (unsigned event = 0; event < set->event_count; event++) {
+        for (unsigned place = 0; place < set->place_count; place++) {
+            for (unsigned task = 0; task < set->task_count; task++) {
+                if (weir_event_set_read(set, event, place, task, &count) < 0)
+                    continue;
+                uint64_t before = exchange_told(told, weir_event_set_slot(set, event, place, task), &count);
+                note_lost_samples(set, event, place, &count, before, lost);
+            }
+        }
+    }
+    return weir_buf_error(lost);
+}
+
+void weir_ledger_hold_back(struct weir_told_losses *told, uint64_t lost_reported, struct weir_buf *lost)
+{
+    size_t kept = 0;
+    for (size_t at = 0; at < lost->used;) {
+        uint8_t *record = lost->data + at;
+        struct perf_event_header header;
+        memcpy(&header, record, sizeof(header));
+        at += header.size;
+        uint64_t count = weir_load_u64(record + sizeof(header));
+        uint64_t room = lost_reported > told->sum ? lost_reported - told->sum : 0;
+        uint64_t id = weir_load_u64(record + header.size - sizeof(id)); /* the last of the trailer */
+        struct weir_told_loss *entry = find_told(told->all, told->count, id);
+        if (!entry)
+            entry = find_told(told->gone, told->gone_count, id);
+        uint64_t held = entry && count > room ? count - room : 0;
+        if (held > 0)
+            entry->lost -= held;
+        count -= held;
+        told->sum += count;
+        memcpy(record + sizeof(header), &count, sizeof(count));
+        if (count > 0) {
+            memmove(lost->data + kept, record, header.size);
+            kept += header.size;
+        }
+    }
+    lost->used = kept;
+}
+
+static void read_counts(const struct weir_event_set *set, unsigned event, unsigned place, struct weir_ledger_row *row,
+                        struct weir_told_losses *told, struct weir_buf *lost)
+{
+    for (unsigned task = 0; task < set->task_count; task++) {
+        struct weir_event_count count;
+        if (weir_event_set_read(set, event, place, task, &count) < 0)
+            continue;
+        row->counted += count.value;
+        row->lost_ring_full += count.lost;
+        uint64_t before = exchange_told(told, weir_event_set_slot(set, event, place, task), &count);
+        note_lost_samples(set, event, place, &count, before, lost);
+    }
+}
+
+/* What a CPU's events had counted and lost before it went. */
+static void add_retired(const struct weir_event_set *set, struct weir_record_result *result)
+{
+    for (size_t i = 0; i < set->retired_count; i++) {
+        const struct weir_event_retired *retired = &set->retired[i];
+        struct weir_ledger_row *row = row_at(result, retired->place, retired->event);
+        row->counted += retired->count.value;
+        row->lost_ring_full += retired->count.lost;
+    }
+}
+
+/* What the readers have seen pass. */
+static void add_drained(const struct weir_pipeline *pipeline, struct weir_record_result *result, unsigned sideband)
+{
+    for (unsigned i = 0; i < pipeline->reader_count; i++) {
+        const struct weir_reader *reader = pipeline->readers[i];
+        for (unsigned n = 0; n < reader->ring_count; n++) {
+            const struct weir_reader_ring *r = &reader->rings[n];
+            for (unsigned event = 0; event < result->event_count; event++) {
+                uint64_t evicted = weir_reader_evicted(reader, n, event);
+                row_at(result, r->place, event)->written += r->counts.samples[event] - evicted;
+                row_at(result, r->place, event)->evicted += evicted;
+                row_at(result, r->place, event)->shed += r->gaps ? r->gaps[event].samples : 0;
+            }
+            if (r->sideband)
+                row_at(result, r->place, sideband)->written += r->counts.other_records;
+        }
+    }
+}
+
+/* The kernel does not count what it overwrites; for events that are all sampled it follows from their own count. */
+static void add_overwritten(const struct weir_event_set *set, struct weir_record_result *result)
+{
+    for (size_t i = 0; i < result->ledger_count; i++) {
+        struct weir_ledger_row *row = &result->ledger[i];
+        const struct perf_event_attr *attr = &set->list->events[row->event].attr;
+        uint64_t accounted_for = row->written + row->lost_ring_full;
+        if (attr->write_backward && !attr->freq && attr->sample_period == 1 && row->counted > accounted_for)
+            row->evicted = row->counted - accounted_for;
+    }
+}
+
+/*
+ * What an event counted on a CPU before its data ring was mapped there went nowhere, and the kernel does not call it
+ * lost. For events that are all sampled it follows from their count, and is told like other losses.
+ */
+static void add_before_ring(const struct weir_event_set *set, struct weir_record_result *result, struct weir_buf *lost)
+{
+    for (size_t i = 0; i < result->ledger_count; i++) {
+        struct weir_ledger_row *row = &result->ledger[i];
+        unsigned place = (unsigned)(i / set->event_count);
+        const struct perf_event_attr *attr = &set->list->events[row->event].attr;
+        uint64_t accounted_for = row->written + row->evicted + row->lost_ring_full;
+        bool is_sideband = row->event >= weir_event_set_sideband(set);
+        if (!set->places[place].waiting || is_sideband || attr->freq || attr->sample_period != 1 ||
+            row->counted <= accounted_for)
+            continue;
+        unsigned task = 0;
+        while (task < set->task_count - 1 && weir_event_set_fd(set, row->event, place, task) < 0)
+            task++;
+        const struct weir_event_count missed = {
+            .lost = row->counted - accounted_for,
+            .id = set->ids[weir_event_set_slot(set, row->event, place, task)],
+        };
+        note_lost_samples(set, row->event, place, &missed, 0, lost);
+        row->lost_ring_full += missed.lost;
+        result->lost_before_ring += missed.lost;
+    }
+}
+
+int weir_ledger_reserve(const struct weir_event_set *set, struct weir_told_losses *told,
+                        struct weir_record_result *result)
+{
+    int code = result->ledger ? 0 : allocate(set, result);
+    if (code == 0 && told)
+        code = make_room(set, told);
+    return code;
+}
+
+int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *pipeline,
+                        struct weir_record_result *result, struct weir_told_losses *told, struct weir_buf *lost)
+{
+    int code = weir_ledger_reserve(set, told, result);
+    if (code == 0 && told)
+        code = note_gone(set, told);
+    if (code < 0)
+        return code;
+    tell_retired(set, told, lost);
+    for (unsigned place = 0; place < set->place_count; place++) {
+        for (unsigned event = 0; event < set->event_count; event++) {
+            struct weir_ledger_row *row = row_at(result, place, event);
+            row->cpu = set->places[place].cpu;
+            row->task = set->places[place].task;
+            row->event = event;
+            read_counts(set, event, place, row, told, lost);
+        }
+    }
+    add_retired(set, result);
+    add_drained(pipeline, result, weir_event_set_sideband(set));
+    add_before_ring(set, result, lost);
+    add_overwritten(set, result);
+    return weir_buf_error(lost);
+}
+
+/* A CPU that was offline all the time is no CPU of the recording: its rows are taken out again. */
+static void leave_out_absent(const struct weir_pipeline *pipeline, struct weir_record_result *result)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < result->ledger_count; i++) {
+        unsigned place = (unsigned)(i / result->event_count);
+        if (weir_pipeline_has_place(pipeline, place))
+            result->ledger[kept++] = result->ledger[i];
+    }
+    result->ledger_count = kept;
+}
+
+static void settle_failed(const struct weir_pipeline *pipeline, struct weir_record_result *result)
+{
+    const struct weir_walk_counts *failed = &pipeline->writer.failed;
+    /* After the limit nothing is given to the output any more that could fail, but for what was before it. */
+    bool limited = atomic_load_explicit(&pipeline->writer.limited, memory_order_relaxed) && /* joined */
+                   atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed) == 0;
+    for (size_t i = 0; failed->samples && i < result->ledger_count; i++) {
+        struct weir_ledger_row *row = &result->ledger[i];
+        row->written -= failed->samples[i];
+        *(limited ? &row->left_out : &row->lost_write_failed) += failed->samples[i];
+    }
+}
+
+/* What a ring has lost since its last LOST record: none was written any more, because nothing came that found room. */
+static uint64_t lost_at_the_end(const struct weir_reader_ring *r, const struct weir_record_result *result)
+{
+    uint64_t lost = 0;
+    for (size_t i = 0; result->ledger && i + 1 < result->event_count; i++)
+        lost += row_at(result, r->place, (unsigned)i)->lost_ring_full;
+    return lost > r->counts.lost_reported ? lost - r->counts.lost_reported : 0;
+}
+
+static void total_readers(const struct weir_pipeline *pipeline, struct weir_record_result *result)
+{
+    for (unsigned i = 0; i < pipeline->reader_count; i++) {
+        const struct weir_reader *reader = pipeline->readers[i];
+        result->wakeups += reader->wakeups;
+        result->left_samples += reader->left_samples;
+        /* Relaxed: joined. */
+        result->trimmed_samples += atomic_load_explicit(&reader->trimmed_samples, memory_order_relaxed);
+        result->trimmed_bytes += atomic_load_explicit(&reader->trimmed_bytes, memory_order_relaxed);
+        for (unsigned level = 0; level < WEIR_PRESSURE_COUNT; level++)
+            result->pressure_rises[level] += reader->pressure_rises[level];
+        for (unsigned n = 0; n < reader->ring_count; n++) {
+            result->throttled += reader->rings[n].counts.throttled;
+            result->lost_while_pool_empty += reader->rings[n].lost_while_starved;
+            if (reader->rings[n].starved && !reader->rings[n].sideband)
+                result->lost_while_pool_empty += lost_at_the_end(&reader->rings[n], result);
+            result->overwritten |= reader->rings[n].ring.newest;
+            result->overwritten_bytes += reader->rings[n].overwritten_bytes;
+            result->discarded_bytes += reader->rings[n].discarded_bytes;
+            result->unknown_samples += reader->rings[n].counts.unknown_samples;
+        }
+    }
+}
+
+static void summarise_drains(const struct weir_pipeline *pipeline, struct weir_record_result *result)
+{
+    for (unsigned moment = 0; moment < WEIR_DRAIN_MOMENTS; moment++)
+        weir_pipeline_summarise_drains(pipeline, (enum weir_drain_moment)moment, &result->drains[moment]);
+}
+
+void weir_ledger_settle(const struct weir_pipeline *pipeline, struct weir_record_result *result)
+{
+    settle_failed(pipeline, result);
+    total_readers(pipeline, result);
+    leave_out_absent(pipeline, result);
+    summarise_drains(pipeline, result);
+    for (size_t i = 0; i < result->ledger_count; i++) {
+        const struct weir_ledger_row *row = &result->ledger[i];
+        if (row->event >= result->side_event) {
+            result->lost_sideband += row->lost_ring_full;
+            continue;
+        }
+        result->samples += row->written;
+        result->evicted_samples += row->evicted;
+        result->shed_samples += row->shed;
+        result->lost_samples += row->shed + row->lost_ring_full + row->lost_write_failed;
+        result->left_out_samples += row->left_out;
+    }
+    /* A LOST record counts whatever was lost in its ring; never claim more than the events themselves did. */
+    result->lost_while_pool_empty = weir_min_u64(result->lost_while_pool_empty, result->lost_samples);
+    result->rounds = pipeline->writer.rounds;
+    result->snapshots = pipeline->rounds.snapshots;
+    result->retained_bytes = pipeline->retention.bytes;
+}
+
+void weir_ledger_release(struct weir_record_result *result)
+{
+    for (size_t i = 0; result->event_names && i < result->event_count; i++)
+        free(result->event_names[i]);
+    free(result->event_names);
+    free(result->ledger);
+    result->event_names = NULL;
+    result->ledger = NULL;
+    result->event_count = result->ledger_count = 0;
+}

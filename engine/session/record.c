@@ -1,0 +1,564 @@
+/*
+ * weir_record_run(): a recording from options to a finished file. Runs on the calling thread, which is the coordinator.
+ *
+ *     prepare   what needs no event: topology, CPUs, plan, sizes; with --dry-run it is described and that is all
+ *     open      workload held, output nameless, events and rings open, disabled
+ *     begin     threads, sideband on, synthesis, events on, workload let go, the file gets its name
+ *     run       the coordinator's loop
+ *     end       events off, last drain, losses, features, head, fsync
+ *
+ * Until the file gets its name every failure leaves nothing behind and an existing file untouched.
+ */
+#include "engine/session/record.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "engine/events/open_error.h"
+#include "engine/events/registers.h"
+#include "engine/kernel/privileges.h"
+#include "engine/session/budget.h"
+#include "engine/session/file_finisher.h"
+#include "engine/session/ledger.h"
+#include "engine/session/session.h"
+#include "format/zstd_pack.h"
+
+#define FDS_OF_PART 2 /* of a reader's file in a directory */
+
+#define OWN_THREADS 3 /* that are not the pipeline's: the coordinator, the sideband thread and the finisher */
+
+#define ATTACH_TRIES 4 /* while threads keep starting: each try opens everything */
+
+_Static_assert(WEIR_RECORD_COMPRESSION_MAX == WEIR_ZSTD_LEVEL_MAX, "what -z takes is what the library has");
+
+/* ---- prepare ---- */
+
+static bool has_tasks(const struct weir_record_options *options)
+{
+    return options->target.kind != WEIR_TARGET_ALL;
+}
+
+static int choose_cpus(struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_cpuset *online = weir_topology_online(session->topology);
+    const struct weir_cpuset *asked = session->options->cpus;
+    if (!asked)
+        return weir_cpuset_copy(&session->cpus, online);
+    WEIR_CPUSET_FOREACH(cpu, asked) {
+        if (!weir_cpuset_has(online, (unsigned)cpu)) {
+            char list[128];
+            weir_cpuset_format(online, list, sizeof(list));
+            weir_error_set(err, -ENODEV, "cpu %d is not online", cpu);
+            weir_error_hint(err, "online CPUs: %s", list);
+            return -ENODEV;
+        }
+    }
+    return weir_cpuset_copy(&session->cpus, asked);
+}
+
+static void choose_sizes(struct weir_session *session)
+{
+    const struct weir_record_options *options = session->options;
+    uint64_t memory = weir_topology_memory_bytes(session->topology);
+    unsigned places = weir_cpuset_count(&session->cpus);
+    struct weir_kernel_limits limits = session->limits;
+    if (session->per_thread && session->targets.count > 0) {
+        /* What the kernel allows for each CPU goes to the tasks instead. */
+        unsigned cpus = weir_cpuset_count(weir_topology_online(session->topology));
+        places = (unsigned)session->targets.count;
+        limits.mlock_kb = weir_min_u64(limits.mlock_kb * cpus / places, limits.mlock_kb);
+    }
+    struct weir_ring_sizes sizes = weir_ring_bytes_choose(&limits, memory, places);
+    session->ring_bytes = options->ring_bytes ? options->ring_bytes : sizes.data_bytes;
+    session->sideband_ring_bytes = weir_min_u64(sizes.sideband_bytes, session->ring_bytes);
+    if (options->samples.switch_events && weir_kernel_limits_rings_are_free(&session->limits))
+        session->sideband_ring_bytes = session->ring_bytes; /* as many of them as there are samples, or more */
+    session->grow_pool = options->buffer_bytes == 0;
+    session->buffer_bytes =
+        options->buffer_bytes ? options->buffer_bytes : weir_pool_default_bytes(memory, session->plan.reader_count);
+}
+
+/* kernel.perf_event_max_sample_rate bounds -F: as perf, warn and lower, or fail; "max" is that bound. */
+static int choose_freq_hz(struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_record_options *options = session->options;
+    session->config.freq_hz = 0;
+    if (options->period)
+        return 0;
+    uint64_t most = session->limits.max_sample_rate_hz;
+    uint64_t freq_hz = options->freq_hz ? options->freq_hz : WEIR_RECORD_FREQ_DEFAULT_HZ;
+    if (freq_hz == WEIR_RECORD_FREQ_MAX)
+        freq_hz = most;
+    if (freq_hz > most && options->strict_freq) {
+        weir_error_set(err, -EINVAL, "maximum frequency rate (%llu Hz) exceeded", (unsigned long long)most);
+        weir_error_hint(err,
+                        "kernel.perf_event_max_sample_rate is %llu: a lower -F, or sudo sysctl "
+                        "kernel.perf_event_max_sample_rate=%llu",
+                        (unsigned long long)most, (unsigned long long)freq_hz);
+        return -EINVAL;
+    }
+    if (freq_hz > most) {
+        weir_notice(options->notices, WEIR_NOTICE_WARNING,
+                    "maximum frequency rate (%llu Hz) exceeded, throttling from %llu Hz to %llu Hz; the limit is "
+                    "kernel.perf_event_max_sample_rate",
+                    (unsigned long long)most, (unsigned long long)freq_hz, (unsigned long long)most);
+        freq_hz = most;
+    }
+    session->config.freq_hz = freq_hz;
+    return 0;
+}
+
+static int configure(struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_record_options *options = session->options;
+    session->config.period = options->period;
+    session->config.period_or_freq_given = options->period || options->freq_hz;
+    session->config.samples = options->samples;
+    if (options->samples.intr_regs_all)
+        session->config.samples.intr_regs |= weir_registers_probe_extended(weir_registers_here(), session->kernel);
+    uint64_t extended = weir_registers_probe_user_extended(weir_registers_here(), session->kernel);
+    session->config.samples.user_regs_extended = extended;
+    if (options->samples.user_regs_all)
+        session->config.samples.user_regs |= extended;
+    session->config.build_ids_in_maps = options->build_ids_in_maps;
+    session->config.text_pokes = options->kcore;
+    session->config.inherit = !options->no_inherit && !session->per_thread;
+    session->config.inherit_stat = options->inherit_stat;
+    session->config.starts_disabled = !weir_schedule_starts_enabled(&options->schedule);
+    session->config.enable_on_exec = !session->config.system_wide && !has_tasks(options);
+    if (options->all_kernel || options->all_user)
+        weir_event_list_limit_to(options->events, options->all_kernel ? WEIR_EVENT_SIDE_KERNEL : WEIR_EVENT_SIDE_USER);
+    if (options->samples.clock.given) {
+        int result = weir_sample_clock_reference(options->samples.clock.id, &session->clock_reference, err);
+        if (result < 0)
+            return result;
+    }
+    weir_event_list_tell_limits(options->events, &session->config, options->notices);
+    return choose_freq_hz(session, err);
+}
+
+static int check_output(const struct weir_record_options *options, struct weir_error *err)
+{
+    if (options->output_kind == WEIR_RECORD_OUTPUT_STREAM)
+        return weir_output_check_stream(options->output_fd, err);
+    return weir_record_has_folder(options) ? weir_output_folder_check(options->output_path, err)
+                                           : weir_output_check(options->output_path, err);
+}
+
+/* Changes of the kernel's code are of all tasks, whichever are recorded. */
+static int add_side_events(struct weir_session *session, struct weir_error *err)
+{
+    struct weir_event_list *events = session->options->events;
+    int result = weir_event_list_add_sideband(events);
+    if (result == 0 && session->config.text_pokes && !session->config.system_wide)
+        result = weir_event_list_add_text_pokes(events);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot add events") : 0;
+}
+
+static int prepare(struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_record_options *options = session->options;
+    session->config.system_wide = options->system_wide || (options->cpus && !has_tasks(options));
+    session->per_thread = options->per_thread && !session->config.system_wide;
+    weir_kernel_limits_read(&session->limits, NULL);
+    int result = check_output(options, err);
+    if (result == 0 && options->append)
+        result = weir_append_open(&session->append, options->output_path, err);
+    if (result == 0 && options->kcore)
+        result = weir_kcore_open(&session->kcore, NULL, err);
+    if (result == 0)
+        result = weir_topology_load(&session->topology, err);
+    if (result == 0)
+        result = choose_cpus(session, err);
+    if (result == 0)
+        result = weir_session_plan(session, err);
+    if (result == 0)
+        result = weir_session_choose_late_cpus(session, err);
+    if (result < 0)
+        return result;
+    choose_sizes(session);
+    result = weir_event_list_overwrites(options->events, options->overwrite, err);
+    if (result >= 0) {
+        session->overwrite = session->config.overwrite = result;
+        result = weir_session_choose_memory(session, err);
+    }
+    if (result == 0)
+        result = configure(session, err);
+    if (result < 0)
+        return result;
+    return add_side_events(session, err);
+}
+
+/* ---- open ---- */
+
+static int init_targets(struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_record_options *options = session->options;
+    struct weir_target_spec spec = options->target;
+    if (!session->config.system_wide && !has_tasks(options))
+        spec = (struct weir_target_spec){.kind = WEIR_TARGET_PROCESSES, .ids = &session->workload.pid, .id_count = 1};
+    int result = weir_targets_find(&session->targets, &spec, NULL, err);
+    if (result == 0 && session->per_thread) {
+        weir_plan_keep(&session->plan, (unsigned)weir_min_u64(session->targets.count, UINT_MAX));
+        choose_sizes(session);
+        result = weir_session_choose_memory(session, err); /* of the readers that are left */
+    }
+    return result;
+}
+
+/* With those that ask for something, and a sideband event for each list. */
+static unsigned events_needed(const struct weir_record_options *options)
+{
+    const struct weir_event_list *const lists[] = {options->switch_on, options->snapshot_on.events};
+    size_t count = options->events->count;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(lists); i++)
+        count += lists[i] && lists[i]->count > 0 ? lists[i]->count + 1 : 0;
+    return (unsigned)count;
+}
+
+static uint64_t fds_needed(const struct weir_session *session)
+{
+    unsigned cpus = session->per_thread ? 1 : weir_cpuset_count(&session->cpus);
+    unsigned readers = session->plan.reader_count;
+    uint64_t parts = session->options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY ? readers : 0;
+    return weir_budget_fds(events_needed(session->options), cpus, (unsigned)weir_max_u64(session->targets.count, 1),
+                           readers) +
+           parts * FDS_OF_PART;
+}
+
+static void raise_fd_limit(struct weir_session *session)
+{
+    /* If that is not enough, what fails says so, and weir_record_run() adds the number: the spare ones are a guess. */
+    if (fds_needed(session) > session->limits.nofile)
+        weir_kernel_limits_raise_nofile(&session->limits);
+}
+
+/*
+ * Lists the targets again, now that all events are open. True when there are new ones: then everything is to be opened
+ * for the list that is now session's (targets.h says why).
+ */
+static bool found_new_targets(struct weir_session *session, unsigned tries)
+{
+    const struct weir_record_options *options = session->options;
+    if (options->target.kind != WEIR_TARGET_PROCESSES && options->target.kind != WEIR_TARGET_USER)
+        return false;
+    struct weir_targets now;
+    if (weir_targets_find(&now, &options->target, NULL, NULL) < 0) /* all of them have ended */
+        return false;
+    size_t new_count = weir_targets_count_new(&session->targets, &now);
+    if (new_count == 0 || tries == ATTACH_TRIES) {
+        weir_targets_fini(&now);
+        if (new_count > 0)
+            weir_notice(
+                options->notices, WEIR_NOTICE_WARNING,
+                "threads start faster than they can be attached to: %zu that have just started are not recorded",
+                new_count);
+        return false;
+    }
+    weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "%zu threads have started meanwhile: attaching again",
+                new_count);
+    weir_event_set_close(&session->events);
+    weir_targets_fini(&session->targets);
+    session->targets = now;
+    return true;
+}
+
+static int open_events(struct weir_session *session, struct weir_error *err)
+{
+    for (unsigned tries = 1;; tries++) {
+        raise_fd_limit(session);
+        int result = weir_session_choose_waiting_cpus(session, err);
+        if (result == 0)
+            result = weir_session_open_events(session, err);
+        if (result < 0 || !found_new_targets(session, tries))
+            return result;
+    }
+}
+
+/* Halves the rings for another try. False when the user chose the size or nothing smaller is left. */
+static bool shrink_rings(struct weir_session *session, int code)
+{
+    if (code != -EPERM || session->options->ring_bytes || session->ring_bytes <= session->limits.page_bytes)
+        return false;
+    session->ring_bytes /= 2;
+    session->sideband_ring_bytes = weir_max_u64(session->sideband_ring_bytes / 2, session->limits.page_bytes);
+    weir_notice(session->options->notices, WEIR_NOTICE_VERBOSE,
+                "the mlock limit does not take the rings; trying %llu KiB for each CPU",
+                (unsigned long long)(session->ring_bytes >> 10));
+    return true;
+}
+
+/* Opens events, maps rings, opens the output. The watermark is part of the attr, so a smaller ring means new events. */
+static int open_everything(struct weir_session *session, struct weir_error *err)
+{
+    int result = init_targets(session, err);
+    if (result < 0)
+        return result;
+    for (;;) {
+        result = open_events(session, err);
+        if (result == 0)
+            result = weir_session_init_pipeline(session, err);
+        if (result < 0)
+            return result;
+        result = weir_session_map_rings(session, err);
+        if (result == 0)
+            break;
+        weir_session_close_events(session);
+        if (!shrink_rings(session, result))
+            return result;
+    }
+    result = weir_session_describe(session, err);
+    if (result < 0)
+        return result;
+    result = weir_ledger_reserve(&session->events, &session->told_losses, session->result);
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot set up the ledger");
+    return weir_session_open_file(session, err);
+}
+
+/* ---- begin ---- */
+
+/* The kernel filters tracepoints by task, and nothing else. Of named tasks weir is none, unless a user's are named. */
+static void warn_about_own_samples(const struct weir_session *session)
+{
+    const struct weir_record_options *options = session->options;
+    if (!session->config.system_wide && options->target.kind != WEIR_TARGET_USER)
+        return;
+    for (size_t i = 0; i < options->events->count; i++) {
+        const struct weir_event *event = &options->events->events[i];
+        if (!event->sideband && !event->tracepoint_system) {
+            weir_notice(options->notices, WEIR_NOTICE_WARNING,
+                        "weir's own samples of %s are recorded: the kernel leaves tasks out of tracepoints only",
+                        event->name);
+            return;
+        }
+    }
+}
+
+static int exclude_self(struct weir_session *session, struct weir_error *err)
+{
+    if (!session->options->exclude_self)
+        return 0;
+    unsigned most = weir_pipeline_tids_max(&session->pipeline) + OWN_THREADS;
+    pid_t *tids = calloc(most, sizeof(*tids));
+    if (!tids)
+        return weir_error_set_errno(err, -ENOMEM, "cannot exclude weir's own threads");
+    unsigned count = weir_pipeline_tids(&session->pipeline, tids);
+    tids[count++] = gettid();
+    if (session->sideband)
+        tids[count++] = weir_sideband_tid(session->sideband);
+    warn_about_own_samples(session);
+    int result = session->options->switching.enabled ? weir_file_finisher_start(session->finisher, &tids[count++]) : 0;
+    if (result < 0)
+        weir_error_set_errno(err, result, "cannot start a thread");
+    else
+        result = weir_event_set_exclude_tasks(&session->events, tids, count, err);
+    free(tids);
+    return result;
+}
+
+static int start_workload(struct weir_session *session, bool *workload_failed, struct weir_error *err)
+{
+    if (!session->options->command)
+        return 0;
+    int result = weir_workload_start(&session->workload, session->options->command, err);
+    *workload_failed = result < 0;
+    return result;
+}
+
+static int begin(struct weir_session *session, bool *workload_failed, struct weir_error *err)
+{
+    int result = weir_session_make_sideband(session, err);
+    if (result == 0)
+        result = weir_session_switch_init(&session->change, session, err);
+    if (result == 0)
+        result = weir_session_make_finisher(session, err);
+    if (result == 0)
+        result = weir_session_switch_watch(&session->change, err);
+    if (result == 0)
+        result = weir_disk_guard_init(&session->guard, session, err);
+    if (result == 0)
+        result = weir_pipeline_start(&session->pipeline, session->file->output, err);
+    if (result == 0)
+        result = weir_session_start_sideband(session, err);
+    if (result == 0)
+        result = exclude_self(session, err);
+    if (result < 0)
+        return result;
+    weir_notice(session->options->notices, WEIR_NOTICE_VERBOSE, "output: %s",
+                weir_output_describe(session->file->output));
+
+    /* Sideband first: a mapping that changes while /proc is read is then in the file twice rather than not at all. */
+    if (!session->config.enable_on_exec)
+        weir_event_set_enable(&session->events, true);
+    result = session->options->kcore ? weir_record_file_copy_kernel(session->file, session, err) : 0;
+    if (result == 0)
+        result = weir_session_begin_file(session, err);
+    if (result == -EPIPE && session->file->kind == WEIR_RECORD_OUTPUT_STREAM) {
+        *err = (struct weir_error){0}; /* the loop ends at once; the command is to run all the same */
+        result = 0;
+    }
+    if (result < 0)
+        return result;
+    if (session->config.starts_disabled)
+        weir_notice(session->options->notices, WEIR_NOTICE_INFO, "Events disabled");
+    else if (!session->config.enable_on_exec)
+        weir_event_set_enable(&session->events, false);
+    result = start_workload(session, workload_failed, err);
+    if (result < 0 || session->append) /* what is continued is replaced when all is whole */
+        return result;
+    return weir_record_file_publish(session->file, err);
+}
+
+/* ---- end ---- */
+
+static void tell_of_reader(struct weir_session *session, enum weir_record_end end)
+{
+    if (!session->reader_gone)
+        return;
+    bool runs_on = session->options->command && !weir_workload_poll(&session->workload);
+    weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "the reader of the recording has gone%s%s",
+                end == WEIR_RECORD_END_READER ? ": recording has ended" : " before its end",
+                runs_on ? "; the command runs on" : "");
+}
+
+/*
+ * The file is whole by now. A workload that outlives its recording is terminated, as perf does; but when recording has
+ * failed, that is none of the workload's business: it runs on. A caller that waits for us gets to see its end; a
+ * further signal ends that wait, not the workload.
+ */
+static void end_workload(struct weir_session *session, enum weir_record_end end, const struct weir_error *err)
+{
+    struct weir_workload *workload = &session->workload;
+    tell_of_reader(session, end);
+    if (!session->options->command)
+        return;
+    if (end == WEIR_RECORD_END_SIGNAL || end == WEIR_RECORD_END_TARGETS || end == WEIR_RECORD_END_SCHEDULE ||
+        end == WEIR_RECORD_END_ASKED || end == WEIR_RECORD_END_SIZE)
+        weir_workload_ask_to_end(workload);
+    else if (end == WEIR_RECORD_END_SPACE && !weir_workload_poll(workload))
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "recording has ended; the command runs on");
+    else if (end == WEIR_RECORD_END_OUTPUT && !weir_workload_poll(workload))
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "recording has ended (%s); the command runs on",
+                    err->what);
+    weir_coordinator_wait_workload(&session->coordinator);
+    session->result->has_workload_status = workload->reaped;
+    session->result->workload_status = workload->status;
+}
+
+/* What the coordinator's loop listens to, and what it does of itself. */
+static int watch(struct weir_session *session, struct weir_error *err)
+{
+    struct weir_coordinator *coordinator = &session->coordinator;
+    struct weir_workload *workload = session->options->command ? &session->workload : NULL;
+    coordinator->schedule = &session->options->schedule;
+    coordinator->switch_events = weir_session_switch_samples;
+    coordinator->switch_ctx = session;
+    int result = weir_coordinator_watch(coordinator, &session->pipeline, workload, has_tasks(session->options));
+    if (result == 0)
+        result = weir_session_watch_cpus(session);
+    if (result == 0)
+        result = weir_session_watch_affinity(session);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot watch the recording") : 0;
+}
+
+static int finish(struct weir_session *session, struct weir_error *err)
+{
+    struct weir_record_result *result = session->result;
+    weir_event_set_disable(&session->events);
+    weir_disk_guard_settle(&session->guard);
+    weir_session_switch_settle(&session->change);
+    int described = session->options->tail_synthesize ? weir_session_synthesize(session, err) : 0;
+    weir_pipeline_stop_readers(&session->pipeline, weir_session_ends_with_snapshot(session));
+    int code = weir_session_finish(session, err);
+    if (result->end == WEIR_RECORD_END_OUTPUT && session->reader_gone)
+        result->end = WEIR_RECORD_END_READER;
+    weir_snapshots_end(&session->snapshots);
+    code = code < 0 ? code : described;
+    end_workload(session, result->end, err);
+    result->signal = session->coordinator.ending_signal;
+    return code;
+}
+
+static int record(struct weir_session *session, bool *workload_failed, struct weir_error *err)
+{
+    int result = prepare(session, err);
+    if (result < 0)
+        return result;
+    weir_session_describe_plan(session);
+    if (session->options->dry_run) {
+        session->result->end = WEIR_RECORD_END_DRY_RUN;
+        return 0;
+    }
+
+    result = weir_coordinator_init(&session->coordinator, err);
+    session->coordinating = result == 0;
+    if (result == 0)
+        result = weir_session_open_control(session, err);
+    session->workload.off_stdout = session->options->output_kind == WEIR_RECORD_OUTPUT_STREAM;
+    session->workload.environment = session->control.environment;
+    if (result == 0 && session->options->command)
+        result = weir_workload_prepare(&session->workload, session->options->command, &session->coordinator.mask_before,
+                                       err);
+    weir_session_enter_house(session); /* after the workload was forked: it may run anywhere */
+    if (result == 0)
+        result = open_everything(session, err);
+    if (result == 0)
+        result = weir_session_open_triggers(session, err);
+    if (result == 0) {
+        if (session->options->drop_privileges)
+            weir_privileges_drop_unneeded(); /* before the threads, which inherit what is left */
+        result = watch(session, err);
+    }
+    if (result == 0)
+        result = begin(session, workload_failed, err);
+    if (result < 0)
+        return result;
+
+    weir_session_begin_snapshots(session);
+    weir_session_follow_with_ftrace(session);
+    weir_disk_guard_start(&session->guard);
+    session->started_ns = weir_clock_now_ns(session->clock);
+    session->samples_on = !session->config.starts_disabled;
+    session->result->end = weir_coordinator_run(&session->coordinator);
+    return finish(session, err);
+}
+
+int weir_record_run(const struct weir_record_options *options, struct weir_record_result *result, bool *workload_failed,
+                    struct weir_error *err)
+{
+    memset(result, 0, sizeof(*result));
+    *workload_failed = false;
+    struct weir_session session = {
+        .options = options,
+        .kernel = &weir_kernel_linux,
+        .clock = &weir_clock_monotonic,
+        .result = result,
+        .workload = WEIR_WORKLOAD_INIT,
+        .cpu_watch = {.fd = -1},
+        .cpu_timer_fd = -1,
+        .affinity_fd = -1,
+    };
+    int code = record(&session, workload_failed, err);
+    if (code == -EMFILE)
+        weir_open_error_hint_files(err, fds_needed(&session), &session.limits);
+    weir_session_release(&session);
+    return code;
+}
+
+bool weir_record_has_folder(const struct weir_record_options *options)
+{
+    return options->kcore || options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY;
+}
+
+void weir_record_result_fini(struct weir_record_result *result)
+{
+    if (result)
+        weir_ledger_release(result);
+}

@@ -1,0 +1,413 @@
+/*
+ * One output of a recording: its head at the start, its features at the end. Coordinator; what stands between them is
+ * the writer's.
+ */
+#include "engine/session/record_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "engine/session/session.h"
+#include "format/features.h"
+#include "format/head.h"
+#include "format/kcore.h"
+#include "format/pipe_head.h"
+#include "format/tracing_data.h"
+
+#define SAME_STAMP_MAX   999u
+#define NS_PER_HUNDREDTH 10000000
+
+void weir_record_file_note(struct weir_record_file *file, const struct weir_session *session,
+                           const struct weir_writer_account *account)
+{
+    memcpy(file->events, session->descriptions, session->events.event_count * sizeof(*file->events));
+    file->has_ended = true;
+    file->first_sample_ns = account->first_sample_ns;
+    file->last_sample_ns = account->last_sample_ns;
+    file->raw_bytes = account->raw_bytes;
+    file->compressed_bytes = account->compressed_bytes;
+}
+
+/* ---- names ---- */
+
+void weir_record_file_stamp(struct weir_record_file *file)
+{
+    struct timespec now;
+    struct tm utc;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    size_t used = strftime(file->stamp, sizeof(file->stamp), "%Y%m%d%H%M%S", &utc);
+    snprintf(file->stamp + used, sizeof(file->stamp) - used, "%02u", (unsigned)(now.tv_nsec / NS_PER_HUNDREDTH) % 100u);
+}
+
+int weir_record_file_rename(struct weir_record_file *file, const char *prefix, struct weir_error *err)
+{
+    const char *slash = strrchr(file->path, '/');
+    const char *base = slash ? slash + 1 : file->path;
+    char name[PATH_MAX];
+    weir_assert(file->stamp[0]);
+    struct weir_error why = {0};
+    int result = -EEXIST;
+    for (unsigned n = 0; result == -EEXIST && n <= SAME_STAMP_MAX; n++) {
+        int length = n == 0 ? snprintf(name, sizeof(name), "%s%s.%s", prefix, base, file->stamp)
+                            : snprintf(name, sizeof(name), "%s%s.%s-%03u", prefix, base, file->stamp, n);
+        if (length < 0 || (size_t)length >= sizeof(name))
+            return weir_error_set_errno(err, -ENAMETOOLONG, "cannot rename '%s'", file->path);
+        result = weir_output_rename(file->output, name, &why);
+    }
+    if (result < 0 && err)
+        *err = why;
+    return result;
+}
+
+/* ---- features ---- */
+
+static void describe_clock(const struct weir_session *session, struct weir_features_input *input)
+{
+    const struct weir_clock_reference *reference = &session->clock_reference;
+    input->use_clock = session->config.samples.clock.given;
+    input->clock_id = session->config.samples.clock.id;
+    input->clock_resolution_ns = reference->resolution_ns;
+    input->clock_day_ns = reference->time_of_day_ns;
+    input->clock_ns = reference->clock_ns;
+}
+
+static struct weir_compression describe_compression(const struct weir_record_file *file,
+                                                    const struct weir_session *session)
+{
+    uint64_t compressed = weir_max_u64(file->compressed_bytes, 1);
+    return (struct weir_compression){
+        .level = session->options->compression_level,
+        .ratio = (uint32_t)weir_clamp_u64((file->raw_bytes + compressed / 2) / compressed, 1, UINT32_MAX),
+        .room_bytes = session->pipeline.pool.chunk_bytes,
+    };
+}
+
+/* The ids of a description never change: new ones are put behind them. */
+static const struct weir_event_desc *events_of(const struct weir_record_file *file, const struct weir_session *session)
+{
+    return file->has_ended ? file->events : session->descriptions;
+}
+
+/* What the recording is known by. tracing_data: built into it; the input borrows it, and the caller releases it. */
+static int describe(const struct weir_record_file *file, const struct weir_session *session,
+                    struct weir_features_input *input, struct weir_buf *tracing_data, struct weir_error *err)
+{
+    *input = (struct weir_features_input){
+        .machine = &session->machine,
+        .events = events_of(file, session),
+        .event_count = session->events.event_count,
+        .command = session->options->command_line,
+        .command_count = session->options->command_line_count,
+        .first_sample_ns = file->first_sample_ns,
+        .last_sample_ns = file->last_sample_ns,
+        .compression = describe_compression(file, session),
+    };
+    input->bpf_programs = file->bpf.programs;
+    input->bpf_program_count = file->bpf.program_count;
+    input->bpf_btfs = file->bpf.btfs;
+    input->bpf_btf_count = file->bpf.btf_count;
+    input->build_ids = file->build_ids;
+    input->build_id_count = file->build_id_count;
+    if (session->append) {
+        input->build_ids = session->append->build_ids;
+        input->build_id_count = session->append->build_id_count;
+        if (session->append->first_sample_ns > 0)
+            input->first_sample_ns = session->append->first_sample_ns;
+        input->last_sample_ns = weir_max_u64(input->last_sample_ns, session->append->last_sample_ns);
+    }
+    input->directory = file->kind == WEIR_RECORD_OUTPUT_DIRECTORY;
+    input->branch_stack =
+        session->config.samples.branch_filter != 0; /* not for call stacks: readers would sort by it */
+    describe_clock(session, input);
+    if (!session->tracefs[0])
+        return 0;
+    input->tracing_data = tracing_data;
+    return weir_tracing_data_build(tracing_data, session->tracefs, input->events, input->event_count, err);
+}
+
+static int build_features(const struct weir_record_file *file, const struct weir_session *session, uint64_t data_bytes,
+                          struct weir_buf *sections, uint64_t features[4], struct weir_error *err)
+{
+    struct weir_buf tracing_data = WEIR_BUF_INIT;
+    struct weir_features_input input;
+    int result = describe(file, session, &input, &tracing_data, err);
+    if (result == 0) {
+        result = weir_features_build(sections, file->head_bytes + data_bytes, &input, features);
+        if (result < 0)
+            weir_error_set_errno(err, result, "cannot build the feature sections");
+    }
+    weir_buf_fini(&tracing_data);
+    return result;
+}
+
+/* ---- head ---- */
+
+static struct weir_head_input describe_head(const struct weir_record_file *file, const struct weir_session *session)
+{
+    return (struct weir_head_input){
+        .events = events_of(file, session),
+        .event_count = session->events.event_count,
+        .id_room = session->id_room,
+    };
+}
+
+/* With a copy of what is known by now, for the case that the recording is never finished. */
+static int write_file_head(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
+{
+    struct weir_buf head = WEIR_BUF_INIT, tracing_data = WEIR_BUF_INIT;
+    struct weir_features_input early;
+    int result = describe(file, session, &early, &tracing_data, err);
+    if (result == 0) {
+        struct weir_head_input input = describe_head(file, session);
+        input.early = &early;
+        result = weir_head_build(&head, &input);
+        if (result == 0)
+            result = weir_output_write_head(file->output, head.data, head.used);
+        if (result < 0)
+            weir_error_set_errno(err, result, "cannot write the head of %s", file->path);
+    }
+    file->head_bytes = head.used;
+    weir_buf_fini(&head);
+    weir_buf_fini(&tracing_data);
+    return result;
+}
+
+/* The final one, over the first; the early features behind it stay. */
+static int rewrite_head(struct weir_record_file *file, const struct weir_session *session, uint64_t data_bytes,
+                        const uint64_t features[4], uint64_t ids_offset)
+{
+    struct weir_buf head = WEIR_BUF_INIT;
+    struct weir_head_input input = describe_head(file, session);
+    input.ids_offset = ids_offset;
+    memcpy(input.features, features, sizeof(input.features));
+    input.head_bytes = file->head_bytes;
+    input.data_bytes = data_bytes;
+    int result = weir_head_build(&head, &input);
+    if (result == 0)
+        result = weir_output_patch_head(file->output, 0, head.data, weir_head_fixed_bytes(&input));
+    weir_buf_fini(&head);
+    return result;
+}
+
+void weir_record_file_patch_ids(struct weir_record_file *file, const struct weir_session *session)
+{
+    const size_t own = sizeof(struct weir_perf_header); /* its data.size is the writer's */
+    struct weir_buf head = WEIR_BUF_INIT;
+    struct weir_head_input input = describe_head(file, session);
+    if (file->kind != WEIR_RECORD_OUTPUT_STREAM && weir_head_build(&head, &input) == 0)
+        weir_output_patch_head(file->output, own, head.data + own, weir_head_fixed_bytes(&input) - own);
+    weir_buf_fini(&head);
+}
+
+/* ---- streams ---- */
+
+static int write_stream_head(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
+{
+    struct weir_buf head = WEIR_BUF_INIT, tracing_data = WEIR_BUF_INIT;
+    struct weir_features_input input;
+    unsigned left_out = 0;
+    int result = describe(file, session, &input, &tracing_data, err);
+    if (result == 0) {
+        result = weir_pipe_head_build(&head, &input, &left_out);
+        if (result == 0)
+            result = weir_output_write_head(file->output, head.data, head.used);
+        if (result < 0)
+            weir_error_set_errno(err, result, "cannot write the head of the stream");
+    }
+    if (left_out > 0)
+        weir_notice(session->options->notices, WEIR_NOTICE_VERBOSE,
+                    "%u features are too long for a stream and left out", left_out);
+    file->head_bytes = head.used;
+    weir_buf_fini(&head);
+    weir_buf_fini(&tracing_data);
+    return result;
+}
+
+/* ---- open ---- */
+
+/* DIR/data, and in a directory the files of the readers. */
+static int open_in_folder(struct weir_record_file *file, const struct weir_session *session,
+                          const struct weir_io_ops *io, struct weir_error *err)
+{
+    char path[PATH_MAX];
+    int result = weir_output_folder_open(&file->folder, file->path, err);
+    if (result == 0 && file->kind == WEIR_RECORD_OUTPUT_DIRECTORY)
+        result = weir_record_parts_open(&file->parts, file->folder, session->pipeline.reader_count,
+                                        session->options->notices, err);
+    if (result < 0)
+        return result;
+    if (snprintf(path, sizeof(path), "%s/data", weir_output_folder_path(file->folder)) >= (int)sizeof(path))
+        return weir_error_set(err, -ENAMETOOLONG, "the name of the output is too long");
+    result = weir_pipeline_open_output(&session->pipeline, path, io, &file->output, err);
+    return result < 0 ? result : weir_output_publish(file->output, err);
+}
+
+/* The data of the file that is continued stands first. */
+static int copy_in(struct weir_record_file *file, const struct weir_append *append, struct weir_error *err)
+{
+    const struct weir_perf_input *input = &append->input;
+    const struct weir_perf_section *data = &input->header.data;
+    int result = weir_output_copy_in(file->output, input->source.fd, data->offset, data->size);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot copy the recording of before, '%s'", file->path) : 0;
+}
+
+static int open_output(struct weir_record_file *file, const struct weir_session *session, const struct weir_io_ops *io,
+                       struct weir_error *err)
+{
+    const struct weir_pipeline *pipeline = &session->pipeline;
+    if (file->kind == WEIR_RECORD_OUTPUT_STREAM) {
+        int result = weir_pipeline_open_stream(pipeline, session->options->output_fd, io, &file->output, err);
+        return result < 0 ? result : write_stream_head(file, session, err);
+    }
+    int result = weir_record_has_folder(session->options)
+                     ? open_in_folder(file, session, io, err)
+                     : weir_pipeline_open_output(pipeline, file->path, io, &file->output, err);
+    if (result == 0)
+        result = write_file_head(file, session, err);
+    return result == 0 && session->append ? copy_in(file, session->append, err) : result;
+}
+
+int weir_record_file_open(struct weir_record_file **made, const struct weir_session *session, const char *path,
+                          const struct weir_io_ops *io, struct weir_error *err)
+{
+    struct weir_record_file *file = calloc(1, sizeof(*file));
+    char *copy = strdup(path);
+    struct weir_event_desc *events = calloc(session->events.event_count, sizeof(*events));
+    if (!file || !copy || !events) {
+        free(file);
+        free(copy);
+        free(events);
+        return weir_error_set_errno(err, -ENOMEM, "cannot set up the output");
+    }
+    file->path = copy;
+    file->events = events;
+    file->kind = session->options->output_kind;
+    int result = open_output(file, session, io, err);
+    if (result < 0) {
+        weir_record_file_close(file);
+        return result;
+    }
+    *made = file;
+    return 0;
+}
+
+int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err)
+{
+    return file->folder ? weir_output_folder_publish(file->folder, err) : weir_output_publish(file->output, err);
+}
+
+int weir_record_file_copy_kernel(struct weir_record_file *file, const struct weir_session *session,
+                                 struct weir_error *err)
+{
+    const struct weir_notice_sink *notices = session->options->notices;
+    struct weir_kcore_copied copied;
+    int fd = weir_output_folder_make_kcore(file->folder, err);
+    if (fd < 0)
+        return fd;
+    int result = weir_kcore_copy(&session->kcore, fd, &copied, err);
+    close(fd);
+    if (result < 0)
+        return result;
+    weir_notice(notices, WEIR_NOTICE_VERBOSE, "copied %llu KiB of the kernel's code, in %u pieces",
+                (unsigned long long)(copied.bytes >> 10), copied.segments);
+    if (copied.changed)
+        weir_notice(
+            notices, WEIR_NOTICE_WARNING,
+            "modules or BPF programs came or went each time that the kernel was copied: its list of symbols may "
+            "not fit its code");
+    return 0;
+}
+
+/* ---- end ---- */
+
+/* Puts the ids that the head has no room for behind the features. Their place in the file; 0: there are none. */
+static uint64_t append_late_ids(const struct weir_record_file *file, const struct weir_session *session,
+                                uint64_t data_bytes, struct weir_buf *sections)
+{
+    struct weir_head_input input = describe_head(file, session);
+    weir_buf_pad(sections, sizeof(uint64_t));
+    size_t before = sections->used;
+    weir_head_append_late_ids(sections, &input);
+    return sections->used > before ? file->head_bytes + data_bytes + before : 0;
+}
+
+static int finish_file(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
+{
+    uint64_t data_bytes = weir_output_stable_bytes(file->output), features[4] = {0};
+    struct weir_buf sections = WEIR_BUF_INIT;
+    struct weir_error kept_error = {0};
+    int kept = weir_output_check_kept(file->output, &kept_error);
+    int result = build_features(file, session, data_bytes, &sections, features, err);
+    uint64_t ids_offset = 0;
+    if (result == 0) {
+        ids_offset = append_late_ids(file, session, data_bytes, &sections);
+        result = weir_buf_error(&sections);
+    }
+    if (result == 0) {
+        result = weir_output_finish(file->output, sections.data, sections.used);
+        if (result < 0) {
+            memset(features, 0, sizeof(features));
+            ids_offset = 0;
+            weir_error_set_errno(err, result, "cannot write the feature sections of %s", file->path);
+        }
+    }
+    int built = rewrite_head(file, session, data_bytes, features, result == 0 ? ids_offset : 0);
+    if (built < 0 && result == 0)
+        result = weir_error_set_errno(err, built, "cannot write the head of %s", file->path);
+    file->file_bytes = file->head_bytes + data_bytes + (result == 0 ? sections.used : 0);
+    weir_buf_fini(&sections);
+    if (kept < 0 && err)
+        *err = kept_error;
+    return kept < 0 ? kept : result;
+}
+
+int weir_record_file_finish(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
+{
+    if (file->kind != WEIR_RECORD_OUTPUT_STREAM) {
+        uint64_t bytes;
+        int parts = weir_record_parts_finish(&file->parts, &bytes);
+        int result = finish_file(file, session, err);
+        file->file_bytes += bytes;
+        if (parts < 0 && result == 0)
+            result = weir_error_set_errno(err, parts, "cannot finish the files in %s", file->path);
+        return result;
+    }
+    file->file_bytes = file->head_bytes + weir_output_stable_bytes(file->output);
+    return weir_output_finish(file->output, NULL, 0);
+}
+
+int weir_record_file_error(const struct weir_record_file *file)
+{
+    int error = weir_output_error(file->output);
+    return error < 0 ? error : weir_record_parts_error(&file->parts);
+}
+
+int weir_record_file_sync(struct weir_record_file *file, struct weir_error *err)
+{
+    int result = weir_output_sync(file->output);
+    int parts = weir_record_parts_sync(&file->parts);
+    if (result == 0)
+        result = parts;
+    return result < 0 ? weir_error_set_errno(err, result, "cannot sync %s", file->path) : 0;
+}
+
+void weir_record_file_close(struct weir_record_file *file)
+{
+    if (!file)
+        return;
+    weir_output_close(file->output);
+    weir_record_parts_fini(&file->parts);
+    weir_output_folder_close(file->folder);
+    weir_bpf_list_fini(&file->bpf);
+    free(file->path);
+    free(file->events);
+    free(file);
+}

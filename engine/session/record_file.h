@@ -1,0 +1,106 @@
+/*
+ * One output of a recording in the making: opened without a name, filled by the writer, finished with its features.
+ *
+ *     open ──► (publish) ──► the writer's ──► ours again: finish ──► (sync) ──► close
+ *
+ * A recording has one at a time; one that switches its output has one after another, each complete in itself. What
+ * they have in common (event descriptions, machine, build ids) is the session's. While the writer has the output nobody
+ * else touches it (writer.h); all functions here are for the coordinator before and after that.
+ */
+#ifndef WEIR_ENGINE_SESSION_RECORD_FILE_H
+#define WEIR_ENGINE_SESSION_RECORD_FILE_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "engine/session/record.h"
+#include "engine/session/record_parts.h"
+#include "engine/tasks/bpf_images.h"
+#include "io/io_ops.h"
+#include "io/output.h"
+
+#define WEIR_STAMP_BYTES 17 /* "2026112118000012": UTC, hundredths of seconds last, as perf record writes it */
+
+struct weir_build_id_entry;
+struct weir_event_desc;
+struct weir_session;
+struct weir_writer_account;
+
+/*
+ * What the output is decides how it begins and ends:
+ *
+ *     file     head without features; at the end features behind the data, and the head again
+ *     directory as a file, which holds what is not of the readers; their part is in files of their own (record_parts.h)
+ *     with a copy of the kernel (--kcore): as one of these two, in a folder, with the copy beside it (format/kcore.h)
+ *     stream   head with all that is known by then; at the end build ids, which are records (weir_session_finish())
+ */
+
+struct weir_record_file {
+    enum weir_record_output_kind kind;
+    char *path;                        /* owned: as the user named it, for messages */
+    struct weir_output *output;        /* owned; lent to the writer between publish and finish */
+    struct weir_output_folder *folder; /* owned; what the output stands in; NULL: in none of its own */
+    struct weir_record_parts parts;    /* of a directory */
+    uint64_t head_bytes;               /* where its data begins: data.offset */
+    uint64_t first_sample_ns;          /* set before finish, by the clock of the recording; both 0: no sample */
+    uint64_t last_sample_ns;
+    uint64_t raw_bytes, compressed_bytes; /* set before finish: what compression was given, and made of it; 0: none */
+    struct weir_event_desc *events; /* owned; as of the end, once that was noted: the session's go on with new ids */
+    bool has_ended;
+    const struct weir_build_id_entry *build_ids; /* borrowed; set before finish */
+    size_t build_id_count;
+    struct weir_bpf_list bpf;     /* owned, but for the images; set before finish */
+    uint64_t file_bytes;          /* all of it; set by finish */
+    char stamp[WEIR_STAMP_BYTES]; /* when it ended, for its name; "" until it is known */
+};
+
+/*
+ * Makes the output that the session's options want (a nameless file beside `path`, or a stream), with the memory of the
+ * session's pool as its registered buffers, and writes the head. After weir_session_describe(). io: NULL for the real
+ * system calls. *file is owned by the caller. 0 or -errno with err, as weir_output_open(); then there is none. Blocks,
+ * allocates.
+ */
+int weir_record_file_open(struct weir_record_file **file, const struct weir_session *session, const char *path,
+                          const struct weir_io_ops *io, struct weir_error *err);
+
+/* Copies the kernel's code into the folder of a file that is not published yet; when the events count already that tell
+ * of changes to it. 0 or -errno with err. Blocks, allocates. */
+int weir_record_file_copy_kernel(struct weir_record_file *file, const struct weir_session *session,
+                                 struct weir_error *err);
+
+/* Gives a file or a directory its name. */
+int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err);
+
+/* Writes the ids of session->descriptions into the head again while the writer has the output, which leaves that part
+ * of the head alone. A failure is left to finish(), which writes the whole head. */
+void weir_record_file_patch_ids(struct weir_record_file *file, const struct weir_session *session);
+
+/* It has ended: takes over what the writer and the session know of it by now, so that another thread may finish it
+ * while the session records on. Before finish. Coordinator. */
+void weir_record_file_note(struct weir_record_file *file, const struct weir_session *session,
+                           const struct weir_writer_account *account);
+
+/* Notes that it ends now. */
+void weir_record_file_stamp(struct weir_record_file *file);
+
+/* Gives it the name "PREFIX" + last component of its path + ".STAMP", with "-001" and so on behind it where that is
+ * taken. Never replaces anything. 0 or -errno with err, as weir_output_rename(). */
+int weir_record_file_rename(struct weir_record_file *file, const char *prefix, struct weir_error *err);
+
+/*
+ * Writes features behind the data, then the head that announces them. When the features cannot be written the file is
+ * still whole without them. Not synced. 0 or -errno with err; what weir_output_check_kept() found goes before. Blocks,
+ * allocates.
+ */
+int weir_record_file_finish(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err);
+
+/* 0, or the error that failed it: not all that was recorded is in it. The writer must not have it any more. */
+int weir_record_file_error(const struct weir_record_file *file);
+
+/* fsync(2). 0 or -errno with err. */
+int weir_record_file_sync(struct weir_record_file *file, struct weir_error *err);
+
+/* The writer must not have it any more, and the pool must still be there. An unpublished file vanishes. NULL-safe. */
+void weir_record_file_close(struct weir_record_file *file);
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * The parts of a recording that a real and a simulated one share: events and rings open, pipeline around them, all of
+ * it released. Coordinator thread.
+ */
+#include "engine/session/session.h"
+
+#include "base/bits.h"
+#include "engine/events/open_error.h"
+#include "engine/events/sample_size.h"
+
+#define WATERMARK_SHARE 4 /* of a ring: the reader is woken when a quarter is filled */
+
+int weir_session_open_events(struct weir_session *session, struct weir_error *err)
+{
+    session->config.watermark_bytes = (uint32_t)weir_min_u64(session->ring_bytes / WATERMARK_SHARE, UINT32_MAX);
+    session->config.sideband_watermark_bytes = (uint32_t)(session->sideband_ring_bytes / WATERMARK_SHARE);
+    int result = weir_event_set_open(&session->events,
+                                     &(struct weir_event_set_setup){
+                                         .kernel = session->kernel,
+                                         .list = session->options->events,
+                                         .cpus = &session->cpus,
+                                         .late_cpus = &session->late_cpus,
+                                         .waiting_cpus = &session->waiting_cpus,
+                                         .targets = &session->targets,
+                                         .per_thread = session->per_thread,
+                                         .config = &session->config,
+                                         .limits = &session->limits,
+                                         .notices = session->options->notices,
+                                         .exclude_follows = session->options->exclude_self,
+                                     },
+                                     err);
+    return result < 0 ? result : weir_sample_check_ring(session->options->events, session->ring_bytes, err);
+}
+
+/* Any thread, one at a time; the coordinator is waiting for it, or is it. */
+static bool is_hurried(void *ctx)
+{
+    struct weir_session *session = ctx;
+    bool came = weir_coordinator_is_hurried(&session->coordinator);
+    if (came && !session->hurried)
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
+                    "signal while the reader of the recording does not read: what it has not taken is given up");
+    session->hurried |= came;
+    return session->hurried;
+}
+
+int weir_session_init_pipeline(struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_event_set *events = &session->events;
+    const struct perf_event_attr *attr = &events->list->events[0].attr;
+    int result = weir_shed_plan_init(&session->shed, session->options->shed, events->list);
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot plan what is shed");
+    struct weir_pipeline_setup setup = {
+        .kernel = session->kernel,
+        .clock = session->clock,
+        .plan = &session->plan,
+        .places = events->places,
+        .place_count = events->place_count,
+        .event_count = events->event_count,
+        .layout =
+            {
+                .ids = &events->id_map,
+                .id_offset = weir_attr_sample_offset(attr, PERF_SAMPLE_IDENTIFIER),
+                .time_offset = weir_attr_sample_offset(attr, PERF_SAMPLE_TIME),
+                .maps_have_no_ids = !session->config.build_ids_in_maps,
+                .sideband_event = weir_event_set_sideband(events),
+            },
+        .buffer_bytes = session->buffer_bytes,
+        .retained_bytes = session->retained_bytes,
+        .retained_span_ns = session->options->retained_span_ns,
+        .shed = &session->shed,
+        .snapshots_only = session->retained_bytes > 0 || session->overwrite,
+        .grow_pool = session->grow_pool,
+        .max_bytes = session->options->max_bytes,
+        .compression_level = session->options->compression_level,
+        .compression_threads =
+            weir_compressor_default_workers(weir_cpuset_count(weir_topology_online(session->topology))),
+        .realtime_priority = session->options->realtime_priority,
+        /* A ring that follows its task has no CPU of its own: its reader runs where there is room, unless told. */
+        .pin = (session->staged || weir_topology_is_this_machine(session->topology)) &&
+               (!session->per_thread || session->options->threads_spec),
+        .notices = session->options->notices,
+        .is_hurried = session->options->output_kind == WEIR_RECORD_OUTPUT_STREAM ? is_hurried : NULL,
+        .hurried_ctx = session,
+    };
+    result = weir_pipeline_init(&session->pipeline, &setup, err);
+    session->piped = result == 0;
+    if (result < 0)
+        weir_shed_plan_fini(&session->shed);
+    return result;
+}
+
+int weir_session_map_ring(struct weir_session *session, unsigned place, bool sideband)
+{
+    if (!weir_event_set_has_ring(&session->events, place, sideband)) {
+        if (!session->events.places[place].late)
+            weir_pipeline_drop_ring(&session->pipeline, place, sideband);
+        return 0;
+    }
+    struct weir_reader_ring *r = weir_pipeline_ring(&session->pipeline, place, sideband);
+    if (r->ring.page)
+        return 0; /* by an attempt that came only so far */
+    uint64_t bytes = sideband ? session->sideband_ring_bytes : session->ring_bytes;
+    int result = weir_event_set_map_ring(&session->events, place, sideband, bytes, &r->ring);
+    if (result < 0)
+        return result;
+    unsigned count;
+    const int *fds = weir_event_set_poll_fds(&session->events, place, sideband, &count);
+    weir_reader_set_poll_fds(r, fds, count);
+    return 0;
+}
+
+int weir_session_map_rings(struct weir_session *session, struct weir_error *err)
+{
+    for (unsigned place = 0; place < session->events.place_count; place++) {
+        for (int sideband = 0; sideband < 2; sideband++) {
+            bool waits = session->events.places[place].waiting && !sideband;
+            if (waits && weir_event_set_has_ring(&session->events, place, sideband))
+                continue;
+            int result = weir_session_map_ring(session, place, sideband);
+            if (result == 0)
+                continue;
+            uint64_t bytes = sideband ? session->sideband_ring_bytes : session->ring_bytes;
+            struct weir_ring_sizes sizes = {session->ring_bytes, session->sideband_ring_bytes};
+            return weir_ring_map_error_explain(err, result, &session->events.places[place], bytes, &sizes,
+                                               &session->limits);
+        }
+    }
+    return 0;
+}
+
+int weir_session_open_file(struct weir_session *session, struct weir_error *err)
+{
+    int result = weir_record_file_open(&session->file, session, session->options->output_path, session->io, err);
+    if (result == 0 && session->options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY)
+        weir_pipeline_set_parts(&session->pipeline, session->file->parts.outputs);
+    if (result == 0 && session->append)
+        weir_append_lock(session->append);
+    return result;
+}
+
+int weir_session_make_finisher(struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_switch_options *asked = &session->options->switching;
+    if (!asked->enabled && !asked->timestamp && !asked->command)
+        return 0;
+    int result =
+        weir_file_finisher_new(&session->finisher, &(struct weir_file_finisher_setup){
+                                                       .session = session,
+                                                       .child_mask = &session->coordinator.mask_before,
+                                                       .room_fd = asked->enabled ? session->change.progress_fd : -1,
+                                                       .switches = &session->pipeline.control.switches,
+                                                   });
+    return result < 0 ? weir_error_set_errno(err, result, "cannot set up the finishing of files") : 0;
+}
+
+void weir_session_close_events(struct weir_session *session)
+{
+    if (session->piped)
+        weir_pipeline_stop(&session->pipeline);
+    /* The kernel may still read from the pool for them. */
+    weir_file_finisher_free(session->finisher);
+    weir_session_switch_fini(&session->change);
+    weir_record_file_close(session->file);
+    session->finisher = NULL;
+    session->file = NULL;
+    if (session->piped)
+        weir_pipeline_fini(&session->pipeline);
+    weir_shed_plan_fini(&session->shed);
+    session->piped = false;
+    weir_event_set_close(&session->events);
+}
+
+void weir_session_release(struct weir_session *session)
+{
+    weir_session_forget(session);
+    weir_sideband_halt(session->sideband); /* it looks at the pipeline's epochs */
+    weir_session_close_events(session);
+    weir_session_free_sideband(session); /* the readers, which are gone now, wrote to its tees */
+    weir_told_losses_fini(&session->told_losses);
+    weir_disk_guard_fini(&session->guard);
+    weir_append_free(session->append);
+    weir_kcore_close(&session->kcore);
+    session->append = NULL;
+    weir_workload_fini(&session->workload);
+    weir_control_fini(&session->control);
+    weir_session_close_triggers(session);
+    weir_targets_fini(&session->targets);
+    weir_session_unwatch_cpus(session);
+    weir_session_unwatch_affinity(session);
+    if (session->coordinating)
+        weir_coordinator_fini(&session->coordinator);
+    weir_session_leave_house(session);
+    weir_cpuset_fini(&session->house);
+    weir_plan_fini(&session->plan);
+    weir_cpuset_fini(&session->cpus);
+    weir_cpuset_fini(&session->late_cpus);
+    weir_cpuset_fini(&session->cpus_online);
+    weir_topology_free(session->topology);
+}

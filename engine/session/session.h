@@ -1,0 +1,238 @@
+/*
+ * A recording in the making: what weir_record_run() builds step by step, and takes apart in any state.
+ * engine/ only. All of it belongs to the coordinator.
+ */
+#ifndef WEIR_ENGINE_SESSION_SESSION_H
+#define WEIR_ENGINE_SESSION_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/machine.h"
+#include "engine/drain/pipeline.h"
+#include "engine/drain/shed.h"
+#include "engine/events/event_set.h"
+#include "engine/events/sample_clock.h"
+#include "engine/events/targets.h"
+#include "engine/kernel/kernel.h"
+#include "engine/kernel/kernel_limits.h"
+#include "engine/session/append.h"
+#include "engine/session/control.h"
+#include "engine/session/coordinator.h"
+#include "engine/session/disk_guard.h"
+#include "engine/session/event_trigger.h"
+#include "engine/session/file_finisher.h"
+#include "engine/session/ftrace_snapshot.h"
+#include "engine/session/ledger.h"
+#include "engine/session/record.h"
+#include "engine/session/record_file.h"
+#include "engine/session/session_switch.h"
+#include "engine/session/snapshot.h"
+#include "engine/session/workload.h"
+#include "engine/tasks/sideband.h"
+#include "format/event_desc.h"
+#include "format/kcore.h"
+#include "format/synth.h"
+#include "topology/cpu_watch.h"
+#include "topology/plan.h"
+#include "topology/topology.h"
+
+struct weir_session {
+    const struct weir_record_options *options; /* borrowed */
+    const struct weir_kernel *kernel;          /* borrowed */
+    const struct weir_clock *clock;            /* borrowed */
+    struct weir_record_result *result;         /* borrowed */
+
+    struct weir_topology *topology;
+    struct weir_cpuset cpus;        /* to record on; while recording those that are there */
+    struct weir_cpuset late_cpus;   /* offline at the start, to be recorded when they come */
+    struct weir_cpuset cpus_online; /* at the last look */
+    struct weir_cpu_watch cpu_watch;
+    struct weir_cpuset waiting_cpus; /* of cpus: their data rings are not mapped until a target is seen there */
+    int affinity_fd;                 /* owned signalfd of SIGIO, while there are or were such; -1: none */
+    int cpu_timer_fd;                /* owned timerfd: the next look that nobody else asks for; -1: none */
+    bool cpus_changed;               /* and the file does not say so yet */
+    struct weir_plan plan;
+    bool staged;                /* plan says where readers run on this machine, although topology is that of another */
+    struct weir_cpuset house;   /* where threads run that are no readers; empty: anywhere */
+    struct weir_cpuset outside; /* where the calling thread ran before; empty: it has not moved */
+    struct weir_kernel_limits limits;
+    struct weir_targets targets;
+    bool per_thread; /* rings for tasks, not for CPUs */
+    struct weir_event_config config;
+    uint64_t ring_bytes;
+    uint64_t sideband_ring_bytes;
+    uint64_t buffer_bytes;
+    bool grow_pool; /* the user named no size: what is needed for a stalled disk is made ready when it stalls */
+
+    bool overwrite;          /* samples stay in the kernel's rings; by option or by term */
+    uint64_t retained_bytes; /* -M: samples stay in so much memory; 0: none do */
+    struct weir_snapshots snapshots;
+    struct weir_event_trigger switch_trigger, snapshot_trigger;
+    struct weir_ftrace_snapshot ftrace;
+
+    struct weir_coordinator coordinator;
+    bool coordinating;           /* coordinator was initialised */
+    struct weir_control control; /* clients that may ask for something */
+    uint64_t started_ns;         /* when the coordinator's loop began */
+    bool samples_on;             /* events count, or were last said to */
+    bool hurried;                /* a signal came while finishing: slow parts are left out */
+    bool reader_gone; /* the recording is a stream that nobody reads any more; set by weir_session_finish() */
+    struct weir_workload workload;
+    struct weir_event_set events;
+    struct weir_shed_plan shed; /* borrowed by the pipeline */
+    struct weir_pipeline pipeline;
+    bool piped;                    /* pipeline was initialised */
+    const struct weir_io_ops *io;  /* borrowed; what files are written with; NULL: the real system calls */
+    struct weir_append *append;    /* owned; the file that is continued; NULL: none is */
+    struct weir_kcore kcore;       /* owned; with --kcore */
+    struct weir_record_file *file; /* owned; what the recording is written to now */
+    struct weir_session_switch change;
+    struct weir_file_finisher *finisher; /* owned; NULL: there is one file, and it keeps its name */
+    struct weir_disk_guard guard;
+    struct weir_told_losses told_losses; /* of the files before this one */
+
+    struct weir_sideband *sideband;        /* owned; NULL: none is wanted */
+    struct weir_build_id_entry *build_ids; /* owned; for the feature, once the sideband thread has ended */
+    size_t build_id_count;
+
+    struct weir_machine machine;
+    struct weir_event_desc *descriptions; /* owned; events as the file describes them */
+    uint64_t **description_ids;           /* owned; [event] */
+    size_t *id_capacities;                /* owned; [event]: of description_ids */
+    uint64_t **outgrown_ids;              /* owned, as what they point to: ids of before, which ended files have */
+    size_t outgrown_count, outgrown_capacity;
+    bool told_late_ids;
+    size_t id_room;                              /* per event in the head */
+    struct weir_clock_reference clock_reference; /* of the clock of -k, at the start */
+    char tracefs[128];                           /* its mount point; "" without tracepoints */
+};
+
+/* Makes plan and house. 0 or -errno with err. */
+int weir_session_plan(struct weir_session *session, struct weir_error *err);
+
+/* Tells the plan, and what the recording will take of memory and descriptors. */
+void weir_session_describe_plan(const struct weir_session *session);
+
+/* Moves the calling thread into the house, so that the threads that it makes run there too; and back. */
+void weir_session_enter_house(struct weir_session *session);
+void weir_session_leave_house(struct weir_session *session);
+/* Sizes of what is kept in memory, and of the pool for it. Once the plan and the other sizes are chosen. 0 or -EINVAL
+ * with err: more than the machine can spare. */
+int weir_session_choose_memory(struct weir_session *session, struct weir_error *err);
+
+/* A verbose notice of it. */
+void weir_session_describe_memory(const struct weir_session *session);
+
+/* Once the pipeline runs: session->snapshots may be used. */
+void weir_session_begin_snapshots(struct weir_session *session);
+
+/* Whether what is kept at the end goes to the file. */
+bool weir_session_ends_with_snapshot(const struct weir_session *session);
+
+/* Opens the events of options->events on session->cpus and session->targets, with watermarks for session->ring_bytes.
+ * 0 or -errno with err. */
+int weir_session_open_events(struct weir_session *session, struct weir_error *err);
+
+/* Makes the pipeline for the open events. 0 or -errno with err. */
+int weir_session_init_pipeline(struct weir_session *session, struct weir_error *err);
+
+/* Maps every ring into the pipeline, but for data rings that wait. 0, or -errno with err; after -EPERM a smaller size
+ * may still fit. */
+int weir_session_map_rings(struct weir_session *session, struct weir_error *err);
+
+/* Maps one of them, if there is anything to map; a late one only when its CPU has come. As above, but without err. */
+int weir_session_map_ring(struct weir_session *session, unsigned place, bool sideband);
+
+/* Undoes the three above, in any state, and closes the file. */
+void weir_session_close_events(struct weir_session *session);
+
+/* Undoes everything, in any state. The options and the result stay, and a file that was published. */
+void weir_session_release(struct weir_session *session);
+
+/* Everything that the file's head and features need to know: machine, event descriptions. 0 or -errno with err. */
+int weir_session_describe(struct weir_session *session, struct weir_error *err);
+
+/* Opens session->file at options->output_path, head written. After map_rings() and describe(). 0 or -errno with err. */
+int weir_session_open_file(struct weir_session *session, struct weir_error *err);
+
+/* How often each CPU may come back, on average, before the head has no room for ids, which go to the file's end then.
+ */
+#define WEIR_SESSION_RETURNS 7u
+
+/* Begins to watch the CPUs; which are offline and would be recorded. 0 or -ENOMEM with err. */
+int weir_session_choose_late_cpus(struct weir_session *session, struct weir_error *err);
+
+/* Ids that one event may come to have. */
+size_t weir_session_id_room(const struct weir_session *session);
+
+/* Lets the coordinator's loop follow what happens to CPUs, beginning with what has happened since the list was made.
+ * While recording. 0 or -errno. */
+int weir_session_watch_cpus(struct weir_session *session);
+
+/* Before the coordinator ends. In any state. */
+void weir_session_unwatch_cpus(struct weir_session *session);
+
+/* Finds waiting_cpus for the targets of now, when that was asked for; again after they have changed. 0 or -errno with
+ * err. */
+int weir_session_choose_waiting_cpus(struct weir_session *session, struct weir_error *err);
+
+/* Lets the kernel tell when a target is seen on one of them, and the coordinator's loop map its ring then. After the
+ * rings were mapped, before events are on and threads run. 0 or -errno. */
+int weir_session_watch_affinity(struct weir_session *session);
+/* Maps the data rings of those waiting CPUs that a target was seen on. While recording. */
+void weir_session_look_for_targets(struct weir_session *session);
+/* After the events were closed, before the coordinator ends. In any state. */
+void weir_session_unwatch_affinity(struct weir_session *session);
+
+/* Appends ID_INDEX, EVENT_UPDATE, THREAD_MAP and CPU_MAP records. 0 or -ENOMEM. */
+int weir_session_append_index(const struct weir_session *session, struct weir_buf *out);
+
+/* What synthesis is to do, but for emit. */
+void weir_session_synth_options(const struct weir_session *session, struct weir_synth_options *options);
+
+/* Makes the finisher when files are to be switched, named by time or told to a command. 0 or -errno with err. */
+int weir_session_make_finisher(struct weir_session *session, struct weir_error *err);
+
+/* ID_INDEX, THREAD_MAP and CPU_MAP records into the pipeline and then, unless that is asked for at the end, what was
+ * there before, as synthesize() has it. */
+int weir_session_begin_file(struct weir_session *session, struct weir_error *err);
+
+/* Kernel map, modules, tasks and maps into the pipeline, closed by FINISHED_INIT. */
+int weir_session_synthesize(struct weir_session *session, struct weir_error *err);
+
+/* Registers the triggers that every recording has, opens --control and, for a workload, the socket of libweir. After
+ * weir_coordinator_init(). 0 or -errno with err. */
+int weir_session_open_control(struct weir_session *session, struct weir_error *err);
+
+/* Opens what asks for switches and snapshots by itself. After the events. 0 or -errno with err. */
+int weir_session_open_triggers(struct weir_session *session, struct weir_error *err);
+/* What occurs on a CPU that came online asks too. 0 or -errno with err. */
+int weir_session_add_cpu_to_triggers(struct weir_session *session, int cpu, struct weir_error *err);
+/* From here on ftrace takes its snapshots with ours. After weir_session_begin_snapshots(). */
+void weir_session_follow_with_ftrace(struct weir_session *session);
+void weir_session_close_triggers(struct weir_session *session);
+/* Once the workload was reaped. */
+bool weir_session_command_crashed(const struct weir_session *session);
+
+/* Switches samples on or off, and says so. ctx: the session. */
+void weir_session_switch_samples(void *ctx, bool on);
+
+/* The sideband thread, unless no build ids are wanted: made before the readers start, which fill its tees, started with
+ * them, stopped after them; stop() fills build_ids. 0 or -errno with err. */
+int weir_session_make_sideband(struct weir_session *session, struct weir_error *err);
+int weir_session_start_sideband(struct weir_session *session, struct weir_error *err);
+int weir_session_stop_sideband(struct weir_session *session, struct weir_error *err);
+/* Copies what has a build id into the cache that was asked for; says so, or why not. After stop(). */
+void weir_session_fill_build_id_cache(struct weir_session *session);
+/* After the readers are gone. NULL-safe. */
+void weir_session_free_sideband(struct weir_session *session);
+
+/* After the readers have ended: ledger, LOST_SAMPLES, end of the writer, features, final head, fsync. Fills the result.
+ * 0 or -errno with err; the file keeps what was good. */
+int weir_session_finish(struct weir_session *session, struct weir_error *err);
+
+/* Frees what describe() made; before the events are closed. */
+void weir_session_forget(struct weir_session *session);
+
+#endif

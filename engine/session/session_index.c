@@ -1,0 +1,97 @@
+/* Which id of a recording is of which CPU and task, for the head of its data. Coordinator thread. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/bits.h"
+#include "engine/session/session.h"
+#include "format/index_records.h"
+
+static int append_ids(const struct weir_session *session, struct weir_buf *out)
+{
+    const struct weir_event_set *set = &session->events;
+    size_t most = (size_t)set->event_count * set->place_count * set->task_count, count = 0;
+    struct weir_id_index_entry *entries = calloc(weir_max_u64(most, 1), sizeof(*entries));
+    if (!entries)
+        return -ENOMEM;
+    for (size_t i = 0; i < most; i++) {
+        size_t place = i / set->task_count % set->place_count, task = i % set->task_count;
+        bool all_tasks = set->list->events[i / set->task_count / set->place_count].all_tasks;
+        pid_t alone = set->places[place].task;
+        if (set->ids[i] == 0)
+            continue;
+        entries[count++] = (struct weir_id_index_entry){
+            .id = set->ids[i],
+            .index = place,
+            .cpu = (uint64_t)(int64_t)set->places[place].cpu,
+            .tid = (uint64_t)(int64_t)(all_tasks    ? -1
+                                       : alone >= 0 ? alone
+                                                    : session->targets.tids[task]),
+        };
+    }
+    weir_record_id_index(out, entries, count);
+    free(entries);
+    return 0;
+}
+
+static int append_cpus(const struct weir_session *session, struct weir_buf *out)
+{
+    const struct weir_event_set *set = &session->events;
+    int *cpus = calloc(set->place_count, sizeof(*cpus));
+    if (!cpus)
+        return -ENOMEM;
+    size_t count = 0;
+    for (unsigned place = 0; place < set->late_from; place++) {
+        if (place == 0 || set->places[place].cpu >= 0)
+            cpus[count++] = set->places[place].cpu;
+    }
+    weir_record_cpu_map(out, cpus, count);
+    free(cpus);
+    return 0;
+}
+
+static int append_event_cpus(const struct weir_cpuset *cpus, uint64_t id, struct weir_buf *out)
+{
+    int *list = calloc(weir_max_u64(weir_cpuset_count(cpus), 1), sizeof(*list));
+    if (!list)
+        return -ENOMEM;
+    size_t count = 0;
+    WEIR_CPUSET_FOREACH(cpu, cpus) {
+        list[count++] = cpu;
+    }
+    weir_record_event_cpus(out, id, list, count);
+    free(list);
+    return 0;
+}
+
+/* What an event's counts are in, and on which CPUs it counts, where that goes without saying no more. */
+static int append_events(const struct weir_session *session, struct weir_buf *out)
+{
+    int result = 0;
+    for (unsigned i = 0; result == 0 && i < session->events.event_count; i++) {
+        const struct weir_event *event = &session->events.list->events[i];
+        const struct weir_event_desc *described = &session->descriptions[i];
+        if (described->id_count == 0)
+            continue;
+        if (event->unit && event->unit[0])
+            weir_record_event_unit(out, described->ids[0], event->unit);
+        if (event->scale != 1)
+            weir_record_event_scale(out, described->ids[0], event->scale);
+        if (!weir_cpuset_is_empty(&event->pmu_cpus))
+            result = append_event_cpus(&event->pmu_cpus, described->ids[0], out);
+    }
+    return result;
+}
+
+int weir_session_append_index(const struct weir_session *session, struct weir_buf *out)
+{
+    int result = append_ids(session, out);
+    if (session->append) /* readers want one map of threads and CPUs in a file, and have that of before */
+        return result < 0 ? result : weir_buf_error(out);
+    if (result == 0)
+        result = append_events(session, out);
+    if (result == 0)
+        weir_record_thread_map(out, session->targets.tids, session->targets.count);
+    if (result == 0)
+        result = append_cpus(session, out);
+    return result < 0 ? result : weir_buf_error(out);
+}

@@ -1,0 +1,81 @@
+/*
+ * Where a recording runs and what it takes: the placement plan with its housekeeping CPUs, and the budget. Coordinator
+ * thread, before anything is opened.
+ */
+#include "engine/session/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/session/budget.h"
+#include "topology/placement.h"
+#include "topology/plan_housing.h"
+
+int weir_session_plan(struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_record_options *options = session->options;
+    struct weir_cpuset quiet = WEIR_CPUSET_INIT;
+    /* A machine that is only described has no kernel that was told anything. */
+    if (weir_topology_is_this_machine(session->topology) && weir_quiet_cpus_read(&quiet, "") < 0)
+        return weir_error_set_errno(err, -ENOMEM, "cannot plan the readers");
+    const struct weir_plan_housing housing = {.reader_cpus = options->reader_cpus, .quiet = &quiet};
+    int result = weir_plan_make_housed(&session->plan, &session->house, session->topology, &session->cpus,
+                                       options->threads_spec, &housing, options->notices, err);
+    weir_cpuset_fini(&quiet);
+    return result;
+}
+
+void weir_session_enter_house(struct weir_session *session)
+{
+    if (weir_cpuset_is_empty(&session->house) || !weir_topology_is_this_machine(session->topology))
+        return;
+    /* Neither can do harm when it fails: threads that are no readers then run where they did. */
+    if (weir_thread_affinity(&session->outside) == 0)
+        weir_thread_pin(&session->house);
+}
+
+void weir_session_leave_house(struct weir_session *session)
+{
+    weir_thread_pin(&session->outside); /* nothing, when it is empty */
+    weir_cpuset_fini(&session->outside);
+    session->outside = (struct weir_cpuset)WEIR_CPUSET_INIT;
+}
+
+static void tell_readers(const struct weir_session *session)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_plan_describe(&session->plan, &text);
+    char *rest = NULL, *copy = strdup(weir_buf_str(&text));
+    for (char *line = copy ? strtok_r(copy, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
+        weir_notice(session->options->notices, WEIR_NOTICE_VERBOSE, "%s", line);
+    free(copy);
+    weir_buf_fini(&text);
+}
+
+void weir_session_describe_plan(const struct weir_session *session)
+{
+    const struct weir_record_options *options = session->options;
+    tell_readers(session);
+    weir_session_describe_memory(session);
+    if (session->per_thread) { /* its tasks are not listed yet */
+        weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "memory: rings for each task, pool %llu MiB",
+                    (unsigned long long)(session->buffer_bytes >> 20));
+        return;
+    }
+    const struct weir_budget_input input = {
+        .places = weir_cpuset_count(&session->cpus),
+        .readers = session->plan.reader_count,
+        .events = (unsigned)options->events->count,
+        .tasks = 1,
+        .ring_bytes = session->ring_bytes,
+        .sideband_ring_bytes = session->sideband_ring_bytes,
+        .pool_bytes = session->buffer_bytes + session->retained_bytes,
+        .pool_grows = session->grow_pool,
+        .sideband = !options->no_build_ids,
+        .page_bytes = session->limits.page_bytes,
+    };
+    struct weir_budget budget;
+    weir_budget_compute(&budget, &input);
+    weir_budget_tell(&budget, &input, &session->limits, options->notices);
+}

@@ -1,0 +1,119 @@
+/* A recording's sideband thread: begun with the readers, ended when they have. Coordinator thread. */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "engine/session/session.h"
+#include "engine/tasks/build_id_cache.h"
+
+#define STOP_TIMEOUT_MS    1000u /* for the build ids that are not read yet, whatever the file systems do */
+#define HURRIED_TIMEOUT_MS 0u
+
+int weir_session_make_sideband(struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_record_options *options = session->options;
+    const struct weir_event_list *events = session->events.list;
+    if (options->no_build_ids && !weir_session_switches(session))
+        return 0; /* nobody would use what it finds */
+    struct weir_pipeline *pipeline = &session->pipeline;
+    int result =
+        weir_sideband_new(&session->sideband,
+                          &(struct weir_sideband_setup){
+                              .attr = &session->descriptions[0].attr,
+                              .tee_count = pipeline->reader_count,
+                              .epoch = &pipeline->control.epoch,
+                              .read_build_ids = !options->no_build_ids,
+                              .read_bpf_programs = !options->no_build_ids && !options->samples.no_bpf_events &&
+                                                   session->file->kind != WEIR_RECORD_OUTPUT_STREAM,
+                              /* It knows of code and names only. */
+                              .is_doubtful = events->events[weir_event_set_sideband(&session->events)].attr.mmap_data ||
+                                             options->samples.namespaces,
+                          });
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot set up the sideband thread");
+    for (unsigned i = 0; i < pipeline->reader_count; i++)
+        pipeline->readers[i]->tee = weir_sideband_tee(session->sideband, i);
+    return 0;
+}
+
+int weir_session_start_sideband(struct weir_session *session, struct weir_error *err)
+{
+    int result = session->sideband ? weir_sideband_start(session->sideband) : 0;
+    if (result < 0) {
+        weir_error_set_errno(err, result, "cannot start the sideband thread");
+        weir_error_hint(err, "see ulimit -u and kernel.threads-max; --no-buildid does without it");
+    }
+    return result;
+}
+
+static void report(const struct weir_session *session, const struct weir_sideband_counts *counts)
+{
+    const struct weir_notice_sink *notices = session->options->notices;
+    weir_notice(notices, WEIR_NOTICE_VERBOSE,
+                "sideband: %llu records, %llu tasks, %llu mapped files, %llu build ids; %llu.%03llu ms of CPU time",
+                (unsigned long long)counts->records, (unsigned long long)counts->tasks,
+                (unsigned long long)counts->files, (unsigned long long)counts->build_ids,
+                (unsigned long long)(counts->cpu_time_ns / 1000000),
+                (unsigned long long)(counts->cpu_time_ns / 1000 % 1000));
+    if (counts->programs > 0 || counts->programs_left_out > 0)
+        weir_notice(notices, WEIR_NOTICE_VERBOSE, "sideband: read %llu BPF programs, left out %llu for want of room",
+                    (unsigned long long)counts->programs, (unsigned long long)counts->programs_left_out);
+    if (counts->reordered > 0)
+        weir_notice(notices, WEIR_NOTICE_VERBOSE, "sideband: %llu records were used before their order was certain",
+                    (unsigned long long)counts->reordered);
+    if (counts->missed > 0)
+        weir_notice(notices, WEIR_NOTICE_WARNING,
+                    "the sideband thread missed %llu blocks of mappings: they are in the file, but their build ids may "
+                    "not be",
+                    (unsigned long long)counts->missed);
+    if (counts->unread > 0)
+        weir_notice(notices, WEIR_NOTICE_WARNING,
+                    "%llu build ids could not be read in time and are not in the file; perf finds these files by name",
+                    (unsigned long long)counts->unread);
+}
+
+int weir_session_stop_sideband(struct weir_session *session, struct weir_error *err)
+{
+    if (!session->sideband)
+        return 0;
+    struct weir_sideband_counts counts;
+    session->hurried |= weir_coordinator_is_hurried(&session->coordinator);
+    weir_sideband_stop(session->sideband, session->hurried ? HURRIED_TIMEOUT_MS : STOP_TIMEOUT_MS, &counts);
+    report(session, &counts);
+    if (session->options->no_build_ids)
+        return 0;
+    int result =
+        weir_mapped_files_list(weir_sideband_files(session->sideband), &session->build_ids, &session->build_id_count);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot list build ids") : 0;
+}
+
+void weir_session_fill_build_id_cache(struct weir_session *session)
+{
+    const char *dir = session->options->build_id_dir;
+    const struct weir_notice_sink *notices = session->options->notices;
+    char at_home[PATH_MAX];
+    if (!session->options->fill_build_id_cache || !session->sideband || session->hurried)
+        return;
+    if (!dir && !weir_build_id_cache_default(at_home, sizeof(at_home))) {
+        weir_notice(notices, WEIR_NOTICE_WARNING, "no build-id cache: HOME is not set; name a folder by --buildid-dir");
+        return;
+    }
+    dir = dir ? dir : at_home;
+    struct weir_build_id_cache_counts counts;
+    struct weir_error err = {0};
+    if (weir_build_id_cache_fill(dir, weir_sideband_files(session->sideband), weir_sideband_roots(session->sideband),
+                                 &counts, &err) < 0) {
+        weir_notice(notices, WEIR_NOTICE_WARNING, "%s; the recording is whole", err.what);
+        return;
+    }
+    weir_notice(notices, WEIR_NOTICE_VERBOSE, "build-id cache %s: %zu files added, %zu there already, %zu left out",
+                dir, counts.added, counts.present, counts.left_out);
+}
+
+void weir_session_free_sideband(struct weir_session *session)
+{
+    free(session->build_ids);
+    session->build_ids = NULL;
+    session->build_id_count = 0;
+    weir_sideband_free(session->sideband);
+    session->sideband = NULL;
+}

@@ -1,0 +1,98 @@
+/* What a recording keeps in memory: sizes, description, and when it goes to the file. Coordinator thread. */
+#include <errno.h>
+#include <time.h>
+
+#include "base/bits.h"
+#include "engine/session/session.h"
+
+#define RETAINED_MEMORY_SHARE 4 /* live and spare are each at most this part of the machine's memory */
+#define PAUSE_GRACE_NS        100000
+#define PASSING_PER_READER    (8ull << 20) /* side records, and what comes while a snapshot is being written */
+
+int weir_session_choose_memory(struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_record_options *options = session->options;
+    uint64_t memory = weir_topology_memory_bytes(session->topology);
+    unsigned readers = session->plan.reader_count;
+    uint64_t bytes = options->retained_bytes;
+    if (session->overwrite) {
+        /* All rings at once, so that a snapshot need not wait for the disk while they are paused. */
+        session->grow_pool = false;
+        if (options->buffer_bytes == 0)
+            session->buffer_bytes = weir_min_u64(
+                weir_max_u64(session->buffer_bytes, session->ring_bytes * weir_cpuset_count(&session->cpus)),
+                memory / RETAINED_MEMORY_SHARE);
+    }
+    if (bytes == 0 && options->retained_span_ns == 0)
+        return 0;
+    if (bytes == 0)
+        bytes = weir_retention_default_bytes(memory, readers);
+    session->retained_bytes = weir_retention_plan(bytes, options->retained_span_ns, readers).bytes;
+    if (session->retained_bytes > memory / RETAINED_MEMORY_SHARE) {
+        weir_error_set(err, -EINVAL, "cannot keep %llu MiB in memory: the machine has %llu MiB",
+                       (unsigned long long)(session->retained_bytes >> 20), (unsigned long long)(memory >> 20));
+        weir_error_hint(err,
+                        "at most a quarter of it, -M %lluM; each of %u readers needs %u KiB or more, see --threads",
+                        (unsigned long long)(memory / RETAINED_MEMORY_SHARE >> 20), readers,
+                        WEIR_RETENTION_CHUNKS_MIN * WEIR_CHUNK_MIN_BYTES >> 10);
+        return -EINVAL;
+    }
+    session->grow_pool = false; /* a recorder that runs for days needs its memory from the start */
+    if (options->buffer_bytes == 0)
+        session->buffer_bytes = weir_min_u64(session->buffer_bytes, readers * PASSING_PER_READER);
+    return 0;
+}
+
+void weir_session_describe_memory(const struct weir_session *session)
+{
+    const struct weir_record_options *options = session->options;
+    if (session->retained_bytes == 0)
+        return;
+    struct weir_retention_plan plan =
+        weir_retention_plan(session->retained_bytes, options->retained_span_ns, session->plan.reader_count);
+    weir_notice(options->notices, WEIR_NOTICE_VERBOSE,
+                "memory: %llu KiB of the pool for samples (%u chunks of %u KiB for each of %u readers), and as much "
+                "again when snapshot-alloc asks for it",
+                (unsigned long long)(plan.bytes >> 10), plan.chunks_per_reader, plan.chunk_bytes >> 10,
+                session->plan.reader_count);
+}
+
+static void pause_rings(void *ctx, bool paused)
+{
+    struct weir_session *session = ctx;
+    weir_event_set_pause(&session->events, paused);
+    if (!paused)
+        return;
+    /* Who is in the middle of a record holds its CPU for about a microsecond; all are out of it after this. */
+    const struct timespec grace = {.tv_nsec = PAUSE_GRACE_NS};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &grace, NULL);
+}
+
+static int end_file(void *ctx, struct weir_error *err)
+{
+    struct weir_session *session = ctx;
+    return weir_session_switch_begin(&session->change, err);
+}
+
+void weir_session_begin_snapshots(struct weir_session *session)
+{
+    session->snapshots = (struct weir_snapshots){
+        .pipeline = &session->pipeline,
+        .events = &session->events,
+        .notices = session->options->notices,
+        .end_file = session->options->switching.each_snapshot ? end_file : NULL,
+        .end_file_ctx = session,
+    };
+    if (session->overwrite) {
+        session->pipeline.rounds.pause = pause_rings;
+        session->pipeline.rounds.pause_ctx = session;
+    }
+    if (weir_snapshots_are_possible(&session->snapshots))
+        weir_snapshots_begin(&session->snapshots, &session->coordinator.triggers);
+}
+
+bool weir_session_ends_with_snapshot(const struct weir_session *session)
+{
+    return session->overwrite || session->options->snapshot_on_exit || session->snapshots.permanent ||
+           session->change.taken_back || (session->options->snapshot_on.crash && weir_session_command_crashed(session));
+}

@@ -1,0 +1,460 @@
+/* Switching the output; see session_switch.h for the steps. Coordinator, but for what stands below "the answer". */
+#include "engine/session/session_switch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "engine/session/file_finisher.h"
+#include "engine/session/ledger.h"
+#include "engine/session/session.h"
+
+#define SETTLE_MS     1000u /* for the sideband thread, which may hang in a file system */
+#define HIDING_PREFIX "."
+
+bool weir_session_switches(const struct weir_session *session)
+{
+    return session->options->switching.enabled;
+}
+
+static uint64_t now_ns(const struct weir_session *session)
+{
+    return weir_clock_now_ns(session->clock);
+}
+
+static void empty(int fd)
+{
+    uint64_t ignored;
+    ssize_t got = read(fd, &ignored, sizeof(ignored)); /* EAGAIN when there is nothing: as good */
+    (void)got;
+}
+
+/* ---- the answer: sideband thread ---- */
+
+/* Records gather here, because each emit() costs a chunk. */
+struct batch {
+    struct weir_pipeline *pipeline;
+    struct weir_buf records;
+};
+
+static int flush(struct batch *batch)
+{
+    int result = weir_buf_error(&batch->records);
+    if (result == 0 && batch->records.used > 0)
+        result = weir_pipeline_emit(batch->pipeline, batch->records.data, batch->records.used);
+    weir_buf_reset(&batch->records);
+    return result;
+}
+
+/* Whole records, at most WEIR_CHUNK_MIN_BYTES. */
+static int emit(void *ctx, const void *records, size_t bytes)
+{
+    struct batch *batch = ctx;
+    int result = batch->records.used + bytes > WEIR_CHUNK_MIN_BYTES ? flush(batch) : 0;
+    uint8_t *to = result == 0 ? weir_buf_extend(&batch->records, bytes) : NULL;
+    if (to)
+        memcpy(to, records, bytes);
+    return result < 0 ? result : weir_buf_error(&batch->records);
+}
+
+struct answering {
+    struct weir_session *session;
+    struct batch batch;
+};
+
+static int emit_process(void *ctx, pid_t pid)
+{
+    struct answering *answering = ctx;
+    struct weir_synth_options options;
+    weir_session_synth_options(answering->session, &options);
+    options.emit = emit;
+    options.emit_ctx = &answering->batch;
+    return weir_synth_processes(&options, &pid, 1, NULL, NULL);
+}
+
+static int emit_for_sink(void *ctx, const void *records, size_t bytes)
+{
+    struct answering *answering = ctx;
+    return emit(&answering->batch, records, bytes);
+}
+
+static int emit_pieces(struct batch *batch, const struct weir_buf *records)
+{
+    int result = weir_buf_error(records);
+    for (size_t at = 0; result == 0 && at < records->used;) {
+        struct perf_event_header header;
+        memcpy(&header, records->data + at, sizeof(header));
+        result = emit(batch, records->data + at, header.size);
+        at += header.size;
+    }
+    return result;
+}
+
+/* What does not come from the task map. */
+static int emit_surroundings(struct answering *answering)
+{
+    struct weir_session *session = answering->session;
+    struct weir_buf index = WEIR_BUF_INIT;
+    struct weir_synth_options options;
+    uint64_t programs;
+    weir_session_synth_options(session, &options);
+    options.emit = emit;
+    options.emit_ctx = &answering->batch;
+    options.notices = NULL; /* what is to be said of it was said at the start */
+    int result = weir_session_append_index(session, &index);
+    if (result == 0)
+        result = emit_pieces(&answering->batch, &index);
+    if (result == 0)
+        result = emit_pieces(&answering->batch, &session->change.kernel_records);
+    if (result == 0 && session->change.kernel_records.used > 0)
+        result = weir_synth_bpf(&options, &programs, NULL);
+    if (result == 0 && session->options->samples.cgroups && session->options->synth.cgroups)
+        result = weir_synth_cgroups(&options, NULL);
+    weir_buf_fini(&index);
+    return result;
+}
+
+static int emit_beginning(struct answering *answering, const struct weir_sideband_view *view)
+{
+    const struct weir_task_map_sink sink = {
+        .sample_id_bytes = weir_attr_sample_id_bytes(&answering->session->descriptions[0].attr),
+        .emit = emit_for_sink,
+        .incomplete = emit_process,
+        .ctx = answering,
+    };
+    int result = emit_surroundings(answering);
+    if (result == 0)
+        result = view ? weir_sideband_view_emit(view, &sink) : -ETIMEDOUT;
+    weir_record_finished_init(&answering->batch.records);
+    int flushed = flush(&answering->batch);
+    return result < 0 ? result : flushed;
+}
+
+static void answer(void *ctx, const struct weir_sideband_view *view)
+{
+    struct weir_session_switch *change = ctx;
+    struct answering answering = {
+        .session = change->session,
+        .batch = {.pipeline = &change->session->pipeline, .records = WEIR_BUF_INIT},
+    };
+    change->answer_result = emit_beginning(&answering, view);
+    weir_buf_fini(&answering.batch.records);
+    int fd = change->progress_fd;
+    atomic_store_explicit(&change->answered, true, memory_order_release);
+    eventfd_write(fd, 1);
+}
+
+/* ---- beginning ---- */
+
+/* The name is free for the next file after this. A file that somebody has removed needs no name. */
+static int hide(struct weir_session *session, struct weir_error *err)
+{
+    struct weir_record_file *file = session->file;
+    weir_record_file_stamp(file);
+    int result = weir_record_file_rename(file, HIDING_PREFIX, err);
+    if (result != -ENOENT)
+        return result;
+    weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "the output '%s' is not at its name any more",
+                file->path);
+    return 0;
+}
+
+/* Takes hide() back. */
+static void show(struct weir_session *session)
+{
+    struct weir_record_file *file = session->file;
+    struct weir_error err = {0};
+    const char *slash = strrchr(file->path, '/');
+    if (weir_output_rename(file->output, slash ? slash + 1 : file->path, &err) < 0 && err.code != -ENOENT)
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "%s", err.what);
+}
+
+static void ask_writer(void *ctx);
+
+/* With --on-full=rotate older files make room for its head. */
+static int open_next(struct weir_session_switch *change, struct weir_error *err)
+{
+    struct weir_session *session = change->session;
+    int result = weir_record_file_open(&change->next, session, session->file->path, NULL, err);
+    while (result == -ENOSPC && session->options->on_full == WEIR_RECORD_ON_FULL_ROTATE &&
+           weir_file_finisher_drop_oldest(session->finisher)) {
+        weir_file_finisher_await_drops(session->finisher);
+        result = weir_record_file_open(&change->next, session, session->file->path, NULL, err);
+    }
+    return result;
+}
+
+int weir_session_switch_begin(struct weir_session_switch *change, struct weir_error *err)
+{
+    struct weir_session *session = change->session;
+    weir_assert(change->step == WEIR_SWITCH_IDLE);
+    int result = hide(session, err);
+    if (result < 0)
+        return result;
+    result = open_next(change, err);
+    change->put_off = result == -ENOSPC;
+    if (result < 0) {
+        show(session);
+        return result;
+    }
+    change->step = WEIR_SWITCH_CUTTING;
+    weir_switch_count_begin(&session->pipeline.control.switches);
+    weir_rounds_cut(&session->pipeline.rounds, ask_writer, change);
+    return 0;
+}
+
+static int begin(void *ctx, struct weir_error *err)
+{
+    int result = weir_session_switch_begin(ctx, err);
+    return result < 0 ? result : WEIR_TRIGGER_BEGUN;
+}
+
+void weir_session_switch_ask_again(struct weir_session_switch *change)
+{
+    if (change->session && change->put_off && change->step == WEIR_SWITCH_IDLE)
+        weir_triggers_fire(&change->session->coordinator.triggers, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BY_SIZE);
+}
+
+/* ---- the cut ---- */
+
+/* A file that cannot have the name gets its final one all the same, when it ends. */
+static void publish(struct weir_session *session)
+{
+    struct weir_error err = {0};
+    if (weir_record_file_publish(session->file, &err) < 0)
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "%s: it has no name until it is finished",
+                    err.what);
+}
+
+/* Writer thread. What was told is the coordinator's again when it sees that the switch has begun (S). */
+static void fit_losses(void *ctx, uint64_t lost_reported)
+{
+    struct weir_session_switch *change = ctx;
+    weir_ledger_hold_back(&change->session->told_losses, lost_reported, &change->losses);
+    weir_writer_switch_set_records(&change->order, change->losses.data, change->losses.used);
+}
+
+static void ask_writer(void *ctx)
+{
+    struct weir_session_switch *change = ctx;
+    struct weir_session *session = change->session;
+    weir_buf_reset(&change->losses);
+    if (weir_ledger_tell_losses(&session->events, &session->told_losses, &change->losses) < 0)
+        weir_buf_reset(&change->losses);
+    weir_writer_switch_init(&change->order, change->next->output);
+    weir_writer_switch_set_records(&change->order, change->losses.data, change->losses.used);
+    change->order.fit_records = fit_losses;
+    change->order.fit_ctx = change;
+    change->order.side_bytes = change->side_bytes;
+    change->order.fd = change->progress_fd;
+    weir_writer_switch_push(&change->order, &session->pipeline.queue);
+    change->left = session->file;
+    session->file = change->next;
+    change->next = NULL;
+    change->count++;
+    change->snapshots = session->pipeline.rounds.snapshots;
+    change->step = WEIR_SWITCH_CHANGING;
+    publish(session);
+}
+
+/* ---- progress ---- */
+
+static void ask_sideband(struct weir_session_switch *change)
+{
+    change->step = WEIR_SWITCH_ANSWERING;
+    atomic_store_explicit(&change->answered, false, memory_order_relaxed); /* handed over by the lock of ask() */
+    change->question = (struct weir_sideband_question){
+        .side_bytes = change->side_bytes,
+        .answer = answer,
+        .ctx = change,
+    };
+    weir_sideband_ask(change->session->sideband, &change->question);
+}
+
+static void take_answer(struct weir_session_switch *change)
+{
+    struct weir_session *session = change->session;
+    weir_rounds_resume(&session->pipeline.rounds, now_ns(session));
+    change->step = WEIR_SWITCH_DRAINING;
+    /* Relaxed: only whether. An output that failed is told elsewhere. */
+    bool is_output = atomic_load_explicit(&session->pipeline.writer.error, memory_order_relaxed) < 0;
+    if (change->answer_result < 0 && !is_output)
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
+                    "the tasks and maps at the start of '%s' are not complete: %s", session->file->path,
+                    strerror(-change->answer_result));
+}
+
+/* Hands the file that ended to the finisher. False: that has no room. */
+static bool hand_over(struct weir_session_switch *change)
+{
+    struct weir_session *session = change->session;
+    struct weir_record_file *file = change->left;
+    weir_record_file_note(file, session, &change->order.account);
+    int result = weir_file_finisher_push(session->finisher, file);
+    if (result == -EAGAIN) {
+        if (!change->told_wait)
+            weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
+                        "files end faster than they can be finished: the next switch waits; this is told once");
+        change->told_wait = true;
+        return false;
+    }
+    change->left = NULL;
+    if (result < 0) { /* no thread is to be had: it stays as it is, whole but for its features */
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "cannot finish '%s': %s; weir recover completes it",
+                    weir_output_path(file->output), strerror(-result));
+        weir_record_file_close(file);
+        weir_switch_count_end(&session->pipeline.control.switches);
+    }
+    return true;
+}
+
+/* Whoever asked for it is told. */
+static void complete(struct weir_session_switch *change)
+{
+    struct weir_triggers *triggers = &change->session->coordinator.triggers;
+    change->step = WEIR_SWITCH_IDLE;
+    if (triggers->running == WEIR_TRIGGER_SWITCH)
+        weir_triggers_complete(triggers, WEIR_TRIGGER_SWITCH, 0, NULL);
+    else
+        weir_snapshots_complete(&change->session->snapshots);
+}
+
+static void advance(struct weir_session_switch *change)
+{
+    if (change->step == WEIR_SWITCH_CHANGING && weir_writer_switch_has_begun(&change->order))
+        ask_sideband(change);
+    /* Acquire pairs with answer(). */
+    if (change->step == WEIR_SWITCH_ANSWERING && atomic_load_explicit(&change->answered, memory_order_acquire))
+        take_answer(change);
+    if (change->step == WEIR_SWITCH_DRAINING && weir_writer_switch_is_done(&change->order) && hand_over(change))
+        complete(change);
+}
+
+static void on_progress(void *ctx, short revents)
+{
+    (void)revents;
+    struct weir_session_switch *change = ctx;
+    empty(change->progress_fd);
+    advance(change);
+}
+
+static void on_full(void *ctx, short revents)
+{
+    (void)revents;
+    struct weir_session_switch *change = ctx;
+    empty(change->full_fd);
+    weir_triggers_fire(&change->session->coordinator.triggers, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BY_SIZE);
+}
+
+static void on_timer(void *ctx, short revents)
+{
+    (void)revents;
+    struct weir_session_switch *change = ctx;
+    empty(change->timer_fd);
+    weir_triggers_fire(&change->session->coordinator.triggers, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BY_TIMER);
+}
+
+/* ---- life ---- */
+
+int weir_session_switch_init(struct weir_session_switch *change, struct weir_session *session, struct weir_error *err)
+{
+    *change = (struct weir_session_switch){.session = session, .progress_fd = -1, .full_fd = -1, .timer_fd = -1};
+    if (!weir_session_switches(session))
+        return 0;
+    change->side_bytes = calloc(session->pipeline.reader_count, sizeof(*change->side_bytes));
+    if (!change->side_bytes)
+        return weir_error_set_errno(err, -ENOMEM, "cannot set up the switching of outputs");
+    change->progress_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    change->full_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int result = change->progress_fd < 0 || change->full_fd < 0 ? -errno : 0;
+    if (result == 0 && session->options->switching.period_ns > 0) {
+        change->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        result = change->timer_fd < 0 ? -errno : 0;
+    }
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot set up the switching of outputs");
+    session->pipeline.full_bytes = session->options->switching.bytes;
+    session->pipeline.full_fd = change->full_fd;
+    struct weir_triggers *triggers = &session->coordinator.triggers;
+    weir_triggers_register(triggers, WEIR_TRIGGER_SWITCH, &(struct weir_trigger_action){.run = begin, .ctx = change});
+    if (!session->options->switching.each_snapshot) /* else it is theirs */
+        weir_triggers_set_signal(triggers, WEIR_TRIGGER_SWITCH);
+    return 0;
+}
+
+int weir_session_switch_watch(struct weir_session_switch *change, struct weir_error *err)
+{
+    struct weir_session *session = change->session;
+    if (!session || !weir_session_switches(session))
+        return 0;
+    struct weir_poll_set *sources = &session->coordinator.sources;
+    int result = weir_poll_set_add(sources, change->progress_fd, POLLIN, on_progress, change);
+    if (result == 0)
+        result = weir_poll_set_add(sources, change->full_fd, POLLIN, on_full, change);
+    if (result == 0 && change->timer_fd >= 0) {
+        uint64_t period_ns = session->options->switching.period_ns;
+        struct timespec period = {.tv_sec = (time_t)(period_ns / WEIR_NS_PER_S),
+                                  .tv_nsec = (long)(period_ns % WEIR_NS_PER_S)};
+        timerfd_settime(change->timer_fd, 0, &(struct itimerspec){.it_interval = period, .it_value = period}, NULL);
+        result = weir_poll_set_add(sources, change->timer_fd, POLLIN, on_timer, change);
+    }
+    return result < 0 ? weir_error_set_errno(err, result, "cannot set up the switching of outputs") : 0;
+}
+
+/* A client that waits for a switch hears that there is none. A snapshot is in the file that ends now. */
+static void refuse(struct weir_session_switch *change)
+{
+    struct weir_triggers *triggers = &change->session->coordinator.triggers;
+    struct weir_error err;
+    weir_error_set(&err, -ECANCELED, "the recording is ending");
+    if (triggers->running == WEIR_TRIGGER_SWITCH && triggers->running_for)
+        weir_triggers_complete(triggers, WEIR_TRIGGER_SWITCH, -ECANCELED, &err);
+}
+
+void weir_session_switch_settle(struct weir_session_switch *change)
+{
+    struct weir_session *session = change->session;
+    if (change->step == WEIR_SWITCH_CUTTING) {
+        weir_rounds_resume(&session->pipeline.rounds, now_ns(session));
+        weir_record_file_close(change->next);
+        change->next = NULL;
+        change->step = WEIR_SWITCH_IDLE;
+        weir_switch_count_end(&session->pipeline.control.switches);
+        change->taken_back = session->pipeline.setup.snapshots_only;
+        show(session);
+        refuse(change);
+        return;
+    }
+    uint64_t until_ns = now_ns(session) + SETTLE_MS * WEIR_NS_PER_MS;
+    while (change->step != WEIR_SWITCH_IDLE) {
+        struct pollfd progress = {.fd = change->progress_fd, .events = POLLIN};
+        poll(&progress, 1, (int)SETTLE_MS);
+        empty(change->progress_fd);
+        advance(change);
+        if (change->step == WEIR_SWITCH_ANSWERING && now_ns(session) >= until_ns)
+            return; /* weir_sideband_stop() has it answered */
+    }
+}
+
+void weir_session_switch_fini(struct weir_session_switch *change)
+{
+    if (!change || !change->session)
+        return;
+    weir_record_file_close(change->next);
+    weir_record_file_close(change->left);
+    weir_buf_fini(&change->losses);
+    weir_buf_fini(&change->kernel_records);
+    free(change->side_bytes);
+    if (change->progress_fd >= 0)
+        close(change->progress_fd);
+    if (change->full_fd >= 0)
+        close(change->full_fd);
+    if (change->timer_fd >= 0)
+        close(change->timer_fd);
+    *change = (struct weir_session_switch){0};
+}

@@ -1,0 +1,125 @@
+/* What may be asked for when. Coordinator thread. See snapshot.h. */
+#include "engine/session/snapshot.h"
+
+#include <errno.h>
+
+#include "base/bits.h"
+
+bool weir_snapshots_are_possible(const struct weir_snapshots *snapshots)
+{
+    return snapshots->pipeline->setup.snapshots_only;
+}
+
+int weir_snapshot_dump(struct weir_snapshots *snapshots, struct weir_error *err)
+{
+    if (!weir_snapshots_are_possible(snapshots)) {
+        weir_error_set(err, -EOPNOTSUPP, "no snapshot: samples go to the file as they come");
+        weir_error_hint(err, "record with -M SIZE or --overwrite to keep them in memory");
+        return -EOPNOTSUPP;
+    }
+    if (snapshots->permanent)
+        return weir_error_set(err, -EALREADY,
+                              "no snapshot: recording has stopped, and the file gets at the end what "
+                              "memory holds");
+    if (weir_rounds_snapshot_progress(&snapshots->pipeline->rounds) != WEIR_SNAPSHOT_NONE)
+        return weir_error_set(err, -EBUSY, "no snapshot: the one before is still being written");
+    return snapshots->end_file ? snapshots->end_file(snapshots->end_file_ctx, err)
+                               : weir_rounds_snapshot(&snapshots->pipeline->rounds);
+}
+
+static bool needs_spare(const struct weir_snapshots *snapshots)
+{
+    return snapshots->pipeline->setup.retained_bytes > 0 && !weir_pipeline_has_spare(snapshots->pipeline);
+}
+
+int weir_snapshot_swap(struct weir_snapshots *snapshots, struct weir_error *err)
+{
+    if (snapshots->permanent || !needs_spare(snapshots))
+        return weir_snapshot_dump(snapshots, err);
+    weir_event_set_disable_samples(snapshots->events);
+    snapshots->permanent = true;
+    weir_notice(snapshots->notices, WEIR_NOTICE_WARNING,
+                "snapshot not allocated: recording stops here; what memory holds goes to the file at the end");
+    weir_error_set(err, -ENOSPC, "snapshot not allocated: recording has stopped");
+    weir_error_hint(err, "snapshot-alloc makes the memory for it first");
+    return -ENOSPC;
+}
+
+int weir_snapshot_alloc(struct weir_snapshots *snapshots, struct weir_error *err)
+{
+    int result = !snapshots->permanent && needs_spare(snapshots) ? weir_pipeline_make_spare(snapshots->pipeline) : 0;
+    if (result == 0)
+        return weir_snapshot_dump(snapshots, err);
+    weir_notice(snapshots->notices, WEIR_NOTICE_WARNING,
+                "no snapshot: there is no memory for a second %llu MiB; recording goes on",
+                (unsigned long long)(snapshots->pipeline->retention.bytes >> 20));
+    return weir_error_set_errno(err, result, "no snapshot: cannot make memory for it");
+}
+
+/* ---- as triggers ---- */
+
+static int begun(int result)
+{
+    return result == 0 ? WEIR_TRIGGER_BEGUN : result;
+}
+
+static int run_dump(void *ctx, struct weir_error *err)
+{
+    return begun(weir_snapshot_dump(ctx, err));
+}
+
+static int run_swap(void *ctx, struct weir_error *err)
+{
+    return begun(weir_snapshot_swap(ctx, err));
+}
+
+static int run_alloc(void *ctx, struct weir_error *err)
+{
+    return begun(weir_snapshot_alloc(ctx, err));
+}
+
+void weir_snapshots_complete(struct weir_snapshots *snapshots)
+{
+    enum weir_trigger running = snapshots->triggers->running;
+    if (running != WEIR_TRIGGER_DUMP && running != WEIR_TRIGGER_SNAPSHOT && running != WEIR_TRIGGER_SNAPSHOT_ALLOC)
+        return; /* that of an output's end */
+    weir_notice(snapshots->notices, WEIR_NOTICE_INFO, "snapshot %llu is in %s",
+                (unsigned long long)snapshots->pipeline->rounds.snapshots,
+                snapshots->end_file ? "a file of its own" : "the file");
+    weir_triggers_complete(snapshots->triggers, running, 0, NULL);
+}
+
+/* Its marker is on file. */
+static void complete(void *ctx)
+{
+    struct weir_snapshots *snapshots = ctx;
+    if (!snapshots->end_file) /* the file ends later */
+        weir_snapshots_complete(snapshots);
+}
+
+void weir_snapshots_begin(struct weir_snapshots *snapshots, struct weir_triggers *triggers)
+{
+    static const char busy[] = "the snapshot before is still being written";
+    static const struct {
+        enum weir_trigger trigger;
+        int (*run)(void *ctx, struct weir_error *err);
+    } actions[] = {
+        {WEIR_TRIGGER_DUMP, run_dump},
+        {WEIR_TRIGGER_SNAPSHOT, run_swap},
+        {WEIR_TRIGGER_SNAPSHOT_ALLOC, run_alloc},
+    };
+    snapshots->triggers = triggers;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(actions); i++)
+        weir_triggers_register(triggers, actions[i].trigger,
+                               &(struct weir_trigger_action){.run = actions[i].run, .ctx = snapshots, .busy = busy});
+    if (triggers->on_signal == WEIR_TRIGGER_NONE) /* a switch is a snapshot as well */
+        weir_triggers_set_signal(triggers, WEIR_TRIGGER_DUMP);
+    snapshots->pipeline->rounds.snapshot_written = complete;
+    snapshots->pipeline->rounds.snapshot_ctx = snapshots;
+}
+
+void weir_snapshots_end(struct weir_snapshots *snapshots)
+{
+    if (snapshots->triggers)
+        weir_snapshots_complete(snapshots);
+}

@@ -1,0 +1,106 @@
+/* A write queue that can stand still. All but stall() runs on the thread that owns the output. */
+#include "engine/sim/sim_disk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct stalling_queue {
+    struct weir_sim_disk *disk;            /* borrowed */
+    const struct weir_io_queue_ops *queue; /* the real one's */
+    void *ctx;                             /* the real one, owned */
+};
+
+void weir_sim_disk_init(struct weir_sim_disk *disk, const struct weir_clock *clock)
+{
+    disk->clock = clock;
+    atomic_init(&disk->from_ns, 0);
+    atomic_init(&disk->until_ns, 0);
+}
+
+void weir_sim_disk_stall(struct weir_sim_disk *disk, uint64_t from_ns, uint64_t until_ns)
+{
+    /* Relaxed: times are all that is told. */
+    atomic_store_explicit(&disk->from_ns, from_ns, memory_order_relaxed);
+    atomic_store_explicit(&disk->until_ns, until_ns, memory_order_relaxed);
+}
+
+static bool stands_still(const struct stalling_queue *stalling)
+{
+    const struct weir_sim_disk *disk = stalling->disk;
+    uint64_t now_ns = weir_clock_now_ns(disk->clock);
+    return now_ns >= atomic_load_explicit(&disk->from_ns, memory_order_relaxed) &&
+           now_ns < atomic_load_explicit(&disk->until_ns, memory_order_relaxed);
+}
+
+static int open_queue(void **queue, const struct weir_io_queue_config *config, unsigned *registered)
+{
+    struct stalling_queue *stalling = calloc(1, sizeof(*stalling));
+    if (!stalling)
+        return -ENOMEM;
+    stalling->disk = config->ctx;
+    stalling->queue = &weir_io_queue_uring;
+    int result = stalling->queue->open(&stalling->ctx, config, registered);
+    if (result < 0) {
+        stalling->queue = &weir_io_queue_pwritev;
+        result = stalling->queue->open(&stalling->ctx, config, registered);
+    }
+    if (result < 0)
+        free(stalling);
+    else
+        *queue = stalling;
+    return result;
+}
+
+/* Neither of the real queues starts a write before flush() or reap(). */
+static int submit(void *queue, const struct weir_io_write *write)
+{
+    const struct stalling_queue *stalling = queue;
+    return stalling->queue->submit(stalling->ctx, write);
+}
+
+static int flush(void *queue)
+{
+    const struct stalling_queue *stalling = queue;
+    return stands_still(stalling) ? 0 : stalling->queue->flush(stalling->ctx);
+}
+
+static int reap(void *queue, struct weir_io_completion *done, unsigned max, unsigned wait_ms)
+{
+    const struct stalling_queue *stalling = queue;
+    if (!stands_still(stalling))
+        return stalling->queue->reap(stalling->ctx, done, max, wait_ms);
+    if (wait_ms > 0) {
+        const struct timespec pause = {.tv_nsec = (long)WEIR_NS_PER_MS};
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    }
+    return 0;
+}
+
+static uint64_t enters(const void *queue)
+{
+    const struct stalling_queue *stalling = queue;
+    return stalling->queue->enters(stalling->ctx);
+}
+
+static void close_queue(void *queue)
+{
+    struct stalling_queue *stalling = queue;
+    stalling->queue->close(stalling->ctx);
+    free(stalling);
+}
+
+static const struct weir_io_queue_ops stalling_ops = {
+    .name = "stalling",
+    .open = open_queue,
+    .submit = submit,
+    .flush = flush,
+    .reap = reap,
+    .enters = enters,
+    .close = close_queue,
+};
+
+struct weir_io_ops weir_sim_disk_ops(struct weir_sim_disk *disk)
+{
+    return (struct weir_io_ops){.file = &weir_io_file_real, .queue = &stalling_ops, .ctx = disk};
+}

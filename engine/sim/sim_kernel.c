@@ -1,0 +1,568 @@
+/*
+ * The simulated kernel. This file plays the other side of the protocol in ring.h and is, with ring.c, the only one that
+ * touches data_head and data_tail. Threads: see sim_kernel.h.
+ */
+#include "engine/sim/sim_kernel.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+
+#define RECORD_MAX_BYTES      65528u
+#define CPUS_OFFLINE_MAX      64   /* CPUs from here on stay online */
+#define COMM_BYTES            16   /* TASK_COMM_LEN, padded */
+#define SIDE_RECORD_MAX_BYTES 128  /* LOST and COMM with the longest trailer */
+#define FIXED_MAX_BYTES       2048 /* a sample without raw data and stack: fields, longest chain, all registers */
+
+struct sim_ring {
+    struct perf_event_mmap_page *page; /* owned by who mapped it; unmapped by ring_unmap */
+    uint8_t *data;
+    uint64_t bytes;
+    uint64_t head;      /* producer only; published in page->data_head */
+    uint64_t wakeup;    /* producer only: head at the last wake-up */
+    uint64_t watermark; /* 0: wake for every record */
+    uint64_t lost;      /* producer only: since the last LOST record */
+    bool newest;        /* the oldest records are overwritten; head counts down */
+    _Atomic bool paused;
+    int wake_fd;   /* borrowed: of the event that mapped it */
+    int mapped_by; /* its descriptor */
+};
+
+struct sim_event {
+    int fd; /* owned eventfd, the event's descriptor; -1 after close */
+    int cpu;
+    pid_t pid;
+    const struct sim_event *leader; /* borrowed; NULL: none but itself */
+    uint64_t id;
+    struct perf_event_attr attr;
+    struct sim_ring *ring; /* borrowed; NULL before map or set_output */
+    _Atomic bool enabled;
+    bool dead; /* its CPU was taken away */
+    _Atomic uint64_t produced;
+    _Atomic uint64_t lost;
+};
+
+struct weir_sim_kernel {
+    pthread_mutex_t lock;     /* guards growth of the two tables */
+    struct sim_event **by_fd; /* owned; index: descriptor */
+    size_t fd_count;
+    struct sim_ring **rings; /* owned */
+    size_t ring_count;
+    uint64_t next_id;
+    uint64_t offline; /* bits of CPUs 0 to 63 */
+};
+
+int weir_sim_kernel_new(struct weir_sim_kernel **out)
+{
+    struct weir_sim_kernel *sim = calloc(1, sizeof(*sim));
+    if (!sim)
+        return -ENOMEM;
+    pthread_mutex_init(&sim->lock, NULL);
+    sim->next_id = 1;
+    *out = sim;
+    return 0;
+}
+
+static void close_event(struct sim_event *event)
+{
+    if (event->fd >= 0)
+        close(event->fd);
+    free(event);
+}
+
+static size_t mapping_bytes(uint64_t data_bytes)
+{
+    return (size_t)sysconf(_SC_PAGESIZE) + data_bytes;
+}
+
+void weir_sim_kernel_free(struct weir_sim_kernel *sim)
+{
+    if (!sim)
+        return;
+    for (size_t fd = 0; fd < sim->fd_count; fd++) {
+        if (sim->by_fd[fd])
+            close_event(sim->by_fd[fd]);
+    }
+    for (size_t i = 0; i < sim->ring_count; i++) {
+        if (sim->rings[i]->page)
+            munmap(sim->rings[i]->page, mapping_bytes(sim->rings[i]->bytes));
+        free(sim->rings[i]);
+    }
+    free(sim->by_fd);
+    free(sim->rings);
+    pthread_mutex_destroy(&sim->lock);
+    free(sim);
+}
+
+static struct sim_event *event_of(const struct weir_sim_kernel *sim, int fd)
+{
+    return fd >= 0 && (size_t)fd < sim->fd_count ? sim->by_fd[fd] : NULL;
+}
+
+/* ---- the interface ---- */
+
+static int register_event(struct weir_sim_kernel *sim, struct sim_event *event)
+{
+    size_t needed = (size_t)event->fd + 1;
+    if (needed > sim->fd_count) {
+        struct sim_event **grown = realloc(sim->by_fd, needed * 2 * sizeof(struct sim_event *));
+        if (!grown)
+            return -ENOMEM;
+        memset(grown + sim->fd_count, 0, (needed * 2 - sim->fd_count) * sizeof(struct sim_event *));
+        sim->by_fd = grown;
+        sim->fd_count = needed * 2;
+    }
+    sim->by_fd[event->fd] = event;
+    event->id = sim->next_id++;
+    return 0;
+}
+
+/* perf_event_open(), kernel/events/core.c, Linux 6.12: what it says about places and groups. */
+static int refuse_open(const struct sim_event *leader, pid_t pid, int cpu, int group_fd, unsigned long flags)
+{
+    if (pid == -1 && cpu == -1)
+        return -EINVAL;
+    if ((flags & PERF_FLAG_PID_CGROUP) && (pid == -1 || cpu == -1))
+        return -EINVAL;
+    if (group_fd == -1)
+        return 0;
+    if (!leader)
+        return -EBADF;
+    return leader->leader || leader->cpu != cpu || leader->pid != pid ? -EINVAL : 0;
+}
+
+static int sim_event_open(void *ctx, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                          unsigned long flags)
+{
+    struct weir_sim_kernel *sim = ctx;
+    const struct sim_event *leader = event_of(sim, group_fd);
+    int refusal = refuse_open(leader, pid, cpu, group_fd, flags);
+    if (refusal == 0 && cpu >= 0 && cpu < CPUS_OFFLINE_MAX && pid == -1 && (sim->offline >> cpu & 1))
+        refusal = -ENODEV;
+    if (refusal < 0)
+        return refusal;
+    struct sim_event *event = calloc(1, sizeof(*event));
+    if (!event)
+        return -ENOMEM;
+    event->attr = *attr;
+    event->cpu = cpu;
+    event->pid = pid;
+    event->leader = leader;
+    atomic_init(&event->enabled, !attr->disabled);
+    event->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int result = event->fd < 0 ? -errno : 0;
+    if (result == 0) {
+        pthread_mutex_lock(&sim->lock);
+        result = register_event(sim, event);
+        pthread_mutex_unlock(&sim->lock);
+    }
+    if (result < 0)
+        close_event(event);
+    return result < 0 ? result : event->fd;
+}
+
+static void sim_event_close(void *ctx, int fd)
+{
+    struct weir_sim_kernel *sim = ctx;
+    struct sim_event *event = event_of(sim, fd);
+    weir_assert(event);
+    sim->by_fd[fd] = NULL;
+    close_event(event);
+}
+
+static int sim_event_id(void *ctx, int fd, uint64_t *id)
+{
+    *id = event_of(ctx, fd)->id;
+    return 0;
+}
+
+static int sim_event_enable(void *ctx, int fd)
+{
+    atomic_store_explicit(&event_of(ctx, fd)->enabled, true, memory_order_release);
+    return 0;
+}
+
+static int sim_event_disable(void *ctx, int fd)
+{
+    atomic_store_explicit(&event_of(ctx, fd)->enabled, false, memory_order_release);
+    return 0;
+}
+
+/* Nobody is told: who wants to know asks for the event's count. */
+static int sim_event_notify(void *ctx, int fd, bool on)
+{
+    (void)on;
+    return event_of(ctx, fd) ? 0 : -EINVAL;
+}
+
+static int sim_event_set_output(void *ctx, int fd, int ring_fd)
+{
+    struct sim_event *event = event_of(ctx, fd), *owner = event_of(ctx, ring_fd);
+    if (!event || !owner || !owner->ring)
+        return -EINVAL;
+    if (event->cpu != owner->cpu)
+        return -EINVAL; /* perf_event_set_output(): no cross-CPU rings */
+    if (event->attr.write_backward != owner->attr.write_backward)
+        return -EINVAL;
+    if (event->cpu == -1 && event->pid != owner->pid)
+        return -EINVAL; /* nor those of different tasks */
+    event->ring = owner->ring;
+    return 0;
+}
+
+static int sim_event_set_filter(void *ctx, int fd, const char *filter)
+{
+    (void)ctx, (void)fd, (void)filter;
+    return -EINVAL; /* as for every event that is not a tracepoint */
+}
+
+static int sim_event_read(void *ctx, int fd, uint64_t read_format, uint64_t id, struct weir_event_count *count)
+{
+    (void)read_format, (void)id;
+    const struct sim_event *event = event_of(ctx, fd);
+    memset(count, 0, sizeof(*count));
+    count->id = event->id;
+    count->value = atomic_load_explicit(&event->produced, memory_order_acquire);
+    count->lost = atomic_load_explicit(&event->lost, memory_order_acquire);
+    return 0;
+}
+
+static struct sim_ring *add_ring(struct weir_sim_kernel *sim)
+{
+    struct sim_ring *ring = calloc(1, sizeof(*ring));
+    struct sim_ring **grown = realloc(sim->rings, (sim->ring_count + 1) * sizeof(struct sim_ring *));
+    if (grown)
+        sim->rings = grown;
+    if (!ring || !grown) {
+        free(ring);
+        return NULL;
+    }
+    sim->rings[sim->ring_count++] = ring;
+    return ring;
+}
+
+static int sim_ring_map(void *ctx, int fd, size_t data_bytes, struct perf_event_mmap_page **page)
+{
+    struct weir_sim_kernel *sim = ctx;
+    struct sim_event *event = event_of(sim, fd);
+    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    if (!event || !weir_is_power_of_two(data_bytes) || data_bytes % page_bytes)
+        return -EINVAL;
+    if (event->cpu == -1 && event->attr.inherit)
+        return -EINVAL; /* perf_mmap(): a ring that many CPUs would write to */
+    void *base = mmap(NULL, mapping_bytes(data_bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED)
+        return -errno;
+    struct sim_ring *ring = add_ring(sim);
+    if (!ring) {
+        munmap(base, mapping_bytes(data_bytes));
+        return -ENOMEM;
+    }
+    ring->page = base;
+    ring->data = (uint8_t *)base + page_bytes;
+    ring->bytes = data_bytes;
+    ring->watermark = event->attr.watermark ? event->attr.wakeup_watermark : 0;
+    ring->wake_fd = fd;
+    ring->page->data_offset = page_bytes;
+    ring->page->data_size = data_bytes;
+    event->ring = ring;
+    *page = base;
+    return 0;
+}
+
+static int sim_ring_map_newest(void *ctx, int fd, size_t data_bytes, struct perf_event_mmap_page **page)
+{
+    int result = sim_ring_map(ctx, fd, data_bytes, page);
+    if (result == 0)
+        event_of(ctx, fd)->ring->newest = true;
+    return result;
+}
+
+static int sim_ring_pause(void *ctx, int fd, bool paused)
+{
+    struct sim_event *event = event_of(ctx, fd);
+    if (!event || !event->ring)
+        return -EINVAL;
+    atomic_store_explicit(&event->ring->paused, paused, memory_order_seq_cst);
+    return 0;
+}
+
+static void sim_ring_unmap(void *ctx, struct perf_event_mmap_page *page, size_t data_bytes)
+{
+    struct weir_sim_kernel *sim = ctx;
+    for (size_t i = 0; i < sim->ring_count; i++) {
+        if (sim->rings[i]->page == page)
+            sim->rings[i]->page = NULL;
+    }
+    munmap(page, mapping_bytes(data_bytes));
+}
+
+static int sim_poll(void *ctx, struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+    int ready = poll(fds, count, timeout_ms);
+    if (ready < 0)
+        return -errno;
+    for (nfds_t i = 0; ready > 0 && i < count; i++) {
+        /* perf_poll() takes the wake-up with it: the next poll reports the next one. */
+        if ((fds[i].revents & POLLIN) && event_of(ctx, fds[i].fd)) {
+            eventfd_t taken;
+            eventfd_read(fds[i].fd, &taken);
+        }
+    }
+    return ready;
+}
+
+static const struct weir_kernel_ops sim_ops = {
+    .event_open = sim_event_open,
+    .event_close = sim_event_close,
+    .event_id = sim_event_id,
+    .event_enable = sim_event_enable,
+    .event_disable = sim_event_disable,
+    .event_notify = sim_event_notify,
+    .event_set_output = sim_event_set_output,
+    .event_set_filter = sim_event_set_filter,
+    .event_read = sim_event_read,
+    .ring_map = sim_ring_map,
+    .ring_map_newest = sim_ring_map_newest,
+    .ring_pause = sim_ring_pause,
+    .ring_unmap = sim_ring_unmap,
+    .poll = sim_poll,
+};
+
+struct weir_kernel weir_sim_kernel_interface(struct weir_sim_kernel *sim)
+{
+    return (struct weir_kernel){.ops = &sim_ops, .ctx = sim};
+}
+
+/* ---- production ---- */
+
+static void ring_put(struct sim_ring *ring, const void *data, uint64_t bytes)
+{
+    if (ring->newest)
+        ring->head -= bytes;
+    uint64_t offset = ring->head & (ring->bytes - 1);
+    uint64_t before_wrap = weir_min_u64(bytes, ring->bytes - offset);
+    memcpy(ring->data + offset, data, before_wrap);
+    memcpy(ring->data, (const uint8_t *)data + before_wrap, bytes - before_wrap);
+    if (!ring->newest)
+        ring->head += bytes;
+}
+
+static void put_u64(uint8_t *record, size_t *at, uint64_t v)
+{
+    memcpy(record + *at, &v, sizeof(v));
+    *at += sizeof(v);
+}
+
+static void put_u32_pair(uint8_t *record, size_t *at, uint32_t a, uint32_t b)
+{
+    put_u64(record, at, (uint64_t)b << 32 | a);
+}
+
+static void finish_header(uint8_t *record, uint32_t type, size_t bytes)
+{
+    struct perf_event_header header = {.type = type, .misc = PERF_RECORD_MISC_USER, .size = (uint16_t)bytes};
+    memcpy(record, &header, sizeof(header));
+}
+
+/* The sample_id trailer of perf_event_open(2). */
+static void put_trailer(const struct sim_event *event, uint8_t *record, size_t *at, uint32_t pid, uint64_t time_ns)
+{
+    uint64_t type = event->attr.sample_id_all ? event->attr.sample_type : 0;
+    if (type & PERF_SAMPLE_TID)
+        put_u32_pair(record, at, pid, pid);
+    if (type & PERF_SAMPLE_TIME)
+        put_u64(record, at, time_ns);
+    if (type & PERF_SAMPLE_ID)
+        put_u64(record, at, event->id);
+    if (type & PERF_SAMPLE_CPU)
+        put_u32_pair(record, at, (uint32_t)event->cpu, 0);
+    if (type & PERF_SAMPLE_IDENTIFIER)
+        put_u64(record, at, event->id);
+}
+
+static void put_lost_record(const struct sim_event *event, struct sim_ring *ring, uint64_t time_ns)
+{
+    uint8_t record[SIDE_RECORD_MAX_BYTES];
+    size_t at = sizeof(struct perf_event_header);
+    put_u64(record, &at, event->id);
+    put_u64(record, &at, ring->lost);
+    put_trailer(event, record, &at, 0, time_ns);
+    finish_header(record, PERF_RECORD_LOST, at);
+    ring_put(ring, record, at);
+    ring->lost = 0;
+}
+
+static void wake_reader(struct sim_ring *ring)
+{
+    if (!ring->newest && ring->head - ring->wakeup > ring->watermark) {
+        ring->wakeup += ring->watermark ? ring->watermark : ring->head - ring->wakeup;
+        eventfd_write(ring->wake_fd, 1);
+    }
+}
+
+static bool is_enabled(const struct sim_event *event)
+{
+    return !event->dead && atomic_load_explicit(&event->enabled, memory_order_acquire) &&
+           (!event->leader || is_enabled(event->leader));
+}
+
+static bool has_room(const struct sim_ring *ring, size_t bytes)
+{
+    /* Linux writes a larger record over its own beginning: who maps such a ring has to see to it. */
+    weir_assert(!ring->newest || bytes <= ring->bytes);
+    /* Sequentially consistent on both sides: who pauses and then looks whether a producer is at work (race_snapshot.c)
+     * sees it, or the producer sees the pause. */
+    bool paused = atomic_load_explicit(&ring->paused, memory_order_seq_cst);
+    if (paused || ring->newest)
+        return !paused;
+    /* (A) of ring.h: what the reader gave back may be overwritten. */
+    uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
+    uint64_t needed = bytes + (ring->lost ? SIDE_RECORD_MAX_BYTES : 0);
+    return ring->bytes - (ring->head - tail) >= needed;
+}
+
+/* Writes one record, or counts it as lost. */
+static bool output(struct sim_event *event, const uint8_t *record, size_t bytes, uint64_t time_ns)
+{
+    if (!is_enabled(event))
+        return false;
+    struct sim_ring *ring = event->ring;
+    atomic_fetch_add_explicit(&event->produced, 1, memory_order_release);
+    if (!ring) /* perf_output_begin() leaves it at that: nothing is lost that was not wanted */
+        return false;
+
+    if (!has_room(ring, bytes)) {
+        ring->lost++;
+        atomic_fetch_add_explicit(&event->lost, 1, memory_order_release);
+        return false;
+    }
+    if (ring->lost)
+        put_lost_record(event, ring, time_ns);
+    ring_put(ring, record, bytes);
+    /* (B) of ring.h: the records are whole before the reader sees the new head. */
+    __atomic_store_n(&ring->page->data_head, ring->head, __ATOMIC_RELEASE);
+    wake_reader(ring);
+    return true;
+}
+
+/* The size field counts itself out and the padding in, so that the record ends on a multiple of 8. */
+static void put_raw(uint8_t *record, size_t *at, const struct weir_sim_sample *sample)
+{
+    uint32_t size = (uint32_t)weir_align_up(sample->raw_bytes + sizeof(uint32_t), 8) - (uint32_t)sizeof(uint32_t);
+    memcpy(record + *at, &size, sizeof(size));
+    memcpy(record + *at + sizeof(size), sample->raw, sample->raw_bytes);
+    memset(record + *at + sizeof(size) + sample->raw_bytes, 0, size - sample->raw_bytes);
+    *at += sizeof(size) + size;
+}
+
+static void put_chain(uint8_t *record, size_t *at, const struct weir_sim_sample *sample)
+{
+    put_u64(record, at, sample->chain_count);
+    memcpy(record + *at, sample->chain, sample->chain_count * sizeof(uint64_t));
+    *at += sample->chain_count * sizeof(uint64_t);
+}
+
+/* The registers of the mask, each holding its number. */
+static void put_registers(uint8_t *record, size_t *at, uint64_t mask)
+{
+    put_u64(record, at, PERF_SAMPLE_REGS_ABI_64);
+    for (; mask != 0; mask &= mask - 1)
+        put_u64(record, at, (uint64_t)__builtin_ctzll(mask));
+}
+
+/* Size, bytes, and how many of them the task had in use: all. */
+static void put_stack(uint8_t *record, size_t *at, const void *stack, uint32_t bytes)
+{
+    put_u64(record, at, bytes);
+    memcpy(record + *at, stack, bytes);
+    *at += bytes;
+    put_u64(record, at, bytes);
+}
+
+/* The fields in the order of perf_event_open(2), "PERF_RECORD_SAMPLE". Returns the size of the record. */
+static size_t put_sample(const struct sim_event *event, const struct weir_sim_sample *sample, uint8_t *record)
+{
+    uint64_t type = event->attr.sample_type;
+    size_t at = sizeof(struct perf_event_header);
+    if (type & PERF_SAMPLE_IDENTIFIER)
+        put_u64(record, &at, event->id);
+    if (type & PERF_SAMPLE_IP)
+        put_u64(record, &at, sample->ip);
+    if (type & PERF_SAMPLE_TID)
+        put_u32_pair(record, &at, sample->pid, sample->tid);
+    if (type & PERF_SAMPLE_TIME)
+        put_u64(record, &at, sample->time_ns);
+    if (type & PERF_SAMPLE_ADDR)
+        put_u64(record, &at, 0);
+    if (type & PERF_SAMPLE_ID)
+        put_u64(record, &at, event->id);
+    if (type & PERF_SAMPLE_CPU)
+        put_u32_pair(record, &at, (uint32_t)event->cpu, 0);
+    if (type & PERF_SAMPLE_PERIOD)
+        put_u64(record, &at, 1);
+    if (type & PERF_SAMPLE_CALLCHAIN)
+        put_chain(record, &at, sample);
+    if (type & PERF_SAMPLE_RAW)
+        put_raw(record, &at, sample);
+    if (type & PERF_SAMPLE_REGS_USER)
+        put_registers(record, &at, event->attr.sample_regs_user);
+    if (type & PERF_SAMPLE_STACK_USER)
+        put_stack(record, &at, sample->stack, event->attr.sample_stack_user);
+    if (type & PERF_SAMPLE_DATA_SRC)
+        put_u64(record, &at, 0);
+    finish_header(record, PERF_RECORD_SAMPLE, at);
+    return at;
+}
+
+bool weir_sim_kernel_sample(struct weir_sim_kernel *sim, int fd, const struct weir_sim_sample *sample)
+{
+    struct sim_event *event = event_of(sim, fd);
+    uint8_t record[RECORD_MAX_BYTES + 8];
+    weir_assert((uint64_t)sample->raw_bytes + event->attr.sample_stack_user <= RECORD_MAX_BYTES - FIXED_MAX_BYTES &&
+                sample->chain_count <= WEIR_SIM_CHAIN_MAX);
+    return output(event, record, put_sample(event, sample, record), sample->time_ns);
+}
+
+bool weir_sim_kernel_comm(struct weir_sim_kernel *sim, int fd, uint32_t pid, const char *comm, uint64_t time_ns)
+{
+    struct sim_event *event = event_of(sim, fd);
+    uint8_t record[SIDE_RECORD_MAX_BYTES];
+    size_t at = sizeof(struct perf_event_header);
+    put_u32_pair(record, &at, pid, pid);
+    memset(record + at, 0, COMM_BYTES);
+    memcpy(record + at, comm, strnlen(comm, COMM_BYTES - 1)); /* NOLINT(bugprone-not-null-terminated-result): zeroed */
+    at += COMM_BYTES;
+    put_trailer(event, record, &at, pid, time_ns);
+    finish_header(record, PERF_RECORD_COMM, at);
+    return output(event, record, at, time_ns);
+}
+
+void weir_sim_kernel_set_cpu(struct weir_sim_kernel *sim, int cpu, bool online)
+{
+    weir_assert(cpu >= 0 && cpu < CPUS_OFFLINE_MAX);
+    if (online)
+        sim->offline &= ~(UINT64_C(1) << cpu);
+    else
+        sim->offline |= UINT64_C(1) << cpu;
+    for (size_t fd = 0; !online && fd < sim->fd_count; fd++) {
+        struct sim_event *event = sim->by_fd[fd];
+        if (event && event->cpu == cpu && event->pid == -1)
+            event->dead = true;
+    }
+}
+
+void weir_sim_kernel_totals(const struct weir_sim_kernel *sim, int fd, uint64_t *produced, uint64_t *lost)
+{
+    const struct sim_event *event = event_of(sim, fd);
+    *produced = atomic_load_explicit(&event->produced, memory_order_acquire);
+    *lost = atomic_load_explicit(&event->lost, memory_order_acquire);
+}

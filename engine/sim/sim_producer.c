@@ -1,0 +1,239 @@
+/* Producer threads of a simulated machine. start and stop on the coordinator, the rest on the threads. */
+#include "engine/sim/sim_producer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+
+#include "base/bits.h"
+#include "topology/placement.h"
+
+#define SIDEBAND_EVERY 1024 /* samples between two side records of a CPU */
+#define BURST          64   /* samples of one CPU before a producer turns to its next one */
+#define PACING_NS      WEIR_NS_PER_MS
+#define TASK_BASE      1000 /* simulated CPU n runs a task of this id plus n */
+#define STACK_BYTES    8192
+#define FRAMES_MIN     8
+#define FRAMES_MAX     40
+
+const char *const weir_sim_kind_names[WEIR_SIM_KIND_COUNT] = {"tracepoint", "callchain", "dwarf"};
+
+static const char *const kind_events[WEIR_SIM_KIND_COUNT] = {
+    "bpf-output",
+    "cpu-clock/call-graph=fp/",
+    "cpu-clock/call-graph=dwarf,stack-size=8192/",
+};
+
+int weir_sim_mix_add_events(const struct weir_sim_mix *mix, struct weir_event_list *events, struct weir_error *err)
+{
+    int result = 0;
+    for (unsigned kind = 0; kind < WEIR_SIM_KIND_COUNT && result == 0; kind++) {
+        if (mix->parts[kind] > 0)
+            result = weir_event_list_parse(events, kind_events[kind], err);
+    }
+    return result;
+}
+
+struct producer {
+    struct weir_sim_producers *all; /* borrowed */
+    uint64_t random;                /* state of what is drawn by lot */
+    unsigned first_cpu;             /* and every all->count-th from there */
+    pthread_t thread;
+    bool started;
+    uint64_t ended_ns; /* written by the thread, read after it was joined, as is the next */
+    uint64_t cpu_time_ns;
+};
+
+struct weir_sim_producers {
+    struct weir_sim_producers_setup setup;
+    unsigned parts;                              /* sum of the mix */
+    unsigned event_of_kind[WEIR_SIM_KIND_COUNT]; /* index of the event; only of kinds in the mix */
+    uint8_t *memory;                             /* owned: what payloads and stacks are filled with */
+    uint64_t chain[FRAMES_MAX];
+    uint64_t started_ns;
+    _Atomic bool stop;
+    struct producer *producers; /* owned */
+    unsigned count;
+};
+
+uint64_t weir_sim_random(uint64_t *state)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * 0x2545f4914f6cdd1dull;
+}
+
+static enum weir_sim_kind draw_kind(const struct weir_sim_producers *all, uint64_t lot)
+{
+    unsigned part = (unsigned)(lot % all->parts), kind = 0;
+    while (part >= all->setup.load.mix.parts[kind])
+        part -= all->setup.load.mix.parts[kind++];
+    return (enum weir_sim_kind)kind;
+}
+
+static void produce_one(struct producer *producer, unsigned cpu, uint64_t n)
+{
+    const struct weir_sim_producers *all = producer->all;
+    const struct weir_sim_producers_setup *setup = &all->setup;
+    uint64_t now_ns = weir_clock_now_ns(setup->clock), lot = weir_sim_random(&producer->random);
+    enum weir_sim_kind kind = draw_kind(all, lot >> 32);
+    uint32_t task = TASK_BASE + cpu, size = setup->load.payload_bytes;
+    struct weir_sim_sample sample = {
+        .time_ns = now_ns,
+        .ip = n,
+        .pid = task,
+        .tid = task,
+        .raw = all->memory,
+        .raw_bytes = kind == WEIR_SIM_TRACEPOINT ? size - (uint32_t)(lot % (size / 4 + 1)) : 0,
+        .chain = all->chain,
+        .chain_count = (unsigned)(FRAMES_MIN + lot % (FRAMES_MAX - FRAMES_MIN + 1)),
+        .stack = all->memory,
+    };
+    if (n % SIDEBAND_EVERY == 0) {
+        char comm[16];
+        snprintf(comm, sizeof(comm), "sim-%u", cpu);
+        int side_fd = weir_event_set_fd(setup->events, weir_event_set_sideband(setup->events), cpu, 0);
+        weir_sim_kernel_comm(setup->sim, side_fd, task, comm, now_ns);
+    }
+    weir_sim_kernel_sample(setup->sim, weir_event_set_fd(setup->events, all->event_of_kind[kind], cpu, 0), &sample);
+}
+
+/* Records that each CPU should have produced by now. */
+static uint64_t records_due(const struct weir_sim_load *load, uint64_t elapsed_ns)
+{
+    if (load->rate_per_cpu_hz == 0)
+        return load->records_per_cpu;
+    double due = (double)elapsed_ns / (double)WEIR_NS_PER_S * (double)load->rate_per_cpu_hz;
+    return due < (double)load->records_per_cpu ? (uint64_t)due : load->records_per_cpu;
+}
+
+/* Where it may not run any more it runs elsewhere. */
+static void play_cpu(const struct producer *producer)
+{
+    struct weir_cpuset cpu = WEIR_CPUSET_INIT;
+    if (weir_cpuset_add(&cpu, weir_sim_stage_cpu(producer->all->setup.stage, producer->first_cpu)) == 0)
+        weir_thread_pin(&cpu);
+    weir_cpuset_fini(&cpu);
+}
+
+static void *producer_main(void *argument)
+{
+    struct producer *producer = argument;
+    struct weir_sim_producers *all = producer->all;
+    play_cpu(producer);
+    const struct weir_sim_load *load = &all->setup.load;
+    uint64_t produced = 0;
+    /* Relaxed: nothing is passed on with it. */
+    while (produced < load->records_per_cpu && !atomic_load_explicit(&all->stop, memory_order_relaxed)) {
+        uint64_t due = records_due(load, weir_clock_now_ns(all->setup.clock) - all->started_ns);
+        uint64_t burst_end = weir_min_u64(due, produced + BURST);
+        for (unsigned cpu = producer->first_cpu; cpu < load->cpus; cpu += all->count) {
+            for (uint64_t n = produced; n < burst_end; n++)
+                produce_one(producer, cpu, n);
+        }
+        if (burst_end == due && due < load->records_per_cpu) {
+            const struct timespec pause = {.tv_nsec = (long)PACING_NS};
+            clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+        }
+        produced = burst_end;
+    }
+    producer->ended_ns = weir_clock_now_ns(all->setup.clock);
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    producer->cpu_time_ns = (uint64_t)used.tv_sec * WEIR_NS_PER_S + (uint64_t)used.tv_nsec;
+    eventfd_write(all->setup.done_fd, 1);
+    return NULL;
+}
+
+/* What all samples are filled from. */
+static int fill_memory(struct weir_sim_producers *all)
+{
+    size_t bytes = weir_max_u64(all->setup.load.payload_bytes, STACK_BYTES);
+    all->memory = malloc(bytes);
+    if (!all->memory)
+        return -ENOMEM;
+    memset(all->memory, 'a', bytes);
+    all->chain[0] = PERF_CONTEXT_USER;
+    for (unsigned i = 1; i < FRAMES_MAX; i++)
+        all->chain[i] = 0x400000 + 64 * i;
+    return 0;
+}
+
+static void number_events(struct weir_sim_producers *all)
+{
+    unsigned event = 0;
+    for (unsigned kind = 0; kind < WEIR_SIM_KIND_COUNT; kind++) {
+        all->event_of_kind[kind] = event;
+        all->parts += all->setup.load.mix.parts[kind];
+        event += all->setup.load.mix.parts[kind] > 0;
+    }
+}
+
+static int start(struct weir_sim_producers *all, unsigned index)
+{
+    struct producer *producer = &all->producers[index];
+    producer->all = all;
+    producer->random = (all->setup.load.seed + index) * 2 + 1;
+    producer->first_cpu = index;
+    int result = -pthread_create(&producer->thread, NULL, producer_main, producer);
+    producer->started = result == 0;
+    return result;
+}
+
+int weir_sim_producers_start(struct weir_sim_producers **out, const struct weir_sim_producers_setup *setup,
+                             struct weir_error *err)
+{
+    struct weir_sim_producers *all = calloc(1, sizeof(*all));
+    *out = all;
+    if (!all)
+        return weir_error_set_errno(err, -ENOMEM, "cannot start producers");
+    all->setup = *setup;
+    number_events(all);
+    unsigned count = (unsigned)weir_min_u64(setup->stage->count, setup->load.cpus);
+    all->producers = calloc(count, sizeof(*all->producers));
+    int result = all->producers ? fill_memory(all) : -ENOMEM;
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot start producers");
+    all->count = count;
+    all->started_ns = weir_clock_now_ns(setup->clock);
+    for (unsigned i = 0; i < count; i++) {
+        result = start(all, i);
+        if (result < 0)
+            return weir_error_set_errno(err, result, "cannot start producer %u", i);
+    }
+    return 0;
+}
+
+unsigned weir_sim_producers_count(const struct weir_sim_producers *producers)
+{
+    return producers->count;
+}
+
+void weir_sim_producers_stop(struct weir_sim_producers *all, struct weir_sim_produced *produced)
+{
+    if (!all)
+        return;
+    atomic_store_explicit(&all->stop, true, memory_order_relaxed);
+    uint64_t ended_ns = all->started_ns, cpu_time_ns = 0;
+    for (unsigned i = 0; i < all->count; i++) {
+        struct producer *producer = &all->producers[i];
+        if (!producer->started)
+            continue;
+        pthread_join(producer->thread, NULL);
+        ended_ns = weir_max_u64(ended_ns, producer->ended_ns);
+        cpu_time_ns += producer->cpu_time_ns;
+    }
+    if (produced) {
+        produced->seconds = (double)(ended_ns - all->started_ns) / (double)WEIR_NS_PER_S;
+        produced->cpu_seconds = (double)cpu_time_ns / (double)WEIR_NS_PER_S;
+    }
+    free(all->producers);
+    free(all->memory);
+    free(all);
+}

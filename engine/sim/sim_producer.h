@@ -1,0 +1,80 @@
+/*
+ * Threads that play the CPUs of a simulated machine: they write samples and side records into simulated rings, each for
+ * a share of the CPUs, at a set rate or as fast as they can. What a sample looks like:
+ *
+ *     tracepoint   a raw payload of up to payload_bytes, as of bpf-output or a tracepoint
+ *     callchain    8 to 40 user frames
+ *     dwarf        user registers and 8 KiB of user stack, as --call-graph dwarf has them
+ *
+ * Each kind is an event of its own, as in a recording with several -e. One producer thread per CPU of the real machine
+ * at most: they compete with the readers for it, so what is lost here may be the fault of the simulation, and CPU time
+ * per byte tells more than bytes per second where there are more rings than CPUs.
+ */
+#ifndef WEIR_ENGINE_SIM_SIM_PRODUCER_H
+#define WEIR_ENGINE_SIM_SIM_PRODUCER_H
+
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "engine/events/event_list.h"
+#include "engine/events/event_set.h"
+#include "engine/sim/sim_kernel.h"
+#include "engine/sim/sim_stage.h"
+
+enum weir_sim_kind {
+    WEIR_SIM_TRACEPOINT,
+    WEIR_SIM_CALLCHAIN,
+    WEIR_SIM_DWARF,
+    WEIR_SIM_KIND_COUNT,
+};
+
+/* How a record mix names the kinds. */
+extern const char *const weir_sim_kind_names[WEIR_SIM_KIND_COUNT];
+
+struct weir_sim_mix {
+    unsigned parts[WEIR_SIM_KIND_COUNT]; /* of all samples; their sum is at least 1 */
+};
+
+struct weir_sim_load {
+    unsigned cpus;
+    uint64_t records_per_cpu;
+    uint64_t rate_per_cpu_hz; /* samples; 0: flat out */
+    uint32_t payload_bytes;   /* of tracepoints, at least 8 */
+    struct weir_sim_mix mix;
+    uint64_t seed;
+};
+
+/* Adds the events that the mix needs, in the order of the kinds. 0 or -errno with err. */
+int weir_sim_mix_add_events(const struct weir_sim_mix *mix, struct weir_event_list *events, struct weir_error *err);
+
+struct weir_sim_producers; /* opaque */
+
+struct weir_sim_producers_setup {
+    struct weir_sim_load load;
+    const struct weir_event_set *events; /* borrowed; open and mapped, those of the mix first */
+    struct weir_sim_kernel *sim;         /* borrowed */
+    const struct weir_sim_stage *stage;  /* borrowed */
+    const struct weir_clock *clock;      /* borrowed */
+    int done_fd;                         /* borrowed eventfd: each thread adds one when it has produced all */
+};
+
+/* Starts the threads, one on each CPU of the stage at most. *out is owned by the caller, also after a failure. 0 or
+ * -errno with err. */
+int weir_sim_producers_start(struct weir_sim_producers **out, const struct weir_sim_producers_setup *setup,
+                             struct weir_error *err);
+
+unsigned weir_sim_producers_count(const struct weir_sim_producers *producers);
+
+struct weir_sim_produced {
+    double seconds;     /* until the last of them had produced all, or was stopped */
+    double cpu_seconds; /* of their threads */
+};
+
+/* Makes what still runs stop and frees all. produced may be NULL. NULL-safe. */
+void weir_sim_producers_stop(struct weir_sim_producers *producers, struct weir_sim_produced *produced);
+
+/* The next number from a seed, which is not 0: xorshift64* (Vigna, 2016). */
+uint64_t weir_sim_random(uint64_t *state);
+
+#endif

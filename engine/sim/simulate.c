@@ -1,0 +1,394 @@
+/*
+ * A run on simulated rings. The calling thread is the coordinator; producer threads (sim_producer.h) play the machine's
+ * CPUs; readers and writer are the real ones.
+ */
+#include "engine/sim/simulate.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "engine/session/session.h"
+#include "engine/sim/sim_disk.h"
+#include "engine/sim/sim_kernel.h"
+
+#define RING_DEFAULT_BYTES  (512ull << 10)
+#define SIDEBAND_RING_BYTES (64ull << 10)
+#define PAYLOAD_MAX_BYTES   60000u
+#define SNAPSHOT_CHANCE     8             /* one in so many milliseconds */
+#define COPY_AREA_MAX_BYTES (64ull << 20) /* what memcpy is tried on: larger areas are no different */
+
+struct simulation {
+    const struct weir_simulate_options *options; /* borrowed */
+    struct weir_session session;
+    struct weir_record_options record_options;
+    struct weir_event_list events;
+    struct weir_sim_kernel *sim;
+    struct weir_kernel kernel;
+    struct weir_sim_disk disk;
+    struct weir_io_ops disk_ops; /* of disk */
+    struct weir_sim_producers *producers;
+    struct weir_sim_stage stage;
+    int done_fd;     /* owned */
+    uint64_t random; /* when snapshots are taken */
+};
+
+/* ---- setting up ---- */
+
+static int plan(struct weir_session *session, const struct weir_simulate_options *options, struct weir_error *err)
+{
+    char machine[64];
+    snprintf(machine, sizeof(machine), "numa:%u core:%u pu:1", options->nodes, options->load.cpus / options->nodes);
+    int result = weir_topology_load_synthetic(&session->topology, machine, err);
+    if (result == 0)
+        result = weir_cpuset_copy(&session->cpus, weir_topology_online(session->topology));
+    if (result == 0)
+        result = weir_plan_make(&session->plan, session->topology, &session->cpus, options->threads_spec,
+                                options->notices, err);
+    return result;
+}
+
+/* Readers run where the CPUs are played whose rings they would be next to. */
+static int stage(struct simulation *s)
+{
+    struct weir_plan *plan = &s->session.plan;
+    int result = weir_sim_stage_init(&s->stage);
+    for (unsigned i = 0; result == 0 && i < plan->reader_count; i++)
+        result = weir_sim_stage_translate(&s->stage, &plan->readers[i].affinity);
+    s->session.staged = true;
+    return result;
+}
+
+static int prepare(struct simulation *s, struct weir_error *err)
+{
+    const struct weir_simulate_options *options = s->options;
+    struct weir_session *session = &s->session;
+    int result = plan(session, options, err);
+    if (result == 0)
+        result = stage(s);
+    if (result == 0)
+        result = weir_sim_mix_add_events(&options->load.mix, &s->events, err);
+    if (result == 0)
+        result = weir_event_list_add_sideband(&s->events);
+    if (result == 0)
+        result = weir_targets_init_all(&session->targets);
+    if (result == 0)
+        result = weir_sim_kernel_new(&s->sim);
+    if (result < 0)
+        return result;
+    s->kernel = weir_sim_kernel_interface(s->sim);
+    session->kernel = &s->kernel;
+    session->grow_pool = session->buffer_bytes == 0 && session->retained_bytes == 0;
+    if (session->buffer_bytes == 0)
+        session->buffer_bytes =
+            weir_pool_default_bytes(weir_topology_memory_bytes(session->topology), session->plan.reader_count);
+    session->ring_bytes = options->ring_bytes ? options->ring_bytes : RING_DEFAULT_BYTES;
+    session->sideband_ring_bytes = weir_min_u64(SIDEBAND_RING_BYTES, session->ring_bytes);
+    session->config = (struct weir_event_config){
+        .period = 1,
+        .period_or_freq_given = true,
+        .system_wide = true,
+    };
+    return 0;
+}
+
+static int open_all(struct simulation *s, struct weir_error *err)
+{
+    struct weir_session *session = &s->session;
+    session->io = s->options->stall_ns > 0 ? &s->disk_ops : NULL;
+    int result = weir_session_open_events(session, err);
+    if (result == 0)
+        result = weir_session_init_pipeline(session, err);
+    if (result == 0)
+        result = weir_session_map_rings(session, err);
+    if (result == 0)
+        result = weir_session_describe(session, err);
+    if (result == 0)
+        result = weir_session_open_file(session, err);
+    if (result == 0)
+        result = weir_pipeline_start(&session->pipeline, session->file->output, err);
+    if (result == 0)
+        result = weir_record_file_publish(session->file, err);
+    return result;
+}
+
+/* ---- running ---- */
+
+/* Of samples that are kept in memory: perhaps, and refused while the last one is on its way. Returns when to think of
+ * it again. */
+static uint64_t snapshot_perhaps(struct simulation *s, uint64_t now_ns)
+{
+    if (s->options->retained_bytes == 0)
+        return UINT64_MAX;
+    if (weir_sim_random(&s->random) % SNAPSHOT_CHANCE == 0)
+        weir_rounds_snapshot(&s->session.pipeline.rounds);
+    return now_ns + WEIR_NS_PER_MS;
+}
+
+/* The coordinator's loop of a simulated run: rounds until so many producers are done, a moment, a signal, or a failed
+ * output. */
+static void run(struct simulation *s, unsigned producers, uint64_t until_ns)
+{
+    struct weir_session *session = &s->session;
+    struct weir_pipeline *pipeline = &session->pipeline;
+    uint64_t done = 0;
+    bool kicked = false;
+    uint64_t now_ns = weir_clock_now_ns(session->clock);
+    while (done < producers && now_ns < until_ns &&
+           atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed) == 0 &&
+           !weir_coordinator_is_hurried(&session->coordinator)) {
+        uint64_t snapshot_ns = snapshot_perhaps(s, now_ns);
+        uint64_t next_ns = weir_min_u64(weir_rounds_advance(&pipeline->rounds, now_ns, kicked), until_ns);
+        next_ns = weir_min_u64(next_ns, snapshot_ns);
+        uint64_t wait_ms = next_ns > now_ns ? (next_ns - now_ns) / WEIR_NS_PER_MS + 1 : 0;
+        struct pollfd fds[] = {
+            {.fd = s->done_fd, .events = POLLIN},
+            {.fd = pipeline->kick_fd, .events = POLLIN},
+            {.fd = session->coordinator.signal_fd, .events = POLLIN},
+        };
+        poll(fds, WEIR_ARRAY_COUNT(fds), (int)wait_ms);
+        eventfd_t count;
+        if (eventfd_read(s->done_fd, &count) == 0)
+            done += count;
+        kicked = eventfd_read(pipeline->kick_fd, &count) == 0;
+        now_ns = weir_clock_now_ns(session->clock);
+    }
+    session->result->end = session->coordinator.ending_signal ? WEIR_RECORD_END_SIGNAL : WEIR_RECORD_END_TARGETS;
+}
+
+static double process_cpu_seconds(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (double)used.tv_sec + (double)used.tv_nsec / (double)WEIR_NS_PER_S;
+}
+
+/* Nothing is produced, and nobody should do anything. */
+static void idle(struct simulation *s, struct weir_simulate_result *result)
+{
+    if (s->options->idle_ns == 0)
+        return;
+    struct rusage before, after;
+    double cpu_before = process_cpu_seconds();
+    getrusage(RUSAGE_SELF, &before);
+    run(s, UINT_MAX, weir_clock_now_ns(s->session.clock) + s->options->idle_ns);
+    getrusage(RUSAGE_SELF, &after);
+    result->idle_cpu_seconds = process_cpu_seconds() - cpu_before;
+    result->idle_switches = (uint64_t)(after.ru_nvcsw - before.ru_nvcsw);
+}
+
+/* From the first record to the closed file. */
+static int produce_and_finish(struct simulation *s, struct weir_simulate_result *result, struct weir_error *err)
+{
+    struct weir_session *session = &s->session;
+    const struct weir_sim_producers_setup setup = {
+        .load = s->options->load,
+        .events = &session->events,
+        .sim = s->sim,
+        .stage = &s->stage,
+        .clock = session->clock,
+        .done_fd = s->done_fd,
+    };
+    double cpu_before = process_cpu_seconds();
+    uint64_t started_ns = weir_clock_now_ns(session->clock);
+    if (s->options->stall_ns > 0)
+        weir_sim_disk_stall(&s->disk, started_ns + WEIR_SIMULATE_WARM_UP_NS,
+                            started_ns + WEIR_SIMULATE_WARM_UP_NS + s->options->stall_ns);
+    int code = weir_sim_producers_start(&s->producers, &setup, err);
+    if (code == 0)
+        run(s, weir_sim_producers_count(s->producers), UINT64_MAX);
+    struct weir_sim_produced produced = {0};
+    weir_sim_producers_stop(s->producers, &produced);
+    weir_event_set_disable(&session->events);
+    weir_pipeline_stop_readers(&session->pipeline, s->options->retained_bytes > 0);
+    int finished = weir_session_finish(session, code == 0 ? err : NULL);
+    result->seconds = (double)(weir_clock_now_ns(session->clock) - started_ns) / (double)WEIR_NS_PER_S;
+    result->produce_seconds = produced.seconds;
+    result->recorder_cpu_seconds = process_cpu_seconds() - cpu_before - produced.cpu_seconds;
+    return code < 0 ? code : finished;
+}
+
+/* ---- what came of it ---- */
+
+static struct weir_simulate_node *node_of_cpu(struct weir_simulate_result *result, const struct weir_session *session,
+                                              int cpu)
+{
+    int node = weir_topology_cpu(session->topology, (unsigned)cpu)->node;
+    return &result->nodes[node]; /* a synthetic machine numbers its nodes from 0 */
+}
+
+static void count_readers(const struct weir_session *session, struct weir_simulate_result *result)
+{
+    for (unsigned i = 0; i < session->pipeline.reader_count; i++) {
+        const struct weir_reader *reader = session->pipeline.readers[i];
+        struct weir_simulate_node *here = &result->nodes[session->plan.readers[i].node];
+        double cpu_seconds = (double)session->pipeline.threads[i].cpu_time_ns / (double)WEIR_NS_PER_S;
+        here->readers++;
+        here->wakeups += reader->wakeups;
+        here->crossed_bytes += reader->lent_bytes;
+        here->reader_cpu_seconds += cpu_seconds;
+        result->reader_cpu_seconds += cpu_seconds;
+        for (unsigned n = 0; n < reader->ring_count; n++) {
+            const struct weir_reader_ring *r = &reader->rings[n];
+            struct weir_simulate_node *home = node_of_cpu(result, session, session->events.places[r->place].cpu);
+            home->bytes += r->drained_bytes;
+            home->crossed_bytes += home == here ? 0 : r->drained_bytes;
+            result->drained_bytes += r->drained_bytes;
+        }
+    }
+}
+
+static void count_samples(const struct simulation *s, struct weir_simulate_result *result)
+{
+    const struct weir_event_set *set = &s->session.events;
+    for (unsigned place = 0; place < set->place_count; place++) {
+        node_of_cpu(result, &s->session, set->places[place].cpu)->cpus++;
+        for (unsigned event = 0; event < weir_event_set_sideband(set); event++) {
+            uint64_t produced, lost;
+            weir_sim_kernel_totals(s->sim, weir_event_set_fd(set, event, place, 0), &produced, &lost);
+            result->produced += produced;
+        }
+    }
+    for (size_t i = 0; i < result->record.ledger_count; i++) {
+        const struct weir_ledger_row *row = &result->record.ledger[i];
+        struct weir_simulate_node *node = node_of_cpu(result, &s->session, row->cpu);
+        if (row->event == weir_event_set_sideband(set))
+            continue;
+        node->samples += row->written;
+        node->lost += row->shed + row->lost_ring_full + row->lost_write_failed;
+    }
+}
+
+static int collect(const struct simulation *s, struct weir_simulate_result *result, struct weir_error *err)
+{
+    const struct weir_session *session = &s->session;
+    result->node_count = weir_topology_node_limit(session->topology);
+    result->nodes = calloc(result->node_count, sizeof(*result->nodes));
+    if (!result->nodes)
+        return weir_error_set_errno(err, -ENOMEM, "cannot sum up the run");
+    for (unsigned i = 0; i < result->node_count; i++)
+        result->nodes[i].node = (int)i;
+    count_readers(session, result);
+    count_samples(s, result);
+    const struct weir_pipeline *pipeline = &session->pipeline;
+    result->writer_cpu_seconds = (double)pipeline->threads[pipeline->reader_count].cpu_time_ns / (double)WEIR_NS_PER_S;
+    result->latency_ns = pipeline->writer.latency_ns;
+    struct weir_output_stats stats;
+    weir_output_get_stats(session->file->output, &stats);
+    result->direct_bytes = stats.direct_bytes;
+    result->record.signal = session->coordinator.ending_signal;
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+static int simulate(struct simulation *s, struct weir_simulate_result *result, struct weir_error *err)
+{
+    struct weir_session *session = &s->session;
+    uint64_t started_ns = weir_clock_now_ns(session->clock);
+    int code = prepare(s, err);
+    if (code == 0) {
+        code = weir_coordinator_init(&session->coordinator, err);
+        session->coordinating = code == 0;
+    }
+    if (code == 0)
+        code = open_all(s, err);
+    if (code < 0)
+        return code;
+    weir_event_set_enable(&session->events, true);
+    weir_event_set_enable(&session->events, false);
+    result->open_seconds = (double)(weir_clock_now_ns(session->clock) - started_ns) / (double)WEIR_NS_PER_S;
+    idle(s, result);
+    result->copy = weir_copy_speed_measure(weir_min_u64(session->ring_bytes, COPY_AREA_MAX_BYTES),
+                                           weir_min_u64(session->buffer_bytes, COPY_AREA_MAX_BYTES));
+    code = produce_and_finish(s, result, err);
+    return code < 0 ? code : collect(s, result, err);
+}
+
+static int check_options(const struct weir_simulate_options *options, struct weir_error *err)
+{
+    const struct weir_sim_load *load = &options->load;
+    if (load->cpus < 1 || load->cpus > WEIR_SIMULATE_CPUS_MAX)
+        return weir_error_set(err, -EINVAL, "cannot simulate %u CPUs: 1 to %u", load->cpus, WEIR_SIMULATE_CPUS_MAX);
+    if (options->nodes < 1 || load->cpus % options->nodes != 0) {
+        weir_error_set(err, -EINVAL, "%u CPUs cannot be spread evenly over %u nodes", load->cpus, options->nodes);
+        weir_error_hint(err, "the number of CPUs must be a multiple of the number of nodes");
+        return -EINVAL;
+    }
+    if (load->payload_bytes < 8 || load->payload_bytes > PAYLOAD_MAX_BYTES)
+        return weir_error_set(err, -EINVAL, "cannot simulate payloads of %u bytes: 8 to %u", load->payload_bytes,
+                              PAYLOAD_MAX_BYTES);
+    uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    if (options->ring_bytes && (!weir_is_power_of_two(options->ring_bytes) || options->ring_bytes < page_bytes))
+        return weir_error_set(err, -EINVAL, "cannot simulate rings of %llu bytes: a power of two of pages",
+                              (unsigned long long)options->ring_bytes);
+    return 0;
+}
+
+int weir_simulate_run(const struct weir_simulate_options *options, struct weir_simulate_result *result,
+                      struct weir_error *err)
+{
+    memset(result, 0, sizeof(*result));
+    int code = check_options(options, err);
+    if (code < 0)
+        return code;
+
+    struct simulation s = {
+        .options = options,
+        .random = options->load.seed * 2 + 1,
+        .events = WEIR_EVENT_LIST_INIT,
+        .done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+        .record_options =
+            {
+                .system_wide = true,
+                .output_path = options->output_path,
+                .notices = options->notices,
+                .retained_span_ns = options->retained_span_ns,
+                .shed = options->shed,
+            },
+    };
+    s.record_options.events = &s.events;
+    s.session = (struct weir_session){
+        .options = &s.record_options,
+        .clock = &weir_clock_monotonic,
+        .result = &result->record,
+        .workload = WEIR_WORKLOAD_INIT,
+        .cpu_watch = {.fd = -1},
+        .cpu_timer_fd = -1,
+        .affinity_fd = -1,
+        .buffer_bytes = options->buffer_bytes,
+        .retained_bytes = options->retained_bytes,
+    };
+    weir_sim_disk_init(&s.disk, s.session.clock);
+    s.disk_ops = weir_sim_disk_ops(&s.disk);
+    if (s.done_fd < 0) {
+        code = weir_error_set_errno(err, -errno, "cannot make an eventfd");
+    } else {
+        code = simulate(&s, result, err);
+        close(s.done_fd);
+    }
+    weir_session_release(&s.session);
+    weir_event_list_fini(&s.events);
+    weir_sim_kernel_free(s.sim);
+    weir_sim_stage_fini(&s.stage);
+    return code;
+}
+
+void weir_simulate_result_fini(struct weir_simulate_result *result)
+{
+    if (!result)
+        return;
+    weir_record_result_fini(&result->record);
+    free(result->nodes);
+    result->nodes = NULL;
+    result->node_count = 0;
+}

@@ -1,0 +1,98 @@
+/* Simulated runs, one after the other, until the highest rate or the longest stall without loss is found. */
+#include "engine/sim/simulate.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/bits.h"
+
+#define RATE_FIRST_HZ  1000u
+#define RATE_MOST_HZ   100000000u
+#define STALL_FIRST_MS 50u
+#define STALL_MOST_MS  60000u
+#define AFTER_STALL_NS (100 * WEIR_NS_PER_MS) /* for the pool to come down again, or to be found full */
+#define RATE_REACHED   0.95                   /* of the rate asked for, at least */
+
+struct search {
+    struct weir_simulate_options options;
+    enum weir_simulate_goal goal;
+    uint64_t probe_ns;
+    struct weir_simulate_found *found;
+    struct weir_simulate_result *result; /* of the last run */
+};
+
+static void describe(const struct search *s, uint64_t value)
+{
+    const struct weir_simulate_result *result = s->result;
+    weir_notice(s->options.notices, WEIR_NOTICE_VERBOSE, "run %u: %" PRIu64 " %s: %" PRIu64 " of %" PRIu64 " lost",
+                s->found->runs, value, s->goal == WEIR_SIMULATE_RATE ? "Hz per CPU" : "ms", result->record.lost_samples,
+                result->produced);
+}
+
+/* Whether the producers came up to the rate: what they could not produce was not drained either. */
+static bool reached(const struct search *s)
+{
+    double asked = (double)s->options.load.records_per_cpu / (double)s->options.load.rate_per_cpu_hz;
+    return s->result->produce_seconds * RATE_REACHED <= asked;
+}
+
+static int probe(void *ctx, uint64_t value, enum weir_probe_outcome *outcome, struct weir_error *err)
+{
+    struct search *s = ctx;
+    uint64_t length_ns = s->probe_ns;
+    if (s->goal == WEIR_SIMULATE_RATE) {
+        s->options.load.rate_per_cpu_hz = value;
+    } else {
+        s->options.stall_ns = value * WEIR_NS_PER_MS;
+        length_ns = WEIR_SIMULATE_WARM_UP_NS + s->options.stall_ns + AFTER_STALL_NS;
+    }
+    double records = (double)s->options.load.rate_per_cpu_hz * (double)length_ns / (double)WEIR_NS_PER_S;
+    s->options.load.records_per_cpu = weir_max_u64((uint64_t)records, 1);
+
+    weir_simulate_result_fini(s->result);
+    int result = weir_simulate_run(&s->options, s->result, err);
+    if (result < 0)
+        return result;
+    s->found->runs++;
+    describe(s, value);
+    if (s->result->record.end == WEIR_RECORD_END_SIGNAL)
+        return weir_error_set(err, -EINTR, "interrupted while searching");
+    *outcome = s->result->record.lost_samples > 0 ? WEIR_PROBE_FAILS
+               : reached(s)                       ? WEIR_PROBE_HOLDS
+                                                  : WEIR_PROBE_OUT_OF_REACH;
+    return 0;
+}
+
+int weir_simulate_search(const struct weir_simulate_options *options, enum weir_simulate_goal goal, uint64_t probe_ns,
+                         struct weir_simulate_found *found, struct weir_simulate_result *result, struct weir_error *err)
+{
+    *found = (struct weir_simulate_found){0};
+    *result = (struct weir_simulate_result){0};
+    if (goal == WEIR_SIMULATE_ONCE)
+        return weir_simulate_run(options, result, err);
+    struct search s = {
+        .options = *options,
+        .goal = goal,
+        .probe_ns = probe_ns,
+        .found = found,
+        .result = result,
+    };
+    bool rate = goal == WEIR_SIMULATE_RATE;
+    return weir_search_highest(
+        &(struct weir_search){
+            .first = rate ? RATE_FIRST_HZ : STALL_FIRST_MS,
+            .greatest = rate ? RATE_MOST_HZ : STALL_MOST_MS,
+            .probe = probe,
+            .ctx = &s,
+        },
+        &found->value, &found->limit, err);
+}
+
+double weir_simulate_pool_seconds(const struct weir_simulate_result *result, bool with_rings)
+{
+    if (result->drained_bytes == 0 || result->produce_seconds <= 0)
+        return 0;
+    const struct weir_record_result *record = &result->record;
+    uint64_t bytes = record->pool_bytes + (with_rings ? record->ring_bytes * record->rings / 2 : 0);
+    return (double)bytes * result->produce_seconds / (double)result->drained_bytes;
+}

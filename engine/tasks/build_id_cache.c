@@ -1,0 +1,200 @@
+/*
+ * Filling the build-id cache. A copy is written under another name and renamed, and the link comes last: who finds the
+ * link finds a whole copy. What is copied has the build id under which it is filed, whatever its name leads to by now.
+ *
+ * Source of the layout: build_id_cache__add() in tools/perf/util/build-id.c of Linux 6.12.
+ */
+#include "engine/tasks/build_id_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ID_TEXT_BYTES (2 * WEIR_BUILD_ID_MAX_BYTES + 1)
+#define COPY_BYTES    (1u << 30) /* in one call */
+#define DIR_MODE      0755
+#define FILE_MODE     0644
+
+struct addition {
+    int dir_fd; /* of the cache */
+    const struct weir_mapped_file *file;
+    const char *name;
+    const struct weir_mapped_file_roots *roots;
+    struct weir_build_id id;
+    char text[ID_TEXT_BYTES]; /* of the id */
+    char link[ID_TEXT_BYTES + 16];
+    char folder[2 * PATH_MAX]; /* PATH/ID, below the cache */
+};
+
+static void describe(struct addition *addition)
+{
+    for (unsigned i = 0; i < addition->id.bytes; i++)
+        snprintf(addition->text + (size_t)2 * i, 3, "%02x", addition->id.data[i]);
+    snprintf(addition->link, sizeof(addition->link), ".build-id/%.2s/%s", addition->text, addition->text + 2);
+    const char *name = addition->name + strspn(addition->name, "/");
+    snprintf(addition->folder, sizeof(addition->folder), "%s/%s", name, addition->text);
+}
+
+/* Makes the folders of path, but for its last part. */
+static int make_folders(int dir_fd, const char *path)
+{
+    char part[2 * PATH_MAX];
+    for (const char *end = strchr(path, '/'); end; end = strchr(end + 1, '/')) {
+        snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
+        if (mkdirat(dir_fd, part, DIR_MODE) < 0 && errno != EEXIST)
+            return -errno;
+    }
+    return 0;
+}
+
+static const char *copy_name(enum weir_mapped_kind kind)
+{
+    return kind == WEIR_MAPPED_KERNEL ? "kallsyms" : "elf";
+}
+
+/* A descriptor of what is to be copied, which has the id under which it is filed. */
+static int open_source(const struct addition *addition)
+{
+    if (addition->file->kind == WEIR_MAPPED_KERNEL) {
+        const char *proc = addition->roots->proc ? addition->roots->proc : "/proc";
+        char path[PATH_MAX];
+        snprintf(path, sizeof(path), "%s/kallsyms", proc);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        return fd < 0 ? -errno : fd;
+    }
+    if (addition->name[0] != '/' || strstr(addition->name, "/../"))
+        return -ENODATA;
+    int fd = addition->file->kind == WEIR_MAPPED_FILE
+                 ? weir_mapped_file_open(addition->file, addition->name, addition->roots)
+                 : open(addition->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return fd;
+    struct weir_build_id id;
+    if (weir_build_id_of_file(fd, &id) == 0 && id.bytes == addition->id.bytes &&
+        memcmp(id.data, addition->id.data, id.bytes) == 0)
+        return fd;
+    close(fd);
+    return -ESTALE;
+}
+
+/* Files of /proc have no size and cannot be sent: by read and write. */
+static int copy_text(int from, int to)
+{
+    char text[16384];
+    ssize_t got;
+    while ((got = read(from, text, sizeof(text))) > 0) {
+        if (write(to, text, (size_t)got) != got)
+            return -EIO;
+    }
+    return got < 0 ? -errno : 0;
+}
+
+static int copy_file(int from, int to)
+{
+    off_t at = 0;
+    ssize_t got;
+    while ((got = sendfile(to, from, &at, COPY_BYTES)) > 0) {
+    }
+    return got < 0 ? -errno : 0;
+}
+
+static int copy_source(const struct addition *addition, int from)
+{
+    char path[3 * PATH_MAX], partial[3 * PATH_MAX];
+    snprintf(path, sizeof(path), "%s/%s", addition->folder, copy_name(addition->file->kind));
+    snprintf(partial, sizeof(partial), "%s/.partial.%d", addition->folder, (int)getpid());
+    int result = make_folders(addition->dir_fd, path);
+    if (result < 0)
+        return result;
+    int to = openat(addition->dir_fd, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+    if (to < 0)
+        return -errno;
+    result = addition->file->kind == WEIR_MAPPED_KERNEL ? copy_text(from, to) : copy_file(from, to);
+    if (close(to) < 0 && result == 0)
+        result = -errno;
+    if (result == 0 && renameat(addition->dir_fd, partial, addition->dir_fd, path) < 0)
+        result = -errno;
+    if (result < 0)
+        unlinkat(addition->dir_fd, partial, 0);
+    return result;
+}
+
+static int add_link(const struct addition *addition)
+{
+    char target[3 * PATH_MAX];
+    snprintf(target, sizeof(target), "../../%s", addition->folder);
+    int result = make_folders(addition->dir_fd, addition->link);
+    if (result == 0 && symlinkat(target, addition->dir_fd, addition->link) < 0 && errno != EEXIST)
+        result = -errno;
+    return result;
+}
+
+/* 1: added; 0: it is there; -errno. */
+static int add(const struct addition *addition)
+{
+    struct stat status;
+    if (fstatat(addition->dir_fd, addition->link, &status, 0) == 0)
+        return 0;
+    int from = open_source(addition);
+    if (from < 0)
+        return from;
+    int result = copy_source(addition, from);
+    close(from);
+    if (result == 0)
+        result = add_link(addition);
+    return result < 0 ? result : 1;
+}
+
+static int open_cache(const char *dir, struct weir_error *err)
+{
+    if (mkdir(dir, DIR_MODE) < 0 && errno != EEXIST)
+        return weir_error_set_errno(err, -errno, "cannot make the build-id cache %s", dir);
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return weir_error_set_errno(err, -errno, "cannot open the build-id cache %s", dir);
+    if (faccessat(fd, ".", W_OK, AT_EACCESS) == 0)
+        return fd;
+    int code = -errno;
+    close(fd);
+    return weir_error_set_errno(err, code, "cannot write to the build-id cache %s", dir);
+}
+
+int weir_build_id_cache_fill(const char *dir, const struct weir_mapped_files *files,
+                             const struct weir_mapped_file_roots *roots, struct weir_build_id_cache_counts *counts,
+                             struct weir_error *err)
+{
+    *counts = (struct weir_build_id_cache_counts){0};
+    int dir_fd = open_cache(dir, err);
+    if (dir_fd < 0)
+        return dir_fd;
+    for (uint32_t i = 0; i < files->count; i++) {
+        struct addition addition = {
+            .dir_fd = dir_fd,
+            .file = &files->all[i],
+            .name = weir_mapped_files_name(files, i),
+            .roots = roots,
+            .id = weir_mapped_files_build_id(files, i),
+        };
+        if (addition.id.bytes < 2)
+            continue;
+        describe(&addition);
+        int result = add(&addition);
+        counts->added += result > 0;
+        counts->present += result == 0;
+        counts->left_out += result < 0;
+    }
+    close(dir_fd);
+    return 0;
+}
+
+bool weir_build_id_cache_default(char *dir, size_t bytes)
+{
+    const char *home = getenv("HOME");
+    return home && home[0] && (size_t)snprintf(dir, bytes, "%s/.debug", home) < bytes;
+}

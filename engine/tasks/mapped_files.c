@@ -1,0 +1,306 @@
+/*
+ * The table of mapped files: two chained hash tables over one array, by name with file and by file alone. Owned by the
+ * sideband thread; at the end of a recording by the coordinator. Hash: FNV-1a (Fowler, Noll, Vo).
+ */
+#include "engine/tasks/mapped_files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+
+#define FIRST_ROOM   256u
+#define KERNEL_NAME  "[kernel."
+#define FNV_OFFSET   0xcbf29ce484222325ull
+#define FNV_PRIME    0x100000001b3ull
+#define KERNEL_FIRST 2 /* passes of list(): the kernel, then the rest */
+
+/* What there is no file of: tools/perf/util/map.c, is_anon_memory() and is_no_dso_memory(). */
+static const char *const no_files[] = {
+    "//anon", "/dev/zero", "/anon_hugepage", "/memfd:", "/SYSV", "//toolong", "anon_inode:", "[",
+};
+
+void weir_mapped_files_init(struct weir_mapped_files *files)
+{
+    *files = (struct weir_mapped_files){.first_new = WEIR_MAPPED_NONE, .last_new = WEIR_MAPPED_NONE};
+}
+
+void weir_mapped_files_fini(struct weir_mapped_files *files)
+{
+    if (!files)
+        return;
+    free(files->all);
+    free(files->by_name);
+    free(files->by_file);
+    weir_buf_fini(&files->names);
+    weir_mapped_files_init(files);
+}
+
+/* ---- what is asked for ---- */
+
+struct wanted {
+    const char *name;
+    size_t name_bytes;
+    const struct weir_side_record *record;
+    enum weir_mapped_kind kind;
+    uint32_t name_hash, file_hash;
+};
+
+static uint64_t fnv(uint64_t hash, const void *data, size_t bytes)
+{
+    const uint8_t *at = data;
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ at[i]) * FNV_PRIME;
+    return hash;
+}
+
+static uint32_t fold(uint64_t hash)
+{
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+static enum weir_mapped_kind kind_of(const struct weir_record_map *map)
+{
+    const char *name = map->filename;
+    if (map->cpumode == PERF_RECORD_MISC_KERNEL)
+        return strncmp(name, KERNEL_NAME, strlen(KERNEL_NAME)) == 0 ? WEIR_MAPPED_KERNEL : WEIR_MAPPED_MODULE;
+    if (map->cpumode != PERF_RECORD_MISC_USER)
+        return WEIR_MAPPED_NOTHING;
+    if (strcmp(name, "[vdso]") == 0)
+        return WEIR_MAPPED_VDSO;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(no_files); i++) {
+        if (strncmp(name, no_files[i], strlen(no_files[i])) == 0)
+            return WEIR_MAPPED_NOTHING;
+    }
+    return name[0] == '/' ? WEIR_MAPPED_FILE : WEIR_MAPPED_NOTHING;
+}
+
+static struct wanted wanted_of(const struct weir_side_record *record)
+{
+    const struct weir_record_map *map = &record->map;
+    struct wanted wanted = {.name = map->filename, .record = record, .kind = kind_of(map)};
+    wanted.name_bytes = strlen(wanted.name);
+    const char *bracket = wanted.kind == WEIR_MAPPED_KERNEL ? strchr(wanted.name, ']') : NULL;
+    if (bracket)
+        wanted.name_bytes = (size_t)(bracket - wanted.name) + 1;
+    uint64_t hash = fnv(FNV_OFFSET, &map->inode, sizeof(map->inode));
+    hash = fnv(hash, &map->major, sizeof(map->major));
+    hash = fnv(hash, &map->minor, sizeof(map->minor));
+    wanted.file_hash = fold(hash);
+    hash = fnv(hash, record->build_id.data, record->build_id.bytes);
+    wanted.name_hash = fold(fnv(hash, wanted.name, wanted.name_bytes));
+    return wanted;
+}
+
+static bool is_same_file(const struct weir_mapped_file *file, const struct weir_record_map *map)
+{
+    return file->inode == map->inode && file->major == map->major && file->minor == map->minor &&
+           (file->generation == map->inode_generation || file->generation == 0 || map->inode_generation == 0);
+}
+
+static bool is_same_id(const struct weir_build_id *a, const struct weir_build_id *b)
+{
+    return a->bytes == b->bytes && memcmp(a->data, b->data, a->bytes) == 0;
+}
+
+static uint32_t find(const struct weir_mapped_files *files, const struct wanted *wanted)
+{
+    if (files->bucket_count == 0)
+        return WEIR_MAPPED_NONE;
+    uint32_t i = files->by_name[wanted->name_hash & (files->bucket_count - 1)];
+    for (; i != WEIR_MAPPED_NONE; i = files->all[i].next) {
+        const struct weir_mapped_file *file = &files->all[i];
+        if (file->name_hash != wanted->name_hash || file->cpumode != wanted->record->map.cpumode ||
+            !is_same_file(file, &wanted->record->map))
+            continue;
+        const char *name = weir_mapped_files_name(files, i);
+        if (strncmp(name, wanted->name, wanted->name_bytes) != 0 || name[wanted->name_bytes] != '\0')
+            continue;
+        /* A record with a build id has no inode to tell files of one name apart by: the build id does. */
+        if (wanted->record->build_id.bytes == 0 || is_same_id(&file->build_id, &wanted->record->build_id))
+            return i;
+    }
+    return WEIR_MAPPED_NONE;
+}
+
+static uint32_t find_same_file(const struct weir_mapped_files *files, const struct wanted *wanted)
+{
+    if (wanted->kind != WEIR_MAPPED_FILE || wanted->record->map.inode == 0)
+        return WEIR_MAPPED_NONE;
+    uint32_t i = files->by_file[wanted->file_hash & (files->bucket_count - 1)];
+    while (i != WEIR_MAPPED_NONE && (files->all[i].unreadable || !is_same_file(&files->all[i], &wanted->record->map)))
+        i = files->all[i].next_same;
+    return i;
+}
+
+/* ---- room ---- */
+
+static void link_in(struct weir_mapped_files *files, uint32_t index)
+{
+    struct weir_mapped_file *file = &files->all[index];
+    uint32_t mask = files->bucket_count - 1;
+    file->next = files->by_name[file->name_hash & mask];
+    files->by_name[file->name_hash & mask] = index;
+    file->next_same = WEIR_MAPPED_NONE;
+    if (file->kind == WEIR_MAPPED_FILE && file->inode != 0 && file->same_file == WEIR_MAPPED_NONE) {
+        file->next_same = files->by_file[file->file_hash & mask];
+        files->by_file[file->file_hash & mask] = index;
+    }
+}
+
+/* Twice the room for objects, and as many buckets. */
+static int grow(struct weir_mapped_files *files)
+{
+    uint32_t room = files->room ? files->room * 2 : FIRST_ROOM;
+    if (room > WEIR_MAPPED_FILES_MAX)
+        return -ENOSPC;
+    struct weir_mapped_file *all = reallocarray(files->all, room, sizeof(*all));
+    if (!all)
+        return -ENOMEM;
+    files->all = all;
+    uint32_t *by_name = malloc(room * sizeof(*by_name)), *by_file = malloc(room * sizeof(*by_file));
+    if (!by_name || !by_file) {
+        free(by_name);
+        free(by_file);
+        return -ENOMEM;
+    }
+    memset(by_name, 0xff, room * sizeof(*by_name)); /* WEIR_MAPPED_NONE */
+    memset(by_file, 0xff, room * sizeof(*by_file));
+    free(files->by_name);
+    free(files->by_file);
+    files->by_name = by_name;
+    files->by_file = by_file;
+    files->bucket_count = files->room = room;
+    for (uint32_t i = 0; i < files->count; i++)
+        link_in(files, i);
+    return 0;
+}
+
+static int64_t append_name(struct weir_mapped_files *files, const struct wanted *wanted)
+{
+    size_t offset = files->names.used;
+    if (wanted->name_bytes + 1 > WEIR_MAPPED_NAMES_BYTES_MAX - offset)
+        return -ENOSPC;
+    char *to = weir_buf_extend(&files->names, wanted->name_bytes + 1);
+    if (!to) {
+        files->names.error = 0; /* tried anew with the next one */
+        return -ENOMEM;
+    }
+    memcpy(to, wanted->name, wanted->name_bytes);
+    to[wanted->name_bytes] = '\0';
+    return (int64_t)offset;
+}
+
+/* ---- adding ---- */
+
+static void queue_new(struct weir_mapped_files *files, uint32_t index)
+{
+    files->all[index].next_new = WEIR_MAPPED_NONE;
+    if (files->first_new == WEIR_MAPPED_NONE)
+        files->first_new = index;
+    else
+        files->all[files->last_new].next_new = index;
+    files->last_new = index;
+}
+
+static bool wants_reading(const struct weir_mapped_file *file)
+{
+    if (file->build_id.bytes > 0 || file->same_file != WEIR_MAPPED_NONE || file->kind == WEIR_MAPPED_NOTHING)
+        return false;
+    return file->kind != WEIR_MAPPED_FILE || file->inode != 0;
+}
+
+static int64_t add(struct weir_mapped_files *files, const struct wanted *wanted)
+{
+    int result = files->count == files->room ? grow(files) : 0;
+    int64_t name = result < 0 ? result : append_name(files, wanted);
+    if (name < 0) {
+        files->left_out++;
+        return name;
+    }
+    const struct weir_side_record *record = wanted->record;
+    uint32_t index = files->count;
+    files->all[index] = (struct weir_mapped_file){
+        .major = record->map.major,
+        .minor = record->map.minor,
+        .inode = record->map.inode,
+        .generation = record->map.inode_generation,
+        .name = (uint32_t)name,
+        .same_file = find_same_file(files, wanted),
+        .kind = wanted->kind,
+        .cpumode = record->map.cpumode,
+        .build_id = record->build_id,
+        .name_hash = wanted->name_hash,
+        .file_hash = wanted->file_hash,
+    };
+    files->count++;
+    link_in(files, index);
+    if (wants_reading(&files->all[index]))
+        queue_new(files, index);
+    return index;
+}
+
+int64_t weir_mapped_files_add(struct weir_mapped_files *files, const struct weir_side_record *record)
+{
+    struct wanted wanted = wanted_of(record);
+    uint32_t found = find(files, &wanted);
+    int64_t index = found != WEIR_MAPPED_NONE ? found : add(files, &wanted);
+    if (index < 0)
+        return index;
+    struct weir_mapped_file *file = &files->all[index];
+    if (file->generation == 0)
+        file->generation = record->map.inode_generation;
+    /* The newest mapping is the likeliest to be there still. */
+    file->pid = record->map.pid;
+    file->start = record->map.start;
+    file->end = record->map.start + record->map.bytes;
+    return index;
+}
+
+/* ---- looking ---- */
+
+uint32_t weir_mapped_files_next_new(struct weir_mapped_files *files)
+{
+    uint32_t index = files->first_new;
+    if (index != WEIR_MAPPED_NONE)
+        files->first_new = files->all[index].next_new;
+    return index;
+}
+
+const char *weir_mapped_files_name(const struct weir_mapped_files *files, uint32_t index)
+{
+    return (const char *)files->names.data + files->all[index].name;
+}
+
+struct weir_build_id weir_mapped_files_build_id(const struct weir_mapped_files *files, uint32_t index)
+{
+    const struct weir_mapped_file *file = &files->all[index];
+    if (file->same_file != WEIR_MAPPED_NONE)
+        file = &files->all[file->same_file];
+    return file->build_id;
+}
+
+int weir_mapped_files_list(const struct weir_mapped_files *files, struct weir_build_id_entry **entries, size_t *count)
+{
+    struct weir_build_id_entry *list = calloc(weir_max_u64(files->count, 1), sizeof(*list));
+    if (!list)
+        return -ENOMEM;
+    size_t used = 0;
+    for (int pass = 0; pass < KERNEL_FIRST; pass++) {
+        for (uint32_t i = 0; i < files->count; i++) {
+            struct weir_build_id id = weir_mapped_files_build_id(files, i);
+            bool is_kernel = files->all[i].kind == WEIR_MAPPED_KERNEL;
+            if (id.bytes == 0 || is_kernel != (pass == 0))
+                continue;
+            list[used++] = (struct weir_build_id_entry){
+                .name = weir_mapped_files_name(files, i),
+                .id = id,
+                .cpumode = files->all[i].cpumode,
+            };
+        }
+    }
+    *entries = list;
+    *count = used;
+    return 0;
+}

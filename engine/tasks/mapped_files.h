@@ -1,0 +1,90 @@
+/*
+ * The files (and pieces of the kernel) that are mapped to be executed: each once, with its build id when that is known.
+ *
+ * An object is a name together with the file that it named: device, inode and, where it is told, generation. One file
+ * under two names is read once; one name whose file was replaced while recording is two objects. Synthesised records do
+ * not tell generations (0): an unknown one agrees with any.
+ *
+ * Bounded: WEIR_MAPPED_FILES_MAX objects and WEIR_MAPPED_NAMES_BYTES_MAX bytes of names; what comes beyond is counted
+ * and gets no build id. No object is ever removed. One thread at a time; the owner serialises.
+ */
+#ifndef WEIR_ENGINE_TASKS_MAPPED_FILES_H
+#define WEIR_ENGINE_TASKS_MAPPED_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "format/build_id.h"
+#include "format/features.h"
+#include "format/side_record.h"
+
+#define WEIR_MAPPED_FILES_MAX       65536u
+#define WEIR_MAPPED_NAMES_BYTES_MAX (16u << 20)
+#define WEIR_MAPPED_NONE            UINT32_MAX
+
+enum weir_mapped_kind {
+    WEIR_MAPPED_FILE,    /* a path */
+    WEIR_MAPPED_VDSO,    /* "[vdso]" */
+    WEIR_MAPPED_KERNEL,  /* "[kernel.kallsyms]_text": the name is kept without what follows the bracket */
+    WEIR_MAPPED_MODULE,  /* path of a module, or "[name]" */
+    WEIR_MAPPED_NOTHING, /* anonymous memory and its like: there is no file to read */
+};
+
+struct weir_mapped_file {
+    uint32_t major, minor;
+    uint64_t inode, generation; /* 0: not told */
+    uint32_t name;              /* offset in names */
+    uint32_t same_file;         /* an earlier object of the same file, whose id is this one's; or WEIR_MAPPED_NONE */
+    uint32_t name_hash;         /* of name, device, inode and the record's build id */
+    uint32_t file_hash;         /* of device and inode */
+    uint32_t next;              /* in its bucket by name and file */
+    uint32_t next_same;         /* in its bucket by file */
+    uint32_t next_new;          /* among those still to be read */
+    enum weir_mapped_kind kind;
+    uint16_t cpumode;
+    bool unreadable;               /* it was tried: another name of the same file is to be tried again */
+    struct weir_build_id build_id; /* bytes 0: none, or not read yet */
+    /* A mapping of it, by which the file may be opened when its name no longer leads there. */
+    pid_t pid;
+    uint64_t start, end;
+};
+
+struct weir_mapped_files {
+    struct weir_mapped_file *all; /* owned */
+    uint32_t count, room;
+    struct weir_buf names; /* zero-terminated, one after another */
+    uint32_t *by_name;     /* owned; buckets, bucket_count each */
+    uint32_t *by_file;     /* owned */
+    uint32_t bucket_count; /* a power of two; 0: none yet */
+    uint32_t first_new;    /* oldest object that wants to be read; WEIR_MAPPED_NONE */
+    uint32_t last_new;
+    uint64_t left_out; /* records whose object did not find room */
+};
+
+void weir_mapped_files_init(struct weir_mapped_files *files);
+void weir_mapped_files_fini(struct weir_mapped_files *files);
+
+/*
+ * The object that an MMAP or MMAP2 record maps: found, or added. A build id in the record is taken over. Returns its
+ * index; -ENOSPC or -ENOMEM when it found no room (counted). Average time does not depend on how many there are.
+ */
+int64_t weir_mapped_files_add(struct weir_mapped_files *files, const struct weir_side_record *record);
+
+/* Takes the next object whose build id is to be read; WEIR_MAPPED_NONE: none. Each is given out once. */
+uint32_t weir_mapped_files_next_new(struct weir_mapped_files *files);
+
+/* The name of an object; borrowed until the next add. */
+const char *weir_mapped_files_name(const struct weir_mapped_files *files, uint32_t index);
+
+/* The build id of an object; bytes 0: none known. */
+struct weir_build_id weir_mapped_files_build_id(const struct weir_mapped_files *files, uint32_t index);
+
+/*
+ * Makes the entries of the BUILD_ID feature: the kernel first, then what has a build id, in the order in which it was
+ * seen. *entries is to be freed by the caller; the names in it are borrowed until the next add. 0 or -ENOMEM.
+ */
+int weir_mapped_files_list(const struct weir_mapped_files *files, struct weir_build_id_entry **entries, size_t *count);
+
+#endif

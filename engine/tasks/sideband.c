@@ -1,0 +1,625 @@
+/*
+ * The sideband thread; see sideband.h. Everything in struct weir_sideband below `lock` is guarded by it; the thread
+ * holds it but for reading files and for sleeping.
+ */
+#include "engine/tasks/sideband.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "base/clock.h"
+#include "engine/drain/side_queue.h"
+
+#define TEE_BYTES_MAX    (1024u * 1024)
+#define TEE_BYTES_MIN    (512u * 1024) /* a reader wakes when a quarter of a sideband ring of 1 MiB is filled */
+#define TEES_BYTES       (128u << 20)  /* of all tees, until they are at their minimum */
+#define FEED_BYTES_MAX   (64u << 20)
+#define BUSY_PAUSE_MS    20u
+#define IDLE_PAUSE_MS    100u
+#define NICE             10
+#define NAME_BYTES       4096u /* PATH_MAX */
+#define CLOSE_TIMEOUT_MS 1000u /* of free() without stop(): a recording that did not come about */
+
+struct feed_block {
+    struct feed_block *next;
+    size_t bytes;
+    uint8_t records[];
+};
+
+struct weir_sideband {
+    struct weir_sideband_setup setup;
+    struct weir_side_layout layout;
+    struct weir_side_tee *tees; /* owned */
+    pthread_t thread;
+    bool started;
+    bool left_behind; /* the thread did not end in time: who of it and free() comes last frees */
+
+    pthread_mutex_t feed_lock; /* guards the four below */
+    struct feed_block *feed_first, *feed_last;
+    size_t feed_bytes;
+    uint64_t feed_missed;
+    bool feed_ended;
+
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t changed;
+    bool is_ready;                           /* the thread runs */
+    bool is_reading;                         /* a build id, without the lock */
+    struct weir_sideband_question *question; /* borrowed; NULL: none */
+    bool stopping;                           /* stop() waits */
+    bool done;                               /* the thread has nothing left to do */
+    bool given_up;                           /* of the thread and free(), one is through with all this */
+    pid_t tid;
+    struct weir_mapped_files files;
+    struct weir_task_map tasks;
+    struct weir_bpf_images programs;
+    struct weir_side_queue queue;
+    struct weir_buf drained; /* what one look at a tee gave */
+    struct weir_sideband_counts counts;
+};
+
+/* ---- making ---- */
+
+size_t weir_sideband_tee_bytes(unsigned tee_count)
+{
+    uint64_t share = weir_round_down_power_of_two(TEES_BYTES / weir_clamp_u64(tee_count, 1, TEES_BYTES));
+    return weir_clamp_u64(share, TEE_BYTES_MIN, TEE_BYTES_MAX);
+}
+
+static int init_tees(struct weir_sideband *sideband)
+{
+    unsigned count = sideband->setup.tee_count;
+    sideband->tees = aligned_alloc(WEIR_CACHE_LINE_BYTES, count * sizeof(*sideband->tees));
+    if (!sideband->tees)
+        return -ENOMEM;
+    memset(sideband->tees, 0, count * sizeof(*sideband->tees));
+    int result = 0;
+    for (unsigned i = 0; result == 0 && i < count; i++)
+        result = weir_side_tee_init(&sideband->tees[i], weir_sideband_tee_bytes(count));
+    return result;
+}
+
+int weir_sideband_new(struct weir_sideband **made, const struct weir_sideband_setup *setup)
+{
+    struct weir_sideband *sideband = calloc(1, sizeof(*sideband));
+    if (!sideband)
+        return -ENOMEM;
+    sideband->setup = *setup;
+    sideband->setup.attr = NULL;
+    sideband->setup.roots.begin_s = time(NULL);
+    weir_side_layout_init(&sideband->layout, setup->attr);
+    weir_mapped_files_init(&sideband->files);
+    weir_task_map_init(&sideband->tasks, &sideband->files);
+    if (setup->is_doubtful)
+        weir_task_map_doubt(&sideband->tasks);
+    weir_side_queue_init(&sideband->queue);
+    pthread_mutex_init(&sideband->feed_lock, NULL);
+    pthread_mutex_init(&sideband->lock, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&sideband->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+
+    int result = init_tees(sideband);
+    if (result < 0)
+        weir_sideband_free(sideband);
+    else
+        *made = sideband;
+    return result;
+}
+
+struct weir_side_tee *weir_sideband_tee(struct weir_sideband *sideband, unsigned reader)
+{
+    weir_assert(reader < sideband->setup.tee_count);
+    return &sideband->tees[reader];
+}
+
+/* ---- feeding ---- */
+
+void weir_sideband_feed(struct weir_sideband *sideband, const void *records, size_t bytes)
+{
+    struct feed_block *block = malloc(sizeof(*block) + bytes);
+    if (block) {
+        block->next = NULL;
+        block->bytes = bytes;
+        memcpy(block->records, records, bytes);
+    }
+    pthread_mutex_lock(&sideband->feed_lock);
+    if (block && bytes <= FEED_BYTES_MAX - sideband->feed_bytes) {
+        if (sideband->feed_last)
+            sideband->feed_last->next = block;
+        else
+            sideband->feed_first = block;
+        sideband->feed_last = block;
+        sideband->feed_bytes += bytes;
+        block = NULL;
+    } else {
+        sideband->feed_missed++;
+    }
+    pthread_mutex_unlock(&sideband->feed_lock);
+    free(block);
+}
+
+void weir_sideband_end_feed(struct weir_sideband *sideband)
+{
+    pthread_mutex_lock(&sideband->feed_lock);
+    sideband->feed_ended = true;
+    pthread_mutex_unlock(&sideband->feed_lock);
+}
+
+/* ---- taking in ---- */
+
+static bool maps_code(const struct weir_side_record *record)
+{
+    if (record->type != PERF_RECORD_MMAP && record->type != PERF_RECORD_MMAP2)
+        return false;
+    return record->map.cpumode == PERF_RECORD_MISC_KERNEL || !(record->misc & PERF_RECORD_MISC_MMAP_DATA);
+}
+
+/* origin: NULL for synthesised records. */
+static void take_record(struct weir_sideband *sideband, const uint8_t *data, const struct weir_side_record *record,
+                        const struct weir_side_origin *origin)
+{
+    sideband->counts.records++;
+    if (maps_code(record))
+        weir_mapped_files_add(&sideband->files, record);
+    if (record->type == PERF_RECORD_BPF_EVENT) {
+        if (sideband->setup.read_bpf_programs)
+            weir_bpf_images_note(&sideband->programs, record->bpf_program);
+        return; /* of no task: the order does not matter */
+    }
+    if (origin)
+        weir_side_queue_push(&sideband->queue, data, record->bytes, record->time_ns, origin);
+    else
+        weir_task_map_apply(&sideband->tasks, record);
+}
+
+/* origin: of the first record. */
+static void take_records(struct weir_sideband *sideband, const uint8_t *data, size_t bytes,
+                         const struct weir_side_origin *origin)
+{
+    struct weir_side_record record;
+    struct weir_side_origin here = origin ? *origin : (struct weir_side_origin){0};
+    uint64_t first = here.at;
+    int size;
+    for (size_t at = 0; at < bytes; at += (size_t)size) {
+        size = weir_side_record_parse(&sideband->layout, data + at, bytes - at, &record);
+        if (size <= 0)
+            return; /* readers hand over whole records */
+        here.at = first + at;
+        if (record.type != 0)
+            take_record(sideband, data + at, &record, origin ? &here : NULL);
+    }
+}
+
+static struct feed_block *take_feed(struct weir_sideband *sideband, bool *ended, uint64_t *missed)
+{
+    pthread_mutex_lock(&sideband->feed_lock);
+    struct feed_block *first = sideband->feed_first;
+    sideband->feed_first = sideband->feed_last = NULL;
+    sideband->feed_bytes = 0;
+    *ended = sideband->feed_ended;
+    *missed = sideband->feed_missed;
+    pthread_mutex_unlock(&sideband->feed_lock);
+    return first;
+}
+
+static void apply_one(void *ctx, const uint8_t *data, size_t bytes)
+{
+    struct weir_sideband *sideband = ctx;
+    struct weir_side_record record;
+    if (weir_side_record_parse(&sideband->layout, data, bytes, &record) > 0 && record.type != 0)
+        weir_task_map_apply(&sideband->tasks, &record);
+}
+
+/* Everything that is there now. True when that was anything. Under the lock. */
+static bool take_in(struct weir_sideband *sideband)
+{
+    uint64_t records = sideband->counts.records, missed = 0;
+    uint64_t epoch = atomic_load_explicit(sideband->setup.epoch, memory_order_acquire); /* (N) */
+    for (unsigned i = 0; i < sideband->setup.tee_count; i++) {
+        weir_buf_reset(&sideband->drained);
+        const struct weir_side_origin origin = {.tee = i, .at = weir_side_tee_drained(&sideband->tees[i])};
+        if (weir_side_tee_drain(&sideband->tees[i], &sideband->drained) > 0)
+            take_records(sideband, sideband->drained.data, sideband->drained.used, &origin);
+        missed += weir_side_tee_missed(&sideband->tees[i]);
+    }
+
+    bool ended;
+    uint64_t feed_missed;
+    struct feed_block *block = take_feed(sideband, &ended, &feed_missed);
+    while (block) {
+        struct feed_block *next = block->next;
+        take_records(sideband, block->records, block->bytes, NULL);
+        free(block);
+        block = next;
+    }
+    /* (N): the second look is for what is seen from here on. */
+    uint64_t epoch_after = atomic_load_explicit(sideband->setup.epoch, memory_order_acquire);
+    if (ended)
+        weir_side_queue_advance(&sideband->queue, epoch, epoch_after, apply_one, sideband);
+    sideband->counts.reordered = sideband->queue.unproven;
+    sideband->counts.missed = missed + feed_missed;
+    if (sideband->counts.missed > 0 || sideband->queue.lost > 0)
+        weir_task_map_doubt(&sideband->tasks);
+    return sideband->counts.records != records;
+}
+
+/* ---- questions ---- */
+
+struct weir_sideband_view {
+    const struct weir_sideband *sideband;
+    const struct weir_sideband_question *question;
+};
+
+struct kept_back {
+    const uint64_t *side_bytes;
+    const struct weir_task_map_sink *sink;
+    size_t trailer_bytes;
+    struct weir_buf copy; /* of the record in hand */
+};
+
+static int emit_kept_back(void *ctx, const struct weir_side_origin *origin, const uint8_t *record, size_t bytes)
+{
+    struct kept_back *kept = ctx;
+    if (origin->at >= kept->side_bytes[origin->tee])
+        return 0;
+    weir_buf_reset(&kept->copy);
+    uint8_t *copy = weir_buf_extend(&kept->copy, bytes);
+    if (!copy)
+        return -ENOMEM;
+    memcpy(copy, record, bytes);
+    /* It is repeated, like one that is synthesised: of no event, whose own records stand in the order of their ring.
+     * The id is the last word of the trailer (PERF_SAMPLE_IDENTIFIER, perf_event_open(2) on sample_id_all). */
+    if (kept->trailer_bytes >= sizeof(uint64_t) && bytes >= sizeof(uint64_t))
+        memset(copy + bytes - sizeof(uint64_t), 0, sizeof(uint64_t));
+    return kept->sink->emit(kept->sink->ctx, copy, bytes);
+}
+
+int weir_sideband_view_emit(const struct weir_sideband_view *view, const struct weir_task_map_sink *sink)
+{
+    struct kept_back kept = {
+        .side_bytes = view->question->side_bytes,
+        .sink = sink,
+        .trailer_bytes = view->sideband->layout.trailer_bytes,
+        .copy = WEIR_BUF_INIT,
+    };
+    int result = weir_task_map_emit(&view->sideband->tasks, sink);
+    if (result == 0)
+        result = weir_side_queue_visit(&view->sideband->queue, emit_kept_back, &kept);
+    weir_buf_fini(&kept.copy);
+    return result;
+}
+
+void weir_sideband_ask(struct weir_sideband *sideband, struct weir_sideband_question *question)
+{
+    pthread_mutex_lock(&sideband->lock);
+    weir_assert(!sideband->question);
+    sideband->question = question;
+    pthread_cond_broadcast(&sideband->changed);
+    pthread_mutex_unlock(&sideband->lock);
+}
+
+/* Answers what was asked. Under the lock, and after a look at the tees that began after the question was there: what
+ * the writer has seen of a reader was in its tee before. */
+static void answer(struct weir_sideband *sideband, struct weir_sideband_question *question)
+{
+    if (!question)
+        return;
+    const struct weir_sideband_view view = {.sideband = sideband, .question = question};
+    sideband->question = NULL;
+    question->answer(question->ctx, &view);
+}
+
+/* ---- build ids ---- */
+
+/* Reads one build id; false when none is left to read. Gives the lock away meanwhile. */
+static bool read_next_id(struct weir_sideband *sideband)
+{
+    uint32_t index = sideband->setup.read_build_ids ? weir_mapped_files_next_new(&sideband->files) : WEIR_MAPPED_NONE;
+    if (index == WEIR_MAPPED_NONE)
+        return false;
+    struct weir_mapped_file file = sideband->files.all[index];
+    char name[NAME_BYTES];
+    size_t length = strnlen(weir_mapped_files_name(&sideband->files, index), sizeof(name) - 1);
+    memcpy(name, weir_mapped_files_name(&sideband->files, index), length);
+    name[length] = '\0';
+
+    struct weir_build_id id = {0};
+    sideband->is_reading = true;
+    pthread_mutex_unlock(&sideband->lock);
+    int result = weir_mapped_file_read_id(&file, name, &sideband->setup.roots, &id);
+    pthread_mutex_lock(&sideband->lock);
+    sideband->is_reading = false;
+    if (sideband->left_behind)
+        return false;
+    sideband->files.all[index].build_id = id;
+    sideband->files.all[index].unreadable = result < 0 && result != -ENODATA;
+    return true;
+}
+
+/* ---- BPF programs ---- */
+
+/* Reads one; false when none is left to read. Gives the lock away meanwhile. They go before build ids: a program may be
+ * unloaded at any time, and nothing else has its code. */
+static bool read_next_program(struct weir_sideband *sideband)
+{
+    uint32_t id = weir_bpf_images_next(&sideband->programs);
+    if (id == 0)
+        return false;
+    struct weir_bpf_image *program = NULL, *btf = NULL;
+    pthread_mutex_unlock(&sideband->lock);
+    int result = weir_bpf_read_program(id, &program);
+    pthread_mutex_lock(&sideband->lock);
+    uint32_t btf_id = result == 0 ? program->btf_id : 0;
+    if (btf_id != 0 && !sideband->left_behind && !weir_bpf_images_has_btf(&sideband->programs, btf_id)) {
+        pthread_mutex_unlock(&sideband->lock);
+        weir_bpf_read_btf(btf_id, &btf);
+        pthread_mutex_lock(&sideband->lock);
+    }
+    if (sideband->left_behind) {
+        free(program);
+        free(btf);
+        return false;
+    }
+    weir_bpf_images_add(&sideband->programs, program, btf);
+    return true;
+}
+
+int weir_sideband_list_bpf_programs(struct weir_sideband *sideband, struct weir_bpf_list *list)
+{
+    pthread_mutex_lock(&sideband->lock);
+    int result = weir_bpf_images_list(&sideband->programs, list);
+    pthread_mutex_unlock(&sideband->lock);
+    return result;
+}
+
+/* ---- the thread ---- */
+
+static void pause_for(struct weir_sideband *sideband, unsigned ms)
+{
+    uint64_t at_ns = weir_clock_now_ns(&weir_clock_monotonic) + ms * WEIR_NS_PER_MS;
+    const struct timespec at = {.tv_sec = (time_t)(at_ns / WEIR_NS_PER_S), .tv_nsec = (long)(at_ns % WEIR_NS_PER_S)};
+    pthread_cond_timedwait(&sideband->changed, &sideband->lock, &at);
+}
+
+static void finish(struct weir_sideband *sideband)
+{
+    /* The coordinator waits now. Taking the niceness back may be refused: then it is waited for a little longer. */
+    setpriority(PRIO_PROCESS, (id_t)sideband->tid, 0);
+    weir_sideband_end_feed(sideband);
+    struct weir_sideband_question *question = sideband->question;
+    take_in(sideband);
+    answer(sideband, question);
+    weir_side_queue_apply_all(&sideband->queue, apply_one, sideband);
+    while (read_next_program(sideband)) {
+    }
+    while (read_next_id(sideband)) {
+    }
+}
+
+static uint64_t thread_cpu_time_ns(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * WEIR_NS_PER_S + (uint64_t)used.tv_nsec;
+}
+
+static void free_feed(struct feed_block *block)
+{
+    while (block) {
+        struct feed_block *next = block->next;
+        free(block);
+        block = next;
+    }
+}
+
+static void release(struct weir_sideband *sideband)
+{
+    for (unsigned i = 0; sideband->tees && i < sideband->setup.tee_count; i++)
+        weir_side_tee_fini(&sideband->tees[i]);
+    free(sideband->tees);
+    free_feed(sideband->feed_first);
+    weir_task_map_fini(&sideband->tasks);
+    weir_mapped_files_fini(&sideband->files);
+    weir_bpf_images_fini(&sideband->programs);
+    weir_side_queue_fini(&sideband->queue);
+    weir_buf_fini(&sideband->drained);
+    pthread_mutex_destroy(&sideband->feed_lock);
+    pthread_mutex_destroy(&sideband->lock);
+    pthread_cond_destroy(&sideband->changed);
+    free(sideband);
+}
+
+/* The last of the two, a thread that was left behind and free(), frees. */
+static void give_up(struct weir_sideband *sideband)
+{
+    pthread_mutex_lock(&sideband->lock);
+    bool is_last = sideband->given_up;
+    sideband->given_up = true;
+    pthread_mutex_unlock(&sideband->lock);
+    if (is_last)
+        release(sideband);
+}
+
+static void *thread_main(void *argument)
+{
+    struct weir_sideband *sideband = argument;
+    pthread_mutex_lock(&sideband->lock);
+    sideband->tid = gettid();
+    sideband->is_ready = true;
+    pthread_cond_broadcast(&sideband->changed);
+    setpriority(PRIO_PROCESS, (id_t)sideband->tid, NICE);
+
+    while (!sideband->stopping) {
+        struct weir_sideband_question *question = sideband->question;
+        bool came = take_in(sideband);
+        answer(sideband, question);
+        if (!read_next_program(sideband) && !read_next_id(sideband) && !sideband->stopping && !sideband->question)
+            pause_for(sideband, came ? BUSY_PAUSE_MS : IDLE_PAUSE_MS);
+    }
+    if (!sideband->left_behind)
+        finish(sideband);
+    if (!sideband->left_behind) {
+        sideband->done = true;
+        sideband->counts.cpu_time_ns = thread_cpu_time_ns();
+        pthread_cond_broadcast(&sideband->changed);
+    }
+    bool left_behind = sideband->left_behind;
+    pthread_mutex_unlock(&sideband->lock);
+    if (left_behind)
+        give_up(sideband);
+    return NULL;
+}
+
+int weir_sideband_start(struct weir_sideband *sideband)
+{
+    int result = -pthread_create(&sideband->thread, NULL, thread_main, sideband);
+    if (result < 0)
+        return result;
+    sideband->started = true;
+    pthread_setname_np(sideband->thread, "weir-sideband");
+    pthread_mutex_lock(&sideband->lock);
+    while (!sideband->is_ready)
+        pthread_cond_wait(&sideband->changed, &sideband->lock);
+    pthread_mutex_unlock(&sideband->lock);
+    return 0;
+}
+
+pid_t weir_sideband_tid(const struct weir_sideband *sideband)
+{
+    return sideband->tid; /* constant after start() */
+}
+
+/* ---- end ---- */
+
+static void count(struct weir_sideband *sideband)
+{
+    struct weir_sideband_counts *counts = &sideband->counts;
+    const struct weir_mapped_files *files = &sideband->files;
+    counts->tasks = sideband->tasks.count;
+    counts->files = files->count;
+    counts->programs = sideband->programs.programs.count;
+    counts->programs_left_out = sideband->programs.left_out;
+    for (uint32_t i = 0; i < files->count; i++)
+        counts->build_ids += weir_mapped_files_build_id(files, i).bytes > 0;
+    for (uint32_t i = files->first_new; sideband->setup.read_build_ids && i != WEIR_MAPPED_NONE;
+         i = files->all[i].next_new)
+        counts->unread++;
+}
+
+void weir_sideband_stop(struct weir_sideband *sideband, unsigned timeout_ms, struct weir_sideband_counts *counts)
+{
+    uint64_t until_ns = weir_clock_now_ns(&weir_clock_monotonic) + timeout_ms * WEIR_NS_PER_MS;
+    pthread_mutex_lock(&sideband->lock);
+    sideband->stopping = true;
+    pthread_cond_broadcast(&sideband->changed);
+    while (sideband->started && !sideband->done) {
+        uint64_t now_ns = weir_clock_now_ns(&weir_clock_monotonic);
+        if (now_ns >= until_ns)
+            break;
+        pause_for(sideband, (unsigned)((until_ns - now_ns) / WEIR_NS_PER_MS) + 1);
+    }
+    /* From here on the thread, if it is stuck, touches nothing but its own stack and the lock. */
+    sideband->left_behind = sideband->started && !sideband->done;
+    count(sideband);
+    if (sideband->left_behind)
+        sideband->counts.unread++; /* the one that it is stuck on */
+    *counts = sideband->counts;
+    struct weir_sideband_question *unanswered = sideband->question;
+    sideband->question = NULL;
+    pthread_mutex_unlock(&sideband->lock);
+    if (unanswered)
+        unanswered->answer(unanswered->ctx, NULL);
+
+    if (sideband->left_behind)
+        pthread_detach(sideband->thread);
+    else if (sideband->started)
+        pthread_join(sideband->thread, NULL);
+    sideband->started = false;
+}
+
+const struct weir_mapped_files *weir_sideband_files(const struct weir_sideband *sideband)
+{
+    return &sideband->files;
+}
+
+const struct weir_task_map *weir_sideband_tasks(const struct weir_sideband *sideband)
+{
+    return &sideband->tasks;
+}
+
+const struct weir_mapped_file_roots *weir_sideband_roots(const struct weir_sideband *sideband)
+{
+    return &sideband->setup.roots;
+}
+
+static bool has_unread(const struct weir_sideband *sideband)
+{
+    return sideband->setup.read_build_ids && (sideband->is_reading || sideband->files.first_new != WEIR_MAPPED_NONE);
+}
+
+/* Moves the names, which are the table's, behind the entries. Under the lock. */
+static int copy_entries(const struct weir_build_id_entry *entries, size_t count, struct weir_build_id_entry **copies)
+{
+    size_t names = 0;
+    for (size_t i = 0; i < count; i++)
+        names += strlen(entries[i].name) + 1;
+    struct weir_build_id_entry *copy = malloc(weir_max_u64(count * sizeof(*copy) + names, 1));
+    if (!copy)
+        return -ENOMEM;
+    char *name = (char *)(copy + count);
+    for (size_t i = 0; i < count; i++) {
+        size_t bytes = strlen(entries[i].name) + 1;
+        copy[i] = entries[i];
+        copy[i].name = memcpy(name, entries[i].name, bytes);
+        name += bytes;
+    }
+    *copies = copy;
+    return 0;
+}
+
+int weir_sideband_copy_build_ids(struct weir_sideband *sideband, unsigned timeout_ms,
+                                 struct weir_build_id_entry **entries, size_t *count)
+{
+    struct weir_build_id_entry *borrowed = NULL;
+    size_t found = 0;
+    uint64_t until_ns = weir_clock_now_ns(&weir_clock_monotonic) + timeout_ms * WEIR_NS_PER_MS;
+    pthread_mutex_lock(&sideband->lock);
+    while (has_unread(sideband) && !sideband->done && !sideband->left_behind &&
+           weir_clock_now_ns(&weir_clock_monotonic) < until_ns)
+        pause_for(sideband, BUSY_PAUSE_MS);
+    int result = weir_mapped_files_list(&sideband->files, &borrowed, &found);
+    if (result == 0)
+        result = copy_entries(borrowed, found, entries);
+    pthread_mutex_unlock(&sideband->lock);
+    free(borrowed);
+    if (result == 0)
+        *count = found;
+    return result;
+}
+
+void weir_sideband_halt(struct weir_sideband *sideband)
+{
+    struct weir_sideband_counts unused;
+    if (sideband && sideband->started)
+        weir_sideband_stop(sideband, CLOSE_TIMEOUT_MS, &unused);
+}
+
+void weir_sideband_free(struct weir_sideband *sideband)
+{
+    if (!sideband)
+        return;
+    weir_sideband_halt(sideband);
+    if (sideband->left_behind)
+        give_up(sideband);
+    else
+        release(sideband);
+}

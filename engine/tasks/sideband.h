@@ -1,0 +1,143 @@
+/*
+ * The sideband thread: keeps the task map and the table of mapped files while recording goes on, and reads build ids
+ * and the code of BPF programs.
+ *
+ *     reader ── side_tee (one per reader) ──┐
+ *     reader ── side_tee ───────────────────┼──► sideband thread ──► mapped files ──► build ids
+ *     synthesis ── feed (blocks) ───────────┘                   ├──► task map
+ *                                                               └──► BPF programs
+ *
+ * The thread looks at the tees every 20 ms while something comes and ten times a second when nothing does; nobody wakes
+ * it, nobody waits for it while data flows. It runs at nice 10.
+ *
+ * A map enters the table of files as soon as it is seen, so that its file is likely to be there still. The task map
+ * needs records in order of time, and readers drain CPUs at different times: records are kept back until every reader
+ * has passed an epoch that was opened after they were seen (the rule of rounds.h, read off the epoch alone).
+ * Synthesised records come first, whatever the kernel has reported meanwhile.
+ *
+ *     (N) The epoch is read, acquire, before the tees. Epoch e + 1 is opened after every reader has passed e, and
+ *         readers fill their tees before they pass: who reads e + 1 here sees all that was drained before e was passed.
+ *
+ * An output that begins in the middle of a recording has to tell what a reader of the file must know. Its coordinator
+ * asks for that with a question, while rounds are cut (rounds.h) and thus no epoch is opened: what the task map has
+ * taken in by then is older than the cut's epoch, so older than all that is in the new output. What is kept back and
+ * stands before the switch comes behind the map, as it was recorded but for the id, which is 0; so a task that ended
+ * just before the switch is still known when samples of it from another CPU follow.
+ *
+ * Bounds: a tee of 1 MiB per reader, 512 KiB beyond 128 readers; 8 MiB of records kept back, beyond that the oldest
+ * half is taken as it is (their order is then what is known, not proven); 64 MiB of synthesised records that are not
+ * taken in yet, beyond that they are missed. After anything was missed the task map knows that it is not complete.
+ * Tables: see task_map.h, mapped_files.h and bpf_images.h.
+ */
+#ifndef WEIR_ENGINE_TASKS_SIDEBAND_H
+#define WEIR_ENGINE_TASKS_SIDEBAND_H
+
+#include <linux/perf_event.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "engine/drain/side_tee.h"
+#include "engine/tasks/bpf_images.h"
+#include "engine/tasks/mapped_file_id.h"
+#include "engine/tasks/mapped_files.h"
+#include "engine/tasks/task_map.h"
+
+struct weir_sideband; /* on the heap: a thread that is stuck in a file system must be able to outlive its recording */
+
+struct weir_sideband_setup {
+    const struct perf_event_attr *attr; /* borrowed during new() only: for the layout of trailers */
+    unsigned tee_count;                 /* readers */
+    const _Atomic uint64_t *epoch;      /* of the readers' control; borrowed until stop() has returned */
+    bool read_build_ids;
+    bool read_bpf_programs;
+    bool is_doubtful; /* the task map does not see all that is wanted of processes: they are to be read from /proc */
+    struct weir_mapped_file_roots roots; /* begin_s is set by new() */
+};
+
+struct weir_sideband_counts {
+    uint64_t records;           /* side records taken in */
+    uint64_t tasks;             /* in the map at the end */
+    uint64_t files;             /* objects seen */
+    uint64_t build_ids;         /* of these, known */
+    uint64_t programs;          /* BPF programs that were read */
+    uint64_t programs_left_out; /* for want of room */
+    uint64_t unread;            /* build ids that could not be read in time */
+    uint64_t missed;            /* blocks of records that found no room in a tee or in the feed */
+    uint64_t reordered;         /* records whose order was not proven */
+    uint64_t cpu_time_ns;       /* of the thread */
+};
+
+/* 0, -ENOMEM. */
+int weir_sideband_new(struct weir_sideband **sideband, const struct weir_sideband_setup *setup);
+
+/* The size of each of so many tees. */
+size_t weir_sideband_tee_bytes(unsigned tee_count);
+
+/* The tee of reader number `reader`, to be given to it before it starts. Borrowed until free. */
+struct weir_side_tee *weir_sideband_tee(struct weir_sideband *sideband, unsigned reader);
+
+/* 0 or the errno of pthread_create(3). Signals must be blocked. */
+int weir_sideband_start(struct weir_sideband *sideband);
+
+/* The thread's id; after start(). */
+pid_t weir_sideband_tid(const struct weir_sideband *sideband);
+
+/* Takes a copy of whole synthesised records. Any thread; allocates; waits for nobody. */
+void weir_sideband_feed(struct weir_sideband *sideband, const void *records, size_t bytes);
+
+/* What was synthesised is complete: what the kernel has reported is applied from now on. Any thread. */
+void weir_sideband_end_feed(struct weir_sideband *sideband);
+
+/* What a question is answered from; valid during answer() only. */
+struct weir_sideband_view;
+
+struct weir_sideband_question {
+    const uint64_t *side_bytes; /* for each tee, how much of it stands before the switch; borrowed until the answer */
+    /* Called once, on the sideband thread, when it has taken in all of that, or on the thread of stop() for one that
+     * the thread did not get to. view: NULL then. May block; nothing else of the sideband is done meanwhile. */
+    void (*answer)(void *ctx, const struct weir_sideband_view *view);
+    void *ctx; /* borrowed until the answer */
+};
+
+/* Asks. One question at a time; borrowed until its answer. Rounds are cut. Coordinator; does not block for long. */
+void weir_sideband_ask(struct weir_sideband *sideband, struct weir_sideband_question *question);
+
+/* Emits what was known before the switch: weir_task_map_emit(), then side records that are kept back. 0, -ENOMEM or
+ * what the sink returned. From answer(). */
+int weir_sideband_view_emit(const struct weir_sideband_view *view, const struct weir_task_map_sink *sink);
+
+/*
+ * Lists what has a build id by now, as weir_mapped_files_list(), with names of its own: one block, to be freed by the
+ * caller. Waits up to timeout_ms for ids that are still to be read. 0 or -ENOMEM. Any thread but the sideband's.
+ */
+int weir_sideband_copy_build_ids(struct weir_sideband *sideband, unsigned timeout_ms,
+                                 struct weir_build_id_entry **entries, size_t *count);
+
+/* The same of the BPF programs that were read. 0 or -ENOMEM. */
+int weir_sideband_list_bpf_programs(struct weir_sideband *sideband, struct weir_bpf_list *list);
+
+/*
+ * Takes in what is left, reads the build ids that are not known yet, and ends the thread: within timeout_ms, whatever
+ * file it hangs on (it is left behind then, with what it was about to find). The readers have stopped. Call once.
+ * Coordinator.
+ */
+void weir_sideband_stop(struct weir_sideband *sideband, unsigned timeout_ms, struct weir_sideband_counts *counts);
+
+/* Ends the thread if it still runs, for a recording that failed: before what it borrows goes (the epoch, the tees'
+ * readers may still write). NULL-safe. Coordinator. */
+void weir_sideband_halt(struct weir_sideband *sideband);
+
+/* After stop(): borrowed until free. */
+const struct weir_mapped_files *weir_sideband_files(const struct weir_sideband *sideband);
+const struct weir_task_map *weir_sideband_tasks(const struct weir_sideband *sideband);
+
+const struct weir_mapped_file_roots *weir_sideband_roots(const struct weir_sideband *sideband);
+
+/* NULL-safe; stops the thread first when that was not done. A thread that was left behind
+ * frees, when it comes to its end. */
+void weir_sideband_free(struct weir_sideband *sideband);
+
+#endif

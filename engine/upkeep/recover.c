@@ -1,0 +1,226 @@
+/* Carries out a plan of recovery. Main thread. */
+#include "engine/upkeep/recover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "engine/upkeep/recovery_child.h"
+#include "topology/machine.h"
+#include "topology/topology.h"
+
+#define FILE_MODE   0600
+#define FOLDER_MODE 0700
+#define COPY_BYTES  (1u << 20)
+
+static int write_at(int fd, const void *data, size_t bytes, uint64_t offset)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t count = pwrite(fd, (const uint8_t *)data + done, bytes - done, (off_t)(offset + done));
+        if (count < 0 && errno != EINTR)
+            return -errno;
+        done += count > 0 ? (size_t)count : 0;
+    }
+    return 0;
+}
+
+static int copy(int from, int to, uint64_t bytes)
+{
+    uint8_t *buffer = malloc(COPY_BYTES);
+    int result = buffer ? 0 : -ENOMEM;
+    for (uint64_t done = 0; result == 0 && done < bytes;) {
+        ssize_t count = pread(from, buffer, (size_t)weir_min_u64(COPY_BYTES, bytes - done), (off_t)done);
+        if (count < 0 && errno != EINTR)
+            result = -errno;
+        else if (count == 0)
+            result = -EIO; /* it has shrunk since it was planned */
+        else if (count > 0)
+            result = write_at(to, buffer, (size_t)count, done);
+        done += count > 0 ? (size_t)count : 0;
+    }
+    free(buffer);
+    return result;
+}
+
+static int sync_fd(int fd)
+{
+    return fsync(fd) < 0 ? -errno : 0;
+}
+
+/* Tail and header, in an order in which a crash in between leaves what there was before, or the whole. */
+static int write_plan(int fd, const struct weir_recovery *recovery)
+{
+    uint64_t end = recovery->data_end + recovery->tail.used;
+    int result = write_at(fd, recovery->tail.data, recovery->tail.used, recovery->data_end);
+    if (result == 0)
+        result = ftruncate(fd, (off_t)end) < 0 ? -errno : sync_fd(fd);
+    if (result == 0)
+        result = write_at(fd, &recovery->header, sizeof(recovery->header), 0);
+    return result == 0 ? sync_fd(fd) : result;
+}
+
+static int finish_fd(int fd, int result)
+{
+    return close(fd) < 0 && result == 0 ? -errno : result;
+}
+
+static int fail_output(const char *path, int code, struct weir_error *err)
+{
+    weir_error_set_errno(err, code, "cannot make %s", path);
+    if (code == -EEXIST)
+        weir_error_hint(err, "name another one with -o, or remove it first");
+    return code;
+}
+
+/* Copies the first bytes of a file into a new one, which the plan completes; NULL: as it is. 0 or -errno with err, and
+ * there is no new one. */
+static int copy_file(const char *input_path, const char *output_path, uint64_t bytes,
+                     const struct weir_recovery *recovery, struct weir_error *err)
+{
+    int from = open(input_path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (from < 0)
+        return weir_error_set_errno(err, -errno, "cannot open %s", input_path);
+    int to = open(output_path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+    int result = to < 0 ? -errno : copy(from, to, bytes);
+    if (result == 0)
+        result = recovery ? write_plan(to, recovery) : sync_fd(to);
+    if (to >= 0) {
+        result = finish_fd(to, result);
+        if (result < 0)
+            unlink(output_path);
+    }
+    close(from);
+    return result < 0 ? fail_output(output_path, result, err) : 0;
+}
+
+/* The file itself, or the directory's main one. */
+static int copy_main(const char *input_path, const char *output_path, const struct weir_recovery *recovery,
+                     struct weir_error *err)
+{
+    struct stat status;
+    if (!recovery->is_whole)
+        return copy_file(input_path, output_path, recovery->data_end, recovery, err);
+    if (stat(input_path, &status) < 0)
+        return weir_error_set_errno(err, -errno, "cannot open %s", input_path);
+    return copy_file(input_path, output_path, (uint64_t)status.st_size, NULL, err);
+}
+
+/* ---- directories ---- */
+
+/* As weir_recovery_path(), with err. */
+static int path_in(char path[PATH_MAX], const char *directory, const size_t *number, struct weir_error *err)
+{
+    int result = weir_recovery_path(path, directory, number);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot open %.64s...", directory) : 0;
+}
+
+/* Parts first: while the main one is not there, perf finds no recording. */
+static int copy_directory(const char *input_path, const char *output_path, const struct weir_recovery *recovery,
+                          struct weir_error *err)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+    if (mkdir(output_path, FOLDER_MODE) < 0)
+        return fail_output(output_path, -errno, err);
+    int result = 0;
+    size_t made = 0;
+    for (; result == 0 && made < recovery->part_count; made += result == 0) {
+        result = path_in(from, input_path, &made, err);
+        if (result == 0)
+            result = path_in(to, output_path, &made, err);
+        if (result == 0)
+            result = copy_file(from, to, recovery->parts[made].kept_bytes, NULL, err);
+    }
+    if (result == 0)
+        result = path_in(from, input_path, NULL, err);
+    if (result == 0)
+        result = path_in(to, output_path, NULL, err);
+    if (result == 0)
+        result = copy_main(from, to, recovery, err);
+    if (result == 0)
+        return 0;
+    while (made-- > 0) {
+        if (path_in(to, output_path, &made, NULL) == 0)
+            unlink(to);
+    }
+    rmdir(output_path);
+    return result;
+}
+
+static int cut_file(const char *path, uint64_t bytes)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return -errno;
+    int result = ftruncate(fd, (off_t)bytes) < 0 ? -errno : sync_fd(fd);
+    return finish_fd(fd, result);
+}
+
+static int cut_parts(const char *directory, const struct weir_recovery *recovery, struct weir_error *err)
+{
+    char path[PATH_MAX];
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < recovery->part_count; i++) {
+        if (recovery->parts[i].dropped_bytes == 0)
+            continue;
+        result = path_in(path, directory, &i, err);
+        if (result < 0)
+            return result;
+        result = cut_file(path, recovery->parts[i].kept_bytes);
+        if (result < 0)
+            weir_error_set_errno(err, result, "cannot recover %s in place", path);
+    }
+    return result;
+}
+
+static int recover_in_place(const char *path, const struct weir_recovery *recovery, struct weir_error *err)
+{
+    char main_path[PATH_MAX];
+    if (recovery->is_whole)
+        return 0;
+    int result = recovery->is_directory ? cut_parts(path, recovery, err) : 0;
+    if (result == 0 && recovery->is_directory)
+        result = path_in(main_path, path, NULL, err);
+    if (result < 0)
+        return result;
+    int fd = open(recovery->is_directory ? main_path : path, O_RDWR | O_CLOEXEC | O_NOCTTY);
+    result = fd < 0 ? -errno : finish_fd(fd, write_plan(fd, recovery));
+    return result < 0 ? weir_error_set_errno(err, result, "cannot recover %s in place", path) : 0;
+}
+
+static int recover_to(const char *input_path, const char *output_path, const struct weir_recovery *recovery,
+                      struct weir_error *err)
+{
+    return recovery->is_directory ? copy_directory(input_path, output_path, recovery, err)
+                                  : copy_main(input_path, output_path, recovery, err);
+}
+
+int weir_recover_run(const struct weir_recover_options *options, struct weir_recovery *recovery, struct weir_error *err)
+{
+    struct weir_topology *topology = NULL;
+    struct weir_machine machine = {0};
+    int result = weir_topology_load(&topology, err);
+    if (result == 0)
+        result = weir_machine_collect(&machine, topology, "", err);
+    const struct weir_recovery_options plan = {
+        .path = options->input_path,
+        .machine = &machine,
+        .tracefs_root = options->tracefs_root,
+        .proc_root = options->proc_root,
+        .assume_same_boot = options->assume_same_boot,
+    };
+    if (result == 0)
+        result = weir_recovery_child_plan(recovery, &plan, options->notices, err);
+    if (result == 0) {
+        result = options->output_path ? recover_to(options->input_path, options->output_path, recovery, err)
+                                      : recover_in_place(options->input_path, recovery, err);
+        if (result < 0)
+            weir_recovery_fini(recovery);
+    }
+    weir_machine_fini(&machine);
+    weir_topology_free(topology);
+    return result;
+}

@@ -1,0 +1,215 @@
+/*
+ * The filters of engine/upkeep/sandbox.h. A rule is a call, or a call with one of its arguments masked and compared;
+ * several rules of one call are alternatives. Any thread.
+ *
+ * The lists hold what glibc makes of the functions that are used, on the architectures that weir runs on: some of these
+ * do not have some of the calls, and libseccomp leaves such a rule out.
+ */
+#include "engine/upkeep/sandbox.h"
+
+#include <errno.h>
+
+#ifdef WEIR_SECCOMP
+
+#include <asm/ioctls.h>
+#include <fcntl.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "base/bits.h"
+
+/* sched.h has them by another name on some systems; clone(2). */
+#define CLONE_OF_FORK (0x00200000u | 0x01000000u | SIGCHLD) /* CHILD_CLEARTID, CHILD_SETTID */
+#define ANY           UINT32_MAX                            /* instead of an argument's number */
+#define WRITING_FLAGS (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
+
+struct rule {
+    int call;
+    uint32_t argument; /* ANY: whatever they are */
+    uint64_t mask, value;
+};
+
+static const struct rule reading[] = {
+    {SCMP_SYS(read), ANY},
+    {SCMP_SYS(pread64), ANY},
+    {SCMP_SYS(lseek), ANY},
+    {SCMP_SYS(write), ANY},
+    {SCMP_SYS(close), ANY},
+    {SCMP_SYS(fstat), ANY},
+    {SCMP_SYS(newfstatat), ANY}, /* fstat(3) of glibc */
+    {SCMP_SYS(ioctl), 1, UINT32_MAX, TCGETS},
+    {SCMP_SYS(brk), ANY},
+    {SCMP_SYS(mmap), 2, PROT_EXEC, 0},
+    {SCMP_SYS(mprotect), 2, PROT_EXEC, 0},
+    {SCMP_SYS(mremap), ANY},
+    {SCMP_SYS(munmap), ANY},
+    {SCMP_SYS(madvise), ANY},
+    {SCMP_SYS(futex), ANY},
+    {SCMP_SYS(getrandom), ANY},
+    {SCMP_SYS(clock_gettime), ANY},
+    {SCMP_SYS(gettimeofday), ANY},
+    {SCMP_SYS(restart_syscall), ANY},
+    {SCMP_SYS(rt_sigaction), ANY},
+    {SCMP_SYS(rt_sigprocmask), ANY},
+    {SCMP_SYS(rt_sigreturn), ANY},
+    {SCMP_SYS(exit), ANY},
+    {SCMP_SYS(exit_group), ANY},
+    /* abort(3) */
+    {SCMP_SYS(getpid), ANY},
+    {SCMP_SYS(gettid), ANY},
+    {SCMP_SYS(tgkill), 2, UINT32_MAX, SIGABRT},
+    /* fork(3) and what the child of format/trace_decode.c does */
+    {SCMP_SYS(clone), 0, UINT64_MAX, CLONE_OF_FORK},
+    {SCMP_SYS(set_robust_list), ANY},
+    {SCMP_SYS(pipe2), ANY},
+    {SCMP_SYS(wait4), ANY},
+    {SCMP_SYS(prlimit64), 0, UINT32_MAX, 0},
+};
+
+/* Opening for reading; access and reading of names. */
+static const struct rule recovery[] = {
+    {SCMP_SYS(openat), 2, WRITING_FLAGS, O_RDONLY},
+    {SCMP_SYS(open), 1, WRITING_FLAGS, O_RDONLY},
+    {SCMP_SYS(getdents), ANY},
+    {SCMP_SYS(getdents64), ANY},
+    {SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFL},
+    {SCMP_SYS(fcntl), 1, UINT32_MAX, F_SETFD},
+    {SCMP_SYS(statfs), ANY},
+    {SCMP_SYS(fstatfs), ANY},
+    {SCMP_SYS(statx), ANY},
+    {SCMP_SYS(readlink), ANY},
+    {SCMP_SYS(readlinkat), ANY},
+    {SCMP_SYS(access), ANY},
+    {SCMP_SYS(faccessat), ANY},
+    {SCMP_SYS(faccessat2), ANY},
+    {SCMP_SYS(uname), ANY},
+};
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define HAS_SANITIZER 1
+#endif
+#endif
+
+/* The leak check at the end, which stops the process from a thread of its own, and reports with their symbols. */
+static const struct rule sanitizers[] = {
+#ifdef HAS_SANITIZER
+    {SCMP_SYS(clone), ANY},
+    {SCMP_SYS(clone3), ANY},
+    {SCMP_SYS(ptrace), ANY},
+    {SCMP_SYS(prctl), ANY},
+    {SCMP_SYS(mmap), ANY},
+    {SCMP_SYS(mprotect), ANY},
+    {SCMP_SYS(openat), 2, WRITING_FLAGS, O_RDONLY},
+    {SCMP_SYS(open), 1, WRITING_FLAGS, O_RDONLY},
+    {SCMP_SYS(getdents), ANY},
+    {SCMP_SYS(getdents64), ANY},
+    {SCMP_SYS(readlink), ANY},
+    {SCMP_SYS(readlinkat), ANY},
+    {SCMP_SYS(sigaltstack), ANY},
+    {SCMP_SYS(sched_yield), ANY},
+    {SCMP_SYS(getppid), ANY},
+    {SCMP_SYS(tgkill), ANY},
+    {SCMP_SYS(wait4), ANY},
+    {SCMP_SYS(nanosleep), ANY},
+    {SCMP_SYS(clock_nanosleep), ANY},
+    {SCMP_SYS(sched_getaffinity), ANY},
+    {SCMP_SYS(stat), ANY},
+    {SCMP_SYS(statx), ANY},
+    {SCMP_SYS(access), ANY},
+    {SCMP_SYS(getrlimit), ANY},
+    {SCMP_SYS(rseq), ANY},
+    {SCMP_SYS(dup2), ANY},
+    {SCMP_SYS(pipe), ANY},
+    {SCMP_SYS(fcntl), ANY},
+    {SCMP_SYS(uname), ANY},
+#else
+    {SCMP_SYS(read), ANY}, /* a list cannot be empty */
+#endif
+};
+
+static int add(scmp_filter_ctx filter, const struct rule *rules, size_t count)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < count; i++) {
+        const struct rule *rule = &rules[i];
+        const struct scmp_arg_cmp compare = {
+            .arg = rule->argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = rule->mask, .datum_b = rule->value};
+        result = rule->argument == ANY ? seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, rule->call, 0, NULL)
+                                       : seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, rule->call, 1, &compare);
+        if (result == -EEXIST) /* allowed by another list */
+            result = 0;
+    }
+    return result;
+}
+
+static int load(enum weir_sandbox kind)
+{
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+    if (!filter)
+        return -ENOSYS; /* seccomp_init(3): the kernel does not know the action; its own word for it is lost */
+    /* The kernel's own refusal is to be told, not libseccomp's word for it. Calls in another word size have no rules.
+     */
+    int result = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
+    if (result == 0)
+        result = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+    if (result == 0)
+        result = add(filter, reading, WEIR_ARRAY_COUNT(reading));
+    if (result == 0 && kind == WEIR_SANDBOX_RECOVERY)
+        result = add(filter, recovery, WEIR_ARRAY_COUNT(recovery));
+    if (result == 0)
+        result = add(filter, sanitizers, WEIR_ARRAY_COUNT(sanitizers));
+    if (result == 0)
+        result = seccomp_load(filter);
+    seccomp_release(filter);
+    return result;
+}
+
+bool weir_sandbox_is_built(void)
+{
+    return true;
+}
+
+#else
+
+static int load(enum weir_sandbox kind)
+{
+    (void)kind;
+    return 0;
+}
+
+bool weir_sandbox_is_built(void)
+{
+    return false;
+}
+
+#endif
+
+int weir_sandbox_enter(enum weir_sandbox kind, const struct weir_notice_sink *notices)
+{
+    struct weir_error err = {0};
+    int result = load(kind);
+    if (result < 0) {
+        weir_error_set_errno(&err, result, "the system calls of this command cannot be filtered, it reads without");
+        weir_notice(notices, WEIR_NOTICE_WARNING, "%s", err.what);
+    }
+    return result;
+}
+
+static int enter(void *ctx, struct weir_error *err)
+{
+    const struct weir_sandbox_gate *gate = ctx;
+    (void)err;
+    weir_sandbox_enter(gate->kind, gate->notices);
+    return 0;
+}
+
+struct weir_input_gate weir_sandbox_input_gate(struct weir_sandbox_gate *gate)
+{
+    return (struct weir_input_gate){.opened = enter, .ctx = gate};
+}
