@@ -242,27 +242,30 @@ static void add_overwritten(const struct weir_event_set *set, struct weir_record
  * What an event counted on a CPU before its data ring was mapped there went nowhere, and the kernel does not call it
  * lost. For events that are all sampled it follows from their count, and is told like other losses.
  */
+static void add_row_before_ring(const struct weir_event_set *set, unsigned place, struct weir_ledger_row *row,
+                                struct weir_record_result *result, struct weir_buf *lost)
+{
+    const struct perf_event_attr *attr = &set->list->events[row->event].attr;
+    uint64_t accounted_for = row->written + row->evicted + row->lost_ring_full;
+    if (attr->freq || attr->sample_period != 1 || row->counted <= accounted_for)
+        return;
+    unsigned task = 0;
+    while (task < set->task_count - 1 && weir_event_set_fd(set, row->event, place, task) < 0)
+        task++;
+    const struct weir_event_count missed = {
+        .lost = row->counted - accounted_for,
+        .id = set->ids[weir_event_set_slot(set, row->event, place, task)],
+    };
+    note_lost_samples(set, row->event, place, &missed, 0, lost);
+    row->lost_ring_full += missed.lost;
+    result->lost_before_ring += missed.lost;
+}
+
 static void add_before_ring(const struct weir_event_set *set, struct weir_record_result *result, struct weir_buf *lost)
 {
-    for (size_t i = 0; i < result->ledger_count; i++) {
-        struct weir_ledger_row *row = &result->ledger[i];
-        unsigned place = (unsigned)(i / set->event_count);
-        const struct perf_event_attr *attr = &set->list->events[row->event].attr;
-        uint64_t accounted_for = row->written + row->evicted + row->lost_ring_full;
-        bool is_sideband = row->event >= weir_event_set_sideband(set);
-        if (!set->places[place].waiting || is_sideband || attr->freq || attr->sample_period != 1 ||
-            row->counted <= accounted_for)
-            continue;
-        unsigned task = 0;
-        while (task < set->task_count - 1 && weir_event_set_fd(set, row->event, place, task) < 0)
-            task++;
-        const struct weir_event_count missed = {
-            .lost = row->counted - accounted_for,
-            .id = set->ids[weir_event_set_slot(set, row->event, place, task)],
-        };
-        note_lost_samples(set, row->event, place, &missed, 0, lost);
-        row->lost_ring_full += missed.lost;
-        result->lost_before_ring += missed.lost;
+    for (unsigned place = 0; place < set->place_count; place++) {
+        for (unsigned event = 0; set->places[place].waiting && event < weir_event_set_sideband(set); event++)
+            add_row_before_ring(set, place, row_at(result, place, event), result, lost);
     }
 }
 
