@@ -76,6 +76,15 @@ static bool is_late(const struct weir_head_input *input, size_t event)
     return input->events[event].id_count > input->id_room;
 }
 
+bool weir_head_has_late_ids(const struct weir_head_input *input)
+{
+    for (size_t i = 0; i < input->event_count; i++) {
+        if (is_late(input, i))
+            return true;
+    }
+    return false;
+}
+
 void weir_head_append_late_ids(struct weir_buf *out, const struct weir_head_input *input)
 {
     for (size_t i = 0; i < input->event_count; i++) {

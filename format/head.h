@@ -32,7 +32,9 @@ struct weir_head_input {
  */
 int weir_head_build(struct weir_buf *out, const struct weir_head_input *input);
 
-/* Appends all ids of the events that have more than there is room for in the head: what has to stand at ids_offset. */
+/* Whether there are events with more ids than there is room for in the head. append: all ids of those events, which is
+ * what has to stand at ids_offset. */
+bool weir_head_has_late_ids(const struct weir_head_input *input);
 void weir_head_append_late_ids(struct weir_buf *out, const struct weir_head_input *input);
 
 /* Bytes of header, ids and attrs: what the final head writes again. */

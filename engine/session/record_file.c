@@ -333,10 +333,12 @@ static uint64_t append_late_ids(const struct weir_record_file *file, const struc
                                 uint64_t data_bytes, struct weir_buf *sections)
 {
     struct weir_head_input input = describe_head(file, session);
+    if (!weir_head_has_late_ids(&input))
+        return 0;
     weir_buf_pad(sections, sizeof(uint64_t));
-    size_t before = sections->used;
+    uint64_t offset = file->head_bytes + data_bytes + sections->used;
     weir_head_append_late_ids(sections, &input);
-    return sections->used > before ? file->head_bytes + data_bytes + before : 0;
+    return offset;
 }
 
 static int finish_file(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)

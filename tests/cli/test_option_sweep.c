@@ -208,6 +208,7 @@ static const struct {
 } foreign[] = {
     {"bench drain", "mix", {"bogus", "samples:x"}, "", ""},
     {"bench drain", "threads", {"bogus"}, "", ""},
+    {"bench drain", "shed", {"bogus", "stack"}, "", ""},
     {"dump", "type", {"NOSUCH"}, "", "x"},
     {"dump", "pid", {"abc", "1,,2"}, "", "x"},
     {"dump", "time", {"abc", "5,1"}, "", "x"},
@@ -232,6 +233,7 @@ static const struct {
     {"record", "cgroup", {"/no/such/cgroup"}, "-a -e cs", "true"},
     {"record", "max-loss", {"x", "-1", "101", "0.00001"}, "", "true"},
     {"record", "on-full", {"bogus"}, "--keep-free 1G", "true"},
+    {"record", "shed", {"bogus", "stack", "stacks,cpus"}, "", "true"},
     {"record", "on-rotate", {" "}, "--switch-output", "true"},
     {"record", "snapshot-on", {"bogus", "cs:"}, "-M 1M", "true"},
     {"record", "switch-output-event", {"bogus", "cs:"}, "", "true"},

@@ -49,6 +49,7 @@ Test(head, ids_beyond_the_room_are_left_out_until_they_stand_elsewhere)
     input.ids_offset = 0x100000;
     weir_buf_reset(&out);
     cr_assert_eq(weir_head_build(&out, &input), 0);
+    cr_expect(weir_head_has_late_ids(&input));
     weir_head_append_late_ids(&late, &input);
     cr_expect_eq(ids_section(&out, 0).offset, 104, "it has room");
     cr_expect_eq(ids_section(&out, 0).size, 16);
@@ -161,6 +162,7 @@ Test(head, head_behind_other_bytes_counts_from_its_own_start)
     struct weir_event_desc events[2];
     make_events(events);
     const struct weir_head_input input = {.events = events, .event_count = 2, .id_room = 3};
+    cr_expect_not(weir_head_has_late_ids(&input));
     struct weir_buf out = WEIR_BUF_INIT;
     weir_buf_append_zeros(&out, 24);
     cr_assert_eq(weir_head_build(&out, &input), 0);

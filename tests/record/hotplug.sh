@@ -77,9 +77,9 @@ test_cpu_that_comes_back_is_recorded_again() {
 
 # The head has room for the ids of seven returns; what comes after that is behind the features.
 test_cpu_that_comes_back_more_often_than_the_head_has_room_for() {
-    local times=10 n
+    local times=15 n # of two CPUs, each of which has room for the ids of seven more
     set_knob $switch 1
-    start_record it.data -a -e raw_syscalls:sys_enter -e sched:sched_process_exec -c 1 -m 4M
+    start_record it.data -C 0,1 -e raw_syscalls:sys_enter -e sched:sched_process_exec -c 1 -m 4M
     for ((n = 1; n <= times; n++)); do
         write_knob $switch 0
         write_knob $switch 1
