@@ -183,7 +183,7 @@ test_snapshot_alloc_without_memory_warns_and_recording_goes_on() {
     local tracer
     needs_program strace
     open_fifos
-    start_record it.data "${tracepoint[@]}" -M 8M --control fifo:ctl,ack -a
+    start_record it.data "${tracepoint[@]}" -M 8M --exclude-perf --control fifo:ctl,ack -a
     "$WEIR_LOAD" getppid $calls
     strace -qq -f -p "$weir" -o strace.log -e trace=madvise -e inject=madvise:error=ENOMEM &
     tracer=$!
