@@ -239,6 +239,24 @@ static void use_memory(void)
     }
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* qsort(3) of glibc asks the kernel for the size of the memory once the array has more than 1 KiB. */
+static void sort_it(void)
+{
+    static int numbers[1 << 16];
+    for (size_t count = 1; count <= WEIR_ARRAY_COUNT(numbers); count *= 2) {
+        for (size_t i = 0; i < count; i++)
+            numbers[i] = (int)(count - i);
+        qsort(numbers, count, sizeof(*numbers), compare_numbers);
+        if (numbers[0] != 1)
+            _exit(1);
+    }
+}
+
 static void fork_and_wait(void)
 {
     const struct rlimit none = {0};
@@ -271,6 +289,7 @@ Test(sandbox, reading_goes_on)
 {
     expect_survived(WEIR_SANDBOX_READING, read_and_write, "read_and_write");
     expect_survived(WEIR_SANDBOX_READING, use_memory, "use_memory");
+    expect_survived(WEIR_SANDBOX_READING, sort_it, "sort_it");
     expect_survived(WEIR_SANDBOX_READING, fork_and_wait, "fork_and_wait");
     expect_survived(WEIR_SANDBOX_READING, print_it, "print_it");
     expect_survived(WEIR_SANDBOX_RECOVERY, open_for_reading, "open_for_reading");
