@@ -169,7 +169,8 @@ test_continued() {
 
 # Each file by itself, and all of them together.
 test_switched_by_size() {
-    row_of -a --switch-output=2M -e raw_syscalls:sys_enter -c 1 -m 16M -o it.data -- "$WEIR_LOAD" getppid 40000
+    row_of -a --switch-output=2M -e raw_syscalls:sys_enter -c 1 -m 16M -o it.data -- \
+        sh -c "for i in 1 2 3; do '$WEIR_LOAD' getppid 20000; sleep 0.7; done"
     local file samples sum=0
     expect_at_least "files" "$(find . -name 'it.data.*' | wc -l)" 2
     for file in it.data.*; do

@@ -30,7 +30,10 @@ lost_samples_told() {
         awk '/PERF_RECORD_LOST_SAMPLES/ { sub(".*lost samples :", ""); sum += $1 } END { print sum + 0 }'
 }
 
+# A dump ends where the stack does, at the environment: with a small one there would be nothing to cut.
 record_dwarf() { # SHED
+    local -x WEIR_TEST_STACK
+    printf -v WEIR_TEST_STACK '%16384s' ''
     behind 3 --shed="$1" -e cpu-clock -F 10000 --call-graph dwarf,8192 --buffer-size 2M -m 512K -o - -- \
         "$WEIR_LOAD" spin 1500000000
     expect_eq "status" "$status" 0
