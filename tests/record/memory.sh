@@ -117,8 +117,8 @@ expect_answer() {
     expect_eq "answer to $1" "${answer%%[[:cntrl:]]*}" "$2"
 }
 
-# ThreadSanitizer starts a thread in the command's process, too, before that executes the command: the kernel may give the
-# two each other's events, and then those that are told to begin at an exec(2) do so at each one of a child.
+# ThreadSanitizer starts a thread in the command's process, too, before that executes the command: the kernel may give
+# the two each other's events, and then those that are told to begin at an exec(2) do so at each one of a child.
 test_snapshot_without_a_spare_stops_recording_and_keeps_memory() {
     if grep -q __tsan_init "$WEIR_PROGRAM"; then skip "needs a build without ThreadSanitizer"; fi
     start_with_control -M 4M
