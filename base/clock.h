@@ -21,4 +21,7 @@ static inline uint64_t weir_clock_now_ns(const struct weir_clock *clock)
     return clock->now_ns(clock->ctx);
 }
 
+/* CPU time of the calling thread so far; CLOCK_THREAD_CPUTIME_ID, see clock_gettime(2), a system call. */
+uint64_t weir_clock_thread_cpu_ns(void);
+
 #endif

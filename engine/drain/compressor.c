@@ -80,9 +80,7 @@ static void *worker_main(void *argument)
         else
             wait_for_work(compressor, offered);
     }
-    struct timespec used;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    worker->cpu_time_ns = (uint64_t)used.tv_sec * WEIR_NS_PER_S + (uint64_t)used.tv_nsec;
+    worker->cpu_time_ns = weir_clock_thread_cpu_ns();
     return NULL;
 }
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "base/bits.h"
 #include "base/clock.h"
@@ -19,13 +18,6 @@ struct areas {
     uint8_t *source, *target; /* owned */
     uint64_t source_bytes, target_bytes;
 };
-
-static double thread_seconds(void)
-{
-    struct timespec used;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (double)used.tv_sec + (double)used.tv_nsec / (double)WEIR_NS_PER_S;
-}
 
 /* Copies the pieces of what was just written; returns how much. */
 static uint64_t copy_pieces(const uint8_t *source, uint64_t bytes, const struct areas *areas, uint64_t *to)
@@ -42,15 +34,15 @@ static uint64_t copy_pieces(const uint8_t *source, uint64_t bytes, const struct 
 static double copy_once(const struct areas *areas, unsigned offset)
 {
     uint64_t quarter = areas->source_bytes / 4, from = 0, to = 0, copied = 0;
-    double seconds = 0;
+    uint64_t spent_ns = 0;
     for (uint8_t value = 1; copied < PASS_BYTES; value++) {
         memset(areas->source + from, value, quarter);
-        double started = thread_seconds();
+        uint64_t started_ns = weir_clock_thread_cpu_ns();
         copied += copy_pieces(areas->source + from + offset, quarter - offset, areas, &to);
-        seconds += thread_seconds() - started;
+        spent_ns += weir_clock_thread_cpu_ns() - started_ns;
         from = from + 2 * quarter > areas->source_bytes ? 0 : from + quarter;
     }
-    return seconds > 0 ? (double)copied / seconds : 0;
+    return spent_ns > 0 ? (double)copied * (double)WEIR_NS_PER_S / (double)spent_ns : 0;
 }
 
 static uint8_t *map(uint64_t bytes)

@@ -16,6 +16,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "base/clock.h"
 #include "engine/kernel/privileges.h"
 #include "engine/kernel/thread_priority.h"
 #include "format/records.h"
@@ -343,13 +344,6 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
 
 /* ---- threads ---- */
 
-static uint64_t thread_cpu_time_ns(void)
-{
-    struct timespec used;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * WEIR_NS_PER_S + (uint64_t)used.tv_nsec;
-}
-
 static void *thread_main(void *argument)
 {
     struct weir_pipeline_thread *thread = argument;
@@ -369,7 +363,7 @@ static void *thread_main(void *argument)
         weir_writer_run(&pipeline->writer);
     else
         weir_pool_grower_run(&pipeline->grower);
-    thread->cpu_time_ns = thread_cpu_time_ns();
+    thread->cpu_time_ns = weir_clock_thread_cpu_ns();
     sem_post(&thread->ended);
     return NULL;
 }

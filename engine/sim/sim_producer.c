@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/bits.h"
+#include "base/clock.h"
 #include "topology/placement.h"
 
 #define SIDEBAND_EVERY 1024 /* samples between two side records of a CPU */
@@ -144,9 +145,7 @@ static void *producer_main(void *argument)
         produced = burst_end;
     }
     producer->ended_ns = weir_clock_now_ns(all->setup.clock);
-    struct timespec used;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    producer->cpu_time_ns = (uint64_t)used.tv_sec * WEIR_NS_PER_S + (uint64_t)used.tv_nsec;
+    producer->cpu_time_ns = weir_clock_thread_cpu_ns();
     eventfd_write(all->setup.done_fd, 1);
     return NULL;
 }

@@ -405,13 +405,6 @@ static void finish(struct weir_sideband *sideband)
     }
 }
 
-static uint64_t thread_cpu_time_ns(void)
-{
-    struct timespec used;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * WEIR_NS_PER_S + (uint64_t)used.tv_nsec;
-}
-
 static void free_feed(struct feed_block *block)
 {
     while (block) {
@@ -469,7 +462,7 @@ static void *thread_main(void *argument)
         finish(sideband);
     if (!sideband->left_behind) {
         sideband->done = true;
-        sideband->counts.cpu_time_ns = thread_cpu_time_ns();
+        sideband->counts.cpu_time_ns = weir_clock_thread_cpu_ns();
         pthread_cond_broadcast(&sideband->changed);
     }
     bool left_behind = sideband->left_behind;

@@ -28,3 +28,13 @@ Test(clock, real_time_lies_between_two_readings_of_clock_monotonic)
     cr_assert_geq(now_ns, (uint64_t)before.tv_sec * WEIR_NS_PER_S + (uint64_t)before.tv_nsec);
     cr_assert_leq(now_ns, (uint64_t)after.tv_sec * WEIR_NS_PER_S + (uint64_t)after.tv_nsec);
 }
+
+Test(clock, time_of_the_thread_lies_between_two_readings_of_its_clock)
+{
+    struct timespec before, after;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+    uint64_t used_ns = weir_clock_thread_cpu_ns();
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+    cr_assert_geq(used_ns, (uint64_t)before.tv_sec * WEIR_NS_PER_S + (uint64_t)before.tv_nsec);
+    cr_assert_leq(used_ns, (uint64_t)after.tv_sec * WEIR_NS_PER_S + (uint64_t)after.tv_nsec);
+}
