@@ -6,18 +6,6 @@
 needs_perf_events
 needs_program mkfs.ext4 losetup fsfreeze
 
-# expect_balance FILE: the ledger is that of the kernel (of events of period 1), and what is in the file is whole.
-expect_balance() {
-    expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
-    expect_whole "$1"
-}
-
-# expect_whole FILE
-expect_whole() {
-    "$WEIR_PROGRAM" verify -q "$1" || fail "verify: $("$WEIR_PROGRAM" verify "$1")"
-    perf script -i "$1" >/dev/null 2>perf.err || fail "perf script failed: $(cat perf.err)"
-}
-
 # mount_ext4 FOLDER MB OPTIONS: a file system of that size at FOLDER, which holds its image. $device: its loop device.
 mount_ext4() {
     [ -d "$1" ] || mkdir "$1"
@@ -51,7 +39,7 @@ test_stalled_disk_holds_the_writer_and_nobody_else() {
     [ "$took" -lt 20000 ] || fail "the load was held for $took ms"
     expect_at_least "lost" "$(ledger_column lost_in_ring)" 1
     expect_line err "the disk"
-    expect_balance disk/it.data
+    expect_whole_and_balanced disk/it.data
 }
 
 # What fits the pool is not lost at all.
@@ -68,7 +56,7 @@ test_stall_that_the_pool_holds_loses_nothing() {
     expect_eq "status" "$status" 130
     expect_eq "lost" "$(ledger_column lost_in_ring)" 0
     expect_eq "getppid calls" "$(getppid_calls disk/it.data)" 100000
-    expect_balance disk/it.data
+    expect_whole_and_balanced disk/it.data
 }
 
 # Row 8: what the disk's image lies on becomes read-only, so that each write of the device fails.

@@ -5,18 +5,6 @@
 # shellcheck disable=SC2154 # weir is the pid of start_record
 needs_perf_events
 
-# expect_balance FILE: the ledger is that of the kernel (of events of period 1), and what is in the file is whole.
-expect_balance() {
-    expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
-    expect_whole "$1"
-}
-
-# expect_whole FILE
-expect_whole() {
-    "$WEIR_PROGRAM" verify -q "$1" || fail "verify: $("$WEIR_PROGRAM" verify "$1")"
-    perf script -i "$1" >/dev/null 2>perf.err || fail "perf script failed: $(cat perf.err)"
-}
-
 # Row 3. What rings cannot hold meanwhile is counted by the kernel.
 test_stopped_recorder_counts_what_it_lost_and_goes_on() {
     start_record it.data -a -e raw_syscalls:sys_enter -c 1 -m 64K
@@ -28,7 +16,7 @@ test_stopped_recorder_counts_what_it_lost_and_goes_on() {
     kill -INT "$weir"
     await_record
     expect_at_least "lost" "$(ledger_column lost_in_ring)" 100000
-    expect_balance it.data
+    expect_whole_and_balanced it.data
 }
 
 # Row 19.
@@ -100,7 +88,7 @@ test_affinity_of_one_cpu_records_all() {
         taskset -c 1 "$WEIR_LOAD" getppid 2000 2>err || status=$?
     expect_eq "status" "$status" 0
     expect_eq "getppid calls" "$(getppid_calls it.data)" 2000
-    expect_balance it.data
+    expect_whole_and_balanced it.data
 }
 
 # Row 15, by descriptors for a few CPUs and many events.
@@ -212,5 +200,5 @@ test_cpuset_of_one_cpu_records_all() {
     await_record
     expect_eq "status" "$status" 0
     expect_eq "getppid calls" "$(getppid_calls it.data)" 2000
-    expect_balance it.data
+    expect_whole_and_balanced it.data
 }

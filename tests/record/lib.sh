@@ -198,6 +198,19 @@ getppid_calls() {
         grep -c " NR $("$WEIR_LOAD" number getppid) " || true
 }
 
+# expect_whole_and_balanced FILE: the ledger is that of the kernel (of events of period 1), and what is in the file is
+# whole.
+expect_whole_and_balanced() {
+    expect_eq "written and lost" "$(written_and_lost "")" "$(ledger_column counted)"
+    expect_whole "$1"
+}
+
+# expect_whole FILE
+expect_whole() {
+    "$WEIR_PROGRAM" verify -q "$1" || fail "verify: $("$WEIR_PROGRAM" verify "$1")"
+    perf script -i "$1" >/dev/null 2>perf.err || fail "perf script failed: $(cat perf.err)"
+}
+
 # expect_readers_agree FILE: perf and hotspot find as many samples as weir says, and perf finds nothing to warn of.
 expect_readers_agree() {
     local file=$1 samples
