@@ -120,6 +120,7 @@ static void print_report(const struct weir_print *print, const struct weir_recor
     struct weir_kernel_limits limits;
     weir_kernel_limits_read(&limits, NULL);
     struct weir_report_context context = {
+        .affinity_cpus = arguments->affinity_cpus,
         .output_path = arguments->output_path,
         .is_stream = is_stream(arguments),
         .stamped = arguments->switching.timestamp,

@@ -8,14 +8,13 @@
  *   ...    zeros up to the next multiple of 4096
  *   data.offset
  *
- * and behind data and features the ids of events that have more than id_room.
- *
  * Run by the coordinator when an output is opened and when it is finished. Source: perf_session__do_write_header() in
  * tools/perf/util/header.c of Linux 6.12. perf starts the data right behind the attrs; readers take its place from
  * data.offset, so O_DIRECT writes may begin on a block of their own.
  */
 #include "format/head.h"
 
+#include "base/assert.h"
 #include "base/bits.h"
 #include "format/early_features.h"
 
@@ -65,32 +64,10 @@ static void append_header(struct weir_buf *out, const struct weir_head_input *in
 
 static void append_ids(struct weir_buf *out, const struct weir_event_desc *event, const struct head_layout *layout)
 {
-    uint64_t used_bytes = weir_min_u64(event->id_count * ID_BYTES, layout->room_bytes);
+    uint64_t used_bytes = event->id_count * ID_BYTES;
+    weir_assert(used_bytes <= layout->room_bytes);
     weir_buf_append(out, event->ids, used_bytes);
     weir_buf_append_zeros(out, layout->room_bytes - used_bytes);
-}
-
-/* Whether its ids do not all stand in the head. */
-static bool is_late(const struct weir_head_input *input, size_t event)
-{
-    return input->events[event].id_count > input->id_room;
-}
-
-bool weir_head_has_late_ids(const struct weir_head_input *input)
-{
-    for (size_t i = 0; i < input->event_count; i++) {
-        if (is_late(input, i))
-            return true;
-    }
-    return false;
-}
-
-void weir_head_append_late_ids(struct weir_buf *out, const struct weir_head_input *input)
-{
-    for (size_t i = 0; i < input->event_count; i++) {
-        if (is_late(input, i))
-            weir_buf_append(out, input->events[i].ids, input->events[i].id_count * ID_BYTES);
-    }
 }
 
 static void append_fixed(struct weir_buf *out, const struct weir_head_input *input, const struct head_layout *layout)
@@ -98,17 +75,11 @@ static void append_fixed(struct weir_buf *out, const struct weir_head_input *inp
     append_header(out, input, layout);
     for (size_t i = 0; i < input->event_count; i++)
         append_ids(out, &input->events[i], layout);
-    uint64_t late = input->ids_offset;
     for (size_t i = 0; i < input->event_count; i++) {
-        uint64_t id_bytes = input->events[i].id_count * ID_BYTES;
         struct weir_perf_section ids = {
             .offset = sizeof(struct weir_perf_header) + i * layout->room_bytes,
-            .size = weir_min_u64(id_bytes, layout->room_bytes),
+            .size = input->events[i].id_count * ID_BYTES,
         };
-        if (late && is_late(input, i)) {
-            ids = (struct weir_perf_section){.offset = late, .size = id_bytes};
-            late += id_bytes;
-        }
         weir_attr_append(out, &input->events[i].attr, layout->attr_bytes);
         weir_buf_append(out, &ids, sizeof(ids));
     }

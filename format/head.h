@@ -2,9 +2,7 @@
  * The start of a perf.data file: header, ids, attrs, an early copy of the features, and zeros up to the data.
  *
  * The head is built twice: when recording starts (no feature bits, data.size 0, kept current by checkpoints) and when
- * it ends (all ids, features, final size); then only what stands before the early copy is written again. So `id_room`
- * should be what the final one needs. Events that have more ids by then have all of theirs behind the features, where
- * readers follow the attr's section; until then the head names the first of them only.
+ * it ends (features, final size); then only what stands before the early copy is written again.
  */
 #ifndef WEIR_FORMAT_HEAD_H
 #define WEIR_FORMAT_HEAD_H
@@ -17,12 +15,10 @@
 struct weir_head_input {
     const struct weir_event_desc *events;
     size_t event_count;
-    size_t id_room;       /* ids per event for which room is left (hotplugged CPUs); those beyond it are left out ... */
-    uint64_t ids_offset;  /* ... unless all ids of such events stand at this place of the file, one event's behind the
-                             other's, see weir_head_append_late_ids(); 0: they do not */
-    uint64_t head_bytes;  /* data.offset, as a head of before had it; 0: as it comes */
-    uint64_t data_bytes;  /* data.size */
-    uint64_t features[4]; /* feature bits */
+    size_t id_room;                          /* ids per event for which there is room; no event has more */
+    uint64_t head_bytes;                     /* data.offset, as a head of before had it; 0: as it comes */
+    uint64_t data_bytes;                     /* data.size */
+    uint64_t features[4];                    /* feature bits */
     const struct weir_features_input *early; /* what is known at the start, format/early_features.h; NULL: no copy */
 };
 
@@ -31,11 +27,6 @@ struct weir_head_input {
  * May be called on any thread; allocates.
  */
 int weir_head_build(struct weir_buf *out, const struct weir_head_input *input);
-
-/* Whether there are events with more ids than there is room for in the head. append: all ids of those events, which is
- * what has to stand at ids_offset. */
-bool weir_head_has_late_ids(const struct weir_head_input *input);
-void weir_head_append_late_ids(struct weir_buf *out, const struct weir_head_input *input);
 
 /* Bytes of header, ids and attrs: what the final head writes again. */
 uint64_t weir_head_fixed_bytes(const struct weir_head_input *input);

@@ -108,6 +108,8 @@ enum weir_user_record {
 /* In the misc of a LOST_SAMPLES record of ours: weir dropped them, not the kernel, which leaves this bit alone there.
  * (Bit 15 is perf's, for what a BPF filter drops.) */
 #define WEIR_RECORD_MISC_SHED (1u << 14)
+/* misc of LOST_SAMPLES: none are, but what follows of the event is of a CPU that was away meanwhile. */
+#define WEIR_RECORD_MISC_RETURNED (1u << 13)
 
 #define WEIR_EVENT_UPDATE_CPUS 3u /* PERF_EVENT_UPDATE__CPUS: what an EVENT_UPDATE is about */
 

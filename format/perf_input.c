@@ -69,7 +69,7 @@ static int add_ids(struct weir_perf_input *input, struct weir_input_event *event
     input->ids = all;
     for (size_t i = 0; i < count; i++) {
         event->ids[i] = weir_load_u64(ids + i * sizeof(uint64_t));
-        input->ids[input->id_count++] = (struct weir_input_id){.id = event->ids[i], .event = index, .number = i};
+        input->ids[input->id_count++] = (struct weir_input_id){.id = event->ids[i], .event = index};
     }
     event->id_count = count;
     input->ids_sorted = false;
@@ -123,12 +123,6 @@ const struct weir_input_event *weir_perf_input_event_by_id(struct weir_perf_inpu
 {
     const struct weir_input_id *found = find_id(input, id);
     return found ? &input->events[found->event] : NULL;
-}
-
-size_t weir_perf_input_id_number(struct weir_perf_input *input, uint64_t id)
-{
-    const struct weir_input_id *found = find_id(input, id);
-    return found ? found->number : 0;
 }
 
 /* Where records say which event they are of has to be the same in all events of a file: the first one's layout. */

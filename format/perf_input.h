@@ -38,7 +38,6 @@ struct weir_input_event {
 struct weir_input_id { /* which event an id is of */
     uint64_t id;
     size_t event;
-    size_t number; /* in the event's own list */
 };
 
 struct weir_perf_input {
@@ -115,9 +114,6 @@ int weir_perf_input_feature(const struct weir_perf_input *input, unsigned bit, s
 /* The event that a record is of: by its id where records have one. NULL: no event has that id, or there are none. */
 const struct weir_input_event *weir_perf_input_event_of(struct weir_perf_input *input,
                                                         const struct weir_record_view *record);
-
-/* Which of its event's ids this is; 0 for one that no event has. */
-size_t weir_perf_input_id_number(struct weir_perf_input *input, uint64_t id);
 
 /* The event of an id; NULL: none. */
 const struct weir_input_event *weir_perf_input_event_by_id(struct weir_perf_input *input, uint64_t id);

@@ -289,6 +289,15 @@ void weir_record_lost_samples(struct weir_buf *out, uint64_t lost, const struct 
     append_sample_id(out, trailer);
 }
 
+void weir_record_returned(struct weir_buf *out, const struct weir_record_sample_id *trailer)
+{
+    size_t at = out->used;
+    const uint16_t misc = WEIR_RECORD_MISC_RETURNED;
+    weir_record_lost_samples(out, 0, trailer);
+    if (weir_buf_error(out) == 0)
+        memcpy(out->data + at + offsetof(struct perf_event_header, misc), &misc, sizeof(misc));
+}
+
 void weir_record_fill_padding(void *data, size_t bytes)
 {
     weir_assert(bytes % RECORD_ALIGN == 0 && bytes >= RECORD_ALIGN && bytes <= WEIR_RECORD_MAX_BYTES);

@@ -59,6 +59,9 @@ struct weir_record_sample_id { /* values for a trailer that is not zero */
 
 /* PERF_RECORD_LOST_SAMPLES: `lost` samples of the event whose id the trailer names. */
 void weir_record_lost_samples(struct weir_buf *out, uint64_t lost, const struct weir_record_sample_id *trailer);
+/* LOST_SAMPLES of none, with WEIR_RECORD_MISC_RETURNED: the CPU in the trailer, which is of one event, has come back.
+ */
+void weir_record_returned(struct weir_buf *out, const struct weir_record_sample_id *trailer);
 
 /* Fills bytes (a multiple of 8, 8 .. 65528) with one record of type WEIR_RECORD_EVENT_TYPE that readers skip. */
 void weir_record_fill_padding(void *data, size_t bytes);

@@ -141,14 +141,13 @@ static int scan_order(struct weir_scan *scan, const struct scanned *record)
     return result;
 }
 
-/* Records of one ring mostly stand together. */
-static size_t opening_of(struct weir_scan *scan, struct weir_perf_input *input, uint64_t id)
+/* Of events that the header names: a file cannot make the table grow. */
+static int scan_return(struct weir_scan *scan, const struct scanned *record)
 {
-    if (id != scan->opening_id) {
-        scan->opening_id = id;
-        scan->opening = weir_perf_input_id_number(input, id);
-    }
-    return scan->opening;
+    bool is_return =
+        record->view->type == PERF_RECORD_LOST_SAMPLES && record->event &&
+        (weir_load_u16(record->view->data + offsetof(struct perf_event_header, misc)) & WEIR_RECORD_MISC_RETURNED);
+    return is_return ? weir_scan_order_return(&scan->order, record->id.id) : 0;
 }
 
 static int scan_span(struct weir_scan_cpu *cpu, size_t opening, uint64_t time_ns)
@@ -194,7 +193,7 @@ static int scan_update(struct weir_scan *scan, const struct weir_record_view *vi
     return 0;
 }
 
-static int scan_cpu(struct weir_scan *scan, struct weir_perf_input *input, const struct scanned *record)
+static int scan_cpu(struct weir_scan *scan, const struct scanned *record)
 {
     uint32_t cpu = record->id.cpu;
     bool is_synthesised = record->view->type != PERF_RECORD_SAMPLE && record->id.time == 0;
@@ -211,7 +210,8 @@ static int scan_cpu(struct weir_scan *scan, struct weir_perf_input *input, const
             counts->first_ns = record->id.time;
         if (record->id.time > counts->last_ns)
             counts->last_ns = record->id.time;
-        return scan_span(counts, opening_of(scan, input, record->id.id), record->id.time);
+        bool in_order = record->event && !record->event->attr.write_backward;
+        return in_order ? scan_span(counts, weir_scan_order_returns(&scan->order, record->id.id), record->id.time) : 0;
     }
     return 0;
 }
@@ -242,7 +242,9 @@ static int scan_record(struct weir_scan *scan, struct weir_perf_input *input, co
     result = scan_order(scan, &record);
     if (result == 0)
         result = scan_update(scan, view);
-    return result < 0 ? result : scan_cpu(scan, input, &record);
+    if (result == 0)
+        result = scan_return(scan, &record);
+    return result < 0 ? result : scan_cpu(scan, &record);
 }
 
 /* ---- all of them ---- */

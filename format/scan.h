@@ -22,13 +22,13 @@ struct weir_scan_event { /* of one event */
     uint64_t throttles, unthrottles;
 };
 
-/* Records of a CPU under ids that were opened together: a CPU that comes back online gets new ones. */
+/* Records of a CPU between two times that it was away (WEIR_RECORD_MISC_RETURNED). */
 struct weir_scan_span {
-    size_t opening; /* number of the id in its event's list of ids, in which later ones stand behind */
+    size_t opening; /* how often it had come back by then */
     uint64_t first_ns, last_ns;
 };
 
-#define WEIR_SCAN_SPANS 64u /* of one CPU that are told apart; recordings of tasks have an opening per task */
+#define WEIR_SCAN_SPANS 64u /* of one CPU that are told apart */
 
 struct weir_scan_cpu { /* of one CPU */
     uint64_t samples, records;
@@ -76,8 +76,6 @@ struct weir_scan {
     size_t part_count;
     struct weir_error end; /* of the first file that is damaged; code 0: all data ended where it should */
 
-    uint64_t opening_id; /* the id that was looked up last, and its number */
-    size_t opening;
     uint64_t newest_ns, round_ns, barrier_ns; /* the rounds' state, see late_record in scan.c */
 };
 
@@ -88,8 +86,7 @@ struct weir_scan {
 int weir_scan_run(struct weir_scan *scan, struct weir_perf_input *input, bool stop_at_nonsense, struct weir_error *err);
 void weir_scan_fini(struct weir_scan *scan);
 
-/* How often a CPU was away: between spans[i] and spans[i + 1] for each i below that. 0 where the file does not say that
- * CPUs have come or gone: openings are then of tasks. */
+/* How often a CPU was away: between spans[i] and spans[i + 1] for each i below that. */
 size_t weir_scan_gaps(const struct weir_scan *scan, size_t cpu);
 
 /* The CPU had gone when recording ended, after its last record. */

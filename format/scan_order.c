@@ -2,6 +2,7 @@
 #include "format/scan_order.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,18 +36,49 @@ static int insert(struct weir_scan_order *order, size_t at, uint64_t id)
     return 0;
 }
 
+/* Makes that id the recent one. False: it is not known. */
+static bool find(struct weir_scan_order *order, uint64_t id)
+{
+    if (order->recent < order->count && order->ids[order->recent].id == id)
+        return true;
+    size_t at = place_of(order, id);
+    if (at == order->count || order->ids[at].id != id)
+        return false;
+    order->recent = at;
+    return true;
+}
+
+/* The same of one that may be new. 0 or -ENOMEM. */
+static int find_or_insert(struct weir_scan_order *order, uint64_t id)
+{
+    if (find(order, id))
+        return 0;
+    size_t at = place_of(order, id);
+    int result = insert(order, at, id);
+    if (result == 0)
+        order->recent = at;
+    return result;
+}
+
+int weir_scan_order_return(struct weir_scan_order *order, uint64_t id)
+{
+    int result = find_or_insert(order, id);
+    if (result == 0)
+        order->ids[order->recent].returns++;
+    return result;
+}
+
+size_t weir_scan_order_returns(struct weir_scan_order *order, uint64_t id)
+{
+    return find(order, id) ? order->ids[order->recent].returns : 0;
+}
+
 int weir_scan_order_note(struct weir_scan_order *order, uint64_t id, uint64_t time_ns, uint64_t *step_ns)
 {
     *step_ns = 0;
-    if (order->recent >= order->count || order->ids[order->recent].id != id) {
-        size_t at = place_of(order, id);
-        if (at == order->count || order->ids[at].id != id) {
-            int result = insert(order, at, id);
-            if (result < 0)
-                return result;
-        }
-        order->recent = at;
-    }
+    int result = find_or_insert(order, id);
+    if (result < 0)
+        return result;
     struct weir_scan_id *known = &order->ids[order->recent];
     if (time_ns >= known->last_ns) {
         known->last_ns = time_ns;

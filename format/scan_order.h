@@ -2,7 +2,8 @@
  * Whether records come in the order in which their rings gave them. An id is of one event on one CPU (or task), and so
  * of one ring; its records are ordered by time, but for those that an interrupt wrote while the one that it interrupted
  * had its time already and no place yet (perf_prepare_sample() before perf_output_begin() in kernel/events/core.c).
- * Such steps back are as long as an interrupt; a chunk in the wrong place is milliseconds and more.
+ * Such steps back are as long as an interrupt; a chunk in the wrong place is milliseconds and more. Between them stand
+ * the records that say that a CPU was away.
  */
 #ifndef WEIR_FORMAT_SCAN_ORDER_H
 #define WEIR_FORMAT_SCAN_ORDER_H
@@ -15,6 +16,7 @@
 struct weir_scan_id {
     uint64_t id;
     uint64_t last_ns; /* the newest of its records so far */
+    size_t returns;   /* how often its CPU came back before this place */
 };
 
 struct weir_scan_order {
@@ -27,6 +29,10 @@ struct weir_scan_order {
 
 /* Notes a record. *step_ns: how much older it is than the one before; 0: it is not. 0 or -ENOMEM. */
 int weir_scan_order_note(struct weir_scan_order *order, uint64_t id, uint64_t time_ns, uint64_t *step_ns);
+/* The CPU of that id has come back. 0 or -ENOMEM. */
+int weir_scan_order_return(struct weir_scan_order *order, uint64_t id);
+/* How often it did so far. */
+size_t weir_scan_order_returns(struct weir_scan_order *order, uint64_t id);
 void weir_scan_order_fini(struct weir_scan_order *order);
 
 #endif

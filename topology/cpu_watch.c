@@ -87,6 +87,16 @@ int weir_cpu_watch_list(const struct weir_cpu_watch *watch, struct weir_cpuset *
     return result;
 }
 
+bool weir_cpu_watch_smt_is_off(const struct weir_cpu_watch *watch)
+{
+    struct weir_sysroot root;
+    weir_sysroot_init(&root, watch->sysroot);
+    const char *control = weir_sysroot_read(&root, "sys/devices/system/cpu/smt/control");
+    bool is_off = control && (strcmp(control, "off") == 0 || strcmp(control, "forceoff") == 0);
+    weir_sysroot_fini(&root);
+    return is_off;
+}
+
 int weir_cpu_watch_offline(const struct weir_cpu_watch *watch, const struct weir_cpuset *online,
                            struct weir_cpuset *offline)
 {

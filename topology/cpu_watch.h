@@ -47,6 +47,9 @@ int weir_cpu_watch_list(const struct weir_cpu_watch *watch, struct weir_cpuset *
 int weir_cpu_watch_offline(const struct weir_cpu_watch *watch, const struct weir_cpuset *online,
                            struct weir_cpuset *offline);
 
+/* Whether SMT is switched off: then the siblings are offline, and come only when it is switched on. */
+bool weir_cpu_watch_smt_is_off(const struct weir_cpu_watch *watch);
+
 /* What a uevent of `bytes` bytes tells; false: it is about something else. Pure. */
 bool weir_cpu_uevent_parse(const char *message, size_t bytes, struct weir_cpu_change *change);
 

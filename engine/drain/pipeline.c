@@ -79,6 +79,7 @@ static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned 
                                            .retained_chunks = pipeline->retention.chunks_per_reader,
                                            .retained_span_ns = setup->retained_span_ns,
                                            .shed = setup->shed,
+                                           .set = setup->set,
                                            .reader_count = setup->plan->reader_count,
                                            .ring_count = 2 * places,
                                            .live_readers = &pipeline->live_readers,
@@ -233,6 +234,24 @@ void weir_pipeline_drop_ring(struct weir_pipeline *pipeline, unsigned place, boo
 {
     struct weir_reader_ring *dropped = weir_pipeline_ring(pipeline, place, sideband);
     weir_reader_drop_ring(reader_of(pipeline, dropped), dropped);
+}
+
+void weir_pipeline_rename_place(struct weir_pipeline *pipeline, unsigned place)
+{
+    for (unsigned i = 0; i < pipeline->reader_count; i++) {
+        struct weir_reader *reader = pipeline->readers[i];
+        for (unsigned ring = 0; ring < reader->ring_count; ring++) {
+            if (reader->rings[ring].place == place)
+                weir_reader_rename(&reader->rings[ring]);
+        }
+    }
+}
+
+int weir_pipeline_note_return(struct weir_pipeline *pipeline, unsigned place, bool sideband, const void *records,
+                              size_t bytes)
+{
+    struct weir_reader_ring *ring = weir_pipeline_ring(pipeline, place, sideband);
+    return ring->ring.page && !ring->ring.newest ? weir_reader_note_return(ring, records, bytes) : 0;
 }
 
 void weir_pipeline_wake_place(struct weir_pipeline *pipeline, unsigned place)

@@ -62,6 +62,7 @@ struct weir_pipeline_setup {
     uint64_t retained_bytes;           /* -M: what readers keep in memory, beside the pool; 0: they keep nothing */
     uint64_t retained_span_ns;         /* with it: 0, or for how long */
     const struct weir_shed_plan *shed; /* borrowed until fini; NULL: nothing is shed */
+    const struct weir_event_set *set;  /* borrowed until fini; NULL when none is ever opened anew */
     bool snapshots_only;               /* rounds close snapshots only: samples are kept, by readers or by the kernel */
     bool grow_pool;                    /* make all but the start of it ready when it is needed, on a thread for that */
     int realtime_priority;
@@ -111,6 +112,14 @@ void weir_pipeline_fini(struct weir_pipeline *pipeline);
 
 /* One of the two rings of a place, to be mapped by the caller before start(). */
 struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband);
+
+/* Its events are opened anew and not on yet: weir_reader_rename() of its rings. */
+void weir_pipeline_rename_place(struct weir_pipeline *pipeline, unsigned place);
+
+/* The CPU of that ring has come back: weir_reader_note_return(), if the ring is mapped and not one of the newest
+ * records, which do not stand in the order of time. 0 or -ENOMEM. */
+int weir_pipeline_note_return(struct weir_pipeline *pipeline, unsigned place, bool sideband, const void *records,
+                              size_t bytes);
 
 /* Lets the readers at those rings of a late place that are mapped now and have their descriptors. After start(). */
 void weir_pipeline_wake_place(struct weir_pipeline *pipeline, unsigned place);

@@ -64,6 +64,7 @@ int weir_reader_init(struct weir_reader *reader, const struct weir_reader_setup 
     reader->control = setup->control;
     reader->layout = setup->layout;
     reader->clock = setup->clock;
+    reader->set = setup->set;
     reader->ring_count = setup->ring_count;
     reader->event_count = setup->event_count;
     reader->live_readers = setup->live_readers;
@@ -81,11 +82,17 @@ int weir_reader_init(struct weir_reader *reader, const struct weir_reader_setup 
     return result < 0 ? result : weir_reader_init_shedding(reader, setup);
 }
 
+static void free_ring(struct weir_reader_ring *r)
+{
+    free(r->counts.samples);
+    free(r->gaps);
+    weir_reader_free_returns(r);
+}
+
 void weir_reader_drop_ring(struct weir_reader *reader, struct weir_reader_ring *r)
 {
     weir_assert(!r->ring.page);
-    free(r->counts.samples);
-    free(r->gaps);
+    free_ring(r);
     size_t behind = (size_t)(reader->rings + reader->ring_count - (r + 1));
     memmove(r, r + 1, behind * sizeof(*r));
     reader->ring_count--;
@@ -101,8 +108,7 @@ void weir_reader_fini(struct weir_reader *reader)
     free(reader->retention);
     for (unsigned i = 0; reader->rings && i < reader->ring_count; i++) {
         weir_ring_unmap(&reader->rings[i].ring);
-        free(reader->rings[i].counts.samples);
-        free(reader->rings[i].gaps);
+        free_ring(&reader->rings[i]);
     }
     free(reader->rings);
     free(reader->polls);
@@ -368,6 +374,8 @@ static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r
     if (moved <= 0)
         return moved;
 
+    if (weir_reader_renames(r))
+        weir_record_rename(reader->set, to, (uint64_t)moved);
     if (r->sideband && reader->layout.maps_have_no_ids)
         weir_record_mend_maps(to, (uint64_t)moved);
     if (r->sideband && reader->tee)
@@ -480,14 +488,28 @@ static enum weir_reader_state hold_back(struct weir_reader *reader, struct weir_
     return WEIR_READER_STARVED;
 }
 
-/* Drains one ring up to the head that it has on entry. */
-static enum weir_reader_state drain(struct weir_reader *reader, struct weir_reader_ring *r)
+/* Puts what says so where the tail stands. False: come again, the pool is empty. */
+static bool pass_return(struct weir_reader *reader, struct weir_reader_ring *r, const struct weir_reader_return *next)
 {
-    if (r->ring.newest)
-        return WEIR_READER_DRAINED;
-    uint64_t head = weir_ring_head(&r->ring);
-    uint64_t fill_per_mille = weir_min_u64((head - r->ring.tail) * 1000 / r->ring.bytes, 1000);
-    reader->fill_per_mille = (uint32_t)weir_max_u64(reader->fill_per_mille, fill_per_mille);
+    struct weir_chunk *chunk = chunk_to_fill(reader, r);
+    if (chunk && chunk->capacity - chunk->used < next->bytes) {
+        close_chunk(reader, r);
+        chunk = chunk_to_fill(reader, r);
+    }
+    if (!chunk)
+        return false;
+    memcpy(chunk->data + chunk->used, next->records, next->bytes);
+    chunk->used += (uint32_t)next->bytes;
+    r->passed = next;
+    if (weir_reader_retains(reader, r))
+        note_retained(reader, next->bytes);
+    else /* relaxed: these records are no older than a round, whichever it is */
+        atomic_store_explicit(&reader->holding, true, memory_order_relaxed);
+    return true;
+}
+
+static enum weir_reader_state drain_to(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t head)
+{
     struct begun begun = {0};
     while (r->ring.tail != head) {
         if (begins_slice(reader, r)) {
@@ -515,6 +537,26 @@ static enum weir_reader_state drain(struct weir_reader *reader, struct weir_read
         weir_ring_release(&r->ring, r->ring.tail + (uint64_t)moved);
     }
     return WEIR_READER_DRAINED;
+}
+
+/* Drains one ring up to the head that it has on entry. */
+static enum weir_reader_state drain(struct weir_reader *reader, struct weir_reader_ring *r)
+{
+    if (r->ring.newest)
+        return WEIR_READER_DRAINED;
+    uint64_t head = weir_ring_head(&r->ring);
+    uint64_t fill_per_mille = weir_min_u64((head - r->ring.tail) * 1000 / r->ring.bytes, 1000);
+    reader->fill_per_mille = (uint32_t)weir_max_u64(reader->fill_per_mille, fill_per_mille);
+    const struct weir_reader_return *next;
+    while ((next = weir_reader_next_return(r)) && next->at - r->ring.tail <= head - r->ring.tail) {
+        if (drain_to(reader, r, next->at) == WEIR_READER_STARVED)
+            return WEIR_READER_STARVED;
+        if (!pass_return(reader, r, next)) {
+            note_starved(reader, r, head - r->ring.tail);
+            return WEIR_READER_STARVED;
+        }
+    }
+    return drain_to(reader, r, head);
 }
 
 /* (N) acquire: who sees the ring awake sees it mapped. Sequentially consistent, as (M) is: the coordinator ends the

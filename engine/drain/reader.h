@@ -70,12 +70,24 @@ struct weir_reader_control {
     struct weir_switch_count switches; /* of the output. The coordinator begins them, the finisher may end them */
 };
 
+/* Its CPU has come back: what the ring holds from that position on is of events that were opened anew. */
+struct weir_reader_return {
+    struct weir_reader_return *before; /* owned; the time before, for fini() and for a reader that is late */
+    uint64_t at;
+    size_t bytes;
+    uint8_t records[]; /* what says so, for the file: between what stands before and behind that position */
+};
+
 struct weir_reader_ring {
     struct weir_ring ring;
     unsigned place; /* index into the recording's places */
     bool sideband;
     _Atomic bool dormant; /* (N) not mapped (yet). Before the threads run, then cleared by the coordinator */
-    const int *poll_fds;  /* borrowed: descriptors that report this ring's wake-ups, tried in order */
+    _Atomic bool renames; /* events were opened anew: record_rename.h. Set by the coordinator, before they are on */
+    /* Owned; the newest; NULL: none. By the coordinator before the events are on. (R) */
+    _Atomic(struct weir_reader_return *) returned;
+    const struct weir_reader_return *passed; /* the last that the file has */
+    const int *poll_fds; /* borrowed: descriptors that report this ring's wake-ups, tried in order */
     unsigned poll_fd_count;
     unsigned poll_fd; /* the one in use; those before it have hung up (their task is gone) */
     bool starved;     /* was left nearly full because no chunk was free; until the next LOST record */
@@ -114,6 +126,7 @@ struct weir_reader {
     const struct weir_clock *clock;    /* borrowed; tells when chunks are handed over; NULL: nobody wants to know */
     struct weir_side_tee *tee;         /* borrowed: gets a copy of all side records; NULL: nobody wants them */
     const struct weir_shed_plan *shed; /* borrowed; NULL: nothing is shed */
+    const struct weir_event_set *set;  /* borrowed; for rings that rename */
     uint32_t share_chunks; /* half of what it would have of the pool if all readers had the same, at least one */
     /* Readers with a ring whose descriptors have not all hung up. Borrowed; the reader that takes it to 0 writes to
      * ended_fd, a borrowed eventfd: every target is gone. */
@@ -174,6 +187,7 @@ struct weir_reader_setup {
     uint32_t retained_chunks;          /* what its retention may hold; 0: none */
     uint64_t retained_span_ns;         /* with it: 0, or for how long */
     const struct weir_shed_plan *shed; /* may be NULL */
+    const struct weir_event_set *set;  /* may be NULL when no ring ever renames */
     unsigned reader_count;             /* with shed: that have the pool */
     unsigned ring_count;               /* rings are then filled in by the caller (ring, place, sideband, poll_fds) */
     _Atomic unsigned *live_readers;    /* may be NULL without an ended_fd */
@@ -194,6 +208,15 @@ unsigned weir_reader_mapped_rings(const struct weir_reader *reader);
 
 /* Lets a dormant ring be read, which is mapped and has its descriptors now, and wakes its reader. Coordinator. */
 void weir_reader_end_dormancy(struct weir_reader *reader, struct weir_reader_ring *r);
+
+/* From here on records of that ring are put under the ids of the file, those of events that are opened anew, which are
+ * not on yet. Any time. Coordinator. */
+void weir_reader_rename(struct weir_reader_ring *r);
+
+/* The CPU of that ring, which is mapped, has come back: from where the ring ends now, events that were opened anew
+ * write to it, which are not on yet. records: copied; what says so in the file. 0 or -ENOMEM: then the file does not
+ * say it. Coordinator; allocates. */
+int weir_reader_note_return(struct weir_reader_ring *r, const void *records, size_t bytes);
 
 /* Unmaps the rings and gives back the chunk. The thread must have ended. NULL-safe, half-built is fine. */
 void weir_reader_fini(struct weir_reader *reader);

@@ -1,8 +1,10 @@
-/* What the two files of a reader share: reader.c, the drain path, and reader_shed.c. Reader thread, but for init. */
+/* What the files of a reader share: reader.c, the drain path, reader_return.c and reader_shed.c. Reader thread, but for
+ * init. */
 #ifndef WEIR_ENGINE_DRAIN_READER_INTERNAL_H
 #define WEIR_ENGINE_DRAIN_READER_INTERNAL_H
 
 #include "engine/drain/reader.h"
+#include "engine/drain/record_rename.h"
 
 /* ---- reader.c ---- */
 
@@ -14,6 +16,20 @@ static inline bool weir_reader_retains(const struct weir_reader *reader, const s
 {
     return reader->retention && !r->sideband;
 }
+
+/* Whether its records have to be put under the ids of the file. Relaxed: it was set before the events were enabled that
+ * need it, so who has read a record of theirs (C) sees it. */
+static inline bool weir_reader_renames(const struct weir_reader_ring *r)
+{
+    return atomic_load_explicit(&r->renames, memory_order_relaxed);
+}
+
+/* ---- reader_return.c ---- */
+
+/* The oldest return of the ring's CPU that the file does not have yet; NULL: none. After a look at the ring's head. */
+const struct weir_reader_return *weir_reader_next_return(const struct weir_reader_ring *r);
+
+void weir_reader_free_returns(struct weir_reader_ring *r);
 
 /* ---- reader_shed.c ---- */
 

@@ -70,7 +70,11 @@ bool weir_reader_tell(struct weir_reader *reader, struct weir_reader_ring *r)
         if (!weir_reader_make_room(reader, WEIR_SHED_TOLD_BYTES_MAX))
             return false;
         struct weir_chunk *chunk = reader->chunk;
-        chunk->used += weir_shed_tell(reader->shed, event, &r->gaps[event], chunk->data + chunk->used);
+        uint8_t *to = chunk->data + chunk->used;
+        uint32_t bytes = weir_shed_tell(reader->shed, event, &r->gaps[event], to);
+        if (weir_reader_renames(r))
+            weir_record_rename(reader->set, to, bytes);
+        chunk->used += bytes;
         /* Relaxed: holding was set when the samples were dropped; it stays what it is. */
         atomic_store_explicit(&reader->holding, true, memory_order_relaxed);
     }

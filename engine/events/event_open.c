@@ -11,6 +11,9 @@
 #include "engine/events/event_set_internal.h"
 #include "engine/events/open_error.h"
 
+#define FILE_ID_MARK      (1ull << 63)
+#define FILE_ID_SLOT_BITS 24u /* more slots of late CPUs than there are descriptors */
+
 #define OPEN_AGAIN       1 /* attrs were weakened: start over */
 #define OPEN_EVENT_AGAIN 2 /* that of the refused event only: those before it stay open */
 
@@ -62,10 +65,11 @@ static int allocate(struct weir_event_set *set, const struct weir_event_set_setu
     size_t count = set->event_count * weir_event_set_slots(set);
     set->fds = malloc(count * sizeof(*set->fds));
     set->ids = calloc(count, sizeof(*set->ids));
+    set->file_ids = calloc(count, sizeof(*set->file_ids));
     set->ring_fds = malloc(2 * (size_t)set->place_count * sizeof(*set->ring_fds));
     if (set->fds)
         memset(set->fds, 0xff, count * sizeof(*set->fds)); /* whatever else is missing, these are closed */
-    if (!set->fds || !set->ids || !set->ring_fds)
+    if (!set->fds || !set->ids || !set->file_ids || !set->ring_fds)
         return -ENOMEM;
     memset(set->ring_fds, 0xff, 2 * (size_t)set->place_count * sizeof(*set->ring_fds));
     return 0;
@@ -256,6 +260,14 @@ static int handle_refusal(struct opener *opener, unsigned event_index, unsigned 
     return weir_open_error_explain(err, code, &attempt, opener->setup->limits);
 }
 
+/* Nothing that works is made weaker for a CPU that may never come. */
+static void tell_refused_late(const struct opener *opener, const struct weir_event *event, int cpu, int code)
+{
+    weir_notice(opener->setup->notices, WEIR_NOTICE_VERBOSE,
+                "event '%s' cannot be opened on cpu %d, which is offline (%s): it is not recorded there if it comes",
+                event->name, cpu, strerror(-code));
+}
+
 static int open_one(struct opener *opener, unsigned event, unsigned place, unsigned task, struct weir_error *err)
 {
     struct weir_event_set *set = opener->set;
@@ -264,8 +276,15 @@ static int open_one(struct opener *opener, unsigned event, unsigned place, unsig
     size_t leader = described->leader;
     int group_fd = leader == event ? -1 : weir_event_set_fd(set, (unsigned)leader, place, task);
     pid_t pid = pid_of(set, described, place, task);
+    bool is_late = set->places[place].late;
+    if (is_late && leader != event && group_fd < 0)
+        return 0; /* its leader was refused there */
     int fd = kernel->ops->event_open(kernel->ctx, &described->attr, pid, set->places[place].cpu, group_fd,
                                      open_flags(opener, described));
+    if (fd < 0 && fd != -ESRCH && is_late) {
+        tell_refused_late(opener, described, set->places[place].cpu, fd);
+        return 0;
+    }
     if (fd < 0)
         return handle_refusal(opener, event, place, task, fd, err);
 
@@ -277,12 +296,18 @@ static int open_one(struct opener *opener, unsigned event, unsigned place, unsig
                       : 0;
 }
 
+static bool can_be_opened(const struct weir_event_set *set, unsigned event, unsigned place)
+{
+    bool is_refused = set->places[place].late && weir_event_set_is_of_all_tasks(set, event);
+    return weir_event_set_belongs_at(set, event, place) && !is_refused;
+}
+
 /* Of its places and tasks, those that the event belongs at. 0, OPEN_AGAIN, OPEN_EVENT_AGAIN or -errno with err. */
 static int open_event(struct opener *opener, unsigned event, struct weir_error *err)
 {
     struct weir_event_set *set = opener->set;
-    for (unsigned place = 0; place < set->late_from; place++) {
-        for (unsigned task = 0; task < tasks_of(set, event) && weir_event_set_belongs_at(set, event, place); task++) {
+    for (unsigned place = 0; place < set->place_count; place++) {
+        for (unsigned task = 0; task < tasks_of(set, event) && can_be_opened(set, event, place); task++) {
             bool gone = !set->list->events[event].all_tasks && opener->gone[target_of(set, place, task)];
             int result = gone ? 0 : open_one(opener, event, place, task, err);
             if (result != 0)
@@ -339,16 +364,37 @@ static int try_filters(const struct opener *opener, struct weir_error *err)
     return result;
 }
 
+/*
+ * What is open is called by its id. What will be open when a late CPU comes gets a number that the kernel, which counts
+ * from 1 since it was booted, never gives to an event, and that no other recording of this boot has.
+ */
+static void choose_file_ids(struct weir_event_set *set)
+{
+    uint64_t first = 0;
+    for (size_t slot = 0; slot < set->event_count * weir_event_set_slots(set); slot++) {
+        set->file_ids[slot] = set->ids[slot];
+        first = first ? first : set->ids[slot];
+    }
+    for (unsigned event = 0; event < set->event_count; event++) {
+        for (unsigned place = set->late_from; place < set->place_count; place++) {
+            size_t slot = weir_event_set_slot(set, event, place, 0);
+            if (!can_be_opened(set, event, place) && weir_event_set_belongs_at(set, event, place))
+                set->file_ids[slot] = FILE_ID_MARK | first << FILE_ID_SLOT_BITS | slot;
+        }
+    }
+}
+
 static int build_id_map(struct weir_event_set *set)
 {
     size_t count = set->event_count * weir_event_set_slots(set);
     int result = weir_id_map_init(&set->id_map, count);
     if (result < 0)
         return result;
+    choose_file_ids(set);
     for (unsigned event = 0; event < set->event_count; event++) {
         for (unsigned place = 0; place < set->place_count; place++) {
             for (unsigned task = 0; task < set->task_count; task++) {
-                uint64_t id = set->ids[weir_event_set_slot(set, event, place, task)];
+                uint64_t id = set->file_ids[weir_event_set_slot(set, event, place, task)];
                 if (id)
                     weir_id_map_add(&set->id_map, id, event, place);
             }

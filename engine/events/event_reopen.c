@@ -1,6 +1,6 @@
 /*
- * Opening the events of a CPU that comes online while recording. Coordinator thread; readers drain the CPU's rings
- * meanwhile, if it had any: they look at ring_fds, which stay.
+ * Opening the events of all tasks on a CPU that comes online while recording. Coordinator thread; readers drain the
+ * CPU's rings meanwhile, if it had any: they look at ring_fds, which stay.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,6 +19,14 @@ struct fresh {     /* what is opened for one place, until all of it is */
 bool weir_event_set_follows_cpus(const struct weir_event_set *set)
 {
     return set->task_count == 1 && set->targets->tids[0] == -1 && set->places[0].cpu >= 0;
+}
+
+bool weir_event_set_reopens(const struct weir_event_set *set)
+{
+    unsigned event = 0;
+    while (event < set->event_count && !weir_event_set_is_of_all_tasks(set, event))
+        event++;
+    return event < set->event_count;
 }
 
 static void close_fresh(const struct weir_event_set *set, struct fresh *fresh)
@@ -118,7 +126,7 @@ static void retire(struct weir_event_set *set, unsigned event, unsigned place)
 int weir_event_set_reopen(struct weir_event_set *set, unsigned place, const struct weir_kernel_limits *limits,
                           struct weir_error *err)
 {
-    weir_assert(weir_event_set_follows_cpus(set) && place < set->place_count);
+    weir_assert(place < set->place_count && set->places[place].cpu >= 0);
     struct fresh fresh = {.fds = malloc(set->event_count * sizeof(*fresh.fds)),
                           .ids = calloc(set->event_count, sizeof(*fresh.ids))};
     int result = fresh.fds && fresh.ids ? make_room_for_retired(set) : -ENOMEM;
@@ -127,7 +135,7 @@ int weir_event_set_reopen(struct weir_event_set *set, unsigned place, const stru
     if (result < 0)
         weir_error_set_errno(err, result, "cannot open events on cpu %d", set->places[place].cpu);
     for (unsigned event = 0; result == 0 && event < set->event_count; event++) {
-        if (weir_event_set_belongs_at(set, event, place))
+        if (weir_event_set_is_of_all_tasks(set, event) && weir_event_set_belongs_at(set, event, place))
             result = open_event(set, event, place, &fresh, limits, err);
     }
     if (result == 0)
@@ -143,6 +151,8 @@ int weir_event_set_reopen(struct weir_event_set *set, unsigned place, const stru
     }
     for (unsigned event = 0; event < set->event_count; event++) {
         size_t slot = weir_event_set_slot(set, event, place, 0);
+        if (!weir_event_set_is_of_all_tasks(set, event))
+            continue;
         retire(set, event, place);
         set->fds[slot] = fresh.fds[event];
         set->ids[slot] = fresh.ids[event];
@@ -158,7 +168,7 @@ void weir_event_set_enable_place(struct weir_event_set *set, unsigned place)
         unsigned event = n - 1;
         int fd = weir_event_set_fd(set, event, place, 0);
         bool on = set->list->events[event].sideband ? set->sideband_on : set->samples_on;
-        if (fd >= 0 && on && set->list->events[event].leader == event)
+        if (fd >= 0 && on && weir_event_set_is_of_all_tasks(set, event) && set->list->events[event].leader == event)
             set->kernel->ops->event_enable(set->kernel->ctx, fd);
     }
 }

@@ -63,6 +63,7 @@ void weir_event_set_close(struct weir_event_set *set)
     free(set->places);
     free(set->fds);
     free(set->ids);
+    free(set->file_ids);
     weir_id_map_fini(&set->id_map);
     memset(set, 0, sizeof(*set));
 }

@@ -16,14 +16,19 @@
  * PMU counts on that CPU, or it is offline.
  *
  * When a CPU goes offline the kernel takes its events of all tasks off it for good (perf_event_exit_cpu(),
- * kernel/events/core.c); those of single tasks stay with their task and count again when the CPU is back. So a CPU
- * that comes (back) gets new events, of which the kernel lets the old ring be the output: readers go on with it.
- * What the old events counted and lost is kept here.
+ * kernel/events/core.c), and opens none on a CPU that is offline. So a CPU that comes (back) gets new ones, of which
+ * the kernel lets the old ring be the output: readers go on with it. What the old events counted and lost is kept here.
+ * Events of single tasks stay with their task, count again when the CPU is back, and can be opened on a CPU that is
+ * offline (perf_event_open() looks for the CPU only without a task): so they are, at the start, and children inherit
+ * them; a late CPU has no ring until it comes.
+ *
+ * An event that was opened anew has a new id. What the file calls it stays: each slot has a name from the start, which
+ * is the id of the event that was opened there first, or of a late CPU a number that is the id of no event.
  *
  * The members of a group are opened with the descriptor of their leader at the same slot as group_fd; only leaders are
  * switched on and off.
  *
- * Coordinator only; opening allocates and blocks.
+ * Coordinator only, but for weir_event_set_file_id(); opening allocates and blocks.
  */
 #ifndef WEIR_ENGINE_EVENTS_EVENT_SET_H
 #define WEIR_ENGINE_EVENTS_EVENT_SET_H
@@ -55,6 +60,7 @@ struct weir_event_set {
     unsigned task_count;       /* at each place: all targets, or the one that the place is for */
     int *fds;                  /* owned; [event][place][task]; -1: not open */
     uint64_t *ids;             /* owned; same shape; 0 where fd is -1 */
+    uint64_t *file_ids;        /* owned; same shape; what the file calls them, constant; 0 where nothing is ever open */
     struct weir_id_map id_map; /* owned */
     uint64_t ring_bytes;       /* of data rings, once mapped */
     uint64_t sideband_ring_bytes;
@@ -101,6 +107,14 @@ static inline size_t weir_event_set_slot(const struct weir_event_set *set, unsig
                                          unsigned task)
 {
     return ((size_t)event * set->place_count + place) * set->task_count + task;
+}
+
+/* What the file calls the event that an entry of the id map is of. Any thread, once the set is open. */
+static inline uint64_t weir_event_set_file_id(const struct weir_event_set *set, const struct weir_id_entry *entry)
+{
+    /* Of events of single tasks there are several at a place; they are never opened anew. */
+    bool is_alone = set->task_count == 1 || set->list->events[entry->event].all_tasks;
+    return is_alone ? set->file_ids[weir_event_set_slot(set, entry->event, entry->place, 0)] : entry->id;
 }
 
 /* Closes all. NULL-safe; half-open is fine. Rings must be unmapped first. */
@@ -152,18 +166,23 @@ void weir_event_set_disable_samples(struct weir_event_set *set); /* all but the 
 /* Enables or disables one event, which is the leader of its group. Failures as above. */
 void weir_event_set_switch(struct weir_event_set *set, unsigned event, bool on);
 
-/* Whether events of all tasks are recorded by CPU: only then a CPU that comes needs new ones. */
+/* Whether all tasks are recorded by CPU: then all events of a CPU that comes (back) are to be opened anew. Else none
+ * are, but for those of all tasks (struct weir_event.all_tasks). */
 bool weir_event_set_follows_cpus(const struct weir_event_set *set);
 
+/* Whether any event is of all tasks. */
+bool weir_event_set_reopens(const struct weir_event_set *set);
+
 /*
- * Opens the events of a CPU that came (back) anew, disabled, and adds their ids to the id map; what was open there
- * before is retired. Rings that are mapped go on as output of the new events; where none is, weir_event_set_map_ring()
- * is to follow. Then weir_event_set_enable_place(). The set follows CPUs. 0 or -errno with err; then all is as before.
+ * Opens the events of all tasks anew on a CPU that came (back), disabled, and adds their ids to the id map; what was
+ * open there before is retired. Rings that are mapped go on as output of the new events; where none is,
+ * weir_event_set_map_ring() is to follow. Then weir_event_set_enable_place(). From here on records of that place are to
+ * be renamed (engine/drain/record_rename.h). The places are CPUs. 0 or -errno with err; then all is as before.
  */
 int weir_event_set_reopen(struct weir_event_set *set, unsigned place, const struct weir_kernel_limits *limits,
                           struct weir_error *err);
 
-/* Switches the events of one place as those of the others are. */
+/* Switches what was opened anew at one place as the events of the others are. */
 void weir_event_set_enable_place(struct weir_event_set *set, unsigned place);
 
 /* Reads the counts of one descriptor. 0, -ENOENT (its task was gone at the open) or the errno of read(2). */

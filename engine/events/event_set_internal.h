@@ -10,6 +10,13 @@ static inline size_t weir_event_set_slots(const struct weir_event_set *set)
     return (size_t)set->place_count * set->task_count;
 }
 
+/* Whether an event is of all tasks of a CPU, because all are recorded or because it is so by itself: then it dies with
+ * its CPU, and the kernel opens it on none that is offline. */
+static inline bool weir_event_set_is_of_all_tasks(const struct weir_event_set *set, unsigned event)
+{
+    return weir_event_set_follows_cpus(set) || set->list->events[event].all_tasks;
+}
+
 /* Whether an event is to be open at a place: its PMU, and that of its group's leader, counts there. */
 bool weir_event_set_belongs_at(const struct weir_event_set *set, size_t event, unsigned place);
 

@@ -13,8 +13,8 @@
  *     (P) pairs with (Q): who sees the pointer sees all of the table. A record of a new id can only be written after
  *     its event was enabled, which was after (P); so who has read the record (C) finds its id.
  *
- * Tables that were replaced stay until fini(), because nobody knows who still looks at them: one per CPU that came, a
- * few KiB each, bounded by the room for ids in the file's head. Lookups take no lock and write nothing.
+ * Tables that were replaced stay until fini(), because nobody knows who still looks at them: one for each time that a
+ * CPU came, a few KiB each. Lookups take no lock and write nothing.
  */
 #ifndef WEIR_ENGINE_KERNEL_ID_MAP_H
 #define WEIR_ENGINE_KERNEL_ID_MAP_H

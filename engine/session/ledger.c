@@ -264,7 +264,9 @@ static void add_row_before_ring(const struct weir_event_set *set, unsigned place
 static void add_before_ring(const struct weir_event_set *set, struct weir_record_result *result, struct weir_buf *lost)
 {
     for (unsigned place = 0; place < set->place_count; place++) {
-        for (unsigned event = 0; set->places[place].waiting && event < weir_event_set_sideband(set); event++)
+        const struct weir_event_place *at = &set->places[place];
+        bool had_none = at->waiting || (at->late && !weir_event_set_follows_cpus(set));
+        for (unsigned event = 0; had_none && event < weir_event_set_sideband(set); event++)
             add_row_before_ring(set, place, row_at(result, place, event), result, lost);
     }
 }

@@ -224,7 +224,8 @@ static unsigned events_needed(const struct weir_record_options *options)
 
 static uint64_t fds_needed(const struct weir_session *session)
 {
-    unsigned cpus = session->per_thread ? 1 : weir_cpuset_count(&session->cpus);
+    unsigned cpus =
+        session->per_thread ? 1 : weir_cpuset_count(&session->cpus) + weir_cpuset_count(&session->late_cpus);
     unsigned readers = session->plan.reader_count;
     uint64_t parts = session->options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY ? readers : 0;
     return weir_budget_fds(events_needed(session->options), cpus, (unsigned)weir_max_u64(session->targets.count, 1),

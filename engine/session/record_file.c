@@ -24,11 +24,8 @@
 #define SAME_STAMP_MAX   999u
 #define NS_PER_HUNDREDTH 10000000
 
-void weir_record_file_note(struct weir_record_file *file, const struct weir_session *session,
-                           const struct weir_writer_account *account)
+void weir_record_file_note(struct weir_record_file *file, const struct weir_writer_account *account)
 {
-    memcpy(file->events, session->descriptions, session->events.event_count * sizeof(*file->events));
-    file->has_ended = true;
     file->first_sample_ns = account->first_sample_ns;
     file->last_sample_ns = account->last_sample_ns;
     file->raw_bytes = account->raw_bytes;
@@ -90,19 +87,13 @@ static struct weir_compression describe_compression(const struct weir_record_fil
     };
 }
 
-/* The ids of a description never change: new ones are put behind them. */
-static const struct weir_event_desc *events_of(const struct weir_record_file *file, const struct weir_session *session)
-{
-    return file->has_ended ? file->events : session->descriptions;
-}
-
 /* What the recording is known by. tracing_data: built into it; the input borrows it, and the caller releases it. */
 static int describe(const struct weir_record_file *file, const struct weir_session *session,
                     struct weir_features_input *input, struct weir_buf *tracing_data, struct weir_error *err)
 {
     *input = (struct weir_features_input){
         .machine = &session->machine,
-        .events = events_of(file, session),
+        .events = session->descriptions,
         .event_count = session->events.event_count,
         .command = session->options->command_line,
         .command_count = session->options->command_line_count,
@@ -150,10 +141,10 @@ static int build_features(const struct weir_record_file *file, const struct weir
 
 /* ---- head ---- */
 
-static struct weir_head_input describe_head(const struct weir_record_file *file, const struct weir_session *session)
+static struct weir_head_input describe_head(const struct weir_session *session)
 {
     return (struct weir_head_input){
-        .events = events_of(file, session),
+        .events = session->descriptions,
         .event_count = session->events.event_count,
         .id_room = session->id_room,
     };
@@ -166,7 +157,7 @@ static int write_file_head(struct weir_record_file *file, const struct weir_sess
     struct weir_features_input early;
     int result = describe(file, session, &early, &tracing_data, err);
     if (result == 0) {
-        struct weir_head_input input = describe_head(file, session);
+        struct weir_head_input input = describe_head(session);
         input.early = &early;
         result = weir_head_build(&head, &input);
         if (result == 0)
@@ -182,11 +173,10 @@ static int write_file_head(struct weir_record_file *file, const struct weir_sess
 
 /* The final one, over the first; the early features behind it stay. */
 static int rewrite_head(struct weir_record_file *file, const struct weir_session *session, uint64_t data_bytes,
-                        const uint64_t features[4], uint64_t ids_offset)
+                        const uint64_t features[4])
 {
     struct weir_buf head = WEIR_BUF_INIT;
-    struct weir_head_input input = describe_head(file, session);
-    input.ids_offset = ids_offset;
+    struct weir_head_input input = describe_head(session);
     memcpy(input.features, features, sizeof(input.features));
     input.head_bytes = file->head_bytes;
     input.data_bytes = data_bytes;
@@ -195,16 +185,6 @@ static int rewrite_head(struct weir_record_file *file, const struct weir_session
         result = weir_output_patch_head(file->output, 0, head.data, weir_head_fixed_bytes(&input));
     weir_buf_fini(&head);
     return result;
-}
-
-void weir_record_file_patch_ids(struct weir_record_file *file, const struct weir_session *session)
-{
-    const size_t own = sizeof(struct weir_perf_header); /* its data.size is the writer's */
-    struct weir_buf head = WEIR_BUF_INIT;
-    struct weir_head_input input = describe_head(file, session);
-    if (file->kind != WEIR_RECORD_OUTPUT_STREAM && weir_head_build(&head, &input) == 0)
-        weir_output_patch_head(file->output, own, head.data + own, weir_head_fixed_bytes(&input) - own);
-    weir_buf_fini(&head);
 }
 
 /* ---- streams ---- */
@@ -280,15 +260,12 @@ int weir_record_file_open(struct weir_record_file **made, const struct weir_sess
 {
     struct weir_record_file *file = calloc(1, sizeof(*file));
     char *copy = strdup(path);
-    struct weir_event_desc *events = calloc(session->events.event_count, sizeof(*events));
-    if (!file || !copy || !events) {
+    if (!file || !copy) {
         free(file);
         free(copy);
-        free(events);
         return weir_error_set_errno(err, -ENOMEM, "cannot set up the output");
     }
     file->path = copy;
-    file->events = events;
     file->kind = session->options->output_kind;
     int result = open_output(file, session, io, err);
     if (result < 0) {
@@ -328,19 +305,6 @@ int weir_record_file_copy_kernel(struct weir_record_file *file, const struct wei
 
 /* ---- end ---- */
 
-/* Puts the ids that the head has no room for behind the features. Their place in the file; 0: there are none. */
-static uint64_t append_late_ids(const struct weir_record_file *file, const struct weir_session *session,
-                                uint64_t data_bytes, struct weir_buf *sections)
-{
-    struct weir_head_input input = describe_head(file, session);
-    if (!weir_head_has_late_ids(&input))
-        return 0;
-    weir_buf_pad(sections, sizeof(uint64_t));
-    uint64_t offset = file->head_bytes + data_bytes + sections->used;
-    weir_head_append_late_ids(sections, &input);
-    return offset;
-}
-
 static int finish_file(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
 {
     uint64_t data_bytes = weir_output_stable_bytes(file->output), features[4] = {0};
@@ -348,20 +312,14 @@ static int finish_file(struct weir_record_file *file, const struct weir_session 
     struct weir_error kept_error = {0};
     int kept = weir_output_check_kept(file->output, &kept_error);
     int result = build_features(file, session, data_bytes, &sections, features, err);
-    uint64_t ids_offset = 0;
-    if (result == 0) {
-        ids_offset = append_late_ids(file, session, data_bytes, &sections);
-        result = weir_buf_error(&sections);
-    }
     if (result == 0) {
         result = weir_output_finish(file->output, sections.data, sections.used);
         if (result < 0) {
             memset(features, 0, sizeof(features));
-            ids_offset = 0;
             weir_error_set_errno(err, result, "cannot write the feature sections of %s", file->path);
         }
     }
-    int built = rewrite_head(file, session, data_bytes, features, result == 0 ? ids_offset : 0);
+    int built = rewrite_head(file, session, data_bytes, features);
     if (built < 0 && result == 0)
         result = weir_error_set_errno(err, built, "cannot write the head of %s", file->path);
     file->file_bytes = file->head_bytes + data_bytes + (result == 0 ? sections.used : 0);
@@ -410,6 +368,5 @@ void weir_record_file_close(struct weir_record_file *file)
     weir_output_folder_close(file->folder);
     weir_bpf_list_fini(&file->bpf);
     free(file->path);
-    free(file->events);
     free(file);
 }

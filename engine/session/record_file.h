@@ -22,7 +22,6 @@
 #define WEIR_STAMP_BYTES 17 /* "2026112118000012": UTC, hundredths of seconds last, as perf record writes it */
 
 struct weir_build_id_entry;
-struct weir_event_desc;
 struct weir_session;
 struct weir_writer_account;
 
@@ -45,8 +44,6 @@ struct weir_record_file {
     uint64_t first_sample_ns;          /* set before finish, by the clock of the recording; both 0: no sample */
     uint64_t last_sample_ns;
     uint64_t raw_bytes, compressed_bytes; /* set before finish: what compression was given, and made of it; 0: none */
-    struct weir_event_desc *events; /* owned; as of the end, once that was noted: the session's go on with new ids */
-    bool has_ended;
     const struct weir_build_id_entry *build_ids; /* borrowed; set before finish */
     size_t build_id_count;
     struct weir_bpf_list bpf;     /* owned, but for the images; set before finish */
@@ -71,14 +68,9 @@ int weir_record_file_copy_kernel(struct weir_record_file *file, const struct wei
 /* Gives a file or a directory its name. */
 int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err);
 
-/* Writes the ids of session->descriptions into the head again while the writer has the output, which leaves that part
- * of the head alone. A failure is left to finish(), which writes the whole head. */
-void weir_record_file_patch_ids(struct weir_record_file *file, const struct weir_session *session);
-
-/* It has ended: takes over what the writer and the session know of it by now, so that another thread may finish it
- * while the session records on. Before finish. Coordinator. */
-void weir_record_file_note(struct weir_record_file *file, const struct weir_session *session,
-                           const struct weir_writer_account *account);
+/* It has ended: takes over what the writer knows of it by now, so that another thread may finish it while the session
+ * records on. Before finish. Coordinator. */
+void weir_record_file_note(struct weir_record_file *file, const struct weir_writer_account *account);
 
 /* Notes that it ends now. */
 void weir_record_file_stamp(struct weir_record_file *file);

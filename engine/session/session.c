@@ -70,6 +70,7 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
         .retained_bytes = session->retained_bytes,
         .retained_span_ns = session->options->retained_span_ns,
         .shed = &session->shed,
+        .set = events,
         .snapshots_only = session->retained_bytes > 0 || session->overwrite,
         .grow_pool = session->grow_pool,
         .max_bytes = session->options->max_bytes,
@@ -115,7 +116,8 @@ int weir_session_map_rings(struct weir_session *session, struct weir_error *err)
 {
     for (unsigned place = 0; place < session->events.place_count; place++) {
         for (int sideband = 0; sideband < 2; sideband++) {
-            bool waits = session->events.places[place].waiting && !sideband;
+            const struct weir_event_place *at = &session->events.places[place];
+            bool waits = at->late || (at->waiting && !sideband);
             if (waits && weir_event_set_has_ring(&session->events, place, sideband))
                 continue;
             int result = weir_session_map_ring(session, place, sideband);

@@ -97,12 +97,8 @@ struct weir_session {
     size_t build_id_count;
 
     struct weir_machine machine;
-    struct weir_event_desc *descriptions; /* owned; events as the file describes them */
-    uint64_t **description_ids;           /* owned; [event] */
-    size_t *id_capacities;                /* owned; [event]: of description_ids */
-    uint64_t **outgrown_ids;              /* owned, as what they point to: ids of before, which ended files have */
-    size_t outgrown_count, outgrown_capacity;
-    bool told_late_ids;
+    struct weir_event_desc *descriptions;        /* owned; events as the file describes them */
+    uint64_t **description_ids;                  /* owned; [event] */
     size_t id_room;                              /* per event in the head */
     struct weir_clock_reference clock_reference; /* of the clock of -k, at the start */
     char tracefs[128];                           /* its mount point; "" without tracepoints */
@@ -156,15 +152,8 @@ int weir_session_describe(struct weir_session *session, struct weir_error *err);
 /* Opens session->file at options->output_path, head written. After map_rings() and describe(). 0 or -errno with err. */
 int weir_session_open_file(struct weir_session *session, struct weir_error *err);
 
-/* How often each CPU may come back, on average, before the head has no room for ids, which go to the file's end then.
- */
-#define WEIR_SESSION_RETURNS 7u
-
 /* Begins to watch the CPUs; which are offline and would be recorded. 0 or -ENOMEM with err. */
 int weir_session_choose_late_cpus(struct weir_session *session, struct weir_error *err);
-
-/* Ids that one event may come to have. */
-size_t weir_session_id_room(const struct weir_session *session);
 
 /* Lets the coordinator's loop follow what happens to CPUs, beginning with what has happened since the list was made.
  * While recording. 0 or -errno. */

@@ -1,27 +1,36 @@
 /*
  * CPUs that come online and go while recording. Coordinator thread; nothing here waits for readers or the disk.
  *
- *     goes    its events are dead, its rings are drained by the next round as ever; nothing is closed
- *     comes   events open anew, ids into the id map and the file's head, rings mapped if it never had any, events on,
- *             reader pinned again (the kernel takes a thread off a CPU that goes and does not bring it back)
+ *     goes    its events of all tasks are dead, its rings are drained by the next round as ever; nothing is closed
+ *     comes   events of all tasks open anew, ids into the id map, rings mapped if it never had any, events on, reader
+ *             pinned again (the kernel takes a thread off a CPU that goes and does not bring it back)
  *
- * Each change puts the list of CPUs that are recorded into the file (EVENT_UPDATE, docs/format.md), so that a gap can
- * be told from an idle CPU. Recordings of tasks have nothing to do here: their events stay with the tasks.
+ * The file knows all ids from its start (event_set.h), so that a stream and a file that is killed have them too.
+ *
+ * With events of all tasks each change puts the list of CPUs that are recorded into the file (EVENT_UPDATE,
+ * docs/format.md), so that a gap can be told from an idle CPU. Events of single tasks are open on offline CPUs from the
+ * start, and children have inherited them: a CPU that comes needs its rings only. It runs tasks some milliseconds
+ * before it has them; samples of these are counted, and told as lost where each is counted, but for side records.
  */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "engine/events/open_error.h"
 #include "engine/session/session.h"
 #include "format/index_records.h"
-#include "format/perf_file.h"
+#include "format/records.h"
 
 #define LOOK_PERIOD_S 1
+
+/* Events of tasks cost each fork the more the more CPUs they are open on. With SMT switched off half of the CPUs are
+ * offline to stay so. */
+static bool may_come(const struct weir_session *session)
+{
+    return session->config.system_wide || !weir_cpu_watch_smt_is_off(&session->cpu_watch);
+}
 
 int weir_session_choose_late_cpus(struct weir_session *session, struct weir_error *err)
 {
@@ -31,18 +40,10 @@ int weir_session_choose_late_cpus(struct weir_session *session, struct weir_erro
     int result = weir_cpu_watch_list(&session->cpu_watch, &session->cpus_online);
     if (result == -EIO)
         result = weir_cpuset_copy(&session->cpus_online, online);
-    bool follows =
-        session->config.system_wide && !session->options->cpus && weir_topology_is_this_machine(session->topology);
-    if (result == 0 && follows)
+    bool follows = !session->options->cpus && !session->per_thread && weir_topology_is_this_machine(session->topology);
+    if (result == 0 && follows && may_come(session))
         result = weir_cpu_watch_offline(&session->cpu_watch, online, &session->late_cpus);
     return result < 0 ? weir_error_set_errno(err, result, "cannot list CPUs that are offline") : 0;
-}
-
-size_t weir_session_id_room(const struct weir_session *session)
-{
-    const struct weir_event_set *set = &session->events;
-    size_t ids = (size_t)set->place_count * set->task_count;
-    return weir_event_set_follows_cpus(set) ? (1 + WEIR_SESSION_RETURNS) * ids : ids;
 }
 
 static int place_of(const struct weir_event_set *set, int cpu)
@@ -52,56 +53,6 @@ static int place_of(const struct weir_event_set *set, int cpu)
             return (int)place;
     }
     return -1;
-}
-
-/* Room for one more id of the event. What is outgrown stays: a file that has ended is finished with it. */
-static int make_id_room(struct weir_session *session, unsigned event)
-{
-    struct weir_event_desc *description = &session->descriptions[event];
-    size_t capacity = session->id_capacities[event];
-    if (description->id_count < capacity)
-        return 0;
-    uint64_t **outgrown = weir_array_grow(session->outgrown_ids, sizeof(*outgrown), session->outgrown_count, 1,
-                                          &session->outgrown_capacity);
-    if (!outgrown)
-        return -ENOMEM;
-    session->outgrown_ids = outgrown;
-    uint64_t *ids = calloc(2 * capacity, sizeof(*ids));
-    if (!ids)
-        return -ENOMEM;
-    memcpy(ids, session->description_ids[event], description->id_count * sizeof(*ids));
-    session->outgrown_ids[session->outgrown_count++] = session->description_ids[event];
-    session->description_ids[event] = ids;
-    session->id_capacities[event] = 2 * capacity;
-    description->ids = ids;
-    return 0;
-}
-
-static int make_room_for_ids(struct weir_session *session)
-{
-    int result = 0;
-    for (unsigned event = 0; result == 0 && event < session->events.event_count; event++)
-        result = make_id_room(session, event);
-    return result;
-}
-
-/* The ids of a place that was opened anew: for the head, which is patched at once so that a recording that is killed
- * has them too. (Its first eight fields are the writer's.) */
-static void add_ids(struct weir_session *session, unsigned place)
-{
-    for (unsigned event = 0; event < session->events.event_count; event++) {
-        uint64_t id = session->events.ids[(size_t)event * session->events.place_count + place];
-        struct weir_event_desc *description = &session->descriptions[event];
-        if (id)
-            session->description_ids[event][description->id_count++] = id;
-    }
-    weir_record_file_patch_ids(session->file, session);
-    if (session->descriptions[0].id_count > session->id_room && !session->told_late_ids) {
-        session->told_late_ids = true;
-        weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
-                    "CPUs have come so often that the file's head is full of ids: further ones are written at the end, "
-                    "and missing if the recording is killed");
-    }
 }
 
 static int map_rings(struct weir_session *session, unsigned place, struct weir_error *err)
@@ -118,17 +69,49 @@ static int map_rings(struct weir_session *session, unsigned place, struct weir_e
     return 0;
 }
 
+/* What is told of losses is renamed on its way to the file; this is not. */
+static void append_return(const struct weir_session *session, unsigned event, unsigned place, struct weir_buf *out)
+{
+    const struct weir_event_set *set = &session->events;
+    const struct weir_record_sample_id trailer = {
+        .sample_type = set->list->events[event].attr.sample_type,
+        .id = set->file_ids[weir_event_set_slot(set, event, place, 0)],
+        .cpu = (uint32_t)set->places[place].cpu,
+    };
+    if (trailer.id)
+        weir_record_returned(out, &trailer);
+}
+
+/* Between what the old events have written and what the new ones will: weir info tells when the CPU was away by it.
+ * Without memory it does not. */
+static void note_return(struct weir_session *session, unsigned place)
+{
+    const struct weir_event_set *set = &session->events;
+    for (int sideband = 0; sideband < 2; sideband++) {
+        struct weir_buf records = WEIR_BUF_INIT;
+        for (unsigned event = 0; event < set->event_count; event++) {
+            if (set->list->events[event].sideband == (bool)sideband)
+                append_return(session, event, place, &records);
+        }
+        if (weir_buf_error(&records) == 0 && records.used > 0)
+            weir_pipeline_note_return(&session->pipeline, place, sideband, records.data, records.used);
+        weir_buf_fini(&records);
+    }
+}
+
+/* The events of all tasks there, and its rings if it has none yet. */
 static int open_place(struct weir_session *session, unsigned place, struct weir_error *err)
 {
-    int result = make_room_for_ids(session);
-    if (result < 0)
-        return weir_error_set_errno(err, result, "cannot keep their ids");
-    result = weir_event_set_reopen(&session->events, place, &session->limits, err);
-    if (result < 0)
-        return result;
-    add_ids(session, place);
+    if (weir_event_set_reopens(&session->events)) {
+        int result = weir_event_set_reopen(&session->events, place, &session->limits, err);
+        if (result < 0)
+            return result;
+        weir_pipeline_rename_place(&session->pipeline, place);
+        if (weir_event_set_follows_cpus(&session->events))
+            note_return(session, place);
+    }
     if (!weir_pipeline_has_place(&session->pipeline, place)) {
-        result = map_rings(session, place, err);
+        int result = map_rings(session, place, err);
         if (result < 0)
             return result;
         weir_pipeline_wake_place(&session->pipeline, place);
@@ -139,8 +122,19 @@ static int open_place(struct weir_session *session, unsigned place, struct weir_
     if (weir_session_add_cpu_to_triggers(session, cpu, &why) < 0)
         weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
                     "what occurs on CPU %d asks for no switch and no snapshot: %s", cpu, why.what);
-    weir_pipeline_pin_again(&session->pipeline, (unsigned)session->events.places[place].cpu);
     return 0;
+}
+
+static void tell_left_out(const struct weir_session *session, int cpu)
+{
+    const struct weir_notice_sink *notices = session->options->notices;
+    if (session->options->cpus || session->per_thread)
+        return;
+    if (weir_event_set_follows_cpus(&session->events))
+        weir_notice(notices, WEIR_NOTICE_WARNING, "CPU %d was added to the machine: it is not recorded", cpu);
+    else
+        weir_notice(notices, WEIR_NOTICE_WARNING,
+                    "CPU %d came online: what the targets do there is not recorded (it is with -a)", cpu);
 }
 
 static void come(struct weir_session *session, int cpu)
@@ -148,23 +142,23 @@ static void come(struct weir_session *session, int cpu)
     const struct weir_notice_sink *notices = session->options->notices;
     int place = place_of(&session->events, cpu);
     struct weir_error err = {0};
-    if (!weir_event_set_follows_cpus(&session->events)) {
-        if (place < 0 && session->events.places[0].cpu >= 0 && !session->options->cpus)
-            weir_notice(notices, WEIR_NOTICE_WARNING,
-                        "CPU %d came online: what the targets do there is not recorded (it is with -a)", cpu);
-    } else if (place < 0) {
-        if (!session->options->cpus)
-            weir_notice(notices, WEIR_NOTICE_WARNING, "CPU %d was added to the machine: it is not recorded", cpu);
-    } else if (session->file->kind == WEIR_RECORD_OUTPUT_STREAM) {
-        weir_notice(notices, WEIR_NOTICE_WARNING,
-                    "CPU %d came online: it is not recorded, because a stream names its events at its start", cpu);
-    } else if (open_place(session, (unsigned)place, &err) < 0) {
+    weir_pipeline_pin_again(&session->pipeline, (unsigned)cpu);
+    if (place < 0) {
+        tell_left_out(session, cpu);
+        return;
+    }
+    bool follows = weir_event_set_follows_cpus(&session->events);
+    bool is_new = !weir_pipeline_has_place(&session->pipeline, (unsigned)place);
+    if (open_place(session, (unsigned)place, &err) < 0) {
         weir_notice(notices, WEIR_NOTICE_WARNING, "CPU %d came online, but is not recorded: %s", cpu, err.what);
-    } else {
+        return;
+    }
+    if (follows) {
         session->cpus_changed = true;
         weir_cpuset_add(&session->cpus, (unsigned)cpu); /* no memory: the list in the file lacks it */
-        weir_notice(notices, WEIR_NOTICE_WARNING, "CPU %d came online: it is recorded from here on", cpu);
     }
+    if (follows || is_new)
+        weir_notice(notices, WEIR_NOTICE_WARNING, "CPU %d came online: it is recorded from here on", cpu);
 }
 
 static void go(struct weir_session *session, int cpu)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "engine/drain/record_rename.h"
 #include "engine/session/ledger.h"
 #include "format/features.h"
 #include "format/records.h"
@@ -29,11 +30,10 @@ static int describe_event(struct weir_session *session, unsigned event)
     if (!ids)
         return -ENOMEM;
     session->description_ids[event] = ids;
-    session->id_capacities[event] = session->id_room;
 
     size_t count = 0;
     for (size_t i = 0; i < most; i++) {
-        uint64_t id = set->ids[event * most + i];
+        uint64_t id = set->file_ids[event * most + i];
         if (id)
             ids[count++] = id;
     }
@@ -69,8 +69,6 @@ static int describe_appended(struct weir_session *session, struct weir_error *er
         return result;
     result =
         weir_append_add_ids(session->append, session->descriptions, session->description_ids, count, session->id_room);
-    for (unsigned event = 0; result == 0 && event < count; event++)
-        session->id_capacities[event] = session->descriptions[event].id_count; /* at least */
     session->id_room += weir_append_id_room(session->append);
     return result < 0 ? weir_error_set_errno(err, result, "cannot describe %u events", count) : 0;
 }
@@ -81,11 +79,10 @@ int weir_session_describe(struct weir_session *session, struct weir_error *err)
     if (result < 0)
         return result;
     unsigned count = session->events.event_count;
-    session->id_room = weir_session_id_room(session);
+    session->id_room = (size_t)session->events.place_count * session->events.task_count;
     session->descriptions = calloc(count, sizeof(*session->descriptions));
     session->description_ids = calloc(count, sizeof(*session->description_ids));
-    session->id_capacities = calloc(count, sizeof(*session->id_capacities));
-    result = session->descriptions && session->description_ids && session->id_capacities ? 0 : -ENOMEM;
+    result = session->descriptions && session->description_ids ? 0 : -ENOMEM;
     for (unsigned event = 0; result == 0 && event < count; event++)
         result = describe_event(session, event);
     if (result < 0)
@@ -103,11 +100,7 @@ void weir_session_forget(struct weir_session *session)
 {
     for (unsigned event = 0; session->description_ids && event < session->events.event_count; event++)
         free(session->description_ids[event]);
-    for (size_t i = 0; i < session->outgrown_count; i++)
-        free(session->outgrown_ids[i]);
-    free(session->outgrown_ids);
     free(session->description_ids);
-    free(session->id_capacities);
     free(session->descriptions);
     weir_machine_fini(&session->machine);
 }
@@ -395,8 +388,10 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     result->pool_bytes = (uint64_t)session->pipeline.pool.chunk_count * session->pipeline.pool.chunk_bytes;
     struct weir_buf lost = WEIR_BUF_INIT;
     int code = weir_ledger_collect(&session->events, &session->pipeline, result, &session->told_losses, &lost);
-    if (code == 0)
+    if (code == 0) {
+        weir_record_rename(&session->events, lost.data, lost.used);
         code = emit_pieces(session, &lost);
+    }
     weir_buf_fini(&lost);
     /* While the writer empties its queue. */
     int gathered = weir_session_stop_sideband(session, err);
@@ -408,7 +403,7 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     weir_ledger_settle(&session->pipeline, result);
 
     int write_error = weir_record_file_error(session->file);
-    weir_record_file_note(session->file, session, &session->pipeline.writer.account);
+    weir_record_file_note(session->file, &session->pipeline.writer.account);
     tell_compression(session);
     session->file->build_ids = session->build_ids;
     session->file->build_id_count = session->build_id_count;

@@ -17,10 +17,10 @@ static int append_ids(const struct weir_session *session, struct weir_buf *out)
         size_t place = i / set->task_count % set->place_count, task = i % set->task_count;
         bool all_tasks = set->list->events[i / set->task_count / set->place_count].all_tasks;
         pid_t alone = set->places[place].task;
-        if (set->ids[i] == 0)
+        if (set->file_ids[i] == 0)
             continue;
         entries[count++] = (struct weir_id_index_entry){
-            .id = set->ids[i],
+            .id = set->file_ids[i],
             .index = place,
             .cpu = (uint64_t)(int64_t)set->places[place].cpu,
             .tid = (uint64_t)(int64_t)(all_tasks    ? -1

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "engine/drain/record_rename.h"
 #include "engine/session/file_finisher.h"
 #include "engine/session/ledger.h"
 #include "engine/session/session.h"
@@ -236,6 +237,7 @@ static void fit_losses(void *ctx, uint64_t lost_reported)
 {
     struct weir_session_switch *change = ctx;
     weir_ledger_hold_back(&change->session->told_losses, lost_reported, &change->losses);
+    weir_record_rename(&change->session->events, change->losses.data, change->losses.used);
     weir_writer_switch_set_records(&change->order, change->losses.data, change->losses.used);
 }
 
@@ -294,7 +296,7 @@ static bool hand_over(struct weir_session_switch *change)
 {
     struct weir_session *session = change->session;
     struct weir_record_file *file = change->left;
-    weir_record_file_note(file, session, &change->order.account);
+    weir_record_file_note(file, &change->order.account);
     int result = weir_file_finisher_push(session->finisher, file);
     if (result == -EAGAIN) {
         if (!change->told_wait)

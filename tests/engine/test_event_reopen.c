@@ -1,6 +1,7 @@
 /* Events of CPUs that come online while recording: what is opened, kept, redirected and counted. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <string.h>
 
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/event_set_rig.h"
@@ -95,12 +96,94 @@ Test(event_reopen, out_of_memory_at_any_allocation_leaves_the_set_as_it_was)
     tear_down();
 }
 
-Test(event_reopen, recordings_of_tasks_do_not_follow_cpus)
+/* Nothing that works is made weaker for a CPU that is not there. */
+static int refuse_offline(const struct faulty_open *attempt)
+{
+    return attempt->cpu == 9 ? -ENOENT : 0;
+}
+
+Test(event_reopen, task_event_that_an_offline_cpu_refuses_is_open_on_the_others)
+{
+    event_set_rig_init(&rig, NULL, 2);
+    cr_assert_eq(weir_cpuset_add(&rig.late_cpus, 9), 0);
+    rig.faulty.refuse = refuse_offline;
+    event_set_rig_expect_open(&rig);
+    cr_assert_eq(rig.list.events[0].attr.type, PERF_TYPE_HARDWARE, "no fall-back");
+    cr_assert_eq(rig.faulty.open_now, 2 * CPUS * 2);
+    cr_assert_not(weir_event_set_has_ring(&rig.set, 2, false));
+    cr_assert_eq(rig.set.file_ids[weir_event_set_slot(&rig.set, 0, 2, 0)], 0);
+    event_set_rig_fini(&rig);
+}
+
+/* The kernel opens them there, and children inherit them; a CPU that comes needs nothing but a ring. */
+Test(event_reopen, events_of_tasks_are_open_on_offline_cpus_and_stay)
 {
     event_set_rig_init(&rig, "cs", 2);
+    cr_assert_eq(weir_cpuset_add(&rig.late_cpus, 9), 0);
+    weir_sim_kernel_set_cpu(rig.faulty.sim, 9, false);
     event_set_rig_expect_open(&rig);
     cr_assert_not(weir_event_set_follows_cpus(&rig.set));
+    cr_assert_not(weir_event_set_reopens(&rig.set));
+    cr_assert_eq(rig.set.place_count, CPUS + 1);
+    cr_assert(rig.set.places[2].late);
+    cr_assert_eq(rig.faulty.open_now, 2 * (CPUS + 1) * 2);
+    for (unsigned task = 0; task < 2; task++) {
+        size_t slot = weir_event_set_slot(&rig.set, 0, 2, task);
+        cr_assert_neq(rig.set.ids[slot], 0);
+        cr_assert_eq(rig.set.file_ids[slot], rig.set.ids[slot]);
+        cr_assert_eq(weir_event_set_file_id(&rig.set, weir_id_map_find(&rig.set.id_map, rig.set.ids[slot])),
+                     rig.set.ids[slot], "two tasks are two events");
+    }
+    unsigned enables = rig.faulty.enables;
+    weir_event_set_enable_place(&rig.set, 2);
+    cr_assert_eq(rig.faulty.enables, enables, "they are as they were");
     event_set_rig_fini(&rig);
+}
+
+Test(event_reopen, event_of_all_tasks_beside_those_of_tasks_is_opened_when_the_cpu_comes)
+{
+    event_set_rig_init(&rig, "cs", 2);
+    cr_assert_eq(weir_event_list_add_text_pokes(&rig.list), 0);
+    cr_assert_eq(weir_cpuset_add(&rig.late_cpus, 9), 0);
+    weir_sim_kernel_set_cpu(rig.faulty.sim, 9, false);
+    event_set_rig_expect_open(&rig);
+    cr_assert(weir_event_set_reopens(&rig.set));
+    unsigned opens = rig.faulty.open_now;
+    weir_sim_kernel_set_cpu(rig.faulty.sim, 9, true);
+    cr_assert_eq(weir_event_set_reopen(&rig.set, 2, &rig.limits, &rig.err), 0, "%s", rig.err.what);
+    cr_assert_eq(rig.faulty.open_now, opens + 1);
+    cr_assert_eq(rig.set.retired_count, 0);
+    event_set_rig_fini(&rig);
+}
+
+/* Whatever is opened there and how often: also where nothing was at the start. */
+Test(event_reopen, the_file_has_one_id_for_each_event_on_each_cpu)
+{
+    set_up("cs,faults");
+    size_t slots = (size_t)rig.set.event_count * rig.set.place_count;
+    uint64_t named[9];
+    cr_assert_eq(slots, 9);
+    memcpy(named, rig.set.file_ids, sizeof(named));
+    for (size_t i = 0; i < slots; i++) {
+        cr_assert_neq(named[i], 0);
+        for (size_t other = 0; other < i; other++)
+            cr_assert_neq(named[i], named[other]);
+    }
+    for (unsigned times = 0; times < 3; times++) {
+        for (unsigned place = 0; place < 3; place += 2) {
+            cr_assert_eq(weir_event_set_reopen(&rig.set, place, &rig.limits, &rig.err), 0, "%s", rig.err.what);
+            for (unsigned event = 0; event < 3; event++) {
+                size_t slot = weir_event_set_slot(&rig.set, event, place, 0);
+                const struct weir_id_entry *entry = weir_id_map_find(&rig.set.id_map, rig.set.ids[slot]);
+                cr_assert_neq(rig.set.ids[slot], named[slot]);
+                cr_assert_eq(weir_event_set_file_id(&rig.set, entry), named[slot]);
+                entry = weir_id_map_find(&rig.set.id_map, named[slot]);
+                cr_assert(entry && entry->event == event && entry->place == place);
+            }
+        }
+    }
+    cr_assert_arr_eq(rig.set.file_ids, named, sizeof(named));
+    tear_down();
 }
 
 /* Late CPUs have places and nothing else. */

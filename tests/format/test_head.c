@@ -27,59 +27,6 @@ static void make_events(struct weir_event_desc events[2])
     events[1].attr.sample_max_stack = 64;
 }
 
-/* Each attr's section of ids, as the head says. */
-static struct weir_perf_section ids_section(const struct weir_buf *head, size_t event)
-{
-    uint64_t stride = u64_at(head, 16), attrs = u64_at(head, 24);
-    size_t at = attrs + (event + 1) * stride - sizeof(struct weir_perf_section);
-    return (struct weir_perf_section){.offset = u64_at(head, at), .size = u64_at(head, at + 8)};
-}
-
-Test(head, ids_beyond_the_room_are_left_out_until_they_stand_elsewhere)
-{
-    struct weir_event_desc events[2];
-    make_events(events);
-    struct weir_head_input input = {.events = events, .event_count = 2, .id_room = 2};
-    struct weir_buf out = WEIR_BUF_INIT, late = WEIR_BUF_INIT;
-    cr_assert_eq(weir_head_build(&out, &input), 0);
-    cr_expect_eq(ids_section(&out, 0).size, 16);
-    cr_expect_eq(ids_section(&out, 1).size, 16, "the first two, for a recording that is killed");
-    cr_expect_eq(u64_at(&out, ids_section(&out, 1).offset + 8), 0xb2);
-
-    input.ids_offset = 0x100000;
-    weir_buf_reset(&out);
-    cr_assert_eq(weir_head_build(&out, &input), 0);
-    cr_expect(weir_head_has_late_ids(&input));
-    weir_head_append_late_ids(&late, &input);
-    cr_expect_eq(ids_section(&out, 0).offset, 104, "it has room");
-    cr_expect_eq(ids_section(&out, 0).size, 16);
-    cr_expect_eq(ids_section(&out, 1).offset, 0x100000);
-    cr_expect_eq(ids_section(&out, 1).size, 24);
-    cr_assert_eq(late.used, 24);
-    cr_expect_eq(u64_at(&late, 0), 0xb1);
-    cr_expect_eq(u64_at(&late, 16), 0xb3);
-    weir_buf_fini(&out);
-    weir_buf_fini(&late);
-}
-
-Test(head, late_ids_stand_one_event_behind_the_other)
-{
-    struct weir_event_desc events[2];
-    make_events(events);
-    const struct weir_head_input input = {.events = events, .event_count = 2, .id_room = 1, .ids_offset = 0x2000};
-    struct weir_buf out = WEIR_BUF_INIT, late = WEIR_BUF_INIT;
-    cr_assert_eq(weir_head_build(&out, &input), 0);
-    weir_head_append_late_ids(&late, &input);
-    cr_expect_eq(ids_section(&out, 0).offset, 0x2000);
-    cr_expect_eq(ids_section(&out, 0).size, 16);
-    cr_expect_eq(ids_section(&out, 1).offset, 0x2010);
-    cr_expect_eq(ids_section(&out, 1).size, 24);
-    cr_assert_eq(late.used, 40);
-    cr_expect_eq(u64_at(&late, 16), 0xb1);
-    weir_buf_fini(&out);
-    weir_buf_fini(&late);
-}
-
 Test(head, no_event_at_all_still_makes_a_head)
 {
     const struct weir_head_input input = {.data_bytes = 0};
@@ -162,7 +109,6 @@ Test(head, head_behind_other_bytes_counts_from_its_own_start)
     struct weir_event_desc events[2];
     make_events(events);
     const struct weir_head_input input = {.events = events, .event_count = 2, .id_room = 3};
-    cr_expect_not(weir_head_has_late_ids(&input));
     struct weir_buf out = WEIR_BUF_INIT;
     weir_buf_append_zeros(&out, 24);
     cr_assert_eq(weir_head_build(&out, &input), 0);

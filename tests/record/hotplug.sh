@@ -75,24 +75,58 @@ test_cpu_that_comes_back_is_recorded_again() {
     expect_eq "gaps in weir verify" "$(grep -c '^note gaps *CPU 1 was offline between ' verified)" $times
 }
 
-# The head has room for the ids of seven returns; what comes after that is behind the features.
-test_cpu_that_comes_back_more_often_than_the_head_has_room_for() {
-    local times=15 n # of two CPUs, each of which has room for the ids of seven more
-    set_knob $switch 1
-    start_record it.data -C 0,1 -e raw_syscalls:sys_enter -e sched:sched_process_exec -c 1 -m 4M
-    for ((n = 1; n <= times; n++)); do
-        write_knob $switch 0
-        write_knob $switch 1
-        came_again $n
-        taskset -c 1 "$WEIR_LOAD" getppid 1000
-    done
-    kill -INT "$weir"
-    await_record
-    expect_eq "warnings" "$(grep -c "the file's head is full of ids" err)" 1
-    expect_eq "getppid calls" "$(getppid_calls it.data)" $((times * 1000))
-    expect_eq "counted by the kernel" "$(ledger_column counted)" "$(told_samples)"
+# What a shell in the recording runs until weir has said so often that CPU 1 has come.
+until_came() {
+    echo "until [ \$(grep -c 'CPU 1 came online: it is recorded from here on' err) = $1 ]; do sleep 0.01; done"
+}
+
+# stream_calls FILE: as getppid_calls, of a stream.
+stream_calls() {
+    perf script -i - --comm "$WEIR_LOAD_NAME" -F comm,trace <"$1" 2>perf.err |
+        grep -c " NR $("$WEIR_LOAD" number getppid) " || true
+}
+
+# expect_stream_knows_its_samples FILE: none is of an event that the head does not have, nor damaged.
+expect_stream_knows_its_samples() {
     expect_eq "samples with unknown ids" "$(grep -c 'unknown ids' err || true)" 0
-    expect_readers_agree it.data
+    "$WEIR_PROGRAM" verify "$1" >verified || fail "weir verify: $(cat verified)"
+    expect_eq "samples in perf script" "$(perf script -i - -F comm <"$1" 2>perf.err | wc -l)" "$(told_samples)"
+    expect_no_warnings
+}
+
+# What comes after the head of a stream cannot be told in it: its events are known from the start, whether the CPU was
+# there or not.
+test_stream_has_a_cpu_that_comes_under_the_ids_of_its_head() {
+    local first
+    for first in 0 1; do
+        set_knob $switch $first
+        "$WEIR_PROGRAM" record -v -a -e raw_syscalls:sys_enter -e sched:sched_process_exec -c 1 -m 4M -o - -- sh -c "
+            for n in 1 2; do
+                echo 0 >$switch
+                taskset -c 0 '$WEIR_LOAD' getppid 500
+                echo 1 >$switch
+                $(until_came \$n)
+                taskset -c 1 '$WEIR_LOAD' getppid 1000
+            done" >it.stream 2>err || fail "status $?"
+        expect_eq "getppid calls" "$(stream_calls it.stream)" 3000
+        expect_eq "counted by the kernel" "$(ledger_column counted)" "$(told_samples)"
+        expect_stream_knows_its_samples it.stream
+    done
+}
+
+# The values of a group name its members, each by its id.
+test_group_that_reads_keeps_its_ids_on_a_cpu_that_comes_back() {
+    set_knob $switch 1
+    record -a -e '{raw_syscalls:sys_enter,raw_syscalls:sys_exit}:S' -c 1 -m 4M -o it.data -- sh -c "
+        echo 0 >$switch
+        echo 1 >$switch
+        $(until_came 1)
+        taskset -c 1 '$WEIR_LOAD' getppid 1000"
+    expect_eq "getppid calls that perf finds in groups" \
+        "$(perf script -i it.data --comm "$WEIR_LOAD_NAME" -F event,trace 2>perf.err |
+            grep -c "sys_enter: *NR $("$WEIR_LOAD" number getppid) ")" 1000
+    perf script -i it.data 2>perf.err >/dev/null || fail "perf script failed: $(cat perf.err)"
+    expect_no_warnings
     "$WEIR_PROGRAM" verify -q it.data || fail "verify refuses it"
 }
 
@@ -126,6 +160,43 @@ test_killed_recording_knows_the_ids_of_a_cpu_that_came_back() {
     expect_eq "perf's warnings" "$(cat perf.err)" ""
     expect_at_least "samples on CPU 1" "$(grep -c 'record_load.*\[001\]' samples)" 10
     "$WEIR_PROGRAM" info it.data | grep -q '^CPU 1 .*' || fail "weir info knows no CPU 1"
+}
+
+# Events of tasks are open on a CPU that is offline, and all that is forked inherits them, also what runs already when
+# the CPU comes. What a task does there before the rings are there is counted, and told as lost.
+test_task_is_recorded_on_a_cpu_that_was_offline_at_the_start() {
+    set_knob $switch 0
+    record -e raw_syscalls:sys_enter -c 1 -m 4M -o it.data -- sh -c "
+        (until [ -e go ]; do sleep 0.01; done; exec taskset -c 1 '$WEIR_LOAD' getppid 1000) &
+        echo 1 >$switch
+        $(until_came 1)
+        touch go
+        wait
+        echo 0 >$switch
+        echo 1 >$switch
+        taskset -c 1 '$WEIR_LOAD' getppid 1000"
+    expect_eq "getppid calls" "$(getppid_calls it.data)" 2000
+    expect_eq "times that it was told to come" "$(grep -c 'CPU 1 came online' err)" 1
+    expect_eq "counted by the kernel" "$(ledger_column counted)" "$(written_and_lost)"
+    expect_readers_agree it.data
+}
+
+# The same of a process that is attached to, and in a stream.
+test_stream_of_a_process_has_a_cpu_that_was_offline_at_the_start() {
+    local target
+    set_knob $switch 0
+    sh -c "until [ -e go ]; do sleep 0.01; done; taskset -c 1 '$WEIR_LOAD' getppid 1000" &
+    target=$!
+    "$WEIR_PROGRAM" record -v -p $target -e raw_syscalls:sys_enter -c 1 -m 4M -o - >it.stream 2>err &
+    weir=$!
+    wait_until grep -q '^weir: output' err
+    write_knob $switch 1
+    came_again 1
+    touch go
+    await_record
+    expect_eq "status" "$status" 0
+    expect_eq "getppid calls" "$(stream_calls it.stream)" 1000
+    expect_stream_knows_its_samples it.stream
 }
 
 # Events of tasks stay with them: the kernel goes on with them when the CPU is back.

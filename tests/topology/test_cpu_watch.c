@@ -57,6 +57,25 @@ Test(cpu_watch, list_that_cannot_be_read_leaves_the_one_of_before)
     fixture_fini(&fixture);
 }
 
+Test(cpu_watch, smt_is_off_when_the_machine_says_so)
+{
+    static const struct {
+        const char *control;
+        bool is_off;
+    } rows[] = {{"on\n", false}, {"notsupported\n", false}, {"off\n", true}, {"forceoff\n", true}};
+    struct fixture fixture;
+    struct weir_cpu_watch watch;
+    fixture_init(&fixture);
+    weir_cpu_watch_open(&watch, fixture.path);
+    cr_expect_not(weir_cpu_watch_smt_is_off(&watch), "not told");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        fixture_write(&fixture, rows[i].control, "sys/devices/system/cpu/smt/control");
+        cr_expect_eq(weir_cpu_watch_smt_is_off(&watch), rows[i].is_off, "%s", rows[i].control);
+    }
+    weir_cpu_watch_close(&watch);
+    fixture_fini(&fixture);
+}
+
 Test(cpu_watch, online_and_offline_cpus_follow_the_list)
 {
     struct fixture fixture;

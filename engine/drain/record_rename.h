@@ -1,0 +1,31 @@
+/*
+ * One id for an event on a CPU, however often the CPU comes.
+ *
+ * The kernel's event of a CPU that goes is dead, and the one that is opened when the CPU comes back has an id of its
+ * own. A file could be told of it at its end, a stream never, and readers would take it for another event. So the
+ * recording names each event on each CPU once, at its start, also on CPUs that are offline then, and what the kernel
+ * writes under a later id is put under that name when it has been copied out of the ring:
+ *
+ *     sample            IDENTIFIER, which stands first; with READ the ids between the values
+ *     any other record  the end of its trailer
+ *     READ              the ids between the values besides
+ *     LOST, THROTTLE, UNTHROTTLE   the ids in their body besides
+ *
+ * Pure but for the bytes; any thread. Source: perf_event_open(2), "MMAP layout"; perf_output_read() in
+ * kernel/events/core.c of Linux 6.18. PERF_SAMPLE_ID and STREAM_ID are never asked for.
+ */
+#ifndef WEIR_ENGINE_DRAIN_RECORD_RENAME_H
+#define WEIR_ENGINE_DRAIN_RECORD_RENAME_H
+
+#include <stdint.h>
+
+#include "engine/events/event_set.h"
+
+/*
+ * Puts the records in [data, data + bytes), which are whole and have been walked, under the ids that the file knows
+ * them by (weir_event_set_file_id()). Ids of no event of the set stay. Looks at what of the set does not change while
+ * recording, and at its id map.
+ */
+void weir_record_rename(const struct weir_event_set *set, uint8_t *data, uint64_t bytes);
+
+#endif

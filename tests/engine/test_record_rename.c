@@ -1,0 +1,135 @@
+/*
+ * Ids of events that were opened anew become those of the file: where in each record they stand, and that nothing else
+ * changes. The records are written here by the layouts of perf_event_open(2), in heap blocks of their exact size.
+ */
+#include "engine/drain/record_rename.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/sample_layout.h"
+#include "tests/engine/event_set_rig.h"
+
+#define TRAILER_WORDS 4u /* PID and TID, TIME, CPU, IDENTIFIER */
+#define STRANGE       0x7777u
+
+static struct event_set_rig rig;
+static uint64_t now[2], named[2]; /* ids of cs and faults on CPU 1, which has come back */
+
+static void set_up(const char *events, bool reads)
+{
+    event_set_rig_init(&rig, events, 0);
+    event_set_rig_expect_open(&rig);
+    cr_assert_eq(weir_event_set_reopen(&rig.set, 0, &rig.limits, &rig.err), 0, "%s", rig.err.what);
+    for (unsigned event = 0; event < 2; event++) {
+        now[event] = rig.set.ids[weir_event_set_slot(&rig.set, event, 0, 0)];
+        named[event] = rig.set.file_ids[weir_event_set_slot(&rig.set, event, 0, 0)];
+        cr_assert_neq(now[event], named[event]);
+        if (reads)
+            rig.list.events[event].attr.sample_type |= PERF_SAMPLE_READ;
+    }
+}
+
+static void tear_down(void)
+{
+    event_set_rig_fini(&rig);
+}
+
+/* A record of so many words behind its header, 0 where nothing is said, and what becomes of it. */
+static void expect_renamed(uint32_t type, size_t words, const uint64_t *before, const uint64_t *after)
+{
+    size_t bytes = sizeof(struct perf_event_header) + words * sizeof(uint64_t);
+    struct perf_event_header header = {.type = type, .size = (uint16_t)bytes};
+    uint8_t *record = malloc(bytes);
+    cr_assert_not_null(record);
+    memcpy(record, &header, sizeof(header));
+    if (words > 0)
+        memcpy(record + sizeof(header), before, words * sizeof(uint64_t));
+    weir_record_rename(&rig.set, record, bytes);
+    cr_expect_arr_eq(record, &header, sizeof(header), "type %u", type);
+    if (words > 0)
+        cr_expect_arr_eq(record + sizeof(header), after, words * sizeof(uint64_t), "type %u", type);
+    free(record);
+}
+
+Test(record_rename, ids_of_nobody_and_records_that_are_too_short_stay)
+{
+    set_up("cs,faults", false);
+    const uint64_t sample[] = {STRANGE, 1, 2};
+    expect_renamed(PERF_RECORD_SAMPLE, 3, sample, sample);
+    expect_renamed(PERF_RECORD_SAMPLE, 0, NULL, NULL);
+    expect_renamed(PERF_RECORD_COMM, 0, NULL, NULL);
+    expect_renamed(PERF_RECORD_LOST, 1, &(uint64_t){now[0]}, &(uint64_t){named[0]});
+    const uint64_t synthesised[] = {now[0], 1, 0};
+    expect_renamed(PERF_RECORD_COMM, 3, synthesised, synthesised);
+    tear_down();
+}
+
+Test(record_rename, sample_begins_with_its_id)
+{
+    set_up("cs,faults", false);
+    for (unsigned event = 0; event < 2; event++) {
+        const uint64_t before[] = {now[event], now[event], 2, 3};
+        const uint64_t after[] = {named[event], now[event], 2, 3}; /* an address may be any number */
+        expect_renamed(PERF_RECORD_SAMPLE, 4, before, after);
+        expect_renamed(PERF_RECORD_SAMPLE, 4, after, after);
+    }
+    tear_down();
+}
+
+Test(record_rename, other_records_end_in_it)
+{
+    set_up("cs,faults", false);
+    const uint64_t comm_before[] = {1, 2, 3, 4, 5, now[1]}, comm_after[] = {1, 2, 3, 4, 5, named[1]};
+    expect_renamed(PERF_RECORD_COMM, 6, comm_before, comm_after);
+    expect_renamed(PERF_RECORD_MMAP2, 6, comm_before, comm_after);
+    expect_renamed(PERF_RECORD_LOST_SAMPLES, 6, comm_before, comm_after);
+    tear_down();
+}
+
+Test(record_rename, reports_of_losses_and_throttling_have_it_in_their_body)
+{
+    set_up("cs,faults", false);
+    const uint64_t lost[] = {now[0], 5, 1, 2, 3, now[1]}, lost_after[] = {named[0], 5, 1, 2, 3, named[1]};
+    expect_renamed(PERF_RECORD_LOST, 2 + TRAILER_WORDS, lost, lost_after);
+    const uint64_t throttle[] = {9, now[0], now[0], 1, 2, 3, now[0]};
+    const uint64_t throttle_after[] = {9, named[0], named[0], 1, 2, 3, named[0]};
+    expect_renamed(PERF_RECORD_THROTTLE, 3 + TRAILER_WORDS, throttle, throttle_after);
+    expect_renamed(PERF_RECORD_UNTHROTTLE, 3 + TRAILER_WORDS, throttle, throttle_after);
+    tear_down();
+}
+
+/* IDENTIFIER, IP, TID, TIME, CPU, then as many members as are told, of which the record may hold fewer. */
+Test(record_rename, values_of_a_group_have_one_each)
+{
+    set_up("{cs,faults}:S", true);
+    rig.list.events[0].attr.read_format =
+        PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_LOST | PERF_FORMAT_TOTAL_TIME_ENABLED;
+    struct weir_sample_layout layout;
+    weir_sample_layout_init(&layout, &rig.list.events[0].attr);
+    size_t at = (layout.variable - sizeof(struct perf_event_header)) / sizeof(uint64_t);
+    uint64_t before[32] = {now[0]}, after[32];
+    const uint64_t values[] = {2, 77, 100, now[0], 0, 200, now[1], 0};
+    memcpy(before + at, values, sizeof(values));
+    memcpy(after, before, sizeof(after));
+    after[0] = named[0];
+    after[at + 3] = named[0];
+    after[at + 6] = named[1];
+    expect_renamed(PERF_RECORD_SAMPLE, at + 8, before, after);
+    after[at + 6] = now[1];
+    expect_renamed(PERF_RECORD_SAMPLE, at + 6, before, after);
+    before[at] = after[at] = UINT64_MAX;
+    expect_renamed(PERF_RECORD_SAMPLE, at + 5, before, after);
+    tear_down();
+}
+
+Test(record_rename, values_that_a_task_leaves_behind_have_one)
+{
+    set_up("cs,faults", false);
+    rig.list.events[0].attr.read_format = PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED;
+    const uint64_t before[] = {1, 100, 50, now[0], 0, 1, 2, 3, now[0]};
+    const uint64_t after[] = {1, 100, 50, named[0], 0, 1, 2, 3, named[0]};
+    expect_renamed(PERF_RECORD_READ, 5 + TRAILER_WORDS, before, after);
+    tear_down();
+}
