@@ -291,23 +291,8 @@ static int fail_perf_option(const struct parser *parser, const struct weir_perf_
     return -EINVAL;
 }
 
-/* True with err when it is the whole name of an option that only perf has. */
-static bool fail_perf_long(const struct parser *parser, const char *name, size_t length)
+static void fail_unknown_long(const struct parser *parser, const char *word)
 {
-    char word[WEIR_OPTION_TEXT_BYTES], typed[WEIR_OPTION_TEXT_BYTES + 2];
-    snprintf(word, sizeof(word), "%.*s", (int)length, name);
-    const struct weir_perf_option *perf_option = find_perf_option(parser, word, 0);
-    if (!perf_option)
-        return false;
-    snprintf(typed, sizeof(typed), "--%s", word);
-    fail_perf_option(parser, perf_option, typed);
-    return true;
-}
-
-static void fail_unknown_long(const struct parser *parser, const char *name, size_t length)
-{
-    char word[WEIR_OPTION_TEXT_BYTES];
-    snprintf(word, sizeof(word), "%.*s", (int)length, name);
     struct weir_suggest suggest;
     weir_suggest_init(&suggest, word);
     for (size_t i = 0; weir_option_at(parser->table, i); i++) {
@@ -327,41 +312,103 @@ static void fail_unknown_long(const struct parser *parser, const char *name, siz
         hint_help(parser);
 }
 
-/*
- * Finds the one row of which a spelling is name or begins with it; an exact spelling goes before all prefixes.
- * Fills option, negated and typed of match; false with err when there is no such row, or more than one.
- */
-static bool find_long(const struct parser *parser, const char *name, size_t length, struct match *match)
+/* What an abbreviation may stand for: the first one found, and another one if there is any. */
+struct candidates {
+    const struct weir_option *option; /* NULL: an option that only perf has */
+    const struct weir_perf_option *perf_option;
+    bool negated;
+    unsigned count;
+    char first[WEIR_OPTION_TEXT_BYTES], other[WEIR_OPTION_TEXT_BYTES];
+};
+
+/* True when text begins with word, and is noted so. */
+static bool add_candidate(struct candidates *candidates, const char *word, const char *text)
 {
-    char text[WEIR_OPTION_TEXT_BYTES], other[WEIR_OPTION_TEXT_BYTES] = "";
+    if (strncmp(text, word, strlen(word)) != 0)
+        return false;
+    candidates->count++;
+    snprintf(candidates->count == 1 ? candidates->first : candidates->other, WEIR_OPTION_TEXT_BYTES, "%s", text);
+    return candidates->count == 1;
+}
+
+static bool is_of_perf(const struct parser *parser, const struct weir_option *option)
+{
+    for (size_t i = 0; option->long_name && i < parser->table->perf_option_count; i++) {
+        const char *name = parser->table->perf_options[i].long_name;
+        if (name && strcmp(name, option->long_name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Rows that perf has, too, or those that it has not. */
+static void collect_rows(const struct parser *parser, const char *word, bool of_perf, struct candidates *candidates)
+{
+    char text[WEIR_OPTION_TEXT_BYTES];
     for (size_t i = 0; weir_option_at(parser->table, i); i++) {
         const struct weir_option *option = weir_option_at(parser->table, i);
+        if (is_of_perf(parser, option) != of_perf)
+            continue;
         for (enum weir_option_spelling spelling = 0; spelling < WEIR_OPTION_SPELLING_COUNT; spelling++) {
-            if (!weir_option_format_spelling(option, spelling, text) || strncmp(text, name, length) != 0)
+            if (!weir_option_format_spelling(option, spelling, text) || !add_candidate(candidates, word, text))
                 continue;
-            bool exact = text[length] == '\0';
-            if (match->option && !exact) {
-                snprintf(other, sizeof(other), "%s", text);
-                continue;
-            }
-            match->option = option;
-            match->negated = spelling != WEIR_OPTION_SPELLING_NAME;
-            snprintf(match->typed, sizeof(match->typed), "--%.*s", (int)sizeof(match->typed) - 3, text);
-            if (exact)
-                return true;
+            candidates->option = option;
+            candidates->negated = spelling != WEIR_OPTION_SPELLING_NAME;
         }
     }
-    /* What perf calls so is not taken for the beginning of another name. */
-    if (fail_perf_long(parser, name, length))
-        return false;
-    if (!match->option) {
-        fail_unknown_long(parser, name, length);
-    } else if (other[0]) {
-        weir_error_set(parser->err, -EINVAL, "option '--%.*s' is ambiguous: '%s' or '--%s'", (int)length, name,
-                       match->typed, other);
-        hint_help(parser);
+}
+
+static void collect_perf_options(const struct parser *parser, const char *word, struct candidates *candidates)
+{
+    bool negated;
+    for (size_t i = 0; i < parser->table->perf_option_count; i++) {
+        const struct weir_perf_option *option = &parser->table->perf_options[i];
+        bool is_ours = option->long_name && weir_option_find(parser->table, option->long_name, &negated);
+        if (option->long_name && !is_ours && add_candidate(candidates, word, option->long_name))
+            candidates->perf_option = option;
     }
-    return match->option && !other[0];
+}
+
+/* word: without dashes and argument. Of rows with word for a head, those that perf has go first: what weir has beside
+ * them takes no abbreviation away. False with err when there is none, or more than one. */
+static bool find_abbreviated(const struct parser *parser, const char *word, struct match *match)
+{
+    struct candidates found = {0};
+    collect_rows(parser, word, true, &found);
+    collect_perf_options(parser, word, &found);
+    if (found.count == 0)
+        collect_rows(parser, word, false, &found);
+    snprintf(match->typed, sizeof(match->typed), "--%.*s", (int)sizeof(match->typed) - 3, found.first);
+    if (found.count == 0) {
+        fail_unknown_long(parser, word);
+    } else if (found.count > 1) {
+        weir_error_set(parser->err, -EINVAL, "option '--%s' is ambiguous: '%s' or '--%s'", word, match->typed,
+                       found.other);
+        hint_help(parser);
+    } else if (found.perf_option) {
+        fail_perf_option(parser, found.perf_option, match->typed);
+    }
+    match->option = found.option;
+    match->negated = found.negated;
+    return found.count == 1 && found.option;
+}
+
+/* Fills option, negated and typed of match for the length bytes of name; false with err. A whole name, also of an
+ * option that only perf has, goes before all that begin with it. */
+static bool find_long(const struct parser *parser, const char *name, size_t length, struct match *match)
+{
+    char word[WEIR_OPTION_TEXT_BYTES];
+    snprintf(word, sizeof(word), "%.*s", (int)length, name);
+    match->option = weir_option_find(parser->table, word, &match->negated);
+    snprintf(match->typed, sizeof(match->typed), "--%.*s", (int)sizeof(match->typed) - 3, word);
+    if (match->option)
+        return true;
+    const struct weir_perf_option *perf_option = find_perf_option(parser, word, 0);
+    if (perf_option) {
+        fail_perf_option(parser, perf_option, match->typed);
+        return false;
+    }
+    return find_abbreviated(parser, word, match);
 }
 
 /* word: behind the two dashes, "freq=99". */

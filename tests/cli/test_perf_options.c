@@ -112,6 +112,96 @@ Test(perf_options, option_that_both_have_has_the_same_letter_and_argument)
     }
 }
 
+static bool begins_with(const char *text, const char *head)
+{
+    return strncmp(text, head, strlen(head)) == 0;
+}
+
+/* perf's rule (subcmd/parse-options.c): the one option of 6.1 that head abbreviates, also with "no-" before its name,
+ * or without the "no-" that it begins with; NULL: none, more than one, or head is a whole name. */
+static const struct weir_perf_option *find_abbreviated(const char *head, bool *negated)
+{
+    const struct weir_perf_option *found = NULL;
+    unsigned count = 0;
+    for (size_t i = 0; i < WEIR_PERF_OPTION_COUNT; i++) {
+        const struct weir_perf_option *perf = &weir_perf_options[i];
+        if (!perf->long_name || !(perf->versions & WEIR_PERF_6_1))
+            continue;
+        const char *positive = begins_with(perf->long_name, "no-") ? perf->long_name + strlen("no-") : perf->long_name;
+        bool is_taken_back = begins_with(head, "no-") && begins_with(perf->long_name, head + strlen("no-"));
+        if (!begins_with(perf->long_name, head) && !begins_with(positive, head) && !is_taken_back)
+            continue;
+        if (strcmp(perf->long_name, head) == 0 || strcmp(positive, head) == 0)
+            return NULL;
+        *negated = !begins_with(perf->long_name, head);
+        found = perf;
+        count++;
+    }
+    return count == 1 ? found : NULL;
+}
+
+/* head: what weir must take for the option, or refuse by its whole name. */
+static void expect_abbreviation(const char *head, const struct weir_perf_option *perf, bool negated)
+{
+    const struct weir_option *row = find_row(perf);
+    char line[WEIR_OPTION_TEXT_BYTES], what[2 * WEIR_OPTION_TEXT_BYTES] = "";
+    snprintf(line, sizeof(line), "--%s", head);
+    if (!row)
+        snprintf(what, sizeof(what), "option '--%s' of perf record is not in weir", perf->long_name);
+    else if (row->argument && !row->argument_optional)
+        snprintf(what, sizeof(what), "option '--%s' needs an argument: %s", perf->long_name, row->argument);
+
+    struct words words;
+    words_split(&words, line);
+    struct weir_record_arguments arguments;
+    struct weir_settings settings = {0};
+    struct weir_error err = {0};
+    weir_record_arguments_init(&arguments);
+    weir_record_arguments_parse_noted(&arguments, words.argv, &settings, &err);
+    cr_expect_str_eq(err.what, what, "%s", line);
+    if (!what[0]) {
+        cr_assert_eq(settings.count, 1, "%s: %s", line, err.what);
+        cr_expect_eq(settings.items[0].option, row, "%s", line);
+        cr_expect_eq(settings.items[0].negated, negated, "%s", line);
+    }
+    weir_settings_fini(&settings);
+    weir_record_arguments_fini(&arguments);
+}
+
+Test(perf_options, abbreviation_of_perfs_means_what_it_means_there)
+{
+    unsigned tried = 0;
+    for (size_t i = 0; i < WEIR_PERF_OPTION_COUNT; i++) {
+        const char *name = weir_perf_options[i].long_name;
+        for (size_t length = 1; name && length < strlen(name); length++) {
+            char head[WEIR_OPTION_TEXT_BYTES];
+            snprintf(head, sizeof(head), "%.*s", (int)length, name);
+            bool negated;
+            const struct weir_perf_option *perf = find_abbreviated(head, &negated);
+            if (!perf)
+                continue;
+            expect_abbreviation(head, perf, negated);
+            tried++;
+        }
+    }
+    cr_expect_gt(tried, 300);
+}
+
+Test(perf_options, abbreviation_of_perfs_is_not_taken_away_by_an_option_of_weirs)
+{
+    struct weir_error err;
+    parse_refused("--out", &err); /* --output-format */
+    cr_expect_str_eq(err.what, "option '--output' needs an argument: FILE");
+    parse_refused("--max 1X", &err); /* --max-loss */
+    cr_expect(begins_with(err.what, "option '--max-size': "), "%s", err.what);
+    parse_refused("--affin", &err); /* --affinity-cpus */
+    cr_expect_str_eq(err.what, "option '--affinity' of perf record is not in weir");
+    parse_refused("--max-l", &err);
+    cr_expect_str_eq(err.what, "option '--max-loss' needs an argument: PCT");
+    parse_refused("--clang", &err);
+    cr_expect_str_eq(err.what, "option '--clang' is ambiguous: '--clang-opt' or '--clang-path'");
+}
+
 Test(perf_options, letter_of_weirs_own_option_is_not_one_of_perfs)
 {
     for (size_t i = 0; weir_option_at(table(), i); i++) {
