@@ -1,9 +1,12 @@
 /*
- * mem:ADDRESS[/LENGTH][:ACCESS], a hardware breakpoint. Main thread, set-up.
+ * mem:ADDRESS[/LENGTH][:ACCESS][/TERMS/], a hardware breakpoint. Main thread, set-up.
+ *
+ *   breakpoint = "mem" ":" number [ "/" number ] [ ":" access ] [ terms ] .
  *
  * Source: perf_event_open(2), PERF_TYPE_BREAKPOINT; defaults as by perf 6.1: reads and writes of 4 bytes, or the
  * execution of the instruction there. Each hit is recorded unless -c or -F say otherwise.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <string.h>
@@ -57,6 +60,27 @@ static int parse_access(struct weir_event_parser *parser, uint32_t *type, bool *
     return 0;
 }
 
+/* Terms, which have names, stand behind a slash as well. */
+static bool at_length(const struct weir_event_parser *parser)
+{
+    const char *next = parser->scan.next;
+    while (isspace((unsigned char)*next))
+        next++;
+    return weir_event_token_is_sign(&parser->scan.token, '/') && !isalpha((unsigned char)*next);
+}
+
+/* The token is the slash. */
+static int parse_length(struct weir_event_parser *parser, uint64_t *length)
+{
+    weir_event_parser_advance(parser);
+    unsigned column = parser->scan.token.column;
+    int result = parse_number(parser, "the length of a breakpoint", length);
+    if (result == 0 && (*length == 0 || *length > LENGTH_MAX))
+        result = weir_error_set(parser->err, -EINVAL, "length of a breakpoint at column %u is not 1 to %d", column,
+                                LENGTH_MAX);
+    return result;
+}
+
 int weir_event_breakpoint_parse(struct weir_event_parser *parser, bool *more)
 {
     weir_event_parser_advance(parser); /* mem */
@@ -64,16 +88,15 @@ int weir_event_breakpoint_parse(struct weir_event_parser *parser, bool *more)
     *more = false;
     uint64_t address, length = 0;
     uint32_t type = 0;
+    struct weir_event_term_list terms = {.count = 0};
+    size_t first = parser->list->count;
     int result = parse_number(parser, "an address (a number)", &address);
-    if (result == 0 && weir_event_parser_accept(parser, '/')) {
-        unsigned column = parser->scan.token.column;
-        result = parse_number(parser, "the length of a breakpoint", &length);
-        if (result == 0 && (length == 0 || length > LENGTH_MAX))
-            result = weir_error_set(parser->err, -EINVAL, "length of a breakpoint at column %u is not 1 to %d", column,
-                                    LENGTH_MAX);
-    }
+    if (result == 0 && at_length(parser))
+        result = parse_length(parser, &length);
     if (result == 0 && weir_event_parser_accept(parser, ':'))
         result = parse_access(parser, &type, more);
+    if (result == 0)
+        result = weir_event_terms_parse(parser, &terms);
     if (result < 0)
         return result;
 
@@ -88,5 +111,5 @@ int weir_event_breakpoint_parse(struct weir_event_parser *parser, bool *more)
     event->attr.bp_addr = address;
     event->attr.bp_len = length;
     event->attr.bp_type = type;
-    return 0;
+    return weir_event_terms_apply(parser, &terms, WEIR_TERMS_OF_SYMBOL, first);
 }

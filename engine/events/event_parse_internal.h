@@ -111,8 +111,8 @@ int weir_event_cache_visit(int (*visit)(void *ctx, const char *name), void *ctx)
 
 /* ---- events of one kind ---- */
 
-/* breakpoint = "mem" ":" number [ "/" number ] [ ":" access ]. The token is "mem". *more: modifiers stand behind the
- * access without a colon, and are the token. */
+/* breakpoint = "mem" ":" number [ "/" number ] [ ":" access ] [ terms ]. The token is "mem". *more: modifiers stand
+ * behind the access without a colon, and are the token. */
 int weir_event_breakpoint_parse(struct weir_event_parser *parser, bool *more);
 
 /* tracepoint = word ":" word [ terms ]. The token is the colon behind system. */

@@ -265,11 +265,14 @@ int weir_event_term_apply(struct weir_event_parser *parser, const struct weir_ev
     if (row->kind == KIND_FLAG)
         return apply_flag(parser, term, row, event);
 
-    uint64_t value = 0;
-    int result = weir_event_term_number(parser, term, row->min, row->max, &value);
-    if (result < 0)
-        return result;
-    if (row->term != 0)
+    bool is_config = row->term == 0;
+    uint64_t value = 1; /* a word of config alone is that, as by perf; a number that was forgotten is a slip */
+    if (!is_config || term->value.kind != WEIR_TOKEN_END) {
+        int result = weir_event_term_number(parser, term, row->min, row->max, &value);
+        if (result < 0)
+            return result;
+    }
+    if (!is_config)
         return set_number(event, (enum weir_event_term)row->term, value);
     if (weir_event_set_config(event, row->word, UINT64_MAX, value))
         return 0;

@@ -38,6 +38,16 @@ Test(event_parse, terms_give_what_they_ask_for)
     weir_event_list_fini(&list);
 }
 
+/* perf's own test has cycles/period=100000,config2/. */
+Test(event_parse, word_of_config_without_a_value_is_1)
+{
+    struct weir_event_list list = event_text_parse_one("cycles/period=100000,config1,config2/");
+    cr_expect_eq(list.events[0].attr.config1, 1);
+    cr_expect_eq(list.events[0].attr.config2, 1);
+    cr_expect_eq(list.events[0].terms.period, 100000);
+    weir_event_list_fini(&list);
+}
+
 Test(event_parse, last_of_contrary_terms_holds)
 {
     struct weir_event_list list = event_text_parse_one("cs/period=9,freq=99,inherit,no-inherit,name=a,name=b/");
@@ -69,6 +79,7 @@ static const struct {
     {"99:5", 99, 5},
     {"1:0x3/period=9/", 1, 3},
     {"cycles/config=7/", 0, 7},
+    {"cycles/config/", 0, 1},
     {"LLC-load-misses", 3, 0x10002},
     {"L1-dcache-loads", 3, 0},
     {"dTLB-load-misses", 3, 0x10003},
@@ -123,6 +134,36 @@ Test(event_parse, breakpoints_have_address_length_and_access)
         cr_expect_eq(event->attr.exclude_kernel, breakpoints[i].user_only, "%s", breakpoints[i].text);
         weir_event_list_fini(&list);
     }
+}
+
+/* Those of perf's own parse-events test since 6.5. */
+Test(event_parse, breakpoints_have_terms_behind_address_length_and_access)
+{
+    static const struct {
+        const char *text;
+        uint32_t access;
+        uint64_t length;
+        bool user_only;
+    } named[] = {
+        {"mem:0/name=b/", 3, 4, false},      {"mem:0:x/name=b/k", 4, 8, false},  {"mem:0/name=b/u", 3, 4, true},
+        {"mem:0/1/name=b/", 3, 1, false},    {"mem:0/2:w/name=b/", 2, 2, false}, {"mem:0/4:rw/name=b/u", 3, 4, true},
+        {"mem:0 / 8 /name=b/", 3, 8, false},
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(named); i++) {
+        struct weir_event_list list = event_text_parse_one(named[i].text);
+        const struct weir_event *event = &list.events[0];
+        cr_expect_str_eq(event->name, "b", "%s", named[i].text);
+        cr_expect_eq(event->attr.bp_type, named[i].access, "%s", named[i].text);
+        cr_expect_eq(event->attr.bp_len, named[i].length, "%s", named[i].text);
+        cr_expect_eq(event->attr.exclude_kernel, named[i].user_only, "%s", named[i].text);
+        weir_event_list_fini(&list);
+    }
+    struct weir_event_list list;
+    cr_assert_eq(event_text_parse(&list, "mem:0/1/name=a/,mem:0x8/4:rw/name=b,period=7/", NULL), 0);
+    cr_assert_eq(list.count, 2);
+    cr_expect_eq(list.events[0].terms.given, 0);
+    cr_expect_eq(list.events[1].terms.period, 7);
+    weir_event_list_fini(&list);
 }
 
 /* ---- tracepoints ---- */
