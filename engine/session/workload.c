@@ -188,7 +188,9 @@ static void hint_not_found(struct weir_error *err, const char *name, const char 
 {
     char head[SCRIPT_HEAD_BYTES];
     const char *interpreter = path ? read_interpreter(path, head) : NULL;
-    if (!path && strchr(name, '/'))
+    if (!name[0])
+        weir_error_hint(err, "the command is an empty word: a variable of the shell may be unset");
+    else if (!path && strchr(name, '/'))
         weir_error_hint(err, "there is no such file");
     else if (!path)
         weir_error_hint(err, "it is in no folder of PATH: give its path, as in ./%s", name);

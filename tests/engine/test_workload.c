@@ -175,6 +175,13 @@ Test(workload, missing_file_is_not_found)
                    "there is no such file");
 }
 
+/* Any folder of PATH with nothing behind it exists. */
+Test(workload, empty_word_is_no_command)
+{
+    expect_refused("", -ENOENT, "cannot run '': No such file or directory",
+                   "the command is an empty word: a variable of the shell may be unset");
+}
+
 Test(workload, directory_is_not_run)
 {
     expect_refused("/tmp", -EACCES, "cannot run '/tmp': Permission denied", "/tmp is a directory");
