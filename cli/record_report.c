@@ -304,9 +304,11 @@ static int event_column(const struct weir_record_result *result)
 
 static void append_row(struct weir_buf *text, int width, const char *event, const struct weir_ledger_row *row)
 {
-    weir_buf_printf(
-        text, "  %-*.*s %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %16" PRIu64 "\n", width,
-        width, event, row->written, row->evicted, row->shed, row->lost_ring_full, row->lost_write_failed, row->counted);
+    weir_buf_printf(text,
+                    "  %-*.*s %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %9" PRIu64
+                    " %16" PRIu64 "\n",
+                    width, width, event, row->written, row->evicted, row->shed, row->lost_ring_full,
+                    row->lost_write_failed, row->cut_off, row->counted);
 }
 
 /* What a thread compresses in a second of its own time. */
@@ -362,8 +364,8 @@ void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *
     struct weir_ledger_row total = {0};
     size_t silent = 0;
     bool of_tasks = is_of_tasks(result);
-    weir_buf_printf(text, "%s  %-*s %14s %14s %14s %14s %14s %16s\n", of_tasks ? "   TASK" : "  CPU", width, "EVENT",
-                    "WRITTEN", "EVICTED", "SHED", "LOST IN RING", "LOST WRITING", "COUNTED");
+    weir_buf_printf(text, "%s  %-*s %14s %14s %14s %14s %14s %9s %16s\n", of_tasks ? "   TASK" : "  CPU", width,
+                    "EVENT", "WRITTEN", "EVICTED", "SHED", "LOST IN RING", "LOST WRITING", "CUT OFF", "COUNTED");
     for (size_t i = 0; i < result->ledger_count; i++) {
         const struct weir_ledger_row *row = &result->ledger[i];
         if ((row->written | row->evicted | row->shed | row->lost_ring_full | row->lost_write_failed | row->counted) ==
@@ -380,6 +382,7 @@ void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *
         total.shed += row->shed;
         total.lost_ring_full += row->lost_ring_full;
         total.lost_write_failed += row->lost_write_failed;
+        total.cut_off += row->cut_off;
         total.counted += row->counted;
     }
     weir_buf_printf(text, of_tasks ? "    all" : "  all");

@@ -113,6 +113,7 @@ static void retire(struct weir_event_set *set, unsigned event, unsigned place)
         return;
     struct weir_event_retired *retired = &set->retired[set->retired_count++];
     *retired = (struct weir_event_retired){.event = event, .place = place, .fd = -1};
+    set->disables++; /* by the kernel, when the CPU went */
     /* It may be alive, if it was opened after the CPU had come and that was told later: no record comes twice. */
     set->kernel->ops->event_disable(set->kernel->ctx, fd);
     weir_event_set_read(set, event, place, 0, &retired->count); /* an event of this kernel that was read before */

@@ -197,6 +197,7 @@ static void switch_events(struct weir_event_set *set, bool sideband, int (*verb)
 void weir_event_set_switch(struct weir_event_set *set, unsigned event, bool on)
 {
     weir_assert(set->list->events[event].leader == event);
+    set->disables += !on;
     switch_event(set, event, on ? set->kernel->ops->event_enable : set->kernel->ops->event_disable);
 }
 
@@ -208,6 +209,7 @@ void weir_event_set_enable(struct weir_event_set *set, bool sideband)
 
 void weir_event_set_disable_samples(struct weir_event_set *set)
 {
+    set->disables += set->samples_on;
     set->samples_on = false;
     switch_events(set, false, set->kernel->ops->event_disable);
 }

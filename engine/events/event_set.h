@@ -72,6 +72,7 @@ struct weir_event_set {
     char *own_tasks;              /* owned; the filter of exclude_tasks(); NULL: none */
     bool sideband_on, samples_on; /* as enable() and disable() have left them */
     bool paused;                  /* as pause() has left it: data rings that are mapped later too */
+    unsigned disables;            /* how often events were disabled, or went with their CPU, while they could count */
 };
 
 struct weir_event_retired { /* an event that its CPU took along */

@@ -147,7 +147,8 @@ enum weir_record_end {        /* why it ended */
     WEIR_RECORD_END_DRY_RUN,
 };
 
-/* One row of the loss ledger: produced = written + evicted + shed + lost, by cause. */
+/* One row of the loss ledger: produced = written + evicted + shed + lost, by cause, and counted = produced + cut off
+ * for events of period 1. */
 struct weir_ledger_row {
     int cpu;                    /* -1: of a task, wherever it ran */
     pid_t task;                 /* -1: of a CPU */
@@ -158,7 +159,10 @@ struct weir_ledger_row {
     uint64_t lost_ring_full;    /* the kernel found no room in the ring (PERF_FORMAT_LOST), or there was none yet */
     uint64_t lost_write_failed; /* drained, but the output failed */
     uint64_t left_out;          /* drained after max_bytes was reached */
-    uint64_t counted;           /* the event's own count, PERF_EVENT read(2) value; produced for period 1 events */
+    /* Counted in the moment in which the event was being disabled: the kernel makes no sample of that, and loses none.
+     * Known for events of period 1 only (engine/session/ledger.c). */
+    uint64_t cut_off;
+    uint64_t counted; /* the event's own count, PERF_EVENT read(2) value */
 };
 
 struct weir_record_result {

@@ -37,8 +37,9 @@ struct variant {
     uint64_t snapshots;
     uint64_t retained_bytes;
     uint64_t overwritten_bytes;
-    uint64_t shed[2]; /* of event 0 */
-    uint64_t trimmed; /* samples, of 6000 bytes each */
+    uint64_t shed[2];    /* of event 0 */
+    uint64_t cut_off[2]; /* of event 0 */
+    uint64_t trimmed;    /* samples, of 6000 bytes each */
     uint64_t ring_bytes;
     unsigned realtime_priority;
     bool limited;
@@ -78,7 +79,7 @@ static const struct variant variants[] = {
      .side_lost = {1, 2},
      .while_pool_empty = 15,
      .ring_bytes = MIB},
-    {.name = "shed", .written = {500, 400}, .shed = {90, 10}, .trimmed = 300, .ring_bytes = 8 * MIB},
+    {.name = "shed", .written = {500, 400}, .shed = {90, 10}, .cut_off = {0, 1}, .trimmed = 300, .ring_bytes = 8 * MIB},
     {.name = "everything lost", .ring_full = {3, 4}, .ring_bytes = MIB},
     {.name = "side records only", .written = {10}, .side_lost = {0, 3}, .ring_bytes = MIB},
     {.name = "losses of tasks", .of_tasks = true, .written = {500, 400}, .ring_full = {0, 7}, .ring_bytes = 8 * MIB},
@@ -161,7 +162,9 @@ static struct weir_record_result make_result(const struct variant *variant, stru
         cpu[0].lost_ring_full = variant->ring_full[i];
         cpu[0].evicted = variant->evicted[i];
         cpu[0].shed = variant->shed[i];
-        cpu[0].counted = variant->written[i] + variant->evicted[i] + variant->shed[i] + variant->ring_full[i];
+        cpu[0].cut_off = variant->cut_off[i];
+        cpu[0].counted =
+            variant->written[i] + variant->evicted[i] + variant->shed[i] + variant->ring_full[i] + variant->cut_off[i];
         result.evicted_samples += variant->evicted[i];
         cpu[1].lost_write_failed = variant->write_failed[i];
         cpu[2].lost_ring_full = variant->side_lost[i];

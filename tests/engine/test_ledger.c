@@ -202,6 +202,65 @@ Test(ledger, full_rings_balance_by_event_and_are_reported_by_descriptor)
     fixture_fini(&f);
 }
 
+/* ---- counted without a sample ---- */
+
+static const struct weir_kernel_ops *real_ops;
+static uint64_t counted_besides; /* of event 0 on CPU 1 */
+static int besides_fd;
+
+static int read_with_more(void *ctx, int fd, uint64_t read_format, uint64_t id, struct weir_event_count *count)
+{
+    int result = real_ops->event_read(ctx, fd, read_format, id, count);
+    count->value += fd == besides_fd ? counted_besides : 0;
+    return result;
+}
+
+/* A ledger of 3 samples and so many that the kernel counted besides, after the events were disabled twice. */
+static void collect_with_more(struct fixture *f, uint64_t besides)
+{
+    fixture_init(f);
+    struct weir_kernel_ops ops = *f->rig.kernel.ops;
+    struct weir_kernel kernel = {.ops = &ops, .ctx = f->rig.kernel.ctx};
+    real_ops = f->rig.kernel.ops;
+    ops.event_read = read_with_more;
+    besides_fd = sim_rig_fd(&f->rig, 0, 1);
+    counted_besides = besides;
+
+    put(f, 1, 0, 3);
+    weir_event_set_disable(&f->rig.set);
+    weir_event_set_disable_samples(&f->rig.set); /* are: counts no more */
+    weir_event_set_enable(&f->rig.set, false);
+    weir_event_set_disable(&f->rig.set);
+    drain(f);
+    const struct weir_kernel *before = f->rig.set.kernel;
+    f->rig.set.kernel = &kernel;
+    collect(f);
+    f->rig.set.kernel = before;
+    weir_ledger_settle(&f->rig.pipeline, &f->result);
+}
+
+Test(ledger, what_is_counted_while_its_event_is_disabled_is_cut_off_and_not_lost)
+{
+    struct fixture f;
+    collect_with_more(&f, 4); /* two contexts, twice */
+    cr_assert_eq(row(&f, 1, 0)->cut_off, 4);
+    cr_assert_eq(row(&f, 1, 0)->counted, 7);
+    cr_assert_eq(row(&f, 0, 0)->cut_off, 0);
+    cr_assert_eq(f.result.samples, 3);
+    cr_assert_eq(f.result.lost_samples, 0);
+    cr_assert_eq(f.lost.used, 0);
+    fixture_fini(&f);
+}
+
+Test(ledger, more_than_a_disable_can_cut_off_is_a_ledger_that_does_not_balance)
+{
+    struct fixture f;
+    collect_with_more(&f, 5);
+    cr_assert_eq(row(&f, 1, 0)->cut_off, 0);
+    cr_assert_eq(row(&f, 1, 0)->counted, 8);
+    fixture_fini(&f);
+}
+
 /* ---- CPUs whose data rings wait ---- */
 
 static unsigned mapped_rings(const struct fixture *f)

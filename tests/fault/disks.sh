@@ -71,7 +71,7 @@ test_disk_that_fails_is_no_success() {
     expect_eq "status" "$status" 125
     grep -q '^weir: cannot .*below/disk/it.data.*Input/output error' err || fail "the disk's failure is not told"
     expect_line ran "done"
-    expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
+    expect_eq "written and lost" "$(written_and_lost)" "$(produced)"
 }
 
 # Row 9: the file system finds an error and makes itself read-only.
@@ -83,7 +83,7 @@ test_file_system_that_becomes_read_only_ends_the_recording() {
     expect_eq "status" "$status" 125
     grep -q '^weir: cannot .*disk/it.data.*Read-only file system' err || fail "it is not told"
     expect_line ran "done"
-    expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
+    expect_eq "written and lost" "$(written_and_lost)" "$(produced)"
     # What could still be written is what a kill would have left.
     "$WEIR_PROGRAM" recover -o whole.data disk/it.data 2>recover.err || fail "recover: $(cat recover.err)"
     expect_whole whole.data

@@ -63,7 +63,7 @@ test_mask_that_is_widened_while_recording_is_noticed() {
     expect_line err "$rings_on_two_cpus rings of"
     expect_at_least "getppid calls on CPU 1" "$(getppid_calls it.data)" 1000
     expect_eq "written and lost" "$(written_and_lost raw_syscalls:sys_enter)" \
-        "$(ledger_column counted raw_syscalls:sys_enter)"
+        "$(produced raw_syscalls:sys_enter)"
     expect_eq "samples in perf report" "$(report_samples it.data)" "$(told_samples)"
     "$WEIR_PROGRAM" verify -q it.data || fail "verify refuses it"
 }
@@ -78,7 +78,7 @@ test_what_came_before_the_ring_is_counted_as_lost() {
     expect_line err "on CPUs that had no ring yet"
     expect_line err "to prevent it: --no-affinity-cpus"
     expect_eq "written and lost" "$(written_and_lost raw_syscalls:sys_enter)" \
-        "$(ledger_column counted raw_syscalls:sys_enter)"
+        "$(produced raw_syscalls:sys_enter)"
 }
 
 test_process_ends_the_recording_though_some_rings_were_never_there() {

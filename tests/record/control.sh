@@ -181,9 +181,9 @@ test_snapshots_are_those_of_the_kernels_pair() {
 # Memory that the kernel does not give, and then does.
 test_snapshot_alloc_without_memory_warns_and_recording_goes_on() {
     local tracer
-    needs_program strace
+    needs_program strace # whose own system calls are recorded too: room for them
     open_fifos
-    start_record it.data "${tracepoint[@]}" -M 8M --exclude-perf --control fifo:ctl,ack -a
+    start_record it.data "${tracepoint[@]}" -M 32M --exclude-perf --control fifo:ctl,ack -a
     "$WEIR_LOAD" getppid $calls
     strace -qq -f -p "$weir" -o strace.log -e trace=madvise -e inject=madvise:error=ENOMEM &
     tracer=$!
@@ -192,7 +192,7 @@ test_snapshot_alloc_without_memory_warns_and_recording_goes_on() {
     ask snapshot-alloc 'error: no snapshot: cannot make memory for it: Cannot allocate memory'
     kill "$tracer"
     wait "$tracer" || true
-    expect_line err 'warning: no snapshot: there is no memory for a second 8 MiB; recording goes on'
+    expect_line err 'warning: no snapshot: there is no memory for a second 32 MiB; recording goes on'
     "$WEIR_LOAD" getppid $calls
     ask snapshot-alloc ack
     ask stop ack

@@ -34,7 +34,7 @@ calls_of() {
 
 # expect_balance FILE: nothing is unaccounted for, and the file says so too.
 expect_balance() {
-    expect_eq "written and lost" "$(written_and_lost $event)" "$(ledger_column counted $event)"
+    expect_eq "written and lost" "$(written_and_lost $event)" "$(produced $event)"
     "$WEIR_PROGRAM" verify "$1" >verify.out 2>&1 || fail "$1: $(cat verify.out)"
     expect_eq "samples in perf report" "$(report_samples "$1")" "$(told_samples)"
 }
@@ -118,7 +118,7 @@ test_suspended_recordings_go_with_everything_else() {
         await_record
         rm gone-on
         expect_eq "status with $options" "$status" 0
-        expect_eq "written and lost with $options" "$(written_and_lost $event)" "$(ledger_column counted $event)"
+        expect_eq "written and lost with $options" "$(written_and_lost $event)" "$(produced $event)"
         expect_eq "lost by writes with $options" "$(ledger_column lost_writing)" 0
         for file in small/it.data*; do
             "$WEIR_PROGRAM" verify "$file" >verify.out 2>&1 || fail "$file with $options: $(cat verify.out)"
@@ -155,7 +155,7 @@ expect_rotated() {
     done
     newest=$(grep -o 'Dump small/it\.data\.[^ ]*' err | tail -1 | cut -d' ' -f2)
     [ -f "$newest" ] || fail "$newest, the newest one, is not there"
-    expect_eq "written and lost" "$(written_and_lost $event)" "$(ledger_column counted $event)"
+    expect_eq "written and lost" "$(written_and_lost $event)" "$(produced $event)"
     expect_eq "lost by writes" "$(ledger_column lost_writing)" 0
 }
 
@@ -190,7 +190,7 @@ test_rotation_ends_the_recording_when_it_has_nothing_to_remove() {
     expect_line err "there is no finished file of this recording to remove, so it ends"
     expect_line err "weir: cannot write to small/it.data: No space left on device"
     expect_eq "the command's end" "$(cat ended)" "to its end"
-    expect_eq "written and lost" "$(written_and_lost $event)" "$(ledger_column counted $event)"
+    expect_eq "written and lost" "$(written_and_lost $event)" "$(produced $event)"
     "$WEIR_PROGRAM" verify small/it.data.* >verify.out 2>&1 || fail "$(cat verify.out)"
 }
 
@@ -236,7 +236,7 @@ test_file_that_ends_on_a_full_file_system_is_whole_without_features() {
         kill -INT "$weir"
         await_record
         samples=$(told_samples)
-        expect_eq "written and lost on $kind" "$(written_and_lost $event)" "$(ledger_column counted $event)"
+        expect_eq "written and lost on $kind" "$(written_and_lost $event)" "$(produced $event)"
         expect_eq "samples on $kind" "$(report_samples small/it.data)" "$samples"
         rm small/ballast
         "$WEIR_PROGRAM" verify small/it.data >verify.out 2>&1 ||

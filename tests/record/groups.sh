@@ -18,9 +18,9 @@ test_members_of_a_group_are_recorded_with_their_leader() {
         record $target -e "$group" -c 1 -o it.data -- "$WEIR_LOAD" getppid $calls
         expect_eq "calls" "$(entries it.data)" $calls
         expect_eq "written and counted entries" "$(written_and_lost raw_syscalls:sys_enter)" \
-            "$(ledger_column counted raw_syscalls:sys_enter)"
+            "$(produced raw_syscalls:sys_enter)"
         expect_eq "written and counted exits" "$(written_and_lost raw_syscalls:sys_exit)" \
-            "$(ledger_column counted raw_syscalls:sys_exit)"
+            "$(produced raw_syscalls:sys_exit)"
         expect_readers_agree it.data
     done
 }

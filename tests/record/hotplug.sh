@@ -66,7 +66,7 @@ test_cpu_that_comes_back_is_recorded_again() {
     kill -INT "$weir"
     await_record
     expect_eq "getppid calls" "$(getppid_calls it.data)" $((1000 + times * 2000))
-    expect_eq "counted by the kernel" "$(ledger_column counted)" "$(told_samples)"
+    expect_eq "counted by the kernel" "$(produced)" "$(told_samples)"
     expect_eq "samples with unknown ids" "$(grep -c 'unknown ids' err || true)" 0
     expect_readers_agree it.data
     expect_eq "gaps in weir info" "$(cpu_gaps it.data)" $times
@@ -109,7 +109,7 @@ test_stream_has_a_cpu_that_comes_under_the_ids_of_its_head() {
                 taskset -c 1 '$WEIR_LOAD' getppid 1000
             done" >it.stream 2>err || fail "status $?"
         expect_eq "getppid calls" "$(stream_calls it.stream)" 3000
-        expect_eq "counted by the kernel" "$(ledger_column counted)" "$(told_samples)"
+        expect_eq "counted by the kernel" "$(produced)" "$(told_samples)"
         expect_stream_knows_its_samples it.stream
     done
 }
@@ -141,7 +141,7 @@ test_cpu_that_was_offline_at_the_start_is_recorded_when_it_comes() {
     kill -INT "$weir"
     await_record
     expect_eq "getppid calls" "$(getppid_calls it.data)" 1000
-    expect_eq "counted by the kernel" "$(ledger_column counted)" "$(told_samples)"
+    expect_eq "counted by the kernel" "$(produced)" "$(told_samples)"
     expect_readers_agree it.data
 }
 
@@ -177,7 +177,7 @@ test_task_is_recorded_on_a_cpu_that_was_offline_at_the_start() {
         taskset -c 1 '$WEIR_LOAD' getppid 1000"
     expect_eq "getppid calls" "$(getppid_calls it.data)" 2000
     expect_eq "times that it was told to come" "$(grep -c 'CPU 1 came online' err)" 1
-    expect_eq "counted by the kernel" "$(ledger_column counted)" "$(written_and_lost)"
+    expect_eq "counted by the kernel" "$(produced)" "$(written_and_lost)"
     expect_readers_agree it.data
 }
 
@@ -230,7 +230,7 @@ test_cpu_that_goes_and_comes_while_recording() {
         taskset -c 0 '$WEIR_LOAD' getppid 1000
         echo 1 >$switch"
     expect_eq "getppid calls" "$(getppid_calls it.data)" 2000
-    expect_eq "counted by the kernel" "$(ledger_column counted)" "$(told_samples)"
+    expect_eq "counted by the kernel" "$(produced)" "$(told_samples)"
     expect_readers_agree it.data
 }
 

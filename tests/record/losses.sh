@@ -22,7 +22,7 @@ expect_losses_told() {
 test_each_call_is_written_or_lost() {
     record -e raw_syscalls:sys_enter -c 1 -m 64K -o it.data -- sh -c "$(while_stopped getppid 50000)"
     expect_losses_told raw_syscalls:sys_enter
-    expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
+    expect_eq "written and lost" "$(written_and_lost)" "$(produced)"
     expect_at_least "counted by the kernel" "$(ledger_column counted)" 50000
     expect_readers_agree it.data
 }
@@ -32,7 +32,7 @@ test_losses_are_told_by_event() {
         sh -c "$(while_stopped getppid 50000)"
     local event
     for event in raw_syscalls:sys_enter raw_syscalls:sys_exit; do
-        expect_eq "written and lost of $event" "$(written_and_lost $event)" "$(ledger_column counted $event)"
+        expect_eq "written and lost of $event" "$(written_and_lost $event)" "$(produced $event)"
         expect_eq "samples of $event" "$(report_samples it.data $event)" "$(ledger_column written $event)"
     done
     expect_readers_agree it.data

@@ -9,7 +9,7 @@ syscalls=(-e raw_syscalls:sys_enter -c 1)
 snapshot() { echo "kill -USR2 \$PPID; until grep -q 'snapshot $1 is in the file' err; do sleep 0.02; done"; }
 
 expect_all_accounted_for() {
-    expect_eq "written, evicted and lost" "$(written_and_lost)" "$(ledger_column counted)"
+    expect_eq "written, evicted and lost" "$(written_and_lost)" "$(produced)"
     expect_eq "lost" "$(ledger_column lost_in_ring)$(ledger_column lost_writing)" 00
     expect_readers_agree it.data
     expect_eq "weir verify" "$("$WEIR_PROGRAM" verify it.data >verify.out && echo right)" right
@@ -18,7 +18,7 @@ expect_all_accounted_for() {
 test_without_a_snapshot_no_sample_is_written() {
     record -M 4M "${syscalls[@]}" -o it.data -- "$WEIR_LOAD" getppid 1000
     expect_eq "samples" "$(told_samples)" 0
-    expect_eq "evicted" "$(ledger_column evicted)" "$(ledger_column counted)"
+    expect_eq "evicted" "$(ledger_column evicted)" "$(produced)"
     expect_at_least "evicted" "$(ledger_column evicted)" 1000
     expect_line err "Took 0 snapshots; left $(ledger_column evicted) samples in memory at the end; SIGUSR2 takes one,"
     expect_no_line err "Lost"
@@ -56,7 +56,7 @@ test_the_newest_samples_survive_a_storm() {
         taskset -c 0 sh -c "'$WEIR_LOAD' getppid 60000; '$WEIR_LOAD' getppid 300; true"
     expect_at_least "evicted" "$(ledger_column evicted)" 30000
     expect_line err "Took 1 snapshot; evicted $(ledger_column evicted) older samples from memory ]"
-    expect_eq "written, evicted and lost" "$(written_and_lost)" "$(ledger_column counted)"
+    expect_eq "written, evicted and lost" "$(written_and_lost)" "$(produced)"
     # A megabyte but for a part of one chunk; the rest of the file is records of tasks and mappings.
     expect_at_least "samples" "$(told_samples)" 5000
     # All of the last task is there, whatever of the first.

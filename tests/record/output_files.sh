@@ -91,7 +91,7 @@ test_full_file_system_ends_the_recording_but_not_the_workload() {
         sh -c "'$WEIR_LOAD' getppid 200000; $run_on; exit 5"
     expect_cut_short small/it.data "No space left on device"
     expect_at_least "samples" "$(told_samples)" 1
-    expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
+    expect_eq "written and lost" "$(written_and_lost)" "$(produced)"
     expect_files small it.data
 }
 
@@ -107,5 +107,5 @@ test_file_size_limit() {
     weir_record_limited -a -e raw_syscalls:sys_enter -c 1 -m 64M -o it.data -- \
         sh -c "'$WEIR_LOAD' getppid 200000; $run_on" || status=$?
     expect_cut_short it.data "File too large"
-    expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
+    expect_eq "written and lost" "$(written_and_lost)" "$(produced)"
 }

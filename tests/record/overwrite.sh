@@ -8,7 +8,7 @@ overwrite=(--overwrite -e raw_syscalls:sys_enter -c 1)
 expect_good_file() {
     expect_eq "weir verify" "$("$WEIR_PROGRAM" verify it.data >verify.out && echo right)" right
     expect_readers_agree it.data
-    expect_eq "written, evicted and lost" "$(written_and_lost)" "$(ledger_column counted)"
+    expect_eq "written, evicted and lost" "$(written_and_lost)" "$(produced)"
 }
 
 test_the_last_calls_are_there_in_rings_of_one_page() {

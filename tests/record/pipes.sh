@@ -108,5 +108,5 @@ test_slow_reader_gets_every_byte_that_is_not_told_as_lost() {
     expect_eq "status" "$status" 0
     mv out it.stream
     expect_eq "samples" "$(perf script -F comm -i it.stream 2>perf.err | wc -l)" "$(told_samples)"
-    expect_eq "written and lost" "$(written_and_lost)" "$(ledger_column counted)"
+    expect_eq "written and lost" "$(written_and_lost)" "$(produced)"
 }

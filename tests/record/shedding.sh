@@ -18,7 +18,7 @@ behind() {
 # cpu_column CPU COLUMN EVENT: one number of the ledger.
 cpu_column() {
     local column
-    case $2 in written) column=3 ;; shed) column=5 ;; lost_in_ring) column=6 ;; counted) column=8 ;; esac
+    case $2 in written) column=3 ;; shed) column=5 ;; lost_in_ring) column=6 ;; counted) column=9 ;; esac
     awk -v cpu="$1" -v event="$3" -v column="$column" '
         $2 == "EVENT" { inside = 1; next }
         inside && $1 == cpu && $2 == event { sum += $column }
@@ -80,7 +80,7 @@ test_the_cpu_that_fills_the_pool_loses_samples_and_the_other_none() {
     expect_eq "shed of CPU 0" "$(cpu_column 0 shed "$event")" 0
     expect_eq "lost of CPU 0" "$(cpu_column 0 lost_in_ring "$event")" 0
     expect_eq "written of CPU 0" "$(cpu_column 0 written "$event")" "$(cpu_column 0 counted "$event")"
-    expect_eq "written and lost" "$(written_and_lost "$event")" "$(ledger_column counted "$event")"
+    expect_eq "written and lost" "$(written_and_lost "$event")" "$(produced "$event")"
     expect_no_line err "side records (mmap"
     expect_line err "shed"
 

@@ -23,7 +23,7 @@ test_recording_ends_below_the_limit_and_the_workload_with_it() {
         expect_at_least "room" $((2 * 1048576 + 200000 - $(stat -c %s it.data))) 0
         samples=$(told_samples)
         left_out=$(sed -n 's/.*; \([0-9]*\) samples after the size limit left out.*/\1/p' err)
-        expect_eq "counted by the kernel" "$(ledger_column counted)" \
+        expect_eq "counted by the kernel" "$(produced)" \
             $((samples + left_out + $(ledger_column lost_in_ring)))
         expect_eq "samples in perf report" "$(report_samples it.data)" "$samples"
         expect_no_warnings

@@ -31,7 +31,7 @@ test_each_snapshot_replaces_the_one_before() {
             sh -c "$(calls_and_snapshot 1 1000); $(calls_and_snapshot 2 500); '$WEIR_LOAD' getppid 300"
         expect_calls 500
         expect_line err "Took 2 snapshots; left "
-        expect_eq "written, evicted and lost" "$(written_and_lost)" "$(ledger_column counted)"
+        expect_eq "written, evicted and lost" "$(written_and_lost)" "$(produced)"
     done
 }
 

@@ -41,7 +41,7 @@ expect_files_whole() {
     done
     expect_eq "samples in all files" "$(samples_in_files)" "$(told_samples)"
     expect_eq "written and lost" "$(written_and_lost raw_syscalls:sys_enter)" \
-        "$(ledger_column counted raw_syscalls:sys_enter)"
+        "$(produced raw_syscalls:sys_enter)"
 }
 
 # Every call of the load is there once: it makes them one after another, so their times are all different. (A file may
