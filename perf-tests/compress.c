@@ -24,6 +24,19 @@
 static struct weir_chunk chunks[CHUNKS_MAX];
 static unsigned chunk_count;
 
+/* A file of less than a chunk is repeated up to one: single records would measure how often threads are asked. */
+static bool fill_chunk(struct weir_chunk *chunk)
+{
+    uint32_t once = chunk->used;
+    uint8_t *data = realloc(chunk->data, CHUNK_BYTES);
+    if (!data)
+        return false;
+    chunk->data = data;
+    for (; chunk->used + once <= CHUNK_BYTES; chunk->used += once)
+        memcpy(data + chunk->used, data, once);
+    return true;
+}
+
 /* Whole records, up to a chunk's size. False: not a recording, or nothing in it. */
 static bool read_chunks(const char *path)
 {
@@ -59,7 +72,7 @@ static bool read_chunks(const char *path)
         memmove(room, room + whole, held -= whole);
     }
     fclose(file);
-    return chunk_count > 0;
+    return chunk_count == 1 ? fill_chunk(&chunks[0]) : chunk_count > 0;
 }
 
 struct figure {
