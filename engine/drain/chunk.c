@@ -34,6 +34,7 @@ void weir_chunk_advance(struct weir_chunk *chunk, enum weir_chunk_state from, en
 void weir_chunk_empty(struct weir_chunk *chunk)
 {
     chunk->used = chunk->tee = chunk->reader = 0;
+    chunk->awaited = false;
     chunk->first_sample_ns = chunk->last_sample_ns = chunk->lost_reported = 0;
     chunk->returned = NULL;
     chunk->handed_ns = 0;

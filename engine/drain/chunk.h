@@ -48,6 +48,7 @@ struct weir_chunk {
     _Atomic uint32_t free_next;           /* chunk.c: index + 1 of the next free chunk, 0 at the end */
     _Atomic(enum weir_chunk_state) state; /* written by the owner */
     enum weir_chunk_kind kind;            /* constant */
+    bool awaited;                         /* by the owner, before the push: somebody waits for it to be written */
     uint32_t index;                       /* constant: position in the pool */
     uint32_t capacity;                    /* constant: bytes, a multiple of 4096 */
     uint32_t used;                        /* bytes of whole records; written by the owner */

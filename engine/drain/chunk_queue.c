@@ -22,14 +22,22 @@ void weir_chunk_queue_init(struct weir_chunk_queue *queue)
 {
     atomic_init(&queue->stub.queue_next, NULL);
     atomic_init(&queue->last, &queue->stub);
+    atomic_init(&queue->pushed, 0);
     atomic_init(&queue->parked, AWAKE);
+    atomic_init(&queue->wake_at, 0);
     queue->first = &queue->stub;
+    queue->popped = 0;
+}
+
+static void futex_wake(struct weir_chunk_queue *queue)
+{
+    syscall(SYS_futex, &queue->parked, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 void weir_chunk_queue_wake(struct weir_chunk_queue *queue)
 {
     atomic_store_explicit(&queue->parked, WOKEN, memory_order_seq_cst);
-    syscall(SYS_futex, &queue->parked, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    futex_wake(queue);
 }
 
 static void link_last(struct weir_chunk_queue *queue, struct weir_chunk *chunk)
@@ -44,12 +52,21 @@ static void link_last(struct weir_chunk_queue *queue, struct weir_chunk *chunk)
 
 void weir_chunk_queue_push(struct weir_chunk_queue *queue, struct weir_chunk *chunk)
 {
+    bool awaited = chunk->awaited; /* it is the writer's once it is linked */
     weir_chunk_advance(chunk, WEIR_CHUNK_FILLING, WEIR_CHUNK_QUEUED);
     link_last(queue, chunk);
-    weir_test_point(WEIR_AT_QUEUE_WAKE);
+    weir_test_point(WEIR_AT_QUEUE_COUNT);
     /* (H) */
-    if (atomic_load_explicit(&queue->parked, memory_order_seq_cst) == PARKED)
-        weir_chunk_queue_wake(queue);
+    uint64_t pushed = atomic_fetch_add_explicit(&queue->pushed, 1, memory_order_seq_cst) + 1;
+    weir_test_point(WEIR_AT_QUEUE_WAKE);
+    uint32_t state = atomic_load_explicit(&queue->parked, memory_order_seq_cst);
+    /* Relaxed: stored before the PARKED that was just read. */
+    if (state != PARKED || (!awaited && pushed < atomic_load_explicit(&queue->wake_at, memory_order_relaxed)))
+        return;
+    /* Release on success: as wake(). */
+    if (atomic_compare_exchange_strong_explicit(&queue->parked, &state, WOKEN, memory_order_release,
+                                                memory_order_relaxed))
+        futex_wake(queue);
 }
 
 struct weir_chunk *weir_chunk_queue_pop(struct weir_chunk_queue *queue)
@@ -73,6 +90,7 @@ struct weir_chunk *weir_chunk_queue_pop(struct weir_chunk_queue *queue)
             return NULL;
     }
     queue->first = next;
+    queue->popped++;
     weir_chunk_advance(first, WEIR_CHUNK_QUEUED, WEIR_CHUNK_IN_FLIGHT);
     return first;
 }
@@ -83,15 +101,22 @@ bool weir_chunk_queue_is_empty(struct weir_chunk_queue *queue)
     return atomic_load_explicit(&queue->last, memory_order_seq_cst) == &queue->stub && queue->first == &queue->stub;
 }
 
-void weir_chunk_queue_park(struct weir_chunk_queue *queue, int timeout_ms)
+bool weir_chunk_queue_park(struct weir_chunk_queue *queue, unsigned chunks, int timeout_ms)
 {
+    uint64_t wake_at = queue->popped + chunks;
+    weir_test_point(WEIR_AT_QUEUE_REST);
+    /* Relaxed: published by the exchange that follows. */
+    atomic_store_explicit(&queue->wake_at, wake_at, memory_order_relaxed);
     uint32_t state = AWAKE;
+    /* (H) */
     atomic_compare_exchange_strong_explicit(&queue->parked, &state, PARKED, memory_order_seq_cst, memory_order_acquire);
     weir_test_point(WEIR_AT_QUEUE_PARK);
-    if (state == AWAKE && weir_chunk_queue_is_empty(queue)) {
+    bool sleeps = state == AWAKE && atomic_load_explicit(&queue->pushed, memory_order_seq_cst) < wake_at;
+    if (sleeps) {
         struct timespec timeout = {.tv_sec = timeout_ms / 1000, .tv_nsec = timeout_ms % 1000 * 1000000L};
         syscall(SYS_futex, &queue->parked, FUTEX_WAIT_PRIVATE, PARKED, timeout_ms < 0 ? NULL : &timeout, NULL, 0);
     }
     /* Acquire pairs with wake(): who takes a wake sees what was stored before it (the writer's stopping flag). */
     atomic_exchange_explicit(&queue->parked, AWAKE, memory_order_acquire);
+    return sleeps;
 }

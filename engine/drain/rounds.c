@@ -47,13 +47,14 @@ static uint64_t handed_bytes(const struct weir_rounds *rounds)
     return bytes;
 }
 
-static bool push_marker(struct weir_rounds *rounds)
+static bool push_marker(struct weir_rounds *rounds, bool awaited)
 {
     struct weir_chunk *marker = &rounds->markers[rounds->pushed % WEIR_ROUND_MARKERS];
     /* Acquire: its link fields are ours again once the writer has set it free. */
     if (atomic_load_explicit(&marker->state, memory_order_acquire) != WEIR_CHUNK_FREE)
         return false;
     weir_chunk_advance(marker, WEIR_CHUNK_FREE, WEIR_CHUNK_FILLING);
+    marker->awaited = awaited;
     weir_chunk_queue_push(rounds->queue, marker);
     rounds->pushed++;
     return true;
@@ -121,7 +122,7 @@ static bool mark(struct weir_rounds *rounds)
     uint64_t bytes = handed_bytes(rounds);
     if (bytes == rounds->bytes_at_marker)
         return true;
-    if (!push_marker(rounds))
+    if (!push_marker(rounds, false))
         return false;
     rounds->bytes_at_marker = bytes;
     return true;
@@ -132,7 +133,7 @@ static bool close_snapshot(struct weir_rounds *rounds)
 {
     const struct weir_chunk *marker = &rounds->markers[rounds->pushed % WEIR_ROUND_MARKERS];
     uint64_t bytes = handed_bytes(rounds);
-    if (!push_marker(rounds))
+    if (!push_marker(rounds, true))
         return false;
     rounds->bytes_at_marker = bytes;
     rounds->snapshot_marker = marker;
@@ -288,5 +289,5 @@ void weir_rounds_close(struct weir_rounds *rounds)
     rounds->open = false;
     rounds->snapshots += rounds->snapshot_open;
     rounds->snapshot_open = false;
-    push_marker(rounds);
+    push_marker(rounds, false);
 }

@@ -13,9 +13,11 @@
 #include "engine/kernel/test_point.h"
 #include "format/perf_file.h"
 
-#define PASS_MS       10  /* gathering time between steps while data flows */
-#define HASTE_MS      1   /* the same while less than half of what is ready in the pool is free */
-#define PARK_AFTER_MS 200 /* without anything to do */
+#define GATHER_MS     40           /* between steps while data flows, at most */
+#define GATHER_BYTES  (8ull << 20) /* are worth a step: see docs/performance.md, "The writer" */
+#define PASS_MS       10           /* between steps while something is looked after that wakes nobody */
+#define HASTE_MS      1            /* while less than half of what is ready in the pool is free */
+#define PARK_AFTER_MS 200          /* without anything to do */
 #define REAP_MAX      64
 #define TRY_AGAIN_NS  (100 * WEIR_NS_PER_MS)
 
@@ -50,6 +52,7 @@ void weir_writer_switch_init(struct weir_writer_switch *order, struct weir_outpu
 {
     memset(order, 0, sizeof(*order));
     order->item.kind = WEIR_CHUNK_SWITCH;
+    order->item.awaited = true;
     order->item.buffer_index = -1;
     order->next = next;
     order->fd = -1;
@@ -148,6 +151,7 @@ static void complete(struct weir_writer *writer, struct weir_writer_account *acc
 {
     if (chunk->kind == WEIR_CHUNK_SWITCH)
         return; /* the order's own records */
+    writer->awaited -= chunk->awaited;
     if (writer->setup.compressor)
         weir_compressor_complete(writer->setup.compressor, chunk);
     if (chunk->kind == WEIR_CHUNK_ROUND) {
@@ -218,6 +222,7 @@ static void append(struct weir_writer *writer, const struct weir_compressor_resu
     }
     if (writer->setup.parts && goes_to_part(writer, chunk))
         return;
+    writer->awaited += chunk->awaited;
     writer->output_bytes += item->bytes;
     if (chunk->tee > 0)
         writer->side_bytes[chunk->tee - 1] = chunk->side_bytes;
@@ -421,11 +426,33 @@ static void sleep_ms(unsigned ms)
     clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 
-static unsigned pass_ms(const struct weir_writer *writer)
+/* How many chunks are worth a step. With half of what readers may take used up the rest has to last until we run. */
+static unsigned batch(const struct weir_pool *pool)
+{
+    uint32_t free = weir_pool_free_count(pool);
+    uint64_t takeable = free > pool->reserve ? free - pool->reserve : 0;
+    return (unsigned)weir_max_u64(weir_min_u64(GATHER_BYTES / pool->chunk_bytes, takeable / 2), 1);
+}
+
+static bool looks_after_something(const struct weir_writer *writer)
+{
+    return writer->switching || writer->awaited > 0 ||
+           (writer->setup.compressor && weir_compressor_backlog(writer->setup.compressor) > 0);
+}
+
+/* Lets chunks gather. moved: the last step was not for nothing. Returns how many milliseconds it may have taken. */
+static unsigned gather(struct weir_writer *writer, bool moved)
 {
     const struct weir_pool *pool = writer->setup.pool;
-    uint32_t used = weir_pool_used_count(pool);
-    return weir_pool_free_count(pool) < used ? HASTE_MS : PASS_MS;
+    bool haste = weir_pool_free_count(pool) < weir_pool_used_count(pool);
+    if (!haste && !looks_after_something(writer)) {
+        if (weir_chunk_queue_park(writer->setup.queue, batch(pool), GATHER_MS) || moved)
+            return GATHER_MS;
+        haste = true; /* a chunk that is not linked yet stands before the others */
+    }
+    unsigned pause_ms = haste ? HASTE_MS : PASS_MS;
+    sleep_ms(pause_ms);
+    return pause_ms;
 }
 
 /* Sleeps as the state of things asks. Returns how long nothing has moved. */
@@ -433,12 +460,11 @@ static unsigned rest(struct weir_writer *writer, unsigned quiet_ms, bool moved)
 {
     writer->sleeps++;
     if (moved || quiet_ms < PARK_AFTER_MS || !weir_writer_is_idle(writer)) {
-        unsigned pause_ms = pass_ms(writer);
-        sleep_ms(pause_ms);
+        unsigned pause_ms = gather(writer, moved);
         return moved ? 0 : quiet_ms + pause_ms;
     }
     uint64_t due_ns = checkpoint_due_in_ns(writer);
-    weir_chunk_queue_park(writer->setup.queue, due_ns == UINT64_MAX ? -1 : (int)(due_ns / WEIR_NS_PER_MS) + 1);
+    weir_chunk_queue_park(writer->setup.queue, 1, due_ns == UINT64_MAX ? -1 : (int)(due_ns / WEIR_NS_PER_MS) + 1);
     return weir_chunk_queue_is_empty(writer->setup.queue) ? quiet_ms : 0;
 }
 

@@ -10,9 +10,18 @@
  * An output that waits for space (io/output.h) is tried ten times a second. Meanwhile what it does not take stays in
  * the queue, and the pool runs low; who looks at `full` sees to it that less is produced (disk_guard.h).
  *
- * The thread repeats steps. Between them it sleeps a few milliseconds while data flows (chunks gather meanwhile and go
- * to the kernel in one call), and parks in the queue once nothing has come for a while; only then does a reader's push
- * cost a wake. After stop() it ends when queue and output are empty.
+ * The thread repeats steps. Between them it parks in the queue, so that chunks gather and go to the kernel in one call:
+ *
+ *     while data flows    until 8 MiB of chunks stand in the queue, or half of what readers may still take from the
+ *                         pool, but for 40 ms at most. The push that completes them wakes it: one wake for a batch
+ *     in haste            1 ms, without a wake: less than half of what is ready in the pool is free, so that what comes
+ *                         back from the disk matters
+ *     for others          10 ms: it looks after what does not wake it (compression, an output that is left at a switch,
+ *                         a snapshot that is awaited)
+ *     when idle           until the next push, or a checkpoint
+ *
+ * What is in the pool when it wakes bounds what a storm that begins suddenly can take: half of it is still there.
+ * After stop() it ends when queue and output are empty.
  *
  * A round marker counts bytes: when round_bytes have passed since the last one the coordinator is told through kick_fd,
  * so that readers of the file need never hold much more than that in memory.
@@ -111,6 +120,7 @@ struct weir_writer {
     struct weir_walk_counts failed; /* what chunks held that did not reach the file: by failure, or by max_bytes */
     uint64_t bytes_since_round;
     bool kicked;
+    unsigned awaited;            /* chunks appended and not complete, of those that are awaited */
     enum weir_pressure pressure; /* of the pool, at the last step */
     uint64_t checkpoint_bytes;   /* data.size as last written */
     uint64_t checkpoint_ns;      /* when */

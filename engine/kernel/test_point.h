@@ -20,9 +20,11 @@ enum weir_test_point {
     WEIR_AT_POOL_GROW,  /* chunks are faulted in, and not free yet */
     WEIR_AT_GROWER_SLEEP,
 
-    WEIR_AT_QUEUE_LINK, /* (F) done, (G) not: the queue is cut in two */
-    WEIR_AT_QUEUE_WAKE, /* (G) done; whether the writer is parked was not looked at */
-    WEIR_AT_QUEUE_PARK, /* the writer says that it is parked, and is not */
+    WEIR_AT_QUEUE_LINK,  /* (F) done, (G) not: the queue is cut in two */
+    WEIR_AT_QUEUE_COUNT, /* (G) done: the chunk can be popped, and is not counted */
+    WEIR_AT_QUEUE_WAKE,  /* counted (H); whether the writer is parked was not looked at */
+    WEIR_AT_QUEUE_REST,  /* the writer has popped what there is, and does not say that it is parked */
+    WEIR_AT_QUEUE_PARK,  /* the writer says that it is parked, and is not */
 
     WEIR_AT_READER_EPOCH,   /* (J) the epoch was read, the heads were not */
     WEIR_AT_READER_RELEASE, /* holding is set, data_tail not moved */

@@ -1,8 +1,8 @@
 /*
- * Producers that push chunks, a coordinator that pushes markers, and a writer that pops and parks. The writer finds the
- * chunks of each producer in the order of its pushes, and a marker that was pushed after a producer had published "I am
- * past" behind all chunks of that producer from before: what rounds rest on. The last wake comes without a push. A
- * plain program, so that it also runs under ThreadSanitizer.
+ * Producers that push chunks, a coordinator that pushes markers, and a writer that pops and parks, for one chunk or for
+ * several. The writer finds the chunks of each producer in the order of its pushes, and a marker that was pushed after
+ * a producer had published "I am past" behind all chunks of that producer from before: what rounds rest on. The last
+ * wake comes without a push. A plain program, so that it also runs under ThreadSanitizer.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -19,6 +19,7 @@
 #define PUSHES          20000u
 #define PRODUCER_CHUNKS 4
 #define MARKERS         4
+#define BATCH           4     /* what the writer parks for, in turn with 1; any thread alone can push so many */
 #define PARK_MS         60000 /* longer than the test may take: a lost wake shows as its time limit */
 
 struct producer {
@@ -108,7 +109,7 @@ static void take(struct race *race, struct weir_chunk *chunk)
 
 static void consume(struct race *race)
 {
-    for (;;) {
+    for (unsigned parks = 0;;) {
         bool finished = atomic_load_explicit(&race->finished, memory_order_acquire);
         struct weir_chunk *chunk = weir_chunk_queue_pop(&race->queue);
         if (chunk) {
@@ -117,7 +118,8 @@ static void consume(struct race *race)
         }
         if (finished && weir_chunk_queue_is_empty(&race->queue))
             return;
-        weir_chunk_queue_park(&race->queue, PARK_MS);
+        if (!weir_chunk_queue_park(&race->queue, parks++ % 2 ? BATCH : 1, PARK_MS))
+            sched_yield(); /* those that count may stand behind one that is not linked yet */
     }
 }
 
@@ -163,6 +165,7 @@ static int run(void *ctx)
 
 int main(void)
 {
-    static const enum weir_test_point points[] = {WEIR_AT_QUEUE_LINK, WEIR_AT_QUEUE_WAKE, WEIR_AT_QUEUE_PARK};
+    static const enum weir_test_point points[] = {WEIR_AT_QUEUE_LINK, WEIR_AT_QUEUE_COUNT, WEIR_AT_QUEUE_WAKE,
+                                                  WEIR_AT_QUEUE_REST, WEIR_AT_QUEUE_PARK};
     return parking_run(points, WEIR_ARRAY_COUNT(points), run, NULL) ? 1 : 0;
 }

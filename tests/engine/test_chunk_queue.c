@@ -53,7 +53,7 @@ Test(chunk_queue, push_that_is_not_linked_yet_is_neither_popped_nor_overlooked)
     cr_assert_eq(before, &chunks[0]);
     cr_assert_null(weir_chunk_queue_pop(&queue));
     cr_assert_not(weir_chunk_queue_is_empty(&queue));
-    weir_chunk_queue_park(&queue, NO_SLEEP_MS);
+    cr_assert_not(weir_chunk_queue_park(&queue, 1, NO_SLEEP_MS));
     atomic_store(&before->queue_next, &chunks[1]);
     cr_assert_eq(weir_chunk_queue_pop(&queue), &chunks[0]);
     cr_assert_eq(weir_chunk_queue_pop(&queue), &chunks[1]);
@@ -106,9 +106,59 @@ Test(chunk_queue, park_of_an_empty_queue_sleeps_for_the_timeout)
     struct weir_chunk_queue queue;
     weir_chunk_queue_init(&queue);
     uint64_t before_ns = weir_clock_now_ns(&weir_clock_monotonic);
-    weir_chunk_queue_park(&queue, PARK_MS);
+    weir_chunk_queue_park(&queue, 1, PARK_MS);
     cr_assert_geq(weir_clock_now_ns(&weir_clock_monotonic) - before_ns, PARK_MS * WEIR_NS_PER_MS);
     cr_assert_eq(queue.parked, 0);
+}
+
+Test(chunk_queue, park_for_more_chunks_than_there_are_sleeps_for_the_timeout)
+{
+    struct weir_chunk_queue queue;
+    struct weir_chunk chunks[2];
+    weir_chunk_queue_init(&queue);
+    make_chunks(chunks, 2);
+    for (unsigned n = 0; n < 2; n++) /* what was popped does not count */
+        weir_chunk_queue_push(&queue, &chunks[n]);
+    cr_assert_eq(weir_chunk_queue_pop(&queue), &chunks[0]);
+    uint64_t before_ns = weir_clock_now_ns(&weir_clock_monotonic);
+    cr_assert(weir_chunk_queue_park(&queue, 2, PARK_MS));
+    cr_assert_geq(weir_clock_now_ns(&weir_clock_monotonic) - before_ns, PARK_MS * WEIR_NS_PER_MS);
+    cr_assert_not(weir_chunk_queue_park(&queue, 1, NO_SLEEP_MS));
+}
+
+/* The word of a writer that sleeps until so many chunks stand in the queue; nobody does. */
+static void play_parked_writer(struct weir_chunk_queue *queue, uint64_t wake_at)
+{
+    queue->parked = 1;
+    queue->wake_at = wake_at;
+}
+
+Test(chunk_queue, push_wakes_only_when_it_completes_the_number_that_the_writer_parked_for)
+{
+    struct weir_chunk_queue queue;
+    struct weir_chunk chunks[CHUNK_COUNT];
+    weir_chunk_queue_init(&queue);
+    make_chunks(chunks, CHUNK_COUNT);
+    play_parked_writer(&queue, 2);
+    weir_chunk_queue_push(&queue, &chunks[0]);
+    cr_assert_eq(queue.parked, 1);
+    weir_chunk_queue_push(&queue, &chunks[1]);
+    cr_assert_eq(queue.parked, 2);
+    queue.parked = 0; /* awake: nobody is to be woken, however many there are */
+    weir_chunk_queue_push(&queue, &chunks[2]);
+    cr_assert_eq(queue.parked, 0);
+}
+
+Test(chunk_queue, push_of_what_is_awaited_wakes_at_once)
+{
+    struct weir_chunk_queue queue;
+    struct weir_chunk chunk;
+    weir_chunk_queue_init(&queue);
+    make_chunks(&chunk, 1);
+    chunk.awaited = true;
+    play_parked_writer(&queue, 8);
+    weir_chunk_queue_push(&queue, &chunk);
+    cr_assert_eq(queue.parked, 2);
 }
 
 Test(chunk_queue, park_of_a_filled_queue_returns_at_once, .timeout = 30)
@@ -118,7 +168,7 @@ Test(chunk_queue, park_of_a_filled_queue_returns_at_once, .timeout = 30)
     weir_chunk_queue_init(&queue);
     make_chunks(&chunk, 1);
     weir_chunk_queue_push(&queue, &chunk);
-    weir_chunk_queue_park(&queue, NO_SLEEP_MS);
+    weir_chunk_queue_park(&queue, 1, NO_SLEEP_MS);
     cr_assert_eq(weir_chunk_queue_pop(&queue), &chunk);
 }
 
@@ -129,8 +179,8 @@ Test(chunk_queue, wake_before_the_park_is_not_lost_and_counts_once, .timeout = 3
     weir_chunk_queue_init(&queue);
     weir_chunk_queue_wake(&queue);
     weir_chunk_queue_wake(&queue);
-    weir_chunk_queue_park(&queue, NO_SLEEP_MS);
+    weir_chunk_queue_park(&queue, 1, NO_SLEEP_MS);
     uint64_t before_ns = weir_clock_now_ns(&weir_clock_monotonic);
-    weir_chunk_queue_park(&queue, PARK_MS);
+    weir_chunk_queue_park(&queue, 1, PARK_MS);
     cr_assert_geq(weir_clock_now_ns(&weir_clock_monotonic) - before_ns, PARK_MS * WEIR_NS_PER_MS);
 }

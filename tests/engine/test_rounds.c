@@ -100,6 +100,7 @@ Test(rounds, marker_waits_for_every_reader_that_had_something)
     cr_assert_eq(weir_rounds_advance(&f.rounds, EPOCH_NS + 2, false), EPOCH_NS + 2 + WEIR_ROUND_PERIOD_NS);
     rig_expect_samples(&f.rig, rig_pop(&f.rig), 1, 1);
     rig_expect_samples(&f.rig, rig_pop(&f.rig), 2, 1);
+    cr_assert_not(f.rounds.markers[0].awaited, "it would wake the writer");
     expect_marker(&f);
     cr_assert_null(rig_pop(&f.rig));
     for (unsigned i = 0; i < 3; i++)
@@ -254,6 +255,7 @@ Test(rounds, a_snapshot_must_be_passed_by_every_reader)
     cr_assert_eq(f.rounds.pushed, 0);
     step(&f, 1);
     weir_rounds_advance(&f.rounds, now_ns, false);
+    cr_assert(f.rounds.markers[0].awaited, "the snapshot is to be on file soon");
     expect_marker(&f);
     cr_assert_eq(f.rounds.snapshots, 1);
     rig_fini(&f.rig);

@@ -1,0 +1,110 @@
+/* The writer's thread between two steps: for how many chunks it parks. What its steps do: test_writer.c. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "engine/drain/writer.h"
+#include "format/records.h"
+#include "tests/engine/test_record.h"
+#include "tests/io/fake_io.h"
+
+#define HEAD_BYTES 4096u
+#define CHUNKS     7u /* one of them is the reserve */
+
+struct fixture {
+    struct fake_io *disk;
+    struct weir_pool pool;
+    struct weir_chunk_queue queue;
+    struct weir_output *output;
+    struct weir_writer writer;
+    pthread_t thread;
+};
+
+static void *run(void *writer)
+{
+    weir_writer_run(writer);
+    return NULL;
+}
+
+static void fixture_init(struct fixture *f)
+{
+    static const uint8_t head[HEAD_BYTES];
+    const struct weir_pool_share share = {.node = -1, .readers = 1};
+    memset(f, 0, sizeof(*f));
+    cr_assert_eq(weir_pool_init(&f->pool, CHUNKS * WEIR_CHUNK_MIN_BYTES, WEIR_POOL_ALL_READY, &share, 1, NULL), 0);
+    cr_assert_eq(f->pool.reserve, 1);
+    weir_chunk_queue_init(&f->queue);
+    f->disk = fake_io_new(&(struct fake_io_options){0});
+    struct weir_output_options options = {
+        .buffers = f->pool.buffers,
+        .buffer_count = f->pool.buffer_count,
+        .fill_padding = weir_record_fill_padding,
+        .io = fake_io_ops(f->disk),
+    };
+    cr_assert_eq(weir_output_open(&f->output, "/dev/null", &options, NULL), 0);
+    cr_assert_eq(weir_output_write_head(f->output, head, sizeof(head)), 0);
+    const struct weir_writer_setup setup = {
+        .queue = &f->queue,
+        .pool = &f->pool,
+        .output = f->output,
+        .clock = &weir_clock_monotonic,
+        .reader_count = 1,
+        .failed_counters = 1,
+        .kick_fd = -1,
+    };
+    cr_assert_eq(weir_writer_init(&f->writer, &setup), 0);
+}
+
+static void stop(struct fixture *f)
+{
+    weir_writer_stop(&f->writer);
+    pthread_join(f->thread, NULL);
+    weir_output_close(f->output);
+    fake_io_free(f->disk);
+    weir_writer_fini(&f->writer);
+    cr_assert_eq(weir_pool_free_count(&f->pool), CHUNKS);
+    weir_pool_fini(&f->pool);
+}
+
+static void push_sample(struct fixture *f)
+{
+    struct weir_chunk *chunk = weir_pool_take(&f->pool, 0, true);
+    cr_assert_not_null(chunk);
+    chunk->used = (uint32_t)test_sample_put(chunk->data, 1, 1, 1, WEIR_RECORD_MAX_BYTES);
+    weir_chunk_queue_push(&f->queue, chunk);
+}
+
+/* Waits until the writer parks until so many were pushed in all. That it never does is the test's time limit. */
+static void expect_wake_at(struct fixture *f, uint64_t pushed)
+{
+    const struct timespec pause = {.tv_nsec = (long)WEIR_NS_PER_MS};
+    while (atomic_load(&f->queue.wake_at) != pushed)
+        nanosleep(&pause, NULL);
+}
+
+/* The disk stalls, so that what was popped stays in use and the writer does not get idle. */
+Test(writer_rest, writer_parks_for_half_of_what_readers_may_still_take, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    fake_io_stall(f.disk, true);
+    push_sample(&f);
+    cr_assert_eq(pthread_create(&f.thread, NULL, run, &f.writer), 0);
+    expect_wake_at(&f, 1 + 2); /* half of 6 - 1 */
+    push_sample(&f);
+    push_sample(&f);
+    expect_wake_at(&f, 3 + 1); /* half of 4 - 1 */
+    fake_io_stall(f.disk, false);
+    stop(&f);
+}
+
+Test(writer_rest, idle_writer_parks_for_the_next_chunk, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    cr_assert_eq(pthread_create(&f.thread, NULL, run, &f.writer), 0);
+    expect_wake_at(&f, 1);
+    stop(&f);
+}
