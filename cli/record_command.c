@@ -75,6 +75,7 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
         .reader_cpus = weir_cpuset_is_empty(&arguments->reader_cpus) ? NULL : &arguments->reader_cpus,
         .realtime_priority = (int)arguments->realtime_priority,
         .output_path = arguments->output_path,
+        .sync = arguments->sync,
         .max_bytes = arguments->max_bytes,
         .compression_level = arguments->compression_level,
         .output_kind = output_kind(arguments),
@@ -191,7 +192,7 @@ static int record(const struct weir_record_options *options, const struct weir_r
 static void choose_output(struct weir_record_arguments *arguments)
 {
     struct stat st;
-    bool wants_files = arguments->output_given || arguments->output_directory || arguments->append ||
+    bool wants_files = arguments->output_given || arguments->output_directory || arguments->append || arguments->sync ||
                        arguments->switching.timestamp || arguments->on_rotate || arguments->snapshot_keep;
     if (!wants_files && fstat(STDOUT_FILENO, &st) == 0 && S_ISFIFO(st.st_mode))
         arguments->output_path = WEIR_RECORD_OUTPUT_STDOUT;

@@ -89,6 +89,7 @@ struct weir_record_arguments {
     bool kcore;                           /* --kcore: a folder, too */
     bool append, force;                   /* -A, -f; not both, once resolved */
     int compression_level;                /* -z; 0: none */
+    bool sync;                            /* --sync */
     uint64_t max_bytes;                   /* --max-size; 0: none */
     bool timestamp_boundary;              /* accepted: it is what happens anyway */
     struct weir_switch_options switching; /* without max_files and command */

@@ -110,6 +110,19 @@ static const struct weir_option options[] = {
         .help = "as perf record of old: an existing file becomes FILE.old anyway; not with -A",
     },
     {
+        .long_name = "sync",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(sync, bool),
+        .section = SECTION,
+        .help = "once a second, make what is in the file outlive the machine, too",
+        .details =
+            "A file opens up to its last checkpoint when weir is killed; with this it also does after a power cut, for "
+            "two flushes of the disk a second. Without it the kernel writes when it likes, until the file is synced at "
+            "the end. Nothing waits for the disk, but the disk has more to do at once. What perf needs a feature for "
+            "(tracepoints, -z, directories) takes weir recover first, as ever. No option of perf record.",
+    },
+    {
         .short_name = 'B',
         .long_name = "no-buildid",
         .negatable = true,

@@ -73,6 +73,16 @@ static int file_fsync(void *ctx, int fd)
     return rc == -EINVAL && is_device(fd) ? 0 : rc;
 }
 
+static int file_fdatasync(void *ctx, int fd)
+{
+    (void)ctx;
+    int rc;
+    do {
+        rc = fdatasync(fd) < 0 ? -errno : 0;
+    } while (rc == -EINTR);
+    return rc == -EINVAL && is_device(fd) ? 0 : rc;
+}
+
 static void file_close(void *ctx, int fd)
 {
     (void)ctx;
@@ -99,6 +109,7 @@ const struct weir_io_file_ops weir_io_file_real = {
     .fallocate = file_fallocate,
     .ftruncate = file_ftruncate,
     .fsync = file_fsync,
+    .fdatasync = file_fdatasync,
     .close = file_close,
     .writev = file_writev,
     .wait_for_room = file_wait_for_room,

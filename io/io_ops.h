@@ -20,8 +20,8 @@ enum weir_io_file { /* index into weir_io_queue_config.fds */
 };
 
 /*
- * File operations as in their man pages, returning -errno instead of errno; EINTR is passed on, except by fallocate
- * and fsync, which retry it. Blocking; any thread.
+ * File operations as in their man pages, returning -errno instead of errno; EINTR is passed on, except by fallocate,
+ * fsync and fdatasync, which retry it. Blocking; any thread.
  */
 struct weir_io_file_ops {
     /* Opens the file of fd once more, with O_DIRECT. -EOPNOTSUPP where that gains nothing (files in memory). */
@@ -30,6 +30,7 @@ struct weir_io_file_ops {
     int (*fallocate)(void *ctx, int fd, off_t offset, off_t bytes); /* mode 0: the file grows */
     int (*ftruncate)(void *ctx, int fd, off_t bytes);               /* 0 for devices */
     int (*fsync)(void *ctx, int fd);                                /* 0 for devices */
+    int (*fdatasync)(void *ctx, int fd);                            /* 0 for devices */
     void (*close)(void *ctx, int fd);
     /* Streams: writev(2), and poll(2) for room. 1: there is room, or an error that the next write tells; 0: not within
      * wait_ms. */
@@ -74,6 +75,9 @@ struct weir_io_queue_ops {
     int (*open)(void **queue, const struct weir_io_queue_config *config, unsigned *registered);
     /* Takes one write, without a system call. 0, or -EBUSY when depth writes are held. */
     int (*submit)(void *queue, const struct weir_io_write *write);
+    /* Takes an fdatasync(2) of fd, borrowed for the call: of all that writes have done whose completions were reaped.
+     * It completes as a write does, with 0 or -errno. 0, or -EBUSY as submit. NULL: for streams. */
+    int (*sync)(void *queue, int fd, void *tag);
     /* Makes the kernel start what was submitted. 0 or -errno; EINTR, EAGAIN and EBUSY are retried within. */
     int (*flush)(void *queue);
     /* Does what flush does and returns completions, waiting up to wait_ms for the first; their number or -errno. */

@@ -371,9 +371,28 @@ int weir_output_finish(struct weir_output *output, const void *tail, size_t tail
     return rc < 0 ? rc : cut;
 }
 
+int weir_output_begin_sync(struct weir_output *output, const struct weir_output *of)
+{
+    weir_assert(!output->file.stream && !of->file.stream);
+    return weir_output_writes_sync(&output->writes, of->file.fd);
+}
+
+int weir_output_sync_result(const struct weir_output *output)
+{
+    return output->writes.syncing ? -EINPROGRESS : output->writes.sync_result;
+}
+
+int weir_output_sync_name(const struct weir_output *output)
+{
+    return weir_output_file_sync_name(&output->file);
+}
+
 int weir_output_sync(struct weir_output *output)
 {
-    return output->file.stream ? 0 : output->writes.file_ops->fsync(output->writes.ctx, output->file.fd);
+    if (output->file.stream)
+        return 0;
+    int rc = output->writes.file_ops->fsync(output->writes.ctx, output->file.fd);
+    return rc == 0 && output->writes.sync_result != -EAGAIN ? output->writes.sync_result : rc;
 }
 
 void weir_output_close(struct weir_output *output)

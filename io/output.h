@@ -13,9 +13,9 @@
  * multiple of 4096. One thread at a time (the writer thread, later the coordinator) owns an output; nothing here locks.
  * Its thread should ignore or block SIGXFSZ: then a write past RLIMIT_FSIZE fails with EFBIG like any other.
  *
- * "On file" means that every reader of the file sees it and that it outlives this process; only weir_output_sync()
- * makes it outlive the machine. While recording the file is larger than its data: space is allocated ahead in steps of
- * up to 64 MiB, and cut off by weir_output_finish().
+ * "On file" means that every reader of the file sees it and that it outlives this process; only weir_output_sync() and
+ * weir_output_begin_sync() make it outlive the machine. While recording the file is larger than its data: space is
+ * allocated ahead in steps of up to 64 MiB, and cut off by weir_output_finish().
  *
  * An output path is never followed when it is a symbolic link (the directories before it are), and nothing that is not
  * a regular file (or /dev/null) is written. The file is made nameless (O_TMPFILE, else a hidden temporary name) with
@@ -213,6 +213,22 @@ void weir_output_push_tail(struct weir_output *output);
 /* Bytes of data (from the data start) that are on file and end at a span's end. Monotonic. */
 uint64_t weir_output_stable_bytes(const struct weir_output *output);
 
+/*
+ * Begins fdatasync(2) of the file of `of`, which is this output or another one: of what is on file in it now. This
+ * output's queue does it while spans go on being written; a queue on plain writes does it at once. One at a time; the
+ * end is seen by reap(). Not for streams. 0; -EBUSY (no room in the queue: again after reap()); the error of the
+ * output.
+ */
+int weir_output_begin_sync(struct weir_output *output, const struct weir_output *of);
+
+/* -EINPROGRESS: ask again after reap(). 0: the last one that was begun has succeeded. -EAGAIN: it is to be begun again.
+ * Another -errno has failed the output: what was written after is not on file. */
+int weir_output_sync_result(const struct weir_output *output);
+
+/* Makes the file's name of now outlive the machine: fsync(2) of its directory. Does nothing for /dev/null and streams.
+ * 0 or -errno: -EACCES (the directory must be readable) and those of fsync(2). Blocks. */
+int weir_output_sync_name(const struct weir_output *output);
+
 /* 0, or the error that failed this output. */
 int weir_output_error(const struct weir_output *output);
 
@@ -236,7 +252,7 @@ int weir_output_finish(struct weir_output *output, const void *tail, size_t tail
  */
 int weir_output_check_kept(const struct weir_output *output, struct weir_error *err);
 
-/* fsync(2). 0 or -errno. The slow part of finishing. */
+/* fsync(2). 0 or -errno, also of an earlier sync, which the kernel tells once only. The slow part of finishing. */
 int weir_output_sync(struct weir_output *output);
 
 /* Waits for what the kernel still holds of our buffers, closes. An unpublished file vanishes. NULL is allowed. */

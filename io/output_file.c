@@ -408,6 +408,18 @@ void weir_output_file_remove(struct weir_output_file *file)
         unlinkat(file->dir_fd, file->name, 0);
 }
 
+int weir_output_file_sync_name(const struct weir_output_file *file)
+{
+    if (file->dir_fd < 0)
+        return 0;
+    int fd = openat(file->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* O_PATH is not enough for fsync(2) */
+    if (fd < 0)
+        return -errno;
+    int rc = fsync(fd) < 0 ? -errno : 0;
+    close(fd);
+    return rc;
+}
+
 void weir_output_file_fini(struct weir_output_file *file)
 {
     if (file->hidden)

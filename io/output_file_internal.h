@@ -48,6 +48,9 @@ void weir_output_file_remove(struct weir_output_file *file);
 /* Gives the file that other name in its directory, see weir_output_rename(). 0 or -errno with err. */
 int weir_output_file_rename(struct weir_output_file *file, const char *name, struct weir_error *err);
 
+/* Makes its name outlive the machine, see weir_output_sync_name(). 0 or -errno. */
+int weir_output_file_sync_name(const struct weir_output_file *file);
+
 /* Closes; an unpublished file vanishes. A file from a failed open or {.dir_fd = -1, .fd = -1} is allowed. */
 void weir_output_file_fini(struct weir_output_file *file);
 

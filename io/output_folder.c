@@ -271,6 +271,45 @@ int weir_output_folder_publish(struct weir_output_folder *folder, struct weir_er
     return 0;
 }
 
+/* fsync(2) of what stands at that name. 0 or -errno. */
+static int sync_at(int folder_fd, const char *name)
+{
+    int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    int rc = fsync(fd) < 0 ? -errno : 0;
+    close(fd);
+    return rc;
+}
+
+static int sync_kcore(int folder_fd)
+{
+    int fd = openat(folder_fd, WEIR_OUTPUT_KCORE_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -errno;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < WEIR_ARRAY_COUNT(kcore_files); i++)
+        rc = sync_at(fd, kcore_files[i]);
+    if (rc == 0)
+        rc = sync_at(fd, ".");
+    close(fd);
+    return rc;
+}
+
+int weir_output_folder_sync(const struct weir_output_folder *folder)
+{
+    int fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    int rc = sync_kcore(fd);
+    if (rc == 0)
+        rc = sync_at(fd, ".");
+    if (rc == 0)
+        rc = sync_at(fd, "..");
+    close(fd);
+    return rc;
+}
+
 void weir_output_folder_close(struct weir_output_folder *folder)
 {
     if (!folder)

@@ -36,6 +36,10 @@ int weir_output_folder_make_kcore(const struct weir_output_folder *folder, struc
 /* Gives it its name. The files in it stay open. 0 or -errno with err; then the existing folder is at its name again. */
 int weir_output_folder_publish(struct weir_output_folder *folder, struct weir_error *err);
 
+/* Makes a published one outlive the machine, with the names of the files in it and the copy of the kernel: fsync(2) of
+ * all of them. What the files hold is for their outputs to sync. 0 or -errno. Blocks. */
+int weir_output_folder_sync(const struct weir_output_folder *folder);
+
 /* An unpublished one vanishes with the files in it. NULL is allowed. */
 void weir_output_folder_close(struct weir_output_folder *folder);
 

@@ -65,6 +65,9 @@ struct weir_output_writes {
     uint64_t failed_from; /* number of the first write that failed; UINT64_MAX: none */
     int error;            /* why */
 
+    bool syncing;    /* an fdatasync is with the queue; its address is the tag */
+    int sync_result; /* of the last one that came back: 0, -EAGAIN (nothing is known) or another -errno */
+
     bool waits_for_space; /* no room is no failure */
     bool full;            /* a write found none, and none has found any since */
     bool held_back;       /* nothing is submitted until try_again() */
@@ -88,7 +91,11 @@ unsigned weir_output_writes_room(const struct weir_output_writes *writes);
 /* Adds a write behind all others; no system call. Needs room and no error. */
 void weir_output_writes_add(struct weir_output_writes *writes, const struct weir_output_write *write);
 
-/* True when no write is in the ring: nothing in memory is the kernel's. */
+/* Has fdatasync(2) done to fd, see weir_output_begin_sync(). One at a time; no system call. 0, -EBUSY or the error. A
+ * failure, when it comes, fails what is not written yet. */
+int weir_output_writes_sync(struct weir_output_writes *writes, int fd);
+
+/* True when no write is in the ring, and no sync on its way: nothing in memory is the kernel's. */
 bool weir_output_writes_idle(const struct weir_output_writes *writes);
 
 /* Makes the kernel start as many writes as may be in flight. 0 or -errno when the queue itself failed. */

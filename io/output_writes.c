@@ -62,7 +62,7 @@ unsigned weir_output_writes_room(const struct weir_output_writes *writes)
 
 bool weir_output_writes_idle(const struct weir_output_writes *writes)
 {
-    return writes->added == writes->retired;
+    return writes->added == writes->retired && !writes->syncing;
 }
 
 static struct weir_output_write *write_at(const struct weir_output_writes *writes, uint64_t number)
@@ -184,6 +184,9 @@ void weir_output_writes_abandon(struct weir_output_writes *writes, int error)
     for (uint64_t n = writes->retired; n < writes->added; n++)
         write_at(writes, n)->state = WEIR_OUTPUT_WRITE_OVER;
     writes->held = 0;
+    if (writes->syncing)
+        writes->sync_result = error;
+    writes->syncing = false;
     retire(writes);
 }
 
@@ -251,6 +254,25 @@ static void complete(struct weir_output_writes *writes, struct weir_output_write
     writes->stats.resubmitted++;
 }
 
+int weir_output_writes_sync(struct weir_output_writes *writes, int fd)
+{
+    weir_assert(!writes->syncing);
+    if (writes->error < 0)
+        return writes->error;
+    int rc = writes->queue_ops->sync(writes->queue, fd, &writes->syncing);
+    writes->syncing = rc == 0;
+    return rc;
+}
+
+/* The disk has lost something, and fdatasync(2) does not say what, nor says so again: nothing more is to follow. */
+static void end_sync(struct weir_output_writes *writes, int result)
+{
+    writes->syncing = false;
+    writes->sync_result = result == -EINTR ? -EAGAIN : result;
+    if (result < 0 && writes->sync_result != -EAGAIN)
+        fail_from(writes, writes->added, result);
+}
+
 int weir_output_writes_flush(struct weir_output_writes *writes)
 {
     if (!writes->queue)
@@ -282,8 +304,12 @@ void weir_output_writes_collect(struct weir_output_writes *writes, unsigned wait
             weir_output_writes_abandon(writes, count);
             return;
         }
-        for (int i = 0; i < count; i++)
-            complete(writes, done[i].tag, done[i].result);
+        for (int i = 0; i < count; i++) {
+            if (done[i].tag == &writes->syncing)
+                end_sync(writes, (int)done[i].result);
+            else
+                complete(writes, done[i].tag, done[i].result);
+        }
         wait_ms = 0;
     } while (count == (int)COMPLETIONS_BATCH);
     retire(writes);

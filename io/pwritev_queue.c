@@ -96,6 +96,18 @@ static int pwritev_flush(void *ctx)
     return 0;
 }
 
+/* Done at once: whoever has no queue in the kernel waits for the disk here as it does in flush(). */
+static int pwritev_sync(void *ctx, int fd, void *tag)
+{
+    struct weir_io_sync_queue *queue = ctx;
+    if (queue->write_count + queue->done_count == queue->config.depth)
+        return -EBUSY;
+    const struct weir_io_write answered = {.tag = tag};
+    queue->enters++;
+    weir_io_sync_queue_complete(queue, &answered, queue->config.file->fdatasync(queue->config.ctx, fd));
+    return 0;
+}
+
 static int pwritev_reap(void *ctx, struct weir_io_completion *done, unsigned max, unsigned wait_ms)
 {
     (void)wait_ms; /* whatever was submitted is complete after flush */
@@ -118,6 +130,7 @@ const struct weir_io_queue_ops weir_io_queue_pwritev = {
     .name = "pwritev",
     .open = pwritev_open,
     .submit = pwritev_submit,
+    .sync = pwritev_sync,
     .flush = pwritev_flush,
     .reap = pwritev_reap,
     .enters = pwritev_enters,

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <liburing.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/assert.h"
@@ -120,6 +121,30 @@ static int uring_submit(void *ctx, const struct weir_io_write *write)
     return 0;
 }
 
+static bool is_device(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode);
+}
+
+/* A worker thread of the kernel waits for the disk. */
+static int uring_sync(void *ctx, int fd, void *tag)
+{
+    struct uring_queue *queue = ctx;
+    if (queue->held == queue->depth)
+        return -EBUSY;
+    struct io_uring_sqe *sqe = io_uring_get_sqe(&queue->ring);
+    if (!sqe)
+        return -EBUSY;
+    if (is_device(fd)) /* which refuses */
+        io_uring_prep_nop(sqe);
+    else
+        io_uring_prep_fsync(sqe, fd, IORING_FSYNC_DATASYNC);
+    io_uring_sqe_set_data(sqe, tag);
+    queue->held++;
+    return 0;
+}
+
 static bool is_transient(int rc)
 {
     return rc == -EINTR || rc == -EAGAIN || rc == -EBUSY;
@@ -210,6 +235,7 @@ const struct weir_io_queue_ops weir_io_queue_uring = {
     .name = "io_uring",
     .open = uring_open,
     .submit = uring_submit,
+    .sync = uring_sync,
     .flush = uring_flush,
     .reap = uring_reap,
     .enters = uring_enters,

@@ -345,6 +345,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
                                       .stretches = setup->shed && setup->shed->most >= WEIR_SHED_BATCHES,
                                       .kick_fd = pipeline->kick_fd,
                                       .max_bytes = setup->max_bytes,
+                                      .sync = setup->sync,
                                       .full_bytes = pipeline->full_bytes,
                                       .full_fd = pipeline->full_fd,
                                       .grower = setup->grow_pool ? &pipeline->grower : NULL,

@@ -57,6 +57,7 @@ struct weir_pipeline_setup {
     struct weir_walk_layout layout;
     uint64_t buffer_bytes;             /* of the pool */
     uint64_t max_bytes;                /* of data in each output; 0: no limit */
+    bool sync;                         /* checkpoints outlive the machine (checkpoint.h) */
     int compression_level;             /* 0: none */
     unsigned compression_threads;      /* with a level; 0: the writer's step compresses */
     uint64_t retained_bytes;           /* -M: what readers keep in memory, beside the pool; 0: they keep nothing */

@@ -11,7 +11,6 @@
 #include "base/bits.h"
 #include "engine/drain/shed.h"
 #include "engine/kernel/test_point.h"
-#include "format/perf_file.h"
 
 #define GATHER_MS     40           /* between steps while data flows, at most */
 #define GATHER_BYTES  (8ull << 20) /* are worth a step: see docs/performance.md, "The writer" */
@@ -26,10 +25,11 @@ int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup 
     memset(writer, 0, sizeof(*writer));
     writer->setup = *setup;
     writer->output = setup->output;
-    writer->checkpoint_ns = weir_clock_now_ns(setup->clock);
     writer->failed.samples = calloc(setup->failed_counters, sizeof(*writer->failed.samples));
     writer->side_bytes = calloc(weir_max_u64(setup->reader_count, 1), sizeof(*writer->side_bytes));
-    return writer->failed.samples && writer->side_bytes ? 0 : -ENOMEM;
+    int result =
+        weir_checkpoint_init(&writer->checkpoint, setup->clock, setup->sync, setup->parts, setup->reader_count);
+    return writer->failed.samples && writer->side_bytes ? result : -ENOMEM;
 }
 
 void weir_writer_fini(struct weir_writer *writer)
@@ -38,6 +38,7 @@ void weir_writer_fini(struct weir_writer *writer)
         return;
     free(writer->failed.samples);
     free(writer->side_bytes);
+    weir_checkpoint_fini(&writer->checkpoint);
 }
 
 static bool waits_for_space(const struct weir_writer *writer)
@@ -92,7 +93,8 @@ static void begin_switch(struct weir_writer *writer, struct weir_writer_switch *
     writer->switching = order;
     writer->output = order->next;
     weir_output_wait_for_space(writer->output, waits_for_space(writer));
-    writer->bytes_since_round = writer->output_bytes = writer->checkpoint_bytes = 0;
+    weir_checkpoint_change_output(&writer->checkpoint);
+    writer->bytes_since_round = writer->output_bytes = 0;
     writer->kicked = writer->told_full = false;
     order->account = writer->account;
     writer->account = (struct weir_writer_account){0};
@@ -342,32 +344,6 @@ static void tell(struct weir_writer *writer)
     tell_of_failure(writer, writer->output);
 }
 
-/* Nanoseconds until a checkpoint is due; UINT64_MAX when the file says all there is to say. */
-static uint64_t checkpoint_due_in_ns(const struct weir_writer *writer)
-{
-    if (weir_output_is_stream(writer->output) || weir_output_stable_bytes(writer->output) == writer->checkpoint_bytes)
-        return UINT64_MAX;
-    /* The first bytes are published at once: a file with data.size 0 does not open. */
-    if (writer->checkpoint_bytes == 0)
-        return 0;
-    uint64_t now_ns = weir_clock_now_ns(writer->setup.clock);
-    uint64_t due_ns = writer->checkpoint_ns + WEIR_CHECKPOINT_NS;
-    return now_ns >= due_ns ? 0 : due_ns - now_ns;
-}
-
-static void checkpoint(struct weir_writer *writer)
-{
-    if (checkpoint_due_in_ns(writer) > 0)
-        return;
-    uint64_t stable_bytes = weir_output_stable_bytes(writer->output);
-    int result =
-        weir_output_patch_head(writer->output, WEIR_PERF_DATA_SIZE_OFFSET, &stable_bytes, sizeof(stable_bytes));
-    if (result < 0 && writer->checkpoint_error == 0)
-        writer->checkpoint_error = result;
-    writer->checkpoint_bytes = stable_bytes;
-    writer->checkpoint_ns = weir_clock_now_ns(writer->setup.clock);
-}
-
 static unsigned part_count(const struct weir_writer *writer)
 {
     return writer->setup.parts ? writer->setup.reader_count : 0;
@@ -405,7 +381,7 @@ bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
     reaped |= reap(writer, writer->output, &writer->account, reaped ? 0 : wait_ms);
     look_for_room(writer);
     tell(writer);
-    checkpoint(writer);
+    weir_checkpoint_run(&writer->checkpoint, writer->output);
     return appended || reaped;
 }
 
@@ -436,7 +412,7 @@ static unsigned batch(const struct weir_pool *pool)
 
 static bool looks_after_something(const struct weir_writer *writer)
 {
-    return writer->switching || writer->awaited > 0 ||
+    return writer->switching || writer->awaited > 0 || writer->checkpoint.step != WEIR_CHECKPOINT_REST ||
            (writer->setup.compressor && weir_compressor_backlog(writer->setup.compressor) > 0);
 }
 
@@ -459,11 +435,11 @@ static unsigned gather(struct weir_writer *writer, bool moved)
 static unsigned rest(struct weir_writer *writer, unsigned quiet_ms, bool moved)
 {
     writer->sleeps++;
-    if (moved || quiet_ms < PARK_AFTER_MS || !weir_writer_is_idle(writer)) {
+    uint64_t due_ns = weir_checkpoint_due_in_ns(&writer->checkpoint, writer->output);
+    if (moved || quiet_ms < PARK_AFTER_MS || due_ns == 0 || !weir_writer_is_idle(writer)) {
         unsigned pause_ms = gather(writer, moved);
         return moved ? 0 : quiet_ms + pause_ms;
     }
-    uint64_t due_ns = checkpoint_due_in_ns(writer);
     weir_chunk_queue_park(writer->setup.queue, 1, due_ns == UINT64_MAX ? -1 : (int)(due_ns / WEIR_NS_PER_MS) + 1);
     return weir_chunk_queue_is_empty(writer->setup.queue) ? quiet_ms : 0;
 }

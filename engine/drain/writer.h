@@ -5,7 +5,7 @@
  *            (with -z by way of the compressor: what is queued goes in, what is done comes out, in the same order)
  *            flush to the kernel; reap completions; give chunks back to the pool (a failed chunk is walked first, so
  *            that every sample in it is counted as lost by a failed write, per CPU and event)
- *            when a checkpoint is due: write data.size = stable bytes into the head (docs/format.md)
+ *            when a checkpoint is due: write data.size = stable bytes into the head (checkpoint.h)
  *
  * An output that waits for space (io/output.h) is tried ten times a second. Meanwhile what it does not take stays in
  * the queue, and the pool runs low; who looks at `full` sees to it that less is produced (disk_guard.h).
@@ -52,6 +52,7 @@
 
 #include "base/clock.h"
 #include "base/histogram.h"
+#include "engine/drain/checkpoint.h"
 #include "engine/drain/chunk.h"
 #include "engine/drain/chunk_queue.h"
 #include "engine/drain/compressor.h"
@@ -97,6 +98,7 @@ struct weir_writer_setup {
     uint64_t full_bytes;                /* tell full_fd, once for each output that has got so many; 0: never */
     int full_fd;                        /* borrowed eventfd */
     uint64_t max_bytes;                 /* --max-size: of data in each output; 0: no limit */
+    bool sync;                          /* --sync: checkpoints outlive the machine */
     struct weir_pool_grower *grower;    /* borrowed; NULL: all of the pool is ready */
     struct weir_compressor *compressor; /* borrowed; NULL: chunks go to the file as they are */
 
@@ -122,13 +124,11 @@ struct weir_writer {
     bool kicked;
     unsigned awaited;            /* chunks appended and not complete, of those that are awaited */
     enum weir_pressure pressure; /* of the pool, at the last step */
-    uint64_t checkpoint_bytes;   /* data.size as last written */
-    uint64_t checkpoint_ns;      /* when */
-    uint64_t rounds;             /* markers on file, in all outputs */
+    struct weir_checkpoint checkpoint;
+    uint64_t rounds; /* markers on file, in all outputs */
     uint64_t sleeps;
     uint64_t tried_ns;                /* when an output that waits for space was tried last */
     struct weir_histogram latency_ns; /* from the reader's hands to the file, of each chunk of data that got there */
-    int checkpoint_error;             /* first failure to write data.size */
 
     _Atomic bool stopping; /* written by stop(), read by the writer */
     _Atomic bool given_up; /* written by give_up_stream(), read by the writer */
@@ -137,8 +137,6 @@ struct weir_writer {
     _Atomic bool limited;  /* by the writer: max_bytes was reached. What readers drain from then on is not written */
     _Atomic int error;     /* of the output; written by the writer, read by the coordinator */
 };
-
-#define WEIR_CHECKPOINT_NS WEIR_NS_PER_S
 
 /* 0 or -ENOMEM. */
 int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup *setup);

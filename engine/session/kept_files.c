@@ -176,6 +176,8 @@ void weir_kept_files_await_commands(struct weir_kept_files *kept, bool (*hurried
 int weir_kept_files_add(struct weir_kept_files *kept, struct weir_record_file *file, struct weir_error *err)
 {
     int result = kept->setup.stamped ? weir_record_file_rename(file, "", err) : 0;
+    if (result == 0 && kept->setup.stamped)
+        result = weir_record_file_sync_name(file, err);
     const char *path = weir_output_path(file->output);
     if (kept->setup.stamped)
         weir_notice(kept->setup.notices, WEIR_NOTICE_INFO, "[ weir record: Dump %s ]", path);

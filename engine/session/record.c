@@ -414,7 +414,8 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
     result = start_workload(session, workload_failed, err);
     if (result < 0 || session->append) /* what is continued is replaced when all is whole */
         return result;
-    return weir_record_file_publish(session->file, err);
+    result = weir_record_file_publish(session->file, err);
+    return result < 0 ? result : weir_record_file_sync_name(session->file, err);
 }
 
 /* ---- end ---- */

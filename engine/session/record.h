@@ -111,6 +111,7 @@ struct weir_record_options {
     bool append;   /* -A: continue the file that is there; only with WEIR_RECORD_OUTPUT_FILE, without compression */
 
     enum weir_shed shed;   /* --shed: what may be done without while the output is behind (engine/drain/shed.h) */
+    bool sync;             /* --sync: what checkpoints cover outlives the machine; not with a stream, nor with append */
     uint64_t max_bytes;    /* --max-size: of data in the file, to a chunk; recording ends there. 0: no limit */
     int compression_level; /* -z: of zstd, 1 .. 22; 0: none */
 

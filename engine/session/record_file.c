@@ -267,6 +267,7 @@ int weir_record_file_open(struct weir_record_file **made, const struct weir_sess
     }
     file->path = copy;
     file->kind = session->options->output_kind;
+    file->syncs = session->options->sync;
     int result = open_output(file, session, io, err);
     if (result < 0) {
         weir_record_file_close(file);
@@ -279,6 +280,14 @@ int weir_record_file_open(struct weir_record_file **made, const struct weir_sess
 int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err)
 {
     return file->folder ? weir_output_folder_publish(file->folder, err) : weir_output_publish(file->output, err);
+}
+
+int weir_record_file_sync_name(const struct weir_record_file *file, struct weir_error *err)
+{
+    if (!file->syncs)
+        return 0;
+    int result = file->folder ? weir_output_folder_sync(file->folder) : weir_output_sync_name(file->output);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot sync the directory of %s", file->path) : 0;
 }
 
 int weir_record_file_copy_kernel(struct weir_record_file *file, const struct weir_session *session,
@@ -314,6 +323,9 @@ static int finish_file(struct weir_record_file *file, const struct weir_session 
     int result = build_features(file, session, data_bytes, &sections, features, err);
     if (result == 0) {
         result = weir_output_finish(file->output, sections.data, sections.used);
+        /* The head that tells of all this must not be on the disk before it. */
+        if (result == 0 && file->syncs && weir_output_error(file->output) == 0)
+            result = weir_output_sync(file->output);
         if (result < 0) {
             memset(features, 0, sizeof(features));
             weir_error_set_errno(err, result, "cannot write the feature sections of %s", file->path);

@@ -36,6 +36,7 @@ struct weir_writer_account;
 
 struct weir_record_file {
     enum weir_record_output_kind kind;
+    bool syncs;                        /* --sync */
     char *path;                        /* owned: as the user named it, for messages */
     struct weir_output *output;        /* owned; lent to the writer between publish and finish */
     struct weir_output_folder *folder; /* owned; what the output stands in; NULL: in none of its own */
@@ -67,6 +68,9 @@ int weir_record_file_copy_kernel(struct weir_record_file *file, const struct wei
 
 /* Gives a file or a directory its name. */
 int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err);
+
+/* With --sync, makes the name that it has now outlive the machine; else does nothing. 0 or -errno with err. Blocks. */
+int weir_record_file_sync_name(const struct weir_record_file *file, struct weir_error *err);
 
 /* It has ended: takes over what the writer knows of it by now, so that another thread may finish it while the session
  * records on. Before finish. Coordinator. */

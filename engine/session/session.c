@@ -74,6 +74,7 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
         .snapshots_only = session->retained_bytes > 0 || session->overwrite,
         .grow_pool = session->grow_pool,
         .max_bytes = session->options->max_bytes,
+        .sync = session->options->sync,
         .compression_level = session->options->compression_level,
         .compression_threads =
             weir_compressor_default_workers(weir_cpuset_count(weir_topology_online(session->topology))),

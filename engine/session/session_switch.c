@@ -230,6 +230,8 @@ static void publish(struct weir_session *session)
     if (weir_record_file_publish(session->file, &err) < 0)
         weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "%s: it has no name until it is finished",
                     err.what);
+    else if (weir_record_file_sync_name(session->file, &err) < 0)
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "%s", err.what);
 }
 
 /* Writer thread. What was told is the coordinator's again when it sees that the switch has begun (S). */

@@ -52,11 +52,17 @@ static int open_queue(void **queue, const struct weir_io_queue_config *config, u
     return result;
 }
 
-/* Neither of the real queues starts a write before flush() or reap(). */
+/* Neither of the real queues starts a write before flush() or reap(). (Who stalls a disk syncs nothing.) */
 static int submit(void *queue, const struct weir_io_write *write)
 {
     const struct stalling_queue *stalling = queue;
     return stalling->queue->submit(stalling->ctx, write);
+}
+
+static int sync_file(void *queue, int fd, void *tag)
+{
+    const struct stalling_queue *stalling = queue;
+    return stalling->queue->sync(stalling->ctx, fd, tag);
 }
 
 static int flush(void *queue)
@@ -94,6 +100,7 @@ static const struct weir_io_queue_ops stalling_ops = {
     .name = "stalling",
     .open = open_queue,
     .submit = submit,
+    .sync = sync_file,
     .flush = flush,
     .reap = reap,
     .enters = enters,

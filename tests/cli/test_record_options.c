@@ -142,6 +142,8 @@ static const char *const refused[] = {
     "--output-format=folder",
     "--output-format=dir -o -",
     "--output-format=dir -z",
+    "--sync -o -",
+    "--sync -A",
     "-A -f",
     "--append -o -",
     "-A -z",

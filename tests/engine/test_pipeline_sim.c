@@ -370,7 +370,7 @@ static void note_checkpoint(struct sim *sim)
     struct sim_output *current = sim->outputs;
     while (current->output != sim->rig.pipeline.writer.output)
         current++;
-    if (sim->rig.pipeline.writer.checkpoint_error < 0)
+    if (sim->rig.pipeline.writer.checkpoint.error < 0)
         return;
     uint64_t data_bytes;
     memcpy(&data_bytes, fake_io_bytes(current->disk) + WEIR_PERF_DATA_SIZE_OFFSET, sizeof(data_bytes));

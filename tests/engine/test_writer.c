@@ -296,7 +296,7 @@ Test(writer, checkpoint_that_cannot_be_written_is_kept_as_its_own_error)
     fake_io_set_fault(f.disk, FAKE_IO_PWRITEV, &fault);
     push_sample(&f, 64);
     settle(&f);
-    cr_assert_eq(f.writer.checkpoint_error, -EIO);
+    cr_assert_eq(f.writer.checkpoint.error, -EIO);
     cr_assert_eq(f.writer.error, 0);
     cr_assert_eq(f.writer.failed.samples[0], 0);
     fixture_fini(&f);

@@ -35,6 +35,11 @@ struct held_write {
     int error;         /* -errno that it is to complete with, 0: none */
 };
 
+struct image {
+    uint8_t *bytes; /* owned */
+    uint64_t size;
+};
+
 struct fake_io {
     struct fake_io_options options;
     struct weir_io_ops ops;
@@ -52,6 +57,10 @@ struct fake_io {
     struct iovec *buffers;              /* owned; a copy of config.buffers, which is lent for the opening only */
     struct held_write *held;            /* owned; config.depth entries; NULL: no queue */
     unsigned held_count;
+    void *sync_tag;       /* of the fdatasync in flight; NULL: none */
+    int sync_error;       /* that it is to complete with, 0: none */
+    struct image synced;  /* what it is to make durable */
+    struct image durable; /* see fake_io_durable() */
     uint64_t enters;
     uint64_t failed_from; /* see fake_io_failed_from() */
 };
@@ -253,6 +262,30 @@ static int fake_fsync(void *ctx, int fd)
     return begin_call(ctx, FAKE_IO_FSYNC);
 }
 
+/* Keeps the file as it is now. */
+static void begin_sync(struct fake_io *fake)
+{
+    fake->synced = (struct image){.bytes = malloc(fake->used_end + 1), .size = fake->used_end};
+    require(fake, fake->synced.bytes != NULL, "no memory for what is synced");
+    memcpy(fake->synced.bytes, fake->bytes, fake->used_end);
+}
+
+static int end_sync(struct fake_io *fake, int error)
+{
+    free(error == 0 ? fake->durable.bytes : fake->synced.bytes);
+    if (error == 0)
+        fake->durable = fake->synced;
+    fake->synced = (struct image){0};
+    return error;
+}
+
+static int fake_fdatasync(void *ctx, int fd)
+{
+    (void)fd;
+    begin_sync(ctx);
+    return end_sync(ctx, begin_call(ctx, FAKE_IO_FDATASYNC));
+}
+
 static void fake_close(void *ctx, int fd)
 {
     struct fake_io *fake = ctx;
@@ -267,6 +300,7 @@ static const struct weir_io_file_ops fake_file = {
     .fallocate = fake_fallocate,
     .ftruncate = fake_ftruncate,
     .fsync = fake_fsync,
+    .fdatasync = fake_fdatasync,
     .close = fake_close,
 };
 
@@ -353,6 +387,17 @@ static int queue_submit(void *queue, const struct weir_io_write *write)
     return 0;
 }
 
+static int queue_sync(void *queue, int fd, void *tag)
+{
+    struct fake_io *fake = queue;
+    (void)fd;
+    require(fake, tag != NULL && fake->sync_tag == NULL, "two syncs at once");
+    fake->sync_tag = tag;
+    fake->sync_error = begin_call(fake, FAKE_IO_FDATASYNC);
+    begin_sync(fake);
+    return 0;
+}
+
 static int queue_flush(void *queue)
 {
     struct fake_io *fake = queue;
@@ -399,6 +444,18 @@ static void sleep_ms(unsigned ms)
     nanosleep(&pause, NULL);
 }
 
+/* The sync in flight completes, now or later; returns how many have. */
+static unsigned complete_sync(struct fake_io *fake, struct weir_io_completion *done, unsigned room)
+{
+    bool waits = room == 0 || !fake->sync_tag || atomic_load_explicit(&fake->stalled, memory_order_relaxed) ||
+                 (fake->options.reorders && fake_io_random(fake, EVEN_CHANCE));
+    if (waits)
+        return 0;
+    *done = (struct weir_io_completion){.tag = fake->sync_tag, .result = end_sync(fake, fake->sync_error)};
+    fake->sync_tag = NULL;
+    return 1;
+}
+
 static int queue_reap(void *queue, struct weir_io_completion *done, unsigned max, unsigned wait_ms)
 {
     struct fake_io *fake = queue;
@@ -416,7 +473,7 @@ static int queue_reap(void *queue, struct weir_io_completion *done, unsigned max
         fake->held_count--;
         memmove(&fake->held[which], &fake->held[which + 1], (fake->held_count - which) * sizeof(*fake->held));
     }
-    return (int)count;
+    return (int)(count + complete_sync(fake, done + count, max - count));
 }
 
 static uint64_t queue_enters(const void *queue)
@@ -430,6 +487,9 @@ static void queue_close(void *queue)
     for (unsigned i = 0; i < fake->held_count; i++)
         perform(fake, &fake->held[i]);
     fake->held_count = 0;
+    if (fake->sync_tag)
+        end_sync(fake, fake->sync_error);
+    fake->sync_tag = NULL;
     free(fake->buffers);
     free(fake->held);
     fake->held = NULL;
@@ -439,6 +499,7 @@ static const struct weir_io_queue_ops fake_queue = {
     .name = "fake",
     .open = queue_open,
     .submit = queue_submit,
+    .sync = queue_sync,
     .flush = queue_flush,
     .reap = queue_reap,
     .enters = queue_enters,
@@ -475,6 +536,7 @@ void fake_io_free(struct fake_io *fake)
     require(fake, !fake->held, "the queue was left open");
     require(fake, fake->direct_fd < 0, "the descriptor for direct writes was left open");
     munmap(fake->bytes, FILE_BYTES_MAX);
+    free(fake->durable.bytes);
     free(fake);
 }
 
@@ -491,6 +553,12 @@ const uint8_t *fake_io_bytes(const struct fake_io *fake)
 uint64_t fake_io_size(const struct fake_io *fake)
 {
     return fake->size;
+}
+
+const uint8_t *fake_io_durable(const struct fake_io *fake, uint64_t *bytes)
+{
+    *bytes = fake->durable.size;
+    return fake->durable.bytes;
 }
 
 uint64_t fake_io_calls(const struct fake_io *fake, enum fake_io_call call)

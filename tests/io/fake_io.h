@@ -26,6 +26,7 @@ enum fake_io_call {
     FAKE_IO_FALLOCATE,
     FAKE_IO_FTRUNCATE,
     FAKE_IO_FSYNC,
+    FAKE_IO_FDATASYNC, /* of either queue */
     FAKE_IO_QUEUE_OPEN,
     FAKE_IO_FLUSH,
     FAKE_IO_REAP,
@@ -70,6 +71,10 @@ const struct weir_io_ops *fake_io_ops(struct fake_io *fake);
 /* The file as it is now. Valid until free; it outlives the output. */
 const uint8_t *fake_io_bytes(const struct fake_io *fake);
 uint64_t fake_io_size(const struct fake_io *fake);
+
+/* The file as it was when the last fdatasync began that has succeeded: what the worst power cut would leave of it, but
+ * for what got to the disk by itself. NULL: none has. Valid until the next one. */
+const uint8_t *fake_io_durable(const struct fake_io *fake, uint64_t *bytes);
 
 /* Calls so far, failed ones included. */
 uint64_t fake_io_calls(const struct fake_io *fake, enum fake_io_call call);

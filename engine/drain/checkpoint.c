@@ -1,0 +1,157 @@
+/* Checkpoints, a step at a time. Writer thread. Protocol: checkpoint.h. */
+#include "engine/drain/checkpoint.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/bits.h"
+#include "format/perf_file.h"
+
+int weir_checkpoint_init(struct weir_checkpoint *checkpoint, const struct weir_clock *clock, bool syncs,
+                         struct weir_output *const *parts, unsigned part_count)
+{
+    *checkpoint = (struct weir_checkpoint){
+        .clock = clock,
+        .parts = parts,
+        .part_count = parts && syncs ? part_count : 0,
+        .syncs = syncs,
+        .begun_ns = weir_clock_now_ns(clock),
+    };
+    checkpoint->part_bytes = calloc(weir_max_u64(checkpoint->part_count, 1), sizeof(*checkpoint->part_bytes));
+    return checkpoint->part_bytes ? 0 : -ENOMEM;
+}
+
+void weir_checkpoint_fini(struct weir_checkpoint *checkpoint)
+{
+    free(checkpoint->part_bytes);
+    checkpoint->part_bytes = NULL;
+}
+
+void weir_checkpoint_change_output(struct weir_checkpoint *checkpoint)
+{
+    checkpoint->step = WEIR_CHECKPOINT_REST;
+    checkpoint->syncing = false;
+    checkpoint->covered_bytes = 0;
+}
+
+/* What is on file and could be covered. */
+static uint64_t coverable_bytes(const struct weir_checkpoint *checkpoint, const struct weir_output *output)
+{
+    uint64_t bytes = weir_output_stable_bytes(output);
+    for (unsigned i = 0; i < checkpoint->part_count; i++)
+        bytes += weir_output_stable_bytes(checkpoint->parts[i]);
+    return bytes;
+}
+
+uint64_t weir_checkpoint_due_in_ns(const struct weir_checkpoint *checkpoint, const struct weir_output *output)
+{
+    if (checkpoint->step != WEIR_CHECKPOINT_REST)
+        return 0;
+    if (weir_output_is_stream(output) || coverable_bytes(checkpoint, output) == checkpoint->covered_bytes)
+        return UINT64_MAX;
+    /* The first bytes are published at once: a file with data.size 0 does not open. */
+    if (checkpoint->covered_bytes == 0)
+        return 0;
+    uint64_t now_ns = weir_clock_now_ns(checkpoint->clock);
+    uint64_t due_ns = checkpoint->begun_ns + WEIR_CHECKPOINT_NS;
+    return now_ns >= due_ns ? 0 : due_ns - now_ns;
+}
+
+static void note_error(struct weir_checkpoint *checkpoint, int result)
+{
+    if (result < 0 && checkpoint->error == 0)
+        checkpoint->error = result;
+}
+
+static void write_size(struct weir_checkpoint *checkpoint, struct weir_output *output)
+{
+    const uint64_t bytes = checkpoint->stable_bytes;
+    note_error(checkpoint, weir_output_patch_head(output, WEIR_PERF_DATA_SIZE_OFFSET, &bytes, sizeof(bytes)));
+}
+
+/* ---- with sync ---- */
+
+/* Passes over the parts that have not grown. */
+static void find_part(struct weir_checkpoint *checkpoint)
+{
+    while (checkpoint->part < checkpoint->part_count &&
+           weir_output_stable_bytes(checkpoint->parts[checkpoint->part]) == checkpoint->part_bytes[checkpoint->part])
+        checkpoint->part++;
+    if (checkpoint->part == checkpoint->part_count)
+        checkpoint->step = WEIR_CHECKPOINT_SYNC_DATA;
+}
+
+/* Has the queue do what this step asks for; when it has no room, at a later pass. */
+static void begin_sync(struct weir_checkpoint *checkpoint, struct weir_output *output)
+{
+    const struct weir_output *of = output;
+    if (checkpoint->step == WEIR_CHECKPOINT_SYNC_PARTS) {
+        of = checkpoint->parts[checkpoint->part];
+        checkpoint->part_bytes[checkpoint->part] = weir_output_stable_bytes(of);
+    }
+    int result = weir_output_begin_sync(output, of);
+    if (result == 0) {
+        checkpoint->syncing = true;
+        weir_output_flush(output);
+    } else if (result != -EBUSY) { /* of the output, which has failed */
+        note_error(checkpoint, result);
+        checkpoint->step = WEIR_CHECKPOINT_REST;
+    }
+}
+
+static void go_on(struct weir_checkpoint *checkpoint, struct weir_output *output)
+{
+    switch (checkpoint->step) {
+    case WEIR_CHECKPOINT_SYNC_PARTS:
+        checkpoint->part++;
+        find_part(checkpoint);
+        break;
+    case WEIR_CHECKPOINT_SYNC_DATA:
+        write_size(checkpoint, output);
+        checkpoint->step = WEIR_CHECKPOINT_SYNC_SIZE;
+        break;
+    case WEIR_CHECKPOINT_SYNC_SIZE:
+    case WEIR_CHECKPOINT_REST:
+        checkpoint->step = WEIR_CHECKPOINT_REST;
+        break;
+    }
+}
+
+/* Sees what is under way end, and begins what follows. */
+static void advance(struct weir_checkpoint *checkpoint, struct weir_output *output)
+{
+    if (checkpoint->syncing) {
+        int result = weir_output_sync_result(output);
+        if (result == -EINPROGRESS)
+            return;
+        checkpoint->syncing = false;
+        note_error(checkpoint, result == -EAGAIN ? 0 : result);
+        if (result == 0)
+            go_on(checkpoint, output);
+        else if (result != -EAGAIN)
+            checkpoint->step = WEIR_CHECKPOINT_REST;
+    }
+    if (checkpoint->step != WEIR_CHECKPOINT_REST)
+        begin_sync(checkpoint, output);
+}
+
+/* ---- both ---- */
+
+void weir_checkpoint_run(struct weir_checkpoint *checkpoint, struct weir_output *output)
+{
+    if (weir_checkpoint_due_in_ns(checkpoint, output) > 0)
+        return;
+    if (checkpoint->step == WEIR_CHECKPOINT_REST) {
+        checkpoint->stable_bytes = weir_output_stable_bytes(output);
+        checkpoint->covered_bytes = coverable_bytes(checkpoint, output);
+        checkpoint->begun_ns = weir_clock_now_ns(checkpoint->clock);
+        if (!checkpoint->syncs) {
+            write_size(checkpoint, output);
+            return;
+        }
+        checkpoint->part = 0;
+        checkpoint->step = WEIR_CHECKPOINT_SYNC_PARTS;
+        find_part(checkpoint);
+    }
+    advance(checkpoint, output);
+}
