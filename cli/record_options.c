@@ -118,11 +118,6 @@ static int resolve_folder(const struct weir_record_arguments *arguments, bool to
         weir_error_hint(err, "a directory cannot go to standard output: name one with -o");
         return -EINVAL;
     }
-    if (arguments->output_directory && arguments->compression_level != 0) {
-        weir_error_set(err, -EINVAL, "option '--output-format=dir' cannot be used with '-z'");
-        weir_error_hint(err, "what is compressed is one stream over all readers: -z writes one file");
-        return -EINVAL;
-    }
     if (arguments->kcore && arguments->per_thread) {
         weir_error_set(err, -EINVAL, "option '--kcore' cannot be used with '--per-thread'");
         weir_error_hint(err, "changes of the kernel's code come by CPU: leave out --per-thread");

@@ -182,13 +182,18 @@ static bool reap(struct weir_writer *writer, struct weir_output *output, struct 
     return count > 0;
 }
 
-/* Gives the chunk to the output of its reader, or to none; false: it is for the main one. */
-static bool goes_to_part(struct weir_writer *writer, struct weir_chunk *chunk)
+/* Between files there is no order for it to speak of. */
+static void drop_round(struct weir_writer *writer, struct weir_chunk *chunk)
 {
-    if (chunk->kind == WEIR_CHUNK_ROUND) {
-        weir_chunk_advance(chunk, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE);
-        return true;
-    }
+    if (writer->setup.compressor)
+        weir_compressor_complete(writer->setup.compressor, chunk);
+    weir_chunk_advance(chunk, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE);
+}
+
+/* Gives what the chunk became to the output of its reader; false: it is for the main one. */
+static bool goes_to_part(struct weir_writer *writer, const struct weir_compressor_result *item)
+{
+    struct weir_chunk *chunk = item->chunk;
     if (chunk->reader == 0)
         return false;
     struct weir_output *part = writer->setup.parts[chunk->reader - 1];
@@ -196,10 +201,7 @@ static bool goes_to_part(struct weir_writer *writer, struct weir_chunk *chunk)
         weir_output_flush(part);
         reap(writer, part, &writer->account, 0);
     }
-    if (chunk->tee > 0)
-        writer->side_bytes[chunk->tee - 1] = chunk->side_bytes;
-    writer->output_bytes += chunk->used;
-    weir_output_append(part, chunk->data, chunk->used, -1, false, chunk);
+    weir_output_append(part, item->data, item->bytes, -1, false, chunk);
     return true;
 }
 
@@ -222,8 +224,10 @@ static void append(struct weir_writer *writer, const struct weir_compressor_resu
         writer->bytes_since_round += chunk->used;
         writer->lost_reported += chunk->lost_reported;
     }
-    if (writer->setup.parts && goes_to_part(writer, chunk))
+    if (writer->setup.parts && chunk->kind == WEIR_CHUNK_ROUND) {
+        drop_round(writer, chunk);
         return;
+    }
     writer->awaited += chunk->awaited;
     writer->output_bytes += item->bytes;
     if (chunk->tee > 0)
@@ -234,6 +238,8 @@ static void append(struct weir_writer *writer, const struct weir_compressor_resu
         writer->packed_in_bytes += chunk->used;
         writer->packed_out_bytes += item->bytes;
     }
+    if (writer->setup.parts && goes_to_part(writer, item))
+        return;
     weir_output_append(writer->output, item->data, item->bytes, item->buffer_index, pressed, chunk);
 }
 

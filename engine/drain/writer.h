@@ -103,7 +103,7 @@ struct weir_writer_setup {
     struct weir_compressor *compressor; /* borrowed; NULL: chunks go to the file as they are */
 
     /* What readers filled goes to outputs of their own, for each reader one, all of which complete as they are flushed
-     * (WEIR_OUTPUT_WRITEV); then there are no rounds. NULL: all goes to output. Borrowed; not with a compressor. */
+     * (WEIR_OUTPUT_WRITEV); then there are no rounds. NULL: all goes to output. Borrowed. */
     struct weir_output *const *parts;
 };
 

@@ -141,7 +141,6 @@ static const char *const refused[] = {
     "--output-format=",
     "--output-format=folder",
     "--output-format=dir -o -",
-    "--output-format=dir -z",
     "--sync -o -",
     "--sync -A",
     "-A -f",

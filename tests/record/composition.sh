@@ -37,7 +37,6 @@ pipe dir option '--output-format=dir' cannot be used with '-o -'
 pipe on-full option '--on-full' cannot be used with '-o -'
 pipe on-rotate only files end and go on in others: not a stream ('-o -')
 z append option '--append' cannot be used with '-z'
-z dir option '--output-format=dir' cannot be used with '-z'
 append dir option '--append' cannot be used with '--output-format=dir'
 append on-rotate option '--append' cannot be used with '--on-rotate'
 dir on-full option '--on-full' needs --keep-free with '--output-format=dir'

@@ -26,7 +26,6 @@ expect_usage_error() {
 
 test_combinations_that_make_no_sense_are_refused() {
     expect_usage_error "'--output-format=dir' cannot be used with '-o -'" --output-format=dir -o -
-    expect_usage_error "'--output-format=dir' cannot be used with '-z'" --output-format=dir -z
     expect_usage_error "unknown format 'folder'" --output-format=folder
     expect_files . err
 }
@@ -69,6 +68,19 @@ test_storm_adds_up() {
     expect_eq "written and lost" "$(written_and_lost)" "$(produced)"
 }
 
+# One zstd stream in each file; what reads a part of it must not need what is in another one.
+test_compressed_storm_adds_up() {
+    record --output-format=dir -z -o it -e raw_syscalls:sys_enter -c 1 -m 16M -- "$WEIR_LOAD" getppid 100000
+    expect_samples_add_up it
+    expect_eq "getppid calls" "$(getppid_calls it)" 100000
+    local ratio plain
+    ratio=$(sed -n 's/^.* samples), compressed (original [0-9.]* MB, ratio is \([0-9.]*\)) \]$/\1/p' err)
+    expect_line <(perf report --header-only -i it 2>perf.err) \
+        "# compressed : Zstd, level = 1, ratio = $(printf %.0f "$ratio")"
+    plain=$("$WEIR_PROGRAM" info it | sed -n 's/^records .* in \([0-9]*\) bytes$/\1/p')
+    expect_at_least "times smaller" $((plain / $(du -bs it | cut -f1))) 2
+}
+
 test_directory_of_before_becomes_old() {
     local round
     for round in 1 2 3; do record --output-format=dir -e cpu-clock -o it -- sh -c "exit 0 # $round"; done
@@ -91,7 +103,7 @@ test_full_file_system_keeps_what_was_good() {
 # perf cannot read it before: what DIR_FORMAT says is written last.
 test_killed_recording_is_recovered() {
     local options samples
-    for options in '-e sched:sched_switch' '-e cpu-clock -F 2000'; do
+    for options in '-e sched:sched_switch' '-z -e cpu-clock -F 2000'; do
         rm -rf it whole
         # shellcheck disable=SC2086 # words
         start_record it --output-format=dir -a $options
