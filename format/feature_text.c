@@ -7,6 +7,7 @@
 #include "format/feature_text.h"
 
 #include <inttypes.h>
+#include <linux/bpf.h>
 #include <string.h>
 
 #include "base/bits.h"
@@ -44,7 +45,7 @@ static const struct {
     [WEIR_FEATURE_MEM_TOPOLOGY] = {"MEM_TOPOLOGY", "version %U, blocks of %U bytes, %U nodes"},
     [WEIR_FEATURE_CLOCKID] = {"CLOCKID", "resolution %U ns"},
     [WEIR_FEATURE_DIR_FORMAT] = {"DIR_FORMAT", "version %U"},
-    [WEIR_FEATURE_BPF_PROG_INFO] = {"BPF_PROG_INFO", "%u programs"},
+    [WEIR_FEATURE_BPF_PROG_INFO] = {"BPF_PROG_INFO", ""},
     [WEIR_FEATURE_BPF_BTF] = {"BPF_BTF", "%u BTF"},
     [WEIR_FEATURE_COMPRESSED] = {"COMPRESSED", "version %u, type %u, level %u, ratio %u, mmap_len %u"},
     [WEIR_FEATURE_CPU_PMU_CAPS] = {"CPU_PMU_CAPS", "{%s=%s }"},
@@ -116,7 +117,7 @@ static void write_layout(struct writer *writer, const char *layout, unsigned dep
     }
 }
 
-/* ---- features that are lists of records ---- */
+/* ---- features that are lists ---- */
 
 static void append_build_ids(const uint8_t *payload, size_t bytes, struct weir_buf *out)
 {
@@ -130,6 +131,36 @@ static void append_build_ids(const uint8_t *payload, size_t bytes, struct weir_b
         count++;
     }
     weir_buf_printf(out, "%zu build ids%s", count, at < bytes ? " (cut)" : "");
+}
+
+/* One program of perf's list; see format/bpf_object.h. Older kernels tell less of it. */
+static void append_bpf_program(const uint8_t *info, uint32_t info_bytes, struct weir_buf *out)
+{
+    struct bpf_prog_info program = {0};
+    memcpy(&program, info, weir_min_u64(info_bytes, sizeof(program)));
+    weir_buf_printf(out, "id %" PRIu32 " ", program.id);
+    weir_text_append(out, program.name, strnlen(program.name, sizeof(program.name)));
+    weir_buf_printf(out, "%stag ", program.name[0] ? " " : "");
+    for (size_t i = 0; i < sizeof(program.tag); i++)
+        weir_buf_printf(out, "%02x", program.tag[i]);
+}
+
+static void append_bpf_programs(struct writer *writer)
+{
+    struct weir_cursor *cursor = &writer->cursor;
+    uint32_t count = weir_cursor_u32(cursor);
+    if (!cursor->failed)
+        weir_buf_printf(writer->out, "%" PRIu32 " programs", count);
+    for (uint32_t i = 0; i < count && may_go_on(writer); i++) {
+        uint32_t info_bytes = weir_cursor_u32(cursor), data_bytes = weir_cursor_u32(cursor);
+        weir_cursor_u64(cursor); /* which arrays there are */
+        const uint8_t *info = weir_cursor_take(cursor, info_bytes);
+        weir_cursor_take(cursor, data_bytes);
+        if (cursor->failed)
+            return;
+        weir_buf_printf(writer->out, i == 0 ? ": " : ", ");
+        append_bpf_program(info, info_bytes, writer->out);
+    }
 }
 
 void weir_feature_text_append(unsigned bit, const uint8_t *payload, size_t bytes, struct weir_buf *out)
@@ -147,7 +178,10 @@ void weir_feature_text_append(unsigned bit, const uint8_t *payload, size_t bytes
         .out = out,
         .limit = out->used + TEXT_MAX_BYTES,
     };
-    write_layout(&writer, known[bit].layout, 0);
+    if (bit == WEIR_FEATURE_BPF_PROG_INFO)
+        append_bpf_programs(&writer);
+    else
+        write_layout(&writer, known[bit].layout, 0);
     if (writer.cursor.failed)
         weir_buf_printf(out, " (cut)");
 }

@@ -32,6 +32,12 @@ test_program_of_before_is_described_as_by_perf() {
     expect_eq "what perf says of it" "$ours" "$(programs perfs weir_before)"
     expect_no_warnings
     expect_at_least "types" "$(images it BPF_BTF)" 1
+    local symbol # bpf_prog_TAG_NAME
+    symbol=${ours%% *}
+    symbol=${symbol#bpf_prog_}
+    "$WEIR_PROGRAM" info it >described
+    grep -q "^BPF_PROG_INFO .*id [0-9]* weir_before tag ${symbol%%_*}" described ||
+        fail "no such program: $(grep BPF described)"
     expect_readers_agree it
 }
 

@@ -1,0 +1,93 @@
+/*
+ * Features as text: those that are lists. The others, in whole files: test_verify.c. And as the document has them.
+ */
+#include "format/feature_text.h"
+
+#include <criterion/criterion.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/perf_file.h"
+
+#define DATA_BYTES     24u
+#define DOCUMENT_BYTES (256u * 1024)
+
+static void append_program(struct weir_buf *payload, uint32_t id, const char *name, uint32_t info_bytes)
+{
+    struct bpf_prog_info info = {.id = id, .tag = {0xde, 0xad, 0xbe, 0xef, 0, 1, 2, 3}};
+    uint8_t data[DATA_BYTES] = {0};
+    strncpy(info.name, name, sizeof(info.name)); /* not terminated when it is as long, as the kernel has it */
+    weir_buf_append_u32(payload, info_bytes);
+    weir_buf_append_u32(payload, DATA_BYTES);
+    weir_buf_append_u64(payload, 0);
+    weir_buf_append(payload, &info, info_bytes);
+    weir_buf_append(payload, data, DATA_BYTES);
+}
+
+static void expect_text(const struct weir_buf *payload, size_t bytes, const char *expected)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_feature_text_append(WEIR_FEATURE_BPF_PROG_INFO, payload->data, bytes, &text);
+    weir_buf_append_u8(&text, '\0');
+    cr_assert_str_eq((const char *)text.data, expected);
+    weir_buf_fini(&text);
+}
+
+Test(feature_text, bpf_programs_have_id_name_and_tag)
+{
+    struct weir_buf payload = WEIR_BUF_INIT;
+    weir_buf_append_u32(&payload, 2);
+    append_program(&payload, 7, "sixteen_letters_", 208);
+    append_program(&payload, 9, "", 208);
+    expect_text(&payload, payload.used,
+                "2 programs: id 7 sixteen_letters_ tag deadbeef00010203, id 9 tag deadbeef00010203");
+    weir_buf_fini(&payload);
+}
+
+Test(feature_text, bpf_programs_that_are_cut_or_short_are_told_as_far_as_they_go)
+{
+    struct weir_buf payload = WEIR_BUF_INIT;
+    weir_buf_append_u32(&payload, 2);
+    append_program(&payload, 7, "a", offsetof(struct bpf_prog_info, jited_prog_len)); /* of an older kernel: no name */
+    append_program(&payload, 9, "b", 208);
+    expect_text(&payload, payload.used - 1, "2 programs: id 7 tag deadbeef00010203 (cut)");
+    expect_text(&payload, 3, " (cut)");
+    weir_buf_fini(&payload);
+}
+
+/* docs/format.md, in which each feature that there is has a row, or is said not to be written. */
+static char *read_document(void)
+{
+    char path[4096];
+    cr_assert(getenv("WEIR_DOCS_DIR"), "run by ctest");
+    snprintf(path, sizeof(path), "%s/format.md", getenv("WEIR_DOCS_DIR"));
+    FILE *file = fopen(path, "re");
+    char *text = calloc(1, DOCUMENT_BYTES);
+    cr_assert(file && text, "%s", path);
+    size_t bytes = fread(text, 1, DOCUMENT_BYTES - 1, file);
+    cr_assert(bytes > 0 && feof(file));
+    fclose(file);
+    return text;
+}
+
+Test(feature_text, every_feature_is_in_the_document_by_its_bit_and_name)
+{
+    char *document = read_document();
+    const char *not_written = strstr(document, "\nNot written: ");
+    cr_assert_not_null(not_written);
+    for (unsigned bit = 0; bit < WEIR_FEATURE_LAST; bit++) {
+        char row[80];
+        const char *name = weir_feature_name(bit);
+        snprintf(row, sizeof(row), "\n| %u | %s | ", bit, name ? name : "");
+        bool written = name && strstr(document, row), left_out = false;
+        if (name && !written) {
+            const char *named = strstr(not_written, name);
+            left_out = named && named < strchr(not_written + 1, '\n');
+        }
+        cr_expect(!name || written || left_out, "no row '%s'", row + 1);
+        cr_expect(name || bit == 0);
+    }
+    free(document);
+}
