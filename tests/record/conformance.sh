@@ -4,6 +4,8 @@
 # The linux-perf-data crate has to be compiled first: the cases take turns at that, and the first one does it.
 
 needs_perf_events
+# shellcheck source=tests/record/made_up_kcore.sh
+. "$(dirname "${BASH_SOURCE[0]}")/made_up_kcore.sh"
 
 calls=4000
 
@@ -185,6 +187,20 @@ test_switched_by_size() {
 test_directory() {
     row_of -a --output-format=dir -e cpu-clock -F 2000 -o it.data -- "$WEIR_LOAD" spin 200000000
     expect_row it.data perf_inject hotspot create_gcov linux_perf_data
+}
+
+test_compressed_directory() {
+    row_of -a --output-format=dir -z -e cpu-clock -F 2000 -o it.data -- "$WEIR_LOAD" spin 200000000
+    expect_row it.data perf_inject hotspot create_gcov linux_perf_data
+}
+
+# A folder, in which perf finds the recording by itself. The others are given it.
+test_copy_of_the_kernel() {
+    needs_kcore
+    row_of -a --kcore -e cpu-clock -F 2000 -o it -- "$WEIR_LOAD" spin 200000000
+    expect_row it hotspot create_gcov linux_perf_data
+    expect_agreement it/data "$(told_samples)" perf_report perf_script perf_inject perf_json babeltrace2 weir_dump \
+        weir_info
 }
 
 # Saved from standard output. perf's converters crash on streams, of perf as well, its inject reads them from a pipe
