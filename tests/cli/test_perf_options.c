@@ -176,7 +176,7 @@ Test(perf_options, abbreviation_of_perfs_means_what_it_means_there)
         for (size_t length = 1; name && length < strlen(name); length++) {
             char head[WEIR_OPTION_TEXT_BYTES];
             snprintf(head, sizeof(head), "%.*s", (int)length, name);
-            bool negated;
+            bool negated = false;
             const struct weir_perf_option *perf = find_abbreviated(head, &negated);
             if (!perf)
                 continue;
