@@ -81,6 +81,17 @@ test_what_came_before_the_ring_is_counted_as_lost() {
         "$(produced raw_syscalls:sys_enter)"
 }
 
+# A side record that finds no ring is told and counted by nobody, so each CPU has the ring for it from the start: also
+# of a command that is never sampled where it was not expected.
+test_names_and_mappings_of_a_new_cpu_are_there_without_any_sample() {
+    record_on_cpu_0 -e cpu-clock -c 1000000000000 -o it.data --affinity-cpus -- taskset -c 1 "$WEIR_LOAD" getppid 1
+    expect_no_line err "a target runs on CPU"
+    expect_line err "$rings_on_one_cpu rings of"
+    perf script -i it.data --show-task-events --show-mmap-events -F comm,cpu >told 2>perf.err
+    expect_eq "names" "$(grep -c '\[001\] PERF_RECORD_COMM exec: record_load:' told)" 1
+    expect_eq "mappings of the program" "$(grep -c "\[001\] PERF_RECORD_MMAP2 .* r-xp $WEIR_LOAD\$" told)" 1
+}
+
 test_process_ends_the_recording_though_some_rings_were_never_there() {
     open_gate
     taskset -c 0 sh -c "read -r _; exec '$WEIR_LOAD' getppid $calls" <gate &
