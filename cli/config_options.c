@@ -107,6 +107,17 @@ static bool is_overruled(const struct application *to, const struct weir_option 
 
 /* ---- from an entry to its row ---- */
 
+/* Keeps what is in force, or would be, for weir_config_print(). */
+static int note(const struct application *to, const struct weir_config_entry *entry, const struct weir_option *option,
+                bool negated, const char *value)
+{
+    struct weir_setting setting = {
+        .option = option, .negated = negated, .value = value, .path = entry->path, .line = entry->line};
+    if (to->settings && weir_settings_add(to->settings, &setting) < 0)
+        return weir_error_set_errno(to->err, -ENOMEM, "cannot keep the settings of %s", entry->path);
+    return 0;
+}
+
 static int apply_option(const struct application *to, const struct weir_config_entry *entry,
                         const struct weir_option *option, bool negated, const char *value)
 {
@@ -114,11 +125,7 @@ static int apply_option(const struct application *to, const struct weir_config_e
     int result = weir_option_apply(to->table, to->arguments, option, negated, value, &below);
     if (result < 0)
         return fail_at(entry, result, &below, to->err);
-    struct weir_setting setting = {
-        .option = option, .negated = negated, .value = value, .path = entry->path, .line = entry->line};
-    if (to->settings && weir_settings_add(to->settings, &setting) < 0)
-        return weir_error_set_errno(to->err, -ENOMEM, "cannot keep the settings of %s", entry->path);
-    return 0;
+    return note(to, entry, option, negated, value);
 }
 
 /* As git and perf have it. */
@@ -169,7 +176,7 @@ static int apply_key(const struct application *to, const struct weir_config_entr
     return apply_option(to, entry, option, false, entry->value);
 }
 
-/* record.call-graph: what -g means. Without -g it is only looked at. */
+/* record.call-graph: what -g means. Without -g it is only looked at, and kept for the next who types it. */
 static int apply_call_graph(const struct application *to, const struct weir_config_entry *entry)
 {
     bool negated;
@@ -178,9 +185,11 @@ static int apply_call_graph(const struct application *to, const struct weir_conf
         return 0;
     if (!entry->value)
         return fail_value(to, entry, "it is what --call-graph takes");
-    const struct weir_option *letter = weir_option_find_short(to->table, 'g');
-    bool is_asked_for = !to->settings || (is_on_command_line(to->settings, letter) && !is_overruled(to, option));
-    return is_asked_for ? apply_option(to, entry, option, false, entry->value) : 0;
+    if (is_overruled(to, option))
+        return 0;
+    bool is_asked_for = !to->settings || is_on_command_line(to->settings, weir_option_find_short(to->table, 'g'));
+    return is_asked_for ? apply_option(to, entry, option, false, entry->value)
+                        : note(to, entry, option, false, entry->value);
 }
 
 /* record.build-id: what it stands for is set where weir has an option for it, and is what weir does where it has none.
@@ -357,10 +366,13 @@ static void print_value(struct weir_buf *text, const char *value)
 
 static void print_setting(struct weir_buf *text, const struct weir_setting *setting)
 {
-    weir_buf_printf(text, "\t%s", setting->option->long_name);
+    bool is_taken_back = setting->negated && setting->option->argument;
+    weir_buf_printf(text, "\t%s%s", is_taken_back ? "no-" : "", setting->option->long_name);
     if (setting->value) {
         weir_buf_printf(text, " = ");
         print_value(text, setting->value);
+    } else if (is_taken_back) {
+        weir_buf_printf(text, " = true"); /* without the "no-" it would ask for the argument, or for the default */
     } else if (!setting->option->argument) {
         weir_buf_printf(text, " = %s", setting->negated ? "false" : "true");
     }

@@ -245,8 +245,10 @@ Test(config_options, call_graph_is_what_g_stands_for)
         cr_skip_test("needs the option --call-graph");
     add(&set.perf, "its", "[call-graph]\nrecord-mode = dwarf\n");
     cr_assert_eq(apply("true"), 0);
-    cr_expect_str_eq(set_by("its"), "", "without -g there are no call chains");
+    cr_expect_eq(arguments.samples.call_graph.mode, WEIR_CALL_GRAPH_NONE, "without -g there are no call chains");
+    cr_expect_str_eq(set_by("its"), "call-graph", "but it is still what -g stands for, and printed so");
     cr_assert_eq(apply("-g true"), 0);
+    cr_expect_eq(arguments.samples.call_graph.mode, WEIR_CALL_GRAPH_DWARF);
     cr_expect_str_eq(set_by("its"), "call-graph");
     cr_assert_eq(apply("-g --call-graph fp true"), 0);
     cr_expect_str_eq(set_by("its"), "", "--call-graph goes before");
@@ -285,13 +287,16 @@ Test(config_options, printed_configuration_says_where_each_line_comes_from)
 
 Test(config_options, printed_configuration_is_read_as_the_same)
 {
-    add(&set.weir, "it", "[record]\nfreq = 2\nevent = cs\nevent = page-faults:u\noutput = \" #\\t\\\\\"\n");
-    cr_assert_eq(apply("true"), 0);
+    add(&set.weir, "it",
+        "[record]\nfreq = 2\nevent = cs\nevent = page-faults:u\noutput = \" #\\t\\\\\"\ncall-graph = dwarf\n");
+    cr_assert_eq(apply("-z --no-compression-level --no-delay true"), 0);
     struct weir_buf first = WEIR_BUF_INIT;
     weir_config_print(&first, table(), &settings);
     weir_config_set_fini(&set);
     add(&set.weir, "it", weir_buf_str(&first));
-    cr_assert_eq(apply("true"), 0, "%s", err.what);
+    cr_assert_eq(apply("-g true"), 0, "%s", err.what);
+    cr_expect_eq(arguments.compression_level, 0);
+    cr_expect_eq(arguments.samples.call_graph.mode, WEIR_CALL_GRAPH_DWARF);
     cr_expect_eq(arguments.freq_hz, 2);
     cr_expect_eq(arguments.events.count, 2);
     cr_expect_str_eq(arguments.output_path, " #\t\\");
