@@ -285,6 +285,7 @@ void weir_record_lost_samples(struct weir_buf *out, uint64_t lost, const struct 
                    .size = (uint16_t)(sizeof(record) + weir_attr_sample_id_bytes(&layout))},
         .lost = lost,
     };
+    weir_assert(record.header.size <= WEIR_RECORD_LOST_SAMPLES_MAX_BYTES);
     weir_buf_append(out, &record, sizeof(record));
     append_sample_id(out, trailer);
 }

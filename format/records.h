@@ -57,6 +57,8 @@ struct weir_record_sample_id { /* values for a trailer that is not zero */
     uint32_t cpu;
 };
 
+#define WEIR_RECORD_LOST_SAMPLES_MAX_BYTES 64u /* with all that a trailer may have */
+
 /* PERF_RECORD_LOST_SAMPLES: `lost` samples of the event whose id the trailer names. */
 void weir_record_lost_samples(struct weir_buf *out, uint64_t lost, const struct weir_record_sample_id *trailer);
 /* LOST_SAMPLES of none, with WEIR_RECORD_MISC_RETURNED: the CPU in the trailer, which is of one event, has come back.

@@ -76,11 +76,23 @@ static int make_room(const struct weir_event_set *set, struct weir_told_losses *
     return 0;
 }
 
-/* Tells what was lost beyond `before`. */
+/* Room in `lost` for a record of every descriptor, those of before included, and one of each row for what came before
+ * its ring: none is noted as told and then finds no room. */
+static int make_record_room(const struct weir_event_set *set, struct weir_buf *lost)
+{
+    size_t before = lost->used, rows = (size_t)set->event_count * set->place_count;
+    size_t records = slot_count(set) + set->retired_count + rows;
+    if (!weir_buf_extend(lost, records * WEIR_RECORD_LOST_SAMPLES_MAX_BYTES))
+        return weir_buf_error(lost);
+    lost->used = before;
+    return 0;
+}
+
+/* Tells what was lost beyond `before`. lost: NULL, or with room. */
 static void note_lost_samples(const struct weir_event_set *set, unsigned event, unsigned place,
                               const struct weir_event_count *count, uint64_t before, struct weir_buf *lost)
 {
-    if (count->lost == before)
+    if (!lost || count->lost == before)
         return;
     struct weir_record_sample_id trailer = {
         .sample_type = set->list->events[event].attr.sample_type,
@@ -132,11 +144,18 @@ static void tell_retired(const struct weir_event_set *set, struct weir_told_loss
     }
 }
 
+/* All that telling allocates. told: NULL-safe. 0 or -ENOMEM, and then nothing is told. */
+static int prepare_to_tell(const struct weir_event_set *set, struct weir_told_losses *told, struct weir_buf *lost)
+{
+    int result = told ? make_room(set, told) : 0;
+    if (result == 0 && told)
+        result = note_gone(set, told);
+    return result == 0 ? make_record_room(set, lost) : result;
+}
+
 int weir_ledger_tell_losses(const struct weir_event_set *set, struct weir_told_losses *told, struct weir_buf *lost)
 {
-    int result = make_room(set, told);
-    if (result == 0)
-        result = note_gone(set, told);
+    int result = prepare_to_tell(set, told, lost);
     if (result < 0)
         return result;
     tell_retired(set, told, lost);
@@ -151,7 +170,7 @@ int weir_ledger_tell_losses(const struct weir_event_set *set, struct weir_told_l
             }
         }
     }
-    return weir_buf_error(lost);
+    return 0;
 }
 
 void weir_ledger_hold_back(struct weir_told_losses *told, uint64_t lost_reported, struct weir_buf *lost)
@@ -307,11 +326,14 @@ int weir_ledger_reserve(const struct weir_event_set *set, struct weir_told_losse
 int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *pipeline,
                         struct weir_record_result *result, struct weir_told_losses *told, struct weir_buf *lost)
 {
-    int code = weir_ledger_reserve(set, told, result);
-    if (code == 0 && told)
-        code = note_gone(set, told);
+    int code = weir_ledger_reserve(set, NULL, result);
     if (code < 0)
         return code;
+    code = prepare_to_tell(set, told, lost);
+    if (code < 0) { /* what was lost is counted all the same */
+        told = NULL;
+        lost = NULL;
+    }
     tell_retired(set, told, lost);
     for (unsigned place = 0; place < set->place_count; place++) {
         for (unsigned event = 0; event < set->event_count; event++) {
@@ -327,7 +349,7 @@ int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *
     add_before_ring(set, result, lost);
     add_overwritten(set, result);
     add_cut_off(set, result);
-    return weir_buf_error(lost);
+    return code;
 }
 
 /* A CPU that was offline all the time is no CPU of the recording: its rows are taken out again. */

@@ -26,8 +26,8 @@ void weir_told_losses_fini(struct weir_told_losses *told);
 
 /*
  * Appends to `lost` a LOST_SAMPLES record for every descriptor that has lost any since the last call with the same
- * `told`, which begins as all zeros. One read(2) for each descriptor. 0 or -ENOMEM, and then something may be untold.
- * Coordinator.
+ * `told`, which begins as all zeros. One read(2) for each descriptor. 0, or -ENOMEM and then nothing is told: all of it
+ * is left for the next call. Coordinator.
  */
 int weir_ledger_tell_losses(const struct weir_event_set *set, struct weir_told_losses *told, struct weir_buf *lost);
 
@@ -49,7 +49,8 @@ int weir_ledger_reserve(const struct weir_event_set *set, struct weir_told_losse
 /*
  * Reads the kernel's counts of every event and fills result->ledger, event_names and event_count. Appends to `lost` a
  * LOST_SAMPLES record for every descriptor that lost any (id and CPU in its trailer) of which `told` does not know.
- * told: NULL when there was one output only. Readers must have ended. 0 or -ENOMEM.
+ * told: NULL when there was one output only. Readers must have ended. 0 or -ENOMEM: what was lost is not in `lost`
+ * then, but it is in the ledger, if that has rows (weir_ledger_reserve()).
  */
 int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *pipeline,
                         struct weir_record_result *result, struct weir_told_losses *told, struct weir_buf *lost);

@@ -527,6 +527,57 @@ Test(ledger, out_of_memory_for_what_was_told_tells_nothing)
     fixture_fini(&f);
 }
 
+Test(ledger, what_could_not_be_told_for_want_of_memory_is_told_the_next_time)
+{
+    struct fixture f;
+    struct weir_told_losses told = {0};
+    unsigned records, successes = 0;
+    fixture_init(&f);
+    put(&f, 0, 0, 5 * RING_BYTES / 64);
+    put(&f, 1, 1, 5 * RING_BYTES / 64);
+    for (int result = -ENOMEM; result < 0; successes++) {
+        failing_alloc_after(successes);
+        result = weir_ledger_tell_losses(&f.rig.set, &told, &f.lost);
+        failing_alloc_never();
+        cr_assert(result == 0 || f.lost.used == 0);
+        if (result < 0)
+            weir_buf_reset(&f.lost);
+    }
+    cr_assert_gt(successes, 2, "nothing has failed");
+    cr_assert_eq(take_told(&f, &records), lost_by_kernel(&f));
+    cr_assert_eq(records, 2);
+    weir_told_losses_fini(&told);
+    fixture_fini(&f);
+}
+
+/* Of a CPU that has come back, there is more to tell than there was room for at the start. */
+Test(ledger, without_memory_to_tell_of_losses_the_rows_are_right)
+{
+    struct fixture f;
+    struct weir_told_losses told = {0};
+    uint64_t produced[2], lost[2];
+    fixture_init(&f);
+    cr_assert_eq(weir_ledger_reserve(&f.rig.set, &told, &f.result), 0);
+    for (unsigned life = 0; life < 2; life++) {
+        put(&f, 0, 0, 5 * RING_BYTES / 64);
+        weir_sim_kernel_totals(f.rig.sim, sim_rig_fd(&f.rig, 0, 0), &produced[life], &lost[life]);
+        drain(&f);
+        if (life == 0) {
+            sim_rig_take_cpu(&f.rig, 0);
+            sim_rig_bring_cpu(&f.rig, 0);
+        }
+    }
+    failing_alloc_from(0);
+    cr_assert_eq(weir_ledger_collect(&f.rig.set, &f.rig.pipeline, &f.result, &told, &f.lost), -ENOMEM);
+    failing_alloc_never();
+    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    cr_assert_gt(lost[0], 0);
+    expect_row(&f, 0, 0, produced[0] + produced[1] - lost[0] - lost[1], lost[0] + lost[1], 0);
+    cr_assert_eq(f.lost.used, 0);
+    weir_told_losses_fini(&told);
+    fixture_fini(&f);
+}
+
 Test(ledger, each_output_is_told_of_what_was_lost_since_the_one_before)
 {
     struct fixture f;
