@@ -9,6 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/mman.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* include/uapi/asm-generic/mman-common.h, Linux 5.14 */
+#endif
 
 #define NEVER UINT_MAX
 
@@ -23,14 +28,20 @@ void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
 void *__real_realloc(void *data, size_t bytes);
 void *__real_reallocarray(void *data, size_t count, size_t bytes);
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
 char *__real_strdup(const char *text);
 char *__real_strndup(const char *text, size_t bytes);
+void *__real_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
+int __real_madvise(void *address, size_t bytes, int advice);
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t bytes);
 void *__wrap_realloc(void *data, size_t bytes);
 void *__wrap_reallocarray(void *data, size_t count, size_t bytes);
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
 char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t bytes);
+void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
+int __wrap_madvise(void *address, size_t bytes, int advice);
 int __wrap_asprintf(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static void fail_at(unsigned successes, bool sticky)
@@ -96,6 +107,23 @@ void *__wrap_realloc(void *data, size_t bytes)
 void *__wrap_reallocarray(void *data, size_t count, size_t bytes)
 {
     return is_turn_to_fail() ? NULL : __real_reallocarray(data, count, bytes);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
+{
+    return is_turn_to_fail() ? NULL : __real_aligned_alloc(alignment, bytes);
+}
+
+void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    bool fails = (flags & MAP_ANONYMOUS) && is_turn_to_fail();
+    return fails ? MAP_FAILED : __real_mmap(address, bytes, protection, flags, fd, offset);
+}
+
+int __wrap_madvise(void *address, size_t bytes, int advice)
+{
+    bool fails = advice == MADV_POPULATE_WRITE && is_turn_to_fail();
+    return fails ? -1 : __real_madvise(address, bytes, advice);
 }
 
 char *__wrap_strdup(const char *text)

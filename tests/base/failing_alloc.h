@@ -1,7 +1,8 @@
 /*
  * Makes a chosen allocation of the code under test fail. weir_fail_allocations() in tests/CMakeLists.txt links it with
- * ld's --wrap for malloc, its relatives, strdup, strndup and asprintf: calls from weir's own objects come here, those
- * inside shared libraries do not. Any thread may allocate; one at a time says what fails.
+ * ld's --wrap for malloc, its relatives, strdup, strndup and asprintf, for mmap(2) of memory (MAP_ANONYMOUS) and for
+ * madvise(2) that has its pages made (MADV_POPULATE_WRITE): calls from weir's own objects come here, those inside
+ * shared libraries do not. Any thread may allocate; one at a time says what fails.
  */
 #ifndef WEIR_TESTS_BASE_FAILING_ALLOC_H
 #define WEIR_TESTS_BASE_FAILING_ALLOC_H

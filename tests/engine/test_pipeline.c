@@ -44,9 +44,9 @@ Test(pipeline, out_of_memory_at_any_allocation_leaves_nothing_behind)
         cr_assert_eq(pipeline.kick_fd, -1);
         cr_assert_null(pipeline.readers);
     }
-    /* Two for the shares, one in the pool, three tables, in each reader two and one per ring; and the last time none.
-     */
-    cr_assert_eq(failures, 2 + 1 + 3 + (2 + 2) * CPUS + 1);
+    /* Two for the shares; in the pool three tables, its mapping and its pages; three tables; for each reader itself,
+     * two and one per ring; and the last time none. */
+    cr_assert_eq(failures, 2 + 5 + 3 + (1 + 2 + 2) * CPUS + 1);
     sim_rig_fini(&rig);
 }
 

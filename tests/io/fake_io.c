@@ -318,9 +318,13 @@ static int queue_open(void **queue, const struct weir_io_queue_config *config, u
     fake->config = *config;
     bool takes_buffers = taken_max == 0 || config->buffer_count <= taken_max;
     fake->held = calloc(config->depth, sizeof(*fake->held));
-    require(fake, fake->held != NULL, "no memory for the queue");
     fake->buffers = calloc(config->buffer_count + 1u, sizeof(*fake->buffers));
-    require(fake, fake->buffers != NULL, "no memory for the queue");
+    if (!fake->held || !fake->buffers) {
+        free(fake->buffers);
+        free(fake->held);
+        fake->held = NULL;
+        return -ENOMEM;
+    }
     if (config->buffer_count > 0)
         memcpy(fake->buffers, config->buffers, config->buffer_count * sizeof(*fake->buffers));
     *registered = takes_buffers ? config->buffer_count : 0;
