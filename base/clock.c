@@ -16,7 +16,14 @@ static uint64_t monotonic_now_ns(void *ctx)
     return read_ns(CLOCK_MONOTONIC);
 }
 
+static uint64_t day_now_ns(void *ctx)
+{
+    (void)ctx;
+    return read_ns(CLOCK_REALTIME);
+}
+
 const struct weir_clock weir_clock_monotonic = {.now_ns = monotonic_now_ns};
+const struct weir_clock weir_clock_day = {.now_ns = day_now_ns};
 
 uint64_t weir_clock_thread_cpu_ns(void)
 {

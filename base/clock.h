@@ -1,4 +1,4 @@
-/* The monotonic clock behind a function pointer, so that tests run on a time of their own. */
+/* Clocks behind a function pointer, so that tests run on a time of their own. */
 #ifndef WEIR_BASE_CLOCK_H
 #define WEIR_BASE_CLOCK_H
 
@@ -9,12 +9,16 @@
 #define WEIR_NS_PER_S  1000000000ull
 
 struct weir_clock {
-    uint64_t (*now_ns)(void *ctx); /* monotonic; any thread; does not fail */
+    uint64_t (*now_ns)(void *ctx); /* any thread; does not fail */
     void *ctx;                     /* borrowed */
 };
 
-/* CLOCK_MONOTONIC, see clock_gettime(2); served by the vDSO, no system call. */
+/* CLOCK_MONOTONIC, see clock_gettime(2); served by the vDSO, no system call. It never goes back. */
 extern const struct weir_clock weir_clock_monotonic;
+
+/* CLOCK_REALTIME: nanoseconds since 1970, which may be set to anything at any time. For names and for what people
+ * read; never for durations or order. */
+extern const struct weir_clock weir_clock_day;
 
 static inline uint64_t weir_clock_now_ns(const struct weir_clock *clock)
 {

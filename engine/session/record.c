@@ -541,6 +541,7 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
         .options = options,
         .kernel = &weir_kernel_linux,
         .clock = &weir_clock_monotonic,
+        .day = &weir_clock_day,
         .result = result,
         .workload = WEIR_WORKLOAD_INIT,
         .cpu_watch = {.fd = -1},

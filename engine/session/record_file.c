@@ -22,7 +22,7 @@
 #include "format/tracing_data.h"
 
 #define SAME_STAMP_MAX   999u
-#define NS_PER_HUNDREDTH 10000000
+#define NS_PER_HUNDREDTH 10000000u
 
 void weir_record_file_note(struct weir_record_file *file, const struct weir_writer_account *account)
 {
@@ -34,14 +34,15 @@ void weir_record_file_note(struct weir_record_file *file, const struct weir_writ
 
 /* ---- names ---- */
 
-void weir_record_file_stamp(struct weir_record_file *file)
+void weir_record_file_stamp(struct weir_record_file *file, const struct weir_clock *day)
 {
-    struct timespec now;
+    uint64_t now_ns = weir_clock_now_ns(day);
+    time_t now_s = (time_t)(now_ns / WEIR_NS_PER_S);
     struct tm utc;
-    clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &utc);
+    gmtime_r(&now_s, &utc);
     size_t used = strftime(file->stamp, sizeof(file->stamp), "%Y%m%d%H%M%S", &utc);
-    snprintf(file->stamp + used, sizeof(file->stamp) - used, "%02u", (unsigned)(now.tv_nsec / NS_PER_HUNDREDTH) % 100u);
+    snprintf(file->stamp + used, sizeof(file->stamp) - used, "%02u",
+             (unsigned)(now_ns % WEIR_NS_PER_S / NS_PER_HUNDREDTH));
 }
 
 int weir_record_file_rename(struct weir_record_file *file, const char *prefix, struct weir_error *err)

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "engine/session/record.h"
 #include "engine/session/record_parts.h"
@@ -76,8 +77,8 @@ int weir_record_file_sync_name(const struct weir_record_file *file, struct weir_
  * records on. Before finish. Coordinator. */
 void weir_record_file_note(struct weir_record_file *file, const struct weir_writer_account *account);
 
-/* Notes that it ends now. */
-void weir_record_file_stamp(struct weir_record_file *file);
+/* Notes that it ends now, by the time of day (weir_clock_day). */
+void weir_record_file_stamp(struct weir_record_file *file, const struct weir_clock *day);
 
 /* Gives it the name "PREFIX" + last component of its path + ".STAMP", with "-001" and so on behind it where that is
  * taken. Never replaces anything. 0 or -errno with err, as weir_output_rename(). */

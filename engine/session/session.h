@@ -40,7 +40,8 @@
 struct weir_session {
     const struct weir_record_options *options; /* borrowed */
     const struct weir_kernel *kernel;          /* borrowed */
-    const struct weir_clock *clock;            /* borrowed */
+    const struct weir_clock *clock;            /* borrowed; monotonic */
+    const struct weir_clock *day;              /* borrowed; the time of day, which may be set */
     struct weir_record_result *result;         /* borrowed */
 
     struct weir_topology *topology;

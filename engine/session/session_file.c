@@ -336,7 +336,7 @@ static int keep_file(struct weir_session *session, struct weir_error *err)
     if (!session->finisher)
         return 0;
     weir_file_finisher_stop(session->finisher, is_hurried, session);
-    weir_record_file_stamp(session->file);
+    weir_record_file_stamp(session->file, session->day);
     if (is_left_over(session))
         weir_output_remove(session->file->output);
     else

@@ -156,7 +156,7 @@ static void answer(void *ctx, const struct weir_sideband_view *view)
 static int hide(struct weir_session *session, struct weir_error *err)
 {
     struct weir_record_file *file = session->file;
-    weir_record_file_stamp(file);
+    weir_record_file_stamp(file, session->day);
     int result = weir_record_file_rename(file, HIDING_PREFIX, err);
     if (result != -ENOENT)
         return result;

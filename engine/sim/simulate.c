@@ -360,6 +360,7 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
     s.session = (struct weir_session){
         .options = &s.record_options,
         .clock = &weir_clock_monotonic,
+        .day = &weir_clock_day,
         .result = &result->record,
         .workload = WEIR_WORKLOAD_INIT,
         .cpu_watch = {.fd = -1},

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "tests/base/failing_alloc.h"
+#include "tests/engine/fake_clock.h"
 #include "tests/format/temp_tree.h"
 
 #define STAMP "2026112118000012"
@@ -59,17 +60,25 @@ static struct weir_kept_files *make(unsigned most, char *const *command)
     return kept;
 }
 
-/* A file that has ended; its name is "data". */
-static void add(struct weir_kept_files *kept, const char *stamp)
+/* A file that has ended, at that time or by that clock; its name is "data". */
+static void add_by(struct weir_kept_files *kept, const char *stamp, const struct weir_clock *day)
 {
     char path[PATH_MAX];
     temp_tree_path(&tree, "data", path);
     struct weir_record_file file = {.path = path};
     struct weir_output_options options = {.engine = WEIR_OUTPUT_WRITEV};
     cr_assert_eq(weir_output_open(&file.output, path, &options, NULL), 0);
-    snprintf(file.stamp, sizeof(file.stamp), "%s", stamp);
+    if (day)
+        weir_record_file_stamp(&file, day);
+    else
+        snprintf(file.stamp, sizeof(file.stamp), "%s", stamp);
     cr_assert_eq(weir_kept_files_add(kept, &file, NULL), 0);
     weir_output_close(file.output);
+}
+
+static void add(struct weir_kept_files *kept, const char *stamp)
+{
+    add_by(kept, stamp, NULL);
 }
 
 static bool is_there(const char *name)
@@ -157,6 +166,27 @@ Test(kept_files, same_time_gets_a_number_and_replaces_nothing)
     cr_assert_eq(st.st_size, strlen("of before"));
     cr_assert_eq(told.count, 2);
     cr_assert_not_null(strstr(told.lines[0], "data." STAMP "-001 ]"));
+    weir_kept_files_free(kept);
+}
+
+/* Which of them is the oldest is known by the order in which they ended. */
+Test(kept_files, clock_that_is_set_back_or_stands_costs_no_file)
+{
+    struct fake_clock fake = {.now_ns = UINT64_C(1795284000129999999)}; /* 2026-11-21 18:00:00.13 UTC, nearly */
+    const struct weir_clock day = fake_clock_interface(&fake);
+    struct weir_kept_files *kept = make(3, NULL);
+    add_by(kept, NULL, &day);
+    cr_assert(is_there("data.2026112118000012"));
+    fake.now_ns -= 3600 * WEIR_NS_PER_S;
+    add_by(kept, NULL, &day);
+    add_by(kept, NULL, &day);
+    cr_assert(is_there("data.2026112117000012"));
+    cr_assert(is_there("data.2026112117000012-001"));
+    fake.now_ns = 0;
+    add_by(kept, NULL, &day);
+    cr_assert(is_there("data.1970010100000000"));
+    cr_assert_not(is_there("data.2026112118000012"));
+    cr_assert(is_there("data.2026112117000012"));
     weir_kept_files_free(kept);
 }
 
