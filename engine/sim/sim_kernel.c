@@ -17,6 +17,8 @@
 #include "base/bits.h"
 
 #define RECORD_MAX_BYTES      65528u
+#define PAGE_FDS              1024
+#define PAGES                 256  /* more descriptors than a process has */
 #define CPUS_OFFLINE_MAX      64   /* CPUs from here on stay online */
 #define COMM_BYTES            16   /* TASK_COMM_LEN, padded */
 #define SIDE_RECORD_MAX_BYTES 128  /* LOST and COMM with the longest trailer */
@@ -50,10 +52,16 @@ struct sim_event {
     _Atomic uint64_t lost;
 };
 
+/* Events of so many descriptors in a row. */
+struct sim_event_page {
+    struct sim_event *_Atomic by_fd[PAGE_FDS]; /* owned */
+};
+
 struct weir_sim_kernel {
-    pthread_mutex_t lock;     /* guards growth of the two tables */
-    struct sim_event **by_fd; /* owned; index: descriptor */
-    size_t fd_count;
+    pthread_mutex_t lock; /* around what opening changes */
+    /* Owned; by descriptor. A page that is there stays, so that producers and readers can look while others are opened:
+     * they find (acquire) what was put in (release). */
+    struct sim_event_page *_Atomic pages[PAGES];
     struct sim_ring **rings; /* owned */
     size_t ring_count;
     uint64_t next_id;
@@ -78,6 +86,16 @@ static void close_event(struct sim_event *event)
     free(event);
 }
 
+static void free_page(struct sim_event_page *page)
+{
+    for (size_t i = 0; page && i < PAGE_FDS; i++) {
+        struct sim_event *event = atomic_load_explicit(&page->by_fd[i], memory_order_relaxed);
+        if (event)
+            close_event(event);
+    }
+    free(page);
+}
+
 static size_t mapping_bytes(uint64_t data_bytes)
 {
     return (size_t)sysconf(_SC_PAGESIZE) + data_bytes;
@@ -87,41 +105,60 @@ void weir_sim_kernel_free(struct weir_sim_kernel *sim)
 {
     if (!sim)
         return;
-    for (size_t fd = 0; fd < sim->fd_count; fd++) {
-        if (sim->by_fd[fd])
-            close_event(sim->by_fd[fd]);
-    }
+    for (size_t i = 0; i < PAGES; i++)
+        free_page(atomic_load_explicit(&sim->pages[i], memory_order_relaxed)); /* nobody else looks any more */
     for (size_t i = 0; i < sim->ring_count; i++) {
         if (sim->rings[i]->page)
             munmap(sim->rings[i]->page, mapping_bytes(sim->rings[i]->bytes));
         free(sim->rings[i]);
     }
-    free(sim->by_fd);
     free(sim->rings);
     pthread_mutex_destroy(&sim->lock);
     free(sim);
 }
 
+static bool has_events(const struct sim_event_page *page)
+{
+    bool has = false;
+    for (size_t i = 0; page && i < PAGE_FDS; i++)
+        has |= atomic_load_explicit(&page->by_fd[i], memory_order_relaxed) != NULL; /* opened by this thread */
+    return has;
+}
+
+bool weir_sim_kernel_is_released(const struct weir_sim_kernel *sim)
+{
+    bool holds = false;
+    for (size_t i = 0; i < PAGES; i++)
+        holds |= has_events(atomic_load_explicit(&sim->pages[i], memory_order_relaxed));
+    for (size_t i = 0; i < sim->ring_count; i++)
+        holds |= sim->rings[i]->page != NULL;
+    return !holds;
+}
+
 static struct sim_event *event_of(const struct weir_sim_kernel *sim, int fd)
 {
-    return fd >= 0 && (size_t)fd < sim->fd_count ? sim->by_fd[fd] : NULL;
+    struct sim_event_page *page = NULL;
+    if (fd >= 0 && fd < PAGES * PAGE_FDS)
+        page = atomic_load_explicit(&sim->pages[fd / PAGE_FDS], memory_order_acquire);
+    return page ? atomic_load_explicit(&page->by_fd[fd % PAGE_FDS], memory_order_acquire) : NULL;
 }
 
 /* ---- the interface ---- */
 
 static int register_event(struct weir_sim_kernel *sim, struct sim_event *event)
 {
-    size_t needed = (size_t)event->fd + 1;
-    if (needed > sim->fd_count) {
-        struct sim_event **grown = realloc(sim->by_fd, needed * 2 * sizeof(struct sim_event *));
-        if (!grown)
+    if (event->fd >= PAGES * PAGE_FDS)
+        return -EMFILE;
+    /* Relaxed: written under the lock. */
+    struct sim_event_page *page = atomic_load_explicit(&sim->pages[event->fd / PAGE_FDS], memory_order_relaxed);
+    if (!page) {
+        page = calloc(1, sizeof(*page));
+        if (!page)
             return -ENOMEM;
-        memset(grown + sim->fd_count, 0, (needed * 2 - sim->fd_count) * sizeof(struct sim_event *));
-        sim->by_fd = grown;
-        sim->fd_count = needed * 2;
+        atomic_store_explicit(&sim->pages[event->fd / PAGE_FDS], page, memory_order_release);
     }
-    sim->by_fd[event->fd] = event;
     event->id = sim->next_id++;
+    atomic_store_explicit(&page->by_fd[event->fd % PAGE_FDS], event, memory_order_release);
     return 0;
 }
 
@@ -174,7 +211,9 @@ static void sim_event_close(void *ctx, int fd)
     struct weir_sim_kernel *sim = ctx;
     struct sim_event *event = event_of(sim, fd);
     weir_assert(event);
-    sim->by_fd[fd] = NULL;
+    struct sim_event_page *page =
+        atomic_load_explicit(&sim->pages[fd / PAGE_FDS], memory_order_relaxed); /* it is there */
+    atomic_store_explicit(&page->by_fd[fd % PAGE_FDS], NULL, memory_order_release);
     close_event(event);
 }
 
@@ -546,6 +585,15 @@ bool weir_sim_kernel_comm(struct weir_sim_kernel *sim, int fd, uint32_t pid, con
     return output(event, record, at, time_ns);
 }
 
+static void kill_events(struct sim_event_page *page, int cpu)
+{
+    for (size_t i = 0; page && i < PAGE_FDS; i++) {
+        struct sim_event *event = atomic_load_explicit(&page->by_fd[i], memory_order_relaxed);
+        if (event && event->cpu == cpu && event->pid == -1)
+            event->dead = true;
+    }
+}
+
 void weir_sim_kernel_set_cpu(struct weir_sim_kernel *sim, int cpu, bool online)
 {
     weir_assert(cpu >= 0 && cpu < CPUS_OFFLINE_MAX);
@@ -553,11 +601,8 @@ void weir_sim_kernel_set_cpu(struct weir_sim_kernel *sim, int cpu, bool online)
         sim->offline &= ~(UINT64_C(1) << cpu);
     else
         sim->offline |= UINT64_C(1) << cpu;
-    for (size_t fd = 0; !online && fd < sim->fd_count; fd++) {
-        struct sim_event *event = sim->by_fd[fd];
-        if (event && event->cpu == cpu && event->pid == -1)
-            event->dead = true;
-    }
+    for (size_t i = 0; !online && i < PAGES; i++)
+        kill_events(atomic_load_explicit(&sim->pages[i], memory_order_relaxed), cpu); /* opened by this thread */
 }
 
 void weir_sim_kernel_totals(const struct weir_sim_kernel *sim, int fd, uint64_t *produced, uint64_t *lost)

@@ -8,7 +8,8 @@
  * ring once. Samples follow the event's attr; nothing but the fields that weir asks for is supported.
  *
  * Descriptors are real eventfds, so that poll(2) works on them together with others. Set-up calls (open, map, redirect,
- * close) come from one thread; each ring then has one producer and one reader, which may be different threads.
+ * close, CPUs that come and go) come from one thread, also while others produce and read; each ring has one producer
+ * and one reader, which may be different threads.
  */
 #ifndef WEIR_ENGINE_SIM_SIM_KERNEL_H
 #define WEIR_ENGINE_SIM_SIM_KERNEL_H
@@ -26,6 +27,9 @@ int weir_sim_kernel_new(struct weir_sim_kernel **out);
 
 /* Frees all, also what was left open. NULL is allowed. */
 void weir_sim_kernel_free(struct weir_sim_kernel *sim);
+
+/* Whether every event was closed and every ring unmapped again. Set-up thread. */
+bool weir_sim_kernel_is_released(const struct weir_sim_kernel *sim);
 
 /* The interface to give to the pipeline; valid as long as sim. */
 struct weir_kernel weir_sim_kernel_interface(struct weir_sim_kernel *sim);
