@@ -15,7 +15,81 @@ static void must(int result, const struct weir_error *err)
     weir_assert(!"the simulation can be set up");
 }
 
-static void open_events(struct sim_rig *rig, const struct sim_rig_options *options, struct weir_error *err)
+/* What failed is said. */
+static int explained(int result, const struct weir_error *err)
+{
+    weir_assert(result == 0 || err->what[0]);
+    return result;
+}
+
+/* ---- rings and CPUs ---- */
+
+static int map_ring(struct sim_rig *rig, unsigned place, bool sideband)
+{
+    struct weir_reader_ring *r = weir_pipeline_ring(&rig->pipeline, place, sideband);
+    if (r->ring.page)
+        return 0; /* by an attempt that came only so far */
+    int result = weir_event_set_map_ring(&rig->set, place, sideband,
+                                         sideband ? rig->sideband_ring_bytes : rig->ring_bytes, &r->ring);
+    if (result < 0)
+        return result;
+    unsigned count;
+    const int *fds = weir_event_set_poll_fds(&rig->set, place, sideband, &count);
+    weir_reader_set_poll_fds(r, fds, count);
+    return 0;
+}
+
+static int map_rings(struct sim_rig *rig, const struct sim_rig_options *options)
+{
+    int result = 0;
+    rig->ring_bytes = options->ring_bytes;
+    rig->sideband_ring_bytes = options->sideband_ring_bytes ? options->sideband_ring_bytes : options->ring_bytes;
+    for (unsigned place = 0; result == 0 && place < rig->set.late_from; place++) {
+        if (!rig->set.places[place].waiting)
+            result = map_ring(rig, place, false);
+        if (result == 0)
+            result = map_ring(rig, place, true);
+    }
+    return result;
+}
+
+void sim_rig_begin_ring(struct sim_rig *rig, unsigned place)
+{
+    const struct weir_error none = {0};
+    must(map_ring(rig, place, false), &none);
+    weir_pipeline_wake_place(&rig->pipeline, place);
+}
+
+void sim_rig_take_cpu(struct sim_rig *rig, unsigned place)
+{
+    weir_sim_kernel_set_cpu(rig->sim, rig->set.places[place].cpu, false);
+}
+
+int sim_rig_try_bring_cpu(struct sim_rig *rig, unsigned place, struct weir_error *err)
+{
+    weir_sim_kernel_set_cpu(rig->sim, rig->set.places[place].cpu, true);
+    int result = explained(weir_event_set_reopen(&rig->set, place, &rig->limits, err), err);
+    if (result == 0 && !weir_pipeline_has_place(&rig->pipeline, place)) {
+        result = map_ring(rig, place, false);
+        if (result == 0)
+            result = map_ring(rig, place, true);
+        if (result == 0)
+            weir_pipeline_wake_place(&rig->pipeline, place);
+    }
+    if (result == 0)
+        weir_event_set_enable_place(&rig->set, place);
+    return result;
+}
+
+void sim_rig_bring_cpu(struct sim_rig *rig, unsigned place)
+{
+    struct weir_error err = {0};
+    must(sim_rig_try_bring_cpu(rig, place, &err), &err);
+}
+
+/* ---- set-up ---- */
+
+static int open_events(struct sim_rig *rig, const struct sim_rig_options *options, struct weir_error *err)
 {
     rig->config = (struct weir_event_config){
         .period = 1,
@@ -25,97 +99,64 @@ static void open_events(struct sim_rig *rig, const struct sim_rig_options *optio
         .sideband_watermark_bytes = 1,
         .overwrite = options->overwrite,
     };
-    rig->list = (struct weir_event_list)WEIR_EVENT_LIST_INIT;
-    must(weir_event_list_parse(&rig->list, options->events ? options->events : "bpf-output", err), err);
-    must(weir_event_list_add_sideband(&rig->list), err);
-    must(weir_targets_init_all(&rig->targets), err);
-    must(weir_event_set_open(&rig->set,
-                             &(struct weir_event_set_setup){
-                                 .kernel = options->kernel ? options->kernel : &rig->kernel,
-                                 .list = &rig->list,
-                                 .cpus = &rig->cpus,
-                                 .late_cpus = &rig->late_cpus,
-                                 .waiting_cpus = &rig->waiting_cpus,
-                                 .targets = &rig->targets,
-                                 .config = &rig->config,
-                                 .limits = &rig->limits,
-                             },
-                             err),
-         err);
+    int result =
+        explained(weir_event_list_parse(&rig->list, options->events ? options->events : "bpf-output", err), err);
+    if (result == 0)
+        result = weir_event_list_add_sideband(&rig->list);
+    if (result == 0)
+        result = weir_targets_init_all(&rig->targets);
+    if (result < 0)
+        return result;
+    return explained(weir_event_set_open(&rig->set,
+                                         &(struct weir_event_set_setup){
+                                             .kernel = options->kernel ? options->kernel : &rig->kernel,
+                                             .list = &rig->list,
+                                             .cpus = &rig->cpus,
+                                             .late_cpus = &rig->late_cpus,
+                                             .waiting_cpus = &rig->waiting_cpus,
+                                             .targets = &rig->targets,
+                                             .config = &rig->config,
+                                             .limits = &rig->limits,
+                                         },
+                                         err),
+                     err);
 }
 
-static void map_ring(struct sim_rig *rig, unsigned place, bool sideband)
+static int choose_cpus(struct sim_rig *rig, const struct sim_rig_options *options)
 {
-    struct weir_error err = {0};
-    struct weir_reader_ring *r = weir_pipeline_ring(&rig->pipeline, place, sideband);
-    must(weir_event_set_map_ring(&rig->set, place, sideband, sideband ? rig->sideband_ring_bytes : rig->ring_bytes,
-                                 &r->ring),
-         &err);
-    unsigned count;
-    const int *fds = weir_event_set_poll_fds(&rig->set, place, sideband, &count);
-    weir_reader_set_poll_fds(r, fds, count);
-}
-
-static void map_rings(struct sim_rig *rig, const struct sim_rig_options *options)
-{
-    rig->ring_bytes = options->ring_bytes;
-    rig->sideband_ring_bytes = options->sideband_ring_bytes ? options->sideband_ring_bytes : options->ring_bytes;
-    for (unsigned place = 0; place < rig->set.late_from; place++) {
-        if (!rig->set.places[place].waiting)
-            map_ring(rig, place, false);
-        map_ring(rig, place, true);
-    }
-}
-
-void sim_rig_begin_ring(struct sim_rig *rig, unsigned place)
-{
-    map_ring(rig, place, false);
-    weir_pipeline_wake_place(&rig->pipeline, place);
-}
-
-void sim_rig_take_cpu(struct sim_rig *rig, unsigned place)
-{
-    weir_sim_kernel_set_cpu(rig->sim, rig->set.places[place].cpu, false);
-}
-
-void sim_rig_bring_cpu(struct sim_rig *rig, unsigned place)
-{
-    struct weir_error err = {0};
-    weir_sim_kernel_set_cpu(rig->sim, rig->set.places[place].cpu, true);
-    must(weir_event_set_reopen(&rig->set, place, &rig->limits, &err), &err);
-    if (!weir_pipeline_has_place(&rig->pipeline, place)) {
-        map_ring(rig, place, false);
-        map_ring(rig, place, true);
-        weir_pipeline_wake_place(&rig->pipeline, place);
-    }
-    weir_event_set_enable_place(&rig->set, place);
-}
-
-static void choose_cpus(struct sim_rig *rig, const struct sim_rig_options *options, struct weir_error *err)
-{
-    for (unsigned cpu = 0; cpu < options->cpus + options->late; cpu++) {
-        must(weir_cpuset_add(cpu < options->cpus ? &rig->cpus : &rig->late_cpus, cpu), err);
-        if (cpu < options->cpus && cpu + options->waiting >= options->cpus)
-            must(weir_cpuset_add(&rig->waiting_cpus, cpu), err);
+    int result = 0;
+    for (unsigned cpu = 0; result == 0 && cpu < options->cpus + options->late; cpu++) {
+        result = weir_cpuset_add(cpu < options->cpus ? &rig->cpus : &rig->late_cpus, cpu);
+        if (result == 0 && cpu < options->cpus && cpu + options->waiting >= options->cpus)
+            result = weir_cpuset_add(&rig->waiting_cpus, cpu);
         if (cpu >= options->cpus)
             weir_sim_kernel_set_cpu(rig->sim, (int)cpu, false);
     }
+    return result;
 }
 
-void sim_rig_init(struct sim_rig *rig, const struct sim_rig_options *options)
+static int open_machine(struct sim_rig *rig, const struct sim_rig_options *options, struct weir_error *err)
 {
-    struct weir_error err = {0};
     char machine[64];
-    memset(rig, 0, sizeof(*rig));
-    must(weir_sim_kernel_new(&rig->sim), &err);
+    int result = weir_sim_kernel_new(&rig->sim);
+    if (result < 0)
+        return result;
     rig->kernel = weir_sim_kernel_interface(rig->sim);
     snprintf(machine, sizeof(machine), "core:%u pu:1", options->cpus);
-    must(weir_topology_load_synthetic(&rig->topology, machine, &err), &err);
-    choose_cpus(rig, options, &err);
-    must(weir_plan_make(&rig->plan, rig->topology, &rig->cpus, options->threads_spec, NULL, &err), &err);
-    open_events(rig, options, &err);
+    result = explained(weir_topology_load_synthetic(&rig->topology, machine, err), err);
+    if (result == 0)
+        result = choose_cpus(rig, options);
+    if (result == 0)
+        result =
+            explained(weir_plan_make(&rig->plan, rig->topology, &rig->cpus, options->threads_spec, NULL, err), err);
+    return result == 0 ? open_events(rig, options, err) : result;
+}
 
-    must(weir_shed_plan_init(&rig->shed, options->shed, &rig->list), &err);
+static int open_pipeline(struct sim_rig *rig, const struct sim_rig_options *options, struct weir_error *err)
+{
+    int result = weir_shed_plan_init(&rig->shed, options->shed, &rig->list);
+    if (result < 0)
+        return result;
     const struct perf_event_attr *attr = &rig->list.events[0].attr;
     struct weir_pipeline_setup setup = {
         .kernel = options->kernel ? options->kernel : &rig->kernel,
@@ -132,6 +173,7 @@ void sim_rig_init(struct sim_rig *rig, const struct sim_rig_options *options)
                 .sideband_event = weir_event_set_sideband(&rig->set),
             },
         .buffer_bytes = options->buffer_bytes,
+        .grow_pool = options->grow_pool,
         .compression_level = options->compression_level,
         .compression_threads = options->compression_threads,
         .retained_bytes = options->retained_bytes,
@@ -139,13 +181,33 @@ void sim_rig_init(struct sim_rig *rig, const struct sim_rig_options *options)
         .shed = &rig->shed,
         .snapshots_only = options->retained_bytes > 0 || options->overwrite,
     };
-    must(weir_pipeline_init(&rig->pipeline, &setup, &err), &err);
-    map_rings(rig, options);
+    result = explained(weir_pipeline_init(&rig->pipeline, &setup, err), err);
+    rig->piped = result == 0;
+    return result == 0 ? map_rings(rig, options) : result;
+}
+
+int sim_rig_try_init(struct sim_rig *rig, const struct sim_rig_options *options, struct weir_error *err)
+{
+    memset(rig, 0, sizeof(*rig));
+    rig->list = (struct weir_event_list)WEIR_EVENT_LIST_INIT;
+    int result = open_machine(rig, options, err);
+    if (result == 0)
+        result = open_pipeline(rig, options, err);
+    if (result < 0)
+        sim_rig_fini(rig);
+    return result;
+}
+
+void sim_rig_init(struct sim_rig *rig, const struct sim_rig_options *options)
+{
+    struct weir_error err = {0};
+    must(sim_rig_try_init(rig, options, &err), &err);
 }
 
 void sim_rig_fini(struct sim_rig *rig)
 {
-    weir_pipeline_fini(&rig->pipeline);
+    if (rig->piped)
+        weir_pipeline_fini(&rig->pipeline);
     weir_shed_plan_fini(&rig->shed);
     weir_event_set_close(&rig->set);
     weir_targets_fini(&rig->targets);
@@ -155,7 +217,9 @@ void sim_rig_fini(struct sim_rig *rig)
     weir_cpuset_fini(&rig->late_cpus);
     weir_cpuset_fini(&rig->waiting_cpus);
     weir_topology_free(rig->topology);
+    weir_assert(!rig->sim || weir_sim_kernel_is_released(rig->sim));
     weir_sim_kernel_free(rig->sim);
+    memset(rig, 0, sizeof(*rig));
 }
 
 int sim_rig_fd(const struct sim_rig *rig, unsigned event, unsigned place)

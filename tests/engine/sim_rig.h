@@ -22,6 +22,7 @@ struct sim_rig_options {
     uint64_t buffer_bytes;
     int compression_level; /* 0: none */
     unsigned compression_threads;
+    bool grow_pool;          /* what is beyond the start of the pool is not ready */
     bool overwrite;          /* rings of the newest samples */
     uint64_t retained_bytes; /* 0: everything goes to the file */
     uint64_t retained_span_ns;
@@ -44,15 +45,23 @@ struct sim_rig {
     struct weir_event_set set;
     struct weir_shed_plan shed;
     struct weir_pipeline pipeline;
+    bool piped; /* pipeline was initialised */
 };
 
 /* Events are open and disabled, but for the sideband event, which counts already. */
 void sim_rig_init(struct sim_rig *rig, const struct sim_rig_options *options);
+
+/* The same where it may fail: 0, or -errno with err, and then nothing is held. That err says what failed is asserted.
+ */
+int sim_rig_try_init(struct sim_rig *rig, const struct sim_rig_options *options, struct weir_error *err);
 void sim_rig_fini(struct sim_rig *rig);
 
 /* A CPU goes, or comes (back): what the coordinator does then. */
 void sim_rig_take_cpu(struct sim_rig *rig, unsigned place);
 void sim_rig_bring_cpu(struct sim_rig *rig, unsigned place);
+
+/* One comes and may not be recorded: 0 or -errno, as open_place() in session_cpus.c. It may be tried again. */
+int sim_rig_try_bring_cpu(struct sim_rig *rig, unsigned place, struct weir_error *err);
 
 /* A waiting CPU gets its data ring: what the coordinator does when a target was seen there. */
 void sim_rig_begin_ring(struct sim_rig *rig, unsigned place);

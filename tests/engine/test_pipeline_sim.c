@@ -16,10 +16,17 @@
  * As chance wants, stacks are cut and samples shed while the disk stalls: what is missing must then be told of before
  * the next record of its event.
  *
+ * In three of eight seeds memory fails, once, for good or now and then (sim_faults.h): in the set-up, which then says
+ * what failed and holds nothing, no memory, no event, no ring and no descriptor; or later, where an output is opened, a
+ * CPU comes, the pool grows, losses are told of: then there is no switch, or no record of that CPU, and all of the
+ * above holds. In none of the seeds does a step of a reader or of the writer allocate. In half of them the clock
+ * stands, ticks, leaps or creeps.
+ *
  * usage: test_engine_pipeline_sim [SEED [COUNT]]; without: seeds from 0 on, as many as WEIR_SIM_SEEDS says, else 2000.
  * A failure names its seed, and that seed alone does the same again.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,92 +35,24 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
-#include "engine/session/ledger.h"
 #include "format/records.h"
-#include "tests/engine/fake_clock.h"
+#include "tests/base/failing_alloc.h"
+#include "tests/engine/pipeline_sim.h"
 #include "tests/engine/seeds.h"
-#include "tests/engine/sim_disks.h"
-#include "tests/engine/sim_rig.h"
-#include "tests/engine/stream_walk.h"
-#include "tests/format/expand.h"
-#include "tests/io/fake_io.h"
 
-#define SEEDS_DEFAULT   2000u
-#define CPUS_MAX        5u
-#define EVENTS_MAX      3u /* with sideband */
-#define LATE_MAX        2u
-#define STREAMS_MAX     ((CPUS_MAX + LATE_MAX) * EVENTS_MAX)
-#define CHECKPOINTS_MAX 256u
-#define OUTPUTS_MAX     4u
-#define STILL_MAX       100000u /* steps that the end may take: if more, something waits for ever */
-#define COMM_TRAILER    32u
-#define PAYLOAD_MAX     60000u
-
-static const char tail[] = "what stands behind the data";
-
-enum action {
-    ACT_PRODUCE,
-    ACT_READ,
-    ACT_ROUNDS,
-    ACT_WRITE,
-    ACT_STALL,
-    ACT_SLEEP,
-    ACT_CPU, /* one goes or comes */
-    ACT_SNAPSHOT,
-    ACT_SWITCH,
-    ACT_COUNT,
-};
-
-struct sim_output {
-    struct fake_io *disk;       /* owned */
-    struct weir_output *output; /* owned */
-    uint64_t checkpoints[CHECKPOINTS_MAX];
-    size_t checkpoint_count;
-};
-
-struct sim {
-    uint64_t seed;
-    struct sim_random random;
-    struct fake_clock fake_clock;
-    struct weir_clock clock;
-    bool pwritev_queue;
-    struct sim_rig rig;
-    struct stream streams[STREAMS_MAX]; /* [cpu][event] */
-    struct {                            /* of the event that is a stream's now */
-        uint64_t lost;
-        unsigned lossy; /* ended ones that had lost something */
-    } lives[STREAMS_MAX];
-    bool offline[CPUS_MAX + LATE_MAX];
-    struct stream *newest[CPUS_MAX + LATE_MAX]; /* whose sample was the last to land there; NULL: none has */
-    uint64_t cpu_changes;
-    unsigned event_count;
-    uint64_t weights[ACT_COUNT];
-    uint64_t synthesised;
-    struct sim_output outputs[OUTPUTS_MAX];
-    unsigned output_count;
-    bool cutting;  /* the last output waits for its cut */
-    bool changing; /* order is with the writer, or its outcome was not looked at yet */
-    bool opening;  /* the new output does not have its beginning yet */
-    struct weir_writer_switch order;
-    struct weir_told_losses told;
-    struct weir_buf losses;
-    bool stalled;
-    bool retains, overwrites;
-    bool ends_with_snapshot;
-    struct weir_record_result result;
-};
-
-struct totals { /* over all seeds: to see that everything has happened */
-    uint64_t shed, trimmed, produced, lost_ring_full, lost_write_failed, rounds, checkpoints, starved, failed_disks,
-        padding_bytes, switches, evicted, snapshots, overwritten_bytes, compressed_bytes, raw_bytes, cpu_changes;
-};
+#define SEEDS_DEFAULT 2000u
+#define STILL_MAX     100000u /* steps that the end may take: if more, something waits for ever */
+#define COMM_TRAILER  32u
+#define PAYLOAD_MAX   60000u
+#define FDS_MOST      512 /* descriptors below this one are looked at for leaks */
+#define GROWING_BYTES (24ull << 20)
 
 static uint64_t chance(struct sim *sim, uint64_t bound)
 {
     return sim_chance(&sim->random, bound);
 }
 
-static bool __attribute__((format(printf, 2, 3))) fail(const struct sim *sim, const char *format, ...)
+bool sim_fail(const struct sim *sim, const char *format, ...)
 {
     va_list args;
     printf("seed %llu: ", (unsigned long long)sim->seed);
@@ -124,6 +63,11 @@ static bool __attribute__((format(printf, 2, 3))) fail(const struct sim *sim, co
     return false;
 }
 
+size_t sim_stream_count(const struct sim *sim)
+{
+    return (size_t)sim->rig.set.place_count * sim->event_count;
+}
+
 /* ---- setting up ---- */
 
 static void choose_disk(struct sim *sim)
@@ -131,33 +75,43 @@ static void choose_disk(struct sim *sim)
     sim->outputs[sim->output_count].disk = sim_disk_choose(&sim->random, sim->seed, &sim->pwritev_queue);
 }
 
-static void choose_machine(struct sim *sim)
+/* 0, or -errno of what could not be set up. */
+static int choose_machine(struct sim *sim, struct weir_error *err)
 {
     static const char *const specs[] = {NULL, "package", "0-1/0-1:2-4/2-4"};
     const char *spec = specs[chance(sim, WEIR_ARRAY_COUNT(specs))];
-    unsigned cpus = spec && spec[0] == '0' ? CPUS_MAX : 1 + (unsigned)chance(sim, CPUS_MAX);
+    unsigned cpus = spec && spec[0] == '0' ? SIM_CPUS_MAX : 1 + (unsigned)chance(sim, SIM_CPUS_MAX);
     uint64_t ring_bytes = 4096ull << chance(sim, 6);
-    unsigned late = spec && spec[0] == '0' ? 0 : (unsigned)chance(sim, LATE_MAX + 1);
+    unsigned late = spec && spec[0] == '0' ? 0 : (unsigned)chance(sim, SIM_LATE_MAX + 1);
     sim->retains = chance(sim, 3) == 0;
     sim->overwrites = !sim->retains && chance(sim, 6) == 0;
     bool has_span = chance(sim, 3) == 0;
     static const char *const events[] = {"bpf-output", "bpf-output,bpf-output",
                                          "bpf-output,bpf-output/call-graph=dwarf,stack-size=4096/"};
-    sim_rig_init(&sim->rig, &(struct sim_rig_options){
-                                .cpus = cpus,
-                                .late = late,
-                                .events = events[chance(sim, sim->overwrites ? 2 : WEIR_ARRAY_COUNT(events))],
-                                .shed = (enum weir_shed)chance(sim, WEIR_SHED_COUNT),
-                                .threads_spec = spec,
-                                .ring_bytes = ring_bytes,
-                                .sideband_ring_bytes = 4096,
-                                .buffer_bytes = chance(sim, 3) << 20,
-                                .compression_level = chance(sim, 4) == 0 ? 1 : 0,
-                                .overwrite = sim->overwrites,
-                                .retained_bytes = sim->retains ? 1 + chance(sim, 4u << 20) : 0,
-                                .retained_span_ns = has_span ? 1 + chance(sim, 100 * WEIR_NS_PER_MS) : 0,
-                                .clock = &sim->clock,
-                            });
+    struct sim_rig_options options = {
+        .cpus = cpus,
+        .late = late,
+        .events = events[chance(sim, sim->overwrites ? 2 : WEIR_ARRAY_COUNT(events))],
+        .shed = (enum weir_shed)chance(sim, WEIR_SHED_COUNT),
+        .threads_spec = spec,
+        .ring_bytes = ring_bytes,
+        .sideband_ring_bytes = 4096,
+        .buffer_bytes = chance(sim, 3) << 20,
+        .compression_level = chance(sim, 4) == 0 ? 1 : 0,
+        .overwrite = sim->overwrites,
+        .retained_bytes = sim->retains ? 1 + chance(sim, 4u << 20) : 0,
+        .retained_span_ns = has_span ? 1 + chance(sim, 100 * WEIR_NS_PER_MS) : 0,
+        .clock = &sim->clock,
+    };
+    options.grow_pool = !sim->retains && spec && spec[0] == 'p' && sim_chance(&sim->fault_random, 4) == 0;
+    if (options.grow_pool)
+        options.buffer_bytes = GROWING_BYTES;
+    sim->growing = options.grow_pool || sim->retains;
+    sim_memory_begin(&sim->memory, true);
+    int result = sim_rig_try_init(&sim->rig, &options, err);
+    sim_memory_end(&sim->memory);
+    if (result < 0)
+        return result;
     sim->event_count = sim->rig.set.event_count;
     for (unsigned cpu = 0; cpu < cpus + late; cpu++) {
         sim->offline[cpu] = cpu >= cpus;
@@ -173,26 +127,34 @@ static void choose_machine(struct sim *sim)
             stream->register_count = (unsigned)__builtin_popcountll(attr->sample_regs_user);
         }
     }
+    return 0;
 }
 
-static size_t stream_count(const struct sim *sim)
+static void drop_output(struct sim *sim)
 {
-    return (size_t)sim->rig.set.place_count * sim->event_count;
+    struct sim_output *last = &sim->outputs[--sim->output_count];
+    weir_output_close(last->output);
+    fake_io_free(last->disk);
+    *last = (struct sim_output){0};
 }
 
-/* The next one, on the disk that was chosen for it. */
-static struct weir_output *open_output(struct sim *sim)
+/* The next one, on the disk that was chosen for it. 0, or -errno with err and that disk is gone. */
+static int open_output(struct sim *sim, bool in_setup, struct weir_error *err)
 {
     static const uint8_t head[SIM_HEAD_BYTES];
-    struct weir_error err = {0};
     struct sim_output *next = &sim->outputs[sim->output_count++];
-    if (weir_pipeline_open_output(&sim->rig.pipeline, "/dev/null", fake_io_ops(next->disk), &next->output, &err) < 0 ||
-        weir_output_write_head(next->output, head, sizeof(head)) < 0) {
-        fail(sim, "cannot set up the output: %s", err.what);
-        weir_assert(!"the output can be set up");
-    }
-    sim_disk_break(&sim->random, next->disk, sim->pwritev_queue); /* what comes before is not this test's */
-    return next->output;
+    sim_memory_begin(&sim->memory, in_setup);
+    int result =
+        weir_pipeline_open_output(&sim->rig.pipeline, "/dev/null", fake_io_ops(next->disk), &next->output, err);
+    weir_assert(result == 0 || err->what[0]);
+    if (result == 0)
+        result = weir_output_write_head(next->output, head, sizeof(head));
+    sim_memory_end(&sim->memory);
+    if (result < 0)
+        drop_output(sim);
+    else
+        sim_disk_break(&sim->random, next->disk, sim->pwritev_queue); /* what comes before is not this test's */
+    return result;
 }
 
 /* As weir_session_begin_snapshots() has it; here nobody is in the middle of a record. */
@@ -202,20 +164,26 @@ static void pause_rings(void *ctx, bool paused)
     weir_event_set_pause(&sim->rig.set, paused);
 }
 
-static void prepare(struct sim *sim)
+static int prepare(struct sim *sim, struct weir_error *err)
 {
     struct weir_pipeline *pipeline = &sim->rig.pipeline;
-    struct weir_error err = {0};
-    if (weir_pipeline_prepare(pipeline, open_output(sim), &err) < 0) {
-        fail(sim, "cannot set up the pipeline: %s", err.what);
-        weir_assert(!"the pipeline can be set up");
-    }
+    int result = open_output(sim, true, err);
+    if (result < 0)
+        return result;
+    sim_memory_begin(&sim->memory, true);
+    result = weir_ledger_reserve(&sim->rig.set, &sim->told, &sim->result);
+    if (result == 0)
+        result = weir_pipeline_prepare(pipeline, sim->outputs[0].output, err);
+    sim_memory_end(&sim->memory);
+    if (result < 0)
+        return result;
     if (sim->overwrites) {
         pipeline->rounds.pause = pause_rings;
         pipeline->rounds.pause_ctx = sim;
     }
     /* Rounds after little enough to have several. */
     pipeline->writer.setup.round_bytes = 1 + chance(sim, 1u << 20);
+    return 0;
 }
 
 /* What a recording writes before its events: in one piece, while the pool is free. */
@@ -231,23 +199,34 @@ static void synthesise(struct sim *sim)
     weir_buf_fini(&records);
 }
 
-static void sim_init(struct sim *sim, uint64_t seed)
+/* 0, or -errno with err: then there is nothing to be run, and sim_fini() has to be called all the same. */
+static int sim_init(struct sim *sim, uint64_t seed, struct weir_error *err)
 {
     memset(sim, 0, sizeof(*sim));
     sim->seed = sim->random.state = seed;
-    sim->fake_clock.now_ns = WEIR_NS_PER_S;
-    sim->clock = fake_clock_interface(&sim->fake_clock);
+    sim->fault_random.state = ~seed;
+    sim_memory_choose(&sim->memory, &sim->fault_random);
+    sim_clock_choose(&sim->fake_clock, &sim->fault_random);
+    sim->clock = sim_clock_interface(&sim->fake_clock);
     choose_disk(sim);
-    choose_machine(sim);
-    prepare(sim);
-    for (unsigned act = 0; act < ACT_COUNT; act++)
+    int result = choose_machine(sim, err);
+    if (result < 0) {
+        fake_io_free(sim->outputs[0].disk);
+        return result;
+    }
+    result = prepare(sim, err);
+    if (result < 0)
+        return result;
+    for (unsigned act = 0; act < ACT_MEMORY; act++)
         sim->weights[act] = 1 + chance(sim, 40);
     sim->weights[ACT_STALL] = chance(sim, 4);
     sim->weights[ACT_CPU] = chance(sim, 4);
     sim->weights[ACT_SNAPSHOT] = sim->retains || sim->overwrites ? chance(sim, 8) : 0;
     sim->weights[ACT_SWITCH] = chance(sim, 3);
+    sim->weights[ACT_MEMORY] = sim->growing ? sim_chance(&sim->fault_random, 3) : 0;
     synthesise(sim);
     weir_event_set_enable(&sim->rig.set, false);
+    return 0;
 }
 
 static void sim_fini(struct sim *sim)
@@ -256,7 +235,7 @@ static void sim_fini(struct sim *sim)
     for (unsigned i = 0; i < sim->output_count; i++)
         weir_output_close(sim->outputs[i].output);
     sim_rig_fini(&sim->rig);
-    for (size_t i = 0; i < STREAMS_MAX; i++)
+    for (size_t i = 0; i < SIM_STREAMS_MAX; i++)
         stream_fini(&sim->streams[i]);
     for (unsigned i = 0; i < sim->output_count; i++)
         fake_io_free(sim->outputs[i].disk);
@@ -300,7 +279,17 @@ static void change_cpu(struct sim *sim)
         sim_rig_take_cpu(&sim->rig, cpu);
         return;
     }
-    sim_rig_bring_cpu(&sim->rig, cpu);
+    struct weir_error err = {0};
+    sim_memory_begin(&sim->memory, false);
+    int result = sim_rig_try_bring_cpu(&sim->rig, cpu, &err);
+    sim_memory_end(&sim->memory);
+    if (result < 0) { /* it is not recorded, until it has gone and comes again */
+        weir_assert(sim->memory.has_failed);
+        sim->cpus_refused++;
+        sim->offline[cpu] = true;
+        sim_rig_take_cpu(&sim->rig, cpu);
+        return;
+    }
     for (unsigned event = 0; event < sim->event_count; event++) {
         size_t at = (size_t)cpu * sim->event_count + event;
         struct stream *stream = &sim->streams[at];
@@ -352,7 +341,7 @@ static void produce(struct sim *sim)
     unsigned cpu = (unsigned)chance(sim, sim->rig.set.place_count);
     for (uint64_t burst = 1 + chance(sim, 12); burst > 0; burst--) {
         produce_one(sim, cpu, (unsigned)chance(sim, sim->event_count));
-        sim->fake_clock.now_ns += chance(sim, 2000);
+        sim_clock_pass(&sim->fake_clock, chance(sim, 2000));
     }
 }
 
@@ -361,7 +350,9 @@ static void advance_rounds(struct sim *sim)
     struct weir_pipeline *pipeline = &sim->rig.pipeline;
     eventfd_t count;
     bool kicked = eventfd_read(pipeline->kick_fd, &count) == 0 || chance(sim, 4) == 0;
-    weir_rounds_advance(&pipeline->rounds, sim->fake_clock.now_ns, kicked);
+    sim_memory_begin(&sim->memory, false); /* for what stands at a cut */
+    weir_rounds_advance(&pipeline->rounds, weir_clock_now_ns(&sim->clock), kicked);
+    sim_memory_end(&sim->memory);
 }
 
 /* What a reader that opens the file now would believe. (A write of the head that has failed may have left anything.) */
@@ -376,14 +367,24 @@ static void note_checkpoint(struct sim *sim)
     memcpy(&data_bytes, fake_io_bytes(current->disk) + WEIR_PERF_DATA_SIZE_OFFSET, sizeof(data_bytes));
     size_t count = current->checkpoint_count;
     bool is_new = count == 0 || current->checkpoints[count - 1] != data_bytes;
-    if (data_bytes > 0 && is_new && count < CHECKPOINTS_MAX)
+    if (data_bytes > 0 && is_new && count < SIM_CHECKPOINTS_MAX)
         current->checkpoints[current->checkpoint_count++] = data_bytes;
 }
 
 static void write_step(struct sim *sim)
 {
+    unsigned allocations = failing_alloc_seen();
     weir_writer_step(&sim->rig.pipeline.writer, 0);
+    weir_assert(failing_alloc_seen() == allocations); /* nothing on the data path allocates */
     note_checkpoint(sim);
+}
+
+static bool read_step(struct weir_reader *reader)
+{
+    unsigned allocations = failing_alloc_seen();
+    bool stopped = weir_reader_step(reader) == WEIR_READER_STOPPED;
+    weir_assert(failing_alloc_seen() == allocations); /* nothing on the data path allocates */
+    return stopped;
 }
 
 /* ---- switching, as engine/session/session_switch.c does it ---- */
@@ -405,7 +406,10 @@ static void order_switch(void *ctx)
 {
     struct sim *sim = ctx;
     weir_buf_reset(&sim->losses);
-    weir_assert(weir_ledger_tell_losses(&sim->rig.set, &sim->told, &sim->losses) == 0);
+    if (weir_ledger_tell_losses(&sim->rig.set, &sim->told, &sim->losses) < 0) {
+        weir_buf_reset(&sim->losses);
+        sim->untold_then = true;
+    }
     weir_writer_switch_init(&sim->order, sim->outputs[sim->output_count - 1].output);
     weir_writer_switch_set_records(&sim->order, sim->losses.data, sim->losses.used);
     sim->order.fit_records = fit_losses;
@@ -417,10 +421,15 @@ static void order_switch(void *ctx)
 
 static void begin_switch(struct sim *sim)
 {
-    if (sim->cutting || sim->changing || sim->output_count == OUTPUTS_MAX)
+    if (sim->cutting || sim->changing || sim->output_count == SIM_OUTPUTS_MAX)
         return;
+    struct weir_error err = {0};
     choose_disk(sim);
-    open_output(sim);
+    if (open_output(sim, false, &err) < 0) { /* there is no switch */
+        weir_assert(sim->memory.has_failed);
+        sim->outputs_refused++;
+        return;
+    }
     stall_all(sim);
     sim->cutting = true;
     weir_rounds_cut(&sim->rig.pipeline.rounds, order_switch, sim);
@@ -433,7 +442,7 @@ static void advance_switch(struct sim *sim)
     const struct weir_pool *pool = &sim->rig.pipeline.pool;
     if (sim->opening && weir_pool_free_count(pool) > pool->reserve) { /* emit() would wait */
         synthesise(sim);
-        weir_rounds_resume(&sim->rig.pipeline.rounds, sim->fake_clock.now_ns);
+        weir_rounds_resume(&sim->rig.pipeline.rounds, weir_clock_now_ns(&sim->clock));
         sim->opening = false;
     }
     if (!sim->opening && weir_writer_switch_is_done(&sim->order))
@@ -444,18 +453,33 @@ static void advance_switch(struct sim *sim)
 static bool settle_switch(struct sim *sim)
 {
     if (sim->cutting) {
-        struct sim_output *unused = &sim->outputs[--sim->output_count];
-        weir_rounds_resume(&sim->rig.pipeline.rounds, sim->fake_clock.now_ns);
-        weir_output_close(unused->output);
-        fake_io_free(unused->disk);
-        *unused = (struct sim_output){0};
+        weir_rounds_resume(&sim->rig.pipeline.rounds, weir_clock_now_ns(&sim->clock));
+        drop_output(sim);
         sim->cutting = false;
     }
     for (unsigned n = 0; sim->changing && n < STILL_MAX; n++) {
         write_step(sim);
         advance_switch(sim);
     }
-    return !sim->changing || fail(sim, "a switch does not end");
+    return !sim->changing || sim_fail(sim, "a switch does not end");
+}
+
+/* ---- memory ---- */
+
+/* What the pool's own thread does, or the coordinator when it is asked for the spare of a snapshot. */
+static void get_memory(struct sim *sim)
+{
+    struct weir_pipeline *pipeline = &sim->rig.pipeline;
+    if (!sim->growing || (!sim->retains && !weir_pool_wants_growth(&pipeline->pool)))
+        return;
+    sim_memory_begin(&sim->memory, false);
+    int result = sim->retains ? weir_pipeline_make_spare(pipeline) : weir_pool_grow(&pipeline->pool);
+    sim_memory_end(&sim->memory);
+    weir_assert(result == 0 || sim->memory.has_failed);
+    sim->growths += result == 0;
+    /* The thread ends when there is no memory; a spare may be asked for again. */
+    sim->growing = sim->retains ? !weir_pipeline_has_spare(pipeline)
+                                : result == 0 && pipeline->pool.ready_count < pipeline->pool.chunk_count;
 }
 
 /* ---- a step ---- */
@@ -471,13 +495,13 @@ static void step(struct sim *sim)
         at -= sim->weights[act];
 
     advance_switch(sim);
-    sim->fake_clock.now_ns += chance(sim, 1000);
+    sim_clock_pass(&sim->fake_clock, chance(sim, 1000));
     switch ((enum action)act) {
     case ACT_PRODUCE:
         produce(sim);
         break;
     case ACT_READ:
-        weir_reader_step(sim->rig.pipeline.readers[chance(sim, sim->rig.pipeline.reader_count)]);
+        read_step(sim->rig.pipeline.readers[chance(sim, sim->rig.pipeline.reader_count)]);
         break;
     case ACT_ROUNDS:
         advance_rounds(sim);
@@ -495,11 +519,15 @@ static void step(struct sim *sim)
     case ACT_SWITCH:
         begin_switch(sim);
         break;
+    case ACT_MEMORY:
+        get_memory(sim);
+        break;
     case ACT_SNAPSHOT:
         weir_rounds_snapshot(&sim->rig.pipeline.rounds); /* or busy */
         break;
     default:
-        sim->fake_clock.now_ns += chance(sim, 8) ? chance(sim, 4 * WEIR_NS_PER_MS) : chance(sim, 2 * WEIR_NS_PER_S);
+        sim_clock_pass(&sim->fake_clock,
+                       chance(sim, 8) ? chance(sim, 4 * WEIR_NS_PER_MS) : chance(sim, 2 * WEIR_NS_PER_S));
         break;
     }
 }
@@ -512,17 +540,17 @@ static bool stop_readers(struct sim *sim)
     weir_event_set_disable(&sim->rig.set);
     sim->ends_with_snapshot = chance(sim, 2);
     weir_pipeline_stop_readers(pipeline, sim->ends_with_snapshot); /* no threads to join */
-    bool stopped[CPUS_MAX] = {false};
+    bool stopped[SIM_CPUS_MAX] = {false};
     unsigned running = pipeline->reader_count;
     for (unsigned n = 0; running > 0 && n < STILL_MAX; n++) {
         unsigned i = (unsigned)chance(sim, pipeline->reader_count);
-        if (!stopped[i] && weir_reader_step(pipeline->readers[i]) == WEIR_READER_STOPPED) {
+        if (!stopped[i] && read_step(pipeline->readers[i])) {
             stopped[i] = true;
             running--;
         }
         write_step(sim);
     }
-    return running == 0 || fail(sim, "%u readers do not stop", running);
+    return running == 0 || sim_fail(sim, "%u readers do not stop", running);
 }
 
 static bool finish_writing(struct sim *sim)
@@ -532,17 +560,20 @@ static bool finish_writing(struct sim *sim)
             return true;
         write_step(sim);
     }
-    return fail(sim, "the writer does not get idle");
+    return sim_fail(sim, "the writer does not get idle");
 }
 
 static bool emit_losses(struct sim *sim)
 {
     struct weir_buf lost = WEIR_BUF_INIT;
+    sim_memory_begin(&sim->memory, false);
     int code = weir_ledger_collect(&sim->rig.set, &sim->rig.pipeline, &sim->result, &sim->told, &lost);
+    sim_memory_end(&sim->memory);
     if (code == 0 && lost.used > 0)
         weir_pipeline_emit(&sim->rig.pipeline, lost.data, lost.used);
     weir_buf_fini(&lost);
-    return code == 0 || fail(sim, "the ledger is %d", code);
+    sim->untold = code == -ENOMEM && sim->memory.has_failed;
+    return code == 0 || sim->untold || sim_fail(sim, "the ledger is %d", code);
 }
 
 static bool end(struct sim *sim)
@@ -558,221 +589,48 @@ static bool end(struct sim *sim)
     return true;
 }
 
-/* ---- checking ---- */
-
-static bool any_failed(const struct sim *sim)
+static unsigned open_descriptors(void)
 {
-    bool failed = false;
-    for (unsigned i = 0; i < sim->output_count; i++)
-        failed |= weir_output_error(sim->outputs[i].output) < 0;
-    return failed;
+    struct pollfd fds[FDS_MOST];
+    unsigned open = 0;
+    for (int fd = 0; fd < FDS_MOST; fd++)
+        fds[fd] = (struct pollfd){.fd = fd};
+    poll(fds, FDS_MOST, 0);
+    for (int fd = 0; fd < FDS_MOST; fd++)
+        open += !(fds[fd].revents & POLLNVAL);
+    return open;
 }
 
-static bool fail_row(const struct sim *sim, const struct weir_ledger_row *row)
+static bool run_all(struct sim *sim, struct totals *totals)
 {
-    return fail(sim,
-                "cpu %d, event %u: produced %llu; written %llu, evicted %llu, shed %llu, ring full %llu, failed %llu",
-                row->cpu, row->event, (unsigned long long)row->counted, (unsigned long long)row->written,
-                (unsigned long long)row->evicted, (unsigned long long)row->shed,
-                (unsigned long long)row->lost_ring_full, (unsigned long long)row->lost_write_failed);
+    for (uint64_t steps = 50 + chance(sim, 1500); steps > 0; steps--)
+        step(sim);
+    for (size_t i = 0; i < sim_stream_count(sim); i++)
+        end_life(sim, i);
+    return end(sim) && sim_check(sim, totals);
 }
 
-static bool check_row(const struct sim *sim, const struct weir_ledger_row *row, const struct stream *stream)
-{
-    uint64_t produced = stream->attempts, lost = 0;
-    for (uint64_t attempt = 0; attempt < stream->attempts; attempt++)
-        lost += !stream->landed[attempt];
-    unsigned lossy = sim->lives[stream - sim->streams].lossy;
-    if (row->counted != produced || row->lost_ring_full != lost)
-        return fail(sim, "lost %llu of %llu", (unsigned long long)lost, (unsigned long long)produced) ||
-               fail_row(sim, row);
-    if (row->written + row->evicted + row->shed + row->lost_ring_full + row->lost_write_failed != produced)
-        return fail_row(sim, row);
-    if (row->shed > 0 && (sim->rig.shed.most < WEIR_SHED_CPUS || sim->retains || sim->overwrites || stream->sideband))
-        return fail_row(sim, row);
-    if (row->evicted > 0 && !stream->may_miss)
-        return fail_row(sim, row);
-    if (row->written != stream->seen)
-        return fail(sim, "cpu %d, event %u: written %llu, but the file has %llu", row->cpu, row->event,
-                    (unsigned long long)row->written, (unsigned long long)stream->seen);
-    bool failed = any_failed(sim);
-    if (!failed && row->shed != stream->shed_samples)
-        return fail(sim, "cpu %d, event %u: shed %llu, but the file tells of %llu", row->cpu, row->event,
-                    (unsigned long long)row->shed, (unsigned long long)stream->shed_samples);
-    if (!failed && (row->lost_write_failed != 0 || stream->lost_samples != lost ||
-                    (sim->output_count == 1 && stream->lost_reports != lossy)))
-        return fail(sim, "cpu %d, event %u: lost %llu, but %llu reports tell of %llu", row->cpu, row->event,
-                    (unsigned long long)lost, (unsigned long long)stream->lost_reports,
-                    (unsigned long long)stream->lost_samples);
-    return true;
-}
-
-/* The newest records survive: the last that has landed in a ring is in the last snapshot. */
-static bool check_newest(const struct sim *sim)
-{
-    bool is_there = sim->overwrites && sim->ends_with_snapshot && !any_failed(sim);
-    for (unsigned cpu = 0; is_there && cpu < sim->rig.set.place_count; cpu++) {
-        const struct stream *stream = sim->newest[cpu];
-        uint64_t landed = stream ? stream->attempts : 0;
-        while (landed > 0 && !stream->landed[landed - 1])
-            landed--;
-        if (stream && stream->next != landed)
-            return fail(sim, "cpu %u: the newest is attempt %llu, but %llu is in the file", stream->cpu,
-                        (unsigned long long)landed - 1, (unsigned long long)stream->next - 1);
-    }
-    return true;
-}
-
-/* A reader that took a chunk for what then was only the rest of an overwritten record keeps it for later. */
-static uint32_t empty_chunks_held(const struct weir_pipeline *pipeline)
-{
-    uint32_t held = 0;
-    for (unsigned i = 0; i < pipeline->reader_count; i++)
-        held += pipeline->readers[i]->chunk && pipeline->readers[i]->chunk->used == 0;
-    return held;
-}
-
-static bool check_totals(const struct sim *sim, const struct walk_result *walked)
-{
-    const struct weir_pipeline *pipeline = &sim->rig.pipeline;
-    const struct weir_record_result *result = &sim->result;
-    bool failed = any_failed(sim);
-    if (!failed && walked->synthesised != sim->synthesised)
-        return fail(sim, "%llu of %llu synthesised records", (unsigned long long)walked->synthesised,
-                    (unsigned long long)sim->synthesised);
-    if (walked->rounds != result->rounds || (!failed && result->rounds != pipeline->rounds.pushed))
-        return fail(sim, "%llu rounds in the file, %llu written, %llu pushed", (unsigned long long)walked->rounds,
-                    (unsigned long long)result->rounds, (unsigned long long)pipeline->rounds.pushed);
-    uint64_t lost_reported = 0;
-    for (unsigned i = 0; i < pipeline->reader_count; i++) {
-        for (unsigned n = 0; n < pipeline->readers[i]->ring_count; n++)
-            lost_reported += pipeline->readers[i]->rings[n].counts.lost_reported;
-    }
-    if (!failed && walked->lost_reported != lost_reported)
-        return fail(sim, "the file tells of %llu lost records, the rings of %llu",
-                    (unsigned long long)walked->lost_reported, (unsigned long long)lost_reported);
-    if (!failed && walked->trimmed != result->trimmed_samples)
-        return fail(sim, "%llu cut stacks in the file, %llu counted", (unsigned long long)walked->trimmed,
-                    (unsigned long long)result->trimmed_samples);
-    if (result->unknown_samples || result->discarded_bytes)
-        return fail(sim, "%llu unknown samples, %llu bytes discarded", (unsigned long long)result->unknown_samples,
-                    (unsigned long long)result->discarded_bytes);
-    uint32_t chunks = pipeline->pool.ready_count; /* without the spare, which nobody asked for */
-    uint32_t held = empty_chunks_held(pipeline);
-    if (weir_pool_free_count(&pipeline->pool) + held != chunks || weir_pool_used_count(&pipeline->pool) != held)
-        return fail(sim, "%u of %u chunks are back", weir_pool_free_count(&pipeline->pool), chunks);
-    return true;
-}
-
-/* LOST_SAMPLES of all outputs that have been walked. */
-static uint64_t lost_samples(const struct sim *sim)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < stream_count(sim); i++)
-        sum += sim->streams[i].lost_samples;
-    return sum;
-}
-
-/* Walks one output, the others before it having been walked, and adds to sum. */
-static bool check_output(struct sim *sim, unsigned number, struct walk_result *sum)
-{
-    const struct sim_output *output = &sim->outputs[number];
-    uint64_t data_bytes = weir_output_stable_bytes(output->output);
-    int finished = weir_output_finish(output->output, tail, sizeof(tail));
-    const uint8_t *file = fake_io_bytes(output->disk);
-    if (finished == 0 && (fake_io_size(output->disk) != SIM_HEAD_BYTES + data_bytes + sizeof(tail) ||
-                          memcmp(file + SIM_HEAD_BYTES + data_bytes, tail, sizeof(tail)) != 0))
-        return fail(sim, "output %u: the tail does not stand behind the data", number);
-
-    struct weir_buf records = WEIR_BUF_INIT; /* as they were before compression */
-    const char *failure;
-    uint64_t checkpoints[CHECKPOINTS_MAX];
-    memcpy(checkpoints, output->checkpoints, sizeof(checkpoints));
-    if (!expand_records(file + SIM_HEAD_BYTES, data_bytes, WEIR_CHUNK_MAX_BYTES, &records, checkpoints,
-                        output->checkpoint_count, &failure))
-        return fail(sim, "output %u: %s", number, failure);
-    struct walk_input input = {
-        .data = records.data,
-        .bytes = records.used,
-        .streams = sim->streams,
-        .stream_count = stream_count(sim),
-        .goes_on = number > 0,
-        .checkpoints = checkpoints,
-        .checkpoint_count = output->checkpoint_count,
-    };
-    struct walk_result walked;
-    uint64_t lost_before = number > 0 ? lost_samples(sim) : 0;
-    bool whole = stream_walk(&input, &walked);
-    uint64_t lost = lost_samples(sim) - lost_before;
-    if (whole && !any_failed(sim) && walked.lost_reported > lost)
-        whole = fail(sim, "output %u: %llu lost by LOST, %llu by LOST_SAMPLES", number,
-                     (unsigned long long)walked.lost_reported, (unsigned long long)lost);
-    weir_buf_fini(&records);
-    sum->rounds += walked.rounds;
-    sum->synthesised += walked.synthesised;
-    sum->padding_bytes += walked.padding_bytes;
-    sum->lost_reported += walked.lost_reported;
-    sum->trimmed += walked.trimmed;
-    /* What did not get into this one is missing before what is in the next. */
-    for (size_t i = 0; weir_output_error(output->output) < 0 && i < stream_count(sim); i++)
-        sim->streams[i].may_miss = sim->streams[i].may_have_gaps = true;
-    return whole || fail(sim, "output %u: %s", number, walked.failure);
-}
-
-static bool check(struct sim *sim, struct totals *totals)
-{
-    struct walk_result walked = {0};
-    for (unsigned i = 0; i < sim->output_count; i++) {
-        if (!check_output(sim, i, &walked))
-            return false;
-        totals->checkpoints += sim->outputs[i].checkpoint_count;
-    }
-    if (!check_totals(sim, &walked) || !check_newest(sim))
-        return false;
-    unsigned rows[STREAMS_MAX] = {0};
-    for (size_t i = 0; i < sim->result.ledger_count; i++) {
-        const struct weir_ledger_row *row = &sim->result.ledger[i];
-        size_t stream = (size_t)row->cpu * sim->event_count + row->event;
-        rows[stream]++;
-        if (!check_row(sim, row, &sim->streams[stream]))
-            return false;
-        totals->produced += row->counted;
-        totals->lost_ring_full += row->lost_ring_full;
-        totals->evicted += row->evicted;
-        totals->shed += row->shed;
-        totals->lost_write_failed += row->lost_write_failed;
-    }
-    for (size_t i = 0; i < stream_count(sim); i++) {
-        if (rows[i] != (sim->streams[i].id ? 1 : 0))
-            return fail(sim, "%u rows of cpu %u, which was %s", rows[i], sim->streams[i].cpu,
-                        sim->streams[i].id ? "there" : "never there");
-    }
-    totals->cpu_changes += sim->cpu_changes;
-    totals->rounds += walked.rounds;
-    totals->snapshots += sim->result.snapshots;
-    totals->overwritten_bytes += sim->result.overwritten_bytes;
-    totals->trimmed += walked.trimmed;
-    totals->padding_bytes += walked.padding_bytes;
-    totals->compressed_bytes += sim->rig.pipeline.compressor.totals.in_bytes;
-    totals->raw_bytes += sim->rig.pipeline.compressor.totals.raw_bytes;
-    totals->failed_disks += any_failed(sim);
-    totals->switches += sim->output_count - 1;
-    for (unsigned i = 0; i < sim->rig.pipeline.reader_count; i++)
-        totals->starved += sim->rig.pipeline.readers[i]->starved_steps;
-    return true;
-}
-
-static bool run_seed(void *totals, uint64_t seed)
+static bool run_seed(void *ctx, uint64_t seed)
 {
     static struct sim sim;
-    sim_init(&sim, seed);
-    for (uint64_t steps = 50 + chance(&sim, 1500); steps > 0; steps--)
-        step(&sim);
-    for (size_t i = 0; i < stream_count(&sim); i++)
-        end_life(&sim, i);
-    bool holds = end(&sim) && check(&sim, totals);
+    struct totals *totals = ctx;
+    struct weir_error err = {0};
+    unsigned open_before = open_descriptors();
+    int result = sim_init(&sim, seed, &err);
+    bool holds = result == 0 ? run_all(&sim, totals) : sim.memory.has_failed;
+    if (result < 0 && !holds)
+        sim_fail(&sim, "cannot be set up: %d %s", result, err.what);
+    totals->set_ups_refused += result < 0;
+    totals->memory_failed += sim.memory.has_failed;
+    totals->growths += sim.growths;
+    totals->cpus_refused += sim.cpus_refused;
+    totals->outputs_refused += sim.outputs_refused;
+    totals->untold += sim.untold_then + sim.untold;
+    totals->times[sim.fake_clock.kind]++;
     sim_fini(&sim);
-    return holds;
+    unsigned open_after = open_descriptors();
+    return holds &&
+           (open_after == open_before || sim_fail(&sim, "%u descriptors are left open", open_after - open_before));
 }
 
 /* ---- main ---- */
@@ -784,7 +642,9 @@ int main(int argc, char **argv)
     printf("%llu seeds: produced %llu, lost %llu in full rings (starved %llu times) and %llu on %llu failed disks, "
            "%llu evicted, %llu bytes overwritten, %llu snapshots, %llu rounds, %llu checkpoints, %llu bytes of "
            "padding, %llu bytes compressed and %llu not, %llu CPUs gone or come, %llu switches, %llu shed, %llu stacks "
-           "cut\n",
+           "cut; memory failed %llu seeds: %llu set-ups, %llu outputs, %llu CPUs that came, %llu times to tell of "
+           "losses; pools grew %llu times; clocks: "
+           "%llu flow, %llu stand, %llu tick, %llu leap, %llu creep\n",
            (unsigned long long)count, (unsigned long long)totals.produced, (unsigned long long)totals.lost_ring_full,
            (unsigned long long)totals.starved, (unsigned long long)totals.lost_write_failed,
            (unsigned long long)totals.failed_disks, (unsigned long long)totals.evicted,
@@ -792,6 +652,12 @@ int main(int argc, char **argv)
            (unsigned long long)totals.rounds, (unsigned long long)totals.checkpoints,
            (unsigned long long)totals.padding_bytes, (unsigned long long)totals.compressed_bytes,
            (unsigned long long)totals.raw_bytes, (unsigned long long)totals.cpu_changes,
-           (unsigned long long)totals.switches, (unsigned long long)totals.shed, (unsigned long long)totals.trimmed);
+           (unsigned long long)totals.switches, (unsigned long long)totals.shed, (unsigned long long)totals.trimmed,
+           (unsigned long long)totals.memory_failed, (unsigned long long)totals.set_ups_refused,
+           (unsigned long long)totals.outputs_refused, (unsigned long long)totals.cpus_refused,
+           (unsigned long long)totals.untold, (unsigned long long)totals.growths,
+           (unsigned long long)totals.times[SIM_TIME_FLOWS], (unsigned long long)totals.times[SIM_TIME_STANDS],
+           (unsigned long long)totals.times[SIM_TIME_TICKS], (unsigned long long)totals.times[SIM_TIME_LEAPS],
+           (unsigned long long)totals.times[SIM_TIME_CREEPS]);
     return seeds_end(failures);
 }
