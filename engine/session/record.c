@@ -31,7 +31,7 @@
 
 #define FDS_OF_PART 2 /* of a reader's file in a directory */
 
-#define OWN_THREADS 3 /* that are not the pipeline's: the coordinator, the sideband thread and the finisher */
+#define OWN_THREADS (3 + WEIR_SIDEBAND_THREADS) /* beside the pipeline's: coordinator, reader of /proc, finisher */
 
 #define ATTACH_TRIES 4 /* while threads keep starting: each try opens everything */
 
@@ -353,7 +353,9 @@ static int exclude_self(struct weir_session *session, struct weir_error *err)
     unsigned count = weir_pipeline_tids(&session->pipeline, tids);
     tids[count++] = gettid();
     if (session->sideband)
-        tids[count++] = weir_sideband_tid(session->sideband);
+        count += weir_sideband_tids(session->sideband, tids + count);
+    if (session->change.proc_reader)
+        tids[count++] = weir_proc_reader_tid(session->change.proc_reader);
     warn_about_own_samples(session);
     int result = session->options->switching.enabled ? weir_file_finisher_start(session->finisher, &tids[count++]) : 0;
     if (result < 0)
@@ -388,6 +390,8 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
         result = weir_pipeline_start(&session->pipeline, session->file->output, err);
     if (result == 0)
         result = weir_session_start_sideband(session, err);
+    if (result == 0)
+        result = weir_session_switch_start(&session->change, err);
     if (result == 0)
         result = exclude_self(session, err);
     if (result < 0)

@@ -48,12 +48,12 @@ int weir_session_start_sideband(struct weir_session *session, struct weir_error 
 static void report(const struct weir_session *session, const struct weir_sideband_counts *counts)
 {
     const struct weir_notice_sink *notices = session->options->notices;
+    uint64_t cpu_time_ns = counts->cpu_time_ns + counts->ids_cpu_time_ns;
     weir_notice(notices, WEIR_NOTICE_VERBOSE,
                 "sideband: %llu records, %llu tasks, %llu mapped files, %llu build ids; %llu.%03llu ms of CPU time",
                 (unsigned long long)counts->records, (unsigned long long)counts->tasks,
                 (unsigned long long)counts->files, (unsigned long long)counts->build_ids,
-                (unsigned long long)(counts->cpu_time_ns / 1000000),
-                (unsigned long long)(counts->cpu_time_ns / 1000 % 1000));
+                (unsigned long long)(cpu_time_ns / 1000000), (unsigned long long)(cpu_time_ns / 1000 % 1000));
     if (counts->programs > 0 || counts->programs_left_out > 0)
         weir_notice(notices, WEIR_NOTICE_VERBOSE, "sideband: read %llu BPF programs, left out %llu for want of room",
                     (unsigned long long)counts->programs, (unsigned long long)counts->programs_left_out);

@@ -1,4 +1,4 @@
-/* Switching the output; see session_switch.h for the steps. Coordinator, but for what stands below "the answer". */
+/* Switching the output; see session_switch.h for the steps. Coordinator. */
 #include "engine/session/session_switch.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "engine/session/ledger.h"
 #include "engine/session/session.h"
 
-#define SETTLE_MS     1000u /* for the sideband thread, which may hang in a file system */
+#define SETTLE_MS     1000u /* for the sideband thread, which may wait for /proc */
 #define HIDING_PREFIX "."
 
 bool weir_session_switches(const struct weir_session *session)
@@ -33,121 +33,6 @@ static void empty(int fd)
     uint64_t ignored;
     ssize_t got = read(fd, &ignored, sizeof(ignored)); /* EAGAIN when there is nothing: as good */
     (void)got;
-}
-
-/* ---- the answer: sideband thread ---- */
-
-/* Records gather here, because each emit() costs a chunk. */
-struct batch {
-    struct weir_pipeline *pipeline;
-    struct weir_buf records;
-};
-
-static int flush(struct batch *batch)
-{
-    int result = weir_buf_error(&batch->records);
-    if (result == 0 && batch->records.used > 0)
-        result = weir_pipeline_emit(batch->pipeline, batch->records.data, batch->records.used);
-    weir_buf_reset(&batch->records);
-    return result;
-}
-
-/* Whole records, at most WEIR_CHUNK_MIN_BYTES. */
-static int emit(void *ctx, const void *records, size_t bytes)
-{
-    struct batch *batch = ctx;
-    int result = batch->records.used + bytes > WEIR_CHUNK_MIN_BYTES ? flush(batch) : 0;
-    uint8_t *to = result == 0 ? weir_buf_extend(&batch->records, bytes) : NULL;
-    if (to)
-        memcpy(to, records, bytes);
-    return result < 0 ? result : weir_buf_error(&batch->records);
-}
-
-struct answering {
-    struct weir_session *session;
-    struct batch batch;
-};
-
-static int emit_process(void *ctx, pid_t pid)
-{
-    struct answering *answering = ctx;
-    struct weir_synth_options options;
-    weir_session_synth_options(answering->session, &options);
-    options.emit = emit;
-    options.emit_ctx = &answering->batch;
-    return weir_synth_processes(&options, &pid, 1, NULL, NULL);
-}
-
-static int emit_for_sink(void *ctx, const void *records, size_t bytes)
-{
-    struct answering *answering = ctx;
-    return emit(&answering->batch, records, bytes);
-}
-
-static int emit_pieces(struct batch *batch, const struct weir_buf *records)
-{
-    int result = weir_buf_error(records);
-    for (size_t at = 0; result == 0 && at < records->used;) {
-        struct perf_event_header header;
-        memcpy(&header, records->data + at, sizeof(header));
-        result = emit(batch, records->data + at, header.size);
-        at += header.size;
-    }
-    return result;
-}
-
-/* What does not come from the task map. */
-static int emit_surroundings(struct answering *answering)
-{
-    struct weir_session *session = answering->session;
-    struct weir_buf index = WEIR_BUF_INIT;
-    struct weir_synth_options options;
-    uint64_t programs;
-    weir_session_synth_options(session, &options);
-    options.emit = emit;
-    options.emit_ctx = &answering->batch;
-    options.notices = NULL; /* what is to be said of it was said at the start */
-    int result = weir_session_append_index(session, &index);
-    if (result == 0)
-        result = emit_pieces(&answering->batch, &index);
-    if (result == 0)
-        result = emit_pieces(&answering->batch, &session->change.kernel_records);
-    if (result == 0 && session->change.kernel_records.used > 0)
-        result = weir_synth_bpf(&options, &programs, NULL);
-    if (result == 0 && session->options->samples.cgroups && session->options->synth.cgroups)
-        result = weir_synth_cgroups(&options, NULL);
-    weir_buf_fini(&index);
-    return result;
-}
-
-static int emit_beginning(struct answering *answering, const struct weir_sideband_view *view)
-{
-    const struct weir_task_map_sink sink = {
-        .sample_id_bytes = weir_attr_sample_id_bytes(&answering->session->descriptions[0].attr),
-        .emit = emit_for_sink,
-        .incomplete = emit_process,
-        .ctx = answering,
-    };
-    int result = emit_surroundings(answering);
-    if (result == 0)
-        result = view ? weir_sideband_view_emit(view, &sink) : -ETIMEDOUT;
-    weir_record_finished_init(&answering->batch.records);
-    int flushed = flush(&answering->batch);
-    return result < 0 ? result : flushed;
-}
-
-static void answer(void *ctx, const struct weir_sideband_view *view)
-{
-    struct weir_session_switch *change = ctx;
-    struct answering answering = {
-        .session = change->session,
-        .batch = {.pipeline = &change->session->pipeline, .records = WEIR_BUF_INIT},
-    };
-    change->answer_result = emit_beginning(&answering, view);
-    weir_buf_fini(&answering.batch.records);
-    int fd = change->progress_fd;
-    atomic_store_explicit(&change->answered, true, memory_order_release);
-    eventfd_write(fd, 1);
 }
 
 /* ---- beginning ---- */
@@ -271,13 +156,29 @@ static void ask_writer(void *ctx)
 static void ask_sideband(struct weir_session_switch *change)
 {
     change->step = WEIR_SWITCH_ANSWERING;
+    change->unread_processes = 0;
+    change->proc_reading = (struct weir_proc_reading){0};
     atomic_store_explicit(&change->answered, false, memory_order_relaxed); /* handed over by the lock of ask() */
     change->question = (struct weir_sideband_question){
         .side_bytes = change->side_bytes,
-        .answer = answer,
+        .answer = weir_session_switch_answer,
         .ctx = change,
     };
     weir_sideband_ask(change->session->sideband, &change->question);
+}
+
+static void tell_processes(const struct weir_session_switch *change)
+{
+    const struct weir_session *session = change->session;
+    const struct weir_notice_sink *notices = session->options->notices;
+    if (change->unread_processes > 0)
+        weir_notice(notices, WEIR_NOTICE_WARNING,
+                    "the maps of %zu processes could not be read from /proc in time: '%s' has those that were recorded",
+                    change->unread_processes, session->file->path);
+    if (change->proc_reading.cut > 0)
+        weir_notice(notices, WEIR_NOTICE_WARNING,
+                    "the maps of %llu processes took longer than --proc-map-timeout: '%s' has a part of them",
+                    (unsigned long long)change->proc_reading.cut, session->file->path);
 }
 
 static void take_answer(struct weir_session_switch *change)
@@ -291,6 +192,7 @@ static void take_answer(struct weir_session_switch *change)
         weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
                     "the tasks and maps at the start of '%s' are not complete: %s", session->file->path,
                     strerror(-change->answer_result));
+    tell_processes(change);
 }
 
 /* Hands the file that ended to the finisher. False: that has no room. */
@@ -410,6 +312,17 @@ int weir_session_switch_watch(struct weir_session_switch *change, struct weir_er
     return result < 0 ? weir_error_set_errno(err, result, "cannot set up the switching of outputs") : 0;
 }
 
+int weir_session_switch_start(struct weir_session_switch *change, struct weir_error *err)
+{
+    struct weir_session *session = change->session;
+    struct weir_synth_options options;
+    if (!session || !weir_session_switches(session))
+        return 0;
+    weir_session_synth_options(session, &options);
+    int result = weir_proc_reader_start(&change->proc_reader, &options);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot start a thread") : 0;
+}
+
 /* A client that waits for a switch hears that there is none. A snapshot is in the file that ends now. */
 static void refuse(struct weir_session_switch *change)
 {
@@ -451,6 +364,7 @@ void weir_session_switch_fini(struct weir_session_switch *change)
         return;
     weir_record_file_close(change->next);
     weir_record_file_close(change->left);
+    weir_proc_reader_free(change->proc_reader);
     weir_buf_fini(&change->losses);
     weir_buf_fini(&change->kernel_records);
     free(change->side_bytes);

@@ -5,7 +5,8 @@
  *         cut       what was lost up to here goes with the order to the writer; the next file takes the name
  *     writer        changes outputs between two chunks (writer.h); readers do not notice
  *     coordinator   asks the sideband thread
- *     sideband      ids, kernel, BPF programs, control groups, tasks and maps into the new file, then FINISHED_INIT
+ *     sideband      ids, kernel, BPF programs, control groups, tasks and maps into the new file, then FINISHED_INIT;
+ *                   what is to be read from /proc is waited for as long as that goes on (proc_reader.h)
  *     coordinator   rounds go on; once the writer has handed back the file that ended, it goes to the finisher
  *
  * Synthesised records have time 0: readers of the file deliver them before anything that is queued for its round, so
@@ -29,6 +30,7 @@
 #include "engine/drain/writer.h"
 #include "engine/session/record_file.h"
 #include "engine/session/trigger.h"
+#include "engine/tasks/proc_reader.h"
 #include "engine/tasks/sideband.h"
 
 struct weir_session;
@@ -51,8 +53,11 @@ struct weir_session_switch {
     uint64_t *side_bytes;           /* owned; for each reader */
     struct weir_buf kernel_records; /* of kernel and modules, as they were synthesised at the start */
     struct weir_sideband_question question;
-    _Atomic bool answered; /* written by the sideband thread, release; then answer_result is set */
+    struct weir_proc_reader *proc_reader; /* owned; the sideband thread's while it answers */
+    _Atomic bool answered;                /* written by the sideband thread, release; then the three below are set */
     int answer_result;
+    size_t unread_processes; /* that the map does not know whole, and /proc did not tell in time */
+    struct weir_proc_reading proc_reading;
     int progress_fd; /* owned eventfd: the writer, the answer, the finisher */
     int full_fd;     /* owned eventfd: the writer has written as much as a file may have */
     int timer_fd;    /* owned; -1: switching is not by time */
@@ -79,6 +84,14 @@ int weir_session_switch_init(struct weir_session_switch *change, struct weir_ses
 
 /* Begins to watch for size and time. Before the coordinator's loop. */
 int weir_session_switch_watch(struct weir_session_switch *change, struct weir_error *err);
+
+/* Starts the thread that reads processes from /proc. Before the sideband thread is asked anything. 0 or -errno with
+ * err.
+ */
+int weir_session_switch_start(struct weir_session_switch *change, struct weir_error *err);
+
+/* Writes the beginning of the session's file; ctx: the switch. The answer() of its question (sideband.h). */
+void weir_session_switch_answer(void *ctx, const struct weir_sideband_view *view);
 
 /* Ends a switch that is under way when recording ends: takes it back, or sees it through. Events are disabled, readers
  * and writer still run. Blocks. */

@@ -1,7 +1,4 @@
-/*
- * The sideband thread; see sideband.h. Everything in struct weir_sideband below `lock` is guarded by it; the thread
- * holds it but for reading files and for sleeping.
- */
+/* The sideband thread; see sideband.h. It holds the lock but for reading BPF programs and for sleeping. */
 #include "engine/tasks/sideband.h"
 
 #include <errno.h>
@@ -15,7 +12,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "base/clock.h"
-#include "engine/drain/side_queue.h"
+#include "engine/tasks/sideband_internal.h"
 
 #define TEE_BYTES_MAX    (1024u * 1024)
 #define TEE_BYTES_MIN    (512u * 1024) /* a reader wakes when a quarter of a sideband ring of 1 MiB is filled */
@@ -23,46 +20,7 @@
 #define FEED_BYTES_MAX   (64u << 20)
 #define BUSY_PAUSE_MS    20u
 #define IDLE_PAUSE_MS    100u
-#define NICE             10
-#define NAME_BYTES       4096u /* PATH_MAX */
 #define CLOSE_TIMEOUT_MS 1000u /* of free() without stop(): a recording that did not come about */
-
-struct feed_block {
-    struct feed_block *next;
-    size_t bytes;
-    uint8_t records[];
-};
-
-struct weir_sideband {
-    struct weir_sideband_setup setup;
-    struct weir_side_layout layout;
-    struct weir_side_tee *tees; /* owned */
-    pthread_t thread;
-    bool started;
-    bool left_behind; /* the thread did not end in time: who of it and free() comes last frees */
-
-    pthread_mutex_t feed_lock; /* guards the four below */
-    struct feed_block *feed_first, *feed_last;
-    size_t feed_bytes;
-    uint64_t feed_missed;
-    bool feed_ended;
-
-    pthread_mutex_t lock; /* guards all below */
-    pthread_cond_t changed;
-    bool is_ready;                           /* the thread runs */
-    bool is_reading;                         /* a build id, without the lock */
-    struct weir_sideband_question *question; /* borrowed; NULL: none */
-    bool stopping;                           /* stop() waits */
-    bool done;                               /* the thread has nothing left to do */
-    bool given_up;                           /* of the thread and free(), one is through with all this */
-    pid_t tid;
-    struct weir_mapped_files files;
-    struct weir_task_map tasks;
-    struct weir_bpf_images programs;
-    struct weir_side_queue queue;
-    struct weir_buf drained; /* what one look at a tee gave */
-    struct weir_sideband_counts counts;
-};
 
 /* ---- making ---- */
 
@@ -93,6 +51,8 @@ int weir_sideband_new(struct weir_sideband **made, const struct weir_sideband_se
     sideband->setup = *setup;
     sideband->setup.attr = NULL;
     sideband->setup.roots.begin_s = time(NULL);
+    sideband->setup.read_id = setup->read_id ? setup->read_id : weir_mapped_file_read_id;
+    sideband->holders = 1;
     weir_side_layout_init(&sideband->layout, setup->attr);
     weir_mapped_files_init(&sideband->files);
     weir_task_map_init(&sideband->tasks, &sideband->files);
@@ -105,6 +65,7 @@ int weir_sideband_new(struct weir_sideband **made, const struct weir_sideband_se
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&sideband->changed, &monotonic);
+    pthread_cond_init(&sideband->unread, NULL);
     pthread_condattr_destroy(&monotonic);
 
     int result = init_tees(sideband);
@@ -125,7 +86,7 @@ struct weir_side_tee *weir_sideband_tee(struct weir_sideband *sideband, unsigned
 
 void weir_sideband_feed(struct weir_sideband *sideband, const void *records, size_t bytes)
 {
-    struct feed_block *block = malloc(sizeof(*block) + bytes);
+    struct weir_feed_block *block = malloc(sizeof(*block) + bytes);
     if (block) {
         block->next = NULL;
         block->bytes = bytes;
@@ -199,10 +160,10 @@ static void take_records(struct weir_sideband *sideband, const uint8_t *data, si
     }
 }
 
-static struct feed_block *take_feed(struct weir_sideband *sideband, bool *ended, uint64_t *missed)
+static struct weir_feed_block *take_feed(struct weir_sideband *sideband, bool *ended, uint64_t *missed)
 {
     pthread_mutex_lock(&sideband->feed_lock);
-    struct feed_block *first = sideband->feed_first;
+    struct weir_feed_block *first = sideband->feed_first;
     sideband->feed_first = sideband->feed_last = NULL;
     sideband->feed_bytes = 0;
     *ended = sideband->feed_ended;
@@ -234,9 +195,9 @@ static bool take_in(struct weir_sideband *sideband)
 
     bool ended;
     uint64_t feed_missed;
-    struct feed_block *block = take_feed(sideband, &ended, &feed_missed);
+    struct weir_feed_block *block = take_feed(sideband, &ended, &feed_missed);
     while (block) {
-        struct feed_block *next = block->next;
+        struct weir_feed_block *next = block->next;
         take_records(sideband, block->records, block->bytes, NULL);
         free(block);
         block = next;
@@ -249,6 +210,8 @@ static bool take_in(struct weir_sideband *sideband)
     sideband->counts.missed = missed + feed_missed;
     if (sideband->counts.missed > 0 || sideband->queue.lost > 0)
         weir_task_map_doubt(&sideband->tasks);
+    if (sideband->files.first_new != WEIR_MAPPED_NONE)
+        pthread_cond_signal(&sideband->unread);
     return sideband->counts.records != records;
 }
 
@@ -298,6 +261,12 @@ int weir_sideband_view_emit(const struct weir_sideband_view *view, const struct 
     return result;
 }
 
+int weir_sideband_view_emit_maps(const struct weir_sideband_view *view, pid_t pid,
+                                 const struct weir_task_map_sink *sink)
+{
+    return weir_task_map_emit_maps(&view->sideband->tasks, pid, sink);
+}
+
 void weir_sideband_ask(struct weir_sideband *sideband, struct weir_sideband_question *question)
 {
     pthread_mutex_lock(&sideband->lock);
@@ -318,37 +287,9 @@ static void answer(struct weir_sideband *sideband, struct weir_sideband_question
     question->answer(question->ctx, &view);
 }
 
-/* ---- build ids ---- */
-
-/* Reads one build id; false when none is left to read. Gives the lock away meanwhile. */
-static bool read_next_id(struct weir_sideband *sideband)
-{
-    uint32_t index = sideband->setup.read_build_ids ? weir_mapped_files_next_new(&sideband->files) : WEIR_MAPPED_NONE;
-    if (index == WEIR_MAPPED_NONE)
-        return false;
-    struct weir_mapped_file file = sideband->files.all[index];
-    char name[NAME_BYTES];
-    size_t length = strnlen(weir_mapped_files_name(&sideband->files, index), sizeof(name) - 1);
-    memcpy(name, weir_mapped_files_name(&sideband->files, index), length);
-    name[length] = '\0';
-
-    struct weir_build_id id = {0};
-    sideband->is_reading = true;
-    pthread_mutex_unlock(&sideband->lock);
-    int result = weir_mapped_file_read_id(&file, name, &sideband->setup.roots, &id);
-    pthread_mutex_lock(&sideband->lock);
-    sideband->is_reading = false;
-    if (sideband->left_behind)
-        return false;
-    sideband->files.all[index].build_id = id;
-    sideband->files.all[index].unreadable = result < 0 && result != -ENODATA;
-    return true;
-}
-
 /* ---- BPF programs ---- */
 
-/* Reads one; false when none is left to read. Gives the lock away meanwhile. They go before build ids: a program may be
- * unloaded at any time, and nothing else has its code. */
+/* Reads one; false when none is left to read. Gives the lock away meanwhile. */
 static bool read_next_program(struct weir_sideband *sideband)
 {
     uint32_t id = weir_bpf_images_next(&sideband->programs);
@@ -393,22 +334,22 @@ static void pause_for(struct weir_sideband *sideband, unsigned ms)
 static void finish(struct weir_sideband *sideband)
 {
     /* The coordinator waits now. Taking the niceness back may be refused: then it is waited for a little longer. */
-    setpriority(PRIO_PROCESS, (id_t)sideband->tid, 0);
+    setpriority(PRIO_PROCESS, (id_t)sideband->intake.tid, 0);
     weir_sideband_end_feed(sideband);
     struct weir_sideband_question *question = sideband->question;
     take_in(sideband);
     answer(sideband, question);
     weir_side_queue_apply_all(&sideband->queue, apply_one, sideband);
+    sideband->took_all = true;
+    pthread_cond_signal(&sideband->unread);
     while (read_next_program(sideband)) {
-    }
-    while (read_next_id(sideband)) {
     }
 }
 
-static void free_feed(struct feed_block *block)
+static void free_feed(struct weir_feed_block *block)
 {
     while (block) {
-        struct feed_block *next = block->next;
+        struct weir_feed_block *next = block->next;
         free(block);
         block = next;
     }
@@ -428,67 +369,90 @@ static void release(struct weir_sideband *sideband)
     pthread_mutex_destroy(&sideband->feed_lock);
     pthread_mutex_destroy(&sideband->lock);
     pthread_cond_destroy(&sideband->changed);
+    pthread_cond_destroy(&sideband->unread);
     free(sideband);
 }
 
-/* The last of the two, a thread that was left behind and free(), frees. */
+/* The last of those that hold it frees. */
 static void give_up(struct weir_sideband *sideband)
 {
     pthread_mutex_lock(&sideband->lock);
-    bool is_last = sideband->given_up;
-    sideband->given_up = true;
+    bool is_last = --sideband->holders == 0;
     pthread_mutex_unlock(&sideband->lock);
     if (is_last)
         release(sideband);
+}
+
+void weir_sideband_thread_begin(struct weir_sideband *sideband, struct weir_sideband_thread *thread)
+{
+    thread->tid = gettid();
+    thread->is_ready = true;
+    pthread_cond_broadcast(&sideband->changed);
+    setpriority(PRIO_PROCESS, (id_t)thread->tid, WEIR_SIDEBAND_NICE);
+}
+
+void weir_sideband_thread_end(struct weir_sideband *sideband, struct weir_sideband_thread *thread)
+{
+    bool left_behind = sideband->left_behind;
+    if (!left_behind) {
+        thread->is_done = true;
+        pthread_cond_broadcast(&sideband->changed);
+    }
+    pthread_mutex_unlock(&sideband->lock);
+    if (left_behind)
+        give_up(sideband);
 }
 
 static void *thread_main(void *argument)
 {
     struct weir_sideband *sideband = argument;
     pthread_mutex_lock(&sideband->lock);
-    sideband->tid = gettid();
-    sideband->is_ready = true;
-    pthread_cond_broadcast(&sideband->changed);
-    setpriority(PRIO_PROCESS, (id_t)sideband->tid, NICE);
-
+    weir_sideband_thread_begin(sideband, &sideband->intake);
     while (!sideband->stopping) {
         struct weir_sideband_question *question = sideband->question;
         bool came = take_in(sideband);
         answer(sideband, question);
-        if (!read_next_program(sideband) && !read_next_id(sideband) && !sideband->stopping && !sideband->question)
+        if (!read_next_program(sideband) && !sideband->stopping && !sideband->question)
             pause_for(sideband, came ? BUSY_PAUSE_MS : IDLE_PAUSE_MS);
     }
     if (!sideband->left_behind)
         finish(sideband);
-    if (!sideband->left_behind) {
-        sideband->done = true;
+    if (!sideband->left_behind)
         sideband->counts.cpu_time_ns = weir_clock_thread_cpu_ns();
-        pthread_cond_broadcast(&sideband->changed);
-    }
-    bool left_behind = sideband->left_behind;
-    pthread_mutex_unlock(&sideband->lock);
-    if (left_behind)
-        give_up(sideband);
+    weir_sideband_thread_end(sideband, &sideband->intake);
     return NULL;
 }
 
-int weir_sideband_start(struct weir_sideband *sideband)
+static int start_thread(struct weir_sideband *sideband, struct weir_sideband_thread *thread,
+                        void *(*main)(void *argument), const char *name)
 {
-    int result = -pthread_create(&sideband->thread, NULL, thread_main, sideband);
+    int result = -pthread_create(&thread->thread, NULL, main, sideband);
     if (result < 0)
         return result;
-    sideband->started = true;
-    pthread_setname_np(sideband->thread, "weir-sideband");
+    thread->started = true;
+    pthread_setname_np(thread->thread, name);
     pthread_mutex_lock(&sideband->lock);
-    while (!sideband->is_ready)
+    while (!thread->is_ready)
         pthread_cond_wait(&sideband->changed, &sideband->lock);
     pthread_mutex_unlock(&sideband->lock);
     return 0;
 }
 
-pid_t weir_sideband_tid(const struct weir_sideband *sideband)
+int weir_sideband_start(struct weir_sideband *sideband)
 {
-    return sideband->tid; /* constant after start() */
+    int result = start_thread(sideband, &sideband->intake, thread_main, "weir-sideband");
+    if (result == 0 && sideband->setup.read_build_ids)
+        result = start_thread(sideband, &sideband->ids, weir_sideband_ids_main, "weir-build-ids");
+    return result;
+}
+
+unsigned weir_sideband_tids(const struct weir_sideband *sideband, pid_t tids[WEIR_SIDEBAND_THREADS])
+{
+    unsigned count = 0; /* they are constant after start() */
+    tids[count++] = sideband->intake.tid;
+    if (sideband->ids.started)
+        tids[count++] = sideband->ids.tid;
+    return count;
 }
 
 /* ---- end ---- */
@@ -508,35 +472,50 @@ static void count(struct weir_sideband *sideband)
         counts->unread++;
 }
 
+static bool has_ended(const struct weir_sideband_thread *thread)
+{
+    return !thread->started || thread->is_done;
+}
+
+static void part_with(struct weir_sideband_thread *thread, bool has_ended)
+{
+    if (thread->started && has_ended)
+        pthread_join(thread->thread, NULL);
+    else if (thread->started)
+        pthread_detach(thread->thread);
+    thread->started = false;
+}
+
 void weir_sideband_stop(struct weir_sideband *sideband, unsigned timeout_ms, struct weir_sideband_counts *counts)
 {
+    struct weir_sideband_thread *intake = &sideband->intake, *ids = &sideband->ids;
     uint64_t until_ns = weir_clock_now_ns(&weir_clock_monotonic) + timeout_ms * WEIR_NS_PER_MS;
     pthread_mutex_lock(&sideband->lock);
     sideband->stopping = true;
     pthread_cond_broadcast(&sideband->changed);
-    while (sideband->started && !sideband->done) {
+    pthread_cond_signal(&sideband->unread);
+    while (!has_ended(intake) || !has_ended(ids)) {
         uint64_t now_ns = weir_clock_now_ns(&weir_clock_monotonic);
         if (now_ns >= until_ns)
             break;
         pause_for(sideband, (unsigned)((until_ns - now_ns) / WEIR_NS_PER_MS) + 1);
     }
-    /* From here on the thread, if it is stuck, touches nothing but its own stack and the lock. */
-    sideband->left_behind = sideband->started && !sideband->done;
+    /* From here on a thread that is stuck touches nothing but its own stack and the lock. */
+    sideband->holders += !has_ended(intake) + !has_ended(ids);
+    sideband->left_behind = sideband->holders > 1;
+    pthread_cond_signal(&sideband->unread);
     count(sideband);
-    if (sideband->left_behind)
+    if (sideband->reading_since_ns != 0)
         sideband->counts.unread++; /* the one that it is stuck on */
     *counts = sideband->counts;
     struct weir_sideband_question *unanswered = sideband->question;
     sideband->question = NULL;
+    bool intake_ended = has_ended(intake), ids_ended = has_ended(ids);
     pthread_mutex_unlock(&sideband->lock);
     if (unanswered)
         unanswered->answer(unanswered->ctx, NULL);
-
-    if (sideband->left_behind)
-        pthread_detach(sideband->thread);
-    else if (sideband->started)
-        pthread_join(sideband->thread, NULL);
-    sideband->started = false;
+    part_with(intake, intake_ended);
+    part_with(ids, ids_ended);
 }
 
 const struct weir_mapped_files *weir_sideband_files(const struct weir_sideband *sideband)
@@ -556,7 +535,21 @@ const struct weir_mapped_file_roots *weir_sideband_roots(const struct weir_sideb
 
 static bool has_unread(const struct weir_sideband *sideband)
 {
-    return sideband->setup.read_build_ids && (sideband->is_reading || sideband->files.first_new != WEIR_MAPPED_NONE);
+    return sideband->setup.read_build_ids &&
+           (sideband->reading_since_ns != 0 || sideband->files.first_new != WEIR_MAPPED_NONE);
+}
+
+/* It has been at one file for so long already: whoever waited for that one need not do so again. */
+static bool hangs(const struct weir_sideband *sideband, uint64_t now_ns, unsigned timeout_ms)
+{
+    return sideband->reading_since_ns != 0 && now_ns - sideband->reading_since_ns >= timeout_ms * WEIR_NS_PER_MS;
+}
+
+static bool is_worth_waiting(const struct weir_sideband *sideband, uint64_t until_ns, unsigned timeout_ms)
+{
+    uint64_t now_ns = weir_clock_now_ns(&weir_clock_monotonic);
+    return has_unread(sideband) && !sideband->ids.is_done && !sideband->left_behind && now_ns < until_ns &&
+           !hangs(sideband, now_ns, timeout_ms);
 }
 
 /* Moves the names, which are the table's, behind the entries. Under the lock. */
@@ -586,8 +579,7 @@ int weir_sideband_copy_build_ids(struct weir_sideband *sideband, unsigned timeou
     size_t found = 0;
     uint64_t until_ns = weir_clock_now_ns(&weir_clock_monotonic) + timeout_ms * WEIR_NS_PER_MS;
     pthread_mutex_lock(&sideband->lock);
-    while (has_unread(sideband) && !sideband->done && !sideband->left_behind &&
-           weir_clock_now_ns(&weir_clock_monotonic) < until_ns)
+    while (is_worth_waiting(sideband, until_ns, timeout_ms))
         pause_for(sideband, BUSY_PAUSE_MS);
     int result = weir_mapped_files_list(&sideband->files, &borrowed, &found);
     if (result == 0)
@@ -602,7 +594,7 @@ int weir_sideband_copy_build_ids(struct weir_sideband *sideband, unsigned timeou
 void weir_sideband_halt(struct weir_sideband *sideband)
 {
     struct weir_sideband_counts unused;
-    if (sideband && sideband->started)
+    if (sideband && sideband->intake.started)
         weir_sideband_stop(sideband, CLOSE_TIMEOUT_MS, &unused);
 }
 
@@ -611,8 +603,5 @@ void weir_sideband_free(struct weir_sideband *sideband)
     if (!sideband)
         return;
     weir_sideband_halt(sideband);
-    if (sideband->left_behind)
-        give_up(sideband);
-    else
-        release(sideband);
+    give_up(sideband);
 }

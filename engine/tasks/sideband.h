@@ -1,14 +1,18 @@
 /*
- * The sideband thread: keeps the task map and the table of mapped files while recording goes on, and reads build ids
- * and the code of BPF programs.
+ * The sideband thread: keeps the task map and the table of mapped files while recording goes on, and reads the code of
+ * BPF programs; a second thread reads build ids.
  *
  *     reader ── side_tee (one per reader) ──┐
- *     reader ── side_tee ───────────────────┼──► sideband thread ──► mapped files ──► build ids
+ *     reader ── side_tee ───────────────────┼──► sideband thread ──► mapped files ──► build-id thread
  *     synthesis ── feed (blocks) ───────────┘                   ├──► task map
  *                                                               └──► BPF programs
  *
  * The thread looks at the tees every 20 ms while something comes and ten times a second when nothing does; nobody wakes
- * it, nobody waits for it while data flows. It runs at nice 10.
+ * it, nobody waits for it while data flows. Both run at nice 10.
+ *
+ * Files are read by a thread of their own because that may take any time: a file on a dead server would otherwise keep
+ * records waiting, and outputs that are switched without their beginning. Of what may hang the sideband thread does
+ * nothing: bpf(2) asks the kernel only. Who waits for build ids has a bound, and what is missing then is told.
  *
  * A map enters the table of files as soon as it is seen, so that its file is likely to be there still. The task map
  * needs records in order of time, and readers drain CPUs at different times: records are kept back until every reader
@@ -55,6 +59,9 @@ struct weir_sideband_setup {
     bool read_bpf_programs;
     bool is_doubtful; /* the task map does not see all that is wanted of processes: they are to be read from /proc */
     struct weir_mapped_file_roots roots; /* begin_s is set by new() */
+    /* Reads a build id; may block. NULL: weir_mapped_file_read_id(). */
+    int (*read_id)(const struct weir_mapped_file *file, const char *name, const struct weir_mapped_file_roots *roots,
+                   struct weir_build_id *id);
 };
 
 struct weir_sideband_counts {
@@ -68,6 +75,7 @@ struct weir_sideband_counts {
     uint64_t missed;            /* blocks of records that found no room in a tee or in the feed */
     uint64_t reordered;         /* records whose order was not proven */
     uint64_t cpu_time_ns;       /* of the thread */
+    uint64_t ids_cpu_time_ns;   /* of the one that reads build ids, as of the last of them */
 };
 
 /* 0, -ENOMEM. */
@@ -82,8 +90,10 @@ struct weir_side_tee *weir_sideband_tee(struct weir_sideband *sideband, unsigned
 /* 0 or the errno of pthread_create(3). Signals must be blocked. */
 int weir_sideband_start(struct weir_sideband *sideband);
 
-/* The thread's id; after start(). */
-pid_t weir_sideband_tid(const struct weir_sideband *sideband);
+#define WEIR_SIDEBAND_THREADS 2
+
+/* The ids of its threads; returns how many. After start(). */
+unsigned weir_sideband_tids(const struct weir_sideband *sideband, pid_t tids[WEIR_SIDEBAND_THREADS]);
 
 /* Takes a copy of whole synthesised records. Any thread; allocates; waits for nobody. */
 void weir_sideband_feed(struct weir_sideband *sideband, const void *records, size_t bytes);
@@ -109,9 +119,14 @@ void weir_sideband_ask(struct weir_sideband *sideband, struct weir_sideband_ques
  * what the sink returned. From answer(). */
 int weir_sideband_view_emit(const struct weir_sideband_view *view, const struct weir_task_map_sink *sink);
 
+/* Emits what is known of the maps of one process that emit() has called incomplete. As above. */
+int weir_sideband_view_emit_maps(const struct weir_sideband_view *view, pid_t pid,
+                                 const struct weir_task_map_sink *sink);
+
 /*
  * Lists what has a build id by now, as weir_mapped_files_list(), with names of its own: one block, to be freed by the
- * caller. Waits up to timeout_ms for ids that are still to be read. 0 or -ENOMEM. Any thread but the sideband's.
+ * caller. Waits up to timeout_ms for ids that are still to be read, but not for a file that has taken as long already.
+ * 0 or -ENOMEM. Any thread but the sideband's.
  */
 int weir_sideband_copy_build_ids(struct weir_sideband *sideband, unsigned timeout_ms,
                                  struct weir_build_id_entry **entries, size_t *count);
@@ -120,13 +135,13 @@ int weir_sideband_copy_build_ids(struct weir_sideband *sideband, unsigned timeou
 int weir_sideband_list_bpf_programs(struct weir_sideband *sideband, struct weir_bpf_list *list);
 
 /*
- * Takes in what is left, reads the build ids that are not known yet, and ends the thread: within timeout_ms, whatever
- * file it hangs on (it is left behind then, with what it was about to find). The readers have stopped. Call once.
+ * Takes in what is left, reads the build ids that are not known yet, and ends the threads: within timeout_ms, whatever
+ * file one hangs on (it is left behind then, with what it was about to find). The readers have stopped. Call once.
  * Coordinator.
  */
 void weir_sideband_stop(struct weir_sideband *sideband, unsigned timeout_ms, struct weir_sideband_counts *counts);
 
-/* Ends the thread if it still runs, for a recording that failed: before what it borrows goes (the epoch, the tees'
+/* Ends the threads if they still run, for a recording that failed: before what it borrows goes (the epoch, the tees'
  * readers may still write). NULL-safe. Coordinator. */
 void weir_sideband_halt(struct weir_sideband *sideband);
 
@@ -136,8 +151,8 @@ const struct weir_task_map *weir_sideband_tasks(const struct weir_sideband *side
 
 const struct weir_mapped_file_roots *weir_sideband_roots(const struct weir_sideband *sideband);
 
-/* NULL-safe; stops the thread first when that was not done. A thread that was left behind
- * frees, when it comes to its end. */
+/* NULL-safe; stops the threads first when that was not done. The last thread that was left behind frees, when it comes
+ * to its end. */
 void weir_sideband_free(struct weir_sideband *sideband);
 
 #endif

@@ -423,3 +423,16 @@ int weir_task_map_emit(const struct weir_task_map *map, const struct weir_task_m
     weir_buf_fini(&emission.records);
     return result;
 }
+
+int weir_task_map_emit_maps(const struct weir_task_map *map, pid_t pid, const struct weir_task_map_sink *sink)
+{
+    const struct weir_task *process = find(map, pid);
+    if (!process || !is_leader(process))
+        return 0;
+    struct emission emission = {.map = map, .sink = sink, .records = WEIR_BUF_INIT};
+    int result = emit_maps(&emission, process);
+    if (result == 0)
+        result = flush(&emission);
+    weir_buf_fini(&emission.records);
+    return result;
+}

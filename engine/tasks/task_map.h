@@ -99,4 +99,7 @@ struct weir_task_map_sink {
  */
 int weir_task_map_emit(const struct weir_task_map *map, const struct weir_task_map_sink *sink);
 
+/* Emits the maps of process pid as far as they are known, complete or not. As above. */
+int weir_task_map_emit_maps(const struct weir_task_map *map, pid_t pid, const struct weir_task_map_sink *sink);
+
 #endif

@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,4 +301,86 @@ Test(sideband, copied_build_ids_have_names_of_their_own)
     weir_sideband_stop(sideband, PATIENCE_MS, &counts);
     weir_sideband_free(sideband);
     weir_buf_fini(&records);
+}
+
+/* ---- a file that hangs ---- */
+
+static sem_t hung, let_go;
+
+/* As a file on a dead server: of the first one, until the test lets go. */
+static int hang(const struct weir_mapped_file *file, const char *name, const struct weir_mapped_file_roots *roots,
+                struct weir_build_id *id)
+{
+    (void)roots;
+    if (file->inode == 77) {
+        sem_post(&hung);
+        sem_wait(&let_go);
+    }
+    id->bytes = 20;
+    id->data[0] = (uint8_t)name[1];
+    return 0;
+}
+
+static struct weir_sideband *make_hanging(void)
+{
+    struct weir_sideband *sideband = NULL;
+    struct weir_sideband_setup setup = {
+        .attr = &side_attr, .tee_count = 1, .epoch = &epoch, .read_build_ids = true, .read_id = hang};
+    sem_init(&hung, 0, 0);
+    sem_init(&let_go, 0, 0);
+    cr_assert_eq(weir_sideband_new(&sideband, &setup), 0);
+    struct weir_buf records = WEIR_BUF_INIT;
+    side_map(&records, 0, 5, 0x1000, 0x2000, 77, "/dead");
+    side_map(&records, 0, 5, 0x3000, 0x4000, 78, "/live");
+    weir_sideband_feed(sideband, records.data, records.used);
+    weir_sideband_end_feed(sideband);
+    weir_buf_fini(&records);
+    cr_assert_eq(weir_sideband_start(sideband), 0);
+    while (sem_wait(&hung) < 0) {
+    }
+    return sideband;
+}
+
+static void answer_and_post(void *ctx, const struct weir_sideband_view *view)
+{
+    answer(ctx, view);
+    sem_post(&hung);
+}
+
+Test(sideband, question_is_answered_while_a_file_hangs, .timeout = 60)
+{
+    struct weir_sideband *sideband = make_hanging();
+    struct answered answered = {.records = WEIR_BUF_INIT};
+    const uint64_t side_bytes = 0;
+    struct weir_sideband_question question = {.side_bytes = &side_bytes, .answer = answer_and_post, .ctx = &answered};
+    weir_sideband_ask(sideband, &question);
+    while (sem_wait(&hung) < 0) {
+    }
+    cr_expect_eq(answered.unanswered, 0);
+    cr_expect_gt(answered.records.used, 0, "the maps of task 5");
+
+    struct weir_build_id_entry *entries = NULL;
+    size_t count = 99;
+    cr_assert_eq(weir_sideband_copy_build_ids(sideband, 100, &entries, &count), 0);
+    cr_expect_eq(count, 0);
+    free(entries);
+    sem_post(&let_go);
+    struct weir_sideband_counts counts;
+    weir_sideband_stop(sideband, PATIENCE_MS, &counts);
+    cr_expect_eq(counts.build_ids, 2);
+    cr_expect_eq(counts.unread, 0);
+    weir_sideband_free(sideband);
+    weir_buf_fini(&answered.records);
+}
+
+Test(sideband, file_that_hangs_is_left_behind_and_told, .timeout = 60)
+{
+    struct weir_sideband *sideband = make_hanging();
+    struct weir_sideband_counts counts;
+    weir_sideband_stop(sideband, 50, &counts);
+    cr_expect_eq(counts.files, 2);
+    cr_expect_eq(counts.build_ids, 0);
+    cr_expect_eq(counts.unread, 2);
+    weir_sideband_free(sideband);
+    sem_post(&let_go);
 }

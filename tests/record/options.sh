@@ -96,7 +96,7 @@ test_realtime_priority_is_that_of_readers_and_writer() {
     # The kernel's own workers of io_uring (iou-wrk) come and go.
     expect_eq "classes and priorities" "$(ps -L -o comm=,cls=,rtprio= -p "$weir" | grep -v '^iou-' | xargs -n3 |
         sed 's/-[0-9]* / /' | sort -u | paste -sd,)" \
-        "weir TS -,weir-pool FF 7,weir-reader FF 7,weir-sideband TS -,weir-writer FF 7"
+        "weir TS -,weir-build-ids TS -,weir-pool FF 7,weir-reader FF 7,weir-sideband TS -,weir-writer FF 7"
     await_record
     expect_eq "status" "$status" 0
     expect_readers_agree it.data

@@ -190,6 +190,35 @@ test_output_that_was_removed_is_told_and_the_next_file_is_whole() {
     "$WEIR_PROGRAM" verify it.data.* >verify.out 2>&1 || fail "$(cat verify.out)"
 }
 
+# is_held THREAD: stands still in strace's hands, which let go of it at once but for what they delay.
+is_held() {
+    local n
+    for n in 1 2 3 4 5; do
+        grep -q '^State:.*tracing' "/proc/$weir/task/$1/status" || return 1
+        sleep 0.02
+    done
+}
+
+# The thread that reads build ids is held for half a minute in open(2), as a file on a dead server would hold it.
+test_mapped_file_that_hangs_does_not_hold_up_a_switch() {
+    needs_program strace
+    start_record it.data -a -e cpu-clock -F 99 --switch-output
+    local thread tracer
+    thread=$(grep -l weir-build-ids "/proc/$weir"/task/*/comm | cut -d/ -f5)
+    strace -qq -o strace.out -p "$thread" -e trace=openat -e inject=openat:delay_enter=30000000 2>/dev/null &
+    tracer=$!
+    wait_until grep -q '^TracerPid:.*[1-9]' "/proc/$weir/task/$thread/status"
+    cp "$WEIR_LOAD" ./another
+    ./another spin 1000
+    wait_until is_held "$thread"
+    kill -USR2 "$weir"
+    wait_until grep -q ' Dump it.data.2' err
+    kill -KILL "$tracer"
+    kill -INT "$weir"
+    await_record
+    expect_files_whole 2
+}
+
 # Each of these changes a part of what a switch goes through.
 test_switching_goes_with_everything_else() {
     local options
