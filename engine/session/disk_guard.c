@@ -19,6 +19,7 @@
 #define RESUME_BYTES_MIN (1ull << 20)
 #define SETTLE_LOOK_NS   (50 * WEIR_NS_PER_MS) /* at the end */
 #define HELPLESS_LOOKS   10u                   /* a file may be on its way to be finished */
+#define POOL_ROOM_SHARE  4                     /* with "rotate": of what is free at the start */
 
 /* What a look has found. */
 struct finding {
@@ -162,6 +163,42 @@ static char *folder_of(const char *path)
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
+/* ---- room for rotation ---- */
+
+void weir_disk_guard_fit_pool(struct weir_session *session)
+{
+    const struct weir_record_options *options = session->options;
+    uint64_t free_bytes;
+    if (options->on_full != WEIR_RECORD_ON_FULL_ROTATE || options->buffer_bytes > 0 || session->overwrite)
+        return;
+    char *folder = folder_of(options->output_path);
+    if (folder && weir_io_probe_space(folder, &free_bytes) == 0)
+        session->buffer_bytes = weir_min_u64(
+            session->buffer_bytes,
+            weir_max_u64(free_bytes / POOL_ROOM_SHARE, (uint64_t)session->plan.reader_count * WEIR_CHUNK_MAX_BYTES));
+    free(folder);
+}
+
+/* What is in memory when a file is to end is still written to it. */
+static void warn_of_little_room(const struct weir_disk_guard *guard)
+{
+    const struct weir_session *session = guard->session;
+    const struct weir_record_options *options = session->options;
+    uint64_t free_bytes, memory = session->buffer_bytes + session->retained_bytes;
+    uint64_t rings = session->ring_bytes * session->events.place_count;
+    uint64_t most = options->switching.bytes + memory + rings;
+    if (options->on_full != WEIR_RECORD_ON_FULL_ROTATE || weir_io_probe_space(guard->folder, &free_bytes) < 0 ||
+        most <= free_bytes)
+        return;
+    weir_notice(options->notices, WEIR_NOTICE_WARNING,
+                "--on-full=rotate may find no file to remove: %llu MiB are free in '%s', and one file may come to take "
+                "%llu MiB, %llu by --switch-output, %llu that wait in memory and %llu in rings; "
+                "--switch-output=SIZE, --buffer-size and -m make it smaller",
+                (unsigned long long)(free_bytes >> 20), guard->folder, (unsigned long long)(most >> 20),
+                (unsigned long long)(options->switching.bytes >> 20), (unsigned long long)(memory >> 20),
+                (unsigned long long)(rings >> 20));
+}
+
 int weir_disk_guard_init(struct weir_disk_guard *guard, struct weir_session *session, struct weir_error *err)
 {
     *guard = (struct weir_disk_guard){.timer_fd = -1};
@@ -177,6 +214,7 @@ int weir_disk_guard_init(struct weir_disk_guard *guard, struct weir_session *ses
         return weir_error_set_errno(err, result, "cannot watch the free space of '%s'", session->options->output_path);
     const struct timespec period = {.tv_nsec = (long)LOOK_NS};
     timerfd_settime(guard->timer_fd, 0, &(struct itimerspec){.it_interval = period, .it_value = period}, NULL);
+    warn_of_little_room(guard);
     return 0;
 }
 

@@ -15,6 +15,10 @@
  * without room for its features is whole without them; with "rotate" older ones make room first, with "suspend" one
  * that was switched away waits until there is some.
  *
+ * A file that is to end gets what is in memory by then, so "rotate" needs room for a file and for all of that: the pool
+ * takes a quarter of what is free at the start at most, unless it was given a size, and what may still not fit is one
+ * warning with its numbers.
+ *
  * Coordinator; the look is one statvfs(3), nothing blocks.
  */
 #ifndef WEIR_ENGINE_SESSION_DISK_GUARD_H
@@ -36,6 +40,9 @@ struct weir_disk_guard {
     bool stopped;
     unsigned helpless; /* looks at a full file system in a row, with nothing to remove */
 };
+
+/* Bounds the pool's size for "rotate". After the sizes were chosen, before the pool is made. */
+void weir_disk_guard_fit_pool(struct weir_session *session);
 
 /* Begins to look, when the options ask for it. The coordinator was initialised. 0 or -errno with err. */
 int weir_disk_guard_init(struct weir_disk_guard *guard, struct weir_session *session, struct weir_error *err);

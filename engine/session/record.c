@@ -188,6 +188,7 @@ static int prepare(struct weir_session *session, struct weir_error *err)
         session->overwrite = session->config.overwrite = result;
         result = weir_session_choose_memory(session, err);
     }
+    weir_disk_guard_fit_pool(session);
     if (result == 0)
         result = configure(session, err);
     if (result < 0)
@@ -208,6 +209,7 @@ static int init_targets(struct weir_session *session, struct weir_error *err)
         weir_plan_keep(&session->plan, (unsigned)weir_min_u64(session->targets.count, UINT_MAX));
         choose_sizes(session);
         result = weir_session_choose_memory(session, err); /* of the readers that are left */
+        weir_disk_guard_fit_pool(session);
     }
     return result;
 }

@@ -166,6 +166,18 @@ test_full_tmpfs_loses_the_oldest_files() {
     expect_rotated
 }
 
+# What waits in memory goes to the file that is to end: by default it is bounded by what is free.
+test_default_buffers_leave_room_for_the_oldest_files_to_go() {
+    mount_tmpfs 24m
+    weir_record -o small/it.data "${syscalls[@]}" -m 1M --switch-output=3M --on-full=rotate -- \
+        sh -c "until grep -q 'are removed' err; do '$WEIR_LOAD' getppid 100000; done; '$WEIR_LOAD' getppid 100000"
+    expect_rotated
+    expect_no_line err "may find no file to remove"
+    weir_record -o small/it.data -e cpu-clock -m 1M --buffer-size 20M --switch-output=3M --on-full=rotate -- true
+    expect_line err "--on-full=rotate may find no file to remove: "
+    expect_line err " by --switch-output, 20 that wait in memory and "
+}
+
 test_full_ext4_loses_the_oldest_files() {
     mount_ext4 32m
     weir_record -o small/it.data "${syscalls[@]}" -m 1M --buffer-size 2M --switch-output=3M --on-full=rotate -- \
