@@ -200,7 +200,8 @@ static const struct weir_option options[] = {
         .help = "end the recording before its data takes more than SIZE (suffix B, K, M or G)",
         .details =
             "What is in the kernel's rings then is not written; -v counts it. The records with which a recording "
-            "begins are written whatever SIZE is, and its header and description come on top.",
+            "begins are written whatever SIZE is, and its header and description come on top. Several files count "
+            "together, also those that were removed since.",
     },
     {
         .long_name = "timestamp-boundary",

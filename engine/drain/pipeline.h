@@ -56,7 +56,7 @@ struct weir_pipeline_setup {
     unsigned event_count; /* with the sideband event */
     struct weir_walk_layout layout;
     uint64_t buffer_bytes;             /* of the pool */
-    uint64_t max_bytes;                /* of data in each output; 0: no limit */
+    uint64_t max_bytes;                /* of data in all outputs; 0: no limit */
     bool sync;                         /* checkpoints outlive the machine (checkpoint.h) */
     int compression_level;             /* 0: none */
     unsigned compression_threads;      /* with a level; 0: the writer's step compresses */

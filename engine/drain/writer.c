@@ -94,6 +94,7 @@ static void begin_switch(struct weir_writer *writer, struct weir_writer_switch *
     writer->output = order->next;
     weir_output_wait_for_space(writer->output, waits_for_space(writer));
     weir_checkpoint_change_output(&writer->checkpoint);
+    writer->left_bytes += writer->output_bytes;
     writer->bytes_since_round = writer->output_bytes = 0;
     writer->kicked = writer->told_full = false;
     order->account = writer->account;
@@ -123,7 +124,7 @@ static bool is_over_limit(struct weir_writer *writer, const struct weir_compress
         return false;
     if (atomic_load_explicit(&writer->limited, memory_order_relaxed)) /* our own word */
         return true;
-    if (writer->output_bytes + item->bytes <= writer->setup.max_bytes)
+    if (writer->left_bytes + writer->output_bytes + item->bytes <= writer->setup.max_bytes)
         return false;
     /* Relaxed: the kick's system calls order it. */
     atomic_store_explicit(&writer->limited, true, memory_order_relaxed);

@@ -97,7 +97,7 @@ struct weir_writer_setup {
     int kick_fd;                        /* borrowed eventfd, -1: none */
     uint64_t full_bytes;                /* tell full_fd, once for each output that has got so many; 0: never */
     int full_fd;                        /* borrowed eventfd */
-    uint64_t max_bytes;                 /* --max-size: of data in each output; 0: no limit */
+    uint64_t max_bytes;                 /* --max-size: of data in all outputs; 0: no limit */
     bool sync;                          /* --sync: checkpoints outlive the machine */
     struct weir_pool_grower *grower;    /* borrowed; NULL: all of the pool is ready */
     struct weir_compressor *compressor; /* borrowed; NULL: chunks go to the file as they are */
@@ -118,6 +118,7 @@ struct weir_writer {
     uint64_t lost_reported;               /* sum of the LOST records appended to all outputs */
     uint64_t packed_in_bytes, packed_out_bytes; /* of what was compressed, before and behind, in all outputs */
     uint64_t output_bytes;                      /* appended to the current output */
+    uint64_t left_bytes;                        /* appended to those before it */
     bool told_full;                             /* of the current output */
     struct weir_walk_counts failed; /* what chunks held that did not reach the file: by failure, or by max_bytes */
     uint64_t bytes_since_round;

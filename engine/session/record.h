@@ -112,7 +112,7 @@ struct weir_record_options {
 
     enum weir_shed shed;   /* --shed: what may be done without while the output is behind (engine/drain/shed.h) */
     bool sync;             /* --sync: what checkpoints cover outlives the machine; not with a stream, nor with append */
-    uint64_t max_bytes;    /* --max-size: of data in the file, to a chunk; recording ends there. 0: no limit */
+    uint64_t max_bytes;    /* --max-size: of data in all files, to a chunk; recording ends there. 0: no limit */
     int compression_level; /* -z: of zstd, 1 .. 22; 0: none */
 
     struct weir_switch_options switching;
