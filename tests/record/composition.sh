@@ -20,27 +20,36 @@ dir --output-format=dir
 per-thread --per-thread
 on-full --on-full=suspend
 tail --tail-synthesize
-on-rotate --on-rotate true"
+service --on-rotate true --sync
+sparing --affinity-cpus --shed=cpus
+kcore --kcore"
 
 # NAME NAME TEXT: of pairs in the order of `modes`.
 refused="\
 switch pipe only files end and go on in others: not a stream ('-o -')
 switch append option '--append' cannot be used with '--switch-output'
 switch dir only files end and go on in others: not '--output-format=dir'
+switch kcore only files end and go on in others: not '--kcore'
 keep overwrite option '--overwrite' cannot be used with '--memory'
 keep pipe only files end and go on in others: not a stream ('-o -')
 keep append option '--append' cannot be used with '--snapshot-keep'
 keep dir only files end and go on in others: not '--output-format=dir'
+keep kcore only files end and go on in others: not '--kcore'
 memory overwrite option '--overwrite' cannot be used with '--memory'
 pipe append option '--append' cannot be used with '-o -'
 pipe dir option '--output-format=dir' cannot be used with '-o -'
 pipe on-full option '--on-full' cannot be used with '-o -'
-pipe on-rotate only files end and go on in others: not a stream ('-o -')
+pipe kcore option '--kcore' cannot be used with '-o -'
+pipe service option '--sync' cannot be used with '-o -'
 z append option '--append' cannot be used with '-z'
 append dir option '--append' cannot be used with '--output-format=dir'
-append on-rotate option '--append' cannot be used with '--on-rotate'
+append service option '--append' cannot be used with '--on-rotate'
+append kcore option '--append' cannot be used with '--kcore'
 dir on-full option '--on-full' needs --keep-free with '--output-format=dir'
-dir on-rotate only files end and go on in others: not '--output-format=dir'"
+dir service only files end and go on in others: not '--output-format=dir'
+per-thread kcore option '--kcore' cannot be used with '--per-thread'
+on-full kcore option '--on-full' needs --keep-free with '--kcore'
+service kcore only files end and go on in others: not '--kcore'"
 
 syscalls=(-e raw_syscalls:sys_enter -c 1 -m 4M)
 calls=1000
@@ -72,11 +81,10 @@ calls_in_all() {
     echo $sum
 }
 
-# expect_composed NAME NAME: with all their options, whatever is recorded before what is appended.
+# expect_composed NAME...: with all their options, whatever is recorded before what is appended.
 expect_composed() {
-    local options=(-o it.data) before=0 wanted=$((2 * calls))
-    options_of "$1"
-    options_of "$2"
+    local options=(-o it.data) before=0 wanted=$((2 * calls)) name
+    for name; do options_of "$name"; done
     rm -rf it.data*
     if [[ " $* " = *" per-thread "* ]]; then wanted=$calls; fi # children have no rings
     if [[ " $* " = *" append "* ]]; then
@@ -120,7 +128,7 @@ with_all() {
         reason=$(sed -n "s/^$1 $name //p" <<<"$refused")
         if [ "$reason" ]; then
             expect_refusal "$1" "$name" "$reason"
-        else
+        elif [ "$name" != kcore ] || [ -e /proc/kcore ]; then
             expect_composed "$1" "$name"
         fi
     done <<<"$(sed "0,/^$1\$/d" <<<"$names")"
@@ -139,6 +147,13 @@ test_directories() { with_all dir; }
 test_rings_of_tasks() { with_all per-thread; }
 test_full_file_systems() { with_all on-full; }
 test_tails() { with_all tail; }
+test_services() { with_all service; }
+test_what_spares_memory_and_disk() { with_all sparing; }
+
+test_copies_of_the_kernel() {
+    [ -e /proc/kcore ] || skip "needs /proc/kcore: what is recorded with --kcore was left out of all pairs"
+    expect_composed threads kcore
+}
 
 test_refusals_are_of_modes_that_there_are() {
     local first second
@@ -146,6 +161,26 @@ test_refusals_are_of_modes_that_there_are() {
         grep -q "^$first " <<<"$modes" || fail "there is no mode '$first'"
         sed "0,/^$first /d" <<<"$modes" | grep -q "^$second " || fail "'$second' does not stand behind '$first'"
     done <<<"$refused"
+}
+
+# As they are used: a stream, a service that keeps its files, a flight recorder that is asked by all who can.
+test_modes_of_real_life() {
+    expect_composed threads pipe z
+    rm -rf it.data*
+    record_calls -o it.data -a --threads=package -z --switch-output=1M --switch-max-files 50 \
+        --on-rotate 'touch rotated'
+    expect_eq "status of a service" "$status" 0
+    expect_eq "calls of a service" "$(calls_in_all)" $((2 * calls))
+    [ -e rotated ] || fail "the command did not run"
+    rm -rf it.data*
+    mkfifo ctl
+    exec 7<>ctl
+    echo dump >&7
+    record_calls -o it.data -a -M 32M -z --control fifo:ctl --snapshot-on-exit --snapshot-hold-off 0 \
+        --snapshot-on "sched:sched_process_exit:comm == \"$WEIR_LOAD_NAME\""
+    expect_eq "status of a flight recorder" "$status" 0
+    expect_eq "calls of a flight recorder" "$(calls_in_all)" $((2 * calls))
+    expect_at_least "its snapshots" "$(sed -n 's/.*Took \([0-9]*\) snapshots.*/\1/p' err)" 2
 }
 
 # AUX areas: refused with whatever else, as by perf without a PMU that has one.
