@@ -18,7 +18,8 @@ static void append_program(struct weir_buf *payload, uint32_t id, const char *na
 {
     struct bpf_prog_info info = {.id = id, .tag = {0xde, 0xad, 0xbe, 0xef, 0, 1, 2, 3}};
     uint8_t data[DATA_BYTES] = {0};
-    strncpy(info.name, name, sizeof(info.name)); /* not terminated when it is as long, as the kernel has it */
+    /* One that fills the field has no end, as the kernel's. */
+    memcpy(info.name, name, strnlen(name, sizeof(info.name)));
     weir_buf_append_u32(payload, info_bytes);
     weir_buf_append_u32(payload, DATA_BYTES);
     weir_buf_append_u64(payload, 0);
