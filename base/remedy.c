@@ -30,6 +30,7 @@ static const struct row rows[] = {
                                   "\"$(command -v weir)\"",
                                   false},
     [WEIR_REMEDY_TRACEFS_MOUNT] = {"sudo mount -t tracefs nodev /sys/kernel/tracing", false},
+    [WEIR_REMEDY_MEMORY_CGROUP] = {"echo ", true},
     [WEIR_REMEDY_TRACEFS_MODE] = {"mount -o remount,mode=755 ", false},
 };
 _Static_assert(WEIR_ARRAY_COUNT(rows) == WEIR_REMEDY_COUNT, "a row for each");

@@ -22,6 +22,7 @@ enum weir_remedy {                 /* value: what the command sets */
     WEIR_REMEDY_CAPABILITIES,      /* for the program; no value */
     WEIR_REMEDY_TRACEFS_MOUNT,     /* no value */
     WEIR_REMEDY_TRACEFS_MODE,      /* no value; the mount point follows the command */
+    WEIR_REMEDY_MEMORY_CGROUP,     /* bytes for a limit; the file that they go to follows the command */
     WEIR_REMEDY_COUNT,
 };
 

@@ -1,9 +1,11 @@
 /* What a recording will take. Pure but for the notices. */
 #include "engine/session/budget.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
 #include "base/bits.h"
+#include "base/remedy.h"
 #include "engine/drain/chunk.h"
 #include "engine/drain/pipeline.h"
 #include "engine/events/event_set.h"
@@ -13,6 +15,8 @@
 #define MIB_SHIFT           20
 #define SPARE_FDS           64u /* what weir needs besides event descriptors, and two per reader */
 #define COORDINATOR_THREADS 2u  /* and the sideband thread */
+/* Code that is its own, libraries' data, hwloc's tree: 3 MiB were charged on a machine of 2 CPUs. */
+#define OWN_BYTES (4ull << 20)
 
 /* For each descriptor: the number itself, its id, the id as the file's head has it, and a place in the id map. */
 static uint64_t table_bytes(uint64_t descriptors)
@@ -40,6 +44,7 @@ void weir_budget_compute(struct weir_budget *budget, const struct weir_budget_in
     budget->pool_ready_bytes = input->pool_grows
                                    ? weir_min_u64(budget->pool_bytes, weir_pool_default_ready_bytes(input->readers))
                                    : budget->pool_bytes;
+    budget->least_bytes = budget->pool_ready_bytes + budget->table_bytes + OWN_BYTES;
     budget->total_bytes =
         budget->ring_bytes + budget->pool_bytes + budget->side_bytes + budget->table_bytes + budget->stack_bytes;
 }
@@ -47,6 +52,21 @@ void weir_budget_compute(struct weir_budget *budget, const struct weir_budget_in
 static uint64_t mib(uint64_t bytes)
 {
     return (bytes + (1u << MIB_SHIFT) - 1) >> MIB_SHIFT;
+}
+
+int weir_budget_check(const struct weir_budget *budget, const struct weir_memory_limit *limit, struct weir_error *err)
+{
+    if (budget->least_bytes <= limit->bytes)
+        return 0;
+    char command[WEIR_REMEDY_BYTES];
+    weir_error_set(err, -ENOMEM,
+                   "this recording begins with %" PRIu64 " MiB of memory, and its cgroup has at most %" PRIu64 " MiB",
+                   mib(budget->least_bytes), limit->bytes >> MIB_SHIFT);
+    weir_error_hint(
+        err, "a smaller --buffer-size or -M, fewer readers (--threads=core or =numa), or sudo sh -c '%s >%s'",
+        weir_remedy(WEIR_REMEDY_MEMORY_CGROUP, (int64_t)weir_round_up_power_of_two(budget->total_bytes), command),
+        limit->file);
+    return -ENOMEM;
 }
 
 static void tell_fds(const struct weir_budget *budget, const struct weir_kernel_limits *limits,

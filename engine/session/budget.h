@@ -8,8 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "base/notice.h"
 #include "engine/kernel/kernel_limits.h"
+#include "topology/memory_limit.h"
 
 struct weir_budget_input {
     unsigned places; /* with two rings each: CPUs, or tasks */
@@ -32,6 +34,7 @@ struct weir_budget {
     uint64_t table_bytes;      /* of descriptors and ids */
     uint64_t stack_bytes;      /* of all threads, reserved: a few pages of each are touched */
     uint64_t total_bytes;      /* of all of these */
+    uint64_t least_bytes;      /* what weir has touched when recording begins, without rings and page cache */
     uint64_t fds;
 };
 
@@ -40,6 +43,12 @@ struct weir_budget {
 uint64_t weir_budget_fds(unsigned events, unsigned places, unsigned tasks, unsigned readers);
 
 void weir_budget_compute(struct weir_budget *budget, const struct weir_budget_input *input);
+
+/*
+ * Whether what is touched at the start fits into the memory cgroup. What is not refused may still be too much together
+ * with the workload, which is in the same group. 0, or -ENOMEM with err.
+ */
+int weir_budget_check(const struct weir_budget *budget, const struct weir_memory_limit *limit, struct weir_error *err);
 
 /*
  * Verbose notices of memory and descriptors, and a warning when the hard limit on descriptors is too low: then what

@@ -29,6 +29,8 @@
 #include "engine/session/session.h"
 #include "format/zstd_pack.h"
 
+#define MACHINE_FOR_CGROUP 8 /* memory of a machine that gives as much to a recording as one of its cgroups does */
+
 #define FDS_OF_PART 2 /* of a reader's file in a directory */
 
 #define OWN_THREADS (3 + WEIR_SIDEBAND_THREADS) /* beside the pipeline's: coordinator, reader of /proc, finisher */
@@ -80,8 +82,12 @@ static void choose_sizes(struct weir_session *session)
     if (options->samples.switch_events && weir_kernel_limits_rings_are_free(&session->limits))
         session->sideband_ring_bytes = session->ring_bytes; /* as many of them as there are samples, or more */
     session->grow_pool = options->buffer_bytes == 0;
+    /* A cgroup is there for what runs in it: as much of the pool as a machine gives a thirty-second part for, it gives
+     * a quarter. */
+    bool is_limited = session->memory_limit.bytes < memory / MACHINE_FOR_CGROUP;
+    uint64_t spare = is_limited ? session->memory_limit.bytes * MACHINE_FOR_CGROUP : memory;
     session->buffer_bytes =
-        options->buffer_bytes ? options->buffer_bytes : weir_pool_default_bytes(memory, session->plan.reader_count);
+        options->buffer_bytes ? options->buffer_bytes : weir_pool_default_bytes(spare, session->plan.reader_count);
 }
 
 /* kernel.perf_event_max_sample_rate bounds -F: as perf, warn and lower, or fail; "max" is that bound. */
@@ -161,6 +167,14 @@ static int add_side_events(struct weir_session *session, struct weir_error *err)
     return result < 0 ? weir_error_set_errno(err, result, "cannot add events") : 0;
 }
 
+static int read_memory_limit(struct weir_session *session, struct weir_error *err)
+{
+    session->memory_limit.bytes = WEIR_MEMORY_UNLIMITED; /* of a machine that is only described */
+    int result =
+        weir_topology_is_this_machine(session->topology) ? weir_memory_limit_read(&session->memory_limit, "") : 0;
+    return result < 0 ? weir_error_set_errno(err, result, "cannot read the limit of memory") : 0;
+}
+
 static int prepare(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_record_options *options = session->options;
@@ -180,6 +194,8 @@ static int prepare(struct weir_session *session, struct weir_error *err)
         result = weir_session_plan(session, err);
     if (result == 0)
         result = weir_session_choose_late_cpus(session, err);
+    if (result == 0)
+        result = read_memory_limit(session, err);
     if (result < 0)
         return result;
     choose_sizes(session);
@@ -499,7 +515,9 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
     int result = prepare(session, err);
     if (result < 0)
         return result;
-    weir_session_describe_plan(session);
+    result = weir_session_describe_plan(session, err);
+    if (result < 0)
+        return result;
     if (session->options->dry_run) {
         session->result->end = WEIR_RECORD_END_DRY_RUN;
         return 0;

@@ -34,6 +34,7 @@
 #include "format/kcore.h"
 #include "format/synth.h"
 #include "topology/cpu_watch.h"
+#include "topology/memory_limit.h"
 #include "topology/plan.h"
 #include "topology/topology.h"
 
@@ -58,6 +59,7 @@ struct weir_session {
     struct weir_cpuset house;   /* where threads run that are no readers; empty: anywhere */
     struct weir_cpuset outside; /* where the calling thread ran before; empty: it has not moved */
     struct weir_kernel_limits limits;
+    struct weir_memory_limit memory_limit; /* of our cgroups, where the topology is that of this machine */
     struct weir_targets targets;
     bool per_thread; /* rings for tasks, not for CPUs */
     struct weir_event_config config;
@@ -108,8 +110,9 @@ struct weir_session {
 /* Makes plan and house. 0 or -errno with err. */
 int weir_session_plan(struct weir_session *session, struct weir_error *err);
 
-/* Tells the plan, and what the recording will take of memory and descriptors. */
-void weir_session_describe_plan(const struct weir_session *session);
+/* Tells the plan, and what the recording will take of memory and descriptors. 0, or -ENOMEM with err: more than the
+ * memory cgroup allows. */
+int weir_session_describe_plan(const struct weir_session *session, struct weir_error *err);
 
 /* Moves the calling thread into the house, so that the threads that it makes run there too; and back. */
 void weir_session_enter_house(struct weir_session *session);

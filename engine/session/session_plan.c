@@ -53,16 +53,11 @@ static void tell_readers(const struct weir_session *session)
     weir_buf_fini(&text);
 }
 
-void weir_session_describe_plan(const struct weir_session *session)
+int weir_session_describe_plan(const struct weir_session *session, struct weir_error *err)
 {
     const struct weir_record_options *options = session->options;
     tell_readers(session);
     weir_session_describe_memory(session);
-    if (session->per_thread) { /* its tasks are not listed yet */
-        weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "memory: rings for each task, pool %llu MiB",
-                    (unsigned long long)(session->buffer_bytes >> 20));
-        return;
-    }
     const struct weir_budget_input input = {
         .places = weir_cpuset_count(&session->cpus),
         .readers = session->plan.reader_count,
@@ -77,5 +72,14 @@ void weir_session_describe_plan(const struct weir_session *session)
     };
     struct weir_budget budget;
     weir_budget_compute(&budget, &input);
-    weir_budget_tell(&budget, &input, &session->limits, options->notices);
+    if (session->per_thread) /* its tasks are not listed yet */
+        weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "memory: rings for each task, pool %llu MiB",
+                    (unsigned long long)(session->buffer_bytes >> 20));
+    else
+        weir_budget_tell(&budget, &input, &session->limits, options->notices);
+    if (session->memory_limit.bytes < weir_topology_memory_bytes(session->topology))
+        weir_notice(options->notices, WEIR_NOTICE_VERBOSE,
+                    "memory: the cgroup allows %llu MiB, of which rings take none",
+                    (unsigned long long)(session->memory_limit.bytes >> 20));
+    return weir_budget_check(&budget, &session->memory_limit, err);
 }

@@ -12,7 +12,7 @@
 int weir_session_choose_memory(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_record_options *options = session->options;
-    uint64_t memory = weir_topology_memory_bytes(session->topology);
+    uint64_t memory = weir_min_u64(weir_topology_memory_bytes(session->topology), session->memory_limit.bytes);
     unsigned readers = session->plan.reader_count;
     uint64_t bytes = options->retained_bytes;
     if (session->overwrite) {
@@ -29,8 +29,10 @@ int weir_session_choose_memory(struct weir_session *session, struct weir_error *
         bytes = weir_retention_default_bytes(memory, readers);
     session->retained_bytes = weir_retention_plan(bytes, options->retained_span_ns, readers).bytes;
     if (session->retained_bytes > memory / RETAINED_MEMORY_SHARE) {
-        weir_error_set(err, -EINVAL, "cannot keep %llu MiB in memory: the machine has %llu MiB",
-                       (unsigned long long)(session->retained_bytes >> 20), (unsigned long long)(memory >> 20));
+        weir_error_set(err, -EINVAL, "cannot keep %llu MiB in memory: %s has %llu MiB",
+                       (unsigned long long)(session->retained_bytes >> 20),
+                       memory == session->memory_limit.bytes ? "its cgroup" : "the machine",
+                       (unsigned long long)(memory >> 20));
         weir_error_hint(err,
                         "at most a quarter of it, -M %lluM; each of %u readers needs %u KiB or more, see --threads",
                         (unsigned long long)(memory / RETAINED_MEMORY_SHARE >> 20), readers,

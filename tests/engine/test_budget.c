@@ -2,6 +2,7 @@
 #include "engine/session/budget.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -55,6 +56,24 @@ Test(budget, parts_add_up_and_none_is_forgotten)
     cr_expect_eq(budget.total_bytes,
                  budget.ring_bytes + budget.pool_bytes + budget.side_bytes + budget.table_bytes + budget.stack_bytes);
     cr_expect_eq(budget.fds, 4 + 2 * 2 + 64);
+}
+
+Test(budget, what_is_touched_at_the_start_has_to_fit_into_the_memory_cgroup)
+{
+    struct weir_budget budget = compute(&small);
+    cr_assert_gt(budget.least_bytes, budget.pool_ready_bytes);
+    cr_expect_lt(budget.least_bytes, 16 * MIB);
+    struct weir_error err = {0};
+    struct weir_memory_limit limit = {.bytes = WEIR_MEMORY_UNLIMITED};
+    cr_expect_eq(weir_budget_check(&budget, &limit, &err), 0);
+    limit.bytes = budget.least_bytes;
+    cr_expect_eq(weir_budget_check(&budget, &limit, &err), 0,
+                 "the pool's rest comes when there is need, and rings are free");
+    limit = (struct weir_memory_limit){.bytes = 10 * MIB, .file = "/sys/fs/cgroup/a/memory.max"};
+    cr_expect_eq(weir_budget_check(&budget, &limit, &err), -ENOMEM);
+    cr_expect_str_eq(err.what, "this recording begins with 13 MiB of memory, and its cgroup has at most 10 MiB");
+    cr_expect_str_eq(err.hint, "a smaller --buffer-size or -M, fewer readers (--threads=core or =numa), or sudo sh -c "
+                               "'echo 134217728 >/sys/fs/cgroup/a/memory.max'");
 }
 
 Test(budget, pool_of_a_named_size_is_ready_as_a_whole_and_no_thread_has_no_copies)
