@@ -252,6 +252,13 @@ int weir_output_finish(struct weir_output *output, const void *tail, size_t tail
  */
 int weir_output_check_kept(const struct weir_output *output, struct weir_error *err);
 
+/*
+ * Whether that has happened since the last look, while it is written: 0, -ENOENT or -ENODATA, once. Two or three system
+ * calls, whatever the file's size: only what was written since is looked at, and the block before, which is gone
+ * whenever more is. Who writes the output.
+ */
+int weir_output_look(struct weir_output *output);
+
 /* fsync(2). 0 or -errno, also of an earlier sync, which the kernel tells once only. The slow part of finishing. */
 int weir_output_sync(struct weir_output *output);
 

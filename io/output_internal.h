@@ -145,6 +145,9 @@ struct weir_output {
     uint64_t end;        /* file offset where the next span goes */
     uint64_t stable_end; /* file offset behind the last span that is on file */
     bool finished;
+    bool was_named;      /* a look has found a name */
+    bool told_taken;     /* a look has found it removed or cut */
+    uint64_t looked_end; /* stable_end at the last look */
 
     struct weir_output_span spans[WEIR_OUTPUT_SPAN_MAX];
     uint64_t span_added, span_on_file, span_reaped; /* free running */

@@ -1,9 +1,10 @@
 /*
- * Whether an output is still what was written: nobody has removed or cut its file. One thread, at the end.
+ * Whether an output is still what was written: nobody has removed or cut its file. One thread, now and then and at the
+ * end.
  *
  * A file that is cut and then written behind the cut has a hole (lseek(2), SEEK_HOLE), and of what is written here
- * nothing ever leaves one on ext4, XFS and tmpfs. On other file systems blocks of zeros may become holes, so there only
- * the file's size and its first bytes tell.
+ * nothing ever leaves one on ext4, XFS, btrfs and tmpfs. On other file systems blocks of zeros may become holes, so
+ * there only the file's size and its first bytes tell.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +23,7 @@
 
 static bool keeps_zeros(int fd)
 {
-    static const long systems[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, TMPFS_MAGIC};
+    static const long systems[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC};
     struct statfs status;
     bool is_known = false;
     for (size_t i = 0; fstatfs(fd, &status) == 0 && i < WEIR_ARRAY_COUNT(systems); i++)
@@ -55,4 +56,29 @@ int weir_output_check_kept(const struct weir_output *output, struct weir_error *
         return 0;
     return weir_error_set(err, -ENODATA, "'%s' was cut at %" PRIu64 " bytes while recording: what stood behind is lost",
                           file->path, missing);
+}
+
+/* What was cut off and written behind has a hole that reaches from the cut to where the writer was: beyond the end at
+ * the last look at least, so that the block in front of that end tells. */
+static int look(struct weir_output *output)
+{
+    struct stat status;
+    uint64_t end = output->stable_end, from = output->looked_end;
+    if (output->file.stream || fstat(output->file.fd, &status) < 0 || !S_ISREG(status.st_mode))
+        return 0;
+    if (status.st_nlink == 0)
+        return output->was_named ? -ENOENT : 0;
+    output->was_named = true;
+    output->looked_end = end;
+    if ((uint64_t)status.st_size < end)
+        return -ENODATA;
+    off_t hole = from > 0 && keeps_zeros(output->file.fd) ? lseek(output->file.fd, (off_t)from - 1, SEEK_HOLE) : -1;
+    return hole >= 0 && (uint64_t)hole < end ? -ENODATA : 0;
+}
+
+int weir_output_look(struct weir_output *output)
+{
+    int result = output->told_taken ? 0 : look(output);
+    output->told_taken |= result < 0;
+    return result;
 }

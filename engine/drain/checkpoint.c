@@ -145,6 +145,9 @@ void weir_checkpoint_run(struct weir_checkpoint *checkpoint, struct weir_output 
         checkpoint->stable_bytes = weir_output_stable_bytes(output);
         checkpoint->covered_bytes = coverable_bytes(checkpoint, output);
         checkpoint->begun_ns = weir_clock_now_ns(checkpoint->clock);
+        int taken = weir_output_look(output);
+        if (taken < 0)
+            checkpoint->taken = taken;
         if (!checkpoint->syncs) {
             write_size(checkpoint, output);
             return;

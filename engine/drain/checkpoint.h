@@ -2,7 +2,8 @@
  * Checkpoints: what data.size in the head of a file says while the file is still being written (docs/format.md), so
  * that it opens up to there when its recorder is killed.
  *
- *     at first data, then once a second when there is more:  write data.size = stable bytes
+ *     at first data, then once a second when there is more:  write data.size = stable bytes, and look whether somebody
+ *                       has removed or cut the file
  *     with sync (--sync), so that it opens up to there when the machine goes down, too:
  *                       fdatasync(2) of each file that has grown ──► write data.size ──► fdatasync(2) of the head
  *
@@ -48,6 +49,7 @@ struct weir_checkpoint {
     uint64_t begun_ns;      /* when; at first, when the writer was made */
     uint64_t *part_bytes;   /* owned; of each part, what is synced */
     int error;              /* the first failure to write data.size, or to sync */
+    int taken;              /* what weir_output_look() has found; the writer clears it */
 };
 
 /* parts, part_count: as of struct weir_writer_setup. 0 or -ENOMEM; to be given to fini() in any case. */

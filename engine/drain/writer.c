@@ -351,6 +351,16 @@ static void tell(struct weir_writer *writer)
     tell_of_failure(writer, writer->output);
 }
 
+static void tell_taken(struct weir_writer *writer)
+{
+    if (writer->checkpoint.taken == 0)
+        return;
+    /* Relaxed: the kick's system calls order it. */
+    atomic_store_explicit(&writer->taken, writer->checkpoint.taken, memory_order_relaxed);
+    writer->checkpoint.taken = 0;
+    kick_coordinator(writer);
+}
+
 static unsigned part_count(const struct weir_writer *writer)
 {
     return writer->setup.parts ? writer->setup.reader_count : 0;
@@ -389,6 +399,7 @@ bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
     look_for_room(writer);
     tell(writer);
     weir_checkpoint_run(&writer->checkpoint, writer->output);
+    tell_taken(writer);
     return appended || reaped;
 }
 

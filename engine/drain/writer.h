@@ -137,6 +137,7 @@ struct weir_writer {
     _Atomic bool full;     /* by the writer: an output waits for space on its file system */
     _Atomic bool limited;  /* by the writer: max_bytes was reached. What readers drain from then on is not written */
     _Atomic int error;     /* of the output; written by the writer, read by the coordinator */
+    _Atomic int taken;     /* what weir_output_look() has found; written by the writer, taken by the coordinator */
 };
 
 /* 0 or -ENOMEM. */

@@ -84,6 +84,8 @@ static void on_kick(void *ctx, short revents)
     (void)revents;
     empty(coordinator->pipeline->kick_fd);
     coordinator->kicked = true;
+    if (coordinator->writer_calls)
+        coordinator->writer_calls(coordinator->writer_ctx);
 }
 
 static void on_targets_ended(void *ctx, short revents)

@@ -42,6 +42,8 @@ struct weir_coordinator {
     const struct weir_schedule *schedule;      /* borrowed; NULL: none */
     void (*switch_events)(void *ctx, bool on); /* coordinator thread */
     void *switch_ctx;                          /* borrowed */
+    void (*writer_calls)(void *ctx); /* the writer wants something; coordinator thread; NULL: nobody asks what */
+    void *writer_ctx;                /* borrowed */
 };
 
 /* Blocks the signals for this thread (and those it creates from now on) and makes the descriptors. 0 or -errno. The

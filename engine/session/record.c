@@ -476,6 +476,21 @@ static void end_workload(struct weir_session *session, enum weir_record_end end,
     session->result->workload_status = workload->status;
 }
 
+/* The file is told of at the end, too, with what is lost. Recording goes on: what is to come may still be saved, by
+ * another name or what /proc/PID/fd has. */
+static void tell_taken_output(void *ctx)
+{
+    struct weir_session *session = ctx;
+    int taken = atomic_exchange_explicit(&session->pipeline.writer.taken, 0, memory_order_relaxed);
+    const char *path = session->file->path;
+    if (taken == -ENOENT)
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
+                    "'%s' was removed while recording: what is recorded goes when recording ends", path);
+    else if (taken < 0)
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
+                    "'%s' was cut while recording: what stood there is lost", path);
+}
+
 /* What the coordinator's loop listens to, and what it does of itself. */
 static int watch(struct weir_session *session, struct weir_error *err)
 {
@@ -484,6 +499,8 @@ static int watch(struct weir_session *session, struct weir_error *err)
     coordinator->schedule = &session->options->schedule;
     coordinator->switch_events = weir_session_switch_samples;
     coordinator->switch_ctx = session;
+    coordinator->writer_calls = tell_taken_output;
+    coordinator->writer_ctx = session;
     int result = weir_coordinator_watch(coordinator, &session->pipeline, workload, has_tasks(session->options));
     if (result == 0)
         result = weir_session_watch_cpus(session);

@@ -89,14 +89,17 @@ test_file_system_that_becomes_read_only_ends_the_recording() {
     expect_whole whole.data
 }
 
-# Row 33.
+# Row 33. While it is recorded, and at the end.
 test_output_that_is_removed_while_recording_is_told() {
     start_record it.data -a -e cpu-clock -F 1000
+    wait_until test -s it.data
+    sleep 1.2 # a checkpoint has found it by its name
     rm it.data
-    sleep 0.5
+    wait_until grep -q "weir: warning: 'it.data' was removed while recording" err
     kill -INT "$weir"
     await_record
     expect_eq "status" "$status" 125
+    expect_eq "times that it was told" "$(grep -c 'was removed while recording' err)" 2
     expect_line err "weir: 'it.data' was removed while recording: what was recorded is lost"
     [ ! -e it.data ] || fail "it has come back"
 }
@@ -108,10 +111,12 @@ cut_while_recording() {
     sleep 1.2 # a checkpoint: all of that is on file
     truncate -s "$2" "$1"
     "$WEIR_LOAD" getppid 200000
+    wait_until grep -q "weir: warning: '$1' was cut while recording: what stood there is lost" err
     kill -INT "$weir"
     await_record
     expect_eq "status" "$status" 125
     expect_line err "weir: '$1' was cut at "
+    expect_eq "times that it was told" "$(grep -c ' was cut ' err)" 2
     expect_no_line err "Assertion"
     "$WEIR_PROGRAM" info "$1" >/dev/null 2>info.err || true
 }
