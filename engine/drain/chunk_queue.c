@@ -59,9 +59,13 @@ void weir_chunk_queue_push(struct weir_chunk_queue *queue, struct weir_chunk *ch
     /* (H) */
     uint64_t pushed = atomic_fetch_add_explicit(&queue->pushed, 1, memory_order_seq_cst) + 1;
     weir_test_point(WEIR_AT_QUEUE_WAKE);
+    if (awaited) {
+        weir_chunk_queue_wake(queue);
+        return;
+    }
     uint32_t state = atomic_load_explicit(&queue->parked, memory_order_seq_cst);
     /* Relaxed: stored before the PARKED that was just read. */
-    if (state != PARKED || (!awaited && pushed < atomic_load_explicit(&queue->wake_at, memory_order_relaxed)))
+    if (state != PARKED || pushed < atomic_load_explicit(&queue->wake_at, memory_order_relaxed))
         return;
     /* Release on success: as wake(). */
     if (atomic_compare_exchange_strong_explicit(&queue->parked, &state, WOKEN, memory_order_release,
@@ -101,7 +105,7 @@ bool weir_chunk_queue_is_empty(struct weir_chunk_queue *queue)
     return atomic_load_explicit(&queue->last, memory_order_seq_cst) == &queue->stub && queue->first == &queue->stub;
 }
 
-bool weir_chunk_queue_park(struct weir_chunk_queue *queue, unsigned chunks, int timeout_ms)
+enum weir_chunk_queue_park weir_chunk_queue_park(struct weir_chunk_queue *queue, unsigned chunks, int timeout_ms)
 {
     uint64_t wake_at = queue->popped + chunks;
     weir_test_point(WEIR_AT_QUEUE_REST);
@@ -117,6 +121,6 @@ bool weir_chunk_queue_park(struct weir_chunk_queue *queue, unsigned chunks, int 
         syscall(SYS_futex, &queue->parked, FUTEX_WAIT_PRIVATE, PARKED, timeout_ms < 0 ? NULL : &timeout, NULL, 0);
     }
     /* Acquire pairs with wake(): who takes a wake sees what was stored before it (the writer's stopping flag). */
-    atomic_exchange_explicit(&queue->parked, AWAKE, memory_order_acquire);
-    return sleeps;
+    bool woken = atomic_exchange_explicit(&queue->parked, AWAKE, memory_order_acquire) == WOKEN;
+    return woken ? WEIR_PARK_WOKEN : sleeps ? WEIR_PARK_TIMED_OUT : WEIR_PARK_NEEDLESS;
 }

@@ -42,7 +42,7 @@ struct weir_chunk_queue {
 
 void weir_chunk_queue_init(struct weir_chunk_queue *queue);
 
-/* FILLING -> QUEUED; the chunk is the writer's from here on. One that is awaited wakes a parked writer by itself. Any
+/* FILLING -> QUEUED; the chunk is the writer's from here on. One that is awaited ends a park as wake() does. Any
  * thread; wait-free but for the wake. */
 void weir_chunk_queue_push(struct weir_chunk_queue *queue, struct weir_chunk *chunk);
 
@@ -52,10 +52,16 @@ struct weir_chunk *weir_chunk_queue_pop(struct weir_chunk_queue *queue);
 /* True when every push that has begun was popped. Writer thread. */
 bool weir_chunk_queue_is_empty(struct weir_chunk_queue *queue);
 
+enum weir_chunk_queue_park {
+    WEIR_PARK_NEEDLESS,  /* it did not sleep: the chunks were there already */
+    WEIR_PARK_WOKEN,     /* by a push or by wake(), perhaps before it slept */
+    WEIR_PARK_TIMED_OUT, /* it slept for timeout_ms */
+};
+
 /* Sleeps until that many chunks (at least one) stand in the queue, an awaited one is pushed, wake() or timeout_ms (< 0:
- * none). False: it had no reason to sleep. Chunks that stand behind one that is not linked yet count, and cannot be
- * popped: who finds nothing to pop has to pause. Writer thread. */
-bool weir_chunk_queue_park(struct weir_chunk_queue *queue, unsigned chunks, int timeout_ms);
+ * none). Chunks that stand behind one that is not linked yet count, and cannot be popped: who parks needlessly and
+ * finds nothing to pop has to pause. Writer thread. */
+enum weir_chunk_queue_park weir_chunk_queue_park(struct weir_chunk_queue *queue, unsigned chunks, int timeout_ms);
 
 /* Ends a park() without a push (stop); the next one, when none is under way. Any thread. */
 void weir_chunk_queue_wake(struct weir_chunk_queue *queue);

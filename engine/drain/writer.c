@@ -14,6 +14,7 @@
 
 #define GATHER_MS     40           /* between steps while data flows, at most */
 #define GATHER_BYTES  (8ull << 20) /* are worth a step: see docs/performance.md, "The writer" */
+#define GATHER_SHARE  8            /* and no more than this part of the pool */
 #define PASS_MS       10           /* between steps while something is looked after that wakes nobody */
 #define HASTE_MS      1            /* while less than half of what is ready in the pool is free */
 #define PARK_AFTER_MS 200          /* without anything to do */
@@ -420,12 +421,14 @@ static void sleep_ms(unsigned ms)
     clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 
-/* How many chunks are worth a step. With half of what readers may take used up the rest has to last until we run. */
+/* How many chunks are worth a step. When half of what readers may take at once is used up the rest has to last until we
+ * run; and what has gathered when the disk begins to stand still is missing in the pool then. */
 static unsigned batch(const struct weir_pool *pool)
 {
     uint32_t free = weir_pool_free_count(pool);
     uint64_t takeable = free > pool->reserve ? free - pool->reserve : 0;
-    return (unsigned)weir_max_u64(weir_min_u64(GATHER_BYTES / pool->chunk_bytes, takeable / 2), 1);
+    uint64_t most = weir_min_u64(GATHER_BYTES / pool->chunk_bytes, pool->chunk_count / GATHER_SHARE);
+    return (unsigned)weir_max_u64(weir_min_u64(most, takeable / 2), 1);
 }
 
 static bool looks_after_something(const struct weir_writer *writer)
@@ -440,7 +443,7 @@ static unsigned gather(struct weir_writer *writer, bool moved)
     const struct weir_pool *pool = writer->setup.pool;
     bool haste = weir_pool_free_count(pool) < weir_pool_used_count(pool);
     if (!haste && !looks_after_something(writer)) {
-        if (weir_chunk_queue_park(writer->setup.queue, batch(pool), GATHER_MS) || moved)
+        if (weir_chunk_queue_park(writer->setup.queue, batch(pool), GATHER_MS) != WEIR_PARK_NEEDLESS || moved)
             return GATHER_MS;
         haste = true; /* a chunk that is not linked yet stands before the others */
     }

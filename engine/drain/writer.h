@@ -12,8 +12,8 @@
  *
  * The thread repeats steps. Between them it parks in the queue, so that chunks gather and go to the kernel in one call:
  *
- *     while data flows    until 8 MiB of chunks stand in the queue, or half of what readers may still take from the
- *                         pool, but for 40 ms at most. The push that completes them wakes it: one wake for a batch
+ *     while data flows    until 8 MiB of chunks stand in the queue, an eighth of the pool, or half of what readers may
+ *                         still take, but for 40 ms at most. The push that completes them wakes it: once for a batch
  *     in haste            1 ms, without a wake: less than half of what is ready in the pool is free, so that what comes
  *                         back from the disk matters
  *     for others          10 ms: it looks after what does not wake it (compression, an output that is left at a switch,

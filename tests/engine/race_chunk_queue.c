@@ -85,6 +85,7 @@ static void *push_markers(void *argument)
             marker->pushed[i] = atomic_load_explicit(&race->producers[i].pushed, memory_order_acquire);
         last = all_pushed(marker);
         weir_chunk_advance(&marker->chunk, WEIR_CHUNK_FREE, WEIR_CHUNK_FILLING);
+        marker->chunk.awaited = n % 2; /* some wake the writer by themselves */
         weir_chunk_queue_push(&race->queue, &marker->chunk);
         sched_yield();
     }
@@ -118,7 +119,7 @@ static void consume(struct race *race)
         }
         if (finished && weir_chunk_queue_is_empty(&race->queue))
             return;
-        if (!weir_chunk_queue_park(&race->queue, parks++ % 2 ? BATCH : 1, PARK_MS))
+        if (weir_chunk_queue_park(&race->queue, parks++ % 2 ? BATCH : 1, PARK_MS) == WEIR_PARK_NEEDLESS)
             sched_yield(); /* those that count may stand behind one that is not linked yet */
     }
 }

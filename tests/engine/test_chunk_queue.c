@@ -53,7 +53,7 @@ Test(chunk_queue, push_that_is_not_linked_yet_is_neither_popped_nor_overlooked)
     cr_assert_eq(before, &chunks[0]);
     cr_assert_null(weir_chunk_queue_pop(&queue));
     cr_assert_not(weir_chunk_queue_is_empty(&queue));
-    cr_assert_not(weir_chunk_queue_park(&queue, 1, NO_SLEEP_MS));
+    cr_assert_eq(weir_chunk_queue_park(&queue, 1, NO_SLEEP_MS), WEIR_PARK_NEEDLESS);
     atomic_store(&before->queue_next, &chunks[1]);
     cr_assert_eq(weir_chunk_queue_pop(&queue), &chunks[0]);
     cr_assert_eq(weir_chunk_queue_pop(&queue), &chunks[1]);
@@ -121,9 +121,9 @@ Test(chunk_queue, park_for_more_chunks_than_there_are_sleeps_for_the_timeout)
         weir_chunk_queue_push(&queue, &chunks[n]);
     cr_assert_eq(weir_chunk_queue_pop(&queue), &chunks[0]);
     uint64_t before_ns = weir_clock_now_ns(&weir_clock_monotonic);
-    cr_assert(weir_chunk_queue_park(&queue, 2, PARK_MS));
+    cr_assert_eq(weir_chunk_queue_park(&queue, 2, PARK_MS), WEIR_PARK_TIMED_OUT);
     cr_assert_geq(weir_clock_now_ns(&weir_clock_monotonic) - before_ns, PARK_MS * WEIR_NS_PER_MS);
-    cr_assert_not(weir_chunk_queue_park(&queue, 1, NO_SLEEP_MS));
+    cr_assert_eq(weir_chunk_queue_park(&queue, 1, NO_SLEEP_MS), WEIR_PARK_NEEDLESS);
 }
 
 /* The word of a writer that sleeps until so many chunks stand in the queue; nobody does. */
@@ -149,16 +149,20 @@ Test(chunk_queue, push_wakes_only_when_it_completes_the_number_that_the_writer_p
     cr_assert_eq(queue.parked, 0);
 }
 
-Test(chunk_queue, push_of_what_is_awaited_wakes_at_once)
+/* Also one that comes when the writer has looked at the queue and is not parked yet. */
+Test(chunk_queue, push_of_what_is_awaited_ends_the_park_and_the_next_one, .timeout = 30)
 {
     struct weir_chunk_queue queue;
-    struct weir_chunk chunk;
+    struct weir_chunk chunks[2];
     weir_chunk_queue_init(&queue);
-    make_chunks(&chunk, 1);
-    chunk.awaited = true;
+    make_chunks(chunks, 2);
+    chunks[0].awaited = chunks[1].awaited = true;
     play_parked_writer(&queue, 8);
-    weir_chunk_queue_push(&queue, &chunk);
+    weir_chunk_queue_push(&queue, &chunks[0]);
     cr_assert_eq(queue.parked, 2);
+    queue.parked = 0;
+    weir_chunk_queue_push(&queue, &chunks[1]);
+    cr_assert_eq(weir_chunk_queue_park(&queue, 8, NO_SLEEP_MS), WEIR_PARK_WOKEN);
 }
 
 Test(chunk_queue, park_of_a_filled_queue_returns_at_once, .timeout = 30)
@@ -179,7 +183,7 @@ Test(chunk_queue, wake_before_the_park_is_not_lost_and_counts_once, .timeout = 3
     weir_chunk_queue_init(&queue);
     weir_chunk_queue_wake(&queue);
     weir_chunk_queue_wake(&queue);
-    weir_chunk_queue_park(&queue, 1, NO_SLEEP_MS);
+    cr_assert_eq(weir_chunk_queue_park(&queue, 1, NO_SLEEP_MS), WEIR_PARK_WOKEN);
     uint64_t before_ns = weir_clock_now_ns(&weir_clock_monotonic);
     weir_chunk_queue_park(&queue, 1, PARK_MS);
     cr_assert_geq(weir_clock_now_ns(&weir_clock_monotonic) - before_ns, PARK_MS * WEIR_NS_PER_MS);

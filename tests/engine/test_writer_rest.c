@@ -11,7 +11,7 @@
 #include "tests/io/fake_io.h"
 
 #define HEAD_BYTES 4096u
-#define CHUNKS     7u /* one of them is the reserve */
+#define CHUNKS     64u /* one of them is the reserve */
 
 struct fixture {
     struct fake_io *disk;
@@ -28,12 +28,14 @@ static void *run(void *writer)
     return NULL;
 }
 
-static void fixture_init(struct fixture *f)
+static void fixture_init(struct fixture *f, uint64_t ready_bytes)
 {
     static const uint8_t head[HEAD_BYTES];
     const struct weir_pool_share share = {.node = -1, .readers = 1};
     memset(f, 0, sizeof(*f));
-    cr_assert_eq(weir_pool_init(&f->pool, CHUNKS * WEIR_CHUNK_MIN_BYTES, WEIR_POOL_ALL_READY, &share, 1, NULL), 0);
+    cr_assert_eq(weir_pool_init_chunked(&f->pool, CHUNKS * WEIR_CHUNK_MIN_BYTES, ready_bytes, WEIR_CHUNK_MIN_BYTES, 0,
+                                        &share, 1, NULL),
+                 0);
     cr_assert_eq(f->pool.reserve, 1);
     weir_chunk_queue_init(&f->queue);
     f->disk = fake_io_new(&(struct fake_io_options){0});
@@ -64,7 +66,7 @@ static void stop(struct fixture *f)
     weir_output_close(f->output);
     fake_io_free(f->disk);
     weir_writer_fini(&f->writer);
-    cr_assert_eq(weir_pool_free_count(&f->pool), CHUNKS);
+    cr_assert_eq(weir_pool_free_count(&f->pool), f->pool.ready_count);
     weir_pool_fini(&f->pool);
 }
 
@@ -85,17 +87,29 @@ static void expect_wake_at(struct fixture *f, uint64_t pushed)
 }
 
 /* The disk stalls, so that what was popped stays in use and the writer does not get idle. */
-Test(writer_rest, writer_parks_for_half_of_what_readers_may_still_take, .timeout = 30)
+Test(writer_rest, writer_parks_for_half_of_what_readers_may_take_at_once, .timeout = 30)
 {
     struct fixture f;
-    fixture_init(&f);
+    fixture_init(&f, 8 * WEIR_CHUNK_MIN_BYTES);
     fake_io_stall(f.disk, true);
     push_sample(&f);
     cr_assert_eq(pthread_create(&f.thread, NULL, run, &f.writer), 0);
-    expect_wake_at(&f, 1 + 2); /* half of 6 - 1 */
+    expect_wake_at(&f, 1 + 3); /* half of 7 - 1 */
+    for (unsigned n = 0; n < 3; n++)
+        push_sample(&f);
+    expect_wake_at(&f, 4 + 1); /* half of 4 - 1 */
+    fake_io_stall(f.disk, false);
+    stop(&f);
+}
+
+Test(writer_rest, writer_parks_for_an_eighth_of_the_pool_at_most, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f, WEIR_POOL_ALL_READY);
+    fake_io_stall(f.disk, true);
     push_sample(&f);
-    push_sample(&f);
-    expect_wake_at(&f, 3 + 1); /* half of 4 - 1 */
+    cr_assert_eq(pthread_create(&f.thread, NULL, run, &f.writer), 0);
+    expect_wake_at(&f, 1 + CHUNKS / 8);
     fake_io_stall(f.disk, false);
     stop(&f);
 }
@@ -103,7 +117,7 @@ Test(writer_rest, writer_parks_for_half_of_what_readers_may_still_take, .timeout
 Test(writer_rest, idle_writer_parks_for_the_next_chunk, .timeout = 30)
 {
     struct fixture f;
-    fixture_init(&f);
+    fixture_init(&f, WEIR_POOL_ALL_READY);
     cr_assert_eq(pthread_create(&f.thread, NULL, run, &f.writer), 0);
     expect_wake_at(&f, 1);
     stop(&f);
