@@ -741,6 +741,7 @@ void weir_reader_end_dormancy(struct weir_reader *reader, struct weir_reader_rin
 {
     weir_assert(r->ring.page && r->poll_fd_count > 0);
     atomic_store_explicit(&r->dormant, false, memory_order_seq_cst); /* (N) */
+    weir_test_point(WEIR_AT_RING_BEGUN);
     weir_reader_wake(reader);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/drain/reader_internal.h"
+#include "engine/kernel/test_point.h"
 
 int weir_reader_note_return(struct weir_reader_ring *r, const void *records, size_t bytes)
 {
@@ -17,6 +18,7 @@ int weir_reader_note_return(struct weir_reader_ring *r, const void *records, siz
     next->at = weir_ring_head(&r->ring); /* nobody writes to it: the old events are dead, the new ones are not on */
     next->bytes = bytes;
     memcpy(next->records, records, bytes);
+    weir_test_point(WEIR_AT_RING_RETURN);
     atomic_store_explicit(&r->returned, next, memory_order_release); /* (R) */
     return 0;
 }

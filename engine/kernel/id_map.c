@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "engine/kernel/test_point.h"
 
 static struct weir_id_table *new_table(size_t count)
 {
@@ -75,6 +76,7 @@ int weir_id_map_extend(struct weir_id_map *map, const struct weir_id_entry *entr
         insert(table, &entries[i]);
     }
     table->replaced = old;
+    weir_test_point(WEIR_AT_IDS_PUBLISH);
     atomic_store_explicit(&map->table, table, memory_order_release); /* (P) */
     return 0;
 }

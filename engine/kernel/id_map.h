@@ -23,6 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/kernel/test_point.h"
+
 struct weir_id_entry {
     uint64_t id;    /* PERF_EVENT_IOC_ID; 0: empty slot (the kernel's ids begin at 1) */
     uint32_t event; /* index into the recording's events */
@@ -68,6 +70,7 @@ static inline const struct weir_id_table *weir_id_map_table(const struct weir_id
 static inline const struct weir_id_entry *weir_id_map_find(const struct weir_id_map *map, uint64_t id)
 {
     const struct weir_id_table *table = weir_id_map_table(map);
+    weir_test_point(WEIR_AT_IDS_LOOK_UP);
     /* Fibonacci hashing (Knuth, TAOCP 3, 6.4): ids of one CPU are a fixed stride apart. */
     size_t slot = (size_t)((id * 0x9e3779b97f4a7c15ull) >> table->shift);
     for (;; slot = (slot + 1) & (table->slot_count - 1)) {

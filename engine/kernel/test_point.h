@@ -43,6 +43,20 @@ enum weir_test_point {
     WEIR_AT_TEE_PUSH,  /* (T1) bytes are there, the head is not moved */
     WEIR_AT_TEE_DRAIN, /* (T2) bytes are read, the tail is not moved */
 
+    WEIR_AT_IDS_PUBLISH, /* (P) the table with new ids is built, and not the map's */
+    WEIR_AT_IDS_LOOK_UP, /* (Q) the table was read, nothing in it was looked up */
+    WEIR_AT_RING_BEGUN,  /* (N) of reader.h: the ring is no longer dormant, its reader not woken */
+    WEIR_AT_RING_RETURN, /* (R) of reader.h: that its CPU has come back is noted, and not the ring's */
+
+    WEIR_AT_SIDE_QUESTION, /* a question was seen, the tees were not looked at for it */
+    WEIR_AT_SIDE_EPOCH,    /* (N) of sideband.h: the epoch was read, the tees were not */
+    WEIR_AT_SIDE_DRAINED,  /* the tees were read, the epoch was not looked at again */
+    WEIR_AT_SIDE_UNLOCKED, /* a file is read without the lock, what it has is not entered */
+
+    WEIR_AT_FINISHER_TAKEN, /* a file has left the queue, and nobody was told of the room */
+    WEIR_AT_FINISHER_DONE,  /* a file has its name, and is not counted */
+    WEIR_AT_FINISHER_DROP,  /* without the lock, what is to be removed is there */
+
     WEIR_AT_COMPRESS_OFFER, /* (S) the slot is in the list, the number is not */
     WEIR_AT_COMPRESS_TAKE,  /* (T) the slot was read, and is not exchanged */
     WEIR_AT_COMPRESS_DONE,  /* (D) compressed, and not said so */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "engine/kernel/test_point.h"
 #include "engine/session/kept_files.h"
 #include "engine/session/session.h"
 
@@ -135,6 +136,7 @@ static void drop(struct weir_file_finisher *finisher)
 {
     while (finisher->drops < finisher->drops_wanted) {
         pthread_mutex_unlock(&finisher->lock);
+        weir_test_point(WEIR_AT_FINISHER_DROP);
         weir_kept_files_drop_oldest(finisher->kept);
         pthread_mutex_lock(&finisher->lock);
         finisher->drops++;
@@ -157,6 +159,8 @@ static struct weir_record_file *take(struct weir_file_finisher *finisher)
         finisher->count--;
     }
     pthread_mutex_unlock(&finisher->lock);
+    if (file)
+        weir_test_point(WEIR_AT_FINISHER_TAKEN);
     if (file && finisher->setup.room_fd >= 0)
         eventfd_write(finisher->setup.room_fd, 1);
     return file;
@@ -171,6 +175,7 @@ static void *thread_main(void *argument)
     pthread_mutex_unlock(&finisher->lock);
     for (struct weir_record_file *file = take(finisher); file; file = take(finisher)) {
         finish(finisher, file);
+        weir_test_point(WEIR_AT_FINISHER_DONE);
         weir_switch_count_end(finisher->setup.switches);
         pthread_mutex_lock(&finisher->lock);
         finisher->finished++;

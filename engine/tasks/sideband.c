@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "base/clock.h"
+#include "engine/kernel/test_point.h"
 #include "engine/tasks/sideband_internal.h"
 
 #define TEE_BYTES_MAX    (1024u * 1024)
@@ -185,6 +186,7 @@ static bool take_in(struct weir_sideband *sideband)
 {
     uint64_t records = sideband->counts.records, missed = 0;
     uint64_t epoch = atomic_load_explicit(sideband->setup.epoch, memory_order_acquire); /* (N) */
+    weir_test_point(WEIR_AT_SIDE_EPOCH);
     for (unsigned i = 0; i < sideband->setup.tee_count; i++) {
         weir_buf_reset(&sideband->drained);
         const struct weir_side_origin origin = {.tee = i, .at = weir_side_tee_drained(&sideband->tees[i])};
@@ -202,6 +204,7 @@ static bool take_in(struct weir_sideband *sideband)
         free(block);
         block = next;
     }
+    weir_test_point(WEIR_AT_SIDE_DRAINED);
     /* (N): the second look is for what is seen from here on. */
     uint64_t epoch_after = atomic_load_explicit(sideband->setup.epoch, memory_order_acquire);
     if (ended)
@@ -410,6 +413,8 @@ static void *thread_main(void *argument)
     weir_sideband_thread_begin(sideband, &sideband->intake);
     while (!sideband->stopping) {
         struct weir_sideband_question *question = sideband->question;
+        if (question)
+            weir_test_point(WEIR_AT_SIDE_QUESTION);
         bool came = take_in(sideband);
         answer(sideband, question);
         if (!read_next_program(sideband) && !sideband->stopping && !sideband->question)

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
+#include "engine/kernel/test_point.h"
 
 #define NAME_BYTES 4096u /* PATH_MAX */
 
@@ -31,6 +32,7 @@ static bool read_next(struct weir_sideband *sideband)
     pthread_mutex_unlock(&sideband->lock);
     int result = sideband->setup.read_id(&file, name, &roots, &id);
     uint64_t cpu_time_ns = weir_clock_thread_cpu_ns();
+    weir_test_point(WEIR_AT_SIDE_UNLOCKED);
     pthread_mutex_lock(&sideband->lock);
     if (sideband->left_behind)
         return false;

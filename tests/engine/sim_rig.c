@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "format/event_desc.h"
+#include "format/records.h"
 
 static void must(int result, const struct weir_error *err)
 {
@@ -65,10 +66,28 @@ void sim_rig_take_cpu(struct sim_rig *rig, unsigned place)
     weir_sim_kernel_set_cpu(rig->sim, rig->set.places[place].cpu, false);
 }
 
+/* As session_cpus.c has it, for the first event alone. */
+static void note_return(struct sim_rig *rig, unsigned place)
+{
+    const struct weir_record_sample_id trailer = {
+        .sample_type = rig->list.events[0].attr.sample_type,
+        .id = rig->set.file_ids[weir_event_set_slot(&rig->set, 0, place, 0)],
+        .cpu = (uint32_t)rig->set.places[place].cpu,
+    };
+    struct weir_buf records = WEIR_BUF_INIT;
+    weir_pipeline_rename_place(&rig->pipeline, place);
+    weir_record_returned(&records, &trailer);
+    if (weir_buf_error(&records) == 0)
+        weir_pipeline_note_return(&rig->pipeline, place, false, records.data, records.used);
+    weir_buf_fini(&records);
+}
+
 int sim_rig_try_bring_cpu(struct sim_rig *rig, unsigned place, struct weir_error *err)
 {
     weir_sim_kernel_set_cpu(rig->sim, rig->set.places[place].cpu, true);
     int result = explained(weir_event_set_reopen(&rig->set, place, &rig->limits, err), err);
+    if (result == 0 && rig->renames)
+        note_return(rig, place);
     if (result == 0 && !weir_pipeline_has_place(&rig->pipeline, place)) {
         result = map_ring(rig, place, false);
         if (result == 0)
@@ -179,6 +198,7 @@ static int open_pipeline(struct sim_rig *rig, const struct sim_rig_options *opti
         .retained_bytes = options->retained_bytes,
         .retained_span_ns = options->retained_span_ns,
         .shed = &rig->shed,
+        .set = options->renames ? &rig->set : NULL,
         .snapshots_only = options->retained_bytes > 0 || options->overwrite,
     };
     result = explained(weir_pipeline_init(&rig->pipeline, &setup, err), err);
@@ -190,6 +210,7 @@ int sim_rig_try_init(struct sim_rig *rig, const struct sim_rig_options *options,
 {
     memset(rig, 0, sizeof(*rig));
     rig->list = (struct weir_event_list)WEIR_EVENT_LIST_INIT;
+    rig->renames = options->renames;
     int result = open_machine(rig, options, err);
     if (result == 0)
         result = open_pipeline(rig, options, err);

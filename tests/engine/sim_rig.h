@@ -22,6 +22,7 @@ struct sim_rig_options {
     uint64_t buffer_bytes;
     int compression_level; /* 0: none */
     unsigned compression_threads;
+    bool renames;            /* a CPU that has come back writes under its old ids, and the file is told of it */
     bool grow_pool;          /* what is beyond the start of the pool is not ready */
     bool overwrite;          /* rings of the newest samples */
     uint64_t retained_bytes; /* 0: everything goes to the file */
@@ -46,6 +47,7 @@ struct sim_rig {
     struct weir_shed_plan shed;
     struct weir_pipeline pipeline;
     bool piped; /* pipeline was initialised */
+    bool renames;
 };
 
 /* Events are open and disabled, but for the sideband event, which counts already. */
