@@ -107,7 +107,8 @@ static int open_place(struct weir_session *session, unsigned place, struct weir_
         if (result < 0)
             return result;
         weir_pipeline_rename_place(&session->pipeline, place);
-        if (weir_event_set_follows_cpus(&session->events))
+        /* A place without rings, or with some of them for want of memory, was not there before. */
+        if (weir_event_set_follows_cpus(&session->events) && weir_pipeline_has_place(&session->pipeline, place))
             note_return(session, place);
     }
     if (!weir_pipeline_has_place(&session->pipeline, place)) {

@@ -59,7 +59,7 @@ struct sim {
         uint64_t lost;
         unsigned lossy; /* ended ones that had lost something */
     } lives[SIM_STREAMS_MAX];
-    bool offline[SIM_CPUS_MAX + SIM_LATE_MAX];
+    bool offline[SIM_CPUS_MAX + SIM_LATE_MAX], was_there[SIM_CPUS_MAX + SIM_LATE_MAX];
     struct stream *newest[SIM_CPUS_MAX + SIM_LATE_MAX]; /* whose sample was the last to land there; NULL: none has */
     uint64_t cpu_changes, growths, cpus_refused, outputs_refused;
     unsigned event_count;
@@ -85,7 +85,7 @@ struct sim {
 struct totals { /* over all seeds: to see that everything has happened */
     uint64_t shed, trimmed, produced, lost_ring_full, lost_write_failed, rounds, checkpoints, starved, failed_disks,
         padding_bytes, switches, evicted, snapshots, overwritten_bytes, compressed_bytes, raw_bytes, cpu_changes,
-        memory_failed, set_ups_refused, times[SIM_TIME_KINDS], growths, cpus_refused, outputs_refused, untold;
+        memory_failed, set_ups_refused, times[SIM_TIME_KINDS], growths, cpus_refused, outputs_refused, untold, returns;
 };
 
 /* Says what is wrong, with the seed. False. */

@@ -98,6 +98,9 @@ static bool check_totals(const struct sim *sim, const struct walk_result *walked
     if (!failed && walked->lost_reported != lost_reported)
         return sim_fail(sim, "the file tells of %llu lost records, the rings of %llu",
                         (unsigned long long)walked->lost_reported, (unsigned long long)lost_reported);
+    if (!failed && walked->returns != sim->rig.returns)
+        return sim_fail(sim, "the file tells of %llu returns of CPUs, the rings of %llu",
+                        (unsigned long long)walked->returns, (unsigned long long)sim->rig.returns);
     if (!failed && walked->trimmed != result->trimmed_samples)
         return sim_fail(sim, "%llu cut stacks in the file, %llu counted", (unsigned long long)walked->trimmed,
                         (unsigned long long)result->trimmed_samples);
@@ -160,6 +163,7 @@ static bool check_output(struct sim *sim, unsigned number, struct walk_result *s
     sum->padding_bytes += walked.padding_bytes;
     sum->lost_reported += walked.lost_reported;
     sum->trimmed += walked.trimmed;
+    sum->returns += walked.returns;
     /* What did not get into this one is missing before what is in the next. */
     for (size_t i = 0; weir_output_error(output->output) < 0 && i < sim_stream_count(sim); i++)
         sim->streams[i].may_miss = sim->streams[i].may_have_gaps = true;
@@ -190,9 +194,10 @@ bool sim_check(struct sim *sim, struct totals *totals)
         totals->lost_write_failed += row->lost_write_failed;
     }
     for (size_t i = 0; i < sim_stream_count(sim); i++) {
-        if (rows[i] != (sim->streams[i].id ? 1 : 0))
+        bool was_there = sim->was_there[i / sim->event_count];
+        if (rows[i] != was_there)
             return sim_fail(sim, "%u rows of cpu %u, which was %s", rows[i], sim->streams[i].cpu,
-                            sim->streams[i].id ? "there" : "never there");
+                            was_there ? "there" : "never there");
     }
     totals->cpu_changes += sim->cpu_changes;
     totals->rounds += walked.rounds;

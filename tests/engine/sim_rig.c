@@ -75,10 +75,11 @@ static void note_return(struct sim_rig *rig, unsigned place)
         .cpu = (uint32_t)rig->set.places[place].cpu,
     };
     struct weir_buf records = WEIR_BUF_INIT;
-    weir_pipeline_rename_place(&rig->pipeline, place);
     weir_record_returned(&records, &trailer);
-    if (weir_buf_error(&records) == 0)
-        weir_pipeline_note_return(&rig->pipeline, place, false, records.data, records.used);
+    bool newest = weir_pipeline_ring(&rig->pipeline, place, false)->ring.newest;
+    if (weir_buf_error(&records) == 0 &&
+        weir_pipeline_note_return(&rig->pipeline, place, false, records.data, records.used) == 0)
+        rig->returns += !newest;
     weir_buf_fini(&records);
 }
 
@@ -86,8 +87,11 @@ int sim_rig_try_bring_cpu(struct sim_rig *rig, unsigned place, struct weir_error
 {
     weir_sim_kernel_set_cpu(rig->sim, rig->set.places[place].cpu, true);
     int result = explained(weir_event_set_reopen(&rig->set, place, &rig->limits, err), err);
-    if (result == 0 && rig->renames)
-        note_return(rig, place);
+    if (result == 0 && rig->renames) {
+        weir_pipeline_rename_place(&rig->pipeline, place);
+        if (weir_pipeline_has_place(&rig->pipeline, place))
+            note_return(rig, place);
+    }
     if (result == 0 && !weir_pipeline_has_place(&rig->pipeline, place)) {
         result = map_ring(rig, place, false);
         if (result == 0)

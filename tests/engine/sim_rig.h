@@ -48,6 +48,7 @@ struct sim_rig {
     struct weir_pipeline pipeline;
     bool piped; /* pipeline was initialised */
     bool renames;
+    uint64_t returns; /* of CPUs, of which readers were told */
 };
 
 /* Events are open and disabled, but for the sideband event, which counts already. */

@@ -23,6 +23,7 @@
 
 #define TYPE_PADDING        65u
 #define TYPE_FINISHED_ROUND 68u
+#define MISC_RETURNED       (1u << 13)
 #define MISC_SHED           (1u << 14)
 
 #define SAMPLE_ID_OFFSET       8u
@@ -134,10 +135,6 @@ static struct stream *stream_of(const struct walk *walk, uint64_t id)
         struct stream *stream = &walk->input->streams[i];
         if (id && stream->id == id)
             return stream;
-        for (unsigned later = 0; later < stream->later_count; later++) {
-            if (stream->later_ids[later] == id)
-                return stream;
-        }
     }
     return NULL;
 }
@@ -275,6 +272,10 @@ static bool walk_lost_samples(struct walk *walk, const uint8_t *record, uint32_t
     if (misc == MISC_SHED) {
         stream->shed_samples += lost;
         return !stream->sideband && pass_time(walk, load_u64(trailer + TRAILER_TIME_OFFSET));
+    }
+    if (misc == MISC_RETURNED) {
+        walk->result->returns++;
+        return (lost == 0 && !stream->sideband) || fail(walk, "a return that tells of losses, or of side records");
     }
     stream->lost_reports++;
     stream->lost_samples += lost;

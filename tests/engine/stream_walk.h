@@ -10,13 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STREAM_LATER_IDS 12 /* of a CPU that has come back that often */
-
 /* What one event on one CPU has produced: attempts, numbered from 0, of which some found no room. */
 struct stream {
-    uint64_t id; /* the payload's mark, and the first id; 0: none yet */
-    uint64_t later_ids[STREAM_LATER_IDS];
-    unsigned later_count;
+    uint64_t id; /* of the file, also the payload's mark */
     unsigned cpu;
     bool sideband;
     uint32_t stack_bytes;    /* its samples have a chain of none, so many registers and a dump of so many bytes; 0: */
@@ -64,6 +60,7 @@ struct walk_result {
     uint64_t padding_bytes;
     uint64_t lost_reported; /* sum of the kernel's LOST records */
     uint64_t trimmed;       /* samples with less than their stack */
+    uint64_t returns;       /* of CPUs */
     char failure[256];      /* empty: the file is as it should be */
 };
 

@@ -35,6 +35,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "engine/drain/record_rename.h"
 #include "format/records.h"
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/pipeline_sim.h"
@@ -98,6 +99,7 @@ static int choose_machine(struct sim *sim, struct weir_error *err)
         .sideband_ring_bytes = 4096,
         .buffer_bytes = chance(sim, 3) << 20,
         .compression_level = chance(sim, 4) == 0 ? 1 : 0,
+        .renames = true,
         .overwrite = sim->overwrites,
         .retained_bytes = sim->retains ? 1 + chance(sim, 4u << 20) : 0,
         .retained_span_ns = has_span ? 1 + chance(sim, 100 * WEIR_NS_PER_MS) : 0,
@@ -115,9 +117,10 @@ static int choose_machine(struct sim *sim, struct weir_error *err)
     sim->event_count = sim->rig.set.event_count;
     for (unsigned cpu = 0; cpu < cpus + late; cpu++) {
         sim->offline[cpu] = cpu >= cpus;
+        sim->was_there[cpu] = cpu < cpus;
         for (unsigned event = 0; event < sim->event_count; event++) {
             struct stream *stream = &sim->streams[cpu * sim->event_count + event];
-            stream->id = sim->rig.set.ids[event * (cpus + late) + cpu];
+            stream->id = sim->rig.set.file_ids[event * (cpus + late) + cpu];
             stream->cpu = (unsigned)sim->rig.set.places[cpu].cpu;
             stream->sideband = event == weir_event_set_sideband(&sim->rig.set);
             stream->may_miss = (sim->retains || sim->overwrites) && !stream->sideband;
@@ -271,8 +274,6 @@ static void end_life(struct sim *sim, size_t stream)
 static void change_cpu(struct sim *sim)
 {
     unsigned cpu = (unsigned)chance(sim, sim->rig.set.place_count);
-    if (sim->streams[(size_t)cpu * sim->event_count].later_count == STREAM_LATER_IDS)
-        return;
     sim->cpu_changes++;
     sim->offline[cpu] = !sim->offline[cpu];
     if (sim->offline[cpu]) {
@@ -290,16 +291,9 @@ static void change_cpu(struct sim *sim)
         sim_rig_take_cpu(&sim->rig, cpu);
         return;
     }
-    for (unsigned event = 0; event < sim->event_count; event++) {
-        size_t at = (size_t)cpu * sim->event_count + event;
-        struct stream *stream = &sim->streams[at];
-        uint64_t id = sim->rig.set.ids[(size_t)event * sim->rig.set.place_count + cpu];
-        end_life(sim, at);
-        if (stream->id)
-            stream->later_ids[stream->later_count++] = id;
-        else
-            stream->id = id;
-    }
+    sim->was_there[cpu] = true;
+    for (unsigned event = 0; event < sim->event_count; event++)
+        end_life(sim, (size_t)cpu * sim->event_count + event);
 }
 
 static void produce_one(struct sim *sim, unsigned cpu, unsigned event)
@@ -399,6 +393,7 @@ static void fit_losses(void *ctx, uint64_t lost_reported)
 {
     struct sim *sim = ctx;
     weir_ledger_hold_back(&sim->told, lost_reported, &sim->losses);
+    weir_record_rename(&sim->rig.set, sim->losses.data, sim->losses.used);
     weir_writer_switch_set_records(&sim->order, sim->losses.data, sim->losses.used);
 }
 
@@ -569,6 +564,7 @@ static bool emit_losses(struct sim *sim)
     sim_memory_begin(&sim->memory, false);
     int code = weir_ledger_collect(&sim->rig.set, &sim->rig.pipeline, &sim->result, &sim->told, &lost);
     sim_memory_end(&sim->memory);
+    weir_record_rename(&sim->rig.set, lost.data, lost.used);
     if (code == 0 && lost.used > 0)
         weir_pipeline_emit(&sim->rig.pipeline, lost.data, lost.used);
     weir_buf_fini(&lost);
@@ -625,6 +621,7 @@ static bool run_seed(void *ctx, uint64_t seed)
     totals->growths += sim.growths;
     totals->cpus_refused += sim.cpus_refused;
     totals->outputs_refused += sim.outputs_refused;
+    totals->returns += sim.rig.returns;
     totals->untold += sim.untold_then + sim.untold;
     totals->times[sim.fake_clock.kind]++;
     sim_fini(&sim);
@@ -641,7 +638,8 @@ int main(int argc, char **argv)
     uint64_t count, failures = seeds_run(argc, argv, SEEDS_DEFAULT, run_seed, &totals, &count);
     printf("%llu seeds: produced %llu, lost %llu in full rings (starved %llu times) and %llu on %llu failed disks, "
            "%llu evicted, %llu bytes overwritten, %llu snapshots, %llu rounds, %llu checkpoints, %llu bytes of "
-           "padding, %llu bytes compressed and %llu not, %llu CPUs gone or come, %llu switches, %llu shed, %llu stacks "
+           "padding, %llu bytes compressed and %llu not, %llu CPUs gone or come (%llu returns told), %llu switches, "
+           "%llu shed, %llu stacks "
            "cut; memory failed %llu seeds: %llu set-ups, %llu outputs, %llu CPUs that came, %llu times to tell of "
            "losses; pools grew %llu times; clocks: "
            "%llu flow, %llu stand, %llu tick, %llu leap, %llu creep\n",
@@ -652,12 +650,12 @@ int main(int argc, char **argv)
            (unsigned long long)totals.rounds, (unsigned long long)totals.checkpoints,
            (unsigned long long)totals.padding_bytes, (unsigned long long)totals.compressed_bytes,
            (unsigned long long)totals.raw_bytes, (unsigned long long)totals.cpu_changes,
-           (unsigned long long)totals.switches, (unsigned long long)totals.shed, (unsigned long long)totals.trimmed,
-           (unsigned long long)totals.memory_failed, (unsigned long long)totals.set_ups_refused,
-           (unsigned long long)totals.outputs_refused, (unsigned long long)totals.cpus_refused,
-           (unsigned long long)totals.untold, (unsigned long long)totals.growths,
-           (unsigned long long)totals.times[SIM_TIME_FLOWS], (unsigned long long)totals.times[SIM_TIME_STANDS],
-           (unsigned long long)totals.times[SIM_TIME_TICKS], (unsigned long long)totals.times[SIM_TIME_LEAPS],
-           (unsigned long long)totals.times[SIM_TIME_CREEPS]);
+           (unsigned long long)totals.returns, (unsigned long long)totals.switches, (unsigned long long)totals.shed,
+           (unsigned long long)totals.trimmed, (unsigned long long)totals.memory_failed,
+           (unsigned long long)totals.set_ups_refused, (unsigned long long)totals.outputs_refused,
+           (unsigned long long)totals.cpus_refused, (unsigned long long)totals.untold,
+           (unsigned long long)totals.growths, (unsigned long long)totals.times[SIM_TIME_FLOWS],
+           (unsigned long long)totals.times[SIM_TIME_STANDS], (unsigned long long)totals.times[SIM_TIME_TICKS],
+           (unsigned long long)totals.times[SIM_TIME_LEAPS], (unsigned long long)totals.times[SIM_TIME_CREEPS]);
     return seeds_end(failures);
 }
