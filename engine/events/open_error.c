@@ -105,6 +105,9 @@ static void hint_invalid(struct weir_error *err, const struct weir_open_attempt 
     else if ((attr->sample_type & PERF_SAMPLE_READ) && attempt->pid >= 0)
         weir_error_hint(err, "what :S reads cannot be inherited by child tasks: give it to the whole group, "
                              "'{EVENT,EVENT}:S', or try -i or -a");
+    else if (attr->type == PERF_TYPE_BREAKPOINT)
+        weir_error_hint(err, "a CPU watches 1, 2, 4 or 8 bytes at a multiple of that, on x86 for w, rw, or x without a "
+                             "length; and not all of the kernel's code");
     else if (attr->type == PERF_TYPE_TRACEPOINT)
         weir_error_hint(err, "the tracepoint may have gone with its module: ls /sys/kernel/tracing/events");
     else if (attr->type > PERF_TYPE_BREAKPOINT && attempt->pid >= 0)
@@ -186,6 +189,11 @@ int weir_open_error_explain(struct weir_error *err, int code, const struct weir_
     case -EBUSY:
         weir_error_hint(err, "another profiler or the NMI watchdog holds the counter: %s",
                         weir_remedy(WEIR_REMEDY_NMI_WATCHDOG, 0, (char[WEIR_REMEDY_BYTES]){0}));
+        break;
+    case -ENOSPC:
+        weir_error_hint(err,
+                        "a CPU has few registers for breakpoints, x86 four: fewer mem: events, or end the debugger "
+                        "that uses some");
         break;
     case -E2BIG:
         weir_error_hint(err, "this kernel is older than what the event asks for");

@@ -32,6 +32,7 @@ static const struct perf_event_attr clock_branches = {
 static const struct perf_event_attr cycles_precise = {.type = PERF_TYPE_HARDWARE, .precise_ip = 3};
 static const struct perf_event_attr cycles_fast = {.type = PERF_TYPE_HARDWARE, .freq = 1, .sample_freq = 200000};
 static const struct perf_event_attr tracepoint = {.type = PERF_TYPE_TRACEPOINT, .sample_type = PERF_SAMPLE_RAW};
+static const struct perf_event_attr breakpoint = {.type = PERF_TYPE_BREAKPOINT, .sample_period = 1};
 static const struct perf_event_attr namespaces = {.type = PERF_TYPE_SOFTWARE, .namespaces = 1, .exclude_kernel = 1};
 static const struct perf_event_attr physical = {
     .type = PERF_TYPE_SOFTWARE, .sample_type = PERF_SAMPLE_PHYS_ADDR, .exclude_kernel = 1};
@@ -164,6 +165,17 @@ static const struct refusal {
      &user,
      "cannot open event 'sched:sched_switch' on cpu 0: Invalid argument",
      "the tracepoint may have gone with its module: ls /sys/kernel/tracing/events"},
+    {-EINVAL,
+     {"mem:0x1001/4:w", &breakpoint, -1, 0, 0},
+     &root,
+     "cannot open event 'mem:0x1001/4:w' on cpu 0: Invalid argument",
+     "a CPU watches 1, 2, 4 or 8 bytes at a multiple of that, on x86 for w, rw, or x without a length; and not all of "
+     "the kernel's code"},
+    {-ENOSPC,
+     {"mem:0x1000:w", &breakpoint, -1, 0, 0},
+     &root,
+     "cannot open event 'mem:0x1000:w' on cpu 0: No space left on device",
+     "a CPU has few registers for breakpoints, x86 four: fewer mem: events, or end the debugger that uses some"},
     {-EINVAL,
      {"msr/tsc/", &of_pmu, 40, 0, 0},
      &user,

@@ -37,6 +37,15 @@ test_hardware_event_that_was_named_is_not_replaced() {
         -e r1a8 -a
 }
 
+test_breakpoint_that_no_cpu_can_watch() {
+    [ "$(uname -m)" = x86_64 ] || skip "needs an x86 CPU: others watch more"
+    local event hint="a CPU watches 1, 2, 4 or 8 bytes at a multiple of that, on x86 for w, rw, or x without a length; "
+    hint+="and not all of the kernel's code"
+    for event in mem:0x1001/4:w mem:0x1000/3:w mem:0x1000:r mem:0x1000/4:x; do
+        expect_refused 125 "cannot open event '$event' on cpu 0: Invalid argument" "$hint" -a -e $event
+    done
+}
+
 test_cpus_that_are_not_there() {
     local online
     online=$(cat /sys/devices/system/cpu/online)
