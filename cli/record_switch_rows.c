@@ -136,7 +136,9 @@ static const struct weir_option options[] = {
         .section = SECTION,
         .help = "when the file system is full, also by --keep-free: end, remove the oldest files, or wait for room",
         .details =
-            "rotate needs --switch-output and removes files of this recording only; it ends when there are none. "
+            "rotate needs --switch-output and removes files of this recording only; it ends when there are none. A "
+            "file gets what waits in memory when it ends, so the buffers then take a quarter of the free space at "
+            "most. "
             "While suspended the kernel counts all samples as lost, and they are told as such; mappings and "
             "task names are recorded on. Whatever ends the recording, the command runs on.",
     },
