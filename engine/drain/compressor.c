@@ -15,6 +15,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "engine/kernel/privileges.h"
 #include "engine/kernel/test_point.h"
 #include "format/zstd_pack.h"
 #include "io/output.h"
@@ -68,6 +69,7 @@ static void *worker_main(void *argument)
     struct weir_compressor_worker *worker = argument;
     struct weir_compressor *compressor = worker->compressor;
     worker->tid = gettid();
+    weir_privileges_drop_all();
     /* Release pairs with start(). */
     atomic_fetch_add_explicit(&compressor->started, 1, memory_order_release);
     for (;;) {

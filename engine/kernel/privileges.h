@@ -2,8 +2,9 @@
  * What weir may do, kept to what it has to.
  *
  *     start             refused: set-user-ID, set-group-ID, file capabilities that are for more than perf events
- *     events are open   the process drops what it will not need; the workload, which was forked before, keeps all of
- * its each thread of the data path drops everything once it has its priority
+ *     events are open   the process drops what it will not need; the workload, which was forked before, keeps all of its
+ *     threads           those of the data path (readers, writer, pool, compression) drop everything, once they have
+ *                       their priority
  *
  * Capabilities are a thread's (capabilities(7)); threads made later inherit what is left, and nothing gets any back:
  * the bounding and inheritable sets are not touched, so that what is executed has what its user has.
