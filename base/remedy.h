@@ -1,10 +1,12 @@
 /*
- * What to do about a limit of the system: the one table of commands that messages name. `weir doctor` shows all that
- * apply here, hints of single failures the one that does. Pure; any thread.
+ * What to do about a limit of the system: the one table of commands that messages name, and no command stands anywhere
+ * else (tests/tidy). `weir doctor` shows all that apply here, hints of single failures the one that does. Pure; any
+ * thread.
  */
 #ifndef WEIR_BASE_REMEDY_H
 #define WEIR_BASE_REMEDY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum weir_remedy {                 /* value: what the command sets */
@@ -21,14 +23,24 @@ enum weir_remedy {                 /* value: what the command sets */
     WEIR_REMEDY_CONTAINER_SECCOMP, /* other calls there; no value */
     WEIR_REMEDY_CAPABILITIES,      /* for the program; no value */
     WEIR_REMEDY_TRACEFS_MOUNT,     /* no value */
-    WEIR_REMEDY_TRACEFS_MODE,      /* no value; the mount point follows the command */
-    WEIR_REMEDY_MEMORY_CGROUP,     /* bytes for a limit; the file that they go to follows the command */
+    WEIR_REMEDY_TRACEFS_MODE,      /* no value; of the mount point */
+    WEIR_REMEDY_MEMORY_CGROUP,     /* bytes; of the file that has the limit */
     WEIR_REMEDY_COUNT,
 };
 
-#define WEIR_REMEDY_BYTES 160
+#define WEIR_REMEDY_BYTES 320
 
 /* Writes the command, or the phrase, into text and returns text. */
 const char *weir_remedy(enum weir_remedy remedy, int64_t value, char text[WEIR_REMEDY_BYTES]);
+
+/* The same of a remedy for an object, which is cut when it is too long. */
+const char *weir_remedy_on(enum weir_remedy remedy, int64_t value, const char *object, char text[WEIR_REMEDY_BYTES]);
+
+/*
+ * What makes the kernel show its addresses, which need kptr_restrict 0, and perf_event_paranoid at 1 or less without
+ * CAP_SYSLOG; with it 1 of the first will do (kallsyms_show_value(), kernel/kallsyms.c of Linux 6.18).
+ */
+const char *weir_remedy_hidden_kernel(long long kptr_restrict, long long paranoid, bool cap_syslog,
+                                      char text[WEIR_REMEDY_BYTES]);
 
 #endif

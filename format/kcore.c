@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "base/remedy.h"
 #include "format/kcore_ranges.h"
 #include "format/line_reader.h"
 
@@ -204,7 +205,8 @@ static int find_segments(struct copying *copying, struct weir_error *err)
     if (range_count == 0) {
         weir_error_set(err, -EACCES, "the kernel hides its addresses: what of %s/kcore is code is not known",
                        copying->kcore->proc_root);
-        weir_error_hint(err, "record with CAP_SYSLOG, or `sysctl kernel.kptr_restrict=0`");
+        weir_error_hint(err, "record as root, or %s",
+                        weir_remedy(WEIR_REMEDY_KPTR_RESTRICT, 0, (char[WEIR_REMEDY_BYTES]){0}));
         return -EACCES;
     }
     size_t header_count = 0;

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/remedy.h"
 #include "format/line_reader.h"
 #include "format/records.h"
 #include "format/synth_internal.h"
@@ -155,8 +156,10 @@ static void warn_hidden(const struct kernel_scan *scan)
         snprintf(paranoid_value, sizeof(paranoid_value), "unknown");
     weir_notice(scan->options->notices, WEIR_NOTICE_WARNING,
                 "the kernel hides its addresses (kernel.kptr_restrict is %s, kernel.perf_event_paranoid is %s): kernel "
-                "samples will have no symbols; record with CAP_SYSLOG and `sysctl kernel.kptr_restrict=0`",
-                restrict_value, paranoid_value);
+                "samples will have no symbols; %s",
+                restrict_value, paranoid_value,
+                weir_remedy_hidden_kernel(strtoll(restrict_value, NULL, 10), strtoll(paranoid_value, NULL, 10),
+                                          geteuid() == 0, (char[WEIR_REMEDY_BYTES]){0}));
 }
 
 static void warn_nameless(const struct kernel_scan *scan)

@@ -89,11 +89,11 @@ static int set_denied(struct weir_error *err, const char *path)
     struct stat status;
     char command[WEIR_REMEDY_BYTES];
     if (stat(path, &status) == 0)
-        weir_error_hint(err, "run as root, or open it to others (its mode is %03o): %s%s",
-                        status.st_mode & PERMISSION_BITS, weir_remedy(WEIR_REMEDY_TRACEFS_MODE, 0, command), path);
+        weir_error_hint(err, "run as root, or open it to others (its mode is %03o): %s",
+                        status.st_mode & PERMISSION_BITS, weir_remedy_on(WEIR_REMEDY_TRACEFS_MODE, 0, path, command));
     else
-        weir_error_hint(err, "run as root, or open it to others: %s%s",
-                        weir_remedy(WEIR_REMEDY_TRACEFS_MODE, 0, command), path);
+        weir_error_hint(err, "run as root, or open it to others: %s",
+                        weir_remedy_on(WEIR_REMEDY_TRACEFS_MODE, 0, path, command));
     return -EACCES;
 }
 

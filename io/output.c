@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "base/remedy.h"
 #include "io/output_internal.h"
 
 #define DEPTH_DEFAULT  32u
@@ -60,14 +61,20 @@ static int open_queue(struct weir_output *output, const struct weir_io_queue_ops
     return rc;
 }
 
-/* What could be done about io_uring being refused. */
-static const char *uring_advice(int rc)
+/* What could be done about io_uring being refused, for which text may be used. */
+static const char *uring_advice(int rc, char text[WEIR_REMEDY_BYTES])
 {
     switch (rc) {
-    case -ENOMEM:
-        return "it needs more locked memory (ulimit -l)";
-    case -EPERM:
-        return "see sysctl kernel.io_uring_disabled and the container's seccomp profile";
+    case -ENOMEM: /* locked memory */
+        return weir_remedy(WEIR_REMEDY_MEMLOCK, 0, text);
+    case -EPERM: { /* the knob, or a filter */
+        weir_remedy(WEIR_REMEDY_IO_URING, 0, text);
+        size_t used = strlen(text);
+        char other[WEIR_REMEDY_BYTES];
+        snprintf(text + used, WEIR_REMEDY_BYTES - used, ", or %s",
+                 weir_remedy(WEIR_REMEDY_CONTAINER_SECCOMP, 0, other));
+        return text;
+    }
     case -ENOSYS:
         return "it takes Linux 5.11 or newer, and a seccomp profile that lets it through";
     default:
@@ -93,11 +100,11 @@ static int choose_queue(struct weir_output *output, const struct weir_output_opt
             return 0;
         if (options->engine == WEIR_OUTPUT_URING) {
             weir_error_set_errno(err, rc, "cannot set up io_uring");
-            weir_error_hint(err, "%s, or use plain writes", uring_advice(rc));
+            weir_error_hint(err, "%s, or use plain writes", uring_advice(rc, (char[WEIR_REMEDY_BYTES]){0}));
             return rc;
         }
         weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "io_uring is not available (%s): writing with pwritev; %s",
-                    strerrordesc_np(-rc), uring_advice(rc));
+                    strerrordesc_np(-rc), uring_advice(rc, (char[WEIR_REMEDY_BYTES]){0}));
     }
     int rc = open_queue(output, &weir_io_queue_pwritev, registered);
     return rc < 0 ? weir_error_set_errno(err, rc, "cannot set up plain writes") : 0;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "base/remedy.h"
 #include "base/suggest.h"
 #include "format/functions.h"
 
@@ -236,8 +237,10 @@ static int read_kernel(const struct parser *parser, struct weir_functions *funct
         return 0;
     weir_error_set_errno(parser->err, result, "address filter '%s': cannot read the functions of the kernel",
                          parser->text);
-    weir_error_hint(parser->err, "kernel.kptr_restrict hides the kernel's addresses: run as root, after "
-                                 "sudo sysctl kernel.kptr_restrict=0; or give the file of the functions: @FILE");
+    weir_error_hint(parser->err,
+                    "kernel.kptr_restrict hides the kernel's addresses: run as root, after %s; or give the file of the "
+                    "functions: @FILE",
+                    weir_remedy(WEIR_REMEDY_KPTR_RESTRICT, 0, (char[WEIR_REMEDY_BYTES]){0}));
     return result;
 }
 

@@ -54,18 +54,22 @@ static uint64_t mib(uint64_t bytes)
     return (bytes + (1u << MIB_SHIFT) - 1) >> MIB_SHIFT;
 }
 
+uint64_t weir_budget_enough_bytes(const struct weir_budget *budget)
+{
+    return weir_round_up_power_of_two(budget->total_bytes);
+}
+
 int weir_budget_check(const struct weir_budget *budget, const struct weir_memory_limit *limit, struct weir_error *err)
 {
     if (budget->least_bytes <= limit->bytes)
         return 0;
     char command[WEIR_REMEDY_BYTES];
     weir_error_set(err, -ENOMEM,
-                   "this recording begins with %" PRIu64 " MiB of memory, and its cgroup has at most %" PRIu64 " MiB",
+                   "recording begins with %" PRIu64 " MiB of memory, and its cgroup has at most %" PRIu64 " MiB",
                    mib(budget->least_bytes), limit->bytes >> MIB_SHIFT);
-    weir_error_hint(
-        err, "a smaller --buffer-size or -M, fewer readers (--threads=core or =numa), or sudo sh -c '%s >%s'",
-        weir_remedy(WEIR_REMEDY_MEMORY_CGROUP, (int64_t)weir_round_up_power_of_two(budget->total_bytes), command),
-        limit->file);
+    uint64_t enough = weir_budget_enough_bytes(budget);
+    weir_error_hint(err, "a smaller --buffer-size or -M, fewer readers (--threads=core or =numa), or %s",
+                    weir_remedy_on(WEIR_REMEDY_MEMORY_CGROUP, (int64_t)enough, limit->file, command));
     return -ENOMEM;
 }
 
@@ -79,9 +83,10 @@ static void tell_fds(const struct weir_budget *budget, const struct weir_kernel_
                     budget->fds, limits->nofile);
     else
         weir_notice(notices, WEIR_NOTICE_WARNING,
-                    "%" PRIu64 " file descriptors are needed, and at most %" PRIu64 " are allowed: ulimit -Hn %" PRIu64
-                    " as root, or fewer events or CPUs (-C)",
-                    budget->fds, limits->nofile_max, budget->fds);
+                    "%" PRIu64 " file descriptors are needed, and at most %" PRIu64
+                    " are allowed: %s, or fewer events or CPUs (-C)",
+                    budget->fds, limits->nofile_max,
+                    weir_remedy(WEIR_REMEDY_NOFILE_HARD, (int64_t)budget->fds, (char[WEIR_REMEDY_BYTES]){0}));
 }
 
 void weir_budget_tell(const struct weir_budget *budget, const struct weir_budget_input *input,

@@ -50,6 +50,9 @@ void weir_budget_compute(struct weir_budget *budget, const struct weir_budget_in
  */
 int weir_budget_check(const struct weir_budget *budget, const struct weir_memory_limit *limit, struct weir_error *err);
 
+/* A round limit for a memory cgroup that all of it fits into. */
+uint64_t weir_budget_enough_bytes(const struct weir_budget *budget);
+
 /*
  * Verbose notices of memory and descriptors, and a warning when the hard limit on descriptors is too low: then what
  * would fail, and what to do. limits: before they were raised.

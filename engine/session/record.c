@@ -20,6 +20,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "base/remedy.h"
 #include "engine/events/open_error.h"
 #include "engine/events/registers.h"
 #include "engine/kernel/privileges.h"
@@ -103,10 +104,8 @@ static int choose_freq_hz(struct weir_session *session, struct weir_error *err)
         freq_hz = most;
     if (freq_hz > most && options->strict_freq) {
         weir_error_set(err, -EINVAL, "maximum frequency rate (%llu Hz) exceeded", (unsigned long long)most);
-        weir_error_hint(err,
-                        "kernel.perf_event_max_sample_rate is %llu: a lower -F, or sudo sysctl "
-                        "kernel.perf_event_max_sample_rate=%llu",
-                        (unsigned long long)most, (unsigned long long)freq_hz);
+        weir_error_hint(err, "kernel.perf_event_max_sample_rate is %llu: a lower -F, or %s", (unsigned long long)most,
+                        weir_remedy(WEIR_REMEDY_MAX_SAMPLE_RATE, (int64_t)freq_hz, (char[WEIR_REMEDY_BYTES]){0}));
         return -EINVAL;
     }
     if (freq_hz > most) {

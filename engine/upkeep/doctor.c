@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "engine/drain/chunk.h"
 #include "engine/session/budget.h"
 
 #define EVENTS_ASSUMED   3u /* two events and the one for side records */
@@ -126,6 +127,32 @@ static void judge_memory(const struct weir_doctor_facts *facts, struct findings 
                         ->fix);
 }
 
+/* As weir record -a would begin. */
+static void judge_cgroup(const struct weir_doctor_facts *facts, struct findings *found)
+{
+    const struct weir_budget_input input = {
+        .places = facts->cpus,
+        .readers = facts->cpus,
+        .events = EVENTS_ASSUMED,
+        .tasks = 1,
+        .pool_bytes = weir_pool_default_bytes(facts->memory_limit.bytes, facts->cpus),
+        .pool_grows = true,
+        .sideband = true,
+        .page_bytes = facts->limits.page_bytes,
+    };
+    struct weir_budget budget;
+    struct weir_error refused;
+    weir_budget_compute(&budget, &input);
+    if (weir_budget_check(&budget, &facts->memory_limit, &refused) < 0)
+        weir_remedy_on(WEIR_REMEDY_MEMORY_CGROUP, (int64_t)weir_budget_enough_bytes(&budget), facts->memory_limit.file,
+                       find(found, "cgroup", WEIR_VERDICT_LIMITED, "%s", refused.what)->fix);
+    else if (facts->memory_limit.bytes < facts->memory_bytes)
+        find(found, "cgroup", WEIR_VERDICT_OK, "%" PRIu64 " MiB of memory are allowed",
+             facts->memory_limit.bytes >> 20);
+    else
+        find(found, "cgroup", WEIR_VERDICT_OK, "no limit of memory");
+}
+
 static void judge_files(const struct weir_doctor_facts *facts, struct findings *found)
 {
     uint64_t needed = weir_budget_fds(EVENTS_ASSUMED, facts->cpus, 1, facts->cpus);
@@ -144,19 +171,16 @@ static void judge_kernel(const struct weir_doctor_facts *facts, struct findings 
 {
     /* kallsyms_show_value(), kernel/kallsyms.c. */
     long long kptr = facts->kptr_restrict;
-    bool hidden_by_paranoia = kptr <= 0 && facts->limits.perf_event_paranoid > 1;
-    if (kptr < 2 && (facts->cap_syslog || (kptr <= 0 && !hidden_by_paranoia)))
+    int paranoid = facts->limits.perf_event_paranoid;
+    bool is_hidden = facts->cap_syslog ? kptr >= 2 : kptr >= 1 || paranoid > 1;
+    if (!is_hidden)
         find(found, "kptr", WEIR_VERDICT_OK, "the kernel shows its addresses");
-    else if (hidden_by_paranoia)
-        weir_remedy(WEIR_REMEDY_PARANOID, 1,
-                    find(found, "kptr", WEIR_VERDICT_NOTE,
-                         "kernel samples have no symbols: kernel.perf_event_paranoid is %d, without CAP_SYSLOG",
-                         facts->limits.perf_event_paranoid)
-                        ->fix);
     else
-        weir_remedy(
-            WEIR_REMEDY_KPTR_RESTRICT, 0,
-            find(found, "kptr", WEIR_VERDICT_NOTE, "kernel samples have no symbols: kernel.kptr_restrict is %lld", kptr)
+        weir_remedy_hidden_kernel(
+            kptr, paranoid, facts->cap_syslog,
+            find(found, "kptr", WEIR_VERDICT_NOTE,
+                 "kernel samples have no symbols: kernel.kptr_restrict is %lld, kernel.perf_event_paranoid is %d%s",
+                 kptr, paranoid, facts->cap_syslog ? "" : ", and CAP_SYSLOG is not held")
                 ->fix);
     if (facts->nmi_watchdog != 1 || facts->hardware_error != 0)
         find(found, "watchdog", WEIR_VERDICT_OK, "no hardware counter is taken by the NMI watchdog");
@@ -167,11 +191,9 @@ static void judge_kernel(const struct weir_doctor_facts *facts, struct findings 
     if (facts->tracefs_error == 0)
         find(found, "tracefs", WEIR_VERDICT_OK, "at %s", facts->tracefs);
     else if (facts->tracefs_error == -EACCES) {
-        struct weir_finding *finding =
-            find(found, "tracefs", WEIR_VERDICT_LIMITED, "tracepoints need root: tracefs is closed to this user");
-        char command[WEIR_REMEDY_BYTES];
-        snprintf(finding->fix, sizeof(finding->fix), "sudo %s/sys/kernel/tracing",
-                 weir_remedy(WEIR_REMEDY_TRACEFS_MODE, 0, command));
+        weir_remedy_on(
+            WEIR_REMEDY_TRACEFS_MODE, 0, "/sys/kernel/tracing",
+            find(found, "tracefs", WEIR_VERDICT_LIMITED, "tracepoints need root: tracefs is closed to this user")->fix);
     } else {
         weir_remedy(WEIR_REMEDY_TRACEFS_MOUNT, 0,
                     find(found, "tracefs", WEIR_VERDICT_LIMITED, "not mounted: tracepoints cannot be recorded")->fix);
@@ -186,7 +208,11 @@ static void judge_seccomp(const struct weir_doctor_facts *facts, struct findings
         find(found, "seccomp", WEIR_VERDICT_OK, "a filter, which lets perf_event_open(2) and io_uring through");
     else
         weir_remedy(WEIR_REMEDY_CONTAINER_SECCOMP, 0,
-                    find(found, "seccomp", WEIR_VERDICT_NOTE, "a filter is on this process")->fix);
+                    find(found, "seccomp", WEIR_VERDICT_NOTE, "a filter is on this process; refused are %s%s%s",
+                         facts->event_error < 0 ? "perf_event_open(2)" : "",
+                         facts->event_error < 0 && facts->uring_error < 0 ? " and " : "",
+                         facts->uring_error < 0 ? "io_uring" : "")
+                        ->fix);
 }
 
 static void judge_output(const struct weir_doctor_facts *facts, struct findings *found)
@@ -230,6 +256,7 @@ size_t weir_doctor_judge(const struct weir_doctor_facts *facts, struct weir_find
     judge_paranoid(facts, &found);
     judge_capabilities(facts, &found);
     judge_memory(facts, &found);
+    judge_cgroup(facts, &found);
     judge_files(facts, &found);
     judge_kernel(facts, &found);
     judge_seccomp(facts, &found);

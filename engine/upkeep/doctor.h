@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/remedy.h"
 #include "engine/kernel/kernel_limits.h"
+#include "topology/memory_limit.h"
 
 struct weir_doctor_setup {
     const char *proc_root; /* "/proc", or a copy of it (tests) */
@@ -24,6 +25,7 @@ struct weir_doctor_facts {
     struct weir_kernel_limits limits;
     unsigned cpus, nodes;
     uint64_t memory_bytes;
+    struct weir_memory_limit memory_limit;
     long long kptr_restrict;     /* -1: not told, as in the next three */
     long long nmi_watchdog;      /* 1: it holds a counter of each CPU */
     long long io_uring_disabled; /* 0: for nobody; 1: for all but a group; 2: for all */

@@ -65,6 +65,9 @@ int weir_doctor_gather(struct weir_doctor_facts *facts, const struct weir_doctor
     facts->nodes = weir_topology_node_count(topology);
     facts->memory_bytes = weir_topology_memory_bytes(topology);
     weir_topology_free(topology);
+    result = weir_memory_limit_read(&facts->memory_limit, "");
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot read the limit of memory");
 
     weir_kernel_limits_read(&facts->limits, setup->proc_root);
     facts->kptr_restrict = read_number(setup->proc_root, "sys/kernel/kptr_restrict", "");

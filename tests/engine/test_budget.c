@@ -71,7 +71,7 @@ Test(budget, what_is_touched_at_the_start_has_to_fit_into_the_memory_cgroup)
                  "the pool's rest comes when there is need, and rings are free");
     limit = (struct weir_memory_limit){.bytes = 10 * MIB, .file = "/sys/fs/cgroup/a/memory.max"};
     cr_expect_eq(weir_budget_check(&budget, &limit, &err), -ENOMEM);
-    cr_expect_str_eq(err.what, "this recording begins with 13 MiB of memory, and its cgroup has at most 10 MiB");
+    cr_expect_str_eq(err.what, "recording begins with 13 MiB of memory, and its cgroup has at most 10 MiB");
     cr_expect_str_eq(err.hint, "a smaller --buffer-size or -M, fewer readers (--threads=core or =numa), or sudo sh -c "
                                "'echo 134217728 >/sys/fs/cgroup/a/memory.max'");
 }
@@ -155,9 +155,8 @@ Test(budget, too_few_descriptors_are_warned_of_with_the_number_and_the_knob)
 {
     struct told told = tell(&large, 1024, 4096);
     cr_expect_eq(told.level[2], WEIR_NOTICE_WARNING);
-    cr_expect_str_eq(told.lines[2],
-                     "6208 file descriptors are needed, and at most 4096 are allowed: ulimit -Hn 6208 as "
-                     "root, or fewer events or CPUs (-C)");
+    cr_expect_str_eq(told.lines[2], "6208 file descriptors are needed, and at most 4096 are allowed: "
+                                    "sudo prlimit --pid $$ --nofile=6208, or fewer events or CPUs (-C)");
 }
 
 Test(budget, limit_that_can_be_raised_or_is_enough_is_no_warning)

@@ -26,6 +26,7 @@ static struct weir_doctor_facts well(void)
         .cpus = 4,
         .nodes = 1,
         .memory_bytes = 64ull << 30,
+        .memory_limit = {.bytes = WEIR_MEMORY_UNLIMITED},
         .cap_syslog = true,
         .cap_sys_ptrace = true,
         .free_bytes = 8ull << 30,
@@ -120,6 +121,20 @@ Test(doctor, locked_memory_is_compared_with_what_rings_and_buffers_take)
     expect_finding(&facts, "memlock", WEIR_VERDICT_OK, "");
 }
 
+Test(doctor, memory_cgroup_that_is_too_small_limits)
+{
+    struct weir_doctor_facts facts = well();
+    expect_finding(&facts, "cgroup", WEIR_VERDICT_OK, "");
+    facts.memory_limit = (struct weir_memory_limit){.bytes = 64ull << 20, .file = "/c/memory.max"};
+    expect_finding(&facts, "cgroup", WEIR_VERDICT_OK, "");
+    facts.memory_limit.bytes = 4ull << 20;
+    const struct weir_finding *finding = finding_of(&facts, "cgroup");
+    cr_expect_eq(finding->verdict, WEIR_VERDICT_LIMITED);
+    cr_expect_str_eq(finding->state, "recording begins with 21 MiB of memory, and its cgroup has at most 4 MiB");
+    cr_expect(strncmp(finding->fix, "sudo sh -c 'echo ", 17) == 0 && strstr(finding->fix, " >/c/memory.max'"), "%s",
+              finding->fix);
+}
+
 Test(doctor, hard_limit_on_descriptors_limits)
 {
     struct weir_doctor_facts facts = well();
@@ -140,6 +155,9 @@ Test(doctor, hidden_kernel_addresses_have_two_causes)
     expect_finding(&facts, "kptr", WEIR_VERDICT_OK, "");
     facts.limits.perf_event_paranoid = 2;
     expect_finding(&facts, "kptr", WEIR_VERDICT_NOTE, "sudo sysctl kernel.perf_event_paranoid=1");
+    facts.kptr_restrict = 1;
+    expect_finding(&facts, "kptr", WEIR_VERDICT_NOTE,
+                   "sudo sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1");
     facts = well();
     facts.kptr_restrict = 2;
     expect_finding(&facts, "kptr", WEIR_VERDICT_NOTE, "sudo sysctl kernel.kptr_restrict=0");
@@ -195,7 +213,7 @@ Test(doctor, nothing_is_wrong_where_nothing_is)
     struct weir_doctor_facts facts = well();
     struct weir_finding findings[WEIR_FINDINGS_MAX];
     size_t count = weir_doctor_judge(&facts, findings);
-    cr_expect_eq(count, 15);
+    cr_expect_eq(count, 16);
     for (size_t i = 0; i < count; i++) {
         cr_expect_eq(findings[i].verdict, WEIR_VERDICT_OK, "%s: %s", findings[i].name, findings[i].state);
         cr_expect_str_eq(findings[i].fix, "");

@@ -172,7 +172,7 @@ Test(kcore, hidden_addresses_are_refused)
     fixture_init(&f);
     temp_tree_write_text(&f.tree, "proc/kallsyms", "0000000000000000 T _stext\n0000000000000000 T _etext\n");
     cr_assert_eq(copy(&f, &copied), -EACCES);
-    cr_expect_str_eq(f.err.hint, "record with CAP_SYSLOG, or `sysctl kernel.kptr_restrict=0`");
+    cr_expect_str_eq(f.err.hint, "record as root, or sudo sysctl kernel.kptr_restrict=0");
     fixture_fini(&f);
 }
 

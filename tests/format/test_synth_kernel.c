@@ -60,8 +60,7 @@ Test(synth_kernel, hidden_addresses_give_one_warning_with_the_knobs_and_no_recor
     synth_fixture_write(&fixture, "sys/kernel/perf_event_paranoid", "-1\n");
     expect_nothing_but_warning(
         "the kernel hides its addresses (kernel.kptr_restrict is 2, kernel.perf_event_paranoid is "
-        "-1): kernel samples will have no symbols; record with CAP_SYSLOG and `sysctl "
-        "kernel.kptr_restrict=0`");
+        "-1): kernel samples will have no symbols; sudo sysctl kernel.kptr_restrict=0");
 }
 
 Test(synth_kernel, knobs_that_cannot_be_read_are_said_to_be_unknown)
@@ -70,8 +69,8 @@ Test(synth_kernel, knobs_that_cannot_be_read_are_said_to_be_unknown)
     synth_fixture_write(&fixture, "sys/kernel/kptr_restrict", "");
     expect_nothing_but_warning(
         "the kernel hides its addresses (kernel.kptr_restrict is unknown, "
-        "kernel.perf_event_paranoid is unknown): kernel samples will have no symbols; record with "
-        "CAP_SYSLOG and `sysctl kernel.kptr_restrict=0`");
+        "kernel.perf_event_paranoid is unknown): kernel samples will have no symbols; sudo sysctl "
+        "kernel.kptr_restrict=0");
 }
 
 Test(synth_kernel, missing_kallsyms_gives_one_warning_and_the_modules)

@@ -265,7 +265,7 @@ Test(tracefs, place_behind_a_closed_folder_is_told_with_the_remedy)
 
     cr_expect_eq(result, -EACCES);
     format_text(what, sizeof(what), "cannot enter tracefs at %s: Permission denied", inside);
-    format_text(hint, sizeof(hint), "run as root, or open it to others: mount -o remount,mode=755 %s", inside);
+    format_text(hint, sizeof(hint), "run as root, or open it to others: sudo mount -o remount,mode=755 %s", inside);
     cr_expect_str_eq(err.what, what);
     cr_expect_str_eq(err.hint, hint);
 }

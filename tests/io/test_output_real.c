@@ -165,8 +165,8 @@ Test(output_real, io_uring_that_must_be_and_is_refused_fails_with_a_hint)
     cr_assert_eq(weir_output_open(&output, path_in("file"), &options, &err), -EPERM);
     cr_assert_null(output);
     cr_assert_str_eq(err.what, "cannot set up io_uring: Operation not permitted");
-    cr_assert_str_eq(err.hint, "see sysctl kernel.io_uring_disabled and the container's seccomp profile, or use plain "
-                               "writes");
+    cr_assert_str_eq(err.hint, "sudo sysctl kernel.io_uring_disabled=0, or start the container with --security-opt "
+                               "seccomp=unconfined, or use plain writes");
 }
 
 static void expect_pwritev_with_one_notice(int error)
@@ -240,7 +240,7 @@ Test(output_real, user_who_may_lock_nothing_gets_the_same_bytes)
     cr_assert_null(strstr(result.how, "registered"), "%s", result.how);
     bool pwritev = strncmp(result.how, "pwritev, ", 9) == 0;
     cr_assert_eq(notices.count, pwritev ? 1 : 0);
-    cr_assert(!pwritev || strstr(notices.last, "ulimit -l"), "%s", notices.last);
+    cr_assert(!pwritev || strstr(notices.last, "sudo prlimit --pid $$ --memlock=unlimited"), "%s", notices.last);
 }
 
 Test(output_real, without_fallocate_the_same_bytes)

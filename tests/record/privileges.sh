@@ -72,7 +72,7 @@ test_paranoid_2_tracepoints_are_refused() {
     set_up 2
     record_as_nobody -e sched:sched_switch -- touch ran
     expect_refused "cannot enter tracefs at /sys/kernel/tracing: Permission denied" \
-        "run as root, or open it to others (its mode is 700): mount -o remount,mode=755 /sys/kernel/tracing"
+        "run as root, or open it to others (its mode is 700): sudo mount -o remount,mode=755 /sys/kernel/tracing"
 }
 
 test_paranoid_2_process_of_another_user_is_refused() {
@@ -179,6 +179,14 @@ test_paranoid_3_of_a_kernel_that_knows_it_is_refused() {
     done
 }
 
+# expect_doctor_names COMMAND...: what the hint in err ends in, as of weir doctor run by that command.
+expect_doctor_names() {
+    local hint
+    hint=$(sed -n 's/^hint: //p' err)
+    "$@" "$WEIR_PROGRAM" doctor >findings || true
+    expect_line findings "fix: ${hint##*: }"
+}
+
 test_seccomp_filter_that_refuses_perf_events_is_named() {
     local target
     for target in "" -a "-p $$" "-t $$" "-u root" --per-thread; do
@@ -191,6 +199,7 @@ test_seccomp_filter_that_refuses_perf_events_is_named() {
         expect_line err "hint: a seccomp filter or security module forbids perf_event_open(2): start the container"
         expect_files . err
     done
+    expect_doctor_names "$WEIR_LOAD" without-perf-events
 }
 
 test_paranoid_2_rings_above_the_limit_are_refused_with_the_size_that_fits() {

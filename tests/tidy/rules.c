@@ -155,6 +155,10 @@ static const struct banned_word {
     {"memory-order", "atomic_compare_exchange_strong", "say both orders: the _explicit form", LAYERS, true, {NULL}},
 };
 
+/* What the commands of base/remedy.c begin with: hints and weir doctor name the same ones. */
+static const char *const remedy_words[] = {"sudo ", "sysctl kernel."};
+static const char *const remedy_homes[HOMES_MAX] = {"base/remedy.", "cli/doctor_options."};
+
 /* Words of any text. Written in two halves, so that this file passes its own rule. */
 static const char *const unfinished_marks[] = {"TO"
                                                "DO",
@@ -438,12 +442,25 @@ static void check_line_text(const struct check *check, const struct source_line 
     }
 }
 
+/* In a literal: what comments and documents say is theirs. */
+static void check_commands(const struct check *check, const struct source_line *line)
+{
+    bool is_layer = (area_of(check->source) & LAYERS) && check->source->kind != SOURCE_PROSE;
+    for (size_t i = 0; is_layer && i < WEIR_ARRAY_COUNT(remedy_words); i++) {
+        const char *at = memmem(line->start, line->length, remedy_words[i], strlen(remedy_words[i]));
+        bool is_quoted = at && memchr(line->start, '"', (size_t)(at - line->start));
+        if (is_quoted && !is_at_home(check->source, remedy_homes))
+            report(check, "remedy-home", line->number, false, "commands that mend a limit are rows of base/remedy.c");
+    }
+}
+
 static void check_text(const struct check *check)
 {
     struct source_line line = {0};
     while (source_next_line(check->source->text, &line)) {
         check_layout(check, &line);
         check_line_text(check, &line);
+        check_commands(check, &line);
     }
     if (check->source->kind != SOURCE_PROSE && line.number > FILE_LINES_MAX)
         report(check, "file-length", line.number, false, "%u lines; what else is in here?", line.number);

@@ -277,6 +277,17 @@ Test(rules, typedefs_of_aggregates_are_found)
     expect_good(&(struct fixture){"engine/drain/a.c", "typedef int (*weir_handler)(struct ring *ring);"}, 1);
 }
 
+Test(rules, commands_that_mend_a_limit_are_found_outside_their_table)
+{
+    static const char *const commands[] = {"\"sudo prlimit\"", "weir_error_hint(err, \"see `sysctl kernel.x=0`\");"};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(commands); i++) {
+        expect_only(check_line(&(struct fixture){"io/a.c", commands[i]}), "remedy-home", 2, commands[i]);
+        const struct fixture good[] = {
+            {"base/remedy.c", commands[i]}, {"tests/io/test_a.c", commands[i]}, {"io/a.c", "/* as sudo does */"}};
+        expect_good(good, WEIR_ARRAY_COUNT(good));
+    }
+}
+
 Test(rules, unfinished_work_is_found_in_any_text)
 {
     const char *const paths[] = {"engine/drain/a.c", "tests/a.c", "docs/a.md", "cmake/a.cmake"};
