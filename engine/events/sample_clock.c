@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/bits.h"
+#include "base/buf.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -63,6 +64,29 @@ static uint64_t to_ns(const struct timespec *time)
     return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_nsec;
 }
 
+/*
+ * How much later a clock is here than the kernel has it for samples: clocks of a time namespace have an offset, which
+ * clock_gettime(2) adds (time_namespaces(7)). "monotonic  1000000  0" and "boottime  1000000  0".
+ */
+static int64_t offset_of_namespace_ns(int32_t id)
+{
+    bool is_boottime = id == CLOCK_BOOTTIME;
+    if (!is_boottime && id != CLOCK_MONOTONIC && id != CLOCK_MONOTONIC_RAW)
+        return 0;
+    struct weir_buf text = WEIR_BUF_INIT;
+    long long seconds = 0, ns = 0;
+    if (weir_buf_append_file(&text, "/proc/self/timens_offsets") ==
+        0) { /* a kernel without such namespaces has no file */
+        const char *name = is_boottime ? "boottime" : "monotonic";
+        const char *at = strstr(weir_buf_str(&text), name);
+        char *end;
+        seconds = at ? strtoll(at + strlen(name), &end, 10) : 0;
+        ns = at ? strtoll(end, NULL, 10) : 0;
+    }
+    weir_buf_fini(&text);
+    return seconds * (int64_t)NS_PER_S + ns;
+}
+
 int weir_sample_clock_reference(int32_t id, struct weir_clock_reference *reference, struct weir_error *err)
 {
     struct timespec resolution = {0}, day, now;
@@ -77,7 +101,7 @@ int weir_sample_clock_reference(int32_t id, struct weir_clock_reference *referen
     *reference = (struct weir_clock_reference){
         .resolution_ns = to_ns(&resolution),
         .time_of_day_ns = to_ns(&day),
-        .clock_ns = to_ns(&now),
+        .clock_ns = to_ns(&now) - (uint64_t)offset_of_namespace_ns(id),
     };
     return 0;
 }

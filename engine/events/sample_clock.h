@@ -24,7 +24,7 @@ int weir_sample_clock_parse(const char *text, int32_t *id, struct weir_error *er
 struct weir_clock_reference {
     uint64_t resolution_ns;  /* 0: not known */
     uint64_t time_of_day_ns; /* since 1970, at the moment when */
-    uint64_t clock_ns;       /* the clock showed this */
+    uint64_t clock_ns;       /* the clock showed this, outside of time namespaces: as samples have it */
 };
 
 /* Asks the system's clocks. 0, or -errno with err: the clock does not exist here. */

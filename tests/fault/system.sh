@@ -63,6 +63,22 @@ test_clock_that_is_set_changes_nothing() {
     expect_whole it.data
 }
 
+# The same with clocks of a time namespace: weir waits by them, samples and events have the kernel's own.
+test_time_namespace_changes_neither_durations_nor_the_time_of_day() {
+    local first wall
+    needs_program unshare
+    unshare --time --monotonic 1000000 --boottime 1000000 true 2>/dev/null || skip "needs time namespaces"
+    unshare --time --monotonic 1000000 --boottime 1000000 "$WEIR_PROGRAM" record -v -e raw_syscalls:sys_enter -c 1 \
+        -k monotonic -o it.data -- "$WEIR_LOAD" getppid 1000 2>err || fail "status $?"
+    expect_eq "getppid calls" "$(getppid_calls it.data)" 1000
+    expect_readers_agree it.data
+    wall=$(date -u +%s)
+    first=$(perf script -i it.data -F tod 2>perf.err | sed -n '1s/^ *\([^.]*\)\..*/\1/p')
+    first=$(date -u -d "$first" +%s)
+    expect_at_least "seconds between the samples and now" $((wall - first)) -1
+    expect_at_least "how few they are" $((100 - (wall - first))) 0
+}
+
 # A recorder beside that wants build ids in its mappings: the kernel then says so of ours as well.
 test_recorder_beside_that_wants_build_ids_changes_nothing() {
     "$WEIR_PROGRAM" record -q -a --buildid-mmap -e dummy -o beside.data 2>beside.err &
