@@ -42,6 +42,32 @@ test_stalled_disk_holds_the_writer_and_nobody_else() {
     expect_whole_and_balanced disk/it.data
 }
 
+# Row 4. Nothing at all is taken from the queue: only that thread stands, and no system call of it does.
+test_writer_that_stands_holds_nobody_else() {
+    local holder took began
+    start_record it.data -a -e raw_syscalls:sys_enter -c 1 -m 256K --buffer-size=4M
+    mkfifo gate
+    "$WEIR_LOAD" hold "$(grep -l '^weir-writer$' /proc/"$weir"/task/*/comm | cut -d/ -f5)" <gate >held &
+    holder=$!
+    exec 8>gate
+    wait_until test -s held
+    began=$(date +%s%N)
+    "$WEIR_LOAD" getppid 100000
+    took=$((($(date +%s%N) - began) / 1000000))
+    exec 8>&-
+    wait "$holder" || fail "the writer could not be held"
+    "$WEIR_LOAD" getppid 1000
+    kill -INT "$weir"
+    await_record
+    expect_eq "status" "$status" 130
+    [ "$took" -lt 20000 ] || fail "the load was held for $took ms"
+    expect_at_least "lost" "$(ledger_column lost_in_ring)" 1
+    expect_line err "waiting for the disk"
+    expect_whole_and_balanced it.data
+    expect_at_least "calls of the end" "$(perf script -i it.data --comm "$WEIR_LOAD_NAME" -F tid 2>perf.err |
+        sort | uniq -c | awk 'END { print $1 }')" 1000
+}
+
 # What fits the pool is not lost at all.
 test_stall_that_the_pool_holds_loses_nothing() {
     mount_ext4 disk 256 defaults
@@ -57,6 +83,29 @@ test_stall_that_the_pool_holds_loses_nothing() {
     expect_eq "lost" "$(ledger_column lost_in_ring)" 0
     expect_eq "getppid calls" "$(getppid_calls disk/it.data)" 100000
     expect_whole_and_balanced disk/it.data
+}
+
+# Row 9: the folder's share of a file system that has room. (ext4 and XFS need a kernel with their quotas.)
+test_quota_that_is_used_up_ends_the_recording() {
+    needs_program mkfs.btrfs btrfs
+    mkdir disk
+    truncate -s 320M disk.image
+    mkfs.btrfs -q disk.image 2>/dev/null
+    mount -o loop disk.image disk 2>/dev/null || skip "needs a kernel with btrfs"
+    at_end umount disk
+    btrfs quota enable disk 2>/dev/null || skip "needs quotas of btrfs"
+    btrfs subvolume create disk/folder >/dev/null
+    btrfs qgroup limit 4M disk/folder
+    weir_record -a -e raw_syscalls:sys_enter -c 1 -m 1M -o disk/folder/it.data -- \
+        sh -c "'$WEIR_LOAD' getppid 120000; echo done >ran"
+    expect_eq "status" "$status" 125
+    expect_line err "weir: cannot write to disk/folder/it.data: Disk quota exceeded"
+    expect_line ran "done"
+    expect_eq "written and lost" "$(written_and_lost)" "$(produced)"
+    # What a cut gives back counts when btrfs has committed it, so features may find no room.
+    "$WEIR_PROGRAM" recover -o whole.data disk/folder/it.data 2>recover.err || fail "recover: $(cat recover.err)"
+    expect_whole whole.data
+    expect_at_least "samples" "$(report_samples whole.data)" "$(told_samples)"
 }
 
 # Row 8: what the disk's image lies on becomes read-only, so that each write of the device fails.

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -251,6 +252,24 @@ static int run_bpf(char **arguments)
     return STATUS_LOST;
 }
 
+/* Stops one thread of another process, which signals cannot: ptrace(2). Says "held" when it stands. */
+static int run_hold(char **arguments)
+{
+    pid_t task = (pid_t)to_number(arguments[0]);
+    char ignored;
+    int status;
+    if (ptrace(PTRACE_SEIZE, task, NULL, NULL) < 0 || ptrace(PTRACE_INTERRUPT, task, NULL, NULL) < 0 ||
+        waitpid(task, &status, __WALL) != task) {
+        perror(PROGRAM_NAME ": ptrace");
+        return STATUS_LOST;
+    }
+    puts("held");
+    fflush(stdout);
+    while (read(STDIN_FILENO, &ignored, sizeof(ignored)) > 0)
+        ;
+    return ptrace(PTRACE_DETACH, task, NULL, NULL) < 0 ? STATUS_LOST : 0;
+}
+
 static const struct {
     const char *name;
     int argument_count; /* at least */
@@ -263,6 +282,7 @@ static const struct {
     {"forks", 2, run_forks},                             /* CHILDREN ROUNDS */
     {"threads", 3, run_threads},                         /* OLD NEW CALLS */
     {"bpf", 2, run_bpf},                                 /* NAME COMMAND... */
+    {"hold", 1, run_hold},                               /* TASK: until standard input ends */
     {"without-io-uring", 1, run_without_io_uring},       /* COMMAND... */
     {"without-perf-events", 1, run_without_perf_events}, /* COMMAND... */
 };
