@@ -2,7 +2,8 @@
  * What weir may do, kept to what it has to.
  *
  *     start             refused: set-user-ID, set-group-ID, file capabilities that are for more than perf events
- *     events are open   the process drops what it will not need; the workload, which was forked before, keeps all of its
+ *     events are open   the process drops what it will not need; the workload, which was forked before, keeps all of
+ *                       what is its own
  *     threads           those of the data path (readers, writer, pool, compression) drop everything, once they have
  *                       their priority
  *

@@ -218,3 +218,21 @@ test_cpuset_of_one_cpu_records_all() {
     expect_eq "getppid calls" "$(getppid_calls it.data)" 2000
     expect_whole_and_balanced it.data
 }
+
+# Row 21: forks, execs, threads, mappings and libraries that come and go, for $WEIR_STORM_S seconds. Each sampled task
+# has a name and its mappings. (Of one that has been reaped already the kernel says -1 for its tid.)
+test_storm_of_tasks_and_mappings_leaves_none_unknown() {
+    needs_program stress-ng
+    local open
+    start_record it.data -a -e cpu-clock -F 2000 -m 4M
+    open=$(find /proc/"$weir"/fd | wc -l)
+    stress-ng --quiet --temp-path . --timeout "${WEIR_STORM_S:-1}" --fork 1 --exec 1 --pthread 1 --dynlib 1 --mmap 1
+    expect_eq "descriptors" "$(find /proc/"$weir"/fd | wc -l)" "$open"
+    kill -INT "$weir"
+    await_record
+    perf script -i it.data -F comm,tid,ip,dso >samples 2>perf.err || fail "perf script: $(cat perf.err)"
+    expect_at_least "samples of the storm" "$(grep -c '^ *stress-ng' samples)" 100
+    expect_eq "its addresses without a mapping" "$(grep -c '^ *stress-ng.*\[unknown\]' samples || true)" 0
+    expect_eq "tasks without a name" "$(grep -c '^ *:[0-9]' samples || true)" 0
+    "$WEIR_PROGRAM" verify -q it.data || fail "verify: $("$WEIR_PROGRAM" verify it.data)"
+}
