@@ -28,6 +28,10 @@
  * ends that (N): the reader, which looks before each step and each sleep, sees a whole ring or none. So is the data
  * ring of a CPU that no target may run on (engine/kernel/event_place.h), until one is seen there.
  *
+ * The ring of a CPU that comes back goes on as output of events that are opened anew. Their ids become those of the
+ * file (record_rename.h), and where their records begin the reader puts what says that the CPU was away (R): it drains
+ * up to there first, so it stands between the last record from before and the first one since, for each event.
+ *
  * With a retention (-M) the records of data rings go to chunks that stay in memory (retention.h), those of sideband
  * rings to the file as ever. An epoch then closes nothing of what is retained, unless it is control.snapshot_epoch:
  * who passes that one has pushed all that it retained, so it must be passed, by every reader, and is_past() is not
