@@ -254,8 +254,8 @@ int weir_output_check_kept(const struct weir_output *output, struct weir_error *
 
 /*
  * Whether that has happened since the last look, while it is written: 0, -ENOENT or -ENODATA, once. Two or three system
- * calls, whatever the file's size: only what was written since is looked at, and the block before, which is gone
- * whenever more is. Who writes the output.
+ * calls, whatever the file's size: only what was written since is looked at, and the blocks before, of which
+ * one is gone whenever more is. Who writes the output.
  */
 int weir_output_look(struct weir_output *output);
 

@@ -58,8 +58,8 @@ int weir_output_check_kept(const struct weir_output *output, struct weir_error *
                           file->path, missing);
 }
 
-/* What was cut off and written behind has a hole that reaches from the cut to where the writer was: beyond the end at
- * the last look at least, so that the block in front of that end tells. */
+/* What was cut off and written behind has a hole that reaches from the cut to the block where the writer was, which is
+ * at the end at the last look or beyond it: so the block in front of that one tells. */
 static int look(struct weir_output *output)
 {
     struct stat status;
@@ -72,7 +72,9 @@ static int look(struct weir_output *output)
     output->looked_end = end;
     if ((uint64_t)status.st_size < end)
         return -ENODATA;
-    off_t hole = from > 0 && keeps_zeros(output->file.fd) ? lseek(output->file.fd, (off_t)from - 1, SEEK_HOLE) : -1;
+    uint64_t back = weir_min_u64(from, (uint64_t)status.st_blksize + 1);
+    off_t hole =
+        from > 0 && keeps_zeros(output->file.fd) ? lseek(output->file.fd, (off_t)(from - back), SEEK_HOLE) : -1;
     return hole >= 0 && (uint64_t)hole < end ? -ENODATA : 0;
 }
 
