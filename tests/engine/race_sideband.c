@@ -34,7 +34,7 @@
 #define MAP_EACH    5u /* a task that maps a file and loads a program: the thread looks again when it has read that */
 #define NO_PROGRAM  0x70000000u
 #define EPOCH_US    100u /* in which the thread looks more than once */
-#define EPOCHS_EACH 3u   /* epochs between two questions */
+#define EPOCHS_EACH 8u   /* epochs between two questions */
 #define PATIENCE_MS 60000u
 
 struct race;
@@ -51,9 +51,9 @@ struct reader {
     struct weir_side_tee *tee; /* borrowed */
     pthread_t thread;
     struct weir_buf held;
-    uint32_t held_tasks[2 * HELD_MOST];
-    bool held_exits[2 * HELD_MOST];
-    uint64_t held_ends[2 * HELD_MOST];
+    uint32_t held_tasks[3 * HELD_MOST];
+    bool held_exits[3 * HELD_MOST];
+    uint64_t held_ends[3 * HELD_MOST];
     unsigned held_count;
     struct noted noted[2 * TASKS];
     uint64_t noted_count;
@@ -135,7 +135,8 @@ static void *read_rings(void *argument)
                 hold(reader, task_of(reader->number, forked), false);
                 atomic_store_explicit(&reader->forked, ++forked, memory_order_release);
             }
-            if (ended < atomic_load_explicit(&other->forked, memory_order_acquire))
+            /* Two, to be close behind: the fork may still be held by the other one. */
+            for (unsigned k = 0; k < 2 && ended < atomic_load_explicit(&other->forked, memory_order_acquire); k++)
                 hold(reader, task_of(other->number, ended++), true);
         }
         for (unsigned n = 0; n < (turn >> 24) % 3; n++)
