@@ -324,7 +324,7 @@ static int plan(struct planner *planner, struct weir_error *err)
                          all_features_are_read(planner) && !lacks;
     if (recovery->is_whole)
         return 0;
-    result = input->is_unfinished || count_features(planner) == 0 ? complete(planner, err) : 0;
+    result = input->is_unfinished || lacks || count_features(planner) == 0 ? complete(planner, err) : 0;
     return result == 0 ? build_tail(planner, err) : result;
 }
 

@@ -259,6 +259,13 @@ static bool is_nonsense(const struct weir_record_view *record, struct weir_error
     return true;
 }
 
+/* What follows the record ends behind the data. Who reads on is told so. */
+static bool is_cut_behind(const struct weir_perf_input *input, const struct weir_record_view *record)
+{
+    uint64_t record_end = record->offset + record->bytes;
+    return input->stream.end >= record_end && record->payload_bytes > input->stream.end - record_end;
+}
+
 /* One file. *good_end: where whole records end in it. 0 or -errno; damage goes to *end. */
 static int scan_file(struct weir_scan *scan, struct weir_perf_input *input, bool stop_at_nonsense, uint64_t *good_end,
                      struct weir_error *end)
@@ -271,11 +278,12 @@ static int scan_file(struct weir_scan *scan, struct weir_perf_input *input, bool
         if (input->stream.expanded_bytes > scan->expanded_max)
             scan->expanded_max = input->stream.expanded_bytes;
         is_nonsensical = stop_at_nonsense && is_nonsense(&record, end);
+        bool is_whole = !is_nonsensical && !is_cut_behind(input, &record);
         if (!record.is_expanded) {
             last_start = record.offset;
-            last_end = is_nonsensical ? last_start : last_start + record.bytes + record.payload_bytes;
+            last_end = is_whole ? last_start + record.bytes + record.payload_bytes : last_start;
         }
-        if (!is_nonsensical)
+        if (is_whole)
             result = scan_record(scan, input, &record);
     }
     /* What is wrong may be inside of a compressed record. */
