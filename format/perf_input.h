@@ -47,6 +47,7 @@ struct weir_perf_input {
     int *parts;                     /* owned, as the descriptors: DIR/data.N, from 0 on; -1: went to part */
     size_t part_count, part_capacity, next_part;
     bool is_pipe;
+    uint64_t attrs_end; /* of a file: behind its attrs and all that they say of ids */
     bool is_unfinished; /* the recorder never finished it: no data.size, or neither features nor an end behind the data
                          */
 

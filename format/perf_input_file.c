@@ -72,6 +72,8 @@ static int check_header(const struct weir_perf_input *input, struct weir_error *
                               attr_at, header->attr_size, ATTR_STRIDE_MIN, ATTR_STRIDE_MAX);
     if (!is_inside(&header->attrs, input->source.file_bytes))
         return fail_section(input, "attrs", attrs_at, &header->attrs, "are not inside the file", err);
+    if (header->attrs.size > 0 && header->attrs.offset < sizeof(*header))
+        return fail_section(input, "attrs", attrs_at, &header->attrs, "are inside the header", err);
     if (header->attrs.size % header->attr_size != 0)
         return fail_section(input, "attrs", attrs_at, &header->attrs, "are no multiple of its attr_size", err);
     if (header->data.offset < sizeof(*header) || header->data.offset > INT64_MAX ||
@@ -100,7 +102,8 @@ static int read_event(struct weir_perf_input *input, const uint8_t *entry, uint6
     size_t attr_bytes = input->header.attr_size - sizeof(struct weir_perf_section);
     struct weir_perf_section ids;
     memcpy(&ids, entry + attr_bytes, sizeof(ids));
-    if (!is_inside(&ids, input->source.file_bytes) || ids.size % ID_BYTES != 0)
+    bool is_in_header = ids.size > 0 && ids.offset < sizeof(input->header);
+    if (!is_inside(&ids, input->source.file_bytes) || is_in_header || ids.size % ID_BYTES != 0)
         return weir_error_set(err, -EBADMSG,
                               "%s: attr at %#" PRIx64 ": its ids (offset %#" PRIx64 ", size %#" PRIx64
                               ") are not inside the file",
@@ -110,6 +113,7 @@ static int read_event(struct weir_perf_input *input, const uint8_t *entry, uint6
         input->source.file_bytes / ID_BYTES - weir_min_u64(input->id_count, input->source.file_bytes / ID_BYTES))
         return weir_error_set(err, -EBADMSG, "%s: attr at %#" PRIx64 ": its ids overlap those of other attrs",
                               input->source.path, at);
+    input->attrs_end = weir_max_u64(input->attrs_end, ids.offset + ids.size);
     uint8_t *bytes = malloc(ids.size ? ids.size : 1);
     int result = bytes ? read_exactly(input, ids.offset, bytes, ids.size, err) : fail_read(input, -ENOMEM, err);
     if (result == 0)
@@ -122,6 +126,7 @@ static int read_events(struct weir_perf_input *input, struct weir_error *err)
 {
     uint8_t entry[ATTR_STRIDE_MAX];
     size_t stride = input->header.attr_size;
+    input->attrs_end = input->header.attrs.offset + input->header.attrs.size;
     for (uint64_t done = 0; done < input->header.attrs.size; done += stride) {
         uint64_t at = input->header.attrs.offset + done;
         int result = read_exactly(input, at, entry, stride, err);

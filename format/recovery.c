@@ -324,6 +324,10 @@ static int plan(struct planner *planner, struct weir_error *err)
                          all_features_are_read(planner) && !lacks;
     if (recovery->is_whole)
         return 0;
+    if (input->attrs_end > recovery->data_end) /* not by weir nor by perf */
+        return weir_error_set(err, -ENOTSUP,
+                              "%s: its attrs or ids stand behind its data at %#" PRIx64 ", and features go there",
+                              planner->options->path, recovery->data_end);
     result = input->is_unfinished || lacks || count_features(planner) == 0 ? complete(planner, err) : 0;
     return result == 0 ? build_tail(planner, err) : result;
 }

@@ -55,9 +55,9 @@ struct weir_recovery {
 };
 
 /*
- * Makes the plan. 0, to be freed; or with err: as weir_perf_input_open(); -ENOTSUP (a stream); -ENODATA (no
- * record at all); -ESTALE (tracepoints of another boot or kernel: err says which check failed); -errno of reading
- * tracefs; -ENOMEM.
+ * Makes the plan. 0, to be freed; or with err: as weir_perf_input_open(); -ENOTSUP (a stream, or attrs that stand
+ * behind the data); -ENODATA (no record at all); -ESTALE (tracepoints of another boot or kernel: err says which check
+ * failed); -errno of reading tracefs; -ENOMEM.
  */
 int weir_recovery_plan(struct weir_recovery *recovery, const struct weir_recovery_options *options,
                        struct weir_error *err);

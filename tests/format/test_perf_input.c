@@ -196,10 +196,10 @@ Test(perf_input, data_over_the_attrs_is_refused)
 Test(perf_input, ids_that_all_attrs_share_are_refused)
 {
     /* Each attr claims the whole file as its ids: read naively that is attrs x file in memory. */
-    uint64_t whole = image.used & ~7ull;
+    uint64_t head = sizeof(struct weir_perf_header), whole = (image.used - head) & ~7ull;
     for (size_t i = 0; i < 2; i++) {
         size_t at = header_word(ATTRS_AT) + (i + 1) * header_word(ATTR_SIZE_AT) - sizeof(struct weir_perf_section);
-        set_word(at, 0);
+        set_word(at, head);
         set_word(at + 8, whole);
     }
     expect_refused("overlap those of other attrs");
