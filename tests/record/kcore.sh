@@ -120,7 +120,7 @@ toggles() {
 # expect_pokes FILE COUNT: there is code that was changed exactly so often, and perf reads each record.
 expect_pokes() {
     "$WEIR_PROGRAM" dump --type text_poke "$1" >dumped
-    sed -n 's/.*PERF_RECORD_TEXT_POKE addr \(0x[0-9a-f]*\).*/\1/p' dumped | sort | uniq -c | awk '{ print $1 }' >counts
+    sed -n 's/.*PERF_RECORD_TEXT_POKE \([0-9a-f]*\) .*/\1/p' dumped | sort | uniq -c | awk '{ print $1 }' >counts
     grep -qx "$2" counts || fail "no code that was changed $2 times: $(sort -n counts | uniq -c)"
     local read
     read=$(perf script --show-text-poke-events -i "$1" 2>perf.err | grep -c PERF_RECORD_TEXT_POKE || true)
@@ -132,7 +132,8 @@ expect_pokes() {
 needs_text_pokes() {
     "$perf_program" record --kcore -o asked -a -e cpu-clock -- bash -c 'toggles 3' >perf.out 2>&1 ||
         fail "perf: $(cat perf.out)"
-    perf script --show-text-poke-events -i asked 2>perf.err | grep -q PERF_RECORD_TEXT_POKE ||
+    perf script --show-text-poke-events -i asked >asked.out 2>perf.err || fail "perf: $(cat perf.err)"
+    grep -q PERF_RECORD_TEXT_POKE asked.out ||
         skip "needs a kernel that tells of changes to its code: perf record --kcore gets no TEXT_POKE either"
 }
 
