@@ -13,13 +13,20 @@
 
 #define FILE_BYTES_MAX (1 << 20) /* nobody writes more by hand */
 
+/* One that is empty is as one that is not set. */
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && value[0] ? value : NULL;
+}
+
 void weir_config_places_init(struct weir_config_places *places)
 {
     *places = (struct weir_config_places){
-        .weir_config = getenv("WEIR_CONFIG"),
-        .perf_config = getenv("PERF_CONFIG"),
-        .xdg_config_home = getenv("XDG_CONFIG_HOME"),
-        .home = getenv("HOME"),
+        .weir_config = variable("WEIR_CONFIG"),
+        .perf_config = variable("PERF_CONFIG"),
+        .xdg_config_home = variable("XDG_CONFIG_HOME"),
+        .home = variable("HOME"),
         .system_file = WEIR_SYSCONFDIR "/weir/config",
         .perf_system_file = "/etc/perfconfig",
     };
@@ -160,7 +167,7 @@ static int load_weir(const struct weir_config_places *places, struct reading rea
     }
     if (result < 0)
         return result;
-    if (places->xdg_config_home && *places->xdg_config_home)
+    if (places->xdg_config_home)
         return read_in(reading, places->xdg_config_home, "weir/config");
     return read_in(reading, places->home, ".config/weir/config");
 }

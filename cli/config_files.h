@@ -10,8 +10,8 @@
 #include "base/notice.h"
 #include "cli/config.h"
 
-/* Where files are looked for; NULL: not set. All borrowed. weir_config_places_init() takes them from the environment.
- */
+/* Where files are looked for; NULL: not set. All borrowed. weir_config_places_init() takes them from the environment,
+ * where an empty variable is as one that is not set. */
 struct weir_config_places {
     const char *weir_config;      /* $WEIR_CONFIG: this file alone */
     const char *perf_config;      /* $PERF_CONFIG: instead of the two of perf */

@@ -68,7 +68,7 @@ int weir_control_spec_parse(struct weir_control_spec *spec, const char *text, st
     } else if (strncmp(text, "fifo:", 5) == 0) {
         result = parse_fifos(&parsed, text + 5, err);
     } else {
-        result = weir_error_set(err, -EINVAL, "--control takes " SHAPES ", not '%s'", text);
+        result = weir_error_set(err, -EINVAL, "it takes " SHAPES ", not '%s'", text);
     }
     if (result < 0) {
         weir_control_spec_fini(&parsed);

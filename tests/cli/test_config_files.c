@@ -4,10 +4,12 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bits.h"
 #include "tests/format/temp_tree.h"
 
 #define NOBODY 65534
@@ -86,6 +88,21 @@ Test(config_files, file_that_weir_config_names_must_be_there)
     places.weir_config = path_of("nowhere");
     cr_expect_eq(load(), -ENOENT);
     cr_expect_str_eq(err.hint, "WEIR_CONFIG names it; WEIR_CONFIG=/dev/null is for none");
+}
+
+Test(config_files, variable_that_is_empty_is_not_set)
+{
+    static const char *const names[] = {"WEIR_CONFIG", "PERF_CONFIG", "XDG_CONFIG_HOME", "HOME"};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(names); i++)
+        cr_assert_eq(setenv(names[i], "", 1), 0);
+    weir_config_places_init(&places);
+    cr_expect_null(places.weir_config);
+    cr_expect_null(places.perf_config);
+    cr_expect_null(places.xdg_config_home);
+    cr_expect_null(places.home);
+    cr_assert_eq(setenv("WEIR_CONFIG", "x", 1), 0);
+    weir_config_places_init(&places);
+    cr_expect_str_eq(places.weir_config, "x");
 }
 
 Test(config_files, mistake_in_a_file_of_weir_is_an_error)

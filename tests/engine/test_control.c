@@ -24,8 +24,8 @@ Test(control, argument_that_names_nothing_is_refused)
     static const struct {
         const char *text, *what;
     } cases[] = {
-        {"", "--control takes fd:CTL[,ACK] or fifo:CTL[,ACK], not ''"},
-        {"3", "--control takes fd:CTL[,ACK] or fifo:CTL[,ACK], not '3'"},
+        {"", "it takes fd:CTL[,ACK] or fifo:CTL[,ACK], not ''"},
+        {"3", "it takes fd:CTL[,ACK] or fifo:CTL[,ACK], not '3'"},
         {"fd:", "'' in --control is not the number of a descriptor"},
         {"fd:x", "'x' in --control is not the number of a descriptor"},
         {"fd:-1", "'-1' in --control is not the number of a descriptor"},
