@@ -167,7 +167,7 @@ static int load_weir(const struct weir_config_places *places, struct reading rea
     }
     if (result < 0)
         return result;
-    if (places->xdg_config_home)
+    if (places->xdg_config_home && *places->xdg_config_home)
         return read_in(reading, places->xdg_config_home, "weir/config");
     return read_in(reading, places->home, ".config/weir/config");
 }

@@ -12,9 +12,9 @@
 #include "engine/kernel/id_map.h"
 #include "engine/tasks/sideband.h"
 
-#define MIB_SHIFT           20
-#define SPARE_FDS           64u /* what weir needs besides event descriptors, and two per reader */
-#define COORDINATOR_THREADS 2u  /* and the sideband thread */
+#define MIB_SHIFT     20
+#define SPARE_FDS     64u /* what weir needs besides event descriptors, and two per reader */
+#define OTHER_THREADS 5u  /* coordinator, sideband, build ids, /proc and finisher */
 /* Code that is its own, libraries' data, hwloc's tree: 3 MiB were charged on a machine of 2 CPUs. */
 #define OWN_BYTES (4ull << 20)
 
@@ -38,7 +38,7 @@ void weir_budget_compute(struct weir_budget *budget, const struct weir_budget_in
         .pool_bytes = weir_pool_whole_bytes(input->pool_bytes, input->readers),
         .side_bytes = input->sideband ? (uint64_t)input->readers * weir_sideband_tee_bytes(input->readers) : 0,
         .table_bytes = table_bytes(descriptors),
-        .stack_bytes = (input->readers + WEIR_PIPELINE_OTHER_THREADS + COORDINATOR_THREADS) * WEIR_PIPELINE_STACK_BYTES,
+        .stack_bytes = (input->readers + WEIR_PIPELINE_OTHER_THREADS + OTHER_THREADS) * WEIR_PIPELINE_STACK_BYTES,
         .fds = weir_budget_fds(input->events, input->places, input->tasks, input->readers),
     };
     budget->pool_ready_bytes = input->pool_grows

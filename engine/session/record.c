@@ -79,7 +79,7 @@ static void choose_sizes(struct weir_session *session)
     }
     struct weir_ring_sizes sizes = weir_ring_bytes_choose(&limits, memory, places);
     session->ring_bytes = options->ring_bytes ? options->ring_bytes : sizes.data_bytes;
-    session->sideband_ring_bytes = weir_min_u64(sizes.sideband_bytes, session->ring_bytes);
+    session->sideband_ring_bytes = sizes.sideband_bytes; /* -m is for the samples: tasks and maps need their own room */
     if (options->samples.switch_events && weir_kernel_limits_rings_are_free(&session->limits))
         session->sideband_ring_bytes = session->ring_bytes; /* as many of them as there are samples, or more */
     session->grow_pool = options->buffer_bytes == 0;

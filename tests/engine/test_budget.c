@@ -52,7 +52,7 @@ Test(budget, parts_add_up_and_none_is_forgotten)
     cr_expect_eq(budget.pool_ready_bytes, 8 * MIB);
     cr_expect_eq(budget.side_bytes, 2 * MIB);
     cr_expect_eq(budget.table_bytes, 4 * (4 + 16) + 8 * 16);
-    cr_expect_eq(budget.stack_bytes, 6 * 256 * 1024);
+    cr_expect_eq(budget.stack_bytes, 9 * 256 * 1024);
     cr_expect_eq(budget.total_bytes,
                  budget.ring_bytes + budget.pool_bytes + budget.side_bytes + budget.table_bytes + budget.stack_bytes);
     cr_expect_eq(budget.fds, 4 + 2 * 2 + 64);
@@ -119,7 +119,7 @@ Test(budget, at_1024_cpus_it_is_as_stated)
     cr_expect_eq(budget.pool_ready_bytes, 4096 * MIB);
     cr_expect_eq(budget.side_bytes, 512 * MIB);
     cr_expect_lt(budget.table_bytes, MIB);
-    cr_expect_lt(budget.stack_bytes, 257 * MIB + 1);
+    cr_expect_eq(budget.stack_bytes, (1024 + 7) * 256 * 1024);
     cr_expect_lt(budget.total_bytes, 14ull << 30);
     cr_expect_eq(budget.fds, 4 * 1024 + 2 * 1024 + 64);
 }
@@ -175,7 +175,7 @@ Test(budget, memory_is_told_in_two_lines)
                      "memory: rings 9224 MiB (8192 KiB data and 1024 KiB sideband for each of 1024), pool "
                      "4096 MiB, of which 4096 at the start");
     cr_expect_str_eq(told.lines[1],
-                     "memory: at most 14090 MiB in all: side records 512 MiB, tables 1 MiB, stacks 257 MiB "
+                     "memory: at most 14090 MiB in all: side records 512 MiB, tables 1 MiB, stacks 258 MiB "
                      "besides");
     for (unsigned i = 0; i < 2; i++)
         cr_expect_eq(told.level[i], WEIR_NOTICE_VERBOSE);

@@ -38,10 +38,11 @@ test_losses_are_told_by_event() {
     expect_readers_agree it.data
 }
 
+# -m bounds the rings of samples, not those of side records.
 test_names_and_maps_outlive_lost_samples() {
-    record -e raw_syscalls:sys_enter -c 1 -m 64K -o it.data -- \
+    record -e raw_syscalls:sys_enter -c 1 -m 4K -o it.data -- \
         sh -c "$(while_stopped getppid 50000); $(while_stopped forks 20 1)"
-    expect_losses_told raw_syscalls:sys_enter
+    expect_at_least "lost" "$(ledger_column lost_in_ring raw_syscalls:sys_enter)" 50000
     expect_eq "lost side records" "$(ledger_column lost_in_ring dummy:u)" 0
     perf script -i it.data --show-task-events 2>/dev/null >records
     expect_eq "names" "$(grep -c 'PERF_RECORD_COMM exec: record_load' records)" 22
