@@ -205,7 +205,7 @@ getppid_calls() {
 # expect_whole_and_balanced FILE: the ledger is that of the kernel (of events of period 1), and what is in the file is
 # whole.
 expect_whole_and_balanced() {
-    expect_eq "written and lost" "$(written_and_lost "")" "$(produced)"
+    expect_eq "written and lost" "$(written_and_lost "")" "$(produced "")"
     expect_whole "$1"
 }
 
