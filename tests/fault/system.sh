@@ -140,7 +140,7 @@ test_locked_memory_that_is_not_enough_for_buffers_is_done_without() {
 record_in_memory_of() {
     local group=/sys/fs/cgroup/memory/weir-fault-$$ limit=$1
     shift
-    ! grep -q __asan_init "$WEIR_PROGRAM" || skip "AddressSanitizer has memory of its own"
+    ! grep -qE '__(asan|tsan)_init' "$WEIR_PROGRAM" || skip "sanitizers have memory of their own"
     if [ ! -d "$group" ]; then
         mkdir "$group" 2>/dev/null || skip "needs a memory cgroup (version 1)"
         at_end rmdir "$group"
