@@ -99,12 +99,16 @@ static int uring_open(void **out, const struct weir_io_queue_config *config, uns
     return 0;
 }
 
+/* NULL: as many are in flight as there may be. */
+static struct io_uring_sqe *take_entry(struct uring_queue *queue)
+{
+    return queue->held < queue->depth ? io_uring_get_sqe(&queue->ring) : NULL;
+}
+
 static int uring_submit(void *ctx, const struct weir_io_write *write)
 {
     struct uring_queue *queue = ctx;
-    if (queue->held == queue->depth)
-        return -EBUSY;
-    struct io_uring_sqe *sqe = io_uring_get_sqe(&queue->ring);
+    struct io_uring_sqe *sqe = take_entry(queue);
     if (!sqe)
         return -EBUSY;
 
@@ -131,9 +135,7 @@ static bool is_device(int fd)
 static int uring_sync(void *ctx, int fd, void *tag)
 {
     struct uring_queue *queue = ctx;
-    if (queue->held == queue->depth)
-        return -EBUSY;
-    struct io_uring_sqe *sqe = io_uring_get_sqe(&queue->ring);
+    struct io_uring_sqe *sqe = take_entry(queue);
     if (!sqe)
         return -EBUSY;
     if (is_device(fd)) /* which refuses */

@@ -18,6 +18,18 @@ mount_ext4() {
     trigger=/sys/fs/ext4/${device##*/}/trigger_fs_error
 }
 
+# expect_losses_and_no_hold FILE WORDS: the recording, which is ended, has lost what found no room, and says so with these
+# words; and the load, which took $took ms, was not held up.
+expect_losses_and_no_hold() {
+    kill -INT "$weir"
+    await_record
+    expect_eq "status" "$status" 130
+    [ "$took" -lt 20000 ] || fail "the load was held for $took ms"
+    expect_at_least "lost" "$(ledger_column lost_in_ring)" 1
+    expect_line err "$2"
+    expect_whole_and_balanced "$1"
+}
+
 # Rows 4 and 26. The writer's writes wait in the kernel for two seconds and the load is more than a pool of 4 MiB takes.
 # The kernel counts what is lost, the disk is named as the cause, and both the workload and the recording go on.
 test_stalled_disk_holds_the_writer_and_nobody_else() {
@@ -33,13 +45,7 @@ test_stalled_disk_holds_the_writer_and_nobody_else() {
     sleep 2
     fsfreeze --unfreeze disk
     "$WEIR_LOAD" getppid 1000
-    kill -INT "$weir"
-    await_record
-    expect_eq "status" "$status" 130
-    [ "$took" -lt 20000 ] || fail "the load was held for $took ms"
-    expect_at_least "lost" "$(ledger_column lost_in_ring)" 1
-    expect_line err "the disk"
-    expect_whole_and_balanced disk/it.data
+    expect_losses_and_no_hold disk/it.data "the disk"
 }
 
 # Row 4. Nothing at all is taken from the queue: only that thread stands, and no system call of it does.
@@ -57,13 +63,7 @@ test_writer_that_stands_holds_nobody_else() {
     exec 8>&-
     wait "$holder" || fail "the writer could not be held"
     "$WEIR_LOAD" getppid 1000
-    kill -INT "$weir"
-    await_record
-    expect_eq "status" "$status" 130
-    [ "$took" -lt 20000 ] || fail "the load was held for $took ms"
-    expect_at_least "lost" "$(ledger_column lost_in_ring)" 1
-    expect_line err "waiting for the disk"
-    expect_whole_and_balanced it.data
+    expect_losses_and_no_hold it.data "waiting for the disk"
     expect_at_least "calls of the end" "$(perf script -i it.data --comm "$WEIR_LOAD_NAME" -F tid 2>perf.err |
         sort | uniq -c | awk 'END { print $1 }')" 1000
 }
