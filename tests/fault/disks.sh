@@ -18,7 +18,7 @@ mount_ext4() {
     trigger=/sys/fs/ext4/${device##*/}/trigger_fs_error
 }
 
-# expect_losses_and_no_hold FILE WORDS: the recording, which is ended, has lost what found no room, and says so with these
+# expect_losses_and_no_hold FILE WORDS: the recording, which is ended, has lost what found no room, and says so in these
 # words; and the load, which took $took ms, was not held up.
 expect_losses_and_no_hold() {
     kill -INT "$weir"
