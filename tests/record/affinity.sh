@@ -19,6 +19,9 @@ opens() {
     grep -c '^[0-9]* *perf_event_open' trace
 }
 
+# is_held_to_cpu_0 PID: waits until taskset(1) has done its work.
+is_held_to_cpu_0() { wait_until grep -q '^Cpus_allowed_list:[[:space:]]*0$' "/proc/$1/status"; }
+
 test_command_that_may_run_on_one_cpu_needs_one_data_ring() {
     record_on_cpu_0 "${tracepoint[@]}" --affinity-cpus -- "$WEIR_LOAD" getppid $calls
     expect_line err "$rings_on_one_cpu rings of"
@@ -53,6 +56,7 @@ test_mask_that_is_widened_while_recording_is_noticed() {
     open_gate
     taskset -c 0 sh -c 'read -r _; taskset -c 1 "$@" 10; read -r _; taskset -c 1 "$@" 1000' - "$WEIR_LOAD" getppid \
         <gate &
+    is_held_to_cpu_0 $!
     start_record it.data -e raw_syscalls:sys_enter -c 1 --affinity-cpus -p $!
     expect_line err "no data rings on CPUs 1"
     release_gate
@@ -95,6 +99,7 @@ test_names_and_mappings_of_a_new_cpu_are_there_without_any_sample() {
 test_process_ends_the_recording_though_some_rings_were_never_there() {
     open_gate
     taskset -c 0 sh -c "read -r _; exec '$WEIR_LOAD' getppid $calls" <gate &
+    is_held_to_cpu_0 $!
     start_record it.data -e raw_syscalls:sys_enter -c 1 --affinity-cpus -p $!
     release_gate
     await_record

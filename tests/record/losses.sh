@@ -56,13 +56,15 @@ test_nothing_is_said_when_nothing_is_lost() {
 }
 
 test_more_loss_than_allowed_is_status_3() {
-    weir_record -a -e raw_syscalls:sys_enter -c 1 -m 4K --max-loss 0 -o it.data -- "$WEIR_LOAD" getppid 200000
+    local load
+    load=$(while_stopped getppid 5000)
+    weir_record -a -e raw_syscalls:sys_enter -c 1 -m 4K --max-loss 0 -o it.data -- sh -c "$load"
     expect_at_least "lost" "$(ledger_column lost_in_ring)" 1
     expect_eq "status" "$status" 3
     expect_line err "weir: more samples were lost than --max-loss 0 allows"
-    weir_record -a -e raw_syscalls:sys_enter -c 1 -m 4K --max-loss 100 -o it.data -- "$WEIR_LOAD" getppid 200000
+    weir_record -a -e raw_syscalls:sys_enter -c 1 -m 4K --max-loss 100 -o it.data -- sh -c "$load"
     expect_eq "status when all may be lost" "$status" 0
     weir_record -a -e raw_syscalls:sys_enter -c 1 -m 4K --max-loss 0 -o it.data -- \
-        sh -c "'$WEIR_LOAD' getppid 200000; exit 7"
+        sh -c "$load; exit 7"
     expect_eq "status of a workload that failed" "$status" 7
 }
