@@ -229,5 +229,7 @@ test_recovered() {
     kill -KILL "$victim"
     wait "$victim" || true
     "$WEIR_PROGRAM" recover -q -o it.data killed.data
-    expect_agreement it.data "$(by_weir_dump killed.data)"
+    # What had not been published at the last checkpoint comes on top.
+    expect_at_least "samples recovered" "$(by_weir_dump it.data)" "$(by_weir_dump killed.data)"
+    expect_agreement it.data "$(by_weir_dump it.data)"
 }
