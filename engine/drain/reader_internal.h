@@ -1,5 +1,5 @@
-/* What the files of a reader share: reader.c, the drain path, reader_return.c and reader_shed.c. Reader thread, but for
- * init. */
+/* What the files of a reader share: reader.c, its steps and chunks, reader_drain.c, reader_retention.c,
+ * reader_return.c, reader_shed.c and reader_wait.c. Reader thread, but for init. */
 #ifndef WEIR_ENGINE_DRAIN_READER_INTERNAL_H
 #define WEIR_ENGINE_DRAIN_READER_INTERNAL_H
 
@@ -8,8 +8,31 @@
 
 /* ---- reader.c ---- */
 
-/* Makes the chunk for the file have room for that much, at least one byte. False: the pool is empty. */
-bool weir_reader_make_room(struct weir_reader *reader, uint64_t bytes);
+/* A chunk from the pool, or NULL. */
+struct weir_chunk *weir_reader_take_chunk(struct weir_reader *reader);
+
+/* Pushes a chunk that holds records into the queue of the writer. */
+void weir_reader_push(struct weir_reader *reader, struct weir_chunk *chunk);
+
+/* Pushes the chunk for the file, which is there and holds records. */
+void weir_reader_hand_over(struct weir_reader *reader);
+
+/* The same if there is one, and takes another from the pool. False: the pool is empty, there is none. */
+bool weir_reader_change_chunk(struct weir_reader *reader);
+
+/* Makes the chunk for the file have room for that much; 0: there is to be one. False: the pool is empty. */
+static inline bool weir_reader_make_room(struct weir_reader *reader, uint64_t bytes)
+{
+    bool has_room = reader->chunk && reader->chunk->capacity - reader->chunk->used >= bytes;
+    return has_room || weir_reader_change_chunk(reader);
+}
+
+/* (N) acquire: who sees the ring awake sees it mapped. Sequentially consistent, as (M) is: the coordinator ends the
+ * dormancy and then looks whether a wake was taken; a reader takes it and then looks here. */
+static inline bool weir_reader_is_dormant(const struct weir_reader_ring *r)
+{
+    return atomic_load_explicit(&r->dormant, memory_order_seq_cst);
+}
 
 /* Whether what a ring holds stays in memory (retention.h). */
 static inline bool weir_reader_retains(const struct weir_reader *reader, const struct weir_reader_ring *r)
@@ -23,6 +46,42 @@ static inline bool weir_reader_renames(const struct weir_reader_ring *r)
 {
     return atomic_load_explicit(&r->renames, memory_order_relaxed);
 }
+
+/* ---- reader_drain.c ---- */
+
+/* Drains one ring, which is mapped, up to the head that it has on entry. STARVED: come again, the pool is empty or the
+ * ring is left alone. */
+enum weir_reader_state weir_reader_drain(struct weir_reader *reader, struct weir_reader_ring *r);
+
+/* Reads a ring of the newest records, newest first. False: come again, the pool is empty. The kernel does not write to
+ * it meanwhile. */
+bool weir_reader_read_newest(struct weir_reader *reader, struct weir_reader_ring *r);
+
+/* ---- reader_retention.c ---- */
+
+/* 0 or -ENOMEM; what it allocates is freed with the reader. */
+int weir_reader_init_retention(struct weir_reader *reader, const struct weir_reader_setup *setup);
+
+/* Opens another chunk to retain samples in: from the pool, or the oldest one, evicted. NULL: come again. None is open.
+ */
+struct weir_chunk *weir_reader_open_retained(struct weir_reader *reader);
+
+/* The open chunk is full. */
+void weir_reader_seal_retained(struct weir_reader *reader);
+
+/* The open chunk covers its share of the span: seals it, and evicts what is older than the span. */
+void weir_reader_end_slice(struct weir_reader *reader);
+
+/* A block was added to the open chunk; side_bytes of it are not of samples. */
+static inline void weir_reader_note_retained(struct weir_reader *reader, uint64_t side_bytes)
+{
+    if (weir_retention_note(reader->retention, side_bytes))
+        weir_reader_end_slice(reader);
+}
+
+/* The epoch is about to be passed: hands over all that is retained, when a snapshot asks for it, and evicts the rest at
+ * the stop epoch. False: come again. */
+bool weir_reader_pass_retained(struct weir_reader *reader, uint64_t epoch, bool hands_over);
 
 /* ---- reader_return.c ---- */
 

@@ -1,0 +1,274 @@
+/*
+ * Draining a ring: its records are copied into chunks block by block, and walked while they are in the cache. The
+ * reader's thread only; the order in which words are written is that of reader.h and ring.h.
+ */
+#include "engine/drain/reader_internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "engine/kernel/test_point.h"
+#include "format/perf_file.h"
+
+/* Copied and walked in one go: source and target together are half of a 32 KiB first-level cache. */
+#define BLOCK_BYTES (8u * 1024)
+
+/* A chunk with room for at least one byte, or NULL. */
+static struct weir_chunk *chunk_to_fill(struct weir_reader *reader, const struct weir_reader_ring *r)
+{
+    if (weir_reader_retains(reader, r)) {
+        struct weir_chunk *open = reader->retention->open.chunk;
+        return open ? open : weir_reader_open_retained(reader);
+    }
+    return weir_reader_make_room(reader, 0) ? reader->chunk : NULL;
+}
+
+static void close_chunk(struct weir_reader *reader, const struct weir_reader_ring *r)
+{
+    if (weir_reader_retains(reader, r))
+        weir_reader_seal_retained(reader);
+    else
+        weir_reader_hand_over(reader);
+}
+
+static void note_lost(struct weir_reader_ring *r, uint64_t lost)
+{
+    if (lost > 0 && r->starved) {
+        r->lost_while_starved += lost;
+        r->starved = false;
+    }
+}
+
+/* Samples of a ring stand in order of time, newest last or, in a ring of the newest records, newest first; those of
+ * other rings may be older. */
+static void note_times(struct weir_chunk *chunk, const struct weir_walk_counts *counts)
+{
+    uint64_t oldest_ns = weir_min_u64(counts->first_sample_ns, counts->last_sample_ns);
+    uint64_t newest_ns = weir_max_u64(counts->first_sample_ns, counts->last_sample_ns);
+    if (oldest_ns > 0 && (chunk->first_sample_ns == 0 || oldest_ns < chunk->first_sample_ns))
+        chunk->first_sample_ns = oldest_ns;
+    chunk->last_sample_ns = weir_max_u64(chunk->last_sample_ns, newest_ns);
+}
+
+/* What a chunk holds behind its records: the beginning of one, of which the rest is still in the ring. It is not copied
+ * again, as long as the chunk is the same and nothing was added to it. */
+struct begun {
+    const struct weir_chunk *chunk;
+    uint32_t used;
+    uint64_t bytes;
+};
+
+/* Copies at least one byte of [ring->tail, + available) behind what the chunk holds of it already, a block in all where
+ * that is enough. Returns what is there now. */
+static uint64_t copy_block(const struct weir_reader_ring *r, struct weir_chunk *chunk, uint64_t begun_bytes,
+                           uint64_t available)
+{
+    uint64_t room = chunk->capacity - chunk->used;
+    uint64_t most = weir_min_u64(available, room);
+    uint64_t bytes = weir_min_u64(weir_max_u64(BLOCK_BYTES, begun_bytes + BLOCK_BYTES / 2), most);
+    weir_ring_copy(&r->ring, r->ring.tail + begun_bytes, chunk->data + chunk->used + begun_bytes, bytes - begun_bytes);
+    return bytes;
+}
+
+/*
+ * Moves one block of records from the ring's tail. Returns the bytes of whole records that were moved (out of the ring;
+ * trimmed, they take less of the chunk); 0 when the chunk has no room for the next record; -EBADMSG when there is no
+ * valid record.
+ */
+static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r, struct weir_chunk *chunk,
+                          struct begun *begun, uint64_t available)
+{
+    uint64_t most = weir_min_u64(available, chunk->capacity - chunk->used);
+    uint8_t *to = chunk->data + chunk->used;
+    uint64_t bytes = begun->chunk == chunk && begun->used == chunk->used ? begun->bytes : 0;
+    uint64_t lost_before = r->counts.lost_reported, side_before = r->counts.other_bytes;
+    r->counts.first_sample_ns = r->counts.last_sample_ns = 0;
+    int64_t moved;
+    do { /* a record may be longer than a block */
+        bytes = copy_block(r, chunk, bytes, available);
+        moved = weir_record_walk(&reader->layout, to, bytes, &r->counts);
+    } while (moved == 0 && bytes < most);
+    if (moved <= 0)
+        return moved;
+
+    if (weir_reader_renames(r))
+        weir_record_rename(reader->set, to, (uint64_t)moved);
+    if (r->sideband && reader->layout.maps_have_no_ids)
+        weir_record_mend_maps(to, (uint64_t)moved);
+    if (r->sideband && reader->tee)
+        weir_side_tee_push(reader->tee, to, (size_t)moved);
+    note_lost(r, r->counts.lost_reported - lost_before);
+    chunk->lost_reported += r->counts.lost_reported - lost_before;
+    note_times(chunk, &r->counts);
+    uint64_t kept = weir_reader_trims(reader) ? weir_reader_trim(reader, r, to, (uint64_t)moved) : (uint64_t)moved;
+    chunk->used += (uint32_t)kept;
+    /* Behind records that were trimmed it does not stand where they end now. */
+    *begun = (struct begun){chunk, chunk->used, kept == (uint64_t)moved ? bytes - (uint64_t)moved : 0};
+    r->drained_bytes += (uint64_t)moved;
+    if (weir_reader_retains(reader, r))
+        weir_reader_note_retained(reader, r->counts.other_bytes - side_before);
+    else /* relaxed: ordered before the release of the tail that follows (D) */
+        atomic_store_explicit(&reader->holding, true, memory_order_relaxed);
+    return moved;
+}
+
+/* With a span: whether what comes next is a sample for another chunk than the open one. */
+static bool begins_slice(const struct weir_reader *reader, const struct weir_reader_ring *r)
+{
+    if (!weir_reader_retains(reader, r) || reader->retention->span_ns == 0 || !reader->retention->open.chunk)
+        return false;
+    struct perf_event_header header;
+    weir_ring_copy(&r->ring, r->ring.tail, &header, sizeof(header));
+    if (header.type != PERF_RECORD_SAMPLE || header.size < reader->layout.time_offset + (int)sizeof(uint64_t))
+        return false;
+    uint64_t time_ns;
+    weir_ring_copy(&r->ring, r->ring.tail + (uint64_t)reader->layout.time_offset, &time_ns, sizeof(time_ns));
+    return weir_retention_begins_slice(reader->retention, time_ns);
+}
+
+/* What lies below head is no sequence of records: skips it, so that what follows may be read again. */
+static void discard(struct weir_reader_ring *r, uint64_t head)
+{
+    r->discarded_bytes += head - r->ring.tail;
+    weir_ring_release(&r->ring, head);
+}
+
+/* Finds out what a ring of the newest records holds that was not read before. */
+static void begin_newest(struct weir_reader_ring *r)
+{
+    uint64_t head = weir_ring_head(&r->ring), written = r->ring.tail - head;
+    uint64_t kept = weir_min_u64(written, r->ring.bytes);
+    r->reading_newest = true;
+    r->newest_head = r->ring.tail = head;
+    r->newest_end = head + kept;
+    r->overwritten_bytes += written - kept;
+}
+
+bool weir_reader_read_newest(struct weir_reader *reader, struct weir_reader_ring *r)
+{
+    if (!r->reading_newest)
+        begin_newest(r);
+    struct begun begun = {0};
+    while (r->ring.tail != r->newest_end) {
+        struct weir_chunk *chunk = chunk_to_fill(reader, r);
+        if (!chunk)
+            return false;
+        uint64_t left = r->newest_end - r->ring.tail, room = chunk->capacity - chunk->used;
+        int64_t moved = move_block(reader, r, chunk, &begun, left);
+        weir_test_point(WEIR_AT_SNAPSHOT_READ);
+        if (moved > 0) {
+            r->ring.tail += (uint64_t)moved;
+        } else if (moved == 0 && room < weir_min_u64(left, WEIR_RECORD_MAX_BYTES)) {
+            close_chunk(reader, r);
+        } else { /* the oldest record, of which the newest has taken a part */
+            r->overwritten_bytes += left;
+            break;
+        }
+    }
+    r->reading_newest = false;
+    r->ring.tail = r->newest_head;
+    return true;
+}
+
+static void note_starved(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t left)
+{
+    r->starved |= left >= r->ring.bytes - r->ring.bytes / 8;
+    reader->half_full |= left >= r->ring.bytes / 2;
+}
+
+/* Moves the one record that stands first. False: come again, the pool is empty. */
+static bool move_record(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t head)
+{
+    struct perf_event_header header = {0};
+    weir_ring_copy(&r->ring, r->ring.tail, &header, sizeof(header));
+    uint64_t bytes = weir_max_u64(header.size, sizeof(header));
+    if (!weir_reader_tell(reader, r) || !weir_reader_make_room(reader, bytes))
+        return false;
+    struct begun none = {0};
+    int64_t moved = bytes <= head - r->ring.tail ? move_block(reader, r, reader->chunk, &none, bytes) : -EBADMSG;
+    if (moved <= 0)
+        discard(r, head);
+    else
+        weir_ring_release(&r->ring, r->ring.tail + (uint64_t)moved);
+    return true;
+}
+
+/* Leaves a ring alone while it is half empty at least; makes it so. */
+static enum weir_reader_state hold_back(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t head)
+{
+    note_starved(reader, r, head - r->ring.tail);
+    while (head - r->ring.tail > r->ring.bytes / 2) {
+        if (!weir_reader_drop(reader, r, head) && !move_record(reader, r, head))
+            break;
+    }
+    return WEIR_READER_STARVED;
+}
+
+/* Puts what says so where the tail stands. False: come again, the pool is empty. */
+static bool pass_return(struct weir_reader *reader, struct weir_reader_ring *r, const struct weir_reader_return *next)
+{
+    struct weir_chunk *chunk = chunk_to_fill(reader, r);
+    if (chunk && chunk->capacity - chunk->used < next->bytes) {
+        close_chunk(reader, r);
+        chunk = chunk_to_fill(reader, r);
+    }
+    if (!chunk)
+        return false;
+    memcpy(chunk->data + chunk->used, next->records, next->bytes);
+    chunk->used += (uint32_t)next->bytes;
+    r->passed = next;
+    if (weir_reader_retains(reader, r))
+        weir_reader_note_retained(reader, next->bytes);
+    else /* relaxed: these records are no older than a round, whichever it is */
+        atomic_store_explicit(&reader->holding, true, memory_order_relaxed);
+    return true;
+}
+
+static enum weir_reader_state drain_to(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t head)
+{
+    struct begun begun = {0};
+    while (r->ring.tail != head) {
+        if (begins_slice(reader, r))
+            weir_reader_end_slice(reader);
+        if (weir_reader_holds_back(reader, r))
+            return hold_back(reader, r, head);
+        struct weir_chunk *chunk = !r->untold || weir_reader_tell(reader, r) ? chunk_to_fill(reader, r) : NULL;
+        if (!chunk) {
+            note_starved(reader, r, head - r->ring.tail);
+            return WEIR_READER_STARVED;
+        }
+        int64_t moved = move_block(reader, r, chunk, &begun, head - r->ring.tail);
+        if (moved < 0 || (moved == 0 && chunk->used == 0)) {
+            discard(r, head);
+            break;
+        }
+        if (moved == 0) {
+            /* A record below head is whole, so it was the chunk that was too small for it. */
+            close_chunk(reader, r);
+            continue;
+        }
+        weir_test_point(WEIR_AT_READER_RELEASE);
+        weir_ring_release(&r->ring, r->ring.tail + (uint64_t)moved);
+    }
+    return WEIR_READER_DRAINED;
+}
+
+enum weir_reader_state weir_reader_drain(struct weir_reader *reader, struct weir_reader_ring *r)
+{
+    if (r->ring.newest)
+        return WEIR_READER_DRAINED;
+    uint64_t head = weir_ring_head(&r->ring);
+    uint64_t fill_per_mille = weir_min_u64((head - r->ring.tail) * 1000 / r->ring.bytes, 1000);
+    reader->fill_per_mille = (uint32_t)weir_max_u64(reader->fill_per_mille, fill_per_mille);
+    const struct weir_reader_return *next;
+    while ((next = weir_reader_next_return(r)) && next->at - r->ring.tail <= head - r->ring.tail) {
+        if (drain_to(reader, r, next->at) == WEIR_READER_STARVED)
+            return WEIR_READER_STARVED;
+        if (!pass_return(reader, r, next)) {
+            note_starved(reader, r, head - r->ring.tail);
+            return WEIR_READER_STARVED;
+        }
+    }
+    return drain_to(reader, r, head);
+}
