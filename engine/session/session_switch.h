@@ -3,7 +3,7 @@
  *
  *     coordinator   the file that ends is hidden (file_finisher.h), the next one is opened, a cut is wanted
  *         cut       what was lost up to here goes with the order to the writer; the next file takes the name
- *     writer        changes outputs between two chunks (writer.h); readers do not notice
+ *     writer        changes outputs between two chunks (writer_switch.h); readers do not notice
  *     coordinator   asks the sideband thread
  *     sideband      ids, kernel, BPF programs, control groups, tasks and maps into the new file, then FINISHED_INIT;
  *                   what is to be read from /proc is waited for as long as that goes on (proc_reader.h)
