@@ -71,6 +71,12 @@ int weir_connect(void)
 
 /* ---- without waiting ---- */
 
+/* A peer that has gone: whether it had read all that it was sent is of no interest. */
+static int failure_of(int code)
+{
+    return code == ECONNRESET ? -EPIPE : -code;
+}
+
 /* Sends one command as a whole. errno stays. */
 static int tell(int weir, const char *line, size_t bytes, int flags)
 {
@@ -81,7 +87,7 @@ static int tell(int weir, const char *line, size_t bytes, int flags)
     do
         sent = send(weir, line, bytes, MSG_NOSIGNAL | flags);
     while (sent < 0 && errno == EINTR);
-    int result = sent < 0 ? -errno : sent == (ssize_t)bytes ? 0 : -EAGAIN;
+    int result = sent < 0 ? failure_of(errno) : sent == (ssize_t)bytes ? 0 : -EAGAIN;
     errno = before;
     return result;
 }
@@ -159,7 +165,7 @@ static int read_answer(int weir, struct reading *reading)
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return got < 0 ? -errno : -EPIPE;
+            return got < 0 ? failure_of(errno) : -EPIPE;
         if (take(reading, part, (size_t)got))
             return reading->bytes > 0 ? conclude(reading) : -EPROTO;
     }
@@ -171,13 +177,13 @@ int weir_ask(int weir, const char *command, char *answer, size_t answer_bytes)
     size_t length = strlen(command);
     if (answer_bytes > 0)
         answer[0] = '\0';
-    if (length == 0 || strchr(command, '\n'))
+    if (length == 0 || command[0] == '-' || strchr(command, '\n')) /* nothing would be answered */
         return -EINVAL;
     if (length > COMMAND_BYTES_MAX)
         return -EMSGSIZE;
     snprintf(line, sizeof(line), "%s\n", command);
     int result = tell(weir, line, length + 1, 0);
-    if (result < 0)
+    if (result < 0 && result != -EPIPE) /* who is turned away is told why, and finds the connection closed */
         return result;
     int before = errno;
     struct reading reading = {.answer = answer, .room = answer_bytes};

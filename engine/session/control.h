@@ -17,7 +17,7 @@
 #include "engine/session/control_channel.h"
 
 #define WEIR_CONTROL_ENVIRONMENT "WEIR_CONTROL"
-#define WEIR_CONTROL_CLIENTS     32 /* of the socket, at a time; more are turned away */
+#define WEIR_CONTROL_CLIENTS     128 /* of the socket, at a time; more are turned away */
 
 /* The argument of --control: "fd:CTL[,ACK]" or "fifo:CTL[,ACK]". */
 struct weir_control_spec {

@@ -53,11 +53,16 @@ static void answer_ok(struct weir_control_channel *channel)
 }
 
 /* The first one is a warning; a flood of garbage must not become one of messages. */
-static void answer_error(struct weir_control_channel *channel, const struct weir_error *err)
+static void tell_refusal(struct weir_control_channel *channel, const struct weir_error *err)
 {
     bool told = channel->source != WEIR_TRIGGER_BY_CONTROL || channel->refused++ > 0;
     weir_notice(channel->host->notices, told ? WEIR_NOTICE_VERBOSE : WEIR_NOTICE_WARNING, "control: %s%s%s%s",
                 err->what, err->hint[0] ? " (" : "", err->hint, err->hint[0] ? ")" : "");
+}
+
+static void answer_error(struct weir_control_channel *channel, const struct weir_error *err)
+{
+    tell_refusal(channel, err);
     if (channel->out_fd < 0 || channel->quiet)
         return;
     weir_buf_reset(&channel->answer);
@@ -121,6 +126,30 @@ static void switch_events(struct weir_control_channel *channel, const struct wei
         request(channel, on ? WEIR_TRIGGER_ENABLE : WEIR_TRIGGER_DISABLE);
 }
 
+/* What a command asks for that is done whenever it can be; NONE: it is done at once. */
+static enum weir_trigger trigger_of(enum weir_control_verb verb)
+{
+    switch (verb) {
+    case WEIR_CONTROL_DUMP:
+        return WEIR_TRIGGER_DUMP;
+    case WEIR_CONTROL_SNAPSHOT:
+        return WEIR_TRIGGER_SNAPSHOT;
+    case WEIR_CONTROL_SNAPSHOT_ALLOC:
+        return WEIR_TRIGGER_SNAPSHOT_ALLOC;
+    case WEIR_CONTROL_SWITCH:
+        return WEIR_TRIGGER_SWITCH;
+    case WEIR_CONTROL_STOP:
+        return WEIR_TRIGGER_STOP;
+    case WEIR_CONTROL_ENABLE:
+    case WEIR_CONTROL_DISABLE:
+    case WEIR_CONTROL_EVLIST:
+    case WEIR_CONTROL_STATUS:
+    case WEIR_CONTROL_PING:
+        break;
+    }
+    return WEIR_TRIGGER_NONE;
+}
+
 static void execute(struct weir_control_channel *channel, const struct weir_control_command *command)
 {
     const struct weir_control_host *host = channel->host;
@@ -131,19 +160,11 @@ static void execute(struct weir_control_channel *channel, const struct weir_cont
         switch_events(channel, command);
         return;
     case WEIR_CONTROL_DUMP:
-        request(channel, WEIR_TRIGGER_DUMP);
-        return;
     case WEIR_CONTROL_SNAPSHOT:
-        request(channel, WEIR_TRIGGER_SNAPSHOT);
-        return;
     case WEIR_CONTROL_SNAPSHOT_ALLOC:
-        request(channel, WEIR_TRIGGER_SNAPSHOT_ALLOC);
-        return;
     case WEIR_CONTROL_SWITCH:
-        request(channel, WEIR_TRIGGER_SWITCH);
-        return;
     case WEIR_CONTROL_STOP:
-        request(channel, WEIR_TRIGGER_STOP);
+        request(channel, trigger_of(command->verb));
         return;
     case WEIR_CONTROL_EVLIST:
         host->list_events(host->ctx, command->detail, &channel->answer);
@@ -177,6 +198,20 @@ static void take_line(struct weir_control_channel *channel, int got, const char 
         execute(channel, &command);
 }
 
+/* While a command is being done. False: the line has to wait. */
+static bool refuse_unanswered(struct weir_control_channel *channel, int got, const char *line)
+{
+    struct weir_control_command command;
+    struct weir_error err = {0};
+    if (got < 0 || weir_control_parse(line, &command, &err) < 0 || !command.quiet)
+        return false;
+    enum weir_trigger trigger = trigger_of(command.verb);
+    if (trigger == WEIR_TRIGGER_NONE || weir_triggers_refuse_busy(channel->host->triggers, trigger, &err) == 0)
+        return false;
+    tell_refusal(channel, &err);
+    return true;
+}
+
 /* ---- the descriptor ---- */
 
 static void hang_up(struct weir_control_channel *channel)
@@ -190,27 +225,46 @@ static void hang_up(struct weir_control_channel *channel)
         channel->ended(channel->ended_ctx);
 }
 
-/* Does what is there, until a command takes time. */
+static int next_line(struct weir_control_channel *channel, const char **line)
+{
+    int late = channel->late_error;
+    channel->late_error = 0;
+    if (late < 0)
+        return late;
+    return channel->at_end ? weir_control_lines_last(&channel->lines, line)
+                           : weir_control_lines_next(&channel->lines, line);
+}
+
+/* Does what is there, until a line has to wait for a command that takes time: false. */
+static bool handle_lines(struct weir_control_channel *channel)
+{
+    const char *line = NULL;
+    for (int got; (got = next_line(channel, &line)) != WEIR_CONTROL_LINE_NONE;) {
+        if (!channel->busy) {
+            take_line(channel, got, line);
+        } else if (!refuse_unanswered(channel, got, line)) {
+            if (got < 0)
+                channel->late_error = got;
+            else
+                weir_control_lines_put_back(&channel->lines);
+            return false;
+        }
+    }
+    return true;
+}
+
 static void handle(struct weir_control_channel *channel)
 {
     if (channel->handling || channel->in_fd < 0)
-        return; /* in the loop below, which goes on; or all is over */
+        return; /* in the loop of handle_lines(), which goes on; or all is over */
     channel->handling = true;
-    while (!channel->busy) {
-        const char *line;
-        int got = channel->at_end ? weir_control_lines_last(&channel->lines, &line)
-                                  : weir_control_lines_next(&channel->lines, &line);
-        if (got == WEIR_CONTROL_LINE_NONE)
-            break;
-        take_line(channel, got, line);
-    }
+    bool goes_on = handle_lines(channel);
     channel->handling = false;
     if (channel->at_end && !channel->busy) {
         hang_up(channel);
         return;
     }
-    /* While a command is being done its client has to wait. */
-    weir_poll_set_change(channel->host->sources, channel->in_fd, channel->busy || channel->at_end ? 0 : POLLIN);
+    weir_poll_set_change(channel->host->sources, channel->in_fd, goes_on && !channel->at_end ? POLLIN : 0);
 }
 
 /* One read for each call, so that a flood of garbage leaves time for the rest. */
@@ -220,6 +274,8 @@ static void on_ready(void *ctx, short revents)
     size_t room;
     (void)revents;
     char *to = weir_control_lines_room(&channel->lines, &room);
+    if (room == 0)
+        return; /* it was to wait since it was found ready */
     ssize_t got = read_now(channel->in_fd, to, room);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;

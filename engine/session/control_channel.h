@@ -5,8 +5,10 @@
  * a zero byte. So a command without words of its own is answered by "ack\n\0", which is what perf writes. perf answers
  * no command that it does not know and acknowledges those that it could not do.
  *
- * Nothing here blocks. A command that takes time (a switch) holds back the next one of the same client; what a client
- * does not read is dropped, and told once. A client that sends no whole line, or too long a one, harms itself only.
+ * Nothing here blocks. A command that takes time (a switch) holds back the next one of the same client, but for one
+ * that wants no answer and would be refused meanwhile (a snapshot, while one is being written): that is refused at
+ * once, so that none is taken later than it was asked for. What a client does not read is dropped, and told once. A
+ * client that sends no whole line, or too long a one, harms itself only.
  *
  * The caller has SIGPIPE ignored. Coordinator thread.
  */
@@ -47,6 +49,7 @@ struct weir_control_channel {
     struct weir_control_lines lines;
     struct weir_trigger_request request; /* of the command that is being done */
     struct weir_buf answer;              /* owned; of the command that is being done */
+    int late_error;                      /* of a line that came while a command was being done; 0: none */
     bool quiet;                          /* that command wants no answer */
     bool busy;                           /* a command is being done */
     bool handling;                       /* handle() is on the stack */

@@ -150,6 +150,11 @@ int weir_control_lines_next(struct weir_control_lines *lines, const char **line)
     }
 }
 
+void weir_control_lines_put_back(struct weir_control_lines *lines)
+{
+    lines->taken = 0; /* the zero byte that ends it is an end for next(), too */
+}
+
 int weir_control_lines_last(struct weir_control_lines *lines, const char **line)
 {
     int result = weir_control_lines_next(lines, line);

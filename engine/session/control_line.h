@@ -78,6 +78,9 @@ void weir_control_lines_add(struct weir_control_lines *lines, size_t bytes);
  */
 int weir_control_lines_next(struct weir_control_lines *lines, const char **line);
 
+/* next() or last() returned a line: the next call returns it again. */
+void weir_control_lines_put_back(struct weir_control_lines *lines);
+
 /* The stream has ended: what is there is a line, too. As next(). */
 int weir_control_lines_last(struct weir_control_lines *lines, const char **line);
 

@@ -13,7 +13,7 @@
 
 #include "engine/session/control_internal.h"
 
-#define BACKLOG 16
+#define BACKLOG 128 /* connections that wait for us; connect(2) of the next one blocks */
 
 struct weir_control_client {
     struct weir_control_channel channel;
@@ -68,6 +68,21 @@ static int add_client(struct weir_control *control, int fd)
     return 0;
 }
 
+/* Its first command is answered so, whatever it is. */
+static void turn_away(const struct weir_control *control, int fd, int result)
+{
+    char answer[64];
+    const char *why = result == -EACCES   ? "this user is neither weir's nor root"
+                      : result == -EUSERS ? "too many programs are connected"
+                                          : strerror(-result);
+    weir_notice(control->host.notices, WEIR_NOTICE_VERBOSE, "a client of %s is turned away: %s", control->environment,
+                why);
+    int length = snprintf(answer, sizeof(answer), "error: %s\n", why);
+    ssize_t sent = send(fd, answer, (size_t)length + 1, MSG_NOSIGNAL | MSG_DONTWAIT); /* with its zero byte */
+    (void)sent;
+    close(fd);
+}
+
 static void on_connection(void *ctx, short revents)
 {
     struct weir_control *control = ctx;
@@ -80,11 +95,8 @@ static void on_connection(void *ctx, short revents)
     if (fd < 0)
         return; /* gone again */
     int result = is_allowed(fd) ? add_client(control, fd) : -EACCES;
-    if (result == 0)
-        return;
-    weir_notice(control->host.notices, WEIR_NOTICE_VERBOSE, "a client of %s is turned away: %s", control->environment,
-                strerror(-result));
-    close(fd);
+    if (result < 0)
+        turn_away(control, fd, result);
 }
 
 /* Lets the kernel choose an abstract address (unix(7), "Autobind feature") and writes what the workload is to know. */

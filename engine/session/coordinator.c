@@ -9,6 +9,8 @@
 
 #include "base/bits.h"
 
+#define LAST_LOOKS 64 /* at the sources: a connection, each of its commands and what they lead to take one each */
+
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 /*
@@ -226,7 +228,10 @@ static enum weir_record_end run(struct weir_coordinator *coordinator)
 enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator)
 {
     enum weir_record_end end = run(coordinator);
-    /* A trigger that came before what ended the loop counts. */
+    /* A trigger that came before what ended the loop counts, whoever asked for it: a program that takes a snapshot as
+     * the last thing that it does has ended by the time that its connection is looked at. */
+    for (unsigned looks = 0; looks < LAST_LOOKS && weir_poll_set_wait(&coordinator->sources, 0) > 0;)
+        looks++;
     int number = read_signals(coordinator);
     coordinator->hastened = number != 0 && coordinator->ending_signal != 0;
     if (coordinator->ending_signal == 0)

@@ -86,6 +86,15 @@ static int refuse_unregistered(enum weir_trigger trigger, struct weir_error *err
     return -EOPNOTSUPP;
 }
 
+/* The action under way is one that it does not wait for. */
+static int refuse_busy(const struct weir_triggers *triggers, const struct weir_trigger_action *action,
+                       struct weir_error *err)
+{
+    bool busy = triggers->running != WEIR_TRIGGER_NONE && action->busy &&
+                action->busy == triggers->actions[triggers->running].busy;
+    return busy ? weir_error_set(err, -EBUSY, "%s", action->busy) : 0;
+}
+
 /* Why it cannot be begun or remembered now: 0 when it can. */
 static int refuse(const struct weir_triggers *triggers, enum weir_trigger trigger, struct weir_error *err)
 {
@@ -94,10 +103,7 @@ static int refuse(const struct weir_triggers *triggers, enum weir_trigger trigge
         return refuse_unregistered(trigger, err);
     if (triggers->ended)
         return weir_error_set(err, -ECANCELED, "the recording is ending");
-    if (triggers->running != WEIR_TRIGGER_NONE && action->busy &&
-        action->busy == triggers->actions[triggers->running].busy)
-        return weir_error_set(err, -EBUSY, "%s", action->busy);
-    return 0;
+    return refuse_busy(triggers, action, err);
 }
 
 /* ---- begin ---- */
@@ -187,6 +193,14 @@ void weir_triggers_request(struct weir_triggers *triggers, struct weir_trigger_r
 void weir_triggers_fire(struct weir_triggers *triggers, enum weir_trigger trigger, enum weir_trigger_source source)
 {
     ask(triggers, trigger, source, NULL);
+}
+
+int weir_triggers_refuse_busy(struct weir_triggers *triggers, enum weir_trigger trigger, struct weir_error *err)
+{
+    weir_assert(trigger < WEIR_TRIGGER_COUNT);
+    int result = refuse_busy(triggers, &triggers->actions[trigger], err);
+    triggers->refused += result < 0;
+    return result;
 }
 
 void weir_triggers_signal(struct weir_triggers *triggers)

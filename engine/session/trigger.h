@@ -115,6 +115,10 @@ void weir_triggers_request(struct weir_triggers *triggers, struct weir_trigger_r
 /* Asks, with nobody to wait for the outcome. */
 void weir_triggers_fire(struct weir_triggers *triggers, enum weir_trigger trigger, enum weir_trigger_source source);
 
+/* Refuses a kind that has a reason not to be remembered while that holds: -EBUSY with err, and it counts as refused.
+ * Otherwise 0, and nothing was asked for. */
+int weir_triggers_refuse_busy(struct weir_triggers *triggers, enum weir_trigger trigger, struct weir_error *err);
+
 /* SIGUSR2 came. */
 void weir_triggers_signal(struct weir_triggers *triggers);
 

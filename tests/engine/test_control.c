@@ -241,13 +241,15 @@ Test(control, clients_beyond_the_bound_are_turned_away_until_one_leaves)
 {
     struct fixture f;
     int clients[WEIR_CONTROL_CLIENTS + 1];
-    char byte;
+    char text[64] = "", byte;
     init(&f);
     cr_assert_eq(weir_control_listen(&f.control, NULL), 0);
     for (int i = 0; i <= WEIR_CONTROL_CLIENTS; i++) {
         clients[i] = connect_client(&f.control);
         control_rig_turn(&f.rig);
     }
+    cr_assert_eq(read(clients[WEIR_CONTROL_CLIENTS], text, sizeof(text)), 40); /* with its zero byte */
+    cr_assert_str_eq(text, "error: too many programs are connected\n");
     cr_assert_eq(read(clients[WEIR_CONTROL_CLIENTS], &byte, 1), 0);
     close(clients[0]);
     control_rig_turn(&f.rig);

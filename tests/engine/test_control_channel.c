@@ -197,6 +197,42 @@ Test(control_channel, command_that_takes_time_holds_back_the_next_one)
     fini(&f);
 }
 
+/* libweir's weir_snapshot() in a loop: each is taken when it is asked for, or not at all. */
+Test(control_channel, snapshot_without_an_answer_is_refused_at_once_while_one_is_written)
+{
+    struct fixture f;
+    cr_assert_eq(init(&f, true), 0);
+    f.rig.slow = true;
+    expect_answer(&f, "-snapshot\n-snapshot\n", "");
+    expect_answer(&f, "-snapshot\nping\n-snapshot\n", "");
+    cr_assert_eq(f.rig.snapshots, 1);
+    cr_assert_eq(f.rig.triggers.refused, 2);
+    cr_assert_str_eq(f.rig.warning, "control: busy");
+    weir_triggers_complete(&f.rig.triggers, WEIR_TRIGGER_SNAPSHOT, 0, NULL);
+    control_rig_turn(&f.rig);
+    cr_assert_str_eq(control_rig_read(f.from), "ack\n$");
+    cr_assert_eq(f.rig.snapshots, 2); /* behind the ping, which was to wait */
+    weir_triggers_complete(&f.rig.triggers, WEIR_TRIGGER_SNAPSHOT, 0, NULL);
+    fini(&f);
+}
+
+Test(control_channel, line_that_is_too_long_is_told_behind_the_command_that_is_being_done)
+{
+    struct fixture f;
+    char garbage[2000];
+    memset(garbage, 'x', sizeof(garbage));
+    cr_assert_eq(init(&f, true), 0);
+    f.rig.slow = true;
+    say(&f, "snapshot\n");
+    cr_assert_eq(write(f.to, garbage, sizeof(garbage)), (ssize_t)sizeof(garbage));
+    control_rig_turn(&f.rig);
+    expect_answer(&f, "\nping\n", "");
+    weir_triggers_complete(&f.rig.triggers, WEIR_TRIGGER_SNAPSHOT, 0, NULL);
+    control_rig_turn(&f.rig);
+    cr_assert_str_eq(control_rig_read(f.from), "ack\n$error: a control command is longer than 1024 bytes\n$ack\n$");
+    fini(&f);
+}
+
 /* ---- the end ---- */
 
 Test(control_channel, client_that_leaves_gets_its_last_line_done)

@@ -268,6 +268,50 @@ Test(coordinator, source_of_another_is_called, .timeout = 30)
     fixture_fini(&f);
 }
 
+struct asker {
+    struct fixture *fixture;
+    int fd;
+};
+
+static void ask_to_switch(void *ctx, short revents)
+{
+    struct asker *asker = ctx;
+    (void)revents;
+    eventfd_t ignored;
+    eventfd_read(asker->fd, &ignored);
+    weir_triggers_fire(&asker->fixture->coordinator.triggers, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BY_API);
+}
+
+/* A connection, before it is known what the client says. */
+static void listen_to(void *ctx, short revents)
+{
+    struct asker *asker = ctx;
+    (void)revents;
+    eventfd_t ignored;
+    eventfd_read(asker->fd, &ignored);
+    weir_poll_set_remove(&asker->fixture->coordinator.sources, asker->fd);
+    weir_poll_set_add(&asker->fixture->coordinator.sources, asker->fd, POLLIN, ask_to_switch, asker);
+    eventfd_write(asker->fd, 1);
+}
+
+Test(coordinator, what_was_asked_for_before_the_end_of_the_workload_counts, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    struct counted counted = {.fixture = &f};
+    struct asker asker = {.fixture = &f, .fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK)};
+    weir_triggers_register(&f.coordinator.triggers, WEIR_TRIGGER_SWITCH,
+                           &(struct weir_trigger_action){.run = count_run, .ctx = &counted});
+    cr_assert_eq(weir_poll_set_add(&f.coordinator.sources, asker.fd, POLLIN, listen_to, &asker), 0);
+    start_workload(&f, "exit 3");
+    siginfo_t info;
+    cr_assert_eq(waitid(P_PID, (id_t)f.workload.pid, &info, WEXITED | WNOWAIT), 0);
+    cr_assert_eq(run_workload(&f), WEIR_RECORD_END_WORKLOAD);
+    cr_assert_eq(counted.runs, 1);
+    close(asker.fd);
+    fixture_fini(&f);
+}
+
 /* ---- while it runs ---- */
 
 static void *end_after_a_kick(void *argument)

@@ -148,9 +148,16 @@ Test(trigger, busy_action_with_a_reason_is_refused_while_it_is_under_way)
     weir_triggers_complete(&f.triggers, WEIR_TRIGGER_SNAPSHOT, 0, NULL);
     cr_assert_eq(first.calls, 1);
     cr_assert_eq(first.result, 0);
+    struct weir_error err;
+    cr_assert_eq(weir_triggers_refuse_busy(&f.triggers, WEIR_TRIGGER_SNAPSHOT, &err), 0);
+    cr_assert_eq(f.triggers.refused, 1);
     ask(&f, &third, WEIR_TRIGGER_SNAPSHOT);
     cr_assert_eq(third.calls, 0);
     cr_assert_eq(action->runs, 2);
+    cr_assert_eq(weir_triggers_refuse_busy(&f.triggers, WEIR_TRIGGER_SNAPSHOT, &err), -EBUSY);
+    cr_assert_str_eq(err.what, "the last snapshot is still being written");
+    cr_assert_eq(weir_triggers_refuse_busy(&f.triggers, WEIR_TRIGGER_SWITCH, &err), 0); /* it would be remembered */
+    cr_assert_eq(f.triggers.refused, 2);
 }
 
 Test(trigger, failed_action_is_told_with_its_reason)

@@ -45,6 +45,8 @@ static void take(struct weir_control_lines *lines, int (*next)(struct weir_contr
         weir_assert(length > 0 && length <= WEIR_CONTROL_LINE_MAX && !strchr(line, '\n'));
         check_command(line);
         weir_buf_printf(seen, "%s\n", line);
+        weir_control_lines_put_back(lines);
+        weir_assert(next(lines, &line) == WEIR_CONTROL_LINE && strlen(line) == length);
     }
 }
 

@@ -80,6 +80,7 @@ Test(snapshot, commands_that_are_none_are_refused)
     command[1025] = '\0';
     cr_expect_eq(weir_ask(ends.program, "", NULL, 0), -EINVAL);
     cr_expect_eq(weir_ask(ends.program, "ping\nstop", answer, sizeof(answer)), -EINVAL);
+    cr_expect_eq(weir_ask(ends.program, "-ping", answer, sizeof(answer)), -EINVAL); /* nobody would answer */
     cr_expect_str_eq(answer, "");
     cr_expect_eq(weir_ask(ends.program, command, NULL, 0), -EMSGSIZE);
     expect_sent(&ends, "");
@@ -94,6 +95,28 @@ Test(snapshot, weir_that_has_gone_is_told_without_a_signal)
     cr_expect_eq(weir_snapshot(ends.program), -EPIPE);
     cr_expect_eq(weir_ask(ends.program, "ping", NULL, 0), -EPIPE);
     close_ends(&ends);
+}
+
+/* With the command on its way, and before it. */
+Test(snapshot, program_that_is_turned_away_is_told_why, .timeout = 30)
+{
+    static const char why[] = "error: too many\n";
+    for (int late = 0; late < 2; late++) {
+        struct ends ends;
+        char answer[64];
+        open_ends(&ends);
+        cr_assert_eq(write(ends.weir, why, sizeof(why)), (ssize_t)sizeof(why));
+        if (late)
+            cr_expect_eq(weir_snapshot(ends.program), 0); /* never read: the program's next call fails for it */
+        close(ends.weir);
+        cr_expect_eq(weir_ask(ends.program, "ping", answer, sizeof(answer)), -EREMOTEIO);
+        cr_expect_str_eq(answer, "too many");
+        cr_expect_eq(weir_snapshot(ends.program), -EPIPE);
+        cr_expect_eq(weir_ask(ends.program, "ping", answer, sizeof(answer)), -EPIPE);
+        ends.weir = -1;
+        cr_assert_eq(errno, ENOTTY);
+        close(ends.program);
+    }
 }
 
 Test(snapshot, weir_that_takes_nothing_does_not_hold_up_the_program, .timeout = 30)

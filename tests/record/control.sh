@@ -178,6 +178,18 @@ test_snapshots_are_those_of_the_kernels_pair() {
     expect_eq "calls" "$(getppid_calls again.data)" $calls
 }
 
+# The command ends as it asks: weir may see both at once.
+test_what_is_asked_for_just_before_the_end_is_done() {
+    local n
+    open_fifos
+    for ((n = 0; n < 4; n++)); do
+        record "${tracepoint[@]}" -M 8M --control fifo:ctl -o it.data -- \
+            sh -c "'$WEIR_LOAD' getppid $calls; echo dump >&7"
+        expect_line err "Took 1 snapshot"
+        expect_eq "calls" "$(getppid_calls it.data)" $calls
+    done
+}
+
 # Memory that the kernel does not give, and then does.
 test_snapshot_alloc_without_memory_warns_and_recording_goes_on() {
     local tracer

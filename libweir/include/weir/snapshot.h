@@ -13,7 +13,8 @@
  * its own. errno is as it was before.
  *
  * All functions take a negative descriptor, and return -EBADF for it: a program need not ask whether it is recorded.
- * Other results of all: -EPIPE when weir has gone, and those of send(2).
+ * Other results of all: -EPIPE when weir has gone or has turned the program away (weir_ask() is told why), and those of
+ * send(2).
  */
 #ifndef WEIR_LIBWEIR_INCLUDE_WEIR_SNAPSHOT_H
 #define WEIR_LIBWEIR_INCLUDE_WEIR_SNAPSHOT_H
@@ -40,7 +41,11 @@ int weir_connect_to(const char *address);
  * Asks for a snapshot: what is in memory goes to the file, and the memory that was set aside takes its place. Does not
  * wait. When no memory was set aside weir says so, and this is the last snapshot: recording stops, and what is in
  * memory is kept for the file's end. Asked for while a snapshot is still being written, it is refused. Both are told by
- * weir. 0 once it is asked for, or -EAGAIN when weir has not taken what was asked before.
+ * weir. Asked for as the last thing before the program ends or crashes, it is taken. 0 once it is asked for, or -EAGAIN
+ * when weir has not taken what was asked before.
+ *
+ * Snapshots follow one another in the recording's file; under --snapshot-keep 1 each replaces the one before, as in the
+ * kernel.
  */
 int weir_snapshot(int weir);
 
@@ -60,8 +65,9 @@ int weir_switch_output(int weir);
 /*
  * Has any command of weir's control protocol done ("status", "enable EVENT", ...) and waits for the answer. What it
  * says besides "ack", or why it was refused, is in answer (may be NULL with 0 bytes): a string, cut to its size. 0;
- * -EREMOTEIO when weir has refused it; -EINVAL for an empty command or one with a newline in it; -EMSGSIZE for one of
- * more than 1024 bytes; -EPROTO for an answer that is none.
+ * -EREMOTEIO when weir has refused it; -EINVAL for an empty command, one with a newline in it, or one with the minus
+ * sign in front that says that no answer is wanted; -EMSGSIZE for one of more than 1024 bytes; -EPROTO for an answer
+ * that is none.
  */
 int weir_ask(int weir, const char *command, char *answer, size_t answer_bytes);
 
