@@ -16,13 +16,9 @@
 #include "base/assert.h"
 #include "base/bits.h"
 
-#define RECORD_MAX_BYTES      65528u
-#define PAGE_FDS              1024
-#define PAGES                 256  /* more descriptors than a process has */
-#define CPUS_OFFLINE_MAX      64   /* CPUs from here on stay online */
-#define COMM_BYTES            16   /* TASK_COMM_LEN, padded */
-#define SIDE_RECORD_MAX_BYTES 128  /* LOST and COMM with the longest trailer */
-#define FIXED_MAX_BYTES       2048 /* a sample without raw data and stack: fields, longest chain, all registers */
+#define PAGE_FDS         1024
+#define PAGES            256 /* more descriptors than a process has */
+#define CPUS_OFFLINE_MAX 64  /* CPUs from here on stay online */
 
 struct sim_ring {
     struct perf_event_mmap_page *page; /* owned by who mapped it; unmapped by ring_unmap */
@@ -40,12 +36,10 @@ struct sim_ring {
 
 struct sim_event {
     int fd; /* owned eventfd, the event's descriptor; -1 after close */
-    int cpu;
+    struct weir_sim_origin origin;
     pid_t pid;
     const struct sim_event *leader; /* borrowed; NULL: none but itself */
-    uint64_t id;
-    struct perf_event_attr attr;
-    struct sim_ring *ring; /* borrowed; NULL before map or set_output */
+    struct sim_ring *ring;          /* borrowed; NULL before map or set_output */
     _Atomic bool enabled;
     bool dead; /* its CPU was taken away */
     _Atomic uint64_t produced;
@@ -157,7 +151,7 @@ static int register_event(struct weir_sim_kernel *sim, struct sim_event *event)
             return -ENOMEM;
         atomic_store_explicit(&sim->pages[event->fd / PAGE_FDS], page, memory_order_release);
     }
-    event->id = sim->next_id++;
+    event->origin.id = sim->next_id++;
     atomic_store_explicit(&page->by_fd[event->fd % PAGE_FDS], event, memory_order_release);
     return 0;
 }
@@ -173,7 +167,7 @@ static int refuse_open(const struct sim_event *leader, pid_t pid, int cpu, int g
         return 0;
     if (!leader)
         return -EBADF;
-    return leader->leader || leader->cpu != cpu || leader->pid != pid ? -EINVAL : 0;
+    return leader->leader || leader->origin.cpu != cpu || leader->pid != pid ? -EINVAL : 0;
 }
 
 static int sim_event_open(void *ctx, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
@@ -189,8 +183,8 @@ static int sim_event_open(void *ctx, struct perf_event_attr *attr, pid_t pid, in
     struct sim_event *event = calloc(1, sizeof(*event));
     if (!event)
         return -ENOMEM;
-    event->attr = *attr;
-    event->cpu = cpu;
+    event->origin.attr = *attr;
+    event->origin.cpu = cpu;
     event->pid = pid;
     event->leader = leader;
     atomic_init(&event->enabled, !attr->disabled);
@@ -219,7 +213,7 @@ static void sim_event_close(void *ctx, int fd)
 
 static int sim_event_id(void *ctx, int fd, uint64_t *id)
 {
-    *id = event_of(ctx, fd)->id;
+    *id = event_of(ctx, fd)->origin.id;
     return 0;
 }
 
@@ -247,11 +241,11 @@ static int sim_event_set_output(void *ctx, int fd, int ring_fd)
     struct sim_event *event = event_of(ctx, fd), *owner = event_of(ctx, ring_fd);
     if (!event || !owner || !owner->ring)
         return -EINVAL;
-    if (event->cpu != owner->cpu)
+    if (event->origin.cpu != owner->origin.cpu)
         return -EINVAL; /* perf_event_set_output(): no cross-CPU rings */
-    if (event->attr.write_backward != owner->attr.write_backward)
+    if (event->origin.attr.write_backward != owner->origin.attr.write_backward)
         return -EINVAL;
-    if (event->cpu == -1 && event->pid != owner->pid)
+    if (event->origin.cpu == -1 && event->pid != owner->pid)
         return -EINVAL; /* nor those of different tasks */
     event->ring = owner->ring;
     return 0;
@@ -268,7 +262,7 @@ static int sim_event_read(void *ctx, int fd, uint64_t read_format, uint64_t id, 
     (void)read_format, (void)id;
     const struct sim_event *event = event_of(ctx, fd);
     memset(count, 0, sizeof(*count));
-    count->id = event->id;
+    count->id = event->origin.id;
     count->value = atomic_load_explicit(&event->produced, memory_order_acquire);
     count->lost = atomic_load_explicit(&event->lost, memory_order_acquire);
     return 0;
@@ -295,7 +289,7 @@ static int sim_ring_map(void *ctx, int fd, size_t data_bytes, struct perf_event_
     size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     if (!event || !weir_is_power_of_two(data_bytes) || data_bytes % page_bytes)
         return -EINVAL;
-    if (event->cpu == -1 && event->attr.inherit)
+    if (event->origin.cpu == -1 && event->origin.attr.inherit)
         return -EINVAL; /* perf_mmap(): a ring that many CPUs would write to */
     void *base = mmap(NULL, mapping_bytes(data_bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
@@ -308,7 +302,7 @@ static int sim_ring_map(void *ctx, int fd, size_t data_bytes, struct perf_event_
     ring->page = base;
     ring->data = (uint8_t *)base + page_bytes;
     ring->bytes = data_bytes;
-    ring->watermark = event->attr.watermark ? event->attr.wakeup_watermark : 0;
+    ring->watermark = event->origin.attr.watermark ? event->origin.attr.wakeup_watermark : 0;
     ring->wake_fd = fd;
     ring->page->data_offset = page_bytes;
     ring->page->data_size = data_bytes;
@@ -395,48 +389,10 @@ static void ring_put(struct sim_ring *ring, const void *data, uint64_t bytes)
         ring->head += bytes;
 }
 
-static void put_u64(uint8_t *record, size_t *at, uint64_t v)
-{
-    memcpy(record + *at, &v, sizeof(v));
-    *at += sizeof(v);
-}
-
-static void put_u32_pair(uint8_t *record, size_t *at, uint32_t a, uint32_t b)
-{
-    put_u64(record, at, (uint64_t)b << 32 | a);
-}
-
-static void finish_header(uint8_t *record, uint32_t type, size_t bytes)
-{
-    struct perf_event_header header = {.type = type, .misc = PERF_RECORD_MISC_USER, .size = (uint16_t)bytes};
-    memcpy(record, &header, sizeof(header));
-}
-
-/* The sample_id trailer of perf_event_open(2). */
-static void put_trailer(const struct sim_event *event, uint8_t *record, size_t *at, uint32_t pid, uint64_t time_ns)
-{
-    uint64_t type = event->attr.sample_id_all ? event->attr.sample_type : 0;
-    if (type & PERF_SAMPLE_TID)
-        put_u32_pair(record, at, pid, pid);
-    if (type & PERF_SAMPLE_TIME)
-        put_u64(record, at, time_ns);
-    if (type & PERF_SAMPLE_ID)
-        put_u64(record, at, event->id);
-    if (type & PERF_SAMPLE_CPU)
-        put_u32_pair(record, at, (uint32_t)event->cpu, 0);
-    if (type & PERF_SAMPLE_IDENTIFIER)
-        put_u64(record, at, event->id);
-}
-
 static void put_lost_record(const struct sim_event *event, struct sim_ring *ring, uint64_t time_ns)
 {
-    uint8_t record[SIDE_RECORD_MAX_BYTES];
-    size_t at = sizeof(struct perf_event_header);
-    put_u64(record, &at, event->id);
-    put_u64(record, &at, ring->lost);
-    put_trailer(event, record, &at, 0, time_ns);
-    finish_header(record, PERF_RECORD_LOST, at);
-    ring_put(ring, record, at);
+    uint8_t record[WEIR_SIM_SIDE_RECORD_MAX_BYTES];
+    ring_put(ring, record, weir_sim_record_lost(&event->origin, ring->lost, time_ns, record));
     ring->lost = 0;
 }
 
@@ -465,7 +421,7 @@ static bool has_room(const struct sim_ring *ring, size_t bytes)
         return !paused;
     /* (A) of ring.h: what the reader gave back may be overwritten. */
     uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
-    uint64_t needed = bytes + (ring->lost ? SIDE_RECORD_MAX_BYTES : 0);
+    uint64_t needed = bytes + (ring->lost ? WEIR_SIM_SIDE_RECORD_MAX_BYTES : 0);
     return ring->bytes - (ring->head - tail) >= needed;
 }
 
@@ -493,103 +449,25 @@ static bool output(struct sim_event *event, const uint8_t *record, size_t bytes,
     return true;
 }
 
-/* The size field counts itself out and the padding in, so that the record ends on a multiple of 8. */
-static void put_raw(uint8_t *record, size_t *at, const struct weir_sim_sample *sample)
-{
-    uint32_t size = (uint32_t)weir_align_up(sample->raw_bytes + sizeof(uint32_t), 8) - (uint32_t)sizeof(uint32_t);
-    memcpy(record + *at, &size, sizeof(size));
-    memcpy(record + *at + sizeof(size), sample->raw, sample->raw_bytes);
-    memset(record + *at + sizeof(size) + sample->raw_bytes, 0, size - sample->raw_bytes);
-    *at += sizeof(size) + size;
-}
-
-static void put_chain(uint8_t *record, size_t *at, const struct weir_sim_sample *sample)
-{
-    put_u64(record, at, sample->chain_count);
-    memcpy(record + *at, sample->chain, sample->chain_count * sizeof(uint64_t));
-    *at += sample->chain_count * sizeof(uint64_t);
-}
-
-/* The registers of the mask, each holding its number. */
-static void put_registers(uint8_t *record, size_t *at, uint64_t mask)
-{
-    put_u64(record, at, PERF_SAMPLE_REGS_ABI_64);
-    for (; mask != 0; mask &= mask - 1)
-        put_u64(record, at, (uint64_t)__builtin_ctzll(mask));
-}
-
-/* Size, bytes, and how many of them the task had in use: all. */
-static void put_stack(uint8_t *record, size_t *at, const void *stack, uint32_t bytes)
-{
-    put_u64(record, at, bytes);
-    memcpy(record + *at, stack, bytes);
-    *at += bytes;
-    put_u64(record, at, bytes);
-}
-
-/* The fields in the order of perf_event_open(2), "PERF_RECORD_SAMPLE". Returns the size of the record. */
-static size_t put_sample(const struct sim_event *event, const struct weir_sim_sample *sample, uint8_t *record)
-{
-    uint64_t type = event->attr.sample_type;
-    size_t at = sizeof(struct perf_event_header);
-    if (type & PERF_SAMPLE_IDENTIFIER)
-        put_u64(record, &at, event->id);
-    if (type & PERF_SAMPLE_IP)
-        put_u64(record, &at, sample->ip);
-    if (type & PERF_SAMPLE_TID)
-        put_u32_pair(record, &at, sample->pid, sample->tid);
-    if (type & PERF_SAMPLE_TIME)
-        put_u64(record, &at, sample->time_ns);
-    if (type & PERF_SAMPLE_ADDR)
-        put_u64(record, &at, 0);
-    if (type & PERF_SAMPLE_ID)
-        put_u64(record, &at, event->id);
-    if (type & PERF_SAMPLE_CPU)
-        put_u32_pair(record, &at, (uint32_t)event->cpu, 0);
-    if (type & PERF_SAMPLE_PERIOD)
-        put_u64(record, &at, 1);
-    if (type & PERF_SAMPLE_CALLCHAIN)
-        put_chain(record, &at, sample);
-    if (type & PERF_SAMPLE_RAW)
-        put_raw(record, &at, sample);
-    if (type & PERF_SAMPLE_REGS_USER)
-        put_registers(record, &at, event->attr.sample_regs_user);
-    if (type & PERF_SAMPLE_STACK_USER)
-        put_stack(record, &at, sample->stack, event->attr.sample_stack_user);
-    if (type & PERF_SAMPLE_DATA_SRC)
-        put_u64(record, &at, 0);
-    finish_header(record, PERF_RECORD_SAMPLE, at);
-    return at;
-}
-
 bool weir_sim_kernel_sample(struct weir_sim_kernel *sim, int fd, const struct weir_sim_sample *sample)
 {
     struct sim_event *event = event_of(sim, fd);
-    uint8_t record[RECORD_MAX_BYTES + 8];
-    weir_assert((uint64_t)sample->raw_bytes + event->attr.sample_stack_user <= RECORD_MAX_BYTES - FIXED_MAX_BYTES &&
-                sample->chain_count <= WEIR_SIM_CHAIN_MAX);
-    return output(event, record, put_sample(event, sample, record), sample->time_ns);
+    uint8_t record[WEIR_SIM_RECORD_MAX_BYTES];
+    return output(event, record, weir_sim_record_sample(&event->origin, sample, record), sample->time_ns);
 }
 
 bool weir_sim_kernel_comm(struct weir_sim_kernel *sim, int fd, uint32_t pid, const char *comm, uint64_t time_ns)
 {
     struct sim_event *event = event_of(sim, fd);
-    uint8_t record[SIDE_RECORD_MAX_BYTES];
-    size_t at = sizeof(struct perf_event_header);
-    put_u32_pair(record, &at, pid, pid);
-    memset(record + at, 0, COMM_BYTES);
-    memcpy(record + at, comm, strnlen(comm, COMM_BYTES - 1)); /* NOLINT(bugprone-not-null-terminated-result): zeroed */
-    at += COMM_BYTES;
-    put_trailer(event, record, &at, pid, time_ns);
-    finish_header(record, PERF_RECORD_COMM, at);
-    return output(event, record, at, time_ns);
+    uint8_t record[WEIR_SIM_SIDE_RECORD_MAX_BYTES];
+    return output(event, record, weir_sim_record_comm(&event->origin, pid, comm, time_ns, record), time_ns);
 }
 
 static void kill_events(struct sim_event_page *page, int cpu)
 {
     for (size_t i = 0; page && i < PAGE_FDS; i++) {
         struct sim_event *event = atomic_load_explicit(&page->by_fd[i], memory_order_relaxed);
-        if (event && event->cpu == cpu && event->pid == -1)
+        if (event && event->origin.cpu == cpu && event->pid == -1)
             event->dead = true;
     }
 }

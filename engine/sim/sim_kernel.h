@@ -5,7 +5,7 @@
  * data_tail, write records, publish data_head), with the kernel's own rules for what happens when one is full: the
  * record is dropped and counted per event (PERF_FORMAT_LOST) and per ring, and a LOST record precedes the next one that
  * fits (kernel/events/ring_buffer.c, __perf_output_begin(), Linux 6.12). A crossed watermark makes poll(2) report the
- * ring once. Samples follow the event's attr; nothing but the fields that weir asks for is supported.
+ * ring once. What stands in the records: sim_record.h.
  *
  * Descriptors are real eventfds, so that poll(2) works on them together with others. Set-up calls (open, map, redirect,
  * close, CPUs that come and go) come from one thread, also while others produce and read; each ring has one producer
@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "engine/kernel/kernel.h"
+#include "engine/sim/sim_record.h"
 
 struct weir_sim_kernel; /* opaque */
 
@@ -33,19 +34,6 @@ bool weir_sim_kernel_is_released(const struct weir_sim_kernel *sim);
 
 /* The interface to give to the pipeline; valid as long as sim. */
 struct weir_kernel weir_sim_kernel_interface(struct weir_sim_kernel *sim);
-
-#define WEIR_SIM_CHAIN_MAX 127u /* kernel.perf_event_max_stack at boot */
-
-struct weir_sim_sample {
-    uint64_t time_ns;
-    uint64_t ip;
-    uint32_t pid, tid;
-    const void *raw; /* used with PERF_SAMPLE_RAW */
-    uint32_t raw_bytes;
-    const uint64_t *chain; /* used with PERF_SAMPLE_CALLCHAIN */
-    unsigned chain_count;  /* at most WEIR_SIM_CHAIN_MAX */
-    const void *stack;     /* used with PERF_SAMPLE_STACK_USER: attr.sample_stack_user bytes, below 64 KiB */
-};
 
 /* The event of descriptor fd overflows once: writes a sample into its ring. True when it was written; false when it is
  * disabled (not counted), has no ring (counted, but not as lost) or the ring was full or paused (counted as lost). The

@@ -1,0 +1,43 @@
+/*
+ * The records of a simulated kernel, as bytes: samples, COMM and LOST, with the fields that an event's attr asks for,
+ * those of them that weir ever does. Pure; any thread. Source: perf_event_open(2).
+ */
+#ifndef WEIR_ENGINE_SIM_SIM_RECORD_H
+#define WEIR_ENGINE_SIM_SIM_RECORD_H
+
+#include <linux/perf_event.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WEIR_SIM_CHAIN_MAX             127u   /* kernel.perf_event_max_stack at boot */
+#define WEIR_SIM_RECORD_MAX_BYTES      65528u /* of any record */
+#define WEIR_SIM_SIDE_RECORD_MAX_BYTES 128u   /* of LOST and COMM, with the longest trailer */
+
+/* What an event puts into its records. */
+struct weir_sim_origin {
+    struct perf_event_attr attr;
+    uint64_t id;
+    int cpu;
+};
+
+struct weir_sim_sample {
+    uint64_t time_ns;
+    uint64_t ip;
+    uint32_t pid, tid;
+    const void *raw; /* used with PERF_SAMPLE_RAW */
+    uint32_t raw_bytes;
+    const uint64_t *chain; /* used with PERF_SAMPLE_CALLCHAIN */
+    unsigned chain_count;  /* at most WEIR_SIM_CHAIN_MAX */
+    const void *stack;     /* used with PERF_SAMPLE_STACK_USER: attr.sample_stack_user bytes, below 64 KiB */
+};
+
+/* Each writes one record, which has room for WEIR_SIM_RECORD_MAX_BYTES, and returns its size, a multiple of 8. */
+size_t weir_sim_record_sample(const struct weir_sim_origin *origin, const struct weir_sim_sample *sample,
+                              uint8_t *record);
+
+/* With a sample_id trailer where the attr asks for one; for these two WEIR_SIM_SIDE_RECORD_MAX_BYTES are enough. */
+size_t weir_sim_record_comm(const struct weir_sim_origin *origin, uint32_t pid, const char *comm, uint64_t time_ns,
+                            uint8_t *record);
+size_t weir_sim_record_lost(const struct weir_sim_origin *origin, uint64_t lost, uint64_t time_ns, uint8_t *record);
+
+#endif
