@@ -18,8 +18,6 @@
 #define TEE_BYTES_MAX    (1024u * 1024)
 #define TEE_BYTES_MIN    (512u * 1024) /* a reader wakes when a quarter of a sideband ring of 1 MiB is filled */
 #define TEES_BYTES       (128u << 20)  /* of all tees, until they are at their minimum */
-#define FEED_BYTES_MAX   (64u << 20)
-#define BUSY_PAUSE_MS    20u
 #define IDLE_PAUSE_MS    100u
 #define CLOSE_TIMEOUT_MS 1000u /* of free() without stop(): a recording that did not come about */
 
@@ -81,141 +79,6 @@ struct weir_side_tee *weir_sideband_tee(struct weir_sideband *sideband, unsigned
 {
     weir_assert(reader < sideband->setup.tee_count);
     return &sideband->tees[reader];
-}
-
-/* ---- feeding ---- */
-
-void weir_sideband_feed(struct weir_sideband *sideband, const void *records, size_t bytes)
-{
-    struct weir_feed_block *block = malloc(sizeof(*block) + bytes);
-    if (block) {
-        block->next = NULL;
-        block->bytes = bytes;
-        memcpy(block->records, records, bytes);
-    }
-    pthread_mutex_lock(&sideband->feed_lock);
-    if (block && bytes <= FEED_BYTES_MAX - sideband->feed_bytes) {
-        if (sideband->feed_last)
-            sideband->feed_last->next = block;
-        else
-            sideband->feed_first = block;
-        sideband->feed_last = block;
-        sideband->feed_bytes += bytes;
-        block = NULL;
-    } else {
-        sideband->feed_missed++;
-    }
-    pthread_mutex_unlock(&sideband->feed_lock);
-    free(block);
-}
-
-void weir_sideband_end_feed(struct weir_sideband *sideband)
-{
-    pthread_mutex_lock(&sideband->feed_lock);
-    sideband->feed_ended = true;
-    pthread_mutex_unlock(&sideband->feed_lock);
-}
-
-/* ---- taking in ---- */
-
-static bool maps_code(const struct weir_side_record *record)
-{
-    if (record->type != PERF_RECORD_MMAP && record->type != PERF_RECORD_MMAP2)
-        return false;
-    return record->map.cpumode == PERF_RECORD_MISC_KERNEL || !(record->misc & PERF_RECORD_MISC_MMAP_DATA);
-}
-
-/* origin: NULL for synthesised records. */
-static void take_record(struct weir_sideband *sideband, const uint8_t *data, const struct weir_side_record *record,
-                        const struct weir_side_origin *origin)
-{
-    sideband->counts.records++;
-    if (maps_code(record))
-        weir_mapped_files_add(&sideband->files, record);
-    if (record->type == PERF_RECORD_BPF_EVENT) {
-        if (sideband->setup.read_bpf_programs)
-            weir_bpf_images_note(&sideband->programs, record->bpf_program);
-        return; /* of no task: the order does not matter */
-    }
-    if (origin)
-        weir_side_queue_push(&sideband->queue, data, record->bytes, record->time_ns, origin);
-    else
-        weir_task_map_apply(&sideband->tasks, record);
-}
-
-/* origin: of the first record. */
-static void take_records(struct weir_sideband *sideband, const uint8_t *data, size_t bytes,
-                         const struct weir_side_origin *origin)
-{
-    struct weir_side_record record;
-    struct weir_side_origin here = origin ? *origin : (struct weir_side_origin){0};
-    uint64_t first = here.at;
-    int size;
-    for (size_t at = 0; at < bytes; at += (size_t)size) {
-        size = weir_side_record_parse(&sideband->layout, data + at, bytes - at, &record);
-        if (size <= 0)
-            return; /* readers hand over whole records */
-        here.at = first + at;
-        if (record.type != 0)
-            take_record(sideband, data + at, &record, origin ? &here : NULL);
-    }
-}
-
-static struct weir_feed_block *take_feed(struct weir_sideband *sideband, bool *ended, uint64_t *missed)
-{
-    pthread_mutex_lock(&sideband->feed_lock);
-    struct weir_feed_block *first = sideband->feed_first;
-    sideband->feed_first = sideband->feed_last = NULL;
-    sideband->feed_bytes = 0;
-    *ended = sideband->feed_ended;
-    *missed = sideband->feed_missed;
-    pthread_mutex_unlock(&sideband->feed_lock);
-    return first;
-}
-
-static void apply_one(void *ctx, const uint8_t *data, size_t bytes)
-{
-    struct weir_sideband *sideband = ctx;
-    struct weir_side_record record;
-    if (weir_side_record_parse(&sideband->layout, data, bytes, &record) > 0 && record.type != 0)
-        weir_task_map_apply(&sideband->tasks, &record);
-}
-
-/* Everything that is there now. True when that was anything. Under the lock. */
-static bool take_in(struct weir_sideband *sideband)
-{
-    uint64_t records = sideband->counts.records, missed = 0;
-    uint64_t epoch = atomic_load_explicit(sideband->setup.epoch, memory_order_acquire); /* (N) */
-    weir_test_point(WEIR_AT_SIDE_EPOCH);
-    for (unsigned i = 0; i < sideband->setup.tee_count; i++) {
-        weir_buf_reset(&sideband->drained);
-        const struct weir_side_origin origin = {.tee = i, .at = weir_side_tee_drained(&sideband->tees[i])};
-        if (weir_side_tee_drain(&sideband->tees[i], &sideband->drained) > 0)
-            take_records(sideband, sideband->drained.data, sideband->drained.used, &origin);
-        missed += weir_side_tee_missed(&sideband->tees[i]);
-    }
-
-    bool ended;
-    uint64_t feed_missed;
-    struct weir_feed_block *block = take_feed(sideband, &ended, &feed_missed);
-    while (block) {
-        struct weir_feed_block *next = block->next;
-        take_records(sideband, block->records, block->bytes, NULL);
-        free(block);
-        block = next;
-    }
-    weir_test_point(WEIR_AT_SIDE_DRAINED);
-    /* (N): the second look is for what is seen from here on. */
-    uint64_t epoch_after = atomic_load_explicit(sideband->setup.epoch, memory_order_acquire);
-    if (ended)
-        weir_side_queue_advance(&sideband->queue, epoch, epoch_after, apply_one, sideband);
-    sideband->counts.reordered = sideband->queue.unproven;
-    sideband->counts.missed = missed + feed_missed;
-    if (sideband->counts.missed > 0 || sideband->queue.lost > 0)
-        weir_task_map_doubt(&sideband->tasks);
-    if (sideband->files.first_new != WEIR_MAPPED_NONE)
-        pthread_cond_signal(&sideband->unread);
-    return sideband->counts.records != records;
 }
 
 /* ---- questions ---- */
@@ -327,7 +190,7 @@ int weir_sideband_list_bpf_programs(struct weir_sideband *sideband, struct weir_
 
 /* ---- the thread ---- */
 
-static void pause_for(struct weir_sideband *sideband, unsigned ms)
+void weir_sideband_pause(struct weir_sideband *sideband, unsigned ms)
 {
     uint64_t at_ns = weir_clock_now_ns(&weir_clock_monotonic) + ms * WEIR_NS_PER_MS;
     const struct timespec at = {.tv_sec = (time_t)(at_ns / WEIR_NS_PER_S), .tv_nsec = (long)(at_ns % WEIR_NS_PER_S)};
@@ -340,21 +203,12 @@ static void finish(struct weir_sideband *sideband)
     setpriority(PRIO_PROCESS, (id_t)sideband->intake.tid, 0);
     weir_sideband_end_feed(sideband);
     struct weir_sideband_question *question = sideband->question;
-    take_in(sideband);
+    weir_sideband_take_in(sideband);
     answer(sideband, question);
-    weir_side_queue_apply_all(&sideband->queue, apply_one, sideband);
+    weir_sideband_take_rest(sideband);
     sideband->took_all = true;
     pthread_cond_signal(&sideband->unread);
     while (read_next_program(sideband)) {
-    }
-}
-
-static void free_feed(struct weir_feed_block *block)
-{
-    while (block) {
-        struct weir_feed_block *next = block->next;
-        free(block);
-        block = next;
     }
 }
 
@@ -363,7 +217,7 @@ static void release(struct weir_sideband *sideband)
     for (unsigned i = 0; sideband->tees && i < sideband->setup.tee_count; i++)
         weir_side_tee_fini(&sideband->tees[i]);
     free(sideband->tees);
-    free_feed(sideband->feed_first);
+    weir_sideband_free_feed(sideband->feed_first);
     weir_task_map_fini(&sideband->tasks);
     weir_mapped_files_fini(&sideband->files);
     weir_bpf_images_fini(&sideband->programs);
@@ -415,10 +269,10 @@ static void *thread_main(void *argument)
         struct weir_sideband_question *question = sideband->question;
         if (question)
             weir_test_point(WEIR_AT_SIDE_QUESTION);
-        bool came = take_in(sideband);
+        bool came = weir_sideband_take_in(sideband);
         answer(sideband, question);
         if (!read_next_program(sideband) && !sideband->stopping && !sideband->question)
-            pause_for(sideband, came ? BUSY_PAUSE_MS : IDLE_PAUSE_MS);
+            weir_sideband_pause(sideband, came ? WEIR_SIDEBAND_BUSY_PAUSE_MS : IDLE_PAUSE_MS);
     }
     if (!sideband->left_behind)
         finish(sideband);
@@ -503,7 +357,7 @@ void weir_sideband_stop(struct weir_sideband *sideband, unsigned timeout_ms, str
         uint64_t now_ns = weir_clock_now_ns(&weir_clock_monotonic);
         if (now_ns >= until_ns)
             break;
-        pause_for(sideband, (unsigned)((until_ns - now_ns) / WEIR_NS_PER_MS) + 1);
+        weir_sideband_pause(sideband, (unsigned)((until_ns - now_ns) / WEIR_NS_PER_MS) + 1);
     }
     /* From here on a thread that is stuck touches nothing but its own stack and the lock. */
     sideband->holders += !has_ended(intake) + !has_ended(ids);
@@ -536,64 +390,6 @@ const struct weir_task_map *weir_sideband_tasks(const struct weir_sideband *side
 const struct weir_mapped_file_roots *weir_sideband_roots(const struct weir_sideband *sideband)
 {
     return &sideband->setup.roots;
-}
-
-static bool has_unread(const struct weir_sideband *sideband)
-{
-    return sideband->setup.read_build_ids &&
-           (sideband->reading_since_ns != 0 || sideband->files.first_new != WEIR_MAPPED_NONE);
-}
-
-/* It has been at one file for so long already: whoever waited for that one need not do so again. */
-static bool hangs(const struct weir_sideband *sideband, uint64_t now_ns, unsigned timeout_ms)
-{
-    return sideband->reading_since_ns != 0 && now_ns - sideband->reading_since_ns >= timeout_ms * WEIR_NS_PER_MS;
-}
-
-static bool is_worth_waiting(const struct weir_sideband *sideband, uint64_t until_ns, unsigned timeout_ms)
-{
-    uint64_t now_ns = weir_clock_now_ns(&weir_clock_monotonic);
-    return has_unread(sideband) && !sideband->ids.is_done && !sideband->left_behind && now_ns < until_ns &&
-           !hangs(sideband, now_ns, timeout_ms);
-}
-
-/* Moves the names, which are the table's, behind the entries. Under the lock. */
-static int copy_entries(const struct weir_build_id_entry *entries, size_t count, struct weir_build_id_entry **copies)
-{
-    size_t names = 0;
-    for (size_t i = 0; i < count; i++)
-        names += strlen(entries[i].name) + 1;
-    struct weir_build_id_entry *copy = malloc(weir_max_u64(count * sizeof(*copy) + names, 1));
-    if (!copy)
-        return -ENOMEM;
-    char *name = (char *)(copy + count);
-    for (size_t i = 0; i < count; i++) {
-        size_t bytes = strlen(entries[i].name) + 1;
-        copy[i] = entries[i];
-        copy[i].name = memcpy(name, entries[i].name, bytes);
-        name += bytes;
-    }
-    *copies = copy;
-    return 0;
-}
-
-int weir_sideband_copy_build_ids(struct weir_sideband *sideband, unsigned timeout_ms,
-                                 struct weir_build_id_entry **entries, size_t *count)
-{
-    struct weir_build_id_entry *borrowed = NULL;
-    size_t found = 0;
-    uint64_t until_ns = weir_clock_now_ns(&weir_clock_monotonic) + timeout_ms * WEIR_NS_PER_MS;
-    pthread_mutex_lock(&sideband->lock);
-    while (is_worth_waiting(sideband, until_ns, timeout_ms))
-        pause_for(sideband, BUSY_PAUSE_MS);
-    int result = weir_mapped_files_list(&sideband->files, &borrowed, &found);
-    if (result == 0)
-        result = copy_entries(borrowed, found, entries);
-    pthread_mutex_unlock(&sideband->lock);
-    free(borrowed);
-    if (result == 0)
-        *count = found;
-    return result;
 }
 
 void weir_sideband_halt(struct weir_sideband *sideband)

@@ -1,14 +1,16 @@
 /*
  * The thread that reads build ids of mapped files, on whatever file systems they are: it may hang there for any time,
  * and nobody waits for it without a bound (sideband.h). It gives the lock away while it reads. At nice 10 until
- * recording has ended.
+ * recording has ended. And copy_build_ids(), for the finisher: those that it has read so far.
  */
 #include "engine/tasks/sideband_internal.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/bits.h"
 #include "base/clock.h"
 #include "engine/kernel/test_point.h"
 
@@ -61,4 +63,62 @@ void *weir_sideband_ids_main(void *argument)
     }
     weir_sideband_thread_end(sideband, &sideband->ids);
     return NULL;
+}
+
+static bool has_unread(const struct weir_sideband *sideband)
+{
+    return sideband->setup.read_build_ids &&
+           (sideband->reading_since_ns != 0 || sideband->files.first_new != WEIR_MAPPED_NONE);
+}
+
+/* It has been at one file for so long already: whoever waited for that one need not do so again. */
+static bool hangs(const struct weir_sideband *sideband, uint64_t now_ns, unsigned timeout_ms)
+{
+    return sideband->reading_since_ns != 0 && now_ns - sideband->reading_since_ns >= timeout_ms * WEIR_NS_PER_MS;
+}
+
+static bool is_worth_waiting(const struct weir_sideband *sideband, uint64_t until_ns, unsigned timeout_ms)
+{
+    uint64_t now_ns = weir_clock_now_ns(&weir_clock_monotonic);
+    return has_unread(sideband) && !sideband->ids.is_done && !sideband->left_behind && now_ns < until_ns &&
+           !hangs(sideband, now_ns, timeout_ms);
+}
+
+/* Moves the names, which are the table's, behind the entries. Under the lock. */
+static int copy_entries(const struct weir_build_id_entry *entries, size_t count, struct weir_build_id_entry **copies)
+{
+    size_t names = 0;
+    for (size_t i = 0; i < count; i++)
+        names += strlen(entries[i].name) + 1;
+    struct weir_build_id_entry *copy = malloc(weir_max_u64(count * sizeof(*copy) + names, 1));
+    if (!copy)
+        return -ENOMEM;
+    char *name = (char *)(copy + count);
+    for (size_t i = 0; i < count; i++) {
+        size_t bytes = strlen(entries[i].name) + 1;
+        copy[i] = entries[i];
+        copy[i].name = memcpy(name, entries[i].name, bytes);
+        name += bytes;
+    }
+    *copies = copy;
+    return 0;
+}
+
+int weir_sideband_copy_build_ids(struct weir_sideband *sideband, unsigned timeout_ms,
+                                 struct weir_build_id_entry **entries, size_t *count)
+{
+    struct weir_build_id_entry *borrowed = NULL;
+    size_t found = 0;
+    uint64_t until_ns = weir_clock_now_ns(&weir_clock_monotonic) + timeout_ms * WEIR_NS_PER_MS;
+    pthread_mutex_lock(&sideband->lock);
+    while (is_worth_waiting(sideband, until_ns, timeout_ms))
+        weir_sideband_pause(sideband, WEIR_SIDEBAND_BUSY_PAUSE_MS);
+    int result = weir_mapped_files_list(&sideband->files, &borrowed, &found);
+    if (result == 0)
+        result = copy_entries(borrowed, found, entries);
+    pthread_mutex_unlock(&sideband->lock);
+    free(borrowed);
+    if (result == 0)
+        *count = found;
+    return result;
 }

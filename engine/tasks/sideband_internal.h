@@ -1,6 +1,7 @@
 /*
- * What the sideband's two threads share: sideband.c takes records in and answers questions, sideband_ids.c reads build
- * ids. Everything in struct weir_sideband below `lock` is guarded by it.
+ * What the sideband's two threads share. The one: sideband.c, its life and its answers, and sideband_intake.c, what it
+ * takes in. The other, which reads build ids: sideband_ids.c. Everything in struct weir_sideband below `lock` is
+ * guarded by it.
  *
  * Either thread may be left behind by stop(): from then on it touches nothing but its own stack, the lock and
  * `left_behind`, and the last of those that hold the struct frees it.
@@ -13,7 +14,8 @@
 #include "engine/drain/side_queue.h"
 #include "engine/tasks/sideband.h"
 
-#define WEIR_SIDEBAND_NICE 10
+#define WEIR_SIDEBAND_NICE          10
+#define WEIR_SIDEBAND_BUSY_PAUSE_MS 20u /* while something comes */
 
 struct weir_feed_block {
     struct weir_feed_block *next;
@@ -59,11 +61,29 @@ struct weir_sideband {
     struct weir_sideband_counts counts;
 };
 
+/* ---- sideband.c ---- */
+
+/* Waits for `changed`, so long at most. Under the lock, which is given away meanwhile. */
+void weir_sideband_pause(struct weir_sideband *sideband, unsigned ms);
+
 /* Says that a thread runs. Under the lock, by that thread. */
 void weir_sideband_thread_begin(struct weir_sideband *sideband, struct weir_sideband_thread *thread);
 
 /* Says that it has ended, and gives the lock back; the struct may be gone when it returns. */
 void weir_sideband_thread_end(struct weir_sideband *sideband, struct weir_sideband_thread *thread);
+
+/* ---- sideband_intake.c ---- */
+
+/* Takes in everything that is there now. True when that was anything. Under the lock, by the thread. */
+bool weir_sideband_take_in(struct weir_sideband *sideband);
+
+/* Applies what is kept back for the order's sake, once nothing comes any more. Under the lock, by the thread. */
+void weir_sideband_take_rest(struct weir_sideband *sideband);
+
+/* Frees blocks that nobody has taken in. NULL is allowed. */
+void weir_sideband_free_feed(struct weir_feed_block *block);
+
+/* ---- sideband_ids.c ---- */
 
 /* The thread that reads build ids. argument: the sideband. */
 void *weir_sideband_ids_main(void *argument);

@@ -1,9 +1,9 @@
 /*
  * Which task runs what: every task with its name, every process with its executable maps, as the side records tell.
  *
- * Fed with records in the order of time (engine/tasks/sideband.c sees to that), it is what a reader of the file would
- * know at that moment; from it, an output that begins in the middle of a recording gets its synthesised records without
- * another walk through /proc.
+ * Fed with records in the order of time (engine/tasks/sideband_intake.c sees to that), it is what a reader of the file
+ * would know at that moment; from it, an output that begins in the middle of a recording gets its synthesised records
+ * without another walk through /proc.
  *
  *     FORK      a process gets its parent's maps: they are shared until one of the two changes them
  *     exec      (COMM with the exec bit) forgets the maps, and the other threads
