@@ -107,6 +107,19 @@ struct weir_session {
     char tracefs[128];                           /* its mount point; "" without tracepoints */
 };
 
+/* Whether tasks are named to be recorded. */
+static inline bool weir_session_has_tasks(const struct weir_session *session)
+{
+    return session->options->target.kind != WEIR_TARGET_ALL;
+}
+
+/* Makes everything that needs no event: topology, CPUs, plan, sizes, and the list of events as they are to be opened. 0
+ * or -errno with err. */
+int weir_session_prepare(struct weir_session *session, struct weir_error *err);
+
+/* Sizes of the rings and of the pool, for the CPUs or, once they are listed, for the targets of --per-thread. */
+void weir_session_choose_sizes(struct weir_session *session);
+
 /* Makes plan and house. 0 or -errno with err. */
 int weir_session_plan(struct weir_session *session, struct weir_error *err);
 
