@@ -6,27 +6,17 @@
 #include "format/trace_decode.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <traceevent/event-parse.h>
-#include <unistd.h>
 
-#include "base/array.h"
 #include "base/bits.h"
 #include "format/bytes.h"
 #include "format/text_out.h"
+#include "format/trace_formats.h"
 
-#define FORMAT_MAX_BYTES (64u << 10)
-#define NESTING_MAX      48u
-#define OPERATORS_MAX    512u
-#define TRIALS_MAX       16u /* children that may crash before the rest is given up */
-#define TRIAL_CPU_S      10u
 #define PRINTK_MAX_BYTES (4u << 20)
 #define PRINTK_MIN_BYTES 4u  /* with its first quote: libtraceevent looks at the last two characters */
 #define SPARE_BYTES      64u /* zeros behind a sample's raw bytes: a text that fills them still ends */
@@ -36,146 +26,6 @@ struct weir_trace {
     size_t event_count;
     struct weir_buf raw; /* a sample's bytes, aligned, with zeros behind */
 };
-
-/* ---- formats ---- */
-
-/* Whether libtraceevent's recursive parser can be given the text: bounded depth, no bytes but printable ones. */
-static bool is_parsable(const uint8_t *text, size_t bytes)
-{
-    unsigned depth = 0, operators = 0;
-    for (size_t i = 0; i < bytes; i++) {
-        uint8_t c = text[i];
-        if ((c < ' ' && c != '\t' && c != '\n') || c >= 0x7f)
-            return false;
-        if (c == '(' || c == '{' || c == '[')
-            depth++;
-        else if ((c == ')' || c == '}' || c == ']') && depth > 0)
-            depth--;
-        operators += c == '?' || c == '!' || c == '~' || c == '-';
-        if (depth > NESTING_MAX || operators > OPERATORS_MAX)
-            return false;
-    }
-    return bytes > 0;
-}
-
-/* A format as the section has it; borrowed from there. */
-struct format {
-    const char *system;
-    const uint8_t *text;
-    size_t bytes;
-    bool is_bad; /* libtraceevent does not survive it */
-};
-
-struct format_list {
-    struct format *items; /* owned */
-    size_t count, capacity;
-    size_t bytes_max; /* of one */
-    char *scratch;    /* owned; where one is parsed, bytes_max and a zero: a child allocates nothing of ours */
-    bool failed;      /* no memory */
-};
-
-static void list_format(struct format_list *list, const char *system, const uint8_t *text, size_t bytes)
-{
-    if (bytes > FORMAT_MAX_BYTES || !is_parsable(text, bytes))
-        return;
-    struct format *grown = weir_array_grow(list->items, sizeof(*grown), list->count, 1, &list->capacity);
-    list->failed |= !grown;
-    if (!grown)
-        return;
-    list->items = grown;
-    list->items[list->count++] = (struct format){.system = system, .text = text, .bytes = bytes};
-    list->bytes_max = weir_max_u64(list->bytes_max, bytes);
-}
-
-static void list_formats(struct format_list *list, const char *system, struct weir_cursor *cursor)
-{
-    uint32_t count = weir_cursor_u32(cursor);
-    for (uint32_t i = 0; i < count && !cursor->failed; i++) {
-        uint64_t bytes = weir_cursor_u64(cursor);
-        const uint8_t *text = weir_cursor_take(cursor, bytes);
-        if (text && system)
-            list_format(list, system, text, bytes);
-    }
-}
-
-static bool parse_format(const struct weir_trace *trace, const struct format *format, char *scratch)
-{
-    memcpy(scratch, format->text, format->bytes);
-    scratch[format->bytes] = '\0';
-    return tep_parse_event(trace->tep, scratch, format->bytes, format->system) == TEP_ERRNO__SUCCESS;
-}
-
-/* ---- a child tries the formats first ---- */
-
-/* In the child: a byte for each format that was survived. What kills it must not be seen, nor take long. */
-static void try_formats(const struct weir_trace *trace, const struct format *formats, size_t count, char *scratch,
-                        int fd)
-{
-    static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU};
-    const struct rlimit no_core = {0}, cpu = {.rlim_cur = TRIAL_CPU_S, .rlim_max = TRIAL_CPU_S};
-    setrlimit(RLIMIT_CORE, &no_core);
-    setrlimit(RLIMIT_CPU, &cpu);
-    for (size_t i = 0; i < WEIR_ARRAY_COUNT(fatal); i++)
-        signal(fatal[i], SIG_DFL);
-    close(STDERR_FILENO);
-    for (size_t i = 0; i < count; i++) {
-        parse_format(trace, &formats[i], scratch);
-        if (write(fd, "", 1) != 1)
-            break;
-    }
-    _exit(0);
-}
-
-/* How many formats, from the first on, a child has survived. */
-static size_t count_survived(const struct weir_trace *trace, const struct format *formats, size_t count, char *scratch)
-{
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return 0;
-    pid_t child = fork();
-    if (child == 0)
-        try_formats(trace, formats, count, scratch, ends[1]);
-    close(ends[1]);
-    size_t survived = 0;
-    char bytes[256];
-    for (ssize_t part = 1; child > 0 && part != 0;) {
-        part = read(ends[0], bytes, sizeof(bytes));
-        if (part < 0 && errno != EINTR)
-            break;
-        survived += part > 0 ? (size_t)part : 0;
-    }
-    close(ends[0]);
-    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ;
-    return survived;
-}
-
-/* libtraceevent crashes on some formats that are damaged: those are found by letting children crash. */
-static void mark_bad(const struct weir_trace *trace, struct format_list *list)
-{
-    size_t next = 0;
-    for (unsigned trials = 0; next < list->count && trials < TRIALS_MAX; trials++) {
-        next += count_survived(trace, list->items + next, list->count - next, list->scratch);
-        if (next < list->count)
-            list->items[next++].is_bad = true;
-    }
-    for (; next < list->count; next++)
-        list->items[next].is_bad = true;
-}
-
-static void add_formats(struct weir_trace *trace, struct format_list *list)
-{
-    list->scratch = malloc(list->bytes_max + 1);
-    if (!list->scratch) {
-        list->failed = true;
-        return;
-    }
-    mark_bad(trace, list);
-    for (size_t i = 0; i < list->count; i++) {
-        if (!list->items[i].is_bad && parse_format(trace, &list->items[i], list->scratch))
-            trace->event_count++;
-    }
-}
 
 /* ---- printk formats ---- */
 
@@ -225,7 +75,7 @@ static bool skip_file(struct weir_cursor *cursor, const char *name)
     return !cursor->failed;
 }
 
-static bool read_section(struct weir_trace *trace, struct weir_cursor *cursor, struct format_list *formats)
+static bool read_section(struct weir_trace *trace, struct weir_cursor *cursor, struct weir_trace_formats *formats)
 {
     static const uint8_t magic[] = {0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g'};
     const uint8_t *start = weir_cursor_take(cursor, sizeof(magic));
@@ -238,10 +88,10 @@ static bool read_section(struct weir_trace *trace, struct weir_cursor *cursor, s
         return false;
     tep_set_long_size(trace->tep, sizes[1]);
     tep_set_page_size(trace->tep, (int)page_bytes);
-    list_formats(formats, "ftrace", cursor);
+    weir_trace_formats_list(formats, "ftrace", cursor);
     uint32_t systems = weir_cursor_u32(cursor);
     for (uint32_t i = 0; i < systems && !cursor->failed; i++)
-        list_formats(formats, weir_cursor_text(cursor), cursor);
+        weir_trace_formats_list(formats, weir_cursor_text(cursor), cursor);
     weir_cursor_take(cursor, weir_cursor_u32(cursor)); /* kallsyms */
     if (!cursor->failed && !add_printk(trace, cursor))
         formats->failed = true;
@@ -261,12 +111,11 @@ int weir_trace_new(struct weir_trace **trace, const uint8_t *section, size_t byt
     tep_set_file_bigendian(made->tep, TEP_LITTLE_ENDIAN);
     tep_set_local_bigendian(made->tep, TEP_LITTLE_ENDIAN);
     struct weir_cursor cursor = {.data = section, .bytes = bytes};
-    struct format_list formats = {0};
+    struct weir_trace_formats formats = {0};
     bool is_read = read_section(made, &cursor, &formats);
     if (is_read && !formats.failed)
-        add_formats(made, &formats);
-    free(formats.items);
-    free(formats.scratch);
+        made->event_count = weir_trace_formats_parse(&formats, made->tep);
+    weir_trace_formats_fini(&formats);
     if (formats.failed) {
         weir_trace_free(made);
         return weir_error_set_errno(err, -ENOMEM, "cannot read TRACING_DATA");
@@ -437,7 +286,7 @@ static bool is_safe_element(struct tep_event *event, const struct tep_print_arg 
 
 static bool is_safe_argument(struct tep_event *event, const struct tep_print_arg *arg, unsigned depth)
 {
-    if (!arg || depth > NESTING_MAX)
+    if (!arg || depth > WEIR_TRACE_NESTING_MAX)
         return false;
     switch (arg->type) {
     case TEP_PRINT_NULL: /* the left side of an operator that has none */

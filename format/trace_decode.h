@@ -2,10 +2,10 @@
  * Tracepoints decoded: the TRACING_DATA section read, and the raw bytes of samples turned into words and values.
  *
  * libtraceevent parses the formats and prints what they say. It trusts both, and crashes on some formats that are
- * damaged: so a child process tries each before this one does, and it is only asked what cannot lead it outside of the
- * bytes: formats are bounded in size and nesting, the fields of a sample are checked to be inside it first, and formats
- * whose print functions take a length from the sample are shown field by field instead (here). One thread. Source:
- * format/tracing_data.h, libtraceevent 1.7 (tep_parse_event(3), tep_print_event(3)).
+ * damaged: so a child process tries each before this one does (trace_formats.h), and it is only asked what cannot lead
+ * it outside of the bytes: formats are bounded in size and nesting, the fields of a sample are checked to be inside it
+ * first, and formats whose print functions take a length from the sample are shown field by field instead (here). One
+ * thread. Source: format/tracing_data.h, libtraceevent 1.7 (tep_parse_event(3), tep_print_event(3)).
  */
 #ifndef WEIR_FORMAT_TRACE_DECODE_H
 #define WEIR_FORMAT_TRACE_DECODE_H

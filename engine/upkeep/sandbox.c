@@ -62,7 +62,7 @@ static const struct rule reading[] = {
     {SCMP_SYS(getpid), ANY},
     {SCMP_SYS(gettid), ANY},
     {SCMP_SYS(tgkill), 2, UINT32_MAX, SIGABRT},
-    /* fork(3) and what the child of format/trace_decode.c does */
+    /* fork(3) and what the child of format/trace_formats.c does */
     {SCMP_SYS(clone), 0, UINT64_MAX, CLONE_OF_FORK},
     {SCMP_SYS(set_robust_list), ANY},
     {SCMP_SYS(pipe2), ANY},
