@@ -149,12 +149,7 @@ static void append_json_id(const struct weir_record_text *text, const struct wei
 {
     uint64_t types = record->event ? record->event->attr.sample_type : text->sample_types;
     weir_buf_printf(out, ",\"sample_id\":{\"id\":%" PRIu64, record->id.id);
-    if (types & PERF_SAMPLE_TID)
-        weir_buf_printf(out, ",\"pid\":%" PRId32 ",\"tid\":%" PRId32, (int32_t)record->id.pid, (int32_t)record->id.tid);
-    if (types & PERF_SAMPLE_TIME)
-        weir_buf_printf(out, ",\"time\":%" PRIu64, record->id.time);
-    if (types & PERF_SAMPLE_CPU)
-        weir_buf_printf(out, ",\"cpu\":%" PRIu32, record->id.cpu);
+    weir_sample_id_json_append(&record->id, types, out);
     weir_buf_append_u8(out, '}');
 }
 

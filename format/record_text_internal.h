@@ -25,6 +25,9 @@ void weir_sample_text_append(const struct weir_record_text *text, const struct w
 void weir_sample_json_append(const struct weir_record_text *text, const struct weir_text_record *record,
                              struct weir_buf *out);
 
+/* Task, time and CPU as JSON members behind others, those that a sample_type names. */
+void weir_sample_id_json_append(const struct weir_sample_id *id, uint64_t types, struct weir_buf *out);
+
 /* perf's name of bit `bit` of a register mask; NULL: no name known. */
 const char *weir_register_name(bool is_x86, unsigned bit);
 

@@ -198,17 +198,22 @@ static void append_json_words(const char *name, const struct weir_sample_array *
     weir_buf_append_u8(out, ']');
 }
 
+void weir_sample_id_json_append(const struct weir_sample_id *id, uint64_t types, struct weir_buf *out)
+{
+    if (types & PERF_SAMPLE_TID)
+        weir_buf_printf(out, ",\"pid\":%" PRId32 ",\"tid\":%" PRId32, (int32_t)id->pid, (int32_t)id->tid);
+    if (types & PERF_SAMPLE_TIME)
+        weir_buf_printf(out, ",\"time\":%" PRIu64, id->time);
+    if (types & PERF_SAMPLE_CPU)
+        weir_buf_printf(out, ",\"cpu\":%" PRIu32, id->cpu);
+}
+
 static void append_json_fixed(const struct weir_sample *sample, struct weir_buf *out)
 {
     uint64_t fields = sample->fields;
     if (fields & (PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER))
         weir_buf_printf(out, ",\"id\":%" PRIu64, sample->id.id);
-    if (fields & PERF_SAMPLE_TID)
-        weir_buf_printf(out, ",\"pid\":%" PRId32 ",\"tid\":%" PRId32, (int32_t)sample->id.pid, (int32_t)sample->id.tid);
-    if (fields & PERF_SAMPLE_TIME)
-        weir_buf_printf(out, ",\"time\":%" PRIu64, sample->id.time);
-    if (fields & PERF_SAMPLE_CPU)
-        weir_buf_printf(out, ",\"cpu\":%" PRIu32, sample->id.cpu);
+    weir_sample_id_json_append(&sample->id, fields, out);
     if (fields & PERF_SAMPLE_IP)
         weir_buf_printf(out, ",\"ip\":\"%#" PRIx64 "\"", sample->ip);
     if (fields & PERF_SAMPLE_ADDR)
