@@ -50,9 +50,12 @@ static int fail_section(const struct weir_perf_input *input, const char *name, u
                           input->source.path, name, at, section->offset, section->size, what);
 }
 
-static bool overlap(const struct weir_perf_section *a, const struct weir_perf_section *b)
+/* Data whose size nobody has written yet has its first byte all the same. */
+static bool overlaps_data(const struct weir_perf_section *section, const struct weir_perf_section *data)
 {
-    return a->size > 0 && b->size > 0 && a->offset < b->offset + b->size && b->offset < a->offset + a->size;
+    uint64_t data_bytes = weir_max_u64(data->size, 1);
+    return section->size > 0 && section->offset < data->offset + data_bytes &&
+           data->offset < section->offset + section->size;
 }
 
 /* ---- header ---- */
@@ -79,7 +82,7 @@ static int check_header(const struct weir_perf_input *input, struct weir_error *
     if (header->data.offset < sizeof(*header) || header->data.offset > INT64_MAX ||
         header->data.size > INT64_MAX - header->data.offset)
         return fail_section(input, "data", data_at, &header->data, "cannot be", err);
-    if (overlap(&header->attrs, &header->data))
+    if (overlaps_data(&header->attrs, &header->data))
         return fail_section(input, "data", data_at, &header->data, "overlaps the attrs", err);
     return 0;
 }

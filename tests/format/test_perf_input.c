@@ -191,6 +191,8 @@ Test(perf_input, data_over_the_attrs_is_refused)
 {
     set_word(DATA_AT, header_word(ATTRS_AT) + 8);
     expect_refused("overlaps the attrs");
+    set_word(DATA_AT + 8, 0); /* never finished */
+    expect_refused("overlaps the attrs");
 }
 
 Test(perf_input, ids_that_all_attrs_share_are_refused)
