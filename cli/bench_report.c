@@ -23,7 +23,8 @@ struct figures {
     double drain_mb_per_cpu_s; /* what the readers and the writer move in a second of CPU time */
     double copy_mb_per_s;      /* what memcpy(3) does ... */
     double records_mb_per_s;   /* ... and where the source is not alike, as records are not */
-    double copy_percent;       /* the former of the latter */
+    double rings_mb_per_s;     /* ... and out of as many rings as a core plays */
+    double copy_percent;       /* of the first of these */
     double lost_percent;
 };
 
@@ -44,6 +45,7 @@ static struct figures figures_of(const struct weir_simulate_result *result)
         .drain_mb_per_cpu_s = ratio(drained / BYTES_PER_MB, drain_seconds),
         .copy_mb_per_s = result->copy.aligned / BYTES_PER_MB,
         .records_mb_per_s = result->copy.records / BYTES_PER_MB,
+        .rings_mb_per_s = result->copy.rings / BYTES_PER_MB,
         .copy_percent = PERCENT * ratio(ratio(drained, drain_seconds), result->copy.aligned),
         .lost_percent = ratio(PERCENT * (double)record->lost_samples, (double)result->produced),
     };
@@ -119,8 +121,10 @@ void weir_bench_report_text(struct weir_buf *text, const struct weir_simulate_op
                     figures.cpu_s_per_gb, result->recorder_cpu_seconds, result->reader_cpu_seconds,
                     result->writer_cpu_seconds);
     weir_buf_printf(text,
-                    "copying   %.0f MB per CPU second, %.0f %% of memcpy's %.0f (%.0f at the offsets of records)\n",
-                    figures.drain_mb_per_cpu_s, figures.copy_percent, figures.copy_mb_per_s, figures.records_mb_per_s);
+                    "copying   %.0f MB per CPU second, %.0f %% of memcpy's %.0f (%.0f at the offsets of records, %.0f "
+                    "out of all the rings)\n",
+                    figures.drain_mb_per_cpu_s, figures.copy_percent, figures.copy_mb_per_s, figures.records_mb_per_s,
+                    figures.rings_mb_per_s);
     weir_buf_printf(text,
                     "lost      %" PRIu64 " of %" PRIu64 " records (%.2f %%), %" PRIu64 " while waiting for the disk\n",
                     record->lost_samples, result->produced, figures.lost_percent, record->lost_while_pool_empty);
@@ -217,8 +221,9 @@ void weir_bench_report_json(struct weir_buf *text, const struct weir_simulate_op
                     figures.mb_per_s, figures.million_records_per_s, figures.cpu_s_per_gb);
     weir_buf_printf(text,
                     "  \"drain_mb_per_cpu_s\": %.3f,\n  \"memcpy_mb_per_s\": %.3f,\n  \"memcpy_percent\": %.3f,\n"
-                    "  \"memcpy_records_mb_per_s\": %.3f,\n",
-                    figures.drain_mb_per_cpu_s, figures.copy_mb_per_s, figures.copy_percent, figures.records_mb_per_s);
+                    "  \"memcpy_records_mb_per_s\": %.3f,\n  \"memcpy_rings_mb_per_s\": %.3f,\n",
+                    figures.drain_mb_per_cpu_s, figures.copy_mb_per_s, figures.copy_percent, figures.records_mb_per_s,
+                    figures.rings_mb_per_s);
     weir_buf_printf(text, "  \"produced\": %" PRIu64 ",\n  \"written\": %" PRIu64 ",\n  \"lost\": %" PRIu64 ",\n",
                     result->produced, record->samples, record->lost_samples);
     weir_buf_printf(text, "  \"lost_while_pool_empty\": %" PRIu64 ",\n  \"drained_bytes\": %" PRIu64 ",\n",

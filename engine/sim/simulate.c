@@ -308,8 +308,10 @@ static int simulate(struct simulation *s, struct weir_simulate_result *result, s
     weir_event_set_enable(&session->events, false);
     result->open_seconds = (double)(weir_clock_now_ns(session->clock) - started_ns) / (double)WEIR_NS_PER_S;
     idle(s, result);
-    result->copy = weir_copy_speed_measure(weir_min_u64(session->ring_bytes, COPY_AREA_MAX_BYTES),
-                                           weir_min_u64(session->buffer_bytes, COPY_AREA_MAX_BYTES));
+    unsigned cores = s->stage.count, cpus = s->options->load.cpus;
+    result->copy =
+        weir_copy_speed_measure(weir_min_u64(session->ring_bytes, COPY_AREA_MAX_BYTES), (cpus + cores - 1) / cores,
+                                weir_min_u64(session->buffer_bytes, COPY_AREA_MAX_BYTES));
     code = produce_and_finish(s, result, err);
     return code < 0 ? code : collect(s, result, err);
 }

@@ -55,7 +55,7 @@ static struct weir_simulate_result drained_result(void)
         .recorder_cpu_seconds = 0.084,
         .reader_cpu_seconds = 0.06,
         .writer_cpu_seconds = 0.02,
-        .copy = {.aligned = 8e9, .records = 4e9},
+        .copy = {.aligned = 8e9, .records = 4e9, .rings = 3e9},
         .direct_bytes = 470000000,
         .nodes = nodes,
         .node_count = 2,
@@ -89,7 +89,8 @@ Test(bench_report, nothing_measured_gives_zeros_not_nan)
     cr_expect_str_eq(weir_buf_str(&text),
                      "drained   0.0 MB/s, 0.000 M records/s (0.0 MB in 0.000 s)\n"
                      "CPU       0.000 s per GB (0.000 s without the producers: readers 0.000, writer 0.000)\n"
-                     "copying   0 MB per CPU second, 0 % of memcpy's 0 (0 at the offsets of records)\n"
+                     "copying   0 MB per CPU second, 0 % of memcpy's 0 (0 at the offsets of records, 0 out of all the "
+                     "rings)\n"
                      "lost      0 of 0 records (0.00 %), 0 while waiting for the disk\n"
                      "latency   of chunks to the file: median 0.0 ms, 90 % 0.0, 99 % 0.0, longest 0.0\n"
                      "rounds    0, wake-ups 0; start 0.000 s, end 0.000 s\n");
