@@ -18,8 +18,8 @@
 #include "format/trace_formats.h"
 
 #define PRINTK_MAX_BYTES (4u << 20)
-#define PRINTK_MIN_BYTES 4u  /* with its first quote: libtraceevent looks at the last two characters */
-#define SPARE_BYTES      64u /* zeros behind a sample's raw bytes: a text that fills them still ends */
+#define PRINTK_END       "\\n" /* as the kernel writes the end of a line */
+#define SPARE_BYTES      64u   /* zeros behind a sample's raw bytes: a text that fills them still ends */
 
 struct weir_trace {
     struct tep_handle *tep; /* owned */
@@ -29,22 +29,27 @@ struct weir_trace {
 
 /* ---- printk formats ---- */
 
-/* One line of printk_formats, `0xADDRESS : "text"`. libtraceevent's own parser of them looks before an empty text. */
-/* False: out of memory. */
+/*
+ * One line of printk_formats, `0xADDRESS : "text"`. libtraceevent takes a quote from the front of what it is given, a
+ * quote and a `\n` from its end, and looks for these before the text when that is shorter: so it gets all three.
+ * False: out of memory.
+ */
 static bool add_printk_line(struct weir_trace *trace, const char *line)
 {
     char *end;
     unsigned long long address = strtoull(line, &end, 16);
     const char *open = end > line ? strchr(end, '"') : NULL;
     const char *close = open ? strrchr(open, '"') : NULL;
-    size_t length = open ? (size_t)(close - open) : 0;
-    if (length < PRINTK_MIN_BYTES)
+    if (!close || close == open)
         return true;
-    char *text = strndup(open + 1, length - 1);
-    if (text)
-        tep_register_print_string(trace->tep, text, address);
+    int length = (int)(close - open) - 1; /* less than PRINTK_MAX_BYTES */
+    bool ends_line = length >= 2 && strncmp(close - 2, PRINTK_END, 2) == 0;
+    char *text;
+    if (asprintf(&text, "\"%.*s%s\"", length, open + 1, ends_line ? "" : PRINTK_END) < 0)
+        return false;
+    int result = tep_register_print_string(trace->tep, text, address);
     free(text);
-    return text != NULL;
+    return result == 0;
 }
 
 /* False: out of memory. */
