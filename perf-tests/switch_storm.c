@@ -41,7 +41,7 @@
 #define THREADS_MAX   64u
 #define OPTIONS_MAX   8u
 #define CALLS_MAX     (UINT64_C(1) << 28) /* of a thread: 32 MiB of marks */
-#define MAGIC         0x7377697463680001ul
+#define MAGIC         0x73776974ul        /* above the process: another storm on the machine is not ours */
 #define ANSWER_MS     60000
 #define SKIP_EXIT     77
 #define USAGE_EXIT    2
@@ -60,8 +60,9 @@ struct load_thread {
     unsigned number;
     int cpu;
     _Atomic bool *stop;
-    uint64_t calls; /* made; the thread's until it is joined */
-    uint8_t *marks; /* a bit for each call that was found */
+    unsigned long mark; /* the first argument of its calls */
+    uint64_t calls;     /* made; the thread's until it is joined */
+    uint8_t *marks;     /* a bit for each call that was found */
 };
 
 struct storm {
@@ -84,6 +85,11 @@ static void sleep_ms(unsigned ms)
 
 /* ---- the load ---- */
 
+static unsigned long own_mark(void)
+{
+    return MAGIC << 32 | (unsigned long)getpid();
+}
+
 static void *call_all(void *argument)
 {
     struct load_thread *self = argument;
@@ -93,7 +99,7 @@ static void *call_all(void *argument)
     sched_setaffinity(0, sizeof(cpus), &cpus);
     /* Relaxed: the joining thread sees all. */
     while (!atomic_load_explicit(self->stop, memory_order_relaxed) && self->calls < CALLS_MAX)
-        syscall(SYS_getppid, MAGIC, (unsigned long)self->number, (unsigned long)self->calls++);
+        syscall(SYS_getppid, self->mark, (unsigned long)self->number, (unsigned long)self->calls++);
     return NULL;
 }
 
@@ -105,7 +111,8 @@ static int start_load(struct storm *storm)
         if (!CPU_ISSET(cpu, &allowed))
             continue;
         struct load_thread *thread = &storm->threads[storm->thread_count];
-        *thread = (struct load_thread){.number = storm->thread_count, .cpu = cpu, .stop = &storm->stop};
+        *thread =
+            (struct load_thread){.number = storm->thread_count, .cpu = cpu, .stop = &storm->stop, .mark = own_mark()};
         if (pthread_create(&thread->thread, NULL, call_all, thread) != 0)
             return -EAGAIN;
         storm->thread_count++;
@@ -238,7 +245,7 @@ static void look_at_sample(struct storm *storm, struct weir_perf_input *input, c
         return;
     }
     memcpy(words, sample.raw.data + RAW_ID_OFFSET, sizeof(words));
-    if (words[0] == SYS_getppid && words[1] == MAGIC)
+    if (words[0] == SYS_getppid && words[1] == own_mark())
         mark_call(storm, words[2], words[3]);
 }
 
