@@ -42,10 +42,21 @@ static int exclude_text(struct weir_buf *text, const pid_t *tids, size_t count)
     return weir_buf_error(text);
 }
 
+/* The kernel's parser of tracepoint filters returns numbers of its own for these, which are no errno
+ * (kernel/trace/trace_events_filter.c of Linux 6.12, TOO_MANY_CLOSE, TOO_MANY_OPEN, MISSING_QUOTE). NULL: none. */
+static const char *imbalance(int code)
+{
+    static const char *const names[] = {"a ')' has no '('", "a '(' has no ')'", "a quotation mark is missing"};
+    return code <= -1 && code >= -3 ? names[-code - 1] : NULL;
+}
+
 int weir_event_filter_refused(const struct weir_event *event, const char *text, int code, struct weir_error *err)
 {
+    const char *what = event->tracepoint_system ? imbalance(code) : NULL;
+    if (what)
+        return weir_error_set(err, -EINVAL, "cannot set filter '%s' on event %s: %s", text, event->name, what);
     weir_error_set_errno(err, code, "cannot set filter '%s' on event %s", text, event->name);
-    if ((code == -EINVAL || code == -ENOENT) && event->tracepoint_system)
+    if (code == -EINVAL && event->tracepoint_system)
         weir_error_hint(err,
                         "its fields are those of events/%s/%s/format in tracefs (/sys/kernel/tracing); words are "
                         "in double quotes: comm == \"sh\"",
@@ -123,7 +134,7 @@ int weir_event_set_filter_fd(const struct weir_event_set *set, unsigned event, i
         const char *text = weir_buf_str(&filter);
         result = set->kernel->ops->event_set_filter(set->kernel->ctx, fd, text);
         if (result < 0)
-            weir_event_filter_refused(&set->list->events[event], text, result, err);
+            result = weir_event_filter_refused(&set->list->events[event], text, result, err);
     }
     weir_buf_fini(&filter);
     return result;

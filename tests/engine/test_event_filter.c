@@ -135,6 +135,27 @@ Test(event_filter, refused_filter_of_the_user_leaves_nothing_open)
     event_set_rig_fini(&f);
 }
 
+/* Linux 6.18 returns 1, 2 and 3, which look like "not permitted", "no such file" and "no such process". */
+Test(event_filter, brackets_and_quotation_marks_that_do_not_match_are_named)
+{
+    static const struct {
+        const char *filter, *what;
+    } filters[] = {
+        {"prev_pid == 1)", "cannot set filter 'prev_pid == 1)' on event sched:sched_switch: a ')' has no '('"},
+        {"(prev_pid == 1", "cannot set filter '(prev_pid == 1' on event sched:sched_switch: a '(' has no ')'"},
+        {"comm == \"x", "cannot set filter 'comm == \"x' on event sched:sched_switch: a quotation mark is missing"},
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(filters); i++) {
+        struct event_set_rig f;
+        event_set_rig_init(&f, "sched:sched_switch", 0);
+        set_filter(&f, 0, filters[i].filter);
+        f.faulty.filter_error = -(int)(i + 1);
+        event_set_rig_expect_refused(&f, -EINVAL);
+        cr_expect_str_eq(f.err.what, filters[i].what, "%s", f.err.what);
+        event_set_rig_fini(&f);
+    }
+}
+
 Test(event_filter, refused_address_filter_is_explained)
 {
     static const struct {
