@@ -265,12 +265,25 @@ static void append_overwritten(struct weir_buf *text, const struct weir_record_r
     weir_buf_printf(text, " ]\n");
 }
 
+/* perf's words where it ends the session. Something else may have ended that before, and the limit then cut off what
+ * was written last: the rest of the rings, or a snapshot at the end. */
+static void append_size_limit(struct weir_buf *text, const struct weir_record_result *result)
+{
+    uint64_t kilobytes = result->file_bytes / BYTES_PER_KB;
+    if (result->end == WEIR_RECORD_END_SIZE)
+        weir_buf_printf(text, "[ weir record: weir size limit reached (%" PRIu64 " KB), stopping session ]\n",
+                        kilobytes);
+    else if (result->left_out_samples > 0)
+        weir_buf_printf(text,
+                        "[ weir record: weir size limit reached (%" PRIu64 " KB), the last %" PRIu64
+                        " samples are left out ]\n",
+                        kilobytes, result->left_out_samples);
+}
+
 void weir_report_closing(struct weir_buf *text, const struct weir_record_result *result,
                          const struct weir_report_context *context)
 {
-    if (result->end == WEIR_RECORD_END_SIZE)
-        weir_buf_printf(text, "[ weir record: weir size limit reached (%" PRIu64 " KB), stopping session ]\n",
-                        result->file_bytes / BYTES_PER_KB);
+    append_size_limit(text, result);
     weir_buf_printf(text, "[ weir record: Woken up %" PRIu64 " times to write data ]\n", result->wakeups);
     weir_buf_printf(text, "[ weir record: Captured and wrote %.3f MB %s%s", (double)result->file_bytes / BYTES_PER_MB,
                     context->output_path, context->stamped ? ".<timestamp>" : "");

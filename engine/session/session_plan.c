@@ -53,10 +53,24 @@ static void tell_readers(const struct weir_session *session)
     weir_buf_fini(&text);
 }
 
+/* As perf does: a file cannot end before there is something in it. Of what is kept in memory nothing wakes anybody. */
+static void tell_of_larger_files(const struct weir_session *session)
+{
+    const struct weir_record_options *options = session->options;
+    uint64_t bytes = options->switching.bytes, watermark = session->ring_bytes / WEIR_SESSION_WATERMARK_SHARE;
+    bool gathers = !options->samples.no_buffering && session->retained_bytes == 0 && !session->overwrite;
+    if (gathers && bytes > 0 && bytes < watermark)
+        weir_notice(
+            options->notices, WEIR_NOTICE_WARNING,
+            "files get larger than the size of --switch-output: a ring wakes its reader when it holds %llu KiB (-m)",
+            (unsigned long long)(watermark >> 10));
+}
+
 int weir_session_describe_plan(const struct weir_session *session, struct weir_error *err)
 {
     const struct weir_record_options *options = session->options;
     tell_readers(session);
+    tell_of_larger_files(session);
     weir_session_describe_memory(session);
     const struct weir_budget_input input = {
         .places = weir_cpuset_count(&session->cpus),

@@ -222,6 +222,14 @@ Test(record_report, size_limit_is_told_as_by_perf)
     weir_buf_reset(&text);
     weir_report_ledger(&text, &result);
     cr_expect_not_null(strstr(weir_buf_str(&text), "; 5 samples after the size limit left out\n"));
+    /* The command had ended, and what was written then did not fit. */
+    weir_buf_reset(&text);
+    result.end = WEIR_RECORD_END_WORKLOAD;
+    weir_report_closing(&text, &result, &context);
+    cr_expect_str_eq(weir_buf_str(&text),
+                     "[ weir record: weir size limit reached (3072 KB), the last 5 samples are left out ]\n"
+                     "[ weir record: Woken up 0 times to write data ]\n"
+                     "[ weir record: Captured and wrote 3.000 MB x ]\n");
     weir_buf_fini(&text);
 }
 

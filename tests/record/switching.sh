@@ -131,6 +131,7 @@ test_later_files_know_the_tasks_and_maps_of_before() {
 
 test_files_end_at_their_size_and_only_the_newest_stay() {
     record "${syscalls[@]}" --switch-output=2M --switch-max-files 3 -o it.data -- "$WEIR_LOAD" getppid 200000
+    expect_no_line err "files get larger than"
     expect_at_least "files that were told" "$(grep -c '^\[ weir record: Dump ' err)" 4
     expect_eq "files that stay" "$(find . -name 'it.data*' | wc -l)" 3
     local file
@@ -138,6 +139,14 @@ test_files_end_at_their_size_and_only_the_newest_stay() {
         [ -f "$file" ] || fail "$file is not there"
         expect_at_least "bytes of $file" "$(stat -c %s "$file")" 4096
     done
+}
+
+# perf warns, too, by its own sizes.
+test_size_below_what_wakes_a_reader_is_told() {
+    record -e dummy -m 4M --switch-output=1000K -o it.data -- true
+    expect_line err "warning: files get larger than the size of --switch-output: a ring wakes its reader when it holds"
+    record -e dummy -m 4M --switch-output=1000K -M 8M -o it.data -- true
+    expect_no_line err "files get larger than"
 }
 
 test_timestamped_name_is_never_that_of_a_file_that_is_there() {
