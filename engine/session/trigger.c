@@ -64,6 +64,17 @@ static void tell(struct weir_trigger_request *list, int result, const struct wei
     }
 }
 
+/* Each reason once: who sends a hundred signals a second gets no hundred lines. source NULL: it was begun, and failed.
+ */
+static void warn_once(struct weir_triggers *triggers, enum weir_trigger trigger, const char *source,
+                      const struct weir_error *err)
+{
+    bool told = triggers->told[trigger] == err->code;
+    triggers->told[trigger] = err->code;
+    weir_notice(triggers->notices, told ? WEIR_NOTICE_VERBOSE : WEIR_NOTICE_WARNING, "%s%s%s: %s", names[trigger],
+                source ? ", asked for by " : "", source ? source : "", err->what);
+}
+
 static void count_outcome(struct weir_triggers *triggers, enum weir_trigger trigger, int result)
 {
     if (result < 0)
@@ -140,7 +151,7 @@ static void begin(struct weir_triggers *triggers, enum weir_trigger trigger, str
     }
     count_outcome(triggers, trigger, result);
     if (result < 0 && !list)
-        weir_notice(triggers->notices, WEIR_NOTICE_WARNING, "%s: %s", names[trigger], err.what);
+        warn_once(triggers, trigger, NULL, &err);
     tell(list, result, &err);
 }
 
@@ -171,8 +182,7 @@ static void ask(struct weir_triggers *triggers, enum weir_trigger trigger, enum 
     if (result < 0) {
         triggers->refused++;
         if (!request)
-            weir_notice(triggers->notices, WEIR_NOTICE_WARNING, "%s, asked for by %s: %s", names[trigger],
-                        sources[source], err.what);
+            warn_once(triggers, trigger, sources[source], &err);
         tell(request, result, &err);
         return;
     }
@@ -218,7 +228,7 @@ void weir_triggers_complete(struct weir_triggers *triggers, enum weir_trigger tr
     triggers->running_for = NULL;
     count_outcome(triggers, trigger, result);
     if (result < 0 && !list)
-        weir_notice(triggers->notices, WEIR_NOTICE_WARNING, "%s: %s", names[trigger], err->what);
+        warn_once(triggers, trigger, NULL, err);
     tell(list, result, err);
     dispatch(triggers);
 }

@@ -14,7 +14,7 @@
  * Immediate actions wait for nothing.
  *
  * Whoever wants to know the outcome gives a request with a callback, which is called exactly once: before request()
- * returns, or later. Nobody else hears of a refusal but by a warning.
+ * returns, or later. Nobody else hears of a refusal but by a warning, which is not repeated but with -v.
  *
  * All of it on the coordinator thread; nothing here blocks or allocates.
  */
@@ -81,6 +81,7 @@ struct weir_triggers {
     enum weir_trigger on_signal;                            /* what SIGUSR2 asks for; NONE: nothing */
     const struct weir_notice_sink *notices; /* borrowed; NULL: refusals that nobody hears of are silent */
     bool ended;
+    int told[WEIR_TRIGGER_COUNT]; /* the errno of the refusal or failure of that kind that was a warning last */
     /* Called when an action other than an immediate one was begun or done. NULL: nobody wants to know. */
     void (*begun)(void *ctx, enum weir_trigger trigger);
     void *begun_ctx; /* borrowed */

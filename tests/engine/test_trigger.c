@@ -28,13 +28,16 @@ struct fixture {
     struct action actions[WEIR_TRIGGER_COUNT];
     unsigned turns;
     char warning[1024]; /* the last one */
-    unsigned warnings;
+    unsigned warnings, verbose;
     struct weir_notice_sink sink;
 };
 
 static void keep_warning(void *ctx, enum weir_notice_level level, const char *line)
 {
     struct fixture *f = ctx;
+    f->verbose += level == WEIR_NOTICE_VERBOSE;
+    if (level == WEIR_NOTICE_VERBOSE)
+        return;
     cr_assert_eq(level, WEIR_NOTICE_WARNING);
     snprintf(f->warning, sizeof(f->warning), "%s", line);
     f->warnings++;
@@ -120,6 +123,26 @@ Test(trigger, refusal_that_nobody_waits_for_is_a_warning)
     weir_triggers_fire(&f.triggers, WEIR_TRIGGER_SNAPSHOT, WEIR_TRIGGER_BY_EVENT);
     cr_assert_eq(f.warnings, 2);
     cr_assert_str_eq(f.warning, "snapshot: no room");
+}
+
+Test(trigger, refusals_for_the_same_reason_are_one_warning)
+{
+    struct fixture f;
+    struct weir_error err;
+    fixture_init(&f);
+    add(&f, WEIR_TRIGGER_SNAPSHOT, WEIR_TRIGGER_BEGUN, "busy", false);
+    for (unsigned n = 0; n < 100; n++)
+        weir_triggers_fire(&f.triggers, WEIR_TRIGGER_SNAPSHOT, WEIR_TRIGGER_BY_SIGNAL);
+    cr_assert_eq(f.triggers.refused, 99);
+    cr_assert_eq(f.warnings, 1);
+    cr_assert_eq(f.verbose, 98);
+    cr_assert_str_eq(f.warning, "snapshot, asked for by SIGUSR2: busy");
+    weir_error_set(&err, -ENOSPC, "no room");
+    weir_triggers_complete(&f.triggers, WEIR_TRIGGER_SNAPSHOT, -ENOSPC, &err);
+    cr_assert_eq(f.warnings, 2);
+    cr_assert_str_eq(f.warning, "snapshot: no room");
+    weir_triggers_fire(&f.triggers, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BY_TIMER); /* another kind */
+    cr_assert_eq(f.warnings, 3);
 }
 
 Test(trigger, signal_that_means_nothing_is_dropped)
