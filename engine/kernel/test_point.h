@@ -64,6 +64,8 @@ enum weir_test_point {
 
     WEIR_AT_SWITCH_BEGIN, /* (S) the output is changed, and not said so */
     WEIR_AT_SWITCH_DONE,  /* (S) nothing of the old output is pending, and not said so */
+
+    WEIR_AT_WORKLOAD_WAIT, /* signals were taken, whether the workload has ended was not looked at */
 };
 
 #ifdef WEIR_TEST_POINTS

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "engine/kernel/test_point.h"
 
 #define LAST_LOOKS 64 /* at the sources: a connection, each of its commands and what they lead to take one each */
 
@@ -243,8 +244,13 @@ enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator)
 void weir_coordinator_wait_workload(struct weir_coordinator *coordinator)
 {
     struct pollfd signals = {.fd = coordinator->signal_fd, .events = POLLIN};
-    while (!weir_workload_poll(coordinator->workload) && !weir_coordinator_is_hurried(coordinator))
+    for (;;) {
+        bool hurried = weir_coordinator_is_hurried(coordinator); /* takes SIGCHLD: before it is looked what that says */
+        weir_test_point(WEIR_AT_WORKLOAD_WAIT);
+        if (weir_workload_poll(coordinator->workload) || hurried)
+            return;
         poll(&signals, 1, -1);
+    }
 }
 
 bool weir_coordinator_is_hurried(struct weir_coordinator *coordinator)

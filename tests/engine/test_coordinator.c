@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "engine/kernel/test_point.h"
+
 struct fixture {
     struct weir_coordinator coordinator;
     struct weir_pipeline pipeline; /* rounds without readers, two eventfds, a writer that never runs */
@@ -420,6 +422,33 @@ Test(coordinator, wait_for_the_workload_ends_with_a_signal, .timeout = 30)
     cr_assert_eq(WTERMSIG(f.workload.status), SIGTERM);
     fixture_fini(&f);
 }
+
+#ifdef WEIR_TEST_POINTS
+static pid_t dying; /* at the next look at it; 0: none */
+
+void weir_test_point_reached(enum weir_test_point point)
+{
+    siginfo_t info;
+    if (point != WEIR_AT_WORKLOAD_WAIT || dying == 0)
+        return;
+    kill(dying, SIGKILL);
+    waitid(P_PID, (id_t)dying, &info, WEXITED | WNOWAIT); /* then SIGCHLD has been sent */
+    dying = 0;
+}
+
+Test(coordinator, workload_that_ends_between_two_looks_is_not_waited_for_in_vain, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    start_workload(&f, "exec sleep 1000");
+    f.pipeline.writer.error = -EIO;
+    cr_assert_eq(run_workload(&f), WEIR_RECORD_END_OUTPUT);
+    dying = f.workload.pid;
+    weir_coordinator_wait_workload(&f.coordinator);
+    cr_assert_eq(WTERMSIG(f.workload.status), SIGKILL);
+    fixture_fini(&f);
+}
+#endif
 
 /* ---- schedules ---- */
 
