@@ -26,8 +26,8 @@ int weir_event_set_filter_fd(const struct weir_event_set *set, unsigned event, i
 /* Sets the filters of the events (struct weir_event.filter) on their descriptors. 0 or -errno with err. */
 int weir_event_set_apply_filters(struct weir_event_set *set, struct weir_error *err);
 
-/* Explains that the kernel refused a filter of the event with the given -errno. Returns it, or -EINVAL where it was none:
- * brackets and quotation marks of tracepoint filters that do not match. */
+/* Explains that the kernel refused a filter of the event with the given -errno. Returns it, or
+ * -EINVAL where it was none: brackets and quotation marks of tracepoint filters that do not match. */
 int weir_event_filter_refused(const struct weir_event *event, const char *text, int code, struct weir_error *err);
 
 /* Closes the descriptors of one event, or of all, and keeps the table. */
