@@ -1,4 +1,4 @@
-/* The real clocks. Any thread. */
+/* The real clocks, and what waits on one. Any thread. */
 #include "base/clock.h"
 
 #include <time.h>
@@ -28,4 +28,10 @@ const struct weir_clock weir_clock_day = {.now_ns = day_now_ns};
 uint64_t weir_clock_thread_cpu_ns(void)
 {
     return read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+void weir_clock_pause_ns(uint64_t ns)
+{
+    const struct timespec pause = {.tv_sec = (time_t)(ns / WEIR_NS_PER_S), .tv_nsec = (long)(ns % WEIR_NS_PER_S)};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }

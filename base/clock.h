@@ -28,4 +28,7 @@ static inline uint64_t weir_clock_now_ns(const struct weir_clock *clock)
 /* CPU time of the calling thread so far; CLOCK_THREAD_CPUTIME_ID, see clock_gettime(2), a system call. */
 uint64_t weir_clock_thread_cpu_ns(void);
 
+/* Sleeps for so long, or until a signal is handled. Any thread; for where nobody could wake it. */
+void weir_clock_pause_ns(uint64_t ns);
+
 #endif

@@ -22,7 +22,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/bits.h"
 #include "base/clock.h"
@@ -138,7 +137,7 @@ static void wait_for_room(struct stream_queue *queue, unsigned wait_ms)
     if (config->file->wait_for_room(config->ctx, config->fds[WEIR_IO_BUFFERED], wait_ms) == 0)
         return;
     if (queue->was_full)
-        nanosleep(&(struct timespec){.tv_nsec = GATHER_NS}, NULL);
+        weir_clock_pause_ns(GATHER_NS);
     stream_flush(queue);
 }
 

@@ -18,7 +18,6 @@
 #include <liburing.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/assert.h"
 #include "base/bits.h"
@@ -158,7 +157,7 @@ static int uring_flush(void *ctx)
     int rc = 0;
     for (unsigned i = 0; i < ENTER_RETRY_MAX && io_uring_sq_ready(&queue->ring) > 0; i++) {
         if (rc == -EAGAIN || rc == -EBUSY) /* out of memory for requests, or completions are waiting */
-            nanosleep(&(struct timespec){.tv_nsec = ENTER_RETRY_NS}, NULL);
+            weir_clock_pause_ns(ENTER_RETRY_NS);
         queue->enters++;
         rc = io_uring_submit(&queue->ring);
         if (rc < 0 && !is_transient(rc))

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -182,10 +181,8 @@ int weir_compressor_start(struct weir_compressor *compressor, struct weir_error 
         result = start_worker(&compressor->workers[count], count, &attr);
     pthread_attr_destroy(&attr);
     /* Their ids are known once they run. Acquire pairs with worker_main(). */
-    while (atomic_load_explicit(&compressor->started, memory_order_acquire) < count) {
-        const struct timespec pause = {.tv_nsec = (long)(WEIR_NS_PER_MS / 20)};
-        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-    }
+    while (atomic_load_explicit(&compressor->started, memory_order_acquire) < count)
+        weir_clock_pause_ns(WEIR_NS_PER_MS / 20);
     return result < 0 ? weir_error_set_errno(err, result, "cannot start compression thread %u of %u", count + 1,
                                              compressor->setup.workers)
                       : 0;

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -364,8 +363,7 @@ bool weir_pipeline_try_emit(struct weir_pipeline *pipeline, const void *records,
 int weir_pipeline_emit(struct weir_pipeline *pipeline, const void *records, size_t bytes)
 {
     while (!weir_pipeline_try_emit(pipeline, records, bytes)) {
-        const struct timespec pause = {.tv_nsec = EMIT_RETRY_NS};
-        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+        weir_clock_pause_ns(EMIT_RETRY_NS);
         weir_pipeline_keep_patience(pipeline);
     }
     return atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 
 #include "base/assert.h"
 #include "base/bits.h"
@@ -383,12 +382,6 @@ bool weir_writer_is_idle(struct weir_writer *writer)
            (!writer->setup.compressor || weir_compressor_backlog(writer->setup.compressor) == 0);
 }
 
-static void sleep_ms(unsigned ms)
-{
-    struct timespec pause = {.tv_nsec = (long)ms * (long)WEIR_NS_PER_MS};
-    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-}
-
 /* How many chunks are worth a step. When half of what readers may take at once is used up the rest has to last until we
  * run; and what has gathered when the disk begins to stand still is missing in the pool then. */
 static unsigned batch(const struct weir_pool *pool)
@@ -416,7 +409,7 @@ static unsigned gather(struct weir_writer *writer, bool moved)
         haste = true; /* a chunk that is not linked yet stands before the others */
     }
     unsigned pause_ms = haste ? HASTE_MS : PASS_MS;
-    sleep_ms(pause_ms);
+    weir_clock_pause_ns(pause_ms * WEIR_NS_PER_MS);
     return pause_ms;
 }
 
@@ -447,9 +440,9 @@ void weir_writer_run(struct weir_writer *writer)
         if (stopping && weir_writer_is_idle(writer))
             return;
         if (full && !moved && weir_output_is_full(writer->output)) /* nothing is in flight that would be waited for */
-            sleep_ms(PASS_MS);
+            weir_clock_pause_ns(PASS_MS * WEIR_NS_PER_MS);
         if (stopping && !moved) /* the disk was waited for in step(), compression is waited for here */
-            sleep_ms(HASTE_MS);
+            weir_clock_pause_ns(HASTE_MS * WEIR_NS_PER_MS);
         if (!stopping && !full)
             quiet_ms = rest(writer, quiet_ms, moved);
     }

@@ -1,8 +1,8 @@
 /* What a recording keeps in memory: sizes, description, and when it goes to the file. Coordinator thread. */
 #include <errno.h>
-#include <time.h>
 
 #include "base/bits.h"
+#include "base/clock.h"
 #include "engine/session/session.h"
 
 #define RETAINED_MEMORY_SHARE 4 /* live and spare are each at most this part of the machine's memory */
@@ -66,8 +66,7 @@ static void pause_rings(void *ctx, bool paused)
     if (!paused)
         return;
     /* Who is in the middle of a record holds its CPU for about a microsecond; all are out of it after this. */
-    const struct timespec grace = {.tv_nsec = PAUSE_GRACE_NS};
-    clock_nanosleep(CLOCK_MONOTONIC, 0, &grace, NULL);
+    weir_clock_pause_ns(PAUSE_GRACE_NS);
 }
 
 static int end_file(void *ctx, struct weir_error *err)

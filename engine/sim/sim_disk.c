@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 struct stalling_queue {
     struct weir_sim_disk *disk;            /* borrowed */
@@ -76,10 +75,8 @@ static int reap(void *queue, struct weir_io_completion *done, unsigned max, unsi
     const struct stalling_queue *stalling = queue;
     if (!stands_still(stalling))
         return stalling->queue->reap(stalling->ctx, done, max, wait_ms);
-    if (wait_ms > 0) {
-        const struct timespec pause = {.tv_nsec = (long)WEIR_NS_PER_MS};
-        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-    }
+    if (wait_ms > 0)
+        weir_clock_pause_ns(WEIR_NS_PER_MS);
     return 0;
 }
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 
 #include "base/bits.h"
 #include "base/clock.h"
@@ -138,10 +137,8 @@ static void *producer_main(void *argument)
             for (uint64_t n = produced; n < burst_end; n++)
                 produce_one(producer, cpu, n);
         }
-        if (burst_end == due && due < load->records_per_cpu) {
-            const struct timespec pause = {.tv_nsec = (long)PACING_NS};
-            clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-        }
+        if (burst_end == due && due < load->records_per_cpu)
+            weir_clock_pause_ns(PACING_NS);
         produced = burst_end;
     }
     producer->ended_ns = weir_clock_now_ns(all->setup.clock);

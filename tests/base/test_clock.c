@@ -29,6 +29,13 @@ Test(clock, real_time_lies_between_two_readings_of_clock_monotonic)
     cr_assert_leq(now_ns, (uint64_t)after.tv_sec * WEIR_NS_PER_S + (uint64_t)after.tv_nsec);
 }
 
+Test(clock, pause_is_as_long_as_asked_at_least)
+{
+    uint64_t began_ns = weir_clock_now_ns(&weir_clock_monotonic);
+    weir_clock_pause_ns(3 * WEIR_NS_PER_MS / 2);
+    cr_assert_geq(weir_clock_now_ns(&weir_clock_monotonic) - began_ns, 3 * WEIR_NS_PER_MS / 2);
+}
+
 Test(clock, time_of_the_thread_lies_between_two_readings_of_its_clock)
 {
     struct timespec before, after;
