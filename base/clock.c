@@ -1,8 +1,6 @@
 /* The real clocks, and what waits on one. Any thread. */
 #include "base/clock.h"
 
-#include <time.h>
-
 static uint64_t read_ns(clockid_t clock)
 {
     struct timespec now;
@@ -32,6 +30,6 @@ uint64_t weir_clock_thread_cpu_ns(void)
 
 void weir_clock_pause_ns(uint64_t ns)
 {
-    const struct timespec pause = {.tv_sec = (time_t)(ns / WEIR_NS_PER_S), .tv_nsec = (long)(ns % WEIR_NS_PER_S)};
+    const struct timespec pause = weir_clock_timespec(ns);
     clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }

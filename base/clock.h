@@ -3,6 +3,7 @@
 #define WEIR_BASE_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 #define WEIR_NS_PER_US 1000ull
 #define WEIR_NS_PER_MS 1000000ull
@@ -23,6 +24,12 @@ extern const struct weir_clock weir_clock_day;
 static inline uint64_t weir_clock_now_ns(const struct weir_clock *clock)
 {
     return clock->now_ns(clock->ctx);
+}
+
+/* The same time as the system calls take it. */
+static inline struct timespec weir_clock_timespec(uint64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / WEIR_NS_PER_S), .tv_nsec = (long)(ns % WEIR_NS_PER_S)};
 }
 
 /* CPU time of the calling thread so far; CLOCK_THREAD_CPUTIME_ID, see clock_gettime(2), a system call. */

@@ -2,8 +2,8 @@
  * What a reader keeps in memory (-M): its own bounded list of chunks of samples, oldest first, instead of the queue to
  * the writer.
  *
- *     data ring ──copy──► chunk being filled ──seal──► [ oldest ... newest ] ──evict──► the same chunk, to be filled
- * again └──── at a snapshot: all of it, in order, to the writer
+ *     data ring ──copy──► chunk being filled ──seal──► [ oldest ... newest ] ──evict──► the same chunk, filled again
+ *                                                           └─── at a snapshot: all of it, in order, to the writer
  *
  * Whole chunks are evicted, so whole records are. Records in them that are not samples (LOST, THROTTLE, READ ...) are
  * copied out first, into a chunk that goes to the file: nothing is evicted but samples.

@@ -167,9 +167,7 @@ void weir_coordinator_fini(struct weir_coordinator *coordinator)
 
 static void set_timer(const struct weir_coordinator *coordinator, uint64_t at_ns)
 {
-    struct itimerspec when = {
-        .it_value = {.tv_sec = (time_t)(at_ns / WEIR_NS_PER_S), .tv_nsec = (long)(at_ns % WEIR_NS_PER_S)},
-    };
+    const struct itimerspec when = {.it_value = weir_clock_timespec(at_ns)};
     timerfd_settime(coordinator->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 

@@ -303,9 +303,7 @@ int weir_session_switch_watch(struct weir_session_switch *change, struct weir_er
     if (result == 0)
         result = weir_poll_set_add(sources, change->full_fd, POLLIN, on_full, change);
     if (result == 0 && change->timer_fd >= 0) {
-        uint64_t period_ns = session->options->switching.period_ns;
-        struct timespec period = {.tv_sec = (time_t)(period_ns / WEIR_NS_PER_S),
-                                  .tv_nsec = (long)(period_ns % WEIR_NS_PER_S)};
+        const struct timespec period = weir_clock_timespec(session->options->switching.period_ns);
         timerfd_settime(change->timer_fd, 0, &(struct itimerspec){.it_interval = period, .it_value = period}, NULL);
         result = weir_poll_set_add(sources, change->timer_fd, POLLIN, on_timer, change);
     }

@@ -141,8 +141,7 @@ static void await(struct weir_proc_reader *reader, unsigned hang_ms)
             reader->result = -ETIMEDOUT;
             break;
         }
-        const struct timespec until = {.tv_sec = (time_t)(until_ns / WEIR_NS_PER_S),
-                                       .tv_nsec = (long)(until_ns % WEIR_NS_PER_S)};
+        const struct timespec until = weir_clock_timespec(until_ns);
         pthread_cond_timedwait(&reader->changed, &reader->lock, &until);
     }
 }

@@ -193,7 +193,7 @@ int weir_sideband_list_bpf_programs(struct weir_sideband *sideband, struct weir_
 void weir_sideband_pause(struct weir_sideband *sideband, unsigned ms)
 {
     uint64_t at_ns = weir_clock_now_ns(&weir_clock_monotonic) + ms * WEIR_NS_PER_MS;
-    const struct timespec at = {.tv_sec = (time_t)(at_ns / WEIR_NS_PER_S), .tv_nsec = (long)(at_ns % WEIR_NS_PER_S)};
+    const struct timespec at = weir_clock_timespec(at_ns);
     pthread_cond_timedwait(&sideband->changed, &sideband->lock, &at);
 }
 
