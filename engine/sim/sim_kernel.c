@@ -392,7 +392,8 @@ static void ring_put(struct sim_ring *ring, const void *data, uint64_t bytes)
 static void put_lost_record(const struct sim_event *event, struct sim_ring *ring, uint64_t time_ns)
 {
     uint8_t record[WEIR_SIM_SIDE_RECORD_MAX_BYTES];
-    ring_put(ring, record, weir_sim_record_lost(&event->origin, ring->lost, time_ns, record));
+    size_t bytes = weir_sim_record_lost(&event->origin, ring->lost, time_ns, record);
+    ring_put(ring, record, bytes);
     ring->lost = 0;
 }
 
@@ -453,14 +454,16 @@ bool weir_sim_kernel_sample(struct weir_sim_kernel *sim, int fd, const struct we
 {
     struct sim_event *event = event_of(sim, fd);
     uint8_t record[WEIR_SIM_RECORD_MAX_BYTES];
-    return output(event, record, weir_sim_record_sample(&event->origin, sample, record), sample->time_ns);
+    size_t bytes = weir_sim_record_sample(&event->origin, sample, record);
+    return output(event, record, bytes, sample->time_ns);
 }
 
 bool weir_sim_kernel_comm(struct weir_sim_kernel *sim, int fd, uint32_t pid, const char *comm, uint64_t time_ns)
 {
     struct sim_event *event = event_of(sim, fd);
     uint8_t record[WEIR_SIM_SIDE_RECORD_MAX_BYTES];
-    return output(event, record, weir_sim_record_comm(&event->origin, pid, comm, time_ns, record), time_ns);
+    size_t bytes = weir_sim_record_comm(&event->origin, pid, comm, time_ns, record);
+    return output(event, record, bytes, time_ns);
 }
 
 static void kill_events(struct sim_event_page *page, int cpu)
