@@ -103,7 +103,8 @@ static const uint8_t *match_description(const struct weir_input_event *event, co
     uint64_t name_bytes = weir_load_u32(at + attr_bytes + sizeof(uint32_t));
     at += attr_bytes + 2 * sizeof(uint32_t);
     bool is_same = memcmp(&attr, &event->attr, sizeof(attr)) == 0 && id_bytes == event->id_count * sizeof(uint64_t) &&
-                   name_bytes + id_bytes <= (uint64_t)(end - at) && memcmp(at + name_bytes, event->ids, id_bytes) == 0;
+                   name_bytes + id_bytes <= (uint64_t)(end - at) &&
+                   (id_bytes == 0 || memcmp(at + name_bytes, event->ids, id_bytes) == 0);
     return is_same ? at + name_bytes + id_bytes : NULL;
 }
 
