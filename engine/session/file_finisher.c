@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "engine/kernel/test_point.h"
 #include "engine/session/kept_files.h"
@@ -203,36 +204,28 @@ void weir_file_finisher_await_drops(struct weir_file_finisher *finisher)
     pthread_mutex_unlock(&finisher->lock);
 }
 
-static int start(struct weir_file_finisher *finisher)
+int weir_file_finisher_start(struct weir_file_finisher *finisher)
 {
-    if (finisher->started)
-        return 0;
     int result = -pthread_create(&finisher->thread, NULL, thread_main, finisher);
     if (result < 0)
         return result;
     finisher->started = true;
     pthread_setname_np(finisher->thread, "weir-finisher");
-    return 0;
-}
-
-int weir_file_finisher_start(struct weir_file_finisher *finisher, pid_t *tid)
-{
-    int result = start(finisher);
-    if (result < 0)
-        return result;
     pthread_mutex_lock(&finisher->lock);
     while (finisher->tid == 0)
         pthread_cond_wait(&finisher->changed, &finisher->lock);
-    *tid = finisher->tid;
     pthread_mutex_unlock(&finisher->lock);
     return 0;
 }
 
-int weir_file_finisher_push(struct weir_file_finisher *finisher, struct weir_record_file *file)
+pid_t weir_file_finisher_tid(const struct weir_file_finisher *finisher)
 {
-    int result = start(finisher);
-    if (result < 0)
-        return result;
+    return finisher->tid; /* constant after start() */
+}
+
+bool weir_file_finisher_push(struct weir_file_finisher *finisher, struct weir_record_file *file)
+{
+    weir_assert(finisher->started);
     pthread_mutex_lock(&finisher->lock);
     bool full = finisher->count == WEIR_FINISHER_FILES;
     if (!full) {
@@ -241,7 +234,7 @@ int weir_file_finisher_push(struct weir_file_finisher *finisher, struct weir_rec
         pthread_cond_signal(&finisher->changed);
     }
     pthread_mutex_unlock(&finisher->lock);
-    return full ? -EAGAIN : 0;
+    return !full;
 }
 
 static bool has_ended_in_time(struct weir_file_finisher *finisher)

@@ -46,16 +46,18 @@ struct weir_finished_files {
     struct weir_error err; /* of the first that could not be finished or named; code 0: none */
 };
 
-/* 0 or -ENOMEM. The thread is started by start() or the first push(). */
+/* 0 or -ENOMEM. */
 int weir_file_finisher_new(struct weir_file_finisher **finisher, const struct weir_file_finisher_setup *setup);
 
-/* Starts the thread before there is anything to do, for its id. 0 or -errno of pthread_create(3). Signals must be
- * blocked. Coordinator. */
-int weir_file_finisher_start(struct weir_file_finisher *finisher, pid_t *tid);
+/* Starts the thread, without which there is no push(): where there is none to be had is known before anything is
+ * recorded. 0 or -errno of pthread_create(3). Signals must be blocked. Coordinator. */
+int weir_file_finisher_start(struct weir_file_finisher *finisher);
 
-/* Queues a file, which is the finisher's then. -EAGAIN when the queue is full; -errno of pthread_create(3). Signals
- * must be blocked. Coordinator; does not block. */
-int weir_file_finisher_push(struct weir_file_finisher *finisher, struct weir_record_file *file);
+/* The id of its thread. After start(). */
+pid_t weir_file_finisher_tid(const struct weir_file_finisher *finisher);
+
+/* Queues a file, which is the finisher's then. False: the queue is full. Coordinator; does not block. */
+bool weir_file_finisher_push(struct weir_file_finisher *finisher, struct weir_record_file *file);
 
 /* Has the oldest finished file removed, with on_full ROTATE. False: there is none. Coordinator; does not block. */
 bool weir_file_finisher_drop_oldest(struct weir_file_finisher *finisher);

@@ -196,12 +196,10 @@ static int exclude_self(struct weir_session *session, struct weir_error *err)
         count += weir_sideband_tids(session->sideband, tids + count);
     if (session->change.proc_reader)
         tids[count++] = weir_proc_reader_tid(session->change.proc_reader);
+    if (weir_session_switches(session))
+        tids[count++] = weir_file_finisher_tid(session->finisher);
     warn_about_own_samples(session);
-    int result = session->options->switching.enabled ? weir_file_finisher_start(session->finisher, &tids[count++]) : 0;
-    if (result < 0)
-        weir_error_set_errno(err, result, "cannot start a thread");
-    else
-        result = weir_event_set_exclude_tasks(&session->events, tids, count, err);
+    int result = weir_event_set_exclude_tasks(&session->events, tids, count, err);
     free(tids);
     return result;
 }

@@ -201,8 +201,7 @@ static bool hand_over(struct weir_session_switch *change)
     struct weir_session *session = change->session;
     struct weir_record_file *file = change->left;
     weir_record_file_note(file, &change->order.account);
-    int result = weir_file_finisher_push(session->finisher, file);
-    if (result == -EAGAIN) {
+    if (!weir_file_finisher_push(session->finisher, file)) {
         if (!change->told_wait)
             weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
                         "files end faster than they can be finished: the next switch waits; this is told once");
@@ -210,12 +209,6 @@ static bool hand_over(struct weir_session_switch *change)
         return false;
     }
     change->left = NULL;
-    if (result < 0) { /* no thread is to be had: it stays as it is, whole but for its features */
-        weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "cannot finish '%s': %s; weir recover completes it",
-                    weir_output_path(file->output), strerror(-result));
-        weir_record_file_close(file);
-        weir_switch_count_end(&session->pipeline.control.switches);
-    }
     return true;
 }
 
@@ -318,6 +311,8 @@ int weir_session_switch_start(struct weir_session_switch *change, struct weir_er
         return 0;
     weir_session_synth_options(session, &options);
     int result = weir_proc_reader_start(&change->proc_reader, &options);
+    if (result == 0)
+        result = weir_file_finisher_start(session->finisher);
     return result < 0 ? weir_error_set_errno(err, result, "cannot start a thread") : 0;
 }
 

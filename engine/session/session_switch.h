@@ -85,9 +85,8 @@ int weir_session_switch_init(struct weir_session_switch *change, struct weir_ses
 /* Begins to watch for size and time. Before the coordinator's loop. */
 int weir_session_switch_watch(struct weir_session_switch *change, struct weir_error *err);
 
-/* Starts the thread that reads processes from /proc. Before the sideband thread is asked anything. 0 or -errno with
- * err.
- */
+/* Starts the thread that reads processes from /proc, and the finisher's. Before the sideband thread is asked anything.
+ * 0 or -errno with err. */
 int weir_session_switch_start(struct weir_session_switch *change, struct weir_error *err);
 
 /* Writes the beginning of the session's file; ctx: the switch. The answer() of its question (sideband.h). */
