@@ -306,6 +306,11 @@ void weir_output_abandon(struct weir_output *output, int error)
         weir_output_writes_abandon(&output->writes, error);
 }
 
+bool weir_output_lacks_space(int result)
+{
+    return result == -ENOSPC || result == -EDQUOT;
+}
+
 bool weir_output_is_full(const struct weir_output *output)
 {
     return output->writes.full || output->writes.held_back;

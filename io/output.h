@@ -169,10 +169,14 @@ int weir_output_patch_head(struct weir_output *output, uint64_t offset, const vo
  * file, so that reap() in a loop makes it true again; but for a full output, see below. */
 bool weir_output_can_append(const struct weir_output *output);
 
+/* Whether that -errno, of anything that is done to files, says that there is no room: none on the file system (ENOSPC),
+ * or none of what its user, folder or project may have of it (EDQUOT). */
+bool weir_output_lacks_space(int result);
+
 /*
- * Whether a file system without room (ENOSPC, EDQUOT) is waited for; else, as at first, it is a failure. While it is
- * waited for all spans stay pending, and writes are submitted only after try_again(), in their order. With false what
- * waits is tried once more. Any time.
+ * Whether a file system without room (weir_output_lacks_space()) is waited for; else, as at first, it is a failure.
+ * While it is waited for all spans stay pending, and writes are submitted only after try_again(), in their order. With
+ * false what waits is tried once more. Any time.
  */
 void weir_output_wait_for_space(struct weir_output *output, bool waits);
 

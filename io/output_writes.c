@@ -212,11 +212,6 @@ static bool is_worth_retrying(struct weir_output_writes *writes, struct weir_out
     return false;
 }
 
-static bool is_lack_of_space(const struct weir_output_writes *writes, int failure)
-{
-    return writes->waits_for_space && (failure == -ENOSPC || failure == -EDQUOT);
-}
-
 void weir_output_writes_try_again(struct weir_output_writes *writes)
 {
     writes->held_back = false;
@@ -242,7 +237,7 @@ static void complete(struct weir_output_writes *writes, struct weir_output_write
         }
     } else {
         int failure = result < 0 ? (int)result : -EIO; /* no progress and no reason */
-        if (is_lack_of_space(writes, failure)) {
+        if (writes->waits_for_space && weir_output_lacks_space(failure)) {
             writes->full = writes->held_back = true;
         } else if (!is_worth_retrying(writes, write, failure)) {
             fail_from(writes, write->number, failure);

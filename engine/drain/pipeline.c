@@ -2,7 +2,7 @@
  * Building the data path and taking it apart. Runs on the coordinator, but for emit() and try_emit(), which synthesis
  * threads call, too. Its threads: pipeline_threads.c.
  */
-#include "engine/drain/pipeline_internal.h"
+#include "engine/drain/pipeline.h"
 
 #include <errno.h>
 #include <semaphore.h>

@@ -69,10 +69,10 @@ struct weir_pipeline_setup {
     int realtime_priority;
     bool pin; /* false for synthetic topologies */
 
-    /* Whether somebody wants no more waiting for the reader of a stream; it is then let go of. Called on any thread,
-     * one at a time, while it waits. NULL: it is waited for however long it takes. */
-    bool (*is_hurried)(void *ctx);
-    void *hurried_ctx;
+    /* Called ten times a second or more by whoever waits for the output while recording begins or ends: for what is to
+     * be done meanwhile so that the wait has an end. Any thread, one at a time. NULL: nothing is. */
+    void (*while_waiting)(void *ctx);
+    void *waiting_ctx;
     const struct weir_notice_sink *notices;
 };
 
@@ -98,7 +98,7 @@ struct weir_pipeline {
     uint64_t full_bytes;                  /* set between init and start; 0: none: writer.h */
     int full_fd;                          /* borrowed; set with it */
     int ended_fd;                         /* owned eventfd: the targets of all rings are gone */
-    pthread_mutex_t patience;             /* around setup.is_hurried() */
+    pthread_mutex_t patience;             /* around setup.while_waiting() */
 };
 
 /* 0, -ENOMEM or the errno of eventfd(2), with err. On failure everything is released. */
@@ -163,6 +163,9 @@ unsigned weir_pipeline_tids_max(const struct weir_pipeline *pipeline);
 /* As emit(), but gives up when no chunk is free: true when the records are in the queue. Does not block. */
 bool weir_pipeline_try_emit(struct weir_pipeline *pipeline, const void *records, size_t bytes);
 
+/* Does what is to be done while the output is waited for (setup.while_waiting). Any thread that waits for it. */
+void weir_pipeline_keep_patience(struct weir_pipeline *pipeline);
+
 /* Sends whole records (at most WEIR_CHUNK_MIN_BYTES) down the queue, in order for one thread. Waits for a free chunk.
  * Any thread that is not a reader nor the writer. 0, or the error of a failed output. */
 int weir_pipeline_emit(struct weir_pipeline *pipeline, const void *records, size_t bytes);
@@ -182,8 +185,7 @@ void weir_pipeline_summarise_drains(const struct weir_pipeline *pipeline, enum w
  * handed over with snapshot, and evicted without. */
 void weir_pipeline_stop_readers(struct weir_pipeline *pipeline, bool snapshot);
 
-/* The last round marker, then the writer ends once all is on file or failed, or setup.is_hurried() lets go of a
- * stream's reader. */
+/* The last round marker, then the writer ends once all is on file or failed. */
 void weir_pipeline_stop_writer(struct weir_pipeline *pipeline);
 
 #endif

@@ -2,7 +2,7 @@
  * The threads of the data path: started, named, pinned and prioritised, joined in order. Runs on the coordinator, but
  * for the body of the threads and keep_patience().
  */
-#include "engine/drain/pipeline_internal.h"
+#include "engine/drain/pipeline.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "engine/kernel/thread_priority.h"
 #include "topology/placement.h"
 
-#define PATIENCE_NS (100 * WEIR_NS_PER_MS) /* between two questions whether to let go of a stream's reader */
+#define PATIENCE_NS (100 * WEIR_NS_PER_MS) /* between two calls of setup.while_waiting() */
 
 static void *thread_main(void *argument)
 {
@@ -139,18 +139,16 @@ void weir_pipeline_pin_again(struct weir_pipeline *pipeline, unsigned cpu)
     }
 }
 
-/* Only a stream's output may have to be waited for without end. */
 void weir_pipeline_keep_patience(struct weir_pipeline *pipeline)
 {
-    if (!pipeline->setup.is_hurried)
+    if (!pipeline->setup.while_waiting)
         return;
     pthread_mutex_lock(&pipeline->patience);
-    if (pipeline->setup.is_hurried(pipeline->setup.hurried_ctx))
-        weir_writer_give_up_stream(&pipeline->writer);
+    pipeline->setup.while_waiting(pipeline->setup.waiting_ctx);
     pthread_mutex_unlock(&pipeline->patience);
 }
 
-/* Readers that wait for chunks and the writer that waits for a stream's reader end when that is let go of. (Not
+/* Readers wait for chunks and the writer for its output, and that may take setup.while_waiting() to have an end. (Not
  * pthread_clockjoin_np(3), which ThreadSanitizer does not know: it would see none of what the thread did before.) */
 static bool has_ended_in_time(struct weir_pipeline_thread *thread)
 {
@@ -164,7 +162,7 @@ static bool has_ended_in_time(struct weir_pipeline_thread *thread)
 
 static void join(struct weir_pipeline *pipeline, struct weir_pipeline_thread *thread)
 {
-    while (thread->started && pipeline->setup.is_hurried && !has_ended_in_time(thread))
+    while (thread->started && pipeline->setup.while_waiting && !has_ended_in_time(thread))
         weir_pipeline_keep_patience(pipeline);
     if (thread->started)
         pthread_join(thread->thread, NULL);

@@ -460,7 +460,6 @@ void weir_writer_wait_for_space(struct weir_writer *writer, bool waits)
 
 void weir_writer_stop(struct weir_writer *writer)
 {
-    weir_writer_wait_for_space(writer, false);
     atomic_store_explicit(&writer->stopping, true, memory_order_release);
     weir_chunk_queue_wake(writer->setup.queue);
 }

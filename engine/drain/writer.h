@@ -121,11 +121,11 @@ void weir_writer_run(struct weir_writer *writer);
  * effect. Any thread. */
 void weir_writer_give_up_stream(struct weir_writer *writer);
 
-/* Whether files wait for space (weir_output_wait_for_space()); not at first, and not after stop(). Not with parts. Any
- * thread. */
+/* Whether files wait for space (weir_output_wait_for_space()); not at first. Not with parts. Any thread. */
 void weir_writer_wait_for_space(struct weir_writer *writer, bool waits);
 
-/* Makes run() return once all that was pushed before is written or failed. Any thread. */
+/* Makes run() return once all that was pushed before is written or failed; what waits for space goes on doing so. Any
+ * thread. */
 void weir_writer_stop(struct weir_writer *writer);
 
 /* True when nothing is queued nor in flight. Writer thread (tests: the one that steps). */

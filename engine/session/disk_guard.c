@@ -3,10 +3,11 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/bits.h"
@@ -17,9 +18,8 @@
 #define LOOK_NS          (100 * WEIR_NS_PER_MS)
 #define HYSTERESIS_SHARE 8 /* of what is to stay free: so much more resumes */
 #define RESUME_BYTES_MIN (1ull << 20)
-#define SETTLE_LOOK_NS   (50 * WEIR_NS_PER_MS) /* at the end */
-#define HELPLESS_LOOKS   10u                   /* a file may be on its way to be finished */
-#define POOL_ROOM_SHARE  4                     /* with "rotate": of what is free at the start */
+#define HELPLESS_LOOKS   10u /* a file may be on its way to be finished */
+#define POOL_ROOM_SHARE  4   /* with "rotate": of what is free at the start */
 
 /* What a look has found. */
 struct finding {
@@ -86,6 +86,11 @@ static void suspend(struct weir_disk_guard *guard, const struct finding *found)
         weir_notice(options->notices, WEIR_NOTICE_INFO, "recording goes on");
 }
 
+static bool is_full(const struct weir_session *session)
+{
+    return atomic_load_explicit(&session->pipeline.writer.full, memory_order_relaxed); /* the next look comes soon */
+}
+
 static void look(struct weir_disk_guard *guard)
 {
     struct weir_session *session = guard->session;
@@ -93,8 +98,7 @@ static void look(struct weir_disk_guard *guard)
     struct finding found = {0};
     if (weir_io_probe_space(guard->folder, &found.free_bytes) < 0)
         return; /* the folder has gone: what is open is written all the same */
-    /* Relaxed: the next look comes soon. */
-    found.full = atomic_load_explicit(&session->pipeline.writer.full, memory_order_relaxed);
+    found.full = is_full(session);
     found.low = found.full || found.free_bytes < options->keep_free_bytes;
     if (options->on_full == WEIR_RECORD_ON_FULL_SUSPEND)
         suspend(guard, &found);
@@ -124,34 +128,35 @@ void weir_disk_guard_start(const struct weir_disk_guard *guard)
         weir_writer_wait_for_space(&session->pipeline.writer, true);
 }
 
-/* What is still on its way: chunks, and what rings hold whose readers were not woken. */
-static uint64_t unwritten_bytes(const struct weir_session *session)
-{
-    const struct weir_pool *pool = &session->pipeline.pool;
-    uint64_t rings = 0;
-    for (unsigned i = 0; i < session->pipeline.reader_count; i++)
-        rings += session->pipeline.readers[i]->ring_count;
-    return (uint64_t)weir_pool_used_count(pool) * pool->chunk_bytes + rings * session->config.watermark_bytes;
-}
-
 void weir_disk_guard_settle(struct weir_disk_guard *guard)
 {
     struct weir_session *session = guard->session;
-    const struct timespec pause = {.tv_nsec = (long)SETTLE_LOOK_NS};
     if (!session)
         return;
-    for (unsigned helpless = 0;
-         session->options->on_full == WEIR_RECORD_ON_FULL_ROTATE && helpless < HELPLESS_LOOKS && !guard->stopped;) {
-        struct finding found = {.full = atomic_load_explicit(&session->pipeline.writer.full, memory_order_relaxed)};
-        if (weir_io_probe_space(guard->folder, &found.free_bytes) < 0 ||
-            weir_coordinator_is_hurried(&session->coordinator))
-            break;
-        if (!found.full && found.free_bytes >= unwritten_bytes(session))
-            break;
-        helpless = weir_file_finisher_drop_oldest(session->finisher) ? 0 : helpless + 1;
-        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-    }
-    weir_writer_wait_for_space(&session->pipeline.writer, false);
+    if (session->options->on_full != WEIR_RECORD_ON_FULL_ROTATE)
+        weir_writer_wait_for_space(&session->pipeline.writer, false);
+    guard->coordinator = pthread_self();
+    /* Release pairs with tend(): threads that emit know the one above, too. */
+    atomic_store_explicit(&guard->settling, true, memory_order_release);
+}
+
+void weir_disk_guard_tend(struct weir_disk_guard *guard)
+{
+    struct weir_session *session = guard->session;
+    if (!atomic_load_explicit(&guard->settling, memory_order_acquire))
+        return;
+    uint64_t now_ns = weir_clock_now_ns(session->clock);
+    if (now_ns < guard->tended_ns + LOOK_NS)
+        return;
+    guard->tended_ns = now_ns;
+    bool hurried = false;
+    if (pthread_equal(pthread_self(), guard->coordinator)) /* whose signals are */
+        hurried = session->hurried |= weir_coordinator_is_hurried(&session->coordinator);
+    const struct finding found = {.full = is_full(session)};
+    if (found.full && hurried)
+        weir_writer_wait_for_space(&session->pipeline.writer, false);
+    else if (found.full && session->options->on_full == WEIR_RECORD_ON_FULL_ROTATE)
+        rotate(guard, &found);
 }
 
 /* The folder of the path. NULL: no memory. */
@@ -164,6 +169,14 @@ static char *folder_of(const char *path)
 }
 
 /* ---- room for rotation ---- */
+
+bool weir_disk_guard_make_room(struct weir_session *session)
+{
+    if (session->options->on_full != WEIR_RECORD_ON_FULL_ROTATE || !weir_file_finisher_drop_oldest(session->finisher))
+        return false;
+    weir_file_finisher_await_drops(session->finisher);
+    return true;
+}
 
 void weir_disk_guard_fit_pool(struct weir_session *session)
 {

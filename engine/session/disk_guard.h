@@ -19,11 +19,16 @@
  * takes a quarter of what is free at the start at most, unless it was given a size, and what may still not fit is one
  * warning with its numbers.
  *
+ * A quota is a file system that is full, but that nobody can see how much is left of it: what is free is known by
+ * writes that find room, or none.
+ *
  * Coordinator; the look is one statvfs(3), nothing blocks.
  */
 #ifndef WEIR_ENGINE_SESSION_DISK_GUARD_H
 #define WEIR_ENGINE_SESSION_DISK_GUARD_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -38,11 +43,18 @@ struct weir_disk_guard {
     bool suspended;
     bool told_rotation;
     bool stopped;
-    unsigned helpless; /* looks at a full file system in a row, with nothing to remove */
+    unsigned helpless;     /* looks at a full file system in a row, with nothing to remove */
+    pthread_t coordinator; /* once settling */
+    _Atomic bool settling;
+    uint64_t tended_ns; /* of the last look by tend() */
 };
 
 /* Bounds the pool's size for "rotate". After the sizes were chosen, before the pool is made. */
 void weir_disk_guard_fit_pool(struct weir_session *session);
+
+/* With "rotate" removes the oldest finished file, for what has found no room. False: there is none, or it is not asked
+ * for. Blocks until it is gone, behind what the finisher has in hand. */
+bool weir_disk_guard_make_room(struct weir_session *session);
 
 /* Begins to look, when the options ask for it. The coordinator was initialised. 0 or -errno with err. */
 int weir_disk_guard_init(struct weir_disk_guard *guard, struct weir_session *session, struct weir_error *err);
@@ -50,9 +62,13 @@ int weir_disk_guard_init(struct weir_disk_guard *guard, struct weir_session *ses
 /* Recording begins: until then a file system without room is a failure, as it is until its end with "stop". */
 void weir_disk_guard_start(const struct weir_disk_guard *guard);
 
-/* Events are off: from here on no room is a failure. With "rotate" older files first make room for what is still on its
- * way. Blocks for as long as the writer takes. */
+/* Events are off. From here on no room is a failure, but with "rotate", where older files make room for what is still
+ * on its way: tend() is to be called while that is waited for. */
 void weir_disk_guard_settle(struct weir_disk_guard *guard);
+
+/* A look after settle(), at most ten times a second; asked by the coordinator it also ends the waiting for space at a
+ * second signal. Before settle() it does nothing. Any thread, one at a time. */
+void weir_disk_guard_tend(struct weir_disk_guard *guard);
 
 /* NULL-safe, in any state. The coordinator has ended its loop. */
 void weir_disk_guard_fini(struct weir_disk_guard *guard);

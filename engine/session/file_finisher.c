@@ -19,6 +19,7 @@
 #define BUILD_ID_TIMEOUT_MS 1000u
 #define HASTE_LOOK_NS       (100 * WEIR_NS_PER_MS)
 #define ROOM_LOOK_NS        (100 * WEIR_NS_PER_MS)
+#define ROOM_TRIES_MOST     16u /* with "rotate" */
 
 struct weir_file_finisher {
     struct weir_file_finisher_setup setup;
@@ -80,55 +81,77 @@ static bool is_hurried(struct weir_file_finisher *finisher)
     return hurried;
 }
 
-/* The file system has no room for features: true when there may be some now. */
-static bool find_room(struct weir_file_finisher *finisher)
+/*
+ * The file system has no room for features or a name: true when there may be some now. tries: how often that was so.
+ * With "rotate" a file that was removed may not be enough: its room comes late (btrfs), or the file that is recorded to
+ * takes it. So after each one it is waited for.
+ */
+static bool find_room(struct weir_file_finisher *finisher, unsigned tries)
 {
-    switch (finisher->setup.session->options->on_full) {
-    case WEIR_RECORD_ON_FULL_ROTATE:
-        return weir_kept_files_drop_oldest(finisher->kept);
-    case WEIR_RECORD_ON_FULL_SUSPEND:
-        break;
-    case WEIR_RECORD_ON_FULL_STOP:
+    enum weir_record_on_full on_full = finisher->setup.session->options->on_full;
+    bool rotates = on_full == WEIR_RECORD_ON_FULL_ROTATE;
+    if (on_full == WEIR_RECORD_ON_FULL_STOP || (rotates && tries >= ROOM_TRIES_MOST))
         return false;
-    }
+    if (rotates && tries % 2 == 0 && weir_kept_files_drop_oldest(finisher->kept))
+        return true;
     const struct timespec pause = {.tv_nsec = (long)ROOM_LOOK_NS};
     clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
     pthread_mutex_lock(&finisher->lock);
     bool stopping = finisher->stopping;
     pthread_mutex_unlock(&finisher->lock);
-    return !stopping;
+    return rotates || !stopping;
+}
+
+static int finish_file(struct weir_file_finisher *finisher, struct weir_record_file *file, struct weir_error *err)
+{
+    unsigned tries = 0;
+    int result;
+    do {
+        *err = (struct weir_error){0};
+        result = weir_record_file_finish(file, finisher->setup.session, err);
+    } while (weir_output_lacks_space(result) && find_room(finisher, tries++));
+    return result;
+}
+
+/* The thread, or once it has ended the coordinator. */
+static int name(struct weir_file_finisher *finisher, struct weir_record_file *file, struct weir_error *err)
+{
+    unsigned tries = 0;
+    int result;
+    do {
+        *err = (struct weir_error){0};
+        result = weir_kept_files_name(finisher->kept, file, err);
+    } while (weir_output_lacks_space(result) && find_room(finisher, tries++));
+    return result;
 }
 
 /* A failure of one file is kept, and told at once; the recording goes on. */
 static void finish(struct weir_file_finisher *finisher, struct weir_record_file *file)
 {
     const struct weir_session *session = finisher->setup.session;
-    struct weir_error err = {0};
+    struct weir_error written = {0}, finished = {0}, named = {0};
     struct weir_build_id_entry *build_ids = NULL;
     bool hurried = is_hurried(finisher);
     int result = weir_output_error(file->output);
     if (result < 0)
-        weir_error_set_errno(&err, result, "cannot write to %s", file->path);
+        weir_error_set_errno(&written, result, "cannot write to %s", file->path);
     if (session->sideband && !session->options->no_build_ids &&
         weir_sideband_copy_build_ids(session->sideband, hurried ? 0 : BUILD_ID_TIMEOUT_MS, &build_ids,
                                      &file->build_id_count) == 0)
         file->build_ids = build_ids;
     if (session->sideband) /* without memory for the list there are none */
         weir_sideband_list_bpf_programs(session->sideband, &file->bpf);
-    int finished = weir_record_file_finish(file, session, result == 0 ? &err : NULL);
-    while (finished == -ENOSPC && find_room(finisher)) {
-        if (result == 0)
-            err = (struct weir_error){0};
-        finished = weir_record_file_finish(file, session, result == 0 ? &err : NULL);
-    }
-    if (finished == 0 && result == 0 && !hurried)
-        finished = weir_record_file_sync(file, &err);
+    result = finish_file(finisher, file, &finished);
+    if (result == 0 && written.code == 0 && !hurried)
+        weir_record_file_sync(file, &finished);
     /* One that is not as it should be is kept like the others. The first thing that went wrong is told. */
-    weir_kept_files_add(finisher->kept, file, result == 0 && finished == 0 ? &err : NULL);
+    name(finisher, file, &named);
+    weir_kept_files_add(finisher->kept, file);
     free(build_ids);
-    if (err.code != 0)
-        weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "%s", err.what);
-    add(finisher, file->file_bytes, &err);
+    const struct weir_error *err = written.code != 0 ? &written : finished.code != 0 ? &finished : &named;
+    if (err->code != 0)
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "%s", err->what);
+    add(finisher, file->file_bytes, err);
     weir_record_file_close(file);
 }
 
@@ -270,8 +293,9 @@ void weir_file_finisher_stop(struct weir_file_finisher *finisher, bool (*hurried
 void weir_file_finisher_keep(struct weir_file_finisher *finisher, struct weir_record_file *file)
 {
     struct weir_error err = {0};
-    if (weir_kept_files_add(finisher->kept, file, &err) < 0)
+    if (name(finisher, file, &err) < 0)
         weir_notice(finisher->setup.session->options->notices, WEIR_NOTICE_WARNING, "%s", err.what);
+    weir_kept_files_add(finisher->kept, file);
     add(finisher, file->file_bytes, &err);
 }
 

@@ -173,18 +173,20 @@ void weir_kept_files_await_commands(struct weir_kept_files *kept, bool (*hurried
 
 /* ---- all of it ---- */
 
-int weir_kept_files_add(struct weir_kept_files *kept, struct weir_record_file *file, struct weir_error *err)
+int weir_kept_files_name(const struct weir_kept_files *kept, struct weir_record_file *file, struct weir_error *err)
 {
     int result = kept->setup.stamped ? weir_record_file_rename(file, "", err) : 0;
-    if (result == 0 && kept->setup.stamped)
-        result = weir_record_file_sync_name(file, err);
+    return result == 0 && kept->setup.stamped ? weir_record_file_sync_name(file, err) : result;
+}
+
+void weir_kept_files_add(struct weir_kept_files *kept, const struct weir_record_file *file)
+{
     const char *path = weir_output_path(file->output);
     if (kept->setup.stamped)
         weir_notice(kept->setup.notices, WEIR_NOTICE_INFO, "[ weir record: Dump %s ]", path);
     note(kept, path);
     if (kept->setup.command)
         run_command(kept, path);
-    return result;
 }
 
 void weir_kept_files_free(struct weir_kept_files *kept)

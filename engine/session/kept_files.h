@@ -26,12 +26,16 @@ struct weir_kept_files_setup {
 /* 0 or -ENOMEM. */
 int weir_kept_files_new(struct weir_kept_files **kept, const struct weir_kept_files_setup *setup);
 
+/* Names a file that has ended. Blocks on the file system. 0, or -errno with err: it stays where it is then, and this
+ * may be tried again. */
+int weir_kept_files_name(const struct weir_kept_files *kept, struct weir_record_file *file, struct weir_error *err);
+
 /*
- * Names a file, removes the oldest ones that are too many, starts the command. Only a file that is still what was
- * written is removed. Blocks on the file system, and on a command when too many run. 0, or -errno with err when the
- * file could not be named; it stays where it is then, and is counted all the same.
+ * Counts a file by the name that it has now, tells of it, removes the oldest ones that are too many, starts the
+ * command. Only a file that is still what was written is removed. Blocks on the file system, and on a command when too
+ * many run.
  */
-int weir_kept_files_add(struct weir_kept_files *kept, struct weir_record_file *file, struct weir_error *err);
+void weir_kept_files_add(struct weir_kept_files *kept, const struct weir_record_file *file);
 
 /* Removes the oldest one that is still there. False: there is none that is known. */
 bool weir_kept_files_drop_oldest(struct weir_kept_files *kept);

@@ -32,15 +32,30 @@ int weir_session_open_events(struct weir_session *session, struct weir_error *er
 }
 
 /* Any thread, one at a time; the coordinator is waiting for it, or is it. */
-static bool is_hurried(void *ctx)
+static bool is_hurried(struct weir_session *session)
 {
-    struct weir_session *session = ctx;
     bool came = weir_coordinator_is_hurried(&session->coordinator);
     if (came && !session->hurried)
         weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
                     "signal while the reader of the recording does not read: what it has not taken is given up");
     session->hurried |= came;
     return session->hurried;
+}
+
+/* As above. */
+static void while_waiting(void *ctx)
+{
+    struct weir_session *session = ctx;
+    if (session->options->output_kind != WEIR_RECORD_OUTPUT_STREAM)
+        weir_disk_guard_tend(&session->guard);
+    else if (is_hurried(session))
+        weir_writer_give_up_stream(&session->pipeline.writer);
+}
+
+/* A stream's reader may read nothing, and older files have to make room. */
+static bool may_wait(const struct weir_record_options *options)
+{
+    return options->output_kind == WEIR_RECORD_OUTPUT_STREAM || options->on_full == WEIR_RECORD_ON_FULL_ROTATE;
 }
 
 int weir_session_init_pipeline(struct weir_session *session, struct weir_error *err)
@@ -82,8 +97,8 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
         .pin = (session->staged || weir_topology_is_this_machine(session->topology)) &&
                (!session->per_thread || session->options->threads_spec),
         .notices = session->options->notices,
-        .is_hurried = session->options->output_kind == WEIR_RECORD_OUTPUT_STREAM ? is_hurried : NULL,
-        .hurried_ctx = session,
+        .while_waiting = may_wait(session->options) ? while_waiting : NULL,
+        .waiting_ctx = session,
     };
     result = weir_pipeline_init(&session->pipeline, &setup, err);
     session->piped = result == 0;

@@ -369,9 +369,7 @@ static int replace_appended(struct weir_session *session, int failure, struct we
 static int finish_file(struct weir_session *session, struct weir_error *err)
 {
     int result = weir_record_file_finish(session->file, session, err);
-    while (result == -ENOSPC && session->options->on_full == WEIR_RECORD_ON_FULL_ROTATE &&
-           weir_file_finisher_drop_oldest(session->finisher)) {
-        weir_file_finisher_await_drops(session->finisher);
+    while (weir_output_lacks_space(result) && weir_disk_guard_make_room(session)) {
         *err = (struct weir_error){0};
         result = weir_record_file_finish(session->file, session, err);
     }

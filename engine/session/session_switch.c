@@ -15,8 +15,9 @@
 #include "engine/session/ledger.h"
 #include "engine/session/session.h"
 
-#define SETTLE_MS     1000u /* for the sideband thread, which may wait for /proc */
-#define HIDING_PREFIX "."
+#define SETTLE_MS      1000u /* for the sideband thread, which may wait for /proc */
+#define SETTLE_LOOK_MS 100u
+#define HIDING_PREFIX  "."
 
 bool weir_session_switches(const struct weir_session *session)
 {
@@ -62,16 +63,21 @@ static void show(struct weir_session *session)
 
 static void ask_writer(void *ctx);
 
-/* With --on-full=rotate older files make room for its head. */
+/* With --on-full=rotate older files make room for a name (some file systems need it for that, too) and a head. */
 static int open_next(struct weir_session_switch *change, struct weir_error *err)
 {
     struct weir_session *session = change->session;
-    int result = weir_record_file_open(&change->next, session, session->file->path, NULL, err);
-    while (result == -ENOSPC && session->options->on_full == WEIR_RECORD_ON_FULL_ROTATE &&
-           weir_file_finisher_drop_oldest(session->finisher)) {
-        weir_file_finisher_await_drops(session->finisher);
+    int result;
+    do
+        result = hide(session, err);
+    while (weir_output_lacks_space(result) && weir_disk_guard_make_room(session));
+    if (result < 0)
+        return result;
+    do
         result = weir_record_file_open(&change->next, session, session->file->path, NULL, err);
-    }
+    while (weir_output_lacks_space(result) && weir_disk_guard_make_room(session));
+    if (result < 0)
+        show(session);
     return result;
 }
 
@@ -79,15 +85,10 @@ int weir_session_switch_begin(struct weir_session_switch *change, struct weir_er
 {
     struct weir_session *session = change->session;
     weir_assert(change->step == WEIR_SWITCH_IDLE);
-    int result = hide(session, err);
+    int result = open_next(change, err);
+    change->put_off = weir_output_lacks_space(result);
     if (result < 0)
         return result;
-    result = open_next(change, err);
-    change->put_off = result == -ENOSPC;
-    if (result < 0) {
-        show(session);
-        return result;
-    }
     change->step = WEIR_SWITCH_CUTTING;
     weir_switch_count_begin(&session->pipeline.control.switches);
     weir_rounds_cut(&session->pipeline.rounds, ask_writer, change);
@@ -343,8 +344,9 @@ void weir_session_switch_settle(struct weir_session_switch *change)
     uint64_t until_ns = now_ns(session) + SETTLE_MS * WEIR_NS_PER_MS;
     while (change->step != WEIR_SWITCH_IDLE) {
         struct pollfd progress = {.fd = change->progress_fd, .events = POLLIN};
-        poll(&progress, 1, (int)SETTLE_MS);
+        poll(&progress, 1, (int)SETTLE_LOOK_MS);
         empty(change->progress_fd);
+        weir_pipeline_keep_patience(&session->pipeline);
         advance(change);
         if (change->step == WEIR_SWITCH_ANSWERING && now_ns(session) >= until_ns)
             return; /* weir_sideband_stop() has it answered */

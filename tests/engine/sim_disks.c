@@ -27,8 +27,10 @@ struct fake_io *sim_disk_choose(struct sim_random *random, uint64_t seed, bool *
         .refuse_per_mille = (unsigned)(sim_chance(random, 2) * sim_chance(random, 300)),
         .buffers_taken_max = (unsigned)sim_chance(random, 3),
     };
-    if (sim_chance(random, 8) == 0)
+    if (sim_chance(random, 8) == 0) {
         options.space_bytes = SIM_HEAD_BYTES + sim_chance(random, 2u << 20);
+        options.is_quota = options.space_bytes % 2;
+    }
     *pwritev_queue = options.pwritev_queue;
     return fake_io_new(&options);
 }

@@ -72,7 +72,8 @@ static void add_by(struct weir_kept_files *kept, const char *stamp, const struct
         weir_record_file_stamp(&file, day);
     else
         snprintf(file.stamp, sizeof(file.stamp), "%s", stamp);
-    cr_assert_eq(weir_kept_files_add(kept, &file, NULL), 0);
+    cr_assert_eq(weir_kept_files_name(kept, &file, NULL), 0);
+    weir_kept_files_add(kept, &file);
     weir_output_close(file.output);
 }
 

@@ -237,7 +237,7 @@ Test(writer, chunks_before_the_failure_are_on_file_and_only_later_ones_are_accou
 
 Test(writer, full_output_that_is_waited_for_is_tried_ten_times_a_second)
 {
-    const struct fake_io_fault full = {1, true, -ENOSPC}, none = {0};
+    const struct fake_io_fault full = {1, true, -EDQUOT}, none = {0};
     struct fixture f;
     fixture_init(&f, &(struct fake_io_options){.no_direct = true});
     weir_writer_wait_for_space(&f.writer, true);

@@ -177,6 +177,11 @@ static bool is_on_blocks(uint64_t a, uint64_t b)
     return a % BLOCK_BYTES == 0 && b % BLOCK_BYTES == 0;
 }
 
+static int no_room(const struct fake_io *fake)
+{
+    return fake->options.is_quota ? -EDQUOT : -ENOSPC;
+}
+
 static void check_direct(const struct fake_io *fake, const void *data, uint64_t bytes, uint64_t offset)
 {
     require(fake, is_on_blocks(offset, bytes), "direct write not on blocks in the file");
@@ -199,7 +204,7 @@ static ssize_t fake_pwritev(void *ctx, int fd, const struct iovec *parts, int pa
     if (rc == 0 && happens(fake, fake->options.refuse_per_mille))
         return refusal(fake);
     if (rc == 0 && room_at(fake, (uint64_t)offset, bytes) == 0)
-        rc = -ENOSPC;
+        rc = no_room(fake);
     if (rc < 0) {
         spoil(fake, bytes, (uint64_t)offset);
         return rc;
@@ -237,7 +242,7 @@ static int fake_fallocate(void *ctx, int fd, off_t offset, off_t bytes)
     require(fake, offset >= 0 && bytes > 0, "fallocate of nothing");
     require(fake, leaves_space_for_all(fake, (uint64_t)offset), "space allocated over a write that has none yet");
     if (room_at(fake, (uint64_t)offset, (uint64_t)bytes) < (uint64_t)bytes)
-        return -ENOSPC;
+        return no_room(fake);
     grow(fake, (uint64_t)(offset + bytes));
     fake->allocated_end = (uint64_t)(offset + bytes);
     return 0;
@@ -422,7 +427,7 @@ static int64_t perform(struct fake_io *fake, const struct held_write *held)
     if (held->error < 0 || room == 0) {
         spoil(fake, write->bytes, write->offset);
         fake->failed_from = weir_min_u64(fake->failed_from, write->offset);
-        return held->error < 0 ? held->error : -ENOSPC;
+        return held->error < 0 ? held->error : no_room(fake);
     }
     uint64_t bytes = done_share(fake, room);
     store(fake, write->data, bytes, write->offset);

@@ -51,6 +51,7 @@ struct fake_io_options {
     unsigned refuse_per_mille;  /* writes that complete with -EINTR or -EAGAIN, submissions that get -EBUSY */
     unsigned buffers_taken_max; /* buffers that "the kernel" registers at most; more than that: none at all. 0: any */
     uint64_t space_bytes;       /* what the disk holds; behind it -ENOSPC. 0: no end */
+    bool is_quota;              /* it holds more, but not for us: -EDQUOT */
     struct fake_io_fault faults[FAKE_IO_CALL_COUNT];
 };
 

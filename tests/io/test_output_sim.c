@@ -136,19 +136,21 @@ Test(output_sim, a_file_system_that_cannot_allocate_ahead_is_written_all_the_sam
     }
 }
 
-Test(output_sim, a_full_disk_keeps_what_fits_and_the_tail_if_that_fits)
+Test(output_sim, a_full_disk_or_quota_keeps_what_fits_and_the_tail_if_that_fits)
 {
     for (uint64_t seed = 0; seed < 1000; seed++) {
         struct output_rig_profile profile = profile_of(seed);
         profile.disk.reorders = seed % 2;
         profile.disk.short_per_mille = seed % 3 ? 0 : 200;
         profile.disk.space_bytes = OUTPUT_RIG_HEAD_BYTES + seed * 331;
+        profile.disk.is_quota = seed % 5 == 0;
+        int no_room = profile.disk.is_quota ? -EDQUOT : -ENOSPC;
         struct output_rig_result result = output_rig_run(&profile);
         bool tail_fits =
             OUTPUT_RIG_HEAD_BYTES + result.stable_bytes + OUTPUT_RIG_TAIL_BYTES <= profile.disk.space_bytes;
-        cr_assert(result.open == 0 && result.finish == (tail_fits ? 0 : -ENOSPC), "seed %ju: finish %d",
+        cr_assert(result.open == 0 && result.finish == (tail_fits ? 0 : no_room), "seed %ju: finish %d",
                   (uintmax_t)seed, result.finish);
-        cr_assert(result.error == (result.whole < result.spans ? -ENOSPC : 0), "seed %ju: error %d", (uintmax_t)seed,
+        cr_assert(result.error == (result.whole < result.spans ? no_room : 0), "seed %ju: error %d", (uintmax_t)seed,
                   result.error);
     }
 }

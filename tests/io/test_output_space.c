@@ -102,6 +102,12 @@ static void expect_whole_file(const struct fixture *f, uint64_t seed)
         cr_assert(span_walk_next(&walk, n, f->bytes[n]), "seed %ju: span %u", (uintmax_t)seed, n);
 }
 
+Test(output_space, a_quota_that_is_used_up_is_no_room_and_other_failures_are_something_else)
+{
+    cr_expect(weir_output_lacks_space(-ENOSPC) && weir_output_lacks_space(-EDQUOT));
+    cr_expect_not(weir_output_lacks_space(0) || weir_output_lacks_space(-EIO) || weir_output_lacks_space(-EFBIG));
+}
+
 Test(output_space, without_waiting_no_room_is_a_failure)
 {
     struct fixture f;

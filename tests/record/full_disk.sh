@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# File systems that run full, real ones: what --on-full and --keep-free make of it, that all is accounted for, and that
-# the command runs on. (Without these options: output_files.sh.)
+# File systems that run full, and quotas, real ones: what --on-full and --keep-free make of it, that all is accounted
+# for, and that the command runs on. (Without these options: output_files.sh.)
 
 needs_perf_events
 
@@ -21,6 +21,21 @@ mount_ext4() {
     truncate -s "$1" disk
     mkfs.ext4 -q -m 0 disk
     mount -o loop disk small 2>/dev/null || skip "needs leave to mount a loop device"
+    at_end umount -l small
+}
+
+# mount_quota SIZE: `small` may have so much of a file system with room. (ext4 and XFS need a kernel with their quotas.)
+mount_quota() {
+    needs_program mkfs.btrfs btrfs
+    mkdir volume small
+    truncate -s 320M disk
+    mkfs.btrfs -q disk 2>/dev/null
+    mount -o loop disk volume 2>/dev/null || skip "needs leave to mount a loop device, and a kernel with btrfs"
+    at_end umount -l volume
+    btrfs quota enable volume 2>/dev/null || skip "needs quotas of btrfs"
+    btrfs subvolume create volume/folder >/dev/null
+    btrfs qgroup limit "$1" volume/folder
+    mount --bind volume/folder small
     at_end umount -l small
 }
 
@@ -82,6 +97,11 @@ test_full_tmpfs_suspends_recording_until_there_is_room() {
 
 test_full_ext4_suspends_recording_until_there_is_room() {
     mount_ext4 48m
+    suspends_and_resumes
+}
+
+test_quota_suspends_recording_until_there_is_room() {
+    mount_quota 48m
     suspends_and_resumes
 }
 
@@ -180,6 +200,14 @@ test_default_buffers_leave_room_for_the_oldest_files_to_go() {
 
 test_full_ext4_loses_the_oldest_files() {
     mount_ext4 32m
+    weir_record -o small/it.data "${syscalls[@]}" -m 1M --buffer-size 2M --switch-output=3M --on-full=rotate -- \
+        sh -c "until grep -q 'are removed' err; do '$WEIR_LOAD' getppid 100000; done; '$WEIR_LOAD' getppid 100000"
+    expect_rotated
+}
+
+# btrfs needs room for names, too, and what a file gives back is there when that was committed.
+test_quota_loses_the_oldest_files() {
+    mount_quota 48m
     weir_record -o small/it.data "${syscalls[@]}" -m 1M --buffer-size 2M --switch-output=3M --on-full=rotate -- \
         sh -c "until grep -q 'are removed' err; do '$WEIR_LOAD' getppid 100000; done; '$WEIR_LOAD' getppid 100000"
     expect_rotated

@@ -1,0 +1,207 @@
+/*
+ * The finisher at its bounds: more files than its queue holds, and a disk or a quota without room for what a file ends
+ * with. Its names and commands are those of test_kept_files.c, its races those of race_file_finisher.c.
+ */
+#include "engine/session/file_finisher.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "tests/engine/finisher_rig.h"
+#include "tests/io/fake_io.h"
+
+#define PATIENCE_MS     20000
+#define FEATURES_OFFSET 72 /* of the bitmap in struct perf_file_header, tools/perf/util/header.h */
+#define FEATURES_BYTES  32
+
+static struct finisher_rig rig;
+static sem_t gate; /* where the finisher's thread waits when it tells of a file */
+static bool gated;
+static char told[16][256];
+static _Atomic unsigned told_count, warned; /* the finisher tells */
+
+static void take_notice(void *ctx, enum weir_notice_level level, const char *line)
+{
+    (void)ctx;
+    warned += level == WEIR_NOTICE_WARNING;
+    if (level != WEIR_NOTICE_INFO)
+        return;
+    snprintf(told[told_count++ % 16], sizeof(told[0]), "%s", line);
+    while (gated && sem_wait(&gate) < 0 && errno == EINTR)
+        ;
+}
+
+static const struct weir_notice_sink sink = {.emit = take_notice};
+
+static bool no_haste(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+/* Files in the folder, which are removed. */
+static unsigned clean_folder(void)
+{
+    unsigned count = 0;
+    DIR *folder = opendir(rig.folder);
+    cr_assert_not_null(folder);
+    for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder))
+        count += entry->d_type == DT_REG && unlinkat(dirfd(folder), entry->d_name, 0) == 0;
+    closedir(folder);
+    return count;
+}
+
+static void init(void)
+{
+    sem_init(&gate, 0, 0);
+    finisher_rig_init(&rig, &sink);
+}
+
+static void fini(void)
+{
+    clean_folder();
+    cr_assert_eq(finisher_rig_fini(&rig), 0);
+}
+
+TestSuite(file_finisher, .init = init, .fini = fini, .timeout = 60);
+
+/* ---- the queue ---- */
+
+static bool is_told_of_room(int timeout_ms)
+{
+    struct pollfd room = {.fd = rig.room_fd, .events = POLLIN};
+    eventfd_t ignored;
+    return poll(&room, 1, timeout_ms) == 1 && eventfd_read(rig.room_fd, &ignored) == 0;
+}
+
+/* One is in hand, and as many as there may be wait behind it. */
+Test(file_finisher, full_queue_takes_no_file_until_there_is_room_and_says_when)
+{
+    gated = true;
+    finisher_rig_start(&rig);
+    cr_assert(weir_file_finisher_push(rig.finisher, finisher_rig_make_file(&rig, NULL)));
+    cr_assert(is_told_of_room(PATIENCE_MS));
+    for (unsigned i = 0; i < WEIR_FINISHER_FILES; i++)
+        cr_assert(weir_file_finisher_push(rig.finisher, finisher_rig_make_file(&rig, NULL)), "file %u", i);
+    struct weir_record_file *one_more = finisher_rig_make_file(&rig, NULL);
+    cr_expect_not(weir_file_finisher_push(rig.finisher, one_more));
+    cr_expect_not(is_told_of_room(0));
+    sem_post(&gate);
+    cr_assert(is_told_of_room(PATIENCE_MS));
+    cr_assert(weir_file_finisher_push(rig.finisher, one_more));
+    for (unsigned i = 0; i < WEIR_FINISHER_FILES + 1; i++)
+        sem_post(&gate);
+    weir_file_finisher_stop(rig.finisher, no_haste, NULL);
+    cr_expect_eq(weir_file_finisher_sums(rig.finisher)->files, WEIR_FINISHER_FILES + 2);
+    cr_expect_eq(told_count, WEIR_FINISHER_FILES + 2);
+    for (unsigned i = 1; i < told_count; i++)
+        cr_expect_lt(strcmp(told[i - 1], told[i]), 0, "file %u", i);
+    cr_expect_eq(rig.switches.word & UINT32_MAX, 0);
+    cr_expect_eq(warned, 0);
+    cr_expect_eq(clean_folder(), WEIR_FINISHER_FILES + 2);
+}
+
+/* ---- no room ---- */
+
+static bool has_features(const struct fake_io *disk)
+{
+    static const uint8_t none[FEATURES_BYTES];
+    return memcmp(fake_io_bytes(disk) + FEATURES_OFFSET, none, FEATURES_BYTES) != 0;
+}
+
+/* Pushes a file on a disk of which so many writes from now on find no room. */
+static struct fake_io *push_without_room(bool for_ever, int error)
+{
+    struct fake_io *disk = fake_io_new(&(struct fake_io_options){0});
+    struct weir_record_file *file = finisher_rig_make_file(&rig, fake_io_ops(disk));
+    const struct fake_io_fault full = {fake_io_calls(disk, FAKE_IO_PWRITEV) + 1, for_ever, error};
+    fake_io_set_fault(disk, FAKE_IO_PWRITEV, &full);
+    cr_assert(weir_file_finisher_push(rig.finisher, file));
+    return disk;
+}
+
+static void expect_finished(enum weir_record_on_full on_full, int error, bool is_whole, unsigned files_left)
+{
+    rig.options.on_full = on_full;
+    finisher_rig_start(&rig);
+    cr_assert(weir_file_finisher_push(rig.finisher, finisher_rig_make_file(&rig, NULL)));
+    struct fake_io *disk = push_without_room(false, error);
+    while (told_count < 2) /* stop() would end what is waited for */
+        usleep(1000);
+    weir_file_finisher_stop(rig.finisher, no_haste, NULL);
+    const struct weir_finished_files *sums = weir_file_finisher_sums(rig.finisher);
+    cr_expect_eq(sums->files, 2);
+    cr_expect_eq(sums->err.code, is_whole ? 0 : error);
+    cr_expect_eq(has_features(disk), is_whole);
+    cr_expect_eq(warned, !is_whole);
+    cr_expect_eq(clean_folder(), files_left);
+    fake_io_free(disk);
+}
+
+Test(file_finisher, without_room_a_file_stays_without_features_and_that_is_told)
+{
+    expect_finished(WEIR_RECORD_ON_FULL_STOP, -ENOSPC, false, 1);
+}
+
+Test(file_finisher, without_quota_a_file_stays_without_features_and_that_is_told)
+{
+    expect_finished(WEIR_RECORD_ON_FULL_STOP, -EDQUOT, false, 1);
+}
+
+Test(file_finisher, with_rotate_the_oldest_file_makes_room_for_features)
+{
+    expect_finished(WEIR_RECORD_ON_FULL_ROTATE, -ENOSPC, true, 0);
+}
+
+Test(file_finisher, with_rotate_the_oldest_file_makes_room_in_a_quota)
+{
+    expect_finished(WEIR_RECORD_ON_FULL_ROTATE, -EDQUOT, true, 0);
+}
+
+Test(file_finisher, with_suspend_room_for_features_is_waited_for)
+{
+    expect_finished(WEIR_RECORD_ON_FULL_SUSPEND, -ENOSPC, true, 1);
+}
+
+Test(file_finisher, with_suspend_room_in_a_quota_is_waited_for)
+{
+    expect_finished(WEIR_RECORD_ON_FULL_SUSPEND, -EDQUOT, true, 1);
+}
+
+Test(file_finisher, other_failures_make_no_room_and_are_not_waited_for)
+{
+    expect_finished(WEIR_RECORD_ON_FULL_ROTATE, -EIO, false, 1);
+}
+
+/* Suspended: until the recording ends. */
+Test(file_finisher, room_that_never_comes_is_waited_for_until_the_end_only)
+{
+    rig.options.on_full = WEIR_RECORD_ON_FULL_SUSPEND;
+    finisher_rig_start(&rig);
+    struct fake_io *disk = push_without_room(true, -EDQUOT);
+    cr_assert(is_told_of_room(PATIENCE_MS)); /* it is in hand */
+    weir_file_finisher_stop(rig.finisher, no_haste, NULL);
+    cr_expect_eq(weir_file_finisher_sums(rig.finisher)->files, 1);
+    cr_expect_eq(weir_file_finisher_sums(rig.finisher)->err.code, -EDQUOT);
+    cr_expect_not(has_features(disk));
+    fake_io_free(disk);
+}
+
+/* The newest file that is left is not this one. */
+Test(file_finisher, room_that_never_comes_costs_older_files_and_some_time_only)
+{
+    finisher_rig_start(&rig);
+    cr_assert(weir_file_finisher_push(rig.finisher, finisher_rig_make_file(&rig, NULL)));
+    struct fake_io *disk = push_without_room(true, -ENOSPC);
+    weir_file_finisher_stop(rig.finisher, no_haste, NULL);
+    cr_expect_eq(weir_file_finisher_sums(rig.finisher)->err.code, -ENOSPC);
+    cr_expect_eq(clean_folder(), 0);
+    fake_io_free(disk);
+}
