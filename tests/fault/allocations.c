@@ -11,9 +11,7 @@
  * usage: test_fault_allocations [SEED [COUNT]]: COUNT runs chosen by SEED, 0: every N of every command, once and from
  * then on; without arguments WEIR_ALLOCATION_RUNS runs of a seed that is printed. Exit status 77: cannot record here.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,13 +23,11 @@
 #include <unistd.h>
 
 #include "base/bits.h"
-#include "cli/cli.h"
 #include "engine/upkeep/recover.h"
-#include "format/verify.h"
 #include "tests/base/failing_alloc.h"
+#include "tests/fault/command_run.h"
 
 #define RUNS_DEFAULT   200u
-#define TIMEOUT_S      60u
 #define OF_WORKLOAD    7
 #define OF_FAILURE     125
 #define SKIP           77
@@ -66,6 +62,9 @@ static const struct command commands[] = {
 
 #define COMMANDS WEIR_ARRAY_COUNT(commands)
 
+/* What a run may leave. */
+static const char *const left[] = {OUTPUT, RECOVERED, NULL};
+
 struct fault {
     size_t command;
     unsigned nth; /* from 0 on */
@@ -74,115 +73,41 @@ struct fault {
 
 /* ---- running ---- */
 
-static void close_all_but_standard(void)
+static void begin(void *ctx)
 {
-    for (int fd = STDERR_FILENO + 1; fd < 64; fd++)
-        close(fd);
-}
-
-/* In a child: the command, with the fault (NULL: none, and the count of allocations goes to count_fd). */
-static void run_command(const struct command *command, const struct fault *fault, int count_fd)
-{
-    int argc = 0;
-    while (command->words[argc])
-        argc++;
-    int out = open("out", O_WRONLY | O_CREAT | O_TRUNC, 0600), err = open("err", O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    dup2(out, STDOUT_FILENO);
-    dup2(err, STDERR_FILENO);
-    if (fault)
-        close_all_but_standard();
-    alarm(TIMEOUT_S);
+    const struct fault *fault = ctx;
     if (fault && fault->sticky)
         failing_alloc_from(fault->nth);
     else if (fault)
         failing_alloc_after(fault->nth);
-    int status = weir_cli_main(argc, (char **)(uintptr_t)command->words);
-    unsigned seen = failing_alloc_seen();
-    failing_alloc_never();
-    if (!fault && write(count_fd, &seen, sizeof(seen)) != sizeof(seen))
-        status = OF_FAILURE;
-    exit(status);
 }
 
-/* The wait status. *seen: allocations of a run without fault. */
+static unsigned end(void *ctx)
+{
+    (void)ctx;
+    unsigned seen = failing_alloc_seen();
+    failing_alloc_never();
+    return seen;
+}
+
+/* The wait status of a child with the fault (NULL: none). *seen: allocations that it made. */
 static int run(const struct command *command, const struct fault *fault, unsigned *seen)
 {
-    int ends[2], status;
-    if (pipe(ends) < 0)
-        exit(2);
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0)
-        run_command(command, fault, ends[1]);
-    close(ends[1]);
-    if (!fault && read(ends[0], seen, sizeof(*seen)) != sizeof(*seen))
-        *seen = 0;
-    close(ends[0]);
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    return child < 0 ? OF_FAILURE << 8 : status;
+    const struct command_run_hook hook = {.begin = begin, .end = end, .ctx = (void *)(uintptr_t)fault};
+    return command_run(command->words, &hook, seen);
 }
 
 /* ---- what must hold ---- */
 
 static bool complain(const struct fault *fault, const char *what)
 {
-    char text[MESSAGES_BYTES] = "";
-    FILE *err = fopen("err", "re");
-    if (err && fread(text, 1, sizeof(text) - 1, err) == 0)
-        text[0] = '\0';
-    if (err)
-        fclose(err);
+    char text[MESSAGES_BYTES];
+    command_run_messages(text, sizeof(text));
     printf("command %zu (", fault->command);
     for (size_t i = 0; commands[fault->command].words[i]; i++)
         printf("%s%s", i ? " " : "", commands[fault->command].words[i]);
     printf("), allocation %u %s: %s\n%s\n", fault->nth, fault->sticky ? "and all after it" : "alone", what, text);
     return false;
-}
-
-/* Removes what a run has left; false when there is anything that does not belong there. */
-static bool clean_folder(void)
-{
-    static const char *const expected[] = {".", "..", "out", "err", OUTPUT, RECOVERED};
-    DIR *folder = opendir(".");
-    bool is_clean = folder != NULL;
-    for (struct dirent *entry = folder ? readdir(folder) : NULL; entry; entry = readdir(folder)) {
-        bool is_expected = false;
-        for (size_t i = 0; i < WEIR_ARRAY_COUNT(expected); i++)
-            is_expected |= strcmp(entry->d_name, expected[i]) == 0;
-        is_clean &= is_expected;
-        if (entry->d_name[0] != '.' || !is_expected)
-            unlink(entry->d_name);
-    }
-    if (folder)
-        closedir(folder);
-    return is_clean;
-}
-
-static bool has_message(void)
-{
-    char line[16] = "";
-    FILE *err = fopen("err", "re");
-    bool found = err && fgets(line, sizeof(line), err) && strncmp(line, "weir: ", 6) == 0;
-    for (int c = 0; err && !found && c != EOF;) { /* not the first line, then a later one */
-        while (c != '\n' && c != EOF)
-            c = fgetc(err);
-        found = c == '\n' && fgets(line, sizeof(line), err) && strncmp(line, "weir: ", 6) == 0;
-        c = c == EOF ? EOF : 0;
-    }
-    if (err)
-        fclose(err);
-    return found;
-}
-
-static bool passes(const char *path)
-{
-    struct weir_buf text = WEIR_BUF_INIT;
-    struct weir_error err = {0};
-    unsigned failures = 1;
-    int result = weir_verify_append(path, NULL, &text, &failures, &err);
-    weir_buf_fini(&text);
-    return result == 0 && failures == 0;
 }
 
 /* What was left of a recording that failed: nothing, a head alone, or what recover makes whole. */
@@ -195,23 +120,24 @@ static bool is_recoverable(void)
         return true;
     int result = weir_recover_run(&options, &recovery, &err);
     weir_recovery_fini(&recovery);
-    return result == -ENODATA || (result == 0 && passes(RECOVERED));
+    return result == -ENODATA || (result == 0 && command_run_passes(RECOVERED));
 }
 
 static bool check_recording(const struct fault *fault, int status)
 {
     if (status == OF_WORKLOAD)
-        return passes(OUTPUT) || complain(fault, "the file is not what it should be");
+        return command_run_passes(OUTPUT) || complain(fault, "the file is not what it should be");
     if (status != OF_FAILURE)
         return complain(fault, "neither the workload's status nor that of a failure");
-    if (!has_message())
+    if (command_run_lines("weir: ") == 0)
         return complain(fault, "failed without a message");
     return is_recoverable() || complain(fault, "what is left cannot be recovered");
 }
 
 static bool check(const struct fault *fault)
 {
-    int status = run(&commands[fault->command], fault, NULL);
+    unsigned ignored;
+    int status = run(&commands[fault->command], fault, &ignored);
     bool holds;
     if (!WIFEXITED(status))
         holds = complain(fault, WTERMSIG(status) == SIGALRM ? "does not end" : "was killed by a signal");
@@ -220,9 +146,9 @@ static bool check(const struct fault *fault)
     else if (WEXITSTATUS(status) == 0)
         holds = true;
     else
-        holds = (WEXITSTATUS(status) == OF_FAILURE && has_message()) ||
+        holds = (WEXITSTATUS(status) == OF_FAILURE && command_run_lines("weir: ") > 0) ||
                 complain(fault, "no status of a failure, or no message");
-    bool is_clean = clean_folder();
+    bool is_clean = command_run_clean(left);
     return holds && (is_clean || complain(fault, "something was left behind"));
 }
 
@@ -290,7 +216,7 @@ static bool prepare(unsigned *seen)
             complain(&none, "fails without a fault");
             exit(1);
         }
-        clean_folder();
+        command_run_clean(left);
     }
     return true;
 }
