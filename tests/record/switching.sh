@@ -208,6 +208,88 @@ is_held() {
     done
 }
 
+# A file system without inodes, and a folder that takes no names: the recording goes on in the file that it has, under
+# the name that it had, until there can be another one.
+test_switch_without_a_next_file_is_told_and_loses_nothing() {
+    needs_program chattr
+    mkdir small
+    mount -t tmpfs -o nr_inodes=2 none small 2>/dev/null || skip "needs leave to mount a tmpfs"
+    at_end umount -l small
+    start_record small/it.data "${syscalls[@]}" -a --switch-output
+    "$WEIR_LOAD" getppid 1000
+    kill -USR2 "$weir"
+    wait_until grep -q "^weir: warning: switch: cannot .* output 'small/it.data': No space left on device" err
+    expect_files small it.data
+    "$WEIR_LOAD" getppid 1000
+    mount -o remount,nr_inodes=100 small
+    chattr +i small 2>/dev/null || skip "needs a tmpfs with attributes"
+    kill -USR2 "$weir"
+    wait_until grep -q "^weir: warning: switch: cannot rename 'small/it.data' to .*: Operation not permitted" err
+    "$WEIR_LOAD" getppid 1000
+    chattr -i small
+    expect_files small it.data
+    kill -USR2 "$weir"
+    wait_until grep -q ' Dump small/it.data.2' err
+    "$WEIR_LOAD" getppid 500
+    kill -INT "$weir"
+    await_record
+    expect_eq "status" "$status" 130
+    local files=(small/it.data.*)
+    expect_eq "files" "${#files[@]}" 2
+    expect_eq "calls before" "$(getppid_calls "${files[0]}")" 3000
+    expect_eq "calls after" "$(getppid_calls "${files[1]}")" 500
+    expect_whole "${files[0]}"
+    expect_whole_and_balanced "${files[1]}"
+}
+
+test_switch_in_a_folder_that_is_gone_is_told_and_the_command_runs_on() {
+    mkdir gone
+    start_record gone/it.data "${syscalls[@]}" --switch-output -- \
+        sh -c "until [ -e go-on ]; do sleep 0.02; done; exit 3"
+    rm -r gone
+    kill -USR2 "$weir"
+    wait_until grep -q "^weir: warning: switch: cannot open directory 'gone' of the output: No such file" err
+    touch go-on
+    await_record
+    expect_eq "status" "$status" 125
+    expect_line err "weir: warning: the output 'gone/it.data' is not at its name any more"
+    grep -q "^weir: 'gone/it.data' was removed while recording" err || fail "the loss is not told"
+    [ ! -e gone ] || fail "the folder has come back"
+}
+
+# The finisher stands; behind the file that it has in hand come eight that wait, and the switch behind those.
+test_files_that_end_faster_than_they_are_finished_make_the_next_switch_wait() {
+    local holder n
+    mkfifo ctl ack gate
+    exec 7<>ctl 8<>ack
+    start_record it.data "${syscalls[@]}" -a --switch-output --control fifo:ctl,ack
+    "$WEIR_LOAD" hold "$(grep -l '^weir-finisher$' /proc/"$weir"/task/*/comm | cut -d/ -f5)" <gate >held &
+    holder=$!
+    exec 9>gate
+    wait_until test -s held
+    for ((n = 0; n < 9; n++)); do
+        "$WEIR_LOAD" getppid 100
+        echo switch >&7
+        [ $n = 8 ] || read -r -t 20 -u 8 || fail "switch $n was not answered"
+    done
+    wait_until grep -q "weir: warning: files end faster than they can be finished: the next switch waits" err
+    "$WEIR_LOAD" getppid 100
+    ! read -r -t 0.2 -u 8 || fail "the switch that waits was answered"
+    expect_no_line err " Dump "
+    exec 9>&-
+    wait "$holder" || fail "the finisher could not be held"
+    read -r -t 20 -u 8 || fail "the switch that has waited was not answered"
+    kill -INT "$weir"
+    await_record
+    expect_eq "status" "$status" 130
+    expect_eq "warnings" "$(grep -c "weir: warning" err)" 1
+    expect_eq "files" "$(find . -name 'it.data.*' | wc -l)" 10
+    expect_eq "hidden files" "$(find . -name '.it*' | wc -l)" 0
+    expect_at_least "samples" "$(told_samples)" 1000
+    expect_eq "samples in all files" "$(samples_in_files)" "$(told_samples)"
+    expect_eq "written and lost" "$(written_and_lost raw_syscalls:sys_enter)" "$(produced raw_syscalls:sys_enter)"
+}
+
 # The thread that reads build ids is held for half a minute in open(2), as a file on a dead server would hold it.
 test_mapped_file_that_hangs_does_not_hold_up_a_switch() {
     needs_program strace
