@@ -130,11 +130,6 @@ void weir_buf_printf(struct weir_buf *buf, const char *format, ...)
     buf->used += (size_t)length;
 }
 
-void weir_buf_pad(struct weir_buf *buf, size_t align)
-{
-    weir_buf_append_zeros(buf, (align - buf->used % align) % align);
-}
-
 static int read_to_end(struct weir_buf *buf, int fd)
 {
     for (;;) {

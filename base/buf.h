@@ -49,9 +49,6 @@ void weir_buf_append_u64(struct weir_buf *buf, uint64_t v);
 /* Appends formatted text without its terminating zero. */
 void weir_buf_printf(struct weir_buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Appends zeros until used is a multiple of align (a power of two). */
-void weir_buf_pad(struct weir_buf *buf, size_t align);
-
 /*
  * Appends the whole file; its size is not asked for, since sysfs and proc do not know it. Blocks as the file does.
  * Returns 0, the buffer's error, or -errno of open(2) or read(2); what was appended of a failed file is taken back.

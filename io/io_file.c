@@ -63,24 +63,26 @@ static int file_ftruncate(void *ctx, int fd, off_t bytes)
     return rc == -EINVAL && is_device(fd) ? 0 : rc;
 }
 
+/* sync: fsync(2) or fdatasync(2). */
+static int sync_with(int (*sync)(int fd), int fd)
+{
+    int rc;
+    do {
+        rc = sync(fd) < 0 ? -errno : 0;
+    } while (rc == -EINTR);
+    return rc == -EINVAL && is_device(fd) ? 0 : rc;
+}
+
 static int file_fsync(void *ctx, int fd)
 {
     (void)ctx;
-    int rc;
-    do {
-        rc = fsync(fd) < 0 ? -errno : 0;
-    } while (rc == -EINTR);
-    return rc == -EINVAL && is_device(fd) ? 0 : rc;
+    return sync_with(fsync, fd);
 }
 
 static int file_fdatasync(void *ctx, int fd)
 {
     (void)ctx;
-    int rc;
-    do {
-        rc = fdatasync(fd) < 0 ? -errno : 0;
-    } while (rc == -EINTR);
-    return rc == -EINVAL && is_device(fd) ? 0 : rc;
+    return sync_with(fdatasync, fd);
 }
 
 static void file_close(void *ctx, int fd)

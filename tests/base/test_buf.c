@@ -142,7 +142,6 @@ Test(buf, empty_appends_add_nothing)
     weir_buf_append(&buf, NULL, 0);
     weir_buf_append_zeros(&buf, 0);
     weir_buf_printf(&buf, "%s", "");
-    weir_buf_pad(&buf, 8);
     cr_expect_eq(buf.used, 0);
     cr_expect_str_eq(weir_buf_str(&buf), "");
     weir_buf_fini(&buf);
@@ -158,18 +157,6 @@ Test(buf, integers_are_little_endian_and_unpadded)
     cr_assert_eq(buf.used, 15);
     for (uint8_t i = 0; i < 15; i++)
         cr_expect_eq(buf.data[i], i + 1, "byte %u", i);
-    weir_buf_fini(&buf);
-}
-
-Test(buf, pad_fills_with_zeros_to_the_next_multiple_only)
-{
-    struct weir_buf buf = WEIR_BUF_INIT;
-    weir_buf_append(&buf, "abc", 3);
-    weir_buf_pad(&buf, 8);
-    cr_assert_eq(buf.used, 8);
-    cr_expect_arr_eq(buf.data, "abc\0\0\0\0", 8);
-    weir_buf_pad(&buf, 8);
-    cr_expect_eq(buf.used, 8);
     weir_buf_fini(&buf);
 }
 

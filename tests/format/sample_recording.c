@@ -121,7 +121,7 @@ static void append_sample(struct weir_buf *out, uint64_t id, uint64_t time_ns, u
     if (raw) {
         weir_buf_append_u32(out, raw_room - (uint32_t)sizeof(raw_room));
         weir_buf_append(out, raw, raw_bytes);
-        weir_buf_pad(out, 8);
+        weir_buf_append_zeros(out, raw_room - sizeof(raw_room) - raw_bytes);
     }
 }
 
