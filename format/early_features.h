@@ -30,6 +30,10 @@ struct weir_early_header {
 };
 
 _Static_assert(sizeof(struct weir_early_header) == 56, "early header");
+WEIR_FIELD_AT(struct weir_early_header, magic, 0);
+WEIR_FIELD_AT(struct weir_early_header, bytes, 8);
+WEIR_FIELD_AT(struct weir_early_header, checksum, 16);
+WEIR_FIELD_AT(struct weir_early_header, features, 24);
 
 /* Appends header, table and payloads for the place at file offset `offset`. 0 or -ENOMEM. */
 int weir_early_features_append(struct weir_buf *out, uint64_t offset, const struct weir_features_input *input);

@@ -8,6 +8,28 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "format/perf_file.h"
+
+/* What is written of an attr is the kernel's structure up to one of the published sizes. */
+_Static_assert(sizeof(struct perf_event_attr) >= PERF_ATTR_SIZE_VER7, "perf_event_attr");
+WEIR_FIELD_AT(struct perf_event_attr, size, 4);
+WEIR_FIELD_AT(struct perf_event_attr, config, 8);
+WEIR_FIELD_AT(struct perf_event_attr, sample_period, 16);
+WEIR_FIELD_AT(struct perf_event_attr, sample_type, 24);
+WEIR_FIELD_AT(struct perf_event_attr, read_format, 32);
+WEIR_FIELD_AT(struct perf_event_attr, wakeup_events, 48);
+WEIR_FIELD_AT(struct perf_event_attr, bp_type, 52);
+WEIR_FIELD_AT(struct perf_event_attr, config1, 56);
+WEIR_FIELD_AT(struct perf_event_attr, config2, PERF_ATTR_SIZE_VER0);
+WEIR_FIELD_AT(struct perf_event_attr, branch_sample_type, PERF_ATTR_SIZE_VER1);
+WEIR_FIELD_AT(struct perf_event_attr, sample_regs_user, PERF_ATTR_SIZE_VER2);
+WEIR_FIELD_AT(struct perf_event_attr, sample_stack_user, 88);
+WEIR_FIELD_AT(struct perf_event_attr, clockid, 92);
+WEIR_FIELD_AT(struct perf_event_attr, sample_regs_intr, PERF_ATTR_SIZE_VER3);
+WEIR_FIELD_AT(struct perf_event_attr, aux_watermark, PERF_ATTR_SIZE_VER4);
+WEIR_FIELD_AT(struct perf_event_attr, sample_max_stack, 108);
+WEIR_FIELD_AT(struct perf_event_attr, aux_sample_size, PERF_ATTR_SIZE_VER5);
+WEIR_FIELD_AT(struct perf_event_attr, sig_data, PERF_ATTR_SIZE_VER6);
 
 #define FIELD_BYTES 8 /* every fixed field of a sample and of a trailer takes one u64 */
 

@@ -21,11 +21,6 @@
 #define HEAD_ALIGN_BYTES 4096u /* what O_DIRECT needs at most on the file systems that weir writes to */
 #define ID_BYTES         sizeof(uint64_t)
 
-_Static_assert(sizeof(struct weir_perf_section) == 16, "perf_file_section");
-_Static_assert(offsetof(struct weir_perf_header, attr_size) == 16, "perf_file_header.attr_size");
-_Static_assert(offsetof(struct weir_perf_header, attrs) == 24, "perf_file_header.attrs");
-_Static_assert(offsetof(struct weir_perf_header, features) == 72, "perf_file_header.adds_features");
-
 struct head_layout {
     uint32_t attr_bytes;
     uint64_t stride; /* of one entry of the attrs section */

@@ -17,7 +17,6 @@
 #define CPUS_CHANGED_MAX  32750u /* CPUs of one record */
 #define MACHINE_BYTES(n)  (COUNT_BYTES + (n) * sizeof(struct weir_id_index_entry))
 
-_Static_assert(sizeof(struct weir_id_index_entry) == 32, "struct id_index_entry");
 _Static_assert(MACHINE_BYTES(WEIR_ID_INDEX_MAX) <= WEIR_RECORD_MAX_BYTES, "ID_INDEX");
 _Static_assert(MACHINE_BYTES(WEIR_ID_INDEX_MAX + 1) > WEIR_RECORD_MAX_BYTES, "ID_INDEX");
 _Static_assert(COUNT_BYTES + WEIR_THREAD_MAP_MAX * TASK_BYTES <= WEIR_RECORD_MAX_BYTES, "THREAD_MAP");

@@ -22,6 +22,12 @@ struct weir_id_index_entry { /* struct id_index_entry */
     uint64_t tid;   /* all bits set: any */
 };
 
+_Static_assert(sizeof(struct weir_id_index_entry) == 32, "struct id_index_entry");
+WEIR_FIELD_AT(struct weir_id_index_entry, id, 0);
+WEIR_FIELD_AT(struct weir_id_index_entry, index, 8);
+WEIR_FIELD_AT(struct weir_id_index_entry, cpu, 16);
+WEIR_FIELD_AT(struct weir_id_index_entry, tid, 24);
+
 #define WEIR_ID_INDEX_MAX   2047u  /* entries of one record */
 #define WEIR_THREAD_MAP_MAX 2729u  /* tasks of one record */
 #define WEIR_CPU_MAP_MAX    32758u /* CPUs of one record */

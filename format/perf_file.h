@@ -1,7 +1,8 @@
 /*
  * The on-disk structures of perf.data (tools/perf/Documentation/perf.data-file-format.txt and tools/perf/util/header.h
  * of Linux 6.12) and of the records that perf itself adds to the kernel's (tools/lib/perf/include/perf/event.h).
- * Little endian. Sizes and offsets are asserted here, once.
+ * Little endian. Sizes and offsets are asserted where a structure is declared; docs/format.md has them all, and
+ * tests/format/test_document.c compares the two.
  */
 #ifndef WEIR_FORMAT_PERF_FILE_H
 #define WEIR_FORMAT_PERF_FILE_H
@@ -10,12 +11,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A field stands where the format has it. In the place of a declaration. */
+#define WEIR_FIELD_AT(type, field, offset) _Static_assert(offsetof(type, field) == (offset), #type "." #field)
+
 #define WEIR_PERF_MAGIC2 0x32454c4946524550ull /* "PERFILE2" */
 
 struct weir_perf_section {
     uint64_t offset; /* bytes from the file's start */
     uint64_t size;   /* bytes */
 };
+
+_Static_assert(sizeof(struct weir_perf_section) == 16, "perf_file_section");
+WEIR_FIELD_AT(struct weir_perf_section, offset, 0);
+WEIR_FIELD_AT(struct weir_perf_section, size, 8);
 
 struct weir_perf_header {
     uint64_t magic;
@@ -28,7 +36,13 @@ struct weir_perf_header {
 };
 
 _Static_assert(sizeof(struct weir_perf_header) == 104, "perf_file_header");
-_Static_assert(offsetof(struct weir_perf_header, data) == 40, "perf_file_header.data");
+WEIR_FIELD_AT(struct weir_perf_header, magic, 0);
+WEIR_FIELD_AT(struct weir_perf_header, size, 8);
+WEIR_FIELD_AT(struct weir_perf_header, attr_size, 16);
+WEIR_FIELD_AT(struct weir_perf_header, attrs, 24);
+WEIR_FIELD_AT(struct weir_perf_header, data, 40);
+WEIR_FIELD_AT(struct weir_perf_header, event_types, 56);
+WEIR_FIELD_AT(struct weir_perf_header, features, 72);
 
 /* What a checkpoint rewrites: the size of the data section. */
 #define WEIR_PERF_DATA_SIZE_OFFSET (offsetof(struct weir_perf_header, data) + offsetof(struct weir_perf_section, size))
@@ -43,7 +57,16 @@ struct weir_perf_build_id { /* struct perf_record_header_build_id; the name foll
 };
 
 _Static_assert(sizeof(struct weir_perf_build_id) == 36, "perf_record_header_build_id");
-_Static_assert(offsetof(struct weir_perf_build_id, size) == 32, "perf_record_header_build_id.size");
+WEIR_FIELD_AT(struct weir_perf_build_id, header, 0);
+WEIR_FIELD_AT(struct weir_perf_build_id, pid, 8);
+WEIR_FIELD_AT(struct weir_perf_build_id, id, 12);
+WEIR_FIELD_AT(struct weir_perf_build_id, size, 32);
+WEIR_FIELD_AT(struct weir_perf_build_id, reserved, 33);
+
+_Static_assert(sizeof(struct perf_event_header) == 8, "perf_event_header");
+WEIR_FIELD_AT(struct perf_event_header, type, 0);
+WEIR_FIELD_AT(struct perf_event_header, misc, 4);
+WEIR_FIELD_AT(struct perf_event_header, size, 6);
 
 enum weir_perf_feature {
     WEIR_FEATURE_TRACING_DATA = 1,

@@ -27,7 +27,11 @@ struct mmap_record {
     uint64_t start, bytes, page_offset;
 };
 _Static_assert(sizeof(struct mmap_record) == 40, "PERF_RECORD_MMAP up to its filename");
-_Static_assert(offsetof(struct mmap_record, start) == 16, "PERF_RECORD_MMAP.addr");
+WEIR_FIELD_AT(struct mmap_record, pid, 8);
+WEIR_FIELD_AT(struct mmap_record, tid, 12);
+WEIR_FIELD_AT(struct mmap_record, start, 16);
+WEIR_FIELD_AT(struct mmap_record, bytes, 24);
+WEIR_FIELD_AT(struct mmap_record, page_offset, 32);
 
 struct mmap2_record {
     struct mmap_record map;
@@ -44,15 +48,23 @@ struct mmap2_record {
     uint32_t protection, flags;
 };
 _Static_assert(sizeof(struct mmap2_record) == 72, "PERF_RECORD_MMAP2 up to its filename");
-_Static_assert(offsetof(struct mmap2_record, inode) == 48, "PERF_RECORD_MMAP2.ino");
-_Static_assert(offsetof(struct mmap2_record, build_id) == 44, "PERF_RECORD_MMAP2.build_id");
-_Static_assert(offsetof(struct mmap2_record, protection) == 64, "PERF_RECORD_MMAP2.prot");
+WEIR_FIELD_AT(struct mmap2_record, major, 40);
+WEIR_FIELD_AT(struct mmap2_record, minor, 44);
+WEIR_FIELD_AT(struct mmap2_record, inode, 48);
+WEIR_FIELD_AT(struct mmap2_record, inode_generation, 56);
+WEIR_FIELD_AT(struct mmap2_record, build_id_bytes, 40);
+WEIR_FIELD_AT(struct mmap2_record, reserved, 41);
+WEIR_FIELD_AT(struct mmap2_record, build_id, 44);
+WEIR_FIELD_AT(struct mmap2_record, protection, 64);
+WEIR_FIELD_AT(struct mmap2_record, flags, 68);
 
 struct comm_record {
     struct perf_event_header header;
     uint32_t pid, tid;
 };
 _Static_assert(sizeof(struct comm_record) == 16, "PERF_RECORD_COMM up to its comm");
+WEIR_FIELD_AT(struct comm_record, pid, 8);
+WEIR_FIELD_AT(struct comm_record, tid, 12);
 
 struct ksymbol_record {
     struct perf_event_header header;
@@ -61,6 +73,10 @@ struct ksymbol_record {
     uint16_t type, flags;
 };
 _Static_assert(sizeof(struct ksymbol_record) == 24, "PERF_RECORD_KSYMBOL up to its name");
+WEIR_FIELD_AT(struct ksymbol_record, address, 8);
+WEIR_FIELD_AT(struct ksymbol_record, bytes, 16);
+WEIR_FIELD_AT(struct ksymbol_record, type, 20);
+WEIR_FIELD_AT(struct ksymbol_record, flags, 22);
 
 struct bpf_event_record {
     struct perf_event_header header;
@@ -69,6 +85,10 @@ struct bpf_event_record {
     uint8_t tag[8];
 };
 _Static_assert(sizeof(struct bpf_event_record) == 24, "PERF_RECORD_BPF_EVENT");
+WEIR_FIELD_AT(struct bpf_event_record, type, 8);
+WEIR_FIELD_AT(struct bpf_event_record, flags, 10);
+WEIR_FIELD_AT(struct bpf_event_record, id, 12);
+WEIR_FIELD_AT(struct bpf_event_record, tag, 16);
 
 struct fork_record {
     struct perf_event_header header;
@@ -76,7 +96,11 @@ struct fork_record {
     uint64_t time;
 };
 _Static_assert(sizeof(struct fork_record) == 32, "PERF_RECORD_FORK");
-_Static_assert(offsetof(struct fork_record, time) == 24, "PERF_RECORD_FORK.time");
+WEIR_FIELD_AT(struct fork_record, pid, 8);
+WEIR_FIELD_AT(struct fork_record, ppid, 12);
+WEIR_FIELD_AT(struct fork_record, tid, 16);
+WEIR_FIELD_AT(struct fork_record, ptid, 20);
+WEIR_FIELD_AT(struct fork_record, time, 24);
 
 struct namespaces_record {
     struct perf_event_header header;
@@ -85,20 +109,25 @@ struct namespaces_record {
     struct weir_namespace namespaces[WEIR_NAMESPACES];
 };
 _Static_assert(sizeof(struct namespaces_record) == 24 + 16 * WEIR_NAMESPACES, "PERF_RECORD_NAMESPACES");
+WEIR_FIELD_AT(struct namespaces_record, pid, 8);
+WEIR_FIELD_AT(struct namespaces_record, tid, 12);
+WEIR_FIELD_AT(struct namespaces_record, count, 16);
+WEIR_FIELD_AT(struct namespaces_record, namespaces, 24);
 
 struct cgroup_record {
     struct perf_event_header header;
     uint64_t id;
 };
 _Static_assert(sizeof(struct cgroup_record) == 16, "PERF_RECORD_CGROUP up to its path");
+WEIR_FIELD_AT(struct cgroup_record, id, 8);
 
 struct lost_samples_record {
     struct perf_event_header header;
     uint64_t lost;
 };
 _Static_assert(sizeof(struct lost_samples_record) == 16, "PERF_RECORD_LOST_SAMPLES");
+WEIR_FIELD_AT(struct lost_samples_record, lost, 8);
 
-_Static_assert(sizeof(struct perf_event_header) == 8, "perf_event_header");
 _Static_assert(WEIR_RECORD_MAX_BYTES % RECORD_ALIGN == 0 && WEIR_RECORD_MAX_BYTES <= UINT16_MAX, "u16 record size");
 
 /* The bytes of text that a record with these other parts has room for, its zero not counted. */

@@ -38,6 +38,10 @@ struct weir_namespace { /* what stat(2) says of /proc/PID/ns/NAME; both 0: not k
     uint64_t device, inode;
 };
 
+_Static_assert(sizeof(struct weir_namespace) == 16, "perf_ns_link_info");
+WEIR_FIELD_AT(struct weir_namespace, device, 0);
+WEIR_FIELD_AT(struct weir_namespace, inode, 8);
+
 void weir_record_namespaces(struct weir_buf *out, pid_t pid, pid_t tid,
                             const struct weir_namespace namespaces[WEIR_NAMESPACES], size_t sample_id_bytes);
 /* path: from the root of the hierarchy, "/" for that itself. */
