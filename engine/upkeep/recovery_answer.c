@@ -1,0 +1,180 @@
+/* The answer of the process that plans a recovery; see recovery_answer.h. */
+#include "engine/upkeep/recovery_answer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+
+#define TAIL_MAX_BYTES (WEIR_FEATURES_KNOWN * WEIR_FEATURE_MAX_BYTES) /* features are 64 MiB each at most */
+#define PARTS_MAX      65536u                                         /* format/perf_input.c reads no more */
+#define STEP_BYTES     (1u << 20)
+#define ERRNO_MAX      4095 /* of Linux */
+
+struct answer { /* as it goes through the pipe; both ends are this program */
+    struct weir_error err;
+    struct weir_error cause; /* of the recovery */
+    int32_t result;
+    uint32_t is_whole, is_same_boot, is_directory; /* 0 or 1 */
+    uint64_t part_count, tail_bytes;               /* of what follows */
+    uint64_t records, samples, data_end, said_end, dropped_bytes;
+    struct weir_perf_header header;
+    uint64_t features[4];
+};
+
+/* ---- writing ---- */
+
+static int write_all(int fd, const void *data, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t count = write(fd, (const uint8_t *)data + done, bytes - done);
+        if (count < 0 && errno != EINTR)
+            return -errno;
+        done += count > 0 ? (size_t)count : 0;
+    }
+    return 0;
+}
+
+int weir_recovery_answer_write(int fd, int result, const struct weir_recovery *recovery, const struct weir_error *err)
+{
+    struct answer said;
+    memset(&said, 0, sizeof(said)); /* its padding goes through the pipe */
+    said.result = result;
+    said.err = *err;
+    if (result < 0)
+        return write_all(fd, &said, sizeof(said));
+    said.cause = recovery->cause;
+    said.is_whole = recovery->is_whole;
+    said.is_same_boot = recovery->is_same_boot;
+    said.is_directory = recovery->is_directory;
+    said.part_count = recovery->part_count;
+    said.tail_bytes = recovery->tail.used;
+    said.records = recovery->records;
+    said.samples = recovery->samples;
+    said.data_end = recovery->data_end;
+    said.said_end = recovery->said_end;
+    said.dropped_bytes = recovery->dropped_bytes;
+    said.header = recovery->header;
+    memcpy(said.features, recovery->features, sizeof(said.features));
+    int code = write_all(fd, &said, sizeof(said));
+    if (code == 0)
+        code = write_all(fd, recovery->tail.data, recovery->tail.used);
+    return code < 0 ? code : write_all(fd, recovery->parts, recovery->part_count * sizeof(*recovery->parts));
+}
+
+/* ---- reading ---- */
+
+/* Whether there were as many bytes. */
+static bool read_all(int fd, void *data, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t count = read(fd, (uint8_t *)data + done, bytes - done);
+        if (count == 0 || (count < 0 && errno != EINTR))
+            return false;
+        done += count > 0 ? (size_t)count : 0;
+    }
+    return true;
+}
+
+/* Its lines made fit to be printed. */
+static bool take_error(struct weir_error *err, const struct weir_error *said)
+{
+    if (said->code > 0 || said->code < -ERRNO_MAX || !memchr(said->what, '\0', sizeof(said->what)) ||
+        !memchr(said->hint, '\0', sizeof(said->hint)))
+        return false;
+    weir_error_set(err, said->code, "%s", said->what);
+    weir_error_hint(err, "%s", said->hint);
+    return true;
+}
+
+static bool has_bytes(const char *path, uint64_t bytes)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && bytes <= (uint64_t)status.st_size;
+}
+
+/* What the reader relies on; the rest is what the file will say, and as good as the file was. */
+static bool is_sane(const struct answer *said, const char *path)
+{
+    struct stat status;
+    char main_path[PATH_MAX];
+    if (said->is_whole > 1 || said->is_same_boot > 1 || said->is_directory > 1 || said->tail_bytes > TAIL_MAX_BYTES)
+        return false;
+    bool is_directory = said->is_directory;
+    if (stat(path, &status) < 0 || S_ISDIR(status.st_mode) != is_directory ||
+        said->part_count > (is_directory ? PARTS_MAX : 0))
+        return false;
+    if (!is_directory)
+        return has_bytes(path, said->data_end);
+    return weir_recovery_path(main_path, path, NULL) == 0 && has_bytes(main_path, said->data_end);
+}
+
+static int take_tail(int fd, uint64_t bytes, struct weir_buf *tail)
+{
+    while (tail->used < bytes) {
+        size_t step = weir_min_u64(bytes - tail->used, STEP_BYTES);
+        void *room = weir_buf_extend(tail, step);
+        if (!room)
+            return weir_buf_error(tail);
+        if (!read_all(fd, room, step))
+            return -EBADMSG;
+    }
+    return 0;
+}
+
+static int take_parts(int fd, size_t count, struct weir_recovery *recovery, const char *path)
+{
+    char part_path[PATH_MAX];
+    recovery->parts = calloc(count + 1, sizeof(*recovery->parts));
+    if (!recovery->parts)
+        return -ENOMEM;
+    recovery->part_count = count;
+    if (!read_all(fd, recovery->parts, count * sizeof(*recovery->parts)))
+        return -EBADMSG;
+    for (size_t i = 0; i < count; i++) {
+        if (weir_recovery_path(part_path, path, &i) < 0 || !has_bytes(part_path, recovery->parts[i].kept_bytes))
+            return -EBADMSG;
+    }
+    return 0;
+}
+
+static int take_plan(int fd, const struct answer *said, const char *path, struct weir_recovery *recovery)
+{
+    if (!is_sane(said, path) || !take_error(&recovery->cause, &said->cause))
+        return -EBADMSG;
+    recovery->is_whole = said->is_whole;
+    recovery->is_same_boot = said->is_same_boot;
+    recovery->is_directory = said->is_directory;
+    recovery->records = said->records;
+    recovery->samples = said->samples;
+    recovery->data_end = said->data_end;
+    recovery->said_end = said->said_end;
+    recovery->dropped_bytes = said->dropped_bytes;
+    recovery->header = said->header;
+    memcpy(recovery->features, said->features, sizeof(recovery->features));
+    int result = take_tail(fd, said->tail_bytes, &recovery->tail);
+    return result < 0 ? result : take_parts(fd, said->part_count, recovery, path);
+}
+
+int weir_recovery_answer_read(int fd, const char *path, int *result, struct weir_recovery *recovery,
+                              struct weir_error *err)
+{
+    struct answer said;
+    struct weir_error taken = {0};
+    if (!read_all(fd, &said, sizeof(said)) || said.result > 0 || said.result < -ERRNO_MAX)
+        return -EBADMSG;
+    if (said.result < 0 && (said.err.code != said.result || !said.err.what[0] || !take_error(&taken, &said.err)))
+        return -EBADMSG;
+    int code = said.result == 0 ? take_plan(fd, &said, path, recovery) : 0;
+    if (code < 0) {
+        weir_recovery_fini(recovery);
+        return code;
+    }
+    if (said.result < 0 && err)
+        *err = taken;
+    *result = said.result;
+    return 0;
+}
