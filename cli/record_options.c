@@ -155,10 +155,9 @@ static int resolve_output(const struct weir_record_arguments *arguments, struct 
         weir_error_hint(err, "a recording in one file that is not compressed can be continued");
         return -EINVAL;
     }
-    if (arguments->sync && (to_stdout || arguments->append)) {
-        weir_error_set(err, -EINVAL, "option '--sync' cannot be used with '%s'", to_stdout ? "-o -" : "--append");
-        weir_error_hint(err, to_stdout ? "a stream is on no disk of ours: leave out --sync"
-                                       : "until all is on the disk the file stays as it was: leave out --sync");
+    if (arguments->sync && to_stdout) {
+        weir_error_set(err, -EINVAL, "option '--sync' cannot be used with '-o -'");
+        weir_error_hint(err, "a stream is on no disk of ours: leave out --sync");
         return -EINVAL;
     }
     if (arguments->on_full != WEIR_RECORD_ON_FULL_STOP && to_stdout) {

@@ -120,7 +120,8 @@ static const struct weir_option options[] = {
             "A file opens up to its last checkpoint when weir is killed; with this it also does after a power cut, for "
             "two flushes of the disk a second. Without it the kernel writes when it likes, until the file is synced at "
             "the end. Nothing waits for the disk, but the disk has more to do at once. What perf needs a feature for "
-            "(tracepoints, -z, directories) takes weir recover first, as ever. No option of perf record.",
+            "(tracepoints, -z, directories) takes weir recover first, as ever. With -A what is there and what is added "
+            "stand in FILE.appending until recording ends. No option of perf record.",
     },
     {
         .short_name = 'B',

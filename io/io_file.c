@@ -44,6 +44,13 @@ static ssize_t file_pwritev(void *ctx, int fd, const struct iovec *parts, int pa
     return written < 0 ? -errno : written;
 }
 
+static ssize_t file_copy_range(void *ctx, int from, off_t *from_at, int to, off_t *to_at, size_t bytes)
+{
+    (void)ctx;
+    ssize_t copied = copy_file_range(from, from_at, to, to_at, bytes, 0);
+    return copied < 0 ? -errno : copied;
+}
+
 static int file_fallocate(void *ctx, int fd, off_t offset, off_t bytes)
 {
     (void)ctx;
@@ -108,6 +115,7 @@ static int file_wait_for_room(void *ctx, int fd, unsigned wait_ms)
 const struct weir_io_file_ops weir_io_file_real = {
     .open_direct = file_open_direct,
     .pwritev = file_pwritev,
+    .copy_range = file_copy_range,
     .fallocate = file_fallocate,
     .ftruncate = file_ftruncate,
     .fsync = file_fsync,

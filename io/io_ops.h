@@ -27,6 +27,8 @@ struct weir_io_file_ops {
     /* Opens the file of fd once more, with O_DIRECT. -EOPNOTSUPP where that gains nothing (files in memory). */
     int (*open_direct)(void *ctx, int fd);
     ssize_t (*pwritev)(void *ctx, int fd, const struct iovec *parts, int part_count, off_t offset);
+    /* copy_file_range(2); both offsets move. Any -errno: it cannot, and pwritev() is to. */
+    ssize_t (*copy_range)(void *ctx, int from, off_t *from_at, int to, off_t *to_at, size_t bytes);
     int (*fallocate)(void *ctx, int fd, off_t offset, off_t bytes); /* mode 0: the file grows */
     int (*ftruncate)(void *ctx, int fd, off_t bytes);               /* 0 for devices */
     int (*fsync)(void *ctx, int fd);                                /* 0 for devices */

@@ -240,8 +240,7 @@ const char *weir_output_path(const struct weir_output *output)
 
 /* ---- head ---- */
 
-/* pwrite(2) of all of it, through the page cache. 0 or -errno. */
-static int write_whole(struct weir_output *output, const void *data, size_t bytes, uint64_t offset)
+int weir_output_write_whole(struct weir_output *output, const void *data, size_t bytes, uint64_t offset)
 {
     struct weir_output_writes *writes = &output->writes;
     struct iovec rest = {.iov_base = (void *)(uintptr_t)data, .iov_len = bytes}; /* pwritev(2) only reads it */
@@ -283,7 +282,7 @@ int weir_output_write_head(struct weir_output *output, const void *head, size_t 
     if (output->file.stream)
         return queue_stream_head(output, head, head_bytes);
     weir_assert(!output->begun && head_bytes % WEIR_OUTPUT_BLOCK_BYTES == 0);
-    int rc = write_whole(output, head, head_bytes, 0);
+    int rc = weir_output_write_whole(output, head, head_bytes, 0);
     if (rc < 0)
         return rc;
     output->head_bytes = output->end = output->stable_end = output->writes.written_end = head_bytes;
@@ -294,7 +293,7 @@ int weir_output_write_head(struct weir_output *output, const void *head, size_t 
 int weir_output_patch_head(struct weir_output *output, uint64_t offset, const void *data, size_t bytes)
 {
     weir_assert(!output->file.stream && offset <= output->head_bytes && bytes <= output->head_bytes - offset);
-    return write_whole(output, data, bytes, offset);
+    return weir_output_write_whole(output, data, bytes, offset);
 }
 
 /* ---- what became of it ---- */
@@ -376,7 +375,7 @@ int weir_output_finish(struct weir_output *output, const void *tail, size_t tail
     uint64_t end = output->stable_end;
     if (writes->error < 0)
         writes->file_ops->ftruncate(writes->ctx, output->file.fd, (off_t)end);
-    int rc = write_whole(output, tail, tail_bytes, end);
+    int rc = weir_output_write_whole(output, tail, tail_bytes, end);
     if (rc == 0)
         end += tail_bytes;
     int cut = writes->file_ops->ftruncate(writes->ctx, output->file.fd, (off_t)end);
@@ -413,6 +412,7 @@ void weir_output_close(struct weir_output *output)
         return;
     struct weir_output_writes *writes = &output->writes;
     weir_output_writes_fini(writes);
+    weir_output_file_drop_hidden(&output->file);
     /* Both at once: the first close drops the lock. */
     if (output->direct_fd >= 0)
         writes->file_ops->close(writes->ctx, output->direct_fd);

@@ -130,6 +130,13 @@ void weir_output_identity_of(struct weir_output_identity *identity, const struct
  */
 int weir_output_replace(struct weir_output *output, const struct weir_output_identity *was, struct weir_error *err);
 
+/*
+ * For an output that is going to replace() a file: the name PATH + suffix until it does, so that what is on file of it
+ * is found when this process is killed or the machine goes down. Closed without replace() it vanishes all the same.
+ * Never replaces what has that name. 0 or -errno with err: -EEXIST, -ENAMETOOLONG, -ENOMEM, those of linkat(2).
+ */
+int weir_output_name_beside(struct weir_output *output, const char *suffix, struct weir_error *err);
+
 /* True for what open_stream() made. */
 bool weir_output_is_stream(const struct weir_output *output);
 

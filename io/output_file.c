@@ -314,15 +314,14 @@ static int rename_without_replacing(int dir_fd, const char *from, const char *to
     return 0;
 }
 
-/* Names the file without replacing anything. 0 or -errno. */
-static int give_name(struct weir_output_file *file)
+int weir_output_file_give_name(struct weir_output_file *file, const char *name)
 {
     if (!file->hidden) {
         struct proc_fd_path path = proc_fd_path_of(file->fd);
-        return linkat(AT_FDCWD, path.text, file->dir_fd, file->name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+        return linkat(AT_FDCWD, path.text, file->dir_fd, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
     }
 
-    int rc = rename_without_replacing(file->dir_fd, file->hidden, file->name);
+    int rc = rename_without_replacing(file->dir_fd, file->hidden, name);
     if (rc == 0) {
         free(file->hidden);
         file->hidden = NULL;
@@ -343,7 +342,7 @@ int weir_output_file_publish(struct weir_output_file *file, struct weir_error *e
     if (exists && renameat(file->dir_fd, file->name, file->dir_fd, old.text) < 0)
         return weir_error_set_errno(err, -errno, "cannot rename '%s' to '%s" OLD_SUFFIX "'", file->path, file->path);
 
-    rc = give_name(file);
+    rc = weir_output_file_give_name(file, file->name);
     if (rc < 0) {
         weir_error_set_errno(err, rc, "cannot name the output '%s'", file->path);
         /* Whoever took the name in between keeps it. */
@@ -355,11 +354,11 @@ int weir_output_file_publish(struct weir_output_file *file, struct weir_error *e
     return 0;
 }
 
-/* Whether what stands at the file's name is this file. */
-static bool is_at_its_name(const struct weir_output_file *file)
+/* Whether what stands at that name is this file. */
+static bool is_at(const struct weir_output_file *file, const char *name)
 {
     struct stat here, there;
-    return fstat(file->fd, &here) == 0 && fstatat(file->dir_fd, file->name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+    return fstat(file->fd, &here) == 0 && fstatat(file->dir_fd, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
            here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
@@ -368,12 +367,8 @@ static int change_name(struct weir_output_file *file, const char *name)
     if (strlen(name) > NAME_MAX)
         return -ENAMETOOLONG;
     if (file->published)
-        return is_at_its_name(file) ? rename_without_replacing(file->dir_fd, file->name, name) : -ENOENT;
-    char *before = file->name;
-    file->name = (char *)(uintptr_t)name; /* only read */
-    int rc = give_name(file);
-    file->name = before;
-    return rc;
+        return is_at(file, file->name) ? rename_without_replacing(file->dir_fd, file->name, name) : -ENOENT;
+    return weir_output_file_give_name(file, name);
 }
 
 int weir_output_file_rename(struct weir_output_file *file, const char *name, struct weir_error *err)
@@ -404,7 +399,7 @@ int weir_output_file_rename(struct weir_output_file *file, const char *name, str
 
 void weir_output_file_remove(struct weir_output_file *file)
 {
-    if (file->name && file->published && is_at_its_name(file))
+    if (file->name && file->published && is_at(file, file->name))
         unlinkat(file->dir_fd, file->name, 0);
 }
 
@@ -420,15 +415,21 @@ int weir_output_file_sync_name(const struct weir_output_file *file)
     return rc;
 }
 
+void weir_output_file_drop_hidden(struct weir_output_file *file)
+{
+    if (file->hidden && is_at(file, file->hidden))
+        unlinkat(file->dir_fd, file->hidden, 0);
+    free(file->hidden);
+    file->hidden = NULL;
+}
+
 void weir_output_file_fini(struct weir_output_file *file)
 {
-    if (file->hidden)
-        unlinkat(file->dir_fd, file->hidden, 0);
+    weir_output_file_drop_hidden(file);
     if (file->fd >= 0)
         close(file->fd);
     if (file->dir_fd >= 0)
         close(file->dir_fd);
-    free(file->hidden);
     free(file->name);
     free(file->path);
     *file = (struct weir_output_file){.dir_fd = -1, .fd = -1};

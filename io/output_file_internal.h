@@ -16,7 +16,7 @@
 struct weir_output_file {
     char *path;     /* owned: as given, for messages */
     char *name;     /* owned: last component; NULL for /dev/null */
-    char *hidden;   /* owned: temporary name beside it while unpublished; NULL when the file is nameless or published */
+    char *hidden;   /* owned: name beside it while unpublished; NULL when the file is nameless or published */
     int dir_fd;     /* owned, O_PATH; -1 for /dev/null and streams */
     int fd;         /* owned, O_RDWR, page cache; -1 when the owner of the struct has closed it */
     bool published; /* has its name, or needs none */
@@ -42,6 +42,10 @@ int weir_output_file_check_stream(int fd, struct weir_error *err);
 /* Gives the file its name, see weir_output_publish(). 0 or -errno with err. */
 int weir_output_file_publish(struct weir_output_file *file, struct weir_error *err);
 
+/* Names a file that is not published in its directory, without replacing anything: it has no hidden name behind this.
+ * 0 or -errno. */
+int weir_output_file_give_name(struct weir_output_file *file, const char *name);
+
 /* Takes its name away, see weir_output_remove(). */
 void weir_output_file_remove(struct weir_output_file *file);
 
@@ -50,6 +54,9 @@ int weir_output_file_rename(struct weir_output_file *file, const char *name, str
 
 /* Makes its name outlive the machine, see weir_output_sync_name(). 0 or -errno. */
 int weir_output_file_sync_name(const struct weir_output_file *file);
+
+/* Takes the hidden name away, unless it is another file's by now. Before fd is closed. */
+void weir_output_file_drop_hidden(struct weir_output_file *file);
 
 /* Closes; an unpublished file vanishes. A file from a failed open or {.dir_fd = -1, .fd = -1} is allowed. */
 void weir_output_file_fini(struct weir_output_file *file);

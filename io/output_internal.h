@@ -165,6 +165,9 @@ struct weir_output {
     char direct_text[96], buffered_text[96]; /* for weir_output_describe() */
 };
 
+/* pwrite(2) of all of it, through the page cache. 0 or -errno. */
+int weir_output_write_whole(struct weir_output *output, const void *data, size_t bytes, uint64_t offset);
+
 /* Notes which spans are on file by now. */
 void weir_output_settle_spans(struct weir_output *output);
 

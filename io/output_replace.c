@@ -3,8 +3,8 @@
  * whole. Set-up and end only.
  *
  * rename(2) replaces a name atomically, and a file without a name cannot be renamed: it first gets a hidden name beside
- * the final one (linkat(2)). The directory is synced, so that a file whose bytes are on disk is found there after a
- * power failure.
+ * the final one (linkat(2)), or it has had one that everybody sees, for what is on file meanwhile to be found. The
+ * directory is synced, so that a file whose bytes are on disk is found there after a power failure.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,20 +39,22 @@ void weir_output_identity_of(struct weir_output_identity *identity, const struct
 /* ---- the bytes ---- */
 
 /* Through memory: for file systems that cannot copy among themselves. 0 or -errno; -ENODATA: `from` has ended. */
-static int copy_by_hand(int from, uint64_t at, int to, uint64_t end, uint64_t bytes)
+static int copy_by_hand(struct weir_output *output, int from, uint64_t at, uint64_t end, uint64_t bytes)
 {
     uint8_t *buffer = malloc(COPY_STEP_BYTES);
     int rc = buffer ? 0 : -ENOMEM;
     while (rc == 0 && bytes > 0) {
         ssize_t got = pread(from, buffer, weir_min_u64(bytes, COPY_STEP_BYTES), (off_t)at);
-        ssize_t put = got > 0 ? pwrite(to, buffer, (size_t)got, (off_t)end) : got;
-        if (put <= 0) {
-            rc = put < 0 && errno == EINTR ? 0 : put < 0 ? -errno : -ENODATA;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            rc = got < 0 ? -errno : -ENODATA;
             continue;
         }
-        at += (uint64_t)put;
-        end += (uint64_t)put;
-        bytes -= (uint64_t)put;
+        rc = weir_output_write_whole(output, buffer, (size_t)got, end);
+        at += (uint64_t)got;
+        end += (uint64_t)got;
+        bytes -= (uint64_t)got;
     }
     free(buffer);
     return rc;
@@ -65,12 +67,12 @@ int weir_output_copy_in(struct weir_output *output, int fd, uint64_t offset, uin
     uint64_t left = bytes;
     int rc = 0;
     while (left > 0 && rc == 0) {
-        ssize_t copied = copy_file_range(fd, &from, output->file.fd, &to, weir_min_u64(left, COPY_BYTES), 0);
-        if (copied < 0 && errno == EINTR)
+        ssize_t copied = output->writes.file_ops->copy_range(output->writes.ctx, fd, &from, output->file.fd, &to,
+                                                             weir_min_u64(left, COPY_BYTES));
+        if (copied == -EINTR)
             continue;
-        if (copied <=
-            0) { /* EXDEV, EOPNOTSUPP, EINVAL: kernels and file systems differ; what cannot be will fail again */
-            rc = copy_by_hand(fd, (uint64_t)from, output->file.fd, (uint64_t)to, left);
+        if (copied <= 0) { /* kernels and file systems differ; what cannot be will fail again */
+            rc = copy_by_hand(output, fd, (uint64_t)from, (uint64_t)to, left);
             break;
         }
         left -= (uint64_t)copied;
@@ -105,21 +107,37 @@ static int check_unchanged(const struct weir_output_file *file, const struct wei
                           file->path);
 }
 
+int weir_output_name_beside(struct weir_output *output, const char *suffix, struct weir_error *err)
+{
+    struct weir_output_file *file = &output->file;
+    weir_assert(!file->published && !file->stream);
+    char *name;
+    if (asprintf(&name, "%s%s", file->name, suffix) < 0)
+        return weir_error_set_errno(err, -ENOMEM, "cannot name the output '%s%s'", file->path, suffix);
+    int rc = weir_output_file_give_name(file, name);
+    if (rc < 0) {
+        free(name);
+        return weir_error_set_errno(err, rc, "cannot name the output '%s%s'", file->path, suffix);
+    }
+    file->hidden = name;
+    return 0;
+}
+
 /* 0 or -errno. */
 static int give_hidden_name(struct weir_output_file *file)
 {
-    char path[32], hidden[64];
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd);
+    char hidden[64];
     for (unsigned i = 0; i < HIDDEN_TRIES && !file->hidden; i++) {
         snprintf(hidden, sizeof(hidden), ".weir-%d-%u", (int)getpid(), i);
-        if (linkat(AT_FDCWD, path, file->dir_fd, hidden, AT_SYMLINK_FOLLOW) == 0) {
+        int rc = weir_output_file_give_name(file, hidden);
+        if (rc == 0) {
             file->hidden = strdup(hidden);
             if (!file->hidden)
                 unlinkat(file->dir_fd, hidden, 0);
             return file->hidden ? 0 : -ENOMEM;
         }
-        if (errno != EEXIST)
-            return -errno;
+        if (rc != -EEXIST)
+            return rc;
     }
     return file->hidden ? 0 : -EEXIST;
 }

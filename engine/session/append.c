@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -187,6 +189,21 @@ int weir_append_open(struct weir_append **out, const char *path, struct weir_err
     }
     weir_append_free(append);
     return result;
+}
+
+int weir_append_check_name(const struct weir_append *append, struct weir_error *err)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    const char *file = append->input.source.path;
+    if (snprintf(path, sizeof(path), "%s" WEIR_APPEND_SUFFIX, file) >= (int)sizeof(path))
+        return weir_error_set_errno(err, -ENAMETOOLONG, "cannot append to '%s'", file);
+    if (lstat(path, &st) < 0)
+        return 0; /* what else there is to say, linkat(2) will */
+    weir_error_set(err, -EEXIST, "cannot append to '%s': '%s' is there, of a recording that was cut short", file, path);
+    weir_error_hint(err, "weir recover '%s' makes a whole file of it, with all of '%s'; then move or remove it", path,
+                    file);
+    return -EEXIST;
 }
 
 void weir_append_lock(struct weir_append *append)

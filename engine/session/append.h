@@ -6,6 +6,9 @@
  * follows behind two rounds, so that readers deliver all of before first; and when all of it is on disk the new file
  * takes the place of the old one by rename(2). Whatever ends a recording before that, the old file is as it was.
  *
+ * With --sync the new file has a name meanwhile, that of the old one and WEIR_APPEND_SUFFIX, and checkpoints that
+ * outlive the machine: what was there and what has been recorded since, as one recording that was never finished.
+ *
  * Rejected: writing behind the old features and changing the head in place. The features lie where the new data has to
  * begin, so they would have to be overwritten (with the header of a padding record) in one write and the head changed
  * in another: between the two the file is neither the old nor the new one.
@@ -24,6 +27,8 @@
 #include "format/perf_input.h"
 #include "io/output.h"
 
+#define WEIR_APPEND_SUFFIX ".appending"
+
 struct weir_append {
     struct weir_perf_input input; /* the file; open as long as this is */
     int lock_fd;                  /* owned; the file, locked by lock(); -1: it is not */
@@ -40,6 +45,9 @@ struct weir_append {
  * data, never finished); -ENOMEM. Blocks while it reads.
  */
 int weir_append_open(struct weir_append **out, const char *path, struct weir_error *err);
+/* Whether the new file can have a name: 0, or -EEXIST with err when there is one, of a recording that has not come to
+ * its end. */
+int weir_append_check_name(const struct weir_append *append, struct weir_error *err);
 /* Lets other recorders see that the file is being continued, as far as its file system tells them. Once nothing of ours
  * opens and closes it any more: that would unlock it. */
 void weir_append_lock(struct weir_append *append);

@@ -254,9 +254,10 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
     else if (!session->config.enable_on_exec)
         weir_event_set_enable(&session->events, false);
     result = start_workload(session, workload_failed, err);
-    if (result < 0 || session->append) /* what is continued is replaced when all is whole */
+    if (result < 0 || (session->append && !session->options->sync))
         return result;
-    result = weir_record_file_publish(session->file, err);
+    result = session->append ? weir_record_file_name_beside(session->file, err)
+                             : weir_record_file_publish(session->file, err);
     return result < 0 ? result : weir_record_file_sync_name(session->file, err);
 }
 

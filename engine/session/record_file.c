@@ -283,6 +283,11 @@ int weir_record_file_publish(struct weir_record_file *file, struct weir_error *e
     return file->folder ? weir_output_folder_publish(file->folder, err) : weir_output_publish(file->output, err);
 }
 
+int weir_record_file_name_beside(struct weir_record_file *file, struct weir_error *err)
+{
+    return weir_output_name_beside(file->output, WEIR_APPEND_SUFFIX, err);
+}
+
 int weir_record_file_sync_name(const struct weir_record_file *file, struct weir_error *err)
 {
     if (!file->syncs)

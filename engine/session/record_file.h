@@ -70,6 +70,10 @@ int weir_record_file_copy_kernel(struct weir_record_file *file, const struct wei
 /* Gives a file or a directory its name. */
 int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err);
 
+/* Gives a file that continues another one the name that it has until it takes that one's place (append.h). 0 or -errno
+ * with err. */
+int weir_record_file_name_beside(struct weir_record_file *file, struct weir_error *err);
+
 /* With --sync, makes the name that it has now outlive the machine; else does nothing. 0 or -errno with err. Blocks. */
 int weir_record_file_sync_name(const struct weir_record_file *file, struct weir_error *err);
 

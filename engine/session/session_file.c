@@ -362,7 +362,7 @@ static int replace_appended(struct weir_session *session, int failure, struct we
         session->result->file_bytes = 0;
         weir_error_hint(err, "nothing was appended: '%s' is as it was", session->file->path);
     }
-    return result;
+    return result < 0 ? result : weir_record_file_sync_name(session->file, err);
 }
 
 /* With --on-full=rotate older files make room for its features. */

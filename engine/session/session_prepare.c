@@ -148,6 +148,8 @@ int weir_session_prepare(struct weir_session *session, struct weir_error *err)
     int result = check_output(options, err);
     if (result == 0 && options->append)
         result = weir_append_open(&session->append, options->output_path, err);
+    if (result == 0 && session->append && options->sync)
+        result = weir_append_check_name(session->append, err);
     if (result == 0 && options->kcore)
         result = weir_kcore_open(&session->kcore, NULL, err);
     if (result == 0)

@@ -142,7 +142,6 @@ static const char *const refused[] = {
     "--output-format=folder",
     "--output-format=dir -o -",
     "--sync -o -",
-    "--sync -A",
     "-A -f",
     "--append -o -",
     "-A -z",

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "format/perf_file.h"
 #include "format/records.h"
@@ -15,11 +17,12 @@
 #include "tests/engine/fake_clock.h"
 #include "tests/io/fake_io.h"
 
-#define HEAD_BYTES 4096u
-#define START_NS   (7 * WEIR_NS_PER_S)
-#define PASSES     300u
-#define SEEDS      200u
-#define SPAN_MAX   (200u * 1024) /* some staged, some in place */
+#define HEAD_BYTES   4096u
+#define START_NS     (7 * WEIR_NS_PER_S)
+#define PASSES       300u
+#define SEEDS        200u
+#define SPAN_MAX     (200u * 1024) /* some staged, some in place */
+#define COPIED_BYTES 5000          /* no whole number of blocks, but of records */
 
 static const struct fake_io_options good_disk;
 static uint8_t data[SPAN_MAX];
@@ -142,6 +145,42 @@ Test(checkpoint, size_that_is_told_survives_a_power_cut_at_any_moment)
                   (unsigned long long)seed);
         fixture_fini(&f);
     }
+}
+
+/* A recording that is continued (-A): what it begins with is covered before anything is told, and is there, too. */
+Test(checkpoint, what_was_copied_in_survives_a_power_cut_as_well)
+{
+    int before = memfd_create("before", MFD_CLOEXEC);
+    cr_assert_geq(before, 0);
+    for (uint64_t seed = 0; seed < SEEDS / 10; seed++) {
+        struct fixture f;
+        fixture_init(&f, &(struct fake_io_options){
+                             .seed = seed, .reorders = true, .short_per_mille = 100, .pwritev_queue = seed % 5 == 0});
+        uint8_t copied[COPIED_BYTES];
+        memset(copied, 0x11, sizeof(copied));
+        cr_assert_eq(pwrite(before, copied, sizeof(copied), 0), COPIED_BYTES);
+        cr_assert_eq(weir_output_copy_in(f.output, before, 0, COPIED_BYTES), 0);
+        f.appended = COPIED_BYTES;
+        cr_assert_eq(weir_checkpoint_due_in_ns(&f.checkpoint, f.output), 0);
+        for (unsigned n = 0; n < PASSES / 10; n++) {
+            if (fake_io_random(f.disk, 2))
+                append(&f, 8 * (1 + fake_io_random(f.disk, SPAN_MAX / 8)));
+            f.fake_clock.now_ns += fake_io_random(f.disk, WEIR_CHECKPOINT_NS);
+            pass(&f);
+            uint64_t told = size_on_disk(&f);
+            cr_assert(told == 0 || told >= COPIED_BYTES, "seed %llu: %llu", (unsigned long long)seed,
+                      (unsigned long long)told);
+            cr_assert(survives_power_cut(&f), "seed %llu, pass %u", (unsigned long long)seed, n);
+        }
+        f.fake_clock.now_ns += WEIR_CHECKPOINT_NS;
+        pass_times(&f, PASSES);
+        f.fake_clock.now_ns += WEIR_CHECKPOINT_NS;
+        pass_times(&f, PASSES);
+        cr_assert_eq(size_on_disk(&f), f.appended, "seed %llu", (unsigned long long)seed);
+        cr_assert_eq(fake_io_bytes(f.disk)[HEAD_BYTES + COPIED_BYTES - 1], 0x11);
+        fixture_fini(&f);
+    }
+    close(before);
 }
 
 Test(checkpoint, size_waits_for_the_disk_and_nothing_else_does)

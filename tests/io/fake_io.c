@@ -221,6 +221,13 @@ static ssize_t fake_pwritev(void *ctx, int fd, const struct iovec *parts, int pa
     return (ssize_t)done;
 }
 
+/* As between two file systems: then the bytes come by pwritev(). */
+static ssize_t fake_copy_range(void *ctx, int from, off_t *from_at, int to, off_t *to_at, size_t bytes)
+{
+    (void)ctx, (void)from, (void)from_at, (void)to, (void)to_at, (void)bytes;
+    return -EXDEV;
+}
+
 /* A write in flight below `offset` has its space, or may find the disk full by what is allocated behind it. */
 static bool leaves_space_for_all(const struct fake_io *fake, uint64_t offset)
 {
@@ -302,6 +309,7 @@ static void fake_close(void *ctx, int fd)
 static const struct weir_io_file_ops fake_file = {
     .open_direct = fake_open_direct,
     .pwritev = fake_pwritev,
+    .copy_range = fake_copy_range,
     .fallocate = fake_fallocate,
     .ftruncate = fake_ftruncate,
     .fsync = fake_fsync,

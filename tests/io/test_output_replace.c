@@ -1,5 +1,6 @@
 /* Outputs that begin with bytes of a file and take its place. */
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -94,6 +95,63 @@ Test(output_replace, output_that_does_not_replace_it_leaves_nothing)
     cr_assert_eq(weir_output_copy_in(output, old_fd, 0, OLD_BYTES), 0);
     weir_output_close(output);
     expect_old_file();
+}
+
+static int names_in_folder(void)
+{
+    int count = 0;
+    DIR *folder = opendir(tree.root);
+    cr_assert(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count - 2; /* "." and ".." */
+}
+
+Test(output_replace, name_beside_that_is_taken_is_left_alone)
+{
+    temp_tree_write(&tree, "it.beside", "x", 1);
+    struct weir_output *output = open_output();
+    struct weir_error err = {0};
+    cr_assert_eq(weir_output_name_beside(output, ".beside", &err), -EEXIST);
+    weir_output_close(output);
+    expect_old_file();
+    cr_assert_eq(names_in_folder(), 2);
+}
+
+Test(output_replace, name_beside_goes_with_the_output_that_does_not_replace)
+{
+    struct weir_output *output = open_output();
+    cr_assert_eq(weir_output_name_beside(output, ".beside", NULL), 0);
+    cr_assert_eq(names_in_folder(), 2);
+    weir_output_close(output);
+    expect_old_file();
+    cr_assert_eq(names_in_folder(), 1);
+
+    /* Unless somebody else has it by now. */
+    output = open_output();
+    char beside[PATH_MAX];
+    temp_tree_path(&tree, "it.beside", beside);
+    cr_assert_eq(weir_output_name_beside(output, ".beside", NULL), 0);
+    cr_assert_eq(unlink(beside), 0);
+    temp_tree_write(&tree, "it.beside", "x", 1);
+    weir_output_close(output);
+    cr_assert_eq(names_in_folder(), 2);
+}
+
+Test(output_replace, name_beside_becomes_the_name)
+{
+    struct weir_output *output = open_output();
+    struct weir_error err = {0};
+    cr_assert_eq(weir_output_copy_in(output, old_fd, 0, OLD_BYTES), 0);
+    cr_assert_eq(weir_output_name_beside(output, ".beside", &err), 0, "%s", err.what);
+    cr_assert_eq(weir_output_finish(output, NULL, 0), 0);
+    cr_assert_eq(weir_output_replace(output, &was, &err), 0, "%s", err.what);
+    weir_output_close(output);
+    struct stat st;
+    cr_assert_eq(stat(path, &st), 0);
+    cr_assert_eq(st.st_size, HEAD_BYTES + OLD_BYTES);
+    cr_assert_eq(names_in_folder(), 1);
 }
 
 Test(output_replace, bytes_of_before_stand_first_and_the_name_is_taken)

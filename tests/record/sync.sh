@@ -4,10 +4,11 @@
 
 needs_perf_events
 
-# Calls of the writer in trace.TID, without io_uring, whose requests strace does not show. Fails when a data.size (8
-# bytes at 48) covers what was written after the last fdatasync, or is not followed by one; else prints how often.
+# checkpoints_in_order TRACE [OFFSET END]: calls of the writer, without io_uring, whose requests strace does not show.
+# Fails when a data.size (8 bytes at 48) covers what was written after the last fdatasync, or is not followed by one;
+# else prints how often. The data begins at OFFSET, and is there up to END before the writer has begun.
 checkpoints_in_order() {
-    awk '
+    awk -v first="${2:-0}" -v written="${3:-0}" '
         function digit(c) { return index("0123456789abcdef", c) - 1 }
         function number(text, i, n, scale) {
             for (scale = 1; match(text, /^\\x[0-9a-f][0-9a-f]/); text = substr(text, 5)) {
@@ -41,11 +42,16 @@ checkpoints_in_order() {
         }' "$1"
 }
 
+# data_size FILE: what its head says.
+data_size() { od -An -t u8 -j 48 -N 8 "$1" | tr -d ' '; }
+
+has_more_samples() { [ -e "$1" ] && [ "$(script_lines "$1")" -gt "$2" ]; }
+
 # record_traced ARGUMENT...: without io_uring, and with what it writes and syncs in trace.TID.
 record_traced() {
     status=0
     ASAN_OPTIONS=detect_leaks=0 strace -qq -ff -o trace -xx -s 8 -e signal=none \
-        -e trace=pwritev,fdatasync,fsync,linkat,io_uring_setup -e inject=io_uring_setup:error=ENOSYS \
+        -e trace=pwritev,fdatasync,fsync,linkat,renameat,io_uring_setup -e inject=io_uring_setup:error=ENOSYS \
         "$WEIR_PROGRAM" record -v "$@" 2>err || status=$?
     expect_eq "exit status of weir record $*" "$status" 0
 }
@@ -72,15 +78,53 @@ test_every_output_on_a_disk_takes_it() {
     record --sync -o /dev/null "${load[@]}"
 }
 
+# What is continued is whole at each moment: as it was or with all that was added; until then that is beside it.
+test_continued_recording_is_beside_the_old_one_meanwhile() {
+    needs_program strace
+    strace -o /dev/null true 2>/dev/null || skip "needs to be allowed to trace: ptrace(2)"
+    local main counted calls copied offset
+    record -a -e cpu-clock -F 1000 -o it.data -- sleep 0.2
+    copied=$(data_size it.data)
+    record_traced --sync -A -a -e cpu-clock -F 1000 -o it.data -- sleep 1.3
+    expect_whole it.data
+    offset=$(od -An -t u8 -j 40 -N 8 it.data | tr -d ' ')
+    counted=$(checkpoints_in_order "$(grep -l '^fdatasync(' trace.*)" "$offset" $((offset + copied))) || fail "$counted"
+    expect_at_least "checkpoints" "$counted" 2
+    # A name beside it, in the folder for good; at the end the file's last bytes, then its name, then that for good.
+    main=$(grep -l '^linkat(' trace.*)
+    calls=$(grep -oE '^(linkat|renameat|fsync)' "$main" | paste -sd ' ')
+    grep -qE '^linkat fsync( fsync)+ renameat fsync' <<<"$calls" || fail "names and syncs in another order: $calls"
+    expect_eq "what is beside it" "$(find . -name '*.appending' -o -name '.weir*')" ""
+}
+
+test_killed_append_leaves_both() {
+    local before samples
+    record -a -e cpu-clock -F 1000 -o it.data -- sleep 0.3
+    before=$(stat -c '%i %s %Y' it.data && md5sum it.data)
+    samples=$(script_lines it.data)
+    "$WEIR_PROGRAM" record -v --sync -A -a -e cpu-clock -F 1000 -o it.data -- sh -c 'touch started; sleep 60' 2>err &
+    weir=$!
+    wait_until test -e started
+    wait_until has_more_samples it.data.appending "$samples"
+    kill -KILL "$weir"
+    wait "$weir" || true
+    expect_eq "it.data" "$(stat -c '%i %s %Y' it.data && md5sum it.data)" "$before"
+    expect_at_least "samples beside it" "$(script_lines it.data.appending)" $((samples + 1))
+    weir_record -A --sync -a -e cpu-clock -F 1000 -o it.data -- true
+    expect_eq "status" "$status" 125
+    expect_line err "'it.data.appending' is there, of a recording that was cut short"
+    expect_line err "weir recover 'it.data.appending' makes a whole file of it, with all of 'it.data'; then move or"
+    "$WEIR_PROGRAM" recover -o whole.data it.data.appending 2>err || fail "weir recover: $(cat err)"
+    expect_whole whole.data
+    expect_at_least "samples in what was recovered" "$(script_lines whole.data)" $((samples + 1))
+}
+
 # As with --append: who wants something of a file does not mean the pipe that happens to be there.
 test_it_is_for_files() {
     record --sync -e cpu-clock -o it.data -- true
     weir_record --sync -e cpu-clock -o - -- true >/dev/null
     expect_eq "status" "$status" 129
     expect_line err "option '--sync' cannot be used with '-o -'"
-    weir_record --sync -A -e cpu-clock -o it.data -- true
-    expect_eq "status" "$status" 129
-    expect_line err "option '--sync' cannot be used with '--append'"
     "$WEIR_PROGRAM" record -q --sync -e cpu-clock -- true | cat >piped
     expect_eq "bytes in the pipe" "$(wc -c <piped)" 0
     expect_whole perf.data
