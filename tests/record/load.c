@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/timex.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -270,6 +271,30 @@ static int run_hold(char **arguments)
     return ptrace(PTRACE_DETACH, task, NULL, NULL) < 0 ? STATUS_LOST : 0;
 }
 
+static int adjust_clock(struct timex *change)
+{
+    if (adjtimex(change) >= 0)
+        return 0;
+    perror(PROGRAM_NAME ": adjtimex");
+    return STATUS_LOST;
+}
+
+/* Sets the clock of day forward, or back where there is a minus, in one step. */
+static int run_step_clock(char **arguments)
+{
+    int minus = arguments[0][0] == '-';
+    long seconds = to_number(arguments[0] + minus);
+    struct timex change = {.modes = ADJ_SETOFFSET, .time.tv_sec = minus ? -seconds : seconds};
+    return adjust_clock(&change);
+}
+
+/* How much all clocks but the raw one go forward by each tick, of which there are 100 a second: 10000 is the truth. */
+static int run_tick_clock(char **arguments)
+{
+    struct timex change = {.modes = ADJ_TICK, .tick = to_number(arguments[0])};
+    return adjust_clock(&change);
+}
+
 static const struct {
     const char *name;
     int argument_count; /* at least */
@@ -283,6 +308,8 @@ static const struct {
     {"threads", 3, run_threads},                         /* OLD NEW CALLS */
     {"bpf", 2, run_bpf},                                 /* NAME COMMAND... */
     {"hold", 1, run_hold},                               /* TASK: until standard input ends */
+    {"step-clock", 1, run_step_clock},                   /* SECONDS */
+    {"tick-clock", 1, run_tick_clock},                   /* MICROSECONDS */
     {"without-io-uring", 1, run_without_io_uring},       /* COMMAND... */
     {"without-perf-events", 1, run_without_perf_events}, /* COMMAND... */
 };

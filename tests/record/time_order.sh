@@ -3,18 +3,6 @@
 
 needs_perf_events
 
-# expect_time_order FILE: perf script gives the samples by ascending time and reports none as out of order.
-expect_time_order() {
-    local samples backward
-    perf script -i "$1" -F time 2>perf.err | awk '
-        { time = $1 + 0; if (time < last) backward++; last = time }
-        END { print NR, backward + 0 }' >order
-    expect_eq "perf's warnings" "$(cat perf.err)" ""
-    read -r samples backward <order
-    expect_eq "samples in perf script" "$samples" "$(told_samples)"
-    expect_eq "steps backward in time" "$backward" 0
-}
-
 test_storm_on_two_cpus_of_more_than_100_mb() {
     needs_second_cpu
     local calls=450000
