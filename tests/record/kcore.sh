@@ -92,7 +92,7 @@ test_copy_of_before_is_replaced_with_its_recording() {
     needs_kcore
     local i
     for i in 1 2 3; do record --kcore -o it -e cpu-clock -- true; done
-    expect_eq "recordings" "$(compgen -G "it*" | paste -sd " ")" "it it.old"
+    expect_eq "recordings" "$(compgen -G "it*" | sort | paste -sd " ")" "it it.old"
     expect_kernel_in it.old
     touch it.old/kcore_dir/notes
     weir_record --kcore -o it -e cpu-clock -- true
