@@ -1,11 +1,10 @@
 # shellcheck shell=bash
-# File systems that run full, and quotas, real ones: what --on-full and --keep-free make of it, that all is accounted
-# for, and that the command runs on. (Without these options: output_files.sh.)
+# File systems that run full, and quotas of btrfs, real ones: what --on-full and --keep-free make of it, that all is
+# accounted for, and that the command runs on. (Without these options: output_files.sh; other quotas: quotas.sh.)
 
 needs_perf_events
-
-syscalls=(-e raw_syscalls:sys_enter -c 1)
-event=raw_syscalls:sys_enter
+# shellcheck source=tests/record/no_room.sh
+. "$(dirname "${BASH_SOURCE[0]}")/no_room.sh"
 
 # mount_tmpfs SIZE: one of its own, in `small`.
 mount_tmpfs() {
@@ -24,7 +23,18 @@ mount_ext4() {
     at_end umount -l small
 }
 
-# mount_quota SIZE: `small` may have so much of a file system with room. (ext4 and XFS need a kernel with their quotas.)
+# mount_xfs SIZE: likewise. There is no such file system of less than 300 MB: all but SIZE of it is taken.
+mount_xfs() {
+    needs_program mkfs.xfs
+    mkdir -p small
+    truncate -s 320M disk
+    mkfs.xfs -q disk
+    mount -o loop disk small 2>/dev/null || skip "needs a kernel with XFS, and leave to mount a loop device"
+    at_end umount -l small
+    fallocate -l $(($(free_bytes) - $(numfmt --from=iec "${1^^}"))) small/taken
+}
+
+# mount_quota SIZE: `small` may have so much of a file system with room.
 mount_quota() {
     needs_program mkfs.btrfs btrfs
     mkdir volume small
@@ -39,56 +49,7 @@ mount_quota() {
     at_end umount -l small
 }
 
-# Writes to small/ballast until nothing more fits.
-fill() { dd if=/dev/zero of=small/ballast bs=64K 2>/dev/null || true; }
-
-# calls_of FILE PID: getppid calls of that task.
-calls_of() {
-    perf script -i "$1" --tid "$2" -F comm,trace 2>perf.err | grep -c " NR $("$WEIR_LOAD" number getppid) " || true
-}
-
-# expect_balance FILE: nothing is unaccounted for, and the file says so too.
-expect_balance() {
-    expect_eq "written and lost" "$(written_and_lost $event)" "$(produced $event)"
-    "$WEIR_PROGRAM" verify "$1" >verify.out 2>&1 || fail "$1: $(cat verify.out)"
-    expect_eq "samples in perf report" "$(report_samples "$1")" "$(told_samples)"
-}
-
 # ---- suspend ----
-
-# A third of what is recorded does not fit. Then there is room again.
-suspends_and_resumes() {
-    local before during after
-    truncate -s 0 err
-    rm -f small/it.data
-    start_record small/it.data "${syscalls[@]}" -m 1M --on-full=suspend -a -- sleep 100
-    "$WEIR_LOAD" getppid 1000 &
-    before=$!
-    wait $before
-    fill
-    "$WEIR_LOAD" getppid 200000 & # pushes out what fill() has left over
-    wait $!
-    wait_until grep -q "there is no room in 'small': recording is suspended" err
-    "$WEIR_LOAD" getppid 50000 &
-    during=$!
-    wait $during
-    rm small/ballast
-    wait_until grep -q "weir: recording goes on" err
-    "$WEIR_LOAD" getppid 3000 &
-    after=$!
-    wait $after
-    kill -INT "$weir"
-    await_record
-    expect_eq "status" "$status" 130
-    expect_at_least "lost while it was suspended" "$(ledger_column lost_in_ring $event)" 50000
-    expect_eq "lost by writes" "$(ledger_column lost_writing)" 0
-    expect_balance small/it.data
-    expect_eq "calls before" "$(calls_of small/it.data $before)" 1000
-    expect_eq "calls while it was suspended" "$(calls_of small/it.data $during)" 0
-    expect_eq "calls after" "$(calls_of small/it.data $after)" 3000
-    expect_eq "LOST_SAMPLES" "$(sed -n 's/^ok   balance *\([0-9]*\) lost by LOST_SAMPLES.*/\1/p' verify.out)" \
-        "$(($(ledger_column lost_in_ring $event) + $(ledger_column lost_in_ring dummy:u)))"
-}
 
 test_full_tmpfs_suspends_recording_until_there_is_room() {
     mount_tmpfs 48m
@@ -164,26 +125,9 @@ test_less_than_is_to_stay_free_suspends_recording_and_the_gap_is_counted() {
 
 # ---- rotate ----
 
-# expect_rotated: files were removed, the newest are there and whole, and nothing is lost that was drained.
-expect_rotated() {
-    local file newest
-    expect_eq "status" "$status" 0
-    expect_line err "the oldest files of this recording are removed; this is told once"
-    [ "$(find small -name 'it.data.*' | wc -l)" -lt "$(grep -c ' Dump ' err)" ] || fail "none was removed"
-    for file in small/it.data.*; do
-        "$WEIR_PROGRAM" verify "$file" >verify.out 2>&1 || fail "$file: $(cat verify.out)"
-    done
-    newest=$(grep -o 'Dump small/it\.data\.[^ ]*' err | tail -1 | cut -d' ' -f2)
-    [ -f "$newest" ] || fail "$newest, the newest one, is not there"
-    expect_eq "written and lost" "$(written_and_lost $event)" "$(produced $event)"
-    expect_eq "lost by writes" "$(ledger_column lost_writing)" 0
-}
-
 test_full_tmpfs_loses_the_oldest_files() {
     mount_tmpfs 24m
-    weir_record -o small/it.data "${syscalls[@]}" -m 1M --buffer-size 2M --switch-output=3M --on-full=rotate -- \
-        sh -c "until grep -q 'are removed' err; do '$WEIR_LOAD' getppid 100000; done; '$WEIR_LOAD' getppid 100000"
-    expect_rotated
+    loses_the_oldest_files
 }
 
 # What waits in memory goes to the file that is to end: by default it is bounded by what is free.
@@ -200,17 +144,13 @@ test_default_buffers_leave_room_for_the_oldest_files_to_go() {
 
 test_full_ext4_loses_the_oldest_files() {
     mount_ext4 32m
-    weir_record -o small/it.data "${syscalls[@]}" -m 1M --buffer-size 2M --switch-output=3M --on-full=rotate -- \
-        sh -c "until grep -q 'are removed' err; do '$WEIR_LOAD' getppid 100000; done; '$WEIR_LOAD' getppid 100000"
-    expect_rotated
+    loses_the_oldest_files
 }
 
 # btrfs needs room for names, too, and what a file gives back is there when that was committed.
 test_quota_loses_the_oldest_files() {
     mount_quota 48m
-    weir_record -o small/it.data "${syscalls[@]}" -m 1M --buffer-size 2M --switch-output=3M --on-full=rotate -- \
-        sh -c "until grep -q 'are removed' err; do '$WEIR_LOAD' getppid 100000; done; '$WEIR_LOAD' getppid 100000"
-    expect_rotated
+    loses_the_oldest_files
 }
 
 test_less_than_is_to_stay_free_removes_the_oldest_files() {
@@ -238,14 +178,12 @@ test_rotation_ends_the_recording_when_it_has_nothing_to_remove() {
 
 test_full_ext4_ends_the_recording_but_not_the_command() {
     mount_ext4 16m
-    weir_record -o small/it.data "${syscalls[@]}" -a -m 16M -- \
-        sh -c "'$WEIR_LOAD' getppid 300000; until grep -q 'the command runs on' err; do sleep 0.05; done
-            echo 'to its end' >ended; exit 5"
-    expect_eq "status" "$status" 125
-    expect_line err "weir: cannot write to small/it.data: No space left on device"
-    expect_eq "the command's end" "$(cat ended)" "to its end"
-    expect_at_least "samples" "$(told_samples)" 1000
-    expect_balance small/it.data
+    ends_the_recording "No space left on device"
+}
+
+test_full_xfs_ends_the_recording_but_not_the_command() {
+    mount_xfs 16m
+    ends_the_recording "No space left on device"
 }
 
 test_recording_ends_before_less_is_free_than_is_to_stay_so() {
@@ -257,32 +195,44 @@ test_recording_ends_before_less_is_free_than_is_to_stay_so() {
     expect_line err "less than --keep-free (150 MiB) is free in 'small': recording ends"
     expect_eq "the command's end" "$(cat ended)" "to its end"
     "$WEIR_PROGRAM" verify small/it.data >verify.out 2>&1 || fail "$(cat verify.out)"
-    expect_at_least "free bytes" "$(df -B1 --output=avail small | tail -1)" 50000000
+    expect_at_least "free bytes" "$(free_bytes)" 50000000
 }
 
 # ---- at the end ----
 
 has_samples() { [ "$(report_samples "$1")" -gt 0 ]; }
 
-# Neither the last samples nor the features find room: perf reads what is there, and features can be made up for.
-test_file_that_ends_on_a_full_file_system_is_whole_without_features() {
-    local kind samples
-    for kind in tmpfs ext4; do
-        mount_$kind 32m
-        start_record small/it.data "${syscalls[@]}" -m 1M -a -- sleep 100
-        "$WEIR_LOAD" getppid 10000
-        wait_until has_samples small/it.data
-        fallocate -l "$(df -B1 --output=avail small | tail -1)" small/ballast
-        kill -INT "$weir"
-        await_record
-        samples=$(told_samples)
-        expect_eq "written and lost on $kind" "$(written_and_lost $event)" "$(produced $event)"
-        expect_eq "samples on $kind" "$(report_samples small/it.data)" "$samples"
-        rm small/ballast
-        "$WEIR_PROGRAM" verify small/it.data >verify.out 2>&1 ||
-            "$WEIR_PROGRAM" recover --in-place small/it.data >>verify.out 2>&1 || fail "$kind: $(cat verify.out)"
-        "$WEIR_PROGRAM" verify small/it.data >verify.out 2>&1 || fail "$kind: $(cat verify.out)"
-        expect_eq "samples on $kind, recovered" "$(report_samples small/it.data)" "$samples"
-        umount small
-    done
+# Neither the last samples nor the features find room: perf reads what is there, and features can be made up for. (Of
+# tracepoints it can read nothing without the features.)
+ends_whole_without_features() {
+    local samples
+    start_record small/it.data -e page-faults -c 1 -m 1M -- sh -c "'$WEIR_LOAD' forks 50 1; sleep 100"
+    wait_until has_samples small/it.data
+    fallocate -l $(($(free_bytes) - (1 << 20))) small/most
+    fill
+    kill -INT "$weir"
+    await_record
+    samples=$(told_samples)
+    expect_eq "written and lost" "$(written_and_lost page-faults)" "$(produced page-faults)"
+    expect_eq "samples" "$(report_samples small/it.data)" "$samples"
+    rm small/most small/ballast
+    "$WEIR_PROGRAM" verify small/it.data >verify.out 2>&1 ||
+        "$WEIR_PROGRAM" recover --in-place small/it.data >>verify.out 2>&1 || fail "$(cat verify.out)"
+    "$WEIR_PROGRAM" verify small/it.data >verify.out 2>&1 || fail "$(cat verify.out)"
+    expect_eq "samples, recovered" "$(report_samples small/it.data)" "$samples"
+}
+
+test_file_that_ends_on_a_full_tmpfs_is_whole_without_features() {
+    mount_tmpfs 32m
+    ends_whole_without_features
+}
+
+test_file_that_ends_on_a_full_ext4_is_whole_without_features() {
+    mount_ext4 32m
+    ends_whole_without_features
+}
+
+test_file_that_ends_on_a_full_xfs_is_whole_without_features() {
+    mount_xfs 32m
+    ends_whole_without_features
 }

@@ -8,36 +8,10 @@ if [ ! -e /proc/sys/fs/quota ] || { [ -e /proc/fs/xfs ] && [ ! -e /proc/fs/xfs/x
 fi
 needs_perf_events
 needs_program mkfs.ext4 mkfs.xfs xfs_quota xfs_io losetup setpriv
-
-# What a recording without room is held to is the same as on a full disk, whose own cases run elsewhere.
-# shellcheck source=tests/record/full_disk.sh
-. "$(dirname "${BASH_SOURCE[0]}")/full_disk.sh"
-for name in $(compgen -A function test_); do unset -f "$name"; done
+# shellcheck source=tests/record/no_room.sh
+. "$(dirname "${BASH_SOURCE[0]}")/no_room.sh"
 
 user=65534 project=42
-as_owner=() # what stands before a command that takes room in the name of the user
-
-# Writes, as owner, to small/ballast until nothing more fits.
-fill() { "${as_owner[@]}" dd if=/dev/zero of=small/ballast bs=64K 2>/dev/null || true; }
-
-# ends_the_recording REASON: what becomes of it without --on-full. There is room for some of it.
-ends_the_recording() {
-    weir_record -o small/it.data "${syscalls[@]}" -a -m 16M -- \
-        sh -c "'$WEIR_LOAD' getppid 300000; until grep -q 'the command runs on' err; do sleep 0.05; done
-            echo 'to its end' >ended; exit 5"
-    expect_eq "status" "$status" 125
-    expect_line err "weir: cannot write to small/it.data: $1"
-    expect_eq "the command's end" "$(cat ended)" "to its end"
-    expect_at_least "samples" "$(told_samples)" 1000
-    expect_balance small/it.data
-}
-
-# There is room for some files, but not for all.
-loses_the_oldest_files() {
-    weir_record -o small/it.data "${syscalls[@]}" -m 1M --buffer-size 2M --switch-output=3M --on-full=rotate -- \
-        sh -c "until grep -q 'are removed' err; do '$WEIR_LOAD' getppid 100000; done; '$WEIR_LOAD' getppid 100000"
-    expect_rotated
-}
 
 # mount_with_quotas ext4|xfs: of 400 MB, in `small`.
 mount_with_quotas() {
