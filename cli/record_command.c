@@ -156,8 +156,7 @@ static int record(const struct weir_record_options *options, const struct weir_r
     /* The workload gets the defaults back. */
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then EFBIG of the write */
     signal(SIGPIPE, SIG_IGN); /* messages that nobody reads are no reason to stop recording */
-    signal(SIGUSR2,
-           SIG_IGN); /* a trigger that comes before or after the recording is none; it reads them all the same */
+    signal(SIGUSR2, SIG_IGN); /* one before or after the recording is no trigger; the others are read all the same */
 
     struct weir_record_result result = {0};
     struct weir_error err = {0};

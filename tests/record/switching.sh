@@ -175,12 +175,14 @@ test_command_gets_the_path_of_each_finished_file() {
 #!/bin/sh
 [ "$1" = "two words" ] && exit 1
 echo "$# $1 $2" >>told
+sed -n 's/^SigIgn:.*\(........\)$/\1/p' /proc/$$/status >ignored
 perf report --header-only -i "$2" >/dev/null 2>&1 || echo "cannot read $2" >>told
 SCRIPT
     chmod +x on-rotate
     record -e cpu-clock --switch-output=1s --on-rotate './on-rotate first' -o there/it.data -- sleep 2.3
     expect_eq "calls" "$(wc -l <told)" "$(find there -name 'it.data.*' | wc -l)"
     expect_eq "arguments" "$(grep -c '^2 first there/it\.data\.2' told)" "$(find there -name 'it.data.*' | wc -l)"
+    expect_eq "ignored of SIGUSR2, SIGPIPE and SIGXFSZ" $((0x$(cat ignored) & 0x1001800)) 0
     record -e cpu-clock --switch-output=1s --on-rotate false -o there/it.data -- sleep 2.3
     expect_eq "warnings of a command that fails" "$(grep -c "'false', failed with status 1" err)" 1
     record -e cpu-clock --timestamp-filename --on-rotate ./no-such-program -o there/it.data -- true
