@@ -257,6 +257,15 @@ static void add_overwritten(const struct weir_event_set *set, struct weir_record
     }
 }
 
+/* Of an event's descriptors on a CPU the first that is open, or the last: losses of all of them may be told as its. */
+static uint64_t first_id(const struct weir_event_set *set, unsigned event, unsigned place)
+{
+    unsigned task = 0;
+    while (task < set->task_count - 1 && weir_event_set_fd(set, event, place, task) < 0)
+        task++;
+    return set->ids[weir_event_set_slot(set, event, place, task)];
+}
+
 /*
  * What an event counted on a CPU before its data ring was mapped there went nowhere, and the kernel does not call it
  * lost. For events that are all sampled it follows from their count, and is told like other losses.
@@ -268,12 +277,9 @@ static void add_row_before_ring(const struct weir_event_set *set, unsigned place
     uint64_t accounted_for = row->written + row->evicted + row->lost_ring_full;
     if (attr->freq || attr->sample_period != 1 || row->counted <= accounted_for)
         return;
-    unsigned task = 0;
-    while (task < set->task_count - 1 && weir_event_set_fd(set, row->event, place, task) < 0)
-        task++;
     const struct weir_event_count missed = {
         .lost = row->counted - accounted_for,
-        .id = set->ids[weir_event_set_slot(set, row->event, place, task)],
+        .id = first_id(set, row->event, place),
     };
     note_lost_samples(set, row->event, place, &missed, 0, lost);
     row->lost_ring_full += missed.lost;
@@ -364,12 +370,35 @@ static void leave_out_absent(const struct weir_pipeline *pipeline, struct weir_r
     result->ledger_count = kept;
 }
 
+/* After the limit nothing is given to the output any more that could fail, but for what was before it. */
+static bool was_left_out(const struct weir_pipeline *pipeline)
+{
+    return atomic_load_explicit(&pipeline->writer.limited, memory_order_relaxed) && /* joined */
+           atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed) == 0;
+}
+
+int weir_ledger_tell_unwritten(const struct weir_event_set *set, const struct weir_pipeline *pipeline,
+                               const struct weir_record_result *result, struct weir_buf *lost)
+{
+    const struct weir_walk_counts *failed = &pipeline->writer.failed;
+    if (!failed->samples || was_left_out(pipeline))
+        return 0;
+    for (unsigned place = 0; place < set->place_count; place++) {
+        for (unsigned event = 0; event < weir_event_set_sideband(set); event++) {
+            const struct weir_event_count unwritten = {
+                .lost = failed->samples[(size_t)place * result->event_count + event],
+                .id = first_id(set, event, place),
+            };
+            note_lost_samples(set, event, place, &unwritten, 0, lost);
+        }
+    }
+    return weir_buf_error(lost);
+}
+
 static void settle_failed(const struct weir_pipeline *pipeline, struct weir_record_result *result)
 {
     const struct weir_walk_counts *failed = &pipeline->writer.failed;
-    /* After the limit nothing is given to the output any more that could fail, but for what was before it. */
-    bool limited = atomic_load_explicit(&pipeline->writer.limited, memory_order_relaxed) && /* joined */
-                   atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed) == 0;
+    bool limited = was_left_out(pipeline);
     for (size_t i = 0; failed->samples && i < result->ledger_count; i++) {
         struct weir_ledger_row *row = &result->ledger[i];
         row->written -= failed->samples[i];

@@ -55,6 +55,14 @@ int weir_ledger_reserve(const struct weir_event_set *set, struct weir_told_losse
 int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *pipeline,
                         struct weir_record_result *result, struct weir_told_losses *told, struct weir_buf *lost);
 
+/*
+ * Appends to `lost` a LOST_SAMPLES record for each CPU and event of which failed writes took samples, for a file that
+ * has room for that: its end knows then of all that it lacks. What a limit of its size left out is not told: nothing
+ * was lost there. After collect(), before settle(); the writer must have ended. 0 or -ENOMEM.
+ */
+int weir_ledger_tell_unwritten(const struct weir_event_set *set, const struct weir_pipeline *pipeline,
+                               const struct weir_record_result *result, struct weir_buf *lost);
+
 /* Moves what failed writes took from written to lost_write_failed, and fills the totals of result (samples, losses,
  * wake-ups, throttled). The writer must have ended. */
 void weir_ledger_settle(const struct weir_pipeline *pipeline, struct weir_record_result *result);

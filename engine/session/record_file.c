@@ -320,15 +320,31 @@ int weir_record_file_copy_kernel(struct weir_record_file *file, const struct wei
 
 /* ---- end ---- */
 
+/* The last records and, behind them, the features; where these do not fit the records alone. */
+static int write_tail(struct weir_record_file *file, struct weir_buf *sections, uint64_t *data_bytes)
+{
+    const struct weir_buf *last = &file->last_records;
+    struct weir_buf tail = WEIR_BUF_INIT;
+    weir_buf_append(&tail, last->data, last->used);
+    weir_buf_append(&tail, sections->data, sections->used);
+    int result = weir_buf_error(&tail);
+    if (result == 0)
+        result = weir_output_finish(file->output, tail.data, tail.used);
+    weir_buf_fini(&tail);
+    if (result == 0 || (last->used > 0 && weir_output_finish(file->output, last->data, last->used) == 0))
+        *data_bytes += last->used;
+    return result;
+}
+
 static int finish_file(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
 {
     uint64_t data_bytes = weir_output_stable_bytes(file->output), features[4] = {0};
     struct weir_buf sections = WEIR_BUF_INIT;
     struct weir_error kept_error = {0};
     int kept = weir_output_check_kept(file->output, &kept_error);
-    int result = build_features(file, session, data_bytes, &sections, features, err);
+    int result = build_features(file, session, data_bytes + file->last_records.used, &sections, features, err);
     if (result == 0) {
-        result = weir_output_finish(file->output, sections.data, sections.used);
+        result = write_tail(file, &sections, &data_bytes);
         /* The head that tells of all this must not be on the disk before it. */
         if (result == 0 && file->syncs && weir_output_error(file->output) == 0)
             result = weir_output_sync(file->output);
@@ -385,6 +401,7 @@ void weir_record_file_close(struct weir_record_file *file)
     weir_record_parts_fini(&file->parts);
     weir_output_folder_close(file->folder);
     weir_bpf_list_fini(&file->bpf);
+    weir_buf_fini(&file->last_records);
     free(file->path);
     free(file);
 }

@@ -384,13 +384,13 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     for (unsigned i = 0; i < session->pipeline.reader_count; i++)
         result->rings += weir_reader_mapped_rings(session->pipeline.readers[i]);
     result->pool_bytes = (uint64_t)session->pipeline.pool.chunk_count * session->pipeline.pool.chunk_bytes;
-    struct weir_buf lost = WEIR_BUF_INIT;
-    int code = weir_ledger_collect(&session->events, &session->pipeline, result, &session->told_losses, &lost);
-    if (code == 0) {
-        weir_record_rename(&session->events, lost.data, lost.used);
-        code = emit_pieces(session, &lost);
+    struct weir_buf *lost = &session->file->last_records;
+    bool is_stream = session->options->output_kind == WEIR_RECORD_OUTPUT_STREAM;
+    int code = weir_ledger_collect(&session->events, &session->pipeline, result, &session->told_losses, lost);
+    if (code == 0 && is_stream) {
+        weir_record_rename(&session->events, lost->data, lost->used);
+        code = emit_pieces(session, lost);
     }
-    weir_buf_fini(&lost);
     /* While the writer empties its queue. */
     int gathered = weir_session_stop_sideband(session, err);
     if (code == 0)
@@ -398,6 +398,10 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     if (session->append && gathered == 0)
         gathered = weir_append_add_build_ids(session->append, session->build_ids, session->build_id_count);
     weir_pipeline_stop_writer(&session->pipeline);
+    if (code == 0 && !is_stream) {
+        code = weir_ledger_tell_unwritten(&session->events, &session->pipeline, result, lost);
+        weir_record_rename(&session->events, lost->data, lost->used);
+    }
     weir_ledger_settle(&session->pipeline, result);
 
     int write_error = weir_record_file_error(session->file);

@@ -186,6 +186,18 @@ test_full_xfs_ends_the_recording_but_not_the_command() {
     ends_the_recording "No space left on device"
 }
 
+# What is told at the end needs room, too, which the cut to whole records gives back.
+test_losses_of_rings_are_told_in_a_file_that_was_cut() {
+    mount_tmpfs 16m
+    weir_record -o small/it.data "${syscalls[@]}" -m 64K -- \
+        sh -c "$(while_stopped getppid 5000)
+            until grep -q 'the command runs on' err; do '$WEIR_LOAD' getppid 100000; done"
+    expect_eq "status" "$status" 125
+    expect_at_least "lost in rings" "$(ledger_column lost_in_ring $event)" 1
+    expect_balance small/it.data
+    expect_all_losses_told
+}
+
 test_recording_ends_before_less_is_free_than_is_to_stay_so() {
     mount_tmpfs 200m
     weir_record -o small/it.data "${syscalls[@]}" -m 1M --keep-free 150M -- \

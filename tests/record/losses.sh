@@ -3,10 +3,6 @@
 
 needs_perf_events
 
-# While the recorder is stopped its rings fill up; the workload stops it, makes the load and lets it go on.
-# while_stopped LOAD...: such a workload.
-while_stopped() { echo "kill -STOP \$PPID; '$WEIR_LOAD' $*; kill -CONT \$PPID"; }
-
 # Ledger, closing line and file agree on the samples lost of the one event.
 expect_losses_told() {
     local event=$1 lost

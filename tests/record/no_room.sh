@@ -24,6 +24,13 @@ expect_balance() {
     expect_eq "samples in perf report" "$(report_samples "$1")" "$(told_samples)"
 }
 
+# The file itself says of all that was lost: by rings, and by writes that found no room. verify.out: of the file.
+expect_all_losses_told() {
+    expect_eq "LOST_SAMPLES" "$(sed -n 's/^ok   balance *\([0-9]*\) lost by LOST_SAMPLES.*/\1/p' verify.out)" \
+        "$(($(ledger_column lost_in_ring $event) + $(ledger_column lost_in_ring dummy:u) +
+            $(ledger_column lost_writing $event)))"
+}
+
 # ends_the_recording REASON: what becomes of it without --on-full. There is room for some of it.
 ends_the_recording() {
     weir_record -o small/it.data "${syscalls[@]}" -a -m 16M -- \
@@ -34,6 +41,7 @@ ends_the_recording() {
     expect_eq "the command's end" "$(cat ended)" "to its end"
     expect_at_least "samples" "$(told_samples)" 1000
     expect_balance small/it.data
+    expect_all_losses_told
 }
 
 # A third of what is recorded does not fit. Then there is room again.
@@ -66,8 +74,7 @@ suspends_and_resumes() {
     expect_eq "calls before" "$(calls_of small/it.data $before)" 1000
     expect_eq "calls while it was suspended" "$(calls_of small/it.data $during)" 0
     expect_eq "calls after" "$(calls_of small/it.data $after)" 3000
-    expect_eq "LOST_SAMPLES" "$(sed -n 's/^ok   balance *\([0-9]*\) lost by LOST_SAMPLES.*/\1/p' verify.out)" \
-        "$(($(ledger_column lost_in_ring $event) + $(ledger_column lost_in_ring dummy:u)))"
+    expect_all_losses_told
 }
 
 # expect_rotated: files were removed, the newest are there and whole, and nothing is lost that was drained.
