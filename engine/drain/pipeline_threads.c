@@ -152,11 +152,7 @@ void weir_pipeline_keep_patience(struct weir_pipeline *pipeline)
  * pthread_clockjoin_np(3), which ThreadSanitizer does not know: it would see none of what the thread did before.) */
 static bool has_ended_in_time(struct weir_pipeline_thread *thread)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (long)PATIENCE_NS;
-    until.tv_sec += until.tv_nsec / (long)WEIR_NS_PER_S;
-    until.tv_nsec %= (long)WEIR_NS_PER_S;
+    const struct timespec until = weir_clock_timespec(weir_clock_now_ns(&weir_clock_monotonic) + PATIENCE_NS);
     return sem_clockwait(&thread->ended, CLOCK_MONOTONIC, &until) == 0;
 }
 

@@ -42,6 +42,7 @@ struct weir_control {
     struct weir_control_channel channel; /* of --control */
     bool has_channel;
     bool has_socket;
+    bool is_deaf, told_deaf;                                   /* no descriptor for another client, now and ever */
     int listen_fd;                                             /* owned, with has_socket */
     struct weir_control_client *clients[WEIR_CONTROL_CLIENTS]; /* owned */
     char environment[64];                                      /* "WEIR_CONTROL=..." for the workload; "": none */

@@ -27,8 +27,13 @@ static void free_client(void *ctx)
         if (client->control->clients[i] == client)
             client->control->clients[i] = NULL;
     }
+    struct weir_control *control = client->control;
     weir_control_channel_fini(&client->channel);
     free(client);
+    if (control->is_deaf) { /* a descriptor is free again */
+        control->is_deaf = false;
+        weir_poll_set_change(control->host.sources, control->listen_fd, POLLIN);
+    }
 }
 
 /* An abstract address has no permissions of its own. */
@@ -89,7 +94,9 @@ static void on_connection(void *ctx, short revents)
     (void)revents;
     int fd = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
-        weir_notice(control->host.notices, WEIR_NOTICE_WARNING, "programs can connect no more: %s", strerror(errno));
+        weir_notice(control->host.notices, control->told_deaf ? WEIR_NOTICE_VERBOSE : WEIR_NOTICE_WARNING,
+                    "programs have to wait until another one ends its connection: %s", strerror(errno));
+        control->is_deaf = control->told_deaf = true;
         weir_poll_set_change(control->host.sources, control->listen_fd, 0);
     }
     if (fd < 0)

@@ -225,7 +225,7 @@ int weir_disk_guard_init(struct weir_disk_guard *guard, struct weir_session *ses
         result = weir_poll_set_add(&session->coordinator.sources, guard->timer_fd, POLLIN, on_timer, guard);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot watch the free space of '%s'", session->options->output_path);
-    const struct timespec period = {.tv_nsec = (long)LOOK_NS};
+    const struct timespec period = weir_clock_timespec(LOOK_NS);
     timerfd_settime(guard->timer_fd, 0, &(struct itimerspec){.it_interval = period, .it_value = period}, NULL);
     warn_of_little_room(guard);
     return 0;

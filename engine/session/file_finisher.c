@@ -94,8 +94,7 @@ static bool find_room(struct weir_file_finisher *finisher, unsigned tries)
         return false;
     if (rotates && tries % 2 == 0 && weir_kept_files_drop_oldest(finisher->kept))
         return true;
-    const struct timespec pause = {.tv_nsec = (long)ROOM_LOOK_NS};
-    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    weir_clock_pause_ns(ROOM_LOOK_NS);
     pthread_mutex_lock(&finisher->lock);
     bool stopping = finisher->stopping;
     pthread_mutex_unlock(&finisher->lock);
@@ -262,9 +261,7 @@ bool weir_file_finisher_push(struct weir_file_finisher *finisher, struct weir_re
 
 static bool has_ended_in_time(struct weir_file_finisher *finisher)
 {
-    uint64_t until_ns = weir_clock_now_ns(&weir_clock_monotonic) + HASTE_LOOK_NS;
-    const struct timespec until = {.tv_sec = (time_t)(until_ns / WEIR_NS_PER_S),
-                                   .tv_nsec = (long)(until_ns % WEIR_NS_PER_S)};
+    const struct timespec until = weir_clock_timespec(weir_clock_now_ns(&weir_clock_monotonic) + HASTE_LOOK_NS);
     return sem_clockwait(&finisher->ended, CLOCK_MONOTONIC, &until) == 0;
 }
 

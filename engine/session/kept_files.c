@@ -167,9 +167,8 @@ static void run_command(struct weir_kept_files *kept, const char *path)
 
 void weir_kept_files_await_commands(struct weir_kept_files *kept, bool (*hurried)(void *ctx), void *ctx)
 {
-    const struct timespec pause = {.tv_nsec = (long)WAIT_NS};
     for (reap_all(kept); kept->running_count > 0 && !hurried(ctx); reap_all(kept))
-        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+        weir_clock_pause_ns(WAIT_NS);
 }
 
 /* ---- all of it ---- */

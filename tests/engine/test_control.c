@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -233,6 +234,34 @@ Test(control, clients_of_the_socket_are_answered_each_for_itself)
     cr_assert_eq(write(second, "ping\n", 5), 5);
     control_rig_turn(&f.rig);
     cr_assert_str_eq(control_rig_read(second), "ack\n$");
+    close(second);
+    fini(&f);
+}
+
+Test(control, client_for_whom_there_is_no_descriptor_waits_until_another_one_leaves)
+{
+    struct fixture f;
+    struct rlimit limit;
+    init(&f);
+    cr_assert_eq(weir_control_listen(&f.control, NULL), 0);
+    int first = connect_client(&f.control);
+    control_rig_turn(&f.rig);
+    int second = connect_client(&f.control);
+    cr_assert_eq(write(second, "ping\n", 5), 5);
+
+    getrlimit(RLIMIT_NOFILE, &limit);
+    int next = dup(0);
+    close(next);
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = (rlim_t)next, .rlim_max = limit.rlim_max});
+    control_rig_turn(&f.rig);
+    control_rig_turn(&f.rig);
+    cr_expect_eq(f.rig.warnings, 1);
+    close(first);
+    control_rig_turn(&f.rig); /* sees that it has left */
+    setrlimit(RLIMIT_NOFILE, &limit);
+    control_rig_turn(&f.rig); /* accepts the other one */
+    control_rig_turn(&f.rig);
+    cr_expect_str_eq(control_rig_read(second), "ack\n$");
     close(second);
     fini(&f);
 }
