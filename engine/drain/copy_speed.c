@@ -1,7 +1,6 @@
 /* One core's copying speed. Caller's thread. */
 #include "engine/drain/copy_speed.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 

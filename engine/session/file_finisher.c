@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
