@@ -162,7 +162,10 @@ void weir_coordinator_fini(struct weir_coordinator *coordinator)
         close(coordinator->timer_fd);
     coordinator->signal_fd = coordinator->timer_fd = -1;
     weir_poll_set_fini(&coordinator->sources);
-    pthread_sigmask(SIG_SETMASK, &coordinator->mask_before, NULL);
+    sigset_t mask = coordinator->mask_before;
+    for (size_t i = 0; coordinator->ending_signal && i < WEIR_ARRAY_COUNT(ending_signals); i++)
+        sigaddset(&mask, ending_signals[i]);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
 static void set_timer(const struct weir_coordinator *coordinator, uint64_t at_ns)

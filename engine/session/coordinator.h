@@ -50,7 +50,8 @@ struct weir_coordinator {
  * coordinator must stay where it is until fini(). */
 int weir_coordinator_init(struct weir_coordinator *coordinator, struct weir_error *err);
 
-/* Restores the signal mask; pending signals are delivered then, but not those that repeat the ending one. NULL-safe. */
+/* Restores the signal mask; pending signals are delivered then. But once a signal has ended the recording all that end
+ * one stay blocked: the process has its last lines to write before it ends by the first of them. NULL-safe. */
 void weir_coordinator_fini(struct weir_coordinator *coordinator);
 
 /*

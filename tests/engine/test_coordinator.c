@@ -127,6 +127,20 @@ Test(coordinator, every_ending_signal_ends_it, .timeout = 30)
     }
 }
 
+Test(coordinator, signals_behind_the_one_that_ended_it_wait, .timeout = 30)
+{
+    struct fixture f;
+    sigset_t pending;
+    fixture_init(&f);
+    raise(SIGINT);
+    cr_assert_eq(run(&f), WEIR_RECORD_END_SIGNAL);
+    raise(SIGTERM);
+    fixture_fini(&f);
+    raise(SIGHUP); /* else it ends this process */
+    sigpending(&pending);
+    cr_expect(sigismember(&pending, SIGHUP));
+}
+
 Test(coordinator, other_signals_do_not_end_it, .timeout = 30)
 {
     struct fixture f;

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -24,50 +23,33 @@
 static const char *const files[] = {"kallsyms", "F"};
 #define FILE_COUNT WEIR_ARRAY_COUNT(files)
 
-struct fixture {
-    struct fuzz_tree tree;
-    int fds[FILE_COUNT];
-};
-
 static void *init(void)
 {
-    struct fixture *fixture = calloc(1, sizeof(*fixture));
-    weir_assert(fixture);
-    fuzz_tree_init(&fixture->tree);
-    fuzz_tree_create_all(&fixture->tree, files, fixture->fds, FILE_COUNT);
-    return fixture;
-}
-
-static void fini(void *object)
-{
-    struct fixture *fixture = object;
-    fuzz_files_close(fixture->fds, FILE_COUNT);
-    fuzz_tree_fini(&fixture->tree);
-    free(fixture);
+    return fuzz_tree_new(files, FILE_COUNT);
 }
 
 /* Files are looked for below the tree. */
-static void append_text(struct weir_buf *text, const struct fixture *fixture, struct fuzz_part part)
+static void append_text(struct weir_buf *text, const struct fuzz_tree *tree, struct fuzz_part part)
 {
     for (size_t i = 0; i < part.bytes && part.data[i]; i++) {
         weir_buf_append_u8(text, part.data[i]);
         if (part.data[i] == '@')
-            weir_buf_printf(text, "%s/", fixture->tree.root);
+            weir_buf_printf(text, "%s/", tree->root);
     }
 }
 
 static void run(void *object, const uint8_t *data, size_t bytes)
 {
-    struct fixture *fixture = object;
+    const struct fuzz_tree *tree = object;
     struct fuzz_part parts[1 + FILE_COUNT];
     fuzz_split(data, bytes, FUZZ_SEPARATOR, parts, 1 + FILE_COUNT);
     struct weir_buf text = WEIR_BUF_INIT, out = WEIR_BUF_INIT, again = WEIR_BUF_INIT;
-    append_text(&text, fixture, parts[0]);
+    append_text(&text, tree, parts[0]);
     for (size_t i = 0; i < FILE_COUNT; i++)
-        fuzz_file_write(fixture->fds[i], parts[1 + i]);
+        fuzz_file_write(tree->fds[i], parts[1 + i]);
 
     struct weir_error err = {0};
-    int result = weir_address_filter_resolve(&out, weir_buf_str(&text), MAX, fixture->tree.root, &err);
+    int result = weir_address_filter_resolve(&out, weir_buf_str(&text), MAX, tree->root, &err);
     if (result < 0) {
         weir_assert(out.used == 0);
         fuzz_check_error(&err, result);
@@ -80,4 +62,4 @@ static void run(void *object, const uint8_t *data, size_t bytes)
     weir_buf_fini(&again);
 }
 
-const struct fuzz_target fuzz_target = {.init = init, .run = run, .fini = fini};
+const struct fuzz_target fuzz_target = {.init = init, .run = run, .fini = fuzz_tree_free};

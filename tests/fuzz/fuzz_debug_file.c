@@ -40,7 +40,6 @@ static const char *const names[FILE_COUNT] = {
 struct fixture {
     struct fuzz_tree tree;
     char program[PATH_MAX], root[PATH_MAX];
-    int fds[FILE_COUNT];
 };
 
 static void *init(void)
@@ -48,7 +47,7 @@ static void *init(void)
     struct fixture *fixture = malloc(sizeof(*fixture));
     weir_assert(fixture);
     fuzz_tree_init(&fixture->tree);
-    fuzz_tree_create_all(&fixture->tree, names, fixture->fds, FILE_COUNT);
+    fuzz_tree_create_all(&fixture->tree, names, FILE_COUNT);
     snprintf(fixture->program, sizeof(fixture->program), "%s/%s", fixture->tree.root, names[PROGRAM]);
     snprintf(fixture->root, sizeof(fixture->root), "%s/root", fixture->tree.root);
     return fixture;
@@ -57,7 +56,6 @@ static void *init(void)
 static void fini(void *object)
 {
     struct fixture *fixture = object;
-    fuzz_files_close(fixture->fds, FILE_COUNT);
     fuzz_tree_fini(&fixture->tree);
     free(fixture);
 }
@@ -79,7 +77,7 @@ static bool is_one_of_them(const struct fixture *fixture, int fd)
     struct stat found, there;
     weir_assert(fstat(fd, &found) == 0);
     for (enum file file = BESIDE; file < FILE_COUNT; file++) {
-        weir_assert(fstat(fixture->fds[file], &there) == 0);
+        weir_assert(fstat(fixture->tree.fds[file], &there) == 0);
         if (found.st_dev == there.st_dev && found.st_ino == there.st_ino)
             return true;
     }
@@ -90,7 +88,7 @@ static void check_found(const struct fixture *fixture, int fd, struct fuzz_part 
 {
     struct weir_build_id wanted, id;
     weir_assert(is_one_of_them(fixture, fd));
-    if (weir_build_id_of_file(fixture->fds[PROGRAM], &wanted) == 0) {
+    if (weir_build_id_of_file(fixture->tree.fds[PROGRAM], &wanted) == 0) {
         weir_assert(weir_build_id_of_file(fd, &id) == 0 && id.bytes == wanted.bytes);
         weir_assert(memcmp(id.data, wanted.data, id.bytes) == 0);
         return;
@@ -104,10 +102,10 @@ static void run(void *object, const uint8_t *data, size_t bytes)
     const struct fixture *fixture = object;
     struct fuzz_part parts[2];
     fuzz_split(data, bytes, FUZZ_SEPARATOR, parts, WEIR_ARRAY_COUNT(parts));
-    fuzz_file_write(fixture->fds[PROGRAM], parts[0]);
+    fuzz_file_write(fixture->tree.fds[PROGRAM], parts[0]);
     for (enum file file = OUTSIDE; file < FILE_COUNT; file++)
-        fuzz_file_write(fixture->fds[file], parts[1]);
-    int fd = weir_debug_file_open(fixture->fds[PROGRAM], fixture->program, fixture->root);
+        fuzz_file_write(fixture->tree.fds[file], parts[1]);
+    int fd = weir_debug_file_open(fixture->tree.fds[PROGRAM], fixture->program, fixture->root);
     if (fd < 0) {
         weir_assert(fd == -ENOENT);
         return;

@@ -33,7 +33,6 @@ static const char *const names[FILES] = {"kallsyms", "modules", "kcore"};
 
 struct fixture {
     struct fuzz_tree proc, copies;
-    int fds[FILES];
     int folder_fd; /* of the copies */
 };
 
@@ -43,7 +42,7 @@ static void *init(void)
     weir_assert(fixture && sysconf(_SC_PAGESIZE) == PAGE_BYTES && elf_version(EV_CURRENT) != EV_NONE);
     fuzz_tree_init(&fixture->proc);
     fuzz_tree_init(&fixture->copies);
-    fuzz_tree_create_all(&fixture->proc, names, fixture->fds, FILES);
+    fuzz_tree_create_all(&fixture->proc, names, FILES);
     fixture->folder_fd = open(fixture->copies.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     weir_assert(fixture->folder_fd >= 0);
     return fixture;
@@ -53,7 +52,6 @@ static void fini(void *object)
 {
     struct fixture *fixture = object;
     close(fixture->folder_fd);
-    fuzz_files_close(fixture->fds, FILES);
     fuzz_tree_fini(&fixture->copies);
     fuzz_tree_fini(&fixture->proc);
     free(fixture);
@@ -113,7 +111,7 @@ static void check_copy(const struct fixture *fixture, struct fuzz_part kcore, co
     int fd = openat(fixture->folder_fd, "kcore", O_RDONLY | O_CLOEXEC);
     struct stat st;
     weir_assert(fd >= 0 && fstat(fd, &st) == 0);
-    Elf *copy = elf_begin(fd, ELF_C_READ, NULL), *source = elf_begin(fixture->fds[KCORE], ELF_C_READ, NULL);
+    Elf *copy = elf_begin(fd, ELF_C_READ, NULL), *source = elf_begin(fixture->proc.fds[KCORE], ELF_C_READ, NULL);
     size_t count = 0;
     weir_assert(copy && source && elf_getphdrnum(copy, &count) == 0 && count == copied->segments);
     uint64_t sum = 0, end = 0;
@@ -143,7 +141,7 @@ static void run(void *object, const uint8_t *data, size_t bytes)
     struct fuzz_part parts[FILES];
     fuzz_split(data, bytes, FUZZ_SEPARATOR, parts, FILES);
     for (unsigned i = 0; i < FILES; i++)
-        fuzz_file_write(fixture->fds[i], parts[i]);
+        fuzz_file_write(fixture->proc.fds[i], parts[i]);
     struct weir_kcore_range ranges[WEIR_KCORE_RANGES_MAX];
     unsigned range_count = check_ranges(parts, ranges);
 

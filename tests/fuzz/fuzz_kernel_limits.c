@@ -32,26 +32,9 @@ static const char *const files[] = {
 };
 #define FILE_COUNT WEIR_ARRAY_COUNT(files)
 
-struct fixture {
-    struct fuzz_tree tree;
-    int fds[FILE_COUNT];
-};
-
 static void *init(void)
 {
-    struct fixture *fixture = calloc(1, sizeof(*fixture));
-    weir_assert(fixture);
-    fuzz_tree_init(&fixture->tree);
-    fuzz_tree_create_all(&fixture->tree, files, fixture->fds, FILE_COUNT);
-    return fixture;
-}
-
-static void fini(void *object)
-{
-    struct fixture *fixture = object;
-    fuzz_files_close(fixture->fds, FILE_COUNT);
-    fuzz_tree_fini(&fixture->tree);
-    free(fixture);
+    return fuzz_tree_new(files, FILE_COUNT);
 }
 
 static void check_amount(struct fuzz_part file, uint64_t at_boot, uint64_t amount)
@@ -85,14 +68,14 @@ static void check_sizes(const struct weir_kernel_limits *limits, unsigned cpus)
 
 static void run(void *object, const uint8_t *data, size_t bytes)
 {
-    const struct fixture *fixture = object;
+    const struct fuzz_tree *tree = object;
     struct fuzz_part parts[FILE_COUNT];
     fuzz_split(data, bytes, FUZZ_SEPARATOR, parts, FILE_COUNT);
     for (size_t i = 0; i < FILE_COUNT; i++)
-        fuzz_file_write(fixture->fds[i], parts[i]);
+        fuzz_file_write(tree->fds[i], parts[i]);
 
     struct weir_kernel_limits limits;
-    weir_kernel_limits_read(&limits, fixture->tree.root);
+    weir_kernel_limits_read(&limits, tree->root);
     check_amount(parts[1], 512 + limits.page_bytes / 1024, limits.mlock_kb);
     check_amount(parts[2], 100000, limits.max_sample_rate_hz);
     weir_assert(!limits.in_user_namespace || (!limits.cap_perfmon && !limits.cap_ipc_lock));
@@ -101,4 +84,4 @@ static void run(void *object, const uint8_t *data, size_t bytes)
         check_sizes(&limits, cpus);
 }
 
-const struct fuzz_target fuzz_target = {.init = init, .run = run, .fini = fini};
+const struct fuzz_target fuzz_target = {.init = init, .run = run, .fini = fuzz_tree_free};

@@ -52,7 +52,6 @@ static const char *const files[] = {
 
 struct fixture {
     struct fuzz_tree tree;
-    int fds[FILE_COUNT];
     struct weir_topology *topology;
 };
 
@@ -61,7 +60,7 @@ static void *init(void)
     struct fixture *fixture = calloc(1, sizeof(*fixture));
     weir_assert(fixture);
     fuzz_tree_init(&fixture->tree);
-    fuzz_tree_create_all(&fixture->tree, files, fixture->fds, FILE_COUNT);
+    fuzz_tree_create_all(&fixture->tree, files, FILE_COUNT);
     weir_assert(weir_topology_load_synthetic(&fixture->topology, "package:2 core:2 pu:1", NULL) == 0);
     return fixture;
 }
@@ -69,7 +68,6 @@ static void *init(void)
 static void fini(void *object)
 {
     struct fixture *fixture = object;
-    fuzz_files_close(fixture->fds, FILE_COUNT);
     fuzz_tree_fini(&fixture->tree);
     weir_topology_free(fixture->topology);
     free(fixture);
@@ -140,7 +138,7 @@ static void run(void *object, const uint8_t *data, size_t bytes)
     if (!is_short(parts[0]) || !is_short(parts[1]))
         return;
     for (size_t i = 0; i < FILE_COUNT; i++)
-        fuzz_file_write(fixture->fds[i], parts[i]);
+        fuzz_file_write(fixture->tree.fds[i], parts[i]);
 
     struct weir_machine machine;
     struct weir_error err = {0};

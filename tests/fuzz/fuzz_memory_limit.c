@@ -32,29 +32,12 @@ static const struct {
 };
 #define FILE_COUNT WEIR_ARRAY_COUNT(files)
 
-struct fixture {
-    struct fuzz_tree tree;
-    int fds[FILE_COUNT];
-};
-
 static void *init(void)
 {
-    struct fixture *fixture = calloc(1, sizeof(*fixture));
     const char *names[FILE_COUNT];
-    weir_assert(fixture);
     for (size_t i = 0; i < FILE_COUNT; i++)
         names[i] = files[i].name;
-    fuzz_tree_init(&fixture->tree);
-    fuzz_tree_create_all(&fixture->tree, names, fixture->fds, FILE_COUNT);
-    return fixture;
-}
-
-static void fini(void *object)
-{
-    struct fixture *fixture = object;
-    fuzz_files_close(fixture->fds, FILE_COUNT);
-    fuzz_tree_fini(&fixture->tree);
-    free(fixture);
+    return fuzz_tree_new(names, FILE_COUNT);
 }
 
 static bool begins_with(struct fuzz_part part, uint64_t number)
@@ -75,15 +58,15 @@ static bool ends_in(const char *text, const char *end)
 
 static void run(void *object, const uint8_t *data, size_t bytes)
 {
-    const struct fixture *fixture = object;
+    const struct fuzz_tree *tree = object;
     struct fuzz_part parts[PART_COUNT];
     struct weir_memory_limit limit;
     if (memmem(data, bytes, "..", 2)) /* out of the tree, to files of the machine that this runs on */
         return;
     fuzz_split(data, bytes, FUZZ_SEPARATOR, parts, PART_COUNT);
     for (size_t i = 0; i < FILE_COUNT; i++)
-        fuzz_file_write(fixture->fds[i], parts[files[i].part]);
-    weir_assert(weir_memory_limit_read(&limit, fixture->tree.root) == 0);
+        fuzz_file_write(tree->fds[i], parts[files[i].part]);
+    weir_assert(weir_memory_limit_read(&limit, tree->root) == 0);
     weir_assert((limit.bytes == WEIR_MEMORY_UNLIMITED) == (limit.file[0] == '\0'));
     if (limit.bytes == WEIR_MEMORY_UNLIMITED)
         return;
@@ -92,4 +75,4 @@ static void run(void *object, const uint8_t *data, size_t bytes)
     weir_assert(begins_with(parts[is_v1 ? LIMIT_V1 : LIMIT_V2], limit.bytes));
 }
 
-const struct fuzz_target fuzz_target = {.init = init, .run = run, .fini = fini};
+const struct fuzz_target fuzz_target = {.init = init, .run = run, .fini = fuzz_tree_free};

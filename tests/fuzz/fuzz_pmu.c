@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -28,29 +27,13 @@ static const char *const files[] = {
 };
 #define FILE_COUNT WEIR_ARRAY_COUNT(files)
 
-struct fixture {
-    struct fuzz_tree tree;
-    int fds[FILE_COUNT];
-};
-
 static void *init(void)
 {
-    struct fixture *fixture = calloc(1, sizeof(*fixture));
-    weir_assert(fixture);
-    fuzz_tree_init(&fixture->tree);
-    fuzz_tree_create_all(&fixture->tree, files, fixture->fds, FILE_COUNT);
-    int fd = fuzz_tree_create(&fixture->tree, DEVICES "box/type");
+    struct fuzz_tree *tree = fuzz_tree_new(files, FILE_COUNT);
+    int fd = fuzz_tree_create(tree, DEVICES "box/type");
     fuzz_file_write(fd, (struct fuzz_part){.data = (const uint8_t *)"9\n", .bytes = 2});
     close(fd);
-    return fixture;
-}
-
-static void fini(void *object)
-{
-    struct fixture *fixture = object;
-    fuzz_files_close(fixture->fds, FILE_COUNT);
-    fuzz_tree_fini(&fixture->tree);
-    free(fixture);
+    return tree;
 }
 
 static void check_description(const struct weir_pmu *pmu)
@@ -97,20 +80,20 @@ static void check_event(const char *text, const struct fuzz_tree *tree, const st
 
 static void run(void *object, const uint8_t *data, size_t bytes)
 {
-    struct fixture *fixture = object;
+    const struct fuzz_tree *tree = object;
     struct fuzz_part parts[FILE_COUNT];
     fuzz_split(data, bytes, FUZZ_SEPARATOR, parts, FILE_COUNT);
     for (size_t i = 0; i < FILE_COUNT; i++)
-        fuzz_file_write(fixture->fds[i], parts[i]);
+        fuzz_file_write(tree->fds[i], parts[i]);
 
     struct weir_pmu_list pmus;
-    weir_assert(weir_pmu_list_read(&pmus, fixture->tree.root) == 0 && pmus.count == 1);
+    weir_assert(weir_pmu_list_read(&pmus, tree->root) == 0 && pmus.count == 1);
     weir_assert(weir_pmu_describe(&pmus, &pmus.pmus[0]) == 0);
     check_description(&pmus.pmus[0]);
-    check_event("box/alias/", &fixture->tree, NULL);
-    check_event("alias/field=1/u", &fixture->tree, NULL);
-    check_event("box/field/", &fixture->tree, weir_pmu_find_format(&pmus.pmus[0], "field", strlen("field")));
+    check_event("box/alias/", tree, NULL);
+    check_event("alias/field=1/u", tree, NULL);
+    check_event("box/field/", tree, weir_pmu_find_format(&pmus.pmus[0], "field", strlen("field")));
     weir_pmu_list_fini(&pmus);
 }
 
-const struct fuzz_target fuzz_target = {.init = init, .run = run, .fini = fini};
+const struct fuzz_target fuzz_target = {.init = init, .run = run, .fini = fuzz_tree_free};

@@ -47,7 +47,6 @@ struct fixture {
     struct fuzz_tree tree;
     char proc_root[PATH_MAX];
     char modules_root[PATH_MAX];
-    int fds[FILE_COUNT];
 };
 
 static void *init(void)
@@ -57,7 +56,7 @@ static void *init(void)
     fuzz_tree_init(&fixture->tree);
     snprintf(fixture->proc_root, sizeof(fixture->proc_root), "%s/proc", fixture->tree.root);
     snprintf(fixture->modules_root, sizeof(fixture->modules_root), "%s/modules", fixture->tree.root);
-    fuzz_tree_create_all(&fixture->tree, files, fixture->fds, FILE_COUNT);
+    fuzz_tree_create_all(&fixture->tree, files, FILE_COUNT);
     int fd = fuzz_tree_create(&fixture->tree, "proc/sys/kernel/osrelease");
     fuzz_file_write(fd, (struct fuzz_part){.data = (const uint8_t *)RELEASE, .bytes = strlen(RELEASE)});
     close(fd);
@@ -67,7 +66,6 @@ static void *init(void)
 static void fini(void *object)
 {
     struct fixture *fixture = object;
-    fuzz_files_close(fixture->fds, FILE_COUNT);
     fuzz_tree_fini(&fixture->tree);
     free(fixture);
 }
@@ -226,7 +224,7 @@ static void run(void *object, const uint8_t *data, size_t bytes)
     struct fuzz_part parts[FILE_COUNT];
     fuzz_split(data, bytes, FUZZ_SEPARATOR, parts, FILE_COUNT);
     for (size_t i = 0; i < FILE_COUNT; i++)
-        write_file(fixture->fds[i], parts[i]);
+        write_file(fixture->tree.fds[i], parts[i]);
 
     struct weir_buf records = WEIR_BUF_INIT;
     const struct weir_notice_sink notices = {.emit = check_notice};

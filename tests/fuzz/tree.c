@@ -23,6 +23,7 @@ static void require(bool done, const char *what)
 
 void fuzz_tree_init(struct fuzz_tree *tree)
 {
+    *tree = (struct fuzz_tree){.fds = NULL};
     const char *folder = getenv("TMPDIR");
     int length = snprintf(tree->root, sizeof(tree->root), "%s/weir-fuzz-XXXXXX", folder ? folder : "/tmp");
     require(length < (int)sizeof(tree->root) && mkdtemp(tree->root), tree->root);
@@ -38,6 +39,9 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
 
 void fuzz_tree_fini(struct fuzz_tree *tree)
 {
+    for (size_t i = 0; i < tree->fd_count; i++)
+        close(tree->fds[i]);
+    free(tree->fds);
     require(nftw(tree->root, remove_entry, OPEN_FOLDERS_MAX, FTW_DEPTH | FTW_PHYS) == 0, tree->root);
 }
 
@@ -56,16 +60,27 @@ int fuzz_tree_create(const struct fuzz_tree *tree, const char *relative)
     return fd;
 }
 
-void fuzz_tree_create_all(const struct fuzz_tree *tree, const char *const *relatives, int *fds, size_t count)
+void fuzz_tree_create_all(struct fuzz_tree *tree, const char *const *relatives, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        fds[i] = fuzz_tree_create(tree, relatives[i]);
+    tree->fds = calloc(count, sizeof(*tree->fds));
+    require(tree->fds, "calloc");
+    for (; tree->fd_count < count; tree->fd_count++)
+        tree->fds[tree->fd_count] = fuzz_tree_create(tree, relatives[tree->fd_count]);
 }
 
-void fuzz_files_close(const int *fds, size_t count)
+struct fuzz_tree *fuzz_tree_new(const char *const *relatives, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        close(fds[i]);
+    struct fuzz_tree *tree = malloc(sizeof(*tree));
+    require(tree, "malloc");
+    fuzz_tree_init(tree);
+    fuzz_tree_create_all(tree, relatives, count);
+    return tree;
+}
+
+void fuzz_tree_free(void *tree)
+{
+    fuzz_tree_fini(tree);
+    free(tree);
 }
 
 void fuzz_file_write(int fd, struct fuzz_part part)
