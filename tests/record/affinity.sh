@@ -12,11 +12,13 @@ tracepoint=(-e raw_syscalls:sys_enter -c 1 -o it.data)
 rings_on_one_cpu=$(($(cpus_online) + 1))
 rings_on_two_cpus=$(($(cpus_online) + 2))
 
-# opens OPTION...: perf_event_open calls of a recording of a command on CPU 0, which are those for tasks.
+# opens OPTION...: perf_event_open calls of a recording of a command on CPU 0, for each of the
+# command's threads: what weir forks may have one of ThreadSanitizer's.
 opens() {
     ASAN_OPTIONS=detect_leaks=0 taskset -c 0 strace -f -o trace -e trace=perf_event_open \
         "$WEIR_PROGRAM" record -q "$@" -e cpu-clock -o opens.data -- true
-    grep -c '^[0-9]* *perf_event_open' trace
+    sed -n 's/^[0-9]* *perf_event_open({.*}, \([0-9]*\), [0-9]*, .*/\1/p' trace >threads
+    echo $(($(wc -l <threads) / $(sort -u threads | wc -l)))
 }
 
 # is_held_to_cpu_0 PID: waits until taskset(1) has done its work.
