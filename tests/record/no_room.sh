@@ -63,6 +63,7 @@ suspends_and_resumes() {
     during=$!
     wait $during
     rm small/ballast
+    sync -f small # btrfs gives it back then
     wait_until grep -q "weir: recording goes on" err
     "$WEIR_LOAD" getppid 3000 &
     after=$!
