@@ -153,6 +153,16 @@ static bool append_group_desc(struct weir_buf *out, const struct weir_features_i
     return true;
 }
 
+/* u64 count, then the entries. */
+static bool append_aux_index(struct weir_buf *out, const struct weir_features_input *input)
+{
+    if (input->aux_index_count == 0)
+        return false;
+    weir_buf_append_u64(out, input->aux_index_count);
+    weir_buf_append(out, input->aux_index, input->aux_index_count * sizeof(*input->aux_index));
+    return true;
+}
+
 /* u64 first, u64 last. */
 static bool append_sample_time(struct weir_buf *out, const struct weir_features_input *input)
 {
@@ -245,6 +255,7 @@ static const struct feature features_known[] = {
     {WEIR_FEATURE_BRANCH_STACK, append_branch_stack, .file_only = true},
     {WEIR_FEATURE_PMU_MAPPINGS, weir_feature_append_pmu_mappings},
     {WEIR_FEATURE_GROUP_DESC, append_group_desc},
+    {WEIR_FEATURE_AUXTRACE, append_aux_index, .file_only = true},
     {WEIR_FEATURE_CACHE, weir_feature_append_cache, .file_only = true},
     {WEIR_FEATURE_SAMPLE_TIME, append_sample_time},
     {WEIR_FEATURE_MEM_TOPOLOGY, weir_feature_append_mem_topology},

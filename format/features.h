@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/machine.h"
+#include "format/aux_records.h"
 #include "format/bpf_object.h"
 #include "format/build_id.h"
 #include "format/event_desc.h"
@@ -42,6 +43,8 @@ struct weir_features_input {
     size_t bpf_program_count;
     const struct weir_bpf_image *const *bpf_btfs; /* BPF_BTF */
     size_t bpf_btf_count;
+    const struct weir_aux_index_entry *aux_index; /* AUXTRACE: as the records stand in the file; borrowed */
+    size_t aux_index_count;
     struct weir_compression compression;
     bool directory;    /* DIR_FORMAT: the data of the readers is in files beside this one */
     bool branch_stack; /* BRANCH_STACK: some event samples branches */
@@ -61,10 +64,10 @@ int weir_features_build(struct weir_buf *out, uint64_t offset, const struct weir
 
 /*
  * Appends what a stream has in the place of these sections: a FEATURE record for each, and the one that ends them.
- * tracing_data, build_ids and branch_stack are not looked at (the first two have records of their own), nor is CACHE
- * written, for which perf has no record. What a record cannot hold (65519 bytes) is left out: *left_out counts that.
- * The records' sizes are not all multiples of 8. 0 or -ENOMEM. Source: perf_event__synthesize_features() in
- * tools/perf/util/synthetic-events.c.
+ * tracing_data, build_ids, branch_stack and aux_index are not looked at (the first two have records of their own, and
+ * the last one is of offsets in a file), nor is CACHE written, for which perf has no record. What a record cannot hold
+ * (65519 bytes) is left out: *left_out counts that. The records' sizes are not all multiples of 8. 0 or -ENOMEM.
+ * Source: perf_event__synthesize_features() in tools/perf/util/synthetic-events.c.
  */
 int weir_features_append_records(struct weir_buf *out, const struct weir_features_input *input, unsigned *left_out);
 

@@ -166,6 +166,49 @@ Test(features, directory_says_its_version)
     image_fini(&image);
 }
 
+Test(features, aux_index_lists_its_records)
+{
+    static const struct weir_aux_index_entry entries[] = {{0x1f8, 48}, {0x112233445566, 48}};
+    struct image image;
+    image_init(&image);
+    image.input.aux_index = entries; /* without a count: not looked at */
+    image_build(&image);
+    cr_expect_eq(image.features[0], MACHINE_BITS);
+    image_fini(&image);
+
+    image_init(&image);
+    image.input.aux_index = entries;
+    image.input.aux_index_count = 2;
+    image_build(&image);
+    cr_expect_eq(image.features[0], MACHINE_BITS | BIT(WEIR_FEATURE_AUXTRACE));
+    struct perf_file_cursor payload = feature(&image, WEIR_FEATURE_AUXTRACE, 8 + 2 * 16);
+    cr_expect_eq(perf_file_u64(&payload), 2);
+    for (size_t i = 0; i < 2; i++) {
+        cr_expect_eq(perf_file_u64(&payload), entries[i].file_offset);
+        cr_expect_eq(perf_file_u64(&payload), 48);
+    }
+    expect_end(&payload);
+    image_fini(&image);
+}
+
+/* Its offsets are of a file, and perf has no record for it. */
+Test(features, stream_has_no_aux_index)
+{
+    static const struct weir_machine nobody = {.hostname = (char *)"", .os_release = (char *)""};
+    static const struct weir_aux_index_entry entry = {0x1f8, 48};
+    const struct weir_features_input without = {.machine = &nobody};
+    const struct weir_features_input with = {.machine = &nobody, .aux_index = &entry, .aux_index_count = 1};
+    struct weir_buf records = WEIR_BUF_INIT, expected = WEIR_BUF_INIT;
+    unsigned left_out;
+    cr_assert_eq(weir_features_append_records(&expected, &without, &left_out), 0);
+    cr_assert_eq(weir_features_append_records(&records, &with, &left_out), 0);
+    cr_expect_eq(left_out, 0);
+    cr_assert_eq(records.used, expected.used);
+    cr_expect_arr_eq(records.data, expected.data, expected.used);
+    weir_buf_fini(&records);
+    weir_buf_fini(&expected);
+}
+
 Test(features, table_is_ascending_and_counts_from_the_data_end)
 {
     struct image image;
