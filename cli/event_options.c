@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/target_options.h"
+#include "engine/events/aux_events.h"
 #include "engine/session/event_trigger.h"
 
 #define HINT_EVENTS "'weir list' shows the events of this machine; perf-list(1) describes their modifiers"
@@ -75,7 +76,7 @@ int weir_event_options_collect(const struct weir_record_arguments *arguments, st
             result = weir_target_options_assign_cgroups(arguments, i + 1, events, &cgroups, err);
     }
     if (result == 0)
-        result = weir_event_list_check_terms(events, err);
+        result = weir_aux_events_check(events, &(struct weir_aux_options){0}, err);
     if (result < 0 && err && !err->hint[0])
         weir_error_hint(err, HINT_EVENTS);
     if (result == 0 && arguments->group)

@@ -58,21 +58,39 @@ static bool has_term(const struct weir_event *event, enum weir_event_term term)
     return event->terms.given & term;
 }
 
-/* A member of a group that is read when its leader samples: has no samples of its own unless its terms ask for them. */
-static bool is_read_with_leader(const struct weir_event_list *list, size_t index)
+/* The first event of the group besides its leader; the leader: there is none. */
+static size_t first_member(const struct weir_event_list *list, size_t leader)
 {
-    const struct weir_event *event = &list->events[index];
-    return event->leader != index && list->events[event->leader].sample_read &&
-           !(event->terms.given & (WEIR_TERM_PERIOD | WEIR_TERM_FREQ));
+    for (size_t i = 0; i < list->count; i++) {
+        if (i != leader && list->events[i].leader == leader)
+            return i;
+    }
+    return leader;
 }
 
 static bool has_members(const struct weir_event_list *list, size_t leader)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        if (i != leader && list->events[i].leader == leader)
-            return true;
-    }
-    return false;
+    return first_member(list, leader) != leader;
+}
+
+static bool is_aux(const struct weir_event *event)
+{
+    return event->aux != WEIR_AUX_KIND_NONE;
+}
+
+/* The event whose samples the others of a group are read with: its leader, but one with an AUX area has no samples. */
+static size_t sampler_of(const struct weir_event_list *list, size_t index)
+{
+    size_t leader = list->events[index].leader;
+    return is_aux(&list->events[leader]) ? first_member(list, leader) : leader;
+}
+
+/* One of a group that is read when another one samples: has no samples of its own unless its terms ask for them. */
+static bool is_read_with_leader(const struct weir_event_list *list, size_t index)
+{
+    const struct weir_event *event = &list->events[index];
+    return sampler_of(list, index) != index && list->events[event->leader].sample_read &&
+           !(event->terms.given & (WEIR_TERM_PERIOD | WEIR_TERM_FREQ));
 }
 
 /* ---- call chains ---- */
@@ -136,12 +154,14 @@ static void configure_call_graph(struct weir_event *event, const struct weir_eve
 static void configure_period(struct weir_event *event, const struct weir_event_config *config)
 {
     struct perf_event_attr *attr = &event->attr;
-    bool every_one = is_sampled_each_time(event) && !config->period_or_freq_given;
-    attr->freq = !every_one && config->freq_hz != 0;
+    bool has_own = (is_sampled_each_time(event) || is_aux(event)) && !config->period_or_freq_given;
+    attr->freq = !has_own && config->freq_hz != 0;
     if (attr->freq)
         attr->sample_freq = config->freq_hz;
+    else if (has_own)
+        attr->sample_period = is_aux(event) ? event->aux_attr.period : 1;
     else
-        attr->sample_period = every_one ? 1 : config->period;
+        attr->sample_period = config->period;
     /* A software event or tracepoint that is to tell its period is sampled each time, whatever the period:
      * perf_swevent_event(), kernel/events/core.c, Linux 6.12. */
     bool tells_period = attr->freq || (has_payload(event) && attr->sample_period == 1);
@@ -211,6 +231,19 @@ static uint64_t fields_of(const struct weir_sample_options *samples)
     return bits;
 }
 
+/* What an AUX area has to do with it. */
+static void configure_aux(struct weir_event *event)
+{
+    struct perf_event_attr *attr = &event->attr;
+    attr->sample_type |= event->aux_attr.sample_type;
+    attr->aux_watermark = event->aux_attr.watermark_bytes;
+    attr->aux_sample_size = event->aux_attr.sample_bytes;
+    if (event->aux_attr.sample_bytes)
+        attr->sample_type |= PERF_SAMPLE_AUX;
+    if (has_term(event, WEIR_TERM_AUX_OUTPUT))
+        attr->aux_output = event->terms.aux_output;
+}
+
 static void configure_samples(struct weir_event *event, const struct weir_event_config *config)
 {
     struct perf_event_attr *attr = &event->attr;
@@ -218,24 +251,22 @@ static void configure_samples(struct weir_event *event, const struct weir_event_
     if (has_payload(event))
         attr->sample_type |= PERF_SAMPLE_RAW;
     configure_period(event, config);
-    configure_registers(event, &config->samples);
-    configure_call_graph(event, config);
-    configure_branches(event, config);
+    if (event->aux == WEIR_AUX_KIND_INTEL_PT) { /* has no samples to hold these: as perf */
+        attr->sample_type &= ~(uint64_t)PERF_SAMPLE_RAW;
+    } else {
+        configure_registers(event, &config->samples);
+        configure_call_graph(event, config);
+        configure_branches(event, config);
+    }
+    configure_aux(event);
     attr->write_backward = config->overwrite;
     if (has_term(event, WEIR_TERM_OVERWRITE))
         attr->write_backward = event->terms.overwrite;
-    if (has_term(event, WEIR_TERM_AUX_OUTPUT))
-        attr->aux_output = event->terms.aux_output;
-    if (has_term(event, WEIR_TERM_AUX_SAMPLE_SIZE))
-        attr->aux_sample_size = event->terms.aux_sample_bytes;
 }
 
-/* :S, of a group or of one event in it. The members of a leader that has it are read into the leader's samples, and
- * only count unless their terms say otherwise; they have its sample_type for readers that parse these with it. */
-static void configure_reading(struct weir_event_list *list, size_t index)
+/* :S, of a group or of one event in it. */
+static void configure_reading(const struct weir_event_list *list, struct weir_event *event)
 {
-    struct weir_event *event = &list->events[index];
-    const struct weir_event *leader = &list->events[event->leader];
     struct perf_event_attr *attr = &event->attr;
     if (event->sample_read)
         attr->sample_type |= PERF_SAMPLE_READ;
@@ -243,13 +274,23 @@ static void configure_reading(struct weir_event_list *list, size_t index)
         attr->read_format |= PERF_FORMAT_GROUP;
         attr->inherit = 0; /* the kernel cannot read a group together with what children counted */
     }
+}
+
+/* The others of a group that is read into the samples of one (:S) only count, unless their terms say otherwise; they
+ * have its sample_type for readers that parse these with it. Once all have theirs. */
+static void configure_read(struct weir_event_list *list, size_t index)
+{
+    struct weir_event *event = &list->events[index];
+    const struct weir_event *leader = &list->events[event->leader];
+    const struct weir_event *sampler = &list->events[sampler_of(list, index)];
+    struct perf_event_attr *attr = &event->attr;
     if (is_read_with_leader(list, index)) {
         attr->freq = 0;
         attr->sample_period = 0;
         attr->write_backward = 0;
     }
-    if (event != leader && leader->sample_read)
-        attr->sample_type = leader->attr.sample_type;
+    if (event != sampler && leader->sample_read)
+        attr->sample_type = sampler->attr.sample_type | leader->attr.sample_type;
 }
 
 int weir_event_list_overwrites(const struct weir_event_list *list, bool wanted, struct weir_error *err)
@@ -294,10 +335,11 @@ static bool has_all_tasks(const struct weir_event_list *list)
     return list->events[list->count - 1].all_tasks;
 }
 
-static void configure_text_pokes(struct perf_event_attr *attr)
+static void configure_all_tasks(struct perf_event_attr *attr, const struct weir_event_config *config)
 {
-    attr->text_poke = 1;
+    attr->text_poke = config->text_pokes;
     attr->ksymbol = 1;
+    attr->context_switch = config->all_switches;
     attr->inherit = 0;
 }
 
@@ -327,7 +369,7 @@ static void configure_sideband(const struct weir_event_list *list, struct weir_e
     attr->sample_period = 1; /* a frequency would start a timer for an event that never counts */
     attr->sample_type = SAMPLE_TYPE_ALL;
     if (event->all_tasks)
-        configure_text_pokes(attr);
+        configure_all_tasks(attr, config);
     else
         configure_tasks(list, attr, config);
     attr->disabled = attr->enable_on_exec = config->enable_on_exec && !event->all_tasks;
@@ -386,7 +428,7 @@ static void configure_event(struct weir_event_list *list, size_t index, const st
     if (has_term(event, WEIR_TERM_INHERIT))
         event->attr.inherit = event->terms.inherit;
     configure_wakeup(&event->attr, config, config->watermark_bytes);
-    configure_reading(list, index); /* leaders come before their members */
+    configure_reading(list, event);
 }
 
 static bool any_copies_stacks(const struct weir_event_list *list)
@@ -404,6 +446,8 @@ void weir_event_list_configure(struct weir_event_list *list, const struct weir_e
     weir_assert(!(config->system_wide && config->enable_on_exec));
     for (size_t i = 0; i < list->count; i++)
         configure_event(list, i, config);
+    for (size_t i = 0; i < list->count; i++)
+        configure_read(list, i);
     /* As with perf: unwinding looks into data that lies beside the code. */
     for (size_t i = 0; any_copies_stacks(list) && i < list->count; i++)
         list->events[i].attr.mmap_data |= list->events[i].sideband && !list->events[i].all_tasks;

@@ -131,8 +131,40 @@ int weir_event_list_add_text_pokes(struct weir_event_list *list)
     return result;
 }
 
+/* Moves one event towards the front; those in between make room. */
+static void move_event(struct weir_event_list *list, size_t from, size_t to)
+{
+    const struct weir_event moved = list->events[from];
+    memmove(&list->events[to + 1], &list->events[to], (from - to) * sizeof(moved));
+    list->events[to] = moved;
+    for (size_t i = 0; i < list->count; i++) {
+        size_t *leader = &list->events[i].leader;
+        if (*leader == from)
+            *leader = to;
+        else if (*leader >= to && *leader < from)
+            ++*leader;
+    }
+}
+
+void weir_event_list_to_front(struct weir_event_list *list, size_t index)
+{
+    size_t leader = list->events[index].leader, front = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->events[i].leader != leader)
+            continue;
+        move_event(list, i, front);
+        leader = list->events[front++].leader;
+    }
+}
+
 void weir_event_list_group(struct weir_event_list *list)
 {
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->events[i].aux == WEIR_AUX_KIND_NONE)
+            continue;
+        weir_event_list_to_front(list, i);
+        break;
+    }
     for (size_t i = 0; i < list->count; i++)
         list->events[i].leader = 0;
 }
@@ -245,17 +277,4 @@ bool weir_event_fall_back_to_user(struct weir_event *event)
     event->attr.exclude_kernel = 1;
     event->attr.exclude_hv = 1;
     return true;
-}
-
-int weir_event_list_check_terms(const struct weir_event_list *list, struct weir_error *err)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        const struct weir_event_terms *terms = &list->events[i].terms;
-        if (!(terms->given & WEIR_TERM_AUX_SAMPLE_SIZE) || terms->aux_sample_bytes == 0)
-            continue;
-        weir_error_set(err, -EINVAL, "event '%s': there is no AUX area event to sample", list->events[i].name);
-        weir_error_hint(err, "weir records no AUX areas: leave out the term aux-sample-size");
-        return -EINVAL;
-    }
-    return 0;
 }

@@ -47,6 +47,25 @@ struct weir_event_terms {
     uint64_t branch_filter; /* PERF_SAMPLE_BRANCH_* */
 };
 
+/* Which AUX area an event fills: a trace beside its ring, of which the records in the ring tell only where it is. By
+ * the name of its PMU; engine/events/aux_events.h says what follows. */
+enum weir_aux_kind {
+    WEIR_AUX_KIND_NONE,
+    WEIR_AUX_KIND_INTEL_PT,  /* intel_pt */
+    WEIR_AUX_KIND_INTEL_BTS, /* intel_bts */
+    WEIR_AUX_KIND_ARM_SPE,   /* arm_spe_N */
+    WEIR_AUX_KIND_CS_ETM,    /* cs_etm */
+};
+
+/* What an AUX area asks of an event; all 0 for one that has nothing to do with any. */
+struct weir_event_aux {
+    uint64_t config_given;    /* of an AUX event: the bits of attr.config that its terms have set */
+    uint64_t period;          /* likewise: unless -c, -F or its terms say otherwise */
+    uint64_t sample_type;     /* likewise: PERF_SAMPLE_* on top of the others */
+    uint32_t watermark_bytes; /* likewise: wake up after so many bytes of trace; 0: half of the area */
+    uint32_t sample_bytes;    /* of another event: its samples hold so many bytes of its leader's area */
+};
+
 /* The letters behind an event's colon, and behind its group's. */
 struct weir_event_modifiers {
     uint16_t letters; /* event_modifiers.c's bits */
@@ -65,6 +84,8 @@ struct weir_event {
     bool sideband;        /* made by weir_event_list_add_sideband() or _add_text_pokes(), not a dummy of the user */
     bool all_tasks;       /* of a CPU, whatever tasks are recorded */
     struct weir_event_terms terms;
+    enum weir_aux_kind aux; /* of its own; NONE: it has no AUX area */
+    struct weir_event_aux aux_attr;
     char *group_name;            /* owned; of the leader's group, name{a,b}; NULL: none */
     size_t leader;               /* index in the list of its group's leader; its own when it stands alone */
     bool weak_group;             /* :W: the group may be broken up when the kernel refuses it */
@@ -106,12 +127,12 @@ int weir_event_list_parse(struct weir_event_list *list, const char *text, struct
  */
 int weir_event_list_filter(struct weir_event_list *list, size_t first, const char *text, struct weir_error *err);
 
-/* Whether each event can be sampled as its terms ask for. 0, or -EINVAL with err: an event whose samples are to hold a
- * piece of an AUX area (aux-sample-size), of which weir records none. */
-int weir_event_list_check_terms(const struct weir_event_list *list, struct weir_error *err);
-
-/* Makes all events one group, which the first one leads, as perf's --group does. */
+/* Makes all events one group, which the first one leads, as perf's --group does: the AUX event where there is one,
+ * which comes first then. */
 void weir_event_list_group(struct weir_event_list *list);
+
+/* Moves the event, and the others of its group, before all others; their order stays, and that of the others. */
+void weir_event_list_to_front(struct weir_event_list *list, size_t index);
 
 /* Appends perf's default event: cycles, at the highest precision the machine has (cycles:P in perf's words), host only
  * except on AMD, whose precise events cannot tell guests apart; one for each kind of core. 0 or -ENOMEM. */
@@ -121,9 +142,10 @@ int weir_event_list_add_default(struct weir_event_list *list);
  * records. Needs no more privileges than the target does. 0 or -ENOMEM. */
 int weir_event_list_add_sideband(struct weir_event_list *list);
 
-/* Appends, behind the sideband event, one for changes of the kernel's code (TEXT_POKE, and KSYMBOL of code that is made
- * at run time), which are of no task: it is opened on each CPU for all tasks. Where all tasks are recorded the sideband
- * event itself tells of them. Needs what recording a CPU needs. 0 or -ENOMEM. */
+/* Appends, behind the sideband event, one that is opened on each CPU for all tasks: for changes of the kernel's code
+ * (TEXT_POKE, and KSYMBOL of code that is made at run time), which are of no task, and for the context switches of all
+ * tasks, each as the config says. Where all tasks are recorded the sideband event itself tells of them. Needs what
+ * recording a CPU needs. 0 or -ENOMEM. */
 int weir_event_list_add_text_pokes(struct weir_event_list *list);
 
 /*
@@ -174,6 +196,7 @@ struct weir_event_config {
     bool enable_on_exec;      /* workload without -a; never together with system_wide */
     bool build_ids_in_maps;   /* --buildid-mmap */
     bool text_pokes;          /* changes of the kernel's code are told */
+    bool all_switches;        /* context switches of all tasks are told, of whichever samples are taken */
     bool overwrite;           /* rings of the newest samples, unless an event's own term says otherwise */
     uint32_t watermark_bytes; /* wake up the reader after so many bytes */
     uint32_t sideband_watermark_bytes;

@@ -7,7 +7,8 @@
  *
  * Terms are applied as perf 6.1 does (perf_pmu__config(), tools/perf/util/pmu.c): first the generic ones, config words
  * among them; then the bit fields, those of aliases and those of the user alike, are OR-ed into the words. So
- * cpu/mem-loads,ldlat=30/ on top of an alias that has ldlat=3 gives 31, as by perf.
+ * cpu/mem-loads,ldlat=30/ on top of an alias that has ldlat=3 gives 31, as by perf. Events with an AUX area may have a
+ * default config (engine/events/aux_config.h), of which terms replace their bits.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/events/aux_config.h"
 #include "engine/events/event_parse_internal.h"
 
 /* What one event of a PMU is made from. */
@@ -24,6 +26,7 @@ struct build {
     size_t event;         /* index */
     const struct weir_event_term_list *terms;
     unsigned unit_column; /* of the alias that gave the unit or scale; 0: none did */
+    bool replaces;        /* terms take the place of what the PMU's default config has in their bits */
 };
 
 static struct weir_event *built(const struct build *build)
@@ -105,7 +108,10 @@ static int apply_field(const struct build *build, const struct weir_event_term_t
                      : weir_event_term_number(build->parser, term, 0, weir_pmu_format_max(format), &value);
     if (result < 0)
         return result;
-    if (weir_event_set_config(built(build), format->word, 0, weir_pmu_format_place(format, value)))
+    if (format->word == 0)
+        built(build)->aux_attr.config_given |= format->mask;
+    if (weir_event_set_config(built(build), format->word, build->replaces ? format->mask : 0,
+                              weir_pmu_format_place(format, value)))
         return 0;
     return weir_error_set(build->parser->err, -EINVAL,
                           "term '%s' at column %u: this build's perf_event_attr has no "
@@ -238,6 +244,8 @@ static int apply_terms(struct build *build)
     for (size_t i = 0; result == 0 && i < build->terms->count; i++) {
         result = weir_event_term_apply(build->parser, &build->terms->terms[i], WEIR_TERMS_OF_PMU, built(build));
         done[i] = result == 0;
+        if (done[i] && weir_event_token_is(&build->terms->terms[i].name, "config"))
+            built(build)->aux_attr.config_given = UINT64_MAX;
         if (result == -ENOENT)
             result = 0;
     }
@@ -263,6 +271,8 @@ static int add(struct weir_event_parser *parser, struct weir_pmu *pmu, const str
         return -ENOMEM;
     struct build build = {.parser = parser, .pmu = pmu, .event = parser->list->count - 1, .terms = terms};
     int result = set_pmu(parser, event, pmu);
+    if (result == 0)
+        build.replaces = weir_aux_config_begin(event, &parser->pmus, pmu);
     return result < 0 ? result : apply_terms(&build);
 }
 

@@ -17,7 +17,8 @@
 #include "base/bits.h"
 
 #define DEVICES    "bus/event_source/devices"
-#define TEXT_BYTES 4096 /* sysfs files are at most a page */
+#define ROOT       "../../.." /* of sysfs, from there: a folder of its own, unlike what it has in it */
+#define TEXT_BYTES 4096       /* sysfs files are at most a page */
 #define WORD_BITS  64u
 #define UNCORE     "uncore_"
 
@@ -369,6 +370,32 @@ unsigned weir_pmu_address_filters(const struct weir_pmu_list *list, uint32_t typ
             return (unsigned)filters;
     }
     return 0;
+}
+
+bool weir_pmu_number(const struct weir_pmu_list *list, const struct weir_pmu *pmu, const char *file, int base,
+                     uint64_t *value)
+{
+    return read_number(list, pmu->name, file, base, value);
+}
+
+bool weir_pmu_list_number(const struct weir_pmu_list *list, const char *path, int base, uint64_t *value)
+{
+    return read_number(list, ROOT, path, base, value);
+}
+
+uint64_t weir_pmu_format_bits(const struct weir_pmu *pmu, const char *name)
+{
+    const struct weir_pmu_format *format = weir_pmu_find_format(pmu, name, strlen(name));
+    return format ? format->mask : 0;
+}
+
+struct weir_pmu *weir_pmu_find_type(const struct weir_pmu_list *list, uint32_t type)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->pmus[i].type == type)
+            return &list->pmus[i];
+    }
+    return NULL;
 }
 
 bool weir_pmu_sink(const struct weir_pmu_list *list, const struct weir_pmu *pmu, const char *name, uint64_t *id)

@@ -84,6 +84,19 @@ bool weir_pmu_is_core(const struct weir_pmu *pmu);
 /* The number of address filters that an event of that type may have (nr_addr_filters); 0 when there is none. */
 unsigned weir_pmu_address_filters(const struct weir_pmu_list *list, uint32_t type);
 
+/* Reads a number that the PMU has in a file of its own, in that base. False: there is none, or it is no number. */
+bool weir_pmu_number(const struct weir_pmu_list *list, const struct weir_pmu *pmu, const char *file, int base,
+                     uint64_t *value);
+
+/* Reads a number that another file of the same sysfs has; path: below its root. False: likewise. */
+bool weir_pmu_list_number(const struct weir_pmu_list *list, const char *path, int base, uint64_t *value);
+
+/* The bits of attr.config, or of another word, that a format of the PMU stands for; 0: it has no such format. */
+uint64_t weir_pmu_format_bits(const struct weir_pmu *pmu, const char *name);
+
+/* NULL: none has that type. */
+struct weir_pmu *weir_pmu_find_type(const struct weir_pmu_list *list, uint32_t type);
+
 /* Reads the number of a trace sink (CoreSight: PMU/sinks/NAME, hexadecimal). True when there is one of that name. */
 bool weir_pmu_sink(const struct weir_pmu_list *list, const struct weir_pmu *pmu, const char *name, uint64_t *id);
 

@@ -21,6 +21,7 @@
 #include "engine/drain/drain_watch.h"
 #include "engine/drain/pressure.h"
 #include "engine/drain/shed.h"
+#include "engine/events/aux_events.h"
 #include "engine/events/event_list.h"
 #include "engine/events/targets.h"
 #include "engine/session/control.h"
@@ -90,6 +91,8 @@ struct weir_record_options {
     struct weir_synth_choice synth;
     unsigned synth_threads;        /* 0: chosen */
     uint32_t synth_map_timeout_ms; /* per process; 0: 500 */
+
+    struct weir_aux_options aux; /* -S, --aux-sample, -m ,AUX */
 
     uint64_t ring_bytes;   /* -m: data bytes of each ring, a power of two; 0: chosen from memory and privileges */
     uint64_t buffer_bytes; /* --buffer-size: whole chunk pool; 0: chosen from memory and CPU count */

@@ -100,7 +100,66 @@ static const struct file arm[] = {
     {NULL, NULL},
 };
 
-static const struct file *const machines[] = {[FAKE_INTEL] = intel, [FAKE_HYBRID] = hybrid, [FAKE_ARM] = arm};
+/* No machine has all of these. What is in the files is from machines that have one. */
+static const struct file trace[] = {
+    {"cpu/type", "4\n"},
+    {"cpu/format/event", "config:0-7\n"},
+    {"intel_pt/type", "8\n"},
+    {"intel_pt/max_nonturbo_ratio", "34\n"},
+    {"intel_pt/nr_addr_filters", "2\n"},
+    {"intel_pt/caps/cycle_thresholds", "3fff\n"},
+    {"intel_pt/caps/event_trace", "1\n"},
+    {"intel_pt/caps/mtc", "1\n"},
+    {"intel_pt/caps/mtc_periods", "249\n"},
+    {"intel_pt/caps/psb_cyc", "1\n"},
+    {"intel_pt/caps/psb_periods", "3f\n"},
+    {"intel_pt/caps/topa_multiple_entries", "1\n"},
+    {"intel_pt/format/branch", "config:13\n"},
+    {"intel_pt/format/cyc", "config:1\n"},
+    {"intel_pt/format/cyc_thresh", "config:19-22\n"},
+    {"intel_pt/format/mtc", "config:9\n"},
+    {"intel_pt/format/mtc_period", "config:14-17\n"},
+    {"intel_pt/format/noretcomp", "config:11\n"},
+    {"intel_pt/format/psb_period", "config:24-27\n"},
+    {"intel_pt/format/pt", "config:0\n"},
+    {"intel_pt/format/tsc", "config:10\n"},
+    {"intel_bts/type", "9\n"},
+    {"arm_spe_0/type", "10\n"},
+    {"arm_spe_0/cpumask", "0-1\n"},
+    {"arm_spe_0/caps/min_interval", "1024\n"},
+    {"arm_spe_0/format/ts_enable", "config:0\n"},
+    {"arm_spe_0/format/pa_enable", "config:1\n"},
+    {"arm_spe_0/format/load_filter", "config:33\n"},
+    {"arm_spe_1/type", "11\n"},
+    {"arm_spe_1/format/ts_enable", "config:0\n"},
+    {"cs_etm/type", "12\n"},
+    {"cs_etm/format/cycacc", "config:12\n"},
+    {"cs_etm/format/contextid", "config:14\n"},
+    {"cs_etm/format/contextid2", "config:15\n"},
+    {"cs_etm/format/timestamp", "config:28\n"},
+    {"cs_etm/sinks/tmc_etr0", "0x1234\n"},
+    {"cs_etm/cpu0/trcidr/trcidr0", "0x28000ea1\n"},
+    {"cs_etm/cpu0/trcidr/trcidr1", "0x4100f403\n"},
+    {"cs_etm/cpu0/trcidr/trcidr2", "0x00000488\n"},
+    {"cs_etm/cpu0/trcidr/trcidr8", "0x0\n"},
+    {"cs_etm/cpu0/mgmt/trcauthstatus", "0xcc\n"},
+    {"cs_etm/cpu1/trcidr/trcidr0", "0x28000ea1\n"},
+    {"cs_etm/cpu1/trcidr/trcidr1", "0x4100fff1\n"},
+    {"cs_etm/cpu1/trcidr/trcidr2", "0x20001088\n"},
+    {"cs_etm/cpu1/trcidr/trcidr8", "0x1\n"},
+    {"cs_etm/cpu1/mgmt/trcauthstatus", "0xcc\n"},
+    {"cs_etm/cpu1/mgmt/trcdevarch", "0x47705a13\n"},
+    {"cs_etm/cpu2/mgmt/etmccer", "0x34c01ac2\n"},
+    {"cs_etm/cpu2/mgmt/etmidr", "0x4114f250\n"},
+    {NULL, NULL},
+};
+
+static const struct file *const machines[] = {
+    [FAKE_INTEL] = intel,
+    [FAKE_HYBRID] = hybrid,
+    [FAKE_ARM] = arm,
+    [FAKE_TRACE] = trace,
+};
 
 void fake_sysfs_init(struct temp_tree *tree, enum fake_machine machine)
 {

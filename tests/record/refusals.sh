@@ -27,7 +27,8 @@ test_unknown_events_are_usage_errors_with_the_nearest_name() {
 
 test_samples_of_an_aux_area_are_refused_as_by_perf() {
     expect_refused 129 "event 'cpu-clock/aux-sample-size=100/': there is no AUX area event to sample" \
-        "weir records no AUX areas: leave out the term aux-sample-size" -e cpu-clock/aux-sample-size=100/
+        "-e '{intel_pt//,cycles}': an AUX area event that leads those whose samples hold its trace" \
+        -e cpu-clock/aux-sample-size=100/
 }
 
 test_hardware_event_that_was_named_is_not_replaced() {
