@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# AUX areas on a real kernel. A PMU that has them is in few machines; scripts/guest's has one that is played
-# (tests/guest/aux_pmu): its branches are numbered and counted, so that each must be in the file, once.
+# AUX areas on a real kernel. PMUs that have them are in few machines; scripts/guest's has two that are played
+# (tests/guest/aux_pmu): their branches are numbered and counted, so that each must be in the file, once.
 
 needs_perf_events
 [ -d /sys/module/aux_pmu ] || modprobe aux_pmu 2>/dev/null || skip "needs the module aux_pmu: scripts/guest builds it"
@@ -20,7 +20,8 @@ written() { tr ' ' '\n' <$pmu/written; }
 # total: of all CPUs.
 total() { written | awk '{ sum += $1 } END { print sum }'; }
 
-# branches FILE...: those in the AUX areas, in the order of the files, as CPU NUMBER. Also checks that they are whole.
+# branches FILE...: those in the AUX areas, in the order of the files, as CPU NUMBER; whether they are whole, too.
+# perf's dump has a line for each branch of intel_bts, and for intel_pt two of packets.
 branches() {
     local file
     for file; do
@@ -30,16 +31,24 @@ branches() {
                 for (i = 1; i <= length(hex); i++) sum = sum * 16 + index("123456789abcdef", substr(hex, i, 1))
                 return sum
             }
-            /Bad record/ { print "a branch that is cut off"; next }
-            NF > 4 && $(NF - 2) == "->" && $(NF - 3) $(NF - 1) != "00" {
-                number = value(substr($(NF - 3), length($(NF - 3)) - 9))
-                whole = value($(NF - 1)) == value($(NF - 3)) + 1 && $NF == (number % 2 ? "pred" : "miss")
-                print value(substr($(NF - 3), 1, length($(NF - 3)) - 10)) - 1, number, whole ? "" : "not whole"
-            }' dump
+            function add(from, to, flags,    number) {
+                number = value(substr(from, length(from) - 9))
+                if (flags == "") flags = number % 2 ? "pred" : "miss"
+                print value(substr(from, 1, length(from) - 10)) - 1, number,
+                    value(to) == value(from) + 1 && flags == (number % 2 ? "pred" : "miss") ? "" : "not whole"
+            }
+            /Bad (record|packet)!/ { print $0 }
+            NF > 4 && $(NF - 2) == "->" && $(NF - 3) $(NF - 1) != "00" { add($(NF - 3), $(NF - 1), $NF) }
+            NF > 4 && $(NF - 2) == "PTWRITE" { # the first of a snapshot may be half a branch
+                packet = substr($(NF - 1), 3)
+                if (from != "" && value(packet) == value(from) + 1) { add(from, packet); packet = "" }
+                from = packet
+            }
+            / PERF_RECORD_AUXTRACE size: / { from = "" }' dump
     done
 }
 
-# last_ones FILE: how many AUXTRACE records end with a branch. The end of an area is filled with zeros.
+# last_ones FILE: how many AUXTRACE records of intel_bts end with a branch. The end of an area is filled with zeros.
 last_ones() {
     perf report -D -i "$1" 2>perf.err | awk '
         NF > 4 && $(NF - 2) == "->" { is_branch = $(NF - 3) $(NF - 1) != "00" }
@@ -71,9 +80,9 @@ expect_consecutive() {
         END { exit gaps > 0 }' || fail "not all branches between the first and the last one"
 }
 
-# expect_decoded FILE...: as many as perf makes of them. Its decoder of branches leaves out the last one of each trace
+# expect_bts_decoded FILE...: as many branches as perf makes of them. Its decoder leaves out the last one of each trace
 # (`sz > bsz` in intel_bts_process_buffer(), Linux 6.1).
-expect_decoded() {
+expect_bts_decoded() {
     local file wanted
     wanted=$(total)
     for file; do
@@ -81,6 +90,13 @@ expect_decoded() {
         wanted=$((wanted - $(last_ones "$file")))
     done >decoded
     expect_eq "decoded branches" "$(grep -c 'branches:' decoded)" "$wanted"
+}
+
+# expect_pt_decoded FILE: perf's decoder finds each packet, and no error.
+expect_pt_decoded() {
+    perf script -i "$1" --itrace=we -F event,ip,synth >decoded 2>perf.err || fail "perf script: $(cat perf.err)"
+    [ ! -s perf.err ] || fail "perf warns: $(cat perf.err)"
+    expect_eq "decoded packets" "$(grep -c ptwrite: decoded)" $((2 * $(total)))
 }
 
 perf_record() { perf record "$@" >perf.out 2>&1 || fail "perf record: $(cat perf.out)"; }
@@ -92,7 +108,7 @@ test_perf_records_each_branch() {
     perf_record --per-thread -e intel_bts// -o it.data -- "$WEIR_LOAD" getppid 100000
     expect_eq "full areas" "$(cat $pmu/truncated)" 0
     expect_all_branches it.data
-    expect_decoded it.data
+    expect_bts_decoded it.data
 }
 
 test_perf_records_what_fits_into_an_area() {
@@ -108,7 +124,23 @@ test_perf_records_areas_that_wrap() {
     perf_record --per-thread -m ,64K -e intel_bts// -o it.data -- "$WEIR_LOAD" getppid 300000
     expect_at_least "bytes" $(($(total) * 24)) 65536
     expect_all_branches it.data
-    expect_decoded it.data
+    expect_bts_decoded it.data
+}
+
+test_perf_records_each_branch_of_each_cpu() {
+    each_tick 64
+    perf_record -a -e intel_pt// -o it.data -- "$WEIR_LOAD" getppid 100000
+    expect_eq "full areas" "$(cat $pmu/truncated)" 0
+    expect_eq "CPUs without branches" "$(written | grep -cx 0 || true)" 0
+    expect_all_branches it.data
+    expect_pt_decoded it.data
+}
+
+test_perf_records_areas_of_cpus_that_wrap() {
+    each_tick 1000
+    perf_record -a -m ,64K -e intel_pt// -o it.data -- "$WEIR_LOAD" getppid 100000
+    expect_at_least "full areas" "$(cat $pmu/truncated)" 1
+    expect_all_branches it.data
 }
 
 # Of the newest branches, as many as fit into the area.

@@ -1,31 +1,36 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * A test instrument, no part of weir: a kernel module that plays the branch trace store of Intel's CPUs, so that AUX
- * areas can be recorded where no CPU has any. scripts/guest builds it and loads it into its emulated machine; it is
- * linked to nothing of this tree, and is not installed. The kernel exports what it needs (perf_pmu_register(),
- * perf_aux_output_begin()) to modules under the GPL only, hence its licence, which is that of this folder alone.
+ * A test instrument, no part of weir: a kernel module that plays two PMUs of Intel's CPUs, so that AUX areas can be
+ * recorded where no CPU has any. scripts/guest builds it and puts it into its emulated machine; it is linked to nothing
+ * of this tree, and is not installed. The kernel exports what it needs (perf_pmu_register(), perf_aux_output_begin())
+ * to modules under the GPL only, hence its licence, which is that of this folder alone.
  *
- * The PMU is called intel_bts, which is free in a machine that has no such CPU: the name by which perf and weir know
- * it. While an event runs on a CPU, a timer writes `batch` branches of 24 bytes every `tick_us`, and one more whenever
- * the event starts. The n-th branch of CPU c since `written` was last reset, n from 0, is
+ * The PMUs are called intel_bts, which records tasks only, and intel_pt, which records whole CPUs too: names that are
+ * free in a machine that has no such CPU, and by which perf and weir know how to record and to read them. While an
+ * event runs on a CPU, a timer writes `batch` branches of 24 bytes every `tick_us`, and one more whenever the event
+ * starts. The n-th branch of CPU c since `written` was last reset, n from 0, is
  *
- *     from = (c + 1) << 40 | n     to = from + 1     flags = 16 (predicted) for odd n, 0 for even n
+ *     from = (c + 1) << 40 | n     to = from + 1
  *
- * so that whoever reads the trace can say of each one whether it is there, once, and on its CPU. Parameters, below
- * /sys/module/aux_pmu/parameters:
+ * so that whoever reads the trace can say of each one whether it is there, once, and on its CPU. For intel_bts it is an
+ * entry of the branch trace store: from, to, and flags, 16 (predicted) for odd n and 0 for even n. For intel_pt it is
+ * two packets PTW (PTWRITE) with from and to, and four packets PAD; before every 64th one, and the first after a start,
+ * stand 48 bytes from which decoders can set out (PSB, TSC, FUP, PSBEND, PAD).
+ *
+ * Parameters, below /sys/module/aux_pmu/parameters:
  *
  *     batch, tick_us   how much, how often; a new tick_us is that of the next start
  *     written          how many branches each possible CPU has written, a number for each; anything written to it makes
  *                      them 0, which is for when no event is open
  *     truncated        how often an event was stopped because its area was full; likewise
  *
- * What is asked of the kernel, and when, is modelled on arch/x86/events/intel/bts.c of Linux 6.1 with one physical
- * buffer: data is told of when the watermark is passed or the event stops; branches never lie across the end of the
- * area, and the last page's worth of it is skipped, without a record that says so, when the reader has left more room
- * at the beginning; a full area is flagged PERF_AUX_FLAG_TRUNCATED; an area that is overwritten has its head as an
- * offset, and each record of it says that the whole area is valid. Where that driver has an interrupt at a threshold,
- * this one looks after each branch.
+ * What is asked of the kernel, and when, is modelled on arch/x86/events/intel/bts.c (with one physical buffer) and pt.c
+ * of Linux 6.1: data is told of when the watermark is passed or the event stops; a full area is flagged
+ * PERF_AUX_FLAG_TRUNCATED; an area that is overwritten has its head as an offset, and each record of it says that the
+ * whole area is valid. Of intel_bts branches never lie across the end of the area, and the last page's worth of it is
+ * skipped, without a record that says so, when the reader has left more room at the beginning. Where the drivers have
+ * an interrupt at a threshold, this one looks after each branch.
  *
  * Contexts: perf calls add, del, start and stop on the event's CPU with interrupts off, the timer is a hard interrupt
  * there; so nothing of a CPU needs a lock. setup_aux and free_aux may sleep.
@@ -42,37 +47,57 @@
 #define MARGIN_BYTES    4080 /* what bts.c leaves to the branches before an interrupt is taken: 170 of them */
 #define CPU_SHIFT       40
 #define FLAGS_PREDICTED 0x10
+#define PTW_OPCODE      0x02
+#define PTW_8_BYTES     0x32
+#define PSB_OPCODE_0    0x02
+#define PSB_OPCODE_1    0x82
+#define PSBEND_OPCODE_0 0x02
+#define PSBEND_OPCODE_1 0x23
+#define TSC_OPCODE      0x19
+#define FUP_2_BYTES     0x3d
+#define SYNC_BRANCHES   64
 
-struct branch {
-    u64 from;
-    u64 to;
-    u64 flags;
+union branch {
+    struct {
+        u64 from;
+        u64 to;
+        u64 flags;
+    } entry;
+    struct {
+        struct {
+            u8 opcode[2];
+            u64 payload;
+        } __packed from, to;
+        u8 padding[4];
+    } __packed packets;
 };
-static_assert(sizeof(struct branch) == BRANCH_BYTES);
+static_assert(sizeof(union branch) == BRANCH_BYTES);
 
-/* An event's area, all offsets in bytes from its beginning. */
+/* An event's area. */
 struct area {
-    void *base;
+    u8 *base;
     unsigned long size;
-    unsigned long usable;    /* of it, for whole branches */
-    bool overwritten;        /* the reader never says what it has read */
-    unsigned long head;      /* where the next branch goes */
-    unsigned long end;       /* first one that is not free; of one that is not overwritten */
-    unsigned long threshold; /* where we take the interrupt; likewise */
-    unsigned long untold;    /* bytes before head that no record tells of yet; likewise */
+    unsigned long usable; /* of it, from its beginning */
+    bool is_bts;
+    bool overwritten;             /* the reader never says what it has read */
+    unsigned long head;           /* where the next branch goes, in bytes from the beginning */
+    unsigned long room;           /* bytes that may be written from there; of one that is not overwritten */
+    unsigned long interrupt_room; /* we take the interrupt when there are no more; likewise */
+    unsigned long untold;         /* bytes before head that no record tells of yet; likewise */
 };
 
 /* What runs on a CPU: touched there only, with interrupts off. */
 struct writer {
     struct perf_output_handle handle;
     struct hrtimer timer;
-    bool is_running; /* from begin to end */
+    bool is_running;       /* from begin to end */
+    unsigned int unsynced; /* branches of intel_pt since the event started */
 };
 
 static DEFINE_PER_CPU(struct writer, writers);
 static DEFINE_PER_CPU(u64, written);
 static DEFINE_PER_CPU(u64, truncated);
-static struct pmu aux_pmu;
+static struct pmu bts_pmu, pt_pmu;
 
 /* ---- parameters ---- */
 
@@ -139,7 +164,8 @@ static void *setup_area(struct perf_event *event, void **addresses, int nr_pages
         goto fail;
     kfree(pages);
     area->size = (unsigned long)nr_pages << PAGE_SHIFT;
-    area->usable = area->size - area->size % BRANCH_BYTES;
+    area->is_bts = event->pmu == &bts_pmu;
+    area->usable = area->is_bts ? area->size - area->size % BRANCH_BYTES : area->size;
     area->overwritten = overwritten;
     return area;
 
@@ -184,15 +210,16 @@ static int skip_to_beginning(struct area *area, struct perf_output_handle *handl
 /* Finds where branches may go until the reader has made room. -ENOSPC: nowhere. */
 static int find_room(struct area *area, struct perf_output_handle *handle)
 {
-    unsigned long room, until_wakeup;
+    unsigned long room = handle->size, until_wakeup;
     int result;
 
     if (area->overwritten)
         return 0;
     area->head = handle->head & (area->size - 1);
-    room = min(area->usable - area->head, handle->size);
+    if (area->is_bts)
+        room = min(room, area->usable - area->head);
     room -= room % BRANCH_BYTES;
-    if (room <= MARGIN_BYTES) {
+    if (area->is_bts && room <= MARGIN_BYTES) {
         result = skip_to_beginning(area, handle, &room);
         if (result)
             return result;
@@ -202,11 +229,11 @@ static int find_room(struct area *area, struct perf_output_handle *handle)
         room = until_wakeup - until_wakeup % BRANCH_BYTES;
     if (room == 0)
         return -ENOSPC;
-    area->end = area->head + room;
+    area->room = room;
     if (room > MARGIN_BYTES)
-        area->threshold = area->end - MARGIN_BYTES;
+        area->interrupt_room = MARGIN_BYTES;
     else
-        area->threshold = area->end - (room > BRANCH_BYTES ? BRANCH_BYTES : 0);
+        area->interrupt_room = room > BRANCH_BYTES ? BRANCH_BYTES : 0;
     return 0;
 }
 
@@ -251,7 +278,7 @@ static void take_interrupt(struct writer *writer, struct area *area)
 {
     struct perf_event *event = writer->handle.event;
 
-    if (area->head >= area->end) {
+    if (area->room == 0) {
         perf_aux_output_flag(&writer->handle, PERF_AUX_FLAG_TRUNCATED);
         this_cpu_inc(truncated);
     }
@@ -259,28 +286,70 @@ static void take_interrupt(struct writer *writer, struct area *area)
     begin(writer, event);
 }
 
+static union branch next_branch(bool is_bts)
+{
+    u64 number = this_cpu_inc_return(written) - 1;
+    u64 from = (u64)(smp_processor_id() + 1) << CPU_SHIFT | number;
+    union branch branch = {};
+
+    if (is_bts) {
+        branch.entry.from = from;
+        branch.entry.to = from + 1;
+        branch.entry.flags = number & 1 ? FLAGS_PREDICTED : 0;
+    } else {
+        branch.packets.from.opcode[0] = branch.packets.to.opcode[0] = PTW_OPCODE;
+        branch.packets.from.opcode[1] = branch.packets.to.opcode[1] = PTW_8_BYTES;
+        branch.packets.from.payload = from;
+        branch.packets.to.payload = from + 1;
+    }
+    return branch;
+}
+
+/* Puts bytes to the head, across the area's end if need be. */
+static void put(struct area *area, const void *bytes, unsigned long count)
+{
+    unsigned long first = min(area->usable - area->head, count);
+
+    memcpy(area->base + area->head, bytes, first);
+    memcpy(area->base, bytes + first, count - first);
+    area->head += count;
+    if (area->head >= area->usable)
+        area->head -= area->usable;
+    if (!area->overwritten) {
+        area->untold += count;
+        area->room -= count;
+    }
+}
+
+/* Where a decoder of intel_pt finds the time, and 0x1000 as the address; if there is room for more. */
+static void put_sync(struct area *area)
+{
+    u8 packets[2 * BRANCH_BYTES] = {[16] = TSC_OPCODE, [24] = FUP_2_BYTES, 0x00, 0x10,
+                                    PSBEND_OPCODE_0,   PSBEND_OPCODE_1};
+    u64 now = rdtsc();
+    int i;
+
+    if (!area->overwritten && area->room <= sizeof(packets))
+        return;
+    for (i = 0; i < 16; i += 2) {
+        packets[i] = PSB_OPCODE_0;
+        packets[i + 1] = PSB_OPCODE_1;
+    }
+    memcpy(&packets[17], &now, 7);
+    put(area, packets, sizeof(packets));
+}
+
 static void write_branches(struct writer *writer, unsigned int count)
 {
-    unsigned long cpu = smp_processor_id();
-    struct area *area;
-    struct branch *branch;
-    u64 number;
-
     while (count-- > 0 && writer->is_running) {
-        area = perf_get_aux(&writer->handle);
-        number = this_cpu_inc_return(written) - 1;
-        branch = area->base + area->head;
-        branch->from = (u64)(cpu + 1) << CPU_SHIFT | number;
-        branch->to = branch->from + 1;
-        branch->flags = number & 1 ? FLAGS_PREDICTED : 0;
-        area->head += BRANCH_BYTES;
-        if (area->overwritten) {
-            if (area->head == area->usable)
-                area->head = 0;
-            continue;
-        }
-        area->untold += BRANCH_BYTES;
-        if (area->head >= area->threshold)
+        struct area *area = perf_get_aux(&writer->handle);
+        union branch branch;
+
+        if (!area->is_bts && writer->unsynced++ % SYNC_BRANCHES == 0)
+            put_sync(area);
+        branch = next_branch(area->is_bts);
+        put(area, &branch, sizeof(branch));
+        if (!area->overwritten && area->room <= area->interrupt_room)
             take_interrupt(writer, area);
     }
 }
@@ -311,6 +380,7 @@ static void start_event(struct perf_event *event, int flags)
     }
     event->attach_state |= PERF_ATTACH_ITRACE; /* perf_event_itrace_started(), which modules do not have */
     event->hw.state = 0;
+    writer->unsynced = 0;
     write_branches(writer, 1);
     hrtimer_start(&writer->timer, tick_time(), HRTIMER_MODE_REL_PINNED_HARD);
 }
@@ -345,28 +415,48 @@ static void read_event(struct perf_event *event)
 {
 }
 
-static int init_event(struct perf_event *event)
+static int init_event(struct perf_event *event, const struct pmu *pmu)
 {
-    return event->attr.type == aux_pmu.type ? 0 : -ENOENT;
+    return event->attr.type == pmu->type ? 0 : -ENOENT;
 }
 
-static struct pmu aux_pmu = {
-    .module = THIS_MODULE,
-    .capabilities = PERF_PMU_CAP_ITRACE | PERF_PMU_CAP_EXCLUSIVE,
-    .task_ctx_nr = perf_sw_context,
-    .event_init = init_event,
-    .add = add_event,
-    .del = del_event,
-    .start = start_event,
-    .stop = stop_event,
-    .read = read_event,
-    .setup_aux = setup_area,
-    .free_aux = free_area,
+static int init_bts_event(struct perf_event *event)
+{
+    return init_event(event, &bts_pmu);
+}
+
+static int init_pt_event(struct perf_event *event)
+{
+    return init_event(event, &pt_pmu);
+}
+
+/* Those that perf and weir ask for by themselves; they change nothing here. */
+PMU_FORMAT_ATTR(pt, "config:0");
+PMU_FORMAT_ATTR(tsc, "config:10");
+PMU_FORMAT_ATTR(branch, "config:13");
+
+static struct attribute *pt_formats[] = {
+    &format_attr_pt.attr,
+    &format_attr_tsc.attr,
+    &format_attr_branch.attr,
+    NULL,
 };
+
+static const struct attribute_group pt_format_group = {.name = "format", .attrs = pt_formats};
+
+static const struct attribute_group *pt_groups[] = {&pt_format_group, NULL};
+
+#define PLAYED_PMU                                                                                                \
+    .module = THIS_MODULE, .capabilities = PERF_PMU_CAP_ITRACE | PERF_PMU_CAP_EXCLUSIVE,                          \
+    .task_ctx_nr = perf_sw_context, .add = add_event, .del = del_event, .start = start_event, .stop = stop_event, \
+    .read = read_event, .setup_aux = setup_area, .free_aux = free_area
+
+static struct pmu bts_pmu = {PLAYED_PMU, .event_init = init_bts_event};
+static struct pmu pt_pmu = {PLAYED_PMU, .event_init = init_pt_event, .attr_groups = pt_groups};
 
 static int __init aux_pmu_init(void)
 {
-    int cpu;
+    int cpu, result;
 
     for_each_possible_cpu(cpu)
     {
@@ -375,15 +465,22 @@ static int __init aux_pmu_init(void)
         hrtimer_init(&writer->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
         writer->timer.function = tick;
     }
-    return perf_pmu_register(&aux_pmu, "intel_bts", -1);
+    result = perf_pmu_register(&bts_pmu, "intel_bts", -1);
+    if (result)
+        return result;
+    result = perf_pmu_register(&pt_pmu, "intel_pt", -1);
+    if (result)
+        perf_pmu_unregister(&bts_pmu);
+    return result;
 }
 
 static void __exit aux_pmu_exit(void)
 {
-    perf_pmu_unregister(&aux_pmu);
+    perf_pmu_unregister(&pt_pmu);
+    perf_pmu_unregister(&bts_pmu);
 }
 
 module_init(aux_pmu_init);
 module_exit(aux_pmu_exit);
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("plays the branch trace store of Intel CPUs, to test what records AUX areas");
+MODULE_DESCRIPTION("plays intel_bts and intel_pt, to test what records AUX areas");
