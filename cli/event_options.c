@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cli/aux_arguments.h"
 #include "cli/target_options.h"
-#include "engine/events/aux_events.h"
 #include "engine/session/event_trigger.h"
 
 #define HINT_EVENTS "'weir list' shows the events of this machine; perf-list(1) describes their modifiers"
@@ -66,7 +66,8 @@ int weir_event_options_collect(const struct weir_record_arguments *arguments, st
 {
     if (arguments->events.count == 0) {
         int result = weir_event_list_add_default(events);
-        return result < 0 ? weir_error_set_errno(err, result, "cannot set up the default event") : 0;
+        return result < 0 ? weir_error_set_errno(err, result, "cannot set up the default event")
+                          : weir_aux_arguments_check_events(arguments, events, err);
     }
     int result = 0;
     size_t cgroups = 0;
@@ -76,7 +77,7 @@ int weir_event_options_collect(const struct weir_record_arguments *arguments, st
             result = weir_target_options_assign_cgroups(arguments, i + 1, events, &cgroups, err);
     }
     if (result == 0)
-        result = weir_aux_events_check(events, &(struct weir_aux_options){0}, err);
+        result = weir_aux_arguments_check_events(arguments, events, err);
     if (result < 0 && err && !err->hint[0])
         weir_error_hint(err, HINT_EVENTS);
     if (result == 0 && arguments->group)

@@ -3,6 +3,7 @@
  * were tried with perf 6.1. Main thread.
  */
 #include "cli/record_options.h"
+#include "cli/aux_arguments.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -197,18 +198,20 @@ static int resolve_memory(const struct weir_record_arguments *arguments, struct 
         weir_error_hint(err, "--overwrite keeps samples in the kernel's rings (-m), -M in weir's memory");
         return -EINVAL;
     }
-    if (wants_snapshots(arguments) && !has_memory && !arguments->overwrite && !arguments->ftrace_snapshot) {
-        weir_error_set(err, -EINVAL, "option '--snapshot-on' needs -M or --overwrite: nothing else is kept in memory");
+    bool has_newest = has_memory || arguments->overwrite || arguments->aux.snapshot;
+    if (wants_snapshots(arguments) && !has_newest && !arguments->ftrace_snapshot) {
+        weir_error_set(err, -EINVAL,
+                       "option '--snapshot-on' needs -M, --overwrite or -S: nothing else is kept in memory");
         weir_error_hint(err, "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute");
         return -EINVAL;
     }
-    if (arguments->snapshot_on_exit && !has_memory && !arguments->overwrite) {
-        weir_error_set(err, -EINVAL, "option '--snapshot-on-exit' needs -M: nothing else is kept in memory");
+    if (arguments->snapshot_on_exit && !has_newest) {
+        weir_error_set(err, -EINVAL, "option '--snapshot-on-exit' needs -M or -S: nothing else is kept in memory");
         weir_error_hint(err, "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute");
         return -EINVAL;
     }
-    if (arguments->snapshot_keep > 0 && !has_memory && !arguments->overwrite) {
-        weir_error_set(err, -EINVAL, "option '--snapshot-keep' needs -M or --overwrite: there are no snapshots");
+    if (arguments->snapshot_keep > 0 && !has_newest) {
+        weir_error_set(err, -EINVAL, "option '--snapshot-keep' needs -M, --overwrite or -S: there are no snapshots");
         weir_error_hint(err, "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute");
         return -EINVAL;
     }
@@ -235,7 +238,9 @@ int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint6
     }
     arguments->switching.enabled |= arguments->switch_on.count > 0 || arguments->snapshot_keep > 0;
     arguments->switching.timestamp |= arguments->switching.enabled;
-    int result = resolve_memory(arguments, err);
+    int result = weir_aux_arguments_check(arguments, err);
+    if (result == 0)
+        result = resolve_memory(arguments, err);
     if (result == 0)
         result = resolve_output(arguments, err);
     if (result < 0)
@@ -246,7 +251,7 @@ int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint6
                                     &arguments->ring_bytes, err);
     if (result == 0)
         result = weir_ring_size_resolve(&arguments->ring_sizes.aux, WEIR_AUX_RING_BYTES_MAX, page_bytes, notices,
-                                        &arguments->aux_ring_bytes, err);
+                                        &arguments->aux.area_bytes, err);
     if (result < 0)
         return result;
     return weir_target_options_resolve(arguments, notices, err);

@@ -63,6 +63,7 @@ struct weir_record_arguments {
     bool all_kernel, all_user; /* not both, once resolved */
 
     struct weir_sample_options samples;
+    bool no_switch_events; /* --no-switch-events */
     bool timestamp, sample_cpu, sample_identifier; /* asked for; all three are always recorded */
     bool list_registers;                           /* -I? or --user-regs=?: show them, and that is all */
     struct weir_synth_choice synth;
@@ -71,7 +72,7 @@ struct weir_record_arguments {
 
     struct weir_ring_size_pair ring_sizes; /* as typed */
     uint64_t ring_bytes;                   /* by weir_record_arguments_resolve(); 0: not given */
-    uint64_t aux_ring_bytes;               /* likewise; of events with an AUX area */
+    struct weir_aux_options aux;           /* -S, --aux-sample; area_bytes as ring_bytes */
     uint64_t buffer_bytes;                 /* 0: not given */
     enum weir_shed shed;
     uint64_t memory_bytes;   /* -M SIZE */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "cli/aux_arguments.h"
 #include "cli/ring_options.h"
 
 #define SECTION "Buffers and threads"
@@ -61,9 +62,9 @@ static const struct weir_option options[] = {
         .section = SECTION,
         .help = "size of each kernel ring: a number of pages, or a size with B, K, M or G",
         .details = "Rounded up to a power of two pages. Without CAP_IPC_LOCK the kernel allows "
-                   "kernel.perf_event_mlock_kb per CPU and user, beyond RLIMIT_MEMLOCK. AUX is the size of the rings "
-                   "of events with "
-                   "an AUX area, which weir does not record: it is checked, and changes nothing.",
+                   "kernel.perf_event_mlock_kb per CPU and user, beyond RLIMIT_MEMLOCK. AUX is the size of the area "
+                   "beside each ring of an event that has one (intel_pt, intel_bts, arm_spe_N, cs_etm): 4M without "
+                   "it, and 128K where the kernel limits what rings take; nothing else uses it.",
     },
     {
         .long_name = "buffer-size",
@@ -132,12 +133,39 @@ static const struct weir_option options[] = {
                    "tasks are recorded as ever.",
     },
     {
+        .short_name = 'S',
+        .long_name = "snapshot",
+        .argument = "[e][SIZE]",
+        .argument_optional = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_apply_aux_snapshot,
+        .default_text = "AUX areas go to the file as they fill up",
+        .section = SECTION,
+        .help = "let the kernel keep the newest trace in AUX areas; SIGUSR2 writes it to the file; e: at the end, too",
+        .details = "Of each area SIZE bytes at most; without it all of the area (-m ,AUX). Needs an event with an AUX "
+                   "area, such as intel_pt//. All that asks for a snapshot takes one: signals, --control, "
+                   "--snapshot-on. Tracing stops while it is taken; with -M samples are kept in memory meanwhile, and "
+                   "without it they go to the file as they come.",
+    },
+    {
+        .long_name = "aux-sample",
+        .argument = "SIZE",
+        .argument_optional = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_apply_aux_sample,
+        .default_text = "samples hold no trace; SIZE is 4096",
+        .section = SECTION,
+        .help = "put the newest SIZE bytes of the AUX area into each sample of the events that its event leads",
+        .details = "As in -e '{intel_pt//,cycles}': 60K at most. Of single events the term aux-sample-size says how "
+                   "much, 0 for none, and needs no --aux-sample. The trace as a whole is not recorded.",
+    },
+    {
         .long_name = "snapshot-on-exit",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(snapshot_on_exit, bool),
         .section = SECTION,
-        .help = "with -M: write what memory holds when recording ends, too; --overwrite always does",
+        .help = "with -M or -S: write what memory holds when recording ends, too; --overwrite always does",
     },
     {
         .long_name = "threads",

@@ -199,10 +199,11 @@ static const struct weir_option options[] = {
     {
         .long_name = "switch-events",
         .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(samples.switch_events, bool),
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_apply_switch_events,
+        .clear = weir_clear_switch_events,
         .section = SECTION,
-        .help = "record context switches",
+        .help = "record context switches; without the option where AUX areas cannot be decoded without them",
     },
     {
         .long_name = "namespaces",

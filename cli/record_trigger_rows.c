@@ -72,7 +72,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_snapshot_on,
         .section = SECTION,
-        .help = "write what -M keeps in memory when EVENT occurs, at the end, or when the command crashes",
+        .help = "write what -M or -S keeps in memory when EVENT occurs, at the end, or when the command crashes",
         .details =
             "EVENT and FILTER are as for --switch-output-event. exit is --snapshot-on-exit; crash is the same for "
             "a command that was killed by SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS or SIGTRAP.",

@@ -75,6 +75,22 @@ static int refuse_second_filter(const struct weir_record_arguments *record, stru
     return -EINVAL;
 }
 
+int weir_apply_switch_events(void *arguments, const char *text, struct weir_error *err)
+{
+    (void)text, (void)err;
+    struct weir_record_arguments *record = arguments;
+    record->samples.switch_events = true;
+    record->no_switch_events = false;
+    return 0;
+}
+
+void weir_clear_switch_events(void *arguments)
+{
+    struct weir_record_arguments *record = arguments;
+    record->samples.switch_events = false;
+    record->no_switch_events = true;
+}
+
 int weir_apply_branch_any(void *arguments, const char *text, struct weir_error *err)
 {
     (void)text;

@@ -15,6 +15,8 @@ void weir_clear_call_graph(void *arguments);
 int weir_apply_call_graph_default(void *arguments, const char *text, struct weir_error *err);
 int weir_apply_period_choice(void *arguments, const char *text, struct weir_error *err);
 void weir_clear_period_choice(void *arguments);
+int weir_apply_switch_events(void *arguments, const char *text, struct weir_error *err);
+void weir_clear_switch_events(void *arguments);
 int weir_apply_branch_any(void *arguments, const char *text, struct weir_error *err);
 int weir_apply_branch_filter(void *arguments, const char *text, struct weir_error *err);
 /* Both take "?": the caller then shows the registers, see weir_registers_describe(). */

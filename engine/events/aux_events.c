@@ -17,7 +17,6 @@
 #define AREA_BYTES_LEAST     (8 * KIB)
 #define SNAPSHOT_BYTES_LEAST (4 * KIB)
 #define SAMPLE_BYTES         4096u
-#define SAMPLE_BYTES_MAX     (60u * 1024) /* records have 16 bits for their size; the rest of a sample has to fit */
 #define PSB_MARGIN_BYTES     256
 #define BTS_ENTRY_BYTES      24
 
@@ -52,10 +51,10 @@ static size_t find(const struct weir_event_list *list)
     return index;
 }
 
-enum weir_aux_kind weir_aux_events_kind(const struct weir_event_list *list)
+const struct weir_event *weir_aux_events_find(const struct weir_event_list *list)
 {
     size_t index = find(list);
-    return index < list->count ? list->events[index].aux : WEIR_AUX_KIND_NONE;
+    return index < list->count ? &list->events[index] : NULL;
 }
 
 /* ---- options without an event, and events that do not go together ---- */
@@ -179,10 +178,10 @@ static int check_sampler(const struct weir_event_list *list, size_t index, struc
     } else if (!is_aux(&list->events[event->leader])) {
         what = "no AUX area event leads its group";
         hint = "-e '{intel_pt//,cycles}': the AUX area event first";
-    } else if (event->aux_attr.sample_bytes > SAMPLE_BYTES_MAX) {
+    } else if (event->aux_attr.sample_bytes > WEIR_AUX_SAMPLE_BYTES_MAX) {
         weir_error_set(err, -EINVAL, "event %s: samples cannot hold %" PRIu32 " bytes of an AUX area", event->name,
                        event->aux_attr.sample_bytes);
-        weir_error_hint(err, "at most %u: a sample is at most 64 KiB as a whole", SAMPLE_BYTES_MAX);
+        weir_error_hint(err, "at most %u: a sample is at most 64 KiB as a whole", WEIR_AUX_SAMPLE_BYTES_MAX);
         return -EINVAL;
     }
     if (!what)

@@ -21,6 +21,9 @@
 #include "engine/events/event_list.h"
 #include "engine/kernel/kernel_limits.h"
 
+#define WEIR_AUX_SAMPLE_BYTES_MAX \
+    (60u * 1024) /* records have 16 bits for their size, and the rest of a sample has to fit */
+
 enum weir_aux_mode {
     WEIR_AUX_NONE,
     WEIR_AUX_FULL,     /* all that the PMU writes goes to the file */
@@ -121,8 +124,8 @@ size_t weir_aux_words_max(const struct weir_event_list *list, unsigned cpus);
 int weir_aux_events_describe(const struct weir_aux_plan *plan, const struct weir_event_list *list,
                              const struct weir_aux_facts *facts, uint32_t *type, uint64_t *words, size_t *count);
 
-/* The kind of the list's first AUX event; NONE. */
-enum weir_aux_kind weir_aux_events_kind(const struct weir_event_list *list);
+/* The list's first AUX event; NULL: there is none. Borrowed until the list changes. */
+const struct weir_event *weir_aux_events_find(const struct weir_event_list *list);
 
 /* As in -e: "intel_pt". */
 const char *weir_aux_kind_name(enum weir_aux_kind kind);

@@ -88,6 +88,7 @@ struct weir_record_options {
     bool exclude_self;              /* --exclude-perf */
 
     struct weir_sample_options samples;
+    bool no_switch_events; /* --no-switch-events: nor where a decoder of an AUX area needs them */
     struct weir_synth_choice synth;
     unsigned synth_threads;        /* 0: chosen */
     uint32_t synth_map_timeout_ms; /* per process; 0: 500 */

@@ -237,6 +237,8 @@ static const struct {
     {"record", "on-rotate", {" "}, "--switch-output", "true"},
     {"record", "snapshot-on", {"bogus", "cs:"}, "-M 1M", "true"},
     {"record", "switch-output-event", {"bogus", "cs:"}, "", "true"},
+    {"record", "snapshot", {"x", "ee", "e0", "16385G"}, "", "true"},
+    {"record", "aux-sample", {"x", "0", "61441", "e"}, "", "true"},
     {"record", "control", {"x", "fd:x", "fifo:", "fd:1,2,3"}, "", "true"},
 };
 

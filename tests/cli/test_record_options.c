@@ -199,6 +199,10 @@ static const char *const refused[] = {
     "-D 10-20,20-30",
     "-D 10-20,15-30",
     "--snapshot-hold-off 1s",
+    "-Sx",
+    "-Sex",
+    "--snapshot=4KB",
+    "--aux-sample=e",
     "--snapshot-keep 0",
     "--control 3,4",
     "--control fd:x",
@@ -300,6 +304,16 @@ static const char *const refused[] = {
     "-M 1M --snapshot-keep 1 --output-format=dir",
     "-M 1M --snapshot-keep 1 --append",
     "-M 1M --snapshot-keep 1 --switch-max-files 2",
+    "-S0",
+    "-Se16385G",
+    "--aux-sample=0",
+    "--aux-sample=60K --aux-sample=61441",
+    "-S -A",
+    "--aux-sample --append",
+    "-Se --output-format=dir",
+    "-S --kcore",
+    "-S --overwrite",
+    "-p 1 --aux-sample --affinity-cpus",
     "-r 0",
     "-r 100",
     "--threads=0/0:0/1",
@@ -452,18 +466,18 @@ Test(record_options, rounded_ring_is_announced_as_by_perf)
     cr_expect_eq(notice_count, 0);
 }
 
-/* As perf: rounded with the same words, and without effect where no event has an AUX area. */
+/* As perf: rounded with the same words. */
 Test(record_options, size_of_aux_areas_is_taken_and_rounded)
 {
     cr_expect_eq(parse("-m 8,3"), 0);
     cr_expect_eq(arguments.ring_bytes, 8 * PAGE);
-    cr_expect_eq(arguments.aux_ring_bytes, 4 * PAGE);
+    cr_expect_eq(arguments.aux.area_bytes, 4 * PAGE);
     cr_assert_eq(notice_count, 1);
     cr_expect_str_eq(notices[0].line, "rounding mmap pages size to 16K (4 pages)");
 
     cr_expect_eq(parse("-m,64M"), 0);
     cr_expect_eq(arguments.ring_bytes, 0);
-    cr_expect_eq(arguments.aux_ring_bytes, 64 << 20);
+    cr_expect_eq(arguments.aux.area_bytes, 64 << 20);
     cr_expect_eq(notice_count, 0);
 
     cr_expect_eq(parse("-m 1,16385G"), -EINVAL);
@@ -483,7 +497,54 @@ Test(record_options, memory_is_a_size_or_a_time)
     cr_expect_eq(parse("--overwrite -M 64M"), -EINVAL);
     cr_expect_str_eq(err.what, "option '--overwrite' cannot be used with '--memory'");
     cr_expect_eq(parse("--snapshot-on-exit"), -EINVAL);
-    cr_expect_str_eq(err.what, "option '--snapshot-on-exit' needs -M: nothing else is kept in memory");
+    cr_expect_str_eq(err.what, "option '--snapshot-on-exit' needs -M or -S: nothing else is kept in memory");
+}
+
+/* As perf, and a size may have a unit. */
+Test(record_options, snapshots_of_aux_areas_may_have_a_size_and_come_at_the_end)
+{
+    static const struct {
+        const char *text;
+        bool on_exit;
+        uint64_t bytes;
+    } rows[] = {
+        {"-S", false, 0},
+        {"-Se", true, 0},
+        {"-S5000", false, 5000},
+        {"-Se64K", true, 64 << 10},
+        {"--snapshot", false, 0},
+        {"--snapshot=e16384G", true, 1ull << 44},
+        {"-Se64K -S", false, 0},
+        {"-aS1M -Se -S2M --snapshot-on-exit --snapshot-keep 2 --snapshot-on cs", false, 2 << 20},
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(rows); i++) {
+        cr_expect_eq(parse(rows[i].text), 0, "%s", rows[i].text);
+        cr_expect(arguments.aux.snapshot && !arguments.aux.sample, "%s", rows[i].text);
+        cr_expect_eq(arguments.aux.snapshot_on_exit, rows[i].on_exit, "%s", rows[i].text);
+        cr_expect_eq(arguments.aux.snapshot_bytes, rows[i].bytes, "%s", rows[i].text);
+    }
+    cr_expect_eq(parse("-a -S e"), 0, "what stands apart is the command");
+    cr_expect_str_eq(arguments.workload[0], "e");
+}
+
+Test(record_options, samples_may_hold_so_much_of_aux_areas)
+{
+    cr_expect_eq(parse("--aux-sample"), 0);
+    cr_expect(arguments.aux.sample && arguments.aux.sample_bytes == 0 && !arguments.aux.snapshot);
+    cr_expect_eq(parse("--aux-sample=60K"), 0);
+    cr_expect_eq(arguments.aux.sample_bytes, 61440);
+    cr_expect_eq(parse("--aux-sample=1 --aux-sample"), 0);
+    cr_expect_eq(arguments.aux.sample_bytes, 0);
+}
+
+Test(record_options, context_switches_may_be_left_out_where_a_trace_wants_them)
+{
+    cr_expect_eq(parse("-a"), 0);
+    cr_expect(!arguments.samples.switch_events && !arguments.no_switch_events);
+    cr_expect_eq(parse("--no-switch-events --switch-events"), 0);
+    cr_expect(arguments.samples.switch_events && !arguments.no_switch_events);
+    cr_expect_eq(parse("--switch-events --no-switch-events"), 0);
+    cr_expect(!arguments.samples.switch_events && arguments.no_switch_events);
 }
 
 Test(record_options, bounds_are_taken)

@@ -315,7 +315,7 @@ static void check_resolved(struct weir_record_arguments *arguments)
     weir_assert(!has_both);
     const struct weir_ring_size_pair *sizes = &arguments->ring_sizes;
     weir_assert(sizes->data.given ? weir_is_power_of_two(arguments->ring_bytes) : arguments->ring_bytes == 0);
-    weir_assert(sizes->aux.given ? weir_is_power_of_two(arguments->aux_ring_bytes) : arguments->aux_ring_bytes == 0);
+    weir_assert(sizes->aux.given ? weir_is_power_of_two(arguments->aux.area_bytes) : arguments->aux.area_bytes == 0);
     weir_assert(arguments->ring_bytes <= WEIR_RING_BYTES_MAX);
     bool has_cpus = !weir_cpuset_is_empty(&arguments->cpus);
     weir_assert(!has_cpus || arguments->all_cpus);

@@ -183,7 +183,24 @@ test_modes_of_real_life() {
     expect_at_least "its snapshots" "$(sed -n 's/.*Took \([0-9]*\) snapshots.*/\1/p' err)" 2
 }
 
-# AUX areas: refused with whatever else, as by perf without a PMU that has one.
+# AUX areas: what their options are refused with whatever the events are, and without an event that has one. Events that
+# have one are not on any machine: tests/cli/test_aux_arguments.c.
+test_aux_areas_are_refused_with_what_they_cannot_be() {
+    local option others="--append --output-format=dir --kcore --overwrite --affinity-cpus" other
+    for option in --snapshot --aux-sample; do
+        for other in $others; do
+            weir_record "$option" "$other" -- touch ran
+            expect_eq "status with $other" "$status" 129
+            expect_line err "option '$option' cannot be used with '$other'"
+            [ ! -e ran ] || fail "the command ran with $option $other"
+        done
+        weir_record "$option" -e cpu-clock -- touch ran
+        expect_eq "status of $option" "$status" 129
+        expect_line err "needs an AUX area event"
+        [ ! -e ran ] || fail "the command ran with $option"
+    done
+}
+
 test_aux_samples_are_refused() {
     local options
     for options in "" "-M 1M" --overwrite --switch-output -z "-o -"; do

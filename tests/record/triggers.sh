@@ -103,7 +103,7 @@ test_what_cannot_ask_is_refused() {
     expect_eq "status" "$status" 129
     expect_line err "option '--snapshot-on': event 'cycles' occurs all the time"
     weir_record -e cpu-clock --snapshot-on faults -o it.data -- true
-    expect_line err "option '--snapshot-on' needs -M or --overwrite: nothing else is kept in memory"
+    expect_line err "option '--snapshot-on' needs -M, --overwrite or -S: nothing else is kept in memory"
     weir_record -e cpu-clock --switch-output-event faults -o - -- true
     expect_eq "status" "$status" 129
 }

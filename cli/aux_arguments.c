@@ -1,0 +1,111 @@
+/*
+ * -S and --aux-sample: their texts, and what excludes AUX areas. Main thread. The grammar is that of
+ * auxtrace_parse_snapshot_options() and auxtrace_parse_sample_options(), tools/perf/util/auxtrace.c, Linux 6.1, but for
+ * numbers, which are those of all options (cli/value.h).
+ */
+#include "cli/aux_arguments.h"
+
+#include <errno.h>
+
+#include "cli/ring_options.h"
+#include "cli/value.h"
+
+/* A size of 1 to max. 0; else -EINVAL with err. */
+static int parse_bytes(const char *option, const char *text, uint64_t max, uint64_t *bytes, struct weir_error *err)
+{
+    int result = weir_value_parse_size(text, bytes);
+    if (result == 0 && *bytes >= 1 && *bytes <= max)
+        return 0;
+    char limit[WEIR_VALUE_SIZE_TEXT_BYTES];
+    weir_value_format_size(max, limit);
+    if (result == -EINVAL)
+        weir_error_set(err, -EINVAL, "option '%s': '%s' is no size", option, text);
+    else
+        weir_error_set(err, -EINVAL, "option '%s': %s is not 1 to %s", option, text, limit);
+    weir_error_hint(err, "a number of bytes, or with K, M or G behind it: 1 to %s", limit);
+    return -EINVAL;
+}
+
+int weir_apply_aux_snapshot(void *arguments, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *record = arguments;
+    bool on_exit = text && text[0] == 'e';
+    const char *size = text ? text + on_exit : "";
+    uint64_t bytes = 0;
+    int result = *size ? parse_bytes("--snapshot", size, WEIR_AUX_RING_BYTES_MAX, &bytes, err) : 0;
+    if (result < 0)
+        return result;
+    record->aux.snapshot = true;
+    record->aux.snapshot_on_exit = on_exit;
+    record->aux.snapshot_bytes = bytes;
+    return 0;
+}
+
+int weir_apply_aux_sample(void *arguments, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *record = arguments;
+    uint64_t bytes = 0;
+    int result = text ? parse_bytes("--aux-sample", text, WEIR_AUX_SAMPLE_BYTES_MAX, &bytes, err) : 0;
+    if (result < 0)
+        return result;
+    record->aux.sample = true;
+    record->aux.sample_bytes = (uint32_t)bytes;
+    return 0;
+}
+
+/* What a recording with AUX areas cannot be, in the order in which it is told. */
+struct conflict {
+    const char *option; /* NULL: there is none */
+    const char *hint;
+};
+
+static struct conflict conflict_of(const struct weir_record_arguments *arguments)
+{
+    const struct {
+        bool given;
+        struct conflict conflict;
+    } rows[] = {
+        {arguments->append,
+         {"--append", "only a recording without AUX areas can be continued: name another file (-o)"}},
+        {arguments->output_directory, {"--output-format=dir", "leave it out: all readers write to one file"}},
+        {arguments->kcore,
+         {"--kcore", "leave it out; 'perf buildid-cache --kcore /proc/kcore' keeps a copy for decoders"}},
+        {arguments->overwrite, {"--overwrite", "-S has the kernel keep the newest trace"}},
+        {arguments->affinity_cpus, {"--affinity-cpus", "leave it out: what ran on a CPU without an area is lost"}},
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(rows); i++) {
+        if (rows[i].given)
+            return rows[i].conflict;
+    }
+    return (struct conflict){0};
+}
+
+int weir_aux_arguments_check(const struct weir_record_arguments *arguments, struct weir_error *err)
+{
+    struct conflict conflict = conflict_of(arguments);
+    if (!conflict.option || !(arguments->aux.snapshot || arguments->aux.sample))
+        return 0;
+    weir_error_set(err, -EINVAL, "option '%s' cannot be used with '%s'",
+                   arguments->aux.snapshot ? "--snapshot" : "--aux-sample", conflict.option);
+    weir_error_hint(err, "%s", conflict.hint);
+    return -EINVAL;
+}
+
+int weir_aux_arguments_check_events(const struct weir_record_arguments *arguments, const struct weir_event_list *events,
+                                    struct weir_error *err)
+{
+    int result = weir_aux_events_check(events, &arguments->aux, err);
+    const struct weir_event *event = weir_aux_events_find(events);
+    if (result < 0 || !event)
+        return result;
+    struct conflict conflict = conflict_of(arguments);
+    if (!conflict.option && (arguments->memory_bytes || arguments->memory_span_ns) && !arguments->aux.snapshot)
+        conflict = (struct conflict){"--memory", "-S as well: the kernel keeps the newest trace, and a snapshot takes "
+                                                 "that and the samples"};
+    if (!conflict.option)
+        return 0;
+    weir_error_set(err, -EINVAL, "event %s has an AUX area, which cannot be recorded with '%s'", event->name,
+                   conflict.option);
+    weir_error_hint(err, "%s", conflict.hint);
+    return -EINVAL;
+}

@@ -1,0 +1,74 @@
+/* What an event with an AUX area, and options about such areas, are refused with. */
+#include "cli/aux_arguments.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "tests/cli/words.h"
+
+/* An event behind one that has no area; what NULL: taken. */
+static const struct {
+    const char *options;
+    char name[16];
+    enum weir_aux_kind aux;
+    const char *what, *hint;
+} rows[] = {
+    {"-a", "cpu-clock", WEIR_AUX_KIND_NONE, NULL, NULL},
+    {"-a -M 1M", "cpu-clock", WEIR_AUX_KIND_NONE, NULL, NULL},
+    {"-a", "intel_pt//", WEIR_AUX_KIND_INTEL_PT, NULL, NULL},
+    {"-a -S", "intel_pt//", WEIR_AUX_KIND_INTEL_PT, NULL, NULL},
+    {"-a -S -M 1M", "intel_pt//", WEIR_AUX_KIND_INTEL_PT, NULL, NULL},
+    {"-a -z --switch-output", "intel_pt//", WEIR_AUX_KIND_INTEL_PT, NULL, NULL},
+    {"-a -S", "cpu-clock", WEIR_AUX_KIND_NONE,
+     "option '-S' needs an AUX area event: there is no trace to take a snapshot of",
+     "-e intel_pt// or another one; -M keeps the samples of any event in memory"},
+    {"-a --aux-sample", "cpu-clock", WEIR_AUX_KIND_NONE,
+     "option '--aux-sample' needs an AUX area event: there is no trace to sample",
+     "-e '{intel_pt//,cycles}': an AUX area event that leads those whose samples hold its trace"},
+    {"-a -A", "intel_pt//", WEIR_AUX_KIND_INTEL_PT,
+     "event intel_pt// has an AUX area, which cannot be recorded with '--append'",
+     "only a recording without AUX areas can be continued: name another file (-o)"},
+    {"-a --output-format=dir", "cs_etm//", WEIR_AUX_KIND_CS_ETM,
+     "event cs_etm// has an AUX area, which cannot be recorded with '--output-format=dir'",
+     "leave it out: all readers write to one file"},
+    {"-a --kcore", "arm_spe_0//", WEIR_AUX_KIND_ARM_SPE,
+     "event arm_spe_0// has an AUX area, which cannot be recorded with '--kcore'",
+     "leave it out; 'perf buildid-cache --kcore /proc/kcore' keeps a copy for decoders"},
+    {"-a --overwrite", "intel_bts//", WEIR_AUX_KIND_INTEL_BTS,
+     "event intel_bts// has an AUX area, which cannot be recorded with '--overwrite'",
+     "-S has the kernel keep the newest trace"},
+    {"-p 1 --affinity-cpus", "intel_pt//u", WEIR_AUX_KIND_INTEL_PT,
+     "event intel_pt//u has an AUX area, which cannot be recorded with '--affinity-cpus'",
+     "leave it out: what ran on a CPU without an area is lost"},
+    {"-a -M 1M", "intel_pt//", WEIR_AUX_KIND_INTEL_PT,
+     "event intel_pt// has an AUX area, which cannot be recorded with '--memory'",
+     "-S as well: the kernel keeps the newest trace, and a snapshot takes that and the samples"},
+    {"-a -M 30s", "intel_pt//", WEIR_AUX_KIND_INTEL_PT,
+     "event intel_pt// has an AUX area, which cannot be recorded with '--memory'",
+     "-S as well: the kernel keeps the newest trace, and a snapshot takes that and the samples"},
+};
+
+Test(aux_arguments, events_go_with_the_options_or_are_refused)
+{
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(rows); i++) {
+        struct words words;
+        struct weir_record_arguments arguments;
+        char name[sizeof(rows[i].name)];
+        memcpy(name, rows[i].name, sizeof(name));
+        struct weir_event both[] = {{.leader = 0}, {.name = name, .aux = rows[i].aux, .leader = 1}};
+        const struct weir_event_list events = {.events = both, .count = WEIR_ARRAY_COUNT(both)};
+        struct weir_error err = {0};
+        weir_record_arguments_init(&arguments);
+        words_split(&words, rows[i].options);
+        cr_assert_eq(weir_record_arguments_parse(&arguments, words.argv, &err), 0, "%s", err.what);
+        int result = weir_aux_arguments_check_events(&arguments, &events, &err);
+        cr_expect_eq(result, rows[i].what ? -EINVAL : 0, "%s -e %s: %s", rows[i].options, rows[i].name, err.what);
+        if (rows[i].what) {
+            cr_expect_str_eq(err.what, rows[i].what, "%s", err.what);
+            cr_expect_str_eq(err.hint, rows[i].hint, "%s", err.hint);
+        }
+        weir_record_arguments_fini(&arguments);
+    }
+}
