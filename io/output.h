@@ -200,9 +200,20 @@ void weir_output_try_again(struct weir_output *output);
  * O_DIRECT takes data that begins at a multiple of 4096 and has that room; all other goes through the page cache.
  * pressed: the pool is nearly empty; this span goes through the page cache, which absorbs what a slow disk does not.
  * Only queues: weir_output_flush() tells the kernel. Must not be called while !weir_output_can_append().
+ * Returns the file offset of its first byte; UINT64_MAX when the output has failed. In a stream that counts from its
+ * beginning.
  */
-void weir_output_append(struct weir_output *output, const void *data, size_t bytes, int buffer_index, bool pressed,
-                        void *token);
+uint64_t weir_output_append(struct weir_output *output, const void *data, size_t bytes, int buffer_index, bool pressed,
+                            void *token);
+
+/*
+ * What is appended after begin_whole(), up to the first span after end_whole(), is one thing: it stands in the file
+ * without padding between its spans, and stable_bytes() covers either none or all of it. Its spans complete as others
+ * do; of a whole that has failed some may be told as on file, and are cut off. Wholes do not nest. What follows a span
+ * that is no multiple of 4096 goes through the page cache.
+ */
+void weir_output_begin_whole(struct weir_output *output);
+void weir_output_end_whole(struct weir_output *output); /* the next span is its last one */
 
 /* Fails a stream by that error at once, with whatever is on its way. For a reader that has stopped reading. */
 void weir_output_abandon(struct weir_output *output, int error);

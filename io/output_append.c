@@ -146,12 +146,19 @@ static uint8_t *room_behind(const struct weir_output *output, const uint8_t *dat
     return is_on_block((uintptr_t)data) && used + slack <= buffer->iov_len ? memory + used : NULL;
 }
 
+/* Whether the file's end is on a block, or may be padded to one. */
+static bool may_begin_on_block(const struct weir_output *output)
+{
+    return !output->whole_begun || (is_on_block(output->end) && !output->stage.open);
+}
+
 /* Returns the file offset behind the data. */
 static uint64_t append_in_place(struct weir_output *output, const uint8_t *data, size_t bytes, int buffer_index,
                                 bool pressed)
 {
     uint8_t *room = room_behind(output, data, bytes, buffer_index);
-    bool direct = room && output->writes.direct && !pressed;
+    bool direct = room && output->writes.direct && !pressed && may_begin_on_block(output) &&
+                  (!output->in_whole || is_on_block(bytes));
     bool registered = buffer_index >= 0 && (unsigned)buffer_index < output->buffer_count - output->late_count;
     size_t padding = direct ? weir_align_up(bytes, BLOCK_BYTES) - bytes : 0;
     if (direct)
@@ -182,7 +189,22 @@ static struct weir_output_span *span_at(struct weir_output *output, uint64_t num
 
 static void add_span(struct weir_output *output, void *token, uint64_t end)
 {
-    *span_at(output, output->span_added++) = (struct weir_output_span){.token = token, .end = end};
+    *span_at(output, output->span_added++) =
+        (struct weir_output_span){.token = token, .end = end, .goes_on = output->in_whole};
+    output->whole_begun = output->in_whole;
+}
+
+void weir_output_begin_whole(struct weir_output *output)
+{
+    weir_assert(!output->in_whole);
+    output->in_whole = true;
+    output->whole_begun = false;
+}
+
+void weir_output_end_whole(struct weir_output *output)
+{
+    weir_assert(output->in_whole);
+    output->in_whole = false;
 }
 
 bool weir_output_can_append(const struct weir_output *output)
@@ -196,23 +218,23 @@ bool weir_output_can_append(const struct weir_output *output)
     return stage_ready && weir_output_writes_room(&output->writes) >= WRITES_PER_APPEND;
 }
 
-void weir_output_append(struct weir_output *output, const void *data, size_t bytes, int buffer_index, bool pressed,
-                        void *token)
+uint64_t weir_output_append(struct weir_output *output, const void *data, size_t bytes, int buffer_index, bool pressed,
+                            void *token)
 {
     weir_assert(output->begun && bytes > 0 && bytes % 8 == 0 && weir_output_can_append(output));
     output->stats.appended_bytes += bytes;
     if (output->writes.error < 0) {
         add_span(output, token, UINT64_MAX);
-        return;
+        return UINT64_MAX;
     }
 
-    if (bytes < output->copy_bytes)
-        add_span(output, token, append_copy(output, data, bytes, pressed));
-    else
-        add_span(output, token, append_in_place(output, data, bytes, buffer_index, pressed));
+    uint64_t end = bytes < output->copy_bytes ? append_copy(output, data, bytes, pressed)
+                                              : append_in_place(output, data, bytes, buffer_index, pressed);
+    add_span(output, token, end);
     /* A full output is waited for: then everything must be on its way. */
     if (!weir_output_can_append(output))
         weir_output_push_tail(output);
+    return end - bytes;
 }
 
 void weir_output_settle_spans(struct weir_output *output)
@@ -221,7 +243,8 @@ void weir_output_settle_spans(struct weir_output *output)
         const struct weir_output_span *span = span_at(output, output->span_on_file);
         if (span->end > output->writes.written_end)
             return;
-        output->stable_end = span->end;
+        if (!span->goes_on)
+            output->stable_end = span->end;
         output->span_on_file++;
     }
 }

@@ -119,6 +119,7 @@ void weir_output_writes_get_stats(const struct weir_output_writes *writes, struc
 struct weir_output_span {
     void *token;  /* the caller's */
     uint64_t end; /* file offset behind its last byte, padding not included; UINT64_MAX: will never be on file */
+    bool goes_on; /* it is part of a whole, and not the last one */
 };
 
 /* The staging buffer that is being filled. */
@@ -143,7 +144,9 @@ struct weir_output {
     bool begun;          /* the head was written */
     uint64_t head_bytes;
     uint64_t end;        /* file offset where the next span goes */
-    uint64_t stable_end; /* file offset behind the last span that is on file */
+    uint64_t stable_end; /* file offset behind the last span that is on file and ends what it is part of */
+    bool in_whole;       /* between begin_whole() and end_whole() */
+    bool whole_begun;    /* a span of a whole was appended, and its last one was not */
     bool finished;
     bool was_named;      /* a look has found a name */
     bool told_taken;     /* a look has found it removed or cut */

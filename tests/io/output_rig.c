@@ -42,6 +42,7 @@ struct place { /* for one span in a registered buffer */
 struct rig_span {
     uint8_t *data;
     size_t bytes;
+    bool goes_on;        /* as part of a whole */
     struct place *place; /* that data lies in, from its start or off the block; NULL: data is an allocation, owned */
 };
 
@@ -57,10 +58,11 @@ struct rig {
     uint64_t appended_bytes;
     int failure; /* first result that was not 0 */
     bool pressed;
-    uint64_t stable_bytes; /* as last seen */
-    struct span_walk walk; /* over the stable prefix as far as it was checked */
-    unsigned walked;       /* spans */
-    uint64_t patched;      /* what was last written at PATCH_OFFSET */
+    uint64_t stable_bytes;  /* as last seen */
+    struct span_walk walk;  /* over the stable prefix as far as it was checked */
+    unsigned walked;        /* spans */
+    unsigned left_of_whole; /* spans that are still to come of a whole that was begun */
+    uint64_t patched;       /* what was last written at PATCH_OFFSET */
 };
 
 #define rig_check(rig, condition)                                                                            \
@@ -134,7 +136,8 @@ static void drop_span(struct rig *rig, struct rig_span *span)
 
 /* ---- checks ---- */
 
-/* Walks on over the stable prefix: spans in order, padding between them, nothing else, and a span at its end. */
+/* Walks on over the stable prefix: spans in order, padding between them, but not in a whole, nothing else, and a span
+ * at its end that ends what it is part of. */
 static void check_stable(struct rig *rig)
 {
     uint64_t stable_bytes = weir_output_stable_bytes(rig->output);
@@ -146,10 +149,21 @@ static void check_stable(struct rig *rig)
     rig->walk.end = HEAD_BYTES + stable_bytes;
     rig_check(rig, rig->walk.end <= fake_io_size(rig->fake));
     while (rig->walk.at < rig->walk.end) {
+        uint64_t padding_bytes = rig->walk.padding_bytes;
         rig_check(rig, rig->walked < rig->appended);
         rig_check(rig, span_walk_next(&rig->walk, rig->walked, rig->spans[rig->walked].bytes));
+        if (rig->walked > 0 && rig->spans[rig->walked - 1].goes_on)
+            rig_check(rig, rig->walk.padding_bytes == padding_bytes);
         rig->walked++;
     }
+    rig_check(rig, !rig->spans[rig->walked - 1].goes_on);
+}
+
+/* Spans that are complete and not in the stable prefix belong to a whole that is not. */
+static void check_ahead(struct rig *rig)
+{
+    for (unsigned i = rig->walked; i < rig->whole; i++)
+        rig_check(rig, rig->spans[i].goes_on);
 }
 
 static void check_done(struct rig *rig, const struct weir_output_done *done)
@@ -177,9 +191,9 @@ static void reap(struct rig *rig, unsigned max, unsigned wait_ms)
     for (unsigned i = 0; i < count; i++)
         check_done(rig, &done[i]);
     rig_check(rig, weir_output_pending(rig->output) == rig->appended - rig->reaped);
-    rig_check(rig, rig->whole <= rig->walked);
+    check_ahead(rig);
     if (count < max || rig->failure < 0) /* all that are complete were handed out */
-        rig_check(rig, rig->whole == rig->walked);
+        rig_check(rig, rig->whole >= rig->walked);
 }
 
 /* ---- steps ---- */
@@ -202,6 +216,20 @@ static void wait_until_free(struct rig *rig)
     }
 }
 
+/* Begins or ends a whole around the next span. */
+static void mark_whole(struct rig *rig, struct rig_span *span)
+{
+    if (rig->profile->wholes && rig->left_of_whole == 0 && fake_io_random(rig->fake, 6) == 0) {
+        rig->left_of_whole = 1 + (unsigned)fake_io_random(rig->fake, 5);
+        weir_output_begin_whole(rig->output);
+    }
+    if (rig->left_of_whole == 0)
+        return;
+    span->goes_on = --rig->left_of_whole > 0;
+    if (!span->goes_on)
+        weir_output_end_whole(rig->output);
+}
+
 static void append(struct rig *rig)
 {
     if (!rig->profile->never_reaps && fake_io_random(rig->fake, 8) == 0)
@@ -214,6 +242,7 @@ static void append(struct rig *rig)
     make_span(rig, span, random_bytes(rig));
     rig->appended++;
     rig->appended_bytes += span->bytes;
+    mark_whole(rig, span);
     weir_output_append(rig->output, span->data, span->bytes, span->place ? span->place->buffer_index : -1, rig->pressed,
                        span);
 }
@@ -292,7 +321,7 @@ static void check_file(struct rig *rig, int finish, const char *tail)
 {
     struct span_walk walk = {.data = fake_io_bytes(rig->fake), .at = HEAD_BYTES};
     walk.end = HEAD_BYTES + rig->stable_bytes;
-    for (unsigned i = 0; i < rig->whole; i++)
+    for (unsigned i = 0; i < rig->walked; i++)
         rig_check(rig, span_walk_next(&walk, i, rig->spans[i].bytes));
     rig_check(rig, walk.at == walk.end);
     check_head(rig);
@@ -310,7 +339,7 @@ static void check_nothing_given_up(struct rig *rig)
     struct span_walk walk = rig->walk;
     walk.data = fake_io_bytes(rig->fake);
     walk.end = fake_io_failed_from(rig->fake);
-    if (rig->whole < rig->appended && walk.end < UINT64_MAX)
+    if (!rig->profile->wholes && rig->whole < rig->appended && walk.end < UINT64_MAX)
         rig_check(rig, !span_walk_next(&walk, rig->whole, rig->spans[rig->whole].bytes));
 }
 

@@ -22,6 +22,7 @@ struct output_rig_profile {
     unsigned large_per_mille;  /* spans of up to 1 MiB */
     unsigned middle_per_mille; /* spans around the size up to which they are copied; all others are small */
     bool never_reaps;          /* until finish */
+    bool wholes;               /* some spans are parts of wholes of one to five; the last may never be ended */
 };
 
 /* What came out, after all of it was found to be as promised. */

@@ -25,6 +25,7 @@ static struct output_rig_profile profile_of(uint64_t seed)
         profile.large_per_mille = 100;
     if (seed % 8 == 3)
         profile.stage_bytes = 16u * 1024;
+    profile.wholes = seed % 4 == 2;
     if (seed % 64 == 1) { /* more small spans than may be pending */
         profile.steps = 3000;
         profile.middle_per_mille = 0;
