@@ -38,6 +38,16 @@ void weir_chunk_empty(struct weir_chunk *chunk)
     chunk->first_sample_ns = chunk->last_sample_ns = chunk->lost_reported = 0;
     chunk->returned = NULL;
     chunk->handed_ns = 0;
+    chunk->follower = NULL;
+    chunk->follows = chunk->opaque = false;
+}
+
+uint64_t weir_chunk_train_bytes(const struct weir_chunk *chunk)
+{
+    uint64_t bytes = 0;
+    for (; chunk; chunk = chunk->follower)
+        bytes += chunk->used;
+    return bytes;
 }
 
 static void push_free(struct weir_pool *pool, struct weir_pool_node *node, struct weir_chunk *chunk)
@@ -100,6 +110,14 @@ void weir_pool_put(struct weir_pool *pool, struct weir_chunk *chunk)
     /* Relaxed: the reader only compares it with its own count, to know its share. */
     if (returned)
         atomic_fetch_add_explicit(returned, 1, memory_order_relaxed);
+}
+
+void weir_pool_put_train(struct weir_pool *pool, struct weir_chunk *chunk)
+{
+    for (struct weir_chunk *next; chunk; chunk = next) {
+        next = chunk->follower;
+        weir_pool_put(pool, chunk);
+    }
 }
 
 uint32_t weir_pool_free_count(const struct weir_pool *pool)

@@ -13,6 +13,10 @@
  * are all in use the pool lends one of another node, and when none is left take() returns NULL: the reader then leaves
  * the records in its ring.
  *
+ * A record that is larger than a chunk (AUXTRACE, whose data is a piece of an AUX area) travels in a train: chunks that
+ * are linked by `follower`, of which all but the last are full. The queue carries the first one, the others go with it
+ * through the same states, and each goes back to the pool by itself.
+ *
  * The free list is a stack (Treiber, "Systems programming: coping with parallelism", IBM RJ 5118, 1986) whose top is
  * one 64-bit word, {tag, index + 1}: the tag grows with every push, so that a top that was popped and pushed again in
  * between is not mistaken for the old one. Last in, first out also keeps the few chunks that a slow recording needs in
@@ -62,11 +66,17 @@ struct weir_chunk {
     uint8_t *data;                        /* constant; 4096-aligned; owned by the pool */
     _Atomic uint64_t *returned;           /* counter of the reader that filled it, for its share; may be NULL */
     uint64_t handed_ns;                   /* when its reader handed it over; 0: not told; written by the owner */
+    struct weir_chunk *follower;          /* by its reader: the next one of a train, see above; NULL: none */
+    bool follows;                         /* by its reader: it is behind another one in a train */
+    bool opaque;                          /* by its reader: one AUXTRACE record with its data, or a part of that */
     uint32_t share;                       /* constant: which of the pool's shares (nodes) its memory belongs to */
 };
 
 /* Moves a chunk from one state to the next and asserts that it was in the first. Owner only. */
 void weir_chunk_advance(struct weir_chunk *chunk, enum weir_chunk_state from, enum weir_chunk_state to);
+
+/* Bytes of a chunk and of those that follow it. Owner only. */
+uint64_t weir_chunk_train_bytes(const struct weir_chunk *chunk);
 
 /* As taken from the pool: no bytes, no times. Owner only. */
 void weir_chunk_empty(struct weir_chunk *chunk);
@@ -158,6 +168,9 @@ struct weir_chunk *weir_pool_take(struct weir_pool *pool, unsigned share, bool u
 
 /* Gives a chunk back (any state but FREE) and counts it to its reader. Any thread; lock-free. */
 void weir_pool_put(struct weir_pool *pool, struct weir_chunk *chunk);
+
+/* The same with those that follow it. */
+void weir_pool_put_train(struct weir_pool *pool, struct weir_chunk *chunk);
 
 /* Free chunks at about this moment. */
 uint32_t weir_pool_free_count(const struct weir_pool *pool);

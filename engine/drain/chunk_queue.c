@@ -40,6 +40,12 @@ void weir_chunk_queue_wake(struct weir_chunk_queue *queue)
     futex_wake(queue);
 }
 
+static void advance_train(struct weir_chunk *chunk, enum weir_chunk_state from, enum weir_chunk_state to)
+{
+    for (; chunk; chunk = chunk->follower)
+        weir_chunk_advance(chunk, from, to);
+}
+
 static void link_last(struct weir_chunk_queue *queue, struct weir_chunk *chunk)
 {
     atomic_store_explicit(&chunk->queue_next, NULL, memory_order_relaxed); /* not shared yet */
@@ -53,7 +59,7 @@ static void link_last(struct weir_chunk_queue *queue, struct weir_chunk *chunk)
 void weir_chunk_queue_push(struct weir_chunk_queue *queue, struct weir_chunk *chunk)
 {
     bool awaited = chunk->awaited; /* it is the writer's once it is linked */
-    weir_chunk_advance(chunk, WEIR_CHUNK_FILLING, WEIR_CHUNK_QUEUED);
+    advance_train(chunk, WEIR_CHUNK_FILLING, WEIR_CHUNK_QUEUED);
     link_last(queue, chunk);
     weir_test_point(WEIR_AT_QUEUE_COUNT);
     /* (H) */
@@ -95,7 +101,7 @@ struct weir_chunk *weir_chunk_queue_pop(struct weir_chunk_queue *queue)
     }
     queue->first = next;
     queue->popped++;
-    weir_chunk_advance(first, WEIR_CHUNK_QUEUED, WEIR_CHUNK_IN_FLIGHT);
+    advance_train(first, WEIR_CHUNK_QUEUED, WEIR_CHUNK_IN_FLIGHT);
     return first;
 }
 

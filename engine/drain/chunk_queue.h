@@ -42,8 +42,8 @@ struct weir_chunk_queue {
 
 void weir_chunk_queue_init(struct weir_chunk_queue *queue);
 
-/* FILLING -> QUEUED; the chunk is the writer's from here on. One that is awaited ends a park as wake() does. Any
- * thread; wait-free but for the wake. */
+/* FILLING -> QUEUED; the chunk, with those that follow it, is the writer's from here on. One that is awaited ends a
+ * park as wake() does. Any thread; wait-free but for the wake. */
 void weir_chunk_queue_push(struct weir_chunk_queue *queue, struct weir_chunk *chunk);
 
 /* QUEUED -> IN_FLIGHT, or NULL: empty, or the next producer has not linked its chunk yet. Writer thread. */

@@ -225,7 +225,8 @@ void weir_compressor_submit(struct weir_compressor *compressor, struct weir_chun
 {
     weir_assert(weir_compressor_can_submit(compressor));
     struct weir_compressor_slot *slot = slot_at(compressor, compressor->submitted++);
-    bool raw = chunk->kind != WEIR_CHUNK_DATA || (pressed && waiting(compressor) >= compressor->worker_count);
+    bool raw =
+        chunk->kind != WEIR_CHUNK_DATA || chunk->opaque || (pressed && waiting(compressor) >= compressor->worker_count);
     slot->chunk = chunk;
     slot->bytes = 0;
     /* Relaxed: no worker knows the slot before it is offered. */
@@ -265,7 +266,7 @@ bool weir_compressor_next(struct weir_compressor *compressor, struct weir_compre
         result->buffer_index = compressor->setup.buffer_index;
         compressor->totals.in_bytes += chunk->used;
         compressor->totals.out_bytes += slot->bytes;
-    } else if (chunk->kind == WEIR_CHUNK_DATA) {
+    } else if (chunk->kind == WEIR_CHUNK_DATA && !chunk->opaque) {
         compressor->totals.raw_bytes += chunk->used;
     }
     return true;

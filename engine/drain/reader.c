@@ -52,6 +52,7 @@ int weir_reader_init(struct weir_reader *reader, const struct weir_reader_setup 
     reader->live_readers = setup->live_readers;
     reader->ended_fd = setup->ended_fd;
     reader->wake_fds[0] = reader->wake_fds[1] = -1;
+    reader->aux_fd = -1;
 
     for (int i = 0; i < 2; i++) {
         reader->wake_fds[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -60,12 +61,16 @@ int weir_reader_init(struct weir_reader *reader, const struct weir_reader_setup 
     }
     int result = init_rings(reader, setup->event_count);
     if (result == 0)
+        result = weir_reader_init_aux(reader, setup);
+    if (result == 0)
         result = weir_reader_init_retention(reader, setup);
     return result < 0 ? result : weir_reader_init_shedding(reader, setup);
 }
 
-static void free_ring(struct weir_reader_ring *r)
+static void free_ring(struct weir_reader *reader, struct weir_reader_ring *r)
 {
+    weir_reader_free_aux(reader, r);
+    weir_ring_unmap(&r->ring);
     free(r->counts.samples);
     free(r->gaps);
     weir_reader_free_returns(r);
@@ -74,7 +79,7 @@ static void free_ring(struct weir_reader_ring *r)
 void weir_reader_drop_ring(struct weir_reader *reader, struct weir_reader_ring *r)
 {
     weir_assert(!r->ring.page);
-    free_ring(r);
+    free_ring(reader, r);
     size_t behind = (size_t)(reader->rings + reader->ring_count - (r + 1));
     memmove(r, r + 1, behind * sizeof(*r));
     reader->ring_count--;
@@ -88,10 +93,8 @@ void weir_reader_fini(struct weir_reader *reader)
         weir_pool_put(reader->pool, reader->chunk);
     weir_retention_fini(reader->retention);
     free(reader->retention);
-    for (unsigned i = 0; reader->rings && i < reader->ring_count; i++) {
-        weir_ring_unmap(&reader->rings[i].ring);
-        free_ring(&reader->rings[i]);
-    }
+    for (unsigned i = 0; reader->rings && i < reader->ring_count; i++)
+        free_ring(reader, &reader->rings[i]);
     free(reader->rings);
     free(reader->polls);
     for (int i = 0; i < 2; i++) {
@@ -120,19 +123,28 @@ static void publish_counts(struct weir_reader *reader)
 void weir_reader_push(struct weir_reader *reader, struct weir_chunk *chunk)
 {
     publish_counts(reader);
-    reader->handed++;
     /* Relaxed: the coordinator only compares sums, to see whether anything has moved. */
-    uint64_t bytes = atomic_load_explicit(&reader->handed_bytes, memory_order_relaxed) + chunk->used;
+    uint64_t bytes = atomic_load_explicit(&reader->handed_bytes, memory_order_relaxed) + weir_chunk_train_bytes(chunk);
     atomic_store_explicit(&reader->handed_bytes, bytes, memory_order_relaxed);
-    chunk->returned = &reader->returned;
-    chunk->reader = reader->number + 1;
-    if (reader->tee) {
+    if (reader->tee && !chunk->opaque) {
         chunk->tee = reader->number + 1;
         chunk->side_bytes = weir_side_tee_pushed(reader->tee);
     }
-    chunk->handed_ns = reader->clock ? weir_clock_now_ns(reader->clock) : 0;
-    reader->lent_bytes += chunk->share == reader->pool_share ? 0 : chunk->used;
+    uint64_t now_ns = reader->clock ? weir_clock_now_ns(reader->clock) : 0;
+    for (struct weir_chunk *each = chunk; each; each = each->follower) {
+        each->returned = &reader->returned;
+        each->reader = reader->number + 1;
+        each->handed_ns = now_ns;
+        reader->handed++;
+        reader->lent_bytes += each->share == reader->pool_share ? 0 : each->used;
+    }
     weir_chunk_queue_push(reader->queue, chunk);
+}
+
+void weir_reader_note_holding(struct weir_reader *reader)
+{
+    bool holds = reader->untold_rings > 0 || weir_reader_owes_aux(reader);
+    atomic_store_explicit(&reader->holding, holds, memory_order_release); /* (K) */
 }
 
 void weir_reader_hand_over(struct weir_reader *reader)
@@ -140,8 +152,7 @@ void weir_reader_hand_over(struct weir_reader *reader)
     weir_reader_push(reader, reader->chunk);
     reader->chunk = NULL;
     weir_test_point(WEIR_AT_READER_HELD);
-    /* (K) */
-    atomic_store_explicit(&reader->holding, reader->untold_rings > 0, memory_order_release);
+    weir_reader_note_holding(reader);
 }
 
 struct weir_chunk *weir_reader_take_chunk(struct weir_reader *reader)
@@ -171,8 +182,12 @@ static bool read_all_newest(struct weir_reader *reader)
 {
     bool all = true;
     for (unsigned i = 0; i < reader->ring_count; i++) {
-        if (!weir_reader_is_dormant(&reader->rings[i]) && reader->rings[i].ring.newest)
-            all &= weir_reader_read_newest(reader, &reader->rings[i]);
+        struct weir_reader_ring *r = &reader->rings[i];
+        if (weir_reader_is_dormant(r))
+            continue;
+        if (r->ring.newest)
+            all &= weir_reader_read_newest(reader, r);
+        all &= weir_reader_read_newest_aux(reader, r);
     }
     return all;
 }
@@ -219,7 +234,7 @@ enum weir_reader_state weir_reader_step(struct weir_reader *reader)
     reader->fill_per_mille = 0;
     for (unsigned i = 0; i < reader->ring_count; i++) {
         if (!weir_reader_is_dormant(&reader->rings[i]))
-            has_to_wait |= weir_reader_drain(reader, &reader->rings[i]) == WEIR_READER_STARVED;
+            has_to_wait |= !weir_reader_drain_with_aux(reader, &reader->rings[i]);
     }
     note_look(reader, began_ns, has_to_wait);
     if (has_to_wait)

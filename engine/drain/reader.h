@@ -43,6 +43,12 @@
  * milliseconds, each millisecond while a ring is half full); what the kernel then has no room for is counted by the
  * kernel and told apart as lost_while_starved.
  *
+ * An AUX area (ring.h) is drained behind its ring, up to where the AUX records end that were seen: so these and what
+ * they are of stand in the same file, whatever is switched. Its bytes go into trains of chunks (chunk.h), each one
+ * AUXTRACE record; when the pool is empty a train ends where it is. The kernel disables an event whose area is full.
+ * The reader that may have seen that says so (wants_enable, then aux_fd), and the coordinator enables it, who alone
+ * knows whether it is to be on. An area of the newest bytes is read when a snapshot is passed, its event being off.
+ *
  * Before that, under pressure, samples may be shed (shed.h). A reader that has dropped some holds something until it
  * has told of them: holding = 1 before the tail is released, as with records that it has copied.
  */
@@ -82,9 +88,32 @@ struct weir_reader_return {
     uint8_t records[]; /* what says so, for the file: between what stands before and behind that position */
 };
 
+/* The AUX area beside a ring, and the piece of it that is being copied: reader_aux.c. */
+struct weir_reader_aux {
+    struct weir_aux_area area; /* not mapped: there is none */
+    uint32_t index;            /* of the area, as AUXTRACE records call it; set with the next two by who maps it */
+    int task, cpu;             /* as they call these */
+    uint32_t entry_bytes;      /* what stands before the wrap is cut to whole entries of that size; 1: as it is */
+    uint64_t snapshot_bytes;   /* of a newest area: at most so many of its newest bytes */
+    bool sampled;              /* the kernel puts its bytes into samples: nobody reads it */
+
+    uint64_t from, before_wrap, behind_wrap; /* the piece: a position of the area, and its bytes */
+    uint64_t left_out;                       /* bytes between these two that are no whole entry */
+    uint64_t copied;                         /* bytes of it */
+    struct weir_chunk *train, *last;         /* that they were copied to; NULL: none yet */
+    bool reading;                            /* a snapshot is being copied; it goes on after a wait for a chunk */
+    bool was_full;                           /* of a newest area: it has been written to its end once */
+    uint64_t truncated_seen;                 /* AUX records that said so, when its event was last to be enabled */
+    uint64_t pieces, bytes;                  /* handed over, and bytes of the area in them */
+    uint64_t cut_pieces;                     /* of these, because the pool had nothing more */
+    _Atomic bool wants_enable;               /* its event may have been disabled for want of room: by the reader, taken
+                                              * by the coordinator */
+};
+
 struct weir_reader_ring {
     struct weir_ring ring;
-    unsigned place; /* index into the recording's places */
+    struct weir_reader_aux *aux; /* owned; NULL: it has no AUX area, nor ever gets one */
+    unsigned place;              /* index into the recording's places */
     bool sideband;
     _Atomic bool dormant; /* (N) not mapped (yet). Before the threads run, then cleared by the coordinator */
     _Atomic bool renames; /* events were opened anew: record_rename.h. Set by the coordinator, before they are on */
@@ -136,6 +165,7 @@ struct weir_reader {
      * ended_fd, a borrowed eventfd: every target is gone. */
     _Atomic unsigned *live_readers;
     int ended_fd; /* -1: nobody wants to know */
+    int aux_fd;   /* borrowed eventfd: see above; -1: no ring has an AUX area */
 
     /* Reader thread only (readable by others after it was joined). */
     struct weir_chunk *chunk; /* being filled; NULL: none */
@@ -196,6 +226,8 @@ struct weir_reader_setup {
     unsigned ring_count;               /* rings are then filled in by the caller (ring, place, sideband, poll_fds) */
     _Atomic unsigned *live_readers;    /* may be NULL without an ended_fd */
     int ended_fd;
+    bool has_aux; /* data rings are to have AUX areas, mapped by who maps these */
+    int aux_fd;   /* with it */
 };
 
 /* 0, -ENOMEM or the errno of eventfd(2). */

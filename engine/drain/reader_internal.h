@@ -11,11 +11,14 @@
 /* A chunk from the pool, or NULL. */
 struct weir_chunk *weir_reader_take_chunk(struct weir_reader *reader);
 
-/* Pushes a chunk that holds records into the queue of the writer. */
+/* Pushes a chunk that holds records, or a train, into the queue of the writer. */
 void weir_reader_push(struct weir_reader *reader, struct weir_chunk *chunk);
 
 /* Pushes the chunk for the file, which is there and holds records. */
 void weir_reader_hand_over(struct weir_reader *reader);
+
+/* Its chunk holds no records: tells whether there is something else that a round would have to wait for. (K) */
+void weir_reader_note_holding(struct weir_reader *reader);
 
 /* The same if there is one, and takes another from the pool. False: the pool is empty, there is none. */
 bool weir_reader_change_chunk(struct weir_reader *reader);
@@ -56,6 +59,22 @@ enum weir_reader_state weir_reader_drain(struct weir_reader *reader, struct weir
 /* Reads a ring of the newest records, newest first. False: come again, the pool is empty. The kernel does not write to
  * it meanwhile. */
 bool weir_reader_read_newest(struct weir_reader *reader, struct weir_reader_ring *r);
+
+/* ---- reader_aux.c ---- */
+
+/* 0 or -ENOMEM; makes room for the AUX areas of its data rings. */
+int weir_reader_init_aux(struct weir_reader *reader, const struct weir_reader_setup *setup);
+void weir_reader_free_aux(struct weir_reader *reader, struct weir_reader_ring *r);
+
+/* Whether AUX records were copied that tell of more than was copied of the area. */
+bool weir_reader_owes_aux(const struct weir_reader *reader);
+
+/* Drains a ring and what belongs to it of its AUX area. False: come again. */
+bool weir_reader_drain_with_aux(struct weir_reader *reader, struct weir_reader_ring *r);
+
+/* Copies the snapshot of an area of the newest bytes. False: come again, the pool is empty. The kernel does not write
+ * to it meanwhile. */
+bool weir_reader_read_newest_aux(struct weir_reader *reader, struct weir_reader_ring *r);
 
 /* ---- reader_retention.c ---- */
 

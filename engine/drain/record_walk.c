@@ -26,6 +26,16 @@ static void count_side_record(const struct weir_walk_layout *layout, const struc
         counts->samples[entry->place * layout->place_stride + layout->sideband_event]++;
 }
 
+/* perf_event_open(2): aux_offset, aux_size, flags. */
+static void count_aux(const struct perf_event_header *header, const uint8_t *record, struct weir_walk_counts *counts)
+{
+    if (header->size < 32)
+        return;
+    counts->aux_records++;
+    counts->aux_truncated += load_u64(record + 24) & PERF_AUX_FLAG_TRUNCATED ? 1 : 0;
+    counts->aux_end = load_u64(record + 8) + load_u64(record + 16);
+}
+
 /* Everything but samples as they should be. Rare, so kept out of the loop. */
 static __attribute__((noinline)) void count_other(const struct weir_walk_layout *layout,
                                                   const struct perf_event_header *header, const uint8_t *record,
@@ -45,6 +55,8 @@ static __attribute__((noinline)) void count_other(const struct weir_walk_layout 
         count_side_record(layout, header, record, counts);
     counts->other_records++;
     counts->throttled += header->type == PERF_RECORD_THROTTLE;
+    if (header->type == PERF_RECORD_AUX)
+        count_aux(header, record, counts);
 }
 
 static uint64_t *sample_counter(const struct weir_walk_layout *layout, struct weir_walk_counts *counts, uint64_t id)

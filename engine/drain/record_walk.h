@@ -27,6 +27,9 @@ struct weir_walk_counts {
     uint64_t unknown_samples; /* with an id of no event of ours: never expected, kept so that the sum is exact */
     uint64_t lost_reported;   /* sum of PERF_RECORD_LOST.lost */
     uint64_t throttled;       /* PERF_RECORD_THROTTLE */
+    uint64_t aux_records;     /* PERF_RECORD_AUX */
+    uint64_t aux_truncated;   /* of these, after which trace is missing because the AUX area was full */
+    uint64_t aux_end;         /* what the last of them tells of ends there in the AUX area's count; 0: none yet */
     uint64_t first_sample_ns; /* 0: none yet */
     uint64_t last_sample_ns;
 };

@@ -1,5 +1,5 @@
 /* The writer thread. Everything here runs on it, but stop(). Protocol: writer.h. */
-#include "engine/drain/writer.h"
+#include "engine/drain/writer_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -38,6 +38,7 @@ void weir_writer_fini(struct weir_writer *writer)
         return;
     free(writer->failed.samples);
     free(writer->side_bytes);
+    weir_aux_index_fini(&writer->account.aux_index);
     weir_checkpoint_fini(&writer->checkpoint);
 }
 
@@ -92,7 +93,8 @@ static bool is_over_limit(struct weir_writer *writer, const struct weir_compress
         return false;
     if (atomic_load_explicit(&writer->limited, memory_order_relaxed)) /* our own word */
         return true;
-    if (writer->left_bytes + writer->output_bytes + item->bytes <= writer->setup.max_bytes)
+    uint64_t bytes = item->chunk->opaque ? weir_chunk_train_bytes(item->chunk) : item->bytes;
+    if (writer->left_bytes + writer->output_bytes + bytes <= writer->setup.max_bytes)
         return false;
     /* Relaxed: the kick's system calls order it. */
     atomic_store_explicit(&writer->limited, true, memory_order_relaxed);
@@ -104,8 +106,11 @@ static void leave_out(struct weir_writer *writer, struct weir_chunk *chunk)
 {
     if (writer->setup.compressor)
         weir_compressor_complete(writer->setup.compressor, chunk);
-    weir_record_walk(&writer->setup.layout, chunk->data, chunk->used, &writer->failed);
-    weir_pool_put(writer->setup.pool, chunk);
+    if (!chunk->opaque)
+        weir_record_walk(&writer->setup.layout, chunk->data, chunk->used, &writer->failed);
+    else
+        writer->failed_aux_bytes += weir_chunk_train_bytes(chunk);
+    weir_pool_put_train(writer->setup.pool, chunk);
 }
 
 static void note_times(struct weir_writer_account *account, const struct weir_chunk *chunk)
@@ -123,7 +128,7 @@ static void complete(struct weir_writer *writer, struct weir_writer_account *acc
     if (chunk->kind == WEIR_CHUNK_SWITCH)
         return; /* the order's own records */
     writer->awaited -= chunk->awaited;
-    if (writer->setup.compressor)
+    if (writer->setup.compressor && !chunk->follows)
         weir_compressor_complete(writer->setup.compressor, chunk);
     if (chunk->kind == WEIR_CHUNK_ROUND) {
         writer->rounds += result == 0;
@@ -131,7 +136,9 @@ static void complete(struct weir_writer *writer, struct weir_writer_account *acc
         weir_chunk_advance(chunk, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE);
         return;
     }
-    if (result < 0)
+    if (chunk->opaque)
+        weir_writer_account_aux(writer, account, chunk, result);
+    else if (result < 0)
         weir_record_walk(&writer->setup.layout, chunk->data, chunk->used, &writer->failed);
     else
         note_times(account, chunk);
@@ -170,6 +177,7 @@ static bool goes_to_part(struct weir_writer *writer, const struct weir_compresso
         weir_output_flush(part);
         reap(writer, part, &writer->account, 0);
     }
+    weir_assert(!chunk->opaque); /* an index of files of their own is no format: refused */
     weir_output_append(part, item->data, item->bytes, -1, false, chunk);
     return true;
 }
@@ -182,8 +190,12 @@ static void append(struct weir_writer *writer, const struct weir_compressor_resu
         begin_switch(writer, (struct weir_writer_switch *)(void *)chunk);
         return;
     }
-    if (is_over_limit(writer, item)) {
+    if (!chunk->follows && is_over_limit(writer, item)) {
         leave_out(writer, chunk);
+        return;
+    }
+    if (chunk->opaque) {
+        weir_writer_append_aux(writer, chunk, pressed);
         return;
     }
     if (chunk->kind == WEIR_CHUNK_ROUND) {
@@ -215,9 +227,9 @@ static void append(struct weir_writer *writer, const struct weir_compressor_resu
 /* The next item for the output. */
 static bool next_item(struct weir_writer *writer, struct weir_compressor_result *item)
 {
-    if (writer->setup.compressor)
+    if (writer->setup.compressor && !writer->train)
         return weir_compressor_next(writer->setup.compressor, item);
-    struct weir_chunk *chunk = weir_chunk_queue_pop(writer->setup.queue);
+    struct weir_chunk *chunk = writer->train ? writer->train : weir_chunk_queue_pop(writer->setup.queue);
     if (chunk)
         *item = (struct weir_compressor_result){chunk, chunk->data, chunk->used, chunk->buffer_index};
     return chunk != NULL;
@@ -377,7 +389,7 @@ bool weir_writer_is_idle(struct weir_writer *writer)
         if (weir_output_pending(writer->setup.parts[i]) > 0)
             return false;
     }
-    return weir_chunk_queue_is_empty(writer->setup.queue) && !writer->switching &&
+    return weir_chunk_queue_is_empty(writer->setup.queue) && !writer->train && !writer->switching &&
            weir_output_pending(writer->output) == 0 &&
            (!writer->setup.compressor || weir_compressor_backlog(writer->setup.compressor) == 0);
 }

@@ -29,6 +29,9 @@
  * In perf's parallel layout (setup.parts) the chunks of each reader go to an output of its own, and round markers
  * nowhere: there is no order between files for them to speak of.
  *
+ * A train (chunk.h) is appended as one whole: nothing comes between its chunks, and no checkpoint ends in it. It is AUX
+ * data, which is neither walked nor compressed, nor counted for rounds: readers of the file need not hold it in order.
+ *
  * A switch item changes the output: what stands behind it in the queue goes to the next one at once, while what stood
  * before it is still on its way to the one that is left (writer_switch.h).
  */
@@ -84,9 +87,11 @@ struct weir_writer {
     uint64_t *side_bytes;                 /* owned; for each reader: up to where its tee stands before this moment */
     uint64_t lost_reported;               /* sum of the LOST records appended to all outputs */
     uint64_t packed_in_bytes, packed_out_bytes; /* of what was compressed, before and behind, in all outputs */
-    uint64_t output_bytes;                      /* appended to the current output */
-    uint64_t left_bytes;                        /* appended to those before it */
-    bool told_full;                             /* of the current output */
+    struct weir_chunk *train;  /* the next one of a train whose first ones were appended; NULL: none is under way */
+    uint64_t failed_aux_bytes; /* of AUXTRACE records and their data, in all outputs, as `failed` */
+    uint64_t output_bytes;     /* appended to the current output */
+    uint64_t left_bytes;       /* appended to those before it */
+    bool told_full;            /* of the current output */
     struct weir_walk_counts failed; /* what chunks held that did not reach the file: by failure, or by max_bytes */
     uint64_t bytes_since_round;
     bool kicked;

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/drain/aux_index.h"
 #include "engine/drain/chunk.h"
 #include "engine/drain/chunk_queue.h"
 #include "io/output.h"
@@ -32,6 +33,9 @@ struct weir_writer_account {
     uint64_t first_sample_ns, last_sample_ns; /* of all samples in it; both 0: none */
     uint64_t rounds;                          /* markers in it */
     uint64_t raw_bytes, compressed_bytes;     /* what was compressed, and what it became */
+    struct weir_aux_index aux_index;          /* owned by who has the account */
+    uint64_t aux_bytes;                       /* AUXTRACE records in it, with their data */
+    uint64_t aux_completing;                  /* of one whose first chunks have completed, and not its last */
 };
 
 /* The order to change outputs. The writer's from its push until is_done(). */

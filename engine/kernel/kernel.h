@@ -43,6 +43,11 @@ struct weir_kernel_ops {
     int (*ring_map_newest)(void *ctx, int fd, size_t data_bytes, struct perf_event_mmap_page **page);
     int (*ring_pause)(void *ctx, int fd, bool paused); /* PERF_EVENT_IOC_PAUSE_OUTPUT */
     void (*ring_unmap)(void *ctx, struct perf_event_mmap_page *page, size_t data_bytes);
+    /* Maps the AUX area that the control page of the event's ring describes (aux_offset, aux_size), which fd outputs
+     * to. writable: the kernel stops where aux_tail stands; else it overwrites the oldest. -EOPNOTSUPP: its PMU has
+     * none. */
+    int (*aux_map)(void *ctx, int fd, uint64_t offset, size_t bytes, bool writable, void **area);
+    void (*aux_unmap)(void *ctx, void *area, size_t bytes);
     int (*poll)(void *ctx, struct pollfd *fds, nfds_t count, int timeout_ms);
 };
 

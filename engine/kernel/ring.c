@@ -91,6 +91,52 @@ bool weir_ring_is_drained(const struct weir_ring *ring)
     return head == tail;
 }
 
+/* ---- AUX areas ---- */
+
+int weir_aux_area_map(struct weir_aux_area *area, const struct weir_ring *ring, int fd, uint64_t bytes, bool newest)
+{
+    weir_assert(weir_is_power_of_two(bytes) && !ring->newest);
+    struct perf_event_mmap_page *page = ring->page;
+    /* Behind the ring, in what a mapping of the descriptor calls offsets. The kernel takes both from the page. */
+    uint64_t offset = (uint64_t)(ring->data - (const uint8_t *)page) + ring->bytes;
+    page->aux_offset = offset;
+    page->aux_size = bytes;
+    void *data;
+    int result = ring->kernel->ops->aux_map(ring->kernel->ctx, fd, offset, bytes, !newest, &data);
+    if (result < 0) {
+        page->aux_offset = page->aux_size = 0;
+        return result;
+    }
+    *area = (struct weir_aux_area){
+        .page = page,
+        .data = data,
+        .bytes = bytes,
+        .tail = page->aux_tail,
+        .kernel = ring->kernel,
+        .newest = newest,
+    };
+    return 0;
+}
+
+void weir_aux_area_unmap(struct weir_aux_area *area)
+{
+    if (!area || !area->page)
+        return;
+    area->kernel->ops->aux_unmap(area->kernel->ctx, (void *)(uintptr_t)area->data, area->bytes);
+    *area = (struct weir_aux_area){0};
+}
+
+uint64_t weir_aux_area_head(const struct weir_aux_area *area)
+{
+    return __atomic_load_n(&area->page->aux_head, __ATOMIC_ACQUIRE); /* (C') */
+}
+
+void weir_aux_area_release(struct weir_aux_area *area, uint64_t tail)
+{
+    area->tail = tail;
+    __atomic_store_n(&area->page->aux_tail, tail, __ATOMIC_RELEASE); /* (D') */
+}
+
 /* ---- Linux ---- */
 
 static int linux_event_open(void *ctx, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
@@ -264,6 +310,22 @@ static void linux_ring_unmap(void *ctx, struct perf_event_mmap_page *page, size_
     munmap(page, (size_t)sysconf(_SC_PAGESIZE) + data_bytes);
 }
 
+static int linux_aux_map(void *ctx, int fd, uint64_t offset, size_t bytes, bool writable, void **area)
+{
+    (void)ctx;
+    void *base = mmap(NULL, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, (off_t)offset);
+    if (base == MAP_FAILED)
+        return -errno;
+    *area = base;
+    return 0;
+}
+
+static void linux_aux_unmap(void *ctx, void *area, size_t bytes)
+{
+    (void)ctx;
+    munmap(area, bytes);
+}
+
 static int linux_poll(void *ctx, struct pollfd *fds, nfds_t count, int timeout_ms)
 {
     (void)ctx;
@@ -285,6 +347,8 @@ static const struct weir_kernel_ops linux_ops = {
     .ring_map_newest = linux_ring_map_newest,
     .ring_pause = linux_ring_pause,
     .ring_unmap = linux_ring_unmap,
+    .aux_map = linux_aux_map,
+    .aux_unmap = linux_aux_unmap,
     .poll = linux_poll,
 };
 

@@ -26,6 +26,24 @@
  * the last look; of a ring that was written over, the last record that begins within its size may be cut, and that
  * shows by its size.
  *
+ * Beside the ring of an event whose PMU traces by itself (intel_pt, intel_bts, arm_spe, cs_etm) lies an AUX area, a
+ * ring of bytes that are no records. What they are of is told by AUX records in the ring (kernel/events/ring_buffer.c,
+ * perf_aux_output_begin() and _end(), Linux 6.12):
+ *
+ *     kernel                                         reader thread
+ *     ------                                         -------------
+ *     READ  aux_tail          (A')                   READ  aux_head, acquire            (C')
+ *     the PMU writes the area                          READ  data_head, acquire         (C), then the area
+ *     WRITE AUX record; data_head                    WRITE aux_tail, release            (D')
+ *     WRITE aux_head          (B')
+ *
+ *     (A') with (D') and (B') with (C') as above. The AUX record is published before aux_head: who reads aux_head first
+ *     and data_head then sees the AUX records of all that lies below aux_head.
+ *
+ * An area that is mapped read-only is overwritten, as a ring of the newest records is. aux_head is then an offset
+ * within it, or counts on, as the PMU's driver has it; it stands still, and so does the area, while the event is
+ * disabled.
+ *
  * A third party, the coordinator, asks whether a ring is empty without owning it (E): see weir_ring_is_drained().
  */
 #ifndef WEIR_ENGINE_KERNEL_RING_H
@@ -77,5 +95,29 @@ void weir_ring_copy(const struct weir_ring *ring, uint64_t position, void *to, u
  * A ring of the newest records counts as drained: between snapshots nobody takes anything from it.
  */
 bool weir_ring_is_drained(const struct weir_ring *ring);
+
+/* The AUX area beside a ring. */
+struct weir_aux_area {
+    struct perf_event_mmap_page *page; /* borrowed from the ring, whose mapping is to outlive this one; NULL: none */
+    const uint8_t *data;               /* owned mapping */
+    uint64_t bytes;                    /* a power of two */
+    uint64_t tail;                     /* reader's own copy of aux_tail; of a newest one: the head of the last look */
+    const struct weir_kernel *kernel;  /* borrowed */
+    bool newest;                       /* the kernel overwrites the oldest bytes */
+};
+
+/* Maps the AUX area of event fd, whose ring that is (mapped writable) or which outputs to it. bytes: a power of two, a
+ * multiple of the page size. 0 or -errno: -EOPNOTSUPP (its PMU has none), -EPERM (over the mlock budget), -ENOMEM,
+ * -EINVAL; and then the ring is as before. Set-up only. */
+int weir_aux_area_map(struct weir_aux_area *area, const struct weir_ring *ring, int fd, uint64_t bytes, bool newest);
+
+/* NULL-safe and idempotent. No thread may read the area any more. */
+void weir_aux_area_unmap(struct weir_aux_area *area);
+
+/* The kernel's position; bytes in [tail, head) are whole. Reader thread. (C') */
+uint64_t weir_aux_area_head(const struct weir_aux_area *area);
+
+/* Gives [area->tail, tail) back. Of an area that is not newest; reader thread. (D') */
+void weir_aux_area_release(struct weir_aux_area *area, uint64_t tail);
 
 #endif

@@ -24,12 +24,16 @@
 #define SAME_STAMP_MAX   999u
 #define NS_PER_HUNDREDTH 10000000u
 
-void weir_record_file_note(struct weir_record_file *file, const struct weir_writer_account *account)
+void weir_record_file_note(struct weir_record_file *file, struct weir_writer_account *account)
 {
     file->first_sample_ns = account->first_sample_ns;
     file->last_sample_ns = account->last_sample_ns;
     file->raw_bytes = account->raw_bytes;
     file->compressed_bytes = account->compressed_bytes;
+    if (account->aux_index.count > 0) { /* else it may be the second time */
+        file->aux_index = account->aux_index;
+        account->aux_index = (struct weir_aux_index){0};
+    }
 }
 
 /* ---- names ---- */
@@ -132,6 +136,8 @@ static int build_features(const struct weir_record_file *file, const struct weir
     struct weir_features_input input;
     int result = describe(file, session, &input, &tracing_data, err);
     if (result == 0) {
+        input.aux_index = file->aux_index.entries;
+        input.aux_index_count = weir_aux_index_count_before(&file->aux_index, file->head_bytes + data_bytes);
         result = weir_features_build(sections, file->head_bytes + data_bytes, &input, features);
         if (result < 0)
             weir_error_set_errno(err, result, "cannot build the feature sections");
@@ -397,6 +403,7 @@ void weir_record_file_close(struct weir_record_file *file)
 {
     if (!file)
         return;
+    weir_aux_index_fini(&file->aux_index);
     weir_output_close(file->output);
     weir_record_parts_fini(&file->parts);
     weir_output_folder_close(file->folder);

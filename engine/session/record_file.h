@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "engine/drain/aux_index.h"
 #include "engine/session/record.h"
 #include "engine/session/record_parts.h"
 #include "engine/tasks/bpf_images.h"
@@ -48,7 +49,8 @@ struct weir_record_file {
     uint64_t raw_bytes, compressed_bytes; /* set before finish: what compression was given, and made of it; 0: none */
     const struct weir_build_id_entry *build_ids; /* borrowed; set before finish */
     size_t build_id_count;
-    struct weir_bpf_list bpf;     /* owned, but for the images; set before finish */
+    struct weir_aux_index aux_index; /* owned; set before finish */
+    struct weir_bpf_list bpf;        /* owned, but for the images; set before finish */
     struct weir_buf last_records; /* owned; whole ones that end the data, also where it was cut. Set before finish; not
                                    * of a stream, which has no end behind what its writer was given */
     uint64_t file_bytes;          /* all of it; set by finish */
@@ -81,7 +83,7 @@ int weir_record_file_sync_name(const struct weir_record_file *file, struct weir_
 
 /* It has ended: takes over what the writer knows of it by now, so that another thread may finish it while the session
  * records on. Before finish. Coordinator. */
-void weir_record_file_note(struct weir_record_file *file, const struct weir_writer_account *account);
+void weir_record_file_note(struct weir_record_file *file, struct weir_writer_account *account);
 
 /* Notes that it ends now, by the time of day (weir_clock_day). */
 void weir_record_file_stamp(struct weir_record_file *file, const struct weir_clock *day);

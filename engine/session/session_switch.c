@@ -359,6 +359,7 @@ void weir_session_switch_fini(struct weir_session_switch *change)
         return;
     weir_record_file_close(change->next);
     weir_record_file_close(change->left);
+    weir_aux_index_fini(&change->order.account.aux_index);
     weir_proc_reader_free(change->proc_reader);
     weir_buf_fini(&change->losses);
     weir_buf_fini(&change->kernel_records);

@@ -105,6 +105,21 @@ static void faulty_ring_unmap(void *ctx, struct perf_event_mmap_page *page, size
     faulty->maps_now--;
 }
 
+static int faulty_aux_map(void *ctx, int fd, uint64_t offset, size_t bytes, bool writable, void **area)
+{
+    struct faulty_kernel *faulty = ctx;
+    int result = faulty->inner.ops->aux_map(faulty->inner.ctx, fd, offset, bytes, writable, area);
+    faulty->maps_now += result == 0;
+    return result;
+}
+
+static void faulty_aux_unmap(void *ctx, void *area, size_t bytes)
+{
+    struct faulty_kernel *faulty = ctx;
+    faulty->inner.ops->aux_unmap(faulty->inner.ctx, area, bytes);
+    faulty->maps_now--;
+}
+
 static int faulty_poll(void *ctx, struct pollfd *fds, nfds_t count, int timeout_ms)
 {
     struct faulty_kernel *faulty = ctx;
@@ -124,6 +139,8 @@ static const struct weir_kernel_ops faulty_ops = {
     .ring_map_newest = faulty_ring_map_newest,
     .ring_pause = faulty_ring_pause,
     .ring_unmap = faulty_ring_unmap,
+    .aux_map = faulty_aux_map,
+    .aux_unmap = faulty_aux_unmap,
     .poll = faulty_poll,
 };
 

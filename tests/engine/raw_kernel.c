@@ -48,6 +48,37 @@ static void raw_unmap(void *ctx, struct perf_event_mmap_page *page, size_t data_
     weir_assert(!"a page that was never mapped");
 }
 
+static int raw_aux_map(void *ctx, int fd, uint64_t offset, size_t bytes, bool writable, void **area)
+{
+    struct raw_kernel *raw = ctx;
+    struct raw_ring *ring = &raw->rings[fd];
+    if (raw->map_error)
+        return raw->map_error;
+    weir_assert(ring->page && ring->page->aux_offset == offset && ring->page->aux_size == bytes && !ring->area);
+    weir_assert(offset == page_bytes() + ring->bytes);
+    ring->area = aligned_alloc(page_bytes(), bytes);
+    weir_assert(ring->area);
+    memset(ring->area, 0, bytes);
+    ring->area_bytes = bytes;
+    ring->area_writable = writable;
+    *area = ring->area;
+    return 0;
+}
+
+static void raw_aux_unmap(void *ctx, void *area, size_t bytes)
+{
+    struct raw_kernel *raw = ctx;
+    for (unsigned i = 0; i < RAW_RINGS_MAX; i++) {
+        if (raw->rings[i].area != area)
+            continue;
+        weir_assert(raw->rings[i].area_bytes == bytes && raw->rings[i].page); /* before the ring */
+        raw->rings[i].area = NULL;
+        free(area);
+        return;
+    }
+    weir_assert(!"an area that was never mapped");
+}
+
 /* The first descriptor is a reader's wake-up: a real one, looked at without waiting. */
 static int raw_poll(void *ctx, struct pollfd *fds, nfds_t count, int timeout_ms)
 {
@@ -69,6 +100,8 @@ static int raw_poll(void *ctx, struct pollfd *fds, nfds_t count, int timeout_ms)
 static const struct weir_kernel_ops raw_ops = {
     .ring_map = raw_map,
     .ring_unmap = raw_unmap,
+    .aux_map = raw_aux_map,
+    .aux_unmap = raw_aux_unmap,
     .poll = raw_poll,
 };
 
@@ -98,6 +131,37 @@ void raw_ring_put(struct raw_kernel *raw, unsigned n, const void *bytes, size_t 
 {
     raw_ring_write(raw, n, bytes, count);
     raw_ring_publish(raw, n, count);
+}
+
+void raw_aux_write(struct raw_kernel *raw, unsigned n, const void *bytes, size_t count)
+{
+    struct raw_ring *ring = &raw->rings[n];
+    uint64_t offset = ring->page->aux_head & (ring->area_bytes - 1);
+    uint64_t before_wrap = weir_min_u64(count, ring->area_bytes - offset);
+    memcpy(ring->area + offset, bytes, before_wrap);
+    memcpy(ring->area, (const uint8_t *)bytes + before_wrap, count - before_wrap);
+}
+
+void raw_aux_publish(struct raw_kernel *raw, unsigned n, size_t count)
+{
+    struct perf_event_mmap_page *page = raw->rings[n].page;
+    weir_assert(page->aux_head - page->aux_tail + count <= raw->rings[n].area_bytes);
+    page->aux_head += count;
+}
+
+void raw_aux_set_head(struct raw_kernel *raw, unsigned n, uint64_t head)
+{
+    raw->rings[n].page->aux_head = head;
+}
+
+uint64_t raw_aux_head(const struct raw_kernel *raw, unsigned n)
+{
+    return raw->rings[n].page->aux_head;
+}
+
+uint64_t raw_aux_tail(const struct raw_kernel *raw, unsigned n)
+{
+    return raw->rings[n].page->aux_tail;
 }
 
 uint64_t raw_ring_head(const struct raw_kernel *raw, unsigned n)

@@ -19,6 +19,9 @@ struct raw_ring {
     uint8_t *data;
     uint64_t bytes;
     uint64_t start; /* head and tail when it is mapped */
+    uint8_t *area;  /* owned; its AUX area; NULL while not mapped */
+    uint64_t area_bytes;
+    bool area_writable;
 };
 
 struct raw_kernel {
@@ -43,6 +46,14 @@ void raw_ring_put(struct raw_kernel *raw, unsigned n, const void *bytes, size_t 
 /* Writes at the head without publishing: for a head that the test sets itself. */
 void raw_ring_write(struct raw_kernel *raw, unsigned n, const void *bytes, size_t count);
 void raw_ring_publish(struct raw_kernel *raw, unsigned n, size_t count);
+
+/* Writes into the AUX area of ring n at aux_head, across its end, without publishing. */
+void raw_aux_write(struct raw_kernel *raw, unsigned n, const void *bytes, size_t count);
+/* Moves aux_head on by that much, or sets it. */
+void raw_aux_publish(struct raw_kernel *raw, unsigned n, size_t count);
+void raw_aux_set_head(struct raw_kernel *raw, unsigned n, uint64_t head);
+uint64_t raw_aux_head(const struct raw_kernel *raw, unsigned n);
+uint64_t raw_aux_tail(const struct raw_kernel *raw, unsigned n);
 
 uint64_t raw_ring_head(const struct raw_kernel *raw, unsigned n);
 uint64_t raw_ring_tail(const struct raw_kernel *raw, unsigned n);

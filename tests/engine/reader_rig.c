@@ -44,6 +44,8 @@ static void init_reader(struct reader_rig *rig, unsigned index, const struct rig
         .ring_count = options->rings_per_reader,
         .live_readers = &rig->live_readers,
         .ended_fd = rig->ended_fd,
+        .has_aux = options->aux_bytes > 0,
+        .aux_fd = rig->aux_fd,
     };
     cr_assert_eq(weir_reader_init(reader, &setup), 0);
     rig->reader_list[index] = reader;
@@ -53,6 +55,14 @@ static void init_reader(struct reader_rig *rig, unsigned index, const struct rig
         cr_assert_eq(weir_ring_map(&reader->rings[n].ring, &rig->raw.kernel, (int)ring, options->ring_bytes), 0);
         rig->poll_fds[ring] = 1000 + (int)ring;
         weir_reader_set_poll_fds(&reader->rings[n], &rig->poll_fds[ring], 1);
+        struct weir_reader_aux *aux = reader->rings[n].aux;
+        if (!aux)
+            continue;
+        *aux = (struct weir_reader_aux){
+            .index = ring, .task = -1, .cpu = (int)ring, .entry_bytes = 1, .snapshot_bytes = options->aux_bytes};
+        cr_assert_eq(
+            weir_aux_area_map(&aux->area, &reader->rings[n].ring, (int)ring, options->aux_bytes, options->aux_newest),
+            0);
     }
 }
 
@@ -73,7 +83,8 @@ void rig_init(struct reader_rig *rig, const struct rig_options *asked)
     weir_id_map_add(&rig->ids, RIG_SIDE_ID, 1, 0);
     atomic_init(&rig->live_readers, options.readers);
     rig->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    cr_assert_geq(rig->ended_fd, 0);
+    rig->aux_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    cr_assert(rig->ended_fd >= 0 && rig->aux_fd >= 0);
     rig->reader_count = options.readers;
     for (unsigned i = 0; i < options.readers; i++)
         init_reader(rig, i, &options);
@@ -84,7 +95,7 @@ void rig_fini(struct reader_rig *rig)
     struct weir_chunk *chunk;
     while ((chunk = rig_pop(rig))) {
         if (chunk->kind == WEIR_CHUNK_DATA)
-            weir_pool_put(&rig->pool, chunk);
+            weir_pool_put_train(&rig->pool, chunk);
     }
     for (unsigned i = 0; i < rig->reader_count; i++)
         weir_reader_fini(&rig->readers[i]);
@@ -92,6 +103,7 @@ void rig_fini(struct reader_rig *rig)
     weir_pool_fini(&rig->pool);
     weir_id_map_fini(&rig->ids);
     close(rig->ended_fd);
+    close(rig->aux_fd);
 }
 
 void rig_put_sample(struct reader_rig *rig, unsigned ring, uint64_t sequence, uint16_t bytes)
@@ -113,7 +125,7 @@ struct weir_chunk *rig_pop(struct reader_rig *rig)
 
 void rig_return(struct reader_rig *rig, struct weir_chunk *chunk)
 {
-    weir_pool_put(&rig->pool, chunk);
+    weir_pool_put_train(&rig->pool, chunk);
 }
 
 void rig_expect_samples(struct reader_rig *rig, struct weir_chunk *chunk, uint64_t first_sequence, unsigned count)

@@ -25,6 +25,8 @@ struct rig_options {
     uint64_t retained_span_ns;
     const struct weir_shed_plan *shed; /* NULL: nothing is shed */
     uint64_t start;                    /* head and tail of every ring at first */
+    uint64_t aux_bytes;                /* of the AUX area of each ring; 0: none has one */
+    bool aux_newest;                   /* they are overwritten */
     unsigned chunks;                   /* of RIG_CHUNK_BYTES, at least two per reader; 0: seven */
 };
 
@@ -40,6 +42,7 @@ struct reader_rig {
     int poll_fds[RAW_RINGS_MAX]; /* stand-ins for event descriptors */
     _Atomic unsigned live_readers;
     int ended_fd; /* owned */
+    int aux_fd;   /* owned */
 };
 
 void rig_init(struct reader_rig *rig, const struct rig_options *options);

@@ -1,0 +1,304 @@
+/*
+ * AUX areas: their bytes become AUXTRACE records. Reader thread, but for init and free. Protocol: ring.h and reader.h.
+ *
+ * A piece is what one AUXTRACE record tells of, up to the whole area. It may lie across the end of the area. With
+ * entries of a fixed size (BTS: 24 bytes) the driver leaves what is no whole entry there unused, and it is left out; so
+ * does perf (__auxtrace_mmap__read() in tools/perf/util/auxtrace.c, Linux 6.1).
+ *
+ * Decoders take the pieces of a full trace as one stream, wherever it is cut (intel_pt_get_buffer()), but for
+ * CoreSight's, which wants all that an AUX record tells of in one piece (cs_etm__queue_aux_fragment()). That is so, but
+ * when the pool is empty. A snapshot is one piece in any case: two would be taken for two snapshots. So it waits for
+ * chunks; those that it has meanwhile are no danger to others, because the pool has room for the snapshots of all areas
+ * at once.
+ */
+#include "engine/drain/reader_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#ifdef __x86_64__
+#include <x86intrin.h>
+#endif
+
+#include "base/bits.h"
+#include "base/copy.h"
+#include "engine/kernel/test_point.h"
+#include "format/aux_records.h"
+
+/* A piece that is cut ends on all that decoders take for a unit: BTS entries (24), SPE records (64), CoreSight frames
+ * (16), and without padding. */
+#define CUT_BYTES 192u
+
+/* An area that was filled to three quarters may have been full: drivers want some pages of room. */
+#define ROOM_SHARE 4
+#define ROOM_LEAST (4u * 4096)
+
+#define FIRST_WRAP_BYTES 4096u /* as perf looks for it: intel_pt_first_wrap() */
+
+#define SPINS 1000 /* between the AUX record and aux_head the kernel takes some instructions */
+
+int weir_reader_init_aux(struct weir_reader *reader, const struct weir_reader_setup *setup)
+{
+    reader->aux_fd = setup->has_aux ? setup->aux_fd : -1;
+    for (unsigned i = 0; setup->has_aux && i < reader->ring_count; i++) {
+        reader->rings[i].aux = calloc(1, sizeof(*reader->rings[i].aux));
+        if (!reader->rings[i].aux)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+void weir_reader_free_aux(struct weir_reader *reader, struct weir_reader_ring *r)
+{
+    if (!r->aux)
+        return;
+    weir_pool_put_train(reader->pool, r->aux->train);
+    weir_aux_area_unmap(&r->aux->area);
+    free(r->aux);
+    r->aux = NULL;
+}
+
+static bool is_drained_as_it_fills(const struct weir_reader_ring *r)
+{
+    return r->aux && r->aux->area.page && !r->aux->area.newest;
+}
+
+static bool owes(const struct weir_reader_ring *r)
+{
+    return is_drained_as_it_fills(r) && r->aux->area.tail < r->counts.aux_end;
+}
+
+bool weir_reader_owes_aux(const struct weir_reader *reader)
+{
+    bool any = false;
+    for (unsigned i = 0; reader->aux_fd >= 0 && i < reader->ring_count; i++)
+        any |= !weir_reader_is_dormant(&reader->rings[i]) && owes(&reader->rings[i]);
+    return any;
+}
+
+/* ---- pieces ---- */
+
+static uint64_t piece_bytes(const struct weir_reader_aux *aux)
+{
+    return aux->before_wrap + aux->behind_wrap;
+}
+
+/* Sets out to copy [from, from + bytes). */
+static void begin_piece(struct weir_reader_aux *aux, uint64_t from, uint64_t bytes)
+{
+    uint64_t to_wrap = aux->area.bytes - (from & (aux->area.bytes - 1));
+    aux->from = from;
+    aux->before_wrap = weir_min_u64(bytes, to_wrap);
+    aux->behind_wrap = bytes - aux->before_wrap;
+    aux->left_out = aux->behind_wrap > 0 ? aux->before_wrap % aux->entry_bytes : 0;
+    aux->before_wrap -= aux->left_out;
+    if (aux->before_wrap == 0)
+        aux->from += aux->left_out;
+    aux->copied = 0;
+}
+
+static void copy_of_piece(const struct weir_reader_aux *aux, uint64_t at, uint8_t *to, uint64_t bytes)
+{
+    uint64_t first = at < aux->before_wrap ? weir_min_u64(bytes, aux->before_wrap - at) : 0;
+    uint64_t offset = aux->from & (aux->area.bytes - 1);
+    if (first > 0)
+        weir_copy(to, aux->area.data + offset + at, first);
+    if (bytes > first)
+        weir_copy(to + first, aux->area.data + (at + first - aux->before_wrap), bytes - first);
+}
+
+/* Another chunk for the train. False: the pool is empty. */
+static bool extend_train(struct weir_reader *reader, struct weir_reader_aux *aux)
+{
+    /* Of the reserve one at most. */
+    struct weir_chunk *chunk =
+        aux->last ? weir_pool_take(reader->pool, reader->pool_share, false) : weir_reader_take_chunk(reader);
+    if (!chunk)
+        return false;
+    chunk->opaque = true;
+    if (aux->last) {
+        chunk->follows = true;
+        aux->last->follower = chunk;
+    } else {
+        chunk->used = WEIR_AUXTRACE_RECORD_BYTES;
+        aux->train = chunk;
+    }
+    aux->last = chunk;
+    return true;
+}
+
+/* Goes on copying. False: the pool is empty. */
+static bool fill_train(struct weir_reader *reader, struct weir_reader_aux *aux)
+{
+    while (aux->copied < piece_bytes(aux)) {
+        if ((!aux->last || aux->last->used == aux->last->capacity) && !extend_train(reader, aux))
+            return false;
+        struct weir_chunk *chunk = aux->last;
+        uint64_t bytes = weir_min_u64(piece_bytes(aux) - aux->copied, chunk->capacity - chunk->used);
+        copy_of_piece(aux, aux->copied, chunk->data + chunk->used, bytes);
+        chunk->used += (uint32_t)bytes;
+        aux->copied += bytes;
+    }
+    return true;
+}
+
+/* Ends the piece before its end, all chunks that it has being full. Returns how much of the area that is. */
+static uint64_t cut_piece(struct weir_reader_aux *aux)
+{
+    uint64_t cut = aux->copied % CUT_BYTES;
+    aux->last->used -= (uint32_t)cut;
+    aux->copied -= cut;
+    aux->cut_pieces++;
+    return aux->copied + (aux->copied > aux->before_wrap || aux->before_wrap == 0 ? aux->left_out : 0);
+}
+
+/* Orders pieces as perf's reference does: decoders on x86 compare it with the times of their packets. */
+static uint64_t reference(void)
+{
+#ifdef __x86_64__
+    return __rdtsc();
+#else
+    return weir_clock_now_ns(&weir_clock_monotonic);
+#endif
+}
+
+static void hand_over_train(struct weir_reader *reader, struct weir_reader_aux *aux)
+{
+    uint64_t padding = weir_align_up(aux->copied, WEIR_AUXTRACE_ALIGN) - aux->copied;
+    memset(aux->last->data + aux->last->used, 0, padding); /* capacities are multiples of it, too */
+    aux->last->used += (uint32_t)padding;
+    const struct weir_auxtrace record = {
+        .bytes = aux->copied + padding,
+        .offset = aux->from,
+        .reference = reference(),
+        .index = aux->index,
+        .task = aux->task,
+        .cpu = aux->cpu,
+    };
+    weir_auxtrace_write(aux->train->data, &record);
+    aux->pieces++;
+    aux->bytes += aux->copied;
+    struct weir_chunk *train = aux->train;
+    aux->train = aux->last = NULL;
+    weir_reader_push(reader, train);
+}
+
+/* ---- full trace ---- */
+
+/* Asks for the event to be enabled, if it may have been disabled. used: bytes of the area before they were given back.
+ */
+static void ask_to_enable(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t used)
+{
+    struct weir_reader_aux *aux = r->aux;
+    uint64_t room = weir_max_u64(aux->area.bytes / ROOM_SHARE, ROOM_LEAST);
+    if (used + room < aux->area.bytes && r->counts.aux_truncated == aux->truncated_seen)
+        return;
+    aux->truncated_seen = r->counts.aux_truncated;
+    /* Release: who takes it sees the room (D'). */
+    atomic_store_explicit(&aux->wants_enable, true, memory_order_release);
+    eventfd_write(reader->aux_fd, 1);
+}
+
+/* Where to copy to: published was aux_head before the ring was drained. False: come again for the rest. */
+static bool find_end(const struct weir_reader *reader, const struct weir_reader_ring *r, uint64_t published,
+                     uint64_t *end)
+{
+    uint64_t wanted = weir_max_u64(published, r->counts.aux_end), head = weir_aux_area_head(&r->aux->area);
+    for (unsigned i = 0; head < wanted && i < SPINS; i++)
+        head = weir_aux_area_head(&r->aux->area);
+    *end = reader->stopping ? head : weir_min_u64(wanted, head);
+    return head >= wanted;
+}
+
+/* False: come again, the pool is empty. */
+static bool copy_piece(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t end)
+{
+    struct weir_reader_aux *aux = r->aux;
+    begin_piece(aux, aux->area.tail, end - aux->area.tail);
+    if (piece_bytes(aux) > 0) {
+        bool whole = fill_train(reader, aux);
+        if (!aux->train)
+            return false;
+        if (!whole)
+            end = aux->area.tail + cut_piece(aux);
+        hand_over_train(reader, aux);
+    }
+    weir_test_point(WEIR_AT_READER_RELEASE);
+    weir_aux_area_release(&aux->area, end);
+    return true;
+}
+
+/* False: come again. */
+static bool drain_aux(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t published)
+{
+    uint64_t end;
+    bool is_there = find_end(reader, r, published, &end), has_chunks = true;
+    if (r->aux->area.tail == end)
+        return is_there;
+    uint64_t used = weir_aux_area_head(&r->aux->area) - r->aux->area.tail;
+    while (has_chunks && r->aux->area.tail != end)
+        has_chunks = copy_piece(reader, r, end);
+    if (!reader->chunk || reader->chunk->used == 0) /* (K); what was owed may have been all that it held */
+        weir_reader_note_holding(reader);
+    ask_to_enable(reader, r, used);
+    return is_there && has_chunks;
+}
+
+bool weir_reader_drain_with_aux(struct weir_reader *reader, struct weir_reader_ring *r)
+{
+    uint64_t published = is_drained_as_it_fills(r) ? weir_aux_area_head(&r->aux->area) : 0;
+    bool all = weir_reader_drain(reader, r) == WEIR_READER_DRAINED;
+    if (is_drained_as_it_fills(r))
+        all &= drain_aux(reader, r, published);
+    return all;
+}
+
+/* ---- snapshots ---- */
+
+/* Whether the kernel has come to the area's end and begun anew: its drivers tell of a position within the area, or of
+ * one that counts on. */
+static bool has_been_full(const struct weir_reader_aux *aux, uint64_t head)
+{
+    const struct weir_aux_area *area = &aux->area;
+    if (aux->was_full || head >= area->bytes)
+        return true;
+    uint64_t looked_at = weir_min_u64(FIRST_WRAP_BYTES, area->bytes);
+    uint8_t any = 0;
+    for (uint64_t i = area->bytes - looked_at; i < area->bytes; i++)
+        any |= area->data[i];
+    return any != 0;
+}
+
+/* Sets out to copy the newest bytes: all there are, or those since the last snapshot while the area has never been
+ * full. */
+static void begin_snapshot(struct weir_reader_aux *aux)
+{
+    struct weir_aux_area *area = &aux->area;
+    uint64_t mask = area->bytes - 1, head = weir_aux_area_head(area), offset = head & mask;
+    aux->was_full = has_been_full(aux, head);
+    uint64_t kept = aux->was_full ? area->bytes : (offset - (area->tail & mask)) & mask;
+    uint64_t bytes = weir_min_u64(kept, aux->snapshot_bytes);
+    uint64_t from = (aux->was_full ? offset + area->bytes : offset) - bytes;
+    uint64_t into_entry = (from & mask) % aux->entry_bytes; /* entries stand from the beginning of the area on */
+    uint64_t skipped = into_entry > 0 ? weir_min_u64(aux->entry_bytes - into_entry, bytes) : 0;
+    begin_piece(aux, from + skipped, bytes - skipped);
+    area->tail = head;
+    aux->reading = true;
+}
+
+bool weir_reader_read_newest_aux(struct weir_reader *reader, struct weir_reader_ring *r)
+{
+    struct weir_reader_aux *aux = r->aux;
+    if (!aux || !aux->area.newest || aux->sampled)
+        return true;
+    if (!aux->reading)
+        begin_snapshot(aux);
+    if (!fill_train(reader, aux))
+        return false;
+    weir_test_point(WEIR_AT_SNAPSHOT_READ);
+    if (aux->train)
+        hand_over_train(reader, aux);
+    aux->reading = false;
+    return true;
+}
