@@ -54,6 +54,12 @@ void weir_record_thread_map(struct weir_buf *out, const pid_t *tids, size_t coun
     }
 }
 
+void weir_record_time_conv(struct weir_buf *out, const struct weir_time_conv *conv)
+{
+    append_header(out, WEIR_RECORD_TIME_CONV, sizeof(struct perf_event_header) + sizeof(*conv));
+    weir_buf_append(out, conv, sizeof(*conv));
+}
+
 /* struct perf_record_cpu_map_data, behind fixed_bytes of the record. */
 static void append_cpus(struct weir_buf *out, size_t fixed_bytes, const int *cpus, size_t count)
 {

@@ -39,6 +39,18 @@ void weir_record_thread_map(struct weir_buf *out, const pid_t *tids, size_t coun
 /* cpus: -1 for "any". As a plain list, which every reader knows; what is beyond WEIR_CPU_MAP_MAX is left out. */
 void weir_record_cpu_map(struct weir_buf *out, const int *cpus, size_t count);
 
+struct weir_time_conv { /* behind the header of a TIME_CONV record: time_* of struct perf_event_mmap_page */
+    uint64_t shift, multiplier, zero, cycles, mask;
+    uint8_t has_zero, has_short; /* cap_user_time_zero, cap_user_time_short */
+    uint8_t reserved[6];
+};
+
+_Static_assert(sizeof(struct weir_time_conv) == 48, "struct perf_record_time_conv");
+
+/* How decoders make times of what a CPU's own counter says. Source: struct perf_record_time_conv in
+ * tools/lib/perf/include/perf/event.h, Linux 6.1. */
+void weir_record_time_conv(struct weir_buf *out, const struct weir_time_conv *conv);
+
 /* EVENT_UPDATE of sorts UNIT and SCALE: what the counts of the event are in, once multiplied. id: one of its ids. unit:
  * at most 255 bytes of it. */
 void weir_record_event_unit(struct weir_buf *out, uint64_t id, const char *unit);

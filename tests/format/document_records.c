@@ -399,6 +399,21 @@ static void write_thread_map_entry(struct byte_sample *sample)
     take_first(sample, &record, 40, record.used - 40);
 }
 
+static void write_time_conv(struct byte_sample *sample)
+{
+    static const struct weir_time_conv conv = {0x95, 0x96, 0x97, 0x98, 0x99, 0x9a, 0x9b, {0}};
+    weir_record_time_conv(&sample->bytes, &conv);
+    byte_sample_header(sample, WEIR_RECORD_TIME_CONV, 0);
+    byte_sample_number(sample, "time_shift", 0x95);
+    byte_sample_number(sample, "time_mult", 0x96);
+    byte_sample_number(sample, "time_zero", 0x97);
+    byte_sample_number(sample, "time_cycles", 0x98);
+    byte_sample_number(sample, "time_mask", 0x99);
+    byte_sample_number(sample, "cap_user_time_zero", 0x9a);
+    byte_sample_number(sample, "cap_user_time_short", 0x9b);
+    byte_sample_bytes(sample, "reserved", zeros, 6);
+}
+
 static const int some_cpus[] = {1, 258, -1};
 static const uint16_t listed_cpus[] = {1, 258, 65535};
 
@@ -554,6 +569,7 @@ const struct byte_structure document_records[] = {
     {"ID_INDEX entry", write_id_index_entry},
     {"THREAD_MAP", write_thread_map},
     {"THREAD_MAP entry", write_thread_map_entry},
+    {"TIME_CONV", write_time_conv},
     {"CPU_MAP", write_cpu_map},
     {"list of CPUs", write_cpu_list},
     {"EVENT_UPDATE", write_event_update},
