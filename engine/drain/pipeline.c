@@ -77,6 +77,8 @@ static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned 
                                            .ring_count = 2 * places,
                                            .live_readers = &pipeline->live_readers,
                                            .ended_fd = pipeline->ended_fd,
+                                           .has_aux = setup->has_aux,
+                                           .aux_fd = pipeline->aux_fd,
                                        });
     if (*result < 0)
         return reader;
@@ -190,8 +192,9 @@ int weir_pipeline_init(struct weir_pipeline *pipeline, const struct weir_pipelin
     pthread_mutex_init(&pipeline->patience, NULL);
     pipeline->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pipeline->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pipeline->aux_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
-    int result = pipeline->kick_fd < 0 || pipeline->ended_fd < 0
+    int result = pipeline->kick_fd < 0 || pipeline->ended_fd < 0 || pipeline->aux_fd < 0
                      ? weir_error_set_errno(err, -errno, "cannot make an eventfd")
                      : build(pipeline, err);
     if (result == 0)
@@ -211,6 +214,18 @@ struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsi
         }
     }
     weir_assert(!"every place has a reader: weir_plan_make() proves it of CPUs, drains() of tasks");
+    return NULL;
+}
+
+const struct weir_ring *weir_pipeline_first_ring(const struct weir_pipeline *pipeline)
+{
+    for (unsigned i = 0; i < pipeline->reader_count; i++) {
+        const struct weir_reader *reader = pipeline->readers[i];
+        for (unsigned ring = 0; ring < reader->ring_count; ring++) {
+            if (reader->rings[ring].ring.page && !reader->rings[ring].sideband)
+                return &reader->rings[ring].ring;
+        }
+    }
     return NULL;
 }
 
@@ -341,6 +356,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
     weir_rounds_init(&pipeline->rounds, &pipeline->control, pipeline->readers, pipeline->reader_count, &pipeline->queue,
                      weir_clock_now_ns(setup->clock));
     pipeline->rounds.keep_to_snapshots = setup->snapshots_only;
+    pipeline->rounds.cut_with_snapshot = setup->snapshots_only || setup->ends_with_snapshots;
     pipeline->rounds.drain_first = setup->retained_span_ns > 0;
     pipeline->rounds.stretching = pipeline->writer.setup.stretches ? &pipeline->pool : NULL;
     return 0;
@@ -422,6 +438,8 @@ void weir_pipeline_fini(struct weir_pipeline *pipeline)
         close(pipeline->kick_fd);
     if (pipeline->ended_fd >= 0)
         close(pipeline->ended_fd);
+    if (pipeline->aux_fd >= 0)
+        close(pipeline->aux_fd);
     memset(pipeline, 0, sizeof(*pipeline));
-    pipeline->kick_fd = pipeline->ended_fd = -1;
+    pipeline->kick_fd = pipeline->ended_fd = pipeline->aux_fd = -1;
 }

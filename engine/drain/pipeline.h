@@ -64,8 +64,10 @@ struct weir_pipeline_setup {
     uint64_t retained_span_ns;         /* with it: 0, or for how long */
     const struct weir_shed_plan *shed; /* borrowed until fini; NULL: nothing is shed */
     const struct weir_event_set *set;  /* borrowed until fini; NULL when none is ever opened anew */
-    bool snapshots_only;               /* rounds close snapshots only: samples are kept, by readers or by the kernel */
-    bool grow_pool;                    /* make all but the start of it ready when it is needed, on a thread for that */
+    bool has_aux;                      /* data rings are to have AUX areas */
+    bool ends_with_snapshots;          /* where an output ends, what is kept by then goes to it: a cut is a snapshot */
+    bool snapshots_only; /* with that; rounds close snapshots only: samples are kept, by readers or by the kernel */
+    bool grow_pool;      /* make all but the start of it ready when it is needed, on a thread for that */
     int realtime_priority;
     bool pin; /* false for synthetic topologies */
 
@@ -97,6 +99,7 @@ struct weir_pipeline {
     int kick_fd;                          /* owned eventfd: the writer wants a round or has failed */
     uint64_t full_bytes;                  /* set between init and start; 0: none: writer.h */
     int full_fd;                          /* borrowed; set with it */
+    int aux_fd;                           /* owned eventfd: an AUX event may have to be enabled; reader.h */
     int ended_fd;                         /* owned eventfd: the targets of all rings are gone */
     pthread_mutex_t patience;             /* around setup.while_waiting() */
 };
@@ -113,6 +116,9 @@ void weir_pipeline_fini(struct weir_pipeline *pipeline);
 
 /* One of the two rings of a place, to be mapped by the caller before start(). */
 struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband);
+
+/* The first data ring that is mapped; NULL: none is. */
+const struct weir_ring *weir_pipeline_first_ring(const struct weir_pipeline *pipeline);
 
 /* Its events are opened anew and not on yet: weir_reader_rename() of its rings. */
 void weir_pipeline_rename_place(struct weir_pipeline *pipeline, unsigned place);

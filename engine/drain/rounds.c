@@ -188,7 +188,7 @@ static uint64_t due_ns(const struct weir_rounds *rounds)
 static void open_due(struct weir_rounds *rounds, uint64_t now_ns)
 {
     bool cuts = rounds->cut == WEIR_ROUNDS_CUT_WANTED;
-    bool snapshot = rounds->snapshot_wanted || (cuts && rounds->keep_to_snapshots);
+    bool snapshot = rounds->snapshot_wanted || (cuts && rounds->cut_with_snapshot);
     if (snapshot && rounds->drain_first && !rounds->drained_first) {
         /* Then all readers have told of their newest sample, which says what is outdated (announce_snapshot()). */
         rounds->drained_first = true;

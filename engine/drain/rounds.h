@@ -26,8 +26,8 @@
  * Snapshots (of memory rings, engine/drain/retention.h, and of rings that the kernel overwrites) are epochs with a
  * flag: all readers are woken and must pass them, and hand over all that they keep before they do; the marker stands
  * behind all of that. With keep_to_snapshots other epochs get no marker: what is retained is older than what they
- * close. They are opened all the same, because the sideband thread goes by them. A cut is a snapshot then: each output
- * ends with what was in memory. A snapshot is busy until its marker is on file.
+ * close. They are opened all the same, because the sideband thread goes by them. With cut_with_snapshot a cut is a
+ * snapshot: each output ends with what was in memory. A snapshot is busy until its marker is on file.
  *
  * Coordinator only; no function here blocks.
  */
@@ -77,6 +77,7 @@ struct weir_rounds {
     void *on_cut_ctx;          /* borrowed */
 
     bool keep_to_snapshots;                   /* constant; set by the caller after init() */
+    bool cut_with_snapshot;                   /* constant, as above: a cut is one */
     const struct weir_pool *stretching;       /* constant: rounds are further apart while it is pressed; NULL: never */
     enum weir_pressure pressure;              /* of it, when the last epoch was closed */
     bool drain_first;                         /* constant: before a snapshot all rings are drained, by an epoch */

@@ -131,6 +131,17 @@ int weir_event_set_map_ring(struct weir_event_set *set, unsigned place, bool sid
     return result;
 }
 
+int weir_event_set_map_aux(const struct weir_event_set *set, unsigned event, unsigned place, uint64_t bytes,
+                           bool newest, const struct weir_ring *ring, struct weir_aux_area *area)
+{
+    for (unsigned task = 0; task < set->task_count; task++) {
+        int fd = weir_event_set_fd(set, event, place, task);
+        if (fd >= 0)
+            return weir_aux_area_map(area, ring, fd, bytes, newest);
+    }
+    return -ENOENT;
+}
+
 const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned place, bool sideband, unsigned *count)
 {
     unsigned event;
@@ -199,6 +210,15 @@ void weir_event_set_switch(struct weir_event_set *set, unsigned event, bool on)
     weir_assert(set->list->events[event].leader == event);
     set->disables += !on;
     switch_event(set, event, on ? set->kernel->ops->event_enable : set->kernel->ops->event_disable);
+}
+
+void weir_event_set_enable_at(struct weir_event_set *set, unsigned event, unsigned place)
+{
+    for (unsigned task = 0; task < set->task_count; task++) {
+        int fd = weir_event_set_fd(set, event, place, task);
+        if (fd >= 0)
+            set->kernel->ops->event_enable(set->kernel->ctx, fd);
+    }
 }
 
 void weir_event_set_enable(struct weir_event_set *set, bool sideband)

@@ -135,6 +135,17 @@ unsigned weir_event_set_sideband(const struct weir_event_set *set);
 int weir_event_set_map_ring(struct weir_event_set *set, unsigned place, bool sideband, uint64_t bytes,
                             struct weir_ring *ring);
 
+/*
+ * Maps the AUX area beside the data ring of one place, which is mapped: of the given event, with which the others there
+ * share it. newest: the kernel overwrites the oldest. *area is owned by the caller. 0; -ENOENT: the event is not open
+ * there; or -errno as weir_aux_area_map().
+ */
+int weir_event_set_map_aux(const struct weir_event_set *set, unsigned event, unsigned place, uint64_t bytes,
+                           bool newest, const struct weir_ring *ring, struct weir_aux_area *area);
+
+/* Enables one event at one place: the kernel had no more room in its AUX area. */
+void weir_event_set_enable_at(struct weir_event_set *set, unsigned event, unsigned place);
+
 /* Whether that ring can be mapped: a descriptor of it is open. */
 bool weir_event_set_has_ring(const struct weir_event_set *set, unsigned place, bool sideband);
 

@@ -91,6 +91,32 @@ bool weir_ring_is_drained(const struct weir_ring *ring)
     return head == tail;
 }
 
+/* ---- time ---- */
+
+#define CONVERSION_TRIES 10000 /* as perf_read_tsc_conversion(), tools/perf/util/tsc.c */
+
+void weir_ring_time_conversion(const struct weir_ring *ring, struct weir_time_conversion *conversion)
+{
+    const struct perf_event_mmap_page *page = ring->page;
+    for (unsigned i = 0; i < CONVERSION_TRIES; i++) {
+        /* A sequence lock, as perf_event.h has it: odd while the kernel writes. */
+        uint32_t before = __atomic_load_n(&page->lock, __ATOMIC_ACQUIRE);
+        *conversion = (struct weir_time_conversion){
+            .shift = page->time_shift,
+            .multiplier = page->time_mult,
+            .zero = page->time_zero,
+            .cycles = page->time_cycles,
+            .mask = page->time_mask,
+            .has_zero = page->cap_user_time_zero,
+            .has_short = page->cap_user_time_short,
+        };
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (before % 2 == 0 && __atomic_load_n(&page->lock, __ATOMIC_RELAXED) == before)
+            return;
+    }
+    *conversion = (struct weir_time_conversion){0};
+}
+
 /* ---- AUX areas ---- */
 
 int weir_aux_area_map(struct weir_aux_area *area, const struct weir_ring *ring, int fd, uint64_t bytes, bool newest)

@@ -96,6 +96,16 @@ void weir_ring_copy(const struct weir_ring *ring, uint64_t position, void *to, u
  */
 bool weir_ring_is_drained(const struct weir_ring *ring);
 
+/* How the time of records follows from the CPU's own counter: time_* of struct perf_event_mmap_page. */
+struct weir_time_conversion {
+    uint64_t shift, multiplier, zero, cycles, mask;
+    bool has_zero;  /* cap_user_time_zero: the counter gives the time itself; false: the kernel tells nothing of it */
+    bool has_short; /* cap_user_time_short: the counter has no more bits than mask */
+};
+
+/* Reads it from a ring that is mapped. Any thread. */
+void weir_ring_time_conversion(const struct weir_ring *ring, struct weir_time_conversion *conversion);
+
 /* The AUX area beside a ring. */
 struct weir_aux_area {
     struct perf_event_mmap_page *page; /* borrowed from the ring, whose mapping is to outlive this one; NULL: none */

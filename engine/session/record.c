@@ -47,6 +47,8 @@ static int init_targets(struct weir_session *session, struct weir_error *err)
         weir_plan_keep(&session->plan, (unsigned)weir_min_u64(session->targets.count, UINT_MAX));
         weir_session_choose_sizes(session);
         result = weir_session_choose_memory(session, err); /* of the readers that are left */
+        if (result == 0)
+            result = weir_session_choose_aux_memory(session, err);
         weir_disk_guard_fit_pool(session);
     }
     return result;
@@ -327,6 +329,8 @@ static int watch(struct weir_session *session, struct weir_error *err)
         result = weir_session_watch_cpus(session);
     if (result == 0)
         result = weir_session_watch_affinity(session);
+    if (result == 0)
+        result = weir_session_watch_aux(session);
     return result < 0 ? weir_error_set_errno(err, result, "cannot watch the recording") : 0;
 }
 
@@ -334,6 +338,7 @@ static int finish(struct weir_session *session, struct weir_error *err)
 {
     struct weir_record_result *result = session->result;
     weir_event_set_disable(&session->events);
+    session->samples_on = false; /* the end of a snapshot is not to switch anything on */
     weir_disk_guard_settle(&session->guard);
     weir_session_switch_settle(&session->change);
     int described = session->options->tail_synthesize ? weir_session_synthesize(session, err) : 0;

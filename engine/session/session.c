@@ -85,6 +85,8 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
         .retained_span_ns = session->options->retained_span_ns,
         .shed = &session->shed,
         .set = events,
+        .has_aux = session->aux.mode != WEIR_AUX_NONE,
+        .ends_with_snapshots = session->aux.mode == WEIR_AUX_SNAPSHOT,
         .snapshots_only = session->retained_bytes > 0 || session->overwrite,
         .grow_pool = session->grow_pool,
         .max_bytes = session->options->max_bytes,
@@ -115,10 +117,12 @@ int weir_session_map_ring(struct weir_session *session, unsigned place, bool sid
         return 0;
     }
     struct weir_reader_ring *r = weir_pipeline_ring(&session->pipeline, place, sideband);
-    if (r->ring.page)
-        return 0; /* by an attempt that came only so far */
     uint64_t bytes = sideband ? session->sideband_ring_bytes : session->ring_bytes;
-    int result = weir_event_set_map_ring(&session->events, place, sideband, bytes, &r->ring);
+    int result = 0;
+    if (!r->ring.page) /* else by an attempt that came only so far */
+        result = weir_event_set_map_ring(&session->events, place, sideband, bytes, &r->ring);
+    if (result == 0 && !sideband)
+        result = weir_session_map_aux(session, place, r);
     if (result < 0)
         return result;
     unsigned count;

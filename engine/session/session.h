@@ -11,6 +11,7 @@
 #include "base/machine.h"
 #include "engine/drain/pipeline.h"
 #include "engine/drain/shed.h"
+#include "engine/events/aux_events.h"
 #include "engine/events/event_set.h"
 #include "engine/events/sample_clock.h"
 #include "engine/events/targets.h"
@@ -70,8 +71,11 @@ struct weir_session {
     uint64_t buffer_bytes;
     bool grow_pool; /* the user named no size: what is needed for a stalled disk is made ready when it stalls */
 
-    bool overwrite;          /* samples stay in the kernel's rings; by option or by term */
-    uint64_t retained_bytes; /* -M: samples stay in so much memory; 0: none do */
+    struct weir_aux_plan aux; /* mode NONE: no event has an AUX area */
+    bool aux_paused;          /* its events are off for a snapshot, whatever samples_on says */
+    uint64_t aux_requests;    /* how often its event was to be enabled again, over all places */
+    bool overwrite;           /* samples stay in the kernel's rings; by option or by term */
+    uint64_t retained_bytes;  /* -M: samples stay in so much memory; 0: none do */
     struct weir_snapshots snapshots;
     struct weir_event_trigger switch_trigger, snapshot_trigger;
     struct weir_ftrace_snapshot ftrace;
@@ -118,6 +122,26 @@ static inline bool weir_session_has_tasks(const struct weir_session *session)
 /* Makes everything that needs no event: topology, CPUs, plan, sizes, and the list of events as they are to be opened. 0
  * or -errno with err. */
 int weir_session_prepare(struct weir_session *session, struct weir_error *err);
+
+/* Finds the AUX event, if there is one, and readies the list of events for it. Once CPUs and limits are known; before
+ * sizes are chosen. 0 or -errno with err. */
+int weir_session_choose_aux(struct weir_session *session, struct weir_error *err);
+
+/* Makes the pool large enough for a snapshot of all AUX areas. Once the other sizes are chosen. 0, or -EINVAL with err.
+ */
+int weir_session_choose_aux_memory(struct weir_session *session, struct weir_error *err);
+
+/* Maps the AUX area beside a data ring that is mapped, if there is to be one. 0 or -errno without err. */
+int weir_session_map_aux(struct weir_session *session, unsigned place, struct weir_reader_ring *r);
+
+/* Lets the coordinator's loop enable AUX events whose area was full. While recording. 0 or -errno. */
+int weir_session_watch_aux(struct weir_session *session);
+
+/* Holds the AUX events still, for a snapshot of their areas, or lets them go on. */
+void weir_session_pause_aux(struct weir_session *session, bool paused);
+
+/* Appends AUXTRACE_INFO, if there are AUX areas. Once rings are mapped. 0, -ENOMEM or -ENODEV. */
+int weir_session_append_aux_info(const struct weir_session *session, struct weir_buf *out);
 
 /* Sizes of the rings and of the pool, for the CPUs or, once they are listed, for the targets of --per-thread. */
 void weir_session_choose_sizes(struct weir_session *session);

@@ -20,6 +20,8 @@ void weir_session_switch_samples(void *ctx, bool on)
     else
         weir_event_set_disable_samples(&session->events);
     session->samples_on = on;
+    if (on && session->aux_paused)
+        weir_session_pause_aux(session, true);
     weir_notice(session->options->notices, WEIR_NOTICE_INFO, on ? "Events enabled" : "Events disabled");
 }
 

@@ -82,8 +82,29 @@ static int append_events(const struct weir_session *session, struct weir_buf *ou
     return result;
 }
 
+static void append_time_conversion(const struct weir_session *session, struct weir_buf *out)
+{
+    const struct weir_ring *ring = weir_pipeline_first_ring(&session->pipeline);
+    struct weir_time_conversion conversion = {0};
+    if (ring)
+        weir_ring_time_conversion(ring, &conversion);
+    if (!conversion.has_zero)
+        return;
+    const struct weir_time_conv conv = {
+        .shift = conversion.shift,
+        .multiplier = conversion.multiplier,
+        .zero = conversion.zero,
+        .cycles = conversion.cycles,
+        .mask = conversion.mask,
+        .has_zero = conversion.has_zero,
+        .has_short = conversion.has_short,
+    };
+    weir_record_time_conv(out, &conv);
+}
+
 int weir_session_append_index(const struct weir_session *session, struct weir_buf *out)
 {
+    append_time_conversion(session, out);
     int result = append_ids(session, out);
     if (session->append) /* readers want one map of threads and CPUs in a file, and have that of before */
         return result < 0 ? result : weir_buf_error(out);
@@ -93,5 +114,7 @@ int weir_session_append_index(const struct weir_session *session, struct weir_bu
         weir_record_thread_map(out, session->targets.tids, session->targets.count);
     if (result == 0)
         result = append_cpus(session, out);
+    if (result == 0)
+        result = weir_session_append_aux_info(session, out);
     return result < 0 ? result : weir_buf_error(out);
 }

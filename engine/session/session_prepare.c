@@ -44,8 +44,11 @@ void weir_session_choose_sizes(struct weir_session *session)
     }
     struct weir_ring_sizes sizes = weir_ring_bytes_choose(&limits, memory, places);
     session->ring_bytes = options->ring_bytes ? options->ring_bytes : sizes.data_bytes;
+    if (options->ring_bytes == 0 && session->aux.data_ring_bytes_wanted > 0)
+        session->ring_bytes = weir_min_u64(session->ring_bytes, session->aux.data_ring_bytes_wanted);
     session->sideband_ring_bytes = sizes.sideband_bytes; /* -m is for the samples: tasks and maps need their own room */
-    if (options->samples.switch_events && weir_kernel_limits_rings_are_free(&session->limits))
+    bool has_switches = options->samples.switch_events || session->aux.switches != WEIR_AUX_SWITCHES_AS_ASKED;
+    if (has_switches && weir_kernel_limits_rings_are_free(&session->limits))
         session->sideband_ring_bytes = session->ring_bytes; /* as many of them as there are samples, or more */
     session->grow_pool = options->buffer_bytes == 0;
     /* A cgroup is there for what runs in it: as much of the pool as a machine gives a thirty-second part for, it gives
@@ -126,7 +129,7 @@ static int add_side_events(struct weir_session *session, struct weir_error *err)
 {
     struct weir_event_list *events = session->options->events;
     int result = weir_event_list_add_sideband(events);
-    if (result == 0 && session->config.text_pokes && !session->config.system_wide)
+    if (result == 0 && (session->config.text_pokes || session->config.all_switches) && !session->config.system_wide)
         result = weir_event_list_add_text_pokes(events);
     return result < 0 ? weir_error_set_errno(err, result, "cannot add events") : 0;
 }
@@ -164,16 +167,22 @@ int weir_session_prepare(struct weir_session *session, struct weir_error *err)
         result = read_memory_limit(session, err);
     if (result < 0)
         return result;
+    result = weir_session_choose_aux(session, err);
+    if (result < 0)
+        return result;
     weir_session_choose_sizes(session);
     result = weir_event_list_overwrites(options->events, options->overwrite, err);
     if (result >= 0) {
         session->overwrite = session->config.overwrite = result;
         result = weir_session_choose_memory(session, err);
     }
+    if (result == 0)
+        result = weir_session_choose_aux_memory(session, err);
     weir_disk_guard_fit_pool(session);
     if (result == 0)
         result = configure(session, err);
     if (result < 0)
         return result;
+    weir_aux_plan_apply(&session->aux, &session->config);
     return add_side_events(session, err);
 }

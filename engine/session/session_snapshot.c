@@ -62,6 +62,9 @@ void weir_session_describe_memory(const struct weir_session *session)
 static void pause_rings(void *ctx, bool paused)
 {
     struct weir_session *session = ctx;
+    weir_session_pause_aux(session, paused); /* disabling waits for the CPU that runs it: what it wrote is whole */
+    if (!session->overwrite)
+        return;
     weir_event_set_pause(&session->events, paused);
     if (!paused)
         return;
@@ -84,7 +87,7 @@ void weir_session_begin_snapshots(struct weir_session *session)
         .end_file = session->options->switching.each_snapshot ? end_file : NULL,
         .end_file_ctx = session,
     };
-    if (session->overwrite) {
+    if (session->overwrite || session->aux.mode == WEIR_AUX_SNAPSHOT) {
         session->pipeline.rounds.pause = pause_rings;
         session->pipeline.rounds.pause_ctx = session;
     }
@@ -94,6 +97,7 @@ void weir_session_begin_snapshots(struct weir_session *session)
 
 bool weir_session_ends_with_snapshot(const struct weir_session *session)
 {
-    return session->overwrite || session->options->snapshot_on_exit || session->snapshots.permanent ||
-           session->change.taken_back || (session->options->snapshot_on.crash && weir_session_command_crashed(session));
+    return session->overwrite || session->options->snapshot_on_exit || session->aux.snapshot_on_exit ||
+           session->snapshots.permanent || session->change.taken_back ||
+           (session->options->snapshot_on.crash && weir_session_command_crashed(session));
 }

@@ -7,14 +7,15 @@
 
 bool weir_snapshots_are_possible(const struct weir_snapshots *snapshots)
 {
-    return snapshots->pipeline->setup.snapshots_only;
+    const struct weir_pipeline_setup *setup = &snapshots->pipeline->setup;
+    return setup->snapshots_only || setup->ends_with_snapshots;
 }
 
 int weir_snapshot_dump(struct weir_snapshots *snapshots, struct weir_error *err)
 {
     if (!weir_snapshots_are_possible(snapshots)) {
         weir_error_set(err, -EOPNOTSUPP, "no snapshot: samples go to the file as they come");
-        weir_error_hint(err, "record with -M SIZE or --overwrite to keep them in memory");
+        weir_error_hint(err, "record with -M SIZE or --overwrite to keep them in memory, or -S for AUX areas");
         return -EOPNOTSUPP;
     }
     if (snapshots->permanent)

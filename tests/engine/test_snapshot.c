@@ -84,7 +84,7 @@ Test(snapshot, there_is_none_of_what_goes_to_the_file_anyway)
     cr_expect_eq(weir_snapshot_swap(&f.snapshots, &err), -EOPNOTSUPP);
     cr_expect_eq(weir_snapshot_alloc(&f.snapshots, &err), -EOPNOTSUPP);
     cr_expect_str_eq(err.what, "no snapshot: samples go to the file as they come");
-    cr_expect_str_eq(err.hint, "record with -M SIZE or --overwrite to keep them in memory");
+    cr_expect_str_eq(err.hint, "record with -M SIZE or --overwrite to keep them in memory, or -S for AUX areas");
     cr_expect(sample(&f), "recording goes on");
     fixture_fini(&f);
 }
