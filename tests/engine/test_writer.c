@@ -15,129 +15,20 @@
 #include "format/perf_file.h"
 #include "format/records.h"
 #include "tests/base/failing_alloc.h"
-#include "tests/engine/fake_clock.h"
 #include "tests/engine/test_record.h"
-#include "tests/io/fake_io.h"
+#include "tests/engine/writer_rig.h"
 
-#define HEAD_BYTES  4096u
-#define START_NS    (7 * WEIR_NS_PER_S)
-#define ROUND_BYTES 1000u
-#define CPUS        2u
-#define EVENTS      3u
-#define SIDEBAND    2u
-#define STEPS_MAX   1000
-
-struct fixture {
-    struct fake_clock fake_clock;
-    struct weir_clock clock;
-    struct fake_io *disk;
-    struct weir_pool pool;
-    struct weir_chunk_queue queue;
-    struct weir_id_map ids;
-    struct weir_output *output;
-    struct weir_writer writer;
-    struct weir_chunk marker;
-    _Atomic uint64_t returned;
-    int kick_fd;
-};
-
-/* The id of an event on a CPU. */
-static uint64_t id_of(unsigned cpu, unsigned event)
-{
-    return 100 + cpu * EVENTS + event;
-}
-
-static void open_output(struct fixture *f, const struct fake_io_options *disk)
-{
-    static const uint8_t head[HEAD_BYTES];
-    struct weir_error err = {0};
-    f->disk = fake_io_new(disk);
-    struct weir_output_options options = {
-        .buffers = f->pool.buffers,
-        .buffer_count = f->pool.buffer_count,
-        .fill_padding = weir_record_fill_padding,
-        .io = fake_io_ops(f->disk),
-    };
-    cr_assert_eq(weir_output_open(&f->output, "/dev/null", &options, &err), 0, "%s", err.what);
-    cr_assert_eq(weir_output_write_head(f->output, head, sizeof(head)), 0);
-}
-
-static void fixture_init(struct fixture *f, const struct fake_io_options *disk)
-{
-    const struct weir_pool_share share = {.node = -1, .readers = 1};
-    memset(f, 0, sizeof(*f));
-    f->fake_clock.now_ns = START_NS;
-    f->clock = fake_clock_interface(&f->fake_clock);
-    cr_assert_eq(weir_pool_init(&f->pool, 7 * WEIR_CHUNK_MIN_BYTES, WEIR_POOL_ALL_READY, &share, 1, NULL), 0);
-    weir_chunk_queue_init(&f->queue);
-    cr_assert_eq(weir_id_map_init(&f->ids, CPUS * EVENTS), 0);
-    for (unsigned cpu = 0; cpu < CPUS; cpu++) {
-        for (unsigned event = 0; event < EVENTS; event++)
-            weir_id_map_add(&f->ids, id_of(cpu, event), event, cpu);
-    }
-    open_output(f, disk);
-    f->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    struct weir_writer_setup setup = {
-        .queue = &f->queue,
-        .pool = &f->pool,
-        .output = f->output,
-        .clock = &f->clock,
-        .layout =
-            {
-                .ids = &f->ids,
-                .id_offset = TEST_SAMPLE_ID_OFFSET,
-                .time_offset = TEST_SAMPLE_TIME_OFFSET,
-                .place_stride = EVENTS,
-                .sideband_event = SIDEBAND,
-            },
-        .reader_count = 1,
-        .failed_counters = CPUS * EVENTS,
-        .round_bytes = ROUND_BYTES,
-        .kick_fd = f->kick_fd,
-    };
-    cr_assert_eq(weir_writer_init(&f->writer, &setup), 0);
-}
-
-static void fixture_fini(struct fixture *f)
-{
-    weir_output_close(f->output);
-    fake_io_free(f->disk);
-    weir_writer_fini(&f->writer);
-    cr_expect_eq(weir_pool_free_count(&f->pool), f->pool.chunk_count, "a chunk was lost");
-    weir_pool_fini(&f->pool);
-    weir_id_map_fini(&f->ids);
-    close(f->kick_fd);
-}
-
-/* ---- what goes in ---- */
-
-static struct weir_chunk *take_chunk(struct fixture *f)
-{
-    struct weir_chunk *chunk = weir_pool_take(&f->pool, 0, true);
-    cr_assert_not_null(chunk);
-    chunk->returned = &f->returned;
-    return chunk;
-}
-
-static void add_sample(struct weir_chunk *chunk, uint64_t id, uint16_t bytes)
-{
-    chunk->used += (uint32_t)test_sample_put(chunk->data + chunk->used, id, 1, 1, bytes);
-}
+#define HEAD_BYTES  WRITER_RIG_HEAD_BYTES
+#define START_NS    WRITER_RIG_START_NS
+#define ROUND_BYTES WRITER_RIG_ROUND_BYTES
+#define SIDEBAND    WRITER_RIG_SIDEBAND
 
 static void add_side(struct weir_chunk *chunk, uint32_t type, uint64_t id)
 {
     chunk->used += (uint32_t)test_side_put(chunk->data + chunk->used, type, id);
 }
 
-/* A chunk with one sample of that size. */
-static void push_sample(struct fixture *f, uint16_t bytes)
-{
-    struct weir_chunk *chunk = take_chunk(f);
-    add_sample(chunk, id_of(0, 0), bytes);
-    weir_chunk_queue_push(&f->queue, chunk);
-}
-
-static void push_marker(struct fixture *f)
+static void push_marker(struct writer_rig *f)
 {
     static const struct perf_event_header round = {.type = WEIR_RECORD_FINISHED_ROUND, .size = sizeof(round)};
     cr_assert_eq(f->marker.state, WEIR_CHUNK_FREE);
@@ -149,18 +40,7 @@ static void push_marker(struct fixture *f)
     weir_chunk_queue_push(&f->queue, &f->marker);
 }
 
-/* Steps until nothing is left to do; a checkpoint may still be due later. */
-static void settle(struct fixture *f)
-{
-    for (unsigned n = 0; n < STEPS_MAX; n++) {
-        bool moved = weir_writer_step(&f->writer, 0);
-        if (!moved && weir_writer_is_idle(&f->writer))
-            return;
-    }
-    cr_assert_fail("the writer does not get idle");
-}
-
-static uint64_t data_size_on_disk(const struct fixture *f)
+static uint64_t data_size_on_disk(const struct writer_rig *f)
 {
     uint64_t bytes;
     memcpy(&bytes, fake_io_bytes(f->disk) + WEIR_PERF_DATA_SIZE_OFFSET, sizeof(bytes));
@@ -168,7 +48,7 @@ static uint64_t data_size_on_disk(const struct fixture *f)
 }
 
 /* Kicks since the last look. */
-static uint64_t kicks(const struct fixture *f)
+static uint64_t kicks(const struct writer_rig *f)
 {
     eventfd_t count;
     return eventfd_read(f->kick_fd, &count) == 0 ? count : 0;
@@ -193,22 +73,22 @@ static const struct fake_io_options broken_disk = {
 
 Test(writer, failed_chunks_are_accounted_by_cpu_and_event_with_their_side_records)
 {
-    struct fixture f;
-    fixture_init(&f, &broken_disk);
-    struct weir_chunk *chunk = take_chunk(&f);
-    add_sample(chunk, id_of(0, 0), 64);
-    add_sample(chunk, id_of(0, 1), 72);
-    add_sample(chunk, id_of(0, 1), 80);
-    add_side(chunk, PERF_RECORD_COMM, id_of(0, SIDEBAND));
-    add_side(chunk, PERF_RECORD_MMAP2, id_of(1, SIDEBAND));
+    struct writer_rig f;
+    writer_rig_init(&f, &broken_disk);
+    struct weir_chunk *chunk = writer_rig_take(&f);
+    writer_rig_add_sample(chunk, writer_rig_id(0, 0), 64);
+    writer_rig_add_sample(chunk, writer_rig_id(0, 1), 72);
+    writer_rig_add_sample(chunk, writer_rig_id(0, 1), 80);
+    add_side(chunk, PERF_RECORD_COMM, writer_rig_id(0, SIDEBAND));
+    add_side(chunk, PERF_RECORD_MMAP2, writer_rig_id(1, SIDEBAND));
     add_side(chunk, PERF_RECORD_COMM, 0);
-    add_side(chunk, PERF_RECORD_LOST_SAMPLES, id_of(0, SIDEBAND));
+    add_side(chunk, PERF_RECORD_LOST_SAMPLES, writer_rig_id(0, SIDEBAND));
     weir_chunk_queue_push(&f.queue, chunk);
-    struct weir_chunk *second = take_chunk(&f);
-    add_sample(second, id_of(1, 0), 64);
-    add_sample(second, 9999, 64);
+    struct weir_chunk *second = writer_rig_take(&f);
+    writer_rig_add_sample(second, writer_rig_id(1, 0), 64);
+    writer_rig_add_sample(second, 9999, 64);
     weir_chunk_queue_push(&f.queue, second);
-    settle(&f);
+    writer_rig_settle(&f);
 
     const uint64_t expected[] = {1, 2, 1, 1, 0, 1};
     cr_assert_arr_eq(f.writer.failed.samples, expected, sizeof(expected));
@@ -216,34 +96,34 @@ Test(writer, failed_chunks_are_accounted_by_cpu_and_event_with_their_side_record
     cr_assert_eq(f.writer.error, -EIO);
     cr_assert_eq(f.returned, 2);
     cr_assert_eq(weir_pool_free_count(&f.pool), 7);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 Test(writer, chunks_before_the_failure_are_on_file_and_only_later_ones_are_accounted)
 {
     const struct fake_io_options disk = {.no_direct = true, .space_bytes = HEAD_BYTES + 3 * 65528 + 100};
-    struct fixture f;
-    fixture_init(&f, &disk);
+    struct writer_rig f;
+    writer_rig_init(&f, &disk);
     for (unsigned n = 0; n < 6; n++) {
-        push_sample(&f, WEIR_RECORD_MAX_BYTES);
-        settle(&f);
+        writer_rig_push_sample(&f, WEIR_RECORD_MAX_BYTES);
+        writer_rig_settle(&f);
     }
     cr_assert_eq(weir_output_stable_bytes(f.output), 3 * WEIR_RECORD_MAX_BYTES);
     cr_assert_eq(f.writer.failed.samples[0], 3);
     cr_assert_eq(f.writer.error, -ENOSPC);
     cr_assert_eq(f.returned, 6);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 Test(writer, full_output_that_is_waited_for_is_tried_ten_times_a_second)
 {
     const struct fake_io_fault full = {1, true, -EDQUOT}, none = {0};
-    struct fixture f;
-    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
+    struct writer_rig f;
+    writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
     weir_writer_wait_for_space(&f.writer, true);
     fake_io_set_fault(f.disk, FAKE_IO_WRITE, &full);
     for (unsigned n = 0; n < 3; n++) {
-        push_sample(&f, WEIR_RECORD_MAX_BYTES);
+        writer_rig_push_sample(&f, WEIR_RECORD_MAX_BYTES);
         weir_writer_step(&f.writer, 0);
         weir_writer_step(&f.writer, 0);
         f.fake_clock.now_ns += 99 * WEIR_NS_PER_MS;
@@ -254,178 +134,76 @@ Test(writer, full_output_that_is_waited_for_is_tried_ten_times_a_second)
     weir_writer_step(&f.writer, 0);
     cr_assert_eq(fake_io_calls(f.disk, FAKE_IO_WRITE), tries);
     f.fake_clock.now_ns += 100 * WEIR_NS_PER_MS;
-    settle(&f);
+    writer_rig_settle(&f);
     cr_assert(!f.writer.full && f.returned == 3);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 Test(writer, failed_output_is_told_once_and_goes_on_taking_chunks)
 {
-    struct fixture f;
-    fixture_init(&f, &broken_disk);
-    push_sample(&f, 64);
-    settle(&f);
+    struct writer_rig f;
+    writer_rig_init(&f, &broken_disk);
+    writer_rig_push_sample(&f, 64);
+    writer_rig_settle(&f);
     cr_assert_eq(kicks(&f), 1);
     for (unsigned n = 0; n < 3; n++) {
-        push_sample(&f, 64);
-        settle(&f);
+        writer_rig_push_sample(&f, 64);
+        writer_rig_settle(&f);
     }
     cr_assert_eq(kicks(&f), 0);
     cr_assert_eq(f.writer.failed.samples[0], 4);
     cr_assert_eq(weir_pool_free_count(&f.pool), 7);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 Test(writer, failed_markers_are_free_again_but_no_rounds)
 {
-    struct fixture f;
-    fixture_init(&f, &broken_disk);
-    push_sample(&f, 64);
+    struct writer_rig f;
+    writer_rig_init(&f, &broken_disk);
+    writer_rig_push_sample(&f, 64);
     push_marker(&f);
-    settle(&f);
+    writer_rig_settle(&f);
     cr_assert_eq(f.marker.state, WEIR_CHUNK_FREE);
     cr_assert_eq(f.writer.rounds, 0);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 Test(writer, checkpoint_that_cannot_be_written_is_kept_as_its_own_error)
 {
-    struct fixture f;
-    fixture_init(&f, &(struct fake_io_options){0});
+    struct writer_rig f;
+    writer_rig_init(&f, &(struct fake_io_options){0});
     struct fake_io_fault fault = {.nth = fake_io_calls(f.disk, FAKE_IO_PWRITEV) + 1, .sticky = true, .error = -EIO};
     fake_io_set_fault(f.disk, FAKE_IO_PWRITEV, &fault);
-    push_sample(&f, 64);
-    settle(&f);
+    writer_rig_push_sample(&f, 64);
+    writer_rig_settle(&f);
     cr_assert_eq(f.writer.checkpoint.error, -EIO);
     cr_assert_eq(f.writer.error, 0);
     cr_assert_eq(f.writer.failed.samples[0], 0);
-    fixture_fini(&f);
-}
-
-/* ---- trains ---- */
-
-#define TRAIN_CHUNKS 3u
-
-/* All full but the last, with n in each word of the n-th. */
-static uint64_t push_train(struct fixture *f)
-{
-    struct weir_chunk *train = NULL, *last = NULL;
-    for (unsigned n = 0; n < TRAIN_CHUNKS; n++) {
-        struct weir_chunk *chunk = take_chunk(f);
-        chunk->opaque = true;
-        chunk->follows = last != NULL;
-        chunk->used = n + 1 < TRAIN_CHUNKS ? chunk->capacity : 72;
-        memset(chunk->data, (int)n + 1, chunk->used);
-        if (last)
-            last->follower = chunk;
-        else
-            train = chunk;
-        last = chunk;
-    }
-    uint64_t bytes = weir_chunk_train_bytes(train);
-    weir_chunk_queue_push(&f->queue, train);
-    return bytes;
-}
-
-Test(writer, train_stands_in_one_piece_and_in_the_index_and_no_checkpoint_ends_in_it)
-{
-    struct fixture f;
-    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
-    push_sample(&f, 64);
-    uint64_t bytes = push_train(&f);
-    push_sample(&f, 72);
-    while (!weir_writer_is_idle(&f.writer)) {
-        weir_writer_step(&f.writer, 0);
-        uint64_t stable = weir_output_stable_bytes(f.output);
-        cr_assert(stable <= 64 || stable >= 64 + bytes, "%ju", (uintmax_t)stable);
-    }
-    const struct weir_aux_index *index = &f.writer.account.aux_index;
-    cr_assert_eq(index->count, 1);
-    cr_assert(index->entries[0].file_offset == HEAD_BYTES + 64 && index->entries[0].bytes == 48);
-    const uint8_t *at = fake_io_bytes(f.disk) + index->entries[0].file_offset;
-    for (uint64_t n = 0; n < bytes; n++)
-        cr_assert_eq(at[n], 1 + n / WEIR_CHUNK_MIN_BYTES);
-    cr_assert(f.writer.account.aux_bytes == bytes && f.writer.failed_aux_bytes == 0);
-    cr_assert_eq(f.returned, 2 + TRAIN_CHUNKS);
-    cr_assert_lt(f.writer.bytes_since_round, 200); /* readers of the file do not hold it */
-    fixture_fini(&f);
-}
-
-/* Its first chunk is on file, its second one is not. */
-Test(writer, train_that_fails_is_not_in_the_file_and_told_as_a_whole)
-{
-    struct fixture f;
-    fixture_init(&f, &(struct fake_io_options){.no_direct = true, .space_bytes = HEAD_BYTES + 200 * 1024});
-    push_sample(&f, 64);
-    uint64_t bytes = push_train(&f);
-    push_train(&f);
-    settle(&f);
-    cr_assert_eq(f.writer.error, -ENOSPC);
-    cr_assert_eq(weir_output_stable_bytes(f.output), 64);
-    cr_assert(f.writer.account.aux_bytes == 0 && f.writer.failed_aux_bytes == 2 * bytes);
-    cr_assert_eq(weir_aux_index_count_before(&f.writer.account.aux_index, HEAD_BYTES + 64), 0);
-    cr_assert_eq(f.writer.failed.samples[0], 0);
-    fixture_fini(&f);
-}
-
-Test(writer, train_beyond_the_largest_size_is_left_out_whole)
-{
-    struct fixture f;
-    fixture_init(&f, &(struct fake_io_options){0});
-    f.writer.setup.max_bytes = 2 * WEIR_CHUNK_MIN_BYTES;
-    uint64_t bytes = push_train(&f);
-    settle(&f);
-    cr_assert(f.writer.limited && f.writer.failed_aux_bytes == bytes && f.returned == TRAIN_CHUNKS);
-    cr_assert_eq(weir_output_stable_bytes(f.output), 0);
-    cr_assert_eq(f.writer.account.aux_index.count, 0);
-    fixture_fini(&f);
-}
-
-Test(writer, train_passes_by_compression)
-{
-    struct fixture f;
-    struct weir_compressor compressor;
-    struct weir_error err = {0};
-    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
-    const struct weir_compressor_setup setup = {.level = 1, .chunk_bytes = WEIR_CHUNK_MIN_BYTES, .buffer_index = -1};
-    cr_assert_eq(weir_compressor_init(&compressor, &setup, &err), 0);
-    f.writer.setup.compressor = &compressor;
-    push_sample(&f, 4096);
-    settle(&f); /* a pool that is nearly empty would have chunks pass by as well */
-    uint64_t bytes = push_train(&f);
-    settle(&f);
-    push_sample(&f, 4096);
-    settle(&f);
-    cr_assert_lt(f.writer.packed_out_bytes, f.writer.packed_in_bytes);
-    cr_assert_eq(f.writer.packed_in_bytes, 8192);
-    cr_assert_eq(weir_output_stable_bytes(f.output), bytes + f.writer.packed_out_bytes);
-    cr_assert_eq(f.writer.account.aux_index.count, 1);
-    weir_compressor_fini(&compressor);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 /* ---- steps ---- */
 
 Test(writer, nothing_to_do_moves_nothing)
 {
-    struct fixture f;
-    fixture_init(&f, &(struct fake_io_options){0});
+    struct writer_rig f;
+    writer_rig_init(&f, &(struct fake_io_options){0});
     cr_assert_not(weir_writer_step(&f.writer, 0));
     cr_assert(weir_writer_is_idle(&f.writer));
     cr_assert_eq(fake_io_calls(f.disk, FAKE_IO_WRITE), 0);
     cr_assert_eq(fake_io_size(f.disk), HEAD_BYTES);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 Test(writer, chunks_and_markers_are_written_in_the_order_of_the_queue)
 {
-    struct fixture f;
-    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
-    push_sample(&f, 64);
+    struct writer_rig f;
+    writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
+    writer_rig_push_sample(&f, 64);
     push_marker(&f);
-    push_sample(&f, 72);
+    writer_rig_push_sample(&f, 72);
     cr_assert_not(weir_writer_is_idle(&f.writer));
-    settle(&f);
+    writer_rig_settle(&f);
     cr_assert_eq(weir_output_stable_bytes(f.output), 144);
     const uint8_t *data = fake_io_bytes(f.disk) + HEAD_BYTES;
     cr_assert_eq(test_record_bytes(data), 64);
@@ -435,36 +213,36 @@ Test(writer, chunks_and_markers_are_written_in_the_order_of_the_queue)
     cr_assert(test_sample_is_whole(data + 72));
     cr_assert_eq(f.writer.rounds, 1);
     cr_assert_eq(f.returned, 2);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 Test(writer, stalled_disk_keeps_chunks_in_flight)
 {
-    struct fixture f;
-    fixture_init(&f, &(struct fake_io_options){0});
+    struct writer_rig f;
+    writer_rig_init(&f, &(struct fake_io_options){0});
     fake_io_stall(f.disk, true);
     for (unsigned n = 0; n < 7; n++)
-        push_sample(&f, WEIR_RECORD_MAX_BYTES);
+        writer_rig_push_sample(&f, WEIR_RECORD_MAX_BYTES);
     for (unsigned n = 0; n < 5; n++)
         weir_writer_step(&f.writer, 0);
     cr_assert_eq(weir_pool_free_count(&f.pool), 0);
     cr_assert_eq(f.returned, 0);
     cr_assert_not(weir_writer_is_idle(&f.writer));
     fake_io_stall(f.disk, false);
-    settle(&f);
+    writer_rig_settle(&f);
     cr_assert_eq(f.returned, 7);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 Test(writer, time_from_the_readers_hands_to_the_file_is_kept_of_each_chunk)
 {
-    struct fixture f;
-    fixture_init(&f, &(struct fake_io_options){0});
+    struct writer_rig f;
+    writer_rig_init(&f, &(struct fake_io_options){0});
     fake_io_stall(f.disk, true);
     const uint64_t ages_ns[] = {0, 3 * WEIR_NS_PER_MS}; /* 0: nobody told when */
     for (size_t i = 0; i < 2; i++) {
-        struct weir_chunk *chunk = take_chunk(&f);
-        add_sample(chunk, id_of(0, 0), 64);
+        struct weir_chunk *chunk = writer_rig_take(&f);
+        writer_rig_add_sample(chunk, writer_rig_id(0, 0), 64);
         chunk->handed_ns = ages_ns[i] ? START_NS - ages_ns[i] : 0;
         weir_chunk_queue_push(&f.queue, chunk);
     }
@@ -472,110 +250,110 @@ Test(writer, time_from_the_readers_hands_to_the_file_is_kept_of_each_chunk)
     cr_assert_eq(f.writer.latency_ns.count, 0);
     f.fake_clock.now_ns = START_NS + 4 * WEIR_NS_PER_MS;
     fake_io_stall(f.disk, false);
-    settle(&f);
+    writer_rig_settle(&f);
     cr_assert_eq(f.writer.latency_ns.count, 1);
     cr_assert_eq(f.writer.latency_ns.max, 7 * WEIR_NS_PER_MS);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 /* ---- checkpoints ---- */
 
 Test(writer, first_data_is_published_at_once_then_once_a_second)
 {
-    struct fixture f;
-    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
+    struct writer_rig f;
+    writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
     weir_writer_step(&f.writer, 0);
     cr_assert_eq(data_size_on_disk(&f), 0);
     f.fake_clock.now_ns = START_NS + 5;
-    push_sample(&f, 64);
-    settle(&f);
+    writer_rig_push_sample(&f, 64);
+    writer_rig_settle(&f);
     cr_assert_eq(data_size_on_disk(&f), 64);
 
-    push_sample(&f, 64);
-    settle(&f);
+    writer_rig_push_sample(&f, 64);
+    writer_rig_settle(&f);
     cr_assert_eq(data_size_on_disk(&f), 64);
     f.fake_clock.now_ns = START_NS + 5 + WEIR_CHECKPOINT_NS - 1;
-    settle(&f);
+    writer_rig_settle(&f);
     cr_assert_eq(data_size_on_disk(&f), 64);
     f.fake_clock.now_ns++;
-    settle(&f);
+    writer_rig_settle(&f);
     cr_assert_eq(data_size_on_disk(&f), 128);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 Test(writer, checkpoint_is_written_only_when_there_is_something_new)
 {
-    struct fixture f;
-    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
-    push_sample(&f, 64);
-    settle(&f);
+    struct writer_rig f;
+    writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
+    writer_rig_push_sample(&f, 64);
+    writer_rig_settle(&f);
     uint64_t written = fake_io_calls(f.disk, FAKE_IO_PWRITEV);
     for (unsigned n = 0; n < 5; n++) {
         f.fake_clock.now_ns += WEIR_CHECKPOINT_NS;
-        settle(&f);
+        writer_rig_settle(&f);
     }
     cr_assert_eq(fake_io_calls(f.disk, FAKE_IO_PWRITEV), written);
-    push_sample(&f, 64);
-    settle(&f);
+    writer_rig_push_sample(&f, 64);
+    writer_rig_settle(&f);
     cr_assert_eq(fake_io_calls(f.disk, FAKE_IO_PWRITEV), written + 1);
     cr_assert_eq(data_size_on_disk(&f), 128);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 Test(writer, checkpoint_never_covers_what_is_not_on_disk)
 {
-    struct fixture f;
-    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
-    push_sample(&f, 64);
-    settle(&f);
+    struct writer_rig f;
+    writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
+    writer_rig_push_sample(&f, 64);
+    writer_rig_settle(&f);
     fake_io_stall(f.disk, true);
-    push_sample(&f, WEIR_RECORD_MAX_BYTES);
+    writer_rig_push_sample(&f, WEIR_RECORD_MAX_BYTES);
     f.fake_clock.now_ns += 2 * WEIR_CHECKPOINT_NS;
     for (unsigned n = 0; n < 5; n++)
         weir_writer_step(&f.writer, 0);
     cr_assert_eq(data_size_on_disk(&f), 64);
     fake_io_stall(f.disk, false);
-    settle(&f);
+    writer_rig_settle(&f);
     cr_assert_eq(data_size_on_disk(&f), 64 + WEIR_RECORD_MAX_BYTES);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 /* ---- rounds ---- */
 
 Test(writer, round_is_asked_for_once_after_so_many_bytes)
 {
-    struct fixture f;
-    fixture_init(&f, &(struct fake_io_options){0});
-    push_sample(&f, ROUND_BYTES - 8);
-    settle(&f);
+    struct writer_rig f;
+    writer_rig_init(&f, &(struct fake_io_options){0});
+    writer_rig_push_sample(&f, ROUND_BYTES - 8);
+    writer_rig_settle(&f);
     cr_assert_eq(kicks(&f), 0);
-    push_sample(&f, 32); /* now beyond */
-    settle(&f);
+    writer_rig_push_sample(&f, 32); /* now beyond */
+    writer_rig_settle(&f);
     cr_assert_eq(kicks(&f), 1);
-    push_sample(&f, 5 * ROUND_BYTES);
-    settle(&f);
+    writer_rig_push_sample(&f, 5 * ROUND_BYTES);
+    writer_rig_settle(&f);
     cr_assert_eq(kicks(&f), 0);
 
     push_marker(&f);
-    settle(&f);
+    writer_rig_settle(&f);
     cr_assert_eq(kicks(&f), 0);
-    push_sample(&f, ROUND_BYTES - 8);
-    settle(&f);
+    writer_rig_push_sample(&f, ROUND_BYTES - 8);
+    writer_rig_settle(&f);
     cr_assert_eq(kicks(&f), 0);
-    push_sample(&f, ROUND_BYTES);
-    settle(&f);
+    writer_rig_push_sample(&f, ROUND_BYTES);
+    writer_rig_settle(&f);
     cr_assert_eq(kicks(&f), 1);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 Test(writer, bytes_exactly_at_the_round_ask_for_it)
 {
-    struct fixture f;
-    fixture_init(&f, &(struct fake_io_options){0});
-    push_sample(&f, ROUND_BYTES);
-    settle(&f);
+    struct writer_rig f;
+    writer_rig_init(&f, &(struct fake_io_options){0});
+    writer_rig_push_sample(&f, ROUND_BYTES);
+    writer_rig_settle(&f);
     cr_assert_eq(kicks(&f), 1);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 /* ---- the thread's body ---- */
@@ -588,28 +366,28 @@ static void *run(void *argument)
 
 Test(writer, run_ends_with_all_on_file_that_was_pushed_before_the_stop, .timeout = 30)
 {
-    struct fixture f;
+    struct writer_rig f;
     pthread_t thread;
-    fixture_init(&f, &(struct fake_io_options){.no_direct = true, .waits = true});
+    writer_rig_init(&f, &(struct fake_io_options){.no_direct = true, .waits = true});
     cr_assert_eq(pthread_create(&thread, NULL, run, &f.writer), 0);
     for (unsigned n = 0; n < 5; n++)
-        push_sample(&f, 64);
+        writer_rig_push_sample(&f, 64);
     weir_writer_stop(&f.writer);
     pthread_join(thread, NULL);
     cr_assert(weir_writer_is_idle(&f.writer));
     cr_assert_eq(weir_output_stable_bytes(f.output), 5 * 64);
     cr_assert_eq(f.returned, 5);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 Test(writer, run_ends_when_stopped_before_it_begins, .timeout = 30)
 {
-    struct fixture f;
-    fixture_init(&f, &(struct fake_io_options){0});
+    struct writer_rig f;
+    writer_rig_init(&f, &(struct fake_io_options){0});
     weir_writer_stop(&f.writer);
     weir_writer_run(&f.writer);
     cr_assert_eq(f.writer.sleeps, 0);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 /* ---- switching ---- */
@@ -621,7 +399,7 @@ struct second {
     struct weir_writer_switch order;
 };
 
-static void second_init(struct second *second, const struct fixture *f, const struct fake_io_options *disk)
+static void second_init(struct second *second, const struct writer_rig *f, const struct fake_io_options *disk)
 {
     static const uint8_t head[HEAD_BYTES];
     second->disk = fake_io_new(disk);
@@ -645,14 +423,14 @@ static void second_fini(struct second *second)
 
 Test(writer, what_was_on_its_way_to_a_failed_output_is_accounted_after_a_switch)
 {
-    struct fixture f;
+    struct writer_rig f;
     struct second second;
-    fixture_init(&f, &broken_disk);
+    writer_rig_init(&f, &broken_disk);
     second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
-    push_sample(&f, 64);
+    writer_rig_push_sample(&f, 64);
     weir_writer_switch_push(&second.order, &f.queue);
-    push_sample(&f, 72);
-    settle(&f);
+    writer_rig_push_sample(&f, 72);
+    writer_rig_settle(&f);
     cr_assert(weir_writer_switch_is_done(&second.order));
     cr_assert_eq(f.writer.failed.samples[0], 1);
     cr_assert_eq(f.writer.error, -EIO);
@@ -660,21 +438,21 @@ Test(writer, what_was_on_its_way_to_a_failed_output_is_accounted_after_a_switch)
     cr_assert_eq(weir_output_stable_bytes(second.output), 72);
     cr_assert_eq(f.returned, 2);
     second_fini(&second);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 Test(writer, what_stands_before_a_switch_is_in_the_one_output_and_what_stands_behind_it_in_the_other)
 {
-    struct fixture f;
+    struct writer_rig f;
     struct second second;
-    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
+    writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
     second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
-    push_sample(&f, 64);
+    writer_rig_push_sample(&f, 64);
     push_marker(&f);
     weir_writer_switch_push(&second.order, &f.queue);
-    push_sample(&f, 72);
+    writer_rig_push_sample(&f, 72);
     cr_assert_not(weir_writer_switch_is_done(&second.order));
-    settle(&f);
+    writer_rig_settle(&f);
     cr_assert(weir_writer_switch_is_done(&second.order));
     cr_assert_eq(second.order.left, f.output);
     cr_assert_eq(weir_output_stable_bytes(f.output), 72);
@@ -687,20 +465,20 @@ Test(writer, what_stands_before_a_switch_is_in_the_one_output_and_what_stands_be
     cr_assert(test_sample_is_whole(first_data));
     cr_assert(test_sample_is_whole(second_data));
     second_fini(&second);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 Test(writer, next_output_is_written_while_the_disk_of_the_one_before_stalls)
 {
-    struct fixture f;
+    struct writer_rig f;
     struct second second;
-    fixture_init(&f, &(struct fake_io_options){0});
+    writer_rig_init(&f, &(struct fake_io_options){0});
     second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
     fake_io_stall(f.disk, true);
-    push_sample(&f, WEIR_RECORD_MAX_BYTES);
-    push_sample(&f, 64); /* staged: the switch must send it */
+    writer_rig_push_sample(&f, WEIR_RECORD_MAX_BYTES);
+    writer_rig_push_sample(&f, 64); /* staged: the switch must send it */
     weir_writer_switch_push(&second.order, &f.queue);
-    push_sample(&f, 72);
+    writer_rig_push_sample(&f, 72);
     for (unsigned n = 0; n < 20; n++)
         weir_writer_step(&f.writer, 0);
     cr_assert_not(weir_writer_switch_is_done(&second.order));
@@ -710,84 +488,84 @@ Test(writer, next_output_is_written_while_the_disk_of_the_one_before_stalls)
     (void)kicks(&f);
 
     fake_io_stall(f.disk, false);
-    settle(&f);
+    writer_rig_settle(&f);
     cr_assert(weir_writer_switch_is_done(&second.order));
     cr_assert_eq(kicks(&f), 1, "the coordinator is not told");
     cr_assert_eq(weir_output_stable_bytes(f.output), WEIR_RECORD_MAX_BYTES + 64);
     cr_assert_eq(f.returned, 3);
     second_fini(&second);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 Test(writer, rounds_and_checkpoints_of_the_next_output_begin_anew)
 {
-    struct fixture f;
+    struct writer_rig f;
     struct second second;
-    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
+    writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
     second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
-    push_sample(&f, ROUND_BYTES - 8);
-    settle(&f);
+    writer_rig_push_sample(&f, ROUND_BYTES - 8);
+    writer_rig_settle(&f);
     weir_writer_switch_push(&second.order, &f.queue);
-    settle(&f);
+    writer_rig_settle(&f);
     cr_assert_eq(kicks(&f), 2); /* changed, and the old output is back; nothing has been written to the new one */
-    push_sample(&f, 64);
-    settle(&f);
+    writer_rig_push_sample(&f, 64);
+    writer_rig_settle(&f);
     cr_assert_eq(kicks(&f), 0, "bytes of the old output count for the new one's round");
     uint64_t published;
     memcpy(&published, fake_io_bytes(second.disk) + WEIR_PERF_DATA_SIZE_OFFSET, sizeof(published));
     cr_assert_eq(published, 64, "the first data is not published at once");
     second_fini(&second);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 Test(writer, order_may_be_used_again_once_it_is_done)
 {
-    struct fixture f;
+    struct writer_rig f;
     struct second second;
-    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
+    writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
     second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
     for (unsigned n = 0; n < 6; n++) {
         struct weir_output *next = n % 2 ? f.output : second.output;
         struct weir_output *before = n % 2 ? second.output : f.output;
         weir_writer_switch_init(&second.order, next);
-        push_sample(&f, 64);
+        writer_rig_push_sample(&f, 64);
         weir_writer_switch_push(&second.order, &f.queue);
-        settle(&f);
+        writer_rig_settle(&f);
         cr_assert(weir_writer_switch_is_done(&second.order));
         cr_assert_eq(second.order.left, before);
     }
     cr_assert_eq(weir_output_stable_bytes(f.output), 3 * 64);
     cr_assert_eq(weir_output_stable_bytes(second.output), 3 * 64);
     second_fini(&second);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 Test(writer, records_of_the_order_stand_last_in_the_output_that_is_left)
 {
-    struct fixture f;
+    struct writer_rig f;
     struct second second;
     uint8_t records[2 * TEST_LOST_BYTES];
-    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
+    writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
     second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
-    test_lost_put(records, id_of(0, 0), 3);
-    test_lost_put(records + TEST_LOST_BYTES, id_of(1, 0), 4);
+    test_lost_put(records, writer_rig_id(0, 0), 3);
+    test_lost_put(records + TEST_LOST_BYTES, writer_rig_id(1, 0), 4);
     weir_writer_switch_set_records(&second.order, records, sizeof(records));
-    push_sample(&f, 64);
+    writer_rig_push_sample(&f, 64);
     weir_writer_switch_push(&second.order, &f.queue);
-    settle(&f);
+    writer_rig_settle(&f);
     cr_assert_eq(weir_output_stable_bytes(f.output), 64 + sizeof(records));
     cr_assert_arr_eq(fake_io_bytes(f.disk) + HEAD_BYTES + 64, records, sizeof(records));
     cr_assert_eq(weir_output_stable_bytes(second.output), 0);
     cr_assert(weir_writer_switch_is_done(&second.order));
     second_fini(&second);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 /* As a reader would hand it over. */
-static void push_timed(struct fixture *f, uint64_t first_ns, uint64_t last_ns, uint64_t side_bytes)
+static void push_timed(struct writer_rig *f, uint64_t first_ns, uint64_t last_ns, uint64_t side_bytes)
 {
-    struct weir_chunk *chunk = take_chunk(f);
-    add_sample(chunk, id_of(0, 0), 64);
+    struct weir_chunk *chunk = writer_rig_take(f);
+    writer_rig_add_sample(chunk, writer_rig_id(0, 0), 64);
     chunk->first_sample_ns = first_ns;
     chunk->last_sample_ns = last_ns;
     chunk->tee = 1;
@@ -797,10 +575,10 @@ static void push_timed(struct fixture *f, uint64_t first_ns, uint64_t last_ns, u
 
 Test(writer, times_rounds_and_side_bytes_are_those_of_what_stands_before_the_switch)
 {
-    struct fixture f;
+    struct writer_rig f;
     struct second second;
     uint64_t side_bytes = 0;
-    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
+    writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
     second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
     second.order.side_bytes = &side_bytes;
     push_timed(&f, 50, 90, 100);
@@ -809,7 +587,7 @@ Test(writer, times_rounds_and_side_bytes_are_those_of_what_stands_before_the_swi
     weir_writer_switch_push(&second.order, &f.queue);
     push_timed(&f, 95, 99, 320);
     cr_assert_not(weir_writer_switch_has_begun(&second.order));
-    settle(&f);
+    writer_rig_settle(&f);
     cr_assert(weir_writer_switch_has_begun(&second.order));
     cr_assert_eq(side_bytes, 160);
     cr_assert_eq(second.order.account.first_sample_ns, 40);
@@ -819,70 +597,70 @@ Test(writer, times_rounds_and_side_bytes_are_those_of_what_stands_before_the_swi
     cr_assert_eq(f.writer.account.last_sample_ns, 99);
     cr_assert_eq(f.writer.account.rounds, 0);
     second_fini(&second);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 Test(writer, full_output_is_told_once_for_each_output)
 {
-    struct fixture f;
+    struct writer_rig f;
     struct second second;
-    fixture_init(&f, &(struct fake_io_options){.no_direct = true});
+    writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
     second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
     second.order.fd = -1;
     f.writer.setup.full_bytes = 128;
     f.writer.setup.full_fd = f.kick_fd;
-    push_sample(&f, 120);
-    settle(&f);
+    writer_rig_push_sample(&f, 120);
+    writer_rig_settle(&f);
     cr_assert_eq(kicks(&f), 0);
-    push_sample(&f, 64);
-    push_sample(&f, 64);
-    settle(&f);
+    writer_rig_push_sample(&f, 64);
+    writer_rig_push_sample(&f, 64);
+    writer_rig_settle(&f);
     cr_assert_eq(kicks(&f), 1);
     weir_writer_switch_push(&second.order, &f.queue);
-    push_sample(&f, 120);
-    settle(&f);
+    writer_rig_push_sample(&f, 120);
+    writer_rig_settle(&f);
     cr_assert_eq(kicks(&f), 0);
-    push_sample(&f, 64);
-    settle(&f);
+    writer_rig_push_sample(&f, 64);
+    writer_rig_settle(&f);
     cr_assert_eq(kicks(&f), 1);
     second_fini(&second);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 /* ---- the limit ---- */
 
 Test(writer, what_readers_drain_beyond_the_limit_is_left_out_and_accounted)
 {
-    struct fixture f;
-    fixture_init(&f, &(struct fake_io_options){0});
+    struct writer_rig f;
+    writer_rig_init(&f, &(struct fake_io_options){0});
     f.writer.setup.max_bytes = 300;
-    push_sample(&f, 200);
-    push_sample(&f, 104);                                      /* 304 */
-    push_sample(&f, 56);                                       /* would fit, but comes after what was left out */
+    writer_rig_push_sample(&f, 200);
+    writer_rig_push_sample(&f, 104);                           /* 304 */
+    writer_rig_push_sample(&f, 56);                            /* would fit, but comes after what was left out */
     struct weir_chunk *own = weir_pool_take(&f.pool, 0, true); /* weir's own: stays */
-    own->used = (uint32_t)test_side_put(own->data, PERF_RECORD_COMM, id_of(0, SIDEBAND));
+    own->used = (uint32_t)test_side_put(own->data, PERF_RECORD_COMM, writer_rig_id(0, SIDEBAND));
     uint32_t own_bytes = own->used;
     weir_chunk_queue_push(&f.queue, own);
     push_marker(&f);
-    settle(&f);
+    writer_rig_settle(&f);
     cr_expect(f.writer.limited);
     cr_expect_eq(kicks(&f), 1);
     cr_expect_eq(weir_output_stable_bytes(f.output), 200 + own_bytes + sizeof(struct perf_event_header));
     cr_expect_eq(f.writer.failed.samples[0], 2);
     cr_expect_eq(f.writer.rounds, 1);
     cr_expect_eq(f.writer.error, 0);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
 
 Test(writer, data_of_exactly_the_limit_is_written)
 {
-    struct fixture f;
-    fixture_init(&f, &(struct fake_io_options){0});
+    struct writer_rig f;
+    writer_rig_init(&f, &(struct fake_io_options){0});
     f.writer.setup.max_bytes = 304;
-    push_sample(&f, 200);
-    push_sample(&f, 104);
-    settle(&f);
+    writer_rig_push_sample(&f, 200);
+    writer_rig_push_sample(&f, 104);
+    writer_rig_settle(&f);
     cr_expect_not(f.writer.limited);
     cr_expect_eq(weir_output_stable_bytes(f.output), 304);
-    fixture_fini(&f);
+    writer_rig_fini(&f);
 }
