@@ -136,6 +136,14 @@ static bool drop_cgroups(struct perf_event_attr *attr)
     return had;
 }
 
+static bool drop_aux_samples(struct perf_event_attr *attr)
+{
+    bool had = attr->aux_sample_size;
+    attr->aux_sample_size = 0;
+    attr->sample_type &= ~(uint64_t)PERF_SAMPLE_AUX;
+    return had;
+}
+
 static bool drop_clock(struct perf_event_attr *attr)
 {
     bool had = attr->use_clockid;
@@ -189,6 +197,8 @@ static const struct {
     {"--code-page-size", "Linux 5.11", drop_code_page_size},
     {"--data-page-size", "Linux 5.11", drop_data_page_size},
     {"--all-cgroups", "Linux 5.7", drop_cgroups},
+    {"to put pieces of an AUX area into samples", "Linux 5.5 and an AUX area event that can do it, as intel_pt can",
+     drop_aux_samples},
     {"the term aux-output", "Linux 5.4 and a PMU that can do it", drop_aux_output},
     {"--intr-regs with XMM registers", "Linux 5.2 and a precise event of a CPU that can do it", drop_extended_regs},
     {"--phys-data", "Linux 4.14", drop_physical_addresses},

@@ -251,6 +251,7 @@ static int handle_refusal(struct opener *opener, unsigned event_index, unsigned 
         .pid = pid,
         .cpu = set->places[place].cpu,
         .fds_needed = weir_event_set_fds_needed(set->event_count, set->place_count, set->task_count),
+        .has_aux = event->aux != WEIR_AUX_KIND_NONE,
     };
     bool may_be_asked_for = code == -EINVAL || code == -E2BIG || code == -EOVERFLOW ||
                             (code == -EOPNOTSUPP && event->attr.sample_regs_intr);

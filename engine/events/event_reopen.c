@@ -50,7 +50,13 @@ static int open_event(const struct weir_event_set *set, unsigned event, unsigned
     int fd = kernel->ops->event_open(kernel->ctx, &attr, described->cgroup ? described->cgroup_fd : -1, cpu, group_fd,
                                      set->open_flags | (described->cgroup ? PERF_FLAG_PID_CGROUP : 0));
     if (fd < 0) {
-        struct weir_open_attempt attempt = {.name = described->name, .attr = &attr, .pid = -1, .cpu = cpu};
+        struct weir_open_attempt attempt = {
+            .name = described->name,
+            .attr = &attr,
+            .pid = -1,
+            .cpu = cpu,
+            .has_aux = described->aux != WEIR_AUX_KIND_NONE,
+        };
         return weir_open_error_explain(err, fd, &attempt, limits);
     }
     fresh->fds[event] = fd;

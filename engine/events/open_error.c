@@ -100,6 +100,10 @@ static void hint_invalid(struct weir_error *err, const struct weir_open_attempt 
         weir_error_hint(err, "kernel.perf_event_max_sample_rate is %" PRIu64 ": -F max, or %s",
                         limits->max_sample_rate_hz,
                         weir_remedy(WEIR_REMEDY_MAX_SAMPLE_RATE, (int64_t)attr->sample_freq, command));
+    else if (attempt->has_aux && attr->freq)
+        weir_error_hint(err, "an event that traces has a period (-c), or none, but no frequency: leave out -F");
+    else if (attempt->has_aux)
+        weir_error_hint(err, "its PMU does not take these terms together: 'weir list pmu' shows which it has");
     else if (attr->precise_ip)
         weir_error_hint(err, "this machine may not sample it precisely: leave out the modifiers p and P");
     else if ((attr->sample_type & PERF_SAMPLE_READ) && attempt->pid >= 0)
@@ -187,8 +191,12 @@ int weir_open_error_explain(struct weir_error *err, int code, const struct weir_
         weir_error_hint(err, "the CPU is offline or has no such counter: lscpu -e shows which are online");
         break;
     case -EBUSY:
-        weir_error_hint(err, "another profiler or the NMI watchdog holds the counter: %s",
-                        weir_remedy(WEIR_REMEDY_NMI_WATCHDOG, 0, (char[WEIR_REMEDY_BYTES]){0}));
+        if (attempt->has_aux)
+            weir_error_hint(err, "its PMU traces for one recording at a time, of CPUs or of tasks; on Intel's CPUs "
+                                 "intel_pt, intel_bts and branch registers exclude each other");
+        else
+            weir_error_hint(err, "another profiler or the NMI watchdog holds the counter: %s",
+                            weir_remedy(WEIR_REMEDY_NMI_WATCHDOG, 0, (char[WEIR_REMEDY_BYTES]){0}));
         break;
     case -ENOSPC:
         weir_error_hint(err,

@@ -6,6 +6,7 @@
 #define WEIR_ENGINE_EVENTS_OPEN_ERROR_H
 
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -20,6 +21,7 @@ struct weir_open_attempt {
     pid_t pid;                          /* -1: all tasks */
     int cpu;                            /* -1: any CPU */
     uint64_t fds_needed;                /* descriptors that all events need; 0: not known */
+    bool has_aux;                       /* it is of a PMU that traces (engine/events/aux_events.h) */
 };
 
 /* Fills err and returns code, which is the -errno of perf_event_open(2). */

@@ -42,6 +42,7 @@ HAS(build_id, attr->build_id)
 HAS(code_page_size, attr->sample_type &PERF_SAMPLE_CODE_PAGE_SIZE)
 HAS(data_page_size, attr->sample_type &PERF_SAMPLE_DATA_PAGE_SIZE)
 HAS(cgroups, attr->cgroup || attr->sample_type & PERF_SAMPLE_CGROUP)
+HAS(aux_samples, attr->aux_sample_size)
 HAS(phys_addr, attr->sample_type &PERF_SAMPLE_PHYS_ADDR)
 HAS(type_save, attr->branch_sample_type &PERF_SAMPLE_BRANCH_TYPE_SAVE)
 HAS(namespaces, attr->namespaces)
@@ -124,6 +125,20 @@ Test(event_ladder, what_was_asked_for_is_named_and_not_dropped)
         cr_expect_str_eq(rig.err.hint, asked[i].hint);
         event_set_rig_fini(&rig);
     }
+}
+
+Test(event_ladder, pieces_of_an_aux_area_are_blamed)
+{
+    struct event_set_rig rig;
+    rig_init(&rig, has_aux_samples);
+    rig.list.events[0].aux_attr.sample_bytes = 4096;
+    event_set_rig_expect_refused(&rig, -EINVAL);
+    cr_expect_str_eq(rig.err.what,
+                     "cannot open event 'cs': this kernel refuses to put pieces of an AUX area into samples");
+    cr_expect_str_eq(rig.err.hint,
+                     "to put pieces of an AUX area into samples needs Linux 5.5 and an AUX area event that "
+                     "can do it, as intel_pt can");
+    event_set_rig_fini(&rig);
 }
 
 Test(event_ladder, nothing_that_was_asked_for_is_blamed_when_that_does_not_help)

@@ -37,6 +37,7 @@ static const struct perf_event_attr namespaces = {.type = PERF_TYPE_SOFTWARE, .n
 static const struct perf_event_attr physical = {
     .type = PERF_TYPE_SOFTWARE, .sample_type = PERF_SAMPLE_PHYS_ADDR, .exclude_kernel = 1};
 static const struct perf_event_attr of_pmu = {.type = 9, .sample_type = PERF_SAMPLE_RAW};
+static const struct perf_event_attr of_pmu_by_frequency = {.type = 9, .freq = 1, .sample_freq = 99};
 static const struct perf_event_attr reading = {.type = PERF_TYPE_SOFTWARE, .sample_type = PERF_SAMPLE_READ};
 static const struct perf_event_attr software = {.type = PERF_TYPE_SOFTWARE, .config = 99};
 
@@ -228,6 +229,22 @@ static const struct refusal {
      &root,
      "cannot open event 'cycles' on cpu 5: Device or resource busy",
      "another profiler or the NMI watchdog holds the counter: sudo sysctl kernel.nmi_watchdog=0"},
+    {-EBUSY,
+     {"intel_pt//", &of_pmu, -1, 5, 0, true},
+     &root,
+     "cannot open event 'intel_pt//' on cpu 5: Device or resource busy",
+     "its PMU traces for one recording at a time, of CPUs or of tasks; on Intel's CPUs intel_pt, intel_bts and branch "
+     "registers exclude each other"},
+    {-EINVAL,
+     {"arm_spe_0//", &of_pmu_by_frequency, -1, 5, 0, true},
+     &user,
+     "cannot open event 'arm_spe_0//' on cpu 5: Invalid argument",
+     "an event that traces has a period (-c), or none, but no frequency: leave out -F"},
+    {-EINVAL,
+     {"intel_pt/ptw/", &of_pmu, 12, 5, 0, true},
+     &root,
+     "cannot open event 'intel_pt/ptw/' of task 12 on cpu 5: Invalid argument",
+     "its PMU does not take these terms together: 'weir list pmu' shows which it has"},
     {-ENOSYS,
      {"cycles", &cycles, -1, 0, 0},
      &no_perf,
