@@ -179,6 +179,8 @@ void weir_record_json_append(const struct weir_record_text *text, const struct w
             weir_buf_printf(out, ",\"cpus\":\"");
             weir_cpu_map_append(record.data, record.bytes, out);
             weir_buf_append_u8(out, '"');
+        } else if (view->type == WEIR_RECORD_AUXTRACE_INFO) {
+            weir_auxtrace_info_json_append(record.data, record.bytes, out);
         }
     }
     weir_buf_append_u8(out, '}');

@@ -34,4 +34,10 @@ const char *weir_register_name(bool is_x86, unsigned bit);
 /* PERF_RECORD_CPU_MAP's CPUs as a list, "0-3,8"; "?" when it cannot be read. */
 void weir_cpu_map_append(const uint8_t *data, size_t bytes, struct weir_buf *out);
 
+/* What follows PERF_RECORD_AUXTRACE_INFO and _ERROR, ending in a newline, and the words of the first as a JSON member
+ * behind others. bytes: at least what their schemas say. */
+void weir_auxtrace_info_text_append(const uint8_t *data, size_t bytes, struct weir_buf *out);
+void weir_auxtrace_info_json_append(const uint8_t *data, size_t bytes, struct weir_buf *out);
+void weir_auxtrace_error_text_append(const uint8_t *data, size_t bytes, struct weir_buf *out);
+
 #endif

@@ -171,15 +171,6 @@ static void append_auxtrace(const struct weir_text_record *record, struct weir_b
                     (int32_t)u32_at(record, 36), (int32_t)u32_at(record, 40));
 }
 
-static void append_auxtrace_error(const struct weir_text_record *record, struct weir_buf *out)
-{
-    weir_buf_printf(out, " error type %u code %u cpu %d pid %d tid %d ip %#" PRIx64 " time %" PRIu64 ": ",
-                    u32_at(record, 8), u32_at(record, 12), (int32_t)u32_at(record, 16), (int32_t)u32_at(record, 20),
-                    (int32_t)u32_at(record, 24), u64_at(record, 32), u64_at(record, 40));
-    weir_text_append(out, record->data + 48, record->bytes - 48);
-    weir_buf_append_u8(out, '\n');
-}
-
 static void append_stat_config(const struct weir_text_record *record, struct weir_buf *out)
 {
     uint64_t count = count_of(record, STAT_PAIR_BYTES);
@@ -199,13 +190,13 @@ void weir_user_record_append(const struct weir_text_record *record, struct weir_
         append_id_index(record, out);
         break;
     case WEIR_RECORD_AUXTRACE_INFO:
-        weir_buf_printf(out, " type: %u\n", u32_at(record, 8));
+        weir_auxtrace_info_text_append(record->data, record->bytes, out);
         break;
     case WEIR_RECORD_AUXTRACE:
         append_auxtrace(record, out);
         break;
     case WEIR_RECORD_AUXTRACE_ERROR:
-        append_auxtrace_error(record, out);
+        weir_auxtrace_error_text_append(record->data, record->bytes, out);
         break;
     case WEIR_RECORD_THREAD_MAP:
         append_thread_map(record, out);
