@@ -73,8 +73,11 @@ static const char *const verify_description[] = {
     "record that it does not know. shapes: every field is inside its record. ids: every sample is of an event in the "
     "header. raw: samples of tracepoints say the id of their event. rounds: no record comes later than the "
     "FINISHED_ROUND records before it allow. balance: what LOST records tell is not more than what the kernel counted.",
+    "Of a recording with AUX areas: areas: each area's stretches follow one another, and are of one CPU or task. "
+    "index: "
+    "AUXTRACE lists the AUXTRACE records of the file, which perf's decoders go by.",
     "Lines that begin with note tell of gaps: events that were throttled, CPUs without a record or that were offline "
-    "for a while, and when.",
+    "for a while, and when; and bytes of AUX areas that are not in the file.",
     NULL,
 };
 

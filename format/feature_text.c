@@ -17,6 +17,7 @@
 
 #define TEXT_MAX_BYTES (1u << 20) /* what a hostile count can make of one feature */
 #define DEPTH_MAX      4u
+#define INDEX_SHOWN    16u /* entries */
 
 static const struct {
     const char *name, *layout;
@@ -38,7 +39,7 @@ static const struct {
     [WEIR_FEATURE_BRANCH_STACK] = {"BRANCH_STACK", "samples have branches"},
     [WEIR_FEATURE_PMU_MAPPINGS] = {"PMU_MAPPINGS", "{%u = %s, }"},
     [WEIR_FEATURE_GROUP_DESC] = {"GROUP_DESC", "{'%s' from event %u, %u members; }"},
-    [WEIR_FEATURE_AUXTRACE] = {"AUXTRACE", "index of %U entries"},
+    [WEIR_FEATURE_AUXTRACE] = {"AUXTRACE", ""},
     [WEIR_FEATURE_STAT] = {"STAT", "of perf stat"},
     [WEIR_FEATURE_CACHE] = {"CACHE", "version %u: {L%u line %u sets %u ways %u %s %s CPUs %s; }"},
     [WEIR_FEATURE_SAMPLE_TIME] = {"SAMPLE_TIME", "%U ns to %U ns"},
@@ -163,6 +164,22 @@ static void append_bpf_programs(struct writer *writer)
     }
 }
 
+/* Where AUXTRACE records are: the first of them. */
+static void append_aux_index(struct writer *writer)
+{
+    struct weir_cursor *cursor = &writer->cursor;
+    uint64_t count = weir_cursor_u64(cursor);
+    if (!cursor->failed)
+        weir_buf_printf(writer->out, "index of %" PRIu64 " entries", count);
+    for (uint64_t i = 0; i < count && may_go_on(writer); i++) {
+        uint64_t offset = weir_cursor_u64(cursor), bytes = weir_cursor_u64(cursor);
+        if (!cursor->failed && i < INDEX_SHOWN)
+            weir_buf_printf(writer->out, "%s%#" PRIx64 " + %" PRIu64, i ? ", " : ": ", offset, bytes);
+    }
+    if (count > INDEX_SHOWN && !cursor->failed)
+        weir_buf_printf(writer->out, ", and %" PRIu64 " more", count - INDEX_SHOWN);
+}
+
 void weir_feature_text_append(unsigned bit, const uint8_t *payload, size_t bytes, struct weir_buf *out)
 {
     if (bit == WEIR_FEATURE_BUILD_ID) {
@@ -180,6 +197,8 @@ void weir_feature_text_append(unsigned bit, const uint8_t *payload, size_t bytes
     };
     if (bit == WEIR_FEATURE_BPF_PROG_INFO)
         append_bpf_programs(&writer);
+    else if (bit == WEIR_FEATURE_AUXTRACE)
+        append_aux_index(&writer);
     else
         write_layout(&writer, known[bit].layout, 0);
     if (writer.cursor.failed)

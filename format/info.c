@@ -118,6 +118,30 @@ static void append_counts(const struct weir_scan *scan, struct weir_buf *out)
     weir_buf_printf(out, "shed            %" PRIu64 ", while the output was behind\n", scan->shed);
 }
 
+static const char *aux_type_name(uint32_t type)
+{
+    static const char *const names[] = {
+        [WEIR_AUX_INTEL_PT] = "intel_pt",
+        [WEIR_AUX_INTEL_BTS] = "intel_bts",
+        [WEIR_AUX_CS_ETM] = "cs_etm",
+        [WEIR_AUX_ARM_SPE] = "arm_spe",
+    };
+    return type < WEIR_ARRAY_COUNT(names) && names[type] ? names[type] : "unknown";
+}
+
+static void append_aux(const struct weir_scan_aux *aux, struct weir_buf *out)
+{
+    if (!weir_scan_has_aux(aux))
+        return;
+    weir_buf_printf(
+        out, "AUX             %s%s: %" PRIu64 " bytes of %" PRIu64 " areas in %" PRIu64 " AUXTRACE records\n",
+        aux_type_name(aux->type), aux->is_snapshot ? ", snapshots" : "", aux->bytes, aux->area_count, aux->stretches);
+    weir_buf_printf(out,
+                    "                %" PRIu64 " AUX records of %" PRIu64 " bytes, %" PRIu64 " truncated, %" PRIu64
+                    " partial, %" PRIu64 " collided\n",
+                    aux->told, aux->told_bytes, aux->truncated, aux->partial, aux->collisions);
+}
+
 static void append_text(const struct weir_perf_input *input, const struct weir_scan *scan, struct weir_buf *out)
 {
     append_head(input, out);
@@ -125,6 +149,7 @@ static void append_text(const struct weir_perf_input *input, const struct weir_s
     for (size_t i = 0; i < input->event_count && i < scan->event_count; i++)
         append_event(&input->events[i], &scan->events[i], out);
     append_counts(scan, out);
+    append_aux(&scan->aux, out);
 }
 
 /* ---- JSON ---- */
@@ -221,6 +246,19 @@ static void append_json_counts(const struct weir_scan *scan, struct weir_buf *ou
                     scan->shed);
 }
 
+static void append_json_aux(const struct weir_scan_aux *aux, struct weir_buf *out)
+{
+    if (!weir_scan_has_aux(aux))
+        return;
+    weir_buf_printf(
+        out,
+        ",\n \"aux\":{\"type\":%" PRIu32 ",\"type_name\":\"%s\",\"snapshots\":%s,\"areas\":%" PRIu64
+        ",\"auxtrace_records\":%" PRIu64 ",\"auxtrace_bytes\":%" PRIu64 ",\"aux_records\":%" PRIu64
+        ",\"aux_bytes\":%" PRIu64 ",\"truncated\":%" PRIu64 ",\"partial\":%" PRIu64 ",\"collided\":%" PRIu64 "}",
+        aux->type, aux_type_name(aux->type), aux->is_snapshot ? "true" : "false", aux->area_count, aux->stretches,
+        aux->bytes, aux->told, aux->told_bytes, aux->truncated, aux->partial, aux->collisions);
+}
+
 static void append_json(const struct weir_perf_input *input, const struct weir_scan *scan, struct weir_buf *out)
 {
     weir_buf_printf(out, "{\"path\":");
@@ -233,6 +271,7 @@ static void append_json(const struct weir_perf_input *input, const struct weir_s
     append_json_features(input, out);
     append_json_events(input, scan, out);
     append_json_counts(scan, out);
+    append_json_aux(&scan->aux, out);
     weir_buf_printf(out, ",\n \"error\":");
     if (scan->end.code < 0)
         weir_text_append_json(out, scan->end.what, strlen(scan->end.what));

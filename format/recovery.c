@@ -27,6 +27,7 @@ struct planner {
     struct weir_scan scan;
     struct weir_buf payloads[WEIR_FEATURES_KNOWN];
     bool has[WEIR_FEATURES_KNOWN];
+    bool needs_aux_index;
     struct weir_event_desc *events; /* owned */
     char **names;                   /* owned, with what they point to: "sched:sched_switch", as "sched\0sched_switch" */
 };
@@ -69,6 +70,22 @@ static bool all_features_are_read(const struct planner *planner)
     size_t set = (size_t)__builtin_popcountll(planner->input.features[0]);
     return planner->input.features_error.code == 0 && set == count_features(planner) &&
            !has_unknown_features(&planner->input);
+}
+
+/* ---- AUX areas ---- */
+
+/* An index of other AUXTRACE records than those that are kept is none. Returns whether there has to be one. perf writes
+ * none into directories, and none is better than one that lacks records. */
+static bool judge_aux_index(struct planner *planner)
+{
+    const struct weir_scan_aux *aux = &planner->scan.aux;
+    struct weir_buf *payload = &planner->payloads[WEIR_FEATURE_AUXTRACE];
+    bool *has = &planner->has[WEIR_FEATURE_AUXTRACE];
+    if (*has && (aux->is_index_full || !weir_scan_aux_match_index(aux, payload, NULL, 0))) {
+        weir_buf_reset(payload);
+        *has = false;
+    }
+    return aux->index_count > 0 && !aux->is_index_full && planner->input.directory[0] == '\0';
 }
 
 /* ---- tracepoints ---- */
@@ -204,6 +221,8 @@ static int make_features(struct planner *planner, struct weir_error *err)
         .first_sample_ns = planner->scan.first_sample_ns,
         .last_sample_ns = planner->scan.last_sample_ns,
         .compression = find_compression(&planner->scan),
+        .aux_index = planner->scan.aux.index,
+        .aux_index_count = planner->needs_aux_index ? planner->scan.aux.index_count : 0,
     };
     int result = weir_features_build(&built, 0, &input, bits);
     size_t next = 0;
@@ -303,6 +322,7 @@ static int plan(struct planner *planner, struct weir_error *err)
         result = keep_features(planner, err);
     if (result < 0)
         return result;
+    planner->needs_aux_index = judge_aux_index(planner);
     recovery->records = planner->scan.records;
     recovery->samples = planner->scan.samples;
     recovery->data_end = planner->scan.good_end;
@@ -319,7 +339,8 @@ static int plan(struct planner *planner, struct weir_error *err)
                               planner->options->path, input->header.data.offset);
     /* A recorder that was killed just when the header told of all that is on file leaves no other trace of it. */
     bool lacks = (has_tracepoints(planner) && !planner->has[WEIR_FEATURE_TRACING_DATA]) ||
-                 (weir_scan_is_compressed(&planner->scan) && !planner->has[WEIR_FEATURE_COMPRESSED]);
+                 (weir_scan_is_compressed(&planner->scan) && !planner->has[WEIR_FEATURE_COMPRESSED]) ||
+                 (planner->needs_aux_index && !planner->has[WEIR_FEATURE_AUXTRACE]);
     recovery->is_whole = !input->is_unfinished && recovery->dropped_bytes + dropped_of_parts == 0 &&
                          all_features_are_read(planner) && !lacks;
     if (recovery->is_whole)

@@ -31,12 +31,6 @@ static int reach(void **items, size_t item_bytes, size_t *count, size_t wanted)
     return 0;
 }
 
-static void note(struct weir_scan_problem *problem, const struct weir_record_view *record)
-{
-    if (problem->count++ == 0)
-        problem->first_offset = record->offset;
-}
-
 /* ---- one record ---- */
 
 struct scanned { /* what a record says of itself */
@@ -53,11 +47,11 @@ static void check_shape(struct weir_scan *scan, const struct scanned *record)
     const struct weir_record_view *view = record->view;
     const struct weir_record_schema *schema = weir_record_schema(view->type);
     if (!schema)
-        note(&scan->unknown_type, view);
+        weir_scan_problem_note(&scan->unknown_type, view->offset);
     else if (record->body_bytes < schema->least_bytes)
-        note(&scan->short_record, view);
+        weir_scan_problem_note(&scan->short_record, view->offset);
     if (view->bytes % RECORD_ALIGN != 0 && view->type != WEIR_RECORD_COMPRESSED)
-        note(&scan->odd_size, view);
+        weir_scan_problem_note(&scan->odd_size, view->offset);
     if (schema)
         scan->types[view->type]++;
 }
@@ -69,18 +63,18 @@ static void scan_sample(struct weir_scan *scan, struct scanned *record)
     size_t bad_offset;
     scan->samples++;
     if (!record->event) {
-        note(&scan->unknown_id, view);
+        weir_scan_problem_note(&scan->unknown_id, view->offset);
         return;
     }
     record->counts->samples++;
     if (weir_sample_parse(&sample, &record->event->layout, view->data, view->bytes, &bad_offset) < 0)
-        note(&scan->short_record, view);
+        weir_scan_problem_note(&scan->short_record, view->offset);
     record->id = sample.id;
     record->fields = sample.fields;
     const struct perf_event_attr *attr = &record->event->attr;
     if (attr->type == PERF_TYPE_TRACEPOINT && sample.raw.data &&
         (sample.raw.count < sizeof(uint16_t) || weir_load_u16(sample.raw.data) != attr->config))
-        note(&scan->wrong_raw, view);
+        weir_scan_problem_note(&scan->wrong_raw, view->offset);
     if (!(sample.fields & PERF_SAMPLE_TIME))
         return;
     if (scan->first_sample_ns == 0 || sample.id.time < scan->first_sample_ns)
@@ -121,7 +115,7 @@ static void scan_time(struct weir_scan *scan, const struct scanned *record)
     if (!(record->fields & PERF_SAMPLE_TIME) || record->id.time == 0)
         return;
     if (record->id.time < scan->barrier_ns)
-        note(&scan->late_record, record->view);
+        weir_scan_problem_note(&scan->late_record, record->view->offset);
     if (record->id.time > scan->newest_ns)
         scan->newest_ns = record->id.time;
 }
@@ -137,7 +131,7 @@ static int scan_order(struct weir_scan *scan, const struct scanned *record)
     uint64_t step_ns;
     int result = weir_scan_order_note(&scan->order, record->id.id, record->id.time, &step_ns);
     if (result == 0 && step_ns > WEIR_SCAN_STEP_BACK_NS)
-        note(&scan->disorder, record->view);
+        weir_scan_problem_note(&scan->disorder, record->view->offset);
     return result;
 }
 
@@ -243,6 +237,8 @@ static int scan_record(struct weir_scan *scan, struct weir_perf_input *input, co
     if (result == 0)
         result = scan_update(scan, view);
     if (result == 0)
+        result = weir_scan_aux_note(&scan->aux, view, !input->is_pipe && input->stream.source == &input->source);
+    if (result == 0)
         result = scan_return(scan, &record);
     return result < 0 ? result : scan_cpu(scan, &record);
 }
@@ -335,6 +331,7 @@ void weir_scan_fini(struct weir_scan *scan)
     free(scan->parts);
     weir_cpuset_fini(&scan->last_cpus);
     weir_scan_order_fini(&scan->order);
+    weir_scan_aux_fini(&scan->aux);
     scan->events = NULL;
     scan->cpus = NULL;
     scan->parts = NULL;

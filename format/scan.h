@@ -1,6 +1,6 @@
 /*
- * One pass over a recording: how much of what is in it, and what does not add up. Memory grows with events and CPUs
- * only. One thread; allocates.
+ * One pass over a recording: how much of what is in it, and what does not add up. Memory grows with events, CPUs and
+ * AUX areas only, and with AUXTRACE records up to 64 MiB. One thread; allocates.
  */
 #ifndef WEIR_FORMAT_SCAN_H
 #define WEIR_FORMAT_SCAN_H
@@ -12,7 +12,9 @@
 #include "base/error.h"
 #include "format/perf_input.h"
 #include "format/record_schema.h"
+#include "format/scan_aux.h"
 #include "format/scan_order.h"
+#include "format/scan_problem.h"
 
 struct weir_scan_event { /* of one event */
     uint64_t samples;
@@ -35,11 +37,6 @@ struct weir_scan_cpu { /* of one CPU */
     uint64_t first_ns, last_ns;   /* of its records with a time */
     struct weir_scan_span *spans; /* owned; ascending by opening */
     size_t span_count;
-};
-
-struct weir_scan_problem { /* something that does not add up: how often, and where first */
-    uint64_t count;
-    uint64_t first_offset;
 };
 
 struct weir_scan_part { /* a file of a directory besides the main one */
@@ -67,6 +64,8 @@ struct weir_scan {
     struct weir_scan_problem disorder;     /* older by more than an interrupt takes than the one before of its id */
     struct weir_scan_order order;
     struct weir_scan_problem wrong_raw; /* a tracepoint's sample whose own type is not its event's */
+
+    struct weir_scan_aux aux; /* of AUX areas */
 
     uint64_t expanded_max; /* most bytes that a COMPRESSED record has expanded to */
 

@@ -155,6 +155,76 @@ static void check_balance(struct verdicts *verdicts, const struct weir_perf_inpu
         scan->lost, is_counted ? "" : " (the kernel did not count)");
 }
 
+/* The stretches of each area. Whether an area began anew because its CPU was away, the recording says elsewhere. */
+static void check_areas(struct verdicts *verdicts, const struct weir_scan *scan)
+{
+    const struct weir_scan_aux *aux = &scan->aux;
+    const struct weir_scan_problem none = {0};
+    const struct {
+        const struct weir_scan_problem *problem;
+        const char *what;
+    } problems[] = {
+        {&aux->packed, "AUXTRACE records came out of COMPRESSED ones, where their bytes cannot be"},
+        {&aux->stranger, "stretches are of another task or CPU than those before of their area: perf refuses the file"},
+        {&aux->odd, "stretches are no multiple of 8 bytes long"},
+        {aux->is_snapshot ? &none : &aux->backward, "stretches begin before the one before of their area ends"},
+        {aux->is_snapshot || scan->cpu_changes > 0 ? &none : &aux->restart,
+         "stretches begin anew, though no CPU came back"},
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(problems); i++) {
+        if (problems[i].problem->count == 0)
+            continue;
+        say_problem(verdicts, "areas", problems[i].problem, "", problems[i].what);
+        return;
+    }
+    say(verdicts, true, "areas", "%" PRIu64 " stretches of %" PRIu64 " AUX areas, %" PRIu64 " bytes%s", aux->stretches,
+        aux->area_count, aux->bytes, aux->is_snapshot ? " of snapshots" : ", one behind the other");
+}
+
+/* A decoder that has an index looks at nothing else, and one that has none may be done before the last stretch comes.
+ * perf writes one into single files. */
+static void check_aux_index(struct verdicts *verdicts, const struct weir_perf_input *input,
+                            const struct weir_scan_aux *aux)
+{
+    char what[LINE_BYTES];
+    struct weir_buf payload = WEIR_BUF_INIT;
+    if (input->is_pipe || input->directory[0] || aux->is_index_full)
+        return;
+    int found = weir_perf_input_feature(input, WEIR_FEATURE_AUXTRACE, &payload, NULL);
+    if (found == -ENOMEM)
+        weir_buf_fail(verdicts->out, found);
+    else if (found == 1 && !weir_scan_aux_match_index(aux, &payload, what, sizeof(what)))
+        say(verdicts, false, "index", "%s", what);
+    else if (found == 1)
+        say(verdicts, true, "index", "AUXTRACE has the %zu AUXTRACE records, and nothing else", aux->index_count);
+    else if (found == 0 && aux->index_count > 0)
+        say(verdicts, false, "index",
+            "there are AUXTRACE records, but no AUXTRACE: decoders of perf may leave some out, weir recover adds it");
+    weir_buf_fini(&payload);
+}
+
+/* What is not in the file of what AUX areas held. */
+static void append_aux_notes(struct weir_buf *out, const struct weir_scan_aux *aux)
+{
+    if (aux->truncated + aux->partial + aux->collisions > 0)
+        weir_buf_printf(out,
+                        "note aux         %" PRIu64 " of %" PRIu64 " AUX records are truncated, %" PRIu64
+                        " partial, %" PRIu64 " collided\n",
+                        aux->truncated, aux->told, aux->partial, aux->collisions);
+    for (size_t i = 0; !aux->is_snapshot && i < aux->area_room; i++) {
+        if (aux->areas[i].gap_bytes > 0)
+            weir_buf_printf(out, "note aux         area %zu lacks %" PRIu64 " bytes between its stretches\n", i,
+                            aux->areas[i].gap_bytes);
+    }
+    if (!aux->is_snapshot && aux->stretches > 0 && aux->told_bytes > aux->bytes)
+        weir_buf_printf(out,
+                        "note aux         AUX records tell of %" PRIu64 " bytes, AUXTRACE records have %" PRIu64 "\n",
+                        aux->told_bytes, aux->bytes);
+    if (aux->far.count > 0)
+        weir_buf_printf(out, "note aux         %" PRIu64 " stretches are of areas from %u on: not compared\n",
+                        aux->far.count, WEIR_SCAN_AREAS);
+}
+
 /* When no record of a CPU could come. */
 static void append_gaps(struct weir_buf *out, const struct weir_scan *scan, size_t cpu)
 {
@@ -184,6 +254,7 @@ static void append_notes(struct weir_buf *out, const struct weir_perf_input *inp
     }
     for (size_t cpu = 0; cpu < scan->cpu_count; cpu++)
         append_gaps(out, scan, cpu);
+    append_aux_notes(out, &scan->aux);
     if (scan->order.steps_back > scan->disorder.count)
         weir_buf_printf(out,
                         "note order       %" PRIu64 " records are older than the one before, by %" PRIu64
@@ -220,6 +291,10 @@ int weir_verify_append(const char *path, const struct weir_input_gate *gate, str
         check_descriptions(&verdicts, &input);
         check_rounds(&verdicts, &scan);
         check_balance(&verdicts, &input, &scan);
+        if (weir_scan_has_aux(&scan.aux) || weir_perf_input_has_feature(&input, WEIR_FEATURE_AUXTRACE)) {
+            check_areas(&verdicts, &scan);
+            check_aux_index(&verdicts, &input, &scan.aux);
+        }
         append_notes(out, &input, &scan);
         result = weir_buf_error(out);
         if (result < 0)

@@ -227,6 +227,29 @@ static void write_dir_format(struct byte_sample *sample)
     byte_sample_number(sample, "version", 1);
 }
 
+static const struct weir_aux_index_entry aux_entries[] = {{0x1122334455, 0x30}, {0x66778899aa, 0x31}};
+
+static void take_aux_index(struct byte_sample *sample, size_t offset, size_t bytes)
+{
+    const struct weir_features_input input = {.machine = &nobody, .aux_index = aux_entries, .aux_index_count = 2};
+    take(sample, &input, WEIR_FEATURE_AUXTRACE, offset, bytes);
+}
+
+static void write_aux_index(struct byte_sample *sample)
+{
+    take_aux_index(sample, 0, 0);
+    byte_sample_number(sample, "count", 2);
+    byte_sample_length(sample, 'n', sizeof(aux_entries));
+    byte_sample_part(sample, "entries");
+}
+
+static void write_aux_entry(struct byte_sample *sample)
+{
+    take_aux_index(sample, 8 + 16, 16);
+    byte_sample_number(sample, "file_offset", 0x66778899aa);
+    byte_sample_number(sample, "sz", 0x31);
+}
+
 static void write_compressed(struct byte_sample *sample)
 {
     const struct weir_features_input input = {.machine = &nobody,
@@ -584,6 +607,8 @@ const struct byte_structure document_features[] = {
     {"PMU_MAPPINGS PMU", write_pmu},
     {"GROUP_DESC", write_group_desc},
     {"GROUP_DESC group", write_group},
+    {"AUXTRACE index", write_aux_index},
+    {"AUXTRACE entry", write_aux_entry},
     {"CACHE", write_caches},
     {"CACHE cache", write_cache},
     {"SAMPLE_TIME", write_sample_time},

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/bits.h"
+#include "format/aux_records.h"
 #include "format/early_features.h"
 #include "format/head.h"
 #include "format/index_records.h"
@@ -379,6 +380,34 @@ static void write_id_index_entry(struct byte_sample *sample)
     take_first(sample, &record, 16, record.used - 16);
 }
 
+static void write_auxtrace_info(struct byte_sample *sample)
+{
+    static const uint64_t words[] = {0x85, 0x86, 0x87};
+    cr_assert_eq(weir_auxtrace_info_append(&sample->bytes, WEIR_AUX_CS_ETM, words, 3), 0);
+    byte_sample_header(sample, WEIR_RECORD_AUXTRACE_INFO, 0);
+    byte_sample_number(sample, "type", 3);
+    byte_sample_number(sample, "reserved", 0);
+    byte_sample_length(sample, 'n', sizeof(words));
+    byte_sample_bytes(sample, "words", words, sizeof(words));
+}
+
+static void write_auxtrace(struct byte_sample *sample)
+{
+    const struct weir_auxtrace auxtrace = {
+        .bytes = 0x88, .offset = 0x89, .reference = 0x8a, .index = 0x8b, .task = 0x8c, .cpu = 0x8d};
+    void *record = weir_buf_extend(&sample->bytes, WEIR_AUXTRACE_RECORD_BYTES);
+    cr_assert_not_null(record);
+    weir_auxtrace_write(record, &auxtrace);
+    byte_sample_header(sample, WEIR_RECORD_AUXTRACE, 0);
+    byte_sample_number(sample, "size", 0x88);
+    byte_sample_number(sample, "offset", 0x89);
+    byte_sample_number(sample, "reference", 0x8a);
+    byte_sample_number(sample, "idx", 0x8b);
+    byte_sample_number(sample, "tid", 0x8c);
+    byte_sample_number(sample, "cpu", 0x8d);
+    byte_sample_number(sample, "reserved", 0);
+}
+
 static void write_thread_map(struct byte_sample *sample)
 {
     static const pid_t tids[] = {0x91, 0x92};
@@ -567,6 +596,8 @@ const struct byte_structure document_records[] = {
     {"LOST_SAMPLES", write_lost_samples},
     {"ID_INDEX", write_id_index},
     {"ID_INDEX entry", write_id_index_entry},
+    {"AUXTRACE_INFO", write_auxtrace_info},
+    {"AUXTRACE", write_auxtrace},
     {"THREAD_MAP", write_thread_map},
     {"THREAD_MAP entry", write_thread_map_entry},
     {"TIME_CONV", write_time_conv},

@@ -27,13 +27,18 @@ static void append_program(struct weir_buf *payload, uint32_t id, const char *na
     weir_buf_append(payload, data, DATA_BYTES);
 }
 
-static void expect_text(const struct weir_buf *payload, size_t bytes, const char *expected)
+static void expect_text_of(unsigned bit, const struct weir_buf *payload, size_t bytes, const char *expected)
 {
     struct weir_buf text = WEIR_BUF_INIT;
-    weir_feature_text_append(WEIR_FEATURE_BPF_PROG_INFO, payload->data, bytes, &text);
+    weir_feature_text_append(bit, payload->data, bytes, &text);
     weir_buf_append_u8(&text, '\0');
     cr_assert_str_eq((const char *)text.data, expected);
     weir_buf_fini(&text);
+}
+
+static void expect_text(const struct weir_buf *payload, size_t bytes, const char *expected)
+{
+    expect_text_of(WEIR_FEATURE_BPF_PROG_INFO, payload, bytes, expected);
 }
 
 Test(feature_text, bpf_programs_have_id_name_and_tag)
@@ -71,6 +76,25 @@ static char *read_document(void)
     cr_assert(bytes > 0 && feof(file));
     fclose(file);
     return text;
+}
+
+Test(feature_text, index_of_aux_areas_shows_its_first_entries)
+{
+    struct weir_buf payload = WEIR_BUF_INIT;
+    weir_buf_append_u64(&payload, 18);
+    for (uint64_t i = 0; i < 18; i++) {
+        weir_buf_append_u64(&payload, 16 * (i + 1));
+        weir_buf_append_u64(&payload, 48);
+    }
+    expect_text_of(WEIR_FEATURE_AUXTRACE, &payload, payload.used,
+                   "index of 18 entries: 0x10 + 48, 0x20 + 48, 0x30 + 48, 0x40 + 48, 0x50 + 48, 0x60 + 48, 0x70 + 48, "
+                   "0x80 + 48, 0x90 + 48, 0xa0 + 48, 0xb0 + 48, 0xc0 + 48, 0xd0 + 48, 0xe0 + 48, 0xf0 + 48, "
+                   "0x100 + 48, and 2 more");
+    expect_text_of(WEIR_FEATURE_AUXTRACE, &payload, 8 + 16 + 15, "index of 18 entries: 0x10 + 48 (cut)");
+    expect_text_of(WEIR_FEATURE_AUXTRACE, &payload, 7, " (cut)");
+    memset(payload.data, 0xff, sizeof(uint64_t));
+    expect_text_of(WEIR_FEATURE_AUXTRACE, &payload, 8 + 16, "index of 18446744073709551615 entries: 0x10 + 48 (cut)");
+    weir_buf_fini(&payload);
 }
 
 Test(feature_text, every_feature_is_in_the_document_by_its_bit_and_name)
