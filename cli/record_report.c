@@ -224,6 +224,19 @@ static void append_lost_sideband(struct weir_buf *text, const struct weir_record
     weir_buf_printf(text, "; symbols may be missing ]\n");
 }
 
+/* Decoders go on behind a gap; perf report tells of it, too ("AUX data lost N times"). */
+static void append_lost_aux(struct weir_buf *text, const struct weir_record_aux *aux)
+{
+    if (aux->truncated > 0)
+        weir_buf_printf(text,
+                        "[ weir record: AUX data lost %" PRIu64 " times out of %" PRIu64 ": area full; try -m ,%" PRIu64
+                        "K ]\n",
+                        aux->truncated, aux->records, 2 * aux->area_bytes / BYTES_PER_KB);
+    if (aux->failed_bytes > 0)
+        weir_buf_printf(text, "[ weir record: %.3f MB of AUX data are not in the file ]\n",
+                        (double)aux->failed_bytes / BYTES_PER_MB);
+}
+
 static double ratio_of(const struct weir_record_result *result)
 {
     return (double)result->compressed_in_bytes / (double)weir_max_u64(result->compressed_out_bytes, 1);
@@ -301,6 +314,7 @@ void weir_report_closing(struct weir_buf *text, const struct weir_record_result 
         append_lost_samples(text, result, context);
     if (result->lost_sideband > 0)
         append_lost_sideband(text, result);
+    append_lost_aux(text, &result->aux);
     if (result->discarded_bytes > 0)
         weir_buf_printf(text, "[ weir record: Skipped %" PRIu64 " bytes of rings that held no valid record ]\n",
                         result->discarded_bytes);

@@ -88,7 +88,8 @@ struct weir_writer {
     uint64_t lost_reported;               /* sum of the LOST records appended to all outputs */
     uint64_t packed_in_bytes, packed_out_bytes; /* of what was compressed, before and behind, in all outputs */
     struct weir_chunk *train;  /* the next one of a train whose first ones were appended; NULL: none is under way */
-    uint64_t failed_aux_bytes; /* of AUXTRACE records and their data, in all outputs, as `failed` */
+    uint64_t aux_bytes;        /* of AUXTRACE records and their data, in all outputs */
+    uint64_t failed_aux_bytes; /* the same of those that are in none, as `failed` */
     uint64_t output_bytes;     /* appended to the current output */
     uint64_t left_bytes;       /* appended to those before it */
     bool told_full;            /* of the current output */

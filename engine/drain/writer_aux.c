@@ -22,6 +22,6 @@ void weir_writer_account_aux(struct weir_writer *writer, struct weir_writer_acco
     account->aux_completing += chunk->used;
     if (chunk->follower)
         return;
-    *(result < 0 ? &writer->failed_aux_bytes : &account->aux_bytes) += account->aux_completing;
+    *(result < 0 ? &writer->failed_aux_bytes : &writer->aux_bytes) += account->aux_completing;
     account->aux_completing = 0;
 }

@@ -34,7 +34,6 @@ struct weir_writer_account {
     uint64_t rounds;                          /* markers in it */
     uint64_t raw_bytes, compressed_bytes;     /* what was compressed, and what it became */
     struct weir_aux_index aux_index;          /* owned by who has the account */
-    uint64_t aux_bytes;                       /* AUXTRACE records in it, with their data */
     uint64_t aux_completing;                  /* of one whose first chunks have completed, and not its last */
 };
 

@@ -259,3 +259,34 @@ int weir_ring_map_error_explain(struct weir_error *err, int code, const struct w
     }
     return code;
 }
+
+static void hint_locked_aux(struct weir_error *err, const struct weir_ring_sizes *sizes,
+                            const struct weir_kernel_limits *limits)
+{
+    char command[WEIR_REMEDY_BYTES];
+    if (weir_kernel_limits_rings_are_free(limits))
+        weir_error_hint(err, "a security module forbids the mapping");
+    else
+        weir_error_hint(err,
+                        "kernel.perf_event_mlock_kb is %" PRIu64 " per CPU, for the rings (%" PRIu64
+                        " KiB) and the AUX area: a smaller -m DATA,AUX; or %s, or run with CAP_IPC_LOCK",
+                        limits->mlock_kb, (sizes->data_bytes + sizes->sideband_bytes) / KIB,
+                        weir_remedy(WEIR_REMEDY_MLOCK_KB, (int64_t)weir_ring_sizes_mlock_kb(limits, sizes), command));
+}
+
+int weir_aux_map_error_explain(struct weir_error *err, int code, const struct weir_event_place *place,
+                               const struct weir_ring_sizes *sizes, const struct weir_kernel_limits *limits)
+{
+    bool of_cpu = place->cpu >= 0;
+    weir_error_set_errno(err, code, "cannot map the AUX area for %s %d (%" PRIu64 " pages)", of_cpu ? "cpu" : "task",
+                         of_cpu ? place->cpu : (int)place->task, sizes->aux_bytes / limits->page_bytes);
+    if (code == -EPERM)
+        hint_locked_aux(err, sizes, limits);
+    else if (code == -ENOMEM)
+        weir_error_hint(err, "each area is %" PRIu64 " KiB, which its PMU may want in one piece: a smaller -m ,SIZE",
+                        sizes->aux_bytes / KIB);
+    else if (code == -EINVAL)
+        weir_error_hint(err, "its PMU does not take an area of %" PRIu64 " KiB: another -m ,SIZE",
+                        sizes->aux_bytes / KIB);
+    return code;
+}

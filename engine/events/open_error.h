@@ -34,6 +34,10 @@ int weir_ring_map_error_explain(struct weir_error *err, int code, const struct w
                                 uint64_t ring_bytes, const struct weir_ring_sizes *sizes,
                                 const struct weir_kernel_limits *limits);
 
+/* The same of the AUX area beside the data ring of that place, with sizes->aux_bytes. */
+int weir_aux_map_error_explain(struct weir_error *err, int code, const struct weir_event_place *place,
+                               const struct weir_ring_sizes *sizes, const struct weir_kernel_limits *limits);
+
 /* Hints at the limit behind an -EMFILE of anything that a recording opens: what it is, and that `needed` is needed. */
 void weir_open_error_hint_files(struct weir_error *err, uint64_t needed, const struct weir_kernel_limits *limits);
 

@@ -179,6 +179,7 @@ struct weir_ring_sizes weir_ring_bytes_choose(const struct weir_kernel_limits *l
 
 uint64_t weir_ring_sizes_mlock_kb(const struct weir_kernel_limits *limits, const struct weir_ring_sizes *sizes)
 {
-    uint64_t bytes = sizes->data_bytes + sizes->sideband_bytes + CONTROL_PAGES_PER_CPU * limits->page_bytes;
+    uint64_t bytes =
+        sizes->data_bytes + sizes->sideband_bytes + sizes->aux_bytes + CONTROL_PAGES_PER_CPU * limits->page_bytes;
     return (bytes + KIB - 1) / KIB;
 }

@@ -41,6 +41,7 @@ int weir_kernel_limits_raise_nofile(struct weir_kernel_limits *limits);
 struct weir_ring_sizes {
     uint64_t data_bytes;     /* a power of two, whole pages, without the control page */
     uint64_t sideband_bytes; /* likewise */
+    uint64_t aux_bytes;      /* of the AUX area beside a data ring, which counts against the same limits; 0: none */
 };
 
 /*

@@ -34,7 +34,8 @@ void weir_budget_compute(struct weir_budget *budget, const struct weir_budget_in
 {
     uint64_t descriptors = weir_event_set_fds_needed(input->events, input->places, input->tasks);
     *budget = (struct weir_budget){
-        .ring_bytes = input->places * (input->ring_bytes + input->sideband_ring_bytes + 2 * input->page_bytes),
+        .ring_bytes = input->places *
+                      (input->ring_bytes + input->sideband_ring_bytes + input->aux_area_bytes + 2 * input->page_bytes),
         .pool_bytes = weir_pool_whole_bytes(input->pool_bytes, input->readers),
         .side_bytes = input->sideband ? (uint64_t)input->readers * weir_sideband_tee_bytes(input->readers) : 0,
         .table_bytes = table_bytes(descriptors),
@@ -101,5 +102,8 @@ void weir_budget_tell(const struct weir_budget *budget, const struct weir_budget
                 "memory: at most %" PRIu64 " MiB in all: side records %" PRIu64 " MiB, tables %" PRIu64
                 " MiB, stacks %" PRIu64 " MiB besides",
                 mib(budget->total_bytes), mib(budget->side_bytes), mib(budget->table_bytes), mib(budget->stack_bytes));
+    if (input->aux_area_bytes > 0)
+        weir_notice(notices, WEIR_NOTICE_VERBOSE, "memory: of the rings, %" PRIu64 " KiB of each are its AUX area",
+                    input->aux_area_bytes >> 10);
     tell_fds(budget, limits, notices);
 }

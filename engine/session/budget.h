@@ -20,6 +20,7 @@ struct weir_budget_input {
     unsigned tasks;               /* at each place, at least 1 */
     uint64_t ring_bytes;          /* data area of each data ring */
     uint64_t sideband_ring_bytes; /* the same of each sideband ring */
+    uint64_t aux_area_bytes;      /* of the AUX area beside each data ring; 0: there are none */
     uint64_t pool_bytes;          /* as asked for */
     bool pool_grows;
     bool sideband; /* there is a thread that the side records are copied for */
@@ -27,7 +28,7 @@ struct weir_budget_input {
 };
 
 struct weir_budget {
-    uint64_t ring_bytes;       /* all rings with their control pages; the kernel's memory */
+    uint64_t ring_bytes;       /* all rings with their control pages, and AUX areas; the kernel's memory */
     uint64_t pool_bytes;       /* whole chunks, two for each reader at least */
     uint64_t pool_ready_bytes; /* of these, there from the start */
     uint64_t side_bytes;       /* copies of side records on their way to the sideband thread, at most */

@@ -131,6 +131,7 @@ static bool shrink_rings(struct weir_session *session, int code)
         return false;
     session->ring_bytes /= 2;
     session->sideband_ring_bytes = weir_max_u64(session->sideband_ring_bytes / 2, session->limits.page_bytes);
+    weir_session_shrink_aux(session);
     weir_notice(session->options->notices, WEIR_NOTICE_VERBOSE,
                 "the mlock limit does not take the rings; trying %llu KiB for each CPU",
                 (unsigned long long)(session->ring_bytes >> 10));

@@ -170,6 +170,18 @@ struct weir_ledger_row {
     uint64_t counted; /* the event's own count, PERF_EVENT read(2) value */
 };
 
+/* What became of AUX areas; all 0 without any. */
+struct weir_record_aux {
+    uint64_t areas, area_bytes; /* how many, and of what size */
+    uint64_t bytes;             /* of AUXTRACE records with their data, in the files */
+    uint64_t failed_bytes;      /* of such that were not written: by failure, or by max_bytes */
+    uint64_t pieces;            /* AUXTRACE records that were made */
+    uint64_t cut_pieces;        /* of these, before their end, because all of the buffer was on its way to the disk */
+    uint64_t records;           /* AUX records */
+    uint64_t truncated;         /* of these, where trace is missing because the area was full */
+    uint64_t enabled_again;     /* how often an event was, whose area may have been full */
+};
+
 struct weir_record_result {
     enum weir_record_end end;
     int signal;          /* 0, or to be re-raised by the caller: it ended the recording, or came at its end */
@@ -201,6 +213,7 @@ struct weir_record_result {
     uint64_t ring_bytes; /* data bytes per ring that were used */
     uint64_t rings;
     uint64_t pool_bytes;
+    struct weir_record_aux aux;
     uint64_t left_out_samples; /* recorded after max_bytes was reached; not among the lost ones */
     uint64_t compressed_in_bytes, compressed_out_bytes;   /* -z: of what was compressed and is in the files */
     uint64_t compressor_bytes;                            /* all that its threads were given: more with max_bytes */

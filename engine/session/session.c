@@ -131,6 +131,17 @@ int weir_session_map_ring(struct weir_session *session, unsigned place, bool sid
     return 0;
 }
 
+int weir_session_explain_map(struct weir_session *session, unsigned place, bool sideband, int code,
+                             struct weir_error *err)
+{
+    const struct weir_event_place *at = &session->events.places[place];
+    const struct weir_ring_sizes sizes = {session->ring_bytes, session->sideband_ring_bytes, session->aux.area_bytes};
+    if (!sideband && weir_pipeline_ring(&session->pipeline, place, false)->ring.page)
+        return weir_aux_map_error_explain(err, code, at, &sizes, &session->limits);
+    uint64_t bytes = sideband ? sizes.sideband_bytes : sizes.data_bytes;
+    return weir_ring_map_error_explain(err, code, at, bytes, &sizes, &session->limits);
+}
+
 int weir_session_map_rings(struct weir_session *session, struct weir_error *err)
 {
     for (unsigned place = 0; place < session->events.place_count; place++) {
@@ -142,10 +153,7 @@ int weir_session_map_rings(struct weir_session *session, struct weir_error *err)
             int result = weir_session_map_ring(session, place, sideband);
             if (result == 0)
                 continue;
-            uint64_t bytes = sideband ? session->sideband_ring_bytes : session->ring_bytes;
-            struct weir_ring_sizes sizes = {session->ring_bytes, session->sideband_ring_bytes};
-            return weir_ring_map_error_explain(err, result, &session->events.places[place], bytes, &sizes,
-                                               &session->limits);
+            return weir_session_explain_map(session, place, sideband, result, err);
         }
     }
     return 0;

@@ -131,8 +131,14 @@ int weir_session_choose_aux(struct weir_session *session, struct weir_error *err
  */
 int weir_session_choose_aux_memory(struct weir_session *session, struct weir_error *err);
 
+/* Halves the areas for another try at mapping them, unless their size was named. */
+void weir_session_shrink_aux(struct weir_session *session);
+
 /* Maps the AUX area beside a data ring that is mapped, if there is to be one. 0 or -errno without err. */
 int weir_session_map_aux(struct weir_session *session, unsigned place, struct weir_reader_ring *r);
+
+/* Sums up what became of the areas, for the result. Readers and writer have ended. */
+void weir_session_sum_aux(struct weir_session *session);
 
 /* Lets the coordinator's loop enable AUX events whose area was full. While recording. 0 or -errno. */
 int weir_session_watch_aux(struct weir_session *session);
@@ -182,6 +188,10 @@ int weir_session_map_rings(struct weir_session *session, struct weir_error *err)
 
 /* Maps one of them, if there is anything to map; a late one only when its CPU has come. As above, but without err. */
 int weir_session_map_ring(struct weir_session *session, unsigned place, bool sideband);
+
+/* Fills err for what map_ring() has returned, and returns that. */
+int weir_session_explain_map(struct weir_session *session, unsigned place, bool sideband, int code,
+                             struct weir_error *err);
 
 /* Undoes the three above, in any state, and closes the file. */
 void weir_session_close_events(struct weir_session *session);

@@ -16,7 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "engine/events/open_error.h"
 #include "engine/session/session.h"
 
 int weir_session_choose_waiting_cpus(struct weir_session *session, struct weir_error *err)
@@ -53,9 +52,7 @@ static void begin_ring(struct weir_session *session, unsigned place)
     weir_cpuset_remove(&session->waiting_cpus, (unsigned)cpu);
     int result = weir_session_map_ring(session, place, false);
     if (result < 0) {
-        const struct weir_ring_sizes sizes = {session->ring_bytes, session->sideband_ring_bytes};
-        weir_ring_map_error_explain(&err, result, &session->events.places[place], session->ring_bytes, &sizes,
-                                    &session->limits);
+        weir_session_explain_map(session, place, false, result, &err);
         weir_notice(notices, WEIR_NOTICE_WARNING,
                     "a target runs on CPU %d, which its affinity mask did not allow at the start, but is not recorded "
                     "there: %s",

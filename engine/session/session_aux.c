@@ -17,6 +17,7 @@
 #include "format/aux_records.h"
 
 #define MEMORY_SHARE     4  /* snapshots of all areas take at most this part of the machine's memory */
+#define AREA_PAGES_LEAST 2  /* of an area whose size nobody has named */
 #define SPARE_PER_READER 4u /* chunks for all else, while a snapshot is taken */
 
 static bool is_newest(const struct weir_session *session)
@@ -63,6 +64,15 @@ int weir_session_choose_aux_memory(struct weir_session *session, struct weir_err
                     "-S with a size below %llu KiB, smaller areas (-m ,SIZE), fewer CPUs (-C), or --buffer-size %lluM",
                     (unsigned long long)(session->aux.snapshot_bytes >> 10), (unsigned long long)(needed >> 20) + 1);
     return -EINVAL;
+}
+
+void weir_session_shrink_aux(struct weir_session *session)
+{
+    if (session->options->aux.area_bytes > 0 ||
+        session->aux.area_bytes <= AREA_PAGES_LEAST * session->limits.page_bytes)
+        return;
+    session->aux.area_bytes /= 2;
+    session->aux.snapshot_bytes = weir_min_u64(session->aux.snapshot_bytes, session->aux.area_bytes);
 }
 
 /* ---- areas ---- */
@@ -119,6 +129,28 @@ void weir_session_pause_aux(struct weir_session *session, bool paused)
     session->aux_paused = paused;
     if (session->samples_on)
         weir_event_set_switch(&session->events, (unsigned)session->aux.event, !paused);
+}
+
+void weir_session_sum_aux(struct weir_session *session)
+{
+    struct weir_record_aux *sum = &session->result->aux;
+    sum->area_bytes = session->aux.area_bytes;
+    sum->enabled_again = session->aux_requests;
+    sum->bytes = session->pipeline.writer.aux_bytes;
+    sum->failed_bytes = session->pipeline.writer.failed_aux_bytes;
+    for (unsigned i = 0; i < session->pipeline.reader_count; i++) {
+        const struct weir_reader *reader = session->pipeline.readers[i];
+        for (unsigned ring = 0; ring < reader->ring_count; ring++) {
+            const struct weir_reader_ring *r = &reader->rings[ring];
+            if (!r->aux || !r->aux->area.page)
+                continue;
+            sum->areas++;
+            sum->pieces += r->aux->pieces;
+            sum->cut_pieces += r->aux->cut_pieces;
+            sum->records += r->counts.aux_records;
+            sum->truncated += r->counts.aux_truncated;
+        }
+    }
 }
 
 /* ---- for decoders ---- */

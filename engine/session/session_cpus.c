@@ -18,7 +18,6 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "engine/events/open_error.h"
 #include "engine/session/session.h"
 #include "format/index_records.h"
 #include "format/records.h"
@@ -59,12 +58,8 @@ static int map_rings(struct weir_session *session, unsigned place, struct weir_e
 {
     for (int sideband = 0; sideband < 2; sideband++) {
         int result = weir_session_map_ring(session, place, sideband);
-        if (result < 0) {
-            struct weir_ring_sizes sizes = {session->ring_bytes, session->sideband_ring_bytes};
-            return weir_ring_map_error_explain(err, result, &session->events.places[place],
-                                               sideband ? sizes.sideband_bytes : sizes.data_bytes, &sizes,
-                                               &session->limits);
-        }
+        if (result < 0)
+            return weir_session_explain_map(session, place, sideband, result, err);
     }
     return 0;
 }

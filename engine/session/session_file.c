@@ -403,6 +403,7 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
         weir_record_rename(&session->events, lost->data, lost->used);
     }
     weir_ledger_settle(&session->pipeline, result);
+    weir_session_sum_aux(session);
 
     int write_error = weir_record_file_error(session->file);
     weir_record_file_note(session->file, &session->pipeline.writer.account);

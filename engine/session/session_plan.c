@@ -79,6 +79,7 @@ int weir_session_describe_plan(const struct weir_session *session, struct weir_e
         .tasks = 1,
         .ring_bytes = session->ring_bytes,
         .sideband_ring_bytes = session->sideband_ring_bytes,
+        .aux_area_bytes = session->aux.area_bytes,
         .pool_bytes = session->buffer_bytes + session->retained_bytes,
         .pool_grows = session->grow_pool,
         .sideband = !options->no_build_ids,

@@ -308,6 +308,21 @@ Test(record_report, stream_is_waited_for_by_its_reader)
 }
 
 /* The ledger is the engine's last allocation: what was lost is still said without it. */
+Test(record_report, full_aux_areas_are_told_as_by_perf_report)
+{
+    struct weir_record_result result = {
+        .aux = {.areas = 2, .area_bytes = 4 * MIB, .records = 100, .truncated = 3, .failed_bytes = MIB}};
+    struct weir_report_context context = {.output_path = "x", .limits = &free_rings};
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_report_closing(&text, &result, &context);
+    cr_expect_str_eq(weir_buf_str(&text),
+                     "[ weir record: Woken up 0 times to write data ]\n"
+                     "[ weir record: Captured and wrote 0.000 MB x ]\n"
+                     "[ weir record: AUX data lost 3 times out of 100: area full; try -m ,8192K ]\n"
+                     "[ weir record: 1.000 MB of AUX data are not in the file ]\n");
+    weir_buf_fini(&text);
+}
+
 Test(record_report, loss_without_a_ledger_is_still_reported)
 {
     struct weir_record_result result = {.samples = 3, .lost_samples = 1, .ring_bytes = MIB, .pool_bytes = MIB};

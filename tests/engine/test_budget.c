@@ -168,6 +168,16 @@ Test(budget, limit_that_can_be_raised_or_is_enough_is_no_warning)
     cr_expect_str_eq(told.lines[2], "files: 6208 descriptors, within the limit");
 }
 
+Test(budget, aux_areas_count_as_rings_do)
+{
+    struct weir_budget_input input = small;
+    input.aux_area_bytes = 4 * MIB;
+    struct weir_budget with = compute(&input), without = compute(&small);
+    cr_expect_eq(with.ring_bytes, without.ring_bytes + 2 * 4 * MIB);
+    cr_expect_eq(with.total_bytes, without.total_bytes + 2 * 4 * MIB);
+    cr_expect_eq(with.least_bytes, without.least_bytes); /* the kernel's */
+}
+
 Test(budget, memory_is_told_in_two_lines)
 {
     struct told told = tell(&large, 8192, 8192);

@@ -337,6 +337,28 @@ Test(open_error, ring_of_a_task_without_memory_asks_for_rings_of_cpus)
                      "%s", err.hint);
 }
 
+static void expect_aux_error(int code, const struct weir_kernel_limits *limits, const char *what, const char *hint)
+{
+    struct weir_error err = {.hint = "from before"};
+    const struct weir_ring_sizes sizes = {256 * KIB, 128 * KIB, 512 * KIB};
+    cr_expect_eq(weir_aux_map_error_explain(&err, code, &(struct weir_event_place){.cpu = 3}, &sizes, limits), code);
+    cr_expect_str_eq(err.what, what, "%s", err.what);
+    cr_expect_str_eq(err.hint, hint, "%s", err.hint);
+}
+
+Test(open_error, aux_area_that_cannot_be_mapped_says_what_would_fit)
+{
+    expect_aux_error(-EPERM, &user, "cannot map the AUX area for cpu 3 (128 pages): Operation not permitted",
+                     "kernel.perf_event_mlock_kb is 516 per CPU, for the rings (384 KiB) and the AUX area: a smaller "
+                     "-m DATA,AUX; or sudo sysctl kernel.perf_event_mlock_kb=904, or run with CAP_IPC_LOCK");
+    expect_aux_error(-EPERM, &root, "cannot map the AUX area for cpu 3 (128 pages): Operation not permitted",
+                     "a security module forbids the mapping");
+    expect_aux_error(-ENOMEM, &root, "cannot map the AUX area for cpu 3 (128 pages): Cannot allocate memory",
+                     "each area is 512 KiB, which its PMU may want in one piece: a smaller -m ,SIZE");
+    expect_aux_error(-EINVAL, &root, "cannot map the AUX area for cpu 3 (128 pages): Invalid argument",
+                     "its PMU does not take an area of 512 KiB: another -m ,SIZE");
+}
+
 Test(open_error, ring_refused_for_another_reason_has_no_hint)
 {
     expect_map_error(-ENODEV, &root, (struct weir_ring_sizes){4 * KIB, 4 * KIB},

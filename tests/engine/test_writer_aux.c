@@ -48,7 +48,7 @@ Test(writer_aux, train_stands_in_one_piece_and_in_the_index_and_no_checkpoint_en
     const uint8_t *at = fake_io_bytes(f.disk) + index->entries[0].file_offset;
     for (uint64_t n = 0; n < bytes; n++)
         cr_assert_eq(at[n], 1 + n / WEIR_CHUNK_MIN_BYTES);
-    cr_assert(f.writer.account.aux_bytes == bytes && f.writer.failed_aux_bytes == 0);
+    cr_assert(f.writer.aux_bytes == bytes && f.writer.failed_aux_bytes == 0);
     cr_assert_eq(f.returned, 2 + TRAIN_CHUNKS);
     cr_assert_lt(f.writer.bytes_since_round, 200); /* readers of the file do not hold it */
     writer_rig_fini(&f);
@@ -65,7 +65,7 @@ Test(writer_aux, train_that_fails_is_not_in_the_file_and_told_as_a_whole)
     writer_rig_settle(&f);
     cr_assert_eq(f.writer.error, -ENOSPC);
     cr_assert_eq(weir_output_stable_bytes(f.output), 64);
-    cr_assert(f.writer.account.aux_bytes == 0 && f.writer.failed_aux_bytes == 2 * bytes);
+    cr_assert(f.writer.aux_bytes == 0 && f.writer.failed_aux_bytes == 2 * bytes);
     cr_assert_eq(weir_aux_index_count_before(&f.writer.account.aux_index, HEAD_BYTES + 64), 0);
     cr_assert_eq(f.writer.failed.samples[0], 0);
     writer_rig_fini(&f);
