@@ -91,7 +91,7 @@ static void begin_piece(struct weir_reader_aux *aux, uint64_t from, uint64_t byt
     aux->from = from;
     aux->before_wrap = weir_min_u64(bytes, to_wrap);
     aux->behind_wrap = bytes - aux->before_wrap;
-    aux->left_out = aux->behind_wrap > 0 ? aux->before_wrap % aux->entry_bytes : 0;
+    aux->left_out = aux->before_wrap == to_wrap ? aux->before_wrap % aux->entry_bytes : 0;
     aux->before_wrap -= aux->left_out;
     if (aux->before_wrap == 0)
         aux->from += aux->left_out;

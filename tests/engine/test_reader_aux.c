@@ -178,6 +178,29 @@ Test(reader_aux, what_is_no_whole_entry_before_the_end_of_the_area_is_left_out)
     rig_fini(&rig);
 }
 
+/* The driver skips the end of the area without a word (perf_aux_output_skip()), and a piece may end right there. */
+Test(reader_aux, end_of_the_area_that_was_skipped_is_left_out)
+{
+    init(14, false);
+    aux()->entry_bytes = ENTRY;
+    uint64_t left_out = AREA_BYTES % ENTRY;
+    trace(AREA_BYTES - left_out - ENTRY);
+    expect_step(WEIR_READER_DRAINED);
+    expect_piece(0, AREA_BYTES - left_out - ENTRY);
+    trace(ENTRY);
+    raw_aux_publish(&rig.raw, 0, left_out);
+    expect_step(WEIR_READER_DRAINED);
+    expect_piece(AREA_BYTES - left_out - ENTRY, ENTRY);
+    trace(AREA_BYTES - left_out);
+    expect_step(WEIR_READER_DRAINED);
+    expect_piece(AREA_BYTES, AREA_BYTES - left_out);
+    raw_aux_publish(&rig.raw, 0, left_out); /* nothing but that */
+    expect_step(WEIR_READER_DRAINED);
+    cr_assert_null(rig_pop(&rig));
+    cr_assert_eq(raw_aux_tail(&rig.raw, 0), 2ull * AREA_BYTES);
+    rig_fini(&rig);
+}
+
 Test(reader_aux, empty_pool_cuts_a_piece_between_entries_and_the_rest_follows)
 {
     init(3, false);
