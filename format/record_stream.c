@@ -90,6 +90,14 @@ static int fill_window(struct weir_record_stream *stream, size_t bytes)
     return 0;
 }
 
+uint64_t weir_record_stream_room(const struct weir_record_stream *stream)
+{
+    uint64_t end = stream->end;
+    if (stream->source->is_file)
+        end = weir_min_u64(end, stream->source->file_bytes);
+    return end > stream->offset ? end - stream->offset : 0;
+}
+
 /* Passes over bytes of the stretch. A stream has to be read for that. 0, -EBADMSG (it ends before) or -errno. */
 static int skip(struct weir_record_stream *stream, uint64_t bytes)
 {
@@ -101,7 +109,7 @@ static int skip(struct weir_record_stream *stream, uint64_t bytes)
             return result;
         uint64_t part = weir_min_u64(window_bytes(stream), bytes);
         if (part == 0) {
-            if (!stream->source->is_file || bytes > stream->end - stream->offset)
+            if (!stream->source->is_file || bytes > weir_record_stream_room(stream))
                 return -EBADMSG;
             stream->offset += bytes; /* the window is empty: nothing in it is of a wrong place */
             return 0;
@@ -115,13 +123,13 @@ static int skip(struct weir_record_stream *stream, uint64_t bytes)
 
 static int skip_payload(struct weir_record_stream *stream, struct weir_error *err)
 {
-    uint64_t bytes = stream->payload_bytes;
+    uint64_t bytes = stream->payload_bytes, behind = stream->offset;
     stream->payload_bytes = 0;
     int result = skip(stream, bytes);
     if (result == -EBADMSG)
         return weir_error_set(err, result,
                               "%s: the %" PRIu64 " bytes behind the record before %#" PRIx64 " are cut off",
-                              stream->source->path, bytes, stream->offset);
+                              stream->source->path, bytes, behind);
     return result < 0 ? weir_error_set_errno(err, result, "cannot read %s", stream->source->path) : 0;
 }
 

@@ -58,6 +58,10 @@ int weir_record_stream_init(struct weir_record_stream *stream, const struct weir
                             uint64_t end);
 void weir_record_stream_fini(struct weir_record_stream *stream); /* NULL and zeroed ones are allowed */
 
+/* Bytes behind the last record that was returned, its payload among them: up to the end, and in a file no further than
+ * that has any. */
+uint64_t weir_record_stream_room(const struct weir_record_stream *stream);
+
 /*
  * The next record. 1: *record is one; 0: the end, at a record's end; or with err, which names file and offset:
  * -EBADMSG (damaged, or cut inside a record), -ENOMEM, -errno of read(2). After an error the stream is of no use.

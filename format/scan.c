@@ -255,11 +255,10 @@ static bool is_nonsense(const struct weir_record_view *record, struct weir_error
     return true;
 }
 
-/* What follows the record ends behind the data. Who reads on is told so. */
+/* What follows the record ends behind the data, or the file. Who reads on is told so. */
 static bool is_cut_behind(const struct weir_perf_input *input, const struct weir_record_view *record)
 {
-    uint64_t record_end = record->offset + record->bytes;
-    return input->stream.end >= record_end && record->payload_bytes > input->stream.end - record_end;
+    return record->payload_bytes > weir_record_stream_room(&input->stream);
 }
 
 /* One file. *good_end: where whole records end in it. 0 or -errno; damage goes to *end. */

@@ -12,10 +12,11 @@
 #include "format/bytes.h"
 #include "format/perf_input.h"
 
-#define INFO_BYTES    16u /* of AUXTRACE_INFO before its words */
-#define AUX_BYTES     32u /* of AUX before its trailer */
-#define INDEX_ENTRIES ((WEIR_FEATURE_MAX_BYTES - sizeof(uint64_t)) / sizeof(struct weir_aux_index_entry))
-#define FIRST_ROOM    64u
+#define INFO_BYTES      16u /* of AUXTRACE_INFO before its words */
+#define AUX_BYTES       32u /* of AUX before its trailer */
+#define INDEX_ENTRIES   ((WEIR_FEATURE_MAX_BYTES - sizeof(uint64_t)) / sizeof(struct weir_aux_index_entry))
+#define FIRST_ROOM      64u
+#define BTS_ENTRY_BYTES 24u
 
 /* ---- tables that grow ---- */
 
@@ -89,7 +90,8 @@ static int note_area(struct weir_scan_aux *aux, const struct weir_auxtrace *stre
     } else if (stretch->offset == 0 && area->end >= WEIR_AUXTRACE_ALIGN) {
         weir_scan_problem_note(&aux->restart, record_offset);
     } else if (stretch->offset > area->end) {
-        area->gap_bytes += stretch->offset - area->end;
+        uint64_t gap = stretch->offset - area->end;
+        area->gap_bytes += aux->type == WEIR_AUX_INTEL_BTS && gap < BTS_ENTRY_BYTES ? 0 : gap;
     } else if (area->end - stretch->offset >= WEIR_AUXTRACE_ALIGN) { /* less is padding */
         weir_scan_problem_note(&aux->backward, record_offset);
     }

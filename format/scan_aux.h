@@ -2,9 +2,10 @@
  * What a recording holds of AUX areas: how much of each, and what does not add up. Part of format/scan.h.
  *
  * An AUXTRACE record tells of a stretch of an area: so many bytes, from an offset on that counts all that the area has
- * ever held. The stretches of a full trace follow one another. They end at the same place or before the next begins: up
- * to 7 bytes at the end of one are padding, and what lies between two is not in the file. A snapshot is of what was
- * newest then, so stretches of two may have bytes in common, and nothing is said of how they follow.
+ * ever held. In a full trace each begins where the one before ends, up to 7 bytes before that, which were padding, or
+ * behind it: then what lies between is not in the file. (The driver of intel_bts leaves the end of an area unused where
+ * it has no room for an entry of 24 bytes; less than that is no gap.) A snapshot is of what was newest then, so
+ * stretches of two may have bytes in common, and nothing is said of how they follow.
  *
  * Memory: 32 bytes for each area up to the greatest index, of WEIR_SCAN_AREAS at most, and 16 for each AUXTRACE record,
  * of as many as an index may have that is read again (WEIR_FEATURE_MAX_BYTES). One thread.

@@ -117,6 +117,15 @@ Test(aux_readers, bytes_between_stretches_are_told)
     expect_text(verify(0), "note aux         area 0 lacks 64 bytes between its stretches\n");
 }
 
+/* The driver of intel_bts leaves the end of an area unused where it has no room for a whole entry. */
+Test(aux_readers, less_than_an_entry_of_bts_between_stretches_is_none)
+{
+    put_u64(recording.index[2].file_offset + OFFSET_AT, recording.payload_bytes[0] + ENTRY_BYTES - 1);
+    cr_expect_null(strstr(verify(0), "lacks"), "%s", weir_buf_str(&text));
+    put_u64(recording.index[2].file_offset + OFFSET_AT, recording.payload_bytes[0] + ENTRY_BYTES);
+    expect_text(verify(0), "note aux         area 0 lacks 24 bytes between its stretches\n");
+}
+
 Test(aux_readers, stretches_of_snapshots_are_not_compared)
 {
     make(&(struct aux_recording_options){.features = true, .snapshot = true});
@@ -142,6 +151,19 @@ Test(aux_readers, sizes_that_cannot_be_end_the_data)
         expect_text(verify(2), "FAIL boundaries  "); /* and the index */
         cr_expect_eq(image_read(file.path).result, -EBADMSG);
     }
+}
+
+/* Of a finished file, whose header says that they are there. */
+Test(aux_readers, bytes_of_a_stretch_that_are_cut_off_are_told)
+{
+    const uint64_t behind = recording.index[2].file_offset + WEIR_AUXTRACE_RECORD_BYTES;
+    char what[128];
+    image_file_resize(&file, behind + recording.payload_bytes[2] - 1);
+    snprintf(what, sizeof(what), ": the %" PRIu64 " bytes behind the record before %#" PRIx64 " are cut off\n",
+             recording.payload_bytes[2], behind);
+    const char *said = verify(3); /* boundaries, finished and features */
+    expect_text(said, what);
+    expect_text(said, "ok   areas       2 stretches of 2 AUX areas, 6528 bytes, one behind the other\n");
 }
 
 /* ---- verify: the index ---- */
@@ -316,6 +338,18 @@ Test(aux_readers, index_that_is_wrong_is_made_anew)
     put_u64(index_payload_at() + 8 + 16, 1ull << 63);
     cr_assert_eq(plan(), 0, "%s", err.what);
     cr_expect_not(recovery.is_whole);
+    cr_expect_eq(recovery.features[0] >> WEIR_FEATURE_HOSTNAME & 1, 1);
+    expect_recovered();
+}
+
+/* The features are read, but their index has a record that is not kept. */
+Test(aux_readers, damage_inside_ends_the_data_and_the_index)
+{
+    static const uint8_t zeros[8];
+    const uint64_t end = recording.index[1].file_offset + WEIR_AUXTRACE_RECORD_BYTES + recording.payload_bytes[1];
+    image_file_write(&file, end, zeros, sizeof(zeros));
+    cr_assert_eq(plan(), 0, "%s", err.what);
+    cr_expect_eq(recovery.data_end, end);
     cr_expect_eq(recovery.features[0] >> WEIR_FEATURE_HOSTNAME & 1, 1);
     expect_recovered();
 }
