@@ -20,17 +20,19 @@ written() { tr ' ' '\n' <$pmu/written; }
 # total: of all CPUs.
 total() { written | awk '{ sum += $1 } END { print sum }'; }
 
+# For awk: the number that hexadecimal digits stand for.
+awk_value='function value(hex,    i, sum) {
+    for (i = 1; i <= length(hex); i++) sum = sum * 16 + index("123456789abcdef", substr(hex, i, 1))
+    return sum
+}'
+
 # branches FILE...: those in the AUX areas, in the order of the files, as CPU NUMBER; whether they are whole, too.
 # perf's dump has a line for each branch of intel_bts, and for intel_pt two of packets.
 branches() {
     local file
     for file; do
         perf report -D -i "$file" 2>perf.err >dump || fail "perf report -D: $(cat perf.err)"
-        awk '
-            function value(hex,    i, sum) {
-                for (i = 1; i <= length(hex); i++) sum = sum * 16 + index("123456789abcdef", substr(hex, i, 1))
-                return sum
-            }
+        awk "$awk_value"'
             function add(from, to, flags,    number) {
                 number = value(substr(from, length(from) - 9))
                 if (flags == "") flags = number % 2 ? "pred" : "miss"
@@ -151,4 +153,360 @@ test_perf_takes_snapshots() {
     branches it.data >found
     expect_eq "branches" "$(wc -l <found)" $((65536 / 24))
     expect_consecutive found
+}
+
+# ---- weir record: full trace ----
+
+# end_recording: of start_record, by SIGINT.
+end_recording() {
+    kill -INT "$weir"
+    await_record
+    expect_eq "exit status" "$status" 130
+}
+
+test_each_branch_of_each_cpu() {
+    each_tick 64
+    start_record it.data -a -e intel_pt//
+    "$WEIR_LOAD" getppid 100000
+    end_recording
+    expect_eq "full areas" "$(cat $pmu/truncated)" 0
+    expect_eq "CPUs without branches" "$(written | grep -cx 0 || true)" 0
+    expect_all_branches it.data
+    expect_pt_decoded it.data
+    expect_told it.data
+    expect_whole it.data
+}
+
+test_each_branch_of_a_command() {
+    each_tick 64
+    record -e intel_pt// -o it.data -- sh -c "'$WEIR_LOAD' getppid 50000 & '$WEIR_LOAD' getppid 50000; wait"
+    expect_all_branches it.data
+    expect_pt_decoded it.data
+    expect_whole it.data
+}
+
+test_each_branch_of_tasks() {
+    local event
+    each_tick 64
+    record --per-thread -e intel_bts// -o bts.data -- "$WEIR_LOAD" getppid 100000
+    expect_all_branches bts.data
+    expect_bts_decoded bts.data
+    expect_whole bts.data
+    each_tick 64
+    record --per-thread -e intel_pt// -o pt.data -- "$WEIR_LOAD" getppid 100000
+    expect_all_branches pt.data
+    expect_pt_decoded pt.data
+    expect_whole pt.data
+}
+
+# The end of an area of intel_bts is skipped, which no record tells of.
+test_areas_that_wrap() {
+    each_tick 100
+    record --per-thread -m ,64K -e intel_bts// -o it.data -- "$WEIR_LOAD" getppid 300000
+    expect_at_least "bytes" $(($(total) * 24)) 65536
+    expect_all_branches it.data
+    expect_bts_decoded it.data
+}
+
+# The event is stopped whenever its area is full, and goes on when that was read.
+test_full_areas() {
+    local event before
+    for event in "--per-thread -e intel_bts//" "-e intel_pt//"; do
+        each_tick 1000
+        rm -f it.data
+        # shellcheck disable=SC2086 # several words
+        record -m ,16K $event -o it.data -- sh -c "
+            '$WEIR_LOAD' getppid 50000; cat $pmu/truncated >before; exec '$WEIR_LOAD' getppid 100000"
+        before=$(cat before)
+        expect_at_least "full areas with $event" "$before" 1
+        expect_at_least "full areas later on" "$(cat $pmu/truncated)" $((before + 1))
+        expect_all_branches it.data
+    done
+}
+
+# Whoever records does not come to it for a while: the events stop, and go on when he does.
+test_events_go_on_when_the_recorder_does() {
+    local before cpu
+    each_tick 256
+    start_record it.data -a -m ,64K -e intel_pt//
+    for _ in 1 2; do
+        kill -STOP "$weir"
+        for cpu in 0 1; do taskset -c $cpu "$WEIR_LOAD" getppid 10000; done
+        wait_until stands_still
+        written >before
+        kill -CONT "$weir"
+        for cpu in 0 1; do wait_until goes_on $cpu; done
+    done
+    end_recording
+    expect_all_branches it.data
+    expect_told it.data
+}
+
+stands_still() {
+    written >earlier
+    sleep 0.2
+    written | cmp -s - earlier
+}
+
+# goes_on CPU: it has written an area more than `before` says.
+goes_on() { [ $(($(written | sed -n $(($1 + 1))p) - $(sed -n $(($1 + 1))p before))) -gt 4096 ]; }
+
+test_other_events_beside() {
+    each_tick 64
+    start_record it.data -a -e raw_syscalls:sys_enter,intel_pt//,cpu-clock -m 4M
+    "$WEIR_LOAD" getppid 20000
+    end_recording
+    expect_all_branches it.data
+    expect_eq "getppid calls" "$(getppid_calls it.data)" 20000
+    expect_at_least "samples of cpu-clock" "$(ledger_column written cpu-clock)" 1
+    expect_eq "lost" "$(ledger_column lost_in_ring)" 0
+    expect_whole it.data
+}
+
+test_compressed_recording() {
+    each_tick 64
+    start_record it.data -z -a -e intel_pt//,raw_syscalls:sys_enter -m 4M
+    "$WEIR_LOAD" getppid 20000
+    end_recording
+    expect_all_branches it.data
+    expect_pt_decoded it.data
+    expect_eq "getppid calls" "$(getppid_calls it.data)" 20000
+    expect_whole it.data
+}
+
+# expect_told FILE: of intel_pt on CPUs, the AUX records tell of as many bytes as there are.
+expect_told() {
+    perf report -D -i "$1" 2>perf.err | awk "$awk_value"'
+        / PERF_RECORD_AUX offset: / { sub("0x", "", $8); bytes[$1] += value($8) }
+        / PERF_RECORD_AUXTRACE size: / { sub("0x", "", $6); bytes[$NF] -= value($6) }
+        END { for (cpu in bytes) if (bytes[cpu] != 0) print "CPU", cpu ":", bytes[cpu] }' >difference
+    expect_eq "bytes that are told of and not there, in $1" "$(cat difference)" ""
+}
+
+# switch_thrice: with some load before and behind; ends the recording. The files are in `told` then, in their order.
+switch_thrice() {
+    local times
+    for times in 1 2 3; do
+        "$WEIR_LOAD" getppid 20000
+        kill -USR2 "$weir"
+        wait_until_told "$times"
+    done
+    "$WEIR_LOAD" getppid 20000
+    end_recording
+    sed -n 's/^\[ weir record: Dump \(.*\) \]$/\1/p' err >told
+    expect_eq "files" "$(wc -l <told)" 4
+}
+
+wait_until_told() {
+    local tries
+    for ((tries = 0; tries < 500; tries++)); do
+        if [ "$(grep -c '^\[ weir record: Dump ' err)" -ge "$1" ]; then return 0; fi
+        sleep 0.02
+    done
+    fail "waited in vain for file $1"
+}
+
+test_each_branch_is_in_one_of_the_files() {
+    local files file
+    each_tick 64
+    start_record it.data -a -m ,64K -e intel_pt// --switch-output
+    switch_thrice
+    mapfile -t files <told
+    expect_all_branches "${files[@]}"
+    for file in "${files[@]}"; do
+        expect_whole "$file"
+        expect_told "$file"
+        expect_at_least "branches in $file" "$(branches "$file" | wc -l)" 100
+    done
+}
+
+test_each_file_is_decoded_by_itself() {
+    local files file task
+    each_tick 64
+    "$WEIR_LOAD" spin 0 &
+    task=$!
+    at_end kill -KILL $task
+    start_record it.data -m ,64K -e intel_bts// --per-thread -p $task --switch-output
+    switch_thrice
+    mapfile -t files <told
+    expect_all_branches "${files[@]}"
+    expect_bts_decoded "${files[@]}"
+    for file in "${files[@]}"; do
+        expect_whole "$file"
+        expect_at_least "branches in $file" "$(branches "$file" | wc -l)" 100
+    done
+}
+
+test_stream_is_decoded_as_it_comes() {
+    each_tick 64
+    "$WEIR_PROGRAM" record -v -a -e intel_pt// -o - -- "$WEIR_LOAD" getppid 50000 2>err |
+        perf script -i - --itrace=we -F event,ip,synth >decoded 2>perf.err || fail "perf: $(cat perf.err)"
+    # perf warns of pipes with intel_pt, whoever writes them.
+    expect_eq "decoded packets" "$(grep -c ptwrite: decoded)" $((2 * $(total)))
+}
+
+test_no_branch_comes_while_events_are_disabled() {
+    local before
+    each_tick 64
+    mkfifo ctl ack
+    exec 7<>ctl 8<>ack
+    start_record it.data -a -D -1 -e intel_pt// --control fifo:ctl,ack
+    "$WEIR_LOAD" getppid 10000
+    expect_eq "branches before the first enable" "$(total)" 0
+    for _ in 1 2; do
+        echo enable >&7
+        read -r -t 60 -u 8 _
+        "$WEIR_LOAD" getppid 20000
+        echo disable >&7
+        read -r -t 60 -u 8 _
+        before=$(total)
+        "$WEIR_LOAD" getppid 10000
+        expect_eq "branches" "$(total)" "$before"
+    done
+    end_recording
+    expect_all_branches it.data
+    expect_pt_decoded it.data
+}
+
+test_cpus_that_go_and_come() {
+    local switch=/sys/devices/system/cpu/cpu1/online n
+    [ -w $switch ] || skip "needs a CPU that can be taken offline: $switch"
+    each_tick 64
+    start_record it.data -a -m ,64K -e intel_pt//
+    at_end write_knob $switch 1
+    for n in 1 2; do
+        taskset -c 1 "$WEIR_LOAD" getppid 10000
+        write_knob $switch 0
+        "$WEIR_LOAD" getppid 10000
+        write_knob $switch 1
+        wait_until_came "$n"
+    done
+    taskset -c 1 "$WEIR_LOAD" getppid 10000
+    end_recording
+    expect_all_branches it.data
+    expect_whole it.data
+}
+
+wait_until_came() {
+    local tries
+    for ((tries = 0; tries < 500; tries++)); do
+        if [ "$(grep -c 'CPU 1 came online: it is recorded from here on' err)" = "$1" ]; then return 0; fi
+        sleep 0.02
+    done
+    fail "CPU 1 did not come"
+}
+
+# What the areas held is lost, and what was not on disk yet; nothing before it.
+test_killed_recording_is_recovered() {
+    local least count
+    each_tick 64
+    start_record it.data -a -m ,64K -e intel_pt//
+    "$WEIR_LOAD" getppid 100000
+    written >least
+    sleep 3
+    kill -KILL "$weir"
+    await_record
+    "$WEIR_PROGRAM" recover -q it.data
+    branches it.data.recovered >found
+    expect_consecutive found
+    sort -s -k1,1n found | awk '$1 != cpu || NR == 1 { print $2; cpu = $1 }' >firsts
+    expect_eq "first branch of each CPU" "$(paste -sd ' ' firsts)" "0 0"
+    awk '{ count[$1]++ } END { print count[0]; print count[1] }' found >counts
+    while read -r least count; do
+        expect_at_least "branches of a CPU" "$count" $((least - 4096))
+    done < <(paste least counts)
+    expect_whole it.data.recovered
+}
+
+# ---- weir record: snapshots ----
+
+# snapshot N: asks for it and waits.
+take_snapshot() {
+    kill -USR2 "$weir"
+    wait_until grep -q "snapshot $1 is in the file" err
+}
+
+# runs FOUND: branches of a CPU without a gap, in the order of the file, as CPU FIRST LAST.
+runs() {
+    sort -s -k1,1n "$1" | awk '
+        NR > 1 && ($1 != cpu || $2 != last + 1) { print cpu, first, last; first = $2 }
+        NR == 1 { first = $2 }
+        { cpu = $1; last = $2 }
+        END { if (NR) print cpu, first, last }'
+}
+
+# expect_newest AREA NUMBERS...: the Nth run of each CPU fills an area of so many bytes, and has what was written when
+# the file NUMBERS was made. Every 64 branches decoders of intel_pt have 48 bytes for themselves.
+expect_newest() {
+    local area=$1 least n=0 cpu first last
+    shift
+    runs found >runs.found
+    expect_eq "runs" "$(wc -l <runs.found)" $(($# * 2))
+    for least; do
+        n=$((n + 1))
+        cpu=0
+        while read -r least_of_cpu; do
+            read -r _ first last < <(awk -v cpu=$cpu -v n=$n '$1 == cpu && ++seen == n' runs.found)
+            expect_at_least "last branch of snapshot $n of CPU $cpu" "$last" $((least_of_cpu - 1))
+            expect_at_least "branches of snapshot $n of CPU $cpu" $((last - first + 1)) $((area * 64 / 66 / 24 - 4))
+            expect_at_least "the most that it may have" $((area / 24)) $((last - first + 1))
+            cpu=$((cpu + 1))
+        done <"$least"
+    done
+}
+
+test_snapshots_have_the_newest_branches() {
+    each_tick 64
+    start_record it.data -a -S -m ,64K -e intel_pt//
+    "$WEIR_LOAD" getppid 100000
+    written >first
+    take_snapshot 1
+    "$WEIR_LOAD" getppid 100000
+    written >second
+    take_snapshot 2
+    "$WEIR_LOAD" getppid 100000
+    end_recording
+    branches it.data >found
+    expect_newest 65536 first second
+    expect_whole it.data
+}
+
+test_snapshot_at_the_end() {
+    each_tick 64
+    start_record it.data -a -Se -m ,64K -e intel_pt//
+    "$WEIR_LOAD" getppid 100000
+    written >first
+    end_recording
+    branches it.data >found
+    expect_newest 65536 first
+    expect_eq "last branches" "$(runs found | cut -d' ' -f3 | paste -sd ' ')" \
+        "$(written | awk '{ print $1 - 1 }' | paste -sd ' ')"
+    expect_whole it.data
+}
+
+# Areas that were never full have all there is, and each snapshot what came since the one before.
+test_snapshots_of_areas_that_are_never_full() {
+    local event
+    for event in "--per-thread -e intel_bts//" "-e intel_pt//"; do
+        each_tick 16
+        # shellcheck disable=SC2086 # several words
+        record -Se $event -o it.data -- sh -c "'$WEIR_LOAD' getppid 20000; kill -USR2 \$PPID
+            until grep -q 'snapshot 1 is in the file' err; do sleep 0.02; done
+            '$WEIR_LOAD' getppid 20000"
+        expect_all_branches it.data
+    done
+}
+
+test_snapshots_with_samples_in_memory() {
+    each_tick 64
+    start_record it.data -a -M 4M -S -m ,64K -e intel_pt//,raw_syscalls:sys_enter
+    "$WEIR_LOAD" getppid 50000
+    written >first
+    take_snapshot 1
+    "$WEIR_LOAD" getppid 1000
+    end_recording
+    branches it.data >found
+    expect_newest 65536 first
+    expect_at_least "getppid calls" "$(getppid_calls it.data)" 1000
+    expect_whole it.data
 }
