@@ -140,6 +140,9 @@ static void append_aux(const struct weir_scan_aux *aux, struct weir_buf *out)
                     "                %" PRIu64 " AUX records of %" PRIu64 " bytes, %" PRIu64 " truncated, %" PRIu64
                     " partial, %" PRIu64 " collided\n",
                     aux->told, aux->told_bytes, aux->truncated, aux->partial, aux->collisions);
+    if (aux->samples > 0)
+        weir_buf_printf(out, "                %" PRIu64 " bytes in %" PRIu64 " samples\n", aux->sampled_bytes,
+                        aux->samples);
 }
 
 static void append_text(const struct weir_perf_input *input, const struct weir_scan *scan, struct weir_buf *out)
@@ -250,13 +253,14 @@ static void append_json_aux(const struct weir_scan_aux *aux, struct weir_buf *ou
 {
     if (!weir_scan_has_aux(aux))
         return;
-    weir_buf_printf(
-        out,
-        ",\n \"aux\":{\"type\":%" PRIu32 ",\"type_name\":\"%s\",\"snapshots\":%s,\"areas\":%" PRIu64
-        ",\"auxtrace_records\":%" PRIu64 ",\"auxtrace_bytes\":%" PRIu64 ",\"aux_records\":%" PRIu64
-        ",\"aux_bytes\":%" PRIu64 ",\"truncated\":%" PRIu64 ",\"partial\":%" PRIu64 ",\"collided\":%" PRIu64 "}",
-        aux->type, aux_type_name(aux->type), aux->is_snapshot ? "true" : "false", aux->area_count, aux->stretches,
-        aux->bytes, aux->told, aux->told_bytes, aux->truncated, aux->partial, aux->collisions);
+    weir_buf_printf(out,
+                    ",\n \"aux\":{\"type\":%" PRIu32 ",\"type_name\":\"%s\",\"snapshots\":%s,\"areas\":%" PRIu64
+                    ",\"auxtrace_records\":%" PRIu64 ",\"auxtrace_bytes\":%" PRIu64 ",\"aux_records\":%" PRIu64
+                    ",\"aux_bytes\":%" PRIu64 ",\"truncated\":%" PRIu64 ",\"partial\":%" PRIu64 ",\"collided\":%" PRIu64
+                    ",\"samples\":%" PRIu64 ",\"sampled_bytes\":%" PRIu64 "}",
+                    aux->type, aux_type_name(aux->type), aux->is_snapshot ? "true" : "false", aux->area_count,
+                    aux->stretches, aux->bytes, aux->told, aux->told_bytes, aux->truncated, aux->partial,
+                    aux->collisions, aux->samples, aux->sampled_bytes);
 }
 
 static void append_json(const struct weir_perf_input *input, const struct weir_scan *scan, struct weir_buf *out)

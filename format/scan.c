@@ -71,6 +71,10 @@ static void scan_sample(struct weir_scan *scan, struct scanned *record)
         weir_scan_problem_note(&scan->short_record, view->offset);
     record->id = sample.id;
     record->fields = sample.fields;
+    if (sample.aux.data && sample.aux.count > 0) {
+        scan->aux.samples++;
+        scan->aux.sampled_bytes += sample.aux.count;
+    }
     const struct perf_event_attr *attr = &record->event->attr;
     if (attr->type == PERF_TYPE_TRACEPOINT && sample.raw.data &&
         (sample.raw.count < sizeof(uint16_t) || weir_load_u16(sample.raw.data) != attr->config))

@@ -158,7 +158,7 @@ void weir_scan_aux_fini(struct weir_scan_aux *aux)
 
 bool weir_scan_has_aux(const struct weir_scan_aux *aux)
 {
-    return aux->has_info || aux->told + aux->stretches + aux->packed.count > 0;
+    return aux->has_info || aux->told + aux->stretches + aux->packed.count + aux->samples > 0;
 }
 
 /* ---- the index ---- */

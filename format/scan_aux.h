@@ -43,6 +43,8 @@ struct weir_scan_aux {
     uint64_t told, told_bytes; /* AUX records, and the bytes that they tell of */
     uint64_t truncated, partial, collisions;
 
+    uint64_t samples, sampled_bytes; /* samples with a piece of an area (PERF_SAMPLE_AUX) */
+
     struct weir_scan_problem backward; /* a stretch begins before the one before of its area ends */
     struct weir_scan_problem restart;  /* so, but at 0: as when the CPU was away, and the area is a new one */
     struct weir_scan_problem stranger; /* is of another task or CPU: perf refuses the whole file */
@@ -59,7 +61,7 @@ struct weir_scan_aux {
 int weir_scan_aux_note(struct weir_scan_aux *aux, const struct weir_record_view *record, bool in_main_file);
 void weir_scan_aux_fini(struct weir_scan_aux *aux);
 
-/* Whether records or AUXTRACE_INFO tell of AUX areas. */
+/* Whether records, samples or AUXTRACE_INFO tell of AUX areas. */
 bool weir_scan_has_aux(const struct weir_scan_aux *aux);
 
 /* Whether the payload of a feature AUXTRACE has the records that there are, in their order. Where it does not, says so

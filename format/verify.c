@@ -229,9 +229,10 @@ static void append_aux_notes(struct weir_buf *out, const struct weir_scan_aux *a
 static void append_gaps(struct weir_buf *out, const struct weir_scan *scan, size_t cpu)
 {
     const struct weir_scan_cpu *counts = &scan->cpus[cpu];
+    bool is_trace_only = scan->samples == 0 && scan->aux.stretches > 0;
     if (counts->records == 0)
         weir_buf_printf(out, "note gaps        CPU %zu has no record\n", cpu);
-    else if (counts->samples == 0)
+    else if (counts->samples == 0 && !is_trace_only)
         weir_buf_printf(out, "note gaps        CPU %zu has no sample\n", cpu);
     for (size_t gap = 0; gap < weir_scan_gaps(scan, cpu); gap++)
         weir_buf_printf(out, "note gaps        CPU %zu was offline between %.6f s and %.6f s\n", cpu,

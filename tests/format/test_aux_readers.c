@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "format/head.h"
 #include "format/info.h"
 #include "format/perf_input.h"
 #include "format/recovery.h"
@@ -72,6 +73,14 @@ static const char *verify(unsigned expected_failures)
 static void expect_text(const char *said, const char *part)
 {
     cr_expect_not_null(strstr(said, part), "'%s' is not in\n%s", part, said);
+}
+
+static int plan(void)
+{
+    const struct weir_recovery_options options = {.path = file.path, .proc_root = "/nonexistent"};
+    weir_recovery_fini(&recovery);
+    memset(&err, 0, sizeof(err));
+    return weir_recovery_plan(&recovery, &options, &err);
 }
 
 /* ---- verify: areas ---- */
@@ -276,18 +285,43 @@ Test(aux_readers, info_tells_of_bytes_areas_and_what_was_cut)
     expect_text(weir_buf_str(&text),
                 "\"aux\":{\"type\":2,\"type_name\":\"intel_bts\",\"snapshots\":true,\"areas\":2,\"auxtrace_records\":3,"
                 "\"auxtrace_bytes\":8952,\"aux_records\":3,\"aux_bytes\":8952,\"truncated\":0,\"partial\":0,"
-                "\"collided\":0}");
+                "\"collided\":0,\"samples\":0,\"sampled_bytes\":0}");
+}
+
+Test(aux_readers, pieces_in_samples_are_told)
+{
+    static const uint64_t id = 31;
+    struct weir_event_desc event = {.name = "cpu-clock", .ids = &id, .id_count = 1, .attr.type = PERF_TYPE_SOFTWARE};
+    struct weir_head_input head = {.events = &event, .event_count = 1, .id_room = 1};
+    struct weir_buf data = WEIR_BUF_INIT, bytes = WEIR_BUF_INIT;
+    event.attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_AUX;
+    cr_assert_eq(weir_auxtrace_info_append(&data, WEIR_AUX_INTEL_PT, NULL, 0), 0);
+    for (uint64_t piece = 0; piece <= 32; piece += 16) {
+        const struct perf_event_header header = {.type = PERF_RECORD_SAMPLE, .size = (uint16_t)(8 + 8 + 8 + piece)};
+        weir_buf_append(&data, &header, sizeof(header));
+        weir_buf_append_u64(&data, id);
+        weir_buf_append_u64(&data, piece);
+        weir_buf_append_zeros(&data, piece);
+    }
+    head.data_bytes = data.used;
+    cr_assert_eq(weir_head_build(&bytes, &head), 0);
+    weir_buf_append(&bytes, data.data, data.used);
+    image_file_resize(&file, 0);
+    image_file_write(&file, 0, bytes.data, bytes.used);
+    weir_buf_fini(&bytes);
+    weir_buf_fini(&data);
+
+    verify(0);
+    weir_buf_reset(&text);
+    cr_assert_eq(weir_info_append(file.path, NULL, false, &text, &err), 0, "%s", err.what);
+    expect_text(weir_buf_str(&text), "AUX             intel_pt: 0 bytes of 0 areas in 0 AUXTRACE records\n"
+                                     "                0 AUX records of 0 bytes, 0 truncated, 0 partial, 0 collided\n"
+                                     "                48 bytes in 2 samples\n");
+    cr_assert_eq(plan(), 0, "%s", err.what);
+    cr_expect_eq(recovery.features[0] >> WEIR_FEATURE_AUXTRACE & 1, 0);
 }
 
 /* ---- recover ---- */
-
-static int plan(void)
-{
-    const struct weir_recovery_options options = {.path = file.path, .proc_root = "/nonexistent"};
-    weir_recovery_fini(&recovery);
-    memset(&err, 0, sizeof(err));
-    return weir_recovery_plan(&recovery, &options, &err);
-}
 
 /* Carries the plan out, and expects a file that keeps all rules and needs no other plan. */
 static void expect_recovered(void)
@@ -379,6 +413,38 @@ Test(aux_readers, stretch_that_is_cut_is_left_out_with_its_entry)
             expect_cut(end + 1, end, before + 1);
         }
     }
+}
+
+/* ---- any bytes ---- */
+
+/* Every reader ends, and says what is wrong in one line; what is recovered of it keeps the rules. */
+static void expect_read(size_t offset, unsigned bit)
+{
+    uint8_t flipped = (uint8_t)(recording.bytes.data[offset] ^ 1u << bit);
+    unsigned failures = 0;
+    image_file_resize(&file, 0);
+    image_file_write(&file, 0, recording.bytes.data, recording.bytes.used);
+    image_file_write(&file, offset, &flipped, 1);
+    image_read(file.path);
+    weir_buf_reset(&text);
+    cr_expect_eq(weir_verify_append(file.path, NULL, &text, &failures, &err), 0, "%s", err.what);
+    cr_assert_eq(plan(), 0, "bit %u of byte %zu: %s", bit, offset, err.what);
+    if (recovery.is_whole)
+        return;
+    image_file_write(&file, recovery.data_end, recovery.tail.data, recovery.tail.used);
+    image_file_resize(&file, recovery.data_end + recovery.tail.used);
+    image_file_write(&file, 0, &recovery.header, sizeof(recovery.header));
+    cr_assert_eq(plan(), 0, "%s", err.what);
+    cr_expect(recovery.is_whole, "bit %u of byte %zu: it would be recovered again", bit, offset);
+}
+
+Test(aux_readers, flipped_bits_do_no_harm)
+{
+    const size_t index = index_payload_at(), record = recording.index[1].file_offset;
+    for (unsigned i = 0; i < WEIR_AUXTRACE_RECORD_BYTES; i++)
+        expect_read(record + i, i * 5 % 8);
+    for (unsigned i = 0; i < 8 + 3 * 16; i++)
+        expect_read(index + i, i * 3 % 8);
 }
 
 /* ---- memory ---- */
