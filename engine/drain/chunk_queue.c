@@ -46,24 +46,22 @@ static void advance_train(struct weir_chunk *chunk, enum weir_chunk_state from, 
         weir_chunk_advance(chunk, from, to);
 }
 
-static void link_last(struct weir_chunk_queue *queue, struct weir_chunk *chunk)
+/* From first to last they are linked already. */
+static void link_last(struct weir_chunk_queue *queue, struct weir_chunk *first, struct weir_chunk *last)
 {
-    atomic_store_explicit(&chunk->queue_next, NULL, memory_order_relaxed); /* not shared yet */
+    atomic_store_explicit(&last->queue_next, NULL, memory_order_relaxed); /* not shared yet */
     /* (F), and the producer's half of (H) */
-    struct weir_chunk *before = atomic_exchange_explicit(&queue->last, chunk, memory_order_seq_cst);
+    struct weir_chunk *before = atomic_exchange_explicit(&queue->last, last, memory_order_seq_cst);
     weir_test_point(WEIR_AT_QUEUE_LINK);
     /* (G) */
-    atomic_store_explicit(&before->queue_next, chunk, memory_order_release);
+    atomic_store_explicit(&before->queue_next, first, memory_order_release);
 }
 
-void weir_chunk_queue_push(struct weir_chunk_queue *queue, struct weir_chunk *chunk)
+static void count_pushed(struct weir_chunk_queue *queue, unsigned count, bool awaited)
 {
-    bool awaited = chunk->awaited; /* it is the writer's once it is linked */
-    advance_train(chunk, WEIR_CHUNK_FILLING, WEIR_CHUNK_QUEUED);
-    link_last(queue, chunk);
     weir_test_point(WEIR_AT_QUEUE_COUNT);
     /* (H) */
-    uint64_t pushed = atomic_fetch_add_explicit(&queue->pushed, 1, memory_order_seq_cst) + 1;
+    uint64_t pushed = atomic_fetch_add_explicit(&queue->pushed, count, memory_order_seq_cst) + count;
     weir_test_point(WEIR_AT_QUEUE_WAKE);
     if (awaited) {
         weir_chunk_queue_wake(queue);
@@ -77,6 +75,24 @@ void weir_chunk_queue_push(struct weir_chunk_queue *queue, struct weir_chunk *ch
     if (atomic_compare_exchange_strong_explicit(&queue->parked, &state, WOKEN, memory_order_release,
                                                 memory_order_relaxed))
         futex_wake(queue);
+}
+
+void weir_chunk_queue_push(struct weir_chunk_queue *queue, struct weir_chunk *chunk)
+{
+    bool awaited = chunk->awaited; /* it is the writer's once it is linked */
+    advance_train(chunk, WEIR_CHUNK_FILLING, WEIR_CHUNK_QUEUED);
+    link_last(queue, chunk, chunk);
+    count_pushed(queue, 1, awaited);
+}
+
+void weir_chunk_queue_push_pair(struct weir_chunk_queue *queue, struct weir_chunk *first, struct weir_chunk *second)
+{
+    bool awaited = first->awaited || second->awaited;
+    advance_train(first, WEIR_CHUNK_FILLING, WEIR_CHUNK_QUEUED);
+    advance_train(second, WEIR_CHUNK_FILLING, WEIR_CHUNK_QUEUED);
+    atomic_store_explicit(&first->queue_next, second, memory_order_relaxed); /* published by (G) */
+    link_last(queue, first, second);
+    count_pushed(queue, 2, awaited);
 }
 
 struct weir_chunk *weir_chunk_queue_pop(struct weir_chunk_queue *queue)
@@ -94,7 +110,7 @@ struct weir_chunk *weir_chunk_queue_pop(struct weir_chunk_queue *queue)
         /* first is the only linked node: it can leave once something stands behind it. Acquire pairs with (F). */
         if (first != atomic_load_explicit(&queue->last, memory_order_acquire))
             return NULL; /* a producer is between (F) and (G) */
-        link_last(queue, &queue->stub);
+        link_last(queue, &queue->stub, &queue->stub);
         next = atomic_load_explicit(&first->queue_next, memory_order_acquire);
         if (!next)
             return NULL;

@@ -46,6 +46,9 @@ void weir_chunk_queue_init(struct weir_chunk_queue *queue);
  * park as wake() does. Any thread; wait-free but for the wake. */
 void weir_chunk_queue_push(struct weir_chunk_queue *queue, struct weir_chunk *chunk);
 
+/* The same with two, between which no other push comes. Any thread. */
+void weir_chunk_queue_push_pair(struct weir_chunk_queue *queue, struct weir_chunk *first, struct weir_chunk *second);
+
 /* QUEUED -> IN_FLIGHT, or NULL: empty, or the next producer has not linked its chunk yet. Writer thread. */
 struct weir_chunk *weir_chunk_queue_pop(struct weir_chunk_queue *queue);
 

@@ -120,9 +120,9 @@ static void publish_counts(struct weir_reader *reader)
     atomic_store_explicit(&reader->handed_wakeups, reader->wakeups, memory_order_relaxed);
 }
 
-void weir_reader_push(struct weir_reader *reader, struct weir_chunk *chunk)
+/* The chunk and those that follow it, as the writer is to see them. */
+static void make_ready(struct weir_reader *reader, struct weir_chunk *chunk)
 {
-    publish_counts(reader);
     /* Relaxed: the coordinator only compares sums, to see whether anything has moved. */
     uint64_t bytes = atomic_load_explicit(&reader->handed_bytes, memory_order_relaxed) + weir_chunk_train_bytes(chunk);
     atomic_store_explicit(&reader->handed_bytes, bytes, memory_order_relaxed);
@@ -131,14 +131,34 @@ void weir_reader_push(struct weir_reader *reader, struct weir_chunk *chunk)
         chunk->side_bytes = weir_side_tee_pushed(reader->tee);
     }
     uint64_t now_ns = reader->clock ? weir_clock_now_ns(reader->clock) : 0;
-    for (struct weir_chunk *each = chunk; each; each = each->follower) {
-        each->returned = &reader->returned;
-        each->reader = reader->number + 1;
-        each->handed_ns = now_ns;
+    for (; chunk; chunk = chunk->follower) {
+        chunk->returned = &reader->returned;
+        chunk->reader = reader->number + 1;
+        chunk->handed_ns = now_ns;
         reader->handed++;
-        reader->lent_bytes += each->share == reader->pool_share ? 0 : each->used;
+        reader->lent_bytes += chunk->share == reader->pool_share ? 0 : chunk->used;
     }
+}
+
+void weir_reader_push(struct weir_reader *reader, struct weir_chunk *chunk)
+{
+    publish_counts(reader);
+    make_ready(reader, chunk);
     weir_chunk_queue_push(reader->queue, chunk);
+}
+
+void weir_reader_push_train(struct weir_reader *reader, struct weir_chunk *train)
+{
+    struct weir_chunk *chunk = reader->chunk;
+    if (!chunk || chunk->used == 0) {
+        weir_reader_push(reader, train);
+        return;
+    }
+    publish_counts(reader);
+    make_ready(reader, chunk);
+    make_ready(reader, train);
+    reader->chunk = NULL;
+    weir_chunk_queue_push_pair(reader->queue, chunk, train);
 }
 
 void weir_reader_note_holding(struct weir_reader *reader)

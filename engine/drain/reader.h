@@ -108,6 +108,7 @@ struct weir_reader_aux {
     uint64_t cut_pieces;                     /* of these, because the pool had nothing more */
     _Atomic bool wants_enable;               /* its event may have been disabled for want of room: by the reader, taken
                                               * by the coordinator */
+    uint64_t enable_at_ns, enable_step_ns;   /* coordinator only: when it enables that once more; 0: it does not */
 };
 
 struct weir_reader_ring {

@@ -5,6 +5,10 @@
  * entries of a fixed size (BTS: 24 bytes) the driver leaves what is no whole entry there unused, and it is left out; so
  * does perf (__auxtrace_mmap__read() in tools/perf/util/auxtrace.c, Linux 6.1).
  *
+ * The chunk with the AUX records goes into the queue together with what they are of. (One that was full before may go
+ * by itself: when the output is switched in between, its last AUX records are in the file before. Decoders of Intel's
+ * do not mind.)
+ *
  * Decoders take the pieces of a full trace as one stream, wherever it is cut (intel_pt_get_buffer()), but for
  * CoreSight's, which wants all that an AUX record tells of in one piece (cs_etm__queue_aux_fragment()). That is so, but
  * when the pool is empty. A snapshot is one piece in any case: two would be taken for two snapshots. So it waits for
@@ -181,7 +185,7 @@ static void hand_over_train(struct weir_reader *reader, struct weir_reader_aux *
     aux->bytes += aux->copied;
     struct weir_chunk *train = aux->train;
     aux->train = aux->last = NULL;
-    weir_reader_push(reader, train);
+    weir_reader_push_train(reader, train);
 }
 
 /* ---- full trace ---- */
@@ -224,7 +228,7 @@ static bool copy_piece(struct weir_reader *reader, struct weir_reader_ring *r, u
             end = aux->area.tail + cut_piece(aux);
         hand_over_train(reader, aux);
     }
-    weir_test_point(WEIR_AT_READER_RELEASE);
+    weir_test_point(WEIR_AT_AUX_RELEASE);
     weir_aux_area_release(&aux->area, end);
     return true;
 }
@@ -248,6 +252,7 @@ static bool drain_aux(struct weir_reader *reader, struct weir_reader_ring *r, ui
 bool weir_reader_drain_with_aux(struct weir_reader *reader, struct weir_reader_ring *r)
 {
     uint64_t published = is_drained_as_it_fills(r) ? weir_aux_area_head(&r->aux->area) : 0;
+    weir_test_point(WEIR_AT_AUX_HEAD);
     bool all = weir_reader_drain(reader, r) == WEIR_READER_DRAINED;
     if (is_drained_as_it_fills(r))
         all &= drain_aux(reader, r, published);
@@ -297,8 +302,10 @@ bool weir_reader_read_newest_aux(struct weir_reader *reader, struct weir_reader_
     if (!fill_train(reader, aux))
         return false;
     weir_test_point(WEIR_AT_SNAPSHOT_READ);
-    if (aux->train)
+    if (aux->train) {
         hand_over_train(reader, aux);
+        weir_reader_note_holding(reader);
+    }
     aux->reading = false;
     return true;
 }

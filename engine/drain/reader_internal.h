@@ -11,8 +11,12 @@
 /* A chunk from the pool, or NULL. */
 struct weir_chunk *weir_reader_take_chunk(struct weir_reader *reader);
 
-/* Pushes a chunk that holds records, or a train, into the queue of the writer. */
+/* Pushes a chunk that holds records into the queue of the writer. */
 void weir_reader_push(struct weir_reader *reader, struct weir_chunk *chunk);
+
+/* Pushes a train, behind the chunk for the file if that holds anything, so that no switch comes between them.
+ * weir_reader_note_holding() is to follow. */
+void weir_reader_push_train(struct weir_reader *reader, struct weir_chunk *train);
 
 /* Pushes the chunk for the file, which is there and holds records. */
 void weir_reader_hand_over(struct weir_reader *reader);

@@ -25,6 +25,7 @@ int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup 
     memset(writer, 0, sizeof(*writer));
     writer->setup = *setup;
     writer->output = setup->output;
+    writer->first.kind = WEIR_CHUNK_SWITCH;
     writer->failed.samples = calloc(setup->failed_counters, sizeof(*writer->failed.samples));
     writer->side_bytes = calloc(weir_max_u64(setup->reader_count, 1), sizeof(*writer->side_bytes));
     int result =
@@ -68,6 +69,10 @@ static void begin_switch(struct weir_writer *writer, struct weir_writer_switch *
     writer->kicked = writer->told_full = false;
     order->account = writer->account;
     writer->account = (struct weir_writer_account){0};
+    if (order->first_bytes > 0) {
+        weir_output_append(writer->output, order->first_records, order->first_bytes, -1, false, &writer->first);
+        writer->output_bytes += order->first_bytes;
+    }
     if (order->side_bytes)
         memcpy(order->side_bytes, writer->side_bytes, writer->setup.reader_count * sizeof(*writer->side_bytes));
     weir_test_point(WEIR_AT_SWITCH_BEGIN);

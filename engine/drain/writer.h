@@ -87,6 +87,7 @@ struct weir_writer {
     uint64_t *side_bytes;                 /* owned; for each reader: up to where its tee stands before this moment */
     uint64_t lost_reported;               /* sum of the LOST records appended to all outputs */
     uint64_t packed_in_bytes, packed_out_bytes; /* of what was compressed, before and behind, in all outputs */
+    struct weir_chunk first;   /* stands for what an order has put at the beginning of an output; of its kind */
     struct weir_chunk *train;  /* the next one of a train whose first ones were appended; NULL: none is under way */
     uint64_t aux_bytes;        /* of AUXTRACE records and their data, in all outputs */
     uint64_t failed_aux_bytes; /* the same of those that are in none, as `failed` */

@@ -19,6 +19,12 @@ void weir_writer_switch_set_records(struct weir_writer_switch *order, void *reco
     order->item.used = (uint32_t)bytes;
 }
 
+void weir_writer_switch_set_first(struct weir_writer_switch *order, const void *records, size_t bytes)
+{
+    order->first_records = records;
+    order->first_bytes = bytes;
+}
+
 void weir_writer_switch_push(struct weir_writer_switch *order, struct weir_chunk_queue *queue)
 {
     weir_chunk_advance(&order->item, WEIR_CHUNK_FREE, WEIR_CHUNK_FILLING);

@@ -41,6 +41,8 @@ struct weir_writer_account {
 struct weir_writer_switch {
     struct weir_chunk item;   /* first: this is what the queue carries; data: records for the end of the output left */
     struct weir_output *next; /* by the coordinator: head written; in the writer's hands from the push on */
+    const void *first_records; /* by the coordinator: with what next begins, before all that stands behind the order */
+    size_t first_bytes;
     uint64_t *side_bytes;     /* by the coordinator: borrowed, one for each reader; NULL: not wanted. By the writer: how
                                * much of what went into the reader's tee stands before the switch */
     /* By the coordinator; NULL: none. The writer calls it before it appends the records, which it may shorten
@@ -59,6 +61,10 @@ void weir_writer_switch_init(struct weir_writer_switch *order, struct weir_outpu
 /* Records that are to stand last in the output that is left: whole ones, a multiple of 8 bytes, borrowed until done;
  * 0: none. Before the push. */
 void weir_writer_switch_set_records(struct weir_writer_switch *order, void *records, size_t bytes);
+
+/* Records that are to stand first in the next output: whole ones, a multiple of 8 bytes, at most a record's; borrowed
+ * until that output is closed; 0: none. Before the push. */
+void weir_writer_switch_set_first(struct weir_writer_switch *order, const void *records, size_t bytes);
 
 /* Pushes the order. One at a time: the one before must be done. Coordinator. */
 void weir_writer_switch_push(struct weir_writer_switch *order, struct weir_chunk_queue *queue);

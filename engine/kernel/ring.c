@@ -95,22 +95,27 @@ bool weir_ring_is_drained(const struct weir_ring *ring)
 
 #define CONVERSION_TRIES 10000 /* as perf_read_tsc_conversion(), tools/perf/util/tsc.c */
 
+/* Bits of capabilities, as perf_event.h has them as bit fields. */
+#define CAP_USER_TIME_ZERO  (1u << 4)
+#define CAP_USER_TIME_SHORT (1u << 5)
+
 void weir_ring_time_conversion(const struct weir_ring *ring, struct weir_time_conversion *conversion)
 {
     const struct perf_event_mmap_page *page = ring->page;
     for (unsigned i = 0; i < CONVERSION_TRIES; i++) {
-        /* A sequence lock, as perf_event.h has it: odd while the kernel writes. */
+        /* A sequence lock, as perf_event.h has it: odd while the kernel writes. All loads are acquires, so that none
+         * comes after the second look at the lock, nor before the first. */
         uint32_t before = __atomic_load_n(&page->lock, __ATOMIC_ACQUIRE);
+        uint64_t capabilities = __atomic_load_n(&page->capabilities, __ATOMIC_ACQUIRE);
         *conversion = (struct weir_time_conversion){
-            .shift = page->time_shift,
-            .multiplier = page->time_mult,
-            .zero = page->time_zero,
-            .cycles = page->time_cycles,
-            .mask = page->time_mask,
-            .has_zero = page->cap_user_time_zero,
-            .has_short = page->cap_user_time_short,
+            .shift = __atomic_load_n(&page->time_shift, __ATOMIC_ACQUIRE),
+            .multiplier = __atomic_load_n(&page->time_mult, __ATOMIC_ACQUIRE),
+            .zero = __atomic_load_n(&page->time_zero, __ATOMIC_ACQUIRE),
+            .cycles = __atomic_load_n(&page->time_cycles, __ATOMIC_ACQUIRE),
+            .mask = __atomic_load_n(&page->time_mask, __ATOMIC_ACQUIRE),
+            .has_zero = capabilities & CAP_USER_TIME_ZERO,
+            .has_short = capabilities & CAP_USER_TIME_SHORT,
         };
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (before % 2 == 0 && __atomic_load_n(&page->lock, __ATOMIC_RELAXED) == before)
             return;
     }

@@ -28,6 +28,8 @@ enum weir_test_point {
 
     WEIR_AT_READER_EPOCH,   /* (J) the epoch was read, the heads were not */
     WEIR_AT_READER_RELEASE, /* holding is set, data_tail not moved */
+    WEIR_AT_AUX_HEAD,       /* (C') aux_head was read, data_head was not */
+    WEIR_AT_AUX_RELEASE,    /* a train is pushed, aux_tail not moved (D') */
     WEIR_AT_READER_HELD,    /* the chunk is pushed, holding still set (K) */
     WEIR_AT_READER_PASS,    /* all is handed over, the epoch not passed (L) */
     WEIR_AT_READER_SLEEP,   /* before poll(2) */

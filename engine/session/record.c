@@ -415,6 +415,7 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
         .cpu_watch = {.fd = -1},
         .cpu_timer_fd = -1,
         .affinity_fd = -1,
+        .aux_timer_fd = -1,
     };
     int code = record(&session, workload_failed, err);
     if (code == -EMFILE)

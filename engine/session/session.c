@@ -218,6 +218,7 @@ void weir_session_release(struct weir_session *session)
     weir_targets_fini(&session->targets);
     weir_session_unwatch_cpus(session);
     weir_session_unwatch_affinity(session);
+    weir_session_unwatch_aux(session);
     if (session->coordinating)
         weir_coordinator_fini(&session->coordinator);
     weir_session_leave_house(session);

@@ -71,11 +71,14 @@ struct weir_session {
     uint64_t buffer_bytes;
     bool grow_pool; /* the user named no size: what is needed for a stalled disk is made ready when it stalls */
 
-    struct weir_aux_plan aux; /* mode NONE: no event has an AUX area */
-    bool aux_paused;          /* its events are off for a snapshot, whatever samples_on says */
-    uint64_t aux_requests;    /* how often its event was to be enabled again, over all places */
-    bool overwrite;           /* samples stay in the kernel's rings; by option or by term */
-    uint64_t retained_bytes;  /* -M: samples stay in so much memory; 0: none do */
+    struct weir_aux_plan aux;         /* mode NONE: no event has an AUX area */
+    bool aux_off;                     /* its events were switched off by their name */
+    bool aux_paused;                  /* its events are off for a snapshot, whatever samples_on says */
+    int aux_timer_fd;                 /* owned timerfd: when they are enabled once more; -1: none */
+    uint64_t aux_now_ns, aux_next_ns; /* while they are: the time, and when the timer is to come; 0: never */
+    uint64_t aux_requests;            /* how often its event was to be enabled again, over all places */
+    bool overwrite;                   /* samples stay in the kernel's rings; by option or by term */
+    uint64_t retained_bytes;          /* -M: samples stay in so much memory; 0: none do */
     struct weir_snapshots snapshots;
     struct weir_event_trigger switch_trigger, snapshot_trigger;
     struct weir_ftrace_snapshot ftrace;
@@ -142,6 +145,9 @@ void weir_session_sum_aux(struct weir_session *session);
 
 /* Lets the coordinator's loop enable AUX events whose area was full. While recording. 0 or -errno. */
 int weir_session_watch_aux(struct weir_session *session);
+
+/* Before the coordinator ends. In any state. */
+void weir_session_unwatch_aux(struct weir_session *session);
 
 /* Holds the AUX events still, for a snapshot of their areas, or lets them go on. */
 void weir_session_pause_aux(struct weir_session *session, bool paused);

@@ -6,10 +6,17 @@
  * is room again (perf_aux_output_begin(), kernel/events/ring_buffer.c). perf does so after each read. Here readers say
  * when it may be necessary, and it is done by the thread that knows whether the event is to be on: a disable, the end,
  * or a snapshot that comes at the same time is never undone.
+ *
+ * Once is not enough: the kernel tells that the area is full first, and disables the event a moment later, from an
+ * interrupt (event->pending_disable, kernel/events/core.c). An event that is enabled in between is on already, and is
+ * then disabled. Such a moment takes as long as the CPU is not run, in a virtual machine milliseconds. So each request
+ * is carried out six more times, 1 ms to 1.4 s later; to enable what is enabled costs a system call, and nothing else.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "base/bits.h"
 #include "engine/events/aux_events.h"
@@ -19,6 +26,10 @@
 #define MEMORY_SHARE     4  /* snapshots of all areas take at most this part of the machine's memory */
 #define AREA_PAGES_LEAST 2  /* of an area whose size nobody has named */
 #define SPARE_PER_READER 4u /* chunks for all else, while a snapshot is taken */
+
+#define STEP_FIRST_NS WEIR_NS_PER_MS /* between being asked to enable an event and the second time */
+#define STEP_FACTOR   4
+#define STEP_LAST_NS  (1024 * WEIR_NS_PER_MS)
 
 static bool is_newest(const struct weir_session *session)
 {
@@ -98,37 +109,140 @@ int weir_session_map_aux(struct weir_session *session, unsigned place, struct we
     return 0;
 }
 
+/* ---- enabling ---- */
+
+/* Whether the events are to be on: all of them, or this one by its name, may have been switched off. */
+static bool is_on(const struct weir_session *session)
+{
+    return session->samples_on && !session->aux_off;
+}
+
+static void enable(struct weir_session *session, unsigned place)
+{
+    if (is_on(session))
+        weir_event_set_enable_at(&session->events, (unsigned)session->aux.event, place);
+}
+
+static void set_timer(struct weir_session *session, uint64_t at_ns)
+{
+    const struct itimerspec due = {
+        .it_value = {.tv_sec = (time_t)(at_ns / WEIR_NS_PER_S), .tv_nsec = (long)(at_ns % WEIR_NS_PER_S)}};
+    timerfd_settime(session->aux_timer_fd, TFD_TIMER_ABSTIME, &due, NULL); /* 0: never */
+}
+
+/* Calls look() for each area. */
+static void for_each_area(struct weir_session *session,
+                          void (*look)(struct weir_session *session, const struct weir_reader_ring *r))
+{
+    for (unsigned i = 0; i < session->pipeline.reader_count; i++) {
+        const struct weir_reader *reader = session->pipeline.readers[i];
+        for (unsigned ring = 0; ring < reader->ring_count; ring++) {
+            const struct weir_reader_ring *r = &reader->rings[ring];
+            if (r->aux && r->aux->area.page)
+                look(session, r);
+        }
+    }
+}
+
+/* Enables an event that it is time for, and notes when the timer is to come for the next. */
+static void enable_in_time(struct weir_session *session, const struct weir_reader_ring *r)
+{
+    struct weir_reader_aux *aux = r->aux;
+    uint64_t now_ns = session->aux_now_ns;
+    if (aux->enable_step_ns == 0)
+        return;
+    if (aux->enable_at_ns <= now_ns) {
+        enable(session, r->place);
+        aux->enable_step_ns *= STEP_FACTOR;
+        aux->enable_at_ns = now_ns + aux->enable_step_ns;
+    }
+    if (aux->enable_step_ns > STEP_LAST_NS)
+        aux->enable_step_ns = 0;
+    else if (session->aux_next_ns == 0 || aux->enable_at_ns < session->aux_next_ns)
+        session->aux_next_ns = aux->enable_at_ns;
+}
+
+static void take_request(struct weir_session *session, const struct weir_reader_ring *r)
+{
+    struct weir_reader_aux *aux = r->aux;
+    /* Acquire pairs with the reader's release: the room is there. */
+    if (!atomic_exchange_explicit(&aux->wants_enable, false, memory_order_acquire))
+        return;
+    session->aux_requests++;
+    enable(session, r->place);
+    if (aux->enable_step_ns == 0) {
+        aux->enable_step_ns = STEP_FIRST_NS;
+        aux->enable_at_ns = session->aux_now_ns + STEP_FIRST_NS;
+    }
+}
+
+static void enable_and_set_timer(struct weir_session *session)
+{
+    session->aux_next_ns = 0;
+    for_each_area(session, enable_in_time);
+    set_timer(session, session->aux_next_ns);
+}
+
 static void on_request(void *ctx, short revents)
 {
     struct weir_session *session = ctx;
     eventfd_t count;
     (void)revents;
     eventfd_read(session->pipeline.aux_fd, &count);
-    for (unsigned place = 0; place < session->events.place_count; place++) {
-        struct weir_reader_ring *r = weir_pipeline_ring(&session->pipeline, place, false);
-        /* Acquire pairs with the reader's release: the room is there. */
-        if (!r || !r->aux || !atomic_exchange_explicit(&r->aux->wants_enable, false, memory_order_acquire))
-            continue;
-        session->aux_requests++;
-        if (session->samples_on)
-            weir_event_set_enable_at(&session->events, (unsigned)session->aux.event, place);
-    }
+    session->aux_now_ns = weir_clock_now_ns(session->clock);
+    for_each_area(session, take_request);
+    enable_and_set_timer(session);
+}
+
+static void on_timer(void *ctx, short revents)
+{
+    struct weir_session *session = ctx;
+    uint64_t expired;
+    (void)revents;
+    if (read(session->aux_timer_fd, &expired, sizeof(expired)) != (ssize_t)sizeof(expired))
+        return;
+    session->aux_now_ns = weir_clock_now_ns(session->clock);
+    enable_and_set_timer(session);
 }
 
 int weir_session_watch_aux(struct weir_session *session)
 {
     if (session->aux.mode != WEIR_AUX_FULL)
         return 0;
-    return weir_poll_set_add(&session->coordinator.sources, session->pipeline.aux_fd, POLLIN, on_request, session);
+    session->aux_timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (session->aux_timer_fd < 0)
+        return -errno;
+    struct weir_poll_set *sources = &session->coordinator.sources;
+    int result = weir_poll_set_add(sources, session->aux_timer_fd, POLLIN, on_timer, session);
+    return result < 0 ? result : weir_poll_set_add(sources, session->pipeline.aux_fd, POLLIN, on_request, session);
 }
+
+void weir_session_unwatch_aux(struct weir_session *session)
+{
+    if (session->aux_timer_fd >= 0)
+        close(session->aux_timer_fd);
+    session->aux_timer_fd = -1;
+}
+
+/* ---- snapshots ---- */
 
 void weir_session_pause_aux(struct weir_session *session, bool paused)
 {
     if (session->aux.mode != WEIR_AUX_SNAPSHOT)
         return;
     session->aux_paused = paused;
-    if (session->samples_on)
+    if (is_on(session))
         weir_event_set_switch(&session->events, (unsigned)session->aux.event, !paused);
+}
+
+static void add_area(struct weir_session *session, const struct weir_reader_ring *r)
+{
+    struct weir_record_aux *sum = &session->result->aux;
+    sum->areas++;
+    sum->pieces += r->aux->pieces;
+    sum->cut_pieces += r->aux->cut_pieces;
+    sum->records += r->counts.aux_records;
+    sum->truncated += r->counts.aux_truncated;
 }
 
 void weir_session_sum_aux(struct weir_session *session)
@@ -138,23 +252,13 @@ void weir_session_sum_aux(struct weir_session *session)
     sum->enabled_again = session->aux_requests;
     sum->bytes = session->pipeline.writer.aux_bytes;
     sum->failed_bytes = session->pipeline.writer.failed_aux_bytes;
-    for (unsigned i = 0; i < session->pipeline.reader_count; i++) {
-        const struct weir_reader *reader = session->pipeline.readers[i];
-        for (unsigned ring = 0; ring < reader->ring_count; ring++) {
-            const struct weir_reader_ring *r = &reader->rings[ring];
-            if (!r->aux || !r->aux->area.page)
-                continue;
-            sum->areas++;
-            sum->pieces += r->aux->pieces;
-            sum->cut_pieces += r->aux->cut_pieces;
-            sum->records += r->counts.aux_records;
-            sum->truncated += r->counts.aux_truncated;
-        }
-    }
+    for_each_area(session, add_area);
 }
 
 /* ---- for decoders ---- */
 
+/* perf takes an AUXTRACE record only behind this one (perf_event__process_auxtrace()), and what stands behind a switch
+ * may come before the rest of a file's beginning: so the order carries it (weir_writer_switch_set_first()). */
 int weir_session_append_aux_info(const struct weir_session *session, struct weir_buf *out)
 {
     if (session->aux.mode == WEIR_AUX_NONE)

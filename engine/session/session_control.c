@@ -20,6 +20,7 @@ void weir_session_switch_samples(void *ctx, bool on)
     else
         weir_event_set_disable_samples(&session->events);
     session->samples_on = on;
+    session->aux_off = false; /* they go with all others */
     if (on && session->aux_paused)
         weir_session_pause_aux(session, true);
     weir_notice(session->options->notices, WEIR_NOTICE_INFO, on ? "Events enabled" : "Events disabled");
@@ -60,6 +61,8 @@ static int switch_event(void *ctx, const char *name, bool on, struct weir_error 
         if (event->leader != i)
             return refuse_member(list, event, err);
         weir_event_set_switch(&session->events, i, on);
+        if (session->aux.mode != WEIR_AUX_NONE && i == session->aux.event)
+            session->aux_off = !on;
         found++;
     }
     if (found == 0) {

@@ -152,6 +152,8 @@ static int synthesize_index(struct weir_session *session, struct weir_error *err
     struct weir_buf records = WEIR_BUF_INIT;
     int result = weir_session_append_index(session, &records);
     if (result == 0)
+        result = weir_session_append_aux_info(session, &records);
+    if (result == 0)
         result = emit_pieces(session, &records);
     weir_buf_fini(&records);
     return result < 0 ? weir_error_set_errno(err, result, "cannot write to %s", session->options->output_path) : 0;

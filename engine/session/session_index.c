@@ -114,7 +114,5 @@ int weir_session_append_index(const struct weir_session *session, struct weir_bu
         weir_record_thread_map(out, session->targets.tids, session->targets.count);
     if (result == 0)
         result = append_cpus(session, out);
-    if (result == 0)
-        result = weir_session_append_aux_info(session, out);
     return result < 0 ? result : weir_buf_error(out);
 }

@@ -138,6 +138,7 @@ static void ask_writer(void *ctx)
         weir_buf_reset(&change->losses);
     weir_writer_switch_init(&change->order, change->next->output);
     weir_writer_switch_set_records(&change->order, change->losses.data, change->losses.used);
+    weir_writer_switch_set_first(&change->order, change->first_records.data, change->first_records.used);
     change->order.fit_records = fit_losses;
     change->order.fit_ctx = change;
     change->order.side_bytes = change->side_bytes;
@@ -272,6 +273,8 @@ int weir_session_switch_init(struct weir_session_switch *change, struct weir_ses
     change->progress_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     change->full_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int result = change->progress_fd < 0 || change->full_fd < 0 ? -errno : 0;
+    if (result == 0)
+        result = weir_session_append_aux_info(session, &change->first_records);
     if (result == 0 && session->options->switching.period_ns > 0) {
         change->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
         result = change->timer_fd < 0 ? -errno : 0;
@@ -362,6 +365,7 @@ void weir_session_switch_fini(struct weir_session_switch *change)
     weir_aux_index_fini(&change->order.account.aux_index);
     weir_proc_reader_free(change->proc_reader);
     weir_buf_fini(&change->losses);
+    weir_buf_fini(&change->first_records);
     weir_buf_fini(&change->kernel_records);
     free(change->side_bytes);
     if (change->progress_fd >= 0)

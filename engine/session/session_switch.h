@@ -50,6 +50,7 @@ struct weir_session_switch {
     struct weir_record_file *left; /* owned; not the session's any more */
     struct weir_writer_switch order;
     struct weir_buf losses;         /* records that the order carries */
+    struct weir_buf first_records;  /* of each file but the first: what readers want to see before anything else */
     uint64_t *side_bytes;           /* owned; for each reader */
     struct weir_buf kernel_records; /* of kernel and modules, as they were synthesised at the start */
     struct weir_sideband_question question;

@@ -40,6 +40,22 @@ Test(chunk_queue, push_of_a_chunk_that_nobody_fills_is_a_bug, .signal = SIGABRT)
     weir_chunk_queue_push(&queue, &chunk);
 }
 
+Test(chunk_queue, pair_stays_together_and_counts_twice)
+{
+    struct weir_chunk_queue queue;
+    struct weir_chunk chunks[3];
+    weir_chunk_queue_init(&queue);
+    make_chunks(chunks, 3);
+    weir_chunk_queue_push(&queue, &chunks[0]);
+    weir_chunk_queue_push_pair(&queue, &chunks[1], &chunks[2]);
+    cr_assert_eq(weir_chunk_queue_park(&queue, 3, NO_SLEEP_MS), WEIR_PARK_NEEDLESS);
+    for (unsigned i = 0; i < 3; i++) {
+        cr_assert_eq(weir_chunk_queue_pop(&queue), &chunks[i]);
+        cr_assert_eq(chunks[i].state, WEIR_CHUNK_IN_FLIGHT);
+    }
+    cr_assert(weir_chunk_queue_is_empty(&queue));
+}
+
 Test(chunk_queue, push_that_is_not_linked_yet_is_neither_popped_nor_overlooked)
 {
     struct weir_chunk_queue queue;

@@ -276,3 +276,34 @@ Test(ring_linux, mapped_ring_starts_empty)
     weir_ring_unmap(&ring);
     weir_kernel_linux.ops->event_close(NULL, fd);
 }
+
+/* ---- time ---- */
+
+Test(ring, time_conversion_is_read_from_the_page_and_not_while_the_kernel_writes_it)
+{
+    struct raw_kernel raw;
+    struct weir_ring ring;
+    struct weir_time_conversion conversion;
+    raw_kernel_init(&raw);
+    cr_assert_eq(weir_ring_map(&ring, &raw.kernel, 0, 4096), 0);
+    struct perf_event_mmap_page *page = raw.rings[0].page;
+    weir_ring_time_conversion(&ring, &conversion);
+    cr_assert_not(conversion.has_zero);
+    page->time_shift = 1;
+    page->time_mult = 2;
+    page->time_zero = 3;
+    page->time_cycles = 4;
+    page->time_mask = 5;
+    page->cap_user_time_zero = 1;
+    weir_ring_time_conversion(&ring, &conversion);
+    cr_assert(conversion.has_zero && !conversion.has_short);
+    cr_assert(conversion.shift == 1 && conversion.multiplier == 2 && conversion.zero == 3);
+    cr_assert(conversion.cycles == 4 && conversion.mask == 5);
+    page->cap_user_time_short = 1;
+    weir_ring_time_conversion(&ring, &conversion);
+    cr_assert(conversion.has_short);
+    page->lock = 1; /* and never lets go of it */
+    weir_ring_time_conversion(&ring, &conversion);
+    cr_assert(!conversion.has_zero && conversion.zero == 0);
+    weir_ring_unmap(&ring);
+}

@@ -468,6 +468,27 @@ Test(writer, what_stands_before_a_switch_is_in_the_one_output_and_what_stands_be
     writer_rig_fini(&f);
 }
 
+Test(writer, next_output_begins_with_what_the_order_carries_for_it)
+{
+    static const struct perf_event_header first = {.type = WEIR_RECORD_AUXTRACE_INFO, .size = sizeof(first)};
+    struct writer_rig f;
+    struct second second;
+    writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
+    second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
+    weir_writer_switch_set_first(&second.order, &first, sizeof(first));
+    writer_rig_push_sample(&f, 64);
+    weir_writer_switch_push(&second.order, &f.queue);
+    writer_rig_push_sample(&f, 72);
+    writer_rig_settle(&f);
+    const uint8_t *second_data = fake_io_bytes(second.disk) + HEAD_BYTES;
+    cr_assert_eq(test_record_type(second_data), WEIR_RECORD_AUXTRACE_INFO);
+    cr_assert(test_sample_is_whole(second_data + sizeof(first)));
+    cr_assert_eq(weir_output_stable_bytes(second.output), sizeof(first) + 72);
+    cr_assert_eq(f.writer.output_bytes, sizeof(first) + 72);
+    second_fini(&second);
+    writer_rig_fini(&f);
+}
+
 Test(writer, next_output_is_written_while_the_disk_of_the_one_before_stalls)
 {
     struct writer_rig f;
