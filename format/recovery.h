@@ -2,6 +2,9 @@
  * What an unfinished, cut or damaged perf.data file has to become so that perf reads it whole: where its data ends, the
  * features behind it, the header before it. Reads the file and this machine's tracefs; writes nothing.
  *
+ * Records end with the last whole one, an AUXTRACE record with the last one that has all of its bytes behind it. Their
+ * index, the feature AUXTRACE, is made of those that are kept, unless the one that is there is of just these.
+ *
  * weir's own files hold a copy of most features in their head (format/early_features.h), which is taken whatever
  * machine this is. Without it there is no TRACING_DATA, but the ids of its tracepoints are there, and this machine's
  * tracefs describes the tracepoints that its kernel has now. They are taken from there only when the file was

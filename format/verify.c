@@ -177,6 +177,10 @@ static void check_areas(struct verdicts *verdicts, const struct weir_scan *scan)
         say_problem(verdicts, "areas", problems[i].problem, "", problems[i].what);
         return;
     }
+    if (aux->stretches == 0) {
+        say(verdicts, true, "areas", "no AUXTRACE records");
+        return;
+    }
     say(verdicts, true, "areas", "%" PRIu64 " stretches of %" PRIu64 " AUX areas, %" PRIu64 " bytes%s", aux->stretches,
         aux->area_count, aux->bytes, aux->is_snapshot ? " of snapshots" : ", one behind the other");
 }
