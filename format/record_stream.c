@@ -22,6 +22,7 @@
 
 #define HEADER_BYTES        sizeof(struct perf_event_header)
 #define WINDOW_BYTES        (1u << 20)
+#define JUMPED_BYTES        (64u << 10) /* that are read first behind a payload that was passed over */
 #define EXPANDED_BYTES      (256u << 10)
 #define PAYLOAD_SIZE_OFFSET 8 /* of AUXTRACE (u64) and TRACING_DATA (u32) */
 #define PAYLOAD_ALIGN       8u
@@ -41,6 +42,7 @@ int weir_record_stream_init(struct weir_record_stream *stream, const struct weir
         .end = end,
         .expanded_max = WEIR_RECORD_STREAM_EXPANDED_MAX,
         .window = window,
+        .ahead_bytes = WINDOW_BYTES,
     };
     return 0;
 }
@@ -81,6 +83,8 @@ static int fill_window(struct weir_record_stream *stream, size_t bytes)
     size_t room = (size_t)weir_min_u64(WINDOW_BYTES - held, stream->end > next ? stream->end - next : 0);
     if (!stream->source->is_file)
         room = weir_min_u64(room, bytes - held); /* never wait for more than the next record */
+    room = weir_min_u64(room, weir_max_u64(bytes - held, stream->ahead_bytes));
+    stream->ahead_bytes = weir_min_u64(2 * stream->ahead_bytes, WINDOW_BYTES);
     ssize_t count = stream->source->is_file
                         ? weir_byte_source_read_at(stream->source, next, stream->window + held, room)
                         : weir_byte_source_read(stream->source, stream->window + held, room);
@@ -111,7 +115,8 @@ static int skip(struct weir_record_stream *stream, uint64_t bytes)
         if (part == 0) {
             if (!stream->source->is_file || bytes > weir_record_stream_room(stream))
                 return -EBADMSG;
-            stream->offset += bytes; /* the window is empty: nothing in it is of a wrong place */
+            stream->offset += bytes;            /* the window is empty: nothing in it is of a wrong place */
+            stream->ahead_bytes = JUMPED_BYTES; /* the next record may be followed by as much */
             return 0;
         }
         stream->window_start += part;

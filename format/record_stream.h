@@ -41,6 +41,7 @@ struct weir_record_stream {
 
     uint8_t *window; /* owned */
     size_t window_start, window_used;
+    size_t ahead_bytes; /* to be read at once */
 
     struct weir_zstd_stream *zstd; /* owned; NULL until something is compressed */
     uint8_t *expanded;             /* owned; likewise */
