@@ -5,8 +5,9 @@
  *
  * Follows auxtrace_parse_sample_options() and auxtrace_regroup_aux_output() of tools/perf/util/auxtrace.c, and
  * *_recording_options() and *_info_fill() of tools/perf/arch/x86/util/intel-pt.c and intel-bts.c,
- * arch/arm64/util/arm-spe.c and arch/arm/util/cs-etm.c, Linux 6.1, line by line: no machine of ours has such a PMU, so
- * what perf opens could not be looked at. What differs: docs/compatibility.md.
+ * arch/arm64/util/arm-spe.c and arch/arm/util/cs-etm.c, Linux 6.1, line by line. No machine of ours has such a PMU:
+ * where Intel's are played (scripts/guest), what perf opens and tells decoders was compared (tests/parity/cases/aux);
+ * of Arm's nothing was. What differs: docs/compatibility.md.
  */
 #ifndef WEIR_ENGINE_EVENTS_AUX_EVENTS_H
 #define WEIR_ENGINE_EVENTS_AUX_EVENTS_H

@@ -337,8 +337,7 @@ static bool has_all_tasks(const struct weir_event_list *list)
 
 static void configure_all_tasks(struct perf_event_attr *attr, const struct weir_event_config *config)
 {
-    attr->text_poke = config->text_pokes;
-    attr->ksymbol = 1;
+    attr->text_poke = attr->ksymbol = config->text_pokes;
     attr->context_switch = config->all_switches;
     attr->inherit = 0;
 }
@@ -352,8 +351,9 @@ static void configure_tasks(const struct weir_event_list *list, struct perf_even
     attr->comm = 1;
     attr->comm_exec = 1;
     attr->task = 1;
-    attr->ksymbol = !has_all_tasks(list);
-    attr->text_poke = config->text_pokes && !has_all_tasks(list);
+    bool has_code = !(config->text_pokes && has_all_tasks(list)); /* and not another event */
+    attr->ksymbol = has_code;
+    attr->text_poke = config->text_pokes && has_code;
     attr->bpf_event = !samples->no_bpf_events;
     attr->build_id = config->build_ids_in_maps;
     attr->context_switch = samples->switch_events;

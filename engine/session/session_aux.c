@@ -48,6 +48,7 @@ int weir_session_choose_aux(struct weir_session *session, struct weir_error *err
         .system_wide = session->config.system_wide,
         .command_only = !session->config.system_wide && !weir_session_has_tasks(session) && !options->cpus,
         .clock_given = options->samples.clock.given,
+        .no_switch_events = options->no_switch_events,
         .ring_bytes_given = options->ring_bytes > 0,
         .notices = options->notices,
     };

@@ -1,6 +1,7 @@
 /*
  * What AUXTRACE_INFO tells decoders, word by word in the order of perf's enums (aux_info.c names their files). No
- * machine of ours has such a PMU: the values follow from the files of FAKE_TRACE as perf 6.1 takes them.
+ * machine of ours has such a PMU: the values follow from the files of FAKE_TRACE as perf 6.1 takes them. Where Intel's
+ * are played, tests/parity/cases/aux compares them with perf's own.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
