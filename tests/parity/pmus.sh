@@ -1,15 +1,22 @@
 # shellcheck shell=bash
-# PMUs that no machine has, for tests/parity/run pmus: make_pmus FOLDER fills it with the description of an Intel core
+# PMUs that no machine has, for tests/parity/run.
+
+# make_pmus FOLDER: for the table "pmus". Fills it with the description of an Intel core
 # PMU, two memory controllers, an energy counter, an ARM PMU and one with address filters. The kernel refuses their
 # events, from perf as from weir, or (of the last one, whose type is that of software) their filters; what is compared
 # is what they ask for.
 
-make_pmus() {
+# write_files FOLDER: a line of standard input for each, its name and what is in it.
+write_files() {
     local folder=$1 file text
     while read -r file text; do
         mkdir -p "$folder/$(dirname "$file")"
         printf '%s\n' "$text" >"$folder/$file"
-    done <<'END'
+    done
+}
+
+make_pmus() {
+    write_files "$1" <<'END'
 software/type 1
 tracepoint/type 2
 breakpoint/type 5
@@ -49,5 +56,35 @@ armv8_pmuv3_0/type 260
 armv8_pmuv3_0/format/event config:0-15
 armv8_pmuv3_0/format/long config1:0
 armv8_pmuv3_0/events/l1d_cache event=0x4
+END
+}
+
+# make_aux_pmus FOLDER: as of a CPU that has them, with the types of those that are played.
+make_aux_pmus() {
+    local devices=/sys/bus/event_source/devices
+    write_files "$1" <<END
+software/type 1
+tracepoint/type 2
+breakpoint/type 5
+intel_bts/type $(cat $devices/intel_bts/type)
+intel_pt/type $(cat $devices/intel_pt/type)
+intel_pt/nr_addr_filters 2
+intel_pt/max_nonturbo_ratio 34
+intel_pt/caps/cycle_thresholds 3fff
+intel_pt/caps/event_trace 1
+intel_pt/caps/mtc 1
+intel_pt/caps/mtc_periods 249
+intel_pt/caps/psb_cyc 1
+intel_pt/caps/psb_periods 3f
+intel_pt/caps/topa_multiple_entries 1
+intel_pt/format/branch config:13
+intel_pt/format/cyc config:1
+intel_pt/format/cyc_thresh config:19-22
+intel_pt/format/mtc config:9
+intel_pt/format/mtc_period config:14-17
+intel_pt/format/noretcomp config:11
+intel_pt/format/psb_period config:24-27
+intel_pt/format/pt config:0
+intel_pt/format/tsc config:10
 END
 }

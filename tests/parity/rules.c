@@ -283,6 +283,32 @@ static void keep_first_refusals(struct calls *calls)
     }
 }
 
+/* What is refused together is tried again together, weaker: up to the first refusal each side asks for what it was told
+ * to. */
+static void keep_up_to_first_refusal(struct calls *calls)
+{
+    size_t end = 0;
+    while (end < calls->count && !has_failed(&calls->items[end]))
+        end++;
+    while (calls->count > end + 1)
+        calls_drop(calls, calls->count - 1);
+}
+
+/* Side records of CPUs of which nothing else is recorded. */
+static void drop_side_records_alone(struct calls *calls)
+{
+    for (size_t i = 0; i < calls->count;) {
+        bool is_alone = is_side(&calls->items[i]);
+        for (size_t j = 0; j < calls->count; j++)
+            is_alone = is_alone && (is_side(&calls->items[j]) ||
+                                    !call_is(&calls->items[j], "cpu", call_get(&calls->items[i], "cpu")));
+        if (is_alone)
+            calls_drop(calls, i);
+        else
+            i++;
+    }
+}
+
 /* In the order in which they are applied. */
 static const struct rule rules[] = {
     {"probes", true, drop_probes, drop_probes, NULL},
@@ -295,7 +321,9 @@ static const struct rule rules[] = {
     {"branch-levels", false, drop_levels_of_any_branch, drop_levels_of_any_branch, NULL},
     {"exclude-perf", false, drop_own_filters, drop_own_filters, NULL},
     {"tracepoint-period", true, drop_tracepoint_period, NULL, NULL},
+    {"aux-cpus", false, drop_side_records_alone, NULL, NULL},
     {"ladder", true, keep_first_refusals, keep_first_refusals, NULL},
+    {"ladder-of-groups", false, keep_up_to_first_refusal, keep_up_to_first_refusal, NULL},
 };
 
 static bool is_chosen(const struct rule *rule, char *const *chosen)
