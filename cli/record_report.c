@@ -224,6 +224,15 @@ static void append_lost_sideband(struct weir_buf *text, const struct weir_record
     weir_buf_printf(text, "; symbols may be missing ]\n");
 }
 
+static void append_aux_snapshots(struct weir_buf *text, const struct weir_record_result *result)
+{
+    weir_buf_printf(text, "[ weir record: Took %" PRIu64 " snapshot%s of %" PRIu64 " AUX area%s", result->snapshots,
+                    result->snapshots == 1 ? "" : "s", result->aux.areas, result->aux.areas == 1 ? "" : "s");
+    if (result->snapshots == 0)
+        weir_buf_printf(text, "; SIGUSR2 takes one, -Se one at the end");
+    weir_buf_printf(text, " ]\n");
+}
+
 /* Decoders go on behind a gap; perf report tells of it, too ("AUX data lost N times"). */
 static void append_lost_aux(struct weir_buf *text, const struct weir_record_aux *aux)
 {
@@ -308,6 +317,8 @@ void weir_report_closing(struct weir_buf *text, const struct weir_record_result 
         append_overwritten(text, result);
     else if (result->retained_bytes > 0 || result->evicted_samples > 0)
         append_evicted(text, result);
+    else if (result->aux.kept_newest)
+        append_aux_snapshots(text, result);
     if (result->trimmed_bytes > 0)
         append_trimmed(text, result, context);
     if (result->lost_samples > 0)

@@ -113,7 +113,7 @@ struct weir_reader_aux {
 
 struct weir_reader_ring {
     struct weir_ring ring;
-    struct weir_reader_aux *aux; /* owned; NULL: it has no AUX area, nor ever gets one */
+    struct weir_reader_aux *aux; /* owned; of data rings, where an event has an AUX area; else NULL or not mapped */
     unsigned place;              /* index into the recording's places */
     bool sideband;
     _Atomic bool dormant; /* (N) not mapped (yet). Before the threads run, then cleared by the coordinator */

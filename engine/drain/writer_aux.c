@@ -11,7 +11,7 @@ void weir_writer_append_aux(struct weir_writer *writer, struct weir_chunk *chunk
     writer->awaited += chunk->awaited;
     writer->output_bytes += chunk->used;
     uint64_t offset = weir_output_append(writer->output, chunk->data, chunk->used, chunk->buffer_index, pressed, chunk);
-    if (!chunk->follows && offset != UINT64_MAX)
+    if (!chunk->follows && offset != UINT64_MAX && !weir_output_is_stream(writer->output))
         weir_aux_index_add(&writer->account.aux_index, offset);
 }
 

@@ -173,6 +173,7 @@ struct weir_ledger_row {
 /* What became of AUX areas; all 0 without any. */
 struct weir_record_aux {
     uint64_t areas, area_bytes; /* how many, and of what size */
+    bool kept_newest;           /* -S: only snapshots of them were taken */
     uint64_t bytes;             /* of AUXTRACE records with their data, in the files */
     uint64_t failed_bytes;      /* of such that were not written: by failure, or by max_bytes */
     uint64_t pieces;            /* AUXTRACE records that were made */

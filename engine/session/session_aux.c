@@ -250,6 +250,7 @@ void weir_session_sum_aux(struct weir_session *session)
 {
     struct weir_record_aux *sum = &session->result->aux;
     sum->area_bytes = session->aux.area_bytes;
+    sum->kept_newest = session->aux.mode == WEIR_AUX_SNAPSHOT;
     sum->enabled_again = session->aux_requests;
     sum->bytes = session->pipeline.writer.aux_bytes;
     sum->failed_bytes = session->pipeline.writer.failed_aux_bytes;

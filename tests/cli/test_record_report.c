@@ -323,6 +323,22 @@ Test(record_report, full_aux_areas_are_told_as_by_perf_report)
     weir_buf_fini(&text);
 }
 
+Test(record_report, snapshots_of_aux_areas_are_counted_and_how_to_take_one_is_told)
+{
+    struct weir_record_result result = {.aux = {.areas = 2, .area_bytes = 4 * MIB, .kept_newest = true}};
+    struct weir_report_context context = {.output_path = "x", .limits = &free_rings};
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_report_closing(&text, &result, &context);
+    cr_expect(strstr(weir_buf_str(&text),
+                     "[ weir record: Took 0 snapshots of 2 AUX areas; SIGUSR2 takes one, -Se one at "
+                     "the end ]\n"));
+    weir_buf_reset(&text);
+    result.snapshots = 1;
+    weir_report_closing(&text, &result, &context);
+    cr_expect(strstr(weir_buf_str(&text), "[ weir record: Took 1 snapshot of 2 AUX areas ]\n"));
+    weir_buf_fini(&text);
+}
+
 Test(record_report, loss_without_a_ledger_is_still_reported)
 {
     struct weir_record_result result = {.samples = 3, .lost_samples = 1, .ring_bytes = MIB, .pool_bytes = MIB};
