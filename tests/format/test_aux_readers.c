@@ -10,8 +10,10 @@
 
 #include "base/bits.h"
 #include "format/head.h"
+#include "format/index_records.h"
 #include "format/info.h"
 #include "format/perf_input.h"
+#include "format/records.h"
 #include "format/recovery.h"
 #include "format/scan_aux.h"
 #include "format/verify.h"
@@ -102,6 +104,30 @@ Test(aux_readers, area_that_begins_anew_without_a_cpu_that_came_back_breaks_area
 {
     put_u64(recording.index[2].file_offset + OFFSET_AT, 0);
     expect_text(verify(1), "FAIL areas       1 stretches begin anew, though no CPU came back");
+}
+
+/* As above, but one of the records says which CPUs there are from then on. */
+Test(aux_readers, area_that_begins_anew_when_cpus_came_keeps_areas)
+{
+    static const int cpus[] = {0, 1};
+    size_t at = recording.data_offset;
+    struct perf_event_header header;
+    for (;; at += header.size) {
+        memcpy(&header, recording.bytes.data + at, sizeof(header));
+        if (header.type == PERF_RECORD_ITRACE_START)
+            break;
+    }
+    struct weir_buf update = WEIR_BUF_INIT;
+    weir_record_cpus_changed(&update, 31, cpus, WEIR_ARRAY_COUNT(cpus));
+    cr_assert_lt(update.used, header.size);
+    size_t left = header.size - update.used;
+    void *padding = weir_buf_extend(&update, left);
+    cr_assert_not_null(padding);
+    weir_record_fill_padding(padding, left);
+    image_file_write(&file, at, update.data, update.used);
+    weir_buf_fini(&update);
+    put_u64(recording.index[2].file_offset + OFFSET_AT, 0);
+    expect_text(verify(0), "ok   areas       3 stretches of 2 AUX areas, 8952 bytes, one behind the other\n");
 }
 
 Test(aux_readers, stretch_of_another_cpu_breaks_areas)
@@ -238,6 +264,23 @@ Test(aux_readers, index_with_one_entry_too_many_or_too_few_breaks_index)
     cr_expect_not(weir_scan_aux_match_index(&two, &payload, what, sizeof(what)));
     expect_text(what, "entry 2 of AUXTRACE says ");
     weir_buf_fini(&payload);
+}
+
+/* More records than the feature may have bytes for when it is read again. */
+Test(aux_readers, records_of_an_index_have_a_bound)
+{
+    const size_t bound = (WEIR_FEATURE_MAX_BYTES - 8) / 16;
+    struct weir_scan_aux aux = {.told = 0};
+    uint8_t bytes[WEIR_AUXTRACE_RECORD_BYTES];
+    weir_auxtrace_write(bytes, &(struct weir_auxtrace){.bytes = 8});
+    struct weir_record_view record = {.data = bytes, .type = WEIR_RECORD_AUXTRACE, .bytes = sizeof(bytes)};
+    for (size_t i = 0; i < bound; i++)
+        cr_assert_eq(weir_scan_aux_note(&aux, &record, true), 0);
+    cr_expect(aux.index_count == bound && !aux.is_index_full);
+    cr_assert_eq(weir_scan_aux_note(&aux, &record, true), 0);
+    cr_expect(aux.index_count == bound && aux.is_index_full);
+    cr_expect_eq(aux.stretches, bound + 1);
+    weir_scan_aux_fini(&aux);
 }
 
 Test(aux_readers, file_without_its_index_breaks_index)
