@@ -32,7 +32,9 @@ uint64_t weir_sample_bytes_least(const struct perf_event_attr *attr)
     uint64_t bytes = sizeof(struct perf_event_header) + words * FIELD_BYTES;
     if (attr->sample_type & PERF_SAMPLE_STACK_USER)
         bytes += FIELD_BYTES + attr->sample_stack_user + FIELD_BYTES; /* size, copy, size that is in use */
-    return weir_min_u64(bytes, WEIR_RECORD_MAX_BYTES);                /* the kernel cuts the stack to that */
+    if (attr->sample_type & PERF_SAMPLE_AUX)
+        bytes += FIELD_BYTES + weir_align_down(attr->aux_sample_size, FIELD_BYTES);
+    return weir_min_u64(bytes, WEIR_RECORD_MAX_BYTES); /* the kernel cuts the stack, then the trace, to that */
 }
 
 int weir_sample_check_ring(const struct weir_event_list *list, uint64_t ring_bytes, struct weir_error *err)
@@ -45,8 +47,11 @@ int weir_sample_check_ring(const struct weir_event_list *list, uint64_t ring_byt
             continue;
         weir_error_set(err, -EINVAL, "a sample of event '%s' (%llu bytes) never fits into a ring of %llu KiB",
                        event->name, (unsigned long long)sample_bytes, (unsigned long long)ring_bytes >> 10);
-        weir_error_hint(err, "-m %lluK fits; or copy less of the stack with --call-graph=dwarf,BYTES",
-                        (unsigned long long)weir_round_up_power_of_two(needed + 1) >> 10);
+        bool has_trace = event->attr.aux_sample_size > event->attr.sample_stack_user;
+        weir_error_hint(err, "-m %lluK fits; or copy less of %s=%sBYTES",
+                        (unsigned long long)weir_round_up_power_of_two(needed + 1) >> 10,
+                        has_trace ? "the AUX area with --aux-sample" : "the stack with --call-graph",
+                        has_trace ? "" : "dwarf,");
         return -EINVAL;
     }
     return 0;

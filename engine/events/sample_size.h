@@ -12,7 +12,8 @@
 #include "engine/events/event_list.h"
 
 /* Bytes that every sample of a user task has: what varies (call chains, raw data, branches) is counted as empty, copies
- * of the user stack, which the kernel pads, as full. At most WEIR_RECORD_MAX_BYTES. */
+ * of the user stack, which the kernel pads, and of an AUX area, which it does not cut where nothing was written, as
+ * full. At most WEIR_RECORD_MAX_BYTES. */
 uint64_t weir_sample_bytes_least(const struct perf_event_attr *attr);
 
 /*

@@ -40,6 +40,18 @@ Test(sample_size, stack_of_a_whole_ring_does_not_fit)
     cr_expect_eq(check(8192, 16384, &err), 0);
 }
 
+Test(sample_size, piece_of_an_aux_area_counts_as_full)
+{
+    struct weir_event event = {.name = (char *)"cs",
+                               .attr = {.sample_type = TRAILER | PERF_SAMPLE_AUX, .aux_sample_size = 8190}};
+    struct weir_error err = {0};
+    cr_expect_eq(weir_sample_bytes_least(&event.attr), 8 + 4 * 8 + 8 + 8184);
+    const struct weir_event_list list = {.events = &event, .count = 1};
+    cr_expect_eq(weir_sample_check_ring(&list, 8192, &err), -EINVAL);
+    cr_expect_str_eq(err.hint, "-m 16K fits; or copy less of the AUX area with --aux-sample=BYTES");
+    cr_expect_eq(weir_sample_check_ring(&list, 16384, &err), 0);
+}
+
 /* header 8, five fields, call chain's count, registers 8 + 20 x 8, stack 8 + n + 8; LOST 24 and its trailer of 32 */
 Test(sample_size, ring_holds_sample_and_lost_record_with_a_byte_to_spare)
 {
