@@ -19,15 +19,15 @@
 #define PT_MODE_HOST_GUEST 1
 #define TEXT_BYTES         256
 
-static enum weir_aux_kind kind_of(const struct weir_pmu *pmu)
+enum weir_aux_kind weir_aux_kind_of(const char *pmu_name)
 {
-    if (strcmp(pmu->name, "intel_pt") == 0)
+    if (strcmp(pmu_name, "intel_pt") == 0)
         return WEIR_AUX_KIND_INTEL_PT;
-    if (strcmp(pmu->name, "intel_bts") == 0)
+    if (strcmp(pmu_name, "intel_bts") == 0)
         return WEIR_AUX_KIND_INTEL_BTS;
-    if (strcmp(pmu->name, "cs_etm") == 0)
+    if (strcmp(pmu_name, "cs_etm") == 0)
         return WEIR_AUX_KIND_CS_ETM;
-    return strncmp(pmu->name, SPE_PREFIX, strlen(SPE_PREFIX)) == 0 ? WEIR_AUX_KIND_ARM_SPE : WEIR_AUX_KIND_NONE;
+    return strncmp(pmu_name, SPE_PREFIX, strlen(SPE_PREFIX)) == 0 ? WEIR_AUX_KIND_ARM_SPE : WEIR_AUX_KIND_NONE;
 }
 
 static uint64_t number_or(const struct weir_pmu_list *pmus, const struct weir_pmu *pmu, const char *file, int base,
@@ -76,7 +76,7 @@ static void begin_intel_pt(struct weir_event *event, const struct weir_pmu_list 
 
 bool weir_aux_config_begin(struct weir_event *event, const struct weir_pmu_list *pmus, const struct weir_pmu *pmu)
 {
-    event->aux = kind_of(pmu);
+    event->aux = weir_aux_kind_of(pmu->name);
     switch (event->aux) {
     case WEIR_AUX_KIND_INTEL_PT:
         begin_intel_pt(event, pmus, pmu);

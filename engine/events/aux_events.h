@@ -128,6 +128,9 @@ int weir_aux_events_describe(const struct weir_aux_plan *plan, const struct weir
 /* The list's first AUX event; NULL: there is none. Borrowed until the list changes. */
 const struct weir_event *weir_aux_events_find(const struct weir_event_list *list);
 
+/* The kind of the events of the PMU of that name; NONE: they have no AUX area. */
+enum weir_aux_kind weir_aux_kind_of(const char *pmu_name);
+
 /* As in -e: "intel_pt". */
 const char *weir_aux_kind_name(enum weir_aux_kind kind);
 

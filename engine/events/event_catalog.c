@@ -12,6 +12,7 @@
 
 #include "base/bits.h"
 #include "base/buf.h"
+#include "engine/events/aux_events.h"
 #include "engine/events/event_parse_internal.h"
 #include "format/tracefs.h"
 
@@ -184,6 +185,15 @@ static int visit_form(const struct visit *visit, const struct weir_pmu *pmu)
     return result;
 }
 
+/* "intel_pt//": all that there is to choose of a trace may be left to its default. */
+static int visit_trace(const struct visit *visit, const struct weir_pmu *pmu)
+{
+    char name[WEIR_EVENT_WORD_BYTES];
+    snprintf(name, sizeof(name), "%s//", pmu->name);
+    const struct weir_catalog_entry entry = {.section = WEIR_CATALOG_PMU, .name = name, .pmu = pmu->name, .scale = 1};
+    return show(visit, &entry);
+}
+
 static int visit_pmus(const struct visit *visit, const struct weir_pmu_list *pmus)
 {
     int result = 0;
@@ -191,6 +201,8 @@ static int visit_pmus(const struct visit *visit, const struct weir_pmu_list *pmu
         result = weir_pmu_describe(pmus, &pmus->pmus[i]);
         for (size_t j = 0; result == 0 && j < pmus->pmus[i].alias_count; j++)
             result = visit_alias(visit, &pmus->pmus[i], &pmus->pmus[i].aliases[j]);
+        if (result == 0 && weir_aux_kind_of(pmus->pmus[i].name) != WEIR_AUX_KIND_NONE)
+            result = visit_trace(visit, &pmus->pmus[i]);
     }
     return result;
 }

@@ -20,7 +20,7 @@ enum weir_catalog_section {
     WEIR_CATALOG_HARDWARE = 1u << 0,   /* generic hardware events that can be opened */
     WEIR_CATALOG_SOFTWARE = 1u << 1,   /* likewise */
     WEIR_CATALOG_CACHE = 1u << 2,      /* likewise */
-    WEIR_CATALOG_PMU = 1u << 3,        /* aliases of PMUs */
+    WEIR_CATALOG_PMU = 1u << 3,        /* aliases of PMUs; and PMUs that trace (engine/events/aux_events.h) */
     WEIR_CATALOG_RAW = 1u << 4,        /* forms: rNNN, and the terms of each PMU with bit fields */
     WEIR_CATALOG_BREAKPOINT = 1u << 5, /* a form */
     WEIR_CATALOG_TRACEPOINT = 1u << 6, /* and dynamic probes */

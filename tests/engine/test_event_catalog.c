@@ -152,10 +152,16 @@ Test(event_catalog, aliases_have_pmu_unit_and_for_cores_a_short_form)
                 "slow OR cpu/slow/\n"
                 "topdown-slots OR cpu/topdown-slots/ in slots\n"
                 "unknown OR cpu/unknown/\n"
+                "cs_etm//\n"
                 "power/energy-pkg/ in Joules\n"
                 "uncore_imc_0/cas_count_read/ in MiB\n"
                 "uncore_imc_1/cas_count_read/\n"
                 "uncore_imc_10/cas_count_read/\n");
+}
+
+Test(event_catalog, pmus_that_trace_are_events)
+{
+    expect_text(FAKE_TRACE, WEIR_CATALOG_PMU, "arm_spe_0//\narm_spe_1//\ncs_etm//\nintel_bts//\nintel_pt//\n");
 }
 
 Test(event_catalog, forms_show_the_range_of_each_field)
