@@ -109,6 +109,7 @@ struct weir_reader_aux {
     _Atomic bool wants_enable;               /* its event may have been disabled for want of room: by the reader, taken
                                               * by the coordinator */
     uint64_t enable_at_ns, enable_step_ns;   /* coordinator only: when it enables that once more; 0: it does not */
+    uint64_t head_then;                      /* coordinator only: where the area's head was when it last did */
 };
 
 struct weir_reader_ring {

@@ -221,6 +221,17 @@ void weir_event_set_enable_at(struct weir_event_set *set, unsigned event, unsign
     }
 }
 
+void weir_event_set_restart_at(struct weir_event_set *set, unsigned event, unsigned place)
+{
+    set->disables++;
+    for (unsigned task = 0; task < set->task_count; task++) {
+        int fd = weir_event_set_fd(set, event, place, task);
+        if (fd >= 0)
+            set->kernel->ops->event_disable(set->kernel->ctx, fd);
+    }
+    weir_event_set_enable_at(set, event, place);
+}
+
 void weir_event_set_enable(struct weir_event_set *set, bool sideband)
 {
     *(sideband ? &set->sideband_on : &set->samples_on) = true;

@@ -146,6 +146,9 @@ int weir_event_set_map_aux(const struct weir_event_set *set, unsigned event, uns
 /* Enables one event at one place: the kernel had no more room in its AUX area. */
 void weir_event_set_enable_at(struct weir_event_set *set, unsigned event, unsigned place);
 
+/* The same for one whose PMU has stopped although the kernel takes it to be enabled: disables it first. */
+void weir_event_set_restart_at(struct weir_event_set *set, unsigned event, unsigned place);
+
 /* Whether that ring can be mapped: a descriptor of it is open. */
 bool weir_event_set_has_ring(const struct weir_event_set *set, unsigned place, bool sideband);
 

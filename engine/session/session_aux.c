@@ -11,6 +11,12 @@
  * interrupt (event->pending_disable, kernel/events/core.c). An event that is enabled in between is on already, and is
  * then disabled. Such a moment takes as long as the CPU is not run, in a virtual machine milliseconds. So each request
  * is carried out six more times, 1 ms to 1.4 s later; to enable what is enabled costs a system call, and nothing else.
+ *
+ * Nor does it help where the kernel forgets to disable the event, as was seen with Linux 6.1 on CPU 0: since
+ * ca6c21327c6a pending_disable is yes or no, and ring_buffer.c still notes the number of the CPU there. The PMU has
+ * stopped, the event is on, and stays so for good when it is not a task's, which a context switch would start again. So
+ * an event whose area has got nothing since the time before is disabled and enabled. One that runs and has less to tell
+ * of than a wakeup's worth is interrupted for that moment.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -124,6 +130,12 @@ static void enable(struct weir_session *session, unsigned place)
         weir_event_set_enable_at(&session->events, (unsigned)session->aux.event, place);
 }
 
+static void restart(struct weir_session *session, unsigned place)
+{
+    if (is_on(session))
+        weir_event_set_restart_at(&session->events, (unsigned)session->aux.event, place);
+}
+
 static void set_timer(struct weir_session *session, uint64_t at_ns)
 {
     const struct itimerspec due = {
@@ -153,7 +165,12 @@ static void enable_in_time(struct weir_session *session, const struct weir_reade
     if (aux->enable_step_ns == 0)
         return;
     if (aux->enable_at_ns <= now_ns) {
-        enable(session, r->place);
+        uint64_t head = weir_aux_area_head(&aux->area);
+        if (head == aux->head_then)
+            restart(session, r->place);
+        else
+            enable(session, r->place);
+        aux->head_then = head;
         aux->enable_step_ns *= STEP_FACTOR;
         aux->enable_at_ns = now_ns + aux->enable_step_ns;
     }
@@ -171,10 +188,9 @@ static void take_request(struct weir_session *session, const struct weir_reader_
         return;
     session->aux_requests++;
     enable(session, r->place);
-    if (aux->enable_step_ns == 0) {
-        aux->enable_step_ns = STEP_FIRST_NS;
-        aux->enable_at_ns = session->aux_now_ns + STEP_FIRST_NS;
-    }
+    aux->head_then = weir_aux_area_head(&aux->area);
+    aux->enable_step_ns = STEP_FIRST_NS;
+    aux->enable_at_ns = session->aux_now_ns + STEP_FIRST_NS;
 }
 
 static void enable_and_set_timer(struct weir_session *session)
