@@ -277,8 +277,8 @@ test_compressed_recording() {
 # expect_told FILE: of intel_pt on CPUs, the AUX records tell of as many bytes as there are.
 expect_told() {
     perf report -D -i "$1" 2>perf.err | awk "$awk_value"'
-        / PERF_RECORD_AUX offset: / { sub("0x", "", $8); bytes[$1] += value($8) }
-        / PERF_RECORD_AUXTRACE size: / { sub("0x", "", $6); bytes[$NF] -= value($6) }
+        / PERF_RECORD_AUX offset: / { sub("0x", "", $9); bytes[$1] += value($9) }
+        / PERF_RECORD_AUXTRACE size: / { sub("0x", "", $7); bytes[$NF] -= value($7) }
         END { for (cpu in bytes) if (bytes[cpu] != 0) print "CPU", cpu ":", bytes[cpu] }' >difference
     expect_eq "bytes that are told of and not there, in $1" "$(cat difference)" ""
 }
