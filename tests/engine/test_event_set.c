@@ -488,6 +488,21 @@ Test(event_set, sideband_is_switched_apart)
     event_set_rig_fini(&f);
 }
 
+/* One whose PMU stopped by itself: it is on as far as the kernel knows, so that to enable it would do nothing. */
+Test(event_set, event_is_restarted_at_one_place_for_each_task)
+{
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cs,faults", 2);
+    event_set_rig_expect_open(&f);
+    weir_event_set_enable(&f.set, false);
+    unsigned enables = f.faulty.enables, disables = f.set.disables;
+    weir_event_set_restart_at(&f.set, 1, 0);
+    cr_assert_eq(f.faulty.disables, 2);
+    cr_assert_eq(f.faulty.enables - enables, 2);
+    cr_assert_eq(f.set.disables - disables, 1, "the ledger is not told");
+    event_set_rig_fini(&f);
+}
+
 Test(event_set, counts_of_a_task_that_was_gone_are_not_there)
 {
     struct event_set_rig f;
