@@ -50,10 +50,10 @@ static int fail_section(const struct weir_perf_input *input, const char *name, u
                           input->source.path, name, at, section->offset, section->size, what);
 }
 
-/* Data whose size nobody has written yet has its first byte all the same. */
+/* Data whose size nobody has written yet is all that follows. */
 static bool overlaps_data(const struct weir_perf_section *section, const struct weir_perf_section *data)
 {
-    uint64_t data_bytes = weir_max_u64(data->size, 1);
+    uint64_t data_bytes = data->size ? data->size : INT64_MAX - data->offset;
     return section->size > 0 && section->offset < data->offset + data_bytes &&
            data->offset < section->offset + section->size;
 }
