@@ -368,6 +368,28 @@ test_no_branch_comes_while_events_are_disabled() {
     expect_pt_decoded it.data
 }
 
+# Also while its area is full, and whoever saw that wants it enabled.
+test_event_that_is_disabled_by_its_name_stays_so() {
+    local before
+    each_tick 1000
+    mkfifo ctl ack
+    exec 7<>ctl 8<>ack
+    start_record it.data -a -m ,16K -e intel_pt// --control fifo:ctl,ack
+    "$WEIR_LOAD" getppid 5000
+    echo "disable intel_pt//" >&7
+    read -r -t 60 -u 8 _
+    before=$(total)
+    sleep 2
+    expect_eq "branches" "$(total)" "$before"
+    echo "enable intel_pt//" >&7
+    read -r -t 60 -u 8 _
+    "$WEIR_LOAD" getppid 5000
+    end_recording
+    expect_at_least "branches in the end" "$(total)" $((before + 1))
+    expect_at_least "full areas" "$(cat $pmu/truncated)" 1
+    expect_all_branches it.data
+}
+
 test_cpus_that_go_and_come() {
     local switch=/sys/devices/system/cpu/cpu1/online n
     [ -w $switch ] || skip "needs a CPU that can be taken offline: $switch"
