@@ -186,7 +186,6 @@ test_each_branch_of_a_command() {
 }
 
 test_each_branch_of_tasks() {
-    local event
     each_tick 64
     record --per-thread -e intel_bts// -o bts.data -- "$WEIR_LOAD" getppid 100000
     expect_all_branches bts.data
@@ -442,7 +441,7 @@ test_killed_recording_is_recovered() {
 
 # ---- weir record: snapshots ----
 
-# snapshot N: asks for it and waits.
+# take_snapshot N: asks for the Nth one and waits for it.
 take_snapshot() {
     kill -USR2 "$weir"
     wait_until grep -q "snapshot $1 is in the file" err
