@@ -103,6 +103,7 @@ struct weir_reader_aux {
     struct weir_chunk *train, *last;         /* that they were copied to; NULL: none yet */
     bool reading;                            /* a snapshot is being copied; it goes on after a wait for a chunk */
     bool was_full;                           /* of a newest area: it has been written to its end once */
+    unsigned waits;                          /* steps in a row in which bytes that a record told of were not there */
     uint64_t truncated_seen;                 /* AUX records that said so, when its event was last to be enabled */
     uint64_t pieces, bytes;                  /* handed over, and bytes of the area in them */
     uint64_t cut_pieces;                     /* of these, because the pool had nothing more */
@@ -132,7 +133,8 @@ struct weir_reader_ring {
     uint64_t newest_head;       /* where that began ... */
     uint64_t newest_end;        /* ... and where it ends */
     uint64_t overwritten_bytes; /* by the kernel, before anybody asked for them */
-    uint64_t discarded_bytes;   /* [tail, head) of a ring that held no valid record: a kernel bug, told at the end */
+    uint64_t discarded_bytes; /* [tail, head) of a ring that held no valid record, bytes of an AUX area that never came:
+                                 a kernel bug, told at the end */
     struct weir_walk_counts counts; /* times: of the block that was walked last */
     struct weir_shed_gap *gaps;     /* owned; by event: what was dropped; NULL: nothing may be */
     bool untold;                    /* the file does not tell of all of that yet */

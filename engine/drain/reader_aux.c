@@ -40,7 +40,9 @@
 
 #define FIRST_WRAP_BYTES 4096u /* as perf looks for it: intel_pt_first_wrap() */
 
-#define SPINS 1000 /* between the AUX record and aux_head the kernel takes some instructions */
+/* Between the AUX record and aux_head the kernel takes some instructions, and as long as its CPU is not run. */
+#define SPINS     1000
+#define WAITS_MAX 1000 /* steps, a millisecond or more apart */
 
 int weir_reader_init_aux(struct weir_reader *reader, const struct weir_reader_setup *setup)
 {
@@ -204,15 +206,27 @@ static void ask_to_enable(struct weir_reader *reader, struct weir_reader_ring *r
     eventfd_write(reader->aux_fd, 1);
 }
 
+/* Whether an AUX record tells of bytes that the kernel does not publish: no recording is to hang on them. */
+static bool never_comes(struct weir_reader_ring *r, uint64_t head)
+{
+    if (++r->aux->waits <= WAITS_MAX)
+        return false;
+    r->discarded_bytes += r->counts.aux_end - head;
+    r->counts.aux_end = head;
+    return true;
+}
+
 /* Where to copy to: published was aux_head before the ring was drained. False: come again for the rest. */
-static bool find_end(const struct weir_reader *reader, const struct weir_reader_ring *r, uint64_t published,
-                     uint64_t *end)
+static bool find_end(const struct weir_reader *reader, struct weir_reader_ring *r, uint64_t published, uint64_t *end)
 {
     uint64_t wanted = weir_max_u64(published, r->counts.aux_end), head = weir_aux_area_head(&r->aux->area);
     for (unsigned i = 0; head < wanted && i < SPINS; i++)
         head = weir_aux_area_head(&r->aux->area);
     *end = reader->stopping ? head : weir_min_u64(wanted, head);
-    return head >= wanted;
+    bool is_there = head >= wanted || never_comes(r, head);
+    if (is_there)
+        r->aux->waits = 0;
+    return is_there;
 }
 
 /* False: come again, the pool is empty. */

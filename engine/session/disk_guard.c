@@ -182,7 +182,8 @@ void weir_disk_guard_fit_pool(struct weir_session *session)
 {
     const struct weir_record_options *options = session->options;
     uint64_t free_bytes;
-    if (options->on_full != WEIR_RECORD_ON_FULL_ROTATE || options->buffer_bytes > 0 || session->overwrite)
+    bool holds_snapshots = session->overwrite || session->aux.mode == WEIR_AUX_SNAPSHOT; /* whole, or not at all */
+    if (options->on_full != WEIR_RECORD_ON_FULL_ROTATE || options->buffer_bytes > 0 || holds_snapshots)
         return;
     char *folder = folder_of(options->output_path);
     if (folder && weir_io_probe_space(folder, &free_bytes) == 0)

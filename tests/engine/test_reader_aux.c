@@ -262,6 +262,21 @@ Test(reader_aux, reader_is_not_past_an_epoch_before_the_bytes_that_its_records_t
     rig_fini(&rig);
 }
 
+Test(reader_aux, bytes_that_never_come_hold_up_no_recording_for_good)
+{
+    init(7, false);
+    write_area(64);
+    put_aux_record(0, 64, 0);
+    rig.control.stop_epoch = 1;
+    rig_open_epoch(&rig);
+    unsigned steps = 1;
+    while (weir_reader_step(&rig.readers[0]) == WEIR_READER_STARVED && steps < 5000)
+        steps++;
+    cr_assert(weir_reader_has_passed(&rig.readers[0], 1) && steps > 500, "%u steps", steps);
+    cr_assert_eq(rig.readers[0].rings[0].discarded_bytes, 64);
+    rig_fini(&rig);
+}
+
 /* The chunk with the record goes when it is full; what it tells of is held until it goes, too. */
 Test(reader_aux, chunk_that_is_handed_over_before_the_area_leaves_the_reader_holding)
 {

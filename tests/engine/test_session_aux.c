@@ -52,6 +52,30 @@ Test(session_aux, pool_that_is_larger_anyhow_stays)
     cr_assert_eq(session.buffer_bytes, 16 * MIB);
 }
 
+Test(session_aux, each_task_has_an_area_where_rings_are_of_tasks)
+{
+    struct weir_error err = {0};
+    session.per_thread = true;
+    session.targets.count = 40;
+    cr_assert_eq(weir_session_choose_aux_memory(&session, &err), 0);
+    cr_assert_eq(session.buffer_bytes, (40 * 5 + 2 * 4) * MIB);
+}
+
+Test(session_aux, pool_for_snapshots_does_not_shrink_for_the_sake_of_a_small_disk)
+{
+    struct weir_error err = {0};
+    options.on_full = WEIR_RECORD_ON_FULL_ROTATE;
+    options.output_path = "/dev/shm/x";
+    session.aux.snapshot_bytes = 256 * MIB;
+    cr_assert_eq(weir_session_choose_aux_memory(&session, &err), 0);
+    session.buffer_bytes = UINT64_MAX; /* more than any disk has */
+    weir_disk_guard_fit_pool(&session);
+    cr_assert_eq(session.buffer_bytes, UINT64_MAX);
+    session.aux.mode = WEIR_AUX_FULL;
+    weir_disk_guard_fit_pool(&session);
+    cr_assert_lt(session.buffer_bytes, UINT64_MAX);
+}
+
 Test(session_aux, size_that_was_named_and_is_too_small_is_refused)
 {
     struct weir_error err = {0};
