@@ -68,8 +68,6 @@ static struct conflict conflict_of(const struct weir_record_arguments *arguments
         {arguments->append,
          {"--append", "only a recording without AUX areas can be continued: name another file (-o)"}},
         {arguments->output_directory, {"--output-format=dir", "leave it out: all readers write to one file"}},
-        {arguments->kcore,
-         {"--kcore", "leave it out; 'perf buildid-cache --kcore /proc/kcore' keeps a copy for decoders"}},
         {arguments->overwrite, {"--overwrite", "-S has the kernel keep the newest trace"}},
         {arguments->affinity_cpus, {"--affinity-cpus", "leave it out: what ran on a CPU without an area is lost"}},
     };

@@ -192,13 +192,19 @@ static void hand_over_train(struct weir_reader *reader, struct weir_reader_aux *
 
 /* ---- full trace ---- */
 
-/* Asks for the event to be enabled, if it may have been disabled. used: bytes of the area before they were given back.
- */
+/* Whether the area may have been full. used: bytes of it before they were given back. */
+static bool was_nearly_full(const struct weir_reader_aux *aux, uint64_t used)
+{
+    uint64_t room = weir_max_u64(aux->area.bytes / ROOM_SHARE, ROOM_LEAST);
+    return used > 0 && used + room >= aux->area.bytes;
+}
+
+/* Asks for the event to be enabled, if it may have been disabled. Also when nothing was read: a record that tells of no
+ * bytes may say that there was no room for any. */
 static void ask_to_enable(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t used)
 {
     struct weir_reader_aux *aux = r->aux;
-    uint64_t room = weir_max_u64(aux->area.bytes / ROOM_SHARE, ROOM_LEAST);
-    if (used + room < aux->area.bytes && r->counts.aux_truncated == aux->truncated_seen)
+    if (!was_nearly_full(aux, used) && r->counts.aux_truncated == aux->truncated_seen)
         return;
     aux->truncated_seen = r->counts.aux_truncated;
     /* Release: who takes it sees the room (D'). */
@@ -251,13 +257,11 @@ static bool copy_piece(struct weir_reader *reader, struct weir_reader_ring *r, u
 static bool drain_aux(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t published)
 {
     uint64_t end;
-    bool is_there = find_end(reader, r, published, &end), has_chunks = true;
-    if (r->aux->area.tail == end)
-        return is_there;
-    uint64_t used = weir_aux_area_head(&r->aux->area) - r->aux->area.tail;
+    bool is_there = find_end(reader, r, published, &end), has_chunks = true, any = r->aux->area.tail != end;
+    uint64_t used = any ? weir_aux_area_head(&r->aux->area) - r->aux->area.tail : 0;
     while (has_chunks && r->aux->area.tail != end)
         has_chunks = copy_piece(reader, r, end);
-    if (!reader->chunk || reader->chunk->used == 0) /* (K); what was owed may have been all that it held */
+    if (any && (!reader->chunk || reader->chunk->used == 0)) /* (K); what was owed may have been all that it held */
         weir_reader_note_holding(reader);
     ask_to_enable(reader, r, used);
     return is_there && has_chunks;

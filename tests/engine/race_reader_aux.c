@@ -12,7 +12,6 @@
  */
 #include <linux/perf_event.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +42,9 @@ struct record { /* PERF_RECORD_AUX with an id */
 };
 
 struct race {
-    struct raw_kernel raw;
+    struct raw_kernel raw; /* first: its functions get the race for it */
+    const struct weir_kernel_ops *raw_ops;
+    struct weir_kernel_ops ops; /* of raw, but for poll */
     struct weir_pool pool;
     struct weir_chunk_queue queue;
     struct weir_reader_control control;
@@ -73,7 +74,22 @@ static uint8_t byte_at(uint64_t position)
     return (uint8_t)(position * 2654435761u >> 24);
 }
 
-/* ---- the PMU ---- */
+/* ---- the kernel ---- */
+
+/* Not sched_yield(2): who records all system calls beside us would have nothing else in memory. */
+static void rest(void)
+{
+    weir_clock_pause_ns(20000);
+}
+
+/* A reader sleeps, if only for a moment: nothing wakes it for what is written. */
+static int poll_slowly(void *ctx, struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+    struct race *race = ctx;
+    (void)timeout_ms;
+    rest();
+    return race->raw_ops->poll(ctx, fds, count, 0);
+}
 
 static uint64_t load(const uint64_t *word)
 {
@@ -87,7 +103,7 @@ static void put_record(struct race *race, uint64_t offset, uint64_t bytes, uint6
     const struct record record = {{.type = PERF_RECORD_AUX, .size = sizeof(record)}, offset, bytes, flags, SAMPLE_ID};
     uint64_t head = ring->page->data_head; /* our own word */
     while (ring->bytes - (head - load((const uint64_t *)&ring->page->data_tail)) < sizeof(record))
-        sched_yield();
+        rest();
     for (size_t i = 0; i < sizeof(record); i++)
         ring->data[(head + i) & (ring->bytes - 1)] = ((const uint8_t *)&record)[i];
     __atomic_store_n(&ring->page->data_head, head + sizeof(record), __ATOMIC_RELEASE);
@@ -108,7 +124,7 @@ static void trace(struct race *race, uint64_t wanted)
     put_record(race, head, bytes, bytes < wanted ? PERF_AUX_FLAG_TRUNCATED : 0);
     atomic_store_explicit(&race->announced, head + bytes, memory_order_release);
     if (head % 7 == 0)
-        sched_yield(); /* the reader sees the record, and not yet what it is of */
+        rest(); /* the reader sees the record, and not yet what it is of */
     race->written = head + bytes;
     __atomic_store_n(&ring->page->aux_head, race->written, __ATOMIC_RELEASE);
 }
@@ -118,7 +134,7 @@ static void *run_pmu(void *argument)
     struct race *race = argument;
     for (unsigned n = 0; n < race->traces; n++) {
         while (!atomic_load_explicit(&race->enabled, memory_order_acquire))
-            sched_yield();
+            rest();
         trace(race, 8 * (1 + n * 7919u % (TRACE_MAX / 8)));
     }
     atomic_store_explicit(&race->ended, true, memory_order_release);
@@ -180,6 +196,10 @@ static void init(struct race *race, unsigned traces)
     memset(race, 0, sizeof(*race));
     race->traces = traces;
     raw_kernel_init(&race->raw);
+    race->raw_ops = race->raw.kernel.ops;
+    race->ops = *race->raw_ops;
+    race->ops.poll = poll_slowly;
+    race->raw.kernel.ops = &race->ops;
     struct weir_pool_share share = {.node = -1, .readers = 1};
     weir_assert(weir_pool_init_chunked(&race->pool, CHUNKS * WEIR_CHUNK_MIN_BYTES, WEIR_POOL_ALL_READY,
                                        WEIR_CHUNK_MIN_BYTES, 0, &share, 1, NULL) == 0);
@@ -238,7 +258,7 @@ static int run(void *ctx)
         ended = atomic_load_explicit(&race->ended, memory_order_acquire);
         advance(race);
         consume(race);
-        sched_yield();
+        rest();
     }
     if (!ended) { /* it would wait for ever */
         printf("the PMU was never let go on\n");
@@ -248,7 +268,7 @@ static int run(void *ctx)
     weir_rounds_stop(&race->rounds, false);
     while (!weir_reader_has_passed(&race->reader, race->control.stop_epoch)) {
         consume(race); /* it may wait for chunks */
-        sched_yield();
+        rest();
     }
     pthread_join(reader, NULL);
     consume(race);

@@ -273,6 +273,18 @@ test_compressed_recording() {
     expect_whole it.data
 }
 
+# For decoders of the kernel's own branches, which is what perf recommends it for.
+test_copy_of_the_kernel_beside_the_trace() {
+    [ -e /proc/kcore ] || skip "needs /proc/kcore"
+    each_tick 64
+    start_record it.folder --kcore -a -e intel_pt//
+    "$WEIR_LOAD" getppid 20000
+    end_recording
+    expect_all_branches it.folder
+    expect_pt_decoded it.folder
+    [ -s it.folder/kcore_dir/kcore ] || fail "there is no copy: $(find it.folder)"
+}
+
 # expect_told FILE: of intel_pt on CPUs, the AUX records tell of as many bytes as there are.
 expect_told() {
     perf report -D -i "$1" 2>perf.err | awk "$awk_value"'
