@@ -39,12 +39,12 @@ struct weir_writer_account {
 
 /* The order to change outputs. The writer's from its push until is_done(). */
 struct weir_writer_switch {
-    struct weir_chunk item;   /* first: this is what the queue carries; data: records for the end of the output left */
-    struct weir_output *next; /* by the coordinator: head written; in the writer's hands from the push on */
+    struct weir_chunk item;    /* first: this is what the queue carries; data: records for the end of the output left */
+    struct weir_output *next;  /* by the coordinator: head written; in the writer's hands from the push on */
     const void *first_records; /* by the coordinator: with what next begins, before all that stands behind the order */
     size_t first_bytes;
-    uint64_t *side_bytes;     /* by the coordinator: borrowed, one for each reader; NULL: not wanted. By the writer: how
-                               * much of what went into the reader's tee stands before the switch */
+    uint64_t *side_bytes; /* by the coordinator: borrowed, one for each reader; NULL: not wanted. By the writer: how
+                           * much of what went into the reader's tee stands before the switch */
     /* By the coordinator; NULL: none. The writer calls it before it appends the records, which it may shorten
      * (set_records()); lost_reported: the sum of the LOST records in all that was appended before. */
     void (*fit_records)(void *ctx, uint64_t lost_reported);
