@@ -311,7 +311,6 @@ static const char *const refused[] = {
     "-S -A",
     "--aux-sample --append",
     "-Se --output-format=dir",
-    "-S --kcore",
     "-S --overwrite",
     "-p 1 --aux-sample --affinity-cpus",
     "-r 0",
