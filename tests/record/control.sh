@@ -195,7 +195,7 @@ test_snapshot_alloc_without_memory_warns_and_recording_goes_on() {
     local tracer
     needs_program strace # whose own system calls are recorded too: room for them
     open_fifos
-    start_record it.data "${tracepoint[@]}" -M 32M --exclude-perf --control fifo:ctl,ack -a
+    start_record it.data "${tracepoint[@]}" -M 128M --exclude-perf --control fifo:ctl,ack -a
     "$WEIR_LOAD" getppid $calls
     strace -qq -f -p "$weir" -o strace.log -e trace=madvise -e inject=madvise:error=ENOMEM &
     tracer=$!
@@ -204,7 +204,7 @@ test_snapshot_alloc_without_memory_warns_and_recording_goes_on() {
     ask snapshot-alloc 'error: no snapshot: cannot make memory for it: Cannot allocate memory'
     kill "$tracer"
     wait "$tracer" || true
-    expect_line err 'warning: no snapshot: there is no memory for a second 32 MiB; recording goes on'
+    expect_line err 'warning: no snapshot: there is no memory for a second 128 MiB; recording goes on'
     "$WEIR_LOAD" getppid $calls
     ask snapshot-alloc ack
     ask stop ack
