@@ -19,11 +19,10 @@
  *     A worker without work raises `sleepers`, looks again, and waits on a futex for `offered` to change; all of this
  *     is sequentially consistent on both sides, so that either it sees the new number or the writer sees the sleeper.
  *
- * Round markers and AUX data take a slot as well (of a train the first chunk does), and are DONE from the start: so the
- * order is that of the queue. The raw chunk
- * stays with its slot until its bytes are on file, because a failed write has to be accounted for sample by sample; the
- * number of slots bounds what is held that way. Each slot has a buffer of its own: nothing is allocated while data
- * flows.
+ * Round markers and AUX data take a slot as well (of a train the first chunk does), and are DONE from the start: so
+ * the order is that of the queue. The raw chunk stays with its slot until its bytes are on file, because a failed
+ * write has to be accounted for sample by sample; the number of slots bounds what is held that way. Each slot has a
+ * buffer of its own: nothing is allocated while data flows.
  *
  * When the pool is nearly empty and the workers are behind, chunks go to the file as they are: readers of the file take
  * both, and no event is lost because compression is slow.

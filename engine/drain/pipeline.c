@@ -217,7 +217,7 @@ struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsi
     return NULL;
 }
 
-const struct weir_ring *weir_pipeline_first_ring(const struct weir_pipeline *pipeline)
+static const struct weir_ring *first_ring(const struct weir_pipeline *pipeline)
 {
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         const struct weir_reader *reader = pipeline->readers[i];
@@ -227,6 +227,14 @@ const struct weir_ring *weir_pipeline_first_ring(const struct weir_pipeline *pip
         }
     }
     return NULL;
+}
+
+void weir_pipeline_time_conversion(const struct weir_pipeline *pipeline, struct weir_time_conversion *conversion)
+{
+    const struct weir_ring *ring = first_ring(pipeline);
+    *conversion = (struct weir_time_conversion){0};
+    if (ring)
+        weir_ring_time_conversion(ring, conversion);
 }
 
 static struct weir_reader *reader_of(const struct weir_pipeline *pipeline, const struct weir_reader_ring *ring)

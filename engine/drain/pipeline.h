@@ -117,8 +117,8 @@ void weir_pipeline_fini(struct weir_pipeline *pipeline);
 /* One of the two rings of a place, to be mapped by the caller before start(). */
 struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband);
 
-/* The first data ring that is mapped; NULL: none is. */
-const struct weir_ring *weir_pipeline_first_ring(const struct weir_pipeline *pipeline);
+/* weir_ring_time_conversion() of the first data ring that is mapped; zeros when none is. */
+void weir_pipeline_time_conversion(const struct weir_pipeline *pipeline, struct weir_time_conversion *conversion);
 
 /* Its events are opened anew and not on yet: weir_reader_rename() of its rings. */
 void weir_pipeline_rename_place(struct weir_pipeline *pipeline, unsigned place);

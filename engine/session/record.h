@@ -174,13 +174,9 @@ struct weir_ledger_row {
 struct weir_record_aux {
     uint64_t areas, area_bytes; /* how many, and of what size */
     bool kept_newest;           /* -S: only snapshots of them were taken */
-    uint64_t bytes;             /* of AUXTRACE records with their data, in the files */
-    uint64_t failed_bytes;      /* of such that were not written: by failure, or by max_bytes */
-    uint64_t pieces;            /* AUXTRACE records that were made */
-    uint64_t cut_pieces;        /* of these, before their end, because all of the buffer was on its way to the disk */
+    uint64_t failed_bytes;      /* of AUXTRACE records with their data that are in no file: by failure, or max_bytes */
     uint64_t records;           /* AUX records */
     uint64_t truncated;         /* of these, where trace is missing because the area was full */
-    uint64_t enabled_again;     /* how often an event was, whose area may have been full */
 };
 
 struct weir_record_result {

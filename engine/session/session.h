@@ -76,7 +76,6 @@ struct weir_session {
     bool aux_paused;                  /* its events are off for a snapshot, whatever samples_on says */
     int aux_timer_fd;                 /* owned timerfd: when they are enabled once more; -1: none */
     uint64_t aux_now_ns, aux_next_ns; /* while they are: the time, and when the timer is to come; 0: never */
-    uint64_t aux_requests;            /* how often its event was to be enabled again, over all places */
     bool overwrite;                   /* samples stay in the kernel's rings; by option or by term */
     uint64_t retained_bytes;          /* -M: samples stay in so much memory; 0: none do */
     struct weir_snapshots snapshots;

@@ -140,8 +140,7 @@ static void restart(struct weir_session *session, unsigned place)
 
 static void set_timer(struct weir_session *session, uint64_t at_ns)
 {
-    const struct itimerspec due = {
-        .it_value = {.tv_sec = (time_t)(at_ns / WEIR_NS_PER_S), .tv_nsec = (long)(at_ns % WEIR_NS_PER_S)}};
+    const struct itimerspec due = {.it_value = weir_clock_timespec(at_ns)};
     timerfd_settime(session->aux_timer_fd, TFD_TIMER_ABSTIME, &due, NULL); /* 0: never */
 }
 
@@ -188,7 +187,6 @@ static void take_request(struct weir_session *session, const struct weir_reader_
     /* Acquire pairs with the reader's release: the room is there. */
     if (!atomic_exchange_explicit(&aux->wants_enable, false, memory_order_acquire))
         return;
-    session->aux_requests++;
     enable(session, r->place);
     aux->head_then = weir_aux_area_head(&aux->area);
     aux->enable_step_ns = STEP_FIRST_NS;
@@ -258,8 +256,6 @@ static void add_area(struct weir_session *session, const struct weir_reader_ring
 {
     struct weir_record_aux *sum = &session->result->aux;
     sum->areas++;
-    sum->pieces += r->aux->pieces;
-    sum->cut_pieces += r->aux->cut_pieces;
     sum->records += r->counts.aux_records;
     sum->truncated += r->counts.aux_truncated;
 }
@@ -269,8 +265,6 @@ void weir_session_sum_aux(struct weir_session *session)
     struct weir_record_aux *sum = &session->result->aux;
     sum->area_bytes = session->aux.area_bytes;
     sum->kept_newest = session->aux.mode == WEIR_AUX_SNAPSHOT;
-    sum->enabled_again = session->aux_requests;
-    sum->bytes = session->pipeline.writer.aux_bytes;
     sum->failed_bytes = session->pipeline.writer.failed_aux_bytes;
     for_each_area(session, add_area);
 }
@@ -283,10 +277,8 @@ int weir_session_append_aux_info(const struct weir_session *session, struct weir
 {
     if (session->aux.mode == WEIR_AUX_NONE)
         return 0;
-    const struct weir_ring *ring = weir_pipeline_first_ring(&session->pipeline);
-    struct weir_time_conversion conversion = {0};
-    if (ring)
-        weir_ring_time_conversion(ring, &conversion);
+    struct weir_time_conversion conversion;
+    weir_pipeline_time_conversion(&session->pipeline, &conversion);
     const struct weir_aux_facts facts = {
         .time_shift = (uint16_t)conversion.shift,
         .time_mult = (uint32_t)conversion.multiplier,

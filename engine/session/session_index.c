@@ -84,10 +84,8 @@ static int append_events(const struct weir_session *session, struct weir_buf *ou
 
 static void append_time_conversion(const struct weir_session *session, struct weir_buf *out)
 {
-    const struct weir_ring *ring = weir_pipeline_first_ring(&session->pipeline);
-    struct weir_time_conversion conversion = {0};
-    if (ring)
-        weir_ring_time_conversion(ring, &conversion);
+    struct weir_time_conversion conversion;
+    weir_pipeline_time_conversion(&session->pipeline, &conversion);
     if (!conversion.has_zero)
         return;
     const struct weir_time_conv conv = {

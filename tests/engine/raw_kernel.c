@@ -111,13 +111,19 @@ void raw_kernel_init(struct raw_kernel *raw)
     raw->kernel = (struct weir_kernel){.ops = &raw_ops, .ctx = raw};
 }
 
+/* At a position that counts on, across the end. */
+static void write_wrapped(uint8_t *to, uint64_t size, uint64_t position, const void *bytes, size_t count)
+{
+    uint64_t offset = position & (size - 1);
+    uint64_t before_wrap = weir_min_u64(count, size - offset);
+    memcpy(to + offset, bytes, before_wrap);
+    memcpy(to, (const uint8_t *)bytes + before_wrap, count - before_wrap);
+}
+
 void raw_ring_write(struct raw_kernel *raw, unsigned n, const void *bytes, size_t count)
 {
-    struct raw_ring *ring = &raw->rings[n];
-    uint64_t offset = ring->page->data_head & (ring->bytes - 1);
-    uint64_t before_wrap = weir_min_u64(count, ring->bytes - offset);
-    memcpy(ring->data + offset, bytes, before_wrap);
-    memcpy(ring->data, (const uint8_t *)bytes + before_wrap, count - before_wrap);
+    const struct raw_ring *ring = &raw->rings[n];
+    write_wrapped(ring->data, ring->bytes, ring->page->data_head, bytes, count);
 }
 
 void raw_ring_publish(struct raw_kernel *raw, unsigned n, size_t count)
@@ -135,11 +141,8 @@ void raw_ring_put(struct raw_kernel *raw, unsigned n, const void *bytes, size_t 
 
 void raw_aux_write(struct raw_kernel *raw, unsigned n, const void *bytes, size_t count)
 {
-    struct raw_ring *ring = &raw->rings[n];
-    uint64_t offset = ring->page->aux_head & (ring->area_bytes - 1);
-    uint64_t before_wrap = weir_min_u64(count, ring->area_bytes - offset);
-    memcpy(ring->area + offset, bytes, before_wrap);
-    memcpy(ring->area, (const uint8_t *)bytes + before_wrap, count - before_wrap);
+    const struct raw_ring *ring = &raw->rings[n];
+    write_wrapped(ring->area, ring->area_bytes, ring->page->aux_head, bytes, count);
 }
 
 void raw_aux_publish(struct raw_kernel *raw, unsigned n, size_t count)
