@@ -117,13 +117,22 @@ int weir_switch_output(int weir)
 
 /* ---- with an answer ---- */
 
+static const char refused[] = "error: ", ack[] = "ack\n";
+#define REFUSED_BYTES (sizeof(refused) - 1)
+#define ACK_BYTES     (sizeof(ack) - 1)
+
 /* An answer ends in a zero byte; its last line is "ack", or its only one is "error: " and why. */
 struct reading {
-    char *answer; /* the caller's, cut to its size */
+    char *answer; /* the caller's, cut to its size; without an "error: " that it begins with */
     size_t room, used;
-    char last[4]; /* bytes of the whole, before its end */
+    char first[REFUSED_BYTES], last[ACK_BYTES + 1]; /* bytes of the whole: from its beginning, before its end */
     uint64_t bytes;
 };
+
+static bool begins_as_refusal(const struct reading *reading)
+{
+    return reading->bytes >= REFUSED_BYTES && memcmp(reading->first, refused, REFUSED_BYTES) == 0;
+}
 
 /* Takes a part of the answer. True: that was all. */
 static bool take(struct reading *reading, const char *data, size_t bytes)
@@ -133,28 +142,46 @@ static bool take(struct reading *reading, const char *data, size_t bytes)
             return true;
         if (reading->used + 1 < reading->room)
             reading->answer[reading->used++] = data[i];
+        if (reading->bytes < REFUSED_BYTES)
+            reading->first[reading->bytes] = data[i];
         memmove(reading->last, reading->last + 1, sizeof(reading->last) - 1);
         reading->last[sizeof(reading->last) - 1] = data[i];
-        reading->bytes++;
+        if (++reading->bytes == REFUSED_BYTES && begins_as_refusal(reading))
+            reading->used = 0;
     }
     return false;
 }
 
-/* Takes what only says how it went out of the answer. */
+/* It was no refusal: what take() left out is put before the rest. */
+static void restore_beginning(struct reading *reading)
+{
+    size_t room = reading->room > 0 ? reading->room - 1 : 0;
+    size_t bytes = room < REFUSED_BYTES ? room : REFUSED_BYTES;
+    if (reading->used > room - bytes)
+        reading->used = room - bytes;
+    if (bytes > 0) {
+        memmove(reading->answer + bytes, reading->answer, reading->used);
+        memcpy(reading->answer, refused, bytes);
+    }
+    reading->used += bytes;
+}
+
+/* Takes what only says how it went out of the answer, which has a byte at least. */
 static int conclude(struct reading *reading)
 {
-    static const char refused[] = "error: ";
-    bool done = memcmp(reading->last, "ack\n", sizeof(reading->last)) == 0;
-    size_t outcome_bytes = done ? sizeof(reading->last) : 1; /* of a refusal: its newline */
-    if (reading->bytes - outcome_bytes < reading->used)
-        reading->used = (size_t)(reading->bytes - outcome_bytes);
+    const char *end = reading->last + sizeof(reading->last);
+    bool done = memcmp(end - ACK_BYTES, ack, ACK_BYTES) == 0 && /* and that is all of its line */
+                (reading->bytes == ACK_BYTES || reading->last[0] == '\n');
+    uint64_t left_bytes = reading->bytes - (done ? ACK_BYTES : end[-1] == '\n');
+    if (begins_as_refusal(reading) && done)
+        restore_beginning(reading);
+    else if (begins_as_refusal(reading))
+        left_bytes -= REFUSED_BYTES;
+    if (left_bytes < reading->used)
+        reading->used = (size_t)left_bytes;
     if (reading->room > 0)
         reading->answer[reading->used] = '\0';
-    if (done)
-        return 0;
-    if (reading->used >= sizeof(refused) - 1 && memcmp(reading->answer, refused, sizeof(refused) - 1) == 0)
-        memmove(reading->answer, reading->answer + sizeof(refused) - 1, reading->used - (sizeof(refused) - 1) + 1);
-    return -EREMOTEIO;
+    return done ? 0 : -EREMOTEIO;
 }
 
 static int read_answer(int weir, struct reading *reading)

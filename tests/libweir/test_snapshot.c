@@ -171,10 +171,14 @@ Test(snapshot, answers_are_told_apart)
     cr_expect_str_eq(answer, "12\n");
     cr_expect_eq(ASK("error: no spare\n", sizeof(answer)), -EREMOTEIO);
     cr_expect_str_eq(answer, "no spare");
-    cr_expect_eq(ASK("error: no spare\n", 10), -EREMOTEIO);
+    cr_expect_eq(ASK("error: no spare\n", 3), -EREMOTEIO);
     cr_expect_str_eq(answer, "no");
     cr_expect_eq(ASK("error: no spare\n", 1), -EREMOTEIO);
     cr_expect_str_eq(answer, "");
+    cr_expect_eq(ASK("error: nothing is called back\n", sizeof(answer)), -EREMOTEIO); /* no line of its own */
+    cr_expect_str_eq(answer, "nothing is called back");
+    cr_expect_eq(ASK("error: or not\nack\n", 10), 0);
+    cr_expect_str_eq(answer, "error: or");
     cr_expect_eq(ask(&ends, "ack\n", 5, NULL, 0), 0);
     cr_expect_eq(ASK("", sizeof(answer)), -EPROTO);
     cr_expect_eq(ASK("x", sizeof(answer)), -EREMOTEIO);
