@@ -3,18 +3,18 @@
  *
  * A group's id is what name_to_handle_at(2) gives for its directory: the number that PERF_SAMPLE_CGROUP has. The tree
  * is walked with one open descriptor per level. Source: perf_event__synthesize_cgroups(),
- * tools/perf/util/synthetic-events.c, and cgroupfs_find_mountpoint(), tools/lib/api/fs/cgroup.c, Linux 6.1.
+ * tools/perf/util/synthetic-events.c, Linux 6.1.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "format/cgroup_mount.h"
 #include "format/records.h"
 #include "format/synth_internal.h"
 
@@ -26,30 +26,6 @@ struct cgroup_walk {
     char path[PATH_MAX]; /* of the group in hand, from the root of the hierarchy; "" for that */
     int depth;
 };
-
-/* The mount point of the hierarchy that perf events go by; false: there is none. */
-static bool find_mount(const char *proc_root, char *mount, size_t bytes)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/mounts", proc_root);
-    FILE *mounts = setmntent(path, "re");
-    if (!mounts)
-        return false;
-    bool found = false;
-    struct mntent entry;
-    char text[2 * PATH_MAX];
-    while (getmntent_r(mounts, &entry, text, (int)sizeof(text))) {
-        bool is_first = strcmp(entry.mnt_type, "cgroup") == 0 && hasmntopt(&entry, "perf_event");
-        if (!is_first && strcmp(entry.mnt_type, "cgroup2") != 0)
-            continue;
-        snprintf(mount, bytes, "%s", entry.mnt_dir);
-        found = true;
-        if (is_first)
-            break;
-    }
-    endmntent(mounts);
-    return found;
-}
 
 /* False: the directory is of a file system without handles. */
 static bool read_id(int fd, uint64_t *id)
@@ -135,8 +111,9 @@ static int walk_mount(const struct weir_synth_options *options, const char *moun
 
 int weir_synth_cgroups(const struct weir_synth_options *options, struct weir_error *err)
 {
-    char mount[PATH_MAX];
-    if (!find_mount(options->proc_root ? options->proc_root : "/proc", mount, sizeof(mount)))
+    char mounts[PATH_MAX], mount[PATH_MAX];
+    snprintf(mounts, sizeof(mounts), "%s/mounts", options->proc_root ? options->proc_root : "/proc");
+    if (!weir_cgroup_mount_find(mounts, mount))
         return 0;
     int result = walk_mount(options, mount);
     return result < 0 ? weir_error_set_errno(err, result, "cannot record the control groups in %s", mount) : 0;

@@ -1,20 +1,19 @@
 /*
  * Cgroups of events: which event has which, and where they are. Main thread, set-up. Source of the rules:
- * parse_cgroups() and cgroupfs_find_mountpoint(), tools/perf/util/cgroup.c and tools/lib/api/fs/cgroup.c, Linux 6.1.
+ * parse_cgroups(), tools/perf/util/cgroup.c, Linux 6.1.
  */
 #include "engine/events/cgroup.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <mntent.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define MOUNT_LINE_BYTES 4096
+#include "format/cgroup_mount.h"
 
 static int set_name(struct weir_event *event, const char *name, size_t length)
 {
@@ -50,27 +49,6 @@ int weir_cgroup_assign(struct weir_event_list *list, const char *names, size_t *
     return result < 0 ? weir_error_set_errno(err, result, "cannot keep the cgroups '%s'", names) : 0;
 }
 
-/* Where the hierarchy is mounted that perf events know; false when it is nowhere. */
-static bool find_hierarchy(const char *mounts, char path[PATH_MAX])
-{
-    FILE *file = setmntent(mounts, "re");
-    if (!file)
-        return false;
-    char line[MOUNT_LINE_BYTES];
-    struct mntent mount;
-    bool found_v1 = false, found_v2 = false;
-    while (!found_v1 && getmntent_r(file, &mount, line, sizeof(line))) {
-        bool is_v1 = strcmp(mount.mnt_type, "cgroup") == 0 && hasmntopt(&mount, "perf_event");
-        bool is_v2 = strcmp(mount.mnt_type, "cgroup2") == 0;
-        if (is_v1 || (is_v2 && !found_v2))
-            snprintf(path, PATH_MAX, "%s", mount.mnt_dir);
-        found_v1 |= is_v1;
-        found_v2 |= is_v2;
-    }
-    endmntent(file);
-    return found_v1 || found_v2;
-}
-
 static int open_one(struct weir_event *event, const char *hierarchy, struct weir_error *err)
 {
     char path[PATH_MAX];
@@ -93,7 +71,7 @@ int weir_cgroup_open(struct weir_event_list *list, const char *mounts, struct we
         struct weir_event *event = &list->events[i];
         if (!event->cgroup || event->cgroup_fd >= 0)
             continue;
-        if (!hierarchy[0] && !find_hierarchy(mounts ? mounts : "/proc/self/mounts", hierarchy)) {
+        if (!hierarchy[0] && !weir_cgroup_mount_find(mounts ? mounts : "/proc/self/mounts", hierarchy)) {
             weir_error_set(err, -ENODEV, "no cgroup hierarchy is mounted that knows perf events (cgroup '%s')",
                            event->cgroup);
             weir_error_hint(err, "mount -t cgroup2 none /sys/fs/cgroup");

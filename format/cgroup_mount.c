@@ -1,0 +1,30 @@
+/* Looking through a list of mounts for control groups. Any thread. */
+#include "format/cgroup_mount.h"
+
+#include <mntent.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LINE_BYTES (2 * PATH_MAX) /* of a longer line the end is passed over: options of other file systems */
+
+bool weir_cgroup_mount_find(const char *mounts, char path[PATH_MAX])
+{
+    FILE *file = setmntent(mounts, "re");
+    if (!file)
+        return false;
+    char line[LINE_BYTES];
+    struct mntent mount;
+    bool found_v1 = false, found_v2 = false;
+    while (!found_v1 && getmntent_r(file, &mount, line, sizeof(line))) {
+        size_t bytes = strlen(mount.mnt_dir) + 1;
+        bool is_v1 = strcmp(mount.mnt_type, "cgroup") == 0 && hasmntopt(&mount, "perf_event");
+        bool is_v2 = strcmp(mount.mnt_type, "cgroup2") == 0;
+        if (bytes == 1 || bytes > PATH_MAX || (!is_v1 && (!is_v2 || found_v2)))
+            continue;
+        memcpy(path, mount.mnt_dir, bytes);
+        found_v1 |= is_v1;
+        found_v2 |= is_v2;
+    }
+    endmntent(file);
+    return found_v1 || found_v2;
+}
