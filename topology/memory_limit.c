@@ -17,12 +17,31 @@ struct hierarchy {
     char *path;    /* owned; of our own cgroup; NULL: not told */
 };
 
+static bool is_octal(char digit)
+{
+    return digit >= '0' && digit <= '7';
+}
+
+/* What would part the words of a line is written as a backslash and three octal digits (proc_pid_mountinfo(5)). */
+static void unescape(char *word)
+{
+    const char *from = word;
+    for (; *from; from++, word++) {
+        bool is_escape = from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && is_octal(from[2]) && is_octal(from[3]);
+        *word = is_escape ? (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + from[3] - '0') : *from;
+        from += is_escape ? 3 : 0;
+    }
+    *word = '\0';
+}
+
 /* A word of a line, up to a blank or its end; *at moves behind it. */
 static char *take_word(struct weir_sysroot *root, const char **at)
 {
     *at += strspn(*at, " ");
     size_t length = strcspn(*at, " \n");
     char *word = weir_sysroot_copy(root, *at, length);
+    if (word)
+        unescape(word);
     *at += length;
     return word;
 }

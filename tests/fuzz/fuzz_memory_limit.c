@@ -61,7 +61,8 @@ static void run(void *object, const uint8_t *data, size_t bytes)
     const struct fuzz_tree *tree = object;
     struct fuzz_part parts[PART_COUNT];
     struct weir_memory_limit limit;
-    if (memmem(data, bytes, "..", 2)) /* out of the tree, to files of the machine that this runs on */
+    /* Out of the tree, to files of the machine that this runs on; also with a dot as mountinfo may write it. */
+    if (memmem(data, bytes, "..", 2) || memmem(data, bytes, "\\056", 4))
         return;
     fuzz_split(data, bytes, FUZZ_SEPARATOR, parts, PART_COUNT);
     for (size_t i = 0; i < FILE_COUNT; i++)

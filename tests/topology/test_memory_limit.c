@@ -96,3 +96,17 @@ Test(memory_limit, mount_of_a_part_of_the_hierarchy_is_followed_from_there)
     expect(3 * MIB, "/sys/fs/cgroup/memory/memory.limit_in_bytes");
     fixture_fini(&fixture);
 }
+
+/* mountinfo writes a blank as \040, /proc/self/cgroup as it is. */
+Test(memory_limit, names_with_blanks_are_found)
+{
+    static const char mounted[] = "28 23 0:26 /my\\040box\\134x /sys/fs/my\\011cgroups rw - cgroup2 cgroup2 rw\n";
+    set_up(mounted, "0::/my box\\x/job\n");
+    fixture_write(&fixture, "4194304\n", "sys/fs/my\tcgroups/job/memory.max");
+    expect(4 * MIB, "/sys/fs/my\tcgroups/job/memory.max");
+    fixture_fini(&fixture);
+    set_up("28 23 0:26 / /sys/fs/x\\04 rw - cgroup2 cgroup2 rw\n", "0::/\n"); /* no such number: as it stands */
+    fixture_write(&fixture, "4194304\n", "sys/fs/x\\04/memory.max");
+    expect(4 * MIB, "/sys/fs/x\\04/memory.max");
+    fixture_fini(&fixture);
+}
