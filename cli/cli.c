@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -215,6 +216,18 @@ static void occupy_standard_streams(void)
         close(fd);
 }
 
+static sigset_t ignored_signals(void)
+{
+    sigset_t ignored;
+    sigemptyset(&ignored);
+    for (int number = 1; number < NSIG; number++) {
+        struct sigaction action;
+        if (sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
+            sigaddset(&ignored, number);
+    }
+    return ignored;
+}
+
 int weir_cli_main(int argc, char **argv)
 {
     struct weir_print print = {.stream = stderr};
@@ -244,6 +257,7 @@ int weir_cli_main(int argc, char **argv)
     int index = find_command(words, &used, &err);
     if (index < 0)
         return weir_cli_refuse(&print, index, &err);
-    struct weir_invocation invocation = {.argv = argv, .argc = (size_t)argc, .arguments = words + used};
+    struct weir_invocation invocation = {
+        .argv = argv, .argc = (size_t)argc, .arguments = words + used, .ignored = ignored_signals()};
     return bindings[index].run(&invocation);
 }

@@ -4,6 +4,7 @@
 #ifndef WEIR_CLI_CLI_H
 #define WEIR_CLI_CLI_H
 
+#include <signal.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -16,6 +17,7 @@ struct weir_invocation {
     char *const *argv; /* whole, NULL-terminated: what goes into the file's CMDLINE */
     size_t argc;
     char *const *arguments; /* the words behind the command's name; NULL-terminated */
+    sigset_t ignored;       /* the signals that were ignored then: programs that weir starts are to inherit that */
 };
 
 /* The command with this index, in the order of `weir help`; NULL behind the last. */

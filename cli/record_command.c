@@ -113,6 +113,7 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
         .drop_privileges = true,
         .command_line = (const char *const *)invocation->argv,
         .command_line_count = invocation->argc,
+        .ignored_before = &invocation->ignored,
         .notices = notices,
     };
 }
@@ -155,10 +156,9 @@ static void die_by_signal(int number)
 static int record(const struct weir_record_options *options, const struct weir_record_arguments *arguments,
                   const struct weir_print *print)
 {
-    /* The workload gets the defaults back. */
+    /* The workload gets back what weir was called with. */
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then EFBIG of the write */
     signal(SIGPIPE, SIG_IGN); /* messages that nobody reads are no reason to stop recording */
-    signal(SIGUSR2, SIG_IGN); /* one before or after the recording is no trigger; the others are read all the same */
 
     struct weir_record_result result = {0};
     struct weir_error err = {0};
@@ -299,6 +299,9 @@ static int configure_and_record(struct weir_record_arguments *arguments, struct 
 
 int weir_record_main(const struct weir_invocation *invocation)
 {
+    /* One before or after the recording is no trigger, and whoever sends it cannot know when that begins: first of all,
+     * the more so as tracepoints by pattern take a while to be looked up. The others are read all the same. */
+    signal(SIGUSR2, SIG_IGN);
     struct weir_record_arguments arguments;
     struct origins origins = {0};
     struct weir_print print = {.stream = stderr};

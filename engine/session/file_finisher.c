@@ -53,6 +53,7 @@ int weir_file_finisher_new(struct weir_file_finisher **made, const struct weir_f
                                                           .droppable = options->on_full == WEIR_RECORD_ON_FULL_ROTATE,
                                                           .command = options->switching.command,
                                                           .child_mask = setup->child_mask,
+                                                          .ignored = options->ignored_before,
                                                           .notices = options->notices,
                                                       });
     if (result < 0)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/bits.h"
 #include "base/clock.h"
 #include "engine/session/file_finisher.h"
 
@@ -86,12 +87,26 @@ bool weir_kept_files_drop_oldest(struct weir_kept_files *kept)
 
 /* ---- the command ---- */
 
-static void tell_once(struct weir_kept_files *kept, const char *what, int number)
+static bool is_first_failure(struct weir_kept_files *kept)
 {
-    if (!kept->told)
-        weir_notice(kept->setup.notices, WEIR_NOTICE_WARNING,
-                    "the command of --on-rotate, '%s', %s %d; this is told once", kept->setup.command[0], what, number);
+    bool is_first = !kept->told;
     kept->told = true;
+    return is_first;
+}
+
+static void tell_end(struct weir_kept_files *kept, const char *how, int number)
+{
+    if (is_first_failure(kept))
+        weir_notice(kept->setup.notices, WEIR_NOTICE_WARNING,
+                    "the command of --on-rotate, '%s', %s %d; this is told once", kept->setup.command[0], how, number);
+}
+
+static void tell_not_started(struct weir_kept_files *kept, int code)
+{
+    if (is_first_failure(kept))
+        weir_notice(kept->setup.notices, WEIR_NOTICE_WARNING,
+                    "the command of --on-rotate, '%s', cannot be started: %s; this is told once",
+                    kept->setup.command[0], strerror(-code));
 }
 
 static void forget(struct weir_kept_files *kept, unsigned index)
@@ -110,9 +125,9 @@ static bool reap(struct weir_kept_files *kept, unsigned index, int flags)
     if (pid == 0)
         return false;
     if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) != 0)
-        tell_once(kept, "failed with status", WEXITSTATUS(status));
+        tell_end(kept, "failed with status", WEXITSTATUS(status));
     else if (pid > 0 && WIFSIGNALED(status))
-        tell_once(kept, "was ended by signal", WTERMSIG(status));
+        tell_end(kept, "was ended by signal", WTERMSIG(status));
     forget(kept, index);
     return true;
 }
@@ -123,14 +138,23 @@ static void reap_all(struct weir_kept_files *kept)
         i += !reap(kept, i, WNOHANG);
 }
 
+/* Those that weir ignores for itself. */
+static sigset_t signals_to_restore(const sigset_t *ignored)
+{
+    static const int ours[] = {SIGPIPE, SIGXFSZ, SIGUSR2};
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(ours); i++) {
+        if (!ignored || sigismember(ignored, ours[i]) != 1)
+            sigaddset(&defaults, ours[i]);
+    }
+    return defaults;
+}
+
 static int spawn(const struct weir_kept_files *kept, char *const *argv, pid_t *pid)
 {
     posix_spawnattr_t attributes;
-    sigset_t defaults;
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE);
-    sigaddset(&defaults, SIGXFSZ);
-    sigaddset(&defaults, SIGUSR2);
+    const sigset_t defaults = signals_to_restore(kept->setup.ignored);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setsigmask(&attributes, kept->setup.child_mask);
@@ -150,7 +174,7 @@ static void run_command(struct weir_kept_files *kept, const char *path)
         words++;
     char **argv = calloc(words + 2, sizeof(*argv));
     if (!argv) {
-        tell_once(kept, "cannot be started: error", ENOMEM);
+        tell_not_started(kept, -ENOMEM);
         return;
     }
     memcpy(argv, kept->setup.command, words * sizeof(*argv));
@@ -158,7 +182,7 @@ static void run_command(struct weir_kept_files *kept, const char *path)
     pid_t pid;
     int result = spawn(kept, argv, &pid);
     if (result < 0)
-        tell_once(kept, "cannot be started: error", -result);
+        tell_not_started(kept, result);
     else
         kept->running[kept->running_count++] = pid;
     free(argv);

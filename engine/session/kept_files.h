@@ -19,7 +19,8 @@ struct weir_kept_files_setup {
     unsigned most;              /* so many stay; 0: all */
     bool droppable;             /* weir_kept_files_drop_oldest() will be called */
     char *const *command;       /* borrowed until free; NULL: none */
-    const sigset_t *child_mask; /* borrowed until free */
+    const sigset_t *child_mask; /* of the command; borrowed until free */
+    const sigset_t *ignored;    /* likewise: of SIGPIPE, SIGXFSZ and SIGUSR2 those that it gets ignored; NULL: none */
     const struct weir_notice_sink *notices;
 };
 

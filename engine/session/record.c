@@ -373,6 +373,7 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
         result = weir_session_open_control(session, err);
     session->workload.off_stdout = session->options->output_kind == WEIR_RECORD_OUTPUT_STREAM;
     session->workload.environment = session->control.environment;
+    session->workload.ignored = session->options->ignored_before;
     if (result == 0 && session->options->command)
         result = weir_workload_prepare(&session->workload, session->options->command, &session->coordinator.mask_before,
                                        err);

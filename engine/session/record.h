@@ -9,6 +9,7 @@
 #ifndef WEIR_ENGINE_SESSION_RECORD_H
 #define WEIR_ENGINE_SESSION_RECORD_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -136,6 +137,8 @@ struct weir_record_options {
 
     const char *const *command_line; /* weir's own argv for the CMDLINE feature */
     size_t command_line_count;
+    const sigset_t *ignored_before; /* signals that the caller was started with ignored, as the command and those of
+                                     * --on-rotate are to be; NULL: none of those that it ignores itself */
     const struct weir_notice_sink *notices; /* may be NULL */
 };
 

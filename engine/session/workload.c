@@ -62,12 +62,14 @@ static int open_channels(struct channels *channels)
 
 /* ---- the child ---- */
 
-static void restore_signals(const sigset_t *mask)
+static void restore_signals(const sigset_t *mask, const sigset_t *ignored)
 {
-    static const int ours[] = {SIGPIPE, SIGXFSZ, SIGUSR2};
-    const struct sigaction default_action = {.sa_handler = SIG_DFL};
-    for (size_t i = 0; i < WEIR_ARRAY_COUNT(ours); i++)
-        sigaction(ours[i], &default_action, NULL);
+    static const int ours[] = {SIGPIPE, SIGXFSZ, SIGUSR2, SIGCHLD};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(ours); i++) {
+        bool is_ignored = ignored && sigismember(ignored, ours[i]) == 1;
+        const struct sigaction action = {.sa_handler = is_ignored ? SIG_IGN : SIG_DFL};
+        sigaction(ours[i], &action, NULL);
+    }
     sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
@@ -80,16 +82,16 @@ static ssize_t read_uninterrupted(int fd, void *data, size_t bytes)
     return got;
 }
 
-static _Noreturn void run_child(struct channels *channels, char *const *argv, const sigset_t *mask, bool off_stdout,
-                                const char *environment)
+static _Noreturn void run_child(struct channels *channels, char *const *argv, const sigset_t *mask,
+                                const struct weir_workload *asked)
 {
     prctl(PR_SET_NAME, COMM_BEFORE_EXEC);
     close_fd(&channels->go[1]); /* else our own copy would keep the end of file from us */
-    restore_signals(mask);
-    if (off_stdout)
+    restore_signals(mask, asked->ignored);
+    if (asked->off_stdout)
         dup2(STDERR_FILENO, STDOUT_FILENO);
-    if (environment && environment[0])
-        putenv((char *)(uintptr_t)environment); /* of our copy of the process */
+    if (asked->environment && asked->environment[0])
+        putenv((char *)(uintptr_t)asked->environment); /* of our copy of the process */
 
     char byte;
     if (read_uninterrupted(channels->go[0], &byte, 1) != 1)
@@ -140,7 +142,7 @@ int weir_workload_prepare(struct weir_workload *workload, char *const *argv, con
         return result;
     }
     if (pid == 0)
-        run_child(&channels, argv, child_mask, workload->off_stdout, workload->environment);
+        run_child(&channels, argv, child_mask, workload);
 
     close_fd(&channels.go[0]);
     close_fd(&channels.exec_error[1]);

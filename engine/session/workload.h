@@ -36,19 +36,20 @@ struct weir_workload {
      * recording's. */
     bool off_stdout;
     const char *environment; /* likewise, borrowed: "NAME=VALUE" that it gets besides ours; "" or NULL: nothing */
+    const sigset_t *ignored; /* likewise, borrowed: see prepare(); NULL: none */
 };
 
-#define WEIR_WORKLOAD_INIT               \
-    {                                    \
-        0, -1, -1, false, 0, false, NULL \
+#define WEIR_WORKLOAD_INIT                     \
+    {                                          \
+        0, -1, -1, false, 0, false, NULL, NULL \
     }
 
 /*
- * Forks the child, which gets the signal mask `child_mask` and default dispositions (SIGPIPE, SIGXFSZ, SIGUSR2 back to
- * default; what else weir's parent ignored, as nohup does, stays ignored), no fd of ours (all CLOEXEC), its own
- * scheduling untouched by ours. Until its exec its comm is "weir-exec". argv NULL-terminated, not empty, borrowed for
- * the call. A SIGCHLD that was inherited as ignored is set back to default, in weir too: no exit status could be had
- * otherwise.
+ * Forks the child, which gets the signal mask `child_mask` and the dispositions that weir was started with: SIGPIPE,
+ * SIGXFSZ, SIGUSR2 and SIGCHLD ignored if they are in `ignored`, else at default; what else weir's parent ignored, as
+ * nohup does, stays ignored. It gets no fd of ours (all CLOEXEC), its own scheduling untouched by ours. Until its exec
+ * its comm is "weir-exec". argv NULL-terminated, not empty, borrowed for the call. In weir itself a SIGCHLD that was
+ * inherited as ignored is set to default: no exit status could be had otherwise.
  * 0, or -errno with err (fork, pipe, socketpair), and then the workload is as it was.
  */
 int weir_workload_prepare(struct weir_workload *workload, char *const *argv, const sigset_t *child_mask,

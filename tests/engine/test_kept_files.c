@@ -121,9 +121,38 @@ Test(kept_files, command_that_cannot_be_started_is_told_once)
     add(kept, STAMP);
     unsigned warnings = 0;
     for (unsigned i = 0; i < told.count; i++)
-        warnings += strstr(told.lines[i], "cannot be started") != NULL;
+        warnings += strstr(told.lines[i], "cannot be started: No such file or directory; this is told once") != NULL;
     cr_assert_eq(warnings, 1);
     weir_kept_files_free(kept);
+}
+
+/* ignored: of SIGPIPE and SIGUSR2, which this process ignores. seen: as SigIgn has them. */
+static void expect_ignored_in_command(const sigset_t *ignored, const char *seen)
+{
+    char shell[] = "sh", option[] = "-c", script[200];
+    snprintf(script, sizeof(script),
+             "[ $((0x$(sed -n 's/^SigIgn:.*\\(....\\)$/\\1/p' /proc/$$/status) & 0x1800)) = $((%s)) ]", seen);
+    char *command[] = {shell, option, script, NULL};
+    struct weir_kept_files *kept = NULL;
+    struct weir_kept_files_setup setup = {
+        .stamped = true, .command = command, .child_mask = &no_signals, .ignored = ignored, .notices = &sink};
+    cr_assert_eq(weir_kept_files_new(&kept, &setup), 0);
+    add(kept, STAMP);
+    weir_kept_files_await_commands(kept, never, NULL);
+    for (unsigned i = 0; i < told.count; i++)
+        cr_expect_null(strstr(told.lines[i], "--on-rotate"), "%s", told.lines[i]);
+    weir_kept_files_free(kept);
+}
+
+Test(kept_files, command_gets_back_the_signals_that_weir_was_started_with)
+{
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGUSR2, SIG_IGN);
+    expect_ignored_in_command(NULL, "0");
+    sigset_t ignored;
+    sigemptyset(&ignored);
+    sigaddset(&ignored, SIGPIPE);
+    expect_ignored_in_command(&ignored, "0x1000");
 }
 
 Test(kept_files, command_that_fails_or_is_killed_is_told_once)

@@ -556,6 +556,20 @@ static uint64_t bit_of(int signal)
     return 1ull << (signal - 1);
 }
 
+/* Into the mark. */
+static void copy_status_of_child(const struct scratch *scratch, const sigset_t *mask, const sigset_t *ignored)
+{
+    const char *const *argv = ARGV("cp", "/proc/self/status", scratch->mark);
+    struct weir_workload workload = WEIR_WORKLOAD_INIT;
+    workload.ignored = ignored;
+    cr_assert_eq(weir_workload_prepare(&workload, (char *const *)argv, mask, NULL), 0);
+    cr_assert_eq(start(&workload, argv, NULL), 0);
+    wait_until_ended(&workload);
+    cr_assert(weir_workload_poll(&workload));
+    cr_expect_eq(workload.status, 0);
+    weir_workload_fini(&workload);
+}
+
 Test(workload, child_has_the_given_mask_and_default_dispositions)
 {
     struct scratch scratch;
@@ -575,17 +589,28 @@ Test(workload, child_has_the_given_mask_and_default_dispositions)
     sigemptyset(&child_mask);
     sigaddset(&child_mask, SIGWINCH);
 
-    const char *const *argv = ARGV("cp", "/proc/self/status", scratch.mark);
-    struct weir_workload workload = WEIR_WORKLOAD_INIT;
-    cr_assert_eq(weir_workload_prepare(&workload, (char *const *)argv, &child_mask, NULL), 0);
-    cr_assert_eq(start(&workload, argv, NULL), 0);
-    wait_until_ended(&workload);
-    cr_assert(weir_workload_poll(&workload));
-    cr_expect_eq(workload.status, 0);
-
+    copy_status_of_child(&scratch, &child_mask, NULL);
     cr_expect_eq(signal_set(scratch.mark, "SigBlk:"), bit_of(SIGWINCH));
     cr_expect_eq(signal_set(scratch.mark, "SigIgn:"), ignored_before);
     cr_expect_neq(ignored_before & bit_of(SIGHUP), 0);
-    weir_workload_fini(&workload);
+    scratch_fini(&scratch);
+}
+
+Test(workload, child_has_what_weir_was_started_with_ignored)
+{
+    struct scratch scratch;
+    scratch_init(&scratch);
+    static const int ours[] = {SIGPIPE, SIGXFSZ, SIGUSR2, SIGCHLD};
+    sigset_t none, ignored;
+    sigemptyset(&none);
+    sigemptyset(&ignored);
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(ours); i++)
+        signal(ours[i], SIG_IGN);
+    sigaddset(&ignored, SIGPIPE);
+    sigaddset(&ignored, SIGCHLD);
+
+    copy_status_of_child(&scratch, &none, &ignored);
+    uint64_t mask = bit_of(SIGPIPE) | bit_of(SIGXFSZ) | bit_of(SIGUSR2) | bit_of(SIGCHLD);
+    cr_expect_eq(signal_set(scratch.mark, "SigIgn:") & mask, bit_of(SIGPIPE) | bit_of(SIGCHLD));
     scratch_fini(&scratch);
 }

@@ -198,4 +198,8 @@ test_workload_gets_the_callers_limits_signals_and_descriptors() {
     (ulimit -Sn 300 && bash -c "$show") </dev/null >alone
     (ulimit -Sn 300 && "$WEIR_PROGRAM" record "${sampling[@]}" -- bash -c "$show" 2>err) </dev/null >recorded
     diff alone recorded || fail "the workload sees a difference"
+    local ignore=(env --ignore-signal={PIPE,XFSZ,USR2,CHLD} bash -c)
+    "${ignore[@]}" "grep SigIgn /proc/self/status" >alone
+    "${ignore[@]}" '"$0" record "$@"' "$WEIR_PROGRAM" "${sampling[@]}" grep SigIgn /proc/self/status >recorded 2>err
+    diff alone recorded || fail "the workload sees a difference in what is ignored"
 }

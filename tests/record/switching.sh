@@ -186,7 +186,7 @@ SCRIPT
     record -e cpu-clock --switch-output=1s --on-rotate false -o there/it.data -- sleep 2.3
     expect_eq "warnings of a command that fails" "$(grep -c "'false', failed with status 1" err)" 1
     record -e cpu-clock --timestamp-filename --on-rotate ./no-such-program -o there/it.data -- true
-    expect_line err "'./no-such-program', cannot be started"
+    expect_line err "'./no-such-program', cannot be started: No such file or directory; this is told once"
 }
 
 test_output_that_was_removed_is_told_and_the_next_file_is_whole() {
