@@ -204,16 +204,16 @@ static int show_version(const struct weir_print *print)
 
 /*
  * A descriptor of 0 to 2 that the caller has closed would become an event's or the output's, and messages would be
- * written there. Close-on-exec: the workload gets it closed, as we did.
+ * written there. What is opened instead fails as the closed one would have: nobody is to believe that something was
+ * read, or written to somebody. Close-on-exec: the workload gets it closed, as we did.
  */
 static void occupy_standard_streams(void)
 {
-    int fd;
-    do {
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    } while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        close(fd);
+    static const int modes[] = {[STDIN_FILENO] = O_WRONLY, [STDOUT_FILENO] = O_RDONLY, [STDERR_FILENO] = O_WRONLY};
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd] | O_CLOEXEC) != fd) /* the lowest that is free */
+            return;
+    }
 }
 
 static sigset_t ignored_signals(void)

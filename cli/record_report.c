@@ -14,6 +14,7 @@
 #include "base/bits.h"
 #include "base/clock.h"
 #include "cli/value.h"
+#include "format/text_out.h"
 
 #define BYTES_PER_KB        1024u
 #define BYTES_PER_MB        (1024.0 * 1024.0)
@@ -307,8 +308,9 @@ void weir_report_closing(struct weir_buf *text, const struct weir_record_result 
 {
     append_size_limit(text, result);
     weir_buf_printf(text, "[ weir record: Woken up %" PRIu64 " times to write data ]\n", result->wakeups);
-    weir_buf_printf(text, "[ weir record: Captured and wrote %.3f MB %s%s", (double)result->file_bytes / BYTES_PER_MB,
-                    context->output_path, context->stamped ? ".<timestamp>" : "");
+    weir_buf_printf(text, "[ weir record: Captured and wrote %.3f MB ", (double)result->file_bytes / BYTES_PER_MB);
+    weir_text_append(text, context->output_path, strlen(context->output_path));
+    weir_buf_printf(text, "%s", context->stamped ? ".<timestamp>" : "");
     if (result->samples > 0)
         weir_buf_printf(text, " (%" PRIu64 " samples)", result->samples);
     append_ratio(text, result);

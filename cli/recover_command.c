@@ -9,8 +9,17 @@
 #include "cli/exit_status.h"
 #include "cli/recover_options.h"
 #include "engine/upkeep/recover.h"
+#include "format/text_out.h"
 
 #define SUFFIX ".recovered"
+
+static void append_what_was_made(struct weir_buf *text, const char *path, const struct weir_recovery *recovery)
+{
+    weir_buf_printf(text, "[ weir recover: %" PRIu64 " records (%" PRIu64 " samples) in ", recovery->records,
+                    recovery->samples);
+    weir_text_append(text, path, strlen(path));
+    weir_buf_printf(text, " ]\n");
+}
 
 static void report(const struct weir_print *print, const char *output_path, const struct weir_recovery *recovery)
 {
@@ -19,8 +28,7 @@ static void report(const struct weir_print *print, const char *output_path, cons
         weir_buf_printf(&text, "[ weir recover: Nothing to recover: all %" PRIu64 " records can be read ]\n",
                         recovery->records);
     else
-        weir_buf_printf(&text, "[ weir recover: %" PRIu64 " records (%" PRIu64 " samples) in %s ]\n", recovery->records,
-                        recovery->samples, output_path);
+        append_what_was_made(&text, output_path, recovery);
     if (!recovery->is_whole && recovery->said_end && recovery->data_end > recovery->said_end)
         weir_buf_printf(&text, "[ weir recover: %" PRIu64 " bytes more than the header said ]\n",
                         recovery->data_end - recovery->said_end);

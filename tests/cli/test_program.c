@@ -27,19 +27,25 @@
 #define HAS_LEAK_CHECK false
 #endif
 
-/* Runs the program with arguments in a shell, appends what it writes to both streams; its exit status. */
-static int run_program(const char *program, const char *arguments, struct weir_buf *text)
+/* Runs a command in a shell, appends what it writes to standard output; its exit status. */
+static int run_shell(const char *command, struct weir_buf *text)
 {
-    char command[COMMAND_BYTES];
-    snprintf(command, sizeof(command), "'%s' %s 2>&1 </dev/null", program, arguments);
     FILE *stream = popen(command, "re");
     cr_assert_not_null(stream);
     char part[COMMAND_BYTES];
     for (size_t bytes; (bytes = fread(part, 1, sizeof(part), stream)) > 0;)
         weir_buf_append(text, part, bytes);
     int status = pclose(stream);
-    cr_assert(WIFEXITED(status), "weir %s: wait status %#x", arguments, status);
+    cr_assert(WIFEXITED(status), "%s: wait status %#x", command, status);
     return WEXITSTATUS(status);
+}
+
+/* The program with arguments; both of its streams. */
+static int run_program(const char *program, const char *arguments, struct weir_buf *text)
+{
+    char command[COMMAND_BYTES];
+    snprintf(command, sizeof(command), "'%s' %s 2>&1 </dev/null", program, arguments);
+    return run_shell(command, text);
 }
 
 static int run(const char *arguments, struct weir_buf *text)
@@ -100,6 +106,26 @@ Test(program, full_disk_under_help_is_a_failure)
     struct weir_buf text = WEIR_BUF_INIT;
     cr_expect_eq(run("help >/dev/full", &text), 125, "stderr goes to /dev/full too");
     cr_expect_eq(text.used, 0);
+    weir_buf_fini(&text);
+}
+
+Test(program, closed_stream_is_a_failure)
+{
+    static const struct {
+        const char *arguments, *says;
+    } cases[] = {
+        {"--version 2>&1 >&-", "weir: cannot write to standard output: Bad file descriptor\n"},
+        {"doctor --json 2>&1 >&-", "weir: cannot write to standard output: Bad file descriptor\n"},
+        {"info - 2>&1 <&-", "weir: cannot read standard input: Bad file descriptor\n"},
+    };
+    struct weir_buf text = WEIR_BUF_INIT;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(cases); i++) {
+        char command[COMMAND_BYTES];
+        snprintf(command, sizeof(command), "exec '%s' %s", getenv("WEIR_PROGRAM"), cases[i].arguments);
+        weir_buf_reset(&text);
+        cr_expect_eq(run_shell(command, &text), 125, "%s", command);
+        cr_expect_str_eq(weir_buf_str(&text), cases[i].says, "%s", command);
+    }
     weir_buf_fini(&text);
 }
 

@@ -210,6 +210,17 @@ Test(record_report, first_two_lines_are_perfs)
     weir_buf_fini(&text);
 }
 
+Test(record_report, name_of_the_file_cannot_reach_the_terminal)
+{
+    struct weir_ledger_row rows[2 * EVENTS];
+    struct weir_record_result result = make_result(&variants[1], rows);
+    struct weir_report_context context = {.output_path = "a\nb\033[31m \xc3\xa4.data", .limits = &free_rings};
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_report_closing(&text, &result, &context);
+    cr_expect_not_null(strstr(weir_buf_str(&text), "wrote 1.235 MB a?b?[31m \xc3\xa4.data (1234 samples) ]\n"));
+    weir_buf_fini(&text);
+}
+
 Test(record_report, size_limit_is_told_as_by_perf)
 {
     struct weir_record_result result = {.end = WEIR_RECORD_END_SIZE, .file_bytes = 3 * MIB, .left_out_samples = 5};
