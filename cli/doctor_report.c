@@ -1,7 +1,9 @@
 /* Findings as lines and as JSON. Pure; any thread. */
 #include "cli/doctor_report.h"
 
-#include "cli/json_text.h"
+#include <string.h>
+
+#include "format/text_out.h"
 
 enum weir_verdict weir_doctor_worst(const struct weir_finding *findings, size_t count)
 {
@@ -13,6 +15,13 @@ enum weir_verdict weir_doctor_worst(const struct weir_finding *findings, size_t 
     return worst;
 }
 
+/* They name the user's path. */
+static void append_line(struct weir_buf *text, const char *line)
+{
+    weir_text_append(text, line, strlen(line));
+    weir_buf_append_u8(text, '\n');
+}
+
 void weir_doctor_report_lines(struct weir_buf *text, const struct weir_finding *findings, size_t count, bool all)
 {
     size_t shown = 0;
@@ -21,9 +30,12 @@ void weir_doctor_report_lines(struct weir_buf *text, const struct weir_finding *
         if (finding->verdict == WEIR_VERDICT_OK && !all)
             continue;
         shown++;
-        weir_buf_printf(text, "%-8s %-13s %s\n", weir_verdict_word(finding->verdict), finding->name, finding->state);
-        if (finding->fix[0])
-            weir_buf_printf(text, "%-22s fix: %s\n", "", finding->fix);
+        weir_buf_printf(text, "%-8s %-13s ", weir_verdict_word(finding->verdict), finding->name);
+        append_line(text, finding->state);
+        if (finding->fix[0]) {
+            weir_buf_printf(text, "%-22s fix: ", "");
+            append_line(text, finding->fix);
+        }
     }
     if (shown == 0)
         weir_buf_printf(text, "all %zu checks are well\n", count);
@@ -34,12 +46,12 @@ void weir_doctor_report_json(struct weir_buf *text, const struct weir_finding *f
     for (size_t i = 0; i < count; i++) {
         const struct weir_finding *finding = &findings[i];
         weir_buf_printf(text, "%s{\"name\":", i ? ",\n " : "[");
-        weir_json_append_string(text, finding->name);
+        weir_text_append_json_string(text, finding->name);
         weir_buf_printf(text, ",\"verdict\":\"%s\",\"state\":", weir_verdict_word(finding->verdict));
-        weir_json_append_string(text, finding->state);
+        weir_text_append_json_string(text, finding->state);
         weir_buf_printf(text, ",\"fix\":");
         if (finding->fix[0])
-            weir_json_append_string(text, finding->fix);
+            weir_text_append_json_string(text, finding->fix);
         else
             weir_buf_printf(text, "null");
         weir_buf_printf(text, "}");

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "cli/json_text.h"
+#include "format/text_out.h"
 
 #define NAME_COLUMNS 50 /* of perf list */
 #define NAME_BYTES   512
@@ -48,14 +48,14 @@ static void add_member(struct weir_buf *text, const char *name, const char *valu
     if (!value)
         return;
     weir_buf_printf(text, ", \"%s\": ", name);
-    weir_json_append_string(text, value);
+    weir_text_append_json_string(text, value);
 }
 
 static void add_object(struct weir_list_report *report, const struct weir_catalog_entry *entry)
 {
     struct weir_buf *text = report->text;
     weir_buf_printf(text, report->count == 0 ? "[\n  {\"type\": " : ",\n  {\"type\": ");
-    weir_json_append_string(text, section_text(entry->section));
+    weir_text_append_json_string(text, section_text(entry->section));
     add_member(text, entry->is_form ? "form" : "name", entry->name);
     add_member(text, "alias", entry->other);
     add_member(text, "pmu", entry->pmu);

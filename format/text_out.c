@@ -68,6 +68,11 @@ void weir_text_append_json(struct weir_buf *out, const void *text, size_t bytes)
     weir_buf_append_u8(out, '"');
 }
 
+void weir_text_append_json_string(struct weir_buf *out, const char *text)
+{
+    weir_text_append_json(out, text, strlen(text));
+}
+
 static const char digits[] = "0123456789abcdef";
 
 void weir_text_append_hex(struct weir_buf *out, const uint8_t *data, size_t bytes)

@@ -53,6 +53,22 @@ Test(doctor_report, worst_verdict_decides)
     cr_expect_eq(weir_doctor_worst(findings, 0), WEIR_VERDICT_OK);
 }
 
+/* A path of the user's. */
+Test(doctor_report, what_is_quoted_stays_on_its_line_and_valid_json)
+{
+    const struct weir_finding finding = {
+        .name = "space", .verdict = WEIR_VERDICT_NOTE, .state = "a\n\033[31m: full", .fix = "rm a\xff\n"};
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_doctor_report_lines(&text, &finding, 1, true);
+    cr_expect_str_eq(weir_buf_str(&text), "note     space         a??[31m: full\n"
+                                          "                       fix: rm a\xff?\n");
+    weir_buf_reset(&text);
+    weir_doctor_report_json(&text, &finding, 1);
+    cr_expect_not_null(strstr(weir_buf_str(&text), "\"a\\u000a\\u001b[31m: full\",\"fix\":\"rm a\\ufffd\\u000a\""),
+                       "%s", weir_buf_str(&text));
+    weir_buf_fini(&text);
+}
+
 Test(doctor_report, lines_and_json)
 {
     struct weir_buf text = WEIR_BUF_INIT;
