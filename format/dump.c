@@ -59,6 +59,18 @@ static bool describes_events(const struct weir_record_view *record)
            record->type == WEIR_RECORD_FEATURE;
 }
 
+/* A name that is mistyped would show nothing, and no reason. */
+static void tell_of_unknown_names(const struct dump *dump)
+{
+    const struct weir_dump_filter *filter = dump->options->filter;
+    for (size_t i = 0; i < filter->event_count; i++) {
+        if (!weir_dump_filter_knows(filter, i, &dump->input))
+            weir_notice(dump->options->notices, WEIR_NOTICE_WARNING,
+                        "%s has no event '%s'; weir info shows those that it has", dump->input.source.path,
+                        filter->events[i]);
+    }
+}
+
 static int dump_records(struct dump *dump, uint64_t *records, struct weir_error *err)
 {
     const struct weir_dump_options *options = dump->options;
@@ -101,6 +113,9 @@ int weir_dump_run(const struct weir_dump_options *options, uint64_t *records, st
         weir_error_set_errno(err, result, "cannot dump %s", options->path);
     else
         result = dump_records(&dump, records, err);
+    if (result == 0 &&
+        (options->limit == 0 || *records < options->limit)) /* of a stream the last record may name one */
+        tell_of_unknown_names(&dump);
     struct weir_error write_error = {0};
     int flushed = flush(&dump, 0, &write_error);
     if (result == 0 && flushed < 0) {

@@ -47,13 +47,27 @@ static bool has_pid(const struct weir_dump_filter *filter, const struct facts *f
     return false;
 }
 
+static bool is_named(const struct weir_dump_filter *filter, size_t name, const struct weir_input_event *event)
+{
+    return fnmatch(filter->events[name], event->name, 0) == 0;
+}
+
+bool weir_dump_filter_knows(const struct weir_dump_filter *filter, size_t name, const struct weir_perf_input *input)
+{
+    for (size_t i = 0; i < input->event_count; i++) {
+        if (is_named(filter, name, &input->events[i]))
+            return true;
+    }
+    return false;
+}
+
 static bool has_event(const struct weir_dump_filter *filter, const struct weir_record_view *record,
                       const struct facts *facts)
 {
     if (!facts->event || (record->type != PERF_RECORD_SAMPLE && facts->id.id == 0))
         return false;
     for (size_t i = 0; i < filter->event_count; i++) {
-        if (fnmatch(filter->events[i], facts->event->name, 0) == 0)
+        if (is_named(filter, i, facts->event))
             return true;
     }
     return false;

@@ -26,4 +26,7 @@ struct weir_dump_filter {
 bool weir_dump_filter_wants(const struct weir_dump_filter *filter, struct weir_perf_input *input,
                             const struct weir_record_view *record);
 
+/* Whether events[name] is, or matches, an event that input has named so far. */
+bool weir_dump_filter_knows(const struct weir_dump_filter *filter, size_t name, const struct weir_perf_input *input);
+
 #endif
