@@ -271,6 +271,10 @@ static int open_source(struct weir_perf_input *input, const char *path, struct w
     if (snprintf(main_path, sizeof(main_path), "%s/data", path) >= (int)sizeof(main_path))
         return weir_error_set_errno(err, -ENAMETOOLONG, "cannot open %.64s...", path);
     int result = weir_byte_source_open(&input->source, main_path, err);
+    if (result == -ENOENT) {
+        weir_error_set(err, result, "no recording is in the directory %s", path);
+        weir_error_hint(err, "name a file, or a directory of weir record --output-format=dir or perf record --threads");
+    }
     if (result < 0)
         return result;
     snprintf(input->directory, sizeof(input->directory), "%s", path);

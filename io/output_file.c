@@ -23,6 +23,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "io/output_refusal.h"
+
 #define FILE_MODE    0600
 #define OLD_SUFFIX   ".old"
 #define NULL_MAJOR   1u /* Documentation/admin-guide/devices.txt: 1:3 is /dev/null */
@@ -71,6 +73,8 @@ static int open_directory(struct weir_output_file *file, struct weir_error *err)
         rc = weir_error_set_errno(err, -errno, "cannot open directory '%s' of the output", dir);
         if (rc == -ENOENT)
             weir_error_hint(err, "make it first: mkdir -p '%s'", dir);
+        else
+            weir_output_hint_lookup(rc, err);
     }
     free(dir);
     return rc;
@@ -102,8 +106,7 @@ static int check_kind(const struct weir_output_file *file, const struct stat *st
 {
     int rc = 0;
     if (S_ISLNK(st->st_mode)) {
-        rc = weir_error_set(err, -ELOOP, "output '%s' is a symbolic link", file->path);
-        weir_error_hint(err, "links are not written through: name the file that it points to");
+        rc = weir_output_refuse_link(file->path, err);
     } else if (S_ISDIR(st->st_mode)) {
         rc = fail_directory(file, err);
     } else if (!S_ISREG(st->st_mode)) {
@@ -113,9 +116,8 @@ static int check_kind(const struct weir_output_file *file, const struct stat *st
         rc =
             weir_error_set(err, -EINVAL, "output '%s' has %ju names (hard links)", file->path, (uintmax_t)st->st_nlink);
         weir_error_hint(err, "remove this one first: rm '%s'", file->path);
-    } else if (geteuid() != 0 && st->st_uid != geteuid()) {
-        rc = weir_error_set(err, -EPERM, "output '%s' belongs to user %u, not to user %u", file->path,
-                            (unsigned)st->st_uid, (unsigned)geteuid());
+    } else {
+        rc = weir_output_check_owner(file->path, st->st_uid, err);
     }
     return rc;
 }
@@ -152,14 +154,20 @@ static int check_lock(const struct weir_output_file *file, struct weir_error *er
 /* The backup name must be usable too. */
 static int check_old(const struct weir_output_file *file, struct weir_error *err)
 {
-    if (strlen(file->name) + strlen(OLD_SUFFIX) > NAME_MAX)
-        return weir_error_set(err, -ENAMETOOLONG, "output '%s' exists and its name is too long to add " OLD_SUFFIX,
-                              file->path);
+    if (strlen(file->name) + strlen(OLD_SUFFIX) > NAME_MAX) {
+        weir_error_set(err, -ENAMETOOLONG, "output '%s' exists and its name is too long to add " OLD_SUFFIX,
+                       file->path);
+        weir_error_hint(err, "choose a shorter name, or move the file that is there away");
+        return -ENAMETOOLONG;
+    }
     struct old_name old = old_name_of(file->name);
     struct stat st;
-    if (fstatat(file->dir_fd, old.text, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
-        return weir_error_set(err, -EISDIR, "'%s" OLD_SUFFIX "', the backup of the existing output, is a directory",
-                              file->path);
+    if (fstatat(file->dir_fd, old.text, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode)) {
+        weir_error_set(err, -EISDIR, "'%s" OLD_SUFFIX "', the backup of the existing output, is a directory",
+                       file->path);
+        weir_error_hint(err, "choose another name, or move that directory away");
+        return -EISDIR;
+    }
     return 0;
 }
 
@@ -170,7 +178,7 @@ static int check_existing(const struct weir_output_file *file, bool *exists, str
     struct stat st;
     if (fstatat(file->dir_fd, file->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
         int rc = -errno;
-        return rc == -ENOENT ? 0 : weir_error_set_errno(err, rc, "cannot inspect output '%s'", file->path);
+        return rc == -ENOENT ? 0 : weir_output_fail_lookup(file->path, rc, err);
     }
     *exists = true;
     int rc = check_kind(file, &st, err);

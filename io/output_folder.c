@@ -14,6 +14,7 @@
 
 #include "base/bits.h"
 #include "io/output.h"
+#include "io/output_refusal.h"
 
 #define FOLDER_MODE  0700
 #define OLD_SUFFIX   ".old"
@@ -102,17 +103,18 @@ static int check_existing(const char *path, bool *exists, struct weir_error *err
     struct stat st;
     *exists = false;
     if (lstat(path, &st) < 0)
-        return errno == ENOENT ? 0 : weir_error_set_errno(err, -errno, "cannot inspect output '%s'", path);
+        return errno == ENOENT ? 0 : weir_output_fail_lookup(path, -errno, err);
     if (S_ISLNK(st.st_mode))
-        return weir_error_set(err, -ELOOP, "output '%s' is a symbolic link", path);
+        return weir_output_refuse_link(path, err);
     if (!S_ISDIR(st.st_mode)) {
         weir_error_set(err, -ENOTDIR, "output '%s' is no directory, and a directory is to be written", path);
-        weir_error_hint(err, "choose another name, or a recording in one file: --output-format=file");
+        weir_error_hint(err,
+                        "choose another name, or a recording in one file, without --output-format=dir and --kcore");
         return -ENOTDIR;
     }
-    if (geteuid() != 0 && st.st_uid != geteuid())
-        return weir_error_set(err, -EPERM, "output '%s' belongs to user %u, not to user %u", path, (unsigned)st.st_uid,
-                              (unsigned)geteuid());
+    int rc = weir_output_check_owner(path, st.st_uid, err);
+    if (rc < 0)
+        return rc;
     *exists = true;
     return check_entries(path, err);
 }

@@ -95,6 +95,15 @@ static void expect_refused(const char *path, int code, const char *word)
     cr_assert_str_eq(checked.what, err.what);
 }
 
+/* A refusal, and the end of its hint. */
+static void expect_hint(const char *path, const char *hint)
+{
+    struct weir_error err = {0};
+    cr_assert_lt(weir_output_check(path, &err), 0);
+    const char *found = strstr(err.hint, hint);
+    cr_assert(found && found[strlen(hint)] == '\0', "'%s' is not at the end of '%s'", hint, err.hint);
+}
+
 /* ---- refused ---- */
 
 Test(output_file, symbolic_link_is_refused)
@@ -177,6 +186,7 @@ Test(output_file, file_in_place_of_a_directory_is_refused)
 {
     temp_tree_write_text(&tree, "file", "old");
     expect_refused(place_of("file/name").text, -ENOTDIR, "cannot open directory");
+    expect_hint(place_of("file/name").text, "one of the directories on the way to it is a file");
 }
 
 Test(output_file, name_that_is_too_long_is_refused)
@@ -185,6 +195,7 @@ Test(output_file, name_that_is_too_long_is_refused)
     memset(name, 'n', sizeof(name));
     name[NAME_MAX + 1] = '\0';
     expect_refused(place_of(name).text, -ENAMETOOLONG, "File name too long");
+    expect_hint(place_of(name).text, "a name may have 255 bytes, and a path 4095");
 }
 
 Test(output_file, existing_file_without_room_for_its_backup_name_is_refused)
@@ -194,6 +205,7 @@ Test(output_file, existing_file_without_room_for_its_backup_name_is_refused)
     name[NAME_MAX - 3] = '\0'; /* one more than leaves room for .old */
     temp_tree_write_text(&tree, name, "old");
     expect_refused(place_of(name).text, -ENAMETOOLONG, "too long to add .old");
+    expect_hint(place_of(name).text, "choose a shorter name, or move the file that is there away");
     cr_assert_eq(rename(place_of(name).text, place_of(name + 1).text), 0);
     struct weir_output *output = open_good(name + 1);
     struct weir_error err;
@@ -207,6 +219,7 @@ Test(output_file, backup_that_is_a_directory_is_refused)
     temp_tree_write_text(&tree, "file", "old");
     temp_tree_make_folder(&tree, "file.old");
     expect_refused(place_of("file").text, -EISDIR, "backup");
+    expect_hint(place_of("file").text, "choose another name, or move that directory away");
 }
 
 /* Goes on as a user without rights. */
@@ -223,8 +236,19 @@ Test(output_file, file_of_another_user_is_refused)
     temp_tree_write_text(&tree, "file", "old");
     become_nobody();
     expect_refused(place_of("file").text, -EPERM, "belongs to user 0, not to user 65534");
+    expect_hint(place_of("file").text, "what others own is not replaced: choose another name");
     cr_assert_eq(seteuid(0), 0);
     expect_text("file", "old");
+}
+
+Test(output_file, directory_that_may_not_be_entered_is_refused)
+{
+    temp_tree_make_folder(&tree, "locked");
+    cr_assert_eq(chmod(place_of("locked").text, 0700), 0);
+    become_nobody();
+    expect_refused(place_of("locked/file").text, -EACCES, "cannot inspect output");
+    expect_hint(place_of("locked/file").text, "user 65534 may not enter a directory on the way to it");
+    cr_assert_eq(seteuid(0), 0);
 }
 
 Test(output_file, directory_that_is_not_writable_is_refused)

@@ -82,7 +82,7 @@ test_outputs() {
     expect_hint "-o takes the name of the file to write" record -o folder -- true
     touch folder/other
     expect_hint "choose another name for the recording" record --output-format=dir -o folder -- true
-    expect_hint "choose another name, or a recording in one file: --output-format=file" \
+    expect_hint "choose another name, or a recording in one file, without --output-format=dir and --kcore" \
         record --output-format=dir -o it.data -- true
     mkfifo fifo
     expect_hint "only regular files and /dev/null are written" record -o fifo -- true
@@ -108,6 +108,7 @@ test_recover() {
 test_reading() {
     record_short it.data
     expect_hint "name a recording, as the one that weir record -o nosuch.data would make" info nosuch.data
+    expect_hint "name a file, or a directory of weir record --output-format=dir or perf record --threads" info .
     expect_hint "give the file's name, or record with -o - for a stream" info - < <(cat it.data)
     head -c 3000 it.data >short.data
     expect_hint "weir recover short.data makes a file of the whole records" dump short.data
