@@ -27,10 +27,14 @@ int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup 
     writer->output = setup->output;
     writer->first.kind = WEIR_CHUNK_SWITCH;
     writer->failed.samples = calloc(setup->failed_counters, sizeof(*writer->failed.samples));
+    for (unsigned i = 0; i < WEIR_ARRAY_COUNT(writer->failed_of); i++)
+        writer->failed_of[i] = calloc(setup->failed_counters, sizeof(*writer->failed_of[i]));
+    writer->account.failed_samples = writer->failed_of[0];
     writer->side_bytes = calloc(weir_max_u64(setup->reader_count, 1), sizeof(*writer->side_bytes));
     int result =
         weir_checkpoint_init(&writer->checkpoint, setup->clock, setup->sync, setup->parts, setup->reader_count);
-    return writer->failed.samples && writer->side_bytes ? result : -ENOMEM;
+    bool has_all = writer->failed.samples && writer->failed_of[0] && writer->failed_of[1] && writer->side_bytes;
+    return has_all ? result : -ENOMEM;
 }
 
 void weir_writer_fini(struct weir_writer *writer)
@@ -38,6 +42,8 @@ void weir_writer_fini(struct weir_writer *writer)
     if (!writer)
         return;
     free(writer->failed.samples);
+    for (unsigned i = 0; i < WEIR_ARRAY_COUNT(writer->failed_of); i++)
+        free(writer->failed_of[i]);
     free(writer->side_bytes);
     weir_aux_index_fini(&writer->account.aux_index);
     weir_checkpoint_fini(&writer->checkpoint);
@@ -50,6 +56,14 @@ static bool waits_for_space(const struct weir_writer *writer)
 }
 
 /* ---- switching ---- */
+
+/* Of the output that begins. What failed of the one before the last has been told. */
+static void begin_account(struct weir_writer *writer)
+{
+    uint64_t *failed = writer->failed_of[writer->account.failed_samples == writer->failed_of[0]];
+    memset(failed, 0, writer->setup.failed_counters * sizeof(*failed));
+    writer->account = (struct weir_writer_account){.failed_samples = failed};
+}
 
 static void begin_switch(struct weir_writer *writer, struct weir_writer_switch *order)
 {
@@ -68,7 +82,7 @@ static void begin_switch(struct weir_writer *writer, struct weir_writer_switch *
     writer->bytes_since_round = writer->output_bytes = 0;
     writer->kicked = writer->told_full = false;
     order->account = writer->account;
-    writer->account = (struct weir_writer_account){0};
+    begin_account(writer);
     if (order->first_bytes > 0) {
         weir_output_append(writer->output, order->first_records, order->first_bytes, -1, false, &writer->first);
         writer->output_bytes += order->first_bytes;
@@ -107,12 +121,21 @@ static bool is_over_limit(struct weir_writer *writer, const struct weir_compress
     return true;
 }
 
+/* The chunk's records are not in the output of that account, nor in any other. */
+static void count_failed(struct weir_writer *writer, const struct weir_writer_account *account,
+                         const struct weir_chunk *chunk)
+{
+    struct weir_walk_counts of_output = {.samples = account->failed_samples};
+    weir_record_walk(&writer->setup.layout, chunk->data, chunk->used, &writer->failed);
+    weir_record_walk(&writer->setup.layout, chunk->data, chunk->used, &of_output);
+}
+
 static void leave_out(struct weir_writer *writer, struct weir_chunk *chunk)
 {
     if (writer->setup.compressor)
         weir_compressor_complete(writer->setup.compressor, chunk);
     if (!chunk->opaque)
-        weir_record_walk(&writer->setup.layout, chunk->data, chunk->used, &writer->failed);
+        count_failed(writer, &writer->account, chunk);
     else
         writer->failed_aux_bytes += weir_chunk_train_bytes(chunk);
     weir_pool_put_train(writer->setup.pool, chunk);
@@ -130,8 +153,11 @@ static void note_times(struct weir_writer_account *account, const struct weir_ch
 static void complete(struct weir_writer *writer, struct weir_writer_account *account, struct weir_chunk *chunk,
                      int result, uint64_t now_ns)
 {
-    if (chunk->kind == WEIR_CHUNK_SWITCH)
-        return; /* the order's own records */
+    if (chunk->kind == WEIR_CHUNK_SWITCH) { /* the order's own records */
+        if (chunk != &writer->first)
+            writer->switching->records_result = result;
+        return;
+    }
     writer->awaited -= chunk->awaited;
     if (writer->setup.compressor && !chunk->follows)
         weir_compressor_complete(writer->setup.compressor, chunk);
@@ -144,7 +170,7 @@ static void complete(struct weir_writer *writer, struct weir_writer_account *acc
     if (chunk->opaque)
         weir_writer_account_aux(writer, account, chunk, result);
     else if (result < 0)
-        weir_record_walk(&writer->setup.layout, chunk->data, chunk->used, &writer->failed);
+        count_failed(writer, account, chunk);
     else
         note_times(account, chunk);
     if (result == 0 && chunk->handed_ns > 0 && now_ns >= chunk->handed_ns)

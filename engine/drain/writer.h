@@ -94,7 +94,8 @@ struct weir_writer {
     uint64_t output_bytes;     /* appended to the current output */
     uint64_t left_bytes;       /* appended to those before it */
     bool told_full;            /* of the current output */
-    struct weir_walk_counts failed; /* what chunks held that did not reach the file: by failure, or by max_bytes */
+    struct weir_walk_counts failed; /* what chunks held that did not reach their file: by failure, or by max_bytes */
+    uint64_t *failed_of[2];         /* owned: the samples of that, in turn for one output and for the next */
     uint64_t bytes_since_round;
     bool kicked;
     unsigned awaited;            /* chunks appended and not complete, of those that are awaited */

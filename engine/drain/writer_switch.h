@@ -35,6 +35,9 @@ struct weir_writer_account {
     uint64_t raw_bytes, compressed_bytes;     /* what was compressed, and what it became */
     struct weir_aux_index aux_index;          /* owned by who has the account */
     uint64_t aux_completing;                  /* of one whose first chunks have completed, and not its last */
+    uint64_t *failed_samples; /* that were for it and are not in it, by CPU and event, as `failed` of the writer has
+                               * those of all outputs. The writer's memory; of an output that was left until the next
+                               * push */
 };
 
 /* The order to change outputs. The writer's from its push until is_done(). */
@@ -53,6 +56,7 @@ struct weir_writer_switch {
     _Atomic bool begun;       /* by the writer */
     struct weir_output *left; /* by the writer: the output before, nothing pending; the coordinator's once done */
     struct weir_writer_account account; /* by the writer: of left */
+    int records_result;                 /* by the writer: 0, or why the records are not in left */
 };
 
 /* Readies an order for its push, without records, side_bytes and fd; it must not be with the writer. Any thread. */

@@ -378,20 +378,24 @@ static bool was_left_out(const struct weir_pipeline *pipeline)
 }
 
 int weir_ledger_tell_unwritten(const struct weir_event_set *set, const struct weir_pipeline *pipeline,
-                               const struct weir_record_result *result, struct weir_buf *lost)
+                               const struct weir_writer_account *account, struct weir_buf *lost, uint64_t *samples)
 {
-    const struct weir_walk_counts *failed = &pipeline->writer.failed;
-    if (!failed->samples || was_left_out(pipeline))
+    *samples = 0;
+    if (!account->failed_samples || was_left_out(pipeline))
         return 0;
+    size_t before = lost->used;
     for (unsigned place = 0; place < set->place_count; place++) {
         for (unsigned event = 0; event < weir_event_set_sideband(set); event++) {
             const struct weir_event_count unwritten = {
-                .lost = failed->samples[(size_t)place * result->event_count + event],
+                .lost = account->failed_samples[(size_t)place * set->event_count + event],
                 .id = first_id(set, event, place),
             };
             note_lost_samples(set, event, place, &unwritten, 0, lost);
+            *samples += unwritten.lost;
         }
     }
+    if (weir_buf_error(lost) < 0)
+        lost->used = before;
     return weir_buf_error(lost);
 }
 

@@ -56,12 +56,13 @@ int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *
                         struct weir_record_result *result, struct weir_told_losses *told, struct weir_buf *lost);
 
 /*
- * Appends to `lost` a LOST_SAMPLES record for each CPU and event of which failed writes took samples, for a file that
- * has room for that: its end knows then of all that it lacks. What a limit of its size left out is not told: nothing
- * was lost there. After collect(), before settle(); the writer must have ended. 0 or -ENOMEM.
+ * Appends to `lost` a LOST_SAMPLES record for each CPU and event of which failed writes took samples from one output,
+ * for a file that has room for that: its end knows then of all that it lacks. What a limit of its size left out is not
+ * told: nothing was lost there. account: the writer's of that output, which it has left or ended with. *samples: their
+ * sum. 0, or -ENOMEM and then nothing is told.
  */
 int weir_ledger_tell_unwritten(const struct weir_event_set *set, const struct weir_pipeline *pipeline,
-                               const struct weir_record_result *result, struct weir_buf *lost);
+                               const struct weir_writer_account *account, struct weir_buf *lost, uint64_t *samples);
 
 /* Moves what failed writes took from written to lost_write_failed, and fills the totals of result (samples, losses,
  * wake-ups, throttled). The writer must have ended. */

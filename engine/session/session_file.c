@@ -401,7 +401,8 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
         gathered = weir_append_add_build_ids(session->append, session->build_ids, session->build_id_count);
     weir_pipeline_stop_writer(&session->pipeline);
     if (code == 0 && !is_stream) {
-        code = weir_ledger_tell_unwritten(&session->events, &session->pipeline, result, lost);
+        code = weir_ledger_tell_unwritten(&session->events, &session->pipeline, &session->pipeline.writer.account, lost,
+                                          &session->file->unwritten_samples);
         weir_record_rename(&session->events, lost->data, lost->used);
     }
     weir_ledger_settle(&session->pipeline, result);

@@ -197,12 +197,29 @@ static void take_answer(struct weir_session_switch *change)
     tell_processes(change);
 }
 
+/* What failed writes took from the file that ended stands at its end, and the order's losses, should they be among
+ * that. Without memory for it the ledger tells alone. Once for each order. */
+static void tell_unwritten(struct weir_session_switch *change)
+{
+    struct weir_session *session = change->session;
+    struct weir_writer_switch *order = &change->order;
+    struct weir_buf *last = &change->left->last_records;
+    weir_ledger_tell_unwritten(&session->events, &session->pipeline, &order->account, last,
+                               &change->left->unwritten_samples);
+    weir_record_rename(&session->events, last->data, last->used);
+    if (order->records_result < 0)
+        weir_buf_append(last, change->losses.data, change->losses.used);
+    order->account.failed_samples = NULL;
+}
+
 /* Hands the file that ended to the finisher. False: that has no room. */
 static bool hand_over(struct weir_session_switch *change)
 {
     struct weir_session *session = change->session;
     struct weir_record_file *file = change->left;
     weir_record_file_note(file, &change->order.account);
+    if (change->order.account.failed_samples)
+        tell_unwritten(change);
     if (!weir_file_finisher_push(session->finisher, file)) {
         if (!change->told_wait)
             weir_notice(session->options->notices, WEIR_NOTICE_WARNING,

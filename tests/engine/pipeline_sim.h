@@ -41,6 +41,7 @@ enum action {
 struct sim_output {
     struct fake_io *disk;       /* owned */
     struct weir_output *output; /* owned */
+    uint64_t unwritten;         /* samples that failed writes took from it, and side records; counted when it ends */
     uint64_t checkpoints[SIM_CHECKPOINTS_MAX];
     size_t checkpoint_count;
 };
@@ -92,6 +93,9 @@ struct totals { /* over all seeds: to see that everything has happened */
 bool sim_fail(const struct sim *sim, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 size_t sim_stream_count(const struct sim *sim);
+
+/* An output has ended: what was for it and is not in it, by the writer's account. */
+void sim_count_unwritten(struct sim *sim, struct sim_output *output, const struct weir_writer_account *account);
 
 /* Whether everything holds that must; adds to totals what has happened. After the end: the writer is idle, the ledger
  * settled. Finishes the outputs. */

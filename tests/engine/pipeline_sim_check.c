@@ -15,6 +15,29 @@ static bool any_failed(const struct sim *sim)
     return failed;
 }
 
+void sim_count_unwritten(struct sim *sim, struct sim_output *output, const struct weir_writer_account *account)
+{
+    for (uint64_t i = 0; i < sim->rig.pipeline.writer.setup.failed_counters; i++)
+        output->unwritten += account->failed_samples[i];
+}
+
+/* Each output knows of what failed of it, and of nothing else. */
+static bool check_unwritten(const struct sim *sim)
+{
+    uint64_t by_output = 0, by_row = 0;
+    for (unsigned i = 0; i < sim->output_count; i++) {
+        const struct sim_output *output = &sim->outputs[i];
+        by_output += output->unwritten;
+        if (output->unwritten > 0 && weir_output_error(output->output) == 0)
+            return sim_fail(sim, "output %u lacks %llu records, but has not failed", i,
+                            (unsigned long long)output->unwritten);
+    }
+    for (size_t i = 0; i < sim->result.ledger_count; i++)
+        by_row += sim->result.ledger[i].lost_write_failed;
+    return by_output == by_row || sim_fail(sim, "%llu unwritten by outputs, %llu by rows",
+                                           (unsigned long long)by_output, (unsigned long long)by_row);
+}
+
 static bool fail_row(const struct sim *sim, const struct weir_ledger_row *row)
 {
     return sim_fail(
@@ -178,7 +201,7 @@ bool sim_check(struct sim *sim, struct totals *totals)
             return false;
         totals->checkpoints += sim->outputs[i].checkpoint_count;
     }
-    if (!check_totals(sim, &walked) || !check_newest(sim))
+    if (!check_totals(sim, &walked) || !check_newest(sim) || !check_unwritten(sim))
         return false;
     unsigned rows[SIM_STREAMS_MAX] = {0};
     for (size_t i = 0; i < sim->result.ledger_count; i++) {

@@ -379,6 +379,37 @@ Test(ledger, failed_writes_move_from_written_to_lost)
     fixture_fini(&f);
 }
 
+/* By the account of that output alone: the writer's own sums are those of all. */
+Test(ledger, output_is_told_of_what_failed_writes_took_from_it)
+{
+    struct fixture f;
+    uint64_t failed[CPUS * EVENTS] = {[0 * EVENTS + 1] = 3, [1 * EVENTS + 0] = 9, [1 * EVENTS + SIDEBAND] = 2};
+    const struct weir_writer_account account = {.failed_samples = failed}, none = {0};
+    uint64_t samples;
+    fixture_init(&f);
+    f.rig.pipeline.writer.failed.samples[0] = 100;
+    cr_assert_eq(weir_ledger_tell_unwritten(&f.rig.set, &f.rig.pipeline, &none, &f.lost, &samples), 0);
+    cr_assert_eq(f.lost.used + samples, 0);
+    f.rig.pipeline.writer.limited = true; /* left out, not lost */
+    cr_assert_eq(weir_ledger_tell_unwritten(&f.rig.set, &f.rig.pipeline, &account, &f.lost, &samples), 0);
+    cr_assert_eq(f.lost.used + samples, 0);
+    f.rig.pipeline.writer.limited = false;
+    failing_alloc_after(0);
+    cr_assert_eq(weir_ledger_tell_unwritten(&f.rig.set, &f.rig.pipeline, &account, &f.lost, &samples), -ENOMEM);
+    failing_alloc_never();
+    cr_assert_eq(f.lost.used, 0);
+    weir_buf_reset(&f.lost);
+    cr_assert_eq(weir_ledger_tell_unwritten(&f.rig.set, &f.rig.pipeline, &account, &f.lost, &samples), 0);
+    cr_assert_eq(samples, 12);
+    cr_assert_eq(f.lost.used, 2 * REPORT_BYTES);
+    uint64_t lost;
+    memcpy(&lost, f.lost.data + sizeof(struct perf_event_header), sizeof(lost));
+    cr_assert_eq(lost, 3);
+    memcpy(&lost, f.lost.data + REPORT_BYTES + sizeof(struct perf_event_header), sizeof(lost));
+    cr_assert_eq(lost, 9);
+    fixture_fini(&f);
+}
+
 Test(ledger, descriptor_of_a_task_that_was_gone_counts_nothing)
 {
     struct fixture f;

@@ -440,8 +440,10 @@ static void advance_switch(struct sim *sim)
         weir_rounds_resume(&sim->rig.pipeline.rounds, weir_clock_now_ns(&sim->clock));
         sim->opening = false;
     }
-    if (!sim->opening && weir_writer_switch_is_done(&sim->order))
+    if (!sim->opening && weir_writer_switch_is_done(&sim->order)) {
+        sim_count_unwritten(sim, &sim->outputs[sim->output_count - 2], &sim->order.account);
         sim->changing = false;
+    }
 }
 
 /* Takes back a switch that waits for its cut; sees any other through. */
@@ -581,6 +583,7 @@ static bool end(struct sim *sim)
     weir_pipeline_stop_writer(&sim->rig.pipeline);
     if (!finish_writing(sim))
         return false;
+    sim_count_unwritten(sim, &sim->outputs[sim->output_count - 1], &sim->rig.pipeline.writer.account);
     weir_ledger_settle(&sim->rig.pipeline, &sim->result);
     return true;
 }

@@ -433,10 +433,43 @@ Test(writer, what_was_on_its_way_to_a_failed_output_is_accounted_after_a_switch)
     writer_rig_settle(&f);
     cr_assert(weir_writer_switch_is_done(&second.order));
     cr_assert_eq(f.writer.failed.samples[0], 1);
+    cr_assert_eq(second.order.account.failed_samples[0], 1);
+    cr_assert_eq(f.writer.account.failed_samples[0], 0);
     cr_assert_eq(f.writer.error, -EIO);
     cr_assert_eq(weir_output_stable_bytes(f.output), 0);
     cr_assert_eq(weir_output_stable_bytes(second.output), 72);
     cr_assert_eq(f.returned, 2);
+    second_fini(&second);
+    writer_rig_fini(&f);
+}
+
+/* Each of three outputs has failed: what is missing in the one is not told of another. */
+Test(writer, what_failed_is_known_by_the_output_that_it_was_for)
+{
+    struct writer_rig f;
+    struct second second, third;
+    uint8_t records[TEST_LOST_BYTES];
+    writer_rig_init(&f, &broken_disk);
+    second_init(&second, &f, &broken_disk);
+    second_init(&third, &f, &broken_disk);
+    test_lost_put(records, writer_rig_id(0, 0), 3);
+    weir_writer_switch_set_records(&second.order, records, sizeof(records));
+    writer_rig_push_sample(&f, 64);
+    writer_rig_settle(&f);
+    writer_rig_push_sample(&f, 64); /* on its way while the output is switched */
+    weir_writer_switch_push(&second.order, &f.queue);
+    writer_rig_push_sample(&f, 72);
+    writer_rig_settle(&f);
+    cr_assert_eq(second.order.account.failed_samples[0], 2);
+    cr_assert_eq(second.order.records_result, -EIO);
+    cr_assert_eq(f.writer.account.failed_samples[0], 1);
+    weir_writer_switch_push(&third.order, &f.queue);
+    writer_rig_settle(&f);
+    cr_assert_eq(third.order.account.failed_samples[0], 1);
+    cr_assert_eq(third.order.records_result, 0); /* it has none */
+    cr_assert_eq(f.writer.account.failed_samples[0], 0);
+    cr_assert_eq(f.writer.failed.samples[0], 3);
+    second_fini(&third);
     second_fini(&second);
     writer_rig_fini(&f);
 }

@@ -124,6 +124,55 @@ test_disk_that_fails_is_no_success() {
     expect_eq "written and lost" "$(written_and_lost)" "$(produced)"
 }
 
+is_traced() { grep -q '^TracerPid:[[:space:]]*[1-9]' "/proc/$1/status"; }
+
+# lost_of FILE: LOST_SAMPLES by weir itself, of a file that is by the rules.
+lost_of() {
+    "$WEIR_PROGRAM" verify "$1" >verify.out || fail "verify $1: $(cat verify.out)"
+    sed -n 's/^ok   balance *\([0-9]*\) lost by LOST_SAMPLES.*/\1/p' verify.out
+}
+
+# Switches to another file, and what the first one has not got yet cannot be written to it.
+switch_with_a_failing_write() {
+    local writer
+    rm -f it.data*
+    ASAN_OPTIONS=detect_leaks=0 "$WEIR_LOAD" without-io-uring "$WEIR_PROGRAM" record -v -o it.data -m 16M \
+        -e raw_syscalls:sys_enter -c 1 --switch-output -- \
+        sh -c "read -r _; '$WEIR_LOAD' getppid 1000; kill -USR2 \$PPID; read -r _; exit 3" <gate 2>err &
+    weir=$!
+    wait_until test -e it.data
+    sleep 1.2 # what stands at the beginning is on the disk, and nothing comes until the gate is open
+    writer=$(basename "$(dirname "$(grep -l weir-writer /proc/$weir/task/*/comm)")")
+    strace -qq -o strace.log -e trace=pwritev -e inject=pwritev:error=EIO:when=1 -p "$writer" &
+    wait_until is_traced "$writer"
+    release_gate
+    wait_until grep -q 'recording has ended' err
+    release_gate
+    await_record
+    expect_eq "status" "$status" 125
+    mapfile -t files < <(compgen -G 'it.data.*' | sort)
+}
+
+# Row 8. What a file lacks stands at its end, and not at that of the next one.
+test_file_that_was_switched_away_tells_what_failed_writes_took() {
+    needs_program strace
+    local files lost tries=1
+    open_gate
+    switch_with_a_failing_write
+    # A checkpoint's moment comes once a second: had it come just then, there was no other file yet.
+    while [ ${#files[@]} = 1 ] && [ $tries -lt 4 ]; do
+        tries=$((tries + 1))
+        switch_with_a_failing_write
+    done
+    expect_eq "files" ${#files[@]} 2
+    lost=$(ledger_column lost_writing)
+    expect_at_least "samples that could not be written" "$lost" 1000
+    expect_line err "weir: warning: '${files[0]}' lacks $lost samples that could not be written"
+    expect_eq "LOST_SAMPLES of the first file" "$(lost_of "${files[0]}")" "$lost"
+    expect_eq "LOST_SAMPLES of the second file" "$(lost_of "${files[1]}")" 0
+    expect_eq "written and lost" "$(written_and_lost)" "$(produced)"
+}
+
 # Row 9. A remount that asks is refused while a file is open for writing, and a device that is set read-only takes what
 # the file system writes all the same: the recording goes on. One that does not ask (ext4's "abort", which is also what
 # an error of the file system brings about) ends it.
