@@ -121,7 +121,7 @@ static void run(void *object, const uint8_t *data, size_t bytes)
     struct weir_buf recording = WEIR_BUF_INIT, present = WEIR_BUF_INIT;
     write_recording(fixture, &recording);
     synthesise(fixture->now, &present);
-    size_t then_bytes, now_bytes;
+    size_t then_bytes = 0, now_bytes = 0;
     const uint8_t *then = find_kernel_map(&recording, PIPE_HEAD_BYTES, &then_bytes);
     const uint8_t *now = find_kernel_map(&present, 0, &now_bytes);
     bool is_same = then && now && then_bytes == now_bytes && memcmp(then, now, then_bytes) == 0;
