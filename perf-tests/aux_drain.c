@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "engine/drain/reader.h"
 #include "format/aux_records.h"
+#include "perf-tests/spread.h"
 #include "tests/engine/raw_kernel.h"
 
 #define RUNS_MAX    32u
@@ -45,19 +46,6 @@ struct bench {
     int fd;
     uint64_t area_bytes, position, seen;
 };
-
-static int compare(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-/* Sorts. */
-static double median(double *values, unsigned count)
-{
-    qsort(values, count, sizeof(*values), compare);
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
 
 static uint64_t cpu_ns(void)
 {
@@ -181,10 +169,10 @@ static int run(const struct settings *settings)
         copied[n] = mb * (double)WEIR_NS_PER_S / (double)copy_ns;
     }
     bool whole = bench.seen == bench.position;
+    double drain = spread_of(drained, settings->runs).median, copy = spread_of(copied, settings->runs).median;
     printf("{\"area_kb\": %u, \"runs\": %u, \"drain_mb_per_cpu_s\": %.0f, \"memcpy_mb_per_cpu_s\": %.0f, "
            "\"ratio\": %.3f, \"checksum\": %" PRIu64 "}\n",
-           settings->area_kb, settings->runs, median(drained, settings->runs), median(copied, settings->runs),
-           median(drained, settings->runs) / median(copied, settings->runs), bench.seen);
+           settings->area_kb, settings->runs, drain, copy, drain / copy, bench.seen);
     fini(&bench);
     return whole ? 0 : 1;
 }

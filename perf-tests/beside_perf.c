@@ -26,6 +26,7 @@
 
 #include "base/bits.h"
 #include "format/perf_input.h"
+#include "perf-tests/spread.h"
 #include "perf-tests/storm_load.h"
 
 #define RUNS_MAX   16
@@ -202,18 +203,6 @@ static int measure_report(const struct settings *settings, unsigned form, struct
 
 /* ---- all of it ---- */
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, unsigned count)
-{
-    qsort(values, count, sizeof(*values), compare);
-    return values[count / 2];
-}
-
 static void print(const struct settings *settings, struct figures *figures)
 {
     struct utsname machine;
@@ -225,11 +214,11 @@ static void print(const struct settings *settings, struct figures *figures)
     for (unsigned form = 0; form < FORMS; form++) {
         if (settings->is_start && forms[form].option)
             continue;
+        struct spread seconds = spread_of(figures[form].seconds, settings->runs);
         printf(",\n \"%s\": {\"seconds\": %.3f, \"cpu_seconds\": %.3f, \"rss_mib\": %.1f, ", forms[form].name,
-               median(figures[form].seconds, settings->runs), median(figures[form].cpu_seconds, settings->runs),
-               median(figures[form].rss_mib, settings->runs));
-        printf("\"seconds_min\": %.3f, \"seconds_max\": %.3f}", figures[form].seconds[0],
-               figures[form].seconds[settings->runs - 1]);
+               seconds.median, spread_of(figures[form].cpu_seconds, settings->runs).median,
+               spread_of(figures[form].rss_mib, settings->runs).median);
+        printf("\"seconds_min\": %.3f, \"seconds_max\": %.3f}", seconds.min, seconds.max);
     }
     printf("}\n");
 }

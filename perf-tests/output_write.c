@@ -35,6 +35,7 @@
 #include "base/clock.h"
 #include "io/io_ops.h"
 #include "io/output.h"
+#include "perf-tests/spread.h"
 
 #define HEAD_BYTES         4096u
 #define POOL_BYTES         (64u << 20)
@@ -331,27 +332,10 @@ static int run(const struct settings *settings, struct pool *pool, struct measur
 
 /* ---- report ---- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-struct spread {
-    double least, median, most;
-};
-
-static struct spread spread_of(double *values, unsigned count)
-{
-    qsort(values, count, sizeof(*values), compare_doubles);
-    return (struct spread){values[0], values[count / 2], values[count - 1]};
-}
-
 static void print_spread(const char *name, double *values, unsigned count)
 {
     const struct spread spread = spread_of(values, count);
-    printf("\"%s\": {\"median\": %.4f, \"min\": %.4f, \"max\": %.4f}, ", name, spread.median, spread.least,
-           spread.most);
+    printf("\"%s\": {\"median\": %.4f, \"min\": %.4f, \"max\": %.4f}, ", name, spread.median, spread.min, spread.max);
 }
 
 static void print_json(const struct settings *settings, const struct measure *runs, const char *how)

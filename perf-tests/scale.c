@@ -20,6 +20,7 @@
 #include "base/bits.h"
 #include "base/clock.h"
 #include "engine/sim/simulate.h"
+#include "perf-tests/spread.h"
 
 #define RUNS_MAX     32u
 #define USAGE_EXIT   2
@@ -38,19 +39,6 @@ struct point {
     double cpu_s_per_gb[RUNS_MAX], open_seconds[RUNS_MAX], end_seconds[RUNS_MAX];
     uint64_t wakeups, lost, written;
 };
-
-static int compare(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-/* Sorts. */
-static double median(double *values, unsigned count)
-{
-    qsort(values, count, sizeof(*values), compare);
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
 
 static struct weir_simulate_options options_for(const struct settings *settings, unsigned rings)
 {
@@ -98,13 +86,14 @@ static int measure(const struct settings *settings, struct point *point, unsigne
 
 static void print_point(const struct settings *settings, struct point *point, double first)
 {
-    double cost = median(point->cpu_s_per_gb, settings->runs);
+    const struct spread cost = spread_of(point->cpu_s_per_gb, settings->runs);
     printf("{\"rings\": %u, \"cpu_s_per_gb\": %.4f, \"min\": %.4f, \"max\": %.4f, \"ratio\": %.3f, "
            "\"wakeups\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"start_s\": %.3f, \"end_s\": %.3f, \"checksum\": %" PRIu64
            "}",
-           point->rings, cost, point->cpu_s_per_gb[0], point->cpu_s_per_gb[settings->runs - 1], cost / first,
-           point->wakeups / weir_max_u64(settings->runs, 1), point->lost, median(point->open_seconds, settings->runs),
-           median(point->end_seconds, settings->runs), point->written);
+           point->rings, cost.median, cost.min, cost.max, cost.median / first,
+           point->wakeups / weir_max_u64(settings->runs, 1), point->lost,
+           spread_of(point->open_seconds, settings->runs).median, spread_of(point->end_seconds, settings->runs).median,
+           point->written);
 }
 
 /* Rings in which nothing happens but one record at the end. */
@@ -173,7 +162,7 @@ int main(int argc, char **argv)
            sysconf(_SC_NPROCESSORS_ONLN));
     printf("  \"runs\": %u, \"mb\": %u, \"rate_mb\": %u, \"output\": \"%s\",\n  \"rings\": [", settings.runs,
            settings.mb, settings.rate_mb, settings.output);
-    double first = median(points[0].cpu_s_per_gb, settings.runs);
+    double first = spread_of(points[0].cpu_s_per_gb, settings.runs).median;
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(points) && points[i].rings <= settings.rings_max; i++) {
         printf("%s\n    ", i ? "," : "");
         print_point(&settings, &points[i], first);

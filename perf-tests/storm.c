@@ -25,6 +25,7 @@
 
 #include "base/bits.h"
 #include "perf-tests/data_count.h"
+#include "perf-tests/spread.h"
 #include "perf-tests/storm_load.h"
 
 #define ARGS_MAX   32
@@ -212,24 +213,12 @@ static int measure_once(const struct settings *settings, const struct recorder *
 
 /* ---- results ---- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-struct spread {
-    double min, median, max;
-};
-
-static struct spread spread_of(const struct measure *runs, unsigned count, double (*figure)(const struct measure *))
+static struct spread figure_of(const struct measure *runs, unsigned count, double (*figure)(const struct measure *))
 {
     double values[RUNS_MAX];
     for (unsigned i = 0; i < count; i++)
         values[i] = figure(&runs[i]);
-    qsort(values, count, sizeof(values[0]), compare_doubles);
-    double median = count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-    return (struct spread){values[0], median, values[count - 1]};
+    return spread_of(values, count);
 }
 
 static uint64_t lost(const struct measure *m)
@@ -325,7 +314,7 @@ static void print_json(const struct settings *settings, struct measure runs[][RU
         printf("%s\n  {\"recorder\": \"%s\"", first ? "" : ",", recorders[r].name);
         first = false;
         for (size_t i = 0; i < WEIR_ARRAY_COUNT(figures); i++) {
-            struct spread s = spread_of(runs[r], settings->runs, figures[i].figure);
+            struct spread s = figure_of(runs[r], settings->runs, figures[i].figure);
             printf(", \"%s\": {\"min\": %.4f, \"median\": %.4f, \"max\": %.4f}", figures[i].name, s.min, s.median,
                    s.max);
         }
@@ -345,7 +334,7 @@ static void print_table(const struct settings *settings, struct measure runs[][R
             continue;
         struct spread s[WEIR_ARRAY_COUNT(figures)];
         for (size_t i = 0; i < WEIR_ARRAY_COUNT(figures); i++)
-            s[i] = spread_of(runs[r], settings->runs, figures[i].figure);
+            s[i] = figure_of(runs[r], settings->runs, figures[i].figure);
         printf("%-15s %6.3f (%5.3f to %5.3f) %9.3f %9.4f %11.0f %8.0f (%.0f to %.0f) %8.2f %7.3f %7.3f %8.1f %8.0f\n",
                recorders[r].name, s[0].median, s[0].min, s[0].max, s[1].median, s[2].median, s[3].median, s[4].median,
                s[4].min, s[4].max, s[5].median, s[6].median, s[7].median, s[8].median, s[9].median);

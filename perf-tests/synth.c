@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "format/synth.h"
+#include "perf-tests/spread.h"
 
 #define RUNS_MAX     32
 #define SAMPLE_ID    32 /* bytes of the trailer that perf's default attrs give */
@@ -173,20 +174,13 @@ static int run_side(const struct settings *settings, enum side side, struct meas
     return result;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void print_figure(const char *name, const struct measure *runs, unsigned count, bool is_cpu)
 {
     double values[RUNS_MAX] = {0};
     for (unsigned i = 0; i < count; i++)
         values[i] = is_cpu ? runs[i].cpu_s : runs[i].wall_s;
-    qsort(values, count, sizeof(*values), compare_doubles);
-    printf(", \"%s\": {\"min\": %.6f, \"median\": %.6f, \"max\": %.6f}", name, values[0], values[count / 2],
-           values[count - 1]);
+    const struct spread figure = spread_of(values, count);
+    printf(", \"%s\": {\"min\": %.6f, \"median\": %.6f, \"max\": %.6f}", name, figure.min, figure.median, figure.max);
 }
 
 static void print_json(const struct settings *settings, struct measure runs[SIDE_COUNT][RUNS_MAX])
