@@ -13,6 +13,7 @@
 
 #define SNAPSHOT_PASS_NS (WEIR_NS_PER_MS / 2)  /* between two looks at readers that pass a snapshot */
 #define SNAPSHOT_LOOK_NS (10 * WEIR_NS_PER_MS) /* the same while it is being written */
+#define PATIENT_LOOKS    8                     /* at readers that are given time to pass by themselves */
 
 /* The record that a marker becomes: a header alone. */
 static const struct perf_event_header finished_round = {
@@ -87,6 +88,7 @@ static void open_epoch(struct weir_rounds *rounds, uint64_t now_ns, bool snapsho
     /* (J) and (M) in reader.h */
     atomic_store_explicit(&rounds->control->epoch, current_epoch(rounds) + 1, memory_order_seq_cst);
     rounds->open = true;
+    rounds->hasty = rounds->wanted;
     rounds->wanted = false;
     rounds->woken = false;
     rounds->first_pending = 0;
@@ -208,6 +210,26 @@ static void open_due(struct weir_rounds *rounds, uint64_t now_ns)
         wake_stragglers(rounds);
 }
 
+/* How long those that have not passed the open epoch are left to themselves. */
+static uint64_t patience_ns(const struct weir_rounds *rounds)
+{
+    bool awaited = rounds->hasty || rounds->snapshot_open || rounds->cut == WEIR_ROUNDS_CUT_OPEN || is_wanted(rounds);
+    return awaited ? WEIR_ROUND_GRACE_NS
+                   : weir_min_u64(rounds->reader_count * WEIR_ROUND_GRACE_NS, WEIR_ROUND_PERIOD_NS);
+}
+
+/* An epoch is open: when to look again. */
+static uint64_t open_until_ns(const struct weir_rounds *rounds, uint64_t now_ns)
+{
+    if (rounds->snapshot_open)
+        return now_ns + SNAPSHOT_PASS_NS;
+    if (rounds->woken)
+        return now_ns + WEIR_ROUND_GRACE_NS;
+    uint64_t patience = patience_ns(rounds);
+    return weir_min_u64(now_ns + weir_max_u64(WEIR_ROUND_GRACE_NS, patience / PATIENT_LOOKS),
+                        rounds->opened_ns + patience);
+}
+
 static void look_after_snapshot(struct weir_rounds *rounds)
 {
     bool writing = rounds->snapshot_marker != NULL;
@@ -228,7 +250,9 @@ uint64_t weir_rounds_advance(struct weir_rounds *rounds, uint64_t now_ns, bool k
     look_after_snapshot(rounds);
     if (rounds->cut == WEIR_ROUNDS_CUT)
         return UINT64_MAX;
-    if (!rounds->open) {
+    if (rounds->open) {
+        rounds->hasty |= kicked;
+    } else {
         rounds->wanted |= kicked;
         if (now_ns < due_ns(rounds))
             return idle_until_ns(rounds, now_ns);
@@ -236,9 +260,9 @@ uint64_t weir_rounds_advance(struct weir_rounds *rounds, uint64_t now_ns, bool k
     }
     if (all_past(rounds))
         return close_epoch(rounds, now_ns) ? idle_until_ns(rounds, now_ns) : now_ns + WEIR_ROUND_GRACE_NS;
-    if (!rounds->woken && now_ns >= rounds->opened_ns + WEIR_ROUND_GRACE_NS)
+    if (!rounds->woken && now_ns >= rounds->opened_ns + patience_ns(rounds))
         wake_stragglers(rounds);
-    return now_ns + (rounds->snapshot_open ? SNAPSHOT_PASS_NS : WEIR_ROUND_GRACE_NS);
+    return open_until_ns(rounds, now_ns);
 }
 
 void weir_rounds_cut(struct weir_rounds *rounds, void (*on_cut)(void *ctx), void *ctx)

@@ -16,8 +16,11 @@
  * inside this very microsecond could still be late; perf record has the same window without the grace.)
  *
  * An epoch is opened when round_bytes have passed since the last marker (the writer kicks), else once a second. Readers
- * with something to do pass by themselves; those that sleep on records below their watermark are woken after a grace;
- * those whose rings are empty are never woken: weir_reader_is_past() sees that from outside.
+ * with something to do pass by themselves; those that sleep on records below their watermark are woken after a while;
+ * those whose rings are empty are never woken: weir_reader_is_past() sees that from outside. The while is a grace for
+ * each reader, a second at most: waking hundreds of threads for a few records each costs more than what they then do,
+ * and most have something to do by themselves meanwhile. It is cut short by a kick, and by whoever waits for the next
+ * epoch: a cut, a snapshot.
  *
  * A cut is where an output ends: the marker of an epoch that was opened after cut() was called, and none behind it
  * until resume(). So all that the rings held at the call stands before the cut; and as long as it lasts no reader is
@@ -65,6 +68,7 @@ struct weir_rounds {
 
     bool open;              /* an epoch is being passed */
     bool wanted;            /* open the next one as soon as the grace allows */
+    bool hasty;             /* its stragglers are not given time: something waits for it */
     bool woken;             /* its stragglers were woken */
     unsigned first_pending; /* readers before this one are past the open epoch */
     uint64_t opened_ns;

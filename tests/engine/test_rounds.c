@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/clock.h"
 #include "format/perf_file.h"
 #include "tests/engine/reader_rig.h"
@@ -16,15 +17,29 @@
 #define START_NS (50 * WEIR_NS_PER_S)
 #define EPOCH_NS (START_NS + WEIR_ROUND_PERIOD_NS) /* the first epoch without a kick */
 
+#define CROWD     64u /* readers of a large machine */
+#define BUSY      0u  /* two of them, which may have something to do; all others are idle */
+#define STRAGGLER 1u
+
 struct fixture {
     struct reader_rig rig;
     struct weir_rounds rounds;
+    struct weir_reader *crowd[CROWD];
 };
 
 static void fixture_init(struct fixture *f, unsigned readers)
 {
     rig_init(&f->rig, &(struct rig_options){.readers = readers, .ring_bytes = 256 * 1024});
     weir_rounds_init(&f->rounds, &f->rig.control, f->rig.reader_list, readers, &f->rig.queue, START_NS);
+}
+
+/* One idle reader stands for all but two. */
+static void fixture_init_crowd(struct fixture *f)
+{
+    rig_init(&f->rig, &(struct rig_options){.readers = 3, .ring_bytes = 256 * 1024});
+    for (unsigned i = 0; i < CROWD; i++)
+        f->crowd[i] = &f->rig.readers[weir_min_u64(i, 2)];
+    weir_rounds_init(&f->rounds, &f->rig.control, f->crowd, CROWD, &f->rig.queue, START_NS);
 }
 
 static void step(struct fixture *f, unsigned reader)
@@ -143,16 +158,19 @@ Test(rounds, epoch_in_which_nothing_was_handed_over_gets_no_marker)
 
 /* ---- stragglers ---- */
 
-Test(rounds, only_stragglers_are_woken_and_only_after_the_grace)
+/* An epoch that nobody waits for is left so long to its readers. */
+#define PATIENCE_NS(readers) ((readers)*WEIR_ROUND_GRACE_NS)
+
+Test(rounds, only_stragglers_are_woken_and_only_after_a_grace_for_each)
 {
     struct fixture f;
     fixture_init(&f, 3);
     rig_put_sample(&f.rig, 1, 1, 64);
     cr_assert_eq(weir_rounds_advance(&f.rounds, EPOCH_NS, false), EPOCH_NS + WEIR_ROUND_GRACE_NS);
-    weir_rounds_advance(&f.rounds, EPOCH_NS + WEIR_ROUND_GRACE_NS - 1, false);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(3) - 1, false);
     cr_assert_eq(wakes_sent(&f, 1), 0);
-    weir_rounds_advance(&f.rounds, EPOCH_NS + WEIR_ROUND_GRACE_NS, false);
-    weir_rounds_advance(&f.rounds, EPOCH_NS + 2 * WEIR_ROUND_GRACE_NS, false);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(3), false);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(3) + WEIR_ROUND_GRACE_NS, false);
     cr_assert_eq(wakes_sent(&f, 0), 0);
     cr_assert_eq(wakes_sent(&f, 1), 1);
     cr_assert_eq(wakes_sent(&f, 2), 0);
@@ -160,9 +178,108 @@ Test(rounds, only_stragglers_are_woken_and_only_after_the_grace)
     weir_reader_wait(&f.rig.readers[1], WEIR_READER_DRAINED);
     cr_assert_eq(f.rig.readers[1].wakes_taken, 1);
     step(&f, 1);
-    weir_rounds_advance(&f.rounds, EPOCH_NS + 3 * WEIR_ROUND_GRACE_NS, false);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(3) + 2 * WEIR_ROUND_GRACE_NS, false);
     cr_assert_eq(f.rounds.pushed, 1);
     rig_fini(&f.rig);
+}
+
+Test(rounds, who_passes_meanwhile_is_not_woken)
+{
+    struct fixture f;
+    fixture_init_crowd(&f);
+    rig_put_sample(&f.rig, BUSY, 1, 64);
+    rig_put_sample(&f.rig, STRAGGLER, 2, 64);
+    uint64_t now_ns = EPOCH_NS;
+    unsigned looks = 0;
+    for (; now_ns < EPOCH_NS + PATIENCE_NS(CROWD); looks++) {
+        if (looks == 1)
+            step(&f, BUSY);
+        now_ns = weir_rounds_advance(&f.rounds, now_ns, false);
+    }
+    cr_assert_eq(looks, 8, "each look wakes the coordinator");
+    cr_assert_eq(now_ns, EPOCH_NS + PATIENCE_NS(CROWD));
+    cr_assert_eq(weir_rounds_advance(&f.rounds, now_ns, false), now_ns + WEIR_ROUND_GRACE_NS);
+    cr_assert_eq(wakes_sent(&f, BUSY), 0);
+    cr_assert_eq(wakes_sent(&f, STRAGGLER), 1);
+    rig_fini(&f.rig);
+}
+
+Test(rounds, hundreds_of_readers_are_left_to_themselves_for_a_period_at_most)
+{
+    struct fixture f;
+    struct weir_reader *crowd[10 * CROWD];
+    fixture_init_crowd(&f);
+    for (unsigned i = 0; i < 10 * CROWD; i++)
+        crowd[i] = f.crowd[i % CROWD];
+    weir_rounds_init(&f.rounds, &f.rig.control, crowd, 10 * CROWD, &f.rig.queue, START_NS);
+    rig_put_sample(&f.rig, STRAGGLER, 1, 64);
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + WEIR_ROUND_PERIOD_NS - 1, false);
+    cr_assert_eq(wakes_sent(&f, STRAGGLER), 0);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + WEIR_ROUND_PERIOD_NS, false);
+    cr_assert_eq(wakes_sent(&f, STRAGGLER), 1);
+    rig_fini(&f.rig);
+}
+
+/* Opens an epoch that a reader has to be woken for. */
+static void open_with_a_straggler(struct fixture *f)
+{
+    fixture_init_crowd(f);
+    rig_put_sample(&f->rig, STRAGGLER, 1, 64);
+    weir_rounds_advance(&f->rounds, EPOCH_NS, false);
+    weir_rounds_advance(&f->rounds, EPOCH_NS + WEIR_ROUND_GRACE_NS, false);
+    cr_assert_eq(wakes_sent(f, STRAGGLER), 0);
+}
+
+Test(rounds, kick_ends_the_patience_with_the_open_epoch)
+{
+    struct fixture f;
+    open_with_a_straggler(&f);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, EPOCH_NS + WEIR_ROUND_GRACE_NS, true),
+                 EPOCH_NS + 2 * WEIR_ROUND_GRACE_NS);
+    cr_assert_eq(wakes_sent(&f, STRAGGLER), 1);
+    rig_fini(&f.rig);
+}
+
+Test(rounds, epoch_that_was_kicked_for_has_no_patience)
+{
+    struct fixture f;
+    fixture_init_crowd(&f);
+    rig_put_sample(&f.rig, STRAGGLER, 1, 64);
+    weir_rounds_advance(&f.rounds, START_NS, true);
+    cr_assert_eq(f.rig.control.epoch, 1);
+    weir_rounds_advance(&f.rounds, START_NS + WEIR_ROUND_GRACE_NS, false);
+    cr_assert_eq(wakes_sent(&f, STRAGGLER), 1);
+    rig_fini(&f.rig);
+}
+
+static void count_cut(void *ctx)
+{
+    (*(unsigned *)ctx)++;
+}
+
+Test(rounds, snapshot_and_cut_end_the_patience_with_the_epoch_before_them)
+{
+    for (int cut = 0; cut <= 1; cut++) {
+        struct fixture f;
+        unsigned cuts = 0;
+        open_with_a_straggler(&f);
+        if (cut)
+            weir_rounds_cut(&f.rounds, count_cut, &cuts);
+        else
+            weir_rounds_snapshot(&f.rounds);
+        weir_rounds_advance(&f.rounds, EPOCH_NS + WEIR_ROUND_GRACE_NS, false);
+        cr_assert_eq(wakes_sent(&f, STRAGGLER), 1);
+        step(&f, STRAGGLER);
+        uint64_t next_ns = weir_rounds_advance(&f.rounds, EPOCH_NS + WEIR_ROUND_GRACE_NS, false);
+        rig_put_sample(&f.rig, STRAGGLER, 2, 64);
+        weir_reader_wait(&f.rig.readers[STRAGGLER], WEIR_READER_DRAINED);
+        weir_rounds_advance(&f.rounds, next_ns, false);
+        cr_assert_eq(f.rig.control.epoch, 2);
+        weir_rounds_advance(&f.rounds, next_ns + WEIR_ROUND_GRACE_NS, false);
+        cr_assert_eq(wakes_sent(&f, STRAGGLER), 2, "nor has that one any");
+        rig_fini(&f.rig);
+    }
 }
 
 Test(rounds, reader_that_sleeps_on_a_held_chunk_is_woken)
@@ -172,7 +289,7 @@ Test(rounds, reader_that_sleeps_on_a_held_chunk_is_woken)
     rig_put_sample(&f.rig, 0, 1, 64);
     step(&f, 0);
     weir_rounds_advance(&f.rounds, EPOCH_NS, false);
-    weir_rounds_advance(&f.rounds, EPOCH_NS + WEIR_ROUND_GRACE_NS, false);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(2), false);
     cr_assert_eq(wakes_sent(&f, 0), 1);
     cr_assert_eq(wakes_sent(&f, 1), 0);
     rig_fini(&f.rig);
@@ -400,11 +517,6 @@ Test(rounds, stop_wakes_every_reader_and_the_last_marker_stands_behind_all)
 }
 
 /* ---- cuts ---- */
-
-static void count_cut(void *ctx)
-{
-    (*(unsigned *)ctx)++;
-}
 
 Test(rounds, cut_is_made_by_an_epoch_that_was_opened_after_it_was_wanted)
 {
