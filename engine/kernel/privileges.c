@@ -1,4 +1,4 @@
-/* Checking and dropping privileges. Source: capabilities(7), getauxval(3) on AT_SECURE, cap_set_proc(3). */
+/* Checking and dropping privileges. Source: capabilities(7), getauxval(3) on AT_SECURE, cap_set_proc(3), capset(2). */
 #include "engine/kernel/privileges.h"
 
 #include <errno.h>
@@ -84,13 +84,12 @@ int weir_privileges_check(struct weir_error *err)
     return 0;
 }
 
-static void drop(bool all)
+void weir_privileges_drop_unneeded(void)
 {
     cap_t caps = cap_get_proc();
     for (cap_value_t value = 0; caps && value < cap_max_bits(); value++) {
-        bool is_kept = !all && (is_among(value, for_files, WEIR_ARRAY_COUNT(for_files)) ||
-                                is_among(value, kept_besides, WEIR_ARRAY_COUNT(kept_besides)));
-        if (!is_kept) {
+        if (!is_among(value, for_files, WEIR_ARRAY_COUNT(for_files)) &&
+            !is_among(value, kept_besides, WEIR_ARRAY_COUNT(kept_besides))) {
             cap_set_flag(caps, CAP_EFFECTIVE, 1, &value, CAP_CLEAR);
             cap_set_flag(caps, CAP_PERMITTED, 1, &value, CAP_CLEAR);
         }
@@ -100,12 +99,15 @@ static void drop(bool all)
     cap_free(caps);
 }
 
-void weir_privileges_drop_unneeded(void)
-{
-    drop(false);
-}
-
+/* Not with a cap_t, which is allocated: malloc(3) would make an arena for each of hundreds of threads that never
+ * allocate anything again. */
 void weir_privileges_drop_all(void)
 {
-    drop(true);
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+    if (capget(&header, sets) < 0)
+        return;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(sets); i++)
+        sets[i].effective = sets[i].permitted = 0;
+    capset(&header, sets);
 }
