@@ -2,6 +2,7 @@
 #include "engine/session/control_channel.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,17 +11,17 @@
 
 /* Descriptors that were given to us may be ones that block: no call here relies on O_NONBLOCK. */
 
-/* A pipe that is ready takes PIPE_BUF bytes at least (pipe(7)). Sockets that were closed make no signal; for pipes see
- * the header. */
+/* A pipe that is ready takes PIPE_BUF bytes at least, and so many as a whole (pipe(7)): more might wait. Sockets that
+ * were closed make no signal; for pipes see the header. */
 static ssize_t write_now(int fd, const void *data, size_t bytes)
 {
     ssize_t written = send(fd, data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (written >= 0 || errno != ENOTSOCK)
         return written;
     struct pollfd room = {.fd = fd, .events = POLLOUT};
-    if (poll(&room, 1, 0) > 0)
+    if (bytes <= PIPE_BUF && poll(&room, 1, 0) > 0)
         return write(fd, data, bytes);
-    errno = EAGAIN;
+    errno = bytes <= PIPE_BUF ? EAGAIN : EMSGSIZE;
     return -1;
 }
 

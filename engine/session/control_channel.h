@@ -7,7 +7,8 @@
  *
  * Nothing here blocks. A command that takes time (a switch) holds back the next one of the same client, but for one
  * that wants no answer and would be refused meanwhile (a snapshot, while one is being written): that is refused at
- * once, so that none is taken later than it was asked for. What a client does not read is dropped, and told once. A
+ * once, so that none is taken later than it was asked for. What a client does not read is dropped, and told once; so is
+ * an answer of more than PIPE_BUF bytes to a pipe, which could not be written as a whole (a status takes about 1200). A
  * client that sends no whole line, or too long a one, harms itself only.
  *
  * The caller has SIGPIPE ignored. Coordinator thread.
@@ -31,11 +32,9 @@ struct weir_control_host {
     /* Switches all events of that name on or off. 0, or -ENOENT or -EINVAL with err. */
     int (*switch_event)(void *ctx, const char *name, bool on, struct weir_error *err);
     void (*list_events)(void *ctx, enum weir_control_detail detail, struct weir_buf *out); /* lines */
-    void (*tell_status)(void *ctx, struct weir_buf *out); /* one line of JSON; less than WEIR_CONTROL_ANSWER_MAX */
+    void (*tell_status)(void *ctx, struct weir_buf *out);                                  /* one line of JSON */
     void *ctx;
 };
-
-#define WEIR_CONTROL_ANSWER_MAX 4096 /* PIPE_BUF: it is written as a whole or not at all */
 
 struct weir_control_channel {
     const struct weir_control_host *host; /* borrowed */

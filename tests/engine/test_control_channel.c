@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -124,6 +125,23 @@ Test(control_channel, answers_that_nobody_reads_are_dropped_with_one_warning)
     control_rig_read(f.from);
     expect_answer(&f, "stop\n", "ack\n$");
     cr_assert_eq(f.rig.stops, 1);
+    fini(&f);
+}
+
+static void tell_at_length(void *ctx, struct weir_buf *out)
+{
+    (void)ctx;
+    weir_buf_printf(out, "%*s\n", PIPE_BUF, "");
+}
+
+Test(control_channel, answer_that_a_pipe_may_not_take_as_a_whole_is_dropped)
+{
+    struct fixture f;
+    cr_assert_eq(init(&f, true), 0);
+    f.rig.host.tell_status = tell_at_length;
+    expect_answer(&f, "status\n", "");
+    cr_assert_str_eq(f.rig.warning, "the answers to control commands are not read, and dropped: Message too long");
+    expect_answer(&f, "ping\n", "ack\n$");
     fini(&f);
 }
 
