@@ -23,8 +23,7 @@
 
 struct weir_trace {
     struct tep_handle *tep; /* owned */
-    size_t event_count;
-    struct weir_buf raw; /* a sample's bytes, aligned, with zeros behind */
+    struct weir_buf raw;    /* a sample's bytes, aligned, with zeros behind */
 };
 
 /* ---- printk formats ---- */
@@ -119,7 +118,7 @@ int weir_trace_new(struct weir_trace **trace, const uint8_t *section, size_t byt
     struct weir_trace_formats formats = {0};
     bool is_read = read_section(made, &cursor, &formats);
     if (is_read && !formats.failed)
-        made->event_count = weir_trace_formats_parse(&formats, made->tep);
+        weir_trace_formats_parse(&formats, made->tep);
     weir_trace_formats_fini(&formats);
     if (formats.failed) {
         weir_trace_free(made);
@@ -141,11 +140,6 @@ void weir_trace_free(struct weir_trace *trace)
     tep_free(trace->tep);
     weir_buf_fini(&trace->raw);
     free(trace);
-}
-
-size_t weir_trace_event_count(const struct weir_trace *trace)
-{
-    return trace->event_count;
 }
 
 static struct tep_event *find(const struct weir_trace *trace, uint64_t id)

@@ -36,7 +36,4 @@ void weir_trace_append_text(struct weir_trace *trace, uint64_t id, const uint8_t
 void weir_trace_append_json(const struct weir_trace *trace, uint64_t id, const uint8_t *raw, size_t bytes,
                             struct weir_buf *out);
 
-/* The events that could be parsed. */
-size_t weir_trace_event_count(const struct weir_trace *trace);
-
 #endif

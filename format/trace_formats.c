@@ -62,11 +62,12 @@ void weir_trace_formats_list(struct weir_trace_formats *list, const char *system
     }
 }
 
-static bool parse_format(struct tep_handle *tep, const struct weir_trace_format *format, char *scratch)
+/* What tep cannot parse it does not know: it is shown as bytes. */
+static void parse_format(struct tep_handle *tep, const struct weir_trace_format *format, char *scratch)
 {
     memcpy(scratch, format->text, format->bytes);
     scratch[format->bytes] = '\0';
-    return tep_parse_event(tep, scratch, format->bytes, format->system) == TEP_ERRNO__SUCCESS;
+    tep_parse_event(tep, scratch, format->bytes, format->system);
 }
 
 /* In the child: a byte for each format that was survived. What kills it must not be seen, nor take long. */
@@ -126,20 +127,18 @@ static void mark_bad(struct tep_handle *tep, struct weir_trace_formats *list)
         list->items[next].is_bad = true;
 }
 
-size_t weir_trace_formats_parse(struct weir_trace_formats *list, struct tep_handle *tep)
+void weir_trace_formats_parse(struct weir_trace_formats *list, struct tep_handle *tep)
 {
     list->scratch = malloc(list->bytes_max + 1);
     if (!list->scratch) {
         list->failed = true;
-        return 0;
+        return;
     }
-    size_t count = 0;
     mark_bad(tep, list);
     for (size_t i = 0; i < list->count; i++) {
-        if (!list->items[i].is_bad && parse_format(tep, &list->items[i], list->scratch))
-            count++;
+        if (!list->items[i].is_bad)
+            parse_format(tep, &list->items[i], list->scratch);
     }
-    return count;
 }
 
 void weir_trace_formats_fini(struct weir_trace_formats *list)

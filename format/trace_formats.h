@@ -36,8 +36,8 @@ struct weir_trace_formats {
  * texts until parse(); NULL: they are passed over. */
 void weir_trace_formats_list(struct weir_trace_formats *list, const char *system, struct weir_cursor *cursor);
 
-/* Gives those that can be parsed to tep; returns how many. Allocates, forks: the caller has one thread. */
-size_t weir_trace_formats_parse(struct weir_trace_formats *list, struct tep_handle *tep);
+/* Gives those that can be parsed to tep. Allocates, forks: the caller has one thread. */
+void weir_trace_formats_parse(struct weir_trace_formats *list, struct tep_handle *tep);
 
 /* Frees what the list owns. {0} is fine. */
 void weir_trace_formats_fini(struct weir_trace_formats *list);

@@ -23,8 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WEIR_ZSTD_LEVEL_MAX     22 /* ZSTD_maxCLevel(); asserted against the library in use */
-#define WEIR_ZSTD_LEVEL_DEFAULT 1  /* as perf */
+#define WEIR_ZSTD_LEVEL_MAX 22 /* ZSTD_maxCLevel(); asserted against the library in use */
 
 struct weir_zstd_packer;
 

@@ -141,20 +141,6 @@ int weir_node_memory_reserve(void **out, size_t bytes, int node)
     return 0;
 }
 
-int weir_node_memory_map(void **out, size_t bytes, int node)
-{
-    void *memory;
-    int result = weir_node_memory_reserve(&memory, bytes, node);
-    if (result < 0)
-        return result;
-    result = weir_node_memory_fault_in(memory, mapping_bytes(bytes));
-    if (result < 0)
-        weir_node_memory_unmap(memory, bytes);
-    else
-        *out = memory;
-    return result;
-}
-
 void weir_node_memory_unmap(void *memory, size_t bytes)
 {
     if (memory)

@@ -46,9 +46,6 @@ int weir_node_memory_reserve(void **out, size_t bytes, int node);
  */
 int weir_node_memory_fault_in(void *memory, size_t bytes);
 
-/* Reserves and faults in: as the two above. */
-int weir_node_memory_map(void **out, size_t bytes, int node);
-
 /* NULL is allowed. */
 void weir_node_memory_unmap(void *memory, size_t bytes);
 

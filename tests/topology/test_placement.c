@@ -18,6 +18,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/bits.h"
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -98,18 +100,27 @@ Test(placement, cpus_that_do_not_exist_are_left_out_of_a_pin)
     weir_cpuset_fini(&after);
 }
 
+/* As the chunk pool does, but all of it at once. */
+static void *map_memory(size_t bytes, int node)
+{
+    void *memory = NULL;
+    cr_assert_eq(weir_node_memory_reserve(&memory, bytes, node), 0);
+    cr_assert_eq(weir_node_memory_fault_in(memory, weir_align_up(bytes, HUGE_BYTES)), 0);
+    return memory;
+}
+
 Test(placement, no_bytes_are_refused)
 {
     void *memory = NULL;
-    cr_expect_eq(weir_node_memory_map(&memory, 0, -1), -EINVAL);
+    cr_expect_eq(weir_node_memory_reserve(&memory, 0, -1), -EINVAL);
     cr_expect_null(memory);
 }
 
 Test(placement, more_bytes_than_there_are_addresses_are_refused)
 {
     void *memory = NULL;
-    cr_expect_eq(weir_node_memory_map(&memory, SIZE_MAX, -1), -ENOMEM);
-    cr_expect_eq(weir_node_memory_map(&memory, SIZE_MAX - 4 * HUGE_BYTES, -1), -ENOMEM);
+    cr_expect_eq(weir_node_memory_reserve(&memory, SIZE_MAX, -1), -ENOMEM);
+    cr_expect_eq(weir_node_memory_reserve(&memory, SIZE_MAX - 4 * HUGE_BYTES, -1), -ENOMEM);
     cr_expect_null(memory);
 }
 
@@ -120,8 +131,7 @@ Test(placement, nothing_is_unmapped)
 
 Test(placement, memory_is_aligned_rounded_up_zeroed_and_faulted_in)
 {
-    void *memory = NULL;
-    cr_assert_eq(weir_node_memory_map(&memory, HUGE_BYTES + 1, -1), 0);
+    void *memory = map_memory(HUGE_BYTES + 1, -1);
     cr_expect_eq((uintptr_t)memory % HUGE_BYTES, 0);
     cr_expect_eq(resident_pages(memory, 2 * HUGE_BYTES), 2 * HUGE_BYTES / PAGE_BYTES);
     const uint64_t *words = memory;
@@ -134,9 +144,8 @@ Test(placement, memory_is_aligned_rounded_up_zeroed_and_faulted_in)
 
 Test(placement, unmapped_memory_is_gone_whole)
 {
-    void *memory = NULL;
     unsigned char present[1];
-    cr_assert_eq(weir_node_memory_map(&memory, HUGE_BYTES + 1, -1), 0);
+    void *memory = map_memory(HUGE_BYTES + 1, -1);
     weir_node_memory_unmap(memory, HUGE_BYTES + 1);
     for (size_t offset = 0; offset < 2 * HUGE_BYTES; offset += HUGE_BYTES - PAGE_BYTES) {
         errno = 0;
@@ -158,10 +167,9 @@ static size_t address_space_pages(void)
 
 Test(placement, alignment_costs_no_address_space)
 {
-    void *memory = NULL;
     size_t before = address_space_pages(); /* also makes the stream's buffer before what is measured */
     before = address_space_pages();
-    cr_assert_eq(weir_node_memory_map(&memory, HUGE_BYTES, -1), 0);
+    void *memory = map_memory(HUGE_BYTES, -1);
     cr_expect_eq(address_space_pages() - before, HUGE_BYTES / PAGE_BYTES);
     weir_node_memory_unmap(memory, HUGE_BYTES);
     cr_expect_eq(address_space_pages(), before);
@@ -178,8 +186,7 @@ static int node_of_page(void *memory)
 
 Test(placement, memory_prefers_the_node_asked_for_and_lies_there)
 {
-    void *memory = NULL;
-    cr_assert_eq(weir_node_memory_map(&memory, HUGE_BYTES, 0), 0);
+    void *memory = map_memory(HUGE_BYTES, 0);
     cr_expect_eq(node_of_page(memory), 0);
 
     unsigned long nodes[1024 / 64] = {0};
@@ -192,8 +199,7 @@ Test(placement, memory_prefers_the_node_asked_for_and_lies_there)
 
 static void expect_default_policy(int node)
 {
-    void *memory = NULL;
-    cr_assert_eq(weir_node_memory_map(&memory, HUGE_BYTES, node), 0);
+    void *memory = map_memory(HUGE_BYTES, node);
     node_of_page(memory); /* skips without NUMA */
     int mode = -1;
     cr_assert_eq(get_mempolicy(&mode, NULL, 0, memory, MPOL_F_ADDR), 0);
@@ -234,20 +240,20 @@ static void refuse_call(unsigned number, int argument_index, uint32_t argument, 
 Test(placement, kernel_without_populate_still_gives_memory_that_is_faulted_in)
 {
     refuse_call(SYS_madvise, 2, MADV_POPULATE_WRITE, EINVAL);
-    void *memory = NULL;
-    cr_assert_eq(weir_node_memory_map(&memory, HUGE_BYTES, -1), 0);
+    void *memory = map_memory(HUGE_BYTES, -1);
     cr_expect_eq(resident_pages(memory, HUGE_BYTES), HUGE_BYTES / PAGE_BYTES);
     weir_node_memory_unmap(memory, HUGE_BYTES);
 }
 
-Test(placement, memory_that_cannot_be_faulted_in_is_given_back)
+Test(placement, memory_that_cannot_be_faulted_in_is_told_and_given_back)
 {
     size_t before = address_space_pages();
     before = address_space_pages();
     refuse_call(SYS_madvise, 2, MADV_POPULATE_WRITE, ENOMEM);
     void *memory = NULL;
-    cr_expect_eq(weir_node_memory_map(&memory, HUGE_BYTES, -1), -ENOMEM);
-    cr_expect_null(memory);
+    cr_assert_eq(weir_node_memory_reserve(&memory, HUGE_BYTES, -1), 0);
+    cr_expect_eq(weir_node_memory_fault_in(memory, HUGE_BYTES), -ENOMEM);
+    weir_node_memory_unmap(memory, HUGE_BYTES);
     cr_expect_eq(address_space_pages(), before);
 }
 
@@ -255,8 +261,7 @@ Test(placement, kernel_without_huge_pages_or_policies_gives_plain_memory)
 {
     refuse_call(SYS_madvise, 2, MADV_HUGEPAGE, EINVAL);
     refuse_call(SYS_mbind, -1, 0, EPERM);
-    void *memory = NULL;
-    cr_assert_eq(weir_node_memory_map(&memory, HUGE_BYTES, 0), 0);
+    void *memory = map_memory(HUGE_BYTES, 0);
     cr_expect_eq((uintptr_t)memory % HUGE_BYTES, 0);
     cr_expect_eq(resident_pages(memory, HUGE_BYTES), HUGE_BYTES / PAGE_BYTES);
     weir_node_memory_unmap(memory, HUGE_BYTES);
