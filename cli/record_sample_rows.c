@@ -249,7 +249,8 @@ static const struct weir_option options[] = {
         .section = SECTION,
         .help = "describe what is there when recording ends, instead of what was there at the start",
         .details = "Tasks that end meanwhile and began before are then without names and maps. --overwrite does not "
-                   "imply it, as it does for perf: side records are never overwritten.",
+                   "imply it, as it does for perf: side records are never overwritten. Where files end before the "
+                   "recording does, what was there at the start is described, too.",
     },
     {
         .long_name = "proc-map-timeout",

@@ -103,7 +103,8 @@ struct weir_record_options {
     uint64_t retained_bytes;
     uint64_t retained_span_ns;
     bool overwrite;           /* --overwrite: the kernel's rings keep the newest samples; not with the two above */
-    bool tail_synthesize;     /* --tail-synthesize: what was there before is described at the end */
+    bool tail_synthesize;     /* --tail-synthesize: what was there before is described at the end; with several files at
+                               * the start, too */
     bool snapshot_on_exit;    /* what is retained at the end goes to the file; always with overwrite */
     const char *threads_spec; /* --threads=SPEC; NULL: "cpu" */
     const struct weir_cpuset *reader_cpus; /* --reader-cpus: where weir's threads run; NULL: not given */

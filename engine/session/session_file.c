@@ -263,7 +263,9 @@ int weir_session_begin_file(struct weir_session *session, struct weir_error *err
     int result = end_of_before(session, err);
     if (result == 0)
         result = synthesize_index(session, err);
-    if (result < 0 || !session->options->tail_synthesize)
+    /* A file that ends before the recording does would have no names: the end of that is too late for it. */
+    bool at_end_only = session->options->tail_synthesize && !weir_session_switches(session);
+    if (result < 0 || !at_end_only)
         return result < 0 ? result : weir_session_synthesize(session, err);
     if (session->sideband) /* it need not wait for the end */
         weir_sideband_end_feed(session->sideband);

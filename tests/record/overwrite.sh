@@ -54,9 +54,9 @@ test_all_cpus_and_one_reader() {
     expect_good_file
 }
 
-# commands_of_before: how often the task of the file `pid` is described as one that was there.
+# commands_of_before FILE: how often the task of the file `pid` is described as one that was there.
 commands_of_before() {
-    perf script -i it.data --show-task-events 2>perf.err | grep -c " 0.000000: PERF_RECORD_COMM: .*:$(cat pid)/" || true
+    perf script -i "$1" --show-task-events 2>perf.err | grep -c " 0.000000: PERF_RECORD_COMM: .*:$(cat pid)/" || true
 }
 
 test_tail_synthesize_describes_the_end() {
@@ -64,9 +64,20 @@ test_tail_synthesize_describes_the_end() {
     for option in --tail-synthesize --no-tail-synthesize; do
         record -a $option -e cpu-clock -o it.data -- sh -c 'sleep 20 & echo $! >pid'
         kill "$(cat pid)"
-        expect_eq "times it was there with $option" "$(commands_of_before)" $((${#option} == 17))
+        expect_eq "times it was there with $option" "$(commands_of_before it.data)" $((${#option} == 17))
         expect_eq "FINISHED_INIT" "$(report_records it.data FINISHED_INIT)" 1
         expect_readers_agree it.data
+    done
+}
+
+# The end of the recording is too late for a file that ends before.
+test_files_that_end_before_are_described_at_the_start() {
+    local file
+    echo $$ >pid # of this test: it is there all the time
+    record -a --tail-synthesize --switch-output -e cpu-clock -o it.data -- \
+        sh -c "kill -USR2 \$PPID; until ls it.data.2* >/dev/null 2>&1; do sleep 0.02; done"
+    for file in it.data.2*; do
+        expect_at_least "times that it was there in $file" "$(commands_of_before "$file")" 1
     done
 }
 
