@@ -233,6 +233,11 @@ void weir_output_remove(struct weir_output *output)
     weir_output_file_remove(&output->file);
 }
 
+int weir_output_pass_name(struct weir_output *output, const char *heir, dev_t device, ino_t inode)
+{
+    return weir_output_file_pass_name(&output->file, heir, device, inode);
+}
+
 const char *weir_output_path(const struct weir_output *output)
 {
     return output->file.path;

@@ -152,6 +152,14 @@ int weir_output_rename(struct weir_output *output, const char *name, struct weir
  * nothing for /dev/null and streams. */
 void weir_output_remove(struct weir_output *output);
 
+/*
+ * Instead of remove(): gives the name of a published file to another one of its directory, in one step. heir: the name
+ * of that one until then, without a slash; it must still be the file that device and inode say. 0; or -errno, and then
+ * nothing has changed: -ENOENT (one of the two is not at its name any more), -EOPNOTSUPP (/dev/null, streams), those of
+ * rename(2).
+ */
+int weir_output_pass_name(struct weir_output *output, const char *heir, dev_t device, ino_t inode);
+
 /* The path that it was opened with, with its name of now; borrowed until the next rename. */
 const char *weir_output_path(const struct weir_output *output);
 

@@ -405,6 +405,20 @@ int weir_output_file_rename(struct weir_output_file *file, const char *name, str
     return 0;
 }
 
+int weir_output_file_pass_name(struct weir_output_file *file, const char *heir, dev_t device, ino_t inode)
+{
+    struct stat st;
+    if (!file->name)
+        return -EOPNOTSUPP;
+    if (!file->published || !is_at(file, file->name) || fstatat(file->dir_fd, heir, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        st.st_dev != device || st.st_ino != inode)
+        return -ENOENT;
+    if (renameat(file->dir_fd, heir, file->dir_fd, file->name) < 0)
+        return -errno;
+    file->published = false;
+    return 0;
+}
+
 void weir_output_file_remove(struct weir_output_file *file)
 {
     if (file->name && file->published && is_at(file, file->name))

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "base/notice.h"
@@ -48,6 +49,9 @@ int weir_output_file_give_name(struct weir_output_file *file, const char *name);
 
 /* Takes its name away, see weir_output_remove(). */
 void weir_output_file_remove(struct weir_output_file *file);
+
+/* Gives its name to another file, see weir_output_pass_name(). 0 or -errno. */
+int weir_output_file_pass_name(struct weir_output_file *file, const char *heir, dev_t device, ino_t inode);
 
 /* Gives the file that other name in its directory, see weir_output_rename(). 0 or -errno with err. */
 int weir_output_file_rename(struct weir_output_file *file, const char *name, struct weir_error *err);

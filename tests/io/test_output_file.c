@@ -552,11 +552,68 @@ Test(output_file, nameless_file_gets_the_name_that_it_is_renamed_to)
     cr_assert_eq(access(place_of("other").text, F_OK), 0);
 }
 
+/* What stat(2) says of that file. */
+static struct stat stat_of(const char *name)
+{
+    struct stat st = {0};
+    cr_assert_eq(stat(place_of(name).text, &st), 0);
+    return st;
+}
+
+Test(output_file, only_the_file_that_is_meant_gets_the_name_that_is_passed_on)
+{
+    struct weir_output *output = open_good("file");
+    cr_expect_eq(weir_output_pass_name(output, "heir", 0, 0), -ENOENT, "not published");
+    publish(output);
+    temp_tree_write_text(&tree, "heir", "a snapshot");
+    temp_tree_write_text(&tree, "another", "no snapshot");
+    struct stat heir = stat_of("heir");
+    cr_expect_eq(weir_output_pass_name(output, "nowhere", heir.st_dev, heir.st_ino), -ENOENT);
+    cr_expect_eq(weir_output_pass_name(output, "another", heir.st_dev, heir.st_ino), -ENOENT);
+    expect_text("file", "");
+    refuse_call(SYS_renameat, EIO);
+    cr_expect_eq(weir_output_pass_name(output, "heir", heir.st_dev, heir.st_ino), -EIO);
+    expect_text("file", "");
+    expect_text("heir", "a snapshot");
+    weir_output_close(output);
+    cr_expect_eq(entries(), 3);
+}
+
+Test(output_file, name_of_somebody_elses_file_is_not_passed_on)
+{
+    struct weir_output *output = open_good("file");
+    publish(output);
+    temp_tree_write_text(&tree, "heir", "a snapshot");
+    struct stat heir = stat_of("heir");
+    cr_assert_eq(unlink(place_of("file").text), 0);
+    temp_tree_write_text(&tree, "file", "new");
+    cr_expect_eq(weir_output_pass_name(output, "heir", heir.st_dev, heir.st_ino), -ENOENT);
+    expect_text("file", "new");
+    expect_text("heir", "a snapshot");
+    weir_output_close(output);
+}
+
+Test(output_file, heir_has_the_name_and_the_output_vanishes)
+{
+    struct weir_output *output = open_good("file");
+    publish(output);
+    temp_tree_write_text(&tree, "heir", "a snapshot");
+    struct stat heir = stat_of("heir");
+    cr_assert_eq(weir_output_pass_name(output, "heir", heir.st_dev, heir.st_ino), 0);
+    expect_text("file", "a snapshot");
+    weir_output_remove(output); /* it has no name any more */
+    cr_expect_eq(weir_output_pass_name(output, "heir", heir.st_dev, heir.st_ino), -ENOENT);
+    weir_output_close(output);
+    expect_text("file", "a snapshot");
+    cr_expect_eq(entries(), 1);
+}
+
 Test(output_file, null_device_keeps_its_name)
 {
     struct weir_output *output = NULL;
     cr_assert_eq(open_output(&output, "/dev/null", NULL), 0);
     cr_assert_eq(weir_output_rename(output, "other", NULL), 0);
+    cr_assert_eq(weir_output_pass_name(output, "other", 0, 0), -EOPNOTSUPP);
     cr_assert_str_eq(weir_output_path(output), "/dev/null");
     weir_output_close(output);
 }
