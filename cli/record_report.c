@@ -260,13 +260,21 @@ static void append_ratio(struct weir_buf *text, const struct weir_record_result 
                         (double)result->compressed_in_bytes / BYTES_PER_MB, ratio_of(result));
 }
 
+static void append_snapshots(struct weir_buf *text, const struct weir_record_result *result)
+{
+    weir_buf_printf(text, "[ weir record: Took %" PRIu64 " snapshot%s", result->snapshots,
+                    result->snapshots == 1 ? "" : "s");
+    if (result->replaced_snapshots > 0)
+        weir_buf_printf(text, "; newer ones replaced %" PRIu64 " of them, with %" PRIu64 " samples",
+                        result->replaced_snapshots, result->replaced_samples);
+}
+
 /* What was evicted is not lost: nobody has asked for it. */
 static void append_evicted(struct weir_buf *text, const struct weir_record_result *result)
 {
     uint64_t left = weir_min_u64(result->left_samples, result->evicted_samples);
     uint64_t evicted = result->evicted_samples - left;
-    weir_buf_printf(text, "[ weir record: Took %" PRIu64 " snapshot%s", result->snapshots,
-                    result->snapshots == 1 ? "" : "s");
+    append_snapshots(text, result);
     if (evicted > 0)
         weir_buf_printf(text, "; evicted %" PRIu64 " older samples from memory", evicted);
     if (left > 0)
@@ -278,8 +286,7 @@ static void append_evicted(struct weir_buf *text, const struct weir_record_resul
 
 static void append_overwritten(struct weir_buf *text, const struct weir_record_result *result)
 {
-    weir_buf_printf(text, "[ weir record: Took %" PRIu64 " snapshot%s", result->snapshots,
-                    result->snapshots == 1 ? "" : "s");
+    append_snapshots(text, result);
     if (result->overwritten_bytes > 0)
         weir_buf_printf(text, "; older records were overwritten: %.3f MB",
                         (double)result->overwritten_bytes / BYTES_PER_MB);
@@ -308,11 +315,13 @@ void weir_report_closing(struct weir_buf *text, const struct weir_record_result 
 {
     append_size_limit(text, result);
     weir_buf_printf(text, "[ weir record: Woken up %" PRIu64 " times to write data ]\n", result->wakeups);
-    weir_buf_printf(text, "[ weir record: Captured and wrote %.3f MB ", (double)result->file_bytes / BYTES_PER_MB);
+    uint64_t bytes = result->file_bytes - weir_min_u64(result->replaced_bytes, result->file_bytes);
+    uint64_t samples = result->samples - weir_min_u64(result->replaced_samples, result->samples);
+    weir_buf_printf(text, "[ weir record: Captured and wrote %.3f MB ", (double)bytes / BYTES_PER_MB);
     weir_text_append(text, context->output_path, strlen(context->output_path));
     weir_buf_printf(text, "%s", context->stamped ? ".<timestamp>" : "");
-    if (result->samples > 0)
-        weir_buf_printf(text, " (%" PRIu64 " samples)", result->samples);
+    if (samples > 0)
+        weir_buf_printf(text, " (%" PRIu64 " samples)", samples);
     append_ratio(text, result);
     weir_buf_printf(text, " ]\n");
     if (result->overwritten)

@@ -103,11 +103,15 @@ static const struct weir_option options[] = {
         .field = FIELD(snapshot_keep, uint64_t),
         .min = 1,
         .max = UINT32_MAX,
-        .default_text = "all snapshots, in one file",
+        .default_text = "dumps in one file, of the pair the newest",
         .section = SECTION,
         .help = "put each snapshot into a file of its own, FILE.TIME, and keep the newest N; 1: each replaces the last",
         .details = "A file is removed once the next one is whole. Each is complete in itself, as with --switch-output; "
-                   "what was recorded after the last snapshot is in none, unless --snapshot-on-exit takes one.",
+                   "what was recorded after the last snapshot is in none, unless --snapshot-on-exit takes one. Without "
+                   "it what SIGUSR2, events and dump ask for stands in FILE, one behind the other. A snapshot of the "
+                   "pair (commands snapshot, snapshot-alloc; libweir) then replaces the one before: it is FILE.TIME, "
+                   "and FILE at the end, unless dumps are in that. With -S alone, and where files are not plain, or "
+                   "named or counted by other options, those of the pair stand behind one another, too.",
     },
     {
         .long_name = "ftrace-snapshot",

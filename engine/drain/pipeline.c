@@ -414,6 +414,14 @@ int weir_pipeline_make_spare(struct weir_pipeline *pipeline)
 
 /* ---- end ---- */
 
+uint64_t weir_pipeline_snapshot_samples(const struct weir_pipeline *pipeline)
+{
+    uint64_t samples = 0;
+    for (unsigned i = 0; i < pipeline->reader_count; i++) /* relaxed: its epoch was seen passed (L) */
+        samples += atomic_load_explicit(&pipeline->readers[i]->snapshot_samples, memory_order_relaxed);
+    return samples;
+}
+
 void weir_pipeline_summarise_drains(const struct weir_pipeline *pipeline, enum weir_drain_moment moment,
                                     struct weir_drain_summary *summary)
 {

@@ -183,6 +183,10 @@ int weir_pipeline_emit(struct weir_pipeline *pipeline, const void *records, size
 int weir_pipeline_make_spare(struct weir_pipeline *pipeline);
 bool weir_pipeline_has_spare(const struct weir_pipeline *pipeline);
 
+/* Samples that all snapshots so far have handed to the writer, once the last of them is closed (rounds.h). Coordinator.
+ */
+uint64_t weir_pipeline_snapshot_samples(const struct weir_pipeline *pipeline);
+
 /* How all readers kept up so far. Any thread. */
 void weir_pipeline_summarise_drains(const struct weir_pipeline *pipeline, enum weir_drain_moment moment,
                                     struct weir_drain_summary *summary);

@@ -105,17 +105,24 @@ void weir_reader_fini(struct weir_reader *reader)
     reader->wake_fds[0] = reader->wake_fds[1] = -1;
 }
 
+/* Samples that it has seen pass. */
+static uint64_t sum_samples(const struct weir_reader *reader)
+{
+    uint64_t samples = 0;
+    for (unsigned i = 0; i < reader->ring_count; i++) {
+        for (unsigned event = 0; event < reader->event_count; event++)
+            samples += reader->rings[i].counts.samples[event];
+    }
+    return samples;
+}
+
 /* Tells how far we are. Relaxed: the numbers are read for their own sake. */
 static void publish_counts(struct weir_reader *reader)
 {
-    uint64_t samples = 0, starved = 0;
-    for (unsigned i = 0; i < reader->ring_count; i++) {
-        const struct weir_reader_ring *r = &reader->rings[i];
-        for (unsigned event = 0; event < reader->event_count; event++)
-            samples += r->counts.samples[event];
-        starved += r->lost_while_starved;
-    }
-    atomic_store_explicit(&reader->handed_samples, samples, memory_order_relaxed);
+    uint64_t starved = 0;
+    for (unsigned i = 0; i < reader->ring_count; i++)
+        starved += reader->rings[i].lost_while_starved;
+    atomic_store_explicit(&reader->handed_samples, sum_samples(reader), memory_order_relaxed);
     atomic_store_explicit(&reader->handed_starved, starved, memory_order_relaxed);
     atomic_store_explicit(&reader->handed_wakeups, reader->wakeups, memory_order_relaxed);
 }
@@ -212,6 +219,13 @@ static bool read_all_newest(struct weir_reader *reader)
     return all;
 }
 
+/* All that was asked for has been handed over, and nothing is retained. Relaxed: published by passed_epoch (L). */
+static void note_snapshot(struct weir_reader *reader)
+{
+    uint64_t evicted = reader->retention ? weir_retention_evicted(reader->retention) : 0;
+    atomic_store_explicit(&reader->snapshot_samples, sum_samples(reader) - evicted, memory_order_relaxed);
+}
+
 static enum weir_reader_state starved(struct weir_reader *reader)
 {
     reader->starved_steps++;
@@ -273,6 +287,8 @@ enum weir_reader_state weir_reader_step(struct weir_reader *reader)
             return starved(reader);
         if (reader->chunk && reader->chunk->used > 0)
             weir_reader_hand_over(reader);
+        if (snapshot)
+            note_snapshot(reader);
         weir_test_point(WEIR_AT_READER_PASS);
         atomic_store_explicit(&reader->passed_epoch, epoch, memory_order_release); /* (L) */
     }

@@ -195,6 +195,8 @@ struct weir_reader {
     _Atomic uint64_t handed_bytes;
     _Atomic bool holding;       /* chunk holds records */
     _Atomic uint64_t newest_ns; /* of all samples retained */
+    /* Samples handed over up to the end of the last snapshot; who sees its epoch passed sees this (L). */
+    _Atomic uint64_t snapshot_samples;
     /* As of the last chunk that was handed over, for who asks meanwhile. */
     _Atomic uint64_t handed_samples;
     _Atomic uint64_t handed_wakeups;

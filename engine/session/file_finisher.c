@@ -43,13 +43,14 @@ int weir_file_finisher_new(struct weir_file_finisher **made, const struct weir_f
     if (!finisher)
         return -ENOMEM;
     const struct weir_record_options *options = setup->session->options;
+    bool replaces = weir_session_pair_ends_file(setup->session);
     finisher->setup = *setup;
     pthread_mutex_init(&finisher->lock, NULL);
     pthread_cond_init(&finisher->changed, NULL);
     sem_init(&finisher->ended, 0, 0);
     int result = weir_kept_files_new(&finisher->kept, &(struct weir_kept_files_setup){
-                                                          .stamped = options->switching.timestamp,
-                                                          .most = options->switching.max_files,
+                                                          .stamped = options->switching.timestamp || replaces,
+                                                          .most = replaces ? 1 : options->switching.max_files,
                                                           .droppable = options->on_full == WEIR_RECORD_ON_FULL_ROTATE,
                                                           .command = options->switching.command,
                                                           .child_mask = setup->child_mask,
@@ -299,6 +300,30 @@ void weir_file_finisher_keep(struct weir_file_finisher *finisher, struct weir_re
     add(finisher, file->file_bytes, &err);
 }
 
+bool weir_file_finisher_pass_name(struct weir_file_finisher *finisher, struct weir_record_file *file)
+{
+    const struct weir_notice_sink *notices = finisher->setup.session->options->notices;
+    struct weir_error err = {0};
+    int result = weir_kept_files_pass_name(finisher->kept, file, &err);
+    if (result == 0)
+        weir_record_file_sync_name(file, &err);
+    if (err.code != 0)
+        weir_notice(notices, WEIR_NOTICE_WARNING, "%s", err.what);
+    return result == 0;
+}
+
+void weir_file_finisher_keep_named(struct weir_file_finisher *finisher, const struct weir_record_file *file,
+                                   bool replaces)
+{
+    const char *before = weir_kept_files_newest(finisher->kept);
+    if (replaces)
+        weir_kept_files_add_last(finisher->kept, file);
+    else if (before)
+        weir_notice(finisher->setup.session->options->notices, WEIR_NOTICE_INFO,
+                    "the newest snapshot of the pair is in '%s'", before);
+    add(finisher, file->file_bytes, &(struct weir_error){0});
+}
+
 void weir_file_finisher_await_commands(struct weir_file_finisher *finisher, bool (*hurried)(void *ctx), void *ctx)
 {
     weir_kept_files_await_commands(finisher->kept, hurried, ctx);
@@ -307,6 +332,11 @@ void weir_file_finisher_await_commands(struct weir_file_finisher *finisher, bool
 const struct weir_finished_files *weir_file_finisher_sums(const struct weir_file_finisher *finisher)
 {
     return &finisher->sums;
+}
+
+struct weir_removed_files weir_file_finisher_removed(const struct weir_file_finisher *finisher)
+{
+    return weir_kept_files_removed(finisher->kept);
 }
 
 static bool always(void *ctx)

@@ -8,6 +8,9 @@
  * finished by the coordinator when that thread has ended, and kept by the same rules. Files are finished in the order
  * in which they were pushed.
  *
+ * Where snapshots of the pair replace one another (weir_session_pair_ends_file()) one file of them stays, those in
+ * which there are dumps not counted, and it takes the name PATH from the last file when nothing is in that.
+ *
  * The name: PATH.<UTC time as perf writes it, YYYYmmddHHMMSScc>, with "-001" and so on behind it where that is taken;
  * nothing is ever replaced. A file has its name only when it is whole: while it is finished it is hidden, as
  * ".NAME.<time>" in the same folder.
@@ -26,6 +29,7 @@
 #include <sys/types.h>
 
 #include "engine/drain/drain_watch.h"
+#include "engine/session/kept_files.h"
 #include "engine/session/record_file.h"
 
 #define WEIR_FINISHER_FILES    8u  /* that wait for the thread, the one that it has in hand not among them */
@@ -74,12 +78,26 @@ void weir_file_finisher_stop(struct weir_file_finisher *finisher, bool (*hurried
  * stop(). Adds it to the sums. The file stays the caller's. Coordinator. */
 void weir_file_finisher_keep(struct weir_file_finisher *finisher, struct weir_record_file *file);
 
+/* Where each file replaces the one before, what becomes of the last one, which was finished already; after stop(). It
+ * stays the caller's. Coordinator. */
+
+/* Has the newest of the others take its name, in one step. False: that cannot be, which is told, and it stays. */
+bool weir_file_finisher_pass_name(struct weir_file_finisher *finisher, struct weir_record_file *file);
+
+/* Keeps it under the name that it has, and adds it to the sums. replaces: it replaces the one before as the others do;
+ * else that one stays, which is told. */
+void weir_file_finisher_keep_named(struct weir_file_finisher *finisher, const struct weir_record_file *file,
+                                   bool replaces);
+
 /* Waits for the commands that still run, unless hurried(ctx) says that it is to end (asked ten times a second). After
  * stop(). */
 void weir_file_finisher_await_commands(struct weir_file_finisher *finisher, bool (*hurried)(void *ctx), void *ctx);
 
 /* After stop(); borrowed until free. */
 const struct weir_finished_files *weir_file_finisher_sums(const struct weir_file_finisher *finisher);
+
+/* What of these was removed again. After stop(). */
+struct weir_removed_files weir_file_finisher_removed(const struct weir_file_finisher *finisher);
 
 /* NULL-safe; stops first. Files that were not finished are closed as they are. */
 void weir_file_finisher_free(struct weir_file_finisher *finisher);

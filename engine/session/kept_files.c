@@ -21,12 +21,15 @@ struct kept_file {
     char *path; /* owned */
     dev_t device;
     ino_t inode;
+    uint64_t bytes, samples;
+    bool lasting;
 };
 
 struct weir_kept_files {
     struct weir_kept_files_setup setup;
     struct kept_file *files; /* owned; oldest first; empty when none is ever to be removed */
     size_t count, room;
+    struct weir_removed_files removed;
     pid_t running[WEIR_FINISHER_COMMANDS];
     unsigned running_count;
     bool told; /* of a command that failed */
@@ -44,13 +47,18 @@ int weir_kept_files_new(struct weir_kept_files **made, const struct weir_kept_fi
 
 /* ---- how many ---- */
 
-static void remove_file(const struct weir_kept_files *kept, const struct kept_file *file)
+static void remove_file(struct weir_kept_files *kept, const struct kept_file *file)
 {
     struct stat st;
-    if (lstat(file->path, &st) < 0 || st.st_dev != file->device || st.st_ino != file->inode)
-        return; /* it is not there any more, or not ours */
-    if (unlink(file->path) < 0)
+    if (file->lasting || lstat(file->path, &st) < 0 || st.st_dev != file->device || st.st_ino != file->inode)
+        return; /* it is to stay, not there any more, or not ours */
+    if (unlink(file->path) < 0) {
         weir_notice(kept->setup.notices, WEIR_NOTICE_WARNING, "cannot remove '%s': %s", file->path, strerror(errno));
+        return;
+    }
+    kept->removed.files++;
+    kept->removed.bytes += file->bytes;
+    kept->removed.samples += file->samples;
 }
 
 static void remove_oldest(struct weir_kept_files *kept)
@@ -61,8 +69,9 @@ static void remove_oldest(struct weir_kept_files *kept)
     memmove(kept->files, kept->files + 1, kept->count * sizeof(*kept->files));
 }
 
-static void note(struct weir_kept_files *kept, const char *path)
+static void note(struct weir_kept_files *kept, const struct weir_record_file *file)
 {
+    const char *path = weir_output_path(file->output);
     struct stat st;
     if ((kept->setup.most == 0 && !kept->setup.droppable) || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
         return;
@@ -72,7 +81,14 @@ static void note(struct weir_kept_files *kept, const char *path)
         kept->files = files;
     if (!copy)
         return; /* then it stays */
-    kept->files[kept->count++] = (struct kept_file){.path = copy, .device = st.st_dev, .inode = st.st_ino};
+    kept->files[kept->count++] = (struct kept_file){
+        .path = copy,
+        .device = st.st_dev,
+        .inode = st.st_ino,
+        .bytes = file->file_bytes,
+        .samples = file->samples,
+        .lasting = file->lasting,
+    };
     while (kept->setup.most > 0 && kept->count > kept->setup.most)
         remove_oldest(kept);
 }
@@ -207,9 +223,37 @@ void weir_kept_files_add(struct weir_kept_files *kept, const struct weir_record_
     const char *path = weir_output_path(file->output);
     if (kept->setup.stamped)
         weir_notice(kept->setup.notices, WEIR_NOTICE_INFO, "[ weir record: Dump %s ]", path);
-    note(kept, path);
+    note(kept, file);
     if (kept->setup.command)
         run_command(kept, path);
+}
+
+void weir_kept_files_add_last(struct weir_kept_files *kept, const struct weir_record_file *file)
+{
+    note(kept, file);
+}
+
+const char *weir_kept_files_newest(const struct weir_kept_files *kept)
+{
+    return kept->count > 0 ? kept->files[kept->count - 1].path : NULL;
+}
+
+int weir_kept_files_pass_name(struct weir_kept_files *kept, struct weir_record_file *file, struct weir_error *err)
+{
+    const struct kept_file *newest = kept->count > 0 ? &kept->files[kept->count - 1] : NULL;
+    if (!newest)
+        return weir_error_set(err, -ENOENT, "'%s' has no snapshot: none is known that is still there", file->path);
+    const char *slash = strrchr(newest->path, '/');
+    int result = weir_output_pass_name(file->output, slash ? slash + 1 : newest->path, newest->device, newest->inode);
+    if (result < 0)
+        return weir_error_set_errno(err, result, "'%s' cannot become '%s'", newest->path, file->path);
+    weir_notice(kept->setup.notices, WEIR_NOTICE_INFO, "'%s' is '%s' from now on", newest->path, file->path);
+    return 0;
+}
+
+struct weir_removed_files weir_kept_files_removed(const struct weir_kept_files *kept)
+{
+    return kept->removed;
 }
 
 void weir_kept_files_free(struct weir_kept_files *kept)

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "base/notice.h"
@@ -33,10 +34,28 @@ int weir_kept_files_name(const struct weir_kept_files *kept, struct weir_record_
 
 /*
  * Counts a file by the name that it has now, tells of it, removes the oldest ones that are too many, starts the
- * command. Only a file that is still what was written is removed. Blocks on the file system, and on a command when too
- * many run.
+ * command. Only a file that is still what was written is removed, and none that is lasting: that one only counts no
+ * more. Blocks on the file system, and on a command when too many run.
  */
 void weir_kept_files_add(struct weir_kept_files *kept, const struct weir_record_file *file);
+
+/* Counts a file that keeps the name that it has, as add() does otherwise; nobody is told. Blocks on the file system. */
+void weir_kept_files_add_last(struct weir_kept_files *kept, const struct weir_record_file *file);
+
+/* Has the newest one take the name of this file, which is in the same folder, in one step; the file has none then. 0,
+ * and says so; or -errno with err, and then both have the names that they had: -ENOENT (one of them is not there any
+ * more, or none is known) and those of rename(2). Blocks on the file system. */
+int weir_kept_files_pass_name(struct weir_kept_files *kept, struct weir_record_file *file, struct weir_error *err);
+
+/* The path of the newest one; borrowed until another is counted. NULL: none is known. */
+const char *weir_kept_files_newest(const struct weir_kept_files *kept);
+
+struct weir_removed_files {
+    uint64_t files, bytes, samples;
+};
+
+/* What was removed so far because it was too many, or to make room. */
+struct weir_removed_files weir_kept_files_removed(const struct weir_kept_files *kept);
 
 /* Removes the oldest one that is still there. False: there is none that is known. */
 bool weir_kept_files_drop_oldest(struct weir_kept_files *kept);

@@ -195,6 +195,9 @@ struct weir_record_result {
     uint64_t evicted_samples;       /* see the ledger; not lost: nobody asked for them */
     uint64_t left_samples;          /* of these, in memory at the end: no newer ones wanted their room */
     uint64_t snapshots;             /* in the files, also in those that were removed since */
+    uint64_t replaced_snapshots;    /* of these, of the pair, by newer ones; they count in all that is told here */
+    uint64_t replaced_samples;      /* in these */
+    uint64_t replaced_bytes;        /* of their files */
     bool overwritten;               /* --overwrite: samples were kept by the kernel */
     uint64_t overwritten_bytes;     /* of older records, by newer ones, in its rings */
     uint64_t retained_bytes;        /* -M: memory for samples; 0: none */

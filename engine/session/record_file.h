@@ -55,6 +55,8 @@ struct weir_record_file {
                                    * of a stream, which has no end behind what its writer was given */
     uint64_t unwritten_samples;   /* of which these tell: failed writes took them. Set before finish */
     uint64_t file_bytes;          /* all of it; set by finish */
+    uint64_t samples;             /* in its snapshots, where it ends with one; set when it ends */
+    bool lasting;                 /* it has snapshots that no other replaces; set when it ends */
     char stamp[WEIR_STAMP_BYTES]; /* when it ended, for its name; "" until it is known */
 };
 

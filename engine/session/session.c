@@ -172,15 +172,15 @@ int weir_session_open_file(struct weir_session *session, struct weir_error *err)
 int weir_session_make_finisher(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_switch_options *asked = &session->options->switching;
-    if (!asked->enabled && !asked->timestamp && !asked->command)
+    bool switches = weir_session_switches(session);
+    if (!switches && !asked->timestamp && !asked->command)
         return 0;
-    int result =
-        weir_file_finisher_new(&session->finisher, &(struct weir_file_finisher_setup){
-                                                       .session = session,
-                                                       .child_mask = &session->coordinator.mask_before,
-                                                       .room_fd = asked->enabled ? session->change.progress_fd : -1,
-                                                       .switches = &session->pipeline.control.switches,
-                                                   });
+    int result = weir_file_finisher_new(&session->finisher, &(struct weir_file_finisher_setup){
+                                                                .session = session,
+                                                                .child_mask = &session->coordinator.mask_before,
+                                                                .room_fd = switches ? session->change.progress_fd : -1,
+                                                                .switches = &session->pipeline.control.switches,
+                                                            });
     return result < 0 ? weir_error_set_errno(err, result, "cannot set up the finishing of files") : 0;
 }
 

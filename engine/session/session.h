@@ -177,6 +177,10 @@ void weir_session_describe_memory(const struct weir_session *session);
 /* Once the pipeline runs: session->snapshots may be used. */
 void weir_session_begin_snapshots(struct weir_session *session);
 
+/* Whether a snapshot of the pair ends its file, so as to replace the one before: it is one plain file that is recorded
+ * into, and nobody has said what is to become of several. */
+bool weir_session_pair_ends_file(const struct weir_session *session);
+
 /* Whether what is kept at the end goes to the file. */
 bool weir_session_ends_with_snapshot(const struct weir_session *session);
 

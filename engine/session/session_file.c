@@ -324,11 +324,27 @@ static bool is_hurried(void *ctx)
     return session->hurried;
 }
 
-/* Whether the last file is none to keep: with a file for each snapshot, it has none, and others have. */
+/* Whether the last file is none to keep: snapshots end their files, it has none, and others have. */
 static bool is_left_over(const struct weir_session *session)
 {
-    return session->options->switching.each_snapshot && session->change.count > 0 &&
+    bool snapshots_end_files = session->options->switching.each_snapshot || weir_session_pair_ends_file(session);
+    return snapshots_end_files && session->change.count > 0 &&
            session->pipeline.rounds.snapshots == session->change.snapshots;
+}
+
+/* The snapshot of the pair becomes the file of the recording, unless that has snapshots of its own. One of these may be
+ * of the pair, too: a permanent one, or one that was asked for just before the end. */
+static void keep_beside_pair(struct weir_session *session)
+{
+    struct weir_record_result *result = session->result;
+    bool passed = is_left_over(session) && weir_file_finisher_pass_name(session->finisher, session->file);
+    if (!passed)
+        weir_file_finisher_keep_named(session->finisher, session->file,
+                                      session->change.taken_back || session->snapshots.permanent);
+    struct weir_removed_files removed = weir_file_finisher_removed(session->finisher);
+    result->replaced_snapshots = removed.files;
+    result->replaced_samples = removed.samples;
+    result->replaced_bytes = removed.bytes;
 }
 
 /* Gives the last file its name, after all that were switched away have theirs. 0, or the first failure of any. */
@@ -341,7 +357,9 @@ static int keep_file(struct weir_session *session, struct weir_error *err)
         return 0;
     weir_file_finisher_stop(session->finisher, is_hurried, session);
     weir_record_file_stamp(session->file, session->day);
-    if (is_left_over(session))
+    if (weir_session_pair_ends_file(session))
+        keep_beside_pair(session);
+    else if (is_left_over(session))
         weir_output_remove(session->file->output);
     else
         weir_file_finisher_keep(session->finisher, session->file);

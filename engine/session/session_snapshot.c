@@ -72,6 +72,15 @@ static void pause_rings(void *ctx, bool paused)
     weir_clock_pause_ns(PAUSE_GRACE_NS);
 }
 
+bool weir_session_pair_ends_file(const struct weir_session *session)
+{
+    const struct weir_record_options *options = session->options;
+    const struct weir_switch_options *asked = &options->switching;
+    bool is_plain = options->output_kind == WEIR_RECORD_OUTPUT_FILE && !options->kcore && !options->append;
+    bool keeps_samples = session->retained_bytes > 0 || session->overwrite;
+    return is_plain && keeps_samples && !asked->enabled && !asked->timestamp && !asked->command;
+}
+
 static int end_file(void *ctx, struct weir_error *err)
 {
     struct weir_session *session = ctx;
@@ -84,8 +93,9 @@ void weir_session_begin_snapshots(struct weir_session *session)
         .pipeline = &session->pipeline,
         .events = &session->events,
         .notices = session->options->notices,
-        .end_file = session->options->switching.each_snapshot ? end_file : NULL,
+        .end_file = session->options->switching.each_snapshot || weir_session_pair_ends_file(session) ? end_file : NULL,
         .end_file_ctx = session,
+        .dumps_end_files = session->options->switching.each_snapshot,
     };
     if (session->overwrite || session->aux.mode == WEIR_AUX_SNAPSHOT) {
         session->pipeline.rounds.pause = pause_rings;

@@ -21,7 +21,7 @@
 
 bool weir_session_switches(const struct weir_session *session)
 {
-    return session->options->switching.enabled;
+    return session->options->switching.enabled || weir_session_pair_ends_file(session);
 }
 
 static uint64_t now_ns(const struct weir_session *session)
@@ -86,7 +86,7 @@ int weir_session_switch_begin(struct weir_session_switch *change, struct weir_er
     struct weir_session *session = change->session;
     weir_assert(change->step == WEIR_SWITCH_IDLE);
     int result = open_next(change, err);
-    change->put_off = weir_output_lacks_space(result);
+    change->put_off = session->options->switching.enabled && weir_output_lacks_space(result);
     if (result < 0)
         return result;
     change->step = WEIR_SWITCH_CUTTING;
@@ -129,6 +129,19 @@ static void fit_losses(void *ctx, uint64_t lost_reported)
     weir_writer_switch_set_records(&change->order, change->losses.data, change->losses.used);
 }
 
+/* What of the snapshots is in the file that ends, where each ends with one. */
+static void note_snapshots(struct weir_session_switch *change)
+{
+    struct weir_session *session = change->session;
+    struct weir_record_file *file = session->file;
+    uint64_t snapshots = session->pipeline.rounds.snapshots;
+    uint64_t samples = weir_pipeline_snapshot_samples(&session->pipeline);
+    file->samples = samples - change->samples;
+    file->lasting = weir_session_pair_ends_file(session) && snapshots - change->snapshots > 1;
+    change->snapshots = snapshots;
+    change->samples = samples;
+}
+
 static void ask_writer(void *ctx)
 {
     struct weir_session_switch *change = ctx;
@@ -144,11 +157,11 @@ static void ask_writer(void *ctx)
     change->order.side_bytes = change->side_bytes;
     change->order.fd = change->progress_fd;
     weir_writer_switch_push(&change->order, &session->pipeline.queue);
+    note_snapshots(change);
     change->left = session->file;
     session->file = change->next;
     change->next = NULL;
     change->count++;
-    change->snapshots = session->pipeline.rounds.snapshots;
     change->step = WEIR_SWITCH_CHANGING;
     publish(session);
 }
@@ -301,6 +314,8 @@ int weir_session_switch_init(struct weir_session_switch *change, struct weir_ses
     session->pipeline.full_bytes = session->options->switching.bytes;
     session->pipeline.full_fd = change->full_fd;
     struct weir_triggers *triggers = &session->coordinator.triggers;
+    if (!session->options->switching.enabled) /* nobody may ask but for a snapshot */
+        return 0;
     weir_triggers_register(triggers, WEIR_TRIGGER_SWITCH, &(struct weir_trigger_action){.run = begin, .ctx = change});
     if (!session->options->switching.each_snapshot) /* else it is theirs */
         weir_triggers_set_signal(triggers, WEIR_TRIGGER_SWITCH);

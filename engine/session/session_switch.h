@@ -12,7 +12,9 @@
  * Synthesised records have time 0: readers of the file deliver them before anything that is queued for its round, so
  * they may stand behind samples; no round stands before FINISHED_INIT.
  *
- * With -M and --overwrite a switch is a snapshot as well; with --snapshot-keep a snapshot is a switch as well.
+ * With -M and --overwrite a switch is a snapshot as well; with --snapshot-keep a snapshot is a switch as well. So is a
+ * snapshot of the pair, which replaces the one before, in a recording into one file (weir_session_pair_ends_file()):
+ * there nothing else asks for a switch, and the command "switch" is refused.
  *
  * One switch at a time, as the dispatcher of triggers has it; one that is asked for meanwhile is remembered once. When
  * the finisher has no room the switch is over only when it has, so that the next one waits (told once).
@@ -67,9 +69,10 @@ struct weir_session_switch {
     bool taken_back;    /* recording ended before the file did: it ends as it would have, with a snapshot */
     uint64_t count;     /* of switches that were done, or are under way beyond the cut */
     uint64_t snapshots; /* that were taken when the last of these was cut: none of them is in the present file */
+    uint64_t samples;   /* in these snapshots */
 };
 
-/* Whether the options ask for it. */
+/* Whether the options ask for it, or for what needs it. */
 bool weir_session_switches(const struct weir_session *session);
 
 /* Begins a switch, as the trigger does and as snapshots may (snapshot.h); its end completes the trigger under way. None

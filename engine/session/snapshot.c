@@ -11,7 +11,8 @@ bool weir_snapshots_are_possible(const struct weir_snapshots *snapshots)
     return setup->snapshots_only || setup->ends_with_snapshots;
 }
 
-int weir_snapshot_dump(struct weir_snapshots *snapshots, struct weir_error *err)
+/* Takes one, which ends the file or goes behind what is there. */
+static int take(struct weir_snapshots *snapshots, bool ends_file, struct weir_error *err)
 {
     if (!weir_snapshots_are_possible(snapshots)) {
         weir_error_set(err, -EOPNOTSUPP, "no snapshot: samples go to the file as they come");
@@ -24,8 +25,21 @@ int weir_snapshot_dump(struct weir_snapshots *snapshots, struct weir_error *err)
                               "memory holds");
     if (weir_rounds_snapshot_progress(&snapshots->pipeline->rounds) != WEIR_SNAPSHOT_NONE)
         return weir_error_set(err, -EBUSY, "no snapshot: the one before is still being written");
-    return snapshots->end_file ? snapshots->end_file(snapshots->end_file_ctx, err)
-                               : weir_rounds_snapshot(&snapshots->pipeline->rounds);
+    int result = ends_file ? snapshots->end_file(snapshots->end_file_ctx, err)
+                           : weir_rounds_snapshot(&snapshots->pipeline->rounds);
+    if (result == 0)
+        snapshots->ends_file = ends_file;
+    return result;
+}
+
+int weir_snapshot_dump(struct weir_snapshots *snapshots, struct weir_error *err)
+{
+    return take(snapshots, snapshots->end_file && snapshots->dumps_end_files, err);
+}
+
+static int take_of_pair(struct weir_snapshots *snapshots, struct weir_error *err)
+{
+    return take(snapshots, snapshots->end_file != NULL, err);
 }
 
 static bool needs_spare(const struct weir_snapshots *snapshots)
@@ -36,7 +50,7 @@ static bool needs_spare(const struct weir_snapshots *snapshots)
 int weir_snapshot_swap(struct weir_snapshots *snapshots, struct weir_error *err)
 {
     if (snapshots->permanent || !needs_spare(snapshots))
-        return weir_snapshot_dump(snapshots, err);
+        return take_of_pair(snapshots, err);
     weir_event_set_disable_samples(snapshots->events);
     snapshots->permanent = true;
     weir_notice(snapshots->notices, WEIR_NOTICE_WARNING,
@@ -50,7 +64,7 @@ int weir_snapshot_alloc(struct weir_snapshots *snapshots, struct weir_error *err
 {
     int result = !snapshots->permanent && needs_spare(snapshots) ? weir_pipeline_make_spare(snapshots->pipeline) : 0;
     if (result == 0)
-        return weir_snapshot_dump(snapshots, err);
+        return take_of_pair(snapshots, err);
     weir_notice(snapshots->notices, WEIR_NOTICE_WARNING,
                 "no snapshot: there is no memory for a second %llu MiB; recording goes on",
                 (unsigned long long)(snapshots->pipeline->retention.bytes >> 20));
@@ -86,7 +100,7 @@ void weir_snapshots_complete(struct weir_snapshots *snapshots)
         return; /* that of an output's end */
     weir_notice(snapshots->notices, WEIR_NOTICE_INFO, "snapshot %llu is in %s",
                 (unsigned long long)snapshots->pipeline->rounds.snapshots,
-                snapshots->end_file ? "a file of its own" : "the file");
+                snapshots->ends_file ? "a file of its own" : "the file");
     weir_triggers_complete(snapshots->triggers, running, 0, NULL);
 }
 
@@ -94,7 +108,7 @@ void weir_snapshots_complete(struct weir_snapshots *snapshots)
 static void complete(void *ctx)
 {
     struct weir_snapshots *snapshots = ctx;
-    if (!snapshots->end_file) /* the file ends later */
+    if (!snapshots->ends_file) /* else the file ends later */
         weir_snapshots_complete(snapshots);
 }
 

@@ -7,9 +7,11 @@
  *                 chunks back. So the two change places with each snapshot, and nothing is copied.
  *     --overwrite the live contents are the kernel's rings; the spare is the pool, which is as large as they are.
  *
- * On file snapshots follow one another, or each is in a file of its own (end_file): then a snapshot is a switch of the
- * output, which ends with one in any case, and replacing the one before is removing its file once the next one is
- * whole (kept_files.h). ftrace replaces at once, because its second buffer is all the room that there is.
+ * On file dumps follow one another. A snapshot of the pair (swap() and alloc()) replaces the one before, as ftrace's
+ * does: it ends the file (end_file), which is a switch of the output, and the file of the one before is removed once
+ * that is whole (kept_files.h). ftrace replaces at once, because its second buffer is all the room that there is. With
+ * --snapshot-keep dumps end their file, too; where a file cannot be ended, the pair's snapshots follow one another, too
+ * (weir_session_pair_ends_file()).
  *
  * One snapshot at a time: until the last one is on file another is refused. Coordinator only; nothing blocks but
  * weir_snapshot_alloc(), and end_file() on opening and naming files.
@@ -33,8 +35,10 @@ struct weir_snapshots {
     /* Begins to end the file with a snapshot: 0 or -errno with err; weir_snapshots_complete() follows. NULL: snapshots
      * follow one another in the file. */
     int (*end_file)(void *ctx, struct weir_error *err);
-    void *end_file_ctx; /* borrowed */
-    bool permanent;     /* recording has stopped for want of a spare; what memory holds goes to the file at the end */
+    void *end_file_ctx;   /* borrowed */
+    bool dumps_end_files; /* with end_file: not only snapshots of the pair do */
+    bool ends_file;       /* the last one that was begun does */
+    bool permanent;       /* recording has stopped for want of a spare; what memory holds goes to the file at the end */
 };
 
 /* Whether anything is kept in memory at all. */

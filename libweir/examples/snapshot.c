@@ -4,7 +4,8 @@
  *     cc snapshot.c $(pkg-config --cflags --libs weir) -o snapshot
  *     weir record -M 16M -e raw_syscalls:sys_enter -c 1 -- ./snapshot
  *
- * perf.data then holds the calls before each of its two snapshots. Without weir it runs all the same.
+ * perf.data then holds the calls between its two snapshots: the second has replaced the first. Without weir it runs all
+ * the same.
  */
 #include <signal.h>
 #include <stdio.h>

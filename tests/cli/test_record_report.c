@@ -35,6 +35,7 @@ struct variant {
     uint64_t evicted[2];  /* of event 0 */
     uint64_t left;
     uint64_t snapshots;
+    uint64_t replaced; /* of these; with 100 samples and 20000 bytes each */
     uint64_t retained_bytes;
     uint64_t overwritten_bytes;
     uint64_t shed[2];    /* of event 0 */
@@ -105,6 +106,14 @@ static const struct variant variants[] = {
      .snapshots = 2,
      .ring_bytes = 8 * MIB,
      .retained_bytes = 64 * MIB},
+    {.name = "snapshots that were replaced",
+     .written = {300, 100},
+     .evicted = {50, 0},
+     .left = 50,
+     .snapshots = 4,
+     .replaced = 3,
+     .ring_bytes = 8 * MIB,
+     .retained_bytes = 64 * MIB},
     {.name = "overwritten",
      .written = {100, 100},
      .evicted = {900, 0},
@@ -134,6 +143,9 @@ static struct weir_record_result make_result(const struct variant *variant, stru
         .throttled = 1,
         .left_samples = variant->left,
         .snapshots = variant->snapshots,
+        .replaced_snapshots = variant->replaced,
+        .replaced_samples = 100 * variant->replaced,
+        .replaced_bytes = 20000 * variant->replaced,
         .retained_bytes = variant->retained_bytes,
         .overwritten = variant->overwritten_bytes > 0,
         .overwritten_bytes = variant->overwritten_bytes,

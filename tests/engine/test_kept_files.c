@@ -60,26 +60,50 @@ static struct weir_kept_files *make(unsigned most, char *const *command)
     return kept;
 }
 
-/* A file that has ended, at that time or by that clock; its name is "data". */
-static void add_by(struct weir_kept_files *kept, const char *stamp, const struct weir_clock *day)
+/* A file "data" that is to be named; path: room for where it is. */
+static struct weir_record_file make_file(char path[PATH_MAX])
 {
-    char path[PATH_MAX];
     temp_tree_path(&tree, "data", path);
     struct weir_record_file file = {.path = path};
     struct weir_output_options options = {.engine = WEIR_OUTPUT_WRITEV};
     cr_assert_eq(weir_output_open(&file.output, path, &options, NULL), 0);
+    return file;
+}
+
+static void name_and_add(struct weir_kept_files *kept, struct weir_record_file *file)
+{
+    cr_assert_eq(weir_kept_files_name(kept, file, NULL), 0);
+    weir_kept_files_add(kept, file);
+    weir_output_close(file->output);
+}
+
+/* A file that has ended, at that time or by that clock; its name is "data". */
+static void add_by(struct weir_kept_files *kept, const char *stamp, const struct weir_clock *day)
+{
+    char path[PATH_MAX];
+    struct weir_record_file file = make_file(path);
     if (day)
         weir_record_file_stamp(&file, day);
     else
         snprintf(file.stamp, sizeof(file.stamp), "%s", stamp);
-    cr_assert_eq(weir_kept_files_name(kept, &file, NULL), 0);
-    weir_kept_files_add(kept, &file);
-    weir_output_close(file.output);
+    name_and_add(kept, &file);
 }
 
 static void add(struct weir_kept_files *kept, const char *stamp)
 {
     add_by(kept, stamp, NULL);
+}
+
+/* One of so many samples, and of twice as many bytes. */
+static void add_snapshot(struct weir_kept_files *kept, const char *stamp, uint64_t samples, bool lasting)
+{
+    char path[PATH_MAX];
+    struct weir_record_file file = make_file(path);
+    file.samples = samples;
+    file.file_bytes = 2 * samples;
+    file.lasting = lasting;
+    snprintf(file.stamp, sizeof(file.stamp), "%s", stamp);
+    name_and_add(kept, &file);
 }
 
 static bool is_there(const char *name)
@@ -272,5 +296,61 @@ Test(kept_files, oldest_one_is_dropped_when_room_is_wanted_until_none_is_left)
     cr_assert(is_there("data.2026112118000002"));
     cr_assert(weir_kept_files_drop_oldest(kept));
     cr_assert_not(weir_kept_files_drop_oldest(kept));
+    weir_kept_files_free(kept);
+}
+
+Test(kept_files, what_is_to_last_is_not_replaced_but_replaces)
+{
+    struct weir_kept_files *kept = make(1, NULL);
+    add_snapshot(kept, "2026112118000001", 10, false);
+    add_snapshot(kept, "2026112118000002", 200, true);
+    cr_expect_not(is_there("data.2026112118000001"));
+    add_snapshot(kept, "2026112118000003", 3000, false);
+    add_snapshot(kept, "2026112118000004", 40000, false);
+    cr_expect(is_there("data.2026112118000002"));
+    cr_expect_not(is_there("data.2026112118000003"));
+    cr_expect(is_there("data.2026112118000004"));
+    struct weir_removed_files removed = weir_kept_files_removed(kept);
+    cr_expect_eq(removed.files, 2);
+    cr_expect_eq(removed.samples, 3010);
+    cr_expect_eq(removed.bytes, 6020);
+    weir_kept_files_free(kept);
+}
+
+/* The last one has its own name, "data". */
+Test(kept_files, newest_one_takes_the_name_of_the_last_or_is_replaced_by_it)
+{
+    char path[PATH_MAX];
+    struct weir_error err = {0};
+    struct weir_kept_files *kept = make(1, NULL);
+    struct weir_record_file last = make_file(path);
+    cr_assert_eq(weir_output_publish(last.output, NULL), 0);
+    cr_expect_null(weir_kept_files_newest(kept));
+    cr_expect_eq(weir_kept_files_pass_name(kept, &last, &err), -ENOENT);
+    cr_expect(strstr(err.what, "has no snapshot"), "%s", err.what);
+    weir_output_remove(last.output);
+    add_snapshot(kept, "2026112118000001", 10, false);
+    cr_assert_eq(weir_output_rename(last.output, "data", NULL), -ENOENT);
+    weir_output_close(last.output);
+
+    last = make_file(path);
+    cr_assert_eq(weir_output_publish(last.output, NULL), 0);
+    last.file_bytes = 1;
+    weir_kept_files_add_last(kept, &last);
+    cr_expect_not(is_there("data.2026112118000001"));
+    cr_expect_str_eq(weir_kept_files_newest(kept), path);
+    weir_kept_files_free(kept);
+
+    kept = make(1, NULL);
+    weir_output_rename(last.output, "data.2026112118000002", NULL);
+    weir_kept_files_add_last(kept, &last);
+    struct weir_record_file left_over = make_file(path);
+    cr_assert_eq(weir_output_publish(left_over.output, NULL), 0);
+    cr_expect_eq(weir_kept_files_pass_name(kept, &left_over, &err), 0);
+    cr_expect(is_there("data"));
+    cr_expect_not(is_there("data.2026112118000002"));
+    cr_expect_eq(weir_kept_files_removed(kept).files, 0);
+    weir_output_close(left_over.output);
+    weir_output_close(last.output);
     weir_kept_files_free(kept);
 }

@@ -119,6 +119,7 @@ Test(snapshot, with_files_of_their_own_the_file_is_ended_instead)
     fixture_init(&f, MIB);
     f.snapshots.end_file = end_file;
     f.snapshots.end_file_ctx = &asked;
+    f.snapshots.dumps_end_files = true;
     cr_expect_eq(weir_snapshot_dump(&f.snapshots, &err), 0);
     cr_expect_eq(weir_rounds_snapshot_progress(&f.rig.pipeline.rounds), WEIR_SNAPSHOT_NONE, "the cut takes it");
     cr_expect_eq(weir_snapshot_dump(&f.snapshots, &err), -EACCES);
@@ -126,6 +127,53 @@ Test(snapshot, with_files_of_their_own_the_file_is_ended_instead)
     cr_expect_eq(weir_snapshot_alloc(&f.snapshots, &err), 0);
     cr_expect_eq(weir_snapshot_swap(&f.snapshots, &err), 0);
     cr_expect_eq(asked, 4);
+    fixture_fini(&f);
+}
+
+Test(snapshot, those_of_the_pair_alone_may_end_the_file)
+{
+    struct fixture f;
+    struct weir_error err;
+    unsigned asked = 0;
+    fixture_init(&f, MIB);
+    f.snapshots.end_file = end_file;
+    f.snapshots.end_file_ctx = &asked;
+    cr_assert_eq(weir_snapshot_dump(&f.snapshots, &err), 0);
+    cr_expect(!f.snapshots.ends_file);
+    settle(&f);
+    cr_expect_eq(asked, 0);
+    cr_expect_eq(weir_snapshot_alloc(&f.snapshots, &err), 0);
+    cr_expect(f.snapshots.ends_file);
+    cr_expect_eq(weir_snapshot_swap(&f.snapshots, &err), -EACCES);
+    cr_expect_eq(weir_snapshot_swap(&f.snapshots, &err), 0);
+    cr_expect_eq(asked, 3);
+    cr_assert_eq(weir_snapshot_dump(&f.snapshots, &err), 0);
+    cr_expect(!f.snapshots.ends_file);
+    settle(&f);
+    fixture_fini(&f);
+}
+
+Test(snapshot, samples_are_counted_that_snapshots_have_handed_over)
+{
+    struct fixture f;
+    struct weir_error err;
+    fixture_init(&f, MIB);
+    cr_assert(sample(&f) && sample(&f));
+    cr_assert_eq(weir_snapshot_alloc(&f.snapshots, &err), 0);
+    settle(&f);
+    cr_expect_eq(weir_pipeline_snapshot_samples(&f.rig.pipeline), 2);
+    unsigned made = 0;
+    for (unsigned n = 0; n < 40000; n++) { /* more than is retained */
+        made += sample(&f);
+        if (n % 8 == 0)
+            weir_reader_step(f.rig.pipeline.readers[0]);
+    }
+    cr_expect_eq(weir_pipeline_snapshot_samples(&f.rig.pipeline), 2);
+    cr_assert_eq(weir_snapshot_dump(&f.snapshots, &err), 0);
+    settle(&f);
+    uint64_t evicted = weir_retention_evicted(f.rig.pipeline.readers[0]->retention);
+    cr_expect_gt(evicted, 0);
+    cr_expect_eq(weir_pipeline_snapshot_samples(&f.rig.pipeline), 2 + made - evicted);
     fixture_fini(&f);
 }
 

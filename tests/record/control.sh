@@ -154,17 +154,9 @@ test_each_switch_is_answered_when_the_file_before_is_left() {
     expect_eq "calls" "$total" $((3 * calls))
 }
 
-test_snapshots_are_those_of_the_kernels_pair() {
+# What else the pair does: pair.sh.
+test_snapshot_without_memory_for_it_stops_recording() {
     open_fifos
-    start_record it.data "${tracepoint[@]}" -M 8M --control fifo:ctl,ack -a
-    ask switch 'error: this recording has nothing to switch'
-    ask snapshot-alloc ack
-    "$WEIR_LOAD" getppid $calls
-    ask snapshot ack
-    "$WEIR_LOAD" getppid $calls
-    ask stop ack
-    await_record
-    expect_eq "calls" "$(getppid_calls it.data)" $calls
     start_record again.data "${tracepoint[@]}" -M 8M --control fifo:ctl,ack -a
     "$WEIR_LOAD" getppid $calls
     ask snapshot 'error: snapshot not allocated: recording has stopped'

@@ -134,19 +134,6 @@ test_snapshot_without_a_spare_stops_recording_and_keeps_memory() {
     expect_all_accounted_for
 }
 
-test_snapshot_alloc_makes_the_spare_and_snapshot_swaps() {
-    start_with_control -M 4M
-    expect_answer snapshot-alloc ack
-    expect_answer snapshot ack
-    touch asked
-    await_record
-    expect_eq "exit status" "$status" 0
-    expect_eq "calls" "$(getppid_calls it.data)" 1000
-    expect_line err "Took 2 snapshots"
-    expect_no_line err "not allocated"
-    expect_all_accounted_for
-}
-
 # calls_in FILE...: all together.
 calls_in() {
     local file sum=0
