@@ -51,6 +51,7 @@ int weir_file_finisher_new(struct weir_file_finisher **made, const struct weir_f
     int result = weir_kept_files_new(&finisher->kept, &(struct weir_kept_files_setup){
                                                           .stamped = options->switching.timestamp || replaces,
                                                           .most = replaces ? 1 : options->switching.max_files,
+                                                          .whole_only = replaces || options->switching.each_snapshot,
                                                           .droppable = options->on_full == WEIR_RECORD_ON_FULL_ROTATE,
                                                           .command = options->switching.command,
                                                           .child_mask = setup->child_mask,
@@ -145,6 +146,7 @@ static void finish(struct weir_file_finisher *finisher, struct weir_record_file 
     if (result == 0 && written.code == 0 && !hurried)
         weir_record_file_sync(file, &finished);
     /* One that is not as it should be is kept like the others. The first thing that went wrong is told. */
+    file->broken = written.code != 0 || finished.code != 0;
     name(finisher, file, &named);
     weir_kept_files_add(finisher->kept, file);
     free(build_ids);
@@ -316,7 +318,7 @@ void weir_file_finisher_keep_named(struct weir_file_finisher *finisher, const st
                                    bool replaces)
 {
     const char *before = weir_kept_files_newest(finisher->kept);
-    if (replaces)
+    if (replaces && !file->broken)
         weir_kept_files_add_last(finisher->kept, file);
     else if (before)
         weir_notice(finisher->setup.session->options->notices, WEIR_NOTICE_INFO,

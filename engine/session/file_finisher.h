@@ -84,8 +84,8 @@ void weir_file_finisher_keep(struct weir_file_finisher *finisher, struct weir_re
 /* Has the newest of the others take its name, in one step. False: that cannot be, which is told, and it stays. */
 bool weir_file_finisher_pass_name(struct weir_file_finisher *finisher, struct weir_record_file *file);
 
-/* Keeps it under the name that it has, and adds it to the sums. replaces: it replaces the one before as the others do;
- * else that one stays, which is told. */
+/* Keeps it under the name that it has, and adds it to the sums. replaces: it replaces the one before as the others do,
+ * if it is whole; else that one stays, which is told. */
 void weir_file_finisher_keep_named(struct weir_file_finisher *finisher, const struct weir_record_file *file,
                                    bool replaces);
 

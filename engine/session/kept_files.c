@@ -73,7 +73,8 @@ static void note(struct weir_kept_files *kept, const struct weir_record_file *fi
 {
     const char *path = weir_output_path(file->output);
     struct stat st;
-    if ((kept->setup.most == 0 && !kept->setup.droppable) || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+    if ((kept->setup.most == 0 && !kept->setup.droppable) || (kept->setup.whole_only && file->broken) ||
+        lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
         return;
     struct kept_file *files = weir_array_grow(kept->files, sizeof(*files), kept->count, 1, &kept->room);
     char *copy = files ? strdup(path) : NULL;
@@ -86,7 +87,7 @@ static void note(struct weir_kept_files *kept, const struct weir_record_file *fi
         .device = st.st_dev,
         .inode = st.st_ino,
         .bytes = file->file_bytes,
-        .samples = file->samples,
+        .samples = file->samples - weir_min_u64(file->unwritten_samples, file->samples),
         .lasting = file->lasting,
     };
     while (kept->setup.most > 0 && kept->count > kept->setup.most)

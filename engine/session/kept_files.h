@@ -18,6 +18,7 @@ struct weir_kept_files; /* opaque */
 struct weir_kept_files_setup {
     bool stamped;               /* files get their time into their names */
     unsigned most;              /* so many stay; 0: all */
+    bool whole_only;            /* one that is broken stays, and does not count: it is no reason to remove another */
     bool droppable;             /* weir_kept_files_drop_oldest() will be called */
     char *const *command;       /* borrowed until free; NULL: none */
     const sigset_t *child_mask; /* of the command; borrowed until free */
@@ -39,7 +40,8 @@ int weir_kept_files_name(const struct weir_kept_files *kept, struct weir_record_
  */
 void weir_kept_files_add(struct weir_kept_files *kept, const struct weir_record_file *file);
 
-/* Counts a file that keeps the name that it has, as add() does otherwise; nobody is told. Blocks on the file system. */
+/* Counts a whole file that keeps the name that it has, as add() does otherwise; nobody is told. Blocks on the file
+ * system. */
 void weir_kept_files_add_last(struct weir_kept_files *kept, const struct weir_record_file *file);
 
 /* Has the newest one take the name of this file, which is in the same folder, in one step; the file has none then. 0,

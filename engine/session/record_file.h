@@ -57,6 +57,7 @@ struct weir_record_file {
     uint64_t file_bytes;          /* all of it; set by finish */
     uint64_t samples;             /* in its snapshots, where it ends with one; set when it ends */
     bool lasting;                 /* it has snapshots that no other replaces; set when it ends */
+    bool broken;                  /* not all of it could be written; set when it was finished */
     char stamp[WEIR_STAMP_BYTES]; /* when it ended, for its name; "" until it is known */
 };
 

@@ -438,6 +438,7 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     int finished = finish_file(session, err);
     if (finished == 0)
         finished = sync_file(session, err);
+    session->file->broken = finished < 0 || write_error < 0;
     int kept = keep_file(session, finished == 0 && write_error == 0 && code == 0 ? err : &(struct weir_error){0});
     if (finished == 0)
         finished = kept;

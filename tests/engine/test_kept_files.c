@@ -22,6 +22,7 @@
 
 static struct temp_tree tree;
 static sigset_t no_signals;
+static bool whole_only; /* of what make() makes; a process per test */
 
 static struct {
     char lines[8][256];
@@ -54,8 +55,12 @@ TestSuite(kept_files, .init = init, .fini = fini, .timeout = 60);
 static struct weir_kept_files *make(unsigned most, char *const *command)
 {
     struct weir_kept_files *kept = NULL;
-    struct weir_kept_files_setup setup = {
-        .stamped = true, .most = most, .command = command, .child_mask = &no_signals, .notices = &sink};
+    struct weir_kept_files_setup setup = {.stamped = true,
+                                          .most = most,
+                                          .whole_only = whole_only,
+                                          .command = command,
+                                          .child_mask = &no_signals,
+                                          .notices = &sink};
     cr_assert_eq(weir_kept_files_new(&kept, &setup), 0);
     return kept;
 }
@@ -353,4 +358,26 @@ Test(kept_files, newest_one_takes_the_name_of_the_last_or_is_replaced_by_it)
     weir_output_close(left_over.output);
     weir_output_close(last.output);
     weir_kept_files_free(kept);
+}
+
+/* There is always a whole one. */
+Test(kept_files, broken_file_replaces_nothing_where_whole_ones_count)
+{
+    for (unsigned n = 0; n < 2; n++) {
+        char path[PATH_MAX];
+        whole_only = n == 1;
+        struct weir_kept_files *kept = make(1, NULL);
+        add_snapshot(kept, "2026112118000001", 10, false);
+        struct weir_record_file file = make_file(path);
+        snprintf(file.stamp, sizeof(file.stamp), "2026112118000002");
+        file.broken = true;
+        name_and_add(kept, &file);
+        cr_expect(is_there("data.2026112118000002"));
+        cr_expect_eq(is_there("data.2026112118000001"), whole_only);
+        add_snapshot(kept, "2026112118000003", 10, false);
+        cr_expect_not(is_there("data.2026112118000001"));
+        cr_expect_eq(is_there("data.2026112118000002"), whole_only);
+        cr_expect(is_there("data.2026112118000003"));
+        weir_kept_files_free(kept);
+    }
 }

@@ -143,6 +143,22 @@ test_snapshot_that_cannot_have_a_file_is_refused_and_recording_goes_on() {
     expect_eq "calls" "$(getppid_calls there/it.data)" 300
 }
 
+test_snapshot_that_does_not_fit_replaces_nothing() {
+    ulimit -f 2048 # KiB
+    start -M 16M
+    calls_then 100 snapshot-alloc
+    "$WEIR_LOAD" getppid 40000
+    echo snapshot >&7
+    await_record
+    expect_eq status "$status" 125
+    expect_line err 'File too large'
+    # Under one of both names: weir may hear of the failure before the file has ended, or after.
+    for file in it.data*; do
+        if [ "$(getppid_calls "$file")" = 100 ]; then expect_whole "$file" && return; fi
+    done
+    fail "the first snapshot has gone: $(ls)"
+}
+
 test_where_no_file_can_be_ended_snapshots_follow_one_another() {
     start -M 8M
     ask stop
