@@ -8,8 +8,8 @@
  * with it: a stream that has a hole cannot be read.
  *
  * Nothing here blocks but reap(), for its wait_ms at most, so that a reader that has stopped reading never holds the
- * writer for good. The descriptor is non-blocking where that can be had (weir_stream_open()); elsewhere poll(2) is
- * asked before each piece of config.stream_piece bytes, which a pipe that poll(2) calls writable takes at once
+ * writer for good. The descriptor is non-blocking where that can be had (weir_output_open_stream()); elsewhere poll(2)
+ * is asked before each piece of config.stream_piece bytes, which a pipe that poll(2) calls writable takes at once
  * (pipe(7), PIPE_BUF).
  *
  * A reader that takes small bites makes a full pipe writable at each page. Going on at once then would cost two context

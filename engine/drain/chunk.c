@@ -50,9 +50,8 @@ uint64_t weir_chunk_train_bytes(const struct weir_chunk *chunk)
     return bytes;
 }
 
-static void push_free(struct weir_pool *pool, struct weir_pool_node *node, struct weir_chunk *chunk)
+static void push_free(struct weir_pool_node *node, struct weir_chunk *chunk)
 {
-    (void)pool;
     uint64_t top = atomic_load_explicit(&node->top, memory_order_relaxed);
     uint64_t pushed;
     do {
@@ -106,7 +105,7 @@ void weir_pool_put(struct weir_pool *pool, struct weir_chunk *chunk)
     weir_assert(atomic_load_explicit(&chunk->state, memory_order_relaxed) != WEIR_CHUNK_FREE);
     atomic_store_explicit(&chunk->state, WEIR_CHUNK_FREE, memory_order_relaxed);
     _Atomic uint64_t *returned = chunk->returned;
-    push_free(pool, &pool->nodes[chunk->share], chunk);
+    push_free(&pool->nodes[chunk->share], chunk);
     /* Relaxed: the reader only compares it with its own count, to know its share. */
     if (returned)
         atomic_fetch_add_explicit(returned, 1, memory_order_relaxed);
@@ -178,7 +177,7 @@ static int make_ready(struct weir_pool *pool, struct weir_pool_node *node, uint3
     atomic_fetch_add_explicit(&pool->ready_count, count, memory_order_relaxed); /* a threshold */
     /* Pushed last to first: the first taken is the first in memory. */
     for (uint32_t i = first + count; i > first; i--)
-        push_free(pool, node, &pool->chunks[node->first + i - 1]);
+        push_free(node, &pool->chunks[node->first + i - 1]);
     return 0;
 }
 

@@ -60,7 +60,7 @@ struct weir_compressor_setup {
     int level;            /* 1 .. WEIR_ZSTD_LEVEL_MAX */
     unsigned workers;     /* threads; 0: kick() compresses (tests, simulated runs) */
     uint32_t chunk_bytes; /* of the pool: the largest input */
-    int buffer_index;     /* under which the output knows weir_compressor_memory() */
+    int buffer_index;     /* under which the output knows the memory of the slots */
 };
 
 struct weir_compressor_worker {

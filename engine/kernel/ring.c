@@ -18,7 +18,6 @@
 static void take_mapping(struct weir_ring *ring, const struct weir_kernel *kernel, struct perf_event_mmap_page *page,
                          uint64_t bytes)
 {
-
     ring->page = page;
     /* data_offset is 0 on kernels before 4.1, where the data follows the first page. */
     uint64_t offset = page->data_offset ? page->data_offset : (uint64_t)sysconf(_SC_PAGESIZE);
