@@ -84,7 +84,7 @@ static void tell_fds(const struct weir_budget *budget, const struct weir_kernel_
                     budget->fds, limits->nofile);
     else
         weir_notice(notices, WEIR_NOTICE_WARNING,
-                    "%" PRIu64 " file descriptors are needed, and at most %" PRIu64
+                    "%" PRIu64 " file descriptors may be needed, and at most %" PRIu64
                     " are allowed: %s, or fewer events or CPUs (-C)",
                     budget->fds, limits->nofile_max,
                     weir_remedy(WEIR_REMEDY_NOFILE_HARD, (int64_t)budget->fds, (char[WEIR_REMEDY_BYTES]){0}));

@@ -421,6 +421,8 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
     int code = record(&session, workload_failed, err);
     if (code == -EMFILE)
         weir_open_error_hint_files(err, fds_needed(&session), &session.limits);
+    if (code == -EFBIG)
+        weir_error_hint(err, "the size of files is limited: ulimit -f shows to how much");
     weir_session_release(&session);
     return code;
 }

@@ -155,7 +155,7 @@ Test(budget, too_few_descriptors_are_warned_of_with_the_number_and_the_knob)
 {
     struct told told = tell(&large, 1024, 4096);
     cr_expect_eq(told.level[2], WEIR_NOTICE_WARNING);
-    cr_expect_str_eq(told.lines[2], "6208 file descriptors are needed, and at most 4096 are allowed: "
+    cr_expect_str_eq(told.lines[2], "6208 file descriptors may be needed, and at most 4096 are allowed: "
                                     "sudo prlimit --pid $$ --nofile=6208, or fewer events or CPUs (-C)");
 }
 

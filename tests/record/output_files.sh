@@ -107,5 +107,6 @@ test_file_size_limit() {
     weir_record_limited -a -e raw_syscalls:sys_enter -c 1 -m 64M -o it.data -- \
         sh -c "'$WEIR_LOAD' getppid 200000; $run_on" || status=$?
     expect_cut_short it.data "File too large"
+    expect_line err "hint: the size of files is limited: ulimit -f shows to how much"
     expect_eq "written and lost" "$(written_and_lost)" "$(produced)"
 }
