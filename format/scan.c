@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "format/bytes.h"
 #include "format/perf_file.h"
@@ -124,6 +125,11 @@ static void scan_time(struct weir_scan *scan, const struct scanned *record)
         scan->newest_ns = record->id.time;
 }
 
+static bool may_be_set(const struct perf_event_attr *attr)
+{
+    return attr->use_clockid && (attr->clockid == CLOCK_REALTIME || attr->clockid == CLOCK_TAI);
+}
+
 /* Rings that are written backwards (attr.write_backward) are read from their newest record on. */
 static int scan_order(struct weir_scan *scan, const struct scanned *record)
 {
@@ -133,9 +139,12 @@ static int scan_order(struct weir_scan *scan, const struct scanned *record)
         record->event->attr.write_backward)
         return 0;
     uint64_t step_ns;
-    int result = weir_scan_order_note(&scan->order, record->id.id, record->id.time, &step_ns);
+    bool is_of_day = may_be_set(&record->event->attr);
+    int result = weir_scan_order_note(&scan->order, record->id.id, record->id.time, is_of_day, &step_ns);
     if (result == 0 && step_ns > WEIR_SCAN_STEP_BACK_NS)
-        weir_scan_problem_note(&scan->disorder, record->view->offset);
+        weir_scan_problem_note(is_of_day ? &scan->clock_step : &scan->disorder, record->view->offset);
+    if (result == 0 && step_ns > WEIR_SCAN_STEP_BACK_NS && is_of_day && step_ns > scan->clock_step_ns)
+        scan->clock_step_ns = step_ns;
     return result;
 }
 

@@ -62,6 +62,8 @@ struct weir_scan {
     struct weir_scan_problem unknown_id;   /* a sample of no event in the header */
     struct weir_scan_problem late_record;  /* older than what the rounds before it promised */
     struct weir_scan_problem disorder;     /* older by more than an interrupt takes than the one before of its id */
+    struct weir_scan_problem clock_step;   /* the same, by a clock that may be set: it was */
+    uint64_t clock_step_ns;                /* the longest of these */
     struct weir_scan_order order;
     struct weir_scan_problem wrong_raw; /* a tracepoint's sample whose own type is not its event's */
 

@@ -2,7 +2,6 @@
 #include "format/scan_order.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +72,8 @@ size_t weir_scan_order_returns(struct weir_scan_order *order, uint64_t id)
     return find(order, id) ? order->ids[order->recent].returns : 0;
 }
 
-int weir_scan_order_note(struct weir_scan_order *order, uint64_t id, uint64_t time_ns, uint64_t *step_ns)
+int weir_scan_order_note(struct weir_scan_order *order, uint64_t id, uint64_t time_ns, bool may_be_set,
+                         uint64_t *step_ns)
 {
     *step_ns = 0;
     int result = find_or_insert(order, id);
@@ -85,6 +85,10 @@ int weir_scan_order_note(struct weir_scan_order *order, uint64_t id, uint64_t ti
         return 0;
     }
     *step_ns = known->last_ns - time_ns;
+    if (may_be_set && *step_ns > WEIR_SCAN_STEP_BACK_NS) {
+        known->last_ns = time_ns;
+        return 0;
+    }
     order->steps_back++;
     if (*step_ns > order->longest_ns)
         order->longest_ns = *step_ns;

@@ -4,10 +4,15 @@
  * had its time already and no place yet (perf_prepare_sample() before perf_output_begin() in kernel/events/core.c).
  * Such steps back are as long as an interrupt; a chunk in the wrong place is milliseconds and more. Between them stand
  * the records that say that a CPU was away.
+ *
+ * A clock of day may be set back (realtime, and with it tai: clock_settime(2)). What a ring then has is still in the
+ * order in which it was made, so a long step of such a clock is its own, and the records behind it are held against
+ * the first of them.
  */
 #ifndef WEIR_FORMAT_SCAN_ORDER_H
 #define WEIR_FORMAT_SCAN_ORDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,13 +27,15 @@ struct weir_scan_id {
 struct weir_scan_order {
     struct weir_scan_id *ids; /* owned; ascending */
     size_t count, capacity;
-    size_t recent; /* where the last one was */
-    uint64_t steps_back;
+    size_t recent;       /* where the last one was */
+    uint64_t steps_back; /* but for those of a clock that was set */
     uint64_t longest_ns;
 };
 
-/* Notes a record. *step_ns: how much older it is than the one before; 0: it is not. 0 or -ENOMEM. */
-int weir_scan_order_note(struct weir_scan_order *order, uint64_t id, uint64_t time_ns, uint64_t *step_ns);
+/* Notes a record. may_be_set: its clock. *step_ns: how much older it is than the one before; 0: it is not. 0 or
+ * -ENOMEM. */
+int weir_scan_order_note(struct weir_scan_order *order, uint64_t id, uint64_t time_ns, bool may_be_set,
+                         uint64_t *step_ns);
 /* The CPU of that id has come back. 0 or -ENOMEM. */
 int weir_scan_order_return(struct weir_scan_order *order, uint64_t id);
 /* How often it did so far. */

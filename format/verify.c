@@ -137,7 +137,11 @@ static void check_descriptions(struct verdicts *verdicts, const struct weir_perf
 static void check_rounds(struct verdicts *verdicts, const struct weir_scan *scan)
 {
     uint64_t rounds = scan->types[WEIR_RECORD_FINISHED_ROUND];
-    if (scan->late_record.count > 0)
+    if (scan->late_record.count > 0 && scan->clock_step.count > 0) /* which of them are late without it is not known */
+        say(verdicts, true, "rounds",
+            "%" PRIu64 ", %" PRIu64 " records come later than they allow: the clock of samples was set back", rounds,
+            scan->late_record.count);
+    else if (scan->late_record.count > 0)
         say(verdicts, false, "rounds",
             "%" PRIu64 " records are older than the rounds before them allow, the first at %#" PRIx64,
             scan->late_record.count, scan->late_record.first_offset);
@@ -260,6 +264,12 @@ static void append_notes(struct weir_buf *out, const struct weir_perf_input *inp
     for (size_t cpu = 0; cpu < scan->cpu_count; cpu++)
         append_gaps(out, scan, cpu);
     append_aux_notes(out, &scan->aux);
+    if (scan->clock_step.count > 0)
+        weir_buf_printf(out,
+                        "note clock       the clock of samples was set back, by %.9f s at most, the first time before "
+                        "the record at %#" PRIx64 ": readers that sort by time mix what came then with what came "
+                        "before\n",
+                        (double)scan->clock_step_ns / NS_PER_S, scan->clock_step.first_offset);
     if (scan->order.steps_back > scan->disorder.count)
         weir_buf_printf(out,
                         "note order       %" PRIu64 " records are older than the one before, by %" PRIu64

@@ -11,8 +11,8 @@
 /*
  * Reads path behind gate (NULL: none). Appends one line per rule: "ok", "FAIL" or "note", the rule, and what was found
  * where. *failures: how many rules are not kept. Rules: boundaries, finished, features, types, shapes, ids, raw, order,
- * events, rounds, balance, and of AUX areas: areas, index; notes: gaps, aux, order, sizes. 0; or -errno with err when
- * the recording cannot be opened or read, as weir_perf_input_open().
+ * events, rounds, balance, and of AUX areas: areas, index; notes: gaps, aux, clock, order, sizes. 0; or -errno with err
+ * when the recording cannot be opened or read, as weir_perf_input_open().
  */
 int weir_verify_append(const char *path, const struct weir_input_gate *gate, struct weir_buf *out, unsigned *failures,
                        struct weir_error *err);

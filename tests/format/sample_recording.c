@@ -74,7 +74,7 @@ static void write_tracefs(const struct temp_tree *tree)
     temp_tree_write_text(tree, "tracing/events/sched/sched_switch/format", switch_format);
 }
 
-static void make_events(struct weir_event_desc events[2])
+static void make_events(struct weir_event_desc events[2], bool of_day)
 {
     events[0] = (struct weir_event_desc){.name = "cpu-clock", .ids = clock_ids, .id_count = 2};
     events[0].attr = (struct perf_event_attr){
@@ -84,6 +84,7 @@ static void make_events(struct weir_event_desc events[2])
         .sample_type = COMMON_TYPE,
         .read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST,
         .sample_id_all = 1,
+        .use_clockid = of_day, /* CLOCK_REALTIME is 0 */
     };
     events[1] = (struct weir_event_desc){
         .leader = 1,
@@ -227,7 +228,7 @@ void sample_recording_build(struct weir_buf *out, const struct temp_tree *tree,
     static const char *const command[] = {"/usr/bin/weir", "record", "-a"};
     struct weir_buf data = WEIR_BUF_INIT, tracing = WEIR_BUF_INIT;
     struct weir_event_desc events[2];
-    make_events(events);
+    make_events(events, options->of_day);
     append_data(&data, events, options);
 
     const struct weir_machine machine = sample_machine();

@@ -18,6 +18,7 @@
 struct sample_recording_options {
     bool tracepoint;       /* also the tracepoint and its sample */
     bool features;         /* false: no feature bits and nothing behind the data, as after a kill */
+    bool of_day;           /* -k realtime */
     bool early;            /* the head holds a copy of the features (format/early_features.h) */
     bool stream;           /* a stream, with all of its features, and build id 0102..14 for the map at the end */
     uint64_t lost_samples; /* of cpu-clock: a LOST_SAMPLES record at the end; 0: none */

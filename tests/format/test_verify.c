@@ -194,6 +194,53 @@ Test(verify, record_that_is_older_than_the_one_before_of_its_id_breaks_order)
     expect_failure("order", "1 records are older than the one before of their event and CPU");
 }
 
+/* A recording without tracepoints and features, behind which stand a round and two records that are a second older. */
+static size_t make_stepped(bool of_day)
+{
+    const struct sample_recording_options options = {.of_day = of_day};
+    struct weir_record_sample_id trailer = {
+        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER,
+        .id = 11,
+    };
+    weir_buf_reset(&image);
+    sample_recording_build(&image, &tree, &options);
+    size_t step_at = 0;
+    weir_record_finished_round(&image);
+    for (trailer.time_ns = 1; trailer.time_ns <= 2; trailer.time_ns++) {
+        step_at = trailer.time_ns == 1 ? image.used : step_at;
+        weir_record_lost_samples(&image, 1, &trailer);
+    }
+    image_file_resize(&file, 0);
+    image_file_write(&file, 0, image.data, image.used);
+    image_file_write(&file, DATA_SIZE, &(uint64_t){image.used - DATA_OFFSET}, sizeof(uint64_t));
+    return step_at;
+}
+
+/* A clock of day that was set back is no damage, and is said; a clock that never goes back tells of damage. */
+Test(verify, clock_of_day_that_was_set_back_is_noted)
+{
+    unsigned failures = 0;
+    char what[160];
+    size_t step_at = make_stepped(true);
+    cr_assert_eq(weir_verify_append(file.path, NULL, &text, &failures, &err), 0, "%s", err.what);
+    cr_expect_eq(failures, 0, "%s", weir_buf_str(&text));
+    snprintf(what, sizeof(what),
+             "note clock       the clock of samples was set back, by 1.000000999 s at most, the first time before the "
+             "record at %#zx: ",
+             step_at);
+    cr_expect_not_null(strstr(weir_buf_str(&text), what), "%s", weir_buf_str(&text));
+    cr_expect_not_null(strstr(weir_buf_str(&text), "2 records come later than they allow: the clock of samples was"));
+    cr_expect_null(strstr(weir_buf_str(&text), "note order"), "%s", weir_buf_str(&text));
+
+    make_stepped(false);
+    failures = 0;
+    weir_buf_reset(&text);
+    cr_assert_eq(weir_verify_append(file.path, NULL, &text, &failures, &err), 0, "%s", err.what);
+    cr_expect_eq(failures, 2, "%s", weir_buf_str(&text)); /* order and rounds */
+    cr_expect_not_null(strstr(weir_buf_str(&text), "2 records are older than the one before of their event and CPU"));
+    cr_expect_null(strstr(weir_buf_str(&text), "note clock"));
+}
+
 Test(verify, description_that_is_not_the_heads_breaks_events)
 {
     struct weir_perf_header header;
