@@ -41,14 +41,20 @@ static bool occurs_all_the_time(const struct weir_event *event)
     return attr->type != PERF_TYPE_TRACEPOINT && attr->type != PERF_TYPE_BREAKPOINT;
 }
 
-static int check_periods(const struct weir_event_list *list, size_t first, struct weir_error *err)
+int weir_event_trigger_check(const struct weir_event_list *list, size_t first, struct weir_error *err)
 {
     for (size_t i = first; i < list->count; i++) {
-        if (!occurs_all_the_time(&list->events[i]))
-            continue;
-        weir_error_set(err, -EINVAL, "event '%s' occurs all the time", list->events[i].name);
-        weir_error_hint(err, "say how many of them are one occurrence: %s/period=1000000000/", list->events[i].name);
-        return -EINVAL;
+        const struct weir_event *event = &list->events[i];
+        if (event->aux != WEIR_AUX_KIND_NONE) { /* its ring has records about the area only */
+            weir_error_set(err, -EINVAL, "event '%s' writes to an AUX area and never occurs", event->name);
+            weir_error_hint(err, "name one that has samples of its own: a tracepoint, or cycles/period=1000000000/");
+            return -EINVAL;
+        }
+        if (occurs_all_the_time(event)) {
+            weir_error_set(err, -EINVAL, "event '%s' occurs all the time", event->name);
+            weir_error_hint(err, "say how many of them are one occurrence: %s/period=1000000000/", event->name);
+            return -EINVAL;
+        }
     }
     return 0;
 }
@@ -64,7 +70,7 @@ int weir_event_trigger_parse(struct weir_event_list *list, const char *text, str
     if (result == 0 && filter)
         result = weir_event_list_filter(list, first, filter, err);
     free(event);
-    return result < 0 ? result : check_periods(list, first, err);
+    return result < 0 ? result : weir_event_trigger_check(list, first, err);
 }
 
 /* ---- occurrences ---- */

@@ -23,9 +23,13 @@
 /*
  * Appends the events of EVENT[:FILTER] to list. The filter is that of tracepoints (--filter): it begins behind the last
  * colon before its first operator, as in sched:sched_switch:prev_pid == 1. An event that occurs all the time (cycles,
- * cpu-clock) has to name its period. As weir_event_list_parse(), and -EINVAL for that.
+ * cpu-clock) has to name its period; one that writes to an AUX area is refused. As weir_event_list_parse(), and -EINVAL
+ * for these.
  */
 int weir_event_trigger_parse(struct weir_event_list *list, const char *text, struct weir_error *err);
+
+/* Whether each event from index `first` on may occur now and then: 0, or -EINVAL with err. parse() asks it. */
+int weir_event_trigger_check(const struct weir_event_list *list, size_t first, struct weir_error *err);
 
 /* Lets occurrences pass: all, one in a while, or the first one. */
 struct weir_hold_off {

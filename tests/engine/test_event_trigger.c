@@ -4,10 +4,12 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/bits.h"
 #include "tests/base/failing_alloc.h"
+#include "tests/engine/aux_rig.h"
 
 Test(event_trigger, what_cannot_ask_is_refused)
 {
@@ -31,6 +33,25 @@ Test(event_trigger, what_cannot_ask_is_refused)
         cr_expect_str_eq(err.what, cases[i].what);
         cr_expect_str_eq(err.hint, cases[i].hint);
         weir_event_list_fini(&list);
+    }
+}
+
+/* It would be waited for in vain: its ring has no samples. */
+Test(event_trigger, aux_event_is_refused)
+{
+    static const char *const texts[] = {"intel_pt//", "faults,intel_pt/period=1/", "intel_bts//"};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(texts); i++) {
+        struct aux_rig rig;
+        aux_rig_init(&rig, texts[i]);
+        char what[128];
+        size_t last = rig.list.count - 1;
+        cr_expect_eq(weir_event_trigger_check(&rig.list, last + 1, &rig.err), 0);
+        cr_expect_eq(weir_event_trigger_check(&rig.list, 0, &rig.err), -EINVAL);
+        snprintf(what, sizeof(what), "event '%s' writes to an AUX area and never occurs", rig.list.events[last].name);
+        cr_expect_str_eq(rig.err.what, what);
+        cr_expect_str_eq(rig.err.hint,
+                         "name one that has samples of its own: a tracepoint, or cycles/period=1000000000/");
+        aux_rig_fini(&rig);
     }
 }
 
