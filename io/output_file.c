@@ -362,8 +362,7 @@ int weir_output_file_publish(struct weir_output_file *file, struct weir_error *e
     return 0;
 }
 
-/* Whether what stands at that name is this file. */
-static bool is_at(const struct weir_output_file *file, const char *name)
+bool weir_output_file_is_at(const struct weir_output_file *file, const char *name)
 {
     struct stat here, there;
     return fstat(file->fd, &here) == 0 && fstatat(file->dir_fd, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -375,7 +374,8 @@ static int change_name(struct weir_output_file *file, const char *name)
     if (strlen(name) > NAME_MAX)
         return -ENAMETOOLONG;
     if (file->published)
-        return is_at(file, file->name) ? rename_without_replacing(file->dir_fd, file->name, name) : -ENOENT;
+        return weir_output_file_is_at(file, file->name) ? rename_without_replacing(file->dir_fd, file->name, name)
+                                                        : -ENOENT;
     return weir_output_file_give_name(file, name);
 }
 
@@ -410,8 +410,8 @@ int weir_output_file_pass_name(struct weir_output_file *file, const char *heir, 
     struct stat st;
     if (!file->name)
         return -EOPNOTSUPP;
-    if (!file->published || !is_at(file, file->name) || fstatat(file->dir_fd, heir, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-        st.st_dev != device || st.st_ino != inode)
+    if (!file->published || !weir_output_file_is_at(file, file->name) ||
+        fstatat(file->dir_fd, heir, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_dev != device || st.st_ino != inode)
         return -ENOENT;
     if (renameat(file->dir_fd, heir, file->dir_fd, file->name) < 0)
         return -errno;
@@ -421,7 +421,7 @@ int weir_output_file_pass_name(struct weir_output_file *file, const char *heir, 
 
 void weir_output_file_remove(struct weir_output_file *file)
 {
-    if (file->name && file->published && is_at(file, file->name))
+    if (file->name && file->published && weir_output_file_is_at(file, file->name))
         unlinkat(file->dir_fd, file->name, 0);
 }
 
@@ -439,7 +439,7 @@ int weir_output_file_sync_name(const struct weir_output_file *file)
 
 void weir_output_file_drop_hidden(struct weir_output_file *file)
 {
-    if (file->hidden && is_at(file, file->hidden))
+    if (file->hidden && weir_output_file_is_at(file, file->hidden))
         unlinkat(file->dir_fd, file->hidden, 0);
     free(file->hidden);
     file->hidden = NULL;

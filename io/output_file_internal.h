@@ -47,6 +47,9 @@ int weir_output_file_publish(struct weir_output_file *file, struct weir_error *e
  * 0 or -errno. */
 int weir_output_file_give_name(struct weir_output_file *file, const char *name);
 
+/* Whether what stands at that name in its directory is this file. */
+bool weir_output_file_is_at(const struct weir_output_file *file, const char *name);
+
 /* Takes its name away, see weir_output_remove(). */
 void weir_output_file_remove(struct weir_output_file *file);
 

@@ -148,7 +148,7 @@ struct weir_output {
     bool in_whole;       /* between begin_whole() and end_whole() */
     bool whole_begun;    /* a span of a whole was appended, and its last one was not */
     bool finished;
-    bool was_named;      /* a look has found a name */
+    bool was_named;      /* it has a name beside the one that it is to take, or a look has found one */
     bool told_taken;     /* a look has found it removed or cut */
     uint64_t looked_end; /* stable_end at the last look */
 

@@ -120,6 +120,7 @@ int weir_output_name_beside(struct weir_output *output, const char *suffix, stru
         return weir_error_set_errno(err, rc, "cannot name the output '%s%s'", file->path, suffix);
     }
     file->hidden = name;
+    output->was_named = true;
     return 0;
 }
 
@@ -158,6 +159,9 @@ int weir_output_replace(struct weir_output *output, const struct weir_output_ide
     int rc = check_unchanged(file, was, err);
     if (rc < 0)
         return rc;
+    if (file->hidden && !weir_output_file_is_at(file, file->hidden))
+        return weir_error_set(err, -ENOENT, "'%s' was removed while recording, before it took the place of '%s'",
+                              file->hidden, file->path);
     /* Who may read it stays as it was; where that is not ours to give, it is ours alone. */
     if (fchown(file->fd, was->uid, was->gid) == 0 || (was->uid == geteuid() && was->gid == getegid()))
         fchmod(file->fd, was->mode & 07777);

@@ -307,12 +307,13 @@ static void tell_taken_output(void *ctx)
     struct weir_session *session = ctx;
     int taken = atomic_exchange_explicit(&session->pipeline.writer.taken, 0, memory_order_relaxed);
     const char *path = session->file->path;
+    const char *suffix = session->append ? WEIR_APPEND_SUFFIX : ""; /* what continues a file goes on beside it */
     if (taken == -ENOENT)
         weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
-                    "'%s' was removed while recording: what is recorded goes when recording ends", path);
+                    "'%s%s' was removed while recording: what is recorded goes when recording ends", path, suffix);
     else if (taken < 0)
         weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
-                    "'%s' was cut while recording: what stood there is lost", path);
+                    "'%s%s' was cut while recording: what stood there is lost", path, suffix);
 }
 
 /* What the coordinator's loop listens to, and what it does of itself. */

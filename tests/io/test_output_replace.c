@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -137,6 +138,30 @@ Test(output_replace, name_beside_goes_with_the_output_that_does_not_replace)
     temp_tree_write(&tree, "it.beside", "x", 1);
     weir_output_close(output);
     cr_assert_eq(names_in_folder(), 2);
+}
+
+/* What stands there then is not what was recorded. */
+Test(output_replace, name_beside_that_is_gone_or_another_files_replaces_nothing)
+{
+    char beside[PATH_MAX], what[PATH_MAX + 128];
+    temp_tree_path(&tree, "it.beside", beside);
+    snprintf(what, sizeof(what), "'it.beside' was removed while recording, before it took the place of '%s'", path);
+    for (int another = 0; another < 2; another++) {
+        struct weir_output *output = open_output();
+        struct weir_error err = {0};
+        cr_assert_eq(weir_output_name_beside(output, ".beside", NULL), 0);
+        cr_assert_eq(unlink(beside), 0);
+        if (another)
+            temp_tree_write(&tree, "it.beside", "x", 1);
+        cr_assert_eq(weir_output_look(output), -ENOENT); /* though it is the first look */
+        cr_assert_eq(weir_output_look(output), 0);
+        cr_assert_eq(weir_output_finish(output, NULL, 0), 0);
+        cr_assert_eq(weir_output_replace(output, &was, &err), -ENOENT);
+        cr_assert_str_eq(err.what, what);
+        weir_output_close(output);
+        expect_old_file();
+        cr_assert_eq(names_in_folder(), 1u + (unsigned)another);
+    }
 }
 
 Test(output_replace, name_beside_becomes_the_name)

@@ -159,3 +159,19 @@ test_second_recorder_on_the_file_is_refused() {
     await_record
     expect_line err.of-the-first "Captured and wrote"
 }
+
+# The recording goes on: what is to come may be saved by what /proc/PID/fd has.
+test_continuation_that_is_removed_is_told_by_its_name() {
+    record -o it.data -e cpu-clock -- true
+    cp it.data before
+    start_record it.data -A --sync -a -e cpu-clock
+    wait_until test -e it.data.appending
+    rm it.data.appending
+    wait_until grep -q "weir: warning: 'it.data.appending' was removed while recording: what is recorded goes" err
+    kill -INT "$weir"
+    await_record
+    expect_eq "status" "$status" 125
+    expect_line err "weir: 'it.data.appending' was removed while recording, before it took the place of 'it.data'"
+    expect_line err "hint: nothing was appended: 'it.data' is as it was"
+    cmp it.data before
+}
