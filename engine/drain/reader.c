@@ -176,7 +176,8 @@ void weir_reader_note_holding(struct weir_reader *reader)
 
 void weir_reader_hand_over(struct weir_reader *reader)
 {
-    weir_reader_push(reader, reader->chunk);
+    if (!weir_reader_push_with_aux(reader))
+        weir_reader_push(reader, reader->chunk);
     reader->chunk = NULL;
     weir_test_point(WEIR_AT_READER_HELD);
     weir_reader_note_holding(reader);

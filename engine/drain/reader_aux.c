@@ -5,9 +5,10 @@
  * entries of a fixed size (BTS: 24 bytes) the driver leaves what is no whole entry there unused, and it is left out; so
  * does perf (__auxtrace_mmap__read() in tools/perf/util/auxtrace.c, Linux 6.1).
  *
- * The chunk with the AUX records goes into the queue together with what they are of. (One that was full before may go
- * by itself: when the output is switched in between, its last AUX records are in the file before. Decoders of Intel's
- * do not mind.)
+ * The chunk with the AUX records goes into the queue together with what they are of, as one item of it, so no switch of
+ * the output comes between. A chunk that is full while its ring is being drained takes along what its records tell of
+ * up to there. It goes by itself only when the pool is empty, and when the kernel has not published the bytes yet:
+ * other rings need a chunk meanwhile. Decoders of Intel's do not mind bytes in the next file.
  *
  * Decoders take the pieces of a full trace as one stream, wherever it is cut (intel_pt_get_buffer()), but for
  * CoreSight's, which wants all that an AUX record tells of in one piece (cs_etm__queue_aux_fragment()). That is so, but
@@ -222,12 +223,19 @@ static bool never_comes(struct weir_reader_ring *r, uint64_t head)
     return true;
 }
 
+/* aux_head, which is wanted to be there soon. */
+static uint64_t await_head(const struct weir_reader_ring *r, uint64_t wanted)
+{
+    uint64_t head = weir_aux_area_head(&r->aux->area);
+    for (unsigned i = 0; head < wanted && i < SPINS; i++)
+        head = weir_aux_area_head(&r->aux->area);
+    return head;
+}
+
 /* Where to copy to: published was aux_head before the ring was drained. False: come again for the rest. */
 static bool find_end(const struct weir_reader *reader, struct weir_reader_ring *r, uint64_t published, uint64_t *end)
 {
-    uint64_t wanted = weir_max_u64(published, r->counts.aux_end), head = weir_aux_area_head(&r->aux->area);
-    for (unsigned i = 0; head < wanted && i < SPINS; i++)
-        head = weir_aux_area_head(&r->aux->area);
+    uint64_t wanted = weir_max_u64(published, r->counts.aux_end), head = await_head(r, wanted);
     *end = reader->stopping ? head : weir_min_u64(wanted, head);
     bool is_there = head >= wanted || never_comes(r, head);
     if (is_there)
@@ -253,18 +261,37 @@ static bool copy_piece(struct weir_reader *reader, struct weir_reader_ring *r, u
     return true;
 }
 
+/* False: come again, the pool is empty. */
+static bool copy_up_to(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t end)
+{
+    uint64_t used = r->aux->area.tail != end ? weir_aux_area_head(&r->aux->area) - r->aux->area.tail : 0;
+    bool has_chunks = true;
+    while (has_chunks && r->aux->area.tail != end)
+        has_chunks = copy_piece(reader, r, end);
+    ask_to_enable(reader, r, used);
+    return has_chunks;
+}
+
 /* False: come again. */
 static bool drain_aux(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t published)
 {
     uint64_t end;
-    bool is_there = find_end(reader, r, published, &end), has_chunks = true, any = r->aux->area.tail != end;
-    uint64_t used = any ? weir_aux_area_head(&r->aux->area) - r->aux->area.tail : 0;
-    while (has_chunks && r->aux->area.tail != end)
-        has_chunks = copy_piece(reader, r, end);
+    bool is_there = find_end(reader, r, published, &end), any = r->aux->area.tail != end;
+    bool has_chunks = copy_up_to(reader, r, end);
     if (any && (!reader->chunk || reader->chunk->used == 0)) /* (K); what was owed may have been all that it held */
         weir_reader_note_holding(reader);
-    ask_to_enable(reader, r, used);
     return is_there && has_chunks;
+}
+
+bool weir_reader_push_with_aux(struct weir_reader *reader)
+{
+    for (unsigned i = 0; reader->aux_fd >= 0 && reader->chunk && i < reader->ring_count; i++) {
+        struct weir_reader_ring *r = &reader->rings[i];
+        uint64_t end = r->counts.aux_end;
+        if (!weir_reader_is_dormant(r) && owes(r) && await_head(r, end) >= end)
+            copy_up_to(reader, r, end);
+    }
+    return !reader->chunk;
 }
 
 bool weir_reader_drain_with_aux(struct weir_reader *reader, struct weir_reader_ring *r)

@@ -73,6 +73,10 @@ void weir_reader_free_aux(struct weir_reader *reader, struct weir_reader_ring *r
 /* Whether AUX records were copied that tell of more than was copied of the area. */
 bool weir_reader_owes_aux(const struct weir_reader *reader);
 
+/* Pushes the chunk, which is not empty, in one with what its AUX records tell of, if that was not read yet. False:
+ * there is none, or it cannot be had now, and the chunk is still there. */
+bool weir_reader_push_with_aux(struct weir_reader *reader);
+
 /* Drains a ring and what belongs to it of its AUX area. False: come again. */
 bool weir_reader_drain_with_aux(struct weir_reader *reader, struct weir_reader_ring *r);
 

@@ -297,6 +297,32 @@ Test(reader_aux, chunk_that_is_handed_over_before_the_area_leaves_the_reader_hol
     rig_fini(&rig);
 }
 
+/* The chunk has no room for all records of the step. */
+Test(reader_aux, full_chunk_takes_along_what_its_records_tell_of)
+{
+    rig_init(&rig, &(struct rig_options){.chunks = 14, .aux_bytes = AREA_BYTES, .ring_bytes = 256u * 1024});
+    trace(300);
+    unsigned samples = 0;
+    for (; samples * 2048 < rig.pool.chunk_bytes; samples++)
+        rig_put_sample(&rig, 0, samples + 1, 2048);
+    trace(200); /* its record is in the next chunk */
+    expect_step(WEIR_READER_DRAINED);
+    struct weir_chunk *records = rig_pop(&rig);
+    cr_assert(records && !records->opaque);
+    cr_assert_gt(records->used + 2048, records->capacity);
+    rig_return(&rig, records);
+    struct weir_chunk *train = rig_pop(&rig);
+    cr_assert(train && train->opaque, "another chunk of records is in between");
+    cr_assert_eq(weir_auxtrace_read(train->data).bytes, 304);
+    rig_return(&rig, train);
+    records = rig_pop(&rig);
+    cr_assert(records && !records->opaque);
+    rig_return(&rig, records);
+    expect_piece(300, 200);
+    cr_assert_null(rig_pop(&rig));
+    rig_fini(&rig);
+}
+
 Test(reader_aux, last_step_takes_all_there_is)
 {
     init(7, false);
