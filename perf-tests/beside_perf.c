@@ -1,17 +1,22 @@
 /*
- * What a recording costs before its first event and when it is read, beside perf.
+ * What a recording costs before its first event, with many rings, and when it is read, beside perf.
  *
  *     beside_perf start  [--tasks N] [--runs N] [--weir PATH] [--perf PATH] [--dir DIR]
+ *     beside_perf rings  [--tasks N] [--rings N] [--runs N] [--weir PATH] [--perf PATH] [--dir DIR]
  *     beside_perf report [--calls N] [--runs N] [--weir PATH] [--perf PATH] [--dir DIR]
  *
  * start: with N more tasks on the machine, a recorder is started system-wide, and the time from its fork to its first
  * sample is taken (-k monotonic: by the clock of this program), from its file's SAMPLE_TIME feature.
+ * rings: with N more tasks on the machine, a process of as many sleeping threads as there are to be rings is recorded
+ * with one for each (--per-thread) while sleep(1) sleeps 10 ms; the time from the recorder's fork to its end.
  * report: the same load is recorded once by each of them, perf in its serial and its --threads form; then
  * `perf report --stdio` reads each recording, in turn, and wait4(2) says what that took.
  * Runs interleave, so that a drift of the machine's speed hits all alike. JSON, medians over the runs.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -35,9 +40,19 @@
 #define USAGE_EXIT 2
 #define SETTLE_MS  700
 
+enum claim {
+    CLAIM_START,
+    CLAIM_RINGS,
+    CLAIM_REPORT,
+    CLAIM_COUNT
+};
+
+static const char *const claims[CLAIM_COUNT] = {"start", "rings", "report"};
+
 struct settings {
-    bool is_start;
-    unsigned runs, tasks;
+    enum claim claim;
+    unsigned runs, tasks, rings;
+    pid_t threads; /* the process that is recorded with a ring for each of its threads */
     uint64_t calls;
     const char *weir, *perf, *dir;
 };
@@ -89,15 +104,25 @@ static int finish(pid_t pid, struct rusage *used)
     return fine ? 0 : -ECHILD;
 }
 
+static void note(struct figures *figures, unsigned run, double seconds, const struct rusage *used)
+{
+    figures->seconds[run] = seconds;
+    figures->cpu_seconds[run] = (double)(used->ru_utime.tv_sec + used->ru_stime.tv_sec) +
+                                (double)(used->ru_utime.tv_usec + used->ru_stime.tv_usec) / 1e6;
+    figures->rss_mib[run] = (double)used->ru_maxrss / 1024;
+}
+
 static void path_of(const struct settings *settings, unsigned form, const char *suffix, char path[4096])
 {
     snprintf(path, 4096, "%s/beside_perf.%u%s", settings->dir, form, suffix);
 }
 
-static pid_t start_recorder(const struct settings *settings, unsigned form, const char *const *options)
+/* command: what it runs; NULL: nothing. */
+static pid_t start_recorder(const struct settings *settings, unsigned form, const char *const *options,
+                            const char *const *command)
 {
     char output[4096], log[4096];
-    const char *args[24] = {forms[form].is_perf ? settings->perf : settings->weir, "record"};
+    const char *args[32] = {forms[form].is_perf ? settings->perf : settings->weir, "record"};
     size_t n = 2;
     path_of(settings, form, ".data", output);
     path_of(settings, form, ".log", log);
@@ -109,6 +134,8 @@ static pid_t start_recorder(const struct settings *settings, unsigned form, cons
         args[n++] = *options;
     args[n++] = "-o";
     args[n++] = output;
+    for (; command && *command; command++)
+        args[n++] = *command;
     return start(args, log);
 }
 
@@ -138,7 +165,7 @@ static int measure_start(const struct settings *settings, unsigned form, struct 
         "-a", "--timestamp-boundary", "-k", "monotonic", "-e", "cpu-clock", "-F", "20000", NULL};
     char path[4096];
     double from = now_seconds(), first = 0;
-    pid_t pid = start_recorder(settings, form, forms[form].is_perf ? perf_options : options);
+    pid_t pid = start_recorder(settings, form, forms[form].is_perf ? perf_options : options, NULL);
     sleep_ms(SETTLE_MS + settings->tasks / 5); /* perf takes longer than that only where nobody would wait for it */
     kill(pid, SIGINT);
     struct rusage used;
@@ -146,10 +173,7 @@ static int measure_start(const struct settings *settings, unsigned form, struct 
     path_of(settings, form, ".data", path);
     if (result == 0)
         result = first_sample_seconds(path, &first);
-    figures->seconds[run] = first - from;
-    figures->cpu_seconds[run] = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-                                (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
-    figures->rss_mib[run] = (double)used.ru_maxrss / 1024;
+    note(figures, run, first - from, &used);
     unlink(path);
     return result;
 }
@@ -166,6 +190,58 @@ static void make_tasks(unsigned count)
     }
 }
 
+/* ---- rings ---- */
+
+static void *sleep_on(void *argument)
+{
+    for (;;)
+        pause();
+    return argument;
+}
+
+/* A process of that many threads, which ends with this one. Its id, or -errno. */
+static pid_t make_threads(unsigned count)
+{
+    int ready[2];
+    char said = 0;
+    if (pipe(ready) < 0)
+        return -errno;
+    pid_t pid = fork();
+    if (pid != 0) {
+        close(ready[1]);
+        bool made = pid > 0 && read(ready[0], &said, 1) == 1;
+        close(ready[0]);
+        return made ? pid : -EAGAIN;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, PTHREAD_STACK_MIN);
+    for (unsigned i = 1; i < count; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, &attr, sleep_on, NULL) != 0)
+            _exit(1); /* the pipe says so */
+    }
+    if (write(ready[1], &said, 1) == 1)
+        sleep_on(NULL);
+    _exit(1);
+}
+
+static int measure_rings(const struct settings *settings, unsigned form, struct figures *figures, unsigned run)
+{
+    static const char *const command[] = {"--", "sleep", "0.01", NULL};
+    char path[4096], target[16];
+    snprintf(target, sizeof(target), "%d", settings->threads);
+    const char *const options[] = {"--per-thread", "-p", target, "-e", "dummy", "-m", "64K", NULL};
+    double from = now_seconds();
+    struct rusage used;
+    int result = finish(start_recorder(settings, form, options, command), &used);
+    note(figures, run, now_seconds() - from, &used);
+    path_of(settings, form, ".data", path);
+    unlink(path);
+    return result;
+}
+
 /* ---- report ---- */
 
 static int record_load(const struct settings *settings, unsigned form)
@@ -174,7 +250,7 @@ static int record_load(const struct settings *settings, unsigned form)
     char self[16];
     snprintf(self, sizeof(self), "%d", getpid());
     const char *const options[] = {"-p", self, "-e", "raw_syscalls:sys_enter", "-c", "1", "-g", "-m", "1024", NULL};
-    pid_t pid = start_recorder(settings, form, options);
+    pid_t pid = start_recorder(settings, form, options, NULL);
     sleep_ms(SETTLE_MS);
     const struct storm_load load = {.kind = STORM_LOAD_SYSCALLS, .threads = 1, .calls = settings->calls};
     struct storm_load_result loaded = {0};
@@ -194,25 +270,32 @@ static int measure_report(const struct settings *settings, unsigned form, struct
     double from = now_seconds();
     struct rusage used;
     int result = finish(start(args, log), &used);
-    figures->seconds[run] = now_seconds() - from;
-    figures->cpu_seconds[run] = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-                                (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
-    figures->rss_mib[run] = (double)used.ru_maxrss / 1024;
+    note(figures, run, now_seconds() - from, &used);
     return result;
 }
 
 /* ---- all of it ---- */
 
+/* Files are read in all forms; perf's --threads takes no rings of threads, and starts as without. */
+static bool has_form(const struct settings *settings, unsigned form)
+{
+    return settings->claim == CLAIM_REPORT || !forms[form].option;
+}
+
 static void print(const struct settings *settings, struct figures *figures)
 {
     struct utsname machine;
     uname(&machine);
-    printf("{\"claim\": \"%s\", \"kernel\": \"%s\", \"cpus\": %ld, \"runs\": %u, ",
-           settings->is_start ? "start" : "report", machine.release, sysconf(_SC_NPROCESSORS_ONLN), settings->runs);
-    printf(settings->is_start ? "\"tasks\": %llu" : "\"calls\": %llu",
-           settings->is_start ? (unsigned long long)settings->tasks : (unsigned long long)settings->calls);
+    printf("{\"claim\": \"%s\", \"kernel\": \"%s\", \"cpus\": %ld, \"runs\": %u, ", claims[settings->claim],
+           machine.release, sysconf(_SC_NPROCESSORS_ONLN), settings->runs);
+    if (settings->claim == CLAIM_REPORT)
+        printf("\"calls\": %llu", (unsigned long long)settings->calls);
+    else
+        printf("\"tasks\": %u", settings->tasks);
+    if (settings->claim == CLAIM_RINGS)
+        printf(", \"rings\": %u", settings->rings);
     for (unsigned form = 0; form < FORMS; form++) {
-        if (settings->is_start && forms[form].option)
+        if (!has_form(settings, form))
             continue;
         struct spread seconds = spread_of(figures[form].seconds, settings->runs);
         printf(",\n \"%s\": {\"seconds\": %.3f, \"cpu_seconds\": %.3f, \"rss_mib\": %.1f, ", forms[form].name,
@@ -223,41 +306,69 @@ static void print(const struct settings *settings, struct figures *figures)
     printf("}\n");
 }
 
-static int run_all(const struct settings *settings, struct figures *figures)
+static int prepare(struct settings *settings)
 {
-    if (settings->is_start)
+    if (settings->claim != CLAIM_REPORT)
         make_tasks(settings->tasks);
-    for (unsigned run = 0; run < settings->runs; run++) {
-        for (unsigned form = 0; form < FORMS; form++) {
-            if (settings->is_start && forms[form].option)
-                continue;
-            int result = !settings->is_start && run == 0 ? record_load(settings, form) : 0;
-            if (result == 0)
-                result = settings->is_start ? measure_start(settings, form, &figures[form], run)
-                                            : measure_report(settings, form, &figures[form], run);
-            if (result < 0) {
+    if (settings->claim == CLAIM_RINGS)
+        settings->threads = make_threads(settings->rings);
+    return settings->threads < 0 ? settings->threads : 0;
+}
+
+static int measure(const struct settings *settings, unsigned form, struct figures *figures, unsigned run)
+{
+    switch (settings->claim) {
+    case CLAIM_START:
+        return measure_start(settings, form, figures, run);
+    case CLAIM_RINGS:
+        return measure_rings(settings, form, figures, run);
+    default:
+        break;
+    }
+    int result = run == 0 ? record_load(settings, form) : 0;
+    return result < 0 ? result : measure_report(settings, form, figures, run);
+}
+
+static int run_all(struct settings *settings, struct figures *figures)
+{
+    int result = prepare(settings);
+    if (result < 0)
+        fprintf(stderr, "beside_perf: cannot make %u threads: %s\n", settings->rings, strerror(-result));
+    for (unsigned run = 0; result == 0 && run < settings->runs; run++) {
+        for (unsigned form = 0; result == 0 && form < FORMS; form++) {
+            result = has_form(settings, form) ? measure(settings, form, &figures[form], run) : 0;
+            if (result < 0)
                 fprintf(stderr, "beside_perf: %s: %s (see %s/beside_perf.%u.log)\n", forms[form].name,
                         strerror(-result), settings->dir, form);
-                return result;
-            }
         }
     }
-    return 0;
+    return result;
+}
+
+/* The claim of that name; CLAIM_COUNT: there is none. */
+static enum claim claim_named(const char *name)
+{
+    enum claim claim = CLAIM_START;
+    while (claim < CLAIM_COUNT && strcmp(name, claims[claim]) != 0)
+        claim++;
+    return claim;
 }
 
 int main(int argc, char **argv)
 {
     struct settings settings = {
-        .runs = 3, .tasks = 20000, .calls = 1000000, .weir = "weir", .perf = "perf", .dir = "."};
+        .runs = 3, .tasks = 20000, .rings = 1024, .calls = 1000000, .weir = "weir", .perf = "perf", .dir = "."};
     static struct figures figures[FORMS];
-    bool good = argc > 1 && (strcmp(argv[1], "start") == 0 || strcmp(argv[1], "report") == 0) && argc % 2 == 0;
-    settings.is_start = good && strcmp(argv[1], "start") == 0;
+    settings.claim = argc > 1 ? claim_named(argv[1]) : CLAIM_COUNT;
+    bool good = settings.claim < CLAIM_COUNT && argc % 2 == 0;
     for (int i = 2; good && i + 1 < argc; i += 2) {
         const char *value = argv[i + 1];
         if (strcmp(argv[i], "--runs") == 0)
             settings.runs = (unsigned)weir_clamp_u64(strtoull(value, NULL, 10), 1, RUNS_MAX);
         else if (strcmp(argv[i], "--tasks") == 0)
             settings.tasks = (unsigned)strtoul(value, NULL, 10);
+        else if (strcmp(argv[i], "--rings") == 0)
+            settings.rings = (unsigned)strtoul(value, NULL, 10);
         else if (strcmp(argv[i], "--calls") == 0)
             settings.calls = strtoull(value, NULL, 10);
         else if (strcmp(argv[i], "--weir") == 0)
@@ -270,9 +381,8 @@ int main(int argc, char **argv)
             good = false;
     }
     if (!good) {
-        fprintf(stderr,
-                "usage: beside_perf start|report [--tasks N] [--calls N] [--runs N] [--weir PATH] [--perf PATH] "
-                "[--dir DIR]\n");
+        fprintf(stderr, "usage: beside_perf start|rings|report [--tasks N] [--rings N] [--calls N] [--runs N] "
+                        "[--weir PATH] [--perf PATH] [--dir DIR]\n");
         return USAGE_EXIT;
     }
     if (access("/sys/kernel/tracing/events/raw_syscalls", R_OK) < 0) {
