@@ -150,7 +150,7 @@ static const struct weir_option options[] = {
         .section = SECTION,
         .help = "run COMMAND with the path of each finished file as its last argument",
         .details = "COMMAND is split at blanks and started without a shell. It is waited for at the end of the "
-                   "recording; a failure of it is one warning.",
+                   "recording, until a signal comes; a failure of it is one warning.",
     },
 };
 

@@ -75,8 +75,10 @@ static void add(struct weir_file_finisher *finisher, uint64_t bytes, const struc
     pthread_mutex_unlock(&finisher->lock);
 }
 
-static bool is_hurried(struct weir_file_finisher *finisher)
+/* ctx: the finisher. */
+static bool is_hurried(void *ctx)
 {
+    struct weir_file_finisher *finisher = ctx;
     pthread_mutex_lock(&finisher->lock);
     bool hurried = finisher->hurried;
     pthread_mutex_unlock(&finisher->lock);
@@ -148,7 +150,7 @@ static void finish(struct weir_file_finisher *finisher, struct weir_record_file 
     /* One that is not as it should be is kept like the others. The first thing that went wrong is told. */
     file->broken = written.code != 0 || finished.code != 0;
     name(finisher, file, &named);
-    weir_kept_files_add(finisher->kept, file);
+    weir_kept_files_add(finisher->kept, file, is_hurried, finisher);
     free(build_ids);
     if (file->unwritten_samples > 0)
         weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "'%s' lacks %llu samples that could not be written",
@@ -293,12 +295,13 @@ void weir_file_finisher_stop(struct weir_file_finisher *finisher, bool (*hurried
     finisher->started = false;
 }
 
-void weir_file_finisher_keep(struct weir_file_finisher *finisher, struct weir_record_file *file)
+void weir_file_finisher_keep(struct weir_file_finisher *finisher, struct weir_record_file *file,
+                             bool (*hurried)(void *ctx), void *ctx)
 {
     struct weir_error err = {0};
     if (name(finisher, file, &err) < 0)
         weir_notice(finisher->setup.session->options->notices, WEIR_NOTICE_WARNING, "%s", err.what);
-    weir_kept_files_add(finisher->kept, file);
+    weir_kept_files_add(finisher->kept, file, hurried, ctx);
     add(finisher, file->file_bytes, &err);
 }
 

@@ -16,7 +16,8 @@
  * ".NAME.<time>" in the same folder.
  *
  * The command's arguments are given as they are, without a shell, with the path of the file as the last one. At most
- * WEIR_FINISHER_COMMANDS run at a time: beyond that the thread waits for the oldest. Its failure is one warning.
+ * WEIR_FINISHER_COMMANDS run at a time: beyond that the thread waits until one has ended. Its failure is one warning.
+ * How long a command takes is nobody's business here: it is waited for until the recording is hurried to its end.
  *
  * Warnings and the line "Dump PATH" go to the recording's notices, from the thread that found out.
  */
@@ -71,12 +72,14 @@ bool weir_file_finisher_drop_oldest(struct weir_file_finisher *finisher);
 void weir_file_finisher_await_drops(struct weir_file_finisher *finisher);
 
 /* Waits until all that was pushed is done with, and ends the thread. hurried: asked ten times a second; from then on
- * files are not synced. One that is being synced is waited for. Coordinator. NULL-safe. */
+ * files are not synced, and no command is waited for. One that is being synced is waited for. Coordinator. NULL-safe.
+ */
 void weir_file_finisher_stop(struct weir_file_finisher *finisher, bool (*hurried)(void *ctx), void *ctx);
 
 /* Names a file that was finished already, removes what is too many and runs the command, as for the others; after
- * stop(). Adds it to the sums. The file stays the caller's. Coordinator. */
-void weir_file_finisher_keep(struct weir_file_finisher *finisher, struct weir_record_file *file);
+ * stop(). Adds it to the sums. The file stays the caller's. hurried: asked while too many commands run. Coordinator. */
+void weir_file_finisher_keep(struct weir_file_finisher *finisher, struct weir_record_file *file,
+                             bool (*hurried)(void *ctx), void *ctx);
 
 /* Where each file replaces the one before, what becomes of the last one, which was finished already; after stop(). It
  * stays the caller's. Coordinator. */

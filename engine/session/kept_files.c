@@ -15,7 +15,8 @@
 #include "base/clock.h"
 #include "engine/session/file_finisher.h"
 
-#define WAIT_NS (100 * WEIR_NS_PER_MS)
+#define WAIT_NS       (100 * WEIR_NS_PER_MS)
+#define TELL_AFTER_NS (3 * WEIR_NS_PER_S)
 
 struct kept_file {
     char *path; /* owned */
@@ -133,11 +134,11 @@ static void forget(struct weir_kept_files *kept, unsigned index)
 }
 
 /* True when it has ended. */
-static bool reap(struct weir_kept_files *kept, unsigned index, int flags)
+static bool reap(struct weir_kept_files *kept, unsigned index)
 {
     int status;
     pid_t pid;
-    while ((pid = waitpid(kept->running[index], &status, flags)) < 0 && errno == EINTR)
+    while ((pid = waitpid(kept->running[index], &status, WNOHANG)) < 0 && errno == EINTR)
         ;
     if (pid == 0)
         return false;
@@ -152,7 +153,7 @@ static bool reap(struct weir_kept_files *kept, unsigned index, int flags)
 static void reap_all(struct weir_kept_files *kept)
 {
     for (unsigned i = 0; i < kept->running_count;)
-        i += !reap(kept, i, WNOHANG);
+        i += !reap(kept, i);
 }
 
 /* Those that weir ignores for itself. */
@@ -181,11 +182,19 @@ static int spawn(const struct weir_kept_files *kept, char *const *argv, pid_t *p
     return result;
 }
 
+/* Waits while too many run. False: that was given up. */
+static bool await_room(struct weir_kept_files *kept, bool (*hurried)(void *ctx), void *ctx)
+{
+    for (reap_all(kept); kept->running_count == WEIR_FINISHER_COMMANDS; reap_all(kept)) {
+        if (hurried(ctx))
+            return false;
+        weir_clock_pause_ns(WAIT_NS);
+    }
+    return true;
+}
+
 static void run_command(struct weir_kept_files *kept, const char *path)
 {
-    reap_all(kept);
-    if (kept->running_count == WEIR_FINISHER_COMMANDS)
-        reap(kept, 0, 0);
     size_t words = 0;
     while (kept->setup.command[words])
         words++;
@@ -207,8 +216,17 @@ static void run_command(struct weir_kept_files *kept, const char *path)
 
 void weir_kept_files_await_commands(struct weir_kept_files *kept, bool (*hurried)(void *ctx), void *ctx)
 {
-    for (reap_all(kept); kept->running_count > 0 && !hurried(ctx); reap_all(kept))
+    uint64_t tell_ns = weir_clock_now_ns(&weir_clock_monotonic) + TELL_AFTER_NS;
+    for (reap_all(kept); kept->running_count > 0 && !hurried(ctx); reap_all(kept)) {
         weir_clock_pause_ns(WAIT_NS);
+        if (weir_clock_now_ns(&weir_clock_monotonic) < tell_ns)
+            continue;
+        tell_ns = UINT64_MAX;
+        weir_notice(kept->setup.notices, WEIR_NOTICE_WARNING,
+                    "%u commands of --on-rotate still run, the oldest is process %d: they are waited for until a "
+                    "signal comes, and then left to themselves",
+                    kept->running_count, (int)kept->running[0]);
+    }
 }
 
 /* ---- all of it ---- */
@@ -219,14 +237,20 @@ int weir_kept_files_name(const struct weir_kept_files *kept, struct weir_record_
     return result == 0 && kept->setup.stamped ? weir_record_file_sync_name(file, err) : result;
 }
 
-void weir_kept_files_add(struct weir_kept_files *kept, const struct weir_record_file *file)
+void weir_kept_files_add(struct weir_kept_files *kept, const struct weir_record_file *file, bool (*hurried)(void *ctx),
+                         void *ctx)
 {
     const char *path = weir_output_path(file->output);
     if (kept->setup.stamped)
         weir_notice(kept->setup.notices, WEIR_NOTICE_INFO, "[ weir record: Dump %s ]", path);
     note(kept, file);
-    if (kept->setup.command)
+    if (!kept->setup.command)
+        return;
+    if (await_room(kept, hurried, ctx))
         run_command(kept, path);
+    else
+        weir_notice(kept->setup.notices, WEIR_NOTICE_WARNING,
+                    "there is no command of --on-rotate for '%s': %u still run", path, kept->running_count);
 }
 
 void weir_kept_files_add_last(struct weir_kept_files *kept, const struct weir_record_file *file)

@@ -36,9 +36,11 @@ int weir_kept_files_name(const struct weir_kept_files *kept, struct weir_record_
 /*
  * Counts a file by the name that it has now, tells of it, removes the oldest ones that are too many, starts the
  * command. Only a file that is still what was written is removed, and none that is lasting: that one only counts no
- * more. Blocks on the file system, and on a command when too many run.
+ * more. Blocks on the file system, and while too many commands run; hurried: asked ten times a second then whether to
+ * give that up: there is no command for this file, which is told.
  */
-void weir_kept_files_add(struct weir_kept_files *kept, const struct weir_record_file *file);
+void weir_kept_files_add(struct weir_kept_files *kept, const struct weir_record_file *file, bool (*hurried)(void *ctx),
+                         void *ctx);
 
 /* Counts a whole file that keeps the name that it has, as add() does otherwise; nobody is told. Blocks on the file
  * system. */
@@ -62,7 +64,8 @@ struct weir_removed_files weir_kept_files_removed(const struct weir_kept_files *
 /* Removes the oldest one that is still there. False: there is none that is known. */
 bool weir_kept_files_drop_oldest(struct weir_kept_files *kept);
 
-/* Waits for the commands; hurried: asked ten times a second whether to give that up. */
+/* Waits for the commands, however long they take, and says so after some seconds; hurried: asked ten times a second
+ * whether to give that up. */
 void weir_kept_files_await_commands(struct weir_kept_files *kept, bool (*hurried)(void *ctx), void *ctx);
 
 /* NULL-safe. Commands that still run are left to themselves. */

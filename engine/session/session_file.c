@@ -362,7 +362,7 @@ static int keep_file(struct weir_session *session, struct weir_error *err)
     else if (is_left_over(session))
         weir_output_remove(session->file->output);
     else
-        weir_file_finisher_keep(session->finisher, session->file);
+        weir_file_finisher_keep(session->finisher, session->file, is_hurried, session);
     weir_file_finisher_await_commands(session->finisher, is_hurried, session);
     const struct weir_finished_files *sums = weir_file_finisher_sums(session->finisher);
     result->file_bytes = sums->bytes;

@@ -7,6 +7,8 @@
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/session/file_finisher.h"
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/fake_clock.h"
 #include "tests/format/temp_tree.h"
@@ -75,10 +78,19 @@ static struct weir_record_file make_file(char path[PATH_MAX])
     return file;
 }
 
+/* In no hurry until it was asked so often. */
+static unsigned patience = UINT_MAX;
+static bool hurried(void *ctx)
+{
+    (void)ctx;
+    patience -= patience > 0 && patience < UINT_MAX;
+    return patience == 0;
+}
+
 static void name_and_add(struct weir_kept_files *kept, struct weir_record_file *file)
 {
     cr_assert_eq(weir_kept_files_name(kept, file, NULL), 0);
-    weir_kept_files_add(kept, file);
+    weir_kept_files_add(kept, file, hurried, NULL);
     weir_output_close(file->output);
 }
 
@@ -207,6 +219,36 @@ Test(kept_files, who_is_in_a_hurry_does_not_wait_for_a_command)
     add(kept, STAMP);
     weir_kept_files_await_commands(kept, always, NULL);
     cr_assert_eq(told.count, 1);
+    weir_kept_files_free(kept);
+}
+
+/* Sixteen that end when somebody writes to a pipe: the next one waits for them, until there is haste. */
+Test(kept_files, no_more_commands_run_than_may_and_haste_starts_none)
+{
+    char shell[] = "sh", option[] = "-c", pipe_path[PATH_MAX], script[PATH_MAX + 16];
+    temp_tree_path(&tree, "pipe", pipe_path);
+    cr_assert_eq(mkfifo(pipe_path, 0600), 0);
+    snprintf(script, sizeof(script), "read -r _ <'%s'", pipe_path);
+    char *command[] = {shell, option, script, NULL};
+    struct weir_kept_files *kept = make(0, command);
+    for (unsigned i = 0; i < WEIR_FINISHER_COMMANDS; i++) {
+        add(kept, STAMP);
+        told.count = 0;
+    }
+    patience = 3;
+    add(kept, STAMP);
+    cr_assert_eq(patience, 0);
+    cr_assert_eq(told.count, 2);
+    cr_assert_not_null(strstr(told.lines[1], "there is no command of --on-rotate for '"), "%s", told.lines[1]);
+    cr_assert_not_null(strstr(told.lines[1], "data." STAMP "-016': 16 still run"), "%s", told.lines[1]);
+
+    int fd = open(pipe_path, O_RDWR | O_CLOEXEC);
+    cr_assert_geq(fd, 0);
+    for (unsigned i = 0; i < WEIR_FINISHER_COMMANDS; i++)
+        cr_assert_eq(write(fd, "\n", 1), 1);
+    weir_kept_files_await_commands(kept, never, NULL);
+    close(fd);
+    cr_assert_eq(told.count, 2);
     weir_kept_files_free(kept);
 }
 
