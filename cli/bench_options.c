@@ -293,8 +293,7 @@ static const char *const usages[] = {"[OPTION...]", NULL};
 
 static const char *const description[] = {
     "Runs weir's own readers, buffers and writer on simulated rings: threads write records into memory of the layout "
-    "and "
-    "the memory order that the kernel's rings have. Needs no privileges.",
+    "and the memory order that the kernel's rings have. Needs no privileges.",
     "Every sample is counted: what was produced is what was written and what was lost, or the run fails.",
     NULL,
 };

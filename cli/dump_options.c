@@ -106,8 +106,7 @@ static const char *const usages[] = {"[OPTION...] [FILE]", NULL};
 
 static const char *const description[] = {
     "Shows every record of a recording as perf script -D does: where it stands, how long it is, its bytes in hex and "
-    "as "
-    "text, and what it says; the fields of tracepoints by their own print format. Records come in the order of the "
+    "as text, and what it says; the fields of tracepoints by their own print format. Records come in the order of the "
     "file, compressed ones behind the record that they came out of.",
     "Reads perf.data files, perf's directories, and streams, of weir and of perf, also damaged and unfinished ones: up "
     "to the first byte that makes no sense, which is then told with its offset.",

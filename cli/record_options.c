@@ -30,8 +30,7 @@ static const char *const description[] = {
     "understands. One thread per CPU drains the kernel's rings; one seekable file in rounds comes out.",
     "Recording lasts until COMMAND ends, until the processes of -p are gone, or until a signal (SIGINT, SIGTERM, "
     "SIGHUP, SIGQUIT). It ends with the lines that perf record ends with; when anything was lost, a line says how "
-    "much, "
-    "where, why, and what would prevent it.",
+    "much, where, why, and what would prevent it.",
     NULL,
 };
 

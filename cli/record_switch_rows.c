@@ -138,9 +138,8 @@ static const struct weir_option options[] = {
         .details =
             "rotate needs --switch-output and removes files of this recording only; it ends when there are none. A "
             "file gets what waits in memory when it ends, so the buffers then take a quarter of the free space at "
-            "most. "
-            "While suspended the kernel counts all samples as lost, and they are told as such; mappings and "
-            "task names are recorded on. Whatever ends the recording, the command runs on.",
+            "most. While suspended the kernel counts all samples as lost, and they are told as such; mappings and task "
+            "names are recorded on. Whatever ends the recording, the command runs on.",
     },
     {
         .long_name = "on-rotate",
