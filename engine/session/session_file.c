@@ -420,6 +420,7 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     if (session->append && gathered == 0)
         gathered = weir_append_add_build_ids(session->append, session->build_ids, session->build_id_count);
     weir_pipeline_stop_writer(&session->pipeline);
+    weir_session_switch_end(&session->change);
     if (code == 0 && !is_stream) {
         code = weir_ledger_tell_unwritten(&session->events, &session->pipeline, &session->pipeline.writer.account, lost,
                                           &session->file->unwritten_samples);

@@ -362,6 +362,13 @@ static void refuse(struct weir_session_switch *change)
         weir_triggers_complete(triggers, WEIR_TRIGGER_SWITCH, -ECANCELED, &err);
 }
 
+static void await_progress(const struct weir_session_switch *change)
+{
+    struct pollfd progress = {.fd = change->progress_fd, .events = POLLIN};
+    poll(&progress, 1, (int)SETTLE_LOOK_MS);
+    empty(change->progress_fd);
+}
+
 void weir_session_switch_settle(struct weir_session_switch *change)
 {
     struct weir_session *session = change->session;
@@ -378,13 +385,24 @@ void weir_session_switch_settle(struct weir_session_switch *change)
     }
     uint64_t until_ns = now_ns(session) + SETTLE_MS * WEIR_NS_PER_MS;
     while (change->step != WEIR_SWITCH_IDLE) {
-        struct pollfd progress = {.fd = change->progress_fd, .events = POLLIN};
-        poll(&progress, 1, (int)SETTLE_LOOK_MS);
-        empty(change->progress_fd);
+        await_progress(change);
         weir_pipeline_keep_patience(&session->pipeline);
         advance(change);
         if (change->step == WEIR_SWITCH_ANSWERING && now_ns(session) >= until_ns)
             return; /* weir_sideband_stop() has it answered */
+    }
+}
+
+void weir_session_switch_end(struct weir_session_switch *change)
+{
+    if (change->step == WEIR_SWITCH_IDLE)
+        return;
+    advance(change); /* there may be an answer by now */
+    while (change->left && weir_writer_switch_is_done(&change->order)) {
+        if (hand_over(change))
+            complete(change);
+        else
+            await_progress(change);
     }
 }
 

@@ -96,9 +96,13 @@ int weir_session_switch_start(struct weir_session_switch *change, struct weir_er
 /* Writes the beginning of the session's file; ctx: the switch. The answer() of its question (sideband.h). */
 void weir_session_switch_answer(void *ctx, const struct weir_sideband_view *view);
 
-/* Ends a switch that is under way when recording ends: takes it back, or sees it through. Events are disabled, readers
- * and writer still run. Blocks. */
+/* Ends a switch that is under way when recording ends: takes it back, or sees it through, but for an answer that does
+ * not come within a second. Events are disabled, readers and writer still run. Blocks. */
 void weir_session_switch_settle(struct weir_session_switch *change);
+
+/* After the sideband thread and the writer have ended, before the finisher is: hands the file that ended over to it,
+ * whatever the next one begins with. Does nothing when settle() has seen the switch through. Blocks. */
+void weir_session_switch_end(struct weir_session_switch *change);
 
 /* NULL-safe, in any state. The pipeline has been stopped; its memory is still there. */
 void weir_session_switch_fini(struct weir_session_switch *change);

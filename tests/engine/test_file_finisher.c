@@ -108,6 +108,35 @@ Test(file_finisher, full_queue_takes_no_file_until_there_is_room_and_says_when)
     cr_expect_eq(clean_folder(), WEIR_FINISHER_FILES + 2);
 }
 
+/* Nobody has said what the next file begins with, and nobody will: /proc hangs. */
+Test(file_finisher, file_that_was_left_is_finished_though_the_switch_had_no_answer)
+{
+    finisher_rig_start(&rig);
+    struct weir_session *session = &rig.session;
+    struct weir_session_switch *change = &session->change;
+    session->finisher = rig.finisher;
+    weir_triggers_init(&session->coordinator.triggers, &sink);
+    session->snapshots.triggers = &session->coordinator.triggers;
+    *change = (struct weir_session_switch){
+        .session = session,
+        .step = WEIR_SWITCH_ANSWERING,
+        .left = finisher_rig_make_file(&rig, NULL),
+        .progress_fd = rig.room_fd,
+    };
+    weir_writer_switch_init(&change->order, NULL);
+    change->order.item.state = WEIR_CHUNK_IN_FLIGHT;
+    weir_session_switch_end(change);
+    cr_assert_not_null(change->left, "it is still the writer's");
+    change->order.item.state = WEIR_CHUNK_FREE;
+    weir_session_switch_end(change);
+    cr_expect_null(change->left);
+    cr_expect_eq(change->step, WEIR_SWITCH_IDLE);
+    weir_session_switch_end(change);
+    weir_file_finisher_stop(rig.finisher, no_haste, NULL);
+    cr_expect_eq(weir_file_finisher_sums(rig.finisher)->files, 1);
+    cr_expect_eq(told_count, 1);
+}
+
 /* ---- no room ---- */
 
 static bool has_features(const struct fake_io *disk)
