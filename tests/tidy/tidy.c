@@ -1,6 +1,6 @@
 /*
- * tidy DIR: applies the rules to every file of the tree below DIR, and that of hints to the tree as a whole, and fails
- * when one is broken. One thread.
+ * tidy DIR: applies the rules to every file of the tree below DIR, and those of hints and mentions to the tree as a
+ * whole, and fails when one is broken. One thread.
  * Hidden entries (but .ci) and build* are not part of the tree.
  */
 #include <dirent.h>
@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "tests/tidy/hints.h"
+#include "tests/tidy/mentions.h"
 #include "tests/tidy/rules.h"
 
 #define PATH_BYTES   4096
@@ -23,6 +24,7 @@ struct tally {
     unsigned findings;
     unsigned advice;
     struct hints hints;
+    struct mentions mentions;
 };
 
 static void print_finding(void *ctx, const struct finding *finding)
@@ -54,6 +56,8 @@ static int check_file(struct tally *tally, const char *path, const char *relativ
         rules_check(&source, &sink);
         tally->files++;
     }
+    if (result == 0)
+        result = mentions_collect(&tally->mentions, &source);
     if (result == 0)
         result = is_test ? hints_add_test(&tally->hints, relative_path, weir_buf_str(&text))
                          : hints_collect(&tally->hints, &source);
@@ -114,11 +118,15 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: tidy DIR\n");
         return 2;
     }
-    struct tally tally = {.root = argv[1], .hints = HINTS_INIT};
+    struct tally tally = {.root = argv[1], .hints = HINTS_INIT, .mentions = MENTIONS_INIT};
+    const struct finding_sink sink = {.report = print_finding, .ctx = &tally};
     int result = walk(&tally, argv[1], 0);
     if (result == 0)
-        result = hints_check(&tally.hints, &(struct finding_sink){.report = print_finding, .ctx = &tally});
+        result = hints_check(&tally.hints, &sink);
+    if (result == 0)
+        mentions_check(&tally.mentions, &sink);
     hints_fini(&tally.hints);
+    mentions_fini(&tally.mentions);
     if (result < 0) {
         fprintf(stderr, "tidy: cannot read %s: %s\n", argv[1], strerror(-result));
         return 2;
