@@ -63,7 +63,7 @@ static bool find(const struct fixture *fixture, const char *first, const char *s
 static void append_escaped(struct weir_buf *line, const char *text)
 {
     for (; *text; text++)
-        weir_buf_printf(line, strchr(" \t\n\\#", *text) ? "\\%03o" : "%c", (unsigned char)*text);
+        weir_buf_printf(line, strchr(" \t\n\\", *text) ? "\\%03o" : "%c", (unsigned char)*text);
 }
 
 static void check_alone(const struct fixture *fixture, const char *path)
