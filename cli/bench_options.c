@@ -34,7 +34,7 @@
 
 static int refuse_mix(struct weir_error *err, const char *text, size_t length)
 {
-    weir_error_set(err, -EINVAL, "--mix: '%.*s' is no part of a mix", (int)length, text);
+    weir_error_set(err, -EINVAL, "option '--mix': '%.*s' is no part of a mix", (int)length, text);
     weir_error_hint(err,
                     "takes tracepoint, callchain and dwarf, each with a number of parts from 1 to %d behind a "
                     "colon, or without: tracepoint:90,callchain:9,dwarf:1",

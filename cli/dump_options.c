@@ -25,7 +25,7 @@
 #define FIELD(name, type) WEIR_OPTION_FIELD(struct weir_dump_arguments, name, type)
 
 static const struct weir_option options[] = {
-    WEIR_INPUT_ROW(FIELD(input_path, const char *)),
+    WEIR_INPUT_ROW(FIELD(input_path, const char *), WEIR_INPUT_HELP),
     {
         .long_name = "type",
         .argument = "NAME",

@@ -7,11 +7,13 @@
 
 #define WEIR_INPUT_DEFAULT "perf.data"
 
+#define WEIR_INPUT_HELP "read FILE; - is standard input" /* of those that read streams, too */
+
 /* The row of -i for a `const char *` at field. */
-#define WEIR_INPUT_ROW(offset)                                                                                    \
+#define WEIR_INPUT_ROW(offset, words)                                                                             \
     {                                                                                                             \
         .short_name = 'i', .long_name = "input", .argument = "FILE", .kind = WEIR_OPTION_TEXT, .field = (offset), \
-        .default_text = WEIR_INPUT_DEFAULT, .section = "Input", .help = "read FILE; - is standard input",         \
+        .default_text = WEIR_INPUT_DEFAULT, .section = "Input", .help = (words),                                  \
         .details = "The same as naming the file as an argument.",                                                 \
     }
 

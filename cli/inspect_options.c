@@ -14,7 +14,7 @@ static const char *const usages[] = {"[OPTION...] [FILE]", NULL};
 /* ---- weir info ---- */
 
 static const struct weir_option info_options[] = {
-    WEIR_INPUT_ROW(FIELD(input_path, const char *)),
+    WEIR_INPUT_ROW(FIELD(input_path, const char *), WEIR_INPUT_HELP),
     {
         .long_name = "json",
         .negatable = true,
@@ -51,7 +51,7 @@ const struct weir_command weir_info_command = {
 /* ---- weir verify ---- */
 
 static const struct weir_option verify_options[] = {
-    WEIR_INPUT_ROW(FIELD(input_path, const char *)),
+    WEIR_INPUT_ROW(FIELD(input_path, const char *), WEIR_INPUT_HELP),
     {
         .short_name = 'q',
         .long_name = "quiet",

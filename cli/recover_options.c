@@ -15,7 +15,7 @@
 #define FIELD(name, type) WEIR_OPTION_FIELD(struct weir_recover_arguments, name, type)
 
 static const struct weir_option options[] = {
-    WEIR_INPUT_ROW(FIELD(input_path, const char *)),
+    WEIR_INPUT_ROW(FIELD(input_path, const char *), "recover FILE, a file or a directory"),
     {
         .long_name = "assume-this-kernel",
         .negatable = true,
