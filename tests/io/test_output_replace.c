@@ -160,7 +160,7 @@ Test(output_replace, name_beside_that_is_gone_or_another_files_replaces_nothing)
         cr_assert_str_eq(err.what, what);
         weir_output_close(output);
         expect_old_file();
-        cr_assert_eq(names_in_folder(), 1u + (unsigned)another);
+        cr_assert_eq(names_in_folder(), 1 + another);
     }
 }
 
