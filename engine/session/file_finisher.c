@@ -312,8 +312,8 @@ bool weir_file_finisher_pass_name(struct weir_file_finisher *finisher, struct we
     int result = weir_kept_files_pass_name(finisher->kept, file, &err);
     if (result == 0)
         weir_record_file_sync_name(file, &err);
-    if (err.code != 0)
-        weir_notice(notices, WEIR_NOTICE_WARNING, "%s", err.what);
+    if (err.code != 0) /* who takes each snapshot away as it comes knows where they are */
+        weir_notice(notices, result == -ENOENT ? WEIR_NOTICE_INFO : WEIR_NOTICE_WARNING, "%s", err.what);
     return result == 0;
 }
 

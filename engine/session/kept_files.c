@@ -48,11 +48,17 @@ int weir_kept_files_new(struct weir_kept_files **made, const struct weir_kept_fi
 
 /* ---- how many ---- */
 
-static void remove_file(struct weir_kept_files *kept, const struct kept_file *file)
+/* And not another one. */
+static bool is_there(const struct kept_file *file)
 {
     struct stat st;
-    if (file->lasting || lstat(file->path, &st) < 0 || st.st_dev != file->device || st.st_ino != file->inode)
-        return; /* it is to stay, not there any more, or not ours */
+    return lstat(file->path, &st) == 0 && st.st_dev == file->device && st.st_ino == file->inode;
+}
+
+static void remove_file(struct weir_kept_files *kept, const struct kept_file *file)
+{
+    if (file->lasting || !is_there(file))
+        return;
     if (unlink(file->path) < 0) {
         weir_notice(kept->setup.notices, WEIR_NOTICE_WARNING, "cannot remove '%s': %s", file->path, strerror(errno));
         return;
@@ -265,11 +271,17 @@ const char *weir_kept_files_newest(const struct weir_kept_files *kept)
 
 int weir_kept_files_pass_name(struct weir_kept_files *kept, struct weir_record_file *file, struct weir_error *err)
 {
-    const struct kept_file *newest = kept->count > 0 ? &kept->files[kept->count - 1] : NULL;
+    struct kept_file *newest = kept->count > 0 ? &kept->files[kept->count - 1] : NULL;
     if (!newest)
-        return weir_error_set(err, -ENOENT, "'%s' has no snapshot: none is known that is still there", file->path);
+        return weir_error_set(err, -ENOENT, "'%s' holds no snapshot, and no other file a whole one", file->path);
     const char *slash = strrchr(newest->path, '/');
     int result = weir_output_pass_name(file->output, slash ? slash + 1 : newest->path, newest->device, newest->inode);
+    if (result == -ENOENT && !is_there(newest)) {
+        weir_error_set(err, result, "'%s' holds no snapshot, and '%s' is not there any more", file->path, newest->path);
+        free(newest->path);
+        kept->count--;
+        return result;
+    }
     if (result < 0)
         return weir_error_set_errno(err, result, "'%s' cannot become '%s'", newest->path, file->path);
     weir_notice(kept->setup.notices, WEIR_NOTICE_INFO, "'%s' is '%s' from now on", newest->path, file->path);

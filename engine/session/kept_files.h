@@ -48,7 +48,8 @@ void weir_kept_files_add_last(struct weir_kept_files *kept, const struct weir_re
 
 /* Has the newest one take the name of this file, which is in the same folder, in one step; the file has none then. 0,
  * and says so; or -errno with err, and then both have the names that they had: -ENOENT (one of them is not there any
- * more, or none is known) and those of rename(2). Blocks on the file system. */
+ * more, and is not known any more if it is the newest; or none is known) and those of rename(2). Blocks on the file
+ * system. */
 int weir_kept_files_pass_name(struct weir_kept_files *kept, struct weir_record_file *file, struct weir_error *err);
 
 /* The path of the newest one; borrowed until another is counted. NULL: none is known. */

@@ -374,7 +374,7 @@ Test(kept_files, newest_one_takes_the_name_of_the_last_or_is_replaced_by_it)
     cr_assert_eq(weir_output_publish(last.output, NULL), 0);
     cr_expect_null(weir_kept_files_newest(kept));
     cr_expect_eq(weir_kept_files_pass_name(kept, &last, &err), -ENOENT);
-    cr_expect(strstr(err.what, "has no snapshot"), "%s", err.what);
+    cr_expect(strstr(err.what, "no other file a whole one"), "%s", err.what);
     weir_output_remove(last.output);
     add_snapshot(kept, "2026112118000001", 10, false);
     cr_assert_eq(weir_output_rename(last.output, "data", NULL), -ENOENT);
@@ -393,6 +393,12 @@ Test(kept_files, newest_one_takes_the_name_of_the_last_or_is_replaced_by_it)
     weir_kept_files_add_last(kept, &last);
     struct weir_record_file left_over = make_file(path);
     cr_assert_eq(weir_output_publish(left_over.output, NULL), 0);
+    weir_output_rename(last.output, "taken-away", NULL);
+    cr_expect_eq(weir_kept_files_pass_name(kept, &left_over, &err), -ENOENT);
+    cr_expect(strstr(err.what, "is not there any more"), "%s", err.what);
+    cr_expect_null(weir_kept_files_newest(kept));
+    weir_output_rename(last.output, "data.2026112118000002", NULL);
+    weir_kept_files_add_last(kept, &last);
     cr_expect_eq(weir_kept_files_pass_name(kept, &left_over, &err), 0);
     cr_expect(is_there("data"));
     cr_expect_not(is_there("data.2026112118000002"));
