@@ -8,7 +8,8 @@
  * The chunk with the AUX records goes into the queue together with what they are of, as one item of it, so no switch of
  * the output comes between. A chunk that is full while its ring is being drained takes along what its records tell of
  * up to there. It goes by itself only when the pool is empty, and when the kernel has not published the bytes yet:
- * other rings need a chunk meanwhile. Decoders of Intel's do not mind bytes in the next file.
+ * other rings need a chunk meanwhile. (Where that was so of two areas, it takes along only one's.) Decoders of Intel's
+ * do not mind bytes in the next file.
  *
  * Decoders take the pieces of a full trace as one stream, wherever it is cut (intel_pt_get_buffer()), but for
  * CoreSight's, which wants all that an AUX record tells of in one piece (cs_etm__queue_aux_fragment()). That is so, but
