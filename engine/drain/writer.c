@@ -57,6 +57,13 @@ static bool waits_for_space(const struct weir_writer *writer)
 
 /* ---- switching ---- */
 
+_Static_assert(offsetof(struct weir_writer_switch, item) == 0, "an item of that kind is its order");
+
+static struct weir_writer_switch *order_of(struct weir_chunk *item)
+{
+    return (struct weir_writer_switch *)(void *)item;
+}
+
 /* Of the output that begins. What failed of the one before the last has been told. */
 static void begin_account(struct weir_writer *writer)
 {
@@ -155,7 +162,7 @@ static void complete(struct weir_writer *writer, struct weir_writer_account *acc
 {
     if (chunk->kind == WEIR_CHUNK_SWITCH) { /* the order's own records */
         if (chunk != &writer->first)
-            writer->switching->records_result = result;
+            order_of(chunk)->records_result = result;
         return;
     }
     writer->awaited -= chunk->awaited;
@@ -218,7 +225,7 @@ static void append(struct weir_writer *writer, const struct weir_compressor_resu
 {
     struct weir_chunk *chunk = item->chunk;
     if (chunk->kind == WEIR_CHUNK_SWITCH) {
-        begin_switch(writer, (struct weir_writer_switch *)(void *)chunk);
+        begin_switch(writer, order_of(chunk));
         return;
     }
     if (!chunk->follows && is_over_limit(writer, item)) {
