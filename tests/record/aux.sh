@@ -543,3 +543,16 @@ test_snapshots_with_samples_in_memory() {
     expect_at_least "getppid calls" "$(getppid_calls it.data)" 1000
     expect_whole it.data
 }
+
+# What comes into its ring is about the area.
+test_event_that_writes_to_an_area_is_no_trigger() {
+    local option
+    for option in "-M 1M --snapshot-on" --switch-output-event; do
+        # shellcheck disable=SC2086 # several words
+        weir_record -a -e cpu-clock -o it.data $option=intel_pt/period=1/ -- touch ran
+        expect_eq "status" "$status" 129
+        expect_line err "event 'intel_pt/period=1/' writes to an AUX area and never occurs"
+        expect_line err "hint: name one that has samples of its own"
+    done
+    [ ! -e ran ] || fail "the command has run"
+}
