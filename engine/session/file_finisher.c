@@ -20,6 +20,9 @@
 #define ROOM_LOOK_NS        (100 * WEIR_NS_PER_MS)
 #define ROOM_TRIES_MOST     16u /* with "rotate" */
 
+/* Those that wait, the one in hand, the one that the writer has left, and one that begins. */
+_Static_assert(WEIR_MAPPED_OUTPUTS_KEPT >= WEIR_FINISHER_FILES + 3, "each file finds its build ids");
+
 struct weir_file_finisher {
     struct weir_file_finisher_setup setup;
     struct weir_kept_files *kept; /* owned; the thread's while it runs */
@@ -139,7 +142,7 @@ static void finish(struct weir_file_finisher *finisher, struct weir_record_file 
     if (result < 0)
         weir_error_set_errno(&written, result, "cannot write to %s", file->path);
     if (session->sideband && !session->options->no_build_ids &&
-        weir_sideband_copy_build_ids(session->sideband, hurried ? 0 : BUILD_ID_TIMEOUT_MS, &build_ids,
+        weir_sideband_copy_build_ids(session->sideband, file->number, hurried ? 0 : BUILD_ID_TIMEOUT_MS, &build_ids,
                                      &file->build_id_count) == 0)
         file->build_ids = build_ids;
     if (session->sideband) /* without memory for the list there are none */

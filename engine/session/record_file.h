@@ -53,6 +53,7 @@ struct weir_record_file {
     struct weir_bpf_list bpf;        /* owned, but for the images; set before finish */
     struct weir_buf last_records; /* owned; whole ones that end the data, also where it was cut. Set before finish; not
                                    * of a stream, which has no end behind what its writer was given */
+    uint32_t number;              /* of the recording's outputs, from 0 */
     uint64_t unwritten_samples;   /* of which these tell: failed writes took them. Set before finish */
     uint64_t file_bytes;          /* all of it; set by finish */
     uint64_t samples;             /* in its snapshots, where it ends with one; set when it ends */

@@ -22,6 +22,7 @@ int weir_session_make_sideband(struct weir_session *session, struct weir_error *
                               .tee_count = pipeline->reader_count,
                               .epoch = &pipeline->control.epoch,
                               .read_build_ids = !options->no_build_ids,
+                              .keeps_files = options->fill_build_id_cache,
                               .read_bpf_programs = !options->no_build_ids && !options->samples.no_bpf_events &&
                                                    session->file->kind != WEIR_RECORD_OUTPUT_STREAM,
                               /* It knows of code and names only. */
@@ -81,8 +82,8 @@ int weir_session_stop_sideband(struct weir_session *session, struct weir_error *
     report(session, &counts);
     if (session->options->no_build_ids)
         return 0;
-    int result =
-        weir_mapped_files_list(weir_sideband_files(session->sideband), &session->build_ids, &session->build_id_count);
+    int result = weir_mapped_files_list(weir_sideband_files(session->sideband), session->file->number,
+                                        &session->build_ids, &session->build_id_count);
     return result < 0 ? weir_error_set_errno(err, result, "cannot list build ids") : 0;
 }
 

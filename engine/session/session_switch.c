@@ -161,7 +161,7 @@ static void ask_writer(void *ctx)
     change->left = session->file;
     session->file = change->next;
     change->next = NULL;
-    change->count++;
+    session->file->number = (uint32_t)++change->count;
     change->step = WEIR_SWITCH_CHANGING;
     publish(session);
 }

@@ -109,6 +109,7 @@ static int emit_incomplete(struct answering *answering, const struct weir_sideba
     int read = weir_proc_reader_read(change->proc_reader, answering->incomplete, answering->incomplete_count,
                                      PROC_HANG_MS, &records, &change->proc_reading);
     int result = emit_pieces(&answering->batch, &records);
+    weir_sideband_view_note_maps(view, records.data, records.used);
     weir_buf_fini(&records);
     change->unread_processes = answering->incomplete_count - change->proc_reading.processes;
     for (size_t i = change->proc_reading.processes; result == 0 && i < answering->incomplete_count; i++)

@@ -23,7 +23,8 @@ static const char *const no_files[] = {
 
 void weir_mapped_files_init(struct weir_mapped_files *files)
 {
-    *files = (struct weir_mapped_files){.first_new = WEIR_MAPPED_NONE, .last_new = WEIR_MAPPED_NONE};
+    *files = (struct weir_mapped_files){
+        .first_new = WEIR_MAPPED_NONE, .last_new = WEIR_MAPPED_NONE, .first_free = WEIR_MAPPED_NONE};
 }
 
 void weir_mapped_files_fini(struct weir_mapped_files *files)
@@ -149,6 +150,17 @@ static void link_in(struct weir_mapped_files *files, uint32_t index)
     }
 }
 
+/* Makes both tables anew. */
+static void relink(struct weir_mapped_files *files)
+{
+    memset(files->by_name, 0xff, files->bucket_count * sizeof(*files->by_name)); /* WEIR_MAPPED_NONE */
+    memset(files->by_file, 0xff, files->bucket_count * sizeof(*files->by_file));
+    for (uint32_t i = 0; i < files->count; i++) {
+        if (files->all[i].kind != WEIR_MAPPED_FREE)
+            link_in(files, i);
+    }
+}
+
 /* Twice the room for objects, and as many buckets. */
 static int grow(struct weir_mapped_files *files)
 {
@@ -165,16 +177,29 @@ static int grow(struct weir_mapped_files *files)
         free(by_file);
         return -ENOMEM;
     }
-    memset(by_name, 0xff, room * sizeof(*by_name)); /* WEIR_MAPPED_NONE */
-    memset(by_file, 0xff, room * sizeof(*by_file));
     free(files->by_name);
     free(files->by_file);
     files->by_name = by_name;
     files->by_file = by_file;
     files->bucket_count = files->room = room;
-    for (uint32_t i = 0; i < files->count; i++)
-        link_in(files, i);
+    relink(files);
     return 0;
+}
+
+/* A place for one more object. 0 or -errno. */
+static int find_place(struct weir_mapped_files *files)
+{
+    return files->first_free == WEIR_MAPPED_NONE && files->count == files->room ? grow(files) : 0;
+}
+
+/* Takes the place that was found. */
+static uint32_t take_place(struct weir_mapped_files *files)
+{
+    uint32_t index = files->first_free;
+    if (index == WEIR_MAPPED_NONE)
+        return files->count++;
+    files->first_free = files->all[index].next;
+    return index;
 }
 
 static int64_t append_name(struct weir_mapped_files *files, const struct wanted *wanted)
@@ -197,6 +222,7 @@ static int64_t append_name(struct weir_mapped_files *files, const struct wanted 
 static void queue_new(struct weir_mapped_files *files, uint32_t index)
 {
     files->all[index].next_new = WEIR_MAPPED_NONE;
+    files->all[index].awaits_id = true;
     if (files->first_new == WEIR_MAPPED_NONE)
         files->first_new = index;
     else
@@ -213,14 +239,14 @@ static bool wants_reading(const struct weir_mapped_file *file)
 
 static int64_t add(struct weir_mapped_files *files, const struct wanted *wanted)
 {
-    int result = files->count == files->room ? grow(files) : 0;
+    int result = find_place(files);
     int64_t name = result < 0 ? result : append_name(files, wanted);
     if (name < 0) {
         files->left_out++;
         return name;
     }
     const struct weir_side_record *record = wanted->record;
-    uint32_t index = files->count;
+    uint32_t index = take_place(files);
     files->all[index] = (struct weir_mapped_file){
         .major = record->map.major,
         .minor = record->map.minor,
@@ -233,8 +259,9 @@ static int64_t add(struct weir_mapped_files *files, const struct wanted *wanted)
         .build_id = record->build_id,
         .name_hash = wanted->name_hash,
         .file_hash = wanted->file_hash,
+        .first_output = files->output,
     };
-    files->count++;
+    files->seen++;
     link_in(files, index);
     if (wants_reading(&files->all[index]))
         queue_new(files, index);
@@ -255,7 +282,71 @@ int64_t weir_mapped_files_add(struct weir_mapped_files *files, const struct weir
     file->pid = record->map.pid;
     file->start = record->map.start;
     file->end = record->map.start + record->map.bytes;
+    weir_mapped_files_touch(files, (uint32_t)index);
     return index;
+}
+
+/* ---- forgetting ---- */
+
+void weir_mapped_files_begin_output(struct weir_mapped_files *files)
+{
+    files->output++;
+}
+
+void weir_mapped_files_touch(struct weir_mapped_files *files, uint32_t index)
+{
+    struct weir_mapped_file *file = &files->all[index];
+    file->last_output = files->output;
+    if (file->same_file != WEIR_MAPPED_NONE) /* it has the id */
+        files->all[file->same_file].last_output = files->output;
+}
+
+static bool is_forgettable(const struct weir_mapped_files *files, const struct weir_mapped_file *file)
+{
+    bool is_file = file->kind == WEIR_MAPPED_FILE || file->kind == WEIR_MAPPED_NOTHING;
+    return is_file && !file->awaits_id && files->output - file->last_output > WEIR_MAPPED_OUTPUTS_KEPT;
+}
+
+/* Puts the names that are left behind one another. Without memory for that they stay where they are. */
+static void gather_names(struct weir_mapped_files *files, size_t bytes)
+{
+    struct weir_buf names = WEIR_BUF_INIT;
+    char *to = weir_buf_extend(&names, bytes);
+    for (uint32_t i = 0; to && i < files->count; i++) {
+        struct weir_mapped_file *file = &files->all[i];
+        if (file->kind == WEIR_MAPPED_FREE)
+            continue;
+        const char *name = weir_mapped_files_name(files, i);
+        size_t length = strlen(name) + 1;
+        memcpy(to, name, length);
+        file->name = (uint32_t)(to - (char *)names.data);
+        to += length;
+    }
+    if (!to)
+        return;
+    weir_buf_fini(&files->names);
+    files->names = names;
+}
+
+void weir_mapped_files_forget(struct weir_mapped_files *files)
+{
+    size_t name_bytes = 0;
+    bool any = false;
+    for (uint32_t i = 0; i < files->count; i++) {
+        struct weir_mapped_file *file = &files->all[i];
+        if (is_forgettable(files, file)) {
+            *file = (struct weir_mapped_file){
+                .kind = WEIR_MAPPED_FREE, .next = files->first_free, .same_file = WEIR_MAPPED_NONE};
+            files->first_free = i;
+            any = true;
+        }
+        if (file->kind != WEIR_MAPPED_FREE)
+            name_bytes += strlen(weir_mapped_files_name(files, i)) + 1;
+    }
+    if (any)
+        relink(files);
+    if (name_bytes > 0 && files->names.used > 2 * name_bytes)
+        gather_names(files, name_bytes);
 }
 
 /* ---- looking ---- */
@@ -266,6 +357,15 @@ uint32_t weir_mapped_files_next_new(struct weir_mapped_files *files)
     if (index != WEIR_MAPPED_NONE)
         files->first_new = files->all[index].next_new;
     return index;
+}
+
+void weir_mapped_files_note_id(struct weir_mapped_files *files, uint32_t index, const struct weir_build_id *id,
+                               bool unreadable)
+{
+    struct weir_mapped_file *file = &files->all[index];
+    file->build_id = *id;
+    file->unreadable = unreadable;
+    file->awaits_id = false;
 }
 
 const char *weir_mapped_files_name(const struct weir_mapped_files *files, uint32_t index)
@@ -281,7 +381,14 @@ struct weir_build_id weir_mapped_files_build_id(const struct weir_mapped_files *
     return file->build_id;
 }
 
-int weir_mapped_files_list(const struct weir_mapped_files *files, struct weir_build_id_entry **entries, size_t *count)
+static bool is_of_output(const struct weir_mapped_file *file, uint32_t output)
+{
+    bool is_kernels = file->kind == WEIR_MAPPED_KERNEL || file->kind == WEIR_MAPPED_MODULE;
+    return file->first_output <= output && (is_kernels || file->last_output + 1 >= output);
+}
+
+int weir_mapped_files_list(const struct weir_mapped_files *files, uint32_t output, struct weir_build_id_entry **entries,
+                           size_t *count)
 {
     struct weir_build_id_entry *list = calloc(weir_max_u64(files->count, 1), sizeof(*list));
     if (!list)
@@ -291,7 +398,7 @@ int weir_mapped_files_list(const struct weir_mapped_files *files, struct weir_bu
         for (uint32_t i = 0; i < files->count; i++) {
             struct weir_build_id id = weir_mapped_files_build_id(files, i);
             bool is_kernel = files->all[i].kind == WEIR_MAPPED_KERNEL;
-            if (id.bytes == 0 || is_kernel != (pass == 0))
+            if (id.bytes == 0 || is_kernel != (pass == 0) || !is_of_output(&files->all[i], output))
                 continue;
             list[used++] = (struct weir_build_id_entry){
                 .name = weir_mapped_files_name(files, i),

@@ -84,7 +84,7 @@ struct weir_side_tee *weir_sideband_tee(struct weir_sideband *sideband, unsigned
 /* ---- questions ---- */
 
 struct weir_sideband_view {
-    const struct weir_sideband *sideband;
+    struct weir_sideband *sideband;
     const struct weir_sideband_question *question;
 };
 
@@ -133,6 +133,11 @@ int weir_sideband_view_emit_maps(const struct weir_sideband_view *view, pid_t pi
     return weir_task_map_emit_maps(&view->sideband->tasks, pid, sink);
 }
 
+void weir_sideband_view_note_maps(const struct weir_sideband_view *view, const void *records, size_t bytes)
+{
+    weir_sideband_note_maps(view->sideband, records, bytes);
+}
+
 void weir_sideband_ask(struct weir_sideband *sideband, struct weir_sideband_question *question)
 {
     pthread_mutex_lock(&sideband->lock);
@@ -150,7 +155,11 @@ static void answer(struct weir_sideband *sideband, struct weir_sideband_question
         return;
     const struct weir_sideband_view view = {.sideband = sideband, .question = question};
     sideband->question = NULL;
+    weir_mapped_files_begin_output(&sideband->files);
     question->answer(question->ctx, &view);
+    weir_task_map_touch_files(&sideband->tasks);
+    if (!sideband->setup.keeps_files)
+        weir_mapped_files_forget(&sideband->files);
 }
 
 /* ---- BPF programs ---- */
@@ -321,7 +330,7 @@ static void count(struct weir_sideband *sideband)
     struct weir_sideband_counts *counts = &sideband->counts;
     const struct weir_mapped_files *files = &sideband->files;
     counts->tasks = sideband->tasks.count;
-    counts->files = files->count;
+    counts->files = files->seen;
     counts->programs = sideband->programs.programs.count;
     counts->programs_left_out = sideband->programs.left_out;
     for (uint32_t i = 0; i < files->count; i++)

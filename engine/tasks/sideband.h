@@ -57,6 +57,7 @@ struct weir_sideband_setup {
     const _Atomic uint64_t *epoch;      /* of the readers' control; borrowed until stop() has returned */
     bool read_build_ids;
     bool read_bpf_programs;
+    bool keeps_files; /* all that were mapped are wanted at the end, also those that nobody maps any more */
     bool is_doubtful; /* the task map does not see all that is wanted of processes: they are to be read from /proc */
     struct weir_mapped_file_roots roots; /* begin_s is set by new() */
     /* Reads a build id; may block. NULL: weir_mapped_file_read_id(). */
@@ -123,12 +124,16 @@ int weir_sideband_view_emit(const struct weir_sideband_view *view, const struct 
 int weir_sideband_view_emit_maps(const struct weir_sideband_view *view, pid_t pid,
                                  const struct weir_task_map_sink *sink);
 
+/* Takes in the files of the maps in whole records that the new output begins with and that come from elsewhere. From
+ * answer(). */
+void weir_sideband_view_note_maps(const struct weir_sideband_view *view, const void *records, size_t bytes);
+
 /*
- * Lists what has a build id by now, as weir_mapped_files_list(), with names of its own: one block, to be freed by the
- * caller. Waits up to timeout_ms for ids that are still to be read, but not for a file that has taken as long already.
- * 0 or -ENOMEM. Any thread but the sideband's.
+ * Lists what of an output has a build id by now, as weir_mapped_files_list(), with names of its own: one block, to be
+ * freed by the caller. output: how many questions were asked before it began. Waits up to timeout_ms for ids that are
+ * still to be read, but not for a file that has taken as long already. 0 or -ENOMEM. Any thread but the sideband's.
  */
-int weir_sideband_copy_build_ids(struct weir_sideband *sideband, unsigned timeout_ms,
+int weir_sideband_copy_build_ids(struct weir_sideband *sideband, uint32_t output, unsigned timeout_ms,
                                  struct weir_build_id_entry **entries, size_t *count);
 
 /* The same of the BPF programs that were read. 0 or -ENOMEM. */

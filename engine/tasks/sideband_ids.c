@@ -40,8 +40,7 @@ static bool read_next(struct weir_sideband *sideband)
         return false;
     sideband->reading_since_ns = 0;
     sideband->counts.ids_cpu_time_ns = cpu_time_ns;
-    sideband->files.all[index].build_id = id;
-    sideband->files.all[index].unreadable = result < 0 && result != -ENODATA;
+    weir_mapped_files_note_id(&sideband->files, index, &id, result < 0 && result != -ENODATA);
     return true;
 }
 
@@ -104,7 +103,7 @@ static int copy_entries(const struct weir_build_id_entry *entries, size_t count,
     return 0;
 }
 
-int weir_sideband_copy_build_ids(struct weir_sideband *sideband, unsigned timeout_ms,
+int weir_sideband_copy_build_ids(struct weir_sideband *sideband, uint32_t output, unsigned timeout_ms,
                                  struct weir_build_id_entry **entries, size_t *count)
 {
     struct weir_build_id_entry *borrowed = NULL;
@@ -113,7 +112,7 @@ int weir_sideband_copy_build_ids(struct weir_sideband *sideband, unsigned timeou
     pthread_mutex_lock(&sideband->lock);
     while (is_worth_waiting(sideband, until_ns, timeout_ms))
         weir_sideband_pause(sideband, WEIR_SIDEBAND_BUSY_PAUSE_MS);
-    int result = weir_mapped_files_list(&sideband->files, &borrowed, &found);
+    int result = weir_mapped_files_list(&sideband->files, output, &borrowed, &found);
     if (result == 0)
         result = copy_entries(borrowed, found, entries);
     pthread_mutex_unlock(&sideband->lock);

@@ -141,6 +141,19 @@ bool weir_sideband_take_in(struct weir_sideband *sideband)
     return sideband->counts.records != records;
 }
 
+void weir_sideband_note_maps(struct weir_sideband *sideband, const uint8_t *records, size_t bytes)
+{
+    struct weir_side_record record;
+    int size;
+    for (size_t at = 0; at < bytes; at += (size_t)size) {
+        size = weir_side_record_parse(&sideband->layout, records + at, bytes - at, &record);
+        if (size <= 0)
+            return;
+        if (maps_code(&record))
+            weir_mapped_files_add(&sideband->files, &record);
+    }
+}
+
 void weir_sideband_take_rest(struct weir_sideband *sideband)
 {
     weir_side_queue_apply_all(&sideband->queue, apply_one, sideband);

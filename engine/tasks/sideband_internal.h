@@ -77,6 +77,9 @@ void weir_sideband_thread_end(struct weir_sideband *sideband, struct weir_sideba
 /* Takes in everything that is there now. True when that was anything. Under the lock, by the thread. */
 bool weir_sideband_take_in(struct weir_sideband *sideband);
 
+/* Takes in the files of the maps in whole synthesised records, and nothing else of these. Under the lock. */
+void weir_sideband_note_maps(struct weir_sideband *sideband, const uint8_t *records, size_t bytes);
+
 /* Applies what is kept back for the order's sake, once nothing comes any more. Under the lock, by the thread. */
 void weir_sideband_take_rest(struct weir_sideband *sideband);
 

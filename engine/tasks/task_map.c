@@ -399,6 +399,15 @@ static int emit_process(struct emission *emission, const struct weir_task *proce
     return result < 0 ? result : emission->sink->incomplete(emission->sink->ctx, process->pid);
 }
 
+void weir_task_map_touch_files(const struct weir_task_map *map)
+{
+    for (uint32_t i = 1; i < map->used; i++) {
+        const struct weir_task *task = &map->tasks[i];
+        for (uint32_t m = 0; task->tid != 0 && task->maps && m < task->maps->count; m++)
+            weir_mapped_files_touch(map->files, task->maps->all[m].file);
+    }
+}
+
 static bool is_of_old_serial(const struct weir_task_map *map, const struct weir_task *task)
 {
     const struct weir_task *process = find(map, task->pid);

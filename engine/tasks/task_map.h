@@ -84,6 +84,9 @@ const struct weir_task *weir_task_map_find(const struct weir_task_map *map, pid_
 /* The maps of process pid, ascending by address; NULL with *count 0 when it has none. Borrowed until the next apply. */
 const struct weir_task_mapping *weir_task_map_mappings(const struct weir_task_map *map, pid_t pid, size_t *count);
 
+/* Touches the files of all maps (mapped_files.h). */
+void weir_task_map_touch_files(const struct weir_task_map *map);
+
 struct weir_task_map_sink {
     size_t sample_id_bytes;
     /* Takes whole records, at most 128 KiB in a call; -errno ends it. */

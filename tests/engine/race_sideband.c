@@ -178,7 +178,7 @@ static void *copy_lists(void *argument)
         struct weir_build_id_entry *entries = NULL;
         size_t count;
         struct weir_bpf_list programs = {0};
-        weir_assert(weir_sideband_copy_build_ids(race->sideband, 0, &entries, &count) == 0);
+        weir_assert(weir_sideband_copy_build_ids(race->sideband, 0, 0, &entries, &count) == 0);
         weir_assert(count == 0); /* the files are not there */
         free(entries);
         weir_assert(weir_sideband_list_bpf_programs(race->sideband, &programs) == 0);

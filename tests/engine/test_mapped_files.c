@@ -6,6 +6,8 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,9 +170,9 @@ Test(mapped_files, kernel_stands_first_in_the_list)
     know(&files, kernel, 4);
 
     failing_alloc_after(0);
-    cr_assert_eq(weir_mapped_files_list(&files, &entries, &count), -ENOMEM);
+    cr_assert_eq(weir_mapped_files_list(&files, 0, &entries, &count), -ENOMEM);
     failing_alloc_never();
-    cr_assert_eq(weir_mapped_files_list(&files, &entries, &count), 0);
+    cr_assert_eq(weir_mapped_files_list(&files, 0, &entries, &count), 0);
     cr_assert_eq(count, 3);
     cr_assert_str_eq(entries[0].name, "[kernel.kallsyms]");
     cr_assert_eq(entries[0].cpumode, PERF_RECORD_MISC_KERNEL);
@@ -179,5 +181,145 @@ Test(mapped_files, kernel_stands_first_in_the_list)
     cr_assert_eq(entries[1].id.data[0], 2);
     cr_assert_str_eq(entries[2].name, "[ext4]");
     free(entries);
+    weir_mapped_files_fini(&files);
+}
+
+/* ---- outputs ---- */
+
+static bool is_listed(const struct weir_mapped_files *files, uint32_t output, const char *name)
+{
+    struct weir_build_id_entry *entries;
+    size_t count;
+    cr_assert_eq(weir_mapped_files_list(files, output, &entries, &count), 0);
+    bool found = false;
+    for (size_t i = 0; i < count; i++)
+        found |= strcmp(entries[i].name, name) == 0;
+    free(entries);
+    return found;
+}
+
+static void begin_outputs(struct weir_mapped_files *files, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        weir_mapped_files_begin_output(files);
+        weir_mapped_files_forget(files);
+    }
+}
+
+/* As the thread of build ids does. */
+static void read_all(struct weir_mapped_files *files)
+{
+    uint32_t index;
+    while ((index = weir_mapped_files_next_new(files)) != WEIR_MAPPED_NONE) {
+        const struct weir_build_id id = {.bytes = 1, .data = {(uint8_t)files->all[index].inode}};
+        weir_mapped_files_note_id(files, index, &id, false);
+    }
+}
+
+Test(mapped_files, output_lists_what_was_seen_in_it_or_in_the_one_before)
+{
+    struct weir_mapped_files files;
+    weir_mapped_files_init(&files);
+    add_kernel(&files, "[kernel.kallsyms]_text");
+    add(&files, 1, 0, "/bin/a");
+    int64_t b = add(&files, 2, 0, "/bin/b");
+    read_all(&files);
+    for (unsigned output = 1; output <= 3; output++) {
+        weir_mapped_files_begin_output(&files);
+        weir_mapped_files_touch(&files, (uint32_t)b);
+    }
+    add(&files, 3, 0, "/bin/c");
+    read_all(&files);
+    for (unsigned output = 0; output <= 3; output++) {
+        cr_expect(is_listed(&files, output, "[kernel.kallsyms]"));
+        cr_expect_eq(is_listed(&files, output, "/bin/a"), output <= 1, "output %u", output);
+        cr_expect(is_listed(&files, output, "/bin/b"), "output %u", output);
+        cr_expect_eq(is_listed(&files, output, "/bin/c"), output == 3, "output %u", output);
+    }
+    weir_mapped_files_fini(&files);
+}
+
+Test(mapped_files, what_no_output_can_list_any_more_is_forgotten)
+{
+    struct weir_mapped_files files;
+    weir_mapped_files_init(&files);
+    int64_t kernel = add_kernel(&files, "[kernel.kallsyms]_text");
+    int64_t a = add(&files, 1, 0, "/bin/a");
+    read_all(&files);
+    begin_outputs(&files, WEIR_MAPPED_OUTPUTS_KEPT);
+    cr_assert_eq(add(&files, 1, 0, "/bin/a"), a, "it is still known");
+    cr_assert_eq(weir_mapped_files_build_id(&files, (uint32_t)a).bytes, 1);
+    begin_outputs(&files, WEIR_MAPPED_OUTPUTS_KEPT + 1);
+    cr_assert_eq(files.all[a].kind, WEIR_MAPPED_FREE);
+    cr_assert_not(is_listed(&files, files.output, "/bin/a"));
+    cr_assert(is_listed(&files, files.output, "[kernel.kallsyms]"));
+    cr_assert_neq(kernel, a);
+
+    cr_assert_eq(add(&files, 9, 0, "/bin/z"), a, "the place is free");
+    cr_assert_eq(weir_mapped_files_next_new(&files), a, "its id is to be read");
+    cr_assert_str_eq(weir_mapped_files_name(&files, (uint32_t)a), "/bin/z");
+    int64_t again = add(&files, 1, 0, "/bin/a");
+    cr_assert_neq(again, a);
+    cr_assert_eq(weir_mapped_files_next_new(&files), again, "it is another object, to be read again");
+    cr_assert_eq(files.seen, 4);
+    weir_mapped_files_fini(&files);
+}
+
+Test(mapped_files, one_whose_id_is_not_known_yet_is_not_forgotten)
+{
+    struct weir_mapped_files files;
+    weir_mapped_files_init(&files);
+    int64_t queued = add(&files, 1, 0, "/bin/a"), reading = add(&files, 2, 0, "/bin/b");
+    cr_assert_eq(weir_mapped_files_next_new(&files), queued);
+    begin_outputs(&files, WEIR_MAPPED_OUTPUTS_KEPT + 5);
+    cr_assert_eq(add(&files, 3, 0, "/bin/c"), 2, "no place has become free");
+    const struct weir_build_id id = {.bytes = 1, .data = {7}};
+    weir_mapped_files_note_id(&files, (uint32_t)queued, &id, false);
+    begin_outputs(&files, 1);
+    cr_assert_eq(files.all[queued].kind, WEIR_MAPPED_FREE);
+    cr_assert_eq(files.all[reading].kind, WEIR_MAPPED_FILE);
+    cr_assert_eq(weir_mapped_files_next_new(&files), reading);
+    weir_mapped_files_fini(&files);
+}
+
+Test(mapped_files, one_whose_id_another_has_stays_with_that)
+{
+    struct weir_mapped_files files;
+    weir_mapped_files_init(&files);
+    int64_t first = add(&files, 1, 0, "/bin/a"), second = add(&files, 1, 0, "/other/a");
+    read_all(&files);
+    for (unsigned i = 0; i < 3 * WEIR_MAPPED_OUTPUTS_KEPT; i++) {
+        begin_outputs(&files, 1);
+        weir_mapped_files_touch(&files, (uint32_t)second);
+    }
+    cr_assert_eq(files.all[first].kind, WEIR_MAPPED_FILE);
+    cr_assert(is_listed(&files, files.output, "/other/a"));
+    cr_assert_eq(weir_mapped_files_build_id(&files, (uint32_t)second).data[0], 1);
+    weir_mapped_files_fini(&files);
+}
+
+/* Weeks of a machine on which programs come and go. */
+Test(mapped_files, places_and_names_do_not_grow_with_what_was_forgotten)
+{
+    struct weir_mapped_files files;
+    char name[64];
+    weir_mapped_files_init(&files);
+    add(&files, 1, 0, "/bin/stays");
+    for (uint64_t i = 0; i < 4ull * WEIR_MAPPED_FILES_MAX; i++) {
+        snprintf(name, sizeof(name), "/containers/%040llu/program", (unsigned long long)i);
+        cr_assert_geq(add(&files, 100 + i, 0, name), 0);
+        if (i % 100 == 0) {
+            read_all(&files);
+            weir_mapped_files_begin_output(&files);
+            weir_mapped_files_touch(&files, 0);
+            weir_mapped_files_forget(&files);
+        }
+    }
+    cr_assert_eq(files.left_out, 0);
+    cr_assert_leq(files.count, 100 * (WEIR_MAPPED_OUTPUTS_KEPT + 2) + 1);
+    cr_assert_leq(files.names.used, 1u << 20);
+    cr_assert_eq(files.seen, 4ull * WEIR_MAPPED_FILES_MAX + 1);
+    cr_assert_str_eq(weir_mapped_files_name(&files, 0), "/bin/stays");
+    cr_assert_eq(add(&files, 1, 0, "/bin/stays"), 0, "it is found where it was");
     weir_mapped_files_fini(&files);
 }

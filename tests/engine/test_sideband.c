@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <semaphore.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +150,7 @@ Test(sideband, build_id_of_a_mapped_file_is_read)
 
     struct weir_build_id_entry *entries;
     size_t count;
-    cr_assert_eq(weir_mapped_files_list(weir_sideband_files(sideband), &entries, &count), 0);
+    cr_assert_eq(weir_mapped_files_list(weir_sideband_files(sideband), 0, &entries, &count), 0);
     cr_assert_eq(count, 1);
     cr_assert_str_eq(entries[0].name, path);
     cr_assert_eq(entries[0].id.bytes, expected.bytes);
@@ -294,13 +295,105 @@ Test(sideband, copied_build_ids_have_names_of_their_own)
     weir_sideband_feed(sideband, records.data, records.used);
     weir_sideband_end_feed(sideband);
     cr_assert_eq(weir_sideband_start(sideband), 0);
-    cr_assert_eq(weir_sideband_copy_build_ids(sideband, PATIENCE_MS, &entries, &count), 0);
+    cr_assert_eq(weir_sideband_copy_build_ids(sideband, 0, PATIENCE_MS, &entries, &count), 0);
     cr_assert_eq(count, 0); /* it has none */
     free(entries);
     struct weir_sideband_counts counts;
     weir_sideband_stop(sideband, PATIENCE_MS, &counts);
     weir_sideband_free(sideband);
     weir_buf_fini(&records);
+}
+
+/* ---- outputs ---- */
+
+static int invent_id(const struct weir_mapped_file *file, const char *name, const struct weir_mapped_file_roots *roots,
+                     struct weir_build_id *id)
+{
+    (void)name;
+    (void)roots;
+    *id = (struct weir_build_id){.bytes = 1, .data = {(uint8_t)file->inode}};
+    return 0;
+}
+
+/* The new output begins with what was read elsewhere. */
+struct beginning {
+    struct weir_buf records;
+    sem_t answered;
+};
+
+static void note_and_post(void *ctx, const struct weir_sideband_view *view)
+{
+    struct beginning *beginning = ctx;
+    weir_sideband_view_note_maps(view, beginning->records.data, beginning->records.used);
+    sem_post(&beginning->answered);
+}
+
+static void begin_output(struct weir_sideband *sideband, struct beginning *beginning)
+{
+    const uint64_t side_bytes = 0;
+    struct weir_sideband_question question = {.side_bytes = &side_bytes, .answer = note_and_post, .ctx = beginning};
+    weir_sideband_ask(sideband, &question);
+    while (sem_wait(&beginning->answered) < 0) {
+    }
+}
+
+static void expect_listed(struct weir_sideband *sideband, uint32_t output, const char *expected)
+{
+    struct weir_build_id_entry *entries = NULL;
+    size_t count = 0;
+    char names[64] = "";
+    cr_assert_eq(weir_sideband_copy_build_ids(sideband, output, PATIENCE_MS, &entries, &count), 0);
+    for (size_t i = 0; i < count; i++)
+        snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s ", entries[i].name);
+    free(entries);
+    cr_expect_str_eq(names, expected, "output %u: %s", output, names);
+}
+
+/* Task 5 is known with its map; that of task 6 is not, it is read from /proc for each output; task 7 has ended. With
+ * keeps: all of them are wanted at the end. */
+static void run_outputs(bool keeps)
+{
+    struct weir_sideband *sideband = NULL;
+    struct weir_sideband_setup setup = {.attr = &side_attr,
+                                        .tee_count = 1,
+                                        .epoch = &epoch,
+                                        .read_build_ids = true,
+                                        .keeps_files = keeps,
+                                        .read_id = invent_id};
+    struct weir_buf records = WEIR_BUF_INIT;
+    struct beginning beginning = {.records = WEIR_BUF_INIT};
+    sem_init(&beginning.answered, 0, 0);
+    cr_assert_eq(weir_sideband_new(&sideband, &setup), 0);
+    side_map(&records, 0, 5, 0x1000, 0x2000, 55, "/bin/5");
+    side_map(&records, 0, 6, 0x1000, 0x2000, 66, "/bin/6");
+    side_map(&records, 0, 7, 0x1000, 0x2000, 77, "/bin/7");
+    side_exit(&records, 0, 6, 6);
+    side_exit(&records, 0, 7, 7);
+    side_map(&beginning.records, 0, 6, 0x1000, 0x2000, 66, "/bin/6");
+    weir_sideband_feed(sideband, records.data, records.used);
+    weir_sideband_end_feed(sideband);
+    cr_assert_eq(weir_sideband_start(sideband), 0);
+    for (unsigned output = 1; output <= WEIR_MAPPED_OUTPUTS_KEPT + 2; output++)
+        begin_output(sideband, &beginning);
+    expect_listed(sideband, WEIR_MAPPED_OUTPUTS_KEPT + 2, "/bin/5 /bin/6 ");
+    expect_listed(sideband, 0, keeps ? "/bin/5 /bin/6 /bin/7 " : "/bin/5 /bin/6 ");
+    struct weir_sideband_counts counts;
+    weir_sideband_stop(sideband, PATIENCE_MS, &counts);
+    cr_expect_eq(counts.files, 3);
+    weir_sideband_free(sideband);
+    weir_buf_fini(&beginning.records);
+    weir_buf_fini(&records);
+    sem_destroy(&beginning.answered);
+}
+
+Test(sideband, files_that_no_output_knows_any_more_are_forgotten, .timeout = 60)
+{
+    run_outputs(false);
+}
+
+Test(sideband, files_that_are_wanted_at_the_end_are_kept, .timeout = 60)
+{
+    run_outputs(true);
 }
 
 /* ---- a file that hangs ---- */
@@ -361,7 +454,7 @@ Test(sideband, question_is_answered_while_a_file_hangs, .timeout = 60)
 
     struct weir_build_id_entry *entries = NULL;
     size_t count = 99;
-    cr_assert_eq(weir_sideband_copy_build_ids(sideband, 100, &entries, &count), 0);
+    cr_assert_eq(weir_sideband_copy_build_ids(sideband, 0, 100, &entries, &count), 0);
     cr_expect_eq(count, 0);
     free(entries);
     sem_post(&let_go);

@@ -129,6 +129,29 @@ test_later_files_know_the_tasks_and_maps_of_before() {
     expect_no_warnings
 }
 
+# What ran once is listed by the files that it ran in, or whose first records may still tell of it; what runs on, by
+# all.
+test_lists_of_build_ids_are_those_of_the_time_of_each_file() {
+    # The positional parameter is the inner shell's.
+    # shellcheck disable=SC2016
+    start_record it.data -e cpu-clock -F 999 --switch-output -- \
+        sh -c 'cp /bin/true run_once; ./run_once; exec "$0" spin 0' "$WEIR_LOAD"
+    sleep 0.3
+    switch_while_it_runs 8 0.12
+    kill -INT "$weir"
+    await_record
+    local file files=(it.data.*)
+    expect_at_least "files" ${#files[@]} 6
+    for file in "${files[0]}" "${files[-1]}"; do
+        perf buildid-list -i "$file" >"$file.ids" 2>perf.err
+        expect_line "$file.ids" "/$(basename "$WEIR_LOAD")"
+        expect_line "$file.ids" "[kernel.kallsyms]"
+    done
+    expect_line "${files[0]}.ids" "/run_once"
+    expect_no_line "${files[-1]}.ids" "/run_once"
+    expect_no_warnings
+}
+
 test_files_end_at_their_size_and_only_the_newest_stay() {
     record "${syscalls[@]}" --switch-output=2M --switch-max-files 3 -o it.data -- "$WEIR_LOAD" getppid 200000
     expect_no_line err "files get larger than"
