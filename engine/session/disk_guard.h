@@ -59,7 +59,8 @@ bool weir_disk_guard_make_room(struct weir_session *session);
 /* Begins to look, when the options ask for it. The coordinator was initialised. 0 or -errno with err. */
 int weir_disk_guard_init(struct weir_disk_guard *guard, struct weir_session *session, struct weir_error *err);
 
-/* Recording begins: until then a file system without room is a failure, as it is until its end with "stop". */
+/* The file has its beginning, and events are about to count: until then a file system without room is a failure, as it
+ * is until the end of recording with "stop". */
 void weir_disk_guard_start(const struct weir_disk_guard *guard);
 
 /* Events are off. From here on no room is a failure, but with "rotate", where older files make room for what is still

@@ -252,6 +252,7 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
     }
     if (result < 0)
         return result;
+    weir_disk_guard_start(&session->guard);
     if (session->config.starts_disabled)
         weir_notice(session->options->notices, WEIR_NOTICE_INFO, "Events disabled");
     else if (!session->config.enable_on_exec)
@@ -395,7 +396,6 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
 
     weir_session_begin_snapshots(session);
     weir_session_follow_with_ftrace(session);
-    weir_disk_guard_start(&session->guard);
     session->started_ns = weir_clock_now_ns(session->clock);
     session->samples_on = !session->config.starts_disabled;
     session->result->end = weir_coordinator_run(&session->coordinator);

@@ -111,6 +111,6 @@ test_output_that_cannot_be_written_is_told() {
         expect_line err "cannot write to standard output"
         code=0
         "$WEIR_PROGRAM" "$command" it.data >&- 2>err || code=$?
-        expect_eq "$command with standard output closed: status" "$code" 0
+        expect_eq "$command with standard output closed: status" "$code" 125
     done
 }
