@@ -106,7 +106,8 @@ test_killed_recording_leaves_a_whole_snapshot() {
     await_record
     expect_whole it.data.2*
     expect_eq "calls" "$(getppid_calls it.data.2*)" 200
-    "$WEIR_PROGRAM" recover it.data >recover.out || fail "$(cat recover.out)"
+    # The kill may have come before the first record of the file that was begun.
+    "$WEIR_PROGRAM" recover it.data >recover.out 2>&1 || expect_line recover.out "holds no whole record"
 }
 
 # weir may see the end and what was asked for at once: then the snapshot is in FILE, and replaces the one before all the
