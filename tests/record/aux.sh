@@ -359,8 +359,7 @@ test_stream_is_decoded_as_it_comes() {
 test_no_branch_comes_while_events_are_disabled() {
     local before
     each_tick 64
-    mkfifo ctl ack
-    exec 7<>ctl 8<>ack
+    open_fifos
     start_record it.data -a -D -1 -e intel_pt// --control fifo:ctl,ack
     "$WEIR_LOAD" getppid 10000
     expect_eq "branches before the first enable" "$(total)" 0
@@ -383,8 +382,7 @@ test_no_branch_comes_while_events_are_disabled() {
 test_event_that_is_disabled_by_its_name_stays_so() {
     local before
     each_tick 1000
-    mkfifo ctl ack
-    exec 7<>ctl 8<>ack
+    open_fifos
     start_record it.data -a -m ,16K -e intel_pt// --control fifo:ctl,ack
     "$WEIR_LOAD" getppid 5000
     echo "disable intel_pt//" >&7

@@ -6,23 +6,6 @@ needs_perf_events
 calls=1000
 tracepoint=(-e raw_syscalls:sys_enter -c 1)
 
-# Descriptors 7 and 8: the fifos ctl and ack, as a shell script of perf's users has them.
-open_fifos() {
-    mkfifo ctl ack
-    exec 7<>ctl 8<>ack
-}
-
-# ask COMMAND WANTED: what is answered, up to "ack" or an error.
-ask() {
-    local line='' answer=''
-    echo "$1" >&7
-    until [ "$line" = ack ] || [[ $line == error:* ]]; do
-        read -r -t 20 -u 8 line || fail "no answer to $1: '$answer'"
-        answer+=${answer:+ }$line
-    done
-    expect_eq "answer to $1" "$answer" "$2"
-}
-
 # The script of perf-record(1), with its pauses cut short. $1: the recorder; its words go to words.
 script_of_the_manual() {
     local e1='' d1='' pid

@@ -85,8 +85,7 @@ test_failed_fsync_is_no_success() {
 # A disk that takes three seconds for each fsync(2), and six files that wait for it. The first signal ends the
 # recording; the second one comes while they are being synced, and those that are left are not.
 test_second_signal_is_noticed_while_files_are_being_synced() {
-    mkfifo ctl ack
-    exec 7<>ctl 8<>ack
+    open_fifos
     ASAN_OPTIONS=detect_leaks=0 strace -qq -f -o strace.log -e trace=fsync -e inject=fsync:delay_enter=3000000 \
         "$WEIR_PROGRAM" record -v -o it.data -e cpu-clock --switch-output --control fifo:ctl,ack 2>err &
     local strace=$! n

@@ -219,6 +219,35 @@ expect_whole() {
     perf script -i "$1" >/dev/null 2>perf.err || fail "perf script failed: $(cat perf.err)"
 }
 
+# expect_ended_by_a_read_only_disk: disk/it.data could not be written any more, the command ran on, and what was there
+# by then becomes whole.data.
+expect_ended_by_a_read_only_disk() {
+    expect_eq "status" "$status" 125
+    grep -q '^weir: cannot .*disk/it.data.*Read-only file system' err || fail "it is not told"
+    expect_line ran "done"
+    expect_eq "written and lost" "$(written_and_lost)" "$(produced)"
+    # What could still be written is what a kill would have left.
+    "$WEIR_PROGRAM" recover -o whole.data disk/it.data 2>recover.err || fail "recover: $(cat recover.err)"
+    expect_whole whole.data
+}
+
+# open_fifos: for --control fifo:ctl,ack, here as 7 and 8.
+open_fifos() {
+    [ -e ctl ] || mkfifo ctl ack
+    exec 7<>ctl 8<>ack
+}
+
+# ask COMMAND [WANTED]: what is answered there, up to "ack" or an error; without more said that is "ack".
+ask() {
+    local line='' answer=''
+    echo "$1" >&7
+    until [ "$line" = ack ] || [[ $line == error:* ]]; do
+        read -r -t 20 -u 8 line || fail "no answer to $1: '$answer'"
+        answer+=${answer:+ }$line
+    done
+    expect_eq "answer to $1" "$answer" "${2:-ack}"
+}
+
 # expect_readers_agree FILE: perf and hotspot find as many samples as weir says, and perf finds nothing to warn of.
 expect_readers_agree() {
     local file=$1 samples

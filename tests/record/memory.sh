@@ -102,8 +102,7 @@ test_rings_of_tasks_have_memory_too() {
 
 # Starts recording a load of 1000 calls, which then waits for the file `asked` and makes 300 more.
 start_with_control() {
-    mkfifo ctl ack
-    exec 7<>ctl 8<>ack
+    open_fifos
     start_record it.data "$@" "${syscalls[@]}" --control fifo:ctl,ack -- \
         sh -c "'$WEIR_LOAD' getppid 1000; touch made; until [ -e asked ]; do sleep 0.02; done; '$WEIR_LOAD' getppid 300"
     wait_until test -e made

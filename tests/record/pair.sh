@@ -8,18 +8,9 @@ syscalls=(-e raw_syscalls:sys_enter -c 1 --filter "id == $("$WEIR_LOAD" number g
 
 # start OPTION...: records all CPUs, with commands from descriptor 7 and answers to 8.
 start() {
-    [ -e ctl ] || mkfifo ctl ack
-    exec 7<>ctl 8<>ack
+    open_fifos
     rm -f it.data it.data.*
     start_record it.data -a "${syscalls[@]}" --control fifo:ctl,ack "$@"
-}
-
-# ask COMMAND [WANTED]
-ask() {
-    local line=''
-    echo "$1" >&7
-    read -r -t 20 -u 8 line || fail "no answer to $1"
-    expect_eq "answer to $1" "$line" "${2:-ack}"
 }
 
 # calls_then CALLS COMMAND
@@ -114,8 +105,7 @@ test_killed_recording_leaves_a_whole_snapshot() {
 # same.
 test_snapshot_that_is_asked_for_just_before_the_end_replaces_too() {
     local n
-    mkfifo ctl ack
-    exec 7<>ctl 8<>ack
+    open_fifos
     for ((n = 0; n < 3; n++)); do
         record "${syscalls[@]}" -M 8M --control fifo:ctl,ack -o it.data -- \
             sh -c "'$WEIR_LOAD' getppid 100; echo snapshot-alloc >&7; read -r answer <&8
@@ -130,8 +120,7 @@ test_snapshot_that_is_asked_for_just_before_the_end_replaces_too() {
 # Nothing is lost when there can be no other file: the next snapshot has it.
 test_snapshot_that_cannot_have_a_file_is_refused_and_recording_goes_on() {
     mkdir there
-    mkfifo ctl ack
-    exec 7<>ctl 8<>ack
+    open_fifos
     start_record there/it.data -a "${syscalls[@]}" --control fifo:ctl,ack -M 8M
     "$WEIR_LOAD" getppid 100
     mv there elsewhere

@@ -67,17 +67,8 @@ test_snapshot_that_is_asked_for_just_before_the_end_is_the_last_file() {
     done
 }
 
-# ask COMMAND WANTED
-ask() {
-    local line=''
-    echo "$1" >&7
-    read -r -t 20 -u 8 line || fail "no answer to $1"
-    expect_eq "answer to $1" "$line" "$2"
-}
-
 test_the_pair_has_the_semantics_of_the_kernels() {
-    mkfifo ctl ack
-    exec 7<>ctl 8<>ack
+    open_fifos
     start_record it.data -M 8M "${syscalls[@]}" --snapshot-keep 1 --control fifo:ctl,ack -a
     "$WEIR_LOAD" getppid 100
     ask snapshot-alloc ack
