@@ -69,7 +69,8 @@ static int allocate(struct weir_event_set *set, const struct weir_event_set_setu
     set->ring_fds = malloc(2 * (size_t)set->place_count * sizeof(*set->ring_fds));
     if (set->fds)
         memset(set->fds, 0xff, count * sizeof(*set->fds)); /* whatever else is missing, these are closed */
-    if (!set->fds || !set->ids || !set->file_ids || !set->ring_fds)
+    set->on = calloc(set->event_count, sizeof(*set->on));
+    if (!set->fds || !set->ids || !set->file_ids || !set->ring_fds || !set->on)
         return -ENOMEM;
     memset(set->ring_fds, 0xff, 2 * (size_t)set->place_count * sizeof(*set->ring_fds));
     return 0;
@@ -431,6 +432,15 @@ static int set_no_memory(const struct weir_event_set_setup *setup, struct weir_e
                                 weir_cpuset_count(setup->cpus));
 }
 
+/* Events that execve(2) enables are not enabled by weir, and count all the same. */
+static void note_on(struct weir_event_set *set)
+{
+    for (unsigned event = 0; event < set->event_count; event++) {
+        const struct perf_event_attr *attr = &set->list->events[event].attr;
+        set->on[event] = !attr->disabled || attr->enable_on_exec;
+    }
+}
+
 int weir_event_set_open(struct weir_event_set *set, const struct weir_event_set_setup *setup, struct weir_error *err)
 {
     memset(set, 0, sizeof(*set));
@@ -450,8 +460,9 @@ int weir_event_set_open(struct weir_event_set *set, const struct weir_event_set_
     }
     free(opener.gone);
     set->open_flags = weir_event_ladder_flags(&opener.ladder);
-    set->sideband_on = result == 0 && !set->list->events[weir_event_set_sideband(set)].attr.disabled;
-    if (result < 0)
+    if (result == 0)
+        note_on(set);
+    else
         weir_event_set_close(set);
     return result;
 }

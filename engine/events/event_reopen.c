@@ -174,8 +174,8 @@ void weir_event_set_enable_place(struct weir_event_set *set, unsigned place)
     for (unsigned n = set->event_count; n > 0; n--) { /* side events first, as at the start */
         unsigned event = n - 1;
         int fd = weir_event_set_fd(set, event, place, 0);
-        bool on = set->list->events[event].sideband ? set->sideband_on : set->samples_on;
-        if (fd >= 0 && on && weir_event_set_is_of_all_tasks(set, event) && set->list->events[event].leader == event)
+        bool on = set->list->events[event].leader == event && set->on[event];
+        if (fd >= 0 && on && weir_event_set_is_of_all_tasks(set, event))
             set->kernel->ops->event_enable(set->kernel->ctx, fd);
     }
 }

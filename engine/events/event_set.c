@@ -59,6 +59,8 @@ void weir_event_set_close(struct weir_event_set *set)
     }
     free(set->retired);
     free(set->ring_fds);
+    free(set->on);
+    free(set->last_counts);
     free(set->own_tasks);
     free(set->places);
     free(set->fds);
@@ -155,6 +157,8 @@ const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned pl
 
 void weir_event_set_pause(struct weir_event_set *set, bool paused)
 {
+    if (set->ended)
+        return;
     set->paused = paused;
     for (unsigned place = 0; place < set->place_count; place++) {
         int fd = set->ring_fds[2 * place];
@@ -208,7 +212,8 @@ static void switch_events(struct weir_event_set *set, bool sideband, int (*verb)
 void weir_event_set_switch(struct weir_event_set *set, unsigned event, bool on)
 {
     weir_assert(set->list->events[event].leader == event);
-    set->disables += !on;
+    set->disables += set->on[event] && !on;
+    set->on[event] = on;
     switch_event(set, event, on ? set->kernel->ops->event_enable : set->kernel->ops->event_disable);
 }
 
@@ -232,32 +237,65 @@ void weir_event_set_restart_at(struct weir_event_set *set, unsigned event, unsig
     weir_event_set_enable_at(set, event, place);
 }
 
+/* Whether any of them was on. */
+static bool note_switched(struct weir_event_set *set, bool sideband, bool on)
+{
+    bool was_on = false;
+    for (unsigned event = 0; event < set->event_count; event++) {
+        if (owns_ring(set, event, sideband) && set->list->events[event].leader == event) {
+            was_on = was_on || set->on[event];
+            set->on[event] = on;
+        }
+    }
+    return was_on;
+}
+
 void weir_event_set_enable(struct weir_event_set *set, bool sideband)
 {
-    *(sideband ? &set->sideband_on : &set->samples_on) = true;
+    (void)note_switched(set, sideband, true);
     switch_events(set, sideband, set->kernel->ops->event_enable);
 }
 
 void weir_event_set_disable_samples(struct weir_event_set *set)
 {
-    set->disables += set->samples_on;
-    set->samples_on = false;
+    set->disables += note_switched(set, false, false);
     switch_events(set, false, set->kernel->ops->event_disable);
 }
 
 void weir_event_set_disable(struct weir_event_set *set)
 {
     weir_event_set_disable_samples(set);
-    set->sideband_on = false;
+    (void)note_switched(set, true, false);
     switch_events(set, true, set->kernel->ops->event_disable);
+}
+
+static int read_count(const struct weir_event_set *set, unsigned event, size_t slot, struct weir_event_count *count)
+{
+    if (set->fds[slot] < 0)
+        return -ENOENT;
+    uint64_t read_format = set->list->events[event].attr.read_format;
+    return set->kernel->ops->event_read(set->kernel->ctx, set->fds[slot], read_format, set->ids[slot], count);
+}
+
+void weir_event_set_end(struct weir_event_set *set)
+{
+    weir_event_set_disable(set);
+    weir_event_set_pause(set, true);
+    set->ended = true;
+    size_t per_event = weir_event_set_slots(set);
+    set->last_counts = calloc(set->event_count * per_event, sizeof(*set->last_counts));
+    for (size_t slot = 0; set->last_counts && slot < set->event_count * per_event; slot++) {
+        if (read_count(set, (unsigned)(slot / per_event), slot, &set->last_counts[slot]) < 0)
+            set->last_counts[slot] = (struct weir_event_count){0};
+    }
 }
 
 int weir_event_set_read(const struct weir_event_set *set, unsigned event, unsigned place, unsigned task,
                         struct weir_event_count *count)
 {
-    int fd = weir_event_set_fd(set, event, place, task);
-    if (fd < 0)
-        return -ENOENT;
-    return set->kernel->ops->event_read(set->kernel->ctx, fd, set->list->events[event].attr.read_format,
-                                        set->ids[weir_event_set_slot(set, event, place, task)], count);
+    size_t slot = weir_event_set_slot(set, event, place, task);
+    if (!set->last_counts)
+        return read_count(set, event, slot, count);
+    *count = set->last_counts[slot];
+    return count->id ? 0 : -ENOENT;
 }

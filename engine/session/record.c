@@ -340,7 +340,7 @@ static int watch(struct weir_session *session, struct weir_error *err)
 static int finish(struct weir_session *session, struct weir_error *err)
 {
     struct weir_record_result *result = session->result;
-    weir_event_set_disable(&session->events);
+    weir_event_set_end(&session->events);
     session->samples_on = false; /* the end of a snapshot is not to switch anything on */
     weir_disk_guard_settle(&session->guard);
     weir_session_switch_settle(&session->change);

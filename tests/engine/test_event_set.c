@@ -488,6 +488,86 @@ Test(event_set, sideband_is_switched_apart)
     event_set_rig_fini(&f);
 }
 
+/* What the ledger goes by: each time may leave events that were counted without a sample. */
+Test(event_set, disables_of_events_that_can_count_are_counted)
+{
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cs,faults", 0);
+    event_set_rig_expect_open(&f);
+    weir_event_set_enable(&f.set, true);
+    weir_event_set_disable_samples(&f.set);
+    cr_assert_eq(f.set.disables, 0, "none was on but the sideband event");
+    weir_event_set_switch(&f.set, 1, true);
+    weir_event_set_disable_samples(&f.set);
+    cr_assert_eq(f.set.disables, 1, "one was on");
+    weir_event_set_switch(&f.set, 1, false);
+    weir_event_set_disable(&f.set);
+    cr_assert_eq(f.set.disables, 1, "all were off");
+    event_set_rig_fini(&f);
+}
+
+/* They are enabled by execve(2) of the workload; nobody calls weir_event_set_enable(). */
+Test(event_set, disable_of_events_that_an_exec_enables_is_counted)
+{
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cs,faults", 1);
+    f.config.enable_on_exec = true;
+    event_set_rig_expect_open(&f);
+    weir_event_set_disable(&f.set);
+    cr_assert_eq(f.set.disables, 1);
+    event_set_rig_fini(&f);
+
+    event_set_rig_init(&f, "cs,faults", 1);
+    f.config.enable_on_exec = f.config.starts_disabled = true;
+    event_set_rig_expect_open(&f);
+    weir_event_set_disable(&f.set);
+    cr_assert_eq(f.set.disables, 0, "-D: the exec enables nothing");
+    event_set_rig_fini(&f);
+}
+
+/* What a child does that the kernel has left its events belongs to no recording. */
+Test(event_set, counts_and_rings_stay_at_the_end_as_they_are_whatever_goes_on)
+{
+    struct event_set_rig f;
+    struct weir_ring ring;
+    struct weir_event_count count;
+    const struct weir_sim_sample sample = {.pid = 1, .tid = 1};
+    event_set_rig_init(&f, "cs", 0);
+    event_set_rig_expect_open(&f);
+    cr_assert_eq(weir_event_set_map_ring(&f.set, 0, false, 8192, &ring), 0);
+    weir_event_set_enable(&f.set, false);
+    int fd = weir_event_set_fd(&f.set, 0, 0, 0);
+    for (int i = 0; i < 3; i++)
+        cr_assert(weir_sim_kernel_sample(f.faulty.sim, fd, &sample));
+    weir_event_set_end(&f.set);
+    cr_assert_eq(f.faulty.disables, 2 * CPUS);
+
+    f.set.kernel->ops->event_enable(f.set.kernel->ctx, fd);
+    weir_event_set_pause(&f.set, false); /* a disk that has room again */
+    cr_assert_not(weir_sim_kernel_sample(f.faulty.sim, fd, &sample), "the ring takes it");
+    cr_assert_eq(weir_event_set_read(&f.set, 0, 0, 0, &count), 0);
+    cr_assert_eq(count.value, 3);
+    cr_assert_eq(count.lost, 0);
+    cr_assert_eq(count.id, f.set.ids[0]);
+    weir_ring_unmap(&ring);
+    event_set_rig_fini(&f);
+}
+
+Test(event_set, counts_that_there_is_no_memory_for_are_read_when_they_are_asked_for)
+{
+    struct event_set_rig f;
+    struct weir_event_count count;
+    event_set_rig_init(&f, "cs", 0);
+    event_set_rig_expect_open(&f);
+    failing_alloc_after(0);
+    weir_event_set_end(&f.set);
+    failing_alloc_never();
+    cr_assert_null(f.set.last_counts);
+    cr_assert_eq(weir_event_set_read(&f.set, 0, 1, 0, &count), 0);
+    cr_assert_eq(count.id, f.set.ids[1]);
+    event_set_rig_fini(&f);
+}
+
 /* One whose PMU stopped by itself: it is on as far as the kernel knows, so that to enable it would do nothing. */
 Test(event_set, event_is_restarted_at_one_place_for_each_task)
 {
