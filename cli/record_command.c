@@ -75,6 +75,7 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
         .snapshot_on_exit = arguments->snapshot_on_exit,
         .threads_spec = arguments->threads_spec,
         .reader_cpus = weir_cpuset_is_empty(&arguments->reader_cpus) ? NULL : &arguments->reader_cpus,
+        .efficient_readers = arguments->efficient_readers,
         .realtime_priority = (int)arguments->realtime_priority,
         .output_path = arguments->output_path,
         .sync = arguments->sync,

@@ -82,6 +82,7 @@ struct weir_record_arguments {
     bool tail_synthesize;
     const char *threads_spec;       /* borrowed from argv; NULL: not given */
     struct weir_cpuset reader_cpus; /* empty: not given */
+    bool efficient_readers;         /* --reader-cpus=efficient */
     uint64_t realtime_priority;     /* 0: not given */
 
     const char *output_path; /* borrowed; "-": standard output */

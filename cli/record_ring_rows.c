@@ -2,6 +2,7 @@
 #include "cli/record_rows.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "cli/aux_arguments.h"
 #include "cli/ring_options.h"
@@ -15,6 +16,27 @@ static int apply_threads(void *object, const char *text, struct weir_error *err)
 {
     struct weir_record_arguments *arguments = object;
     return weir_threads_spec_apply(&arguments->threads_spec, text, err);
+}
+
+static int apply_reader_cpus(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *arguments = object;
+    struct weir_cpuset cpus = WEIR_CPUSET_INIT;
+    struct weir_error below = {0};
+    bool efficient = strcmp(text, "efficient") == 0;
+    int result = efficient ? 0 : weir_cpuset_parse(&cpus, text, &below);
+    if (result == 0 && !efficient && weir_cpuset_is_empty(&cpus))
+        result = weir_error_set(&below, -EINVAL, "the list names no CPU");
+    if (result < 0) {
+        weir_error_set(err, result, "option '--reader-cpus': %s", below.what);
+        weir_error_hint(err, "a list of CPU numbers and ranges such as 0-3,8; or 'efficient', for those of a hybrid "
+                             "machine that save energy");
+        return result;
+    }
+    weir_cpuset_fini(&arguments->reader_cpus);
+    arguments->reader_cpus = cpus;
+    arguments->efficient_readers = efficient;
+    return 0;
 }
 
 static int apply_memory(void *object, const char *text, struct weir_error *err)
@@ -181,15 +203,17 @@ static const struct weir_option options[] = {
     {
         .long_name = "reader-cpus",
         .argument = "CPUS",
-        .kind = WEIR_OPTION_CPU_LIST,
-        .field = FIELD(reader_cpus, struct weir_cpuset),
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_reader_cpus,
         .default_text = "all but those of isolcpus= and nohz_full=",
         .section = SECTION,
-        .help = "the CPUs on which weir's threads run, such as housekeeping CPUs or efficient cores",
+        .help = "the CPUs on which weir's threads run, such as housekeeping CPUs; or 'efficient': the efficient cores "
+                "of a hybrid machine",
         .details = "One reader runs on each of them and drains the rings of the CPUs of its NUMA node; with "
                    "--threads=LAYOUT the readers stay as they are and only move there. Without it, no reader runs on "
                    "CPUs that the kernel was told to isolate (isolcpus=, nohz_full=), unless masks of --threads say "
-                   "so.",
+                   "so. 'efficient' leaves these out, too; where all CPUs are of one kind it warns, and changes "
+                   "nothing.",
     },
     {
         .long_name = "no-buffering",

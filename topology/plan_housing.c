@@ -45,16 +45,17 @@ static int out_of_memory(struct weir_error *err)
 
 /* ---- which CPUs are housekeeping CPUs ---- */
 
-static int check_reader_cpus(const struct weir_topology *topology, const struct weir_cpuset *reader_cpus,
+static int check_reader_cpus(const struct weir_topology *topology, const struct weir_plan_housing *housing,
                              enum weir_plan_layout layout, struct weir_error *err)
 {
+    static const struct weir_cpuset none = WEIR_CPUSET_INIT;
     const struct weir_cpuset *online = weir_topology_online(topology);
-    if (layout == WEIR_PLAN_LAYOUT_MASKS) {
+    if (layout == WEIR_PLAN_LAYOUT_MASKS && (housing->reader_cpus || housing->efficient)) {
         weir_error_set(err, -EINVAL, "--reader-cpus does not go with the masks of --threads");
         weir_error_hint(err, "the masks say where each reader runs, behind the slash");
         return -EINVAL;
     }
-    WEIR_CPUSET_FOREACH(cpu, reader_cpus) {
+    WEIR_CPUSET_FOREACH(cpu, housing->reader_cpus ? housing->reader_cpus : &none) {
         if (weir_cpuset_has(online, (unsigned)cpu))
             continue;
         char list[LIST_TEXT_BYTES];
@@ -76,18 +77,16 @@ static void tell_spared(const struct weir_cpuset *spared, const struct weir_cpus
                 others);
 }
 
-/* *house becomes the housekeeping CPUs, or empty: the machine is not narrowed. */
-static int choose_house(struct weir_cpuset *house, const struct weir_topology *topology,
-                        const struct weir_plan_housing *housing, const struct weir_notice_sink *sink)
+/* *house becomes what quiet CPUs leave, or empty: they do not narrow the machine. */
+static int leave_quiet(struct weir_cpuset *house, const struct weir_topology *topology, const struct weir_cpuset *quiet,
+                       const struct weir_notice_sink *sink)
 {
     const struct weir_cpuset *online = weir_topology_online(topology);
-    if (housing->reader_cpus)
-        return weir_cpuset_copy(house, housing->reader_cpus);
-    if (!housing->quiet || !weir_cpuset_intersects(housing->quiet, online))
+    if (!quiet || !weir_cpuset_intersects(quiet, online))
         return 0;
 
     struct weir_cpuset spared = WEIR_CPUSET_INIT;
-    int result = weir_cpuset_and(&spared, housing->quiet, online);
+    int result = weir_cpuset_and(&spared, quiet, online);
     if (result == 0)
         result = weir_cpuset_without(house, online, &spared);
     if (result == 0)
@@ -98,6 +97,41 @@ static int choose_house(struct weir_cpuset *house, const struct weir_topology *t
     else if (result == 0)
         tell_spared(&spared, house, sink);
     weir_cpuset_fini(&spared);
+    return result;
+}
+
+/* Of the house, or of all CPUs where it is empty, only the efficient ones; the house stays where there are none. */
+static int keep_efficient(struct weir_cpuset *house, const struct weir_topology *topology,
+                          const struct weir_cpuset *efficient, const struct weir_notice_sink *sink)
+{
+    struct weir_cpuset kept = WEIR_CPUSET_INIT;
+    const struct weir_cpuset *from = weir_cpuset_is_empty(house) ? weir_topology_allowed(topology) : house;
+    int result = weir_cpuset_and(&kept, efficient, from);
+    if (result == 0 && weir_cpuset_is_empty(&kept)) {
+        weir_notice(sink, WEIR_NOTICE_WARNING, "--reader-cpus=efficient: %s; readers run where they would without it",
+                    weir_cpuset_is_empty(efficient) ? "this machine tells of no kind of CPUs that saves energy"
+                                                    : "no efficient CPU is one that weir may run on");
+    } else if (result == 0) {
+        char list[LIST_TEXT_BYTES];
+        weir_cpuset_format(&kept, list, sizeof(list));
+        weir_notice(sink, WEIR_NOTICE_VERBOSE, "weir runs on the efficient CPUs %s", list);
+        weir_cpuset_fini(house);
+        *house = kept;
+        return 0;
+    }
+    weir_cpuset_fini(&kept);
+    return result;
+}
+
+/* *house becomes the housekeeping CPUs, or empty: the machine is not narrowed. */
+static int choose_house(struct weir_cpuset *house, const struct weir_topology *topology,
+                        const struct weir_plan_housing *housing, const struct weir_notice_sink *sink)
+{
+    if (housing->reader_cpus)
+        return weir_cpuset_copy(house, housing->reader_cpus);
+    int result = leave_quiet(house, topology, housing->quiet, sink);
+    if (result == 0 && housing->efficient)
+        result = keep_efficient(house, topology, housing->efficient, sink);
     return result;
 }
 
@@ -255,8 +289,7 @@ int weir_plan_make_housed(struct weir_plan *plan, struct weir_cpuset *house, con
     weir_plan_spec_fini(&parsed);
 
     struct weir_cpuset chosen = WEIR_CPUSET_INIT;
-    if (housing->reader_cpus)
-        result = check_reader_cpus(topology, housing->reader_cpus, layout, err);
+    result = check_reader_cpus(topology, housing, layout, err);
     if (result == 0 && choose_house(&chosen, topology, housing, sink) < 0)
         result = out_of_memory(err);
     struct weir_plan made = {NULL, 0};

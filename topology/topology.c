@@ -22,9 +22,8 @@
  * INCLUDE_DISALLOWED: the CPUs outside of our cpuset are recorded too. DONT_CHANGE_BINDING: hwloc's cpuid backend would
  * migrate us over every CPU, which disturbs what is about to be measured and finds nothing that sysfs does not tell.
  */
-#define LOAD_FLAGS                                                                      \
-    (HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED | HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING | \
-     HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS | HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS)
+#define LOAD_FLAGS \
+    (HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED | HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS)
 
 /* What a machine is taken to have when nothing tells: small enough to size rings and pool modestly. */
 #define UNKNOWN_MEMORY_BYTES (1ull << 30)
@@ -213,11 +212,11 @@ static int collect_allowed(struct weir_topology *topology, struct weir_error *er
 }
 
 /* Opens hwloc's tree unloaded, with all kinds of objects off that weir does not look at. */
-static int tree_open(hwloc_topology_t *tree, struct weir_error *err)
+static int tree_open(hwloc_topology_t *tree, unsigned long flags, struct weir_error *err)
 {
     if (hwloc_topology_init(tree) < 0)
         return weir_error_set_errno(err, -ENOMEM, "cannot load the CPU topology");
-    if (hwloc_topology_set_flags(*tree, LOAD_FLAGS) == 0 &&
+    if (hwloc_topology_set_flags(*tree, flags) == 0 &&
         hwloc_topology_set_all_types_filter(*tree, HWLOC_TYPE_FILTER_KEEP_NONE) == 0 &&
         hwloc_topology_set_type_filter(*tree, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL) == 0 &&
         hwloc_topology_set_type_filter(*tree, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL) == 0 &&
@@ -289,7 +288,7 @@ static int topology_from(struct weir_topology **out, hwloc_topology_t tree, stru
 static int topology_load(struct weir_topology **out, const char *description, struct weir_error *err)
 {
     hwloc_topology_t tree;
-    int result = tree_open(&tree, err);
+    int result = tree_open(&tree, LOAD_FLAGS | HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS, err);
     if (result < 0)
         return result;
     result = description ? tree_use_synthetic(tree, description, err) : tree_use_environment(tree, err);
@@ -309,6 +308,54 @@ int weir_topology_load(struct weir_topology **out, struct weir_error *err)
 int weir_topology_load_synthetic(struct weir_topology **out, const char *description, struct weir_error *err)
 {
     return topology_load(out, description, err);
+}
+
+/* ---- kinds of CPUs ---- */
+
+/* hwloc sorts them, the most efficient first, where it knows how they rank. */
+static int collect_efficient(struct weir_cpuset *set, hwloc_topology_t tree, hwloc_bitmap_t cpus)
+{
+    int efficiency = -1;
+    if (hwloc_cpukinds_get_nr(tree, 0) < 2 || hwloc_cpukinds_get_info(tree, 0, cpus, &efficiency, NULL, NULL, 0) < 0 ||
+        efficiency < 0)
+        return 0;
+    hwloc_const_cpuset_t online = hwloc_topology_get_topology_cpuset(tree);
+    int result = 0;
+    unsigned cpu;
+    hwloc_bitmap_foreach_begin(cpu, cpus)
+    {
+        if (result == 0 && hwloc_bitmap_isset(online, cpu))
+            result = weir_cpuset_add(set, cpu);
+    }
+    hwloc_bitmap_foreach_end();
+    return result;
+}
+
+int weir_topology_efficient_cpus(struct weir_cpuset *set, struct weir_error *err)
+{
+    hwloc_topology_t tree;
+    int result = tree_open(&tree, LOAD_FLAGS, err);
+    if (result < 0)
+        return result;
+    struct weir_cpuset found = WEIR_CPUSET_INIT;
+    hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+    result = tree_use_environment(tree, err);
+    if (result == 0)
+        result = tree_load(tree, err);
+    if (result == 0) {
+        result = cpus ? collect_efficient(&found, tree, cpus) : -ENOMEM;
+        if (result < 0)
+            weir_error_set_errno(err, result, "cannot tell the kinds of CPUs");
+    }
+    hwloc_bitmap_free(cpus);
+    hwloc_topology_destroy(tree);
+    if (result < 0) {
+        weir_cpuset_fini(&found);
+        return result;
+    }
+    weir_cpuset_fini(set);
+    *set = found;
+    return 0;
 }
 
 void weir_topology_free(struct weir_topology *topology)

@@ -34,6 +34,14 @@ int weir_topology_load(struct weir_topology **out, struct weir_error *err);
 /* The same from a synthetic description in hwloc's grammar ("package:2 core:4 pu:2"), for tests and `--dry-run`. */
 int weir_topology_load_synthetic(struct weir_topology **out, const char *description, struct weir_error *err);
 
+/*
+ * Of a hybrid machine the online CPUs of the kind that saves most energy, which hwloc ranks by what the kernel tells:
+ * capacities, core types, frequencies ("CPU kinds" in its manual). Replaces set; empty where all CPUs are of one kind
+ * or nothing tells how they rank. Honours hwloc's environment as weir_topology_load() does, which leaves the kinds out:
+ * they cost some reads of sysfs for each CPU. 0, -ENOMEM, -EINVAL, and then set is unchanged. Blocks on these reads.
+ */
+int weir_topology_efficient_cpus(struct weir_cpuset *set, struct weir_error *err);
+
 /* NULL is allowed. */
 void weir_topology_free(struct weir_topology *topology);
 

@@ -68,10 +68,10 @@ struct weir_event_set {
     int *ring_fds;                      /* owned; [place][sideband]: whose ring is mapped; -1: none */
     struct weir_event_retired *retired; /* owned; of CPUs that went and came back */
     size_t retired_count, retired_room;
-    unsigned long open_flags;     /* of perf_event_open(2), that this kernel takes */
-    char *own_tasks;              /* owned; the filter of exclude_tasks(); NULL: none */
-    bool *on;                           /* owned; [event], of leaders: counts, or will with the workload's execve(2) */
-    bool paused;                        /* as pause() has left it: data rings that are mapped later too */
+    unsigned long open_flags; /* of perf_event_open(2), that this kernel takes */
+    char *own_tasks;          /* owned; the filter of exclude_tasks(); NULL: none */
+    bool *on;                 /* owned; [event], of leaders: counts, or will with the workload's execve(2) */
+    bool paused;              /* as pause() has left it: data rings that are mapped later too */
     bool ended;
     struct weir_event_count *last_counts; /* owned; by slot, what end() has read; NULL: it has not, or had no memory */
     unsigned disables; /* how often events were disabled, or went with their CPU, while they could count */

@@ -108,6 +108,7 @@ struct weir_record_options {
     bool snapshot_on_exit;    /* what is retained at the end goes to the file; always with overwrite */
     const char *threads_spec; /* --threads=SPEC; NULL: "cpu" */
     const struct weir_cpuset *reader_cpus; /* --reader-cpus: where weir's threads run; NULL: not given */
+    bool efficient_readers;                /* --reader-cpus=efficient; never with reader_cpus */
     int realtime_priority;                 /* -r: SCHED_FIFO 1..99 for readers and writer; 0: none */
     const char *output_path;               /* -o; of a stream, its name for messages */
     enum weir_record_output_kind output_kind;

@@ -15,13 +15,22 @@
 int weir_session_plan(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_record_options *options = session->options;
-    struct weir_cpuset quiet = WEIR_CPUSET_INIT;
+    struct weir_cpuset quiet = WEIR_CPUSET_INIT, efficient = WEIR_CPUSET_INIT;
+    int result = options->efficient_readers ? weir_topology_efficient_cpus(&efficient, err) : 0;
+    if (result < 0)
+        return result;
     /* A machine that is only described has no kernel that was told anything. */
     if (weir_topology_is_this_machine(session->topology) && weir_quiet_cpus_read(&quiet, "") < 0)
-        return weir_error_set_errno(err, -ENOMEM, "cannot plan the readers");
-    const struct weir_plan_housing housing = {.reader_cpus = options->reader_cpus, .quiet = &quiet};
-    int result = weir_plan_make_housed(&session->plan, &session->house, session->topology, &session->cpus,
+        result = weir_error_set_errno(err, -ENOMEM, "cannot plan the readers");
+    const struct weir_plan_housing housing = {
+        .reader_cpus = options->reader_cpus,
+        .efficient = options->efficient_readers ? &efficient : NULL,
+        .quiet = &quiet,
+    };
+    if (result == 0)
+        result = weir_plan_make_housed(&session->plan, &session->house, session->topology, &session->cpus,
                                        options->threads_spec, &housing, options->notices, err);
+    weir_cpuset_fini(&efficient);
     weir_cpuset_fini(&quiet);
     return result;
 }

@@ -241,6 +241,7 @@ static const char *const refused[] = {
     "-r -1",
     "--reader-cpus abc",
     "--reader-cpus 3-1",
+    "--reader-cpus eff",
     "--threads=bogus",
     "--threads=packge",
     "--threads=0/",

@@ -15,12 +15,13 @@ struct house_case {
     const char *recorded;    /* NULL: all */
     const char *spec;        /* NULL: no --threads */
     const char *reader_cpus; /* NULL: not given */
+    const char *efficient;   /* NULL: not asked for */
     const char *quiet;
 };
 
 struct made {
     struct weir_topology *topology;
-    struct weir_cpuset cpus, reader_cpus, quiet, house;
+    struct weir_cpuset cpus, reader_cpus, efficient, quiet, house;
     struct weir_plan plan;
     unsigned notices;
     enum weir_notice_level level; /* of the last one */
@@ -50,6 +51,8 @@ static void prepare(struct made *made, const struct house_case *asked)
         cr_assert_eq(weir_cpuset_copy(&made->cpus, weir_topology_online(made->topology)), 0);
     if (asked->reader_cpus)
         parse(&made->reader_cpus, asked->reader_cpus);
+    if (asked->efficient)
+        parse(&made->efficient, asked->efficient);
     if (asked->quiet)
         parse(&made->quiet, asked->quiet);
 }
@@ -58,6 +61,7 @@ static int make(struct made *made, const struct house_case *asked, struct weir_e
 {
     const struct weir_plan_housing housing = {
         .reader_cpus = asked->reader_cpus ? &made->reader_cpus : NULL,
+        .efficient = asked->efficient ? &made->efficient : NULL,
         .quiet = asked->quiet ? &made->quiet : NULL,
     };
     const struct weir_notice_sink sink = {keep_notice, made};
@@ -70,6 +74,7 @@ static void release(struct made *made)
     weir_plan_fini(&made->plan);
     weir_cpuset_fini(&made->cpus);
     weir_cpuset_fini(&made->reader_cpus);
+    weir_cpuset_fini(&made->efficient);
     weir_cpuset_fini(&made->quiet);
     weir_cpuset_fini(&made->house);
     weir_topology_free(made->topology);
@@ -236,7 +241,55 @@ Test(plan_housing, named_cpus_do_all_the_reading_also_isolated_ones)
                 "reader 1: cpus 4-7, runs on 3, node 0\n");
 }
 
-/* The efficient cores of a hybrid machine come last and have one thread each; they can be named as any CPUs. */
+/* ---- --reader-cpus=efficient ---- */
+
+/* As Intel's: two fast cores of two threads, and behind them four that save energy. */
+Test(plan_housing, efficient_cores_read_those_that_are_not_but_quiet_ones_do_not)
+{
+    expect_plan(&(struct house_case){.machine = "pu:8", .efficient = "4-7"}, "4-7",
+                "reader 0: cpus 0,4, runs on 4, node 0\n"
+                "reader 1: cpus 1,5, runs on 5, node 0\n"
+                "reader 2: cpus 2,6, runs on 6, node 0\n"
+                "reader 3: cpus 3,7, runs on 7, node 0\n");
+    expect_plan(&(struct house_case){.machine = "pu:8", .efficient = "4-7", .quiet = "2-6"}, "7",
+                "reader 0: cpus 0-7, runs on 7, node 0\n");
+    expect_plan(&(struct house_case){.machine = "numa:2 pu:4", .spec = "numa", .efficient = "2-3,6-7"}, "2-3,6-7",
+                "reader 0: cpus 0-3, runs on 2-3, node 0\n"
+                "reader 1: cpus 4-7, runs on 6-7, node 1\n");
+}
+
+static void expect_warning(const struct house_case *asked, const char *house, const char *line)
+{
+    struct made made;
+    char list[128];
+    prepare(&made, asked);
+    cr_assert_eq(make(&made, asked, NULL), 0);
+    weir_cpuset_format(&made.house, list, sizeof(list));
+    cr_expect_str_eq(list, house);
+    cr_expect_eq(made.level, WEIR_NOTICE_WARNING);
+    cr_expect_str_eq(made.line, line);
+    release(&made);
+}
+
+Test(plan_housing, machine_without_efficient_cores_for_readers_is_told_of)
+{
+    expect_warning(
+        &(struct house_case){.machine = "pu:4", .efficient = ""}, "",
+        "--reader-cpus=efficient: this machine tells of no kind of CPUs that saves energy; readers run where "
+        "they would without it");
+    expect_warning(
+        &(struct house_case){.machine = "pu:4", .efficient = "2-3", .quiet = "1-3"}, "0",
+        "--reader-cpus=efficient: no efficient CPU is one that weir may run on; readers run where they would "
+        "without it");
+}
+
+Test(plan_housing, efficient_cores_do_not_go_with_masks)
+{
+    expect_refusal(&(struct house_case){.machine = "pu:4", .spec = "0-1/0", .efficient = "2-3"},
+                   "--reader-cpus does not go with the masks of --threads",
+                   "the masks say where each reader runs, behind the slash");
+}
+
 Test(plan_housing, large_machine_with_a_housekeeping_core_on_each_node)
 {
     struct made made;
