@@ -15,7 +15,7 @@
 #include "engine/session/ledger.h"
 #include "engine/session/session.h"
 
-#define SETTLE_MS      1000u /* for the sideband thread, which may wait for /proc */
+#define SETTLE_MS      1000u /* for the sideband thread, and for all that it still wants of /proc */
 #define SETTLE_LOOK_MS 100u
 #define HIDING_PREFIX  "."
 
@@ -384,6 +384,7 @@ void weir_session_switch_settle(struct weir_session_switch *change)
         return;
     }
     uint64_t until_ns = now_ns(session) + SETTLE_MS * WEIR_NS_PER_MS;
+    weir_proc_reader_hurry(change->proc_reader, SETTLE_MS);
     while (change->step != WEIR_SWITCH_IDLE) {
         await_progress(change);
         weir_pipeline_keep_patience(&session->pipeline);

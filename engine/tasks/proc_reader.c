@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bits.h"
 #include "base/clock.h"
 
 struct weir_proc_reader {
@@ -24,7 +25,9 @@ struct weir_proc_reader {
     bool orphaned; /* and did not wait: the thread frees */
     bool is_out;   /* the thread reads a process */
     bool waiting;  /* somebody waits for the request; false: it was given up */
-    pid_t *pids;   /* owned; the request */
+    bool hurried;
+    uint64_t last_ns; /* hurried: CLOCK_MONOTONIC, when requests end */
+    pid_t *pids;      /* owned; the request */
     size_t count;
     int result;                     /* -errno ended the request */
     struct weir_proc_reading taken; /* of the request so far */
@@ -137,11 +140,13 @@ static void await(struct weir_proc_reader *reader, unsigned hang_ms)
         if (reader->taken.processes > before) {
             before = reader->taken.processes;
             until_ns = now_ns + hang_ms * WEIR_NS_PER_MS;
-        } else if (now_ns >= until_ns) {
+        }
+        uint64_t end_ns = reader->hurried ? weir_min_u64(until_ns, reader->last_ns) : until_ns;
+        if (now_ns >= end_ns) {
             reader->result = -ETIMEDOUT;
             break;
         }
-        const struct timespec until = weir_clock_timespec(until_ns);
+        const struct timespec until = weir_clock_timespec(end_ns);
         pthread_cond_timedwait(&reader->changed, &reader->lock, &until);
     }
 }
@@ -181,6 +186,17 @@ int weir_proc_reader_read(struct weir_proc_reader *reader, const pid_t *pids, si
     }
     pthread_mutex_unlock(&reader->lock);
     return result;
+}
+
+void weir_proc_reader_hurry(struct weir_proc_reader *reader, unsigned ms)
+{
+    if (!reader)
+        return;
+    pthread_mutex_lock(&reader->lock);
+    reader->hurried = true;
+    reader->last_ns = weir_clock_now_ns(&weir_clock_monotonic) + ms * WEIR_NS_PER_MS;
+    pthread_cond_broadcast(&reader->changed);
+    pthread_mutex_unlock(&reader->lock);
 }
 
 void weir_proc_reader_free(struct weir_proc_reader *reader)

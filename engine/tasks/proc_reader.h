@@ -31,12 +31,17 @@ struct weir_proc_reading {
 };
 
 /*
- * Appends to records what weir_synth_processes() says of these processes: of all, unless none was finished for hang_ms.
+ * Appends to records what weir_synth_processes() says of these processes: of all, unless none was finished for hang_ms,
+ * or the time of hurry() is up.
  * 0; -ETIMEDOUT: not of all; -errno of the synthesis, or -ENOMEM: nor then. *taken is set in any case. Blocks. One
  * thread at a time.
  */
 int weir_proc_reader_read(struct weir_proc_reader *reader, const pid_t *pids, size_t count, unsigned hang_ms,
                           struct weir_buf *records, struct weir_proc_reading *taken);
+
+/* From now on there are so many milliseconds for all that is requested: a request that is not done by then ends as if
+ * it hung, however many processes are finished meanwhile. NULL-safe. Any thread. */
+void weir_proc_reader_hurry(struct weir_proc_reader *reader, unsigned ms);
 
 /* NULL-safe. Does not wait for a thread that hangs: that frees when it comes back. */
 void weir_proc_reader_free(struct weir_proc_reader *reader);

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -119,6 +120,42 @@ Test(proc_reader, process_that_hangs_is_not_waited_for_and_those_before_it_are_r
         usleep(1000);
     cr_expect_eq(taken.processes, 1);
     cr_expect_eq(records.used, of_first, "what hung is not in it");
+    weir_buf_fini(&records);
+}
+
+static void *hurry(void *unused)
+{
+    (void)unused;
+    usleep(20000); /* the request may be under way by then; the test passes either way */
+    weir_proc_reader_hurry(reader, HANG_MS);
+    return NULL;
+}
+
+/* The end of a recording: a request is not given the time that each of its processes might take. */
+Test(proc_reader, hurry_ends_a_request_that_others_would_be_patient_with)
+{
+    const pid_t pids[] = {10, 11};
+    struct weir_buf records = WEIR_BUF_INIT;
+    struct weir_proc_reading taken;
+    pthread_t other;
+    weir_proc_reader_hurry(NULL, 1);
+    cr_assert_eq(pthread_create(&other, NULL, hurry, NULL), 0);
+    cr_expect_eq(read_all(pids, 2, 1000 * PATIENCE_MS, &taken, &records), -ETIMEDOUT);
+    cr_expect_eq(taken.processes, 1, "what was read is kept");
+    pthread_join(other, NULL);
+    let_go();
+    weir_buf_fini(&records);
+}
+
+/* Time is up although none hangs. */
+Test(proc_reader, hurry_ends_a_request_of_which_processes_are_finished)
+{
+    const pid_t pids[] = {10, 12, 10, 12, 10, 12};
+    struct weir_buf records = WEIR_BUF_INIT;
+    struct weir_proc_reading taken;
+    weir_proc_reader_hurry(reader, 0);
+    cr_expect_eq(read_all(pids, 6, PATIENCE_MS, &taken, &records), -ETIMEDOUT);
+    cr_expect_lt(taken.processes, 6);
     weir_buf_fini(&records);
 }
 
