@@ -147,8 +147,11 @@ told_samples() {
 }
 
 # While the recorder is stopped its rings fill up; the workload stops it, makes the load and lets it go on.
-# while_stopped LOAD...: such a workload.
-while_stopped() { echo "kill -STOP \$PPID; '$WEIR_LOAD' $*; kill -CONT \$PPID"; }
+# while_stopped LOAD...: such a workload. The signal stops no thread before the one that it was given to has had its turn.
+while_stopped() {
+    echo "kill -STOP \$PPID; until read -r _ _ state _ <\"/proc/\$PPID/stat\" && [ \"\$state\" = T ]; do :; done
+        '$WEIR_LOAD' $*; kill -CONT \$PPID"
+}
 
 # ledger_column COLUMN [EVENT]: the sum over all CPUs. Columns: written evicted shed lost_in_ring lost_writing cut_off
 # counted.
