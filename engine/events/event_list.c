@@ -174,6 +174,32 @@ bool weir_event_is_sideband(const struct weir_event *event)
     return event->sideband;
 }
 
+static bool counts_nanoseconds(const struct weir_event *tracepoint)
+{
+    static const char *const names[] = {"sched_stat_wait", "sched_stat_sleep", "sched_stat_iowait",
+                                        "sched_stat_blocked", "sched_stat_runtime"};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(names); i++) {
+        if (strcmp(tracepoint->tracepoint_name, names[i]) == 0)
+            return strcmp(tracepoint->tracepoint_system, "sched") == 0;
+    }
+    return false;
+}
+
+bool weir_event_counts_samples(const struct weir_event *event)
+{
+    const struct perf_event_attr *attr = &event->attr;
+    if (attr->freq || attr->sample_period != 1)
+        return false;
+    switch (attr->type) {
+    case PERF_TYPE_TRACEPOINT:
+        return !event->tracepoint_name || !counts_nanoseconds(event);
+    case PERF_TYPE_SOFTWARE:
+        return attr->config != PERF_COUNT_SW_CPU_CLOCK && attr->config != PERF_COUNT_SW_TASK_CLOCK;
+    default:
+        return attr->type == PERF_TYPE_BREAKPOINT;
+    }
+}
+
 bool weir_event_lower_precision(struct weir_event *event)
 {
     if (!event->precise_max || event->attr.precise_ip == 0)

@@ -245,14 +245,14 @@ static void add_drained(const struct weir_pipeline *pipeline, struct weir_record
     }
 }
 
-/* The kernel does not count what it overwrites; for events that are all sampled it follows from their own count. */
+/* The kernel does not count what it overwrites; for events that count their samples it follows from that. */
 static void add_overwritten(const struct weir_event_set *set, struct weir_record_result *result)
 {
     for (size_t i = 0; i < result->ledger_count; i++) {
         struct weir_ledger_row *row = &result->ledger[i];
-        const struct perf_event_attr *attr = &set->list->events[row->event].attr;
+        const struct weir_event *event = &set->list->events[row->event];
         uint64_t accounted_for = row->written + row->lost_ring_full;
-        if (attr->write_backward && !attr->freq && attr->sample_period == 1 && row->counted > accounted_for)
+        if (event->attr.write_backward && weir_event_counts_samples(event) && row->counted > accounted_for)
             row->evicted = row->counted - accounted_for;
     }
 }
@@ -268,14 +268,13 @@ static uint64_t first_id(const struct weir_event_set *set, unsigned event, unsig
 
 /*
  * What an event counted on a CPU before its data ring was mapped there went nowhere, and the kernel does not call it
- * lost. For events that are all sampled it follows from their count, and is told like other losses.
+ * lost. For events that count their samples it follows from that, and is told like other losses.
  */
 static void add_row_before_ring(const struct weir_event_set *set, unsigned place, struct weir_ledger_row *row,
                                 struct weir_record_result *result, struct weir_buf *lost)
 {
-    const struct perf_event_attr *attr = &set->list->events[row->event].attr;
     uint64_t accounted_for = row->written + row->evicted + row->lost_ring_full;
-    if (attr->freq || attr->sample_period != 1 || row->counted <= accounted_for)
+    if (!weir_event_counts_samples(&set->list->events[row->event]) || row->counted <= accounted_for)
         return;
     const struct weir_event_count missed = {
         .lost = row->counted - accounted_for,
@@ -299,9 +298,8 @@ static void add_cut_off(const struct weir_event_set *set, struct weir_record_res
 {
     for (size_t i = 0; i < result->ledger_count; i++) {
         struct weir_ledger_row *row = &result->ledger[i];
-        const struct perf_event_attr *attr = &set->list->events[row->event].attr;
         uint64_t accounted_for = row->written + row->evicted + row->shed + row->lost_ring_full;
-        if (row->event >= weir_event_set_sideband(set) || attr->freq || attr->sample_period != 1 ||
+        if (row->event >= weir_event_set_sideband(set) || !weir_event_counts_samples(&set->list->events[row->event]) ||
             row->counted <= accounted_for)
             continue;
         uint64_t most = (uint64_t)CONTEXTS_CUT_OFF * set->disables * set->task_count;

@@ -158,7 +158,7 @@ enum weir_record_end {        /* why it ended */
 };
 
 /* One row of the loss ledger: produced = written + evicted + shed + lost, by cause, and counted = produced + cut off
- * for events of period 1. */
+ * for events that count their samples (weir_event_counts_samples()). */
 struct weir_ledger_row {
     int cpu;                    /* -1: of a task, wherever it ran */
     pid_t task;                 /* -1: of a CPU */
@@ -170,7 +170,7 @@ struct weir_ledger_row {
     uint64_t lost_write_failed; /* drained, but the output failed */
     uint64_t left_out;          /* drained after max_bytes was reached */
     /* Counted in the moment in which the event was being disabled: the kernel makes no sample of that, and loses none.
-     * Known for events of period 1 only (engine/session/ledger.c). */
+     * Known for events that count their samples only (engine/session/ledger.c). */
     uint64_t cut_off;
     uint64_t counted; /* the event's own count, PERF_EVENT read(2) value */
 };

@@ -649,3 +649,36 @@ Test(event_list, modifiers_of_a_group_come_on_top_of_its_members)
         weir_event_list_fini(&list);
     }
 }
+
+/* ---- what counts mean ---- */
+
+static bool counts_samples(uint32_t type, uint64_t config, const char *system, const char *name)
+{
+    char system_copy[32], name_copy[32];
+    snprintf(system_copy, sizeof(system_copy), "%s", system ? system : "");
+    snprintf(name_copy, sizeof(name_copy), "%s", name ? name : "");
+    struct weir_event event = {
+        .attr = {.type = type, .config = config, .sample_period = 1},
+        .tracepoint_system = system ? system_copy : NULL,
+        .tracepoint_name = name ? name_copy : NULL,
+    };
+    struct weir_event every_second = event, by_frequency = event;
+    every_second.attr.sample_period = 2;
+    by_frequency.attr.freq = 1;
+    cr_expect_not(weir_event_counts_samples(&every_second));
+    cr_expect_not(weir_event_counts_samples(&by_frequency));
+    return weir_event_counts_samples(&event);
+}
+
+Test(event_list, events_that_happen_count_their_samples_and_those_that_measure_do_not)
+{
+    cr_expect(counts_samples(PERF_TYPE_TRACEPOINT, 1, "sched", "sched_switch"));
+    cr_expect(counts_samples(PERF_TYPE_TRACEPOINT, 1, "probe", "sched_stat_runtime"));
+    cr_expect_not(counts_samples(PERF_TYPE_TRACEPOINT, 1, "sched", "sched_stat_runtime"));
+    cr_expect_not(counts_samples(PERF_TYPE_TRACEPOINT, 1, "sched", "sched_stat_wait"));
+    cr_expect(counts_samples(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, NULL, NULL));
+    cr_expect_not(counts_samples(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, NULL, NULL));
+    cr_expect_not(counts_samples(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, NULL, NULL));
+    cr_expect(counts_samples(PERF_TYPE_BREAKPOINT, 0, NULL, NULL));
+    cr_expect_not(counts_samples(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, NULL, NULL));
+}
