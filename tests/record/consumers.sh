@@ -179,3 +179,24 @@ test_groups_and_clock_are_told_as_perf_tells_them() {
     perf script -i it.data -F tod >moments 2>perf.err
     expect_line moments "$(date +%Y-)" # wall-clock time
 }
+
+# expect_tool PATTERN SUBCOMMAND...: what `perf SUBCOMMAND...` tells of it.data has such a line, and no word of trouble.
+expect_tool() {
+    perf "${@:2}" -i it.data >tool 2>&1 || fail "perf ${*:2}: status $?: $(tail -3 tool)"
+    expect_line tool "$1"
+    if grep -iE 'warning|error:|not (a |valid|found)|lost|out of order|unknown event' tool; then fail "perf ${*:2}"; fi
+}
+
+# perf's own tools that make more of tracepoints than a list.
+test_tools_for_tracepoints_find_what_they_look_for() {
+    local events=raw_syscalls:sys_enter,raw_syscalls:sys_exit,irq:softirq_entry,irq:softirq_exit,irq:softirq_raise
+    events+=,sched:sched_switch,sched:sched_wakeup,sched:sched_process_fork,sched:sched_stat_runtime
+    record -a -R -c 1 -m 16M -e "$events" -o it.data -- "$WEIR_LOAD" getppid "$calls"
+    expect_tool "record_load (" trace -s
+    expect_eq "calls" "$(sed -n 's/^ *getppid  *\([0-9]*\) .*/\1/p' tool | sort -n | tail -1)" "$calls"
+    expect_tool "  record_load:" sched latency
+    expect_tool "Total number of context switches: " sched timehist -s
+    expect_tool "  (s)" kwork -k softirq latency
+    perf timechart -i it.data -o it.svg >tool 2>&1 || fail "perf timechart: $(cat tool)"
+    expect_line it.svg "$WEIR_LOAD_NAME"
+}
