@@ -15,6 +15,7 @@
 #define STAT_PAIR_BYTES 16u
 #define HEADER_BYTES    8u
 #define WORD_BITS       64u
+#define ANY_CPU         UINT16_MAX
 
 static uint32_t u32_at(const struct weir_text_record *record, size_t offset)
 {
@@ -63,7 +64,8 @@ static void append_thread_map(const struct weir_text_record *record, struct weir
     weir_buf_append_u8(out, '\n');
 }
 
-/* ---- CPU_MAP: u16 type, then a list of u16, a mask of u32 or u64 words, or a range ---- */
+/* ---- CPU_MAP: u16 type, then a list of u16, a mask of u32 or u64 words, or a range with u8 for any CPU before it ----
+ */
 
 enum cpu_map_type {
     MAP_LIST = 0,
@@ -86,6 +88,14 @@ static void close_range(struct cpu_list *list)
                     list->last);
     list->any = true;
     list->is_open = false;
+}
+
+/* Of a task, on whichever CPU it runs. */
+static void add_any_cpu(struct cpu_list *list)
+{
+    close_range(list);
+    weir_buf_printf(list->out, list->any ? ",-1" : "-1");
+    list->any = true;
 }
 
 static void add_cpu(struct cpu_list *list, unsigned cpu)
@@ -125,14 +135,18 @@ void weir_cpu_map_append(const uint8_t *data, size_t bytes, struct weir_buf *out
         unsigned count = head ? weir_load_u16(head) : 0;
         for (unsigned i = 0; i < count; i++) {
             const uint8_t *cpu = weir_cursor_take(&cursor, sizeof(uint16_t));
-            if (cpu)
+            if (cpu && weir_load_u16(cpu) == ANY_CPU)
+                add_any_cpu(&list);
+            else if (cpu)
                 add_cpu(&list, weir_load_u16(cpu));
         }
     } else if (type == MAP_MASK) {
         add_mask(&list, &cursor);
     } else if (type == MAP_RANGE) {
         const uint8_t *range = weir_cursor_take(&cursor, 6);
-        list = (struct cpu_list){.out = out, .is_open = range != NULL};
+        if (range && range[0])
+            add_any_cpu(&list);
+        list.is_open = range != NULL;
         list.first = range ? weir_load_u16(range + 2) : 0;
         list.last = range ? weir_load_u16(range + 4) : 0;
     }
@@ -171,13 +185,32 @@ static void append_auxtrace(const struct weir_text_record *record, struct weir_b
                     (int32_t)u32_at(record, 36), (int32_t)u32_at(record, 40));
 }
 
+enum stat_tag {
+    STAT_AGGR_MODE = 0,
+    STAT_INTERVAL = 1,
+    STAT_SCALE = 2,
+    STAT_TAGS = 3
+};
+
+#define STAT_ROUND_INTERVAL 0u /* PERF_STAT_ROUND_TYPE__INTERVAL; the other one is FINAL */
+
+/* What perf knows comes in its order and is 0 where it is not told; newer perf tells more. */
 static void append_stat_config(const struct weir_text_record *record, struct weir_buf *out)
 {
-    uint64_t count = count_of(record, STAT_PAIR_BYTES);
-    weir_buf_printf(out, " nr: %" PRIu64 "\n", count);
-    for (uint64_t i = 0; i < count; i++)
-        weir_buf_printf(out, " ... tag: %" PRIu64 "  value: %" PRIu64 "\n", u64_at(record, 16 + i * STAT_PAIR_BYTES),
-                        u64_at(record, 24 + i * STAT_PAIR_BYTES));
+    uint64_t known[STAT_TAGS] = {0}, count = count_of(record, STAT_PAIR_BYTES);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t tag = u64_at(record, 16 + i * STAT_PAIR_BYTES);
+        if (tag < STAT_TAGS)
+            known[tag] = u64_at(record, 24 + i * STAT_PAIR_BYTES);
+    }
+    weir_buf_printf(out, "\n... aggr_mode %d\n... scale     %d\n... interval  %u\n", (int)known[STAT_AGGR_MODE],
+                    (int)known[STAT_SCALE], (unsigned)known[STAT_INTERVAL]);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t tag = u64_at(record, 16 + i * STAT_PAIR_BYTES);
+        if (tag >= STAT_TAGS)
+            weir_buf_printf(out, "... tag %" PRIu64 "     %" PRIu64 "\n", tag,
+                            u64_at(record, 24 + i * STAT_PAIR_BYTES));
+    }
 }
 
 void weir_user_record_append(const struct weir_text_record *record, struct weir_buf *out)
@@ -210,14 +243,15 @@ void weir_user_record_append(const struct weir_text_record *record, struct weir_
         append_stat_config(record, out);
         break;
     case WEIR_RECORD_STAT:
-        weir_buf_printf(
-            out, " id %" PRIu64 ", cpu %d, thread %d: value %" PRIu64 " enabled %" PRIu64 " running %" PRIu64 "\n",
-            u64_at(record, 8), (int32_t)u32_at(record, 16), (int32_t)u32_at(record, 20), u64_at(record, 24),
-            u64_at(record, 32), u64_at(record, 40));
+        weir_buf_printf(out,
+                        "\n... id %" PRIu64 ", cpu %d, thread %d\n... value %" PRIu64 ", enabled %" PRIu64
+                        ", running %" PRIu64 "\n",
+                        u64_at(record, 8), (int32_t)u32_at(record, 16), (int32_t)u32_at(record, 20), u64_at(record, 24),
+                        u64_at(record, 32), u64_at(record, 40));
         break;
     case WEIR_RECORD_STAT_ROUND:
-        weir_buf_printf(out, " time %" PRIu64 ", type %s\n", u64_at(record, 16),
-                        u64_at(record, 8) ? "INTERVAL" : "FINAL");
+        weir_buf_printf(out, "\n... time %" PRIu64 ", type %s\n", u64_at(record, 16),
+                        u64_at(record, 8) == STAT_ROUND_INTERVAL ? "INTERVAL" : "FINAL");
         break;
     case WEIR_RECORD_EVENT_UPDATE:
         append_event_update(record, out);

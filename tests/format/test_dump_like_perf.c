@@ -92,11 +92,11 @@ static void correct_word(char *line)
         memcpy(line, right, strlen(right));
 }
 
-/* Lines that only one of the two has. perf's last ones belong to perf script's own output: ends = true. */
+/* Lines that only one of the two has. perf's last ones belong to the output of perf script or report: ends = true. */
 static bool is_own_line(const char *line, bool *ends)
 {
     static const char *const own[] = {" ... event: ", " ... fields: ", " .. cgroup: ", ": unhandled!"};
-    *ends = strncmp(line, " ... thread: ", 13) == 0;
+    *ends = strncmp(line, " ... thread: ", 13) == 0 || strcmp(line, "Aggregated stats:") == 0;
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
         if (strncmp(line, own[i], strlen(own[i])) == 0)
             return true;
@@ -172,10 +172,11 @@ static void free_blocks(struct blocks *blocks)
 
 /* ---- the two ---- */
 
-/* Of a file or directory, or of a stream that was saved there. may_fail: perf may, once it has shown all. */
-static void expect_text_like_perf(bool is_stream, bool may_fail)
+/* Of a file or directory, or of a stream that was saved there, as that tool of perf's shows it. may_fail: it may, once
+ * it has shown all. */
+static void expect_text_like(const char *tool, bool is_stream, bool may_fail)
 {
-    const char *const argv[] = {PERF, "script", "-D", "-i", file, NULL};
+    const char *const argv[] = {PERF, tool, "-D", "-i", file, NULL};
     const struct weir_dump_filter all = {.last_ns = UINT64_MAX};
     struct weir_buf text = WEIR_BUF_INIT;
     const struct weir_dump_options options = {.path = file, .filter = &all, .write = append, .ctx = &text};
@@ -201,7 +202,7 @@ static void expect_text_like_perf(bool is_stream, bool may_fail)
 
 static void expect_like_perf(bool is_stream)
 {
-    expect_text_like_perf(is_stream, false);
+    expect_text_like("script", is_stream, false);
 }
 
 static void need_perf(void)
@@ -291,6 +292,22 @@ Test(dump_like_perf, switches_of_the_whole_machine)
     expect_like_perf(false);
 }
 
+/* perf script makes a table of these; perf report shows what they hold. */
+Test(dump_like_perf, counts_of_perf_stat)
+{
+    need_perf();
+    const char *const of_cpus[] = {PERF, "stat", "record",           "-o",    file,   "-a", "-I",
+                                   "50", "-e",   "cpu-clock,faults", "sleep", "0.12", NULL};
+    const char *const of_tasks[] = {PERF, "stat", "record", "-o", file, "-e", "task-clock", "true", NULL};
+    for (int i = 0; i < 2; i++) {
+        struct tool_run run;
+        tool_run(&run, &tree, i == 0 ? of_cpus : of_tasks);
+        cr_assert_eq(run.status, 0, "%s", run.err);
+        tool_run_fini(&run);
+        expect_text_like("report", false, false);
+    }
+}
+
 /* ---- AUX areas: of recordings that are made up, as for what decodes them the machine needs a PMU ---- */
 
 Test(dump_like_perf, aux_areas)
@@ -342,7 +359,7 @@ static void expect_info_like_perf(uint32_t type, const uint64_t *words, size_t c
     temp_tree_write(&tree, "perf.data", bytes.data, bytes.used);
     weir_buf_fini(&bytes);
     weir_buf_fini(&data);
-    expect_text_like_perf(false, may_fail);
+    expect_text_like("script", false, may_fail);
 }
 
 Test(dump_like_perf, words_of_intel_pt)

@@ -147,7 +147,8 @@ told_samples() {
 }
 
 # While the recorder is stopped its rings fill up; the workload stops it, makes the load and lets it go on.
-# while_stopped LOAD...: such a workload. The signal stops no thread before the one that it was given to has had its turn.
+# while_stopped LOAD...: such a workload. The signal stops no thread before the one that it was given to has had its
+# turn.
 while_stopped() {
     echo "kill -STOP \$PPID; until read -r _ _ state _ <\"/proc/\$PPID/stat\" && [ \"\$state\" = T ]; do :; done
         '$WEIR_LOAD' $*; kill -CONT \$PPID"
