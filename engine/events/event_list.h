@@ -230,8 +230,8 @@ bool weir_event_is_sideband(const struct weir_event *event);
 
 /*
  * Of a configured event, whether its count is how often a sample of it was due: of period 1, and one that happens.
- * Those that measure count more: clocks, PMUs, which run on while a sample is made, and the scheduler's tracepoints that
- * count nanoseconds (the users of __perf_count(), include/trace/events/sched.h of Linux 6.18).
+ * Those that measure count more: clocks, PMUs, which run on while a sample is made, and the scheduler's tracepoints
+ * that count nanoseconds (the users of __perf_count(), include/trace/events/sched.h of Linux 6.18).
  */
 bool weir_event_counts_samples(const struct weir_event *event);
 
