@@ -221,9 +221,11 @@ static const struct weir_option options[] = {
         .field = FIELD(verbosity, unsigned),
         .section = SECTION,
         .help = "show the plan, and at the end the counts and losses of each CPU; -vv: all decisions",
-        .details = "For events that are all sampled (-c 1), COUNTED, which is the kernel's own count, is the sum of "
-                   "the columns before it. CUT OFF is what was counted in the very moment in which the event was "
-                   "disabled: the kernel makes no sample of it, and does not call it lost.",
+        .details =
+            "For events that are all sampled (-c 1), COUNTED, which is the kernel's own count, is the sum of "
+            "the columns before it. CUT OFF is what was counted in the very moment in which the event was "
+            "disabled, or of sched:sched_waking and sched:sched_wakeup* while the recorded task slept: the kernel "
+            "makes no sample of it, and does not call it lost. Clocks and sched:sched_stat_* count nanoseconds.",
     },
     {
         .short_name = 'q',

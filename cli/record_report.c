@@ -336,6 +336,12 @@ void weir_report_closing(struct weir_buf *text, const struct weir_record_result 
         append_lost_samples(text, result, context);
     if (result->lost_sideband > 0)
         append_lost_sideband(text, result);
+    if (result->sleeper_counts > 0)
+        weir_buf_printf(text,
+                        "[ weir record: This kernel counted %" PRIu64
+                        " events of tasks that slept when they happened, and makes no samples of these; -a samples all "
+                        "that happen ]\n",
+                        result->sleeper_counts);
     append_lost_aux(text, &result->aux);
     if (result->discarded_bytes > 0)
         weir_buf_printf(text, "[ weir record: Skipped %" PRIu64 " bytes of rings that held no valid record ]\n",

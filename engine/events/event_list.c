@@ -200,6 +200,17 @@ bool weir_event_counts_samples(const struct weir_event *event)
     }
 }
 
+bool weir_event_counts_sleepers(const struct weir_event *event)
+{
+    static const char *const names[] = {"sched_waking", "sched_wakeup", "sched_wakeup_new"};
+    bool is_schedulers = event->tracepoint_system && strcmp(event->tracepoint_system, "sched") == 0;
+    for (size_t i = 0; is_schedulers && i < WEIR_ARRAY_COUNT(names); i++) {
+        if (strcmp(event->tracepoint_name, names[i]) == 0)
+            return weir_event_counts_samples(event);
+    }
+    return false;
+}
+
 bool weir_event_lower_precision(struct weir_event *event)
 {
     if (!event->precise_max || event->attr.precise_ip == 0)

@@ -235,4 +235,12 @@ bool weir_event_is_sideband(const struct weir_event *event);
  */
 bool weir_event_counts_samples(const struct weir_event *event);
 
+/*
+ * Of one that counts its samples, whether the event of a task counts more: what happens to the task while it sleeps.
+ * The kernel gives tracepoints of being woken to the task that is woken, too (the users of __perf_task(), as above),
+ * and makes no sample there of an event that is not active. (perf_swevent_event(), kernel/events/core.c of
+ * Linux 6.18.44; kernels before made it.)
+ */
+bool weir_event_counts_sleepers(const struct weir_event *event);
+
 #endif

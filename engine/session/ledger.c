@@ -245,14 +245,28 @@ static void add_drained(const struct weir_pipeline *pipeline, struct weir_record
     }
 }
 
+/* Whether the event counts what happens to tasks that sleep, which is not sampled. */
+static bool counts_sleepers(const struct weir_event_set *set, const struct weir_ledger_row *row)
+{
+    const struct weir_event *event = &set->list->events[row->event];
+    bool is_of_tasks = set->targets->tids[0] != -1 && !event->all_tasks && !event->cgroup;
+    return is_of_tasks && weir_event_counts_sleepers(event);
+}
+
+/* Whether each that the event counts is a sample, or was lost. */
+static bool counts_samples(const struct weir_event_set *set, const struct weir_ledger_row *row)
+{
+    return weir_event_counts_samples(&set->list->events[row->event]) && !counts_sleepers(set, row);
+}
+
 /* The kernel does not count what it overwrites; for events that count their samples it follows from that. */
 static void add_overwritten(const struct weir_event_set *set, struct weir_record_result *result)
 {
     for (size_t i = 0; i < result->ledger_count; i++) {
         struct weir_ledger_row *row = &result->ledger[i];
-        const struct weir_event *event = &set->list->events[row->event];
+        bool overwrites = set->list->events[row->event].attr.write_backward;
         uint64_t accounted_for = row->written + row->lost_ring_full;
-        if (event->attr.write_backward && weir_event_counts_samples(event) && row->counted > accounted_for)
+        if (overwrites && counts_samples(set, row) && row->counted > accounted_for)
             row->evicted = row->counted - accounted_for;
     }
 }
@@ -274,7 +288,7 @@ static void add_row_before_ring(const struct weir_event_set *set, unsigned place
                                 struct weir_record_result *result, struct weir_buf *lost)
 {
     uint64_t accounted_for = row->written + row->evicted + row->lost_ring_full;
-    if (!weir_event_counts_samples(&set->list->events[row->event]) || row->counted <= accounted_for)
+    if (!counts_samples(set, row) || row->counted <= accounted_for)
         return;
     const struct weir_event_count missed = {
         .lost = row->counted - accounted_for,
@@ -285,35 +299,57 @@ static void add_row_before_ring(const struct weir_event_set *set, unsigned place
     result->lost_before_ring += missed.lost;
 }
 
+/* Whether its events could count at a place before they had a ring there. */
+static bool had_no_ring(const struct weir_event_set *set, unsigned place)
+{
+    const struct weir_event_place *at = &set->places[place];
+    return at->waiting || (at->late && !weir_event_set_follows_cpus(set));
+}
+
 /*
  * What was counted and is nowhere else. The kernel counts an event first and makes its sample then, and an interrupt
  * that disables the event in between leaves it without (seen with Linux 6.18: tracepoint of period 1 on another CPU,
  * one in 20 disables under load; PERF_FORMAT_LOST does not know of it). At most one in each context that the interrupt
  * can have come into, a task and a softirq, for each time that the event was disabled: what is more than that is no
  * such thing, and stays to be seen as a ledger that does not balance.
+ *
+ * Two kinds of events have no such bound. Those of cgroups are switched off by an interrupt whenever a task that runs
+ * is moved out of its cgroup (perf_cgroup_attach(), kernel/events/core.c), as often as anybody does that. And those
+ * that count what happens to a task that sleeps. Of what a ring then overwrote, or was lost before it was there, no
+ * number is known: these rows do not balance.
  */
 #define CONTEXTS_CUT_OFF 2u
+
+static bool can_be_cut_off(const struct weir_event_set *set, unsigned place, const struct weir_ledger_row *row,
+                           uint64_t count)
+{
+    const struct weir_event *event = &set->list->events[row->event];
+    if (counts_sleepers(set, row))
+        return !event->attr.write_backward && !had_no_ring(set, place);
+    return counts_samples(set, row) &&
+           (event->cgroup || count <= (uint64_t)CONTEXTS_CUT_OFF * set->disables * set->task_count);
+}
 
 static void add_cut_off(const struct weir_event_set *set, struct weir_record_result *result)
 {
     for (size_t i = 0; i < result->ledger_count; i++) {
         struct weir_ledger_row *row = &result->ledger[i];
         uint64_t accounted_for = row->written + row->evicted + row->shed + row->lost_ring_full;
-        if (row->event >= weir_event_set_sideband(set) || !weir_event_counts_samples(&set->list->events[row->event]) ||
-            row->counted <= accounted_for)
+        if (row->event >= weir_event_set_sideband(set) || row->counted <= accounted_for)
             continue;
-        uint64_t most = (uint64_t)CONTEXTS_CUT_OFF * set->disables * set->task_count;
-        if (row->counted - accounted_for <= most)
-            row->cut_off = row->counted - accounted_for;
+        uint64_t count = row->counted - accounted_for;
+        if (!can_be_cut_off(set, (unsigned)(i / set->event_count), row, count))
+            continue;
+        row->cut_off = count;
+        if (counts_sleepers(set, row))
+            result->sleeper_counts += count;
     }
 }
 
 static void add_before_ring(const struct weir_event_set *set, struct weir_record_result *result, struct weir_buf *lost)
 {
     for (unsigned place = 0; place < set->place_count; place++) {
-        const struct weir_event_place *at = &set->places[place];
-        bool had_none = at->waiting || (at->late && !weir_event_set_follows_cpus(set));
-        for (unsigned event = 0; had_none && event < weir_event_set_sideband(set); event++)
+        for (unsigned event = 0; had_no_ring(set, place) && event < weir_event_set_sideband(set); event++)
             add_row_before_ring(set, place, row_at(result, place, event), result, lost);
     }
 }

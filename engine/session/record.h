@@ -169,8 +169,9 @@ struct weir_ledger_row {
     uint64_t lost_ring_full;    /* the kernel found no room in the ring (PERF_FORMAT_LOST), or there was none yet */
     uint64_t lost_write_failed; /* drained, but the output failed */
     uint64_t left_out;          /* drained after max_bytes was reached */
-    /* Counted in the moment in which the event was being disabled: the kernel makes no sample of that, and loses none.
-     * Known for events that count their samples only (engine/session/ledger.c). */
+    /* Counted in the moment in which the event was being disabled, or while the task slept that it happened to: the
+     * kernel makes no sample of that, and loses none. Known for events that count their samples only
+     * (engine/session/ledger.c). */
     uint64_t cut_off;
     uint64_t counted; /* the event's own count, PERF_EVENT read(2) value */
 };
@@ -207,6 +208,7 @@ struct weir_record_result {
     uint64_t trimmed_samples;       /* in the file, with a shorter stack than the kernel had dumped */
     uint64_t trimmed_bytes;         /* of stack dumps that are not in the file */
     uint64_t lost_before_ring;      /* of these, on CPUs whose data rings waited (affinity_cpus), of period 1 events */
+    uint64_t sleeper_counts;        /* of what is cut off, that of events that count what happens to tasks that sleep */
     uint64_t lost_while_pool_empty; /* of these, ring-full losses in rings whose reader was waiting for the disk */
     uint64_t lost_sideband;         /* mmap, comm and task records that the kernel had no room for */
     uint64_t discarded_bytes;       /* skipped in rings that held no valid record: a kernel bug; 0 otherwise */

@@ -682,3 +682,22 @@ Test(event_list, events_that_happen_count_their_samples_and_those_that_measure_d
     cr_expect(counts_samples(PERF_TYPE_BREAKPOINT, 0, NULL, NULL));
     cr_expect_not(counts_samples(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, NULL, NULL));
 }
+
+Test(event_list, tracepoints_of_being_woken_count_what_happens_to_tasks_that_sleep)
+{
+    static char sched[] = "sched", probe[] = "probe", waking[] = "sched_waking", wakeup[] = "sched_wakeup",
+                wakeup_new[] = "sched_wakeup_new", switches[] = "sched_switch";
+    struct weir_event event = {.attr = {.type = PERF_TYPE_TRACEPOINT, .sample_period = 1}, .tracepoint_system = sched};
+    char *const names[] = {waking, wakeup, wakeup_new, switches};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        event.tracepoint_name = names[i];
+        cr_expect_eq(weir_event_counts_sleepers(&event), names[i] != switches, "%s", names[i]);
+    }
+    event.tracepoint_name = waking;
+    event.attr.sample_period = 2;
+    cr_expect_not(weir_event_counts_sleepers(&event), "its count is not that of samples anyway");
+    event.attr.sample_period = 1;
+    event.tracepoint_system = probe;
+    cr_expect_not(weir_event_counts_sleepers(&event), "one that only has the name");
+    cr_expect_not(weir_event_counts_sleepers(&(struct weir_event){.attr = {.sample_period = 1}}));
+}

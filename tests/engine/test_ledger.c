@@ -216,9 +216,8 @@ static int read_with_more(void *ctx, int fd, uint64_t read_format, uint64_t id, 
 }
 
 /* A ledger of 3 samples and so many that the kernel counted besides, after the events were disabled twice. */
-static void collect_with_more(struct fixture *f, uint64_t besides)
+static void collect_more(struct fixture *f, uint64_t besides)
 {
-    fixture_init(f);
     struct weir_kernel_ops ops = *f->rig.kernel.ops;
     struct weir_kernel kernel = {.ops = &ops, .ctx = f->rig.kernel.ctx};
     real_ops = f->rig.kernel.ops;
@@ -237,6 +236,22 @@ static void collect_with_more(struct fixture *f, uint64_t besides)
     collect(f);
     f->rig.set.kernel = before;
     weir_ledger_settle(&f->rig.pipeline, &f->result);
+}
+
+static void collect_with_more(struct fixture *f, uint64_t besides)
+{
+    fixture_init(f);
+    collect_more(f, besides);
+}
+
+/* Event 0, once it is open, becomes a tracepoint of the scheduler. */
+static void become_tracepoint(struct fixture *f, const char *name)
+{
+    struct weir_event *event = &f->rig.list.events[0];
+    event->attr.type = PERF_TYPE_TRACEPOINT;
+    event->tracepoint_system = strdup("sched");
+    event->tracepoint_name = strdup(name);
+    cr_assert(event->tracepoint_system && event->tracepoint_name);
 }
 
 Test(ledger, what_is_counted_while_its_event_is_disabled_is_cut_off_and_not_lost)
@@ -258,6 +273,54 @@ Test(ledger, more_than_a_disable_can_cut_off_is_a_ledger_that_does_not_balance)
     collect_with_more(&f, 5);
     cr_assert_eq(row(&f, 1, 0)->cut_off, 0);
     cr_assert_eq(row(&f, 1, 0)->counted, 8);
+    fixture_fini(&f);
+}
+
+Test(ledger, moves_between_cgroups_cut_off_without_a_bound)
+{
+    struct fixture f;
+    fixture_init(&f);
+    f.rig.list.events[0].cgroup = strdup("group");
+    collect_more(&f, 500);
+    cr_assert_eq(row(&f, 1, 0)->cut_off, 500);
+    cr_assert_eq(f.result.sleeper_counts, 0);
+    fixture_fini(&f);
+}
+
+Test(ledger, what_happens_to_tasks_that_sleep_is_cut_off_and_told)
+{
+    struct fixture f;
+    fixture_init(&f);
+    become_tracepoint(&f, "sched_waking");
+    f.rig.targets.tids[0] = 1;
+    collect_more(&f, 500);
+    cr_assert_eq(row(&f, 1, 0)->cut_off, 500);
+    cr_assert_eq(f.result.sleeper_counts, 500);
+    cr_assert_eq(f.result.lost_samples, 0);
+    fixture_fini(&f);
+}
+
+Test(ledger, with_all_tasks_what_happens_to_sleepers_is_sampled_like_the_rest)
+{
+    struct fixture f;
+    fixture_init(&f);
+    become_tracepoint(&f, "sched_waking");
+    collect_more(&f, 500);
+    cr_assert_eq(row(&f, 1, 0)->cut_off, 0);
+    cr_assert_eq(f.result.sleeper_counts, 0);
+    fixture_fini(&f);
+}
+
+Test(ledger, nanoseconds_are_not_samples_that_were_overwritten)
+{
+    struct fixture f;
+    fixture_init(&f);
+    become_tracepoint(&f, "sched_stat_runtime");
+    f.rig.list.events[0].attr.write_backward = 1;
+    collect_more(&f, 500);
+    cr_assert_eq(row(&f, 1, 0)->evicted, 0);
+    cr_assert_eq(row(&f, 1, 0)->cut_off, 0);
+    cr_assert_eq(row(&f, 1, 0)->counted, 503);
     fixture_fini(&f);
 }
 
@@ -321,6 +384,18 @@ Test(ledger, what_came_before_a_cpu_had_its_data_ring_is_lost_and_told)
     cr_assert_eq(words[1], 5);
     cr_assert_eq((uint32_t)words[4], 77);
     cr_assert_eq(words[5], f.rig.set.ids[1 * MANY + 77]);
+    fixture_fini(&f);
+}
+
+Test(ledger, of_nanoseconds_before_a_cpu_had_its_data_ring_none_is_lost)
+{
+    struct fixture f;
+    fixture_init_waiting(&f, MANY, 1);
+    become_tracepoint(&f, "sched_stat_runtime");
+    put(&f, MANY - 1, 0, 500);
+    collect(&f);
+    cr_assert_eq(f.result.lost_before_ring, 0);
+    cr_assert_eq(f.lost.used, 0);
     fixture_fini(&f);
 }
 

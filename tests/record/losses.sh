@@ -51,6 +51,21 @@ test_nothing_is_said_when_nothing_is_lost() {
     expect_eq "loss records" "$(report_records it.data LOST)$(report_records it.data LOST_SAMPLES)" ""
 }
 
+# Linux 6.18 counts them for the task that sleeps, and makes no sample of an event that is not active.
+test_wakeups_of_tasks_that_sleep_are_counted_and_not_lost() {
+    record -e sched:sched_waking -c 1 -o it.data -- sh -c 'for i in 1 2 3 4 5; do sleep 0.01 | cat; done'
+    expect_no_line err "Lost"
+    expect_whole_and_balanced it.data
+}
+
+test_nanoseconds_are_no_samples_that_were_lost() {
+    needs_second_cpu
+    taskset -c 0 "$WEIR_PROGRAM" record -v --affinity-cpus -e sched:sched_stat_runtime -c 1 -o it.data -- \
+        sh -c "taskset -p -c 1 \$\$ >/dev/null; $WEIR_LOAD spin 1000000" 2>err
+    expect_at_least "nanoseconds" "$(ledger_column counted sched:sched_stat_runtime)" 100000
+    expect_no_line err "Lost"
+}
+
 test_more_loss_than_allowed_is_status_3() {
     local load
     load=$(while_stopped getppid 5000)
