@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -111,12 +112,12 @@ static int run_spin(char **arguments)
 }
 
 /* Forks so many children, one after the other; each executes this program, called by a path, as "spin". */
-static int run_forks(char **arguments)
+static int fork_children(long count, const char *rounds)
 {
-    for (long i = to_number(arguments[0]); i > 0; i--) {
+    for (long i = count; i > 0; i--) {
         pid_t pid = fork();
         if (pid == 0) {
-            execl(program_invocation_name, PROGRAM_NAME, "spin", arguments[1], (char *)NULL);
+            execl(program_invocation_name, PROGRAM_NAME, "spin", rounds, (char *)NULL);
             _exit(errno);
         }
         int status;
@@ -124,6 +125,11 @@ static int run_forks(char **arguments)
             return STATUS_LOST;
     }
     return 0;
+}
+
+static int run_forks(char **arguments)
+{
+    return fork_children(to_number(arguments[0]), arguments[1]);
 }
 
 /* Threads that were there before recording began wait here. */
@@ -166,6 +172,91 @@ static int run_threads(char **arguments)
     for (long i = 0; i < old_count + new_count; i++)
         pthread_join(threads[i], NULL);
     return 0;
+}
+
+/* Threads that each call getppid so often, all at once. */
+static int serve_threads(long count, long calls)
+{
+    pthread_t threads[THREADS_MAX];
+    if (count > THREADS_MAX)
+        return STATUS_USAGE;
+    start_threads(threads, count, new_thread, &calls);
+    for (long i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
+
+/* Maps of this program's own file that can be executed, each of which is recorded. */
+static int serve_maps(long count)
+{
+    int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    int status = file < 0 ? STATUS_LOST : 0;
+    for (long i = 0; i < count && status == 0; i++) {
+        void *map = mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+        if (map == MAP_FAILED || munmap(map, 1) < 0)
+            status = STATUS_LOST;
+    }
+    if (file >= 0)
+        close(file);
+    return status;
+}
+
+/* Names that are the task's for a moment; the last one is that by which its calls are found. */
+static void serve_names(long count)
+{
+    for (long i = 0; i < count; i++) {
+        char name[32]; /* the kernel cuts it */
+        snprintf(name, sizeof(name), "name-%ld", i);
+        prctl(PR_SET_NAME, name);
+    }
+    be_counted();
+}
+
+static int serve_request(const char *request)
+{
+    char what[16];
+    long number, calls = 0;
+    if (sscanf(request, "%15s %ld %ld", what, &number, &calls) < 2)
+        return STATUS_USAGE;
+    if (strcmp(what, "threads") == 0)
+        return serve_threads(number, calls);
+    if (strcmp(what, "maps") == 0)
+        return serve_maps(number);
+    if (strcmp(what, "forks") == 0)
+        return fork_children(number, "1");
+    if (strcmp(what, "exit") == 0)
+        exit((int)number);
+    if (strcmp(what, "calls") == 0)
+        call_getppid(number);
+    else if (strcmp(what, "names") == 0)
+        serve_names(number);
+    else
+        return STATUS_USAGE;
+    return 0;
+}
+
+/* Says its number on one fifo, then does what the lines of another ask for, and says so, too: "calls N", "threads N
+ * CALLS", "forks N", "maps N", "names N", "exit STATUS". */
+static int run_serve(char **arguments)
+{
+    FILE *requests = fopen(arguments[0], "r+e"), *answers = fopen(arguments[1], "r+e");
+    char request[64];
+    int status = 0;
+    if (!requests || !answers) {
+        perror(PROGRAM_NAME ": serve");
+        return STATUS_LOST;
+    }
+    be_counted();
+    fprintf(answers, "%d\n", (int)getpid());
+    fflush(answers);
+    while (status == 0 && fgets(request, sizeof(request), requests)) {
+        status = serve_request(request);
+        fprintf(answers, status == 0 ? "done\n" : "failed\n");
+        fflush(answers);
+    }
+    fclose(requests);
+    fclose(answers);
+    return status;
 }
 
 /* Executes COMMAND where a system call is refused with EPERM, as container run times do. */
@@ -306,6 +397,7 @@ static const struct {
     {"spin", 1, run_spin},                               /* ROUNDS, 0: for ever */
     {"forks", 2, run_forks},                             /* CHILDREN ROUNDS */
     {"threads", 3, run_threads},                         /* OLD NEW CALLS */
+    {"serve", 2, run_serve},                             /* REQUESTS ANSWERS */
     {"bpf", 2, run_bpf},                                 /* NAME COMMAND... */
     {"hold", 1, run_hold},                               /* TASK: until standard input ends */
     {"step-clock", 1, run_step_clock},                   /* SECONDS */
