@@ -11,8 +11,6 @@
 #define LIST_HEADER_BYTES 4u  /* u16 sort, u16 count */
 #define CPU_LIST_OFFSET   12u /* header, and these */
 #define UPDATE_BYTES      24u /* header, u64 sort, u64 id */
-#define UPDATE_UNIT       0u  /* PERF_EVENT_UPDATE__UNIT */
-#define UPDATE_SCALE      1u  /* PERF_EVENT_UPDATE__SCALE */
 #define UNIT_MAX_BYTES    255u
 #define CPUS_CHANGED_MAX  32750u /* CPUs of one record */
 #define MACHINE_BYTES(n)  (COUNT_BYTES + (n) * sizeof(struct weir_id_index_entry))
@@ -88,14 +86,14 @@ static void begin_update(struct weir_buf *out, uint64_t sort, uint64_t id, size_
 void weir_record_event_unit(struct weir_buf *out, uint64_t id, const char *unit)
 {
     size_t bytes = strnlen(unit, UNIT_MAX_BYTES), room = weir_align_up(bytes + 1, sizeof(uint64_t));
-    begin_update(out, UPDATE_UNIT, id, room);
+    begin_update(out, WEIR_EVENT_UPDATE_UNIT, id, room);
     weir_buf_append(out, unit, bytes);
     weir_buf_append_zeros(out, room - bytes);
 }
 
 void weir_record_event_scale(struct weir_buf *out, uint64_t id, double scale)
 {
-    begin_update(out, UPDATE_SCALE, id, sizeof(scale));
+    begin_update(out, WEIR_EVENT_UPDATE_SCALE, id, sizeof(scale));
     weir_buf_append(out, &scale, sizeof(scale));
 }
 

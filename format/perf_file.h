@@ -103,6 +103,9 @@ enum weir_perf_feature {
     WEIR_FEATURE_LAST = 32, /* HEADER_LAST_FEATURE: in a stream, says that all have come */
 };
 
+#define WEIR_RECORD_CALLCHAIN_DEFERRED 22u /* PERF_RECORD_CALLCHAIN_DEFERRED, which the headers here do not have yet \
+                                            */
+
 /* Record types that only user space writes (enum perf_user_event_type). */
 enum weir_user_record {
     WEIR_RECORD_ATTR = 64,
@@ -134,7 +137,12 @@ enum weir_user_record {
 /* misc of LOST_SAMPLES: none are, but what follows of the event is of a CPU that was away meanwhile. */
 #define WEIR_RECORD_MISC_RETURNED (1u << 13)
 
-#define WEIR_EVENT_UPDATE_CPUS 3u /* PERF_EVENT_UPDATE__CPUS: what an EVENT_UPDATE is about */
+enum weir_event_update { /* what an EVENT_UPDATE is about: PERF_EVENT_UPDATE__* */
+    WEIR_EVENT_UPDATE_UNIT = 0,
+    WEIR_EVENT_UPDATE_SCALE = 1,
+    WEIR_EVENT_UPDATE_NAME = 2,
+    WEIR_EVENT_UPDATE_CPUS = 3,
+};
 
 #define WEIR_RECORD_MAX_BYTES 65528u /* largest multiple of 8 that perf_event_header.size holds */
 

@@ -20,7 +20,6 @@
 #define HEADER_BYTES      16u
 #define ATTR_BYTES        128u /* PERF_ATTR_SIZE_VER7 */
 #define ID_BYTES          sizeof(uint64_t)
-#define EVENT_UPDATE_NAME 2u /* PERF_EVENT_UPDATE__NAME */
 #define NAME_MAX_BYTES    4096u
 
 /* header, u32 bytes of the payload, which follows the record. */
@@ -50,7 +49,7 @@ static void append_name(struct weir_buf *out, const char *name, uint64_t id)
     size_t bytes = strnlen(name, NAME_MAX_BYTES);
     size_t room = weir_align_up(bytes + 1, sizeof(uint64_t));
     append_header(out, WEIR_RECORD_EVENT_UPDATE, sizeof(struct perf_event_header) + 2 * sizeof(uint64_t) + room);
-    weir_buf_append_u64(out, EVENT_UPDATE_NAME);
+    weir_buf_append_u64(out, WEIR_EVENT_UPDATE_NAME);
     weir_buf_append_u64(out, id);
     weir_buf_append(out, name, bytes);
     weir_buf_append_zeros(out, room - bytes);

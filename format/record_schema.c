@@ -7,8 +7,7 @@
 
 #include "format/perf_file.h"
 
-#define CALLCHAIN_DEFERRED 22 /* Linux 6.18 */
-#define PREFIX             "PERF_RECORD_"
+#define PREFIX "PERF_RECORD_"
 
 #define U16  WEIR_FIELD_U16
 #define U32  WEIR_FIELD_U32
@@ -59,7 +58,7 @@ static const struct weir_record_schema schemas[WEIR_RECORD_TYPES] = {
     [PERF_RECORD_CGROUP] = {"CGROUP", 16, FIELDS({"cgroup", 8, U64}, {"path", 16, TEXT})},
     [PERF_RECORD_TEXT_POKE] = {"TEXT_POKE", 20, FIELDS({"addr", 8, HEX}, {"old_len", 16, U16}, {"new_len", 18, U16})},
     [PERF_RECORD_AUX_OUTPUT_HW_ID] = {"AUX_OUTPUT_HW_ID", 16, FIELDS({"hw_id", 8, HEX})},
-    [CALLCHAIN_DEFERRED] = {"CALLCHAIN_DEFERRED", 24, FIELDS({"cookie", 8, HEX}, {"nr", 16, U64})},
+    [WEIR_RECORD_CALLCHAIN_DEFERRED] = {"CALLCHAIN_DEFERRED", 24, FIELDS({"cookie", 8, HEX}, {"nr", 16, U64})},
 
     [WEIR_RECORD_ATTR] = {"ATTR", 72, FIELDS({"attr_type", 8, U32}, {"attr_size", 12, U32}, {"config", 16, HEX})},
     [WEIR_RECORD_EVENT_TYPE] = {"EVENT_TYPE", 8, NULL},

@@ -175,13 +175,7 @@ void weir_record_json_append(const struct weir_record_text *text, const struct w
     else {
         for (const struct weir_field *field = schema->fields; field && field->name; field++)
             append_json_field(&record, field, out);
-        if (view->type == WEIR_RECORD_CPU_MAP) {
-            weir_buf_printf(out, ",\"cpus\":\"");
-            weir_cpu_map_append(record.data, record.bytes, out);
-            weir_buf_append_u8(out, '"');
-        } else if (view->type == WEIR_RECORD_AUXTRACE_INFO) {
-            weir_auxtrace_info_json_append(record.data, record.bytes, out);
-        }
+        weir_record_json_members(&record, out);
     }
     weir_buf_append_u8(out, '}');
 }

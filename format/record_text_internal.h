@@ -4,6 +4,8 @@
 
 #include "format/record_text.h"
 
+#define WEIR_TIME_CONV_BYTES 56u /* of a TIME_CONV record; before Linux 5.10: 32 */
+
 /* A record as its text function sees it: at least its schema's bytes long. */
 struct weir_text_record {
     const uint8_t *data;
@@ -19,6 +21,9 @@ struct weir_text_record {
 void weir_kernel_record_append(const struct weir_text_record *record, struct weir_buf *out);
 void weir_user_record_append(const struct weir_text_record *record, struct weir_buf *out);
 
+/* What the record's type says beyond the fields of its schema, as JSON members behind others. */
+void weir_record_json_members(const struct weir_text_record *record, struct weir_buf *out);
+
 /* What follows PERF_RECORD_SAMPLE. */
 void weir_sample_text_append(const struct weir_record_text *text, const struct weir_text_record *record,
                              struct weir_buf *out);
@@ -27,6 +32,12 @@ void weir_sample_json_append(const struct weir_record_text *text, const struct w
 
 /* Task, time and CPU as JSON members behind others, those that a sample_type names. */
 void weir_sample_id_json_append(const struct weir_sample_id *id, uint64_t types, struct weir_buf *out);
+
+/* Of the n-th namespace of PERF_RECORD_NAMESPACES. */
+const char *weir_namespace_name(uint64_t n);
+
+/* How many of the bytes from 12 on are the id of PERF_RECORD_HEADER_BUILD_ID. */
+size_t weir_build_id_record_bytes(const struct weir_text_record *record);
 
 /* perf's name of bit `bit` of a register mask; NULL: no name known. */
 const char *weir_register_name(bool is_x86, unsigned bit);

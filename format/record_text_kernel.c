@@ -8,7 +8,6 @@
 #include "format/record_text_internal.h"
 #include "format/text_out.h"
 
-#define CALLCHAIN_DEFERRED  22
 #define MISC_MMAP_BUILD_ID  (1u << 14)
 #define MISC_SWITCH_OUT     (1u << 13)
 #define MISC_SWITCH_PREEMPT (1u << 14)
@@ -106,17 +105,22 @@ static void append_switch(const struct weir_text_record *record, struct weir_buf
     weir_buf_append_u8(out, '\n');
 }
 
-static void append_namespaces(const struct weir_text_record *record, struct weir_buf *out)
+const char *weir_namespace_name(uint64_t n)
 {
     static const char *const names[] = {"net", "uts", "ipc", "pid", "user", "mnt", "cgroup"};
+    return n < WEIR_ARRAY_COUNT(names) ? names[n] : "unknown";
+}
+
+static void append_namespaces(const struct weir_text_record *record, struct weir_buf *out)
+{
     uint64_t count = weir_min_u64(u64_at(record, 16), (record->body_bytes - 24) / NAMESPACE_BYTES);
     weir_buf_printf(out, " %d/%d - nr_namespaces: %" PRIu64 "\n\t\t[", s32_at(record, 8), s32_at(record, 12), count);
     for (uint64_t i = 0; i < count; i++) {
         if (i && i % NAMESPACES_PER_LINE == 0)
             weir_buf_printf(out, "\n\t\t ");
-        weir_buf_printf(out, "%" PRIu64 "/%s: %" PRIu64 "/%#" PRIx64 "%s", i,
-                        i < WEIR_ARRAY_COUNT(names) ? names[i] : "unknown", u64_at(record, 24 + i * NAMESPACE_BYTES),
-                        u64_at(record, 32 + i * NAMESPACE_BYTES), i + 1 < count ? ", " : "");
+        weir_buf_printf(out, "%" PRIu64 "/%s: %" PRIu64 "/%#" PRIx64 "%s", i, weir_namespace_name(i),
+                        u64_at(record, 24 + i * NAMESPACE_BYTES), u64_at(record, 32 + i * NAMESPACE_BYTES),
+                        i + 1 < count ? ", " : "");
     }
     weir_buf_printf(out, "]\n");
 }
@@ -213,7 +217,7 @@ void weir_kernel_record_append(const struct weir_text_record *record, struct wei
     case PERF_RECORD_AUX_OUTPUT_HW_ID:
         weir_buf_printf(out, " hw_id: %#" PRIx64 "\n", u64_at(record, 8));
         break;
-    case CALLCHAIN_DEFERRED:
+    case WEIR_RECORD_CALLCHAIN_DEFERRED:
         weir_buf_printf(out, " cookie: %#" PRIx64 " nr: %" PRIu64 "\n", u64_at(record, 8), u64_at(record, 16));
         break;
     default:

@@ -33,11 +33,15 @@ static uint64_t count_of(const struct weir_text_record *record, unsigned entry_b
     return weir_min_u64(u64_at(record, 8), (record->bytes - 16) / entry_bytes);
 }
 
+size_t weir_build_id_record_bytes(const struct weir_text_record *record)
+{
+    return record->misc & BUILD_ID_SIZED ? weir_min_u64(record->data[32], BUILD_ID_BYTES) : BUILD_ID_BYTES;
+}
+
 static void append_build_id(const struct weir_text_record *record, struct weir_buf *out)
 {
-    size_t bytes = record->misc & BUILD_ID_SIZED ? weir_min_u64(record->data[32], BUILD_ID_BYTES) : BUILD_ID_BYTES;
     weir_buf_printf(out, " pid: %d <", (int32_t)u32_at(record, 8));
-    weir_text_append_hex(out, record->data + 12, bytes);
+    weir_text_append_hex(out, record->data + 12, weir_build_id_record_bytes(record));
     weir_buf_printf(out, "> ");
     weir_text_append(out, record->data + 36, record->bytes - 36);
     weir_buf_append_u8(out, '\n');
@@ -159,20 +163,25 @@ void weir_cpu_map_append(const uint8_t *data, size_t bytes, struct weir_buf *out
 
 static void append_event_update(const struct weir_text_record *record, struct weir_buf *out)
 {
-    static const char *const words[] = {"unit:  ", "scale: ", "name:  ", "cpus:  "};
+    static const char *const words[] = {
+        [WEIR_EVENT_UPDATE_UNIT] = "unit:  ",
+        [WEIR_EVENT_UPDATE_SCALE] = "scale: ",
+        [WEIR_EVENT_UPDATE_NAME] = "name:  ",
+        [WEIR_EVENT_UPDATE_CPUS] = "cpus:  ",
+    };
     uint64_t type = u64_at(record, 8);
     size_t left = record->bytes - 24;
     weir_buf_printf(out, "\n... id:    %" PRIu64 "\n", u64_at(record, 16));
     if (type >= WEIR_ARRAY_COUNT(words))
         return;
     weir_buf_printf(out, "... %s", words[type]);
-    if (type == 1 && left >= sizeof(double)) {
+    if (type == WEIR_EVENT_UPDATE_SCALE && left >= sizeof(double)) {
         double scale;
         memcpy(&scale, record->data + 24, sizeof(scale));
         weir_buf_printf(out, "%f", scale);
-    } else if (type == 0 || type == 2) {
+    } else if (type == WEIR_EVENT_UPDATE_UNIT || type == WEIR_EVENT_UPDATE_NAME) {
         weir_text_append(out, record->data + 24, left);
-    } else if (type == 3 && left >= 2) {
+    } else if (type == WEIR_EVENT_UPDATE_CPUS && left >= 2) {
         weir_cpu_map_append(record->data + 24 - HEADER_BYTES, left + HEADER_BYTES, out);
     }
     weir_buf_append_u8(out, '\n');
@@ -211,6 +220,18 @@ static void append_stat_config(const struct weir_text_record *record, struct wei
             weir_buf_printf(out, "... tag %" PRIu64 "     %" PRIu64 "\n", tag,
                             u64_at(record, 24 + i * STAT_PAIR_BYTES));
     }
+}
+
+static void append_time_conversion(const struct weir_text_record *record, struct weir_buf *out)
+{
+    weir_buf_printf(
+        out, "\n... Time Shift      %" PRIu64 "\n... Time Multiplier %" PRIu64 "\n... Time Zero       %" PRIu64 "\n",
+        u64_at(record, 8), u64_at(record, 16), u64_at(record, 24));
+    if (record->bytes >= WEIR_TIME_CONV_BYTES)
+        weir_buf_printf(out,
+                        "... Time Cycles     %" PRIu64 "\n... Time Mask       %#" PRIx64
+                        "\n... Cap Time Zero   %u\n... Cap Time Short  %u\n",
+                        u64_at(record, 32), u64_at(record, 40), record->data[48], record->data[49]);
 }
 
 void weir_user_record_append(const struct weir_text_record *record, struct weir_buf *out)
@@ -257,10 +278,7 @@ void weir_user_record_append(const struct weir_text_record *record, struct weir_
         append_event_update(record, out);
         break;
     case WEIR_RECORD_TIME_CONV:
-        weir_buf_printf(out,
-                        "\n... Time Shift      %" PRIu64 "\n... Time Multiplier %" PRIu64
-                        "\n... Time Zero       %" PRIu64 "\n",
-                        u64_at(record, 8), u64_at(record, 16), u64_at(record, 24));
+        append_time_conversion(record, out);
         break;
     case WEIR_RECORD_FEATURE:
         weir_buf_printf(out, " feature %" PRIu64 "\n", u64_at(record, 8));
