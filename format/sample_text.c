@@ -222,13 +222,50 @@ static void append_json_fixed(const struct weir_sample *sample, struct weir_buf 
         weir_buf_printf(out, ",\"period\":%" PRIu64, sample->period);
 }
 
+static void append_json_regs(const char *name, bool is_x86, uint64_t mask, const struct weir_sample_array *regs,
+                             struct weir_buf *out)
+{
+    if (!regs->data)
+        return;
+    weir_buf_printf(out, ",\"%s\":{", name);
+    uint64_t next = 0;
+    for (unsigned bit = 0; bit < 64 && next < regs->count; bit++) {
+        if (!(mask >> bit & 1))
+            continue;
+        const char *reg = weir_register_name(is_x86, bit);
+        if (reg)
+            weir_buf_printf(out, "%s\"%s\"", next ? "," : "", reg);
+        else
+            weir_buf_printf(out, "%s\"reg%u\"", next ? "," : "", bit);
+        weir_buf_printf(out, ":\"%#" PRIx64 "\"", word_at(regs, next++));
+    }
+    weir_buf_append_u8(out, '}');
+}
+
+static void append_json_branches(const struct weir_sample *sample, struct weir_buf *out)
+{
+    if (!sample->branches.data)
+        return;
+    weir_buf_printf(out, ",\"branches\":[");
+    for (uint64_t i = 0; i < sample->branches.count; i++) {
+        const uint8_t *entry = sample->branches.data + i * WEIR_BRANCH_ENTRY_BYTES;
+        weir_buf_printf(out, "%s{\"from\":\"%#" PRIx64 "\",\"to\":\"%#" PRIx64 "\",\"flags\":\"%#" PRIx64 "\"}",
+                        i ? "," : "", weir_load_u64(entry), weir_load_u64(entry + WORD_BYTES),
+                        weir_load_u64(entry + 2 * WORD_BYTES));
+    }
+    weir_buf_append_u8(out, ']');
+}
+
 static void append_json_extra(const struct weir_sample *sample, struct weir_buf *out)
 {
     const struct {
         uint64_t bit, value;
         const char *name;
     } words[] = {
-        {PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT, sample->weight, "weight"},
+        {PERF_SAMPLE_WEIGHT, sample->weight, "weight"},
+        {PERF_SAMPLE_WEIGHT_STRUCT, (uint32_t)sample->weight, "weight"},
+        {PERF_SAMPLE_WEIGHT_STRUCT, (uint16_t)(sample->weight >> 32), "var2_w"}, /* union perf_sample_weight */
+        {PERF_SAMPLE_WEIGHT_STRUCT, (uint16_t)(sample->weight >> 48), "var3_w"},
         {PERF_SAMPLE_DATA_SRC, sample->data_src, "data_src"},
         {PERF_SAMPLE_TRANSACTION, sample->transaction, "transaction"},
         {PERF_SAMPLE_PHYS_ADDR, sample->phys_addr, "phys_addr"},
@@ -242,8 +279,6 @@ static void append_json_extra(const struct weir_sample *sample, struct weir_buf 
     }
     if (sample->user_stack.data)
         weir_buf_printf(out, ",\"user_stack_bytes\":%" PRIu64, sample->user_stack.count);
-    if (sample->branches.data)
-        weir_buf_printf(out, ",\"branch_count\":%" PRIu64, sample->branches.count);
     if (sample->aux.data)
         weir_buf_printf(out, ",\"aux_bytes\":%" PRIu64, sample->aux.count);
 }
@@ -263,8 +298,9 @@ void weir_sample_json_append(const struct weir_record_text *text, const struct w
     append_json_fixed(&sample, out);
     append_json_words("read", &sample.read, out);
     append_json_words("callchain", &sample.callchain, out);
-    append_json_words("user_regs", &sample.user_regs, out);
-    append_json_words("intr_regs", &sample.intr_regs, out);
+    append_json_branches(&sample, out);
+    append_json_regs("user_regs", text->is_x86, record->event->attr.sample_regs_user, &sample.user_regs, out);
+    append_json_regs("intr_regs", text->is_x86, record->event->attr.sample_regs_intr, &sample.intr_regs, out);
     if (result == 0)
         append_json_extra(&sample, out);
     else

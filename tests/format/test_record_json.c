@@ -223,3 +223,25 @@ Test(record_json, conversion_of_time_has_what_its_kernel_knows)
     expect(",\"time_shift\":1,\"time_mult\":2,\"time_zero\":3,\"time_cycles\":4,\"time_mask\":\"0xff\","
            "\"cap_user_time_zero\":1,\"cap_user_time_short\":0}");
 }
+
+Test(record_json, sample_names_its_registers_branches_and_weights)
+{
+    event.name = (char *)(uintptr_t) "cycles";
+    event.attr.sample_type = PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_WEIGHT_STRUCT;
+    event.attr.sample_regs_user = 1 << 0 | 1 << 8 | 1ull << 60;
+    weir_sample_layout_init(&event.layout, &event.attr);
+    text.is_x86 = true;
+    begin(PERF_RECORD_SAMPLE, 0);
+    add_u64(1);
+    add_u64(0x401000);
+    add_u64(0x402000);
+    add_u64(1);
+    add_u64(PERF_SAMPLE_REGS_ABI_64);
+    add_u64(7);
+    add_u64(0x401000);
+    add_u64(9);
+    add_u64(3ull << 48 | 2ull << 32 | 100);
+    expect(",\"event\":\"cycles\",\"branches\":[{\"from\":\"0x401000\",\"to\":\"0x402000\",\"flags\":\"0x1\"}],"
+           "\"user_regs\":{\"AX\":\"0x7\",\"IP\":\"0x401000\",\"reg60\":\"0x9\"},\"weight\":100,\"var2_w\":2,"
+           "\"var3_w\":3}");
+}
