@@ -81,8 +81,8 @@ expect_status() {
     [[ " $allowed " = *" $status "* ]] || fail "status $status, expected one of $allowed"
 }
 
-# Row by row of the ledger; cpu-clock is sampled by time, and dummy has no samples. What --max-size leaves out at the
-# end is told of as a sum.
+# Row by row of the ledger; cpu-clock is sampled by time, dummy has no samples, and some page faults none of their own
+# (ARCHITECTURE.md, invariant 3). What --max-size leaves out at the end is told of as a sum.
 expect_balance() {
     local left_out
     grep -qE '^ +(CPU|TASK) +EVENT ' err || { [ "$status" = 125 ] && return 0; } || fail "there is no ledger"
@@ -92,10 +92,11 @@ expect_balance() {
         $1 == "all" { exit }
         inside && $2 !~ /^(cpu-clock|dummy)/ {
             missing = $9 - $3 - $4 - $5 - $6 - $7 - $8
+            if ($2 ~ /^page-faults/) slack += 10 + $9 / 100
             sum += missing
             if (missing != 0) rows = rows $0 " lacks " missing "\n"
         }
-        END { if (sum != left_out) printf "%s", rows }' err >unbalanced
+        END { if (sum < left_out || sum > left_out + slack) printf "%s", rows }' err >unbalanced
     expect_eq "rows that do not balance" "$(cat unbalanced)" ""
 }
 
