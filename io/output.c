@@ -223,6 +223,16 @@ int weir_output_publish(struct weir_output *output, struct weir_error *err)
     return weir_output_file_publish(&output->file, err);
 }
 
+bool weir_output_is_at_name(const struct weir_output *output)
+{
+    return weir_output_file_is_at_name(&output->file);
+}
+
+bool weir_output_was_taken(const struct weir_output *output)
+{
+    return output->file.published && !weir_output_file_is_at_name(&output->file);
+}
+
 int weir_output_rename(struct weir_output *output, const char *name, struct weir_error *err)
 {
     return weir_output_file_rename(&output->file, name, err);

@@ -140,6 +140,13 @@ int weir_output_name_beside(struct weir_output *output, const char *suffix, stru
 /* True for what open_stream() made. */
 bool weir_output_is_stream(const struct weir_output *output);
 
+/* False when what stands at its path is another file, or none: it was taken, or is not published. True for /dev/null
+ * and streams. */
+bool weir_output_is_at_name(const struct weir_output *output);
+
+/* True when somebody has moved or removed the file, once it was published. */
+bool weir_output_was_taken(const struct weir_output *output);
+
 /*
  * Gives the file another name in its directory (name has no slash) and never replaces what has that name; one that was
  * not published is, under it. 0, or -errno with err, and then nothing has changed: -EEXIST, -ENAMETOOLONG, -ENOENT (the

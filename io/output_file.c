@@ -369,6 +369,11 @@ bool weir_output_file_is_at(const struct weir_output_file *file, const char *nam
            here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
+bool weir_output_file_is_at_name(const struct weir_output_file *file)
+{
+    return !file->name || (file->published && weir_output_file_is_at(file, file->name));
+}
+
 static int change_name(struct weir_output_file *file, const char *name)
 {
     if (strlen(name) > NAME_MAX)
@@ -410,8 +415,8 @@ int weir_output_file_pass_name(struct weir_output_file *file, const char *heir, 
     struct stat st;
     if (!file->name)
         return -EOPNOTSUPP;
-    if (!file->published || !weir_output_file_is_at(file, file->name) ||
-        fstatat(file->dir_fd, heir, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_dev != device || st.st_ino != inode)
+    if (!weir_output_file_is_at_name(file) || fstatat(file->dir_fd, heir, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        st.st_dev != device || st.st_ino != inode)
         return -ENOENT;
     if (renameat(file->dir_fd, heir, file->dir_fd, file->name) < 0)
         return -errno;
@@ -421,7 +426,7 @@ int weir_output_file_pass_name(struct weir_output_file *file, const char *heir, 
 
 void weir_output_file_remove(struct weir_output_file *file)
 {
-    if (file->name && file->published && weir_output_file_is_at(file, file->name))
+    if (file->name && weir_output_file_is_at_name(file))
         unlinkat(file->dir_fd, file->name, 0);
 }
 

@@ -50,6 +50,9 @@ int weir_output_file_give_name(struct weir_output_file *file, const char *name);
 /* Whether what stands at that name in its directory is this file. */
 bool weir_output_file_is_at(const struct weir_output_file *file, const char *name);
 
+/* See weir_output_is_at_name(). */
+bool weir_output_file_is_at_name(const struct weir_output_file *file);
+
 /* Takes its name away, see weir_output_remove(). */
 void weir_output_file_remove(struct weir_output_file *file);
 

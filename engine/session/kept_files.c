@@ -239,6 +239,11 @@ void weir_kept_files_await_commands(struct weir_kept_files *kept, bool (*hurried
 
 int weir_kept_files_name(const struct weir_kept_files *kept, struct weir_record_file *file, struct weir_error *err)
 {
+    if (kept->setup.stamped && weir_output_was_taken(file->output)) {
+        weir_notice(kept->setup.notices, WEIR_NOTICE_WARNING, "the output '%s' is not at its name any more",
+                    weir_output_path(file->output));
+        return 0;
+    }
     int result = kept->setup.stamped ? weir_record_file_rename(file, "", err) : 0;
     return result == 0 && kept->setup.stamped ? weir_record_file_sync_name(file, err) : result;
 }
@@ -247,6 +252,8 @@ void weir_kept_files_add(struct weir_kept_files *kept, const struct weir_record_
                          void *ctx)
 {
     const char *path = weir_output_path(file->output);
+    if (!weir_output_is_at_name(file->output))
+        return;
     if (kept->setup.stamped)
         weir_notice(kept->setup.notices, WEIR_NOTICE_INFO, "[ weir record: Dump %s ]", path);
     note(kept, file);
@@ -261,7 +268,8 @@ void weir_kept_files_add(struct weir_kept_files *kept, const struct weir_record_
 
 void weir_kept_files_add_last(struct weir_kept_files *kept, const struct weir_record_file *file)
 {
-    note(kept, file);
+    if (weir_output_is_at_name(file->output))
+        note(kept, file);
 }
 
 const char *weir_kept_files_newest(const struct weir_kept_files *kept)

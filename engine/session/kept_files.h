@@ -29,15 +29,16 @@ struct weir_kept_files_setup {
 /* 0 or -ENOMEM. */
 int weir_kept_files_new(struct weir_kept_files **kept, const struct weir_kept_files_setup *setup);
 
-/* Names a file that has ended. Blocks on the file system. 0, or -errno with err: it stays where it is then, and this
- * may be tried again. */
+/* Names a file that has ended. Blocks on the file system. 0, also when somebody has moved or removed it, which is told:
+ * it is left alone. Or -errno with err: it stays where it is then, and this may be tried again. */
 int weir_kept_files_name(const struct weir_kept_files *kept, struct weir_record_file *file, struct weir_error *err);
 
 /*
  * Counts a file by the name that it has now, tells of it, removes the oldest ones that are too many, starts the
  * command. Only a file that is still what was written is removed, and none that is lasting: that one only counts no
- * more. Blocks on the file system, and while too many commands run; hurried: asked ten times a second then whether to
- * give that up: there is no command for this file, which is told.
+ * more. One that is not at its name any more is nobody's here: what stands there now is another file, perhaps the one
+ * that is being recorded. Blocks on the file system, and while too many commands run; hurried: asked ten times a second
+ * then whether to give that up: there is no command for this file, which is told.
  */
 void weir_kept_files_add(struct weir_kept_files *kept, const struct weir_record_file *file, bool (*hurried)(void *ctx),
                          void *ctx);

@@ -38,17 +38,14 @@ static void empty(int fd)
 
 /* ---- beginning ---- */
 
-/* The name is free for the next file after this. A file that somebody has removed needs no name. */
+/* The name is free for the next file after this. A file that somebody has moved or removed has left it already, and
+ * gets no other one (kept_files.h). */
 static int hide(struct weir_session *session, struct weir_error *err)
 {
     struct weir_record_file *file = session->file;
     weir_record_file_stamp(file, session->day);
     int result = weir_record_file_rename(file, HIDING_PREFIX, err);
-    if (result != -ENOENT)
-        return result;
-    weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "the output '%s' is not at its name any more",
-                file->path);
-    return 0;
+    return result == -ENOENT ? 0 : result;
 }
 
 /* Takes hide() back. */

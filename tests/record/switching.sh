@@ -224,6 +224,25 @@ test_output_that_was_removed_is_told_and_the_next_file_is_whole() {
     "$WEIR_PROGRAM" verify it.data.* >verify.out 2>&1 || fail "$(cat verify.out)"
 }
 
+# It is whose who has moved it: nobody is told of the file that has its name by then, nor is that one removed.
+test_output_that_was_moved_is_left_alone_and_so_is_the_next() {
+    local n
+    start_record it.data "${syscalls[@]}" -a --switch-output --switch-max-files 1 --on-rotate 'touch ran'
+    for n in 1 2; do
+        mv it.data moved.$n
+        kill -USR2 "$weir"
+        wait_until test -e it.data
+    done
+    mv it.data moved.3
+    kill -INT "$weir"
+    await_record
+    expect_eq "status" "$status" 130
+    expect_files . err moved.1 moved.2 moved.3
+    expect_no_line err " Dump "
+    expect_eq "times that it was told" "$(grep -c "the output 'it.data' is not at its name any more" err)" 3
+    for n in 1 2 3; do expect_whole moved.$n; done
+}
+
 # is_held THREAD: stands still in strace's hands, which let go of it at once but for what they delay.
 is_held() {
     local n
