@@ -5,9 +5,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/assert.h"
 #include "engine/events/event_set_internal.h"
+
+#define FORK_NS 1000000 /* from reading the parent's state to being linked takes some 50 us, unless it is preempted */
 
 int weir_event_set_fd(const struct weir_event_set *set, unsigned event, unsigned place, unsigned task)
 {
@@ -201,12 +204,36 @@ static void switch_event(struct weir_event_set *set, unsigned event, int (*verb)
     }
 }
 
+static bool is_inherited(const struct weir_event_set *set, unsigned event)
+{
+    return set->list->events[event].attr.inherit && set->targets->tids[0] != -1;
+}
+
+/* True: some of them are inherited. A group goes with its leader. */
+static bool switch_leaders(struct weir_event_set *set, bool sideband, int (*verb)(void *ctx, int fd))
+{
+    bool inherited = false;
+    for (unsigned event = 0; event < set->event_count; event++) {
+        if (!owns_ring(set, event, sideband) || set->list->events[event].leader != event)
+            continue;
+        switch_event(set, event, verb);
+        inherited = inherited || is_inherited(set, event);
+    }
+    return inherited;
+}
+
+static void await_forks(void)
+{
+    const struct timespec fork_time = {.tv_nsec = FORK_NS};
+    nanosleep(&fork_time, NULL); /* signals are blocked */
+}
+
 static void switch_events(struct weir_event_set *set, bool sideband, int (*verb)(void *ctx, int fd))
 {
-    for (unsigned event = 0; event < set->event_count; event++) {
-        if (owns_ring(set, event, sideband) && set->list->events[event].leader == event)
-            switch_event(set, event, verb); /* a group goes with its leader */
-    }
+    if (!switch_leaders(set, sideband, verb))
+        return;
+    await_forks();
+    switch_leaders(set, sideband, verb);
 }
 
 void weir_event_set_switch(struct weir_event_set *set, unsigned event, bool on)
@@ -214,7 +241,12 @@ void weir_event_set_switch(struct weir_event_set *set, unsigned event, bool on)
     weir_assert(set->list->events[event].leader == event);
     set->disables += set->on[event] && !on;
     set->on[event] = on;
-    switch_event(set, event, on ? set->kernel->ops->event_enable : set->kernel->ops->event_disable);
+    int (*verb)(void *ctx, int fd) = on ? set->kernel->ops->event_enable : set->kernel->ops->event_disable;
+    switch_event(set, event, verb);
+    if (!is_inherited(set, event))
+        return;
+    await_forks();
+    switch_event(set, event, verb);
 }
 
 void weir_event_set_enable_at(struct weir_event_set *set, unsigned event, unsigned place)

@@ -488,6 +488,33 @@ Test(event_set, sideband_is_switched_apart)
     event_set_rig_fini(&f);
 }
 
+/* The simulated kernel knows no tasks: what a child that is forked meanwhile would do to the first of two is not seen.
+ */
+Test(event_set, what_children_inherit_is_switched_twice)
+{
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cs,faults", 2);
+    f.config.inherit = true;
+    event_set_rig_expect_open(&f);
+    weir_event_set_enable(&f.set, true);
+    cr_assert_eq(f.faulty.enables, 2 * 2 * CPUS, "tasks, each twice");
+    weir_event_set_enable(&f.set, false);
+    cr_assert_eq(f.faulty.enables, 3 * 2 * 2 * CPUS);
+    weir_event_set_switch(&f.set, 0, false);
+    cr_assert_eq(f.faulty.disables, 2 * 2 * CPUS);
+    cr_assert_eq(f.set.disables, 1, "an event that is off is not cut off again");
+    weir_event_set_end(&f.set);
+    cr_assert_eq(f.faulty.disables, 4 * 2 * 2 * CPUS);
+    event_set_rig_fini(&f);
+
+    event_set_rig_init(&f, "cs,faults", 0);
+    f.config.inherit = true;
+    event_set_rig_expect_open(&f);
+    weir_event_set_enable(&f.set, false);
+    cr_assert_eq(f.faulty.enables, 2 * CPUS, "events of CPUs are inherited by nobody");
+    event_set_rig_fini(&f);
+}
+
 /* What the ledger goes by: each time may leave events that were counted without a sample. */
 Test(event_set, disables_of_events_that_can_count_are_counted)
 {
