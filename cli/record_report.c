@@ -187,9 +187,12 @@ static void append_lost_samples(struct weir_buf *text, const struct weir_record_
     uint64_t ring_full = losses.ring_full - waiting;
     uint64_t before_ring = weir_min_u64(result->lost_before_ring, ring_full);
     ring_full -= before_ring;
+    uint64_t damaged = weir_min_u64(result->lost_damaged, ring_full);
+    ring_full -= damaged;
     append_where(text, &losses);
     struct joiner causes = {.text = text, .first = "; ", .next = ", "};
     append_cause(&causes, "on CPUs that had no ring yet", before_ring, lost);
+    append_cause(&causes, "in rings that the kernel damages for -s", damaged, lost);
     append_cause(&causes, result->overwritten ? "rings paused for snapshots" : "kernel ring full", ring_full, lost);
     append_cause(&causes, context->is_stream ? "waiting for the reader" : "waiting for the disk", waiting, lost);
     append_cause(&causes, "shed", losses.shed, lost);
@@ -199,6 +202,10 @@ static void append_lost_samples(struct weir_buf *text, const struct weir_record_
     if (before_ring > 0 && context->affinity_cpus) {
         join(&remedies);
         weir_buf_printf(text, "--no-affinity-cpus");
+    }
+    if (damaged > 0) {
+        join(&remedies);
+        weir_buf_printf(text, "no -s");
     }
     if (ring_full > 0 && !result->overwritten)
         append_ring_remedy(&remedies, result, context);

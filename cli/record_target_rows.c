@@ -112,6 +112,10 @@ static const struct weir_option options[] = {
         .field = FIELD(stat, bool),
         .section = SECTION,
         .help = "record the counts of each thread that ends, for perf report -T",
+        .details =
+            "For tasks on several CPUs the kernel (Linux 6.18) writes these counts into the rings of all of them, "
+            "unsynchronised with what is sampled there, which can damage a ring of samples: the more threads end, "
+            "the sooner. What is lost so is told where all is sampled (-c 1).",
     },
 };
 

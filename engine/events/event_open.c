@@ -70,7 +70,10 @@ static int allocate(struct weir_event_set *set, const struct weir_event_set_setu
     if (set->fds)
         memset(set->fds, 0xff, count * sizeof(*set->fds)); /* whatever else is missing, these are closed */
     set->on = calloc(set->event_count, sizeof(*set->on));
-    if (!set->fds || !set->ids || !set->file_ids || !set->ring_fds || !set->on)
+    set->apart_fds = malloc(set->targets->count * sizeof(*set->apart_fds));
+    if (set->apart_fds)
+        memset(set->apart_fds, 0xff, set->targets->count * sizeof(*set->apart_fds));
+    if (!set->fds || !set->ids || !set->file_ids || !set->ring_fds || !set->on || !set->apart_fds)
         return -ENOMEM;
     memset(set->ring_fds, 0xff, 2 * (size_t)set->place_count * sizeof(*set->ring_fds));
     return 0;
@@ -414,6 +417,38 @@ static bool any_task_left(const struct weir_event_set *set, const bool *gone)
     return false;
 }
 
+/*
+ * With -s the kernel exchanges the counts of two tasks when it switches from one to the other by exchanging their whole
+ * contexts (perf_event_sync_stat(), kernel/events/core.c), event by event in the order of both lists. The target's is
+ * the order of opening, that of a child is by CPU and PMU: so counts of one event went to another. A child whose parent
+ * has an event that is not inherited is no clone, for which contexts are not exchanged (inherit_task_group()); among
+ * its own children the order is one.
+ */
+static int keep_contexts_apart(struct opener *opener, struct weir_error *err)
+{
+    struct weir_event_set *set = opener->set;
+    const struct weir_event_config *config = opener->setup->config;
+    if (!config->inherit_stat || !config->inherit || set->targets->tids[0] == -1)
+        return 0;
+    struct perf_event_attr attr = {
+        .type = PERF_TYPE_SOFTWARE,
+        .config = PERF_COUNT_SW_DUMMY,
+        .size = sizeof(attr),
+        .disabled = 1,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+    };
+    for (size_t i = 0; i < set->targets->count; i++) {
+        int fd = set->kernel->ops->event_open(set->kernel->ctx, &attr, set->targets->tids[i], -1, -1,
+                                              weir_event_ladder_flags(&opener->ladder));
+        set->apart_fds[i] = fd;
+        if (fd < 0 && fd != -ESRCH)
+            return weir_error_set_errno(err, fd, "cannot keep the counts of task %d and its children apart",
+                                        (int)set->targets->tids[i]);
+    }
+    return 0;
+}
+
 static int open_with_fallbacks(struct opener *opener, struct weir_error *err)
 {
     int result;
@@ -423,7 +458,7 @@ static int open_with_fallbacks(struct opener *opener, struct weir_error *err)
     } while (result == OPEN_AGAIN);
     if (result == 0 && !any_task_left(opener->set, opener->gone))
         result = weir_error_set(err, -ESRCH, "all target tasks ended before they could be attached to");
-    return result;
+    return result == 0 ? keep_contexts_apart(opener, err) : result;
 }
 
 static int set_no_memory(const struct weir_event_set_setup *setup, struct weir_error *err)

@@ -60,6 +60,11 @@ void weir_event_set_close(struct weir_event_set *set)
         if (set->retired[i].fd >= 0)
             set->kernel->ops->event_close(set->kernel->ctx, set->retired[i].fd);
     }
+    for (size_t i = 0; set->apart_fds && i < set->targets->count; i++) {
+        if (set->apart_fds[i] >= 0)
+            set->kernel->ops->event_close(set->kernel->ctx, set->apart_fds[i]);
+    }
+    free(set->apart_fds);
     free(set->retired);
     free(set->ring_fds);
     free(set->on);

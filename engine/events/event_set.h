@@ -71,6 +71,7 @@ struct weir_event_set {
     uint64_t ring_bytes;       /* of data rings, once mapped */
     uint64_t sideband_ring_bytes;
 
+    int *apart_fds;                     /* owned; [target]; of events that nothing inherits, for -s; -1: none */
     int *ring_fds;                      /* owned; [place][sideband]: whose ring is mapped; -1: none */
     struct weir_event_retired *retired; /* owned; of CPUs that went and came back */
     size_t retired_count, retired_room;

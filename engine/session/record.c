@@ -69,10 +69,11 @@ static uint64_t fds_needed(const struct weir_session *session)
     unsigned cpus =
         session->per_thread ? 1 : weir_cpuset_count(&session->cpus) + weir_cpuset_count(&session->late_cpus);
     unsigned readers = session->plan.reader_count;
+    uint64_t apart = session->options->inherit_stat ? session->targets.count : 0; /* one for each target */
     uint64_t parts = session->options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY ? readers : 0;
     return weir_budget_fds(events_needed(session->options), cpus, (unsigned)weir_max_u64(session->targets.count, 1),
                            readers) +
-           parts * FDS_OF_PART;
+           apart + parts * FDS_OF_PART;
 }
 
 static void raise_fd_limit(struct weir_session *session)

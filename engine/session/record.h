@@ -208,6 +208,7 @@ struct weir_record_result {
     uint64_t trimmed_samples;       /* in the file, with a shorter stack than the kernel had dumped */
     uint64_t trimmed_bytes;         /* of stack dumps that are not in the file */
     uint64_t lost_before_ring;      /* of these, on CPUs whose data rings waited (affinity_cpus), of period 1 events */
+    uint64_t lost_damaged;          /* of these, in rings that -s had the kernel damage (engine/session/ledger.c) */
     uint64_t sleeper_counts;        /* of what is cut off, that of events that count what happens to tasks that sleep */
     uint64_t lost_while_pool_empty; /* of these, ring-full losses in rings whose reader was waiting for the disk */
     uint64_t lost_sideband;         /* mmap, comm and task records that the kernel had no room for */

@@ -40,7 +40,8 @@ struct variant {
     uint64_t overwritten_bytes;
     uint64_t shed[2];    /* of event 0 */
     uint64_t cut_off[2]; /* of event 0 */
-    uint64_t trimmed;    /* samples, of 6000 bytes each */
+    uint64_t damaged, sleepers;
+    uint64_t trimmed; /* samples, of 6000 bytes each */
     uint64_t ring_bytes;
     unsigned realtime_priority;
     bool limited;
@@ -124,6 +125,8 @@ static const struct variant variants[] = {
     {.name = "a broken kernel", .written = {10}, .discarded_bytes = 64, .ring_bytes = MIB},
     {.name = "no ring yet", .written = {500, 80}, .ring_full = {0, 20}, .before_ring = 20, .ring_bytes = 8 * MIB},
     {.name = "no ring yet, then full", .written = {500, 80}, .ring_full = {0, 20}, .before_ring = 5, .ring_bytes = MIB},
+    {.name = "rings that -s damaged", .written = {500, 80}, .ring_full = {0, 20}, .damaged = 20, .ring_bytes = 8 * MIB},
+    {.name = "tasks that slept", .written = {500, 80}, .cut_off = {70, 7}, .sleepers = 77, .ring_bytes = 8 * MIB},
 };
 
 /* Makes the result that the engine would give for a variant; rows is its ledger. */
@@ -134,6 +137,8 @@ static struct weir_record_result make_result(const struct variant *variant, stru
         .wakeups = 42,
         .lost_while_pool_empty = variant->while_pool_empty,
         .lost_before_ring = variant->before_ring,
+        .lost_damaged = variant->damaged,
+        .sleeper_counts = variant->sleepers,
         .discarded_bytes = variant->discarded_bytes,
         .file_bytes = 1294967,
         .trimmed_samples = variant->trimmed,

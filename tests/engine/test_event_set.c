@@ -515,6 +515,30 @@ Test(event_set, what_children_inherit_is_switched_twice)
     event_set_rig_fini(&f);
 }
 
+static int refuse_uninherited(const struct faulty_open *attempt)
+{
+    return attempt->attr->inherit ? 0 : -EMFILE;
+}
+
+/* Contexts of which one has an event that is not inherited are not exchanged, and with them no counts. */
+Test(event_set, with_counts_of_threads_targets_have_an_event_that_nothing_inherits)
+{
+    struct event_set_rig f;
+    for (unsigned inherit = 0; inherit < 2; inherit++) {
+        event_set_rig_init(&f, "cs,faults", 2);
+        f.config.inherit = inherit;
+        f.config.inherit_stat = true;
+        event_set_rig_expect_open(&f);
+        cr_assert_eq(f.faulty.open_now, 3 * 2 * CPUS + (inherit ? 2 : 0));
+        event_set_rig_fini(&f);
+    }
+    event_set_rig_init(&f, "cs,faults", 2);
+    f.config.inherit = f.config.inherit_stat = true;
+    f.faulty.refuse = refuse_uninherited;
+    event_set_rig_expect_refused(&f, -EMFILE);
+    event_set_rig_fini(&f);
+}
+
 /* What the ledger goes by: each time may leave events that were counted without a sample. */
 Test(event_set, disables_of_events_that_can_count_are_counted)
 {

@@ -311,6 +311,29 @@ Test(ledger, with_all_tasks_what_happens_to_sleepers_is_sampled_like_the_rest)
     fixture_fini(&f);
 }
 
+Test(ledger, what_rings_that_other_cpus_wrote_into_have_lost_is_told)
+{
+    struct fixture f;
+    fixture_init(&f);
+    f.rig.list.events[0].attr.inherit = f.rig.list.events[0].attr.inherit_stat = 1;
+    f.rig.targets.tids[0] = 1;
+    collect_more(&f, 500);
+    cr_assert_eq(row(&f, 1, 0)->lost_ring_full, 500);
+    cr_assert_eq(row(&f, 1, 0)->cut_off, 0);
+    cr_assert_eq(f.result.lost_damaged, 500);
+    cr_assert_eq(f.result.lost_samples, 500);
+    cr_assert_eq(f.lost.used, REPORT_BYTES);
+    fixture_fini(&f);
+
+    fixture_init(&f);
+    f.rig.list.events[0].attr.inherit = f.rig.list.events[0].attr.inherit_stat = 1;
+    f.rig.targets.tids[0] = 1;
+    collect_more(&f, 4);
+    cr_assert_eq(row(&f, 1, 0)->cut_off, 4, "no more than two disables account for");
+    cr_assert_eq(f.result.lost_damaged, 0);
+    fixture_fini(&f);
+}
+
 Test(ledger, nanoseconds_are_not_samples_that_were_overwritten)
 {
     struct fixture f;

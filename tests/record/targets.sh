@@ -168,11 +168,21 @@ test_counts_of_each_thread_are_recorded() {
     start_record it.data "${tracepoint[@]}" -s -p "$load"
     release_gate
     await_record
-    # A thread has a count on each CPU.
-    expect_eq "READ records" "$(report_records it.data READ)" $((3 * $(cpus_online) * 2))
+    # A thread has a count on each CPU, of the event that is sampled.
+    expect_eq "READ records" "$(report_records it.data READ)" $((3 * $(cpus_online)))
     status=0
     perf report -i it.data -T --stdio 2>perf.err >values || status=$?
     expect_eq "status of perf report" "$status" 0
     expect_eq "perf's warnings" "$(cat perf.err)" ""
     expect_readers_agree it.data
+}
+
+# The kernel exchanges the counts of tasks that it switches between; none goes to another event.
+test_counts_of_threads_leave_the_ledger_balanced() {
+    needs_second_cpu
+    # shellcheck disable=SC2016 # for the shell that is recorded
+    local forks='i=0; while [ $i -lt 300 ]; do (:); i=$((i + 1)); done'
+    record -s -e raw_syscalls:sys_enter -c 1 -o it.data -- taskset -c 1 sh -c "$forks"
+    expect_eq "written and lost" "$(written_and_lost raw_syscalls:sys_enter)" "$(produced raw_syscalls:sys_enter)"
+    expect_eq "counts of side records" "$(ledger_column counted dummy:u)" 0
 }
