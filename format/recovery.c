@@ -11,6 +11,7 @@
 #include "base/bits.h"
 #include "format/features.h"
 #include "format/perf_input.h"
+#include "format/records.h"
 #include "format/same_boot.h"
 #include "format/scan.h"
 #include "format/tracefs.h"
@@ -243,11 +244,29 @@ static int make_features(struct planner *planner, struct weir_error *err)
 
 /* ---- the plan ---- */
 
+/* The LOST_SAMPLES that a recorder writes at its end, as far as the kernel's LOST records tell. One for each event: of
+ * which CPU each of them was is not counted. */
+static void tell_losses(struct planner *planner)
+{
+    for (size_t i = 0; i < planner->input.event_count; i++) {
+        const struct weir_input_event *event = &planner->input.events[i];
+        const struct weir_scan_event *counts = &planner->scan.events[i];
+        bool is_counted = (event->attr.read_format & PERF_FORMAT_LOST) && event->attr.sample_id_all;
+        if (!is_counted || event->id_count == 0 || counts->lost <= counts->lost_samples)
+            continue;
+        const struct weir_record_sample_id trailer = {.sample_type = event->attr.sample_type, .id = event->ids[0]};
+        weir_record_lost_samples(&planner->recovery->tail, counts->lost - counts->lost_samples, &trailer);
+        planner->recovery->records++;
+    }
+}
+
 static int build_tail(struct planner *planner, struct weir_error *err)
 {
     struct weir_recovery *recovery = planner->recovery;
     struct weir_buf *tail = &recovery->tail;
-    uint64_t offset = recovery->data_end + count_features(planner) * sizeof(struct weir_perf_section);
+    tell_losses(planner);
+    uint64_t records_end = recovery->data_end + tail->used;
+    uint64_t offset = records_end + count_features(planner) * sizeof(struct weir_perf_section);
     for (unsigned bit = 0; bit < WEIR_FEATURES_KNOWN; bit++) {
         if (!planner->has[bit])
             continue;
@@ -261,7 +280,7 @@ static int build_tail(struct planner *planner, struct weir_error *err)
             weir_buf_append(tail, planner->payloads[bit].data, planner->payloads[bit].used);
     }
     recovery->header = planner->input.header;
-    recovery->header.data.size = recovery->data_end - recovery->header.data.offset;
+    recovery->header.data.size = records_end - recovery->header.data.offset;
     memcpy(recovery->header.features, recovery->features, sizeof(recovery->features));
     int result = weir_buf_error(tail);
     return result < 0 ? weir_error_set_errno(err, result, "cannot recover %s", planner->options->path) : 0;

@@ -5,6 +5,9 @@
  * Records end with the last whole one, an AUXTRACE record with the last one that has all of its bytes behind it. Their
  * index, the feature AUXTRACE, is made of those that are kept, unless the one that is there is of just these.
  *
+ * A recorder tells at its end how many samples of each event were lost (LOST_SAMPLES). Where that is missing it is made
+ * of the kernel's LOST records, so that both agree again.
+ *
  * weir's own files hold a copy of most features in their head (format/early_features.h), which is taken whatever
  * machine this is. Without it there is no TRACING_DATA, but the ids of its tracepoints are there, and this machine's
  * tracefs describes the tracepoints that its kernel has now. They are taken from there only when the file was
@@ -47,13 +50,13 @@ struct weir_recovery {
     bool is_directory;                /* data_end to tail are of DIR/data */
     struct weir_recovery_part *parts; /* owned; those of a directory, by their numbers */
     size_t part_count;
-    uint64_t records, samples;      /* in the data that is kept */
+    uint64_t records, samples;      /* in the data that is kept, and in the tail */
     uint64_t data_end;              /* of what is kept, in the file */
     uint64_t said_end;              /* what its header says; 0: nothing */
     uint64_t dropped_bytes;         /* behind data_end that are no records */
     struct weir_error cause;        /* what ended the data; code 0: nothing was wrong with it */
     struct weir_perf_header header; /* to be written at 0 */
-    struct weir_buf tail;           /* owned; to be written at data_end, the file ends behind it */
+    struct weir_buf tail; /* owned: records, then features; to be written at data_end, the file ends behind it */
     uint64_t features[4];
 };
 

@@ -141,7 +141,7 @@ static void append_switch(struct weir_buf *out)
     append_sample(out, switch_ids[1], SWITCH_NS, 1, 1, &fields, sizeof(fields));
 }
 
-static void append_lost(struct weir_buf *out, uint64_t lost)
+static void append_lost_samples(struct weir_buf *out, uint64_t lost)
 {
     const struct weir_record_sample_id trailer = {
         .sample_type = COMMON_TYPE,
@@ -149,6 +149,21 @@ static void append_lost(struct weir_buf *out, uint64_t lost)
         .id = clock_ids[0],
     };
     weir_record_lost_samples(out, lost, &trailer);
+}
+
+/* As the kernel writes it: the id, the count, the trailer. */
+static void append_lost(struct weir_buf *out, uint64_t lost)
+{
+    struct weir_buf told = WEIR_BUF_INIT;
+    struct perf_event_header header;
+    append_lost_samples(&told, lost);
+    memcpy(&header, told.data, sizeof(header));
+    header.type = PERF_RECORD_LOST;
+    header.size = (uint16_t)(header.size + sizeof(uint64_t));
+    weir_buf_append(out, &header, sizeof(header));
+    weir_buf_append_u64(out, clock_ids[0]);
+    weir_buf_append(out, told.data + sizeof(header), told.used - sizeof(header));
+    weir_buf_fini(&told);
 }
 
 static void append_data(struct weir_buf *out, const struct weir_event_desc *events,
@@ -177,8 +192,10 @@ static void append_data(struct weir_buf *out, const struct weir_event_desc *even
         append_switch(out);
     weir_record_finished_round(out);
     append_sample(out, clock_ids[1], LAST_NS, 1, CLOCK_PERIOD, NULL, 0);
+    if (options->lost)
+        append_lost(out, options->lost);
     if (options->lost_samples)
-        append_lost(out, options->lost_samples);
+        append_lost_samples(out, options->lost_samples);
     weir_record_finished_round(out);
 }
 

@@ -21,6 +21,7 @@ struct sample_recording_options {
     bool of_day;           /* -k realtime */
     bool early;            /* the head holds a copy of the features (format/early_features.h) */
     bool stream;           /* a stream, with all of its features, and build id 0102..14 for the map at the end */
+    uint64_t lost;         /* of cpu-clock: a LOST record; 0: none */
     uint64_t lost_samples; /* of cpu-clock: a LOST_SAMPLES record at the end; 0: none */
 };
 

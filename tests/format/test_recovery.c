@@ -12,6 +12,8 @@
 
 #include "base/bits.h"
 #include "format/early_features.h"
+#include "format/perf_input.h"
+#include "format/scan.h"
 #include "tests/base/failing_alloc.h"
 #include "tests/format/image_file.h"
 #include "tests/format/sample_recording.h"
@@ -161,6 +163,33 @@ Test(recovery, killed_recording_becomes_whole)
     cr_expect_eq(recovery.features[0] >> WEIR_FEATURE_EVENT_DESC & 1, 1);
     cr_expect_eq(recovery.features[0] >> WEIR_FEATURE_SAMPLE_TIME & 1, 1);
     expect_recovered(RECORDS);
+}
+
+/* The end, where a recorder tells of what was lost, is missing. A part of it may be there. */
+Test(recovery, losses_that_the_kernel_has_told_are_told_at_the_end)
+{
+    for (uint64_t told = 0; told <= 8; told += 4) {
+        struct weir_buf image = WEIR_BUF_INIT;
+        const struct sample_recording_options options = {.tracepoint = true, .lost = 7, .lost_samples = told};
+        sample_recording_build(&image, &tree, &options);
+        image_file_resize(&file, 0);
+        image_file_write(&file, 0, image.data, image.used);
+        forget_data_size();
+        weir_buf_fini(&image);
+        cr_assert_eq(plan(true), 0, "%s", err.what);
+        uint64_t records = RECORDS + 1 + (told > 0) + (told < 7);
+        cr_expect_eq(recovery.records, records);
+        expect_recovered(records);
+
+        struct weir_perf_input input;
+        struct weir_scan scan;
+        cr_assert_eq(weir_perf_input_open(&input, file.path, &err), 0, "%s", err.what);
+        cr_assert_eq(weir_scan_run(&scan, &input, false, &err), 0, "%s", err.what);
+        cr_expect_eq(scan.lost, 7);
+        cr_expect_eq(scan.events[0].lost_samples, weir_max_u64(told, 7));
+        weir_scan_fini(&scan);
+        weir_perf_input_close(&input);
+    }
 }
 
 /* data.size tells of all that there is, and nothing follows: killed just after a checkpoint. */
