@@ -75,6 +75,7 @@ enum stat_field {
     STAT_STATE = 3,
     STAT_PPID = 4,
     STAT_THREADS = 20,
+    STAT_START = 22,
     STAT_VSIZE = 23,
 };
 
@@ -119,7 +120,8 @@ bool weir_proc_stat_parse(const char *text, struct weir_proc_stat *stat)
     uint64_t ppid, threads;
     if (!take(&at, ' ') || !skip_fields(&at, STAT_STATE, STAT_PPID) || !take_decimal(&at, &ppid) ||
         !skip_fields(&at, STAT_PPID, STAT_THREADS) || !take_decimal(&at, &threads) ||
-        !skip_fields(&at, STAT_THREADS, STAT_VSIZE) || !take_decimal(&at, &stat->vm_bytes))
+        !skip_fields(&at, STAT_THREADS, STAT_START) || !take_decimal(&at, &stat->start_ticks) ||
+        !skip_fields(&at, STAT_START, STAT_VSIZE) || !take_decimal(&at, &stat->vm_bytes))
         return false;
     if (ppid > INT32_MAX || threads > INT32_MAX)
         return false;

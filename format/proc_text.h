@@ -15,8 +15,9 @@
 struct weir_proc_stat {
     char comm[WEIR_PROC_COMM_BYTES]; /* raw bytes, cut as the kernel's COMM records are */
     pid_t ppid;
-    uint32_t threads;  /* in its thread group */
-    uint64_t vm_bytes; /* 0: no address space, that is a kernel thread or a zombie */
+    uint32_t threads;     /* in its thread group */
+    uint64_t start_ticks; /* CLOCK_BOOTTIME, in units of sysconf(_SC_CLK_TCK) a second */
+    uint64_t vm_bytes;    /* 0: no address space, that is a kernel thread or a zombie */
 };
 
 /* text ends in a zero. false when it is not a whole stat line: stat is undefined then. */

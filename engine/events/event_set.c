@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "engine/events/event_set_internal.h"
 
 #define FORK_NS 1000000 /* from reading the parent's state to being linked takes some 50 us, unless it is preempted */
@@ -227,17 +227,11 @@ static bool switch_leaders(struct weir_event_set *set, bool sideband, int (*verb
     return inherited;
 }
 
-static void await_forks(void)
-{
-    const struct timespec fork_time = {.tv_nsec = FORK_NS};
-    nanosleep(&fork_time, NULL); /* signals are blocked */
-}
-
 static void switch_events(struct weir_event_set *set, bool sideband, int (*verb)(void *ctx, int fd))
 {
     if (!switch_leaders(set, sideband, verb))
         return;
-    await_forks();
+    weir_clock_pause_ns(FORK_NS);
     switch_leaders(set, sideband, verb);
 }
 
@@ -250,7 +244,7 @@ void weir_event_set_switch(struct weir_event_set *set, unsigned event, bool on)
     switch_event(set, event, verb);
     if (!is_inherited(set, event))
         return;
-    await_forks();
+    weir_clock_pause_ns(FORK_NS);
     switch_event(set, event, verb);
 }
 

@@ -17,9 +17,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "format/proc_text.h"
 #include "topology/placement.h"
 
@@ -266,10 +268,17 @@ static int init_user(struct weir_targets *targets, uid_t uid, const char *proc_r
     return 0;
 }
 
-int weir_targets_find(struct weir_targets *targets, const struct weir_target_spec *spec, const char *proc_root,
-                      struct weir_error *err)
+static uint64_t ticks_now(void)
 {
-    const char *root = proc_root ? proc_root : "/proc";
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK);
+    return (uint64_t)now.tv_sec * per_second + (uint64_t)now.tv_nsec * per_second / WEIR_NS_PER_S;
+}
+
+static int find(struct weir_targets *targets, const struct weir_target_spec *spec, const char *root,
+                struct weir_error *err)
+{
     int result = 0;
     switch (spec->kind) {
     case WEIR_TARGET_ALL:
@@ -282,6 +291,16 @@ int weir_targets_find(struct weir_targets *targets, const struct weir_target_spe
     case WEIR_TARGET_USER:
         return init_user(targets, spec->uid, root, err);
     }
+    return result;
+}
+
+int weir_targets_find(struct weir_targets *targets, const struct weir_target_spec *spec, const char *proc_root,
+                      struct weir_error *err)
+{
+    uint64_t ticks = ticks_now();
+    int result = find(targets, spec, proc_root ? proc_root : "/proc", err);
+    if (result == 0)
+        targets->listed_ticks = ticks;
     return result;
 }
 

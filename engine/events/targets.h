@@ -10,6 +10,7 @@
 #define WEIR_ENGINE_EVENTS_TARGETS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/cpuset.h"
@@ -34,6 +35,7 @@ struct weir_targets {
     size_t count;
     pid_t *pids; /* owned; the processes that they are of, each once; NULL for "all tasks" */
     size_t pid_count;
+    uint64_t listed_ticks; /* CLOCK_BOOTTIME before, as in /proc/PID/stat */
 };
 
 /*

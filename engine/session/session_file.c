@@ -2,6 +2,7 @@
  * What a recording writes besides its data: synthesised records and losses; head and features are record_file.c's.
  * Coordinator thread; the synthesis calls emit() from threads of its own.
  */
+#include "engine/events/target_children.h"
 #include "engine/session/session.h"
 
 #include <errno.h>
@@ -159,7 +160,17 @@ static int synthesize_index(struct weir_session *session, struct weir_error *err
     return result < 0 ? weir_error_set_errno(err, result, "cannot write to %s", session->options->output_path) : 0;
 }
 
-static int synthesize_targets(const struct weir_session *session, const struct weir_synth_options *options,
+/* Side events count by now: whatever is forked from here on tells of itself. */
+static int synthesize_named_targets(struct weir_session *session, const struct weir_synth_options *options,
+                                    struct weir_synth_counts *counts, struct weir_error *err)
+{
+    int result = session->config.inherit ? weir_targets_add_children(&session->targets, NULL) : 0;
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot list what the targets have started");
+    return weir_synth_processes(options, session->targets.pids, session->targets.pid_count, counts, err);
+}
+
+static int synthesize_targets(struct weir_session *session, const struct weir_synth_options *options,
                               struct weir_error *err)
 {
     const struct weir_record_options *asked = session->options;
@@ -172,7 +183,7 @@ static int synthesize_targets(const struct weir_session *session, const struct w
     else if (session->config.system_wide)
         result = weir_synth_all_tasks(options, &counts, err);
     else
-        result = weir_synth_processes(options, session->targets.pids, session->targets.pid_count, &counts, err);
+        result = synthesize_named_targets(session, options, &counts, err);
     weir_notice(asked->notices, WEIR_NOTICE_VERBOSE, "synthesised %llu tasks and %llu maps",
                 (unsigned long long)counts.tasks, (unsigned long long)counts.maps);
     return result;

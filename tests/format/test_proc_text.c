@@ -43,6 +43,7 @@ Test(proc_text, stat_fields_are_read)
     cr_expect_str_eq(stat.comm, "cat");
     cr_expect_eq(stat.ppid, 3);
     cr_expect_eq(stat.threads, 7);
+    cr_expect_eq(stat.start_ticks, 913);
     cr_expect_eq(stat.vm_bytes, 4096000);
 }
 

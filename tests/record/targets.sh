@@ -85,6 +85,30 @@ test_process_without_inheritance_is_recorded_without_new_threads() {
 
 # Threads that start when their parent is listed but not yet attached to: the first event is opened late, so that they
 # can. They are listed the second time.
+# It inherits what is open by then, and the kernel tells nobody of it, because there is no ring yet.
+test_child_that_starts_while_weir_attaches_has_a_name() {
+    needs_program strace
+    strace -o /dev/null true 2>/dev/null || skip "needs to be allowed to trace: ptrace(2)"
+    mkfifo go
+    # shellcheck disable=SC2016 # for that shell
+    taskset -c 0 sh -c 'read -r line <go; (until [ -e it.data ]; do :; done; i=0
+        while [ $i -lt 1000 ]; do i=$((i + 1)); : >/dev/null; done); true' &
+    local target=$!
+    ASAN_OPTIONS=detect_leaks=0 strace -f -o trace -e trace=perf_event_open \
+        -e inject=perf_event_open:delay_enter=300000:when=2 \
+        "$WEIR_PROGRAM" record -v -e raw_syscalls:sys_enter -c 1 -o it.data -p "$target" 2>err &
+    # shellcheck disable=SC2034 # for await_record
+    weir=$!
+    wait_until grep -q ' = [0-9]' trace # the event on CPU 0 is open
+    echo >go
+    await_record
+    expect_eq "status" "$status" 0
+    perf script -i it.data -F comm,tid 2>perf.err | sort | uniq -c >tasks
+    expect_at_least "samples of the child" "$(awk -v target="$target" '$3 != target { print $1 }' tasks | head -1)" 1000
+    expect_eq "samples without a name" "$(grep -c ' :[0-9]' tasks || true)" 0
+    expect_whole_and_balanced it.data
+}
+
 test_threads_that_start_while_weir_attaches_are_recorded() {
     needs_program strace
     strace -o /dev/null true 2>/dev/null || skip "needs to be allowed to trace: ptrace(2)"
