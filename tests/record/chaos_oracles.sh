@@ -51,7 +51,8 @@ expect_documented_messages() {
 expect_answer() {
     local form='^ack$'
     case $1 in
-    ping | evlist* | enable* | disable*) ;;
+    ping | evlist*) ;;
+    enable* | disable*) form='^(ack$|error: memory holds a permanent snapshot)' ;;
     status) form='^\{"state":"(enabled|disabled|stopped)",.*\} ack$' ;;
     nonsense) form="^error: unknown control command 'nonsense'" ;;
     *) form='^(ack$|error: [a-z])' ;;
