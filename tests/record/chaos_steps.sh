@@ -89,7 +89,7 @@ is_running() { [ -e "/proc/$1/stat" ] && ! grep -qs '^State:.*[ZX]' "/proc/$1/st
 
 # By what weir says: it may then still run for the sake of a command.
 goes_on() {
-    is_running "$weir" && ! grep -qE 'recording has ended|recording ends|cannot write to|size limit reached' err
+    is_running "$weir" && ! grep -qE 'recording has ended|: recording ends|cannot write to|size limit reached' err
 }
 
 end_load() { if [ "$load" ]; then kill -KILL "$load" 2>/dev/null || true; fi; }
