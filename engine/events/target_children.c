@@ -15,6 +15,11 @@
 
 #define STAT_BYTES 1024 /* 52 numbers and a name */
 
+/* The kernel goes on by number where the child that it stood at has ended, and so passes over as many as have ended
+ * before (get_children_pid(), fs/proc/array.c): it is looked again until nobody is new, but not for ever where tasks
+ * fork on. */
+#define LOOKS 4
+
 struct search {
     struct weir_targets *targets;
     size_t capacity, listed; /* of targets->pids; how many of them were there before */
@@ -99,7 +104,12 @@ int weir_targets_add_children(struct weir_targets *targets, const char *proc_roo
         .proc_root = proc_root ? proc_root : "/proc",
     };
     int result = 0;
-    for (size_t i = 0; result == 0 && i < targets->pid_count; i++) /* it grows meanwhile */
-        result = add_of_process(&search, targets->pids[i]);
+    bool is_new = true;
+    for (unsigned times = 0; result == 0 && is_new && times < LOOKS; times++) {
+        size_t before = targets->pid_count;
+        for (size_t i = 0; result == 0 && i < targets->pid_count; i++) /* it grows meanwhile */
+            result = add_of_process(&search, targets->pids[i]);
+        is_new = targets->pid_count > before;
+    }
     return result;
 }
