@@ -9,7 +9,8 @@
 warnings="\
 control: (unknown control command|a control command is longer|this recording has nothing to)
 control: (no snapshot|snapshot not allocated|the snapshot before is still being written)
-(dump|switch), asked for by SIGUSR2: (no snapshot|the snapshot before is still being written|recording has)
+(dump|switch)(, asked for by SIGUSR2)?: (no snapshot|the snapshot before is still being written|recording has)
+switch: cannot write the head of out/it\.data: No space left on device
 snapshot not allocated: recording stops here
 the output '.*' is not at its name any more
 '.*' was removed while recording
