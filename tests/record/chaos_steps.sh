@@ -85,7 +85,8 @@ start_recording() {
 
 # ---- what goes on ----
 
-is_running() { [ -e "/proc/$1/stat" ] && ! grep -qs '^State:.*[ZX]' "/proc/$1/status"; }
+# What ends between two looks at it has ended.
+is_running() { grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"; }
 
 # By what weir says: it may then still run for the sake of a command.
 goes_on() {
