@@ -368,9 +368,8 @@ static void configure_sideband(const struct weir_event_list *list, struct weir_e
     struct perf_event_attr *attr = &event->attr;
     attr->sample_period = 1; /* a frequency would start a timer for an event that never counts */
     attr->sample_type = SAMPLE_TYPE_ALL;
-    if (config->inherit && !config->system_wide)
-        attr->inherit_stat =
-            0; /* it counts nothing, and its ring is to stay whole: session/ledger.c, may_be_damaged() */
+    if (config->inherit && !config->system_wide) /* its ring is to stay whole: session/ledger.c, may_be_damaged() */
+        attr->inherit_stat = 0;
     if (event->all_tasks)
         configure_all_tasks(attr, config);
     else

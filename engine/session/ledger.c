@@ -7,8 +7,7 @@
 
 #include "base/bits.h"
 #include "engine/events/event_set.h"
-#include "format/bytes.h"
-#include "format/records.h"
+#include "engine/session/ledger_internal.h"
 
 static struct weir_ledger_row *row_at(const struct weir_record_result *result, unsigned place, unsigned event)
 {
@@ -32,175 +31,6 @@ static int allocate(const struct weir_event_set *set, struct weir_record_result 
     return is_whole ? 0 : -ENOMEM;
 }
 
-/* ---- losses ---- */
-
-void weir_told_losses_fini(struct weir_told_losses *told)
-{
-    free(told->all);
-    free(told->gone);
-    *told = (struct weir_told_losses){0};
-}
-
-static size_t slot_count(const struct weir_event_set *set)
-{
-    return (size_t)set->event_count * set->place_count * set->task_count;
-}
-
-static struct weir_told_loss *find_told(struct weir_told_loss *all, size_t count, uint64_t id)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (all[i].id == id)
-            return &all[i];
-    }
-    return NULL;
-}
-
-/* Room for all that the set has now; the table of a set that has grown is put in order anew, by its ids. */
-static int make_room(const struct weir_event_set *set, struct weir_told_losses *told)
-{
-    size_t count = slot_count(set);
-    if (told->count == count)
-        return 0;
-    struct weir_told_loss *all = calloc(count, sizeof(*all));
-    if (!all)
-        return -ENOMEM;
-    for (size_t i = 0; i < told->count; i++) {
-        for (size_t slot = 0; told->all[i].id && slot < count; slot++) {
-            if (set->ids[slot] == told->all[i].id)
-                all[slot] = told->all[i];
-        }
-    }
-    free(told->all);
-    told->all = all;
-    told->count = count;
-    return 0;
-}
-
-/* Room in `lost` for a record of every descriptor, those of before included, and one of each row for what came before
- * its ring: none is noted as told and then finds no room. */
-static int make_record_room(const struct weir_event_set *set, struct weir_buf *lost)
-{
-    size_t before = lost->used, rows = (size_t)set->event_count * set->place_count;
-    size_t records = slot_count(set) + set->retired_count + rows;
-    if (!weir_buf_extend(lost, records * WEIR_RECORD_LOST_SAMPLES_MAX_BYTES))
-        return weir_buf_error(lost);
-    lost->used = before;
-    return 0;
-}
-
-/* Tells what was lost beyond `before`. lost: NULL, or with room. */
-static void note_lost_samples(const struct weir_event_set *set, unsigned event, unsigned place,
-                              const struct weir_event_count *count, uint64_t before, struct weir_buf *lost)
-{
-    if (!lost || count->lost == before)
-        return;
-    struct weir_record_sample_id trailer = {
-        .sample_type = set->list->events[event].attr.sample_type,
-        .id = count->id,
-        .cpu = (uint32_t)set->places[place].cpu,
-    };
-    weir_record_lost_samples(lost, count->lost - before, &trailer);
-}
-
-/* What was told of a descriptor, and is to be from now on. told: NULL, or with room. */
-static uint64_t exchange_told(struct weir_told_losses *told, size_t slot, const struct weir_event_count *count)
-{
-    if (!told)
-        return 0;
-    struct weir_told_loss *entry = &told->all[slot];
-    uint64_t before = entry->id == count->id ? entry->lost : 0; /* a CPU that came again has a new id */
-    *entry = (struct weir_told_loss){.id = count->id, .lost = count->lost};
-    return before;
-}
-
-/* Those of the set that have retired since the last call get their places; 0 or -ENOMEM. */
-static int note_gone(const struct weir_event_set *set, struct weir_told_losses *told)
-{
-    if (told->gone_count == set->retired_count)
-        return 0;
-    struct weir_told_loss *gone = reallocarray(told->gone, set->retired_count, sizeof(*gone));
-    if (!gone)
-        return -ENOMEM;
-    told->gone = gone;
-    for (; told->gone_count < set->retired_count; told->gone_count++) {
-        uint64_t id = set->retired[told->gone_count].count.id;
-        struct weir_told_loss *entry = find_told(told->all, told->count, id);
-        gone[told->gone_count] = entry ? *entry : (struct weir_told_loss){.id = id};
-        if (entry)
-            *entry = (struct weir_told_loss){0};
-    }
-    return 0;
-}
-
-/* Losses of CPUs that have gone. Before those that are there, which may have their slots. told: NULL, or with room. */
-static void tell_retired(const struct weir_event_set *set, struct weir_told_losses *told, struct weir_buf *lost)
-{
-    for (size_t i = 0; i < set->retired_count; i++) {
-        const struct weir_event_retired *retired = &set->retired[i];
-        uint64_t before = told ? told->gone[i].lost : 0;
-        note_lost_samples(set, retired->event, retired->place, &retired->count, before, lost);
-        if (told)
-            told->gone[i].lost = retired->count.lost;
-    }
-}
-
-/* All that telling allocates. told: NULL-safe. 0 or -ENOMEM, and then nothing is told. */
-static int prepare_to_tell(const struct weir_event_set *set, struct weir_told_losses *told, struct weir_buf *lost)
-{
-    int result = told ? make_room(set, told) : 0;
-    if (result == 0 && told)
-        result = note_gone(set, told);
-    return result == 0 ? make_record_room(set, lost) : result;
-}
-
-int weir_ledger_tell_losses(const struct weir_event_set *set, struct weir_told_losses *told, struct weir_buf *lost)
-{
-    int result = prepare_to_tell(set, told, lost);
-    if (result < 0)
-        return result;
-    tell_retired(set, told, lost);
-    struct weir_event_count count;
-    for (unsigned event = 0; event < set->event_count; event++) {
-        for (unsigned place = 0; place < set->place_count; place++) {
-            for (unsigned task = 0; task < set->task_count; task++) {
-                if (weir_event_set_read(set, event, place, task, &count) < 0)
-                    continue;
-                uint64_t before = exchange_told(told, weir_event_set_slot(set, event, place, task), &count);
-                note_lost_samples(set, event, place, &count, before, lost);
-            }
-        }
-    }
-    return 0;
-}
-
-void weir_ledger_hold_back(struct weir_told_losses *told, uint64_t lost_reported, struct weir_buf *lost)
-{
-    size_t kept = 0;
-    for (size_t at = 0; at < lost->used;) {
-        uint8_t *record = lost->data + at;
-        struct perf_event_header header;
-        memcpy(&header, record, sizeof(header));
-        at += header.size;
-        uint64_t count = weir_load_u64(record + sizeof(header));
-        uint64_t room = lost_reported > told->sum ? lost_reported - told->sum : 0;
-        uint64_t id = weir_load_u64(record + header.size - sizeof(id)); /* the last of the trailer */
-        struct weir_told_loss *entry = find_told(told->all, told->count, id);
-        if (!entry)
-            entry = find_told(told->gone, told->gone_count, id);
-        uint64_t held = entry && count > room ? count - room : 0;
-        if (held > 0)
-            entry->lost -= held;
-        count -= held;
-        told->sum += count;
-        memcpy(record + sizeof(header), &count, sizeof(count));
-        if (count > 0) {
-            memmove(lost->data + kept, record, header.size);
-            kept += header.size;
-        }
-    }
-    lost->used = kept;
-}
-
 static void read_counts(const struct weir_event_set *set, unsigned event, unsigned place, struct weir_ledger_row *row,
                         struct weir_told_losses *told, struct weir_buf *lost)
 {
@@ -210,8 +40,8 @@ static void read_counts(const struct weir_event_set *set, unsigned event, unsign
             continue;
         row->counted += count.value;
         row->lost_ring_full += count.lost;
-        uint64_t before = exchange_told(told, weir_event_set_slot(set, event, place, task), &count);
-        note_lost_samples(set, event, place, &count, before, lost);
+        uint64_t before = weir_told_losses_exchange(told, weir_event_set_slot(set, event, place, task), &count);
+        weir_ledger_append_lost(set, event, place, &count, before, lost);
     }
 }
 
@@ -292,7 +122,7 @@ static uint64_t add_row_vanished(const struct weir_event_set *set, unsigned plac
         .lost = row->counted - accounted_for,
         .id = first_id(set, row->event, place),
     };
-    note_lost_samples(set, row->event, place, &missed, 0, lost);
+    weir_ledger_append_lost(set, row->event, place, &missed, 0, lost);
     row->lost_ring_full += missed.lost;
     return missed.lost;
 }
@@ -381,7 +211,7 @@ int weir_ledger_reserve(const struct weir_event_set *set, struct weir_told_losse
 {
     int code = result->ledger ? 0 : allocate(set, result);
     if (code == 0 && told)
-        code = make_room(set, told);
+        code = weir_told_losses_make_room(set, told);
     return code;
 }
 
@@ -391,12 +221,12 @@ int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *
     int code = weir_ledger_reserve(set, NULL, result);
     if (code < 0)
         return code;
-    code = prepare_to_tell(set, told, lost);
+    code = weir_told_losses_prepare(set, told, lost);
     if (code < 0) { /* what was lost is counted all the same */
         told = NULL;
         lost = NULL;
     }
-    tell_retired(set, told, lost);
+    weir_told_losses_tell_retired(set, told, lost);
     for (unsigned place = 0; place < set->place_count; place++) {
         for (unsigned event = 0; event < set->event_count; event++) {
             struct weir_ledger_row *row = row_at(result, place, event);
@@ -446,7 +276,7 @@ int weir_ledger_tell_unwritten(const struct weir_event_set *set, const struct we
                 .lost = account->failed_samples[(size_t)place * set->event_count + event],
                 .id = first_id(set, event, place),
             };
-            note_lost_samples(set, event, place, &unwritten, 0, lost);
+            weir_ledger_append_lost(set, event, place, &unwritten, 0, lost);
             *samples += unwritten.lost;
         }
     }
