@@ -17,10 +17,10 @@
 
 #include "base/bits.h"
 
-#define HEADER_BYTES      16u
-#define ATTR_BYTES        128u /* PERF_ATTR_SIZE_VER7 */
-#define ID_BYTES          sizeof(uint64_t)
-#define NAME_MAX_BYTES    4096u
+#define HEADER_BYTES   16u
+#define ATTR_BYTES     128u /* PERF_ATTR_SIZE_VER7 */
+#define ID_BYTES       sizeof(uint64_t)
+#define NAME_MAX_BYTES 4096u
 
 /* header, u32 bytes of the payload, which follows the record. */
 #define TRACING_DATA_BYTES (sizeof(struct perf_event_header) + sizeof(uint32_t))
