@@ -103,9 +103,8 @@ enum weir_perf_feature {
     WEIR_FEATURE_LAST = 32, /* HEADER_LAST_FEATURE: in a stream, says that all have come */
 };
 
-#define WEIR_RECORD_CALLCHAIN_DEFERRED                                            \
-    22u /* PERF_RECORD_CALLCHAIN_DEFERRED, which the headers here do not have yet \
-         */
+/* PERF_RECORD_CALLCHAIN_DEFERRED, of kernels newer than the headers here. */
+#define WEIR_RECORD_CALLCHAIN_DEFERRED 22u
 
 /* Record types that only user space writes (enum perf_user_event_type). */
 enum weir_user_record {
