@@ -44,7 +44,7 @@ expect_documented_messages() {
     ! grep -nE 'Sanitizer|runtime error|[Aa]ssert|Unknown error|Success$|\(null\)' err || fail "a fault of weir's"
     line=$(grep -vEf <(echo "$plain_lines") err | head -1 || true)
     expect_eq "a line of no kind" "$line" ""
-    line=$(sed -n 's/^weir: warning: //p' err | grep -vEf <(sed 's/^/^/' <<<"$warnings") | head -1 || true)
+    line=$(sed -n 's/^weir: warning: //p' err | grep -vEf <(echo "^${warnings//$'\n'/$'\n'^}") | head -1 || true)
     expect_eq "a warning of no known kind" "$line" ""
 }
 
@@ -77,7 +77,7 @@ expect_status() {
     load_ends*) if has_command; then allowed=${plan_ending#* }; fi
         case $plan_target in process) allowed=0 ;; machine | first_cpu) allowed=130 ;; esac ;;
     "signal QUIT INT") allowed="130 131" ;; # both are there when weir looks
-    signal*) set -- $plan_ending && allowed=$((128 + $(kill -l "$2"))) ;;
+    signal*) allowed=${plan_ending#* } && allowed=$((128 + $(kill -l "${allowed%% *}"))) ;;
     "ask stop") allowed=0 && if has_command; then allowed=143; fi ;;
     esac
     if [[ " $plan_options " = *" --max-loss 0 "* ]]; then allowed+=" 3"; fi
@@ -215,7 +215,7 @@ expect_files() {
 
 # Each file is recovered; what continues another has left that as it was.
 expect_recoverable_files() {
-    local file hidden
+    local file
     if [ "$output" = - ]; then
         "$WEIR_PROGRAM" dump -i stream >dumped 2>dump.err || [ $? = 1 ] || fail "dump: $(cat dump.err)"
         return

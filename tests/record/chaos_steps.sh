@@ -2,6 +2,7 @@
 # How a plan comes about, and what is known meanwhile of what must be in the files. Sourced by chaos.sh.
 
 # shellcheck disable=SC2154 # the plan is drawn in chaos_plan.sh, status is that of lib.sh
+# shellcheck disable=SC2034 # what is known is for chaos_oracles.sh
 
 # Whether the calls of the load are recorded at present: yes, no, or maybe, as far as can be told from here.
 counting=yes
