@@ -314,6 +314,7 @@ void weir_event_set_end(struct weir_event_set *set)
     weir_event_set_pause(set, true);
     set->ended = true;
     size_t per_event = weir_event_set_slots(set);
+    weir_assert(set->event_count > 0 && per_event > 0); /* it is open */
     set->last_counts = calloc(set->event_count * per_event, sizeof(*set->last_counts));
     for (size_t slot = 0; set->last_counts && slot < set->event_count * per_event; slot++) {
         if (read_count(set, (unsigned)(slot / per_event), slot, &set->last_counts[slot]) < 0)
