@@ -137,6 +137,12 @@ int weir_output_replace(struct weir_output *output, const struct weir_output_ide
  */
 int weir_output_name_beside(struct weir_output *output, const char *suffix, struct weir_error *err);
 
+/*
+ * For an output that could not replace() its file: it gets the name PATH + suffix, if it has not, and stays there when
+ * it is closed. 0 or -errno with err, as name_beside(); -ENOENT: somebody has removed it.
+ */
+int weir_output_keep_beside(struct weir_output *output, const char *suffix, struct weir_error *err);
+
 /* True for what open_stream() made. */
 bool weir_output_is_stream(const struct weir_output *output);
 

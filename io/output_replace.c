@@ -124,6 +124,26 @@ int weir_output_name_beside(struct weir_output *output, const char *suffix, stru
     return 0;
 }
 
+static bool is_named_beside(const struct weir_output_file *file, const char *suffix)
+{
+    size_t length = strlen(file->name);
+    return file->hidden && strncmp(file->hidden, file->name, length) == 0 && strcmp(file->hidden + length, suffix) == 0;
+}
+
+int weir_output_keep_beside(struct weir_output *output, const char *suffix, struct weir_error *err)
+{
+    struct weir_output_file *file = &output->file;
+    if (file->hidden && !weir_output_file_is_at(file, file->hidden))
+        return weir_error_set(err, -ENOENT, "'%s' was removed while recording", file->hidden);
+    int rc = is_named_beside(file, suffix) ? 0 : weir_output_name_beside(output, suffix, err);
+    if (rc < 0)
+        return rc;
+    free(file->hidden);
+    file->hidden = NULL;
+    file->published = true;
+    return 0;
+}
+
 /* 0 or -errno. */
 static int give_hidden_name(struct weir_output_file *file)
 {

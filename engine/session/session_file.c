@@ -391,11 +391,15 @@ static int replace_appended(struct weir_session *session, int failure, struct we
     int result = failure;
     if (failure == 0)
         result = weir_output_replace(session->file->output, &session->append->identity, err);
-    if (result < 0) {
-        session->result->file_bytes = 0;
+    if (result == 0)
+        return weir_record_file_sync_name(session->file, err);
+    session->result->file_bytes = 0; /* of FILE */
+    if (failure == 0 && weir_output_keep_beside(session->file->output, WEIR_APPEND_SUFFIX, NULL) == 0)
+        weir_error_hint(err, "'%s%s' has what was in it before, and what was recorded", session->file->path,
+                        WEIR_APPEND_SUFFIX);
+    else
         weir_error_hint(err, "nothing was appended: '%s' is as it was", session->file->path);
-    }
-    return result < 0 ? result : weir_record_file_sync_name(session->file, err);
+    return result;
 }
 
 /* With --on-full=rotate older files make room for its features. */

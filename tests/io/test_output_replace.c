@@ -90,6 +90,63 @@ Test(output_replace, file_that_was_changed_meanwhile_is_left_alone)
     expect_old_file();
 }
 
+/* Appends the file's bytes to head, as a recording that continues it; nothing is at its name any more. */
+static struct weir_output *continue_taken_file(void)
+{
+    struct weir_output *output = open_output();
+    struct weir_error err = {0};
+    cr_assert_eq(weir_output_copy_in(output, old_fd, 0, OLD_BYTES), 0);
+    cr_assert_eq(unlink(path), 0);
+    cr_assert_eq(weir_output_replace(output, &was, &err), -ENOENT);
+    return output;
+}
+
+static void expect_kept(void)
+{
+    char kept[PATH_MAX];
+    struct stat st;
+    temp_tree_path(&tree, "it.appending", kept);
+    cr_assert_eq(stat(kept, &st), 0);
+    cr_assert_eq((size_t)st.st_size, HEAD_BYTES + OLD_BYTES);
+    cr_assert_neq(stat(path, &st), 0);
+}
+
+Test(output_replace, output_whose_file_was_taken_can_be_kept_beside_its_place)
+{
+    struct weir_error err = {0};
+    struct weir_output *output = continue_taken_file();
+    cr_assert_eq(weir_output_keep_beside(output, ".appending", &err), 0, "%s", err.what);
+    weir_output_close(output);
+    expect_kept();
+}
+
+Test(output_replace, output_that_stands_beside_its_place_is_kept_there)
+{
+    struct weir_error err = {0};
+    struct weir_output *output = open_output();
+    cr_assert_eq(weir_output_name_beside(output, ".appending", &err), 0, "%s", err.what);
+    cr_assert_eq(weir_output_copy_in(output, old_fd, 0, OLD_BYTES), 0);
+    cr_assert_eq(unlink(path), 0);
+    cr_assert_eq(weir_output_replace(output, &was, &err), -ENOENT);
+    cr_assert_eq(weir_output_keep_beside(output, ".appending", &err), 0, "%s", err.what);
+    weir_output_close(output);
+    expect_kept();
+}
+
+Test(output_replace, output_is_not_kept_in_the_place_of_another_file)
+{
+    struct weir_error err = {0};
+    struct weir_output *output = continue_taken_file();
+    temp_tree_write(&tree, "it.appending", "other", 5);
+    cr_assert_eq(weir_output_keep_beside(output, ".appending", &err), -EEXIST);
+    weir_output_close(output);
+    char other[PATH_MAX];
+    struct stat st;
+    temp_tree_path(&tree, "it.appending", other);
+    cr_assert_eq(stat(other, &st), 0);
+    cr_assert_eq(st.st_size, 5);
+}
+
 Test(output_replace, output_that_does_not_replace_it_leaves_nothing)
 {
     struct weir_output *output = open_output();

@@ -175,3 +175,32 @@ test_continuation_that_is_removed_is_told_by_its_name() {
     expect_line err "hint: nothing was appended: 'it.data' is as it was"
     cmp it.data before
 }
+
+# expect_continuation COUNT: FILE.appending is a whole recording of so many samples.
+expect_continuation() {
+    expect_eq "status" "$status" 125
+    expect_line err "hint: 'it.data.appending' has what was in it before, and what was recorded"
+    expect_no_line err "Captured and wrote"
+    "$WEIR_PROGRAM" verify it.data.appending >verify.out 2>&1 || fail "$(cat verify.out)"
+    expect_eq "getppid calls" "$(getppid_calls it.data.appending)" "$1"
+}
+
+test_recording_whose_file_is_taken_stands_beside_it() {
+    local options
+    for options in "" --sync; do
+        rm -f it.data.appending
+        record -e raw_syscalls:sys_enter -c 1 -m 4M -o it.data -- "$WEIR_LOAD" getppid 100
+        # shellcheck disable=SC2086 # none or one
+        weir_record -A $options -e raw_syscalls:sys_enter -c 1 -m 4M -o it.data -- \
+            sh -c "'$WEIR_LOAD' getppid 200; mv it.data moved"
+        expect_line err "weir: cannot replace 'it.data': No such file or directory"
+        expect_continuation 300
+        expect_eq "getppid calls of before" "$(getppid_calls moved)" 100
+    done
+    mv moved it.data
+    rm it.data.appending
+    weir_record -A -e raw_syscalls:sys_enter -c 1 -m 4M -o it.data -- sh -c "'$WEIR_LOAD' getppid 200; echo >it.data"
+    expect_line err "weir: 'it.data' was changed by somebody else meanwhile, and is left as it is now"
+    expect_continuation 300
+    expect_eq "it.data" "$(cat it.data)" ""
+}
