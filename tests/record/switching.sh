@@ -110,9 +110,13 @@ test_losses_around_a_switch_balance_in_each_file() {
 }
 
 # What runs when a file begins was never started in it: its name and maps come from the task map.
+# has_ended FILES: so many have been told of.
+has_ended() { [ "$(grep -c 'weir record: Dump it.data' err)" -ge "$1" ]; }
+
 test_later_files_know_the_tasks_and_maps_of_before() {
     start_record it.data -e cpu-clock -F 999 --switch-output=1s -- "$WEIR_LOAD" spin 0
-    sleep 3.5
+    wait_until has_ended 2
+    sleep 0.5
     kill -INT "$weir"
     await_record
     local file program
