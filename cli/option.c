@@ -104,21 +104,13 @@ static int store_ring_size(const struct parser *parser, const struct weir_option
 
 static int store_cpu_list(const struct parser *parser, const struct weir_option_match *match)
 {
-    struct weir_cpuset *cpus = field_of(parser, match->option);
-    struct weir_cpuset parsed = WEIR_CPUSET_INIT;
     struct weir_error below = {0};
-    int result = weir_cpuset_parse(&parsed, match->value, &below);
-    if (result == 0 && weir_cpuset_is_empty(&parsed))
-        result = weir_error_set(&below, -EINVAL, "the list names no CPU");
+    int result = weir_value_parse_cpu_list(match->value, field_of(parser, match->option), &below);
     if (result < 0) {
-        weir_cpuset_fini(&parsed);
         weir_error_set(parser->err, result, "option '%s': %s", match->typed, below.what);
         hint_expectation(parser, match->option);
-        return result;
     }
-    weir_cpuset_fini(cpus);
-    *cpus = parsed;
-    return 0;
+    return result;
 }
 
 static int store_custom(const struct parser *parser, const struct weir_option_match *match)

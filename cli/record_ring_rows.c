@@ -21,21 +21,21 @@ static int apply_threads(void *object, const char *text, struct weir_error *err)
 static int apply_reader_cpus(void *object, const char *text, struct weir_error *err)
 {
     struct weir_record_arguments *arguments = object;
-    struct weir_cpuset cpus = WEIR_CPUSET_INIT;
     struct weir_error below = {0};
-    bool efficient = strcmp(text, "efficient") == 0;
-    int result = efficient ? 0 : weir_cpuset_parse(&cpus, text, &below);
-    if (result == 0 && !efficient && weir_cpuset_is_empty(&cpus))
-        result = weir_error_set(&below, -EINVAL, "the list names no CPU");
+    if (strcmp(text, "efficient") == 0) {
+        weir_cpuset_fini(&arguments->reader_cpus);
+        arguments->reader_cpus = (struct weir_cpuset)WEIR_CPUSET_INIT;
+        arguments->efficient_readers = true;
+        return 0;
+    }
+    int result = weir_value_parse_cpu_list(text, &arguments->reader_cpus, &below);
     if (result < 0) {
         weir_error_set(err, result, "option '--reader-cpus': %s", below.what);
         weir_error_hint(err, "a list of CPU numbers and ranges such as 0-3,8; or 'efficient', for those of a hybrid "
                              "machine that save energy");
         return result;
     }
-    weir_cpuset_fini(&arguments->reader_cpus);
-    arguments->reader_cpus = cpus;
-    arguments->efficient_readers = efficient;
+    arguments->efficient_readers = false;
     return 0;
 }
 

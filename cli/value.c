@@ -136,6 +136,21 @@ static int parse_ring_size_until(const char *text, char stop, struct weir_ring_s
     return result;
 }
 
+int weir_value_parse_cpu_list(const char *text, struct weir_cpuset *cpus, struct weir_error *err)
+{
+    struct weir_cpuset parsed = WEIR_CPUSET_INIT;
+    int result = weir_cpuset_parse(&parsed, text, err);
+    if (result == 0 && weir_cpuset_is_empty(&parsed))
+        result = weir_error_set(err, -EINVAL, "the list names no CPU");
+    if (result < 0) {
+        weir_cpuset_fini(&parsed);
+        return result;
+    }
+    weir_cpuset_fini(cpus);
+    *cpus = parsed;
+    return 0;
+}
+
 int weir_value_parse_ring_size(const char *text, struct weir_ring_size *size)
 {
     return parse_ring_size_until(text, '\0', size);

@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cpuset.h"
+#include "base/error.h"
+
 #define WEIR_VALUE_FREQ_MAX UINT64_MAX /* what weir_value_parse_frequency() makes of "max" */
 
 #define WEIR_VALUE_SIZE_TEXT_BYTES 24 /* holds any size that weir_value_format_size() writes */
@@ -47,6 +50,9 @@ int weir_value_parse_size_or_time(const char *text, uint64_t *bytes, uint64_t *n
 
 /* "99" to Hz, "max" to WEIR_VALUE_FREQ_MAX. 0, -EINVAL or -ERANGE. */
 int weir_value_parse_frequency(const char *text, uint64_t *freq_hz);
+
+/* weir_cpuset_parse() of a list that names a CPU at least: cpus is replaced. Else -EINVAL, too, and it is unchanged. */
+int weir_value_parse_cpu_list(const char *text, struct weir_cpuset *cpus, struct weir_error *err);
 
 /* "128" (pages) or "512K" (bytes). 0, -EINVAL or -ERANGE. */
 int weir_value_parse_ring_size(const char *text, struct weir_ring_size *size);
