@@ -174,15 +174,23 @@ bool weir_event_is_sideband(const struct weir_event *event)
     return event->sideband;
 }
 
-static bool counts_nanoseconds(const struct weir_event *tracepoint)
+/* Whether it is one of these tracepoints of the scheduler. */
+static bool is_of_scheduler(const struct weir_event *event, const char *const *names, size_t count)
+{
+    if (!event->tracepoint_system || strcmp(event->tracepoint_system, "sched") != 0)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(event->tracepoint_name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool counts_nanoseconds(const struct weir_event *event)
 {
     static const char *const names[] = {"sched_stat_wait", "sched_stat_sleep", "sched_stat_iowait",
                                         "sched_stat_blocked", "sched_stat_runtime"};
-    for (size_t i = 0; i < WEIR_ARRAY_COUNT(names); i++) {
-        if (strcmp(tracepoint->tracepoint_name, names[i]) == 0)
-            return strcmp(tracepoint->tracepoint_system, "sched") == 0;
-    }
-    return false;
+    return is_of_scheduler(event, names, WEIR_ARRAY_COUNT(names));
 }
 
 bool weir_event_counts_samples(const struct weir_event *event)
@@ -192,7 +200,7 @@ bool weir_event_counts_samples(const struct weir_event *event)
         return false;
     switch (attr->type) {
     case PERF_TYPE_TRACEPOINT:
-        return !event->tracepoint_name || !counts_nanoseconds(event);
+        return !counts_nanoseconds(event);
     case PERF_TYPE_SOFTWARE:
         return attr->config != PERF_COUNT_SW_CPU_CLOCK && attr->config != PERF_COUNT_SW_TASK_CLOCK;
     default:
@@ -203,12 +211,7 @@ bool weir_event_counts_samples(const struct weir_event *event)
 bool weir_event_counts_sleepers(const struct weir_event *event)
 {
     static const char *const names[] = {"sched_waking", "sched_wakeup", "sched_wakeup_new"};
-    bool is_schedulers = event->tracepoint_system && strcmp(event->tracepoint_system, "sched") == 0;
-    for (size_t i = 0; is_schedulers && i < WEIR_ARRAY_COUNT(names); i++) {
-        if (strcmp(event->tracepoint_name, names[i]) == 0)
-            return weir_event_counts_samples(event);
-    }
-    return false;
+    return is_of_scheduler(event, names, WEIR_ARRAY_COUNT(names)) && weir_event_counts_samples(event);
 }
 
 bool weir_event_lower_precision(struct weir_event *event)

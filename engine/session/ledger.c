@@ -110,18 +110,21 @@ static uint64_t first_id(const struct weir_event_set *set, unsigned event, unsig
     return set->ids[weir_event_set_slot(set, event, place, task)];
 }
 
-/* What went nowhere, and is not called lost by the kernel. For events that count their samples it follows from the
- * count, and is told like other losses. Returns how many. */
-static uint64_t add_row_vanished(const struct weir_event_set *set, unsigned place, struct weir_ledger_row *row,
-                                 struct weir_buf *lost)
+/* What was counted and is not accounted for, as far as the row knows by now. */
+static uint64_t missing(const struct weir_ledger_row *row)
 {
     uint64_t accounted_for = row->written + row->evicted + row->shed + row->lost_ring_full;
-    if (!counts_samples(set, row) || row->counted <= accounted_for)
+    return row->counted - weir_min_u64(row->counted, accounted_for);
+}
+
+/* What is missing went nowhere, and is not called lost by the kernel. For events that count their samples it follows
+ * from the count, and is told like other losses. Returns how many. */
+static uint64_t tell_missing(const struct weir_event_set *set, unsigned place, struct weir_ledger_row *row,
+                             struct weir_buf *lost)
+{
+    if (!counts_samples(set, row))
         return 0;
-    const struct weir_event_count missed = {
-        .lost = row->counted - accounted_for,
-        .id = first_id(set, row->event, place),
-    };
+    const struct weir_event_count missed = {.lost = missing(row), .id = first_id(set, row->event, place)};
     weir_ledger_append_lost(set, row->event, place, &missed, 0, lost);
     row->lost_ring_full += missed.lost;
     return missed.lost;
@@ -148,25 +151,23 @@ static bool had_no_ring(const struct weir_event_set *set, unsigned place)
  */
 #define CONTEXTS_CUT_OFF 2u
 
-static bool can_be_cut_off(const struct weir_event_set *set, unsigned place, const struct weir_ledger_row *row,
-                           uint64_t count)
+static bool can_be_cut_off(const struct weir_event_set *set, unsigned place, const struct weir_ledger_row *row)
 {
     const struct weir_event *event = &set->list->events[row->event];
     if (counts_sleepers(set, row))
         return !event->attr.write_backward && !had_no_ring(set, place);
     return counts_samples(set, row) &&
-           (event->cgroup || count <= (uint64_t)CONTEXTS_CUT_OFF * set->disables * set->task_count);
+           (event->cgroup || missing(row) <= (uint64_t)CONTEXTS_CUT_OFF * set->disables * set->task_count);
 }
 
 static void add_cut_off(const struct weir_event_set *set, struct weir_record_result *result)
 {
     for (size_t i = 0; i < result->ledger_count; i++) {
         struct weir_ledger_row *row = &result->ledger[i];
-        uint64_t accounted_for = row->written + row->evicted + row->shed + row->lost_ring_full;
-        if (row->event >= weir_event_set_sideband(set) || row->counted <= accounted_for)
+        uint64_t count = missing(row);
+        if (row->event >= weir_event_set_sideband(set) || count == 0)
             continue;
-        uint64_t count = row->counted - accounted_for;
-        if (!can_be_cut_off(set, (unsigned)(i / set->event_count), row, count))
+        if (!can_be_cut_off(set, (unsigned)(i / set->event_count), row))
             continue;
         row->cut_off = count;
         if (counts_sleepers(set, row))
@@ -189,13 +190,11 @@ static bool may_be_damaged(const struct weir_event_set *set, const struct weir_l
 static void add_vanished_row(const struct weir_event_set *set, unsigned place, struct weir_ledger_row *row,
                              struct weir_record_result *result, struct weir_buf *lost)
 {
-    uint64_t accounted_for = row->written + row->evicted + row->shed + row->lost_ring_full;
-    uint64_t count = row->counted - weir_min_u64(row->counted, accounted_for);
     if (had_no_ring(set, place))
-        result->lost_before_ring += add_row_vanished(set, place, row, lost);
+        result->lost_before_ring += tell_missing(set, place, row, lost);
     else if (may_be_damaged(set, row) && !set->list->events[row->event].attr.write_backward &&
-             !can_be_cut_off(set, place, row, count))
-        result->lost_damaged += add_row_vanished(set, place, row, lost);
+             !can_be_cut_off(set, place, row))
+        result->lost_damaged += tell_missing(set, place, row, lost);
 }
 
 static void add_vanished(const struct weir_event_set *set, struct weir_record_result *result, struct weir_buf *lost)
