@@ -19,16 +19,6 @@
 #define THREAD_BYTES    24u
 #define STAT_PAIR_BYTES 16u
 
-static uint32_t u32_at(const struct weir_text_record *record, size_t offset)
-{
-    return weir_load_u32(record->data + offset);
-}
-
-static uint64_t u64_at(const struct weir_text_record *record, size_t offset)
-{
-    return weir_load_u64(record->data + offset);
-}
-
 static void append_u64(const char *name, uint64_t value, struct weir_buf *out)
 {
     weir_buf_printf(out, ",\"%s\":%" PRIu64, name, value);
@@ -70,10 +60,10 @@ static void append_mapped_file(const struct weir_text_record *record, struct wei
         append_hex("build_id", record->data + 44, weir_min_u64(record->data[40], BUILD_ID_BYTES), out);
         return;
     }
-    append_u64("maj", u32_at(record, 40), out);
-    append_u64("min", u32_at(record, 44), out);
-    append_u64("ino", u64_at(record, 48), out);
-    append_u64("ino_generation", u64_at(record, 56), out);
+    append_u64("maj", weir_text_u32_at(record, 40), out);
+    append_u64("min", weir_text_u32_at(record, 44), out);
+    append_u64("ino", weir_text_u64_at(record, 48), out);
+    append_u64("ino_generation", weir_text_u64_at(record, 56), out);
 }
 
 static void append_counts(const struct weir_text_record *record, struct weir_buf *out)
@@ -135,7 +125,7 @@ static void append_of_kernel(const struct weir_text_record *record, struct weir_
         append_true("preempt", record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT, out);
         break;
     case PERF_RECORD_NAMESPACES:
-        append_list("namespaces", record, 24, u64_at(record, 16), NAMESPACE_BYTES, append_namespace, out);
+        append_list("namespaces", record, 24, weir_text_u64_at(record, 16), NAMESPACE_BYTES, append_namespace, out);
         break;
     case PERF_RECORD_BPF_EVENT:
         append_hex("tag", record->data + 16, BPF_TAG_BYTES, out);
@@ -144,7 +134,7 @@ static void append_of_kernel(const struct weir_text_record *record, struct weir_
         append_poke(record, out);
         break;
     case WEIR_RECORD_CALLCHAIN_DEFERRED:
-        append_list("ips", record, 24, u64_at(record, 16), sizeof(uint64_t), append_address, out);
+        append_list("ips", record, 24, weir_text_u64_at(record, 16), sizeof(uint64_t), append_address, out);
         break;
     default:
         break;
@@ -196,10 +186,10 @@ static void append_update(const struct weir_text_record *record, struct weir_buf
 {
     const uint8_t *value = record->data + 24;
     size_t left = record->bytes - 24;
-    switch (u64_at(record, 8)) {
+    switch (weir_text_u64_at(record, 8)) {
     case WEIR_EVENT_UPDATE_UNIT:
     case WEIR_EVENT_UPDATE_NAME:
-        weir_buf_printf(out, ",\"%s\":", u64_at(record, 8) == WEIR_EVENT_UPDATE_UNIT ? "unit" : "name");
+        weir_buf_printf(out, ",\"%s\":", weir_text_u64_at(record, 8) == WEIR_EVENT_UPDATE_UNIT ? "unit" : "name");
         weir_text_append_json(out, value, left);
         break;
     case WEIR_EVENT_UPDATE_SCALE:
@@ -218,8 +208,8 @@ static void append_conversion(const struct weir_text_record *record, struct weir
 {
     if (record->bytes < WEIR_TIME_CONV_BYTES)
         return;
-    append_u64("time_cycles", u64_at(record, 32), out);
-    weir_buf_printf(out, ",\"time_mask\":\"%#" PRIx64 "\"", u64_at(record, 40));
+    append_u64("time_cycles", weir_text_u64_at(record, 32), out);
+    weir_buf_printf(out, ",\"time_mask\":\"%#" PRIx64 "\"", weir_text_u64_at(record, 40));
     append_u64("cap_user_time_zero", record->data[48], out);
     append_u64("cap_user_time_short", record->data[49], out);
 }
@@ -236,19 +226,19 @@ static void append_of_user(const struct weir_text_record *record, struct weir_bu
         append_build_id(record, out);
         break;
     case WEIR_RECORD_ID_INDEX:
-        append_list("entries", record, 16, u64_at(record, 8), ENTRY_BYTES, append_index_entry, out);
+        append_list("entries", record, 16, weir_text_u64_at(record, 8), ENTRY_BYTES, append_index_entry, out);
         break;
     case WEIR_RECORD_AUXTRACE_INFO:
         weir_auxtrace_info_json_append(record->data, record->bytes, out);
         break;
     case WEIR_RECORD_THREAD_MAP:
-        append_list("threads", record, 16, u64_at(record, 8), THREAD_BYTES, append_thread, out);
+        append_list("threads", record, 16, weir_text_u64_at(record, 8), THREAD_BYTES, append_thread, out);
         break;
     case WEIR_RECORD_CPU_MAP:
         append_cpus(record->data, record->bytes, out);
         break;
     case WEIR_RECORD_STAT_CONFIG:
-        append_list("data", record, 16, u64_at(record, 8), STAT_PAIR_BYTES, append_stat_pair, out);
+        append_list("data", record, 16, weir_text_u64_at(record, 8), STAT_PAIR_BYTES, append_stat_pair, out);
         break;
     case WEIR_RECORD_EVENT_UPDATE:
         append_update(record, out);

@@ -2,6 +2,7 @@
 #ifndef WEIR_FORMAT_RECORD_TEXT_INTERNAL_H
 #define WEIR_FORMAT_RECORD_TEXT_INTERNAL_H
 
+#include "format/bytes.h"
 #include "format/record_text.h"
 
 #define WEIR_TIME_CONV_BYTES 56u /* of a TIME_CONV record; before Linux 5.10: 32 */
@@ -16,6 +17,22 @@ struct weir_text_record {
     const struct weir_input_event *event; /* NULL: unknown */
     struct weir_sample_id id;             /* of the trailer, or zeros */
 };
+
+/* The numbers of a record at an offset that it reaches to. */
+static inline uint32_t weir_text_u32_at(const struct weir_text_record *record, size_t offset)
+{
+    return weir_load_u32(record->data + offset);
+}
+
+static inline int32_t weir_text_s32_at(const struct weir_text_record *record, size_t offset)
+{
+    return (int32_t)weir_load_u32(record->data + offset);
+}
+
+static inline uint64_t weir_text_u64_at(const struct weir_text_record *record, size_t offset)
+{
+    return weir_load_u64(record->data + offset);
+}
 
 /* What follows PERF_RECORD_NAME, ending in a newline: records of the kernel, and of user space. */
 void weir_kernel_record_append(const struct weir_text_record *record, struct weir_buf *out);

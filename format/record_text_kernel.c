@@ -8,30 +8,10 @@
 #include "format/record_text_internal.h"
 #include "format/text_out.h"
 
-#define MISC_MMAP_BUILD_ID  (1u << 14)
-#define MISC_SWITCH_OUT     (1u << 13)
-#define MISC_SWITCH_PREEMPT (1u << 14)
-#define MISC_COMM_EXEC      (1u << 13)
-#define MISC_MMAP_DATA      (1u << 13)
 #define BUILD_ID_BYTES      20u
 #define NAMESPACE_BYTES     16u
 #define NAMESPACES_PER_LINE 4u
 #define POKE_LINE_BYTES     16u
-
-static uint32_t u32_at(const struct weir_text_record *record, size_t offset)
-{
-    return weir_load_u32(record->data + offset);
-}
-
-static int32_t s32_at(const struct weir_text_record *record, size_t offset)
-{
-    return (int32_t)weir_load_u32(record->data + offset);
-}
-
-static uint64_t u64_at(const struct weir_text_record *record, size_t offset)
-{
-    return weir_load_u64(record->data + offset);
-}
 
 static void append_tail(const struct weir_text_record *record, size_t offset, struct weir_buf *out)
 {
@@ -41,35 +21,36 @@ static void append_tail(const struct weir_text_record *record, size_t offset, st
 
 static void append_mmap(const struct weir_text_record *record, struct weir_buf *out)
 {
-    weir_buf_printf(out, " %d/%d: [%#" PRIx64 "(%#" PRIx64 ") @ %#" PRIx64 "]: %c ", s32_at(record, 8),
-                    s32_at(record, 12), u64_at(record, 16), u64_at(record, 24), u64_at(record, 32),
-                    record->misc & MISC_MMAP_DATA ? 'r' : 'x');
+    weir_buf_printf(out, " %d/%d: [%#" PRIx64 "(%#" PRIx64 ") @ %#" PRIx64 "]: %c ", weir_text_s32_at(record, 8),
+                    weir_text_s32_at(record, 12), weir_text_u64_at(record, 16), weir_text_u64_at(record, 24),
+                    weir_text_u64_at(record, 32), record->misc & PERF_RECORD_MISC_MMAP_DATA ? 'r' : 'x');
     append_tail(record, 40, out);
 }
 
 static void append_mmap2(const struct weir_text_record *record, struct weir_buf *out)
 {
-    uint32_t protection = u32_at(record, 64);
-    weir_buf_printf(out, " %d/%d: [%#" PRIx64 "(%#" PRIx64 ") @ %#" PRIx64 " ", s32_at(record, 8), s32_at(record, 12),
-                    u64_at(record, 16), u64_at(record, 24), u64_at(record, 32));
-    if (record->misc & MISC_MMAP_BUILD_ID) {
+    uint32_t protection = weir_text_u32_at(record, 64);
+    weir_buf_printf(out, " %d/%d: [%#" PRIx64 "(%#" PRIx64 ") @ %#" PRIx64 " ", weir_text_s32_at(record, 8),
+                    weir_text_s32_at(record, 12), weir_text_u64_at(record, 16), weir_text_u64_at(record, 24),
+                    weir_text_u64_at(record, 32));
+    if (record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
         weir_buf_append_u8(out, '<');
         weir_text_append_hex(out, record->data + 44, weir_min_u64(record->data[40], BUILD_ID_BYTES));
         weir_buf_append_u8(out, '>');
     } else {
-        weir_buf_printf(out, "%02x:%02x %" PRIu64 " %" PRIu64, u32_at(record, 40), u32_at(record, 44),
-                        u64_at(record, 48), u64_at(record, 56));
+        weir_buf_printf(out, "%02x:%02x %" PRIu64 " %" PRIu64, weir_text_u32_at(record, 40),
+                        weir_text_u32_at(record, 44), weir_text_u64_at(record, 48), weir_text_u64_at(record, 56));
     }
     weir_buf_printf(out, "]: %c%c%c%c ", protection & PROT_READ ? 'r' : '-', protection & PROT_WRITE ? 'w' : '-',
-                    protection & PROT_EXEC ? 'x' : '-', u32_at(record, 68) & MAP_SHARED ? 's' : 'p');
+                    protection & PROT_EXEC ? 'x' : '-', weir_text_u32_at(record, 68) & MAP_SHARED ? 's' : 'p');
     append_tail(record, 72, out);
 }
 
 static void append_comm(const struct weir_text_record *record, struct weir_buf *out)
 {
-    weir_buf_printf(out, "%s: ", record->misc & MISC_COMM_EXEC ? " exec" : "");
+    weir_buf_printf(out, "%s: ", record->misc & PERF_RECORD_MISC_COMM_EXEC ? " exec" : "");
     weir_text_append(out, record->data + 16, record->body_bytes - 16);
-    weir_buf_printf(out, ":%d/%d\n", s32_at(record, 8), s32_at(record, 12));
+    weir_buf_printf(out, ":%d/%d\n", weir_text_s32_at(record, 8), weir_text_s32_at(record, 12));
 }
 
 /* perf prints read_event's fixed places; here they follow read_format, as the kernel writes them. */
@@ -77,10 +58,10 @@ static void append_read(const struct weir_text_record *record, struct weir_buf *
 {
     uint64_t format = record->event ? record->event->attr.read_format : 0;
     struct weir_cursor cursor = {.data = record->data + 24, .bytes = record->body_bytes - 24};
-    weir_buf_printf(out, ": %d %d ", s32_at(record, 8), s32_at(record, 12));
+    weir_buf_printf(out, ": %d %d ", weir_text_s32_at(record, 8), weir_text_s32_at(record, 12));
     const char *name = record->event ? record->event->name : "unknown";
     weir_text_append(out, name, strlen(name));
-    weir_buf_printf(out, " %" PRIu64 "\n", u64_at(record, 16));
+    weir_buf_printf(out, " %" PRIu64 "\n", weir_text_u64_at(record, 16));
     if (format & PERF_FORMAT_GROUP)
         return;
     if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
@@ -95,13 +76,14 @@ static void append_read(const struct weir_text_record *record, struct weir_buf *
 
 static void append_switch(const struct weir_text_record *record, struct weir_buf *out)
 {
-    bool is_out = record->misc & MISC_SWITCH_OUT;
-    const char *direction = !is_out                              ? "IN         "
-                            : record->misc & MISC_SWITCH_PREEMPT ? "OUT preempt"
-                                                                 : "OUT        ";
+    bool is_out = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
+    const char *direction = !is_out                                              ? "IN         "
+                            : record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? "OUT preempt"
+                                                                                 : "OUT        ";
     weir_buf_printf(out, " %s", direction);
     if (record->type == PERF_RECORD_SWITCH_CPU_WIDE)
-        weir_buf_printf(out, "  %s pid/tid: %5d/%-5d", is_out ? "next" : "prev", s32_at(record, 8), s32_at(record, 12));
+        weir_buf_printf(out, "  %s pid/tid: %5d/%-5d", is_out ? "next" : "prev", weir_text_s32_at(record, 8),
+                        weir_text_s32_at(record, 12));
     weir_buf_append_u8(out, '\n');
 }
 
@@ -113,14 +95,15 @@ const char *weir_namespace_name(uint64_t n)
 
 static void append_namespaces(const struct weir_text_record *record, struct weir_buf *out)
 {
-    uint64_t count = weir_min_u64(u64_at(record, 16), (record->body_bytes - 24) / NAMESPACE_BYTES);
-    weir_buf_printf(out, " %d/%d - nr_namespaces: %" PRIu64 "\n\t\t[", s32_at(record, 8), s32_at(record, 12), count);
+    uint64_t count = weir_min_u64(weir_text_u64_at(record, 16), (record->body_bytes - 24) / NAMESPACE_BYTES);
+    weir_buf_printf(out, " %d/%d - nr_namespaces: %" PRIu64 "\n\t\t[", weir_text_s32_at(record, 8),
+                    weir_text_s32_at(record, 12), count);
     for (uint64_t i = 0; i < count; i++) {
         if (i && i % NAMESPACES_PER_LINE == 0)
             weir_buf_printf(out, "\n\t\t ");
         weir_buf_printf(out, "%" PRIu64 "/%s: %" PRIu64 "/%#" PRIx64 "%s", i, weir_namespace_name(i),
-                        u64_at(record, 24 + i * NAMESPACE_BYTES), u64_at(record, 32 + i * NAMESPACE_BYTES),
-                        i + 1 < count ? ", " : "");
+                        weir_text_u64_at(record, 24 + i * NAMESPACE_BYTES),
+                        weir_text_u64_at(record, 32 + i * NAMESPACE_BYTES), i + 1 < count ? ", " : "");
     }
     weir_buf_printf(out, "]\n");
 }
@@ -138,7 +121,7 @@ static void append_text_poke(const struct weir_text_record *record, struct weir_
 {
     uint16_t old_bytes = weir_load_u16(record->data + 16), new_bytes = weir_load_u16(record->data + 18);
     struct weir_cursor cursor = {.data = record->data + 20, .bytes = record->body_bytes - 20};
-    weir_buf_printf(out, " %" PRIx64 "  old len %u new len %u\n", u64_at(record, 8), old_bytes, new_bytes);
+    weir_buf_printf(out, " %" PRIx64 "  old len %u new len %u\n", weir_text_u64_at(record, 8), old_bytes, new_bytes);
     const uint8_t *data = weir_cursor_take(&cursor, (uint64_t)old_bytes + new_bytes);
     if (!data)
         return;
@@ -148,10 +131,11 @@ static void append_text_poke(const struct weir_text_record *record, struct weir_
 
 static void append_aux(const struct weir_text_record *record, struct weir_buf *out)
 {
-    uint64_t flags = u64_at(record, 24);
-    weir_buf_printf(out, " offset: %#" PRIx64 " size: %#" PRIx64 " flags: %#" PRIx64 " [%s%s%s]\n", u64_at(record, 8),
-                    u64_at(record, 16), flags, flags & PERF_AUX_FLAG_TRUNCATED ? "T" : "",
-                    flags & PERF_AUX_FLAG_OVERWRITE ? "O" : "", flags & PERF_AUX_FLAG_PARTIAL ? "P" : "");
+    uint64_t flags = weir_text_u64_at(record, 24);
+    weir_buf_printf(out, " offset: %#" PRIx64 " size: %#" PRIx64 " flags: %#" PRIx64 " [%s%s%s]\n",
+                    weir_text_u64_at(record, 8), weir_text_u64_at(record, 16), flags,
+                    flags & PERF_AUX_FLAG_TRUNCATED ? "T" : "", flags & PERF_AUX_FLAG_OVERWRITE ? "O" : "",
+                    flags & PERF_AUX_FLAG_PARTIAL ? "P" : "");
 }
 
 void weir_kernel_record_append(const struct weir_text_record *record, struct weir_buf *out)
@@ -161,20 +145,21 @@ void weir_kernel_record_append(const struct weir_text_record *record, struct wei
         append_mmap(record, out);
         break;
     case PERF_RECORD_LOST:
-        weir_buf_printf(out, ": id:%" PRIu64 ": lost:%" PRIu64 "\n", u64_at(record, 8), u64_at(record, 16));
+        weir_buf_printf(out, ": id:%" PRIu64 ": lost:%" PRIu64 "\n", weir_text_u64_at(record, 8),
+                        weir_text_u64_at(record, 16));
         break;
     case PERF_RECORD_COMM:
         append_comm(record, out);
         break;
     case PERF_RECORD_EXIT:
     case PERF_RECORD_FORK:
-        weir_buf_printf(out, "(%d:%d):(%d:%d)\n", s32_at(record, 8), s32_at(record, 16), s32_at(record, 12),
-                        s32_at(record, 20));
+        weir_buf_printf(out, "(%d:%d):(%d:%d)\n", weir_text_s32_at(record, 8), weir_text_s32_at(record, 16),
+                        weir_text_s32_at(record, 12), weir_text_s32_at(record, 20));
         break;
     case PERF_RECORD_THROTTLE:
     case PERF_RECORD_UNTHROTTLE:
-        weir_buf_printf(out, ": time %" PRIu64 " id %" PRIu64 " stream id %" PRIu64 "\n", u64_at(record, 8),
-                        u64_at(record, 16), u64_at(record, 24));
+        weir_buf_printf(out, ": time %" PRIu64 " id %" PRIu64 " stream id %" PRIu64 "\n", weir_text_u64_at(record, 8),
+                        weir_text_u64_at(record, 16), weir_text_u64_at(record, 24));
         break;
     case PERF_RECORD_READ:
         append_read(record, out);
@@ -186,10 +171,11 @@ void weir_kernel_record_append(const struct weir_text_record *record, struct wei
         append_aux(record, out);
         break;
     case PERF_RECORD_ITRACE_START:
-        weir_buf_printf(out, " pid: %u tid: %u\n", u32_at(record, 8), u32_at(record, 12));
+        weir_buf_printf(out, " pid: %u tid: %u\n", weir_text_u32_at(record, 8), weir_text_u32_at(record, 12));
         break;
     case PERF_RECORD_LOST_SAMPLES:
-        weir_buf_printf(out, ": id:%" PRIu64 ": lost samples :%" PRIu64 "\n", record->id.id, u64_at(record, 8));
+        weir_buf_printf(out, ": id:%" PRIu64 ": lost samples :%" PRIu64 "\n", record->id.id,
+                        weir_text_u64_at(record, 8));
         break;
     case PERF_RECORD_SWITCH:
     case PERF_RECORD_SWITCH_CPU_WIDE:
@@ -199,26 +185,28 @@ void weir_kernel_record_append(const struct weir_text_record *record, struct wei
         append_namespaces(record, out);
         break;
     case PERF_RECORD_KSYMBOL:
-        weir_buf_printf(out, " addr %" PRIx64 " len %u type %u flags 0x%x name ", u64_at(record, 8), u32_at(record, 16),
-                        weir_load_u16(record->data + 20), weir_load_u16(record->data + 22));
+        weir_buf_printf(out, " addr %" PRIx64 " len %u type %u flags 0x%x name ", weir_text_u64_at(record, 8),
+                        weir_text_u32_at(record, 16), weir_load_u16(record->data + 20),
+                        weir_load_u16(record->data + 22));
         append_tail(record, 24, out);
         break;
     case PERF_RECORD_BPF_EVENT:
         weir_buf_printf(out, " type %u, flags %u, id %u\n", weir_load_u16(record->data + 8),
-                        weir_load_u16(record->data + 10), u32_at(record, 12));
+                        weir_load_u16(record->data + 10), weir_text_u32_at(record, 12));
         break;
     case PERF_RECORD_CGROUP:
-        weir_buf_printf(out, " cgroup: %" PRIu64 " ", u64_at(record, 8));
+        weir_buf_printf(out, " cgroup: %" PRIu64 " ", weir_text_u64_at(record, 8));
         append_tail(record, 16, out);
         break;
     case PERF_RECORD_TEXT_POKE:
         append_text_poke(record, out);
         break;
     case PERF_RECORD_AUX_OUTPUT_HW_ID:
-        weir_buf_printf(out, " hw_id: %#" PRIx64 "\n", u64_at(record, 8));
+        weir_buf_printf(out, " hw_id: %#" PRIx64 "\n", weir_text_u64_at(record, 8));
         break;
     case WEIR_RECORD_CALLCHAIN_DEFERRED:
-        weir_buf_printf(out, " cookie: %#" PRIx64 " nr: %" PRIu64 "\n", u64_at(record, 8), u64_at(record, 16));
+        weir_buf_printf(out, " cookie: %#" PRIx64 " nr: %" PRIu64 "\n", weir_text_u64_at(record, 8),
+                        weir_text_u64_at(record, 16));
         break;
     default:
         weir_buf_append_u8(out, '\n');

@@ -17,20 +17,10 @@
 #define WORD_BITS       64u
 #define ANY_CPU         UINT16_MAX
 
-static uint32_t u32_at(const struct weir_text_record *record, size_t offset)
-{
-    return weir_load_u32(record->data + offset);
-}
-
-static uint64_t u64_at(const struct weir_text_record *record, size_t offset)
-{
-    return weir_load_u64(record->data + offset);
-}
-
 /* The entries behind a u64 count at 8, as many as there are. */
 static uint64_t count_of(const struct weir_text_record *record, unsigned entry_bytes)
 {
-    return weir_min_u64(u64_at(record, 8), (record->bytes - 16) / entry_bytes);
+    return weir_min_u64(weir_text_u64_at(record, 8), (record->bytes - 16) / entry_bytes);
 }
 
 size_t weir_build_id_record_bytes(const struct weir_text_record *record)
@@ -40,7 +30,7 @@ size_t weir_build_id_record_bytes(const struct weir_text_record *record)
 
 static void append_build_id(const struct weir_text_record *record, struct weir_buf *out)
 {
-    weir_buf_printf(out, " pid: %d <", (int32_t)u32_at(record, 8));
+    weir_buf_printf(out, " pid: %d <", (int32_t)weir_text_u32_at(record, 8));
     weir_text_append_hex(out, record->data + 12, weir_build_id_record_bytes(record));
     weir_buf_printf(out, "> ");
     weir_text_append(out, record->data + 36, record->bytes - 36);
@@ -54,8 +44,8 @@ static void append_id_index(const struct weir_text_record *record, struct weir_b
     for (uint64_t i = 0; i < count; i++) {
         size_t at = 16 + i * ID_ENTRY_BYTES;
         weir_buf_printf(out, " ... id: %" PRIu64 "  idx: %" PRIu64 "  cpu: %" PRId64 "  tid: %" PRId64 "\n",
-                        u64_at(record, at), u64_at(record, at + 8), (int64_t)u64_at(record, at + 16),
-                        (int64_t)u64_at(record, at + 24));
+                        weir_text_u64_at(record, at), weir_text_u64_at(record, at + 8),
+                        (int64_t)weir_text_u64_at(record, at + 16), (int64_t)weir_text_u64_at(record, at + 24));
     }
 }
 
@@ -64,12 +54,11 @@ static void append_thread_map(const struct weir_text_record *record, struct weir
     uint64_t count = count_of(record, THREAD_BYTES);
     weir_buf_printf(out, " nr: %" PRIu64 " thread%s: ", count, count > 1 ? "s" : "");
     for (uint64_t i = 0; i < count; i++)
-        weir_buf_printf(out, "%s%d", i ? ", " : "", (int)u64_at(record, 16 + i * THREAD_BYTES));
+        weir_buf_printf(out, "%s%d", i ? ", " : "", (int)weir_text_u64_at(record, 16 + i * THREAD_BYTES));
     weir_buf_append_u8(out, '\n');
 }
 
-/* ---- CPU_MAP: u16 type, then a list of u16, a mask of u32 or u64 words, or a range with u8 for any CPU before it ----
- */
+/* ---- CPU_MAP: u16 type, then a list of u16, a mask of u32 or u64 words, or a range behind u8 for any CPU ---- */
 
 enum cpu_map_type {
     MAP_LIST = 0,
@@ -169,9 +158,9 @@ static void append_event_update(const struct weir_text_record *record, struct we
         [WEIR_EVENT_UPDATE_NAME] = "name:  ",
         [WEIR_EVENT_UPDATE_CPUS] = "cpus:  ",
     };
-    uint64_t type = u64_at(record, 8);
+    uint64_t type = weir_text_u64_at(record, 8);
     size_t left = record->bytes - 24;
-    weir_buf_printf(out, "\n... id:    %" PRIu64 "\n", u64_at(record, 16));
+    weir_buf_printf(out, "\n... id:    %" PRIu64 "\n", weir_text_u64_at(record, 16));
     if (type >= WEIR_ARRAY_COUNT(words))
         return;
     weir_buf_printf(out, "... %s", words[type]);
@@ -190,8 +179,9 @@ static void append_event_update(const struct weir_text_record *record, struct we
 static void append_auxtrace(const struct weir_text_record *record, struct weir_buf *out)
 {
     weir_buf_printf(out, " size: %#" PRIx64 "  offset: %#" PRIx64 "  ref: %#" PRIx64 "  idx: %u  tid: %d  cpu: %d\n",
-                    u64_at(record, 8), u64_at(record, 16), u64_at(record, 24), u32_at(record, 32),
-                    (int32_t)u32_at(record, 36), (int32_t)u32_at(record, 40));
+                    weir_text_u64_at(record, 8), weir_text_u64_at(record, 16), weir_text_u64_at(record, 24),
+                    weir_text_u32_at(record, 32), (int32_t)weir_text_u32_at(record, 36),
+                    (int32_t)weir_text_u32_at(record, 40));
 }
 
 enum stat_tag {
@@ -208,17 +198,17 @@ static void append_stat_config(const struct weir_text_record *record, struct wei
 {
     uint64_t known[STAT_TAGS] = {0}, count = count_of(record, STAT_PAIR_BYTES);
     for (uint64_t i = 0; i < count; i++) {
-        uint64_t tag = u64_at(record, 16 + i * STAT_PAIR_BYTES);
+        uint64_t tag = weir_text_u64_at(record, 16 + i * STAT_PAIR_BYTES);
         if (tag < STAT_TAGS)
-            known[tag] = u64_at(record, 24 + i * STAT_PAIR_BYTES);
+            known[tag] = weir_text_u64_at(record, 24 + i * STAT_PAIR_BYTES);
     }
     weir_buf_printf(out, "\n... aggr_mode %d\n... scale     %d\n... interval  %u\n", (int)known[STAT_AGGR_MODE],
                     (int)known[STAT_SCALE], (unsigned)known[STAT_INTERVAL]);
     for (uint64_t i = 0; i < count; i++) {
-        uint64_t tag = u64_at(record, 16 + i * STAT_PAIR_BYTES);
+        uint64_t tag = weir_text_u64_at(record, 16 + i * STAT_PAIR_BYTES);
         if (tag >= STAT_TAGS)
             weir_buf_printf(out, "... tag %" PRIu64 "     %" PRIu64 "\n", tag,
-                            u64_at(record, 24 + i * STAT_PAIR_BYTES));
+                            weir_text_u64_at(record, 24 + i * STAT_PAIR_BYTES));
     }
 }
 
@@ -226,12 +216,12 @@ static void append_time_conversion(const struct weir_text_record *record, struct
 {
     weir_buf_printf(
         out, "\n... Time Shift      %" PRIu64 "\n... Time Multiplier %" PRIu64 "\n... Time Zero       %" PRIu64 "\n",
-        u64_at(record, 8), u64_at(record, 16), u64_at(record, 24));
+        weir_text_u64_at(record, 8), weir_text_u64_at(record, 16), weir_text_u64_at(record, 24));
     if (record->bytes >= WEIR_TIME_CONV_BYTES)
         weir_buf_printf(out,
                         "... Time Cycles     %" PRIu64 "\n... Time Mask       %#" PRIx64
                         "\n... Cap Time Zero   %u\n... Cap Time Short  %u\n",
-                        u64_at(record, 32), u64_at(record, 40), record->data[48], record->data[49]);
+                        weir_text_u64_at(record, 32), weir_text_u64_at(record, 40), record->data[48], record->data[49]);
 }
 
 void weir_user_record_append(const struct weir_text_record *record, struct weir_buf *out)
@@ -267,12 +257,13 @@ void weir_user_record_append(const struct weir_text_record *record, struct weir_
         weir_buf_printf(out,
                         "\n... id %" PRIu64 ", cpu %d, thread %d\n... value %" PRIu64 ", enabled %" PRIu64
                         ", running %" PRIu64 "\n",
-                        u64_at(record, 8), (int32_t)u32_at(record, 16), (int32_t)u32_at(record, 20), u64_at(record, 24),
-                        u64_at(record, 32), u64_at(record, 40));
+                        weir_text_u64_at(record, 8), (int32_t)weir_text_u32_at(record, 16),
+                        (int32_t)weir_text_u32_at(record, 20), weir_text_u64_at(record, 24),
+                        weir_text_u64_at(record, 32), weir_text_u64_at(record, 40));
         break;
     case WEIR_RECORD_STAT_ROUND:
-        weir_buf_printf(out, "\n... time %" PRIu64 ", type %s\n", u64_at(record, 16),
-                        u64_at(record, 8) == STAT_ROUND_INTERVAL ? "INTERVAL" : "FINAL");
+        weir_buf_printf(out, "\n... time %" PRIu64 ", type %s\n", weir_text_u64_at(record, 16),
+                        weir_text_u64_at(record, 8) == STAT_ROUND_INTERVAL ? "INTERVAL" : "FINAL");
         break;
     case WEIR_RECORD_EVENT_UPDATE:
         append_event_update(record, out);
@@ -281,7 +272,7 @@ void weir_user_record_append(const struct weir_text_record *record, struct weir_
         append_time_conversion(record, out);
         break;
     case WEIR_RECORD_FEATURE:
-        weir_buf_printf(out, " feature %" PRIu64 "\n", u64_at(record, 8));
+        weir_buf_printf(out, " feature %" PRIu64 "\n", weir_text_u64_at(record, 8));
         break;
     case WEIR_RECORD_FINISHED_INIT:
         weir_buf_printf(out, ": unhandled!\n"); /* perf's own words: it does nothing with it */
