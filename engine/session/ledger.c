@@ -162,16 +162,15 @@ static bool can_be_cut_off(const struct weir_event_set *set, unsigned place, con
 
 static void add_cut_off(const struct weir_event_set *set, struct weir_record_result *result)
 {
-    for (size_t i = 0; i < result->ledger_count; i++) {
-        struct weir_ledger_row *row = &result->ledger[i];
-        uint64_t count = missing(row);
-        if (row->event >= weir_event_set_sideband(set) || count == 0)
-            continue;
-        if (!can_be_cut_off(set, (unsigned)(i / set->event_count), row))
-            continue;
-        row->cut_off = count;
-        if (counts_sleepers(set, row))
-            result->sleeper_counts += count;
+    for (unsigned place = 0; place < set->place_count; place++) {
+        for (unsigned event = 0; event < weir_event_set_sideband(set); event++) {
+            struct weir_ledger_row *row = row_at(result, place, event);
+            if (!can_be_cut_off(set, place, row))
+                continue;
+            row->cut_off = missing(row);
+            if (counts_sleepers(set, row))
+                result->sleeper_counts += row->cut_off;
+        }
     }
 }
 
