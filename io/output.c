@@ -365,6 +365,11 @@ void weir_output_get_stats(const struct weir_output *output, struct weir_output_
     stats->copied_bytes = output->stats.copied_bytes;
 }
 
+bool weir_output_is_direct(const struct weir_output *output)
+{
+    return output->writes.direct;
+}
+
 const char *weir_output_describe(const struct weir_output *output)
 {
     return output->writes.direct ? output->direct_text : output->buffered_text;

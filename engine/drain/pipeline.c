@@ -330,9 +330,13 @@ void weir_pipeline_set_parts(struct weir_pipeline *pipeline, struct weir_output 
 
 int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err)
 {
+    /* Compression and the page cache read what was copied; a device does not need it in a cache. */
+    bool past_caches = output && weir_output_is_direct(output) && !pipeline->compressing && !pipeline->parts;
     unsigned live = 0;
-    for (unsigned i = 0; i < pipeline->reader_count; i++)
+    for (unsigned i = 0; i < pipeline->reader_count; i++) {
+        pipeline->readers[i]->past_caches = past_caches;
         live += pipeline->readers[i]->ring_count > 0;
+    }
     atomic_init(&pipeline->live_readers, live); /* before the threads that count it down */
 
     const struct weir_pipeline_setup *setup = &pipeline->setup;

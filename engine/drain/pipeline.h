@@ -154,7 +154,7 @@ int weir_pipeline_open_stream(const struct weir_pipeline *pipeline, int fd, cons
 void weir_pipeline_set_parts(struct weir_pipeline *pipeline, struct weir_output *const *parts);
 
 /* Makes the writer and the rounds. output: the first one, borrowed, its head written. Done by start(); for tests
- * without. */
+ * without, which may take the writer's place (output NULL). */
 int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err);
 
 /* Creates the threads and waits until each has pinned itself and taken its priority. Signals must be blocked. output as

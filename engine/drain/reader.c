@@ -130,6 +130,7 @@ static void publish_counts(struct weir_reader *reader)
 /* The chunk and those that follow it, as the writer is to see them. */
 static void make_ready(struct weir_reader *reader, struct weir_chunk *chunk)
 {
+    weir_reader_settle(reader);
     /* Relaxed: the coordinator only compares sums, to see whether anything has moved. */
     uint64_t bytes = atomic_load_explicit(&reader->handed_bytes, memory_order_relaxed) + weir_chunk_train_bytes(chunk);
     atomic_store_explicit(&reader->handed_bytes, bytes, memory_order_relaxed);

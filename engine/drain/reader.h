@@ -5,7 +5,8 @@
  *
  *     epoch = control.epoch, acquire                                        (J)
  *     for each ring:  copy [tail, head) into the chunk, block by block, walking the records of each block while it is
- *                     in the cache; a full chunk is pushed and another taken; holding = 1 before the tail is released
+ *                     in the cache (in the ring, if the copy went past the caches); a full chunk is pushed and another
+ *                     taken; holding = 1 before the tail is released
  *     if all rings were drained and epoch is new:
  *         with a retention, if a snapshot was asked for since: push all that is retained
  *         push the chunk if it holds anything; holding = 0, release         (K)
@@ -165,6 +166,10 @@ struct weir_reader {
     const struct weir_shed_plan *shed; /* borrowed; NULL: nothing is shed */
     const struct weir_event_set *set;  /* borrowed; for rings that rename */
     uint32_t share_chunks; /* half of what it would have of the pool if all readers had the same, at least one */
+    /* What it copies from data rings is next looked at by the device that writes the chunk, so it goes past the caches
+     * (base/copy.h). Set before the thread runs. */
+    bool past_caches;
+
     /* Readers with a ring whose descriptors have not all hung up. Borrowed; the reader that takes it to 0 writes to
      * ended_fd, a borrowed eventfd: every target is gone. */
     _Atomic unsigned *live_readers;

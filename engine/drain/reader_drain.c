@@ -1,6 +1,7 @@
 /*
- * Draining a ring: its records are copied into chunks block by block, and walked while they are in the cache. The
- * reader's thread only; the order in which words are written is that of reader.h and ring.h.
+ * Draining a ring: its records are copied into chunks block by block, and walked while they are in the cache: where
+ * they were copied to, or, when that was past the caches, where they came from. The reader's thread only; the order in
+ * which words are written is that of reader.h and ring.h.
  */
 #include "engine/drain/reader_internal.h"
 
@@ -60,15 +61,31 @@ struct begun {
 };
 
 /* Copies at least one byte of [ring->tail, + available) behind what the chunk holds of it already, a block in all where
- * that is enough. Returns what is there now. */
+ * that is enough. Returns what is there now. Past the caches, a block ends where a line of the chunk does, because
+ * a line that is written in two parts does not go past them. */
 static uint64_t copy_block(const struct weir_reader_ring *r, struct weir_chunk *chunk, uint64_t begun_bytes,
-                           uint64_t available)
+                           uint64_t available, bool past_caches)
 {
     uint64_t room = chunk->capacity - chunk->used;
     uint64_t most = weir_min_u64(available, room);
     uint64_t bytes = weir_min_u64(weir_max_u64(BLOCK_BYTES, begun_bytes + BLOCK_BYTES / 2), most);
-    weir_ring_copy(&r->ring, r->ring.tail + begun_bytes, chunk->data + chunk->used + begun_bytes, bytes - begun_bytes);
+    uint8_t *to = chunk->data + chunk->used;
+    if (!past_caches) {
+        weir_ring_copy(&r->ring, r->ring.tail + begun_bytes, to + begun_bytes, bytes - begun_bytes);
+        return bytes;
+    }
+    if (bytes < most)
+        bytes -= (uintptr_t)(to + bytes) % WEIR_CACHE_LINE_BYTES;
+    weir_ring_copy_past_caches(&r->ring, r->ring.tail + begun_bytes, to + begun_bytes, bytes - begun_bytes);
     return bytes;
+}
+
+/* Where a block that was copied is to be walked. */
+static const uint8_t *find_in_cache(const struct weir_reader_ring *r, const uint8_t *copy, uint64_t bytes,
+                                    bool past_caches)
+{
+    const uint8_t *source = past_caches ? weir_ring_at(&r->ring, r->ring.tail, bytes) : NULL;
+    return source ? source : copy;
 }
 
 /*
@@ -84,10 +101,11 @@ static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r
     uint64_t bytes = begun->chunk == chunk && begun->used == chunk->used ? begun->bytes : 0;
     uint64_t lost_before = r->counts.lost_reported, side_before = r->counts.other_bytes;
     r->counts.first_sample_ns = r->counts.last_sample_ns = 0;
+    bool past_caches = weir_reader_passes_caches(reader, r);
     int64_t moved;
     do { /* a record may be longer than a block */
-        bytes = copy_block(r, chunk, bytes, available);
-        moved = weir_record_walk(&reader->layout, to, bytes, &r->counts);
+        bytes = copy_block(r, chunk, bytes, available, past_caches);
+        moved = weir_record_walk(&reader->layout, find_in_cache(r, to, bytes, past_caches), bytes, &r->counts);
     } while (moved == 0 && bytes < most);
     if (moved <= 0)
         return moved;

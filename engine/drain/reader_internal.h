@@ -3,6 +3,7 @@
 #ifndef WEIR_ENGINE_DRAIN_READER_INTERNAL_H
 #define WEIR_ENGINE_DRAIN_READER_INTERNAL_H
 
+#include "base/copy.h"
 #include "engine/drain/reader.h"
 #include "engine/drain/record_rename.h"
 
@@ -52,6 +53,14 @@ static inline bool weir_reader_retains(const struct weir_reader *reader, const s
 static inline bool weir_reader_renames(const struct weir_reader_ring *r)
 {
     return atomic_load_explicit(&r->renames, memory_order_relaxed);
+}
+
+/* Before a chunk is given away that may have been written past the caches. (On x86-64 the exchange of the queue's push
+ * would do; C11 says nothing of such stores.) */
+static inline void weir_reader_settle(const struct weir_reader *reader)
+{
+    if (reader->past_caches)
+        weir_copy_settle();
 }
 
 /* ---- reader_drain.c ---- */
@@ -139,6 +148,12 @@ static inline bool weir_reader_trims(const struct weir_reader *reader)
 {
     return weir_reader_pressure(reader) >= WEIR_PRESSURE_HIGH && reader->shed &&
            reader->shed->most >= WEIR_SHED_STACKS && reader->shed->has_stacks;
+}
+
+/* Whether what is copied from a ring goes past the caches: no step behind the copy looks at it again. */
+static inline bool weir_reader_passes_caches(const struct weir_reader *reader, const struct weir_reader_ring *r)
+{
+    return reader->past_caches && !r->sideband && !weir_reader_renames(r) && !weir_reader_trims(reader);
 }
 
 /* Cuts those in whole records that were copied to data from the ring. Returns the bytes that are left. */

@@ -43,6 +43,7 @@ static bool evict_to_pool(struct weir_reader *reader)
     struct weir_chunk *chunk = evict(reader);
     if (!chunk)
         return false;
+    weir_reader_settle(reader);
     weir_pool_retain(reader->pool, -1);
     weir_pool_put(reader->pool, chunk);
     return true;

@@ -71,12 +71,28 @@ void weir_ring_release(struct weir_ring *ring, uint64_t tail)
     __atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
+static uint64_t bytes_before_wrap(const struct weir_ring *ring, uint64_t position)
+{
+    return ring->bytes - (position & (ring->bytes - 1));
+}
+
+const uint8_t *weir_ring_at(const struct weir_ring *ring, uint64_t position, uint64_t bytes)
+{
+    return bytes <= bytes_before_wrap(ring, position) ? ring->data + (position & (ring->bytes - 1)) : NULL;
+}
+
 void weir_ring_copy(const struct weir_ring *ring, uint64_t position, void *to, uint64_t bytes)
 {
-    uint64_t offset = position & (ring->bytes - 1);
-    uint64_t before_wrap = weir_min_u64(bytes, ring->bytes - offset);
-    weir_copy(to, ring->data + offset, before_wrap);
-    weir_copy((uint8_t *)to + before_wrap, ring->data, bytes - before_wrap);
+    uint64_t first = weir_min_u64(bytes, bytes_before_wrap(ring, position));
+    weir_copy(to, weir_ring_at(ring, position, first), first);
+    weir_copy((uint8_t *)to + first, ring->data, bytes - first);
+}
+
+void weir_ring_copy_past_caches(const struct weir_ring *ring, uint64_t position, void *to, uint64_t bytes)
+{
+    uint64_t first = weir_min_u64(bytes, bytes_before_wrap(ring, position));
+    weir_copy_past_caches(to, weir_ring_at(ring, position, first), first);
+    weir_copy_past_caches((uint8_t *)to + first, ring->data, bytes - first);
 }
 
 bool weir_ring_is_drained(const struct weir_ring *ring)

@@ -88,6 +88,13 @@ void weir_ring_release(struct weir_ring *ring, uint64_t tail);
 /* Copies bytes from position on, across the wrap. bytes <= ring->bytes. Reader thread. */
 void weir_ring_copy(const struct weir_ring *ring, uint64_t position, void *to, uint64_t bytes);
 
+/* The same by weir_copy_past_caches(). */
+void weir_ring_copy_past_caches(const struct weir_ring *ring, uint64_t position, void *to, uint64_t bytes);
+
+/* The bytes from position on where they lie; NULL when they go on behind the wrap. bytes <= ring->bytes; valid until
+ * they are released. Reader thread. */
+const uint8_t *weir_ring_at(const struct weir_ring *ring, uint64_t position, uint64_t bytes);
+
 /*
  * True when all that the kernel had published was given back (D) at the time of the call. Any thread. (E)
  * data_tail is read with acquire: it pairs with (D), so that what the reader stored before its release (that it holds a

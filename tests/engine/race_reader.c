@@ -159,6 +159,8 @@ static int race_barrier(struct race *race)
     sim_rig_init(&race->rig, &(struct sim_rig_options){.cpus = CPUS, .ring_bytes = RING_BYTES});
     struct weir_error err;
     weir_assert(weir_pipeline_prepare(&race->rig.pipeline, NULL, &err) == 0);
+    for (unsigned i = 0; i < CPUS; i += 2)
+        race->rig.pipeline.readers[i]->past_caches = true;
     weir_event_set_enable(&race->rig.set, false);
     start_readers(race);
     for (unsigned i = 0; i < CPUS; i++) {

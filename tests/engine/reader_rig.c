@@ -48,6 +48,7 @@ static void init_reader(struct reader_rig *rig, unsigned index, const struct rig
         .aux_fd = rig->aux_fd,
     };
     cr_assert_eq(weir_reader_init(reader, &setup), 0);
+    reader->past_caches = options->past_caches;
     rig->reader_list[index] = reader;
     for (unsigned n = 0; n < options->rings_per_reader; n++) {
         unsigned ring = index * options->rings_per_reader + n;

@@ -27,6 +27,7 @@ struct rig_options {
     uint64_t start;                    /* head and tail of every ring at first */
     uint64_t aux_bytes;                /* of the AUX area of each ring; 0: none has one */
     bool aux_newest;                   /* they are overwritten */
+    bool past_caches;                  /* chunks are written past the caches */
     unsigned chunks;                   /* of RIG_CHUNK_BYTES, at least two per reader; 0: seven */
 };
 

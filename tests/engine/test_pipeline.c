@@ -15,6 +15,7 @@
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/sim_rig.h"
 #include "tests/engine/test_record.h"
+#include "tests/io/fake_io.h"
 
 #define CPUS 3u
 
@@ -176,6 +177,37 @@ Test(pipeline, started_threads_are_named_and_stopped_before_their_output_is_clos
     weir_pipeline_fini(&rig.pipeline);
     cr_assert_null(rig.pipeline.threads);
     sim_rig_fini(&rig);
+}
+
+static void expect_past_caches(const struct fake_io_options *disk, int compression_level, bool in_parts, bool wanted)
+{
+    struct sim_rig rig;
+    struct weir_error err = {0};
+    static const uint8_t head[WEIR_OUTPUT_ALIGN_BYTES];
+    struct weir_output *output = NULL, *parts[CPUS] = {0};
+    struct fake_io *fake = fake_io_new(disk);
+    struct sim_rig_options options = rig_options;
+    options.compression_level = compression_level;
+    sim_rig_init(&rig, &options);
+    if (in_parts)
+        weir_pipeline_set_parts(&rig.pipeline, parts);
+    cr_assert_eq(weir_pipeline_open_output(&rig.pipeline, "/dev/null", fake_io_ops(fake), &output, &err), 0);
+    cr_assert_eq(weir_output_write_head(output, head, sizeof(head)), 0);
+    cr_assert_eq(weir_pipeline_prepare(&rig.pipeline, output, &err), 0, "%s", err.what);
+    for (unsigned i = 0; i < CPUS; i++)
+        cr_assert_eq(rig.pipeline.readers[i]->past_caches, wanted);
+    weir_pipeline_stop(&rig.pipeline);
+    weir_output_close(output);
+    sim_rig_fini(&rig);
+    fake_io_free(fake);
+}
+
+Test(pipeline, chunks_pass_the_caches_only_where_nothing_but_the_device_reads_them)
+{
+    expect_past_caches(&(struct fake_io_options){0}, 0, false, true);
+    expect_past_caches(&(struct fake_io_options){.no_direct = true}, 0, false, false);
+    expect_past_caches(&(struct fake_io_options){0}, 1, false, false);
+    expect_past_caches(&(struct fake_io_options){0}, 0, true, false);
 }
 
 /* ---- emit ---- */

@@ -172,12 +172,19 @@ Test(reader, bad_ring_does_not_concern_the_next_one)
 
 /* ---- records at every place ---- */
 
+/* Each of them with the chunk written through the caches and past them. */
+static void for_both_copies(void (*check)(bool past_caches))
+{
+    check(false);
+    check(true);
+}
+
 /* At every fourth byte, so that the wrap also splits headers, which the kernel never does. */
-Test(reader, record_is_read_whole_wherever_the_ring_wraps)
+static void check_wraps(bool past_caches)
 {
     for (uint64_t start = 4096 - 136; start <= 4096; start += 4) {
         struct reader_rig rig;
-        rig_init(&rig, &(struct rig_options){.start = start});
+        rig_init(&rig, &(struct rig_options){.past_caches = past_caches, .start = start});
         rig_put_sample(&rig, 0, start, 128);
         rig_put_sample(&rig, 0, start + 1, 40);
         rig_expect_samples(&rig, flush(&rig), start, 2);
@@ -186,10 +193,15 @@ Test(reader, record_is_read_whole_wherever_the_ring_wraps)
     }
 }
 
-Test(reader, records_are_read_whole_round_and_round_the_ring)
+Test(reader, record_is_read_whole_wherever_the_ring_wraps)
+{
+    for_both_copies(check_wraps);
+}
+
+static void check_round_and_round(bool past_caches)
 {
     struct reader_rig rig;
-    rig_init(&rig, &(struct rig_options){0});
+    rig_init(&rig, &(struct rig_options){.past_caches = past_caches});
     uint64_t sequence = 0;
     for (uint16_t bytes = 32; bytes <= 4096; bytes += 8) {
         rig_put_sample(&rig, 0, sequence, bytes);
@@ -198,6 +210,11 @@ Test(reader, records_are_read_whole_round_and_round_the_ring)
     cr_assert_eq(rig.readers[0].rings[0].counts.samples[0], 509);
     cr_assert_eq(rig.readers[0].rings[0].discarded_bytes, 0);
     rig_fini(&rig);
+}
+
+Test(reader, records_are_read_whole_round_and_round_the_ring)
+{
+    for_both_copies(check_round_and_round);
 }
 
 Test(reader, record_that_ends_with_the_ring_is_read_whole)
@@ -211,10 +228,10 @@ Test(reader, record_that_ends_with_the_ring_is_read_whole)
     rig_fini(&rig);
 }
 
-Test(reader, full_ring_is_read_whole)
+static void check_full_ring(bool past_caches)
 {
     struct reader_rig rig;
-    rig_init(&rig, &(struct rig_options){.start = 2000});
+    rig_init(&rig, &(struct rig_options){.past_caches = past_caches, .start = 2000});
     for (unsigned n = 0; n < 64; n++)
         rig_put_sample(&rig, 0, n, SMALL_BYTES);
     cr_assert_eq(raw_ring_head(&rig.raw, 0) - raw_ring_tail(&rig.raw, 0), 4096);
@@ -222,11 +239,16 @@ Test(reader, full_ring_is_read_whole)
     rig_fini(&rig);
 }
 
-Test(reader, greatest_record_is_read_whole_wherever_the_ring_wraps)
+Test(reader, full_ring_is_read_whole)
+{
+    for_both_copies(check_full_ring);
+}
+
+static void check_greatest_record(bool past_caches)
 {
     for (uint64_t start = 0; start < 128 * 1024; start += 4088) {
         struct reader_rig rig;
-        rig_init(&rig, &(struct rig_options){.ring_bytes = 128 * 1024, .start = start});
+        rig_init(&rig, &(struct rig_options){.past_caches = past_caches, .ring_bytes = 128 * 1024, .start = start});
         rig_put_sample(&rig, 0, 5, 32);
         rig_put_sample(&rig, 0, 6, WEIR_RECORD_MAX_BYTES);
         rig_put_sample(&rig, 0, 7, 32);
@@ -235,14 +257,21 @@ Test(reader, greatest_record_is_read_whole_wherever_the_ring_wraps)
     }
 }
 
+Test(reader, greatest_record_is_read_whole_wherever_the_ring_wraps)
+{
+    for_both_copies(check_greatest_record);
+}
+
 /* What is copied of a record before its end is there is neither lost nor doubled, wherever blocks and chunks end. */
-Test(reader, records_that_end_in_a_later_block_or_chunk_are_read_whole)
+static void check_later_blocks_and_chunks(bool past_caches)
 {
     static const uint16_t sizes[] = {8584, 40, 3000, 64, 20000, 8192, 8184, 128, 12288, 60000};
     const uint64_t ring_bytes = 1 << 20;
     for (uint64_t start = 0; start < 64 * 1024; start += 5000) {
         struct reader_rig rig;
-        rig_init(&rig, &(struct rig_options){.ring_bytes = ring_bytes, .start = ring_bytes - start, .chunks = 16});
+        rig_init(&rig,
+                 &(struct rig_options){
+                     .past_caches = past_caches, .ring_bytes = ring_bytes, .start = ring_bytes - start, .chunks = 16});
         uint64_t put = 0, bytes = 0;
         for (uint16_t size = sizes[0]; bytes + size <= ring_bytes; size = sizes[put % WEIR_ARRAY_COUNT(sizes)]) {
             rig_put_sample(&rig, 0, put++, size);
@@ -265,18 +294,29 @@ Test(reader, records_that_end_in_a_later_block_or_chunk_are_read_whole)
     }
 }
 
-/* Around the block of the copy loop, 8 KiB, and what is added to it at a time. */
-Test(reader, record_about_as_long_as_a_block_is_read_whole)
+Test(reader, records_that_end_in_a_later_block_or_chunk_are_read_whole)
 {
-    for (uint16_t bytes = 8 * 1024 - 40; bytes <= 12 * 1024 + 40; bytes += 8) {
+    for_both_copies(check_later_blocks_and_chunks);
+}
+
+/* Around the block of the copy loop, 8 KiB, and what is added to it at a time. */
+static void check_lengths_about_a_block(bool past_caches)
+{
+    for (unsigned bytes = 8 * 1024 - 40; bytes <= 12 * 1024 + 40; bytes += 8) {
         struct reader_rig rig;
-        rig_init(&rig, &(struct rig_options){.ring_bytes = 128 * 1024, .start = 128 * 1024 - 12 * 1024});
-        rig_put_sample(&rig, 0, 1, bytes);
-        rig_put_sample(&rig, 0, 2, bytes);
+        rig_init(&rig, &(struct rig_options){
+                           .past_caches = past_caches, .ring_bytes = 128 * 1024, .start = 128 * 1024 - 12 * 1024});
+        rig_put_sample(&rig, 0, 1, (uint16_t)bytes);
+        rig_put_sample(&rig, 0, 2, (uint16_t)bytes);
         rig_put_sample(&rig, 0, 3, 32);
         rig_expect_samples(&rig, flush(&rig), 1, 3);
         rig_fini(&rig);
     }
+}
+
+Test(reader, record_about_as_long_as_a_block_is_read_whole)
+{
+    for_both_copies(check_lengths_about_a_block);
 }
 
 /* ---- chunks ---- */

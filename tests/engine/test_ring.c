@@ -99,8 +99,24 @@ Test(ring, copy_wraps_at_every_offset)
         weir_ring_copy(&ring, start, got, sizeof(put));
         cr_assert_eq(memcmp(got, put, sizeof(put)), 0, "start %u", (unsigned)start);
         cr_assert_eq(got[sizeof(put)], 0xee, "start %u", (unsigned)start);
+        memset(got, 0xee, sizeof(got));
+        weir_ring_copy_past_caches(&ring, start, got, sizeof(put));
+        cr_assert_eq(memcmp(got, put, sizeof(put)), 0, "start %u", (unsigned)start);
+        cr_assert_eq(got[sizeof(put)], 0xee, "start %u", (unsigned)start);
         weir_ring_unmap(&ring);
     }
+}
+
+Test(ring, bytes_lie_in_one_piece_up_to_the_wrap)
+{
+    struct raw_kernel raw;
+    struct weir_ring ring = map_ring(&raw, 3 * RING_BYTES);
+    cr_assert_eq(weir_ring_at(&ring, 3 * RING_BYTES, RING_BYTES), ring.data);
+    cr_assert_eq(weir_ring_at(&ring, 3 * RING_BYTES + 8, RING_BYTES - 8), ring.data + 8);
+    cr_assert_null(weir_ring_at(&ring, 3 * RING_BYTES + 8, RING_BYTES - 7));
+    cr_assert_eq(weir_ring_at(&ring, 4 * RING_BYTES - 1, 1), ring.data + RING_BYTES - 1);
+    cr_assert_null(weir_ring_at(&ring, 4 * RING_BYTES - 1, 2));
+    weir_ring_unmap(&ring);
 }
 
 Test(ring, copy_takes_the_whole_ring)
