@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "format/records.h"
 
-#define ROUND_BASE_BYTES       (32ull << 20) /* a reader of the file holds about two rounds in memory */
-#define ROUND_PER_READER_BYTES (1ull << 20)  /* each round wakes every reader that holds anything: a wake per MiB */
+#define ROUND_BASE_BYTES       (8ull << 20) /* a reader of the file holds about two rounds in memory */
+#define ROUND_PER_READER_BYTES (1ull << 20) /* each round wakes every reader that holds anything: a wake per MiB */
 #define EMIT_RETRY_NS          (WEIR_NS_PER_MS / 2)
 
 /* ---- building ---- */

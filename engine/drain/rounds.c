@@ -177,14 +177,17 @@ static bool close_epoch(struct weir_rounds *rounds, uint64_t now_ns)
     return true;
 }
 
-static bool is_wanted(const struct weir_rounds *rounds)
+/* Somebody waits for the next epoch. */
+static bool is_awaited(const struct weir_rounds *rounds)
 {
-    return rounds->wanted || rounds->snapshot_wanted || rounds->cut == WEIR_ROUNDS_CUT_WANTED;
+    return rounds->snapshot_wanted || rounds->cut == WEIR_ROUNDS_CUT_WANTED;
 }
 
 static uint64_t due_ns(const struct weir_rounds *rounds)
 {
-    return is_wanted(rounds) ? rounds->earliest_ns : rounds->next_ns;
+    if (is_awaited(rounds))
+        return rounds->earliest_ns;
+    return rounds->wanted ? rounds->earliest_ns + (WEIR_ROUND_KICK_NS - WEIR_ROUND_GRACE_NS) : rounds->next_ns;
 }
 
 static void open_due(struct weir_rounds *rounds, uint64_t now_ns)
@@ -213,7 +216,8 @@ static void open_due(struct weir_rounds *rounds, uint64_t now_ns)
 /* How long those that have not passed the open epoch are left to themselves. */
 static uint64_t patience_ns(const struct weir_rounds *rounds)
 {
-    bool awaited = rounds->hasty || rounds->snapshot_open || rounds->cut == WEIR_ROUNDS_CUT_OPEN || is_wanted(rounds);
+    bool awaited = rounds->hasty || rounds->snapshot_open || rounds->cut == WEIR_ROUNDS_CUT_OPEN || rounds->wanted ||
+                   is_awaited(rounds);
     return awaited ? WEIR_ROUND_GRACE_NS
                    : weir_min_u64(rounds->reader_count * WEIR_ROUND_GRACE_NS, WEIR_ROUND_PERIOD_NS);
 }

@@ -15,11 +15,12 @@
  * WEIR_ROUND_GRACE_NS behind the closing of epoch n. (Only a virtual CPU that its host stops for longer than that
  * inside this very microsecond could still be late; perf record has the same window without the grace.)
  *
- * An epoch is opened when round_bytes have passed since the last marker (the writer kicks), else once a second. Readers
- * with something to do pass by themselves; those that sleep on records below their watermark are woken after a while;
- * those whose rings are empty are never woken: weir_reader_is_past() sees that from outside. The while is a grace for
- * each reader, a second at most: waking hundreds of threads for a few records each costs more than what they then do,
- * and most have something to do by themselves meanwhile. It is cut short by a kick, and by whoever waits for the next
+ * An epoch is opened when round_bytes have passed since the last marker (the writer kicks), but WEIR_ROUND_KICK_NS
+ * behind the one before at the earliest (beyond 2 GB/s rounds grow, not their number), else once a second. Readers with
+ * something to do pass by themselves; those that sleep on records below their watermark are woken after a while; those
+ * whose rings are empty are never woken: weir_reader_is_past() sees that from outside. The while is a grace for each
+ * reader, a second at most: waking hundreds of threads for a few records each costs more than what they then do, and
+ * most have something to do by themselves meanwhile. It is cut short by a kick, and by whoever waits for the next
  * epoch: a cut, a snapshot.
  *
  * A cut is where an output ends: the marker of an epoch that was opened after cut() was called, and none behind it
@@ -102,6 +103,7 @@ struct weir_rounds {
 
 #define WEIR_ROUND_PERIOD_NS (1000 * WEIR_NS_PER_MS)
 #define WEIR_ROUND_GRACE_NS  (2 * WEIR_NS_PER_MS)
+#define WEIR_ROUND_KICK_NS   (5 * WEIR_NS_PER_MS) /* from the end of an epoch to one that is kicked for */
 
 void weir_rounds_init(struct weir_rounds *rounds, struct weir_reader_control *control,
                       struct weir_reader *const *readers, unsigned reader_count, struct weir_chunk_queue *queue,

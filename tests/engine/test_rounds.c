@@ -306,17 +306,31 @@ Test(rounds, kick_opens_an_epoch_at_once)
     rig_fini(&f.rig);
 }
 
-Test(rounds, kick_waits_for_the_grace_after_the_last_epoch_and_is_remembered)
+Test(rounds, kick_waits_for_its_time_after_the_last_epoch_and_is_remembered)
 {
     struct fixture f;
     fixture_init(&f, 1);
     weir_rounds_advance(&f.rounds, START_NS, true);
-    cr_assert_eq(weir_rounds_advance(&f.rounds, START_NS + 1, true), START_NS + WEIR_ROUND_GRACE_NS);
-    cr_assert_eq(weir_rounds_advance(&f.rounds, START_NS + 2, false), START_NS + WEIR_ROUND_GRACE_NS);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, START_NS + 1, true), START_NS + WEIR_ROUND_KICK_NS);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, START_NS + 2, false), START_NS + WEIR_ROUND_KICK_NS);
     cr_assert_eq(f.rig.control.epoch, 1);
-    uint64_t third_ns = START_NS + WEIR_ROUND_GRACE_NS;
+    uint64_t third_ns = START_NS + WEIR_ROUND_KICK_NS;
     cr_assert_eq(weir_rounds_advance(&f.rounds, third_ns, false), third_ns + WEIR_ROUND_PERIOD_NS);
     cr_assert_eq(f.rig.control.epoch, 2);
+    rig_fini(&f.rig);
+}
+
+Test(rounds, who_waits_for_an_epoch_does_not_wait_as_long_as_a_kick)
+{
+    struct fixture f;
+    unsigned cuts = 0;
+    fixture_init(&f, 1);
+    weir_rounds_advance(&f.rounds, START_NS, true);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, START_NS + 1, true), START_NS + WEIR_ROUND_KICK_NS);
+    weir_rounds_cut(&f.rounds, count_cut, &cuts);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, START_NS + 2, false), START_NS + WEIR_ROUND_GRACE_NS);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, START_NS + WEIR_ROUND_GRACE_NS, false), UINT64_MAX);
+    cr_assert_eq(cuts, 1);
     rig_fini(&f.rig);
 }
 
@@ -337,7 +351,7 @@ Test(rounds, writer_that_is_far_behind_gets_its_marker_with_a_later_epoch)
     struct fixture f;
     fixture_init(&f, 1);
     uint64_t now_ns = START_NS;
-    for (unsigned n = 0; n < WEIR_ROUND_MARKERS + 1; n++, now_ns += WEIR_ROUND_GRACE_NS)
+    for (unsigned n = 0; n < WEIR_ROUND_MARKERS + 1; n++, now_ns += WEIR_ROUND_KICK_NS)
         run_epoch(&f, now_ns, n);
     cr_assert_eq(f.rounds.pushed, WEIR_ROUND_MARKERS);
     for (unsigned n = 0; n < WEIR_ROUND_MARKERS; n++) {
@@ -586,7 +600,7 @@ Test(rounds, cut_waits_for_a_free_marker)
     unsigned cuts = 0;
     fixture_init(&f, 1);
     uint64_t now_ns = START_NS;
-    for (unsigned n = 0; n < WEIR_ROUND_MARKERS; n++, now_ns += WEIR_ROUND_GRACE_NS)
+    for (unsigned n = 0; n < WEIR_ROUND_MARKERS; n++, now_ns += WEIR_ROUND_KICK_NS)
         run_epoch(&f, now_ns, n);
     rig_put_sample(&f.rig, 0, WEIR_ROUND_MARKERS, 64);
     weir_rounds_cut(&f.rounds, count_cut, &cuts);
