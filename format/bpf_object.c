@@ -89,6 +89,19 @@ static uint64_t array_bytes(const struct bpf_prog_info *info, size_t array)
     return entry * load_u32(info, arrays[array].count);
 }
 
+/* Of all arrays; more than WEIR_BPF_IMAGE_MAX_BYTES when one alone is longer than that, whose sum might wrap. */
+static uint64_t all_array_bytes(const struct bpf_prog_info *info)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < ARRAY_COUNT; i++) {
+        uint64_t more = weir_align_up(array_bytes(info, i), sizeof(uint64_t));
+        if (more > WEIR_BPF_IMAGE_MAX_BYTES)
+            return more;
+        bytes += more;
+    }
+    return bytes;
+}
+
 /* Counts and addresses for the second call: what the first one counted goes to data. */
 static void ask_for_arrays(struct bpf_prog_info *wanted, const struct bpf_prog_info *counted, uint8_t *data)
 {
@@ -147,9 +160,7 @@ static void write_head(struct weir_bpf_image *image, const struct bpf_prog_info 
 /* 0, -EAGAIN when the program's counts are others by now. */
 static int read_arrays(int fd, const struct bpf_prog_info *counted, struct weir_bpf_image **read)
 {
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < ARRAY_COUNT; i++)
-        bytes += weir_align_up(array_bytes(counted, i), sizeof(uint64_t));
+    uint64_t bytes = all_array_bytes(counted);
     if (bytes > WEIR_BPF_IMAGE_MAX_BYTES)
         return -EFBIG;
     struct weir_bpf_image *image = calloc(1, sizeof(*image) + HEAD_BYTES + INFO_BYTES + bytes);
