@@ -17,8 +17,9 @@ void weir_copy(void *to, const void *from, size_t bytes);
 /*
  * The same for what no CPU will look at soon: whole cache lines of the target are written past the caches (movntdq of
  * x86-64: Intel SDM volume 1, 10.4.6.2; AMD64 APM volume 1, 5.4.3), so that they are not read from memory first. A call
- * that begins or ends within a line writes that part of it as weir_copy() does. Where there is no such store, all of
- * it. The target reads back as written on this thread; before another one may look, weir_copy_settle().
+ * that begins or ends within a line writes that part of it as weir_copy() does. Where there is no such store,
+ * and in builds with a sanitizer, all of it. The target reads back as written on this thread; before another one may
+ * look, weir_copy_settle().
  */
 void weir_copy_past_caches(void *to, const void *from, size_t bytes);
 

@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 
 #include "base/bits.h"
+#include "base/sanitizer.h"
 
 /* sched.h has them by another name on some systems; clone(2). */
 #define CLONE_OF_FORK (0x00200000u | 0x01000000u | SIGCHLD) /* CHILD_CLEARTID, CHILD_SETTID */
@@ -89,17 +90,9 @@ static const struct rule recovery[] = {
     {SCMP_SYS(uname), ANY},
 };
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define HAS_SANITIZER 1
-#endif
-#endif
-
 /* The leak check at the end, which stops the process from a thread of its own, and reports with their symbols. */
 static const struct rule sanitizers[] = {
-#ifdef HAS_SANITIZER
+#ifdef WEIR_HAS_SANITIZER
     {SCMP_SYS(clone), ANY},
     {SCMP_SYS(clone3), ANY},
     {SCMP_SYS(ptrace), ANY},
