@@ -200,3 +200,22 @@ test_tools_for_tracepoints_find_what_they_look_for() {
     perf timechart -i it.data -o it.svg >tool 2>&1 || fail "perf timechart: $(cat tool)"
     expect_line it.svg "$WEIR_LOAD_NAME"
 }
+
+# report_columns FILE [OPTION...]: the heads of perf report's columns, and report_rows what stands below them.
+report_columns() { perf report --stdio -i "$@" 2>/dev/null | grep -m1 '^# Overhead' | tr -s ' '; }
+report_rows() { perf report --stdio -i "$@" 2>/dev/null | grep -v '^#' | sed 's/ = [0-9]*/ = PARENT/'; }
+
+# Of events that are all tracepoints perf's report has what these print, unless there is a dummy event among them, as in
+# all of ours and in perf's own of -a (docs/compatibility.md, side-event).
+test_report_by_what_tracepoints_print_is_that_of_perf() {
+    local events=(-e raw_syscalls:sys_exit -c 1 --filter "id == 110") wanted="# Overhead Trace output "
+    record "${events[@]}" -o ours.data -- "$WEIR_LOAD" getppid 1000
+    perf record -q "${events[@]}" -o theirs.data -- "$WEIR_LOAD" getppid 1000
+    perf record -q -a "${events[@]}" -o all.data -- "$WEIR_LOAD" getppid 1000
+    expect_eq "columns" "$(report_columns ours.data -s trace)" "$wanted"
+    expect_eq "perf's columns" "$(report_columns theirs.data)" "$wanted"
+    expect_eq "rows" "$(report_rows ours.data -s trace)" "$(report_rows theirs.data)"
+    expect_at_least "rows" "$(report_rows ours.data -s trace | grep -c PARENT)" 1
+    expect_eq "columns unasked" "$(report_columns ours.data)" "# Overhead Command Shared Object Symbol "
+    expect_eq "perf's of -a" "$(report_columns all.data)" "# Overhead Command Shared Object Symbol "
+}
