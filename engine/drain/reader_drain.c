@@ -70,13 +70,12 @@ static uint64_t copy_block(const struct weir_reader_ring *r, struct weir_chunk *
     uint64_t most = weir_min_u64(available, room);
     uint64_t bytes = weir_min_u64(weir_max_u64(BLOCK_BYTES, begun_bytes + BLOCK_BYTES / 2), most);
     uint8_t *to = chunk->data + chunk->used;
-    if (!past_caches) {
-        weir_ring_copy(&r->ring, r->ring.tail + begun_bytes, to + begun_bytes, bytes - begun_bytes);
-        return bytes;
-    }
-    if (bytes < most)
+    if (past_caches && bytes < most)
         bytes -= (uintptr_t)(to + bytes) % WEIR_CACHE_LINE_BYTES;
-    weir_ring_copy_past_caches(&r->ring, r->ring.tail + begun_bytes, to + begun_bytes, bytes - begun_bytes);
+    if (past_caches)
+        weir_ring_copy_past_caches(&r->ring, r->ring.tail + begun_bytes, to + begun_bytes, bytes - begun_bytes);
+    else
+        weir_ring_copy(&r->ring, r->ring.tail + begun_bytes, to + begun_bytes, bytes - begun_bytes);
     return bytes;
 }
 

@@ -16,7 +16,7 @@
  * inside this very microsecond could still be late; perf record has the same window without the grace.)
  *
  * An epoch is opened when round_bytes have passed since the last marker (the writer kicks), but WEIR_ROUND_KICK_NS
- * behind the one before at the earliest (beyond 2 GB/s rounds grow, not their number), else once a second. Readers with
+ * behind the one before at the earliest (at high rates rounds grow, not their number), else once a second. Readers with
  * something to do pass by themselves; those that sleep on records below their watermark are woken after a while; those
  * whose rings are empty are never woken: weir_reader_is_past() sees that from outside. The while is a grace for each
  * reader, a second at most: waking hundreds of threads for a few records each costs more than what they then do, and
