@@ -117,16 +117,18 @@ list_files() {
     if [ "$output" = - ]; then files=(stream); fi
 }
 
-# expect_names: those of the mode, and no others.
+# expect_names: those of the mode, and no others; two of one moment differ by a number. What was to be continued and has
+# been moved stays beside its place.
 expect_names() {
-    local pattern='^out/(it\.data)$' file
+    local pattern='^out/(it\.data)$' stamp='\.20[0-9]{14}(-[0-9]{3})?(\.[0-9]+)?' moved='^out/moved' file
+    if [ "$plan_output" = append ]; then moved='^out/(moved|it\.data\.appending$)'; fi
     case " $plan_options " in
-    *' --switch-output'* | *' --timestamp-filename '*) pattern='^out/it\.data\.20[0-9]{14}(\.[0-9]+)?$' ;;
-    *' --snapshot-keep '* | *' -M '* | *' --overwrite '*) pattern='^out/it\.data(\.20[0-9]{14}(\.[0-9]+)?)?$' ;;
+    *' --switch-output'* | *' --timestamp-filename '*) pattern="^out/it\\.data$stamp\$" ;;
+    *' --snapshot-keep '* | *' -M '* | *' --overwrite '*) pattern="^out/it\\.data($stamp)?\$" ;;
     *' -o - '*) pattern='^stream$' ;;
     esac
     for file in "${files[@]}"; do
-        [[ $file =~ $pattern || ($was_moved = yes && $file =~ ^out/moved) ]] || fail "a file of another name: $file"
+        [[ $file =~ $pattern || ($was_moved = yes && $file =~ $moved) ]] || fail "a file of another name: $file"
     done
     if [[ $was_removed$was_moved = nono ]] && ! is_full; then
         expect_at_least "files" ${#files[@]} 1
@@ -176,10 +178,14 @@ expect_no_complaint() {
     [ ! -s perf.err ] || fail "$1: $(cat perf.err)"
 }
 
-# calls_of FILE: those of the load, which perf script has just listed. None is there twice.
+# calls_of FILE: those of the load, which perf script has just listed. None is there twice. With --tail-synthesize a
+# stream has its name behind them, if it has it at all; with -p there is nobody else.
 calls_of() {
-    grep -E "^ *$WEIR_LOAD_NAME .* NR $("$WEIR_LOAD" number getppid) " script.out >>calls.out || true
-    grep -cE "^ *$WEIR_LOAD_NAME .* NR $("$WEIR_LOAD" number getppid) " script.out || true
+    local name=$WEIR_LOAD_NAME number
+    number=$("$WEIR_LOAD" number getppid)
+    if [[ " $plan_options " == *' -p LOAD '*' --tail-synthesize '* ]]; then name="($name|:[0-9]+)"; fi
+    grep -E "^ *$name .* NR $number " script.out >>calls.out || true
+    grep -cE "^ *$name .* NR $number " script.out || true
 }
 
 lost_calls() {

@@ -108,7 +108,7 @@ load_runs() { is_running "$load"; }
 await_line() {
     local part until_s=$((SECONDS + ${WEIR_CHAOS_LIMIT_S:-30})) ended=no
     line=""
-    until read -r -t 0.2 -u "$1" part; do
+    until IFS='' read -r -t 0.2 -u "$1" part; do
         line+=$part # as much as had come
         [ $ended = no ] || return 0
         if ! "$2"; then ended=yes; fi
