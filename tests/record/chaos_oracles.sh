@@ -14,11 +14,11 @@ switch: cannot write the head of out/it\.data: No space left on device
 snapshot not allocated: recording stops here
 the output '.*' is not at its name any more
 '.*' was removed while recording
-SYSTEM/CPU switch overriding
+(SYSTEM/CPU|PER-THREAD) switch overriding
 CPU 1 (went offline|came online)
 files end faster than they can be finished
 files get larger than the size of --switch-output
-there is no room in 'out': (recording|the oldest files)
+there is no room in 'out': (recording|the oldest files|there is no finished file)
 less than --keep-free
 recording has ended.*; the command runs on
 --on-full=rotate may find no file to remove
