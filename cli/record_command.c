@@ -161,6 +161,9 @@ static int record(const struct weir_record_options *options, const struct weir_r
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then EFBIG of the write */
     signal(SIGPIPE, SIG_IGN); /* messages that nobody reads are no reason to stop recording */
 
+    sigset_t before;
+    sigprocmask(SIG_SETMASK, NULL, &before);
+
     struct weir_record_result result = {0};
     struct weir_error err = {0};
     bool workload_failed = false;
@@ -187,6 +190,7 @@ static int record(const struct weir_record_options *options, const struct weir_r
     weir_record_result_fini(&result);
     if (number != 0)
         die_by_signal(number);
+    sigprocmask(SIG_SETMASK, &before, NULL); /* one that came when recording had ended of itself ends weir here */
     return status;
 }
 

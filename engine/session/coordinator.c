@@ -134,6 +134,7 @@ int weir_coordinator_init(struct weir_coordinator *coordinator, struct weir_erro
     if (code == 0)
         return 0;
     weir_coordinator_fini(coordinator);
+    pthread_sigmask(SIG_SETMASK, &coordinator->mask_before, NULL);
     return weir_error_set_errno(err, code, "cannot make a signalfd and a timerfd");
 }
 
@@ -163,7 +164,7 @@ void weir_coordinator_fini(struct weir_coordinator *coordinator)
     coordinator->signal_fd = coordinator->timer_fd = -1;
     weir_poll_set_fini(&coordinator->sources);
     sigset_t mask = coordinator->mask_before;
-    for (size_t i = 0; coordinator->ending_signal && i < WEIR_ARRAY_COUNT(ending_signals); i++)
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(ending_signals); i++)
         sigaddset(&mask, ending_signals[i]);
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }

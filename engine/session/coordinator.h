@@ -24,7 +24,7 @@ struct weir_coordinator {
     struct weir_workload *workload; /* borrowed; NULL: none */
     int signal_fd;                  /* owned; signals that end a recording, SIGCHLD, SIGUSR2 */
     int timer_fd;                   /* owned; the next call of weir_rounds_advance() */
-    sigset_t mask_before;           /* restored by fini, given to the workload */
+    sigset_t mask_before;           /* restored by fini as far as it does, given to the workload */
     int ending_signal;              /* 0, or the first one that came */
     bool hastened;                  /* another came while the loop ended, and is_hurried() has not told it yet */
 
@@ -50,8 +50,9 @@ struct weir_coordinator {
  * coordinator must stay where it is until fini(). */
 int weir_coordinator_init(struct weir_coordinator *coordinator, struct weir_error *err);
 
-/* Restores the signal mask; pending signals are delivered then. But once a signal has ended the recording all that end
- * one stay blocked: the process has its last lines to write before it ends by the first of them. NULL-safe. */
+/* Restores the signal mask, but all signals that end a recording stay blocked, whatever has ended this one: the process
+ * has its last lines to write before it ends by one of them, the first that was read or one that is pending. NULL-safe.
+ */
 void weir_coordinator_fini(struct weir_coordinator *coordinator);
 
 /*
