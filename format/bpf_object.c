@@ -83,10 +83,11 @@ int weir_bpf_program_info(int fd, struct bpf_prog_info *info)
 
 /* ---- programs ---- */
 
+/* What an array takes of an image, with the padding behind it. */
 static uint64_t array_bytes(const struct bpf_prog_info *info, size_t array)
 {
     uint64_t entry = arrays[array].entry ? load_u32(info, arrays[array].entry) : arrays[array].entry_bytes;
-    return entry * load_u32(info, arrays[array].count);
+    return weir_align_up(entry * load_u32(info, arrays[array].count), sizeof(uint64_t));
 }
 
 /* Of all arrays; more than WEIR_BPF_IMAGE_MAX_BYTES when one alone is longer than that, whose sum might wrap. */
@@ -94,7 +95,7 @@ static uint64_t all_array_bytes(const struct bpf_prog_info *info)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < ARRAY_COUNT; i++) {
-        uint64_t more = weir_align_up(array_bytes(info, i), sizeof(uint64_t));
+        uint64_t more = array_bytes(info, i);
         if (more > WEIR_BPF_IMAGE_MAX_BYTES)
             return more;
         bytes += more;
@@ -115,7 +116,7 @@ static void ask_for_arrays(struct bpf_prog_info *wanted, const struct bpf_prog_i
             uint32_t entry = load_u32(counted, arrays[i].entry);
             store(wanted, arrays[i].entry, &entry, sizeof(entry));
         }
-        data += weir_align_up(array_bytes(counted, i), sizeof(uint64_t));
+        data += array_bytes(counted, i);
     }
 }
 
@@ -131,7 +132,7 @@ static uint64_t place_arrays(struct bpf_prog_info *info, const struct bpf_prog_i
         uint64_t value = is_there ? offset : 0;
         store(info, arrays[i].address, &value, sizeof(value));
         present |= is_there ? 1ull << arrays[i].bit : 0;
-        offset += weir_align_up(array_bytes(counted, i), sizeof(uint64_t));
+        offset += array_bytes(counted, i);
     }
     /* What was not asked for: code before it was compiled, and maps. */
     info->xlated_prog_insns = 0;
