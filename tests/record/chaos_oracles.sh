@@ -184,8 +184,7 @@ calls_of() {
     local name=$WEIR_LOAD_NAME number
     number=$("$WEIR_LOAD" number getppid)
     if [[ " $plan_options " == *' -p LOAD '*' --tail-synthesize '* ]]; then name="($name|:[0-9]+)"; fi
-    grep -E "^ *$name .* NR $number " script.out >>calls.out || true
-    grep -cE "^ *$name .* NR $number " script.out || true
+    { grep -E "^ *$name .* NR $number " script.out || true; } | tee -a calls.out | wc -l
 }
 
 lost_calls() {
