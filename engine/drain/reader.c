@@ -218,6 +218,8 @@ static bool read_all_newest(struct weir_reader *reader)
             all &= weir_reader_read_newest(reader, r);
         all &= weir_reader_read_newest_aux(reader, r);
     }
+    for (unsigned i = 0; all && i < reader->ring_count; i++)
+        weir_reader_end_newest_aux(&reader->rings[i]);
     return all;
 }
 

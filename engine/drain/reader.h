@@ -103,6 +103,7 @@ struct weir_reader_aux {
     uint64_t copied;                         /* bytes of it */
     struct weir_chunk *train, *last;         /* that they were copied to; NULL: none yet */
     bool reading;                            /* a snapshot is being copied; it goes on after a wait for a chunk */
+    bool was_read;                           /* in the snapshot that is being passed, which others still wait in */
     bool was_full;                           /* of a newest area: it has been written to its end once */
     unsigned waits;                          /* steps in a row in which bytes that a record told of were not there */
     uint64_t truncated_seen;                 /* AUX records that said so, when its event was last to be enabled */

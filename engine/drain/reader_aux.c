@@ -341,7 +341,7 @@ static void begin_snapshot(struct weir_reader_aux *aux)
 bool weir_reader_read_newest_aux(struct weir_reader *reader, struct weir_reader_ring *r)
 {
     struct weir_reader_aux *aux = r->aux;
-    if (!aux || !aux->area.newest || aux->sampled)
+    if (!aux || !aux->area.newest || aux->sampled || aux->was_read)
         return true;
     if (!aux->reading)
         begin_snapshot(aux);
@@ -353,5 +353,12 @@ bool weir_reader_read_newest_aux(struct weir_reader *reader, struct weir_reader_
         weir_reader_note_holding(reader);
     }
     aux->reading = false;
+    aux->was_read = true;
     return true;
+}
+
+void weir_reader_end_newest_aux(struct weir_reader_ring *r)
+{
+    if (r->aux)
+        r->aux->was_read = false;
 }

@@ -89,9 +89,12 @@ bool weir_reader_push_with_aux(struct weir_reader *reader);
 /* Drains a ring and what belongs to it of its AUX area. False: come again. */
 bool weir_reader_drain_with_aux(struct weir_reader *reader, struct weir_reader_ring *r);
 
-/* Copies the snapshot of an area of the newest bytes. False: come again, the pool is empty. The kernel does not write
- * to it meanwhile. */
+/* Copies the snapshot of an area of the newest bytes, once until end_newest_aux(). False: come again, the pool is
+ * empty. The kernel does not write to it meanwhile. */
 bool weir_reader_read_newest_aux(struct weir_reader *reader, struct weir_reader_ring *r);
+
+/* All areas of the reader have been read: the next call is for another snapshot. */
+void weir_reader_end_newest_aux(struct weir_reader_ring *r);
 
 /* ---- reader_retention.c ---- */
 

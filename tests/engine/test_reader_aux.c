@@ -452,6 +452,32 @@ Test(reader_aux, snapshot_waits_for_chunks_and_stays_one_piece)
     rig_fini(&rig);
 }
 
+Test(reader_aux, area_is_read_once_for_a_snapshot_in_which_the_next_one_waits_for_chunks)
+{
+    rig_init(&rig,
+             &(struct rig_options){.chunks = 12, .rings_per_reader = 2, .aux_bytes = AREA_BYTES, .aux_newest = true});
+    struct weir_chunk *taken[4];
+    for (unsigned i = 0; i < 4; i++)
+        taken[i] = weir_pool_take(&rig.pool, 0, true);
+    overwrite(AREA_BYTES);
+    raw_aux_set_head(&rig.raw, 1, AREA_BYTES);
+    take_snapshot(WEIR_READER_STARVED); /* the first has its five chunks, the second two */
+    expect_step(WEIR_READER_STARVED);
+    for (unsigned i = 0; i < 4; i++)
+        weir_pool_put(&rig.pool, taken[i]);
+    expect_step(WEIR_READER_DRAINED);
+    expect_piece(0, AREA_BYTES);
+    struct weir_chunk *second = pop_train();
+    struct weir_auxtrace record = weir_auxtrace_read(second->data);
+    cr_assert(record.index == 1 && record.bytes == AREA_BYTES);
+    rig_return(&rig, second);
+    cr_assert_null(pop_train());
+
+    take_snapshot(WEIR_READER_DRAINED); /* a full area is in each snapshot */
+    expect_piece(0, AREA_BYTES);
+    rig_fini(&rig);
+}
+
 Test(reader_aux, area_that_samples_are_cut_from_is_never_read)
 {
     init(7, true);
