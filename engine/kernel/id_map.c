@@ -2,6 +2,7 @@
 #include "engine/kernel/id_map.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/assert.h"
@@ -19,13 +20,22 @@ static struct weir_id_table *new_table(size_t count)
     return table;
 }
 
-/* The table is not shared yet. */
+static bool has_room(const struct weir_id_table *table, size_t count)
+{
+    return 2 * (table->used + count) <= table->slot_count;
+}
+
+/* There is room. Who looks meanwhile sees nothing of it or all. */
 static void insert(struct weir_id_table *table, const struct weir_id_entry *entry)
 {
     size_t slot = (size_t)((entry->id * 0x9e3779b97f4a7c15ull) >> table->shift);
     while (table->slots[slot].id)
         slot = (slot + 1) & (table->slot_count - 1);
-    table->slots[slot] = *entry;
+    struct weir_id_entry *at = &table->slots[slot];
+    at->event = entry->event;
+    at->place = entry->place;
+    __atomic_store_n(&at->id, entry->id, __ATOMIC_RELEASE); /* (P) */
+    table->used++;
 }
 
 static struct weir_id_table *own_table(const struct weir_id_map *map)
@@ -54,29 +64,40 @@ void weir_id_map_fini(struct weir_id_map *map)
 
 void weir_id_map_add(struct weir_id_map *map, uint64_t id, uint32_t event, uint32_t place)
 {
-    weir_assert(id != 0 && !weir_id_map_find(map, id));
-    insert(own_table(map), &(struct weir_id_entry){.id = id, .event = event, .place = place});
+    struct weir_id_table *table = own_table(map);
+    weir_assert(id != 0 && has_room(table, 1) && !weir_id_map_find(map, id));
+    insert(table, &(struct weir_id_entry){.id = id, .event = event, .place = place});
+}
+
+/* A table with what is in the old one, and room for count more; NULL: no memory. */
+static struct weir_id_table *larger_table(struct weir_id_table *old, size_t count)
+{
+    struct weir_id_table *table = new_table(weir_max_u64(old->used + count, 2 * old->used));
+    if (!table)
+        return NULL;
+    for (size_t slot = 0; slot < old->slot_count; slot++) {
+        if (old->slots[slot].id)
+            insert(table, &old->slots[slot]);
+    }
+    table->replaced = old;
+    return table;
 }
 
 int weir_id_map_extend(struct weir_id_map *map, const struct weir_id_entry *entries, size_t count)
 {
     struct weir_id_table *old = own_table(map);
-    size_t held = 0;
-    for (size_t slot = 0; slot < old->slot_count; slot++)
-        held += old->slots[slot].id != 0;
-    struct weir_id_table *table = new_table(held + count);
+    struct weir_id_table *table = has_room(old, count) ? old : larger_table(old, count);
     if (!table)
         return -ENOMEM;
-    for (size_t slot = 0; slot < old->slot_count; slot++) {
-        if (old->slots[slot].id)
-            insert(table, &old->slots[slot]);
-    }
     for (size_t i = 0; i < count; i++) {
         weir_assert(entries[i].id != 0 && !weir_id_map_find(map, entries[i].id));
+        if (table == old)
+            weir_test_point(WEIR_AT_IDS_ADD);
         insert(table, &entries[i]);
     }
-    table->replaced = old;
-    weir_test_point(WEIR_AT_IDS_PUBLISH);
-    atomic_store_explicit(&map->table, table, memory_order_release); /* (P) */
+    if (table != old) {
+        weir_test_point(WEIR_AT_IDS_PUBLISH);
+        atomic_store_explicit(&map->table, table, memory_order_release); /* (P) */
+    }
     return 0;
 }

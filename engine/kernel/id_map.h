@@ -1,20 +1,24 @@
 /*
- * From the id in a record to the event that wrote it: open-addressing tables that never change once they are shared.
+ * From the id in a record to the event that wrote it: open-addressing tables, at most half full, in which an entry
+ * never changes once it is there.
  *
  * The first one is built when the events are open, and thread creation publishes it. A CPU that comes online while
- * recording brings new ids: the coordinator builds a second table with all ids, old and new, and swaps the pointer:
+ * recording brings new ids: the coordinator puts them into free slots of the table, or, when these do not do, builds a
+ * table of at least twice the size with all ids, old and new, and swaps the pointer:
  *
  *     coordinator                                    reader, writer
  *     -----------                                    --------------
- *     build the table                                data_head, acquire (C in ring.h): records of the new ids
- *     map.table = it, release            (P)         map.table, acquire                 (Q)
+ *     entry; its id, release             (P)         data_head, acquire (C in ring.h): records of the new ids
+ *     or: a table; map.table, release    (P)         map.table, acquire; a slot's id, acquire   (Q)
  *     enable the events (ioctl)                      look the id up
  *
- *     (P) pairs with (Q): who sees the pointer sees all of the table. A record of a new id can only be written after
- *     its event was enabled, which was after (P); so who has read the record (C) finds its id.
+ *     (P) pairs with (Q): who sees the pointer sees all of the table, who sees an id sees its entry. A record of a new
+ *     id can only be written after its event was enabled, which was after (P); so who has read the record (C) finds its
+ *     id.
  *
- * Tables that were replaced stay until fini(), because nobody knows who still looks at them: one for each time that a
- * CPU came, a few KiB each. Lookups take no lock and write nothing.
+ * Tables that were replaced stay until fini(), because nobody knows who still looks at them: together they are smaller
+ * than the last one. Ids stay as well, for the same reason: up to 64 bytes for each event each time that a CPU comes.
+ * Lookups take no lock and write nothing.
  */
 #ifndef WEIR_ENGINE_KERNEL_ID_MAP_H
 #define WEIR_ENGINE_KERNEL_ID_MAP_H
@@ -34,6 +38,7 @@ struct weir_id_entry {
 struct weir_id_table {
     struct weir_id_table *replaced; /* owned; the one before, for fini() */
     size_t slot_count;              /* a power of two, at least twice the entries */
+    size_t used;                    /* entries; nobody looks at it but who adds some */
     unsigned shift;                 /* 64 - log2(slot_count) */
     struct weir_id_entry slots[];
 };
@@ -56,8 +61,8 @@ void weir_id_map_fini(struct weir_id_map *map);
 /* Adds one id (not 0, not there yet). Before the map is shared. */
 void weir_id_map_add(struct weir_id_map *map, uint64_t id, uint32_t event, uint32_t place);
 
-/* Adds ids to a map that is shared, by a new table (P). Before their events are enabled. Coordinator. 0 or -ENOMEM:
- * then the map is as it was. */
+/* Adds ids to a map that is shared (P). Before their events are enabled. Coordinator. 0 or -ENOMEM: then the map is as
+ * it was. */
 int weir_id_map_extend(struct weir_id_map *map, const struct weir_id_entry *entries, size_t count);
 
 /* The table as it is now (Q). */
@@ -74,9 +79,10 @@ static inline const struct weir_id_entry *weir_id_map_find(const struct weir_id_
     /* Fibonacci hashing (Knuth, TAOCP 3, 6.4): ids of one CPU are a fixed stride apart. */
     size_t slot = (size_t)((id * 0x9e3779b97f4a7c15ull) >> table->shift);
     for (;; slot = (slot + 1) & (table->slot_count - 1)) {
-        if (table->slots[slot].id == id)
+        uint64_t found = __atomic_load_n(&table->slots[slot].id, __ATOMIC_ACQUIRE); /* (Q) */
+        if (found == id)
             return id ? &table->slots[slot] : NULL;
-        if (table->slots[slot].id == 0)
+        if (found == 0)
             return NULL;
     }
 }

@@ -46,6 +46,7 @@ enum weir_test_point {
     WEIR_AT_TEE_DRAIN, /* (T2) bytes are read, the tail is not moved */
 
     WEIR_AT_IDS_PUBLISH, /* (P) the table with new ids is built, and not the map's */
+    WEIR_AT_IDS_ADD,     /* (P) a new id is not in the table, in which there is room */
     WEIR_AT_IDS_LOOK_UP, /* (Q) the table was read, nothing in it was looked up */
     WEIR_AT_RING_BEGUN,  /* (N) of reader.h: the ring is no longer dormant, its reader not woken */
     WEIR_AT_RING_RETURN, /* (R) of reader.h: that its CPU has come back is noted, and not the ring's */

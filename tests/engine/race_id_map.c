@@ -241,8 +241,8 @@ static int run(void *ctx)
 
 int main(void)
 {
-    static const enum weir_test_point points[] = {WEIR_AT_IDS_PUBLISH, WEIR_AT_IDS_LOOK_UP, WEIR_AT_RING_BEGUN,
-                                                  WEIR_AT_RING_RETURN};
+    static const enum weir_test_point points[] = {WEIR_AT_IDS_PUBLISH, WEIR_AT_IDS_ADD, WEIR_AT_IDS_LOOK_UP,
+                                                  WEIR_AT_RING_BEGUN, WEIR_AT_RING_RETURN};
     static struct race race;
     return parking_run(points, WEIR_ARRAY_COUNT(points), run, &race) ? 1 : 0;
 }

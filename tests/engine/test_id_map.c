@@ -128,3 +128,29 @@ Test(id_map, extension_adds_ids_and_keeps_what_was_there)
     cr_assert_null(weir_id_map_find(&map, 140));
     weir_id_map_fini(&map);
 }
+
+/* A recording of weeks may see a CPU come ten thousand times. */
+Test(id_map, memory_grows_as_the_ids_do)
+{
+    enum {
+        COMES = 1000,
+        EVENTS = 5
+    };
+    struct weir_id_map map;
+    cr_assert_eq(weir_id_map_init(&map, EVENTS), 0);
+    for (uint32_t come = 0; come < COMES; come++) {
+        struct weir_id_entry more[EVENTS];
+        for (uint32_t event = 0; event < EVENTS; event++)
+            more[event] = (struct weir_id_entry){.id = 1 + come * EVENTS + event, .event = event, .place = come};
+        cr_assert_eq(weir_id_map_extend(&map, more, EVENTS), 0);
+    }
+    size_t slots = 0;
+    for (const struct weir_id_table *table = weir_id_map_table(&map); table; table = table->replaced)
+        slots += table->slot_count;
+    cr_assert_leq(slots, 8 * COMES * EVENTS, "%zu slots", slots);
+    for (uint32_t id = 1; id <= COMES * EVENTS; id++) {
+        const struct weir_id_entry *entry = weir_id_map_find(&map, id);
+        cr_assert(entry && entry->event == (id - 1) % EVENTS && entry->place == (id - 1) / EVENTS, "id %u", id);
+    }
+    weir_id_map_fini(&map);
+}
