@@ -26,13 +26,20 @@ void weir_session_switch_samples(void *ctx, bool on)
     weir_notice(session->options->notices, WEIR_NOTICE_INFO, on ? "Events enabled" : "Events disabled");
 }
 
+/* What comes now would push the snapshot out of memory. */
+static int refuse_permanent(const struct weir_session *session, struct weir_error *err)
+{
+    if (!session->snapshots.permanent)
+        return 0;
+    return weir_error_set(err, -EALREADY, "memory holds a permanent snapshot: it stays as it is until the end");
+}
+
 static int enable(void *ctx, struct weir_error *err)
 {
-    const struct weir_session *session = ctx;
-    if (session->snapshots.permanent)
-        return weir_error_set(err, -EALREADY, "memory holds a permanent snapshot: it stays as it is until the end");
-    weir_session_switch_samples(ctx, true);
-    return 0;
+    int result = refuse_permanent(ctx, err);
+    if (result == 0)
+        weir_session_switch_samples(ctx, true);
+    return result;
 }
 
 static int disable(void *ctx, struct weir_error *err)
@@ -58,8 +65,9 @@ static int switch_event(void *ctx, const char *name, bool on, struct weir_error 
         const struct weir_event *event = &list->events[i];
         if (weir_event_is_sideband(event) || strcmp(event->name, name) != 0)
             continue;
-        if (event->leader != i)
-            return refuse_member(list, event, err);
+        int result = event->leader != i ? refuse_member(list, event, err) : on ? refuse_permanent(session, err) : 0;
+        if (result < 0)
+            return result;
         weir_event_set_switch(&session->events, i, on);
         if (session->aux.mode != WEIR_AUX_NONE && i == session->aux.event)
             session->aux_off = !on;

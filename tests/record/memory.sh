@@ -125,6 +125,8 @@ test_snapshot_without_a_spare_stops_recording_and_keeps_memory() {
     expect_answer snapshot-alloc \
         "error: no snapshot: recording has stopped, and the file gets at the end what memory holds"
     expect_answer enable "error: memory holds a permanent snapshot: it stays as it is until the end"
+    expect_answer "enable raw_syscalls:sys_enter" \
+        "error: memory holds a permanent snapshot: it stays as it is until the end"
     touch asked
     await_record
     expect_eq "exit status" "$status" 0
