@@ -61,6 +61,10 @@ int weir_control_open(struct weir_control *control, const struct weir_control_sp
 /* Makes the socket and control->environment. 0 or -errno with err. */
 int weir_control_listen(struct weir_control *control, struct weir_error *err);
 
+/* Closes the socket and its clients: who waits for an answer there, and who asks from now on, sees the end of the
+ * connection or is refused one. No request of theirs is under way. Idempotent. */
+void weir_control_close_socket(struct weir_control *control);
+
 /* Closes all; clients that wait for an answer see their end. After the triggers' last word. NULL-safe, idempotent. */
 void weir_control_fini(struct weir_control *control);
 

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "engine/session/control_internal.h"
+#include "engine/session/control.h"
 
 #define BACKLOG 128 /* connections that wait for us; connect(2) of the next one blocks */
 

@@ -351,6 +351,8 @@ static int finish(struct weir_session *session, struct weir_error *err)
     if (result->end == WEIR_RECORD_END_OUTPUT && session->reader_gone)
         result->end = WEIR_RECORD_END_READER;
     weir_snapshots_end(&session->snapshots);
+    /* Else a command that runs on would wait for answers, and we for it. */
+    weir_control_close_socket(&session->control);
     code = code < 0 ? code : described;
     end_workload(session, result->end, err);
     result->signal = session->coordinator.ending_signal;

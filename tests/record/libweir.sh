@@ -39,6 +39,15 @@ test_example_runs_without_weir() {
     expect_line said.err "not recorded by weir: No such file or directory"
 }
 
+# The command outlives its recording, and asks when nobody answers any more.
+test_example_runs_on_when_the_recording_has_ended() {
+    build_example
+    weir_record -D 0-1 "${memory[@]}" -- sh -c 'trap "" TERM
+        until grep -q "Events disabled" err; do sleep 0.02; done; timeout 20 ./snapshot >said 2>said.err'
+    expect_eq "status, of the example" "$status" 0
+    expect_eq "words" "$(cat said)" ""
+}
+
 test_what_is_installed_is_whole() {
     build_example
     for file in include/weir/snapshot.h share/man/man3/weir-snapshot.3; do
