@@ -281,7 +281,7 @@ static void tell_of_reader(struct weir_session *session, enum weir_record_end en
 /*
  * The file is whole by now. A workload that outlives its recording is terminated, as perf does; but when recording has
  * failed, that is none of the workload's business: it runs on. A caller that waits for us gets to see its end; a
- * further signal ends that wait, not the workload.
+ * further signal, also one that came while the file was finished, ends that wait, not the workload.
  */
 static void end_workload(struct weir_session *session, enum weir_record_end end, const struct weir_error *err)
 {
@@ -297,7 +297,10 @@ static void end_workload(struct weir_session *session, enum weir_record_end end,
     else if (end == WEIR_RECORD_END_OUTPUT && !weir_workload_poll(workload))
         weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "recording has ended (%s); the command runs on",
                     err->what);
-    weir_coordinator_wait_workload(&session->coordinator);
+    if (!session->hurried)
+        weir_coordinator_wait_workload(&session->coordinator);
+    else
+        weir_workload_poll(workload);
     session->result->has_workload_status = workload->reaped;
     session->result->workload_status = workload->status;
 }

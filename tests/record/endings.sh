@@ -161,6 +161,20 @@ test_second_signal_ends_the_wait_for_a_workload_that_will_not_end() {
     expect_readers_agree it.data
 }
 
+# It comes while a command of --on-rotate is waited for, and no third one is needed.
+test_second_signal_ends_all_that_is_waited_for() {
+    printf '#!/bin/sh\n: >rotated\nexec sleep 20\n' >on-rotate
+    chmod +x on-rotate
+    start_record it.data -e cpu-clock --on-rotate ./on-rotate -- sh -c "$(stubborn ': >told')"
+    wait_until test -s ready
+    kill -INT "$weir"
+    wait_until test -e rotated
+    kill -INT "$weir"
+    await_record
+    kill -KILL "$(cat ready)" # weir left it to itself
+    expect_eq "status" "$status" $((128 + 2))
+}
+
 test_workload_of_another_target_is_terminated_when_the_target_ends() {
     sleep 0.5 &
     weir_record "${sampling[@]}" -p $! -- sh -c "$(stubborn 'echo ended >told; exit 0')"
