@@ -198,8 +198,10 @@ static int record(const struct weir_record_options *options, const struct weir_r
 static void choose_output(struct weir_record_arguments *arguments)
 {
     struct stat st;
-    bool wants_files = arguments->output_given || arguments->output_directory || arguments->append || arguments->sync ||
-                       arguments->switching.timestamp || arguments->on_rotate || arguments->snapshot_keep;
+    bool wants_files = arguments->output_given || arguments->output_directory || arguments->kcore ||
+                       arguments->append || arguments->sync || arguments->switching.timestamp || arguments->on_rotate ||
+                       arguments->snapshot_keep || arguments->keep_free_bytes ||
+                       arguments->on_full != WEIR_RECORD_ON_FULL_STOP;
     if (!wants_files && fstat(STDOUT_FILENO, &st) == 0 && S_ISFIFO(st.st_mode))
         arguments->output_path = WEIR_RECORD_OUTPUT_STDOUT;
 }

@@ -60,8 +60,9 @@ static const struct weir_option options[] = {
         .help = "write the recording to FILE; a file of that name becomes FILE.old. -: to standard output",
         .details =
             "To standard output goes a stream for a reader such as perf report -i - or weir dump -i -. So it does "
-            "without -o when standard output is a pipe, as with perf record. The command's own output then goes "
-            "to standard error. When the reader ends, the recording ends, and the command runs on.",
+            "without -o when standard output is a pipe, as with perf record, unless another option asks for files. The "
+            "command's own output then goes to standard error. When the reader ends, the recording ends, and the "
+            "command runs on.",
     },
     {
         .long_name = "output-format",

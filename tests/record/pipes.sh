@@ -93,6 +93,18 @@ test_pipe_without_an_output_option_gets_the_recording() {
     "$WEIR_PROGRAM" verify it.stream >verified || fail "weir verify: $(cat verified)"
 }
 
+# What is about a file system, or about files, is not for a stream: -o - is refused with it.
+test_pipe_with_an_option_for_files_gets_nothing() {
+    local option
+    for option in --keep-free=1 --on-full=suspend; do
+        stream_into cat -e cpu-clock "$option" -- true
+        expect_eq "status with $option" "$status" 0
+        expect_eq "bytes in the pipe with $option" "$(wc -c <out)" 0
+        "$WEIR_PROGRAM" verify -q perf.data || fail "$option: no recording"
+        rm perf.data
+    done
+}
+
 test_perf_inject_passes_it_on() {
     stream_into 'perf inject -b' -a -e cpu-clock -F 1000 -o - -- sleep 0.3
     expect_eq "status" "$status" 0
