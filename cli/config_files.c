@@ -125,10 +125,16 @@ static int read_file(const struct reading *reading)
     return result;
 }
 
-/* Reads folder/name; folder NULL: nothing. */
+/* Not one of the current directory, wherever that is. */
+static bool is_folder(const char *path)
+{
+    return path && path[0] == '/';
+}
+
+/* Reads folder/name, if folder is one. */
 static int read_in(struct reading reading, const char *folder, const char *name)
 {
-    if (!folder || !*folder)
+    if (!is_folder(folder))
         return 0;
     char *path = NULL;
     if (asprintf(&path, "%s/%s", folder, name) < 0)
@@ -167,7 +173,7 @@ static int load_weir(const struct weir_config_places *places, struct reading rea
     }
     if (result < 0)
         return result;
-    if (places->xdg_config_home && *places->xdg_config_home)
+    if (is_folder(places->xdg_config_home)) /* one that is relative is to be ignored, says the specification */
         return read_in(reading, places->xdg_config_home, "weir/config");
     return read_in(reading, places->home, ".config/weir/config");
 }

@@ -1,7 +1,8 @@
 /*
  * Which configuration files are read: perf's first, for the two keys of perf record that weir knows, then weir's own.
  * Later ones go before earlier ones, the command line before all. Never one in the current directory: whoever owns that
- * would decide what is recorded, and where to. Main thread; blocks on the files.
+ * would decide what is recorded, and where to. So XDG_CONFIG_HOME and HOME count only when they begin with a slash.
+ * Main thread; blocks on the files.
  */
 #ifndef WEIR_CLI_CONFIG_FILES_H
 #define WEIR_CLI_CONFIG_FILES_H

@@ -15,8 +15,15 @@
 #include "cli/option_text.h"
 #include "engine/events/call_graph.h"
 
-/* Options of which one on the command line puts the other in a file out of force. */
-static const char *const rivals[][2] = {{"freq", "count"}, {"all-kernel", "all-user"}};
+/* Options that exclude each other: what is asked for in a later place puts the other of an earlier one out of force. */
+static const char *const rivals[][2] = {
+    {"freq", "count"},       {"all-kernel", "all-user"}, {"branch-any", "branch-filter"},
+    {"memory", "overwrite"}, {"append", "force"},        {"snapshot-keep", "switch-max-files"},
+};
+
+/* Options that are of the events before them, and out of force with these. */
+static const char *const events_option = "event";
+static const char *const of_events[] = {"filter", "cgroup"};
 
 /* What record.build-id stands for; NULL: what weir does anyway. */
 static const struct {
@@ -87,22 +94,42 @@ static bool is_on_command_line(const struct weir_settings *settings, const struc
     return false;
 }
 
-static bool has_rival_on_command_line(const struct application *to, const struct weir_option *option)
+static bool is_of_events(const char *name)
 {
-    bool negated;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(of_events); i++) {
+        if (strcmp(of_events[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether name, given in a later place, puts the other name out of force. */
+static bool is_rival(const char *name, const char *other)
+{
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(rivals); i++) {
         for (size_t side = 0; side < 2; side++) {
-            if (strcmp(rivals[i][side], option->long_name) == 0 &&
-                is_on_command_line(to->settings, weir_option_find(to->table, rivals[i][1 - side], &negated)))
+            if (strcmp(rivals[i][side], name) == 0 && strcmp(rivals[i][1 - side], other) == 0)
                 return true;
         }
+    }
+    return strcmp(name, events_option) == 0 && is_of_events(other);
+}
+
+static bool has_rival_on_command_line(const struct weir_settings *settings, const struct weir_option *option)
+{
+    for (size_t i = 0; i < settings->count; i++) {
+        const struct weir_setting *setting = &settings->items[i];
+        if (!setting->path && !setting->negated && setting->option->long_name &&
+            is_rival(setting->option->long_name, option->long_name))
+            return true;
     }
     return false;
 }
 
 static bool is_overruled(const struct application *to, const struct weir_option *option)
 {
-    return to->settings && (is_on_command_line(to->settings, option) || has_rival_on_command_line(to, option));
+    return to->settings &&
+           (is_on_command_line(to->settings, option) || has_rival_on_command_line(to->settings, option));
 }
 
 /* ---- from an entry to its row ---- */
@@ -251,14 +278,16 @@ int weir_config_join_dump_sizes(struct weir_config *perf, const struct weir_noti
 
 /* ---- all entries ---- */
 
-/* Whether a later file speaks of the same key: its entries are then all that hold. */
+/* Whether a later file speaks of the same key, or asks for what excludes it: its entries are then all that hold. */
 static bool is_replaced(const struct weir_config *config, size_t index)
 {
     const struct weir_config_entry *entry = &config->entries[index];
     for (size_t i = index + 1; i < config->count; i++) {
         const struct weir_config_entry *other = &config->entries[i];
-        if (strcmp(other->key, entry->key) == 0 && strcmp(other->section, entry->section) == 0 &&
-            strcmp(other->path, entry->path) != 0)
+        bool on = true;
+        bool is_asked_for = !other->value || !parse_bool(other->value, &on) || on;
+        if ((strcmp(other->key, entry->key) == 0 || (is_asked_for && is_rival(other->key, entry->key))) &&
+            strcmp(other->section, entry->section) == 0 && strcmp(other->path, entry->path) != 0)
             return true;
     }
     return false;
@@ -283,7 +312,7 @@ static int apply_weir(const struct application *to, const struct weir_config *co
 {
     int result = 0;
     for (size_t i = 0; result == 0 && i < config->count; i++) {
-        if (!to->settings || !is_replaced(config, i))
+        if (!is_replaced(config, i))
             result = apply_entry(to, &config->entries[i]);
     }
     return result;
@@ -387,6 +416,23 @@ static bool same_place(const struct weir_setting *a, const struct weir_setting *
     return a->path && b->path ? strcmp(a->path, b->path) == 0 : a->path == b->path;
 }
 
+/* Whether the settings of a row stand among those of the first: which events they are of is their order. */
+static bool stands_among(const struct weir_option *first, const struct weir_option *option)
+{
+    return strcmp(first->long_name, events_option) == 0 && is_of_events(option->long_name);
+}
+
+/* All settings of the row that hold, and those that stand among them, in their order. */
+static void print_repeated(struct weir_buf *text, const struct weir_option *row, const struct weir_settings *settings)
+{
+    for (size_t i = 0; i < settings->count; i++) {
+        const struct weir_setting *setting = &settings->items[i];
+        bool is_meant = setting->option == row || (setting->option->long_name && stands_among(row, setting->option));
+        if (is_meant && same_place(setting, weir_settings_last(settings, setting->option)))
+            print_setting(text, setting);
+    }
+}
+
 void weir_config_print(struct weir_buf *text, const struct weir_option_table *table,
                        const struct weir_settings *settings)
 {
@@ -401,9 +447,7 @@ void weir_config_print(struct weir_buf *text, const struct weir_option_table *ta
                             option->default_text ? option->default_text : "");
         else if (!option->repeatable)
             print_setting(text, last);
-        for (size_t j = 0; last && option->repeatable && j < settings->count; j++) {
-            if (settings->items[j].option == option && same_place(&settings->items[j], last))
-                print_setting(text, &settings->items[j]);
-        }
+        else if (!is_of_events(option->long_name)) /* these stand among the events */
+            print_repeated(text, option, settings);
     }
 }

@@ -1,7 +1,8 @@
 /*
  * From configuration files to a command's arguments. A key is the long name of any option of the command; where it
  * takes no argument, its value is true, false, or none at all. What the command line says goes before: a key for an
- * option that stands there, or for one that excludes it, is left out.
+ * option that stands there, for one that excludes it, or for what is of the events of a file when others are typed, is
+ * left out. A later file goes before an earlier one likewise.
  *
  * Two keys are perf's and not options (perf-config(1)): record.call-graph is what -g stands for, record.build-id
  * (cache, no-cache, skip, mmap) stands for options. They, and [call-graph] record-mode and dump-size, are taken from
@@ -23,8 +24,9 @@
  * size is a warning, and changes nothing. 0 or -ENOMEM. Before what follows. */
 int weir_config_join_dump_sizes(struct weir_config *perf, const struct weir_notice_sink *notices);
 
-/* Applies every entry to scratch, arguments of the command that are good for nothing else, so that a mistake is found
- * also where the command line goes before it. 0, -EINVAL (err: "PATH:LINE: ...") or -ENOMEM. */
+/* Applies every entry that no later file replaces to scratch, arguments of the command that are good for nothing else,
+ * so that a mistake is found also where the command line goes before it. 0, -EINVAL (err: "PATH:LINE: ...") or -ENOMEM.
+ */
 int weir_config_check(const struct weir_option_table *table, const struct weir_config_set *set, void *scratch,
                       const struct weir_notice_sink *notices, struct weir_error *err);
 

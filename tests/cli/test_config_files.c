@@ -105,6 +105,17 @@ Test(config_files, variable_that_is_empty_is_not_set)
     cr_expect_str_eq(places.weir_config, "x");
 }
 
+Test(config_files, folder_that_is_relative_is_not_one_of_ours)
+{
+    write_all();
+    cr_assert_eq(chdir(path_of("")), 0);
+    places.xdg_config_home = "xdg";
+    expect_weir("1", "2");
+    places.home = "home";
+    expect_weir("1", NULL);
+    cr_expect_eq(set.perf.count, 1);
+}
+
 Test(config_files, mistake_in_a_file_of_weir_is_an_error)
 {
     write_all();

@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/bits.h"
 #include "cli/option_text.h"
 #include "cli/record_options.h"
 #include "tests/cli/words.h"
@@ -215,6 +217,69 @@ Test(config_options, later_file_goes_before_the_earlier_one)
     cr_expect_str_eq(arguments.events.items[0], "page-faults");
 }
 
+Test(config_options, options_that_exclude_each_other_go_before_each_other)
+{
+    static const struct {
+        const char *first, *second; /* in files */
+        const char *line;           /* the second on the command line */
+    } pairs[] = {
+        {"freq = 99", "count = 5", "-c 5 true"},
+        {"all-kernel", "all-user", "--all-user true"},
+        {"branch-any", "branch-filter = u", "-j u true"},
+        {"branch-filter = u", "branch-any", "-b true"},
+        {"memory = 1M", "overwrite", "--overwrite true"},
+        {"append", "force", "-f true"},
+        {"memory = 1M\nsnapshot-keep = 2", "switch-max-files = 3", "--switch-max-files 3 true"},
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(pairs); i++) {
+        char first[64], second[64];
+        snprintf(first, sizeof(first), "[record]\n%s\n", pairs[i].first);
+        snprintf(second, sizeof(second), "[record]\n%s\n", pairs[i].second);
+        weir_config_set_fini(&set);
+        add(&set.weir, "system", first);
+        cr_assert_eq(apply(pairs[i].line), 0, "%s: %s", pairs[i].line, err.what);
+        cr_expect_eq(weir_record_arguments_resolve(&arguments, 4096, NULL, &err), 0, "%s: %s", pairs[i].line, err.what);
+        add(&set.weir, "user", second);
+        cr_assert_eq(apply("true"), 0, "%s: %s", pairs[i].second, err.what);
+        cr_expect_eq(weir_record_arguments_resolve(&arguments, 4096, NULL, &err), 0, "%s: %s", pairs[i].second,
+                     err.what);
+    }
+}
+
+Test(config_options, what_is_not_asked_for_excludes_nothing)
+{
+    add(&set.weir, "system", "[record]\nall-kernel\n");
+    add(&set.weir, "user", "[record]\nall-user = false\n");
+    cr_assert_eq(apply("true"), 0);
+    cr_expect(arguments.all_kernel);
+    cr_assert_eq(apply("--no-all-user true"), 0);
+    cr_expect(arguments.all_kernel);
+}
+
+Test(config_options, filters_and_cgroups_are_of_the_events_of_their_file)
+{
+    add(&set.weir, "system", "[record]\nevent = sched:sched_switch\nfilter = prev_pid > 1\ncgroup = x\n");
+    cr_assert_eq(apply("true"), 0);
+    cr_expect_eq(arguments.filter_count, 1);
+    cr_expect_eq(arguments.cgroups_count, 1);
+    cr_assert_eq(apply("-e sched:sched_wakeup true"), 0);
+    cr_expect_eq(arguments.filter_count, 0);
+    cr_expect_eq(arguments.cgroups_count, 0);
+    add(&set.weir, "user", "[record]\nevent = cs\n");
+    cr_assert_eq(apply("true"), 0, "%s", err.what);
+    cr_expect_eq(arguments.events.count, 1);
+    cr_expect_eq(arguments.filter_count, 0);
+    cr_expect_eq(arguments.cgroups_count, 0);
+}
+
+Test(config_options, option_that_stands_once_may_stand_in_each_file)
+{
+    add(&set.weir, "system", "[record]\nclockid = realtime\nbranch-filter = u\n");
+    add(&set.weir, "user", "[record]\nclockid = monotonic\nbranch-filter = k\n");
+    cr_assert_eq(apply("true"), 0, "%s", err.what);
+    cr_expect_eq(arguments.samples.clock.id, CLOCK_MONOTONIC);
+}
+
 /* The row that a setting in force belongs to, by name; "" for none. */
 static const char *set_by(const char *path)
 {
@@ -300,5 +365,23 @@ Test(config_options, printed_configuration_is_read_as_the_same)
     cr_expect_eq(arguments.freq_hz, 2);
     cr_expect_eq(arguments.events.count, 2);
     cr_expect_str_eq(arguments.output_path, " #\t\\");
+    weir_buf_fini(&first);
+}
+
+/* Filters and cgroups are of the events before them. */
+Test(config_options, printed_configuration_keeps_the_order_of_events)
+{
+    const char *line = "-e sched:sched_switch --filter a>1 -e sched:sched_wakeup -G x -e cs -G y true";
+    cr_assert_eq(apply(line), 0, "%s", err.what);
+    struct weir_buf first = WEIR_BUF_INIT;
+    weir_config_print(&first, table(), &settings);
+    add(&set.weir, "it", weir_buf_str(&first));
+    cr_assert_eq(apply("true"), 0, "%s", err.what);
+    cr_assert_eq(arguments.events.count, 3);
+    cr_assert_eq(arguments.filter_count, 1);
+    cr_expect_eq(arguments.filters[0].event_index, 0);
+    cr_assert_eq(arguments.cgroups_count, 2);
+    cr_expect_eq(arguments.cgroups[0].events_before, 2);
+    cr_expect_eq(arguments.cgroups[1].events_before, 3);
     weir_buf_fini(&first);
 }
