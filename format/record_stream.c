@@ -269,10 +269,10 @@ static int next_expanded(struct weir_record_stream *stream, struct weir_record_v
             }
         }
         int result = expand(stream, err);
-        if (result <= 0) {
-            stream->is_expanding = false;
+        if (result == 0)
+            stream->is_expanding = false; /* after an error it stays: what is damaged is this COMPRESSED record */
+        if (result <= 0)
             return result;
-        }
     }
 }
 

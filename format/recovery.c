@@ -342,8 +342,8 @@ static int plan(struct planner *planner, struct weir_error *err)
     if (result < 0)
         return result;
     planner->needs_aux_index = judge_aux_index(planner);
-    recovery->records = planner->scan.records;
-    recovery->samples = planner->scan.samples;
+    recovery->records = planner->scan.records - planner->scan.cut_records;
+    recovery->samples = planner->scan.samples - planner->scan.cut_samples;
     recovery->data_end = planner->scan.good_end;
     recovery->said_end = input->header.data.size ? input->header.data.offset + input->header.data.size : 0;
     recovery->cause = planner->scan.end;
@@ -353,7 +353,7 @@ static int plan(struct planner *planner, struct weir_error *err)
     result = plan_parts(planner, &dropped_of_parts, err);
     if (result < 0)
         return result;
-    if (planner->scan.records == 0)
+    if (recovery->records == 0)
         return weir_error_set(err, -ENODATA, "%s: holds no whole record at %#" PRIx64 ", where its data begins",
                               planner->options->path, input->header.data.offset);
     /* A recorder that was killed just when the header told of all that is on file leaves no other trace of it. */

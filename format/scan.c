@@ -279,7 +279,8 @@ static int scan_file(struct weir_scan *scan, struct weir_perf_input *input, bool
                      struct weir_error *end)
 {
     struct weir_record_view record;
-    uint64_t last_start = input->stream.offset, last_end = last_start; /* of records that are not compressed */
+    uint64_t last_start = input->stream.offset, last_end = last_start;       /* of records that are not compressed */
+    uint64_t records_before = scan->records, samples_before = scan->samples; /* before the last of these */
     bool is_nonsensical = false;
     int result = 0, next = 1;
     while (result == 0 && !is_nonsensical && (next = weir_perf_input_next_here(input, &record, end)) == 1) {
@@ -290,12 +291,17 @@ static int scan_file(struct weir_scan *scan, struct weir_perf_input *input, bool
         if (!record.is_expanded) {
             last_start = record.offset;
             last_end = is_whole ? last_start + record.bytes + record.payload_bytes : last_start;
+            records_before = scan->records;
+            samples_before = scan->samples;
         }
         if (is_whole)
             result = scan_record(scan, input, &record);
     }
-    /* What is wrong may be inside of a compressed record. */
-    *good_end = end->code < 0 && input->stream.is_expanding ? last_start : last_end;
+    /* What is wrong may be inside of a compressed record: then that is not whole, nor is what came out of it. */
+    bool is_inside = end->code < 0 && input->stream.is_expanding;
+    *good_end = is_inside ? last_start : last_end;
+    scan->cut_records += is_inside ? scan->records - records_before : 0;
+    scan->cut_samples += is_inside ? scan->samples - samples_before : 0;
     bool is_damage = end->code == -EBADMSG || end->code == -E2BIG || end->code == -EFBIG;
     return next < 0 && !is_damage ? next : result;
 }

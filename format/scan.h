@@ -75,7 +75,8 @@ struct weir_scan {
     uint64_t good_end;
     struct weir_scan_part *parts; /* owned; of a directory DIR/data.0 and following */
     size_t part_count;
-    struct weir_error end; /* of the first file that is damaged; code 0: all data ended where it should */
+    uint64_t cut_records, cut_samples; /* of those that were counted: stand behind good_end */
+    struct weir_error end;             /* of the first file that is damaged; code 0: all data ended where it should */
 
     uint64_t newest_ns, round_ns, barrier_ns; /* the rounds' state, see late_record in scan.c */
 };

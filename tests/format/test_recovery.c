@@ -9,10 +9,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <zstd.h>
 
 #include "base/bits.h"
 #include "format/early_features.h"
 #include "format/perf_input.h"
+#include "format/records.h"
 #include "format/scan.h"
 #include "tests/base/failing_alloc.h"
 #include "tests/format/image_file.h"
@@ -229,6 +231,31 @@ Test(recovery, damage_inside_ends_the_data_and_keeps_the_features)
     cr_expect_eq(recovery.cause.code, -EBADMSG);
     cr_expect_eq(recovery.features[0] >> WEIR_FEATURE_HOSTNAME & 1, 1);
     expect_recovered(1);
+}
+
+/* A frame that begins with other bytes than zstd's, behind one that is whole and holds a record. */
+Test(recovery, compressed_record_that_is_damaged_is_left_out)
+{
+    struct weir_buf comm = WEIR_BUF_INIT;
+    uint8_t packed[256];
+    weir_record_comm(&comm, 1, 1, "weirtest", 0, 16);
+    size_t bytes = ZSTD_compress(packed, sizeof(packed), comm.data, comm.used, 1);
+    cr_assert_not(ZSTD_isError(bytes));
+    const struct perf_event_header header = {.type = WEIR_RECORD_COMPRESSED, .size = (uint16_t)(8 + bytes)};
+    size_t second = DATA_OFFSET + header.size;
+    image_file_resize(&file, DATA_OFFSET);
+    image_file_write(&file, DATA_OFFSET, &header, sizeof(header));
+    image_file_write(&file, DATA_OFFSET + sizeof(header), packed, bytes);
+    packed[0] ^= 0xff;
+    image_file_write(&file, second, &header, sizeof(header));
+    image_file_write(&file, second + sizeof(header), packed, bytes);
+    forget_data_size();
+    cr_assert_eq(plan(true), 0, "%s", err.what);
+    cr_expect_eq(recovery.data_end, second);
+    cr_expect_eq(recovery.records, 2);
+    cr_expect_eq(recovery.dropped_bytes, header.size);
+    expect_recovered(2);
+    weir_buf_fini(&comm);
 }
 
 /* ---- with a copy of the features in the head ---- */
