@@ -130,13 +130,22 @@ static bool may_be_set(const struct perf_event_attr *attr)
     return attr->use_clockid && (attr->clockid == CLOCK_REALTIME || attr->clockid == CLOCK_TAI);
 }
 
-/* Rings that are written backwards (attr.write_backward) are read from their newest record on. */
-static int scan_order(struct weir_scan *scan, const struct scanned *record)
+/* Whether the header names the record's id. Its event was found without it where there is only one, or no ids: then
+ * it may be any, and a table of them would grow with the file. */
+static bool is_named(struct weir_perf_input *input, const struct scanned *record)
 {
-    const uint64_t needed = PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER;
+    bool is_found_by_id = record->event && input->event_count > 1 && input->id_count > 0;
+    return is_found_by_id || weir_perf_input_event_by_id(input, record->id.id);
+}
+
+/* Rings that are written backwards (attr.write_backward) are read from their newest record on. */
+static int scan_order(struct weir_scan *scan, struct weir_perf_input *input, const struct scanned *record)
+{
+    bool says_both =
+        (record->fields & PERF_SAMPLE_TIME) && (record->fields & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ID));
     /* Without an id it is a record that a recorder has repeated at the start of a file, for what comes later. */
-    if ((record->fields & needed) != needed || record->id.time == 0 || record->id.id == 0 || !record->event ||
-        record->event->attr.write_backward)
+    if (!says_both || record->id.time == 0 || record->id.id == 0 || !record->event ||
+        record->event->attr.write_backward || !is_named(input, record))
         return 0;
     uint64_t step_ns;
     bool is_of_day = may_be_set(&record->event->attr);
@@ -148,13 +157,12 @@ static int scan_order(struct weir_scan *scan, const struct scanned *record)
     return result;
 }
 
-/* Of events that the header names: a file cannot make the table grow. */
-static int scan_return(struct weir_scan *scan, const struct scanned *record)
+static int scan_return(struct weir_scan *scan, struct weir_perf_input *input, const struct scanned *record)
 {
     bool is_return =
         record->view->type == PERF_RECORD_LOST_SAMPLES && record->event &&
         (weir_load_u16(record->view->data + offsetof(struct perf_event_header, misc)) & WEIR_RECORD_MISC_RETURNED);
-    return is_return ? weir_scan_order_return(&scan->order, record->id.id) : 0;
+    return is_return && is_named(input, record) ? weir_scan_order_return(&scan->order, record->id.id) : 0;
 }
 
 static int scan_span(struct weir_scan_cpu *cpu, size_t opening, uint64_t time_ns)
@@ -246,13 +254,13 @@ static int scan_record(struct weir_scan *scan, struct weir_perf_input *input, co
     else
         scan_other(scan, &record);
     scan_time(scan, &record);
-    result = scan_order(scan, &record);
+    result = scan_order(scan, input, &record);
     if (result == 0)
         result = scan_update(scan, view);
     if (result == 0)
         result = weir_scan_aux_note(&scan->aux, view, !input->is_pipe && input->stream.source == &input->source);
     if (result == 0)
-        result = scan_return(scan, &record);
+        result = scan_return(scan, input, &record);
     return result < 0 ? result : scan_cpu(scan, &record);
 }
 

@@ -9,7 +9,7 @@
 #include "format/info.h"
 #include "format/perf_file.h"
 #include "format/records.h"
-#include "format/scan_order.h"
+#include "format/scan.h"
 #include "tests/base/failing_alloc.h"
 #include "tests/format/image_file.h"
 #include "tests/format/sample_recording.h"
@@ -217,6 +217,52 @@ static size_t make_stepped(bool of_day)
 }
 
 /* A clock of day that was set back is no damage, and is said; a clock that never goes back tells of damage. */
+/* A file of one event, of the id 7, and samples of two words each: the file's own, not of sample_recording.h. */
+static void write_samples(uint64_t sample_type, const uint64_t (*words)[2], size_t count)
+{
+    const uint64_t id = 7;
+    struct weir_perf_header header = {.magic = WEIR_PERF_MAGIC2, .size = sizeof(header)};
+    const struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .sample_type = sample_type};
+    const struct perf_event_header sample = {.type = PERF_RECORD_SAMPLE, .size = sizeof(sample) + sizeof(words[0])};
+    const struct weir_perf_section ids = {sizeof(header), sizeof(id)};
+    header.attr_size = sizeof(attr) + sizeof(ids);
+    header.attrs = (struct weir_perf_section){sizeof(header) + sizeof(id), header.attr_size};
+    header.data = (struct weir_perf_section){header.attrs.offset + header.attrs.size, count * sample.size};
+    weir_buf_reset(&image);
+    weir_buf_append(&image, &header, sizeof(header));
+    weir_buf_append(&image, &id, sizeof(id));
+    weir_buf_append(&image, &attr, sizeof(attr));
+    weir_buf_append(&image, &ids, sizeof(ids));
+    for (size_t i = 0; i < count; i++) {
+        weir_buf_append(&image, &sample, sizeof(sample));
+        weir_buf_append(&image, words[i], sizeof(words[i]));
+    }
+    image_file_resize(&file, 0);
+    image_file_write(&file, 0, image.data, image.used);
+}
+
+/* perf's recordings of events that have all the same sample_type: the id stands where the event says. */
+Test(verify, order_is_that_of_ids_wherever_they_stand)
+{
+    static const uint64_t words[][2] = {{2000000000, 7}, {1000000000, 7}};
+    write_samples(PERF_SAMPLE_TIME | PERF_SAMPLE_ID, words, 2);
+    expect_failure("order", "1 records are older");
+}
+
+Test(verify, ids_of_an_event_that_is_alone_take_no_memory_when_the_header_has_none_of_them)
+{
+    static const uint64_t words[][2] = {{9, 3000}, {7, 1000}, {8, 2000}, {6, 1}};
+    struct weir_perf_input input;
+    struct weir_scan scan;
+    write_samples(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME, words, 4);
+    cr_assert_eq(weir_perf_input_open(&input, file.path, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_scan_run(&scan, &input, false, &err), 0, "%s", err.what);
+    cr_expect_eq(scan.samples, 4);
+    cr_expect_eq(scan.order.count, 1);
+    weir_scan_fini(&scan);
+    weir_perf_input_close(&input);
+}
+
 Test(verify, clock_of_day_that_was_set_back_is_noted)
 {
     unsigned failures = 0;
