@@ -375,9 +375,20 @@ int weir_perf_input_next_part(struct weir_perf_input *input, struct weir_error *
     return result < 0 ? result : 1;
 }
 
+/* Damage in the data. `weir recover` takes a directory whole, and no stream. */
+static void hint_at_recovery(const struct weir_perf_input *input, struct weir_error *err)
+{
+    if (input->directory[0])
+        weir_error_hint(err, "weir recover %s makes a directory of the whole records", input->directory);
+    else if (!input->is_pipe)
+        weir_error_hint(err, "weir recover %s makes a file of the whole records", input->source.path);
+}
+
 int weir_perf_input_next_here(struct weir_perf_input *input, struct weir_record_view *record, struct weir_error *err)
 {
     int result = weir_record_stream_next(&input->stream, record, err);
+    if (result == -EBADMSG)
+        hint_at_recovery(input, err);
     if (result == 1 && input->is_pipe) {
         int absorbed = weir_perf_input_absorb(input, record, err);
         if (absorbed < 0)

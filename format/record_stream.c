@@ -278,13 +278,6 @@ static int next_expanded(struct weir_record_stream *stream, struct weir_record_v
 
 /* ---- next ---- */
 
-static int fail_short(const struct weir_record_stream *stream, struct weir_error *err, const char *what)
-{
-    fail(stream, err, -EBADMSG, what);
-    weir_error_hint(err, "weir recover %s makes a file of the whole records", stream->source->path);
-    return -EBADMSG;
-}
-
 static int end_of_stretch(const struct weir_record_stream *stream, struct weir_error *err)
 {
     size_t left = stream->expanded_used - stream->expanded_start;
@@ -307,20 +300,20 @@ static int next_plain(struct weir_record_stream *stream, struct weir_record_view
     if (window_bytes(stream) == 0 && stream->end == UINT64_MAX)
         return end_of_stretch(stream, err);
     if (window_bytes(stream) < HEADER_BYTES)
-        return fail_short(stream, err, "cut off inside its header");
+        return fail(stream, err, -EBADMSG, "cut off inside its header");
 
     view_record(record, stream->window + stream->window_start);
     if (record->bytes < HEADER_BYTES) {
         char what[WEIR_ERROR_TEXT_BYTES];
         snprintf(what, sizeof(what), "size %u is less than its header's %zu (type %u)", record->bytes, HEADER_BYTES,
                  record->type);
-        return fail_short(stream, err, what);
+        return fail(stream, err, -EBADMSG, what);
     }
     result = fill_window(stream, record->bytes);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot read %s at %#" PRIx64, stream->source->path, stream->offset);
     if (window_bytes(stream) < record->bytes)
-        return fail_short(stream, err, "cut off");
+        return fail(stream, err, -EBADMSG, "cut off");
 
     record->data = stream->window + stream->window_start; /* filling may have moved it */
     record->offset = stream->offset;

@@ -112,6 +112,9 @@ test_reading() {
     expect_hint "give the file's name, or record with -o - for a stream" info - < <(cat it.data)
     head -c 3000 it.data >short.data
     expect_hint "weir recover short.data makes a file of the whole records" dump short.data
+    mkdir folder
+    mv short.data folder/data
+    expect_hint "weir recover folder makes a directory of the whole records" dump folder
 }
 
 test_reading_a_directory_of_more_files_than_may_be_open() {
