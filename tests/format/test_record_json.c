@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/perf_file.h"
+#include "format/record_schema.h"
 #include "format/record_text.h"
 
 #define OFFSET 256u
@@ -72,6 +73,49 @@ static void expect(const char *members)
     cr_assert_not_null(found);
     found = strchr(found + 1, ',');
     cr_expect_str_eq(found ? found : "", members);
+}
+
+/* The names of an object's own members, each with its quotes and a colon, behind one another. */
+static void list_names(const char *object, struct weir_buf *names)
+{
+    unsigned depth = 0;
+    for (const char *at = object; *at; at++) {
+        depth += *at == '{' || *at == '[';
+        depth -= *at == '}' || *at == ']';
+        if (*at != '"')
+            continue;
+        const char *end = strchr(at + 1, '"'); /* nothing in a record of zeros is escaped */
+        cr_assert_not_null(end);
+        if (depth == 1 && end[1] == ':')
+            weir_buf_append(names, at, (size_t)(end + 2 - at));
+        at = end;
+    }
+}
+
+Test(record_json, no_record_has_two_members_of_one_name)
+{
+    static const uint8_t zeros[1024];
+    struct weir_buf names = WEIR_BUF_INIT;
+    static char any[] = "any";
+    event.name = any;
+    event.attr.sample_type = ((uint64_t)PERF_SAMPLE_MAX - 1) & ~(uint64_t)PERF_SAMPLE_WEIGHT; /* is WEIGHT_STRUCT */
+    weir_sample_layout_init(&event.layout, &event.attr);
+    for (uint32_t type = 0; type < WEIR_RECORD_TYPES; type++) {
+        begin(type, 0);
+        weir_buf_append(&record, zeros, sizeof(zeros));
+        const struct weir_record_view view = {.data = record.data, .type = type, .bytes = (uint16_t)record.used};
+        weir_buf_reset(&json);
+        weir_buf_reset(&names);
+        weir_record_json_append(&text, &view, &json);
+        list_names(weir_buf_str(&json), &names);
+        for (const char *name = weir_buf_str(&names), *end; *name; name = end) {
+            end = strchr(name, ':') + 1;
+            char wanted[64] = "";
+            strncat(wanted, name, (size_t)(end - name));
+            cr_expect_null(strstr(end, wanted), "type %u: %s", type, weir_buf_str(&json));
+        }
+    }
+    weir_buf_fini(&names);
 }
 
 Test(record_json, mapped_file_is_one_of_a_device_or_has_a_build_id)
