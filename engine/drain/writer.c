@@ -19,6 +19,7 @@
 #define PARK_AFTER_MS 200          /* without anything to do */
 #define REAP_MAX      64
 #define TRY_AGAIN_NS  (100 * WEIR_NS_PER_MS)
+#define TAILS_NS      WEIR_NS_PER_S
 
 int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup *setup)
 {
@@ -384,6 +385,16 @@ static unsigned part_count(const struct weir_writer *writer)
     return writer->setup.parts ? writer->setup.reader_count : 0;
 }
 
+/* While others have something to append in each step, an output that gets little fills no staging buffer. */
+static bool is_time_for_tails(struct weir_writer *writer, bool appended)
+{
+    uint64_t now_ns = writer->setup.parts ? weir_clock_now_ns(writer->setup.clock) : 0;
+    bool is_time = !appended || (writer->setup.parts && now_ns >= writer->tails_ns + TAILS_NS);
+    if (is_time)
+        writer->tails_ns = now_ns;
+    return is_time;
+}
+
 static bool step_parts(struct weir_writer *writer, bool push_tails)
 {
     bool moved = false;
@@ -408,11 +419,12 @@ bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
         weir_output_abandon(writer->output, -ECANCELED);
     if (writer->setup.grower)
         weir_pool_grower_tell(writer->setup.grower);
-    if (!appended)
+    bool push_tails = is_time_for_tails(writer, appended);
+    if (push_tails)
         weir_output_push_tail(writer->output);
     weir_output_flush(writer->output);
     bool reaped = finish_switch(writer, wait_ms);
-    reaped |= step_parts(writer, !appended);
+    reaped |= step_parts(writer, push_tails);
     reaped |= reap(writer, writer->output, &writer->account, reaped ? 0 : wait_ms);
     look_for_room(writer);
     tell(writer);

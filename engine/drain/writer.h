@@ -27,7 +27,8 @@
  * so that readers of the file need never hold much more than that in memory.
  *
  * In perf's parallel layout (setup.parts) the chunks of each reader go to an output of its own, and round markers
- * nowhere: there is no order between files for them to speak of.
+ * nowhere: there is no order between files for them to speak of. What little a reader has waits in memory for more, as
+ * its chunk does, until a step appends nothing at all; but for a second at most.
  *
  * A train (chunk.h) is appended as one whole: nothing comes between its chunks, and no checkpoint ends in it. It is AUX
  * data, which is neither walked nor compressed, nor counted for rounds: readers of the file need not hold it in order.
@@ -104,6 +105,7 @@ struct weir_writer {
     uint64_t rounds; /* markers on file, in all outputs */
     uint64_t sleeps;
     uint64_t tried_ns;                /* when an output that waits for space was tried last */
+    uint64_t tails_ns;                /* with parts: when what waits in memory for more was pushed last */
     struct weir_histogram latency_ns; /* from the reader's hands to the file, of each chunk of data that got there */
 
     _Atomic bool stopping; /* written by stop(), read by the writer */
