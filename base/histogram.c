@@ -52,7 +52,7 @@ void weir_shared_histogram_add(struct weir_shared_histogram *histogram, uint64_t
     if (bucket >= WEIR_SHARED_HISTOGRAM_BUCKETS)
         bucket = WEIR_SHARED_HISTOGRAM_BUCKETS - 1;
     /* Relaxed, and no read-modify-write: one thread writes, and others want numbers for their own sake. */
-    uint32_t count = atomic_load_explicit(&histogram->buckets[bucket], memory_order_relaxed);
+    uint64_t count = atomic_load_explicit(&histogram->buckets[bucket], memory_order_relaxed);
     atomic_store_explicit(&histogram->buckets[bucket], count + 1, memory_order_relaxed);
     if (value > atomic_load_explicit(&histogram->max, memory_order_relaxed))
         atomic_store_explicit(&histogram->max, value, memory_order_relaxed);
@@ -61,7 +61,7 @@ void weir_shared_histogram_add(struct weir_shared_histogram *histogram, uint64_t
 void weir_shared_histogram_read(const struct weir_shared_histogram *histogram, struct weir_histogram *into)
 {
     for (unsigned bucket = 0; bucket < WEIR_SHARED_HISTOGRAM_BUCKETS; bucket++) {
-        uint32_t count = atomic_load_explicit(&histogram->buckets[bucket], memory_order_relaxed); /* see add() */
+        uint64_t count = atomic_load_explicit(&histogram->buckets[bucket], memory_order_relaxed); /* see add() */
         into->buckets[bucket] += count;
         into->count += count;
     }

@@ -32,7 +32,7 @@ uint64_t weir_histogram_percentile(const struct weir_histogram *histogram, doubl
 #define WEIR_SHARED_HISTOGRAM_BUCKETS (24u * WEIR_HISTOGRAM_STEPS)
 
 struct weir_shared_histogram {
-    _Atomic uint32_t buckets[WEIR_SHARED_HISTOGRAM_BUCKETS];
+    _Atomic uint64_t buckets[WEIR_SHARED_HISTOGRAM_BUCKETS];
     _Atomic uint64_t max; /* exact */
 };
 

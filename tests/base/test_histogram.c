@@ -74,3 +74,13 @@ Test(histogram, shared_one_counts_what_is_beyond_its_last_bucket_there)
     cr_expect_eq(sum.max, UINT64_MAX);
     cr_expect_eq(weir_histogram_percentile(&sum, 50), (UINT64_C(1) << 26) - 1);
 }
+
+/* A reader of a small ring looks at it thousands of times a second. */
+Test(histogram, shared_one_counts_for_weeks)
+{
+    static struct weir_shared_histogram shared = {.buckets[5] = UINT32_MAX};
+    struct weir_histogram sum = {0};
+    weir_shared_histogram_add(&shared, 5);
+    weir_shared_histogram_read(&shared, &sum);
+    cr_expect_eq(sum.count, UINT64_C(1) << 32);
+}
