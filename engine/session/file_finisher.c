@@ -36,7 +36,7 @@ struct weir_file_finisher {
     unsigned first, count;
     pid_t tid; /* 0: it does not run yet */
     bool stopping, hurried;
-    uint64_t finished, drops_wanted, drops; /* files that the thread has named, is to remove, has removed */
+    size_t removable, drops_wanted; /* files that there are to be removed, and that the thread is to remove of them */
     struct weir_finished_files sums;
 };
 
@@ -168,12 +168,13 @@ static void finish(struct weir_file_finisher *finisher, struct weir_record_file 
 /* Removes what is to be removed. Under the lock, which it gives away meanwhile. */
 static void drop(struct weir_file_finisher *finisher)
 {
-    while (finisher->drops < finisher->drops_wanted) {
+    while (finisher->drops_wanted > 0) {
         pthread_mutex_unlock(&finisher->lock);
         weir_test_point(WEIR_AT_FINISHER_DROP);
         weir_kept_files_drop_oldest(finisher->kept);
         pthread_mutex_lock(&finisher->lock);
-        finisher->drops++;
+        finisher->removable = weir_kept_files_count(finisher->kept);
+        finisher->drops_wanted--;
         pthread_cond_broadcast(&finisher->changed);
     }
 }
@@ -212,7 +213,7 @@ static void *thread_main(void *argument)
         weir_test_point(WEIR_AT_FINISHER_DONE);
         weir_switch_count_end(finisher->setup.switches);
         pthread_mutex_lock(&finisher->lock);
-        finisher->finished++;
+        finisher->removable = weir_kept_files_count(finisher->kept);
         pthread_mutex_unlock(&finisher->lock);
     }
     sem_post(&finisher->ended);
@@ -222,7 +223,7 @@ static void *thread_main(void *argument)
 bool weir_file_finisher_drop_oldest(struct weir_file_finisher *finisher)
 {
     pthread_mutex_lock(&finisher->lock);
-    bool any = finisher->drops_wanted < finisher->finished;
+    bool any = finisher->drops_wanted < finisher->removable;
     finisher->drops_wanted += any;
     pthread_cond_broadcast(&finisher->changed);
     pthread_mutex_unlock(&finisher->lock);
@@ -232,7 +233,7 @@ bool weir_file_finisher_drop_oldest(struct weir_file_finisher *finisher)
 void weir_file_finisher_await_drops(struct weir_file_finisher *finisher)
 {
     pthread_mutex_lock(&finisher->lock);
-    while (finisher->drops < finisher->drops_wanted)
+    while (finisher->drops_wanted > 0)
         pthread_cond_wait(&finisher->changed, &finisher->lock);
     pthread_mutex_unlock(&finisher->lock);
 }

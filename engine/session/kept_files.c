@@ -76,6 +76,13 @@ static void remove_oldest(struct weir_kept_files *kept)
     memmove(kept->files, kept->files + 1, kept->count * sizeof(*kept->files));
 }
 
+/* Who takes files away as they come leaves names behind, in a recording of weeks many. */
+static void forget_taken(struct weir_kept_files *kept)
+{
+    while (kept->count > 0 && !is_there(&kept->files[0]))
+        remove_oldest(kept);
+}
+
 static void note(struct weir_kept_files *kept, const struct weir_record_file *file)
 {
     const char *path = weir_output_path(file->output);
@@ -99,10 +106,18 @@ static void note(struct weir_kept_files *kept, const struct weir_record_file *fi
     };
     while (kept->setup.most > 0 && kept->count > kept->setup.most)
         remove_oldest(kept);
+    if (kept->setup.most == 0)
+        forget_taken(kept);
+}
+
+size_t weir_kept_files_count(const struct weir_kept_files *kept)
+{
+    return kept->count;
 }
 
 bool weir_kept_files_drop_oldest(struct weir_kept_files *kept)
 {
+    forget_taken(kept);
     if (kept->count == 0)
         return false;
     remove_oldest(kept);

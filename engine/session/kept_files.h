@@ -66,6 +66,9 @@ struct weir_removed_files weir_kept_files_removed(const struct weir_kept_files *
 /* Removes the oldest one that is still there. False: there is none that is known. */
 bool weir_kept_files_drop_oldest(struct weir_kept_files *kept);
 
+/* How many are known, of which some may have been taken away since. */
+size_t weir_kept_files_count(const struct weir_kept_files *kept);
+
 /* Waits for the commands, however long they take, and says so after some seconds; hurried: asked ten times a second
  * whether to give that up. */
 void weir_kept_files_await_commands(struct weir_kept_files *kept, bool (*hurried)(void *ctx), void *ctx);

@@ -346,6 +346,32 @@ Test(kept_files, oldest_one_is_dropped_when_room_is_wanted_until_none_is_left)
     weir_kept_files_free(kept);
 }
 
+static void take_away(const char *name)
+{
+    char path[PATH_MAX];
+    temp_tree_path(&tree, name, path);
+    cr_assert_eq(unlink(path), 0);
+}
+
+Test(kept_files, files_that_somebody_has_taken_are_no_room)
+{
+    struct weir_kept_files *kept = NULL;
+    struct weir_kept_files_setup setup = {
+        .stamped = true, .droppable = true, .child_mask = &no_signals, .notices = &sink};
+    cr_assert_eq(weir_kept_files_new(&kept, &setup), 0);
+    add(kept, "2026112118000001");
+    add(kept, "2026112118000002");
+    take_away("data.2026112118000001");
+    add(kept, "2026112118000003");
+    cr_expect_eq(weir_kept_files_count(kept), 2, "a name that is not there any more is kept");
+    take_away("data.2026112118000002");
+    cr_assert(weir_kept_files_drop_oldest(kept));
+    cr_expect_not(is_there("data.2026112118000003"));
+    cr_expect_not(weir_kept_files_drop_oldest(kept));
+    cr_expect_eq(weir_kept_files_removed(kept).files, 1);
+    weir_kept_files_free(kept);
+}
+
 Test(kept_files, what_is_to_last_is_not_replaced_but_replaces)
 {
     struct weir_kept_files *kept = make(1, NULL);
