@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/bits.h"
 #include "engine/drain/record_rename.h"
 #include "engine/session/file_finisher.h"
 #include "engine/session/ledger.h"
@@ -17,6 +18,7 @@
 
 #define SETTLE_MS      1000u /* for the sideband thread, and for all that it still wants of /proc */
 #define SETTLE_LOOK_MS 100u
+#define AGAIN_MS       250u
 #define HIDING_PREFIX  "."
 
 bool weir_session_switches(const struct weir_session *session)
@@ -78,14 +80,25 @@ static int open_next(struct weir_session_switch *change, struct weir_error *err)
     return result;
 }
 
+/* The writer will not ask again for this file. */
+static void try_again(const struct weir_session_switch *change)
+{
+    bool guard_asks = change->put_off && change->session->guard.session;
+    const struct itimerspec soon = {.it_value = weir_clock_timespec(AGAIN_MS * WEIR_NS_PER_MS)};
+    if (change->full && !guard_asks)
+        timerfd_settime(change->again_fd, 0, &soon, NULL);
+}
+
 int weir_session_switch_begin(struct weir_session_switch *change, struct weir_error *err)
 {
     struct weir_session *session = change->session;
     weir_assert(change->step == WEIR_SWITCH_IDLE);
     int result = open_next(change, err);
     change->put_off = session->options->switching.enabled && weir_output_lacks_space(result);
-    if (result < 0)
+    if (result < 0) {
+        try_again(change);
         return result;
+    }
     change->step = WEIR_SWITCH_CUTTING;
     weir_switch_count_begin(&session->pipeline.control.switches);
     weir_rounds_cut(&session->pipeline.rounds, ask_writer, change);
@@ -158,6 +171,7 @@ static void ask_writer(void *ctx)
     change->left = session->file;
     session->file = change->next;
     change->next = NULL;
+    change->full = false;
     session->file->number = (uint32_t)++change->count;
     change->step = WEIR_SWITCH_CHANGING;
     publish(session);
@@ -276,7 +290,17 @@ static void on_full(void *ctx, short revents)
     (void)revents;
     struct weir_session_switch *change = ctx;
     empty(change->full_fd);
+    change->full = true;
     weir_triggers_fire(&change->session->coordinator.triggers, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BY_SIZE);
+}
+
+static void on_again(void *ctx, short revents)
+{
+    (void)revents;
+    struct weir_session_switch *change = ctx;
+    empty(change->again_fd);
+    if (change->full && change->step == WEIR_SWITCH_IDLE)
+        weir_triggers_fire(&change->session->coordinator.triggers, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BY_SIZE);
 }
 
 static void on_timer(void *ctx, short revents)
@@ -289,9 +313,16 @@ static void on_timer(void *ctx, short revents)
 
 /* ---- life ---- */
 
+static int make_timer(int *fd)
+{
+    *fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    return *fd < 0 ? -errno : 0;
+}
+
 int weir_session_switch_init(struct weir_session_switch *change, struct weir_session *session, struct weir_error *err)
 {
-    *change = (struct weir_session_switch){.session = session, .progress_fd = -1, .full_fd = -1, .timer_fd = -1};
+    *change = (struct weir_session_switch){
+        .session = session, .progress_fd = -1, .full_fd = -1, .timer_fd = -1, .again_fd = -1};
     if (!weir_session_switches(session))
         return 0;
     change->side_bytes = calloc(session->pipeline.reader_count, sizeof(*change->side_bytes));
@@ -302,10 +333,10 @@ int weir_session_switch_init(struct weir_session_switch *change, struct weir_ses
     int result = change->progress_fd < 0 || change->full_fd < 0 ? -errno : 0;
     if (result == 0)
         result = weir_session_append_aux_info(session, &change->first_records);
-    if (result == 0 && session->options->switching.period_ns > 0) {
-        change->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-        result = change->timer_fd < 0 ? -errno : 0;
-    }
+    if (result == 0 && session->options->switching.period_ns > 0)
+        result = make_timer(&change->timer_fd);
+    if (result == 0 && session->options->switching.bytes > 0)
+        result = make_timer(&change->again_fd);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot set up the switching of outputs");
     session->pipeline.full_bytes = session->options->switching.bytes;
@@ -328,6 +359,8 @@ int weir_session_switch_watch(struct weir_session_switch *change, struct weir_er
     int result = weir_poll_set_add(sources, change->progress_fd, POLLIN, on_progress, change);
     if (result == 0)
         result = weir_poll_set_add(sources, change->full_fd, POLLIN, on_full, change);
+    if (result == 0 && change->again_fd >= 0)
+        result = weir_poll_set_add(sources, change->again_fd, POLLIN, on_again, change);
     if (result == 0 && change->timer_fd >= 0) {
         const struct timespec period = weir_clock_timespec(session->options->switching.period_ns);
         timerfd_settime(change->timer_fd, 0, &(struct itimerspec){.it_interval = period, .it_value = period}, NULL);
@@ -416,11 +449,10 @@ void weir_session_switch_fini(struct weir_session_switch *change)
     weir_buf_fini(&change->first_records);
     weir_buf_fini(&change->kernel_records);
     free(change->side_bytes);
-    if (change->progress_fd >= 0)
-        close(change->progress_fd);
-    if (change->full_fd >= 0)
-        close(change->full_fd);
-    if (change->timer_fd >= 0)
-        close(change->timer_fd);
+    const int fds[] = {change->progress_fd, change->full_fd, change->timer_fd, change->again_fd};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(fds); i++) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+    }
     *change = (struct weir_session_switch){0};
 }

@@ -16,6 +16,9 @@
  * snapshot of the pair, which replaces the one before, in a recording into one file (weir_session_pair_ends_file()):
  * there nothing else asks for a switch, and the command "switch" is refused.
  *
+ * A switch that finds no next file fails, and recording goes on in the file that it has. One whose time it is comes
+ * again by itself; where it is the size, it is tried again four times a second.
+ *
  * One switch at a time, as the dispatcher of triggers has it; one that is asked for meanwhile is remembered once. When
  * the finisher has no room the switch is over only when it has, so that the next one waits (told once).
  *
@@ -64,6 +67,8 @@ struct weir_session_switch {
     int progress_fd; /* owned eventfd: the writer, the answer, the finisher */
     int full_fd;     /* owned eventfd: the writer has written as much as a file may have */
     int timer_fd;    /* owned; -1: switching is not by time */
+    int again_fd;    /* owned timerfd: the next try to end a file that is full; -1: switching is not by size */
+    bool full;       /* the file is as large as it may be; the writer says so once */
     bool told_wait;
     bool put_off;       /* there was no room for the next file: asked for again when there is */
     bool taken_back;    /* recording ended before the file did: it ends as it would have, with a snapshot */

@@ -290,6 +290,20 @@ test_switch_without_a_next_file_is_told_and_loses_nothing() {
     expect_whole_and_balanced "${files[1]}"
 }
 
+test_file_that_is_full_ends_once_there_can_be_a_next_one() {
+    mkdir small
+    mount -t tmpfs -o nr_inodes=2 none small 2>/dev/null || skip "needs leave to mount a tmpfs"
+    at_end umount -l small
+    start_record small/it.data "${syscalls[@]}" --switch-output=100K -- \
+        sh -c "'$WEIR_LOAD' getppid 20000; until [ -e go-on ]; do sleep 0.02; done"
+    wait_until grep -q "^weir: warning: switch: cannot .* output 'small/it.data': No space left on device" err
+    mount -o remount,nr_inodes=100 small
+    wait_until grep -q ' Dump small/it.data.2' err
+    touch go-on
+    await_record
+    expect_eq "status" "$status" 0
+}
+
 test_switch_in_a_folder_that_is_gone_is_told_and_the_command_runs_on() {
     mkdir gone
     start_record gone/it.data "${syscalls[@]}" --switch-output -- \
