@@ -79,7 +79,7 @@ static void suspend(struct weir_disk_guard *guard, const struct finding *found)
     if (guard->suspended == suspended)
         return;
     guard->suspended = suspended;
-    weir_event_set_pause(&guard->session->events, suspended);
+    weir_session_pause_rings(guard->session);
     if (suspended)
         warn(guard, found, "recording is suspended, and what comes meanwhile is counted as lost");
     else

@@ -79,6 +79,7 @@ struct weir_session {
     bool overwrite;                   /* samples stay in the kernel's rings; by option or by term */
     uint64_t retained_bytes;          /* -M: samples stay in so much memory; 0: none do */
     struct weir_snapshots snapshots;
+    bool snapshot_pauses; /* rings are paused for one that is being taken */
     struct weir_event_trigger switch_trigger, snapshot_trigger;
     struct weir_ftrace_snapshot ftrace;
 
@@ -176,6 +177,10 @@ void weir_session_describe_memory(const struct weir_session *session);
 
 /* Once the pipeline runs: session->snapshots may be used. */
 void weir_session_begin_snapshots(struct weir_session *session);
+
+/* Pauses the output of all data rings, or lets it go on: both a snapshot and want of room on disk may ask for the
+ * first, and have said so in session. */
+void weir_session_pause_rings(struct weir_session *session);
 
 /* Whether a snapshot of the pair ends its file, so as to replace the one before: it is one plain file that is recorded
  * into, and nobody has said what is to become of several. */

@@ -59,13 +59,19 @@ void weir_session_describe_memory(const struct weir_session *session)
                 session->plan.reader_count);
 }
 
+void weir_session_pause_rings(struct weir_session *session)
+{
+    weir_event_set_pause(&session->events, session->snapshot_pauses || session->guard.suspended);
+}
+
 static void pause_rings(void *ctx, bool paused)
 {
     struct weir_session *session = ctx;
     weir_session_pause_aux(session, paused); /* disabling waits for the CPU that runs it: what it wrote is whole */
     if (!session->overwrite)
         return;
-    weir_event_set_pause(&session->events, paused);
+    session->snapshot_pauses = paused;
+    weir_session_pause_rings(session);
     if (!paused)
         return;
     /* Who is in the middle of a record holds its CPU for about a microsecond; all are out of it after this. */

@@ -123,6 +123,22 @@ test_less_than_is_to_stay_free_suspends_recording_and_the_gap_is_counted() {
     expect_eq "calls after it" "$(getppid_calls small/it.data)" 5000
 }
 
+# The rings are paused for both.
+test_snapshot_does_not_end_a_suspension() {
+    mount_tmpfs 200m
+    open_fifos
+    start_record small/it.data "${syscalls[@]}" -m 1M --overwrite --keep-free 64M --on-full=suspend \
+        --control fifo:ctl,ack -a -- sleep 100
+    fallocate -l 140M small/ballast
+    wait_until grep -q "recording is suspended" err
+    ask dump
+    "$WEIR_LOAD" getppid 1000
+    kill -INT "$weir"
+    await_record
+    expect_eq "calls while it was suspended" "$(getppid_calls small/it.data)" 0
+    expect_balance small/it.data
+}
+
 # ---- rotate ----
 
 test_full_tmpfs_loses_the_oldest_files() {
