@@ -341,6 +341,20 @@ static int watch(struct weir_session *session, struct weir_error *err)
     return result < 0 ? weir_error_set_errno(err, result, "cannot watch the recording") : 0;
 }
 
+/* The file could not get its name: nothing is recorded any more, and a command that was let go runs on, as it does when
+ * recording fails later. */
+static void abandon(struct weir_session *session, const struct weir_error *err)
+{
+    struct weir_workload *workload = &session->workload;
+    if (workload->go_fd >= 0 || weir_workload_poll(workload))
+        return;
+    weir_event_set_disable(&session->events);
+    weir_sideband_halt(session->sideband); /* it looks at the pipeline's epochs */
+    weir_pipeline_stop(&session->pipeline);
+    weir_control_close_socket(&session->control);
+    end_workload(session, WEIR_RECORD_END_OUTPUT, err);
+}
+
 static int finish(struct weir_session *session, struct weir_error *err)
 {
     struct weir_record_result *result = session->result;
@@ -397,8 +411,10 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
     }
     if (result == 0)
         result = begin(session, workload_failed, err);
-    if (result < 0)
+    if (result < 0) {
+        abandon(session, err);
         return result;
+    }
 
     weir_session_begin_snapshots(session);
     weir_session_follow_with_ftrace(session);

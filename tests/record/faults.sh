@@ -103,9 +103,10 @@ test_second_signal_is_noticed_while_files_are_being_synced() {
 }
 
 test_name_that_cannot_be_given_leaves_the_file_of_before() {
-    with_fault linkat error=EIO -e cpu-clock -- touch ran
+    with_fault linkat error=EIO -e cpu-clock -- sh -c 'sleep 0.2; touch ran'
     expect_eq "status" "$status" 125
     expect_line err "cannot name the output 'it.data': Input/output error"
+    expect_line err "recording has ended (cannot name the output 'it.data': Input/output error); the command runs on"
     [ ! -e it.data.old ] || fail "the file of before was moved"
 }
 
