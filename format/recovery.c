@@ -28,6 +28,7 @@ struct planner {
     struct weir_scan scan;
     struct weir_buf payloads[WEIR_FEATURES_KNOWN];
     bool has[WEIR_FEATURES_KNOWN];
+    bool lacks_features; /* some that the header announces cannot be read, or are of other data */
     bool needs_aux_index;
     struct weir_event_desc *events; /* owned */
     char **names;                   /* owned, with what they point to: "sched:sched_switch", as "sched\0sched_switch" */
@@ -35,13 +36,19 @@ struct planner {
 
 /* ---- what is kept ---- */
 
-/* The features that can be read where the header says that they are. */
+/* The features that can be read, those of unknown contents only to know whether they can be. */
 static int keep_features(struct planner *planner, struct weir_error *err)
 {
-    for (unsigned bit = 0; bit < WEIR_FEATURES_KNOWN; bit++) {
-        int found = weir_perf_input_feature(&planner->input, bit, &planner->payloads[bit], NULL);
+    struct weir_buf unknown = WEIR_BUF_INIT;
+    for (unsigned bit = 0; bit < WEIR_FEATURE_BITS; bit++) {
+        struct weir_buf *payload = bit < WEIR_FEATURES_KNOWN ? &planner->payloads[bit] : &unknown;
+        int found = weir_perf_input_feature(&planner->input, bit, payload, NULL);
+        weir_buf_fini(&unknown);
         if (found == -ENOMEM)
             return weir_error_set_errno(err, found, "cannot recover %s", planner->options->path);
+        planner->lacks_features |= found < 0;
+        if (bit >= WEIR_FEATURES_KNOWN)
+            continue;
         planner->has[bit] = found == 1;
         /* The copy in the head does not know the ids that came later; the attrs do. */
         if (bit == WEIR_FEATURE_EVENT_DESC && planner->input.has_early_features)
@@ -52,25 +59,12 @@ static int keep_features(struct planner *planner, struct weir_error *err)
     return 0;
 }
 
-static bool has_unknown_features(const struct weir_perf_input *input)
-{
-    return (input->features[0] >> WEIR_FEATURES_KNOWN) || input->features[1] || input->features[2] ||
-           input->features[3];
-}
-
 static size_t count_features(const struct planner *planner)
 {
     size_t count = 0;
     for (unsigned bit = 0; bit < WEIR_FEATURES_KNOWN; bit++)
         count += planner->has[bit];
     return count;
-}
-
-static bool all_features_are_read(const struct planner *planner)
-{
-    size_t set = (size_t)__builtin_popcountll(planner->input.features[0]);
-    return planner->input.features_error.code == 0 && set == count_features(planner) &&
-           !has_unknown_features(&planner->input);
 }
 
 /* ---- AUX areas ---- */
@@ -85,6 +79,7 @@ static bool judge_aux_index(struct planner *planner)
     if (*has && (aux->is_index_full || !weir_scan_aux_match_index(aux, payload, NULL, 0))) {
         weir_buf_reset(payload);
         *has = false;
+        planner->lacks_features = true;
     }
     return aux->index_count > 0 && !aux->is_index_full && planner->input.directory[0] == '\0';
 }
@@ -357,11 +352,10 @@ static int plan(struct planner *planner, struct weir_error *err)
         return weir_error_set(err, -ENODATA, "%s: holds no whole record at %#" PRIx64 ", where its data begins",
                               planner->options->path, input->header.data.offset);
     /* A recorder that was killed just when the header told of all that is on file leaves no other trace of it. */
-    bool lacks = (has_tracepoints(planner) && !planner->has[WEIR_FEATURE_TRACING_DATA]) ||
+    bool lacks = planner->lacks_features || (has_tracepoints(planner) && !planner->has[WEIR_FEATURE_TRACING_DATA]) ||
                  (weir_scan_is_compressed(&planner->scan) && !planner->has[WEIR_FEATURE_COMPRESSED]) ||
                  (planner->needs_aux_index && !planner->has[WEIR_FEATURE_AUXTRACE]);
-    recovery->is_whole = !input->is_unfinished && recovery->dropped_bytes + dropped_of_parts == 0 &&
-                         all_features_are_read(planner) && !lacks;
+    recovery->is_whole = !input->is_unfinished && recovery->dropped_bytes + dropped_of_parts == 0 && !lacks;
     if (recovery->is_whole)
         return 0;
     if (input->attrs_end > recovery->data_end) /* not by weir nor by perf */

@@ -340,3 +340,17 @@ Test(recovery, file_with_early_features_cut_anywhere_keeps_its_formats)
         expect_recovered(recovery.records);
     }
 }
+
+/* Those of a newer perf. */
+Test(recovery, finished_file_with_a_feature_that_nobody_knows_is_left_alone)
+{
+    uint64_t features[4];
+    memcpy(features, finished.data + offsetof(struct weir_perf_header, features), sizeof(features));
+    unsigned last = 63 - (unsigned)__builtin_clzll(features[0]);
+    features[0] = (features[0] & ~(1ull << last)) | 1ull << (WEIR_FEATURES_KNOWN + 8); /* stays the table's last */
+    image_file_resize(&file, 0);
+    image_file_write(&file, 0, finished.data, finished.used);
+    image_file_write(&file, offsetof(struct weir_perf_header, features), features, sizeof(features));
+    cr_assert_eq(plan(false), 0, "%s", err.what);
+    cr_expect(recovery.is_whole);
+}
