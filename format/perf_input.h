@@ -51,7 +51,8 @@ struct weir_perf_input {
     bool is_unfinished; /* the recorder never finished it: no data.size, or neither features nor an end behind the data
                          */
 
-    bool has_early_features; /* features are those of the copy in the head: see format/early_features.h */
+    bool has_early_features; /* features, or those that were cut off, are of the copy in the head: see
+                              * format/early_features.h */
 
     struct weir_perf_header header; /* of a pipe: magic and size only */
     uint64_t data_end;              /* where the data ends in the file: data.offset + data.size, or the file's end */

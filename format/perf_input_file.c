@@ -143,6 +143,11 @@ static int read_events(struct weir_perf_input *input, struct weir_error *err)
 
 /* ---- features ---- */
 
+static bool has_bit(const uint64_t features[4], unsigned bit)
+{
+    return features[bit / FEATURE_WORD] >> (bit % FEATURE_WORD) & 1;
+}
+
 /* Takes features and their places from a table; those of the header, or the early ones. */
 static void take_table(struct weir_perf_input *input, const uint64_t features[4],
                        const struct weir_perf_section table[WEIR_FEATURE_BITS])
@@ -150,9 +155,50 @@ static void take_table(struct weir_perf_input *input, const uint64_t features[4]
     size_t next = 0;
     memcpy(input->features, features, sizeof(input->features));
     for (unsigned bit = 0; bit < WEIR_FEATURE_BITS; bit++) {
-        if (input->features[bit / FEATURE_WORD] >> (bit % FEATURE_WORD) & 1)
+        if (has_bit(features, bit))
             input->sections[bit] = table[next++];
     }
+}
+
+/* A feature whose payload is not where the header says, because the file was cut there. */
+static bool is_cut(const struct weir_perf_input *input, unsigned bit)
+{
+    return has_bit(input->features, bit) && !is_inside(&input->sections[bit], input->source.file_bytes);
+}
+
+static bool has_cut_feature(const struct weir_perf_input *input)
+{
+    for (unsigned bit = 0; bit < WEIR_FEATURE_BITS; bit++) {
+        if (is_cut(input, bit))
+            return true;
+    }
+    return false;
+}
+
+/* Of an early table what stands for the features that are cut. */
+static void take_cut_ones(struct weir_perf_input *input, const uint64_t features[4],
+                          const struct weir_perf_section table[WEIR_FEATURE_BITS])
+{
+    size_t next = 0;
+    for (unsigned bit = 0; bit < WEIR_FEATURE_BITS; bit++) {
+        if (!has_bit(features, bit))
+            continue;
+        if (is_cut(input, bit)) {
+            input->sections[bit] = table[next];
+            input->has_early_features = true;
+        }
+        next++;
+    }
+}
+
+/* The same where the header has no table: then nobody has finished the file. */
+static void take_early(struct weir_perf_input *input, const uint64_t features[4],
+                       const struct weir_perf_section table[WEIR_FEATURE_BITS])
+{
+    take_table(input, features, table);
+    input->features_error = (struct weir_error){0};
+    input->has_early_features = true;
+    input->is_unfinished = true;
 }
 
 static size_t count_bits(const uint64_t features[4])
@@ -186,16 +232,17 @@ static void read_feature_table(struct weir_perf_input *input)
 
 /*
  * The copy in the head (format/early_features.h), for a file that its recorder never finished, so that its header
- * announces none, or that was cut before their table. What is not whole is not there: it is nobody's promise. 0 or
- * -ENOMEM or -errno of read(2) with err.
+ * announces none, or that was cut before their table or behind it. What is not whole is not there: it is nobody's
+ * promise. 0 or -ENOMEM or -errno of read(2) with err.
  */
 static int read_early_features(struct weir_perf_input *input, struct weir_error *err)
 {
     const struct weir_perf_header *header = &input->header;
     uint64_t at = weir_early_features_offset(header->attrs.offset + header->attrs.size);
     struct weir_early_header early;
-    if ((count_bits(header->features) > 0 && input->features_error.code == 0) ||
-        at + sizeof(early) > header->data.offset || header->data.offset > input->source.file_bytes)
+    bool has_table = count_bits(header->features) > 0 && input->features_error.code == 0;
+    if ((has_table && !has_cut_feature(input)) || at + sizeof(early) > header->data.offset ||
+        header->data.offset > input->source.file_bytes)
         return 0;
     int result = read_exactly(input, at, (uint8_t *)&early, sizeof(early), err);
     if (result < 0)
@@ -211,10 +258,10 @@ static int read_early_features(struct weir_perf_input *input, struct weir_error 
     if (result == 0 && weir_early_features_are_whole(&early, data)) {
         struct weir_perf_section table[WEIR_FEATURE_BITS];
         memcpy(table, data, table_bytes);
-        take_table(input, early.features, table);
-        input->features_error = (struct weir_error){0};
-        input->has_early_features = true;
-        input->is_unfinished = true;
+        if (has_table)
+            take_cut_ones(input, early.features, table);
+        else
+            take_early(input, early.features, table);
     }
     free(data);
     return result;

@@ -352,7 +352,8 @@ static int plan(struct planner *planner, struct weir_error *err)
         return weir_error_set(err, -ENODATA, "%s: holds no whole record at %#" PRIx64 ", where its data begins",
                               planner->options->path, input->header.data.offset);
     /* A recorder that was killed just when the header told of all that is on file leaves no other trace of it. */
-    bool lacks = planner->lacks_features || (has_tracepoints(planner) && !planner->has[WEIR_FEATURE_TRACING_DATA]) ||
+    bool lacks = planner->lacks_features || input->has_early_features ||
+                 (has_tracepoints(planner) && !planner->has[WEIR_FEATURE_TRACING_DATA]) ||
                  (weir_scan_is_compressed(&planner->scan) && !planner->has[WEIR_FEATURE_COMPRESSED]) ||
                  (planner->needs_aux_index && !planner->has[WEIR_FEATURE_AUXTRACE]);
     recovery->is_whole = !input->is_unfinished && recovery->dropped_bytes + dropped_of_parts == 0 && !lacks;

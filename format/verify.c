@@ -81,6 +81,9 @@ static void check_features(struct verdicts *verdicts, const struct weir_perf_inp
         needs_formats |= input->events[i].attr.type == PERF_TYPE_TRACEPOINT;
     if (err.code < 0)
         say(verdicts, false, "features", "%s", err.what);
+    else if (input->has_early_features && !input->is_unfinished)
+        say(verdicts, false, "features",
+            "some are not inside the file, only their copies in its head: weir recover puts them where perf looks");
     else if (needs_formats && !weir_perf_input_has_feature(input, WEIR_FEATURE_TRACING_DATA))
         say(verdicts, false, "features", "there are tracepoints, but no TRACING_DATA: perf refuses the file");
     else if (weir_scan_is_compressed(scan) && !weir_perf_input_has_feature(input, WEIR_FEATURE_COMPRESSED))

@@ -341,6 +341,28 @@ Test(recovery, file_with_early_features_cut_anywhere_keeps_its_formats)
     }
 }
 
+/* What else there was before the file was cut within its features is taken from the head, on any machine. */
+Test(recovery, file_with_early_features_cut_within_its_features_keeps_them)
+{
+    make_early(true);
+    temp_tree_write_text(&tree, "tracing/events/sched/sched_switch/id", "317\n"); /* another kernel's */
+    uint64_t data_bytes, features;
+    memcpy(&data_bytes, finished.data + DATA_SIZE, sizeof(data_bytes));
+    memcpy(&features, finished.data + offsetof(struct weir_perf_header, features), sizeof(features));
+    size_t behind_table =
+        EARLY_DATA_OFFSET + data_bytes + (size_t)__builtin_popcountll(features) * sizeof(struct weir_perf_section);
+    size_t step = (finished.used - behind_table) / 6;
+    for (size_t bytes = finished.used - 1; bytes > behind_table; bytes -= step) {
+        image_file_resize(&file, 0);
+        image_file_write(&file, 0, finished.data, bytes);
+        cr_assert_eq(plan(false), 0, "%zu bytes: %s", bytes, err.what);
+        cr_expect_not(recovery.is_whole);
+        cr_expect_eq(recovery.features[0], features, "%zu bytes: %#" PRIx64 ", not %#" PRIx64, bytes,
+                     recovery.features[0], features);
+        expect_recovered(RECORDS);
+    }
+}
+
 /* Those of a newer perf. */
 Test(recovery, finished_file_with_a_feature_that_nobody_knows_is_left_alone)
 {

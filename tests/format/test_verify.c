@@ -122,6 +122,16 @@ Test(verify, feature_outside_of_the_file_breaks_features)
     expect_failure("features", "offset 0x8000000000000000");
 }
 
+Test(verify, feature_that_is_only_in_the_head_breaks_features)
+{
+    static const struct sample_recording_options options = {.features = true, .early = true};
+    weir_buf_reset(&image);
+    sample_recording_build(&image, &tree, &options);
+    image_file_resize(&file, 0);
+    image_file_write(&file, 0, image.data, image.used - 1);
+    expect_failure("features", "only their copies in its head");
+}
+
 Test(verify, unknown_type_breaks_types)
 {
     image_file_write(&file, record_at(4), &(uint32_t){99}, sizeof(uint32_t));
