@@ -165,7 +165,7 @@ struct weir_reader {
     const struct weir_clock *clock;    /* borrowed; tells when chunks are handed over; NULL: nobody wants to know */
     struct weir_side_tee *tee;         /* borrowed: gets a copy of all side records; NULL: nobody wants them */
     const struct weir_shed_plan *shed; /* borrowed; NULL: nothing is shed */
-    const struct weir_event_set *set;  /* borrowed; for rings that rename */
+    const struct weir_event_set *set;  /* borrowed; for ids that are renamed; may be NULL */
     uint32_t share_chunks; /* half of what it would have of the pool if all readers had the same, at least one */
     /* What it copies from data rings is next looked at by the device that writes the chunk, so it goes past the caches
      * (base/copy.h). Set before the thread runs. */
@@ -233,7 +233,7 @@ struct weir_reader_setup {
     uint32_t retained_chunks;          /* what its retention may hold; 0: none */
     uint64_t retained_span_ns;         /* with it: 0, or for how long */
     const struct weir_shed_plan *shed; /* may be NULL */
-    const struct weir_event_set *set;  /* may be NULL when no ring ever renames */
+    const struct weir_event_set *set;  /* may be NULL when no ids are ever renamed */
     unsigned reader_count;             /* with shed: that have the pool */
     unsigned ring_count;               /* rings are then filled in by the caller (ring, place, sideband, poll_fds) */
     _Atomic unsigned *live_readers;    /* may be NULL without an ended_fd */

@@ -87,6 +87,17 @@ static const uint8_t *find_in_cache(const struct weir_reader_ring *r, const uint
     return source ? source : copy;
 }
 
+/* Samples with ids of nobody: of the one event whose samples the kernel puts under ids of other recorders. */
+static void adopt_samples(const struct weir_reader *reader, struct weir_reader_ring *r, uint8_t *data, uint64_t bytes)
+{
+    int event = reader->set ? weir_event_list_find_misnamed(reader->set->list) : -1;
+    if (event < 0)
+        return;
+    uint64_t adopted = weir_record_adopt(reader->set, (unsigned)event, r->place, data, bytes);
+    r->counts.samples[r->place * reader->layout.place_stride + (unsigned)event] += adopted;
+    r->counts.unknown_samples -= adopted;
+}
+
 /*
  * Moves one block of records from the ring's tail. Returns the bytes of whole records that were moved (out of the ring;
  * trimmed, they take less of the chunk); 0 when the chunk has no room for the next record; -EBADMSG when there is no
@@ -99,6 +110,7 @@ static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r
     uint8_t *to = chunk->data + chunk->used;
     uint64_t bytes = begun->chunk == chunk && begun->used == chunk->used ? begun->bytes : 0;
     uint64_t lost_before = r->counts.lost_reported, side_before = r->counts.other_bytes;
+    uint64_t unknown_before = r->counts.unknown_samples;
     r->counts.first_sample_ns = r->counts.last_sample_ns = 0;
     bool past_caches = weir_reader_passes_caches(reader, r);
     int64_t moved;
@@ -109,6 +121,8 @@ static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r
     if (moved <= 0)
         return moved;
 
+    if (r->counts.unknown_samples != unknown_before)
+        adopt_samples(reader, r, to, (uint64_t)moved);
     if (weir_reader_renames(r))
         weir_record_rename(reader->set, to, (uint64_t)moved);
     if (r->sideband && reader->layout.maps_have_no_ids)

@@ -86,3 +86,31 @@ void weir_record_rename(const struct weir_event_set *set, uint8_t *data, uint64_
         at += header.size;
     }
 }
+
+/* Of an event of several tasks, that of the first: the kernel's id of another recorder's says nothing of the task. */
+static uint64_t file_id_at(const struct weir_event_set *set, unsigned event, unsigned place)
+{
+    uint64_t id = 0;
+    for (unsigned task = 0; task < set->task_count && id == 0; task++)
+        id = set->file_ids[weir_event_set_slot(set, event, place, task)];
+    return id;
+}
+
+uint64_t weir_record_adopt(const struct weir_event_set *set, unsigned event, unsigned place, uint8_t *data,
+                           uint64_t bytes)
+{
+    const uint64_t id = file_id_at(set, event, place);
+    uint64_t adopted = 0;
+    for (uint64_t at = 0; at < bytes && id != 0;) {
+        struct perf_event_header header;
+        memcpy(&header, data + at, sizeof(header));
+        uint8_t *id_at = data + at + IDENTIFIER_AT;
+        if (header.type == PERF_RECORD_SAMPLE && header.size >= IDENTIFIER_AT + WORD_BYTES &&
+            !weir_id_map_find(&set->id_map, weir_load_u64(id_at))) {
+            memcpy(id_at, &id, sizeof(id));
+            adopted++;
+        }
+        at += header.size;
+    }
+    return adopted;
+}

@@ -24,7 +24,7 @@ struct weir_walk_counts {
     uint64_t *samples;        /* see place_stride; owned by the holder of the struct */
     uint64_t other_bytes;     /* of all records that are not samples as they should be */
     uint64_t other_records;   /* neither samples nor reports of losses, which no event has produced */
-    uint64_t unknown_samples; /* with an id of no event of ours: never expected, kept so that the sum is exact */
+    uint64_t unknown_samples; /* with an id of no event of ours, and too short for any; kept so that the sum is exact */
     uint64_t lost_reported;   /* sum of PERF_RECORD_LOST.lost */
     uint64_t throttled;       /* PERF_RECORD_THROTTLE */
     uint64_t aux_records;     /* PERF_RECORD_AUX */

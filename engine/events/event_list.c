@@ -214,6 +214,36 @@ bool weir_event_counts_sleepers(const struct weir_event *event)
     return is_of_scheduler(event, names, WEIR_ARRAY_COUNT(names)) && weir_event_counts_samples(event);
 }
 
+/* Whether do_perf_sw_event() has samples of it. */
+static bool may_be_misnamed(const struct weir_event *event)
+{
+    const struct perf_event_attr *attr = &event->attr;
+    if (event->sideband || attr->type != PERF_TYPE_SOFTWARE || attr->sample_period == 0)
+        return false;
+    switch (attr->config) {
+    case PERF_COUNT_SW_CPU_CLOCK:
+    case PERF_COUNT_SW_TASK_CLOCK:
+    case PERF_COUNT_SW_DUMMY:
+    case PERF_COUNT_SW_BPF_OUTPUT:
+        return false;
+    default:
+        return true;
+    }
+}
+
+int weir_event_list_find_misnamed(const struct weir_event_list *list)
+{
+    int found = -1;
+    for (size_t i = 0; i < list->count; i++) {
+        if (!may_be_misnamed(&list->events[i]))
+            continue;
+        if (found >= 0)
+            return -1;
+        found = (int)i;
+    }
+    return found;
+}
+
 bool weir_event_lower_precision(struct weir_event *event)
 {
     if (!event->precise_max || event->attr.precise_ip == 0)

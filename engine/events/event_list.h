@@ -243,4 +243,12 @@ bool weir_event_counts_samples(const struct weir_event *event);
  */
 bool weir_event_counts_sleepers(const struct weir_event *event);
 
+/*
+ * Of a configured list, the event that a sample with an id of none of them is of; -1: there is none, or more than one.
+ * The kernel prepares what happens in software, but for clocks and tracepoints, once for all events of it, whoever
+ * records them: but for the first of a CPU, their samples get its id (do_perf_sw_event() and perf_prepare_sample(),
+ * kernel/events/core.c of Linux 6.18). Reads what does not change while recording; any thread.
+ */
+int weir_event_list_find_misnamed(const struct weir_event_list *list);
+
 #endif

@@ -133,3 +133,44 @@ Test(record_rename, values_that_a_task_leaves_behind_have_one)
     expect_renamed(PERF_RECORD_READ, 5 + TRAILER_WORDS, before, after);
     tear_down();
 }
+
+/* ---- ids of other recorders ---- */
+
+Test(record_rename, samples_of_nobody_are_adopted_and_nothing_else_is)
+{
+    set_up("cs,faults", false);
+    const struct {
+        struct perf_event_header header;
+        uint64_t words[2];
+    } before[] = {
+        {{PERF_RECORD_SAMPLE, 0, 24}, {STRANGE, STRANGE}}, {{PERF_RECORD_SAMPLE, 0, 24}, {now[0], 1}},
+        {{PERF_RECORD_COMM, 0, 24}, {1, STRANGE}},         {{PERF_RECORD_SAMPLE, 0, 24}, {named[1], 2}},
+        {{PERF_RECORD_SAMPLE, 0, 24}, {STRANGE + 1, 3}},   {{PERF_RECORD_SAMPLE, 0, 8}, {0, 0}},
+    };
+    const size_t bytes = sizeof(before) - sizeof(before[0].words); /* the last one is a header */
+    uint8_t *records = malloc(bytes), *expected = malloc(bytes);
+    cr_assert(records && expected);
+    memcpy(records, before, bytes);
+    memcpy(expected, before, bytes);
+    memcpy(expected + 8, &named[1], sizeof(named[1]));
+    memcpy(expected + 4 * sizeof(before[0]) + 8, &named[1], sizeof(named[1]));
+    cr_expect_eq(weir_record_adopt(&rig.set, 1, 0, records, bytes), 2);
+    cr_expect_arr_eq(records, expected, bytes);
+    free(records);
+    free(expected);
+    tear_down();
+}
+
+Test(record_rename, samples_are_adopted_by_the_first_task_that_is_left)
+{
+    event_set_rig_init(&rig, "cs", 3);
+    event_set_rig_expect_open(&rig);
+    rig.set.file_ids[weir_event_set_slot(&rig.set, 0, 1, 0)] = 0;
+    uint64_t second = rig.set.file_ids[weir_event_set_slot(&rig.set, 0, 1, 1)];
+    uint64_t record[2] = {0, STRANGE};
+    memcpy(record, &(struct perf_event_header){PERF_RECORD_SAMPLE, 0, 16}, sizeof(record[0]));
+    cr_expect_eq(weir_record_adopt(&rig.set, 0, 1, (uint8_t *)record, sizeof(record)), 1);
+    cr_expect_eq(record[1], second);
+    cr_expect_eq(weir_record_adopt(&rig.set, 0, 1, (uint8_t *)record, sizeof(record)), 0, "it is one of ours now");
+    tear_down();
+}

@@ -75,3 +75,14 @@ test_unit_scale_and_cpus_of_an_event_are_told() {
     expect_eq "samples in perf report" "$(report_samples it)" "$(told_samples)"
     ! "$WEIR_PROGRAM" info it | grep -i 'cpus.*change' || fail "no CPU has come or gone"
 }
+
+# What the kernel prepares of a sample it prepares once for both (weir_event_list_find_misnamed()).
+test_two_recorders_of_one_kind_of_event_keep_their_samples_apart() {
+    local file
+    record -e faults -c 1 -o it.data -- \
+        "$WEIR_PROGRAM" record -q -e faults -c 1 -o inner.data -- "$WEIR_LOAD" getppid 1
+    expect_eq "samples in the ledger" "$(ledger_column written)" "$(told_samples)"
+    for file in it.data inner.data; do
+        "$WEIR_PROGRAM" verify "$file" >verify.out 2>&1 || fail "$file: $(grep -v ^ok verify.out)"
+    done
+}

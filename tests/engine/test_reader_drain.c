@@ -1,0 +1,58 @@
+/*
+ * Draining, as far as it changes records: samples under ids of other recorders. One thread. Where records lie and what
+ * no kernel should write: test_reader.c; what is done to the bytes: test_record_rename.c.
+ */
+#include "engine/drain/reader.h"
+
+#include <criterion/criterion.h>
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "engine/events/event_set.h"
+#include "tests/engine/reader_rig.h"
+#include "tests/engine/test_record.h"
+
+#define SAMPLE_BYTES 64u
+#define STRANGE      (RIG_ID + 100)
+
+/* A reader with one event drains a sample of its own and one of nobody. */
+static void expect_drained(uint32_t type, uint64_t id, uint64_t samples, uint64_t unknown)
+{
+    struct weir_event events[] = {
+        {.attr = {.type = type, .config = PERF_COUNT_SW_CONTEXT_SWITCHES, .sample_period = 1}},
+        {.attr = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY}, .sideband = true},
+    };
+    struct weir_event_list list = {.events = events, .count = 2};
+    uint64_t file_ids[] = {RIG_ID, RIG_SIDE_ID}, found;
+    struct weir_event_set set = {.list = &list, .place_count = 1, .task_count = 1, .file_ids = file_ids};
+    struct reader_rig rig;
+    uint8_t record[SAMPLE_BYTES];
+    rig_init(&rig, &(struct rig_options){0});
+    cr_assert_eq(weir_id_map_init(&set.id_map, 1), 0);
+    weir_id_map_add(&set.id_map, RIG_ID, 0, 0);
+    rig.readers[0].set = &set;
+    rig_put_sample(&rig, 0, 1, SAMPLE_BYTES);
+    test_sample_put(record, STRANGE, 2, 2, SAMPLE_BYTES);
+    raw_ring_put(&rig.raw, 0, record, sizeof(record));
+    rig_open_epoch(&rig);
+    cr_assert_eq(weir_reader_step(&rig.readers[0]), WEIR_READER_DRAINED);
+    struct weir_chunk *chunk = rig_pop(&rig);
+    cr_assert_not_null(chunk);
+    memcpy(&found, chunk->data + SAMPLE_BYTES + TEST_SAMPLE_ID_OFFSET, sizeof(found));
+    cr_expect_eq(found, id);
+    cr_expect_eq(rig.readers[0].rings[0].counts.samples[0], samples);
+    cr_expect_eq(rig.readers[0].rings[0].counts.unknown_samples, unknown);
+    weir_pool_put(&rig.pool, chunk);
+    weir_id_map_fini(&set.id_map);
+    rig_fini(&rig);
+}
+
+Test(reader_drain, sample_of_nobody_stays_that_where_the_kernel_mixes_up_no_event)
+{
+    expect_drained(PERF_TYPE_TRACEPOINT, STRANGE, 1, 1);
+}
+
+Test(reader_drain, sample_of_nobody_is_of_the_event_that_the_kernel_mixes_up)
+{
+    expect_drained(PERF_TYPE_SOFTWARE, RIG_ID, 2, 0);
+}
