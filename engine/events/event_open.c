@@ -230,6 +230,21 @@ static unsigned long open_flags(const struct opener *opener, const struct weir_e
     return weir_event_ladder_flags(&opener->ladder) | (event->cgroup ? PERF_FLAG_PID_CGROUP : 0);
 }
 
+/* Whether it is the group that the kernel does not take the event into. */
+static bool is_refused_in_group(const struct opener *opener, unsigned event, unsigned place, unsigned task)
+{
+    const struct weir_event_set *set = opener->set;
+    const struct weir_event *described = &set->list->events[event];
+    if (described->leader == event)
+        return false;
+    struct perf_event_attr attr = described->attr;
+    int fd = set->kernel->ops->event_open(set->kernel->ctx, &attr, pid_of(set, described, place, task),
+                                          set->places[place].cpu, -1, open_flags(opener, described));
+    if (fd >= 0)
+        set->kernel->ops->event_close(set->kernel->ctx, fd);
+    return fd >= 0;
+}
+
 /* What to do about a failed open: OPEN_AGAIN or OPEN_EVENT_AGAIN with weaker attrs, 0 when the task is gone, or the
  * error explained. */
 static int handle_refusal(struct opener *opener, unsigned event_index, unsigned place, unsigned task, int code,
@@ -256,11 +271,13 @@ static int handle_refusal(struct opener *opener, unsigned event_index, unsigned 
         .cpu = set->places[place].cpu,
         .fds_needed = weir_event_set_fds_needed(set->event_count, set->place_count, set->task_count),
         .has_aux = event->aux != WEIR_AUX_KIND_NONE,
+        .is_refused_in_group = code == -EINVAL && is_refused_in_group(opener, event_index, place, task),
     };
     bool may_be_asked_for = code == -EINVAL || code == -E2BIG || code == -EOVERFLOW ||
                             (code == -EOPNOTSUPP && event->attr.sample_regs_intr);
-    if (may_be_asked_for && weir_event_ladder_blame(set->kernel, &attempt, event->cgroup ? event->cgroup_fd : pid,
-                                                    open_flags(opener, event), err))
+    if (may_be_asked_for && !attempt.is_refused_in_group &&
+        weir_event_ladder_blame(set->kernel, &attempt, event->cgroup ? event->cgroup_fd : pid,
+                                open_flags(opener, event), err))
         return -EINVAL;
     return weir_open_error_explain(err, code, &attempt, opener->setup->limits);
 }

@@ -96,7 +96,12 @@ static void hint_invalid(struct weir_error *err, const struct weir_open_attempt 
 {
     const struct perf_event_attr *attr = attempt->attr;
     char command[WEIR_REMEDY_BYTES];
-    if (attr->freq && attr->sample_freq > limits->max_sample_rate_hz)
+    bool reads_of_task = (attr->sample_type & PERF_SAMPLE_READ) && attempt->pid >= 0;
+    if (attempt->is_refused_in_group && !reads_of_task)
+        weir_error_hint(err, "its group does not take it, alone it can be opened: a PMU counts only so many events at "
+                             "once, and all of a group are inherited or none; fewer events, or ':W' behind the group, "
+                             "which opens them one by one then");
+    else if (attr->freq && attr->sample_freq > limits->max_sample_rate_hz)
         weir_error_hint(err, "kernel.perf_event_max_sample_rate is %" PRIu64 ": -F max, or %s",
                         limits->max_sample_rate_hz,
                         weir_remedy(WEIR_REMEDY_MAX_SAMPLE_RATE, (int64_t)attr->sample_freq, command));
@@ -106,7 +111,7 @@ static void hint_invalid(struct weir_error *err, const struct weir_open_attempt 
         weir_error_hint(err, "its PMU does not take these terms together: 'weir list pmu' shows which it has");
     else if (attr->precise_ip)
         weir_error_hint(err, "this machine may not sample it precisely: leave out the modifiers p and P");
-    else if ((attr->sample_type & PERF_SAMPLE_READ) && attempt->pid >= 0)
+    else if (reads_of_task)
         weir_error_hint(err, "what :S reads cannot be inherited by child tasks: give it to the whole group, "
                              "'{EVENT,EVENT}:S', or try -i or -a");
     else if (attr->type == PERF_TYPE_BREAKPOINT)

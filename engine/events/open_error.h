@@ -22,6 +22,7 @@ struct weir_open_attempt {
     int cpu;                            /* -1: any CPU */
     uint64_t fds_needed;                /* descriptors that all events need; 0: not known */
     bool has_aux;                       /* it is of a PMU that traces (engine/events/aux_events.h) */
+    bool is_refused_in_group;           /* by its leader's group: alone it can be opened */
 };
 
 /* Fills err and returns code, which is the -errno of perf_event_open(2). */

@@ -162,6 +162,18 @@ static const struct refusal {
      "what :S reads cannot be inherited by child tasks: give it to the whole group, '{EVENT,EVENT}:S', or try -i or "
      "-a"},
     {-EINVAL,
+     {"cs:S", &reading, 12, 0, 0, .is_refused_in_group = true},
+     &user,
+     "cannot open event 'cs:S' of task 12 on cpu 0: Invalid argument",
+     "what :S reads cannot be inherited by child tasks: give it to the whole group, '{EVENT,EVENT}:S', or try -i or "
+     "-a"},
+    {-EINVAL,
+     {"cycles", &cycles, 12, 0, 0, .is_refused_in_group = true},
+     &user,
+     "cannot open event 'cycles' of task 12 on cpu 0: Invalid argument",
+     "its group does not take it, alone it can be opened: a PMU counts only so many events at once, and all of a group "
+     "are inherited or none; fewer events, or ':W' behind the group, which opens them one by one then"},
+    {-EINVAL,
      {"sched:sched_switch", &tracepoint, -1, 0, 0},
      &user,
      "cannot open event 'sched:sched_switch' on cpu 0: Invalid argument",
