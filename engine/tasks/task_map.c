@@ -253,7 +253,8 @@ static void apply_map(struct weir_task_map *map, const struct weir_side_record *
     uint64_t end = mapped->start + mapped->bytes;
     if (mapped->cpumode != PERF_RECORD_MISC_USER || end <= mapped->start)
         return;
-    struct weir_task *process = task_of(map, record->pid, record->pid);
+    /* The thread that maps runs; the first one of its process may have ended. */
+    struct weir_task *process = task_of(map, record->pid, record->tid) ? find(map, record->pid) : NULL;
     if (!process) {
         refuse(map);
         return;

@@ -196,6 +196,28 @@ Test(task_map, maps_live_as_long_as_any_thread)
     rig_fini(&rig);
 }
 
+Test(task_map, thread_that_maps_does_not_bring_the_first_one_back)
+{
+    struct rig rig;
+    rig_init(&rig);
+    side_fork(&rig.records, 1, 5, 1, 5, 1);
+    side_fork(&rig.records, 2, 5, 5, 6, 5);
+    side_exit(&rig.records, 3, 5, 5);
+    apply(&rig);
+    struct weir_side_record record;
+    side_map(&rig.records, 4, 5, 0x1000, 0x2000, 1, "/a");
+    side_parse(&rig.records, 0, &record);
+    record.tid = 6;
+    weir_task_map_apply(&rig.map, &record);
+    weir_buf_reset(&rig.records);
+    expect_maps(&rig, 5, "1000-2000+1000:/a");
+    cr_assert_not(weir_task_map_find(&rig.map, 5)->is_running);
+    side_exit(&rig.records, 5, 5, 6);
+    apply(&rig);
+    cr_assert_eq(rig.map.count, 0);
+    rig_fini(&rig);
+}
+
 /* FAULTS: no stale maps when a number is used again, whether its end was seen or not. */
 Test(task_map, number_used_again_is_a_new_task)
 {
