@@ -83,9 +83,9 @@ struct weir_reader_control {
 
 /* Its CPU has come back: what the ring holds from that position on is of events that were opened anew. */
 struct weir_reader_return {
-    struct weir_reader_return *before; /* owned; the time before, for fini() and for a reader that is late */
+    struct weir_reader_return *before; /* owned; the one before, for fini() and for a reader that is late */
     uint64_t at;
-    size_t bytes;
+    size_t bytes;      /* WEIR_CHUNK_MIN_BYTES at most; what is more is in another one, of the same position */
     uint8_t records[]; /* what says so, for the file: between what stands before and behind that position */
 };
 
@@ -262,8 +262,8 @@ void weir_reader_end_dormancy(struct weir_reader *reader, struct weir_reader_rin
 void weir_reader_rename(struct weir_reader_ring *r);
 
 /* The CPU of that ring, which is mapped, has come back: from where the ring ends now, events that were opened anew
- * write to it, which are not on yet. records: copied; what says so in the file. 0 or -ENOMEM: then the file does not
- * say it. Coordinator; allocates. */
+ * write to it, which are not on yet. records: whole ones, copied; what says so in the file. 0 or -ENOMEM: then the file
+ * does not say it, or not of all events. Coordinator; allocates. */
 int weir_reader_note_return(struct weir_reader_ring *r, const void *records, size_t bytes);
 
 /* Unmaps the rings and gives back the chunk. The thread must have ended. NULL-safe, half-built is fine. */

@@ -9,7 +9,21 @@
 #include "engine/drain/reader_internal.h"
 #include "engine/kernel/test_point.h"
 
-int weir_reader_note_return(struct weir_reader_ring *r, const void *records, size_t bytes)
+/* Bytes of the first of these records, as many as any chunk takes. */
+static size_t bytes_for_chunk(const uint8_t *records, size_t bytes)
+{
+    size_t end = 0;
+    struct perf_event_header header;
+    for (; end < bytes; end += header.size) {
+        memcpy(&header, records + end, sizeof(header));
+        if (end + header.size > WEIR_CHUNK_MIN_BYTES)
+            break;
+    }
+    return end;
+}
+
+/* Records that a chunk takes. */
+static int note(struct weir_reader_ring *r, const uint8_t *records, size_t bytes)
 {
     struct weir_reader_return *next = malloc(sizeof(*next) + bytes);
     if (!next)
@@ -21,6 +35,16 @@ int weir_reader_note_return(struct weir_reader_ring *r, const void *records, siz
     weir_test_point(WEIR_AT_RING_RETURN);
     atomic_store_explicit(&r->returned, next, memory_order_release); /* (R) */
     return 0;
+}
+
+int weir_reader_note_return(struct weir_reader_ring *r, const void *records, size_t bytes)
+{
+    int result = 0;
+    for (size_t noted = 0, piece; result == 0 && noted < bytes; noted += piece) {
+        piece = bytes_for_chunk((const uint8_t *)records + noted, bytes - noted);
+        result = note(r, (const uint8_t *)records + noted, piece);
+    }
+    return result;
 }
 
 void weir_reader_rename(struct weir_reader_ring *r)
