@@ -85,8 +85,8 @@ int weir_scan_order_note(struct weir_scan_order *order, uint64_t id, uint64_t ti
         return 0;
     }
     *step_ns = known->last_ns - time_ns;
-    if (may_be_set && *step_ns > WEIR_SCAN_STEP_BACK_NS) {
-        known->last_ns = time_ns;
+    if (*step_ns > WEIR_SCAN_STEP_BACK_NS) {
+        known->last_ns = may_be_set ? time_ns : known->last_ns;
         return 0;
     }
     order->steps_back++;

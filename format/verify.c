@@ -273,7 +273,7 @@ static void append_notes(struct weir_buf *out, const struct weir_perf_input *inp
                         "the record at %#" PRIx64 ": readers that sort by time mix what came then with what came "
                         "before\n",
                         (double)scan->clock_step_ns / NS_PER_S, scan->clock_step.first_offset);
-    if (scan->order.steps_back > scan->disorder.count)
+    if (scan->order.steps_back > 0)
         weir_buf_printf(out,
                         "note order       %" PRIu64 " records are older than the one before, by %" PRIu64
                         " ns at most: interrupted while they were written\n",

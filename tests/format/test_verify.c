@@ -202,6 +202,7 @@ Test(verify, record_that_is_older_than_the_one_before_of_its_id_breaks_order)
     time_ns--;
     image_file_write(&file, record_at(last) + 32, &time_ns, sizeof(time_ns));
     expect_failure("order", "1 records are older than the one before of their event and CPU");
+    cr_expect_null(strstr(weir_buf_str(&text), "note order"), "%s", weir_buf_str(&text)); /* it was no interrupt */
 }
 
 /* A recording without tracepoints and features, behind which stand a round and two records that are a second older. */
