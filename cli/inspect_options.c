@@ -68,12 +68,12 @@ static const char *const verify_description[] = {
     "Checks whether a recording keeps the rules that its readers rely on, one line each: ok or FAIL, and what was "
     "found where.",
     "boundaries: records follow each other without a gap up to the end of the data. finished: the header says where "
-    "that is. features: all are inside the file, and tracepoints are described. types: perf refuses a file with a "
-    "record that it does not know. shapes: every field is inside its record. ids: every sample is of an event in the "
-    "header. raw: samples of tracepoints say the id of their event. order: the records of an event and CPU come as "
-    "they "
-    "were made. events: EVENT_DESC says the same of the events as the head. rounds: no record comes later than the "
-    "FINISHED_ROUND records before it allow. balance: what LOST records tell is not more than what the kernel counted.",
+    "that is. features: each is inside the file, in bytes of its own, and can be read to its end; tracepoints are "
+    "described. types: perf refuses a file with a record that it does not know. shapes: every field is inside its "
+    "record. ids: every sample is of an event in the header. raw: samples of tracepoints say the id of their event. "
+    "order: the records of an event and CPU come as they were made. events: EVENT_DESC says the same of the events as "
+    "the head. rounds: no record comes later than the FINISHED_ROUND records before it allow. balance: what LOST "
+    "records tell is not more than what the kernel counted.",
     "Of a recording with AUX areas: areas: each area's stretches follow one another, and are of one CPU or task. "
     "index: AUXTRACE lists the AUXTRACE records of the file, which perf's decoders go by.",
     "Lines that begin with note tell of gaps: events that were throttled, CPUs without a record or that were offline "

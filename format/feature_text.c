@@ -120,7 +120,7 @@ static void write_layout(struct writer *writer, const char *layout, unsigned dep
 
 /* ---- features that are lists ---- */
 
-static void append_build_ids(const uint8_t *payload, size_t bytes, struct weir_buf *out)
+static bool append_build_ids(const uint8_t *payload, size_t bytes, struct weir_buf *out)
 {
     size_t count = 0, at = 0;
     while (bytes - at >= sizeof(struct perf_event_header)) {
@@ -132,6 +132,7 @@ static void append_build_ids(const uint8_t *payload, size_t bytes, struct weir_b
         count++;
     }
     weir_buf_printf(out, "%zu build ids%s", count, at < bytes ? " (cut)" : "");
+    return at == bytes;
 }
 
 /* One program of perf's list; see format/bpf_object.h. Older kernels tell less of it. */
@@ -180,15 +181,13 @@ static void append_aux_index(struct writer *writer)
         weir_buf_printf(writer->out, ", and %" PRIu64 " more", count - INDEX_SHOWN);
 }
 
-void weir_feature_text_append(unsigned bit, const uint8_t *payload, size_t bytes, struct weir_buf *out)
+bool weir_feature_text_append(unsigned bit, const uint8_t *payload, size_t bytes, struct weir_buf *out)
 {
-    if (bit == WEIR_FEATURE_BUILD_ID) {
-        append_build_ids(payload, bytes, out);
-        return;
-    }
+    if (bit == WEIR_FEATURE_BUILD_ID)
+        return append_build_ids(payload, bytes, out);
     if (!weir_feature_name(bit)) {
         weir_buf_printf(out, "%zu bytes", bytes);
-        return;
+        return true;
     }
     struct writer writer = {
         .cursor = {.data = payload, .bytes = bytes},
@@ -203,4 +202,5 @@ void weir_feature_text_append(unsigned bit, const uint8_t *payload, size_t bytes
         write_layout(&writer, known[bit].layout, 0);
     if (writer.cursor.failed)
         weir_buf_printf(out, " (cut)");
+    return !writer.cursor.failed;
 }

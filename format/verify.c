@@ -15,7 +15,8 @@
 
 #include "base/bits.h"
 #include "format/bytes.h"
-#include "format/perf_input.h"
+#include "format/feature_text.h"
+#include "format/perf_input_trace.h"
 #include "format/scan.h"
 
 #define LINE_BYTES 1024
@@ -65,15 +66,61 @@ static void check_finished(struct verdicts *verdicts, const struct weir_perf_inp
             input->is_pipe ? "a stream, which ends where it ends" : "the header says where the data ends");
 }
 
-static void check_features(struct verdicts *verdicts, const struct weir_perf_input *input, const struct weir_scan *scan)
+/* A feature that is there can be read to its end. 1; 0: it is not there; -EBADMSG, -EFBIG, -ENOMEM or -errno of read(2)
+ * with err. */
+static int check_feature(const struct weir_perf_input *input, unsigned bit, struct weir_error *err)
+{
+    struct weir_buf payload = WEIR_BUF_INIT, text = WEIR_BUF_INIT;
+    int result = weir_perf_input_feature(input, bit, &payload, err);
+    if (result == 1 && !weir_feature_text_append(bit, payload.data, payload.used, &text))
+        result = weir_error_set(err, -EBADMSG, "%s ends before what it says is in it", weir_feature_name(bit));
+    if (weir_buf_error(&text) < 0)
+        result = weir_error_set_errno(err, -ENOMEM, "cannot verify %s", input->source.path);
+    weir_buf_fini(&payload);
+    weir_buf_fini(&text);
+    return result;
+}
+
+static bool is_overlap(const struct weir_perf_section *a, const struct weir_perf_section *b)
+{
+    return a->size > 0 && b->size > 0 && a->offset < b->offset + b->size && b->offset < a->offset + a->size;
+}
+
+/* Each feature has bytes of its own, or one is not where it was written. All are inside the file. 0, or -EBADMSG with
+ * err. */
+static int check_places(const struct weir_perf_input *input, unsigned count, struct weir_error *err)
+{
+    const struct weir_perf_section data = {
+        .offset = input->header.data.offset,
+        .size = input->header.data.size + count * sizeof(struct weir_perf_section), /* and their table */
+    };
+    for (unsigned bit = 0; !input->is_pipe && bit < WEIR_FEATURE_BITS; bit++) {
+        const struct weir_perf_section *section = &input->sections[bit];
+        if (!weir_perf_input_has_feature(input, bit))
+            continue;
+        if (!input->has_early_features && is_overlap(section, &data))
+            return weir_error_set(err, -EBADMSG, "feature %u at %#" PRIx64 " is inside the data", bit, section->offset);
+        for (unsigned other = 0; other < bit; other++) {
+            if (weir_perf_input_has_feature(input, other) && is_overlap(section, &input->sections[other]))
+                return weir_error_set(err, -EBADMSG, "features %u and %u are in the same bytes at %#" PRIx64, other,
+                                      bit, weir_max_u64(section->offset, input->sections[other].offset));
+        }
+    }
+    return 0;
+}
+
+static void check_features(struct verdicts *verdicts, struct weir_perf_input *input, const struct weir_scan *scan)
 {
     unsigned count = 0;
     struct weir_error err = {0};
-    for (unsigned bit = 0; bit < WEIR_FEATURE_BITS && err.code == 0; bit++) {
-        struct weir_buf payload = WEIR_BUF_INIT;
-        count += weir_perf_input_feature(input, bit, &payload, &err) == 1;
-        weir_buf_fini(&payload);
-    }
+    struct weir_trace *trace = NULL;
+    for (unsigned bit = 0; bit < WEIR_FEATURE_BITS && err.code == 0; bit++)
+        count += check_feature(input, bit, &err) == 1;
+    if (err.code == 0)
+        check_places(input, count, &err);
+    if (err.code == 0)
+        weir_perf_input_trace(input, &trace, &err);
+    weir_trace_free(trace);
     if (err.code == -ENOMEM)
         weir_buf_fail(verdicts->out, err.code);
     bool needs_formats = false;

@@ -122,6 +122,48 @@ Test(verify, feature_outside_of_the_file_breaks_features)
     expect_failure("features", "offset 0x8000000000000000");
 }
 
+/* Where the table says that a feature is: its offset, and its size behind that. The image has all up to CMDLINE. */
+static size_t table_entry_at(unsigned bit)
+{
+    uint64_t size, features;
+    memcpy(&size, image.data + DATA_SIZE, sizeof(size));
+    memcpy(&features, image.data + offsetof(struct weir_perf_header, features), sizeof(features));
+    cr_assert(features >> bit & 1);
+    unsigned before = (unsigned)__builtin_popcountll(features & ((1ull << bit) - 1));
+    return DATA_OFFSET + size + before * sizeof(struct weir_perf_section);
+}
+
+static void move_feature(unsigned bit, int64_t bytes)
+{
+    uint64_t offset;
+    memcpy(&offset, image.data + table_entry_at(bit), sizeof(offset));
+    offset += (uint64_t)bytes;
+    image_file_write(&file, 0, image.data, image.used);
+    image_file_write(&file, table_entry_at(bit), &offset, sizeof(offset));
+}
+
+Test(verify, feature_that_ends_too_early_breaks_features)
+{
+    static const unsigned bits[] = {WEIR_FEATURE_HOSTNAME, WEIR_FEATURE_NRCPUS, WEIR_FEATURE_CMDLINE};
+    for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
+        image_file_write(&file, 0, image.data, image.used);
+        image_file_write(&file, table_entry_at(bits[i]) + sizeof(uint64_t), &(uint64_t){7}, sizeof(uint64_t));
+        expect_failure("features", "ends before what it says is in it");
+    }
+}
+
+Test(verify, feature_in_the_place_of_another_breaks_features)
+{
+    move_feature(WEIR_FEATURE_NRCPUS, 4); /* numbers: whatever is there can be read */
+    expect_failure("features", "features 7 and 8 are in the same bytes at 0x");
+    move_feature(WEIR_FEATURE_NRCPUS, -4);
+    expect_failure("features", "features 6 and 7 are in the same bytes at 0x");
+    uint64_t offset;
+    memcpy(&offset, image.data + table_entry_at(WEIR_FEATURE_NRCPUS), sizeof(offset));
+    move_feature(WEIR_FEATURE_NRCPUS, (int64_t)DATA_OFFSET - (int64_t)offset);
+    expect_failure("features", "feature 7 at 0x1000 is inside the data");
+}
+
 Test(verify, feature_that_is_only_in_the_head_breaks_features)
 {
     static const struct sample_recording_options options = {.features = true, .early = true};
