@@ -51,7 +51,8 @@ int weir_exit_status_of_reading(int code)
 {
     if (code == 0)
         return WEIR_EXIT_OK;
-    return code == -EBADMSG || code == -E2BIG || code == -EFBIG ? WEIR_EXIT_BAD_INPUT : WEIR_EXIT_FAILURE;
+    bool is_input = code == -EBADMSG || code == -E2BIG || code == -EFBIG || code == -ENODATA;
+    return is_input ? WEIR_EXIT_BAD_INPUT : WEIR_EXIT_FAILURE;
 }
 
 int weir_exit_status_of_wait(int wait_status)

@@ -37,7 +37,8 @@ int weir_exit_status_of_wait(int wait_status);
 /* The status for arguments that were refused with code: usage, unless the machine failed (no memory, no access). */
 int weir_exit_status_of_refusal(int code);
 
-/* The status for a recording that was read: code is 0, or -errno of reading it (format/perf_input.h). */
+/* The status for a recording that was read: code is 0, or -errno of reading it (format/perf_input.h) or of planning its
+ * recovery (format/recovery.h). */
 int weir_exit_status_of_reading(int code);
 
 /* The status for a run that failed with code (-errno); workload_failed: it was the workload that could not be run. */

@@ -18,6 +18,16 @@ Test(exit_status, refused_arguments_are_usage_unless_the_machine_failed)
     cr_expect_eq(weir_exit_status_of_refusal(-EACCES), 125);
 }
 
+Test(exit_status, recording_that_is_damaged_or_holds_nothing_is_1)
+{
+    static const int of_the_recording[] = {-EBADMSG, -E2BIG, -EFBIG, -ENODATA};
+    for (size_t i = 0; i < sizeof(of_the_recording) / sizeof(of_the_recording[0]); i++)
+        cr_expect_eq(weir_exit_status_of_reading(of_the_recording[i]), 1, "%d", of_the_recording[i]);
+    cr_expect_eq(weir_exit_status_of_reading(0), 0);
+    cr_expect_eq(weir_exit_status_of_reading(-ENOENT), 125);
+    cr_expect_eq(weir_exit_status_of_reading(-ENOMEM), 125);
+}
+
 Test(exit_status, failure_is_125_and_the_workloads_126_or_127)
 {
     cr_expect_eq(weir_exit_status_of_failure(-ENOENT, false), 125, "weir's own missing file");
