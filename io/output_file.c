@@ -235,13 +235,23 @@ static int open_hidden(struct weir_output_file *file)
     return -EEXIST;
 }
 
+/* Whether the directory was removed while we hold it, as the current one may have been. */
+static bool directory_is_gone(const struct weir_output_file *file)
+{
+    struct stat st;
+    return fstat(file->dir_fd, &st) == 0 && st.st_nlink == 0;
+}
+
 static int make_file(struct weir_output_file *file, struct weir_error *err)
 {
     int rc = open_nameless(file);
     /* EISDIR: kernels before 3.11; EINVAL, ENOENT: some network and stacked file systems. */
     if (rc == -EOPNOTSUPP || rc == -EISDIR || rc == -EINVAL || rc == -ENOENT)
         rc = open_hidden(file);
-    if (rc < 0) {
+    if (rc < 0 && directory_is_gone(file)) { /* EPERM by ext4, ENOENT by others */
+        rc = weir_error_set(err, -ENOENT, "cannot create output '%s': its directory was removed", file->path);
+        weir_error_hint(err, "cd to one that is there, or name a file in another directory");
+    } else if (rc < 0) {
         weir_error_set_errno(err, rc, "cannot create output '%s'", file->path);
         if (rc == -EACCES)
             weir_error_hint(err, "its directory must be writable for user %u", (unsigned)geteuid());

@@ -259,6 +259,16 @@ Test(output_file, directory_that_is_not_writable_is_refused)
     cr_assert_eq(entries(), 0);
 }
 
+Test(output_file, directory_that_was_removed_is_refused_as_such)
+{
+    temp_tree_make_folder(&tree, "gone");
+    cr_assert_eq(chdir(place_of("gone").text), 0);
+    cr_assert_eq(rmdir(place_of("gone").text), 0);
+    expect_refused("file", -ENOENT, "cannot create output 'file': its directory was removed");
+    expect_hint("file", "cd to one that is there, or name a file in another directory");
+    cr_assert_eq(chdir(tree.root), 0);
+}
+
 /* ---- before the name ---- */
 
 Test(output_file, nothing_is_to_be_seen_before_publish)
