@@ -183,8 +183,10 @@ static void append_lost_samples(struct weir_buf *text, const struct weir_record_
         weir_buf_printf(text, "(%.2f %%): ", percent);
 
     struct losses losses = sum_losses(result, false);
-    uint64_t waiting = weir_min_u64(result->lost_while_pool_empty, losses.ring_full);
-    uint64_t ring_full = losses.ring_full - waiting;
+    uint64_t suspended = weir_min_u64(result->lost_suspended, losses.ring_full);
+    uint64_t ring_full = losses.ring_full - suspended;
+    uint64_t waiting = weir_min_u64(result->lost_while_pool_empty, ring_full);
+    ring_full -= waiting;
     uint64_t before_ring = weir_min_u64(result->lost_before_ring, ring_full);
     ring_full -= before_ring;
     uint64_t damaged = weir_min_u64(result->lost_damaged, ring_full);
@@ -194,6 +196,7 @@ static void append_lost_samples(struct weir_buf *text, const struct weir_record_
     append_cause(&causes, "on CPUs that had no ring yet", before_ring, lost);
     append_cause(&causes, "in rings that the kernel damages for -s", damaged, lost);
     append_cause(&causes, result->overwritten ? "rings paused for snapshots" : "kernel ring full", ring_full, lost);
+    append_cause(&causes, "suspended for want of room", suspended, lost);
     append_cause(&causes, context->is_stream ? "waiting for the reader" : "waiting for the disk", waiting, lost);
     append_cause(&causes, "shed", losses.shed, lost);
     append_cause(&causes, "write failed", losses.write_failed, lost);
@@ -206,6 +209,10 @@ static void append_lost_samples(struct weir_buf *text, const struct weir_record_
     if (damaged > 0) {
         join(&remedies);
         weir_buf_printf(text, "no -s");
+    }
+    if (suspended > 0) {
+        join(&remedies);
+        weir_buf_printf(text, "more room for the output");
     }
     if (ring_full > 0 && !result->overwritten)
         append_ring_remedy(&remedies, result, context);

@@ -198,6 +198,25 @@ bool weir_event_set_was_seen(const struct weir_event_set *set, unsigned place)
     return false;
 }
 
+uint64_t weir_event_set_read_lost(const struct weir_event_set *set)
+{
+    uint64_t lost = 0;
+    for (size_t i = 0; i < set->retired_count; i++) {
+        if (set->retired[i].event < weir_event_set_sideband(set))
+            lost += set->retired[i].count.lost;
+    }
+    for (unsigned event = 0; event < weir_event_set_sideband(set); event++) {
+        for (unsigned place = 0; place < set->place_count; place++) {
+            for (unsigned task = 0; task < set->task_count; task++) {
+                struct weir_event_count count;
+                if (weir_event_set_read(set, event, place, task, &count) == 0)
+                    lost += count.lost;
+            }
+        }
+    }
+    return lost;
+}
+
 /* ---- control ---- */
 
 static void switch_event(struct weir_event_set *set, unsigned event, int (*verb)(void *ctx, int fd))

@@ -222,4 +222,7 @@ void weir_event_set_enable_place(struct weir_event_set *set, unsigned place);
 int weir_event_set_read(const struct weir_event_set *set, unsigned event, unsigned place, unsigned task,
                         struct weir_event_count *count);
 
+/* Samples that the kernel had no room for until now, of all events but the sideband's, also on CPUs that went. */
+uint64_t weir_event_set_read_lost(const struct weir_event_set *set);
+
 #endif

@@ -71,6 +71,12 @@ static void rotate(struct weir_disk_guard *guard, const struct finding *found)
         weir_triggers_fire(&session->coordinator.triggers, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BY_SIZE);
 }
 
+static void count_gap(struct weir_disk_guard *guard)
+{
+    uint64_t lost = weir_event_set_read_lost(&guard->session->events);
+    guard->session->result->lost_suspended += lost > guard->lost_before ? lost - guard->lost_before : 0;
+}
+
 static void suspend(struct weir_disk_guard *guard, const struct finding *found)
 {
     const struct weir_record_options *options = guard->session->options;
@@ -79,11 +85,15 @@ static void suspend(struct weir_disk_guard *guard, const struct finding *found)
     if (guard->suspended == suspended)
         return;
     guard->suspended = suspended;
-    weir_session_pause_rings(guard->session);
     if (suspended)
+        guard->lost_before = weir_event_set_read_lost(&guard->session->events);
+    weir_session_pause_rings(guard->session);
+    if (suspended) {
         warn(guard, found, "recording is suspended, and what comes meanwhile is counted as lost");
-    else
+    } else {
+        count_gap(guard);
         weir_notice(options->notices, WEIR_NOTICE_INFO, "recording goes on");
+    }
 }
 
 static bool is_full(const struct weir_session *session)
@@ -133,6 +143,8 @@ void weir_disk_guard_settle(struct weir_disk_guard *guard)
     struct weir_session *session = guard->session;
     if (!session)
         return;
+    if (guard->suspended)
+        count_gap(guard);
     if (session->options->on_full != WEIR_RECORD_ON_FULL_ROTATE)
         weir_writer_wait_for_space(&session->pipeline.writer, false);
     guard->coordinator = pthread_self();

@@ -41,6 +41,7 @@ struct weir_disk_guard {
     char *folder;                 /* owned */
     int timer_fd;                 /* owned */
     bool suspended;
+    uint64_t lost_before; /* samples, when it was suspended last */
     bool told_rotation;
     bool stopped;
     unsigned helpless;     /* looks at a full file system in a row, with nothing to remove */

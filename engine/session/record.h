@@ -210,6 +210,7 @@ struct weir_record_result {
     uint64_t lost_before_ring;      /* of these, on CPUs whose data rings waited (affinity_cpus), of period 1 events */
     uint64_t lost_damaged;          /* of these, in rings that -s had the kernel damage (engine/session/ledger.c) */
     uint64_t sleeper_counts;        /* of what is cut off, that of events that count what happens to tasks that sleep */
+    uint64_t lost_suspended;        /* of these, while there was no room for the output (WEIR_RECORD_ON_FULL_SUSPEND) */
     uint64_t lost_while_pool_empty; /* of these, ring-full losses in rings whose reader was waiting for the disk */
     uint64_t lost_sideband;         /* mmap, comm and task records that the kernel had no room for */
     uint64_t discarded_bytes;       /* skipped in rings that held no valid record: a kernel bug; 0 otherwise */

@@ -141,7 +141,6 @@ struct sums {
     uint64_t bytes, samples, wakeups, starved; /* of what the readers have handed over */
     uint64_t shed, trimmed, trimmed_bytes;     /* dropped, and cut, under pressure */
     enum weir_pressure pressure;               /* the highest that one of them sees */
-    uint64_t lost;                             /* the kernel had no room for */
     uint64_t rings;
 };
 
@@ -160,19 +159,6 @@ static void sum_readers(const struct weir_pipeline *pipeline, struct sums *sums)
         enum weir_pressure pressure = atomic_load_explicit(&reader->pressure, memory_order_relaxed);
         sums->pressure = pressure > sums->pressure ? pressure : sums->pressure;
         sums->rings += reader->ring_count;
-    }
-}
-
-static void sum_losses(const struct weir_event_set *set, struct sums *sums)
-{
-    for (unsigned event = 0; event < weir_event_set_sideband(set); event++) {
-        for (unsigned place = 0; place < set->place_count; place++) {
-            for (unsigned task = 0; task < set->task_count; task++) {
-                struct weir_event_count count;
-                if (weir_event_set_read(set, event, place, task, &count) == 0)
-                    sums->lost += count.lost;
-            }
-        }
     }
 }
 
@@ -221,14 +207,13 @@ static void tell_status(void *ctx, struct weir_buf *out)
     const struct weir_pool *pool = &session->pipeline.pool;
     struct sums sums = {0};
     sum_readers(&session->pipeline, &sums);
-    sum_losses(&session->events, &sums);
     uint64_t passed_ns = weir_clock_now_ns(session->clock) - session->started_ns;
     int failed = atomic_load_explicit(&session->pipeline.writer.error, memory_order_relaxed);
     weir_buf_printf(out, "{\"state\":\"%s\",\"elapsed_ms\":%" PRIu64 ",", state_of(session),
                     (uint64_t)(passed_ns / WEIR_NS_PER_MS));
     weir_buf_printf(out, "\"samples\":%" PRIu64 ",\"bytes\":%" PRIu64 ",", sums.samples, sums.bytes);
-    weir_buf_printf(out, "\"lost\":{\"ring_full\":%" PRIu64 ",\"of_these_waiting_for_output\":%" PRIu64 "},", sums.lost,
-                    sums.starved);
+    weir_buf_printf(out, "\"lost\":{\"ring_full\":%" PRIu64 ",\"of_these_waiting_for_output\":%" PRIu64 "},",
+                    weir_event_set_read_lost(&session->events), sums.starved);
     weir_buf_printf(out,
                     "\"pressure\":\"%s\",\"shed\":{\"most\":\"%s\",\"samples\":%" PRIu64 ",\"trimmed_samples\":%" PRIu64
                     ",\"trimmed_bytes\":%" PRIu64 "},",

@@ -32,6 +32,7 @@ struct variant {
     uint64_t side_lost[2];    /* of the sideband event */
     uint64_t while_pool_empty;
     uint64_t before_ring; /* of those of ring_full */
+    uint64_t suspended;   /* likewise */
     uint64_t evicted[2];  /* of event 0 */
     uint64_t left;
     uint64_t snapshots;
@@ -125,6 +126,13 @@ static const struct variant variants[] = {
     {.name = "a broken kernel", .written = {10}, .discarded_bytes = 64, .ring_bytes = MIB},
     {.name = "no ring yet", .written = {500, 80}, .ring_full = {0, 20}, .before_ring = 20, .ring_bytes = 8 * MIB},
     {.name = "no ring yet, then full", .written = {500, 80}, .ring_full = {0, 20}, .before_ring = 5, .ring_bytes = MIB},
+    {.name = "suspended", .written = {500, 80}, .ring_full = {0, 20}, .suspended = 20, .ring_bytes = 8 * MIB},
+    {.name = "suspended, then full and waiting",
+     .written = {500, 80},
+     .ring_full = {0, 20},
+     .suspended = 12,
+     .while_pool_empty = 6,
+     .ring_bytes = MIB},
     {.name = "rings that -s damaged", .written = {500, 80}, .ring_full = {0, 20}, .damaged = 20, .ring_bytes = 8 * MIB},
     {.name = "tasks that slept", .written = {500, 80}, .cut_off = {70, 7}, .sleepers = 77, .ring_bytes = 8 * MIB},
 };
@@ -137,6 +145,7 @@ static struct weir_record_result make_result(const struct variant *variant, stru
         .wakeups = 42,
         .lost_while_pool_empty = variant->while_pool_empty,
         .lost_before_ring = variant->before_ring,
+        .lost_suspended = variant->suspended,
         .lost_damaged = variant->damaged,
         .sleeper_counts = variant->sleepers,
         .discarded_bytes = variant->discarded_bytes,
