@@ -165,6 +165,7 @@ static int write_file_head(struct weir_record_file *file, const struct weir_sess
     int result = describe(file, session, &early, &tracing_data, err);
     if (result == 0) {
         struct weir_head_input input = describe_head(session);
+        early.first_sample_ns = early.last_sample_ns = 0; /* of a file that is continued those of before are known */
         input.early = &early;
         result = weir_head_build(&head, &input);
         if (result == 0)
