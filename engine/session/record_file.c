@@ -349,20 +349,24 @@ static int finish_file(struct weir_record_file *file, const struct weir_session 
     struct weir_buf sections = WEIR_BUF_INIT;
     struct weir_error kept_error = {0};
     int kept = weir_output_check_kept(file->output, &kept_error);
-    int result = build_features(file, session, data_bytes + file->last_records.used, &sections, features, err);
-    if (result == 0) {
-        result = write_tail(file, &sections, &data_bytes);
-        /* The head that tells of all this must not be on the disk before it. */
-        if (result == 0 && file->syncs && weir_output_error(file->output) == 0)
-            result = weir_output_sync(file->output);
-        if (result < 0) {
-            memset(features, 0, sizeof(features));
-            weir_error_set_errno(err, result, "cannot write the feature sections of %s", file->path);
-        }
+    int described = build_features(file, session, data_bytes + file->last_records.used, &sections, features, err);
+    if (described < 0) /* the data ends as it should all the same */
+        weir_buf_reset(&sections);
+    int result = write_tail(file, &sections, &data_bytes);
+    /* The head that tells of all this must not be on the disk before it. */
+    if (result == 0 && file->syncs && weir_output_error(file->output) == 0)
+        result = weir_output_sync(file->output);
+    if (result < 0) {
+        memset(features, 0, sizeof(features));
+        weir_error_set_errno(err, result, "cannot write the feature sections of %s", file->path);
     }
-    int built = rewrite_head(file, session, data_bytes, features);
-    if (built < 0 && result == 0)
-        result = weir_error_set_errno(err, built, "cannot write the head of %s", file->path);
+    int written = rewrite_head(file, session, data_bytes, features);
+    if (written < 0 && result == 0)
+        result = weir_error_set_errno(err, written, "cannot write the head of %s", file->path);
+    if (described < 0 && result == 0) {
+        weir_error_hint(err, "weir recover makes a whole file of it, with what was known at the start");
+        result = described;
+    }
     file->file_bytes = file->head_bytes + data_bytes + (result == 0 ? sections.used : 0);
     weir_buf_fini(&sections);
     if (kept < 0 && err)
