@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/bits.h"
 #include "format/features.h"
@@ -18,7 +17,6 @@
 #include "format/tracing_data.h"
 
 #define FEATURE_WORD 64u
-#define NS_PER_S     1000000000ull
 #define MMAP_LEN_MIN (1u << 16)
 
 struct planner {
@@ -157,17 +155,14 @@ static bool has_tracepoints(const struct planner *planner)
 static int check_boot(struct planner *planner, struct weir_error *err)
 {
     const struct weir_scan *scan = &planner->scan;
-    struct timespec now;
     if (scan->wrong_raw.count > 0)
         return weir_error_set(err, -ESTALE, "the sample at %#" PRIx64 " has another type than its event",
                               scan->wrong_raw.first_offset);
     if (planner->options->assume_same_boot)
         return 0;
-    clock_gettime(CLOCK_BOOTTIME, &now);
     bool own_clock = planner->input.event_count > 0 && planner->input.events[0].attr.use_clockid;
-    if (!own_clock && scan->last_sample_ns > (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec)
-        return weir_error_set(err, -ESTALE, "its newest sample is of a time that this boot has not reached");
-    return weir_same_boot_check(planner->options->path, planner->options->proc_root, err);
+    int result = own_clock ? 0 : weir_same_boot_check_newest(scan->last_sample_ns, err);
+    return result < 0 ? result : weir_same_boot_check(planner->options->path, planner->options->proc_root, err);
 }
 
 static int fail_stale(const struct planner *planner, const struct weir_error *why, struct weir_error *err)

@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "format/bytes.h"
 #include "format/synth.h"
 
@@ -95,6 +97,26 @@ static int fail_memory(struct weir_error *err)
     return weir_error_set_errno(err, -ENOMEM, "cannot compare kernels");
 }
 
+int weir_same_boot_check_newest(uint64_t newest_ns, struct weir_error *err)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    if (newest_ns <= (uint64_t)now.tv_sec * WEIR_NS_PER_S + (uint64_t)now.tv_nsec)
+        return 0;
+    return fail(err, "its newest sample is of a time that this boot has not reached");
+}
+
+int weir_same_boot_check_file(const char *path, const char *proc_root, struct weir_error *err)
+{
+    struct stat status;
+    uint64_t boot_s = 0;
+    if (read_boot_time(proc_root, &boot_s) == -ENOMEM)
+        return fail_memory(err);
+    if (stat(path, &status) < 0 || boot_s == 0 || (uint64_t)status.st_mtim.tv_sec < boot_s)
+        return fail(err, "it was last written before this machine was booted");
+    return 0;
+}
+
 int weir_same_boot_check(const char *path, const char *proc_root, struct weir_error *err)
 {
     struct kernel_map recorded = {0}, present = {0};
@@ -112,11 +134,5 @@ int weir_same_boot_check(const char *path, const char *proc_root, struct weir_er
         return weir_error_set(err, -ESTALE, "its kernel was mapped at %#" PRIx64 ", the one that runs is at %#" PRIx64,
                               weir_load_u64(recorded.addresses), weir_load_u64(present.addresses));
     }
-    struct stat status;
-    uint64_t boot_s = 0;
-    if (read_boot_time(proc_root, &boot_s) == -ENOMEM)
-        return fail_memory(err);
-    if (stat(path, &status) < 0 || boot_s == 0 || (uint64_t)status.st_mtim.tv_sec < boot_s)
-        return fail(err, "it was last written before this machine was booted");
-    return 0;
+    return weir_same_boot_check_file(path, proc_root, err);
 }

@@ -12,4 +12,11 @@
  */
 int weir_same_boot_check(const char *path, const char *proc_root, struct weir_error *err);
 
+/* Only the time of the file's last change: for a recording of no kernel, which has no map of one. As check(). */
+int weir_same_boot_check_file(const char *path, const char *proc_root, struct weir_error *err);
+
+/* Whether this boot has lasted as long as the newest sample says, by the clock of events that name none. 0, or -ESTALE
+ * with err. */
+int weir_same_boot_check_newest(uint64_t newest_ns, struct weir_error *err);
+
 #endif

@@ -85,10 +85,15 @@ static int check_data(struct weir_append *append, const char *path, struct weir_
 static int check_boot(const struct weir_append *append, const char *path, struct weir_error *err)
 {
     struct weir_error cause = {0};
-    bool has_kernel = false;
-    for (size_t i = 0; i < append->input.event_count; i++)
+    bool has_kernel = false, own_clock = false;
+    for (size_t i = 0; i < append->input.event_count; i++) {
         has_kernel |= !append->input.events[i].attr.exclude_kernel;
-    if (!has_kernel || weir_same_boot_check(path, NULL, &cause) == 0)
+        own_clock |= append->input.events[i].attr.use_clockid;
+    }
+    int result = own_clock ? 0 : weir_same_boot_check_newest(append->last_sample_ns, &cause);
+    if (result == 0)
+        result = has_kernel ? weir_same_boot_check(path, NULL, &cause) : weir_same_boot_check_file(path, NULL, &cause);
+    if (result == 0)
         return 0;
     weir_error_set(err, -ESTALE, "cannot append to '%s': it is of another boot (%s)", path, cause.what);
     weir_error_hint(err, "times and addresses of two boots do not fit into one recording: choose another file");

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bits.h"
@@ -121,6 +122,33 @@ Test(append, other_events_are_incompatible)
     /* The same events; but this kernel's map is not in the file. */
     cr_assert_eq(weir_append_check_events(append, events, 2, &err), -ESTALE);
     cr_assert_str_eq(err.hint, "times and addresses of two boots do not fit into one recording: choose another file");
+    weir_append_free(append);
+}
+
+/* Of user space alone, so that there is no kernel's map to compare. */
+static int check_user_events(const struct weir_append *append, struct weir_error *err)
+{
+    struct weir_event_desc events[2] = {{.name = "a"}, {.name = "b"}};
+    for (size_t i = 0; i < 2; i++) {
+        append->input.events[i].attr.exclude_kernel = 1;
+        events[i].attr = append->input.events[i].attr;
+    }
+    return weir_append_check_events(append, events, 2, err);
+}
+
+Test(append, file_of_another_boot_is_refused_without_a_kernels_map)
+{
+    struct weir_append *append = open_it();
+    struct weir_error err = {0};
+    cr_assert_eq(check_user_events(append, &err), 0, "%s", err.what);
+    append->last_sample_ns = UINT64_MAX;
+    cr_assert_eq(check_user_events(append, &err), -ESTALE);
+    cr_assert(strstr(err.what, "its newest sample is of a time that this boot has not reached"), "%s", err.what);
+    append->last_sample_ns = 1;
+    const struct timespec before_boot[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    cr_assert_eq(utimensat(AT_FDCWD, path, before_boot, 0), 0);
+    cr_assert_eq(check_user_events(append, &err), -ESTALE);
+    cr_assert(strstr(err.what, "it was last written before this machine was booted"), "%s", err.what);
     weir_append_free(append);
 }
 
