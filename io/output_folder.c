@@ -39,6 +39,11 @@ static bool is_recording_file(const char *name)
     return rest[0] == '\0' || (rest[0] == '.' && rest[1] != '\0' && strspn(rest + 1, "0123456789") == strlen(rest + 1));
 }
 
+const char *weir_output_folder_kcore_file(size_t index)
+{
+    return index < WEIR_ARRAY_COUNT(kcore_files) ? kcore_files[index] : NULL;
+}
+
 static bool is_kcore_file(const char *name)
 {
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(kcore_files); i++) {

@@ -10,6 +10,8 @@
 #ifndef WEIR_IO_OUTPUT_FOLDER_H
 #define WEIR_IO_OUTPUT_FOLDER_H
 
+#include <stddef.h>
+
 #include "base/error.h"
 
 #define WEIR_OUTPUT_KCORE_FOLDER "kcore_dir" /* as perf names it */
@@ -28,6 +30,9 @@ int weir_output_folder_check(const char *path, struct weir_error *err);
 
 /* Where it is until it is published. Borrowed. */
 const char *weir_output_folder_path(const struct weir_output_folder *folder);
+
+/* What is in the folder of a copy of the kernel: the names of its files, from 0 on; NULL behind the last one. */
+const char *weir_output_folder_kcore_file(size_t index);
 
 /* Makes the folder for a copy of the kernel in it, which is not published yet. Its descriptor, the caller's, or -errno
  * with err. */

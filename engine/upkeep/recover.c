@@ -4,17 +4,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bits.h"
 #include "engine/upkeep/recovery_child.h"
+#include "io/output_folder.h"
 #include "topology/machine.h"
 #include "topology/topology.h"
 
 #define FILE_MODE   0600
 #define FOLDER_MODE 0700
+#define KERNEL_MODE 0400 /* as it was made */
 #define COPY_BYTES  (1u << 20)
 
 static int write_at(int fd, const void *data, size_t bytes, uint64_t offset)
@@ -28,19 +31,20 @@ static int write_at(int fd, const void *data, size_t bytes, uint64_t offset)
     return 0;
 }
 
-static int copy(int from, int to, uint64_t bytes)
+/* [at, end) of one file to the same place in the other. */
+static int copy(int from, int to, uint64_t at, uint64_t end)
 {
     uint8_t *buffer = malloc(COPY_BYTES);
     int result = buffer ? 0 : -ENOMEM;
-    for (uint64_t done = 0; result == 0 && done < bytes;) {
-        ssize_t count = pread(from, buffer, (size_t)weir_min_u64(COPY_BYTES, bytes - done), (off_t)done);
+    while (result == 0 && at < end) {
+        ssize_t count = pread(from, buffer, (size_t)weir_min_u64(COPY_BYTES, end - at), (off_t)at);
         if (count < 0 && errno != EINTR)
             result = -errno;
         else if (count == 0)
             result = -EIO; /* it has shrunk since it was planned */
         else if (count > 0)
-            result = write_at(to, buffer, (size_t)count, done);
-        done += count > 0 ? (size_t)count : 0;
+            result = write_at(to, buffer, (size_t)count, at);
+        at += count > 0 ? (size_t)count : 0;
     }
     free(buffer);
     return result;
@@ -85,7 +89,7 @@ static int copy_file(const char *input_path, const char *output_path, uint64_t b
     if (from < 0)
         return weir_error_set_errno(err, -errno, "cannot open %s", input_path);
     int to = open(output_path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
-    int result = to < 0 ? -errno : copy(from, to, bytes);
+    int result = to < 0 ? -errno : copy(from, to, 0, bytes);
     if (result == 0)
         result = recovery ? write_plan(to, recovery) : sync_fd(to);
     if (to >= 0) {
@@ -109,6 +113,89 @@ static int copy_main(const char *input_path, const char *output_path, const stru
     return copy_file(input_path, output_path, (uint64_t)status.st_size, NULL, err);
 }
 
+/* ---- copies of the kernel ---- */
+
+/* Holes stay holes: most of kcore may be one. */
+static int copy_sparse(int from, int to, uint64_t bytes)
+{
+    int result = ftruncate(to, (off_t)bytes) < 0 ? -errno : 0;
+    for (off_t at = 0; result == 0;) {
+        off_t data = lseek(from, at, SEEK_DATA);
+        if (data < 0)
+            return errno == ENXIO ? 0 : -errno; /* nothing but a hole up to the end */
+        at = lseek(from, data, SEEK_HOLE);
+        result = at < 0 ? -errno : copy(from, to, (uint64_t)data, weir_min_u64((uint64_t)at, bytes));
+    }
+    return result;
+}
+
+/* What is no file is left out, as one that is not there. */
+static int copy_kernel_file(int from_folder, int to_folder, const char *name)
+{
+    struct stat status;
+    int from = openat(from_folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (from < 0)
+        return errno == ENOENT || errno == ELOOP ? 0 : -errno;
+    int result = fstat(from, &status) < 0 ? -errno : 0;
+    if (result == 0 && S_ISREG(status.st_mode)) {
+        int to = openat(to_folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, KERNEL_MODE);
+        result = to < 0 ? -errno : copy_sparse(from, to, (uint64_t)status.st_size);
+        if (to >= 0)
+            result = finish_fd(to, result < 0 ? result : sync_fd(to));
+    }
+    close(from);
+    return result;
+}
+
+static bool kernel_path(char path[PATH_MAX], const char *directory)
+{
+    return snprintf(path, PATH_MAX, "%s/" WEIR_OUTPUT_KCORE_FOLDER, directory) < PATH_MAX;
+}
+
+static int open_folder(const char *path)
+{
+    return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static int copy_kernel_files(int from_folder, const char *path)
+{
+    const char *name;
+    int result = mkdir(path, FOLDER_MODE) < 0 ? -errno : 0;
+    int to_folder = result < 0 ? -1 : open_folder(path);
+    if (result == 0 && to_folder < 0)
+        result = -errno;
+    for (size_t i = 0; result == 0 && (name = weir_output_folder_kcore_file(i)); i++)
+        result = copy_kernel_file(from_folder, to_folder, name);
+    if (to_folder >= 0)
+        close(to_folder);
+    return result;
+}
+
+/* The copy that --kcore has made, where there is one. */
+static int copy_kernel(const char *input_path, const char *output_path, struct weir_error *err)
+{
+    char path[PATH_MAX];
+    int from_folder = kernel_path(path, input_path) ? open_folder(path) : -1;
+    if (from_folder < 0)
+        return 0;
+    int result = kernel_path(path, output_path) ? copy_kernel_files(from_folder, path) : -ENAMETOOLONG;
+    close(from_folder);
+    return result < 0 ? fail_output(output_path, result, err) : 0;
+}
+
+static void remove_kernel(const char *directory)
+{
+    char path[PATH_MAX];
+    const char *name;
+    int folder = kernel_path(path, directory) ? open_folder(path) : -1;
+    if (folder < 0)
+        return;
+    for (size_t i = 0; (name = weir_output_folder_kcore_file(i)); i++)
+        unlinkat(folder, name, 0);
+    close(folder);
+    rmdir(path);
+}
+
 /* ---- directories ---- */
 
 /* As weir_recovery_path(), with err. */
@@ -118,7 +205,7 @@ static int path_in(char path[PATH_MAX], const char *directory, const size_t *num
     return result < 0 ? weir_error_set_errno(err, result, "cannot open %.64s...", directory) : 0;
 }
 
-/* Parts first: while the main one is not there, perf finds no recording. */
+/* Parts and kernel first: while the main one is not there, perf finds no recording. */
 static int copy_directory(const char *input_path, const char *output_path, const struct weir_recovery *recovery,
                           struct weir_error *err)
 {
@@ -135,6 +222,8 @@ static int copy_directory(const char *input_path, const char *output_path, const
             result = copy_file(from, to, recovery->parts[made].kept_bytes, NULL, err);
     }
     if (result == 0)
+        result = copy_kernel(input_path, output_path, err);
+    if (result == 0)
         result = path_in(from, input_path, NULL, err);
     if (result == 0)
         result = path_in(to, output_path, NULL, err);
@@ -142,6 +231,7 @@ static int copy_directory(const char *input_path, const char *output_path, const
         result = copy_main(from, to, recovery, err);
     if (result == 0)
         return 0;
+    remove_kernel(output_path);
     while (made-- > 0) {
         if (path_in(to, output_path, &made, NULL) == 0)
             unlink(to);

@@ -108,6 +108,9 @@ static void make_directory(void)
     temp_tree_write(&tree, "dir/data", image.data, image.used);
     temp_tree_write(&tree, "dir/data.0", part.data, part.used - 1);
     temp_tree_write(&tree, "dir/data.1", part.data, ROUND_BYTES);
+    temp_tree_write_text(&tree, "dir/kcore_dir/kallsyms", "symbols");
+    temp_tree_write_text(&tree, "dir/kcore_dir/modules", "");
+    temp_tree_write_text(&tree, "dir/kcore_dir/kcore", "code");
     weir_buf_fini(&part);
     temp_tree_path(&tree, "dir", input);
 }
@@ -152,6 +155,27 @@ Test(recover, files_of_a_directory_end_with_their_last_whole_record)
     memcpy(input, output, sizeof(input));
     cr_assert_eq(run(NULL), 0, "%s", err.what);
     cr_expect(recovery.is_whole, "what was recovered is not whole");
+}
+
+Test(recover, copy_of_the_kernel_goes_along_with_its_holes)
+{
+    struct stat status;
+    char path[PATH_MAX];
+    make_directory();
+    temp_tree_path(&tree, "dir/kcore_dir/kcore", path);
+    cr_assert_eq(truncate(path, 1 << 24), 0);
+    cr_assert_eq(run(output), 0, "%s", err.what);
+    cr_expect_eq(size_of(output, "kcore_dir/kallsyms"), 7);
+    cr_expect_eq(size_of(output, "kcore_dir/modules"), 0);
+    temp_tree_path(&tree, "out/kcore_dir/kcore", path);
+    cr_assert_eq(stat(path, &status), 0);
+    cr_expect_eq(status.st_size, 1 << 24);
+    cr_expect_eq(status.st_mode & 07777, 0400);
+    cr_expect_lt(status.st_blocks, 1 << 12, "it has no hole");
+    struct weir_buf bytes = WEIR_BUF_INIT;
+    cr_assert_eq(weir_buf_append_file(&bytes, path), 0);
+    cr_expect_eq(memcmp(bytes.data, "code", sizeof("code")), 0);
+    weir_buf_fini(&bytes);
 }
 
 Test(recover, in_place_the_files_of_a_directory_are_cut)
