@@ -55,16 +55,21 @@ static int sync_fd(int fd)
     return fsync(fd) < 0 ? -errno : 0;
 }
 
-/* Tail and header, in an order in which a crash in between leaves what there was before, or the whole. */
+/* Tail and header, and what the header does not speak of any more goes last: a crash in between leaves what there was
+ * before, or the whole. (Only what stood where the tail goes, is in the tail alone until the header is written.) */
 static int write_plan(int fd, const struct weir_recovery *recovery)
 {
     uint64_t end = recovery->data_end + recovery->tail.used;
     int result = write_at(fd, recovery->tail.data, recovery->tail.used, recovery->data_end);
     if (result == 0)
-        result = ftruncate(fd, (off_t)end) < 0 ? -errno : sync_fd(fd);
+        result = sync_fd(fd);
     if (result == 0)
         result = write_at(fd, &recovery->header, sizeof(recovery->header), 0);
-    return result == 0 ? sync_fd(fd) : result;
+    if (result == 0)
+        result = sync_fd(fd);
+    if (result == 0)
+        result = ftruncate(fd, (off_t)end) < 0 ? -errno : sync_fd(fd);
+    return result;
 }
 
 static int finish_fd(int fd, int result)
