@@ -375,12 +375,12 @@ int weir_perf_input_next_part(struct weir_perf_input *input, struct weir_error *
     return result < 0 ? result : 1;
 }
 
-/* Damage in the data. `weir recover` takes a directory whole, and no stream. */
+/* Damage in the data. `weir recover` takes a directory whole, and neither a stream nor standard input. */
 static void hint_at_recovery(const struct weir_perf_input *input, struct weir_error *err)
 {
     if (input->directory[0])
         weir_error_hint(err, "weir recover %s makes a directory of the whole records", input->directory);
-    else if (!input->is_pipe)
+    else if (!input->is_pipe && input->source.is_owned)
         weir_error_hint(err, "weir recover %s makes a file of the whole records", input->source.path);
 }
 

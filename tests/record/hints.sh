@@ -112,6 +112,9 @@ test_reading() {
     expect_hint "give the file's name, or record with -o - for a stream" info - < <(cat it.data)
     head -c 3000 it.data >short.data
     expect_hint "weir recover short.data makes a file of the whole records" dump short.data
+    if "$WEIR_PROGRAM" dump - <short.data >out 2>err; then fail "weir dump reads a file that is cut"; fi
+    expect_line err "weir: standard input: record at"
+    ! grep -q "hint:" err || fail "standard input cannot be recovered: $(cat err)"
     mkdir folder
     mv short.data folder/data
     expect_hint "weir recover folder makes a directory of the whole records" dump folder
