@@ -253,6 +253,16 @@ const char *weir_output_path(const struct weir_output *output)
     return output->file.path;
 }
 
+int weir_output_set_path(struct weir_output *output, const char *path)
+{
+    char *copy = strdup(path);
+    if (!copy)
+        return -ENOMEM;
+    free(output->file.path);
+    output->file.path = copy;
+    return 0;
+}
+
 /* ---- head ---- */
 
 int weir_output_write_whole(struct weir_output *output, const void *data, size_t bytes, uint64_t offset)

@@ -176,6 +176,9 @@ int weir_output_pass_name(struct weir_output *output, const char *heir, dev_t de
 /* The path that it was opened with, with its name of now; borrowed until the next rename. */
 const char *weir_output_path(const struct weir_output *output);
 
+/* Its folder gets another name: that is its path from now on. 0 or -ENOMEM, and then nothing has changed. */
+int weir_output_set_path(struct weir_output *output, const char *path);
+
 /* Writes the fixed bytes at the file's start, synchronously: data begins at head_bytes (a multiple of 4096; 0: there is
  * no head) after this. Called once, before the first append. 0 or -errno. */
 int weir_output_write_head(struct weir_output *output, const void *head, size_t head_bytes);

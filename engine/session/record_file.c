@@ -285,9 +285,22 @@ int weir_record_file_open(struct weir_record_file **made, const struct weir_sess
     return 0;
 }
 
+/* What is in the folder is told of by that name from now on. */
+static int publish_folder(struct weir_record_file *file, struct weir_error *err)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/data", file->path);
+    int result = weir_output_set_path(file->output, path);
+    if (result == 0)
+        result = weir_record_parts_set_folder(&file->parts, file->path);
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot set up the output");
+    return weir_output_folder_publish(file->folder, err);
+}
+
 int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err)
 {
-    return file->folder ? weir_output_folder_publish(file->folder, err) : weir_output_publish(file->output, err);
+    return file->folder ? publish_folder(file, err) : weir_output_publish(file->output, err);
 }
 
 int weir_record_file_name_beside(struct weir_record_file *file, struct weir_error *err)
@@ -378,12 +391,16 @@ int weir_record_file_finish(struct weir_record_file *file, const struct weir_ses
 {
     if (file->kind != WEIR_RECORD_OUTPUT_STREAM) {
         uint64_t bytes;
+        struct weir_error kept_error = {0};
+        int kept = weir_record_parts_check_kept(&file->parts, &kept_error);
         int parts = weir_record_parts_finish(&file->parts, &bytes);
         int result = finish_file(file, session, err);
         file->file_bytes += bytes;
         if (parts < 0 && result == 0)
             result = weir_error_set_errno(err, parts, "cannot finish the files in %s", file->path);
-        return result;
+        if (kept < 0 && result == 0 && err)
+            *err = kept_error;
+        return result < 0 ? result : kept;
     }
     file->file_bytes = file->head_bytes + weir_output_stable_bytes(file->output);
     return weir_output_finish(file->output, NULL, 0);

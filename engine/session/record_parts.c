@@ -56,6 +56,25 @@ int weir_record_parts_open(struct weir_record_parts *parts, const struct weir_ou
     return result;
 }
 
+int weir_record_parts_set_folder(struct weir_record_parts *parts, const char *folder)
+{
+    char path[PATH_MAX];
+    int result = 0;
+    for (unsigned i = 0; i < parts->count && result == 0; i++) {
+        snprintf(path, sizeof(path), "%s/data.%u", folder, i);
+        result = weir_output_set_path(parts->outputs[i], path);
+    }
+    return result;
+}
+
+int weir_record_parts_check_kept(const struct weir_record_parts *parts, struct weir_error *err)
+{
+    int result = 0;
+    for (unsigned i = 0; i < parts->count && result == 0; i++)
+        result = weir_output_check_kept(parts->outputs[i], err);
+    return result;
+}
+
 int weir_record_parts_error(const struct weir_record_parts *parts)
 {
     int error = 0;

@@ -30,6 +30,12 @@ int weir_record_parts_open(struct weir_record_parts *parts, const struct weir_ou
 /* The size of each staging buffer for that many readers. */
 size_t weir_record_parts_stage_bytes(unsigned readers);
 
+/* The folder that they are in gets that path, by which messages name them from now on. 0 or -ENOMEM. */
+int weir_record_parts_set_folder(struct weir_record_parts *parts, const char *folder);
+
+/* Whether each is still what was written to it, see weir_output_check_kept(): before finish(). 0 or -errno with err. */
+int weir_record_parts_check_kept(const struct weir_record_parts *parts, struct weir_error *err);
+
 /* 0, or the error that failed one of them. */
 int weir_record_parts_error(const struct weir_record_parts *parts);
 

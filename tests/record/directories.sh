@@ -51,6 +51,16 @@ test_failed_recording_leaves_nothing() {
     expect_files it ""
 }
 
+test_file_that_is_removed_while_recording_is_told() {
+    local file
+    for file in data data.0; do
+        weir_record --output-format=dir -o it -a -e cpu-clock -- sh -c "until rm it/$file; do sleep 0.01; done"
+        expect_eq "status without $file" "$status" 125
+        expect_line err "weir: 'it/$file' was removed while recording: what was recorded is lost"
+        rm -r it
+    done
+}
+
 test_each_reader_has_a_file_and_readers_agree() {
     needs_second_cpu
     record --output-format=dir -o it -a -e sched:sched_switch -e cpu-clock -F 2000 -- sleep 0.3
