@@ -42,7 +42,7 @@ static const struct weir_option options[] = {
         .field = FIELD(in_place, bool),
         .section = OUTPUT,
         .help = "change the file itself",
-        .details = "Bytes that are no records are lost then. Not for a file that is still being recorded to.",
+        .details = "Bytes that are no records are lost then. A file that is still being recorded to is refused.",
     },
     {
         .short_name = 'q',
@@ -62,7 +62,8 @@ static const char *const description[] = {
     "Makes a perf.data file that perf reads whole out of one that was never finished (its recorder was killed, the "
     "machine went down), or that is cut or damaged: its data ends with the last whole record, and what the header "
     "lacks is completed. The file itself is not changed unless --in-place is given.",
-    "Of a directory (perf's parallel layout) each file ends with its last whole record, and DIR/data is completed.",
+    "Of a directory (perf's parallel layout) each file ends with its last whole record, and DIR/data is completed. A "
+    "copy of the kernel (--kcore) goes along.",
     "A recording of tracepoints is useless without their formats, which are written last. They are taken from this "
     "machine's tracefs, but only if the file was recorded by the kernel that runs now and since it was booted: the "
     "kernel's address and length in the file are those of now, the file was last written after the boot, none of its "

@@ -190,6 +190,10 @@ int weir_output_write_head(struct weir_output *output, const void *head, size_t 
  */
 int weir_output_copy_in(struct weir_output *output, int fd, uint64_t offset, uint64_t bytes);
 
+/* Whether another process has locked the file of fd as its output. 0, or -EBUSY with err, which has path and its pid.
+ */
+int weir_output_check_lock(int fd, const char *path, struct weir_error *err);
+
 /* Locks a file as an output's own, for other recorders to see; until a descriptor of it is closed. 0 or -errno. */
 int weir_output_lock(int fd);
 

@@ -23,6 +23,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "io/output.h"
 #include "io/output_refusal.h"
 
 #define FILE_MODE    0600
@@ -123,17 +124,22 @@ static int check_kind(const struct weir_output_file *file, const struct stat *st
 }
 
 /* pid: as F_GETLK has it, 0 for a process of another pid namespace, -1 for a lock that no one process owns. */
-static int refuse_locked(const struct weir_output_file *file, pid_t pid, struct weir_error *err)
+static int refuse_locked(const char *path, pid_t pid, struct weir_error *err)
 {
     if (pid <= 0) { /* not to be put into a command: kill(1) takes both for many processes */
-        weir_error_set(err, -EBUSY, "output '%s' is being written by a process that cannot be seen from here",
-                       file->path);
+        weir_error_set(err, -EBUSY, "output '%s' is being written by a process that cannot be seen from here", path);
         weir_error_hint(err, "choose another file; lslocks, run where that process runs, shows who holds this one");
         return -EBUSY;
     }
-    weir_error_set(err, -EBUSY, "output '%s' is being written by another recorder (pid %d)", file->path, (int)pid);
+    weir_error_set(err, -EBUSY, "output '%s' is being written by another recorder (pid %d)", path, (int)pid);
     weir_error_hint(err, "choose another file, or end that recorder first: kill -INT %d", (int)pid);
     return -EBUSY;
+}
+
+int weir_output_check_lock(int fd, const char *path, struct weir_error *err)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? refuse_locked(path, lock.l_pid, err) : 0;
 }
 
 /* Whether another process records into the existing file. */
@@ -143,10 +149,7 @@ static int check_lock(const struct weir_output_file *file, struct weir_error *er
     if (fd < 0)
         return 0; /* unreadable or just gone: it is only renamed, for which the directory counts */
 
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int rc = 0;
-    if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
-        rc = refuse_locked(file, lock.l_pid, err);
+    int rc = weir_output_check_lock(fd, file->path, err);
     close(fd);
     return rc;
 }

@@ -11,6 +11,7 @@
 
 #include "base/bits.h"
 #include "engine/upkeep/recovery_child.h"
+#include "io/output.h"
 #include "io/output_folder.h"
 #include "topology/machine.h"
 #include "topology/topology.h"
@@ -271,19 +272,29 @@ static int cut_parts(const char *directory, const struct weir_recovery *recovery
     return result;
 }
 
+/* A recorder that still writes to the file holds its lock, and would go on over what is written here. */
+static int complete_main(int fd, const char *path, const struct weir_recovery *recovery, struct weir_error *err)
+{
+    int result = weir_output_check_lock(fd, path, err);
+    if (result == 0 && recovery->is_directory)
+        result = cut_parts(path, recovery, err);
+    if (result < 0)
+        return finish_fd(fd, result);
+    result = finish_fd(fd, write_plan(fd, recovery));
+    return result < 0 ? weir_error_set_errno(err, result, "cannot recover %s in place", path) : 0;
+}
+
 static int recover_in_place(const char *path, const struct weir_recovery *recovery, struct weir_error *err)
 {
     char main_path[PATH_MAX];
     if (recovery->is_whole)
         return 0;
-    int result = recovery->is_directory ? cut_parts(path, recovery, err) : 0;
-    if (result == 0 && recovery->is_directory)
-        result = path_in(main_path, path, NULL, err);
+    int result = recovery->is_directory ? path_in(main_path, path, NULL, err) : 0;
     if (result < 0)
         return result;
     int fd = open(recovery->is_directory ? main_path : path, O_RDWR | O_CLOEXEC | O_NOCTTY);
-    result = fd < 0 ? -errno : finish_fd(fd, write_plan(fd, recovery));
-    return result < 0 ? weir_error_set_errno(err, result, "cannot recover %s in place", path) : 0;
+    return fd < 0 ? weir_error_set_errno(err, -errno, "cannot recover %s in place", path)
+                  : complete_main(fd, path, recovery, err);
 }
 
 static int recover_to(const char *input_path, const char *output_path, const struct weir_recovery *recovery,

@@ -28,7 +28,7 @@ struct weir_recover_options {
  * Recovers. *recovery is what was planned and done, to be freed with weir_recovery_fini(). Without output_path only a
  * file that has to change is written to: first behind its data, then its header, fsync(2) between. 0; or with err, and
  * an output that was begun is removed (a directory too): as weir_recovery_child_plan(), -EEXIST (the output exists),
- * -errno of writing.
+ * -EBUSY (in place: a recorder still writes it), -errno of writing.
  */
 int weir_recover_run(const struct weir_recover_options *options, struct weir_recovery *recovery,
                      struct weir_error *err);

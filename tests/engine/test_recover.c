@@ -3,14 +3,18 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "format/records.h"
+#include "io/output.h"
 #include "tests/format/sample_recording.h"
 
 static struct temp_tree tree;
@@ -95,6 +99,46 @@ Test(recover, in_place_the_file_becomes_whole)
     cr_expect_eq(recovery.records, 8);
 }
 
+/* ---- recorders ---- */
+
+/* Another process that has locked the file as its output. It ends with the test. */
+static pid_t start_recorder(const char *path)
+{
+    int ends[2];
+    char ready = 0;
+    cr_assert_eq(pipe(ends), 0);
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        int fd = open(path, O_RDWR | O_CLOEXEC);
+        ready = fd >= 0 && weir_output_lock(fd) == 0;
+        if (write(ends[1], &ready, 1) == 1)
+            pause();
+        _exit(0);
+    }
+    cr_assert_eq(read(ends[0], &ready, 1), 1);
+    cr_assert(ready);
+    return child;
+}
+
+static void end_recorder(pid_t child)
+{
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
+Test(recover, file_that_is_still_recorded_is_not_changed_in_place)
+{
+    pid_t recorder = start_recorder(input);
+    cr_expect_eq(run(NULL), -EBUSY, "%s", err.what);
+    cr_expect(strstr(err.what, "is being written by another recorder"), "%s", err.what);
+    cr_expect(holds_image(input));
+    cr_expect_eq(run(output), 0, "%s", err.what); /* a copy is no harm */
+    end_recorder(recorder);
+    cr_expect_eq(run(NULL), 0, "%s", err.what);
+}
+
 /* ---- directories ---- */
 
 #define ROUND_BYTES 8u
@@ -176,6 +220,18 @@ Test(recover, copy_of_the_kernel_goes_along_with_its_holes)
     cr_assert_eq(weir_buf_append_file(&bytes, path), 0);
     cr_expect_eq(memcmp(bytes.data, "code", sizeof("code")), 0);
     weir_buf_fini(&bytes);
+}
+
+Test(recover, directory_that_is_still_recorded_is_not_changed_in_place)
+{
+    char path[PATH_MAX];
+    make_directory();
+    temp_tree_path(&tree, "dir/data", path);
+    pid_t recorder = start_recorder(path);
+    cr_expect_eq(run(NULL), -EBUSY, "%s", err.what);
+    cr_expect_eq(size_of(input, "data.0"), 2 * ROUND_BYTES - 1);
+    cr_expect(holds_image(path));
+    end_recorder(recorder);
 }
 
 Test(recover, in_place_the_files_of_a_directory_are_cut)
