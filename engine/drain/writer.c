@@ -197,9 +197,42 @@ static bool reap(struct weir_writer *writer, struct weir_output *output, struct 
     return count > 0;
 }
 
-/* Between files there is no order for it to speak of. */
+static void tell_of_failure(struct weir_writer *writer, const struct weir_output *output)
+{
+    int error = weir_output_error(output);
+    if (error < 0 && atomic_load_explicit(&writer->error, memory_order_relaxed) == 0) { /* our own word */
+        /* Relaxed: the kick's system calls order it. */
+        atomic_store_explicit(&writer->error, error, memory_order_relaxed);
+        kick_coordinator(writer);
+    }
+}
+
+static unsigned part_count(const struct weir_writer *writer)
+{
+    return writer->setup.parts ? writer->setup.reader_count : 0;
+}
+
+static bool step_parts(struct weir_writer *writer, bool push_tails)
+{
+    bool moved = false;
+    for (unsigned i = 0; i < part_count(writer); i++) {
+        struct weir_output *part = writer->setup.parts[i];
+        if (weir_output_pending(part) == 0)
+            continue;
+        if (push_tails)
+            weir_output_push_tail(part);
+        weir_output_flush(part);
+        moved |= reap(writer, part, &writer->account, 0);
+        tell_of_failure(writer, part);
+    }
+    return moved;
+}
+
+/* Between files there is no order for it to speak of. Who awaits it waits for what stands before it. */
 static void drop_round(struct weir_writer *writer, struct weir_chunk *chunk)
 {
+    while (chunk->awaited && step_parts(writer, true))
+        ;
     if (writer->setup.compressor)
         weir_compressor_complete(writer->setup.compressor, chunk);
     weir_chunk_advance(chunk, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE);
@@ -300,16 +333,6 @@ static bool append_queued(struct weir_writer *writer)
     return any;
 }
 
-static void tell_of_failure(struct weir_writer *writer, const struct weir_output *output)
-{
-    int error = weir_output_error(output);
-    if (error < 0 && atomic_load_explicit(&writer->error, memory_order_relaxed) == 0) { /* our own word */
-        /* Relaxed: the kick's system calls order it. */
-        atomic_store_explicit(&writer->error, error, memory_order_relaxed);
-        kick_coordinator(writer);
-    }
-}
-
 /* What is on its way to the output that was left; hands it back after the last of it. True when something moved. */
 static bool finish_switch(struct weir_writer *writer, unsigned wait_ms)
 {
@@ -380,11 +403,6 @@ static void tell_taken(struct weir_writer *writer)
     kick_coordinator(writer);
 }
 
-static unsigned part_count(const struct weir_writer *writer)
-{
-    return writer->setup.parts ? writer->setup.reader_count : 0;
-}
-
 /* While others have something to append in each step, an output that gets little fills no staging buffer. */
 static bool is_time_for_tails(struct weir_writer *writer, bool appended)
 {
@@ -393,22 +411,6 @@ static bool is_time_for_tails(struct weir_writer *writer, bool appended)
     if (is_time)
         writer->tails_ns = now_ns;
     return is_time;
-}
-
-static bool step_parts(struct weir_writer *writer, bool push_tails)
-{
-    bool moved = false;
-    for (unsigned i = 0; i < part_count(writer); i++) {
-        struct weir_output *part = writer->setup.parts[i];
-        if (weir_output_pending(part) == 0)
-            continue;
-        if (push_tails)
-            weir_output_push_tail(part);
-        weir_output_flush(part);
-        moved |= reap(writer, part, &writer->account, 0);
-        tell_of_failure(writer, part);
-    }
-    return moved;
 }
 
 bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)

@@ -28,7 +28,8 @@
  *
  * In perf's parallel layout (setup.parts) the chunks of each reader go to an output of its own, and round markers
  * nowhere: there is no order between files for them to speak of. What little a reader has waits in memory for more, as
- * its chunk does, until a step appends nothing at all; but for a second at most.
+ * its chunk does, until a step appends nothing at all; but for a second at most, and not beyond a marker that is
+ * awaited.
  *
  * A train (chunk.h) is appended as one whole: nothing comes between its chunks, and no checkpoint ends in it. It is AUX
  * data, which is neither walked nor compressed, nor counted for rounds: readers of the file need not hold it in order.

@@ -67,3 +67,23 @@ Test(writer_parts, little_of_one_reader_is_on_file_within_a_second_however_much_
     writer_rig_settle(&f.rig);
     fini(&f);
 }
+
+/* The answer to a client that has asked for a snapshot: its marker is free. */
+Test(writer_parts, marker_that_is_awaited_is_free_when_what_stands_before_it_is_on_file)
+{
+    struct fixture f;
+    init(&f);
+    push(&f, 0, 1, 64);
+    push(&f, 1, 1, 72);
+    struct weir_chunk *marker = &f.rig.marker;
+    marker->kind = WEIR_CHUNK_ROUND;
+    weir_chunk_advance(marker, WEIR_CHUNK_FREE, WEIR_CHUNK_FILLING);
+    marker->awaited = true;
+    weir_chunk_queue_push(&f.rig.queue, marker);
+    weir_writer_step(&f.rig.writer, 0);
+    cr_assert_eq(atomic_load(&marker->state), WEIR_CHUNK_FREE);
+    cr_assert_eq(weir_output_stable_bytes(f.parts[0]), 64);
+    cr_assert_eq(weir_output_stable_bytes(f.parts[1]), 72);
+    writer_rig_settle(&f.rig);
+    fini(&f);
+}
