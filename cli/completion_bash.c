@@ -2,10 +2,10 @@
  * Completion for bash (bash(1), "Programmable Completion"). Works without the bash-completion package; with it, the
  * words of a workload are completed as they would be without `weir record` before them.
  *
- * The script keeps, for the command that is typed, lists of words: all options, those that need an argument, those
- * whose argument is a file, a process or a list of events, and `option:value value;` for those with known values. bash
- * cuts `--freq=99` into three words, the middle one "=", and `sched:sched_switch` likewise, unless COMP_WORDBREAKS says
- * otherwise. Pure; any thread.
+ * The script keeps, for the command that is typed, lists of words: all options, those that need an argument or may have
+ * one, those whose argument is a file, a process or a list of events, and `option:value value;` for those with known
+ * values. bash cuts `--freq=99` into three words, the middle one "=", and `sched:sched_switch` likewise, unless
+ * COMP_WORDBREAKS says otherwise. Pure; any thread.
  */
 #include <string.h>
 
@@ -13,6 +13,19 @@
 
 static const char head[] =
     "_weir_offer() { mapfile -t COMPREPLY < <(compgen \"$@\" -- \"$cur\"); }\n"
+    "\n"
+    "# Whether the next word is the argument of an option, or of the last letter of a bundle.\n"
+    "_weir_needs_next() {\n"
+    "    local word=$1 at letter\n"
+    "    if [[ \" $needs \" == *\" $word \"* ]]; then return 0; fi\n"
+    "    if [[ $word != -[!-]* ]]; then return 1; fi\n"
+    "    for ((at = 1; at < ${#word}; at++)); do\n"
+    "        letter=-${word:at:1}\n"
+    "        if [[ \" $needs \" == *\" $letter \"* ]]; then return $((at + 1 < ${#word})); fi\n"
+    "        if [[ \" $may \" == *\" $letter \"* ]]; then return 1; fi\n"
+    "    done\n"
+    "    return 1\n"
+    "}\n"
     "\n"
     "# Where the workload begins: behind --, or at the first word that is neither option nor argument.\n"
     "_weir_find_workload() {\n"
@@ -26,7 +39,7 @@ static const char head[] =
     "        esac\n"
     "        if [ \"${COMP_WORDS[start + 1]-}\" = = ]; then\n"
     "            start=$((start + 2))\n"
-    "        elif [[ \" $needs \" == *\" $word \"* ]]; then\n"
+    "        elif _weir_needs_next \"$word\"; then\n"
     "            start=$((start + 1))\n"
     "        fi\n"
     "        while [ \"${COMP_WORDS[start + 1]-}\" = : ]; do start=$((start + 2)); done\n"
@@ -59,7 +72,7 @@ static const char head[] =
     "\n"
     "_weir() {\n"
     "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} first=2 start\n"
-    "    local options='' needs='' files='' processes='' events='' values='' rest='' attached=false\n"
+    "    local options='' needs='' may='' files='' processes='' events='' values='' rest='' attached=false\n"
     "    COMPREPLY=()\n";
 
 static const char tail[] =
@@ -81,7 +94,8 @@ static const char tail[] =
     "        _command_offset \"$start\"\n"
     "    elif ((start == COMP_CWORD)) && [ \"$rest\" = workload ] && [[ $cur != -* ]]; then\n"
     "        _weir_offer -c\n"
-    "    elif \"$attached\" || [[ \" $needs \" == *\" $prev \"* ]]; then\n"
+    "    elif \"$attached\" || _weir_needs_next \"$prev\"; then\n"
+    "        if [[ $prev == -[!-]* ]]; then prev=-${prev: -1}; fi\n"
     "        _weir_complete_argument \"$prev\"\n"
     "    elif ((start > COMP_CWORD)) && [[ $cur == -* ]]; then\n"
     "        _weir_offer -W \"$options\"\n"
@@ -117,6 +131,11 @@ static void append_options(struct weir_buf *text, const struct weir_option_table
 static bool needs_argument(const struct weir_option *option)
 {
     return option->argument && !option->argument_optional;
+}
+
+static bool may_have_argument(const struct weir_option *option)
+{
+    return option->argument && option->argument_optional;
 }
 
 /* The spellings of the options that pass the test. */
@@ -160,6 +179,7 @@ static void append_command(struct weir_buf *text, const struct weir_command *com
     append_options(text, &command->options);
     weir_buf_printf(text, "'\n");
     append_chosen(text, "needs", &command->options, needs_argument);
+    append_chosen(text, "may", &command->options, may_have_argument);
     append_chosen(text, "files", &command->options, weir_completion_takes_file);
     append_chosen(text, "processes", &command->options, weir_completion_takes_process);
     append_chosen(text, "events", &command->options, weir_completion_takes_events);

@@ -127,8 +127,13 @@ Test(completion, bash_completes_commands)
 Test(completion, bash_completes_arguments)
 {
     static const char *const max[] = {"max", NULL}, *const shells[] = {"bash", "zsh", "fish", NULL},
-                             *const init_process[] = {"1", NULL}, *const folder[] = {"/proc", NULL};
+                             *const init_process[] = {"1", NULL}, *const folder[] = {"/proc", NULL},
+                             *const option[] = {"--freq", NULL};
     expect_lines("bash", BASH_REPLY("weir record -F \"\""), max);
+    expect_lines("bash", BASH_REPLY("weir record -agF \"\""), max);
+    expect_lines("bash", BASH_REPLY("weir record -agF 99 --fre"), option);
+    expect_lines("bash", BASH_REPLY("weir record -agF99 --fre"), option);
+    expect_lines("bash", BASH_REPLY("weir record -gIF --fre"), option); /* -I may have an argument */
     expect_lines("bash", BASH_REPLY("weir record --freq = m"), max);
     expect_lines("bash", BASH_REPLY("weir record --freq ="), max);
     expect_lines("bash", BASH_REPLY("weir help --completion \"\""), shells);
