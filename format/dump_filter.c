@@ -6,8 +6,6 @@
 
 #include "format/bytes.h"
 
-#define PID_OFFSET 8 /* of all records whose schema begins with a pid */
-
 struct facts {
     const struct weir_input_event *event; /* NULL: none, or unknown */
     struct weir_sample_id id;
@@ -15,6 +13,14 @@ struct facts {
     bool has_own_pid;
     uint32_t own_pid;
 };
+
+static const struct weir_field *pid_field(const struct weir_record_schema *schema)
+{
+    const struct weir_field *field = schema->fields;
+    while (field && field->name && strcmp(field->name, "pid") != 0)
+        field++;
+    return field && field->name ? field : NULL;
+}
 
 static struct facts facts_of(struct weir_perf_input *input, const struct weir_record_view *record)
 {
@@ -30,9 +36,9 @@ static struct facts facts_of(struct weir_perf_input *input, const struct weir_re
             facts.fields = facts.event->attr.sample_type;
     }
     const struct weir_record_schema *schema = weir_record_schema(record->type);
-    facts.has_own_pid =
-        schema && schema->fields && strcmp(schema->fields[0].name, "pid") == 0 && record->bytes >= schema->least_bytes;
-    facts.own_pid = facts.has_own_pid ? weir_load_u32(record->data + PID_OFFSET) : 0;
+    const struct weir_field *pid = schema && record->bytes >= schema->least_bytes ? pid_field(schema) : NULL;
+    facts.has_own_pid = pid != NULL;
+    facts.own_pid = pid ? weir_load_u32(record->data + pid->offset) : 0;
     return facts;
 }
 

@@ -119,6 +119,20 @@ Test(dump, process_of_a_record_is_that_of_its_fields_or_sample_id)
     cr_expect_eq(dump(&filter, 0), 5);
 }
 
+Test(dump, own_process_of_a_record_may_stand_anywhere_in_it)
+{
+    static const int pids[] = {PID};
+    const struct weir_dump_filter filter = {.last_ns = UINT64_MAX, .pids = pids, .pid_count = 1};
+    uint32_t words[12] = {WEIR_RECORD_AUXTRACE_ERROR, sizeof(words) << 16};
+    const struct weir_record_view record = {
+        .data = (const uint8_t *)words, .type = WEIR_RECORD_AUXTRACE_ERROR, .bytes = sizeof(words)};
+    struct weir_perf_input input = {0};
+    words[2] = PID; /* its kind of error */
+    cr_expect_not(weir_dump_filter_wants(&filter, &input, &record));
+    words[5] = PID;
+    cr_expect(weir_dump_filter_wants(&filter, &input, &record));
+}
+
 Test(dump, both_ends_of_a_span_of_time_are_in_it)
 {
     struct weir_dump_filter filter = {.first_ns = SWITCH_NS, .last_ns = SWITCH_NS};
