@@ -4,6 +4,8 @@
  */
 #include "format/perf_input.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -22,6 +24,7 @@
 #define EVENTS_MAX          65536u
 #define IDS_MAX             (16u << 20)
 #define PARTS_MAX           65536u
+#define PART_PREFIX         "data."
 #define FEATURE_WORD        64u
 #define MAGIC_1             0x454c494646524550ull /* "PERFFILE" */
 #define MAGIC_BIG_ENDIAN    0x50455246494c4532ull
@@ -234,6 +237,38 @@ static int read_form(struct weir_perf_input *input, struct weir_error *err)
     return weir_perf_input_read_file(input, err);
 }
 
+/* Whether DIR has a data.N of a greater number: then the one of this number has been lost. *beyond: which. */
+static bool find_part_beyond(const char *path, unsigned number, unsigned *beyond)
+{
+    DIR *folder = opendir(path);
+    bool is_found = false;
+    for (const struct dirent *entry; folder && !is_found && (entry = readdir(folder));) {
+        char *end;
+        if (strncmp(entry->d_name, PART_PREFIX, strlen(PART_PREFIX)) != 0)
+            continue;
+        const char *digits = entry->d_name + strlen(PART_PREFIX);
+        unsigned long found = strtoul(digits, &end, 10);
+        is_found = isdigit((unsigned char)digits[0]) && *end == '\0' && found > number && found < PARTS_MAX;
+        *beyond = (unsigned)found;
+    }
+    if (folder)
+        closedir(folder);
+    return is_found;
+}
+
+/* There are as many parts as `number`, where none of them was removed: readers would take the others for all. */
+static int check_parts(const char *path, unsigned number, struct weir_error *err)
+{
+    unsigned beyond;
+    if (!find_part_beyond(path, number, &beyond))
+        return 0;
+    weir_error_set(err, -ENOENT, "%s/" PART_PREFIX "%u is missing, and %s/" PART_PREFIX "%u is there", path, number,
+                   path, beyond);
+    weir_error_hint(err, "an empty file in its place lets the others be read: touch %s/" PART_PREFIX "%u", path,
+                    number);
+    return -ENOENT;
+}
+
 /* Goes on to DIR/data.N, N from 0 on, up to the first that is not there. */
 static int open_parts(struct weir_perf_input *input, const char *path, struct weir_error *err)
 {
@@ -243,7 +278,7 @@ static int open_parts(struct weir_perf_input *input, const char *path, struct we
         int fd = length < (int)sizeof(name) ? open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
         int code = length < (int)sizeof(name) ? -errno : -ENAMETOOLONG;
         if (fd < 0 && code == -ENOENT)
-            return 0;
+            return check_parts(path, number, err);
         if (fd < 0) {
             weir_error_set_errno(err, code, "cannot open %s", name);
             if (code == -EMFILE)

@@ -429,6 +429,24 @@ Test(perf_input, directory_is_read_file_after_file)
     weir_buf_fini(&part);
 }
 
+Test(perf_input, directory_that_lacks_a_file_before_others_is_refused)
+{
+    temp_tree_write(&tree, "dir/data", image.data, image.used);
+    temp_tree_write(&tree, "dir/data.1", NULL, 0);
+    temp_tree_write(&tree, "dir/data.x", NULL, 0);
+    char path[PATH_MAX];
+    temp_tree_path(&tree, "dir", path);
+    struct image_reading reading = image_read(path);
+    cr_expect_eq(reading.result, -ENOENT);
+    cr_expect_not_null(strstr(reading.err.what, "dir/data.0 is missing, and "), "%s", reading.err.what);
+    cr_expect_not_null(strstr(reading.err.what, "dir/data.1 is there"), "%s", reading.err.what);
+    cr_expect_not_null(strstr(reading.err.hint, "an empty file in its place lets the others be read: touch "));
+    temp_tree_write(&tree, "dir/data.0", NULL, 0);
+    reading = image_read(path);
+    cr_expect_eq(reading.result, 0, "%s", reading.err.what);
+    cr_expect_eq(reading.records, RECORDS + 2);
+}
+
 Test(perf_input, file_without_a_data_size_is_read_up_to_its_end)
 {
     set_word(DATA_AT + 8, 0);
