@@ -73,6 +73,7 @@ Test(writer_parts, marker_that_is_awaited_is_free_when_what_stands_before_it_is_
 {
     struct fixture f;
     init(&f);
+    weir_writer_step(&f.rig.writer, 0); /* nothing: whatever waits for more is pushed */
     push(&f, 0, 1, 64);
     push(&f, 1, 1, 72);
     struct weir_chunk *marker = &f.rig.marker;
