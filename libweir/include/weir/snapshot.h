@@ -13,8 +13,8 @@
  * its own. errno is as it was before.
  *
  * All functions take a negative descriptor, and return -EBADF for it: a program need not ask whether it is recorded.
- * Other results of all: -EPIPE when weir has gone or has turned the program away (weir_ask() is told why), and those of
- * send(2).
+ * Other results of all: -EPIPE when weir has gone, when its recording has ended, or when it has turned the program away
+ * (weir_ask() is told why), and those of send(2).
  */
 #ifndef WEIR_LIBWEIR_INCLUDE_WEIR_SNAPSHOT_H
 #define WEIR_LIBWEIR_INCLUDE_WEIR_SNAPSHOT_H
