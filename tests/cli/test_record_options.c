@@ -146,6 +146,7 @@ static const char *const refused[] = {
     "--append -o -",
     "-A -z",
     "-A --output-format=dir",
+    "-A --timestamp-filename",
     "--buildid-dir=",
     "--max-size=",
     "--max-loss=",
