@@ -57,6 +57,7 @@ struct weir_session {
     int affinity_fd;                 /* owned signalfd of SIGIO, while there are or were such; -1: none */
     int cpu_timer_fd;                /* owned timerfd: the next look that nobody else asks for; -1: none */
     bool cpus_changed;               /* and the file does not say so yet */
+    bool cpus_moved;                 /* they are not those of the start, or were not once */
     struct weir_plan plan;
     bool staged;                /* plan says where readers run on this machine, although topology is that of another */
     struct weir_cpuset house;   /* where threads run that are no readers; empty: anywhere */
@@ -225,6 +226,9 @@ int weir_session_choose_late_cpus(struct weir_session *session, struct weir_erro
 /* Lets the coordinator's loop follow what happens to CPUs, beginning with what has happened since the list was made.
  * While recording. 0 or -errno. */
 int weir_session_watch_cpus(struct weir_session *session);
+
+/* A file has its beginning, which knows the CPUs of the start only. While the pool is there. */
+void weir_session_tell_cpus_again(struct weir_session *session);
 
 /* Before the coordinator ends. In any state. */
 void weir_session_unwatch_cpus(struct weir_session *session);

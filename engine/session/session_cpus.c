@@ -8,9 +8,10 @@
  * The file knows all ids from its start (event_set.h), so that a stream and a file that is killed have them too.
  *
  * With events of all tasks each change puts the list of CPUs that are recorded into the file (EVENT_UPDATE,
- * docs/format.md), so that a gap can be told from an idle CPU. Events of single tasks are open on offline CPUs from the
- * start, and children have inherited them: a CPU that comes needs its rings only. It runs tasks some milliseconds
- * before it has them; samples of these are counted, and told as lost where each is counted, but for side records.
+ * docs/format.md), so that a gap can be told from an idle CPU; so does each later file that begins. Events of single
+ * tasks are open on offline CPUs from the start, and children have inherited them: a CPU that comes needs its rings
+ * only. It runs tasks some milliseconds before it has them; samples of these are counted, and told as lost where each
+ * is counted, but for side records.
  */
 #include <errno.h>
 #include <poll.h>
@@ -150,7 +151,7 @@ static void come(struct weir_session *session, int cpu)
         return;
     }
     if (follows) {
-        session->cpus_changed = true;
+        session->cpus_changed = session->cpus_moved = true;
         weir_cpuset_add(&session->cpus, (unsigned)cpu); /* no memory: the list in the file lacks it */
     }
     if (follows || is_new)
@@ -161,7 +162,7 @@ static void go(struct weir_session *session, int cpu)
 {
     if (!weir_event_set_follows_cpus(&session->events) || !weir_cpuset_has(&session->cpus, (unsigned)cpu))
         return;
-    session->cpus_changed = true;
+    session->cpus_changed = session->cpus_moved = true;
     weir_cpuset_remove(&session->cpus, (unsigned)cpu);
     weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
                 "CPU %d went offline: it is not recorded until it comes back", cpu);
@@ -191,6 +192,22 @@ static void set_timer(const struct weir_session *session)
     bool is_wanted = session->cpu_watch.fd < 0 || session->cpus_changed;
     struct itimerspec when = {.it_value.tv_sec = is_wanted ? LOOK_PERIOD_S : 0};
     timerfd_settime(session->cpu_timer_fd, 0, &when, NULL);
+}
+
+/* What is to be told goes to the file now, or at a look of its own. */
+static void tell_changes(struct weir_session *session)
+{
+    if (session->cpus_changed)
+        note_cpus(session);
+    set_timer(session);
+}
+
+void weir_session_tell_cpus_again(struct weir_session *session)
+{
+    if (!session->cpus_moved)
+        return;
+    session->cpus_changed = true;
+    tell_changes(session);
 }
 
 /* One that tells what is known is passed over: it was opened, or missed, after that had happened. */
@@ -228,9 +245,7 @@ static void look(struct weir_session *session)
         follow(session, &change);
     if (told < 0 || session->cpu_watch.fd < 0)
         follow_list(session);
-    if (session->cpus_changed)
-        note_cpus(session);
-    set_timer(session);
+    tell_changes(session);
 }
 
 static void on_uevent(void *ctx, short revents)

@@ -212,6 +212,7 @@ static void take_answer(struct weir_session_switch *change)
     struct weir_session *session = change->session;
     weir_rounds_resume(&session->pipeline.rounds, now_ns(session));
     change->step = WEIR_SWITCH_DRAINING;
+    weir_session_tell_cpus_again(session);
     /* Relaxed: only whether. An output that failed is told elsewhere. */
     bool is_output = atomic_load_explicit(&session->pipeline.writer.error, memory_order_relaxed) < 0;
     if (change->answer_result < 0 && !is_output)

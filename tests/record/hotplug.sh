@@ -48,6 +48,24 @@ wait_until_count() {
     fail "waited in vain for $wanted of: $*"
 }
 
+test_file_that_begins_while_a_cpu_is_away_says_so() {
+    local file
+    start_record it.data -a -e cpu-clock -F 99 --switch-output
+    set_knob $switch 0
+    wait_until grep -q "CPU 1 went offline" err
+    kill -USR2 "$weir"
+    wait_until grep -q ' Dump it.data.2' err
+    kill -INT "$weir"
+    await_record
+    for file in it.data.2*; do
+        expect_eq "lists of CPUs in $file" "$(cpu_changes "$file")" "$(cat /sys/devices/system/cpu/online)"
+    done
+    # What stands before that is of the start.
+    expect_eq "what comes last" "$("$WEIR_PROGRAM" dump "$file" | grep -o 'FINISHED_INIT\|EVENT_UPDATE' | tail -1)" \
+        EVENT_UPDATE
+    expect_whole "$file"
+}
+
 test_cpu_that_comes_back_is_recorded_again() {
     local times=3 n all without
     set_knob $switch 0
