@@ -10,6 +10,8 @@
 #include "base/bits.h"
 #include "engine/kernel/test_point.h"
 
+#define SAME_ASK_NS (10 * WEIR_NS_PER_MS)
+
 #define LAST_LOOKS 64 /* at the sources: a connection, each of its commands and what they lead to take one each */
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -44,13 +46,27 @@ static bool is_ending(int signal_number)
     return false;
 }
 
+/* An ending one: whether it says only what the one before has said. */
+static bool is_repeated(struct weir_coordinator *coordinator, const struct signalfd_siginfo *info)
+{
+    uint64_t now_ns = weir_clock_now_ns(coordinator->clock);
+    int number = (int)info->ssi_signo;
+    if (info->ssi_pid != 0 && info->ssi_pid == coordinator->asked_by && number == coordinator->asked_number &&
+        now_ns - coordinator->asked_ns < SAME_ASK_NS)
+        return true;
+    coordinator->asked_by = info->ssi_pid;
+    coordinator->asked_number = number;
+    coordinator->asked_ns = now_ns;
+    return false;
+}
+
 /* Reads all pending signals. Returns the first ending one, or 0. After the loop no trigger is taken: it is dropped. */
 static int read_signals(struct weir_coordinator *coordinator)
 {
     struct signalfd_siginfo info;
     int first = 0;
     while (read(coordinator->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        if (first == 0 && is_ending((int)info.ssi_signo))
+        if (is_ending((int)info.ssi_signo) && !is_repeated(coordinator, &info) && first == 0)
             first = (int)info.ssi_signo;
         if (info.ssi_signo == SIGUSR2 && !coordinator->triggers.ended)
             weir_triggers_signal(&coordinator->triggers);
@@ -117,7 +133,7 @@ static int stop(void *ctx, struct weir_error *err)
 
 int weir_coordinator_init(struct weir_coordinator *coordinator, struct weir_error *err)
 {
-    *coordinator = (struct weir_coordinator){.signal_fd = -1, .timer_fd = -1};
+    *coordinator = (struct weir_coordinator){.signal_fd = -1, .timer_fd = -1, .clock = &weir_clock_monotonic};
     weir_triggers_init(&coordinator->triggers, NULL);
     weir_triggers_register(&coordinator->triggers, WEIR_TRIGGER_STOP,
                            &(struct weir_trigger_action){.run = stop, .ctx = coordinator, .immediate = true});

@@ -28,6 +28,12 @@ struct weir_coordinator {
     int ending_signal;              /* 0, or the first one that came */
     bool hastened;                  /* another came while the loop ended, and is_hurried() has not told it yet */
 
+    /* The last ending signal that was read, but for those that said the same again. */
+    const struct weir_clock *clock; /* borrowed; monotonic */
+    int asked_number;
+    uint32_t asked_by; /* a process; 0: the terminal, or somebody outside of our pid namespace */
+    uint64_t asked_ns;
+
     /* Others may add sources of their own from init() to fini(); their callbacks run on this thread, in run(). */
     struct weir_poll_set sources;
     struct weir_triggers triggers; /* of SIGUSR2 and all others; "stop" is registered by init() */
@@ -77,7 +83,8 @@ void weir_coordinator_end(struct weir_coordinator *coordinator, enum weir_record
 /* Waits for the end of the workload given to watch(), or for an ending signal that came after run(). */
 void weir_coordinator_wait_workload(struct weir_coordinator *coordinator);
 
-/* True when a(nother) ending signal has come: finishing should leave out its slow part. Does not block. */
+/* True when a(nother) ending signal has come: finishing should leave out its slow part. One that the same process sent
+ * again within 10 ms is no other: timeout(1) signals its child, and then the child's group. Does not block. */
 bool weir_coordinator_is_hurried(struct weir_coordinator *coordinator);
 
 #endif

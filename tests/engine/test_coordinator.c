@@ -397,6 +397,33 @@ Test(coordinator, second_ending_signal_is_haste, .timeout = 30)
     fixture_fini(&f);
 }
 
+static uint64_t told_ns;
+static uint64_t tell_ns(void *ctx)
+{
+    (void)ctx;
+    return told_ns;
+}
+
+/* timeout(1) does that. */
+Test(coordinator, signal_that_is_sent_twice_at_once_is_no_haste, .timeout = 30)
+{
+    static const struct weir_clock clock = {.now_ns = tell_ns};
+    struct fixture f;
+    fixture_init(&f);
+    f.coordinator.clock = &clock;
+    raise(SIGTERM);
+    cr_assert_eq(run(&f), WEIR_RECORD_END_SIGNAL);
+    told_ns = 9 * WEIR_NS_PER_MS;
+    raise(SIGTERM);
+    cr_assert_not(weir_coordinator_is_hurried(&f.coordinator));
+    told_ns = 10 * WEIR_NS_PER_MS;
+    raise(SIGTERM);
+    cr_assert(weir_coordinator_is_hurried(&f.coordinator));
+    raise(SIGINT);
+    cr_assert(weir_coordinator_is_hurried(&f.coordinator));
+    fixture_fini(&f);
+}
+
 Test(coordinator, signal_after_another_end_is_haste_and_told, .timeout = 30)
 {
     struct fixture f;
