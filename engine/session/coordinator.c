@@ -259,15 +259,19 @@ enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator)
     return end;
 }
 
-void weir_coordinator_wait_workload(struct weir_coordinator *coordinator)
+void weir_coordinator_wait_workload(struct weir_coordinator *coordinator, int patience_ms)
 {
     struct pollfd signals = {.fd = coordinator->signal_fd, .events = POLLIN};
+    uint64_t begun_ns = weir_clock_now_ns(coordinator->clock);
     for (;;) {
         bool hurried = weir_coordinator_is_hurried(coordinator); /* takes SIGCHLD: before it is looked what that says */
         weir_test_point(WEIR_AT_WORKLOAD_WAIT);
         if (weir_workload_poll(coordinator->workload) || hurried)
             return;
-        poll(&signals, 1, -1);
+        uint64_t passed_ns = weir_clock_now_ns(coordinator->clock) - begun_ns;
+        if (patience_ms >= 0 && passed_ns >= (uint64_t)patience_ms * WEIR_NS_PER_MS)
+            return;
+        poll(&signals, 1, patience_ms);
     }
 }
 

@@ -80,8 +80,9 @@ enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator);
 /* Has run() return, for that reason or the one that was given before. From a source or a trigger. */
 void weir_coordinator_end(struct weir_coordinator *coordinator, enum weir_record_end end);
 
-/* Waits for the end of the workload given to watch(), or for an ending signal that came after run(). */
-void weir_coordinator_wait_workload(struct weir_coordinator *coordinator);
+/* Waits for the end of the workload given to watch(), or for an ending signal that came after run(), and for so long at
+ * most; negative: however long that takes. */
+void weir_coordinator_wait_workload(struct weir_coordinator *coordinator, int patience_ms);
 
 /* True when a(nother) ending signal has come: finishing should leave out its slow part. One that the same process sent
  * again within 10 ms is no other: timeout(1) signals its child, and then the child's group. Does not block. */

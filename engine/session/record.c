@@ -30,6 +30,8 @@
 
 #define OWN_THREADS (3 + WEIR_SIDEBAND_THREADS) /* beside the pipeline's: coordinator, reader of /proc, finisher */
 
+#define HURRIED_WAIT_MS 300 /* for a command that was asked to end; most do so at once */
+
 #define ATTACH_TRIES 4 /* while threads keep starting: each try opens everything */
 
 _Static_assert(WEIR_RECORD_COMPRESSION_MAX == WEIR_ZSTD_LEVEL_MAX, "what -z takes is what the library has");
@@ -281,7 +283,7 @@ static void tell_of_reader(struct weir_session *session, enum weir_record_end en
 /*
  * The file is whole by now. A workload that outlives its recording is terminated, as perf does; but when recording has
  * failed, that is none of the workload's business: it runs on. A caller that waits for us gets to see its end; a
- * further signal, also one that came while the file was finished, ends that wait, not the workload.
+ * further signal ends that wait, not the workload; after one that came while the file was finished it is a short one.
  */
 static void end_workload(struct weir_session *session, enum weir_record_end end, const struct weir_error *err)
 {
@@ -297,10 +299,7 @@ static void end_workload(struct weir_session *session, enum weir_record_end end,
     else if (end == WEIR_RECORD_END_OUTPUT && !weir_workload_poll(workload))
         weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "recording has ended (%s); the command runs on",
                     err->what);
-    if (!session->hurried)
-        weir_coordinator_wait_workload(&session->coordinator);
-    else
-        weir_workload_poll(workload);
+    weir_coordinator_wait_workload(&session->coordinator, session->hurried ? HURRIED_WAIT_MS : -1);
     session->result->has_workload_status = workload->reaped;
     session->result->workload_status = workload->status;
 }

@@ -443,9 +443,24 @@ Test(coordinator, wait_for_the_workload_ends_with_it, .timeout = 30)
     start_workload(&f, "sleep 0.05; exit 4");
     f.pipeline.writer.error = -EIO;
     cr_assert_eq(run_workload(&f), WEIR_RECORD_END_OUTPUT);
-    weir_coordinator_wait_workload(&f.coordinator);
+    weir_coordinator_wait_workload(&f.coordinator, -1);
     cr_assert(f.workload.reaped);
     cr_assert_eq(WEXITSTATUS(f.workload.status), 4);
+    fixture_fini(&f);
+}
+
+Test(coordinator, wait_for_the_workload_ends_with_patience, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    start_workload(&f, "exec sleep 100");
+    raise(SIGINT);
+    cr_assert_eq(run_workload(&f), WEIR_RECORD_END_SIGNAL);
+    weir_coordinator_wait_workload(&f.coordinator, 10);
+    cr_assert_not(f.workload.reaped);
+    kill(f.workload.pid, SIGKILL);
+    weir_coordinator_wait_workload(&f.coordinator, -1);
+    cr_assert(f.workload.reaped);
     fixture_fini(&f);
 }
 
@@ -457,11 +472,11 @@ Test(coordinator, wait_for_the_workload_ends_with_a_signal, .timeout = 30)
     f.pipeline.writer.error = -EIO;
     cr_assert_eq(run_workload(&f), WEIR_RECORD_END_OUTPUT);
     raise(SIGINT);
-    weir_coordinator_wait_workload(&f.coordinator);
+    weir_coordinator_wait_workload(&f.coordinator, -1);
     cr_assert_not(f.workload.reaped);
     cr_assert_eq(f.coordinator.ending_signal, SIGINT);
     weir_workload_ask_to_end(&f.workload);
-    weir_coordinator_wait_workload(&f.coordinator);
+    weir_coordinator_wait_workload(&f.coordinator, -1);
     cr_assert_eq(WTERMSIG(f.workload.status), SIGTERM);
     fixture_fini(&f);
 }
@@ -487,7 +502,7 @@ Test(coordinator, workload_that_ends_between_two_looks_is_not_waited_for_in_vain
     f.pipeline.writer.error = -EIO;
     cr_assert_eq(run_workload(&f), WEIR_RECORD_END_OUTPUT);
     dying = f.workload.pid;
-    weir_coordinator_wait_workload(&f.coordinator);
+    weir_coordinator_wait_workload(&f.coordinator, -1);
     cr_assert_eq(WTERMSIG(f.workload.status), SIGKILL);
     fixture_fini(&f);
 }
