@@ -97,6 +97,8 @@ static int read_open_file(const struct reading *reading, int fd)
     struct stat st;
     if (fstat(fd, &st) < 0)
         return weir_error_set_errno(reading->err, -errno, "cannot read %s", reading->path);
+    if (reading->must_exist && S_ISDIR(st.st_mode))
+        return weir_error_set_errno(reading->err, -EISDIR, "cannot read %s", reading->path);
     if (!S_ISREG(st.st_mode) || !is_trusted(reading, &st))
         return 0; /* /dev/null is how one says: none */
     struct weir_buf text = WEIR_BUF_INIT;

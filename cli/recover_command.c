@@ -21,14 +21,25 @@ static void append_what_was_made(struct weir_buf *text, const char *path, const 
     weir_buf_printf(text, " ]\n");
 }
 
-static void report(const struct weir_print *print, const char *output_path, const struct weir_recovery *recovery)
+/* copy_path: NULL in place. */
+static void append_that_it_is_whole(struct weir_buf *text, const char *copy_path, const struct weir_recovery *recovery)
+{
+    weir_buf_printf(text, "[ weir recover: Nothing to recover: all %" PRIu64 " records can be read", recovery->records);
+    if (copy_path) {
+        weir_buf_printf(text, "; a copy is ");
+        weir_text_append(text, copy_path, strlen(copy_path));
+    }
+    weir_buf_printf(text, " ]\n");
+}
+
+static void report(const struct weir_print *print, const struct weir_recover_arguments *arguments,
+                   const char *output_path, const struct weir_recovery *recovery)
 {
     struct weir_buf text = WEIR_BUF_INIT;
     if (recovery->is_whole)
-        weir_buf_printf(&text, "[ weir recover: Nothing to recover: all %" PRIu64 " records can be read ]\n",
-                        recovery->records);
+        append_that_it_is_whole(&text, arguments->in_place ? NULL : output_path, recovery);
     else
-        append_what_was_made(&text, output_path, recovery);
+        append_what_was_made(&text, arguments->in_place ? arguments->input_path : output_path, recovery);
     if (!recovery->is_whole && recovery->said_end && recovery->data_end > recovery->said_end)
         weir_buf_printf(&text, "[ weir recover: %" PRIu64 " bytes more than the header said ]\n",
                         recovery->data_end - recovery->said_end);
@@ -77,7 +88,7 @@ static int recover(const struct weir_recover_arguments *arguments, struct weir_p
     if (code < 0)
         weir_print_error(print, &err);
     else
-        report(print, arguments->in_place ? arguments->input_path : output_path, &recovery);
+        report(print, arguments, output_path, &recovery);
     weir_recovery_fini(&recovery);
     return weir_exit_status_of_reading(code);
 }

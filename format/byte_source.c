@@ -40,8 +40,10 @@ int weir_byte_source_open(struct weir_byte_source *source, const char *path, str
     bool is_owned;
     int fd = strlen(path) < sizeof(source->path) ? open_fd(path, &is_owned) : -ENAMETOOLONG;
     if (fd < 0) {
-        weir_error_set_errno(err, fd, "cannot open %s", shown);
-        if (fd == -ENOENT)
+        weir_error_set_errno(err, fd, "cannot open %s", *shown ? shown : "''");
+        if (!*shown)
+            weir_error_hint(err, "the name of the recording is empty");
+        else if (fd == -ENOENT)
             weir_error_hint(err, "name a recording, as the one that weir record -o %s would make", shown);
         else if (fd == -EACCES)
             weir_error_hint(err, "recordings can be read by their owner only: see ls -l %s", shown);

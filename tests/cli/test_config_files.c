@@ -90,6 +90,13 @@ Test(config_files, file_that_weir_config_names_must_be_there)
     cr_expect_str_eq(err.hint, "WEIR_CONFIG names it; WEIR_CONFIG=/dev/null is for none");
 }
 
+Test(config_files, folder_that_weir_config_names_is_no_file)
+{
+    write_all();
+    places.weir_config = path_of("etc");
+    cr_expect_eq(load(), -EISDIR);
+}
+
 Test(config_files, variable_that_is_empty_is_not_set)
 {
     static const char *const names[] = {"WEIR_CONFIG", "PERF_CONFIG", "XDG_CONFIG_HOME", "HOME"};

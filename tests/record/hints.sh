@@ -103,11 +103,14 @@ test_recover() {
     record_short it.data
     record_short other.data
     expect_hint "name another one with -o, or remove it first" recover it.data -o other.data
+    "$WEIR_PROGRAM" recover it.data 2>err || fail "not recovered: $(cat err)"
+    grep -q "all [0-9]* records can be read; a copy is it.data.recovered \]" err || fail "$(cat err)"
 }
 
 test_reading() {
     record_short it.data
     expect_hint "name a recording, as the one that weir record -o nosuch.data would make" info nosuch.data
+    expect_hint "the name of the recording is empty" info ''
     expect_hint "name a file, or a directory of weir record --output-format=dir or perf record --threads" info .
     expect_hint "give the file's name, or record with -o - for a stream" info - < <(cat it.data)
     head -c 3000 it.data >short.data
