@@ -242,7 +242,8 @@ Test(aux_readers, index_of_another_length_breaks_index)
     static const uint64_t counts[] = {0, 2, 4, 1ull << 60, UINT64_MAX};
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(counts); i++) {
         put_u64(at, counts[i]);
-        expect_text(verify(1), "FAIL index       AUXTRACE says that it has ");
+        bool ends_too_early = counts[i] > WEIR_ARRAY_COUNT(recording.index); /* features says so as well */
+        expect_text(verify(ends_too_early ? 2 : 1), "FAIL index       AUXTRACE says that it has ");
     }
 }
 
