@@ -56,11 +56,22 @@ record_traced() {
     expect_eq "exit status of weir record $*" "$status" 0
 }
 
+# until_told FILE TIMES: a command that ends when the size in the head has changed so often, or after 15 s.
+until_told() {
+    echo "last= changes=-1
+        for _ in \$(seq 150); do
+            now=\$(od -An -t u8 -j 48 -N 8 '$1')
+            if [ \"\$now\" != \"\$last\" ]; then last=\$now changes=\$((changes + 1)); fi
+            if [ \$changes -ge $2 ]; then break; fi
+            sleep 0.1
+        done"
+}
+
 test_size_is_told_when_the_data_is_on_the_disk() {
     needs_program strace
     strace -o /dev/null true 2>/dev/null || skip "needs to be allowed to trace: ptrace(2)"
     local writer counted
-    record_traced --sync -a -e cpu-clock -F 1000 -o it.data -- sleep 1.3
+    record_traced --sync -a -e cpu-clock -F 1000 -o it.data -- sh -c "$(until_told it.data 2)"
     expect_whole it.data
     writer=$(grep -l '^fdatasync(' trace.*) || fail "nobody syncs"
     counted=$(checkpoints_in_order "$writer") || fail "$counted"
@@ -85,7 +96,7 @@ test_continued_recording_is_beside_the_old_one_meanwhile() {
     local main counted calls copied offset
     record -a -e cpu-clock -F 1000 -o it.data -- sleep 0.2
     copied=$(data_size it.data)
-    record_traced --sync -A -a -e cpu-clock -F 1000 -o it.data -- sleep 1.3
+    record_traced --sync -A -a -e cpu-clock -F 1000 -o it.data -- sh -c "$(until_told it.data 2)"
     expect_whole it.data
     offset=$(od -An -t u8 -j 40 -N 8 it.data | tr -d ' ')
     counted=$(checkpoints_in_order "$(grep -l '^fdatasync(' trace.*)" "$offset" $((offset + copied))) || fail "$counted"
