@@ -33,9 +33,10 @@ static void close_chunk(struct weir_reader *reader, const struct weir_reader_rin
         weir_reader_hand_over(reader);
 }
 
+/* Side records are no samples, which is what is told of. */
 static void note_lost(struct weir_reader_ring *r, uint64_t lost)
 {
-    if (lost > 0 && r->starved) {
+    if (lost > 0 && r->starved && !r->sideband) {
         r->lost_while_starved += lost;
         r->starved = false;
     }

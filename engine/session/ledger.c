@@ -298,8 +298,8 @@ static void settle_failed(const struct weir_pipeline *pipeline, struct weir_reco
 static uint64_t lost_at_the_end(const struct weir_reader_ring *r, const struct weir_record_result *result)
 {
     uint64_t lost = 0;
-    for (size_t i = 0; result->ledger && i + 1 < result->event_count; i++)
-        lost += row_at(result, r->place, (unsigned)i)->lost_ring_full;
+    for (unsigned event = 0; result->ledger && event < result->side_event; event++)
+        lost += row_at(result, r->place, event)->lost_ring_full;
     return lost > r->counts.lost_reported ? lost - r->counts.lost_reported : 0;
 }
 

@@ -582,6 +582,24 @@ Test(ledger, what_a_starved_ring_loses_to_its_end_is_the_pools_too)
     fixture_fini(&f);
 }
 
+Test(ledger, losses_of_side_events_are_none_of_the_pools)
+{
+    struct fixture f;
+    fixture_init(&f);
+    put(&f, 0, 0, RING_BYTES / SAMPLE_BYTES + 20);
+    put(&f, 0, 1, 4);
+    put(&f, 1, 0, RING_BYTES / SAMPLE_BYTES + 5);
+    drain(&f);
+    f.rig.pipeline.readers[0]->rings[1].starved = true;
+    collect(&f);
+    f.result.side_event = 1; /* as with --kcore, which has two */
+    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    cr_assert_eq(f.result.lost_samples, 25);
+    cr_assert_eq(f.result.lost_sideband, 4);
+    cr_assert_eq(f.result.lost_while_pool_empty, 20);
+    fixture_fini(&f);
+}
+
 /* ---- shed ---- */
 
 Test(ledger, what_was_shed_is_lost_and_told_apart)

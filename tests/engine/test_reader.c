@@ -517,6 +517,19 @@ Test(reader, losses_are_told_apart_when_the_pool_was_empty_and_the_ring_nearly_f
     rig_fini(&rig);
 }
 
+Test(reader, side_records_that_a_starved_ring_loses_are_not_told_as_samples)
+{
+    struct reader_rig rig;
+    rig_init(&rig, &(struct rig_options){0});
+    struct weir_reader_ring *ring = &rig.readers[0].rings[0];
+    ring->sideband = ring->starved = true;
+    put_lost(&rig, 40);
+    expect_step(&rig, WEIR_READER_DRAINED);
+    cr_assert_eq(ring->counts.lost_reported, 40);
+    cr_assert_eq(ring->lost_while_starved, 0);
+    rig_fini(&rig);
+}
+
 static struct weir_drain_summary drains_of(const struct weir_reader *reader, enum weir_drain_moment moment)
 {
     struct weir_drain_sums sums = {0};
