@@ -186,21 +186,34 @@ static bool may_be_damaged(const struct weir_event_set *set, const struct weir_l
     return attr->inherit_stat && attr->inherit && set->targets->tids[0] != -1 && set->place_count > 1;
 }
 
-static void add_vanished_row(const struct weir_event_set *set, unsigned place, struct weir_ledger_row *row,
-                             struct weir_record_result *result, struct weir_buf *lost)
+static bool has_overwritten(const struct weir_pipeline *pipeline, unsigned place)
 {
-    if (had_no_ring(set, place))
+    bool has = false;
+    for (unsigned i = 0; i < pipeline->reader_count; i++) {
+        const struct weir_reader *reader = pipeline->readers[i];
+        for (unsigned n = 0; n < reader->ring_count; n++)
+            has |= reader->rings[n].place == place && reader->rings[n].overwritten_bytes > 0;
+    }
+    return has;
+}
+
+/* What came before a ring is older than all that was in it: where older records were overwritten, nobody misses it. */
+static void add_vanished_row(const struct weir_event_set *set, const struct weir_pipeline *pipeline, unsigned place,
+                             struct weir_ledger_row *row, struct weir_record_result *result, struct weir_buf *lost)
+{
+    if (had_no_ring(set, place) && !has_overwritten(pipeline, place))
         result->lost_before_ring += tell_missing(set, place, row, lost);
     else if (may_be_damaged(set, row) && !set->list->events[row->event].attr.write_backward &&
              !can_be_cut_off(set, place, row))
         result->lost_damaged += tell_missing(set, place, row, lost);
 }
 
-static void add_vanished(const struct weir_event_set *set, struct weir_record_result *result, struct weir_buf *lost)
+static void add_vanished(const struct weir_event_set *set, const struct weir_pipeline *pipeline,
+                         struct weir_record_result *result, struct weir_buf *lost)
 {
     for (unsigned place = 0; place < set->place_count; place++) {
         for (unsigned event = 0; event < weir_event_set_sideband(set); event++)
-            add_vanished_row(set, place, row_at(result, place, event), result, lost);
+            add_vanished_row(set, pipeline, place, row_at(result, place, event), result, lost);
     }
 }
 
@@ -236,7 +249,7 @@ int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *
     }
     add_retired(set, result);
     add_drained(pipeline, result, weir_event_set_sideband(set));
-    add_vanished(set, result, lost);
+    add_vanished(set, pipeline, result, lost);
     add_overwritten(set, result);
     add_cut_off(set, result);
     return code;

@@ -22,18 +22,25 @@ struct fixture {
     uint64_t next; /* number of the next event, which is its address and its time */
 };
 
-static void fixture_init(struct fixture *f, uint64_t ring_bytes)
+/* waiting: 1: the CPU has no ring yet. */
+static void fixture_init_waiting(struct fixture *f, uint64_t ring_bytes, unsigned waiting)
 {
     static const uint8_t head[4096];
     struct weir_error err = {0};
     memset(f, 0, sizeof(*f));
-    sim_rig_init(&f->rig, &(struct sim_rig_options){
-                              .cpus = 1, .ring_bytes = ring_bytes, .buffer_bytes = MIB, .overwrite = true});
+    sim_rig_init(&f->rig,
+                 &(struct sim_rig_options){
+                     .cpus = 1, .waiting = waiting, .ring_bytes = ring_bytes, .buffer_bytes = MIB, .overwrite = true});
     cr_assert_eq(weir_pipeline_open_output(&f->rig.pipeline, "/dev/null", NULL, &f->output, &err), 0, "%s", err.what);
     weir_output_write_head(f->output, head, sizeof(head));
     cr_assert_eq(weir_pipeline_prepare(&f->rig.pipeline, f->output, &err), 0);
     weir_event_set_enable(&f->rig.set, false);
     f->next = 1;
+}
+
+static void fixture_init(struct fixture *f, uint64_t ring_bytes)
+{
+    fixture_init_waiting(f, ring_bytes, 0);
 }
 
 static void fixture_fini(struct fixture *f)
@@ -233,6 +240,36 @@ Test(overwrite, the_ledger_tells_what_was_overwritten)
     weir_ledger_release(&result);
     weir_buf_fini(&records);
     fixture_fini(&f);
+}
+
+Test(overwrite, what_came_before_the_ring_is_lost_where_it_would_still_be_there)
+{
+    const unsigned before = 5, fit = PAGE / SAMPLE_BYTES;
+    const struct {
+        unsigned count, kept, lost;
+    } cases[] = {{10, 10, before}, {1000, fit, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f;
+        struct weir_record_result result = {0};
+        struct weir_buf records = WEIR_BUF_INIT;
+        fixture_init_waiting(&f, PAGE, 1);
+        produce(&f, before);
+        sim_rig_begin_ring(&f.rig, 0);
+        produce(&f, cases[i].count);
+        pass_snapshot(&f);
+        unsigned all = before + cases[i].count;
+        expect_handed_over(&f, all, all - cases[i].kept + 1);
+        cr_assert_eq(weir_ledger_collect(&f.rig.set, &f.rig.pipeline, &result, NULL, &records), 0);
+        weir_ledger_settle(&f.rig.pipeline, &result);
+        cr_expect_eq(result.samples, cases[i].kept);
+        cr_expect_eq(result.lost_samples, cases[i].lost);
+        cr_expect_eq(result.lost_before_ring, cases[i].lost);
+        cr_expect_eq(result.evicted_samples, all - cases[i].kept - cases[i].lost);
+        cr_expect_eq(records.used > 0, cases[i].lost > 0, "a LOST_SAMPLES record tells of it");
+        weir_ledger_release(&result);
+        weir_buf_fini(&records);
+        fixture_fini(&f);
+    }
 }
 
 Test(overwrite, some_events_only_are_refused)
