@@ -4,8 +4,7 @@
 
 #include "engine/session/ledger.h"
 
-/* Room for all that the set has now; the table of a set that has grown is put in order anew, by its ids. 0 or -ENOMEM.
- */
+/* Room for all that the set has, once: its slots stay as many. 0 or -ENOMEM. */
 int weir_told_losses_make_room(const struct weir_event_set *set, struct weir_told_losses *told);
 
 /* All that telling allocates. told: NULL-safe. 0 or -ENOMEM, and then nothing is told. */

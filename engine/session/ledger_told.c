@@ -36,21 +36,12 @@ static struct weir_told_loss *find_told(struct weir_told_loss *all, size_t count
 
 int weir_told_losses_make_room(const struct weir_event_set *set, struct weir_told_losses *told)
 {
-    size_t count = slot_count(set);
-    if (told->count == count)
+    if (told->all)
         return 0;
-    struct weir_told_loss *all = calloc(count, sizeof(*all));
-    if (!all)
+    told->all = calloc(slot_count(set), sizeof(*told->all));
+    if (!told->all)
         return -ENOMEM;
-    for (size_t i = 0; i < told->count; i++) {
-        for (size_t slot = 0; told->all[i].id && slot < count; slot++) {
-            if (set->ids[slot] == told->all[i].id)
-                all[slot] = told->all[i];
-        }
-    }
-    free(told->all);
-    told->all = all;
-    told->count = count;
+    told->count = slot_count(set);
     return 0;
 }
 
