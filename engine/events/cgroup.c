@@ -64,12 +64,27 @@ static int open_one(struct weir_event *event, const char *hierarchy, struct weir
     return 0;
 }
 
+/* That of an earlier event of the same cgroup; -1: there is none. */
+static int find_open(const struct weir_event_list *list, size_t index)
+{
+    for (size_t i = 0; i < index; i++) {
+        const struct weir_event *earlier = &list->events[i];
+        if (earlier->cgroup && strcmp(earlier->cgroup, list->events[index].cgroup) == 0)
+            return earlier->cgroup_fd;
+    }
+    return -1;
+}
+
 int weir_cgroup_open(struct weir_event_list *list, const char *mounts, struct weir_error *err)
 {
     char hierarchy[PATH_MAX] = "";
     for (size_t i = 0; i < list->count; i++) {
         struct weir_event *event = &list->events[i];
         if (!event->cgroup || event->cgroup_fd >= 0)
+            continue;
+        event->cgroup_fd = find_open(list, i);
+        event->shares_cgroup_fd = event->cgroup_fd >= 0;
+        if (event->shares_cgroup_fd)
             continue;
         if (!hierarchy[0] && !weir_cgroup_mount_find(mounts ? mounts : "/proc/self/mounts", hierarchy)) {
             weir_error_set(err, -ENODEV, "no cgroup hierarchy is mounted that knows perf events (cgroup '%s')",
@@ -82,4 +97,12 @@ int weir_cgroup_open(struct weir_event_list *list, const char *mounts, struct we
             return result;
     }
     return 0;
+}
+
+unsigned weir_cgroup_count_fds(const struct weir_event_list *list)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        count += list->events[i].cgroup_fd >= 0 && !list->events[i].shares_cgroup_fd;
+    return count;
 }

@@ -19,8 +19,11 @@
  */
 int weir_cgroup_assign(struct weir_event_list *list, const char *names, size_t *given, struct weir_error *err);
 
-/* Opens the folders of the list's cgroups. mounts: NULL for /proc/self/mounts. 0, -ENODEV (no hierarchy is mounted that
- * knows perf events), -ENOENT (no such cgroup), -EACCES or another errno of open(2), with err and hint. */
+/* Opens the folders of the list's cgroups, each once. mounts: NULL for /proc/self/mounts. 0, -ENODEV (no hierarchy is
+ * mounted that knows perf events), -ENOENT (no such cgroup), -EACCES or another errno of open(2), with err and hint. */
 int weir_cgroup_open(struct weir_event_list *list, const char *mounts, struct weir_error *err);
+
+/* How many of these are open. */
+unsigned weir_cgroup_count_fds(const struct weir_event_list *list);
 
 #endif

@@ -30,7 +30,7 @@ static void event_fini(struct weir_event *event)
     free(event->pmu_name);
     free(event->unit);
     free(event->cgroup);
-    if (event->cgroup_fd >= 0)
+    if (event->cgroup_fd >= 0 && !event->shares_cgroup_fd)
         close(event->cgroup_fd);
     weir_cpuset_fini(&event->pmu_cpus);
 }

@@ -94,7 +94,8 @@ struct weir_event {
     struct weir_cpuset pmu_cpus; /* owned; the CPUs that its PMU is for; empty: all */
     char *pmu_name;              /* owned; NULL: the event is of no PMU in particular */
     char *cgroup;                /* owned; of -G, a path in the cgroup hierarchy; NULL: whatever runs */
-    int cgroup_fd;               /* owned; its folder, by weir_cgroup_open(); -1: not open */
+    int cgroup_fd;               /* its folder, by weir_cgroup_open(), owned unless it is shared; -1: not open */
+    bool shares_cgroup_fd;       /* it is that of an earlier event of the same cgroup */
     double scale;                /* of the counts; 1 unless an alias says otherwise */
     char *unit;                  /* owned; of count x scale; NULL: none */
 };

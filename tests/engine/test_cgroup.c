@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "engine/events/event_list_internal.h"
 #include "tests/base/failing_alloc.h"
 
 struct fixture {
@@ -207,5 +209,29 @@ Test(cgroup, paths_below_version_2_and_its_root_are_found)
     cr_assert_eq(weir_cgroup_open(&f.list, f.mounts, &f.err), 0, "%s", f.err.what);
     cr_expect_geq(f.list.events[0].cgroup_fd, 0);
     cr_expect_geq(f.list.events[1].cgroup_fd, 0);
+    fixture_fini(&f);
+}
+
+/* -G A with hundreds of tracepoints. */
+Test(cgroup, events_of_one_cgroup_share_its_descriptor)
+{
+    struct fixture f;
+    fixture_init(&f, "cs,faults,migrations,minor-faults");
+    make_folder(&f, "v2");
+    make_folder(&f, "v2/a");
+    make_folder(&f, "v2/a/b");
+    add_mount(&f, "v2", "cgroup2", "rw");
+    cr_assert_eq(assign(&f, "a,a/b,a,"), 0);
+    cr_expect_eq(weir_cgroup_count_fds(&f.list), 0);
+    cr_assert_eq(weir_cgroup_open(&f.list, f.mounts, &f.err), 0, "%s", f.err.what);
+    const struct weir_event *events = f.list.events;
+    cr_expect_eq(events[2].cgroup_fd, events[0].cgroup_fd);
+    cr_expect_neq(events[1].cgroup_fd, events[0].cgroup_fd);
+    cr_expect_eq(weir_cgroup_count_fds(&f.list), 2);
+    int fd = events[0].cgroup_fd;
+    weir_event_list_truncate(&f.list, 2);
+    cr_expect_geq(fcntl(fd, F_GETFD), 0, "it is the first one's");
+    weir_event_list_truncate(&f.list, 0);
+    cr_expect_eq(fcntl(fd, F_GETFD), -1);
     fixture_fini(&f);
 }
