@@ -40,7 +40,6 @@ void weir_budget_compute(struct weir_budget *budget, const struct weir_budget_in
         .side_bytes = input->sideband ? (uint64_t)input->readers * weir_sideband_tee_bytes(input->readers) : 0,
         .table_bytes = table_bytes(descriptors),
         .stack_bytes = (input->readers + WEIR_PIPELINE_OTHER_THREADS + OTHER_THREADS) * WEIR_PIPELINE_STACK_BYTES,
-        .fds = weir_budget_fds(input->events, input->places, input->tasks, input->readers),
     };
     budget->pool_ready_bytes = input->pool_grows
                                    ? weir_min_u64(budget->pool_bytes, weir_pool_default_ready_bytes(input->readers))
@@ -74,24 +73,23 @@ int weir_budget_check(const struct weir_budget *budget, const struct weir_memory
     return -ENOMEM;
 }
 
-static void tell_fds(const struct weir_budget *budget, const struct weir_kernel_limits *limits,
-                     const struct weir_notice_sink *notices)
+void weir_budget_tell_fds(uint64_t fds, const struct weir_kernel_limits *limits, const struct weir_notice_sink *notices)
 {
-    if (budget->fds <= limits->nofile)
-        weir_notice(notices, WEIR_NOTICE_VERBOSE, "files: %" PRIu64 " descriptors, within the limit", budget->fds);
-    else if (budget->fds <= limits->nofile_max)
+    if (fds <= limits->nofile)
+        weir_notice(notices, WEIR_NOTICE_VERBOSE, "files: %" PRIu64 " descriptors, within the limit", fds);
+    else if (fds <= limits->nofile_max)
         weir_notice(notices, WEIR_NOTICE_VERBOSE, "files: %" PRIu64 " descriptors; the limit of %" PRIu64 " is raised",
-                    budget->fds, limits->nofile);
+                    fds, limits->nofile);
     else
         weir_notice(notices, WEIR_NOTICE_WARNING,
                     "%" PRIu64 " file descriptors may be needed, and at most %" PRIu64
                     " are allowed: %s, or fewer events or CPUs (-C)",
-                    budget->fds, limits->nofile_max,
-                    weir_remedy(WEIR_REMEDY_NOFILE_HARD, (int64_t)budget->fds, (char[WEIR_REMEDY_BYTES]){0}));
+                    fds, limits->nofile_max,
+                    weir_remedy(WEIR_REMEDY_NOFILE_HARD, (int64_t)fds, (char[WEIR_REMEDY_BYTES]){0}));
 }
 
 void weir_budget_tell(const struct weir_budget *budget, const struct weir_budget_input *input,
-                      const struct weir_kernel_limits *limits, const struct weir_notice_sink *notices)
+                      const struct weir_notice_sink *notices)
 {
     weir_notice(notices, WEIR_NOTICE_VERBOSE,
                 "memory: rings %" PRIu64 " MiB (%" PRIu64 " KiB data and %" PRIu64
@@ -105,5 +103,4 @@ void weir_budget_tell(const struct weir_budget *budget, const struct weir_budget
     if (input->aux_area_bytes > 0)
         weir_notice(notices, WEIR_NOTICE_VERBOSE, "memory: of the rings, %" PRIu64 " KiB of each are its AUX area",
                     input->aux_area_bytes >> 10);
-    tell_fds(budget, limits, notices);
 }

@@ -36,7 +36,6 @@ struct weir_budget {
     uint64_t stack_bytes;      /* of all threads, reserved: a few pages of each are touched */
     uint64_t total_bytes;      /* of all of these */
     uint64_t least_bytes;      /* what weir has touched when recording begins, without rings and page cache */
-    uint64_t fds;
 };
 
 /* Descriptors for so many events (with the sideband event) of so many tasks (at least 1) at so many places, drained by
@@ -54,11 +53,13 @@ int weir_budget_check(const struct weir_budget *budget, const struct weir_memory
 /* A round limit for a memory cgroup that all of it fits into. */
 uint64_t weir_budget_enough_bytes(const struct weir_budget *budget);
 
-/*
- * Verbose notices of memory and descriptors, and a warning when the hard limit on descriptors is too low: then what
- * would fail, and what to do. limits: before they were raised.
- */
+/* Verbose notices of memory. */
 void weir_budget_tell(const struct weir_budget *budget, const struct weir_budget_input *input,
-                      const struct weir_kernel_limits *limits, const struct weir_notice_sink *notices);
+                      const struct weir_notice_sink *notices);
+
+/* A verbose notice of so many descriptors, or a warning when the hard limit is too low: then what to do. limits: before
+ * they were raised. */
+void weir_budget_tell_fds(uint64_t fds, const struct weir_kernel_limits *limits,
+                          const struct weir_notice_sink *notices);
 
 #endif

@@ -20,13 +20,10 @@
 #include "base/bits.h"
 #include "engine/events/open_error.h"
 #include "engine/kernel/privileges.h"
-#include "engine/session/budget.h"
 #include "engine/session/file_finisher.h"
 #include "engine/session/ledger.h"
 #include "engine/session/session.h"
 #include "format/zstd_pack.h"
-
-#define FDS_OF_PART 2 /* of a reader's file in a directory */
 
 #define OWN_THREADS (3 + WEIR_SIDEBAND_THREADS) /* beside the pipeline's: coordinator, reader of /proc, finisher */
 
@@ -56,32 +53,10 @@ static int init_targets(struct weir_session *session, struct weir_error *err)
     return result;
 }
 
-/* With those that ask for something, and a sideband event for each list. */
-static unsigned events_needed(const struct weir_record_options *options)
-{
-    const struct weir_event_list *const lists[] = {options->switch_on, options->snapshot_on.events};
-    size_t count = options->events->count;
-    for (size_t i = 0; i < WEIR_ARRAY_COUNT(lists); i++)
-        count += lists[i] && lists[i]->count > 0 ? lists[i]->count + 1 : 0;
-    return (unsigned)count;
-}
-
-static uint64_t fds_needed(const struct weir_session *session)
-{
-    unsigned cpus =
-        session->per_thread ? 1 : weir_cpuset_count(&session->cpus) + weir_cpuset_count(&session->late_cpus);
-    unsigned readers = session->plan.reader_count;
-    uint64_t apart = session->options->inherit_stat ? session->targets.count : 0; /* one for each target */
-    uint64_t parts = session->options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY ? readers : 0;
-    return weir_budget_fds(events_needed(session->options), cpus, (unsigned)weir_max_u64(session->targets.count, 1),
-                           readers) +
-           apart + parts * FDS_OF_PART;
-}
-
 static void raise_fd_limit(struct weir_session *session)
 {
     /* If that is not enough, what fails says so, and weir_record_run() adds the number: the spare ones are a guess. */
-    if (fds_needed(session) > session->limits.nofile)
+    if (weir_session_fds_needed(session, session->targets.count) > session->limits.nofile)
         weir_kernel_limits_raise_nofile(&session->limits);
 }
 
@@ -442,7 +417,7 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
     };
     int code = record(&session, workload_failed, err);
     if (code == -EMFILE)
-        weir_open_error_hint_files(err, fds_needed(&session), &session.limits);
+        weir_open_error_hint_files(err, weir_session_fds_needed(&session, session.targets.count), &session.limits);
     if (code == -EFBIG)
         weir_error_hint(err, "the size of files is limited: ulimit -f shows to how much");
     weir_session_release(&session);

@@ -159,6 +159,12 @@ int weir_session_append_aux_info(const struct weir_session *session, struct weir
 /* Sizes of the rings and of the pool, for the CPUs or, once they are listed, for the targets of --per-thread. */
 void weir_session_choose_sizes(struct weir_session *session);
 
+/* How many places may have rings: CPUs, with those that may come, or with --per-thread, once they are listed, tasks. */
+uint64_t weir_session_places(const struct weir_session *session);
+
+/* Descriptors that a recording of so many tasks (0: all, or none are listed yet) may come to need. */
+uint64_t weir_session_fds_needed(const struct weir_session *session, size_t tasks);
+
 /* Makes plan and house. 0 or -errno with err. */
 int weir_session_plan(struct weir_session *session, struct weir_error *err);
 

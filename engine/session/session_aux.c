@@ -67,9 +67,7 @@ int weir_session_choose_aux_memory(struct weir_session *session, struct weir_err
         return 0;
     /* All areas at once: each is one record, and no reader may wait for chunks that others wait with. */
     uint64_t memory = weir_min_u64(weir_topology_memory_bytes(session->topology), session->memory_limit.bytes);
-    uint64_t places = weir_cpuset_count(&session->cpus) + weir_cpuset_count(&session->late_cpus);
-    if (session->per_thread && session->targets.count > 0) /* else they are not listed yet */
-        places = session->targets.count;
+    uint64_t places = weir_session_places(session);
     uint64_t each = weir_align_up(session->aux.snapshot_bytes, WEIR_CHUNK_MAX_BYTES) + WEIR_CHUNK_MAX_BYTES;
     uint64_t needed = places * each + (uint64_t)session->plan.reader_count * SPARE_PER_READER * WEIR_CHUNK_MAX_BYTES;
     if (session->options->buffer_bytes == 0 && needed <= memory / MEMORY_SHARE) {

@@ -8,9 +8,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
+#include "engine/events/cgroup.h"
 #include "engine/session/budget.h"
 #include "topology/placement.h"
 #include "topology/plan_housing.h"
+
+#define FDS_OF_PART 2 /* of a reader's file in a directory */
+
+uint64_t weir_session_places(const struct weir_session *session)
+{
+    if (session->per_thread && session->targets.count > 0)
+        return session->targets.count;
+    return weir_cpuset_count(&session->cpus) + weir_cpuset_count(&session->late_cpus);
+}
+
+/* With those that ask for something, and a sideband event for each list. */
+static unsigned events_needed(const struct weir_record_options *options)
+{
+    const struct weir_event_list *const lists[] = {options->switch_on, options->snapshot_on.events};
+    size_t count = options->events->count;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(lists); i++)
+        count += lists[i] && lists[i]->count > 0 ? lists[i]->count + 1 : 0;
+    return (unsigned)count;
+}
+
+uint64_t weir_session_fds_needed(const struct weir_session *session, size_t tasks)
+{
+    const struct weir_record_options *options = session->options;
+    unsigned cpus = session->per_thread ? 1 : (unsigned)weir_session_places(session);
+    unsigned readers = session->plan.reader_count;
+    uint64_t apart = options->inherit_stat ? tasks : 0; /* one for each target */
+    uint64_t parts = options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY ? readers : 0;
+    return weir_budget_fds(events_needed(options), cpus, (unsigned)weir_max_u64(tasks, 1), readers) + apart +
+           parts * FDS_OF_PART + weir_cgroup_count_fds(options->events);
+}
 
 int weir_session_plan(struct weir_session *session, struct weir_error *err)
 {
@@ -75,9 +107,21 @@ static void tell_of_larger_files(const struct weir_session *session)
             (unsigned long long)(watermark >> 10));
 }
 
+/* How many are named, as of now: they are listed again when they are attached to, and who is missing is told then. */
+static size_t count_tasks(const struct weir_session *session)
+{
+    struct weir_targets targets;
+    if (!weir_session_has_tasks(session) || weir_targets_find(&targets, &session->options->target, NULL, NULL) < 0)
+        return 0;
+    size_t count = targets.count;
+    weir_targets_fini(&targets);
+    return count;
+}
+
 int weir_session_describe_plan(const struct weir_session *session, struct weir_error *err)
 {
     const struct weir_record_options *options = session->options;
+    size_t tasks = count_tasks(session);
     tell_readers(session);
     tell_of_larger_files(session);
     weir_session_describe_memory(session);
@@ -85,7 +129,7 @@ int weir_session_describe_plan(const struct weir_session *session, struct weir_e
         .places = weir_cpuset_count(&session->cpus),
         .readers = session->plan.reader_count,
         .events = (unsigned)options->events->count,
-        .tasks = 1,
+        .tasks = (unsigned)weir_max_u64(tasks, 1),
         .ring_bytes = session->ring_bytes,
         .sideband_ring_bytes = session->sideband_ring_bytes,
         .aux_area_bytes = session->aux.area_bytes,
@@ -96,11 +140,12 @@ int weir_session_describe_plan(const struct weir_session *session, struct weir_e
     };
     struct weir_budget budget;
     weir_budget_compute(&budget, &input);
-    if (session->per_thread) /* its tasks are not listed yet */
+    if (session->per_thread) /* how large they are follows from the list that is attached to */
         weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "memory: rings for each task, pool %llu MiB",
                     (unsigned long long)(session->buffer_bytes >> 20));
     else
-        weir_budget_tell(&budget, &input, &session->limits, options->notices);
+        weir_budget_tell(&budget, &input, options->notices);
+    weir_budget_tell_fds(weir_session_fds_needed(session, tasks), &session->limits, options->notices);
     if (session->memory_limit.bytes < weir_topology_memory_bytes(session->topology))
         weir_notice(options->notices, WEIR_NOTICE_VERBOSE,
                     "memory: the cgroup allows %llu MiB, of which rings take none",

@@ -55,7 +55,7 @@ Test(budget, parts_add_up_and_none_is_forgotten)
     cr_expect_eq(budget.stack_bytes, 9 * 256 * 1024);
     cr_expect_eq(budget.total_bytes,
                  budget.ring_bytes + budget.pool_bytes + budget.side_bytes + budget.table_bytes + budget.stack_bytes);
-    cr_expect_eq(budget.fds, 4 + 2 * 2 + 64);
+    cr_expect_eq(weir_budget_fds(small.events, small.places, small.tasks, small.readers), 4 + 2 * 2 + 64);
 }
 
 Test(budget, what_is_touched_at_the_start_has_to_fit_into_the_memory_cgroup)
@@ -121,7 +121,7 @@ Test(budget, at_1024_cpus_it_is_as_stated)
     cr_expect_lt(budget.table_bytes, MIB);
     cr_expect_eq(budget.stack_bytes, (1024 + 7) * 256 * 1024);
     cr_expect_lt(budget.total_bytes, 14ull << 30);
-    cr_expect_eq(budget.fds, 4 * 1024 + 2 * 1024 + 64);
+    cr_expect_eq(weir_budget_fds(large.events, large.places, large.tasks, large.readers), 4 * 1024 + 2 * 1024 + 64);
 }
 
 /* ---- what is told ---- */
@@ -146,7 +146,8 @@ static struct told tell(const struct weir_budget_input *input, uint64_t nofile, 
     const struct weir_notice_sink sink = {keep, &told};
     const struct weir_kernel_limits limits = {.nofile = nofile, .nofile_max = nofile_max};
     struct weir_budget budget = compute(input);
-    weir_budget_tell(&budget, input, &limits, &sink);
+    weir_budget_tell(&budget, input, &sink);
+    weir_budget_tell_fds(weir_budget_fds(input->events, input->places, input->tasks, input->readers), &limits, &sink);
     cr_assert_eq(told.count, 3);
     return told;
 }

@@ -13,6 +13,21 @@ test_dry_run_checks_and_does_nothing() {
     expect_files . err
 }
 
+test_descriptors_of_all_tasks_that_are_named_are_told() {
+    local first
+    sleep 20 &
+    first=$!
+    sleep 20 &
+    at_end kill "$first" $!
+    # Two events of two tasks on each CPU, and what -s opens for each task; two per reader, 64 for the rest.
+    weir_record --dry-run -s -p "$first,$!" -e cs -o it.data
+    expect_eq "status" "$status" 0
+    expect_line err "weir: files: $((2 * 2 * $(cpus_online) + 2 + 2 * $(cpus_online) + 64)) descriptors"
+    weir_record --dry-run --per-thread -p "$first,$!" -e cs -o it.data
+    expect_eq "status" "$status" 0
+    expect_line err "weir: files: $((2 * 2 + 2 * $(cpus_online) + 64)) descriptors"
+}
+
 test_quiet_says_nothing() {
     "$WEIR_PROGRAM" record -q -a -o it.data -- true >out 2>err || fail "weir record failed"
     expect_eq "output" "$(cat out err)" ""
