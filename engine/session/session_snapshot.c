@@ -19,9 +19,9 @@ int weir_session_choose_memory(struct weir_session *session, struct weir_error *
         /* All rings at once, so that a snapshot need not wait for the disk while they are paused. */
         session->grow_pool = false;
         if (options->buffer_bytes == 0)
-            session->buffer_bytes = weir_min_u64(
-                weir_max_u64(session->buffer_bytes, session->ring_bytes * weir_cpuset_count(&session->cpus)),
-                memory / RETAINED_MEMORY_SHARE);
+            session->buffer_bytes =
+                weir_min_u64(weir_max_u64(session->buffer_bytes, session->ring_bytes * weir_session_places(session)),
+                             memory / RETAINED_MEMORY_SHARE);
     }
     if (bytes == 0 && options->retained_span_ns == 0)
         return 0;

@@ -108,9 +108,6 @@ test_listed_cpus_only() {
     done
 }
 
-# has_threads PID COUNT
-has_threads() { [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 | wc -l)" = "$2" ]; }
-
 test_process_with_threads_of_before_and_after() {
     open_gate
     "$WEIR_LOAD" threads 3 2 "$calls" <gate &

@@ -130,6 +130,9 @@ wait_until() {
     fail "waited in vain for: $*"
 }
 
+# has_threads PID COUNT
+has_threads() { [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 | wc -l)" = "$2" ]; }
+
 # Descriptor 9 becomes the writing end of a gate on which `record_load threads` waits: open_gate, then release_gate.
 open_gate() {
     mkfifo gate

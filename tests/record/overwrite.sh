@@ -59,6 +59,18 @@ commands_of_before() {
     perf script -i "$1" --show-task-events 2>perf.err | grep -c " 0.000000: PERF_RECORD_COMM: .*:$(cat pid)/" || true
 }
 
+# Rings are paused while they are read: not for as long as the disk takes, of tasks neither.
+test_pool_takes_the_rings_of_all_tasks() {
+    open_gate
+    "$WEIR_LOAD" threads 40 0 1 <gate &
+    wait_until has_threads $! 41
+    start_record it.data "${overwrite[@]}" --threads=package --per-thread -m 1M -p $!
+    release_gate
+    await_record
+    expect_eq "status" "$status" 0
+    expect_line err "82 rings of 1M, pool 41M, "
+}
+
 test_tail_synthesize_describes_the_end() {
     local option
     for option in --tail-synthesize --no-tail-synthesize; do

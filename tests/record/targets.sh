@@ -11,9 +11,8 @@ start_threads() {
     open_gate
     "$WEIR_LOAD" threads "$1" "$2" $calls <gate &
     load=$!
-    wait_until has_threads $(($1 + 1))
+    wait_until has_threads "$load" $(($1 + 1))
 }
-has_threads() { [ "$(find "/proc/$load/task" -mindepth 1 -maxdepth 1 | wc -l)" = "$1" ]; }
 
 # The id of the Nth thread that $load has started.
 thread() { find "/proc/$load/task" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort -n | sed -n "$(($1 + 1))p"; }
