@@ -387,6 +387,16 @@ const char *weir_output_describe(const struct weir_output *output)
 
 /* ---- end ---- */
 
+/* File systems with a journal give back what was cut when that is committed, and may not find it before. */
+static int write_tail(struct weir_output *output, const void *tail, size_t bytes)
+{
+    const struct weir_output_writes *writes = &output->writes;
+    int rc = weir_output_write_whole(output, tail, bytes, output->stable_end);
+    if (writes->error < 0 && weir_output_lacks_space(rc) && writes->file_ops->fsync(writes->ctx, output->file.fd) == 0)
+        rc = weir_output_write_whole(output, tail, bytes, output->stable_end);
+    return rc;
+}
+
 int weir_output_finish(struct weir_output *output, const void *tail, size_t tail_bytes)
 {
     struct weir_output_writes *writes = &output->writes;
@@ -405,7 +415,7 @@ int weir_output_finish(struct weir_output *output, const void *tail, size_t tail
     uint64_t end = output->stable_end;
     if (writes->error < 0)
         writes->file_ops->ftruncate(writes->ctx, output->file.fd, (off_t)end);
-    int rc = weir_output_write_whole(output, tail, tail_bytes, end);
+    int rc = write_tail(output, tail, tail_bytes);
     if (rc == 0)
         end += tail_bytes;
     int cut = writes->file_ops->ftruncate(writes->ctx, output->file.fd, (off_t)end);

@@ -294,8 +294,9 @@ const char *weir_output_describe(const struct weir_output *output);
 /*
  * Stops waiting for space, waits for everything in flight, then writes `tail` (the feature sections) right behind the
  * stable data, synchronously and cuts the file there (dropping preallocation, and after a failure what lies behind the
- * stable data). 0, also for an output that has failed; or -errno, and then the file ends with the stable data. Spans
- * not reaped yet may still be. No append afterwards.
+ * stable data; a tail that finds no room then is written once more behind an fsync(2), when file systems with a journal
+ * have given back what was cut). 0, also for an output that has failed; or -errno, and then the file ends with the
+ * stable data. Spans not reaped yet may still be. No append afterwards.
  */
 int weir_output_finish(struct weir_output *output, const void *tail, size_t tail_bytes);
 

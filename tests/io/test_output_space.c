@@ -123,6 +123,26 @@ Test(output_space, without_waiting_no_room_is_a_failure)
     fixture_fini(&f);
 }
 
+/* What is cut off is there again when the journal that says so is on the disk. */
+Test(output_space, end_of_a_file_that_was_cut_is_written_again_behind_a_sync)
+{
+    static const uint8_t tail[5000] = {1};
+    struct fixture f;
+    fixture_init(&f, 1);
+    set_full(&f, true);
+    append(&f);
+    weir_output_push_tail(f.output);
+    weir_output_flush(f.output);
+    reap(&f, 1);
+    enum fake_io_call call = FAKE_IO_PWRITEV;
+    fake_io_set_fault(f.disk, call, &(struct fake_io_fault){fake_io_calls(f.disk, call) + 1, false, -ENOSPC});
+    uint64_t syncs = fake_io_calls(f.disk, FAKE_IO_FSYNC);
+    cr_expect_eq(weir_output_finish(f.output, tail, sizeof(tail)), 0);
+    cr_expect_eq(fake_io_calls(f.disk, FAKE_IO_FSYNC), syncs + 1);
+    cr_expect_eq(fake_io_size(f.disk), HEAD_BYTES + sizeof(tail));
+    fixture_fini(&f);
+}
+
 Test(output_space, other_failures_are_not_waited_for)
 {
     struct fixture f;
