@@ -198,27 +198,28 @@ static unsigned run_all(const unsigned *seen, uint64_t *runs)
     return failures;
 }
 
-/* What the readers read, and how much each command allocates. False: recording is not possible here. */
-static bool prepare(unsigned *seen)
+/* What the readers read, and how much each command allocates. */
+static void prepare(unsigned *seen)
 {
     const struct command first = {
         true, {"weir", "record", "-a", "-e", "sched:sched_switch,cpu-clock", "-o", GOOD, "--", "sleep", "0.05"}};
     struct stat status;
     unsigned ignored;
-    if (run(&first, NULL, &ignored) != 0 || stat(GOOD, &status) < 0)
-        return false;
-    if (system("cp " GOOD " " CUT) != 0 || truncate(CUT, status.st_size * 2 / 3) < 0)
-        return false;
+    const struct fault none = {.command = 1};
+    if (run(&first, NULL, &ignored) != 0 || stat(GOOD, &status) < 0 || system("cp " GOOD " " CUT) != 0 ||
+        truncate(CUT, status.st_size * 2 / 3) < 0) {
+        complain(&none, "there is nothing to read");
+        exit(1);
+    }
     for (size_t i = 0; i < COMMANDS; i++) {
         int result = run(&commands[i], NULL, &seen[i]);
         if (!WIFEXITED(result) || WEXITSTATUS(result) != (commands[i].records ? OF_WORKLOAD : 0)) {
-            const struct fault none = {.command = i};
-            complain(&none, "fails without a fault");
+            const struct fault of_command = {.command = i};
+            complain(&of_command, "fails without a fault");
             exit(1);
         }
         command_run_clean(left);
     }
-    return true;
 }
 
 int main(int argc, char **argv)
@@ -232,9 +233,10 @@ int main(int argc, char **argv)
     if (!mkdtemp(folder) || chdir(folder) < 0 || mkdir("run", 0700) < 0 || chdir("run") < 0)
         return 2;
     int status = SKIP;
-    if (geteuid() != 0 || !prepare(seen)) {
+    if (!command_run_may_record()) {
         puts("needs root, perf events and tracefs");
     } else {
+        prepare(seen);
         bool all = argc > 2 && runs == 0;
         unsigned failures = all ? run_all(seen, &runs) : run_chosen(seed, runs, seen);
         printf("seed %llu: %llu runs, %u failed; allocations without a fault:", (unsigned long long)seed,

@@ -16,8 +16,21 @@
 
 #define TIMEOUT_S  60u
 #define OF_FAILURE 125
+#define OF_LEAK    2  /* no status of weir */
 #define FDS_MOST   64 /* of the test program */
 #define LINE_BYTES 1024
+
+/* Names in a folder of /proc: descriptors, with the one that is open for this, or threads. */
+static unsigned count_in(const char *path)
+{
+    unsigned count = 0;
+    DIR *folder = opendir(path);
+    while (folder && readdir(folder))
+        count++;
+    if (folder)
+        closedir(folder);
+    return count;
+}
 
 static void run_in_child(const char *const *words, const struct command_run_hook *hook, int seen_fd)
 {
@@ -32,9 +45,14 @@ static void run_in_child(const char *const *words, const struct command_run_hook
             close(fd);
     }
     alarm(TIMEOUT_S);
+    unsigned fds = count_in("/proc/self/fd"), threads = count_in("/proc/self/task");
     hook->begin(hook->ctx);
     int status = weir_cli_main(argc, (char **)(uintptr_t)words);
     unsigned seen = hook->end(hook->ctx);
+    if (count_in("/proc/self/fd") != fds || count_in("/proc/self/task") != threads) {
+        fprintf(stderr, "not all descriptors were closed, or not all threads have ended\n");
+        status = OF_LEAK;
+    }
     if (write(seen_fd, &seen, sizeof(seen)) != sizeof(seen))
         status = OF_FAILURE;
     exit(status);
@@ -57,6 +75,12 @@ int command_run(const char *const *words, const struct command_run_hook *hook, u
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     return child < 0 ? OF_FAILURE << 8 : status;
+}
+
+bool command_run_may_record(void)
+{
+    return geteuid() == 0 && access("/proc/sys/kernel/perf_event_paranoid", F_OK) == 0 &&
+           access("/sys/kernel/tracing/events/sched", F_OK) == 0;
 }
 
 unsigned command_run_lines(const char *prefix)

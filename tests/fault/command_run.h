@@ -14,8 +14,12 @@ struct command_run_hook {
     void *ctx;
 };
 
-/* Runs a command, the words of which end with NULL; a child that takes a minute is ended by SIGALRM. seen: what end()
- * said, 0 when the child did not get there. Returns the wait status. */
+/* Whether recordings can be made here: if not, there is nothing to test, and if they fail all the same, that is one. */
+bool command_run_may_record(void);
+
+/* Runs a command, the words of which end with NULL; a child that takes a minute is ended by SIGALRM, and one that
+ * leaves descriptors or threads behind has no status of weir's. seen: what end() said, 0 when the child did not get
+ * there. Returns the wait status. */
 int command_run(const char *const *words, const struct command_run_hook *hook, unsigned *seen);
 
 /* Lines of its messages that begin with that. */

@@ -224,7 +224,10 @@ static bool can_record(void)
     const struct command_run_hook hook = {.begin = begin, .end = end, .ctx = &none};
     unsigned made;
     int status = command_run(words, &hook, &made);
-    return command_run_clean(expected) && WIFEXITED(status) && WEXITSTATUS(status) == OF_WORKLOAD;
+    bool can = WIFEXITED(status) && WEXITSTATUS(status) == OF_WORKLOAD;
+    if (!can)
+        complain(&(struct run){.refusal = &refusals[0]}, "fails without a refusal");
+    return command_run_clean(expected) && can;
 }
 
 int main(void)
@@ -234,9 +237,11 @@ int main(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (!mkdtemp(folder) || chdir(folder) < 0)
         return 2;
-    bool can = geteuid() == 0 && can_record();
+    bool can = command_run_may_record();
     if (!can)
-        puts("needs root and perf events");
+        puts("needs root, perf events and tracefs");
+    else
+        failures += !can_record();
     for (unsigned i = 0; can && i < WEIR_ARRAY_COUNT(refusals); i++)
         failures += refuse_each(&refusals[i]);
     static const char *const nothing[] = {NULL};
