@@ -291,6 +291,27 @@ Test(control, clients_beyond_the_bound_are_turned_away_until_one_leaves)
     fini(&f);
 }
 
+/* An abstract address has no permissions: who may talk to a recorder is whoever runs as its user, and root. */
+Test(control, client_of_another_user_is_turned_away)
+{
+    struct fixture f;
+    char text[64] = "";
+    if (geteuid() != 0)
+        cr_skip_test("needs root to become another user");
+    init(&f);
+    cr_assert_eq(weir_control_listen(&f.control, NULL), 0);
+    cr_assert_eq(seteuid(65534), 0);
+    int client = connect_client(&f.control); /* its credentials are those of this moment */
+    cr_assert_eq(seteuid(0), 0);
+    cr_assert_eq(write(client, "stop\n", 5), 5);
+    control_rig_turn(&f.rig);
+    cr_expect_gt(read(client, text, sizeof(text) - 1), 0);
+    cr_expect_str_eq(text, "error: this user is neither weir's nor root\n");
+    cr_expect_eq(f.rig.stops, 0);
+    close(client);
+    fini(&f);
+}
+
 Test(control, end_closes_the_clients)
 {
     struct fixture f;
