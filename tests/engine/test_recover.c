@@ -61,6 +61,14 @@ static bool holds_image(const char *path)
     return is_same;
 }
 
+/* What a recording holds is its owner's alone, and so is what is made of it. */
+static void expect_private(const char *path, mode_t mode)
+{
+    struct stat status;
+    cr_assert_eq(stat(path, &status), 0);
+    cr_expect_eq(status.st_mode, mode, "%o", (unsigned)status.st_mode);
+}
+
 Test(recover, existing_output_is_not_overwritten)
 {
     temp_tree_write(&tree, "out", image.data, image.used);
@@ -84,6 +92,7 @@ Test(recover, input_stays_as_it_is)
     cr_expect(holds_image(input));
     cr_expect_eq(recovery.records, 8);
     cr_expect_not(recovery.is_whole);
+    expect_private(output, S_IFREG | 0600);
     memcpy(input, output, sizeof(input));
     cr_assert_eq(run(NULL), 0, "%s", err.what);
     cr_expect(recovery.is_whole, "what was recovered is not whole");
@@ -184,10 +193,19 @@ Test(recover, directory_that_cannot_be_copied_leaves_none)
     cr_expect_eq(access(output, F_OK), -1);
 }
 
+Test(recover, file_that_cannot_be_copied_leaves_none)
+{
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = ROUND_BYTES, .rlim_max = ROUND_BYTES}), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    cr_expect_eq(run(output), -EFBIG);
+    cr_expect_eq(access(output, F_OK), -1);
+}
+
 Test(recover, files_of_a_directory_end_with_their_last_whole_record)
 {
     make_directory();
     cr_assert_eq(run(output), 0, "%s", err.what);
+    expect_private(output, S_IFDIR | 0700);
     cr_expect_eq(recovery.records, 8 + 2);
     cr_expect_eq(recovery.part_count, 2);
     cr_expect_eq(recovery.parts[0].dropped_bytes, ROUND_BYTES - 1);

@@ -74,6 +74,13 @@ static void forget_data_size(void)
     image_file_write(&file, DATA_SIZE, &(uint64_t){0}, sizeof(uint64_t));
 }
 
+static uint64_t first_record_bytes(const struct weir_buf *image)
+{
+    uint16_t size;
+    memcpy(&size, image->data + DATA_OFFSET + offsetof(struct perf_event_header, size), sizeof(size));
+    return size;
+}
+
 /* What the plan makes of the file can be read whole. */
 static void expect_recovered(uint64_t records)
 {
@@ -167,6 +174,22 @@ Test(recovery, killed_recording_becomes_whole)
     expect_recovered(RECORDS);
 }
 
+/* What had come since the last checkpoint, of which data.size tells. */
+Test(recovery, records_behind_what_the_header_tells_of_are_added)
+{
+    uint64_t first = first_record_bytes(&unfinished), behind = unfinished.used - DATA_OFFSET - first;
+    for (uint64_t told = first; told < first + behind; told += behind / 16 * 8) {
+        image_file_resize(&file, 0);
+        image_file_write(&file, 0, unfinished.data, unfinished.used);
+        image_file_write(&file, DATA_SIZE, &told, sizeof(told));
+        cr_assert_eq(plan(true), 0, "%s", err.what);
+        cr_expect_eq(recovery.said_end, DATA_OFFSET + told);
+        cr_expect_eq(recovery.data_end, unfinished.used, "told of %#" PRIx64 ": %#" PRIx64, told, recovery.data_end);
+        cr_expect_eq(recovery.records, RECORDS);
+        expect_recovered(RECORDS);
+    }
+}
+
 /* The end, where a recorder tells of what was lost, is missing. A part of it may be there. */
 Test(recovery, losses_that_the_kernel_has_told_are_told_at_the_end)
 {
@@ -204,6 +227,20 @@ Test(recovery, tracepoints_without_their_formats_are_not_whole)
     expect_recovered(RECORDS);
 }
 
+/* Where the last record ends that is whole in so many bytes of the finished file. */
+static uint64_t whole_records_end(size_t bytes)
+{
+    uint64_t data_bytes, end = DATA_OFFSET, next = DATA_OFFSET;
+    memcpy(&data_bytes, finished.data + DATA_SIZE, sizeof(data_bytes));
+    while (next <= bytes && next < DATA_OFFSET + data_bytes) {
+        struct perf_event_header header;
+        memcpy(&header, finished.data + next, sizeof(header));
+        end = next;
+        next += header.size;
+    }
+    return next <= bytes ? next : end;
+}
+
 Test(recovery, file_cut_anywhere_becomes_its_whole_records)
 {
     for (size_t bytes = finished.used - 1; bytes > DATA_OFFSET + 64; bytes -= 61) {
@@ -211,7 +248,7 @@ Test(recovery, file_cut_anywhere_becomes_its_whole_records)
         image_file_write(&file, 0, finished.data, bytes);
         cr_assert_eq(plan(true), 0, "%zu bytes: %s", bytes, err.what);
         cr_expect_not(recovery.is_whole);
-        cr_expect_leq(recovery.data_end, bytes);
+        cr_expect_eq(recovery.data_end, whole_records_end(bytes), "%zu bytes: %#" PRIx64, bytes, recovery.data_end);
         uint64_t records = recovery.records;
         expect_recovered(records);
     }
