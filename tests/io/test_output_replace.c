@@ -239,6 +239,8 @@ Test(output_replace, name_beside_becomes_the_name)
 Test(output_replace, bytes_of_before_stand_first_and_the_name_is_taken)
 {
     cr_assert_eq(chmod(path, 0640), 0);
+    if (geteuid() == 0) /* who continues the recording of another user leaves it his */
+        cr_assert_eq(chown(path, 54321, 54322), 0);
     note_identity();
     struct weir_output *output = open_output();
     cr_assert_eq(weir_output_copy_in(output, old_fd, OLD_OFFSET, OLD_BYTES - OLD_OFFSET), 0);
@@ -259,6 +261,8 @@ Test(output_replace, bytes_of_before_stand_first_and_the_name_is_taken)
     cr_assert_eq(stat(path, &st), 0);
     cr_assert_neq((uint64_t)st.st_ino, was.inode);
     cr_assert_eq(st.st_mode & 0777, 0640);
+    cr_assert_eq(st.st_uid, was.uid);
+    cr_assert_eq(st.st_gid, was.gid);
     size_t bytes = HEAD_BYTES + OLD_BYTES - OLD_OFFSET + sizeof(span) + 4;
     cr_assert_eq((size_t)st.st_size, bytes);
     uint8_t *now = malloc(bytes);

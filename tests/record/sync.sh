@@ -67,6 +67,14 @@ until_told() {
         done"
 }
 
+# expect_calls PATTERN: of the thread that names the file, in order; "head" is a write at the beginning of it.
+expect_calls() {
+    local calls
+    calls=$(sed -n -e 's/^pwritev(.*, 0) *=.*/head/p' -e 's/^\(linkat\|renameat\|fsync\)(.*/\1/p' \
+        "$(grep -l '^linkat(' trace.*)" | paste -sd ' ')
+    grep -qE "$1" <<<"$calls" || fail "names and syncs in another order: $calls"
+}
+
 test_size_is_told_when_the_data_is_on_the_disk() {
     needs_program strace
     strace -o /dev/null true 2>/dev/null || skip "needs to be allowed to trace: ptrace(2)"
@@ -76,8 +84,8 @@ test_size_is_told_when_the_data_is_on_the_disk() {
     writer=$(grep -l '^fdatasync(' trace.*) || fail "nobody syncs"
     counted=$(checkpoints_in_order "$writer") || fail "$counted"
     expect_at_least "checkpoints" "$counted" 2
-    # The name, too: of all that weir names, and then its directory.
-    grep -h -A1 -E '^linkat\(' trace.* | grep -q '^fsync(' || fail "the name is not synced"
+    # The name and its directory, too; at the end the data, before the head tells of all of it.
+    expect_calls '^head linkat fsync fsync head fsync$'
 }
 
 test_every_output_on_a_disk_takes_it() {
@@ -93,7 +101,7 @@ test_every_output_on_a_disk_takes_it() {
 test_continued_recording_is_beside_the_old_one_meanwhile() {
     needs_program strace
     strace -o /dev/null true 2>/dev/null || skip "needs to be allowed to trace: ptrace(2)"
-    local main counted calls copied offset
+    local counted copied offset
     record -a -e cpu-clock -F 1000 -o it.data -- sleep 0.2
     copied=$(data_size it.data)
     record_traced --sync -A -a -e cpu-clock -F 1000 -o it.data -- sh -c "$(until_told it.data 2)"
@@ -101,11 +109,32 @@ test_continued_recording_is_beside_the_old_one_meanwhile() {
     offset=$(od -An -t u8 -j 40 -N 8 it.data | tr -d ' ')
     counted=$(checkpoints_in_order "$(grep -l '^fdatasync(' trace.*)" "$offset" $((offset + copied))) || fail "$counted"
     expect_at_least "checkpoints" "$counted" 2
-    # A name beside it, in the folder for good; at the end the file's last bytes, then its name, then that for good.
-    main=$(grep -l '^linkat(' trace.*)
-    calls=$(grep -oE '^(linkat|renameat|fsync)' "$main" | paste -sd ' ')
-    grep -qE '^linkat fsync( fsync)+ renameat fsync' <<<"$calls" || fail "names and syncs in another order: $calls"
+    # A name beside it, in the folder for good; at the end the data, the head, then its name, then that for good.
+    expect_calls '^head linkat fsync fsync head fsync renameat fsync'
     expect_eq "what is beside it" "$(find . -name '*.appending' -o -name '.weir*')" ""
+}
+
+# Without --sync there is no name beside it; but what takes the place of the old one is on the disk before it does.
+test_continued_recording_is_on_the_disk_before_the_old_one_goes() {
+    needs_program strace
+    strace -o /dev/null true 2>/dev/null || skip "needs to be allowed to trace: ptrace(2)"
+    record -e cpu-clock -o it.data -- true
+    record_traced -A -e cpu-clock -o it.data -- true
+    expect_calls '^head head fsync linkat renameat fsync$'
+    expect_whole it.data
+}
+
+# A crash in between leaves what there was, or the whole: the tail, the head that tells of it, and then the cut.
+test_recovery_in_place_changes_the_head_between_two_syncs() {
+    needs_program strace
+    strace -o /dev/null true 2>/dev/null || skip "needs to be allowed to trace: ptrace(2)"
+    record -e cpu-clock -F 1000 -o it.data -- "$WEIR_LOAD" spin 20000000
+    truncate -s -1000 it.data
+    ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o trace -e signal=none -e trace=pwrite64,fsync,ftruncate \
+        "$WEIR_PROGRAM" recover -q --in-place it.data 2>err || fail "recover: $(cat err)"
+    expect_eq "writes and syncs" "$(sed -e 's/^[0-9]* *//' -e 's/^pwrite64(.*, 0) .*/head/' -e 's/^pwrite64(.*/tail/' \
+        -e 's/(.*//' trace | uniq | paste -sd ' ')" "tail fsync head fsync ftruncate fsync"
+    expect_whole it.data
 }
 
 test_killed_append_leaves_both() {
