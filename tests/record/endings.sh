@@ -54,6 +54,16 @@ test_workload_that_cannot_run_leaves_all_as_it_was() {
     expect_refused 126 "cannot run '/': Permission denied"
 }
 
+# What the command has left behind is neither waited for nor ended.
+test_workload_that_leaves_a_daemon_ends_the_recording() {
+    local began=$SECONDS
+    weir_record "${sampling[@]}" -- sh -c 'setsid sleep 60 </dev/null >/dev/null 2>&1 & echo $! >daemon; exit 4'
+    expect_eq "status" "$status" 4
+    [ $((SECONDS - began)) -lt 30 ] || fail "it was waited for"
+    kill "$(cat daemon)" || fail "it was ended"
+    expect_readers_agree it.data
+}
+
 test_existing_file_becomes_old_when_recording_begins() {
     echo "of before" >it.data
     record "${sampling[@]}" -- true
