@@ -635,6 +635,23 @@ static bool run_seed(void *ctx, uint64_t seed)
 
 /* ---- main ---- */
 
+/* With so many seeds each thing that is counted happens: one that never does is a check that is none. */
+#define SEEDS_OF_EVERYTHING 1000u
+
+static bool has_all_happened(const struct totals *totals)
+{
+    uint64_t counts[sizeof(*totals) / sizeof(uint64_t)];
+    bool has = true;
+    _Static_assert(sizeof(counts) == sizeof(*totals), "nothing but counts");
+    memcpy(counts, totals, sizeof(counts));
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(counts); i++) {
+        has &= counts[i] > 0;
+        if (counts[i] == 0)
+            printf("count %zu of the totals is 0: that has never happened\n", i);
+    }
+    return has;
+}
+
 int main(int argc, char **argv)
 {
     struct totals totals = {0};
@@ -660,5 +677,6 @@ int main(int argc, char **argv)
            (unsigned long long)totals.growths, (unsigned long long)totals.times[SIM_TIME_FLOWS],
            (unsigned long long)totals.times[SIM_TIME_STANDS], (unsigned long long)totals.times[SIM_TIME_TICKS],
            (unsigned long long)totals.times[SIM_TIME_LEAPS], (unsigned long long)totals.times[SIM_TIME_CREEPS]);
+    failures += count >= SEEDS_OF_EVERYTHING && !has_all_happened(&totals);
     return seeds_end(failures);
 }

@@ -171,8 +171,21 @@ ledger_column() {
         inside && $2 == event { sum += $column }' err
 }
 
+# Whether the ledger is there, and has the event.
+has_ledger() {
+    awk -v event="${1:-}" '$2 == "EVENT" { inside = 1; next }
+        inside && (event == "" ? $1 == "all" : $2 == event) { found = 1 }
+        END { exit !found }' err
+}
+
 # produced [EVENT]: the samples of an event of period 1, by the kernel's count.
-produced() { echo $(($(ledger_column counted "${1:-}") - $(ledger_column cut_off "${1:-}"))); }
+produced() {
+    if has_ledger "${1:-}"; then
+        echo $(($(ledger_column counted "${1:-}") - $(ledger_column cut_off "${1:-}")))
+    else
+        echo "the ledger has no ${1:-sum}"
+    fi
+}
 
 # written_and_lost [EVENT]: the same, by what became of them.
 written_and_lost() {
