@@ -1,13 +1,22 @@
 /* One line that any terminal can show. Pure; any thread. */
 #include "base/line.h"
 
-#define FIRST_PRINTABLE ' '
-#define DELETE          '\x7f'
+#include <string.h>
+
+#include "base/utf8.h"
+
+void weir_line_clean_bytes(uint8_t *line, size_t bytes)
+{
+    for (size_t at = 0; at < bytes;) {
+        size_t length = weir_utf8_length(line + at, bytes - at);
+        size_t taken = length > 0 ? length : 1;
+        if (weir_utf8_is_control(line + at, length))
+            memset(line + at, '?', taken);
+        at += taken;
+    }
+}
 
 void weir_line_clean(char *line)
 {
-    for (; *line; line++) {
-        if ((unsigned char)*line < FIRST_PRINTABLE || *line == DELETE)
-            *line = '?';
-    }
+    weir_line_clean_bytes((uint8_t *)line, strlen(line));
 }

@@ -5,7 +5,13 @@
 #ifndef WEIR_BASE_LINE_H
 #define WEIR_BASE_LINE_H
 
-/* Replaces each control character of line (ASCII, so that UTF-8 stays whole) by '?'. Any thread. */
+#include <stddef.h>
+#include <stdint.h>
+
+/* Replaces each byte of a control character (base/utf8.h) of line by '?'; other UTF-8 stays whole. Any thread. */
 void weir_line_clean(char *line);
+
+/* The same of so many bytes. */
+void weir_line_clean_bytes(uint8_t *line, size_t bytes);
 
 #endif

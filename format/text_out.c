@@ -1,49 +1,26 @@
 /* What a file says as text, JSON and hex dump. The dump's form is trace_event()'s in tools/perf/util/debug.c. */
 #include "format/text_out.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-#define CONTROL_BELOW 0x20
-#define DELETE        0x7f
-#define LINE_BYTES    16u
+#include "base/line.h"
+#include "base/utf8.h"
+
+#define FIRST_PRINTABLE 0x20
+#define DELETE          0x7f
+#define LINE_BYTES      16u
 
 #define ADDRESS_DIGITS  4u
 #define ADDRESS_COLUMNS (3 + ADDRESS_DIGITS + 2) /* ".  0010: " */
-
-static bool is_control(uint8_t c)
-{
-    return c < CONTROL_BELOW || c == DELETE;
-}
 
 void weir_text_append(struct weir_buf *out, const void *text, size_t bytes)
 {
     size_t length = bytes ? strnlen(text, bytes) : 0;
     uint8_t *copy = weir_buf_extend(out, length);
-    for (size_t i = 0; copy && i < length; i++) {
-        uint8_t c = ((const uint8_t *)text)[i];
-        copy[i] = is_control(c) ? '?' : c;
-    }
-}
-
-/* Bytes of the UTF-8 character at text (RFC 3629), of which bytes are there; 0: it is none. */
-static size_t utf8_length(const uint8_t *text, size_t bytes)
-{
-    size_t length = text[0] < 0x80   ? 1
-                    : text[0] < 0xc2 ? 0
-                    : text[0] < 0xe0 ? 2
-                    : text[0] < 0xf0 ? 3
-                    : text[0] < 0xf5 ? 4
-                                     : 0;
-    if (length == 0 || length > bytes)
-        return 0;
-    for (size_t i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    bool overlong = (text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xf0 && text[1] < 0x90);
-    bool beyond = (text[0] == 0xed && text[1] >= 0xa0) || (text[0] == 0xf4 && text[1] >= 0x90);
-    return overlong || beyond ? 0 : length;
+    if (!copy || length == 0)
+        return;
+    memcpy(copy, text, length);
+    weir_line_clean_bytes(copy, length);
 }
 
 void weir_text_append_json(struct weir_buf *out, const void *text, size_t bytes)
@@ -52,13 +29,13 @@ void weir_text_append_json(struct weir_buf *out, const void *text, size_t bytes)
     const uint8_t *at = text;
     weir_buf_append_u8(out, '"');
     while (length > 0) {
-        size_t taken = utf8_length(at, length);
+        size_t taken = weir_utf8_length(at, length);
         if (taken == 0)
             weir_buf_printf(out, "\\ufffd");
         else if (*at == '"' || *at == '\\')
             weir_buf_printf(out, "\\%c", *at);
-        else if (is_control(*at))
-            weir_buf_printf(out, "\\u%04x", *at);
+        else if (weir_utf8_is_control(at, taken)) /* its last byte is its number */
+            weir_buf_printf(out, "\\u%04x", at[taken - 1]);
         else
             weir_buf_append(out, at, taken);
         taken = taken ? taken : 1;
@@ -97,7 +74,7 @@ static void append_dump_line(struct weir_buf *out, size_t address, const uint8_t
     for (size_t i = 0; i < bytes; i++) {
         text[3 * i + 1] = (uint8_t)digits[data[i] >> 4];
         text[3 * i + 2] = (uint8_t)digits[data[i] & 0xf];
-        text[3 * LINE_BYTES + 2 + i] = data[i] >= CONTROL_BELOW && data[i] < DELETE ? data[i] : '.';
+        text[3 * LINE_BYTES + 2 + i] = data[i] >= FIRST_PRINTABLE && data[i] < DELETE ? data[i] : '.';
     }
     line[sizeof(line) - 1] = '\n';
     weir_buf_append(out, line, sizeof(line));

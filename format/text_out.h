@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 
-/* Text of at most bytes, up to its zero, each control character as '?'. */
+/* Text of at most bytes, up to its zero, each byte of a control character (base/utf8.h) as '?'. */
 void weir_text_append(struct weir_buf *out, const void *text, size_t bytes);
 
 /* The same as a JSON string with its quotes (RFC 8259, section 7); bytes that are not UTF-8 become U+FFFD. */
