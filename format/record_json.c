@@ -10,6 +10,7 @@
 #include "format/bytes.h"
 #include "format/perf_file.h"
 #include "format/record_text_internal.h"
+#include "format/sample_layout.h"
 #include "format/text_out.h"
 
 #define BUILD_ID_BYTES  20u /* at most, of MMAP2 */
@@ -66,20 +67,42 @@ static void append_mapped_file(const struct weir_text_record *record, struct wei
     append_u64("ino_generation", weir_text_u64_at(record, 56), out);
 }
 
+static void append_ids(uint64_t format, struct weir_cursor *cursor, struct weir_buf *out)
+{
+    if (format & PERF_FORMAT_ID)
+        append_u64("id", weir_cursor_u64(cursor), out);
+    if (format & PERF_FORMAT_LOST)
+        append_u64("lost", weir_cursor_u64(cursor), out);
+}
+
+/* The members of a group, as far as they are there. */
+static void append_members(uint64_t format, uint64_t count, struct weir_cursor *cursor, struct weir_buf *out)
+{
+    size_t member_bytes = weir_read_words(format) * sizeof(uint64_t);
+    weir_buf_printf(out, ",\"values\":[");
+    for (uint64_t i = 0; i < count && cursor->bytes >= member_bytes; i++) {
+        weir_buf_printf(out, "%s{\"value\":%" PRIu64, i ? "," : "", weir_cursor_u64(cursor));
+        append_ids(format, cursor, out);
+        weir_buf_append_u8(out, '}');
+    }
+    weir_buf_append_u8(out, ']');
+}
+
+/* struct read_format in linux/perf_event.h: the count, or how many members follow the times. */
 static void append_counts(const struct weir_text_record *record, struct weir_buf *out)
 {
     uint64_t format = record->event ? record->event->attr.read_format : 0;
-    struct weir_cursor cursor = {.data = record->data + 24, .bytes = record->body_bytes - 24};
-    if (format & PERF_FORMAT_GROUP)
-        return;
+    struct weir_cursor cursor = {.data = record->data + 16, .bytes = record->body_bytes - 16};
+    uint64_t first = weir_cursor_u64(&cursor);
+    append_u64(format & PERF_FORMAT_GROUP ? "nr" : "value", first, out);
     if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
         append_u64("time_enabled", weir_cursor_u64(&cursor), out);
     if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
         append_u64("time_running", weir_cursor_u64(&cursor), out);
-    if (format & PERF_FORMAT_ID)
-        append_u64("id", weir_cursor_u64(&cursor), out);
-    if (format & PERF_FORMAT_LOST)
-        append_u64("lost", weir_cursor_u64(&cursor), out);
+    if (format & PERF_FORMAT_GROUP)
+        append_members(format, first, &cursor, out);
+    else
+        append_ids(format, &cursor, out);
 }
 
 static void append_namespace(const uint8_t *entry, uint64_t n, struct weir_buf *out)

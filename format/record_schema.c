@@ -38,7 +38,7 @@ static const struct weir_record_schema schemas[WEIR_RECORD_TYPES] = {
     [PERF_RECORD_FORK] = {"FORK", 32,
                           FIELDS({"pid", 8, S32}, {"ppid", 12, S32}, {"tid", 16, S32}, {"ptid", 20, S32},
                                  {"time", 24, U64})},
-    [PERF_RECORD_READ] = {"READ", 24, FIELDS({"pid", 8, S32}, {"tid", 12, S32}, {"value", 16, U64})},
+    [PERF_RECORD_READ] = {"READ", 24, FIELDS({"pid", 8, S32}, {"tid", 12, S32})},
     [PERF_RECORD_SAMPLE] = {"SAMPLE", 8, NULL},
     [PERF_RECORD_MMAP2] = {"MMAP2", 72,
                            FIELDS({"pid", 8, S32}, {"tid", 12, S32}, {"start", 16, HEX}, {"length", 24, HEX},

@@ -164,6 +164,21 @@ Test(record_json, counts_are_those_of_the_read_format)
     expect(",\"pid\":5,\"tid\":6,\"value\":1}");
 }
 
+/* Linux takes GROUP together with inherit from 6.12 on, for events whose samples say the task. */
+Test(record_json, counts_of_a_group_are_those_of_its_members)
+{
+    event.attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID | PERF_FORMAT_LOST;
+    begin(PERF_RECORD_READ, 0);
+    add_u32s(5, 6);
+    for (uint64_t value = 2; value < 10; value++)
+        add_u64(value);
+    expect(",\"pid\":5,\"tid\":6,\"nr\":2,\"time_running\":3,\"values\":[{\"value\":4,\"id\":5,\"lost\":6},"
+           "{\"value\":7,\"id\":8,\"lost\":9}]}");
+    record.used -= sizeof(uint64_t);
+    expect(",\"pid\":5,\"tid\":6,\"nr\":2,\"time_running\":3,\"values\":[{\"value\":4,\"id\":5,\"lost\":6}]}");
+    event.attr.read_format = 0;
+}
+
 Test(record_json, lists_have_the_entries_that_are_there)
 {
     begin(PERF_RECORD_NAMESPACES, 0);
