@@ -18,6 +18,7 @@
 #define TEXT_MAX_BYTES (1u << 20) /* what a hostile count can make of one feature */
 #define DEPTH_MAX      4u
 #define INDEX_SHOWN    16u /* entries */
+#define WORD_BITS      64u
 
 static const struct {
     const char *name, *layout;
@@ -43,11 +44,11 @@ static const struct {
     [WEIR_FEATURE_STAT] = {"STAT", "of perf stat"},
     [WEIR_FEATURE_CACHE] = {"CACHE", "version %u: {L%u line %u sets %u ways %u %s %s CPUs %s; }"},
     [WEIR_FEATURE_SAMPLE_TIME] = {"SAMPLE_TIME", "%U ns to %U ns"},
-    [WEIR_FEATURE_MEM_TOPOLOGY] = {"MEM_TOPOLOGY", "version %U, blocks of %U bytes, %U nodes"},
+    [WEIR_FEATURE_MEM_TOPOLOGY] = {"MEM_TOPOLOGY", ""},
     [WEIR_FEATURE_CLOCKID] = {"CLOCKID", "resolution %U ns"},
     [WEIR_FEATURE_DIR_FORMAT] = {"DIR_FORMAT", "version %U"},
     [WEIR_FEATURE_BPF_PROG_INFO] = {"BPF_PROG_INFO", ""},
-    [WEIR_FEATURE_BPF_BTF] = {"BPF_BTF", "%u BTF"},
+    [WEIR_FEATURE_BPF_BTF] = {"BPF_BTF", ""},
     [WEIR_FEATURE_COMPRESSED] = {"COMPRESSED", "version %u, type %u, level %u, ratio %u, mmap_len %u"},
     [WEIR_FEATURE_CPU_PMU_CAPS] = {"CPU_PMU_CAPS", "{%s=%s }"},
     [WEIR_FEATURE_CLOCK_DATA] = {"CLOCK_DATA", "version %u, clock %u: %U ns since 1970 are %U ns"},
@@ -165,6 +166,34 @@ static void append_bpf_programs(struct writer *writer)
     }
 }
 
+/* Types of BPF programs: per entry u32 id, u32 length, bytes. */
+static void append_bpf_types(struct writer *writer)
+{
+    struct weir_cursor *cursor = &writer->cursor;
+    uint32_t count = weir_cursor_u32(cursor);
+    if (!cursor->failed)
+        weir_buf_printf(writer->out, "%" PRIu32 " BTF", count);
+    for (uint32_t i = 0; i < count && !cursor->failed; i++) {
+        weir_cursor_u32(cursor);
+        weir_cursor_take(cursor, weir_cursor_u32(cursor));
+    }
+}
+
+/* Per node u64 number, u64 bits, u64 bits of the bitmap, the bitmap in u64 words. */
+static void append_memory_nodes(struct writer *writer)
+{
+    struct weir_cursor *cursor = &writer->cursor;
+    write_layout(writer, "version %U, blocks of %U bytes, ", 0);
+    uint64_t count = weir_cursor_u64(cursor);
+    if (!cursor->failed)
+        weir_buf_printf(writer->out, "%" PRIu64 " nodes", count);
+    for (uint64_t i = 0; i < count && !cursor->failed; i++) {
+        weir_cursor_take(cursor, 2 * sizeof(uint64_t));
+        uint64_t bits = weir_cursor_u64(cursor);
+        weir_cursor_take(cursor, (bits / WORD_BITS + (bits % WORD_BITS > 0)) * sizeof(uint64_t));
+    }
+}
+
 /* Where AUXTRACE records are: the first of them. */
 static void append_aux_index(struct writer *writer)
 {
@@ -198,6 +227,10 @@ bool weir_feature_text_append(unsigned bit, const uint8_t *payload, size_t bytes
         append_bpf_programs(&writer);
     else if (bit == WEIR_FEATURE_AUXTRACE)
         append_aux_index(&writer);
+    else if (bit == WEIR_FEATURE_BPF_BTF)
+        append_bpf_types(&writer);
+    else if (bit == WEIR_FEATURE_MEM_TOPOLOGY)
+        append_memory_nodes(&writer);
     else
         write_layout(&writer, known[bit].layout, 0);
     if (writer.cursor.failed)

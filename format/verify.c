@@ -66,14 +66,51 @@ static void check_finished(struct verdicts *verdicts, const struct weir_perf_inp
             input->is_pipe ? "a stream, which ends where it ends" : "the header says where the data ends");
 }
 
+static void skip_lists(struct weir_cursor *cursor)
+{
+    uint32_t count = weir_cursor_u32(cursor);
+    for (uint32_t i = 0; i < count && !cursor->failed; i++)
+        weir_cursor_string(cursor);
+}
+
+/*
+ * Whether CPU_TOPOLOGY has the ids of all CPUs, whose number is in NRCPUS. Those of older perf have none, or none of
+ * dies; in a stream zeros may follow. 1, 0, or -errno of reading NRCPUS with err.
+ */
+static int has_all_ids(const struct weir_perf_input *input, const struct weir_buf *topology, struct weir_error *err)
+{
+    struct weir_buf counts = WEIR_BUF_INIT;
+    int found = weir_perf_input_feature(input, WEIR_FEATURE_NRCPUS, &counts, err);
+    uint64_t cpus = found == 1 && counts.used >= sizeof(uint32_t) ? weir_load_u32(counts.data) : 0;
+    weir_buf_fini(&counts);
+    if (found <= 0)
+        return found < 0 ? found : 1;
+    struct weir_cursor cursor = {.data = topology->data, .bytes = topology->used};
+    size_t zeros = input->is_pipe ? sizeof(uint64_t) - 1 : 0;
+    skip_lists(&cursor); /* packages */
+    skip_lists(&cursor); /* cores */
+    if (cursor.bytes > zeros)
+        weir_cursor_take(&cursor, cpus * 2 * sizeof(uint32_t));
+    if (cursor.bytes > zeros) {
+        skip_lists(&cursor); /* dies */
+        weir_cursor_take(&cursor, cpus * sizeof(uint32_t));
+    }
+    return !cursor.failed;
+}
+
 /* A feature that is there can be read to its end. 1; 0: it is not there; -EBADMSG, -EFBIG, -ENOMEM or -errno of read(2)
  * with err. */
 static int check_feature(const struct weir_perf_input *input, unsigned bit, struct weir_error *err)
 {
     struct weir_buf payload = WEIR_BUF_INIT, text = WEIR_BUF_INIT;
     int result = weir_perf_input_feature(input, bit, &payload, err);
-    if (result == 1 && !weir_feature_text_append(bit, payload.data, payload.used, &text))
-        result = weir_error_set(err, -EBADMSG, "%s ends before what it says is in it", weir_feature_name(bit));
+    int is_whole = result == 1 ? weir_feature_text_append(bit, payload.data, payload.used, &text) : 1;
+    if (result == 1 && is_whole && bit == WEIR_FEATURE_CPU_TOPOLOGY)
+        is_whole = has_all_ids(input, &payload, err);
+    if (is_whole <= 0)
+        result = is_whole < 0
+                     ? is_whole
+                     : weir_error_set(err, -EBADMSG, "%s ends before what it says is in it", weir_feature_name(bit));
     if (weir_buf_error(&text) < 0)
         result = weir_error_set_errno(err, -ENOMEM, "cannot verify %s", input->source.path);
     weir_buf_fini(&payload);
@@ -165,6 +202,8 @@ static void check_descriptions(struct verdicts *verdicts, const struct weir_perf
     int found = input->is_pipe ? 0 : weir_perf_input_feature(input, WEIR_FEATURE_EVENT_DESC, &payload, NULL);
     if (found == -ENOMEM)
         weir_buf_fail(verdicts->out, found);
+    if (found == 1 && payload.used < 2 * sizeof(uint32_t))
+        say(verdicts, false, "events", "EVENT_DESC ends before the first event");
     if (found != 1 || payload.used < 2 * sizeof(uint32_t)) {
         weir_buf_fini(&payload);
         return;

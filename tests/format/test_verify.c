@@ -152,6 +152,20 @@ Test(verify, feature_that_ends_too_early_breaks_features)
     }
 }
 
+/* Behind the lists of CPU_TOPOLOGY are ids of as many CPUs as NRCPUS says, behind the head of MEM_TOPOLOGY bitmaps. */
+Test(verify, topology_that_lacks_its_end_breaks_features)
+{
+    static const unsigned bits[] = {WEIR_FEATURE_CPU_TOPOLOGY, WEIR_FEATURE_MEM_TOPOLOGY};
+    for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
+        uint64_t size;
+        image_file_write(&file, 0, image.data, image.used);
+        memcpy(&size, image.data + table_entry_at(bits[i]) + sizeof(uint64_t), sizeof(size));
+        size -= sizeof(uint32_t);
+        image_file_write(&file, table_entry_at(bits[i]) + sizeof(uint64_t), &size, sizeof(size));
+        expect_failure("features", "ends before what it says is in it");
+    }
+}
+
 Test(verify, feature_in_the_place_of_another_breaks_features)
 {
     move_feature(WEIR_FEATURE_NRCPUS, 4); /* numbers: whatever is there can be read */
@@ -347,6 +361,14 @@ Test(verify, description_that_is_not_the_heads_breaks_events)
     image_file_write(&file, header.attrs.offset + offsetof(struct perf_event_attr, sample_period), &(uint64_t){987654},
                      sizeof(uint64_t));
     expect_failure("events", "EVENT_DESC has another attr or other ids of event 0 than the head");
+}
+
+Test(verify, description_that_ends_before_its_events_breaks_events)
+{
+    for (uint64_t bytes = 4; bytes < 8; bytes++) {
+        image_file_write(&file, table_entry_at(WEIR_FEATURE_EVENT_DESC) + sizeof(uint64_t), &bytes, sizeof(bytes));
+        expect_failure("events", "EVENT_DESC ends before the first event");
+    }
 }
 
 Test(verify, whole_recording_keeps_all_rules)
