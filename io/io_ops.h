@@ -84,6 +84,8 @@ struct weir_io_queue_ops {
     int (*flush)(void *queue);
     /* Does what flush does and returns completions, waiting up to wait_ms for the first; their number or -errno. */
     int (*reap)(void *queue, struct weir_io_completion *done, unsigned max, unsigned wait_ms);
+    /* Makes what is submitted, now and later, complete with that error; NULL: only streams can. */
+    void (*fail)(void *queue, int error);
     uint64_t (*enters)(const void *queue); /* system calls made to start writes and to wait for them */
     void (*close)(void *queue);            /* waits until the kernel holds no buffer of ours */
 };

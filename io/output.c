@@ -326,8 +326,11 @@ int weir_output_patch_head(struct weir_output *output, uint64_t offset, const vo
 void weir_output_abandon(struct weir_output *output, int error)
 {
     weir_assert(output->file.stream);
-    if (output->writes.queue)
-        weir_output_writes_abandon(&output->writes, error);
+    if (!output->writes.queue)
+        return;
+    output->writes.queue_ops->fail(output->writes.queue, error);
+    weir_output_writes_collect(&output->writes, 0); /* how much of the oldest write is out */
+    weir_output_writes_abandon(&output->writes, error);
 }
 
 bool weir_output_lacks_space(int result)

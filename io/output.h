@@ -65,8 +65,9 @@ struct weir_output_options {
 
 /* What became of a span. */
 struct weir_output_done {
-    void *token; /* as given to append */
-    int result;  /* 0: on file; -errno: not, nor anything appended after it */
+    void *token;        /* as given to append */
+    int result;         /* 0: on file; -errno: not, nor anything appended after it */
+    size_t begun_bytes; /* of one that failed: its first bytes, which are in a stream. Files are cut before it: 0 */
 };
 
 struct weir_output_stats {

@@ -187,10 +187,10 @@ static struct weir_output_span *span_at(struct weir_output *output, uint64_t num
     return &output->spans[number % WEIR_OUTPUT_SPAN_MAX];
 }
 
-static void add_span(struct weir_output *output, void *token, uint64_t end)
+static void add_span(struct weir_output *output, void *token, uint64_t end, size_t bytes)
 {
     *span_at(output, output->span_added++) =
-        (struct weir_output_span){.token = token, .end = end, .goes_on = output->in_whole};
+        (struct weir_output_span){.token = token, .end = end, .bytes = bytes, .goes_on = output->in_whole};
     output->whole_begun = output->in_whole;
 }
 
@@ -224,13 +224,13 @@ uint64_t weir_output_append(struct weir_output *output, const void *data, size_t
     weir_assert(output->begun && bytes > 0 && bytes % 8 == 0 && weir_output_can_append(output));
     output->stats.appended_bytes += bytes;
     if (output->writes.error < 0) {
-        add_span(output, token, UINT64_MAX);
+        add_span(output, token, UINT64_MAX, bytes);
         return UINT64_MAX;
     }
 
     uint64_t end = bytes < output->copy_bytes ? append_copy(output, data, bytes, pressed)
                                               : append_in_place(output, data, bytes, buffer_index, pressed);
-    add_span(output, token, end);
+    add_span(output, token, end, bytes);
     /* A full output is waited for: then everything must be on its way. */
     if (!weir_output_can_append(output))
         weir_output_push_tail(output);
@@ -249,6 +249,15 @@ void weir_output_settle_spans(struct weir_output *output)
     }
 }
 
+/* Of a span that is not on file whole. */
+static size_t begun_bytes(const struct weir_output *output, const struct weir_output_span *span)
+{
+    if (!output->file.stream || span->end == UINT64_MAX)
+        return 0;
+    uint64_t begin = span->end - span->bytes;
+    return output->writes.written_end > begin ? output->writes.written_end - begin : 0;
+}
+
 unsigned weir_output_reap(struct weir_output *output, struct weir_output_done *done, unsigned max, unsigned wait_ms)
 {
     bool waits = output->span_reaped == output->span_on_file;
@@ -261,8 +270,13 @@ unsigned weir_output_reap(struct weir_output *output, struct weir_output_done *d
     uint64_t complete = failed ? output->span_added : output->span_on_file;
     unsigned count = 0;
     for (; count < max && output->span_reaped < complete; count++, output->span_reaped++) {
-        done[count].token = span_at(output, output->span_reaped)->token;
-        done[count].result = output->span_reaped < output->span_on_file ? 0 : output->writes.error;
+        const struct weir_output_span *span = span_at(output, output->span_reaped);
+        bool on_file = output->span_reaped < output->span_on_file;
+        done[count] = (struct weir_output_done){
+            .token = span->token,
+            .result = on_file ? 0 : output->writes.error,
+            .begun_bytes = on_file ? 0 : begun_bytes(output, span),
+        };
     }
     return count;
 }

@@ -119,6 +119,7 @@ void weir_output_writes_get_stats(const struct weir_output_writes *writes, struc
 struct weir_output_span {
     void *token;  /* the caller's */
     uint64_t end; /* file offset behind its last byte, padding not included; UINT64_MAX: will never be on file */
+    size_t bytes;
     bool goes_on; /* it is part of a whole, and not the last one */
 };
 

@@ -3,9 +3,10 @@
  * open.
  *
  * The bytes of all writes go out one behind the other, in the order of submit(); where they would lie in a file does
- * not matter. A write completes when it is whole, so there are no short completions here: what a full pipe takes of a
- * write is remembered, and the rest goes first the next time. After a failure every write, now and later, completes
- * with it: a stream that has a hole cannot be read.
+ * not matter. A write completes when it is whole: what a full pipe takes of a write is remembered, and the rest goes
+ * first the next time. After a failure every write, now and later, completes with it: a stream that has a hole cannot
+ * be read. Only the one that it has cut completes short, with what is out of it, and its rest fails when it comes
+ * again.
  *
  * Nothing here blocks but reap(), for its wait_ms at most, so that a reader that has stopped reading never holds the
  * writer for good. The descriptor is non-blocking where that can be had (weir_output_open_stream()); elsewhere poll(2)
@@ -72,13 +73,9 @@ static int gather(const struct stream_queue *queue, struct iovec *parts)
     return count;
 }
 
-/* The oldest `count` writes complete; result 0: with all their bytes. */
-static void complete(struct stream_queue *queue, unsigned count, int result)
+/* The oldest `count` writes have completed. */
+static void take_off(struct stream_queue *queue, unsigned count)
 {
-    for (unsigned i = 0; i < count; i++) {
-        const struct weir_io_write *write = &queue->sync.writes[i];
-        weir_io_sync_queue_complete(&queue->sync, write, result < 0 ? result : (int64_t)write->bytes);
-    }
     queue->sync.write_count -= count;
     memmove(queue->sync.writes, queue->sync.writes + count, queue->sync.write_count * sizeof(*queue->sync.writes));
 }
@@ -87,9 +84,20 @@ static void account(struct stream_queue *queue, size_t bytes)
 {
     unsigned whole = 0;
     queue->written += bytes;
-    while (whole < queue->sync.write_count && queue->written >= queue->sync.writes[whole].bytes)
-        queue->written -= queue->sync.writes[whole++].bytes;
-    complete(queue, whole, 0);
+    for (; whole < queue->sync.write_count && queue->written >= queue->sync.writes[whole].bytes; whole++) {
+        const struct weir_io_write *write = &queue->sync.writes[whole];
+        queue->written -= write->bytes;
+        weir_io_sync_queue_complete(&queue->sync, write, (int64_t)write->bytes);
+    }
+    take_off(queue, whole);
+}
+
+static void fail_all(struct stream_queue *queue)
+{
+    for (unsigned i = 0; i < queue->sync.write_count; i++, queue->written = 0)
+        weir_io_sync_queue_complete(&queue->sync, &queue->sync.writes[i],
+                                    queue->written > 0 ? (int64_t)queue->written : queue->error);
+    take_off(queue, queue->sync.write_count);
 }
 
 /* One call. Bytes that went out, or -errno. */
@@ -126,8 +134,15 @@ static int stream_flush(void *ctx)
         }
     }
     if (queue->error < 0)
-        complete(queue, queue->sync.write_count, queue->error);
+        fail_all(queue);
     return 0;
+}
+
+static void stream_fail(void *ctx, int error)
+{
+    struct stream_queue *queue = ctx;
+    if (queue->error == 0)
+        queue->error = error;
 }
 
 static void wait_for_room(struct stream_queue *queue, unsigned wait_ms)
@@ -168,6 +183,7 @@ const struct weir_io_queue_ops weir_io_queue_stream = {
     .submit = stream_submit,
     .flush = stream_flush,
     .reap = stream_reap,
+    .fail = stream_fail,
     .enters = stream_enters,
     .close = stream_close,
 };

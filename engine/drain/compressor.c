@@ -273,7 +273,7 @@ bool weir_compressor_next(struct weir_compressor *compressor, struct weir_compre
 }
 
 /* Nearly always the oldest. */
-void weir_compressor_complete(struct weir_compressor *compressor, const struct weir_chunk *chunk)
+bool weir_compressor_complete(struct weir_compressor *compressor, const struct weir_chunk *chunk)
 {
     uint64_t number = compressor->completed;
     while (number < compressor->appended && slot_at(compressor, number)->chunk != chunk)
@@ -282,6 +282,7 @@ void weir_compressor_complete(struct weir_compressor *compressor, const struct w
     slot_at(compressor, number)->chunk = NULL;
     while (compressor->completed < compressor->appended && !slot_at(compressor, compressor->completed)->chunk)
         compressor->completed++;
+    return slot_at(compressor, number)->bytes > 0; /* the slot is filled again by this thread only */
 }
 
 unsigned weir_compressor_backlog(const struct weir_compressor *compressor)

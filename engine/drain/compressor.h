@@ -135,8 +135,8 @@ struct weir_compressor_result { /* what goes to the output */
 bool weir_compressor_next(struct weir_compressor *compressor, struct weir_compressor_result *result);
 
 /* One that was given out is on file, or has failed: its slot is free when those before it are. (Chunks of two outputs,
- * one of which was left, complete independently.) */
-void weir_compressor_complete(struct weir_compressor *compressor, const struct weir_chunk *chunk);
+ * one of which was left, complete independently.) Whether it was compressed. */
+bool weir_compressor_complete(struct weir_compressor *compressor, const struct weir_chunk *chunk);
 
 /* Submitted and not yet given out by next(). */
 unsigned weir_compressor_backlog(const struct weir_compressor *compressor);

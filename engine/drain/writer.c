@@ -2,6 +2,7 @@
 #include "engine/drain/writer_internal.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -129,13 +130,28 @@ static bool is_over_limit(struct weir_writer *writer, const struct weir_compress
     return true;
 }
 
-/* The chunk's records are not in the output of that account, nor in any other. */
+/* Of the chunk's first bytes, those of whole records. */
+static uint32_t whole_records(const struct weir_chunk *chunk, size_t bytes)
+{
+    struct perf_event_header header;
+    uint32_t at = 0;
+    for (; bytes - at >= sizeof(header); at += header.size) {
+        memcpy(&header, chunk->data + at, sizeof(header));
+        if (header.size < sizeof(header) || header.size > bytes - at)
+            break;
+    }
+    return at;
+}
+
+/* The chunk's records are not in the output of that account, nor in any other, but for those in its begun bytes. */
 static void count_failed(struct weir_writer *writer, const struct weir_writer_account *account,
-                         const struct weir_chunk *chunk)
+                         const struct weir_chunk *chunk, size_t begun_bytes)
 {
     struct weir_walk_counts of_output = {.samples = account->failed_samples};
-    weir_record_walk(&writer->setup.layout, chunk->data, chunk->used, &writer->failed);
-    weir_record_walk(&writer->setup.layout, chunk->data, chunk->used, &of_output);
+    uint32_t in_stream = whole_records(chunk, begun_bytes);
+    const uint8_t *data = chunk->data + in_stream;
+    weir_record_walk(&writer->setup.layout, data, chunk->used - in_stream, &writer->failed);
+    weir_record_walk(&writer->setup.layout, data, chunk->used - in_stream, &of_output);
 }
 
 static void leave_out(struct weir_writer *writer, struct weir_chunk *chunk)
@@ -143,7 +159,7 @@ static void leave_out(struct weir_writer *writer, struct weir_chunk *chunk)
     if (writer->setup.compressor)
         weir_compressor_complete(writer->setup.compressor, chunk);
     if (!chunk->opaque)
-        count_failed(writer, &writer->account, chunk);
+        count_failed(writer, &writer->account, chunk, 0);
     else
         writer->failed_aux_bytes += weir_chunk_train_bytes(chunk);
     weir_pool_put_train(writer->setup.pool, chunk);
@@ -158,9 +174,12 @@ static void note_times(struct weir_writer_account *account, const struct weir_ch
     account->last_sample_ns = weir_max_u64(account->last_sample_ns, chunk->last_sample_ns);
 }
 
-static void complete(struct weir_writer *writer, struct weir_writer_account *account, struct weir_chunk *chunk,
-                     int result, uint64_t now_ns)
+static void complete(struct weir_writer *writer, struct weir_writer_account *account,
+                     const struct weir_output_done *done, uint64_t now_ns)
 {
+    struct weir_chunk *chunk = done->token;
+    int result = done->result;
+    bool is_packed = false;
     if (chunk->kind == WEIR_CHUNK_SWITCH) { /* the order's own records */
         if (chunk != &writer->first)
             order_of(chunk)->records_result = result;
@@ -168,7 +187,7 @@ static void complete(struct weir_writer *writer, struct weir_writer_account *acc
     }
     writer->awaited -= chunk->awaited;
     if (writer->setup.compressor && !chunk->follows)
-        weir_compressor_complete(writer->setup.compressor, chunk);
+        is_packed = weir_compressor_complete(writer->setup.compressor, chunk);
     if (chunk->kind == WEIR_CHUNK_ROUND) {
         writer->rounds += result == 0;
         account->rounds += result == 0;
@@ -178,7 +197,7 @@ static void complete(struct weir_writer *writer, struct weir_writer_account *acc
     if (chunk->opaque)
         weir_writer_account_aux(writer, account, chunk, result);
     else if (result < 0)
-        count_failed(writer, account, chunk);
+        count_failed(writer, account, chunk, is_packed ? 0 : done->begun_bytes); /* a frame that is cut is lost */
     else
         note_times(account, chunk);
     if (result == 0 && chunk->handed_ns > 0 && now_ns >= chunk->handed_ns)
@@ -193,7 +212,7 @@ static bool reap(struct weir_writer *writer, struct weir_output *output, struct 
     unsigned count = weir_output_reap(output, done, REAP_MAX, weir_output_pending(output) > 0 ? wait_ms : 0);
     uint64_t now_ns = count > 0 ? weir_clock_now_ns(writer->setup.clock) : 0;
     for (unsigned i = 0; i < count; i++)
-        complete(writer, account, done[i].token, done[i].result, now_ns);
+        complete(writer, account, &done[i], now_ns);
     return count > 0;
 }
 

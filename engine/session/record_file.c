@@ -402,7 +402,9 @@ int weir_record_file_finish(struct weir_record_file *file, const struct weir_ses
             *err = kept_error;
         return result < 0 ? result : kept;
     }
-    file->file_bytes = file->head_bytes + weir_output_stable_bytes(file->output);
+    struct weir_output_stats stats;
+    weir_output_get_stats(file->output, &stats);
+    file->file_bytes = stats.written_bytes;
     return weir_output_finish(file->output, NULL, 0);
 }
 

@@ -86,6 +86,7 @@ struct run {
     uint8_t *memory; /* owned: what is appended, from its start on */
     uint64_t used;   /* bytes appended */
     uint64_t reaped; /* bytes of spans that completed with 0 */
+    uint64_t begun;  /* of others, as they say themselves */
     unsigned spans;  /* appended, and not reaped */
     bool failed;     /* a span has completed with an error */
     uint64_t ends[STEPS * 4];
@@ -103,6 +104,7 @@ static void reap(struct run *run, unsigned wait_ms)
         run->failed |= done[i].result < 0;
         if (!run->failed)
             run->reaped = run->ends[run->done];
+        run->begun += done[i].begun_bytes;
         run->done++;
     }
     cr_assert_geq(weir_output_stable_bytes(run->output), run->reaped);
@@ -190,6 +192,9 @@ static void run_seed(uint64_t seed)
     while (weir_output_pending(run.output) > 0)
         reap(&run, 1);
     cr_assert_eq(run.done, run.added);
+    uint64_t taken = weir_max_u64(run.reader.taken, HEAD_BYTES) - HEAD_BYTES;
+    cr_assert_eq(run.reaped + run.begun, taken, "seed %ju: %ju bytes taken, %ju and %ju told", (uintmax_t)seed,
+                 (uintmax_t)taken, (uintmax_t)run.reaped, (uintmax_t)run.begun);
     cr_assert_eq(weir_output_finish(run.output, NULL, 0), 0);
     if (!gives_up && run.reader.goes_at == UINT64_MAX) {
         cr_assert_eq(run.reader.taken, HEAD_BYTES + run.used, "seed %ju", (uintmax_t)seed);

@@ -69,6 +69,19 @@ test_signal_lets_go_of_a_reader_that_does_not_read() {
     expect_at_least "lost" "$(ledger_column lost_writing)" 1
 }
 
+# What went out of the chunk that found no room is in the stream as what stands before it is.
+test_stream_without_room_says_what_is_in_it() {
+    (ulimit -f 700 && "$WEIR_PROGRAM" record -v -e raw_syscalls:sys_enter -c 1 -o - -- "$WEIR_LOAD" getppid 20000 \
+        >cut.stream 2>err) || status=$?
+    expect_eq "status" "$status" 125
+    expect_line err "weir: cannot write to -: File too large"
+    expect_eq "bytes" "$(stat -c %s cut.stream)" $((700 * 1024))
+    expect_line err "wrote 0.684 MB - ("
+    expect_eq "samples in the stream" "$(perf script -F comm -i cut.stream 2>perf.err | wc -l)" \
+        "$(ledger_column written)"
+    expect_eq "written and lost" "$(written_and_lost)" "$(produced)"
+}
+
 test_perf_report_reads_what_the_closing_line_says() {
     stream_into 'perf report --stats -i -' -a -e cpu-clock -F 1000 -o - -- sleep 0.5
     expect_eq "status" "$status" 0
