@@ -221,7 +221,8 @@ static enum weir_record_end run(struct weir_coordinator *coordinator)
     weir_schedule_start(&schedule, coordinator->schedule, weir_clock_now_ns(clock));
     /* A workload may have ended, and a signal come, before the descriptors are looked at for the first time. */
     for (;;) {
-        coordinator->ending_signal = read_signals(coordinator);
+        if (!coordinator->ending_signal) /* else it came while the recording began */
+            coordinator->ending_signal = read_signals(coordinator);
         if (coordinator->ending_signal)
             return WEIR_RECORD_END_SIGNAL;
         if (coordinator->workload && weir_workload_poll(coordinator->workload))

@@ -224,7 +224,9 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
     result = session->options->kcore ? weir_record_file_copy_kernel(session->file, session, err) : 0;
     if (result == 0)
         result = weir_session_begin_file(session, err);
-    if (result == -EPIPE && session->file->kind == WEIR_RECORD_OUTPUT_STREAM) {
+    bool is_stream = session->file->kind == WEIR_RECORD_OUTPUT_STREAM;
+    session->given_up = is_stream && result == -ECANCELED;
+    if (session->given_up || (is_stream && result == -EPIPE)) {
         *err = (struct weir_error){0}; /* the loop ends at once; the command is to run all the same */
         result = 0;
     }

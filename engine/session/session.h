@@ -91,6 +91,7 @@ struct weir_session {
     bool samples_on;             /* events count, or were last said to */
     bool hurried;                /* a signal came while finishing: slow parts are left out */
     bool reader_gone; /* the recording is a stream that nobody reads any more; set by weir_session_finish() */
+    bool given_up;    /* it is one whose reader did not read when a signal came, before anything was recorded */
     struct weir_workload workload;
     struct weir_event_set events;
     struct weir_shed_plan shed; /* borrowed by the pipeline */

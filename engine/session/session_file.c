@@ -461,7 +461,7 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     if (finished == 0)
         weir_session_fill_build_id_cache(session);
     session->reader_gone = has_reader_gone(session, write_error);
-    if (session->reader_gone)
+    if (session->reader_gone || session->given_up)
         write_error = code = 0;
     int failure = finished < 0 ? finished : gathered;
     if (write_error < 0)

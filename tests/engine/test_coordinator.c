@@ -397,6 +397,17 @@ Test(coordinator, second_ending_signal_is_haste, .timeout = 30)
     fixture_fini(&f);
 }
 
+Test(coordinator, signal_that_was_read_before_the_loop_ends_it, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    raise(SIGINT);
+    cr_assert(weir_coordinator_is_hurried(&f.coordinator));
+    cr_assert_eq(run(&f), WEIR_RECORD_END_SIGNAL);
+    cr_assert_eq(f.coordinator.ending_signal, SIGINT);
+    fixture_fini(&f);
+}
+
 static uint64_t told_ns;
 static uint64_t tell_ns(void *ctx)
 {

@@ -362,6 +362,25 @@ static int run_hold(char **arguments)
     return ptrace(PTRACE_DETACH, task, NULL, NULL) < 0 ? STATUS_LOST : 0;
 }
 
+/* Maps of this program's own file that stay. Says so and waits for the end of standard input. */
+static int run_mapped(char **arguments)
+{
+    char ignored;
+    long count = to_number(arguments[0]);
+    int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    for (long i = 0; i < count; i++) {
+        if (mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0) == MAP_FAILED) {
+            perror(PROGRAM_NAME ": mmap");
+            return STATUS_LOST;
+        }
+    }
+    puts("mapped");
+    fflush(stdout);
+    while (read(STDIN_FILENO, &ignored, sizeof(ignored)) > 0)
+        ;
+    return 0;
+}
+
 static int adjust_clock(struct timex *change)
 {
     if (adjtimex(change) >= 0)
@@ -400,6 +419,7 @@ static const struct {
     {"serve", 2, run_serve},                             /* REQUESTS ANSWERS */
     {"bpf", 2, run_bpf},                                 /* NAME COMMAND... */
     {"hold", 1, run_hold},                               /* TASK: until standard input ends */
+    {"mapped", 1, run_mapped},                           /* MAPS: until standard input ends */
     {"step-clock", 1, run_step_clock},                   /* SECONDS */
     {"tick-clock", 1, run_tick_clock},                   /* MICROSECONDS */
     {"without-io-uring", 1, run_without_io_uring},       /* COMMAND... */

@@ -69,6 +69,28 @@ test_signal_lets_go_of_a_reader_that_does_not_read() {
     expect_at_least "lost" "$(ledger_column lost_writing)" 1
 }
 
+# Its beginning, with the maps of the target, fills the pipe and the pool.
+test_signal_ends_a_recording_whose_beginning_nobody_reads() {
+    mkfifo fifo gate
+    # shellcheck disable=SC2217 # a reader that does not read
+    sleep 60 <fifo &
+    local sleeper=$!
+    "$WEIR_LOAD" mapped 40000 <gate >ready &
+    local load=$!
+    exec 9>gate
+    wait_until grep -q mapped ready
+    "$WEIR_PROGRAM" record -v -p $load -e dummy --buffer-size 1M -o - >fifo 2>err 9>&- &
+    weir=$!
+    wait_until grep -q '^weir: output: ' err
+    kill -INT "$weir"
+    await_record
+    exec 9>&-
+    kill "$sleeper"
+    expect_eq "status" "$status" 130
+    expect_line err "signal while the reader of the recording does not read: what it has not taken is given up"
+    expect_no_line err "Operation canceled"
+}
+
 # What went out of the chunk that found no room is in the stream as what stands before it is.
 test_stream_without_room_says_what_is_in_it() {
     (ulimit -f 700 && "$WEIR_PROGRAM" record -v -e raw_syscalls:sys_enter -c 1 -o - -- "$WEIR_LOAD" getppid 20000 \
