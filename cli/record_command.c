@@ -128,7 +128,7 @@ static void print_report(const struct weir_print *print, const struct weir_recor
         .affinity_cpus = arguments->affinity_cpus,
         .output_path = arguments->output_path,
         .is_stream = is_stream(arguments),
-        .stamped = arguments->switching.timestamp,
+        .stamped = result->stamped,
         .realtime_priority = (unsigned)arguments->realtime_priority,
         .limits = &limits,
     };

@@ -223,6 +223,11 @@ int weir_output_publish(struct weir_output *output, struct weir_error *err)
     return weir_output_file_publish(&output->file, err);
 }
 
+bool weir_output_has_name(const struct weir_output *output)
+{
+    return output->file.name;
+}
+
 bool weir_output_is_at_name(const struct weir_output *output)
 {
     return weir_output_file_is_at_name(&output->file);

@@ -147,6 +147,9 @@ int weir_output_keep_beside(struct weir_output *output, const char *suffix, stru
 /* True for what open_stream() made. */
 bool weir_output_is_stream(const struct weir_output *output);
 
+/* False for /dev/null and streams: they get no other name. */
+bool weir_output_has_name(const struct weir_output *output);
+
 /* False when what stands at its path is another file, or none: it was taken, or is not published. True for /dev/null
  * and streams. */
 bool weir_output_is_at_name(const struct weir_output *output);

@@ -217,6 +217,7 @@ struct weir_record_result {
     uint64_t unknown_samples;       /* in the file, but with an id of no event of ours; 0 otherwise */
     uint64_t file_bytes;            /* of all files; 0: none was made */
     uint64_t files;
+    bool stamped; /* they have their times in their names */
     uint64_t rounds;
     uint64_t throttled;  /* PERF_RECORD_THROTTLE seen */
     uint64_t ring_bytes; /* data bytes per ring that were used */

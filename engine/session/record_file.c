@@ -22,6 +22,7 @@
 #include "format/tracing_data.h"
 
 #define SAME_STAMP_MAX   999u
+#define SUFFIX_BYTES     (1 + WEIR_STAMP_BYTES - 1 + 4) /* ".STAMP-999" */
 #define NS_PER_HUNDREDTH 10000000u
 
 void weir_record_file_note(struct weir_record_file *file, struct weir_writer_account *account)
@@ -67,6 +68,17 @@ int weir_record_file_rename(struct weir_record_file *file, const char *prefix, s
     if (result < 0 && err)
         *err = why;
     return result;
+}
+
+int weir_record_file_check_name(const char *path, const char *prefix, struct weir_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    size_t most = NAME_MAX - SUFFIX_BYTES - strlen(prefix);
+    if (strlen(slash ? slash + 1 : path) <= most)
+        return 0;
+    weir_error_set(err, -ENAMETOOLONG, "the name of output '%s' is too long: its files get their time behind it", path);
+    weir_error_hint(err, "a name of at most %zu bytes leaves room for that", most);
+    return -ENAMETOOLONG;
 }
 
 /* ---- features ---- */

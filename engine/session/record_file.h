@@ -21,7 +21,8 @@
 #include "io/io_ops.h"
 #include "io/output.h"
 
-#define WEIR_STAMP_BYTES 17 /* "2026112118000012": UTC, hundredths of seconds last, as perf record writes it */
+#define WEIR_HIDING_PREFIX "." /* of the name of a file that has ended and is not finished */
+#define WEIR_STAMP_BYTES   17  /* "2026112118000012": UTC, hundredths of seconds last, as perf record writes it */
 
 struct weir_build_id_entry;
 struct weir_session;
@@ -96,6 +97,9 @@ void weir_record_file_stamp(struct weir_record_file *file, const struct weir_clo
 /* Gives it the name "PREFIX" + last component of its path + ".STAMP", with "-001" and so on behind it where that is
  * taken. Never replaces anything. 0 or -errno with err, as weir_output_rename(). */
 int weir_record_file_rename(struct weir_record_file *file, const char *prefix, struct weir_error *err);
+
+/* Whether rename() will have room for the name that it makes of the one in path. 0; -ENAMETOOLONG with err. */
+int weir_record_file_check_name(const char *path, const char *prefix, struct weir_error *err);
 
 /*
  * Writes features behind the data, then the head that announces them. When the features cannot be written the file is

@@ -366,6 +366,7 @@ static int keep_file(struct weir_session *session, struct weir_error *err)
     result->files = 1;
     if (!session->finisher)
         return 0;
+    result->stamped = session->options->switching.timestamp && weir_output_has_name(session->file->output);
     weir_file_finisher_stop(session->finisher, is_hurried, session);
     weir_record_file_stamp(session->file, session->day);
     if (weir_session_pair_ends_file(session))

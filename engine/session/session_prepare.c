@@ -124,6 +124,15 @@ static int check_output(const struct weir_record_options *options, struct weir_e
                                            : weir_output_check(options->output_path, err);
 }
 
+/* Else the first switch would be refused, or the end. */
+static int check_room_for_time(const struct weir_session *session, struct weir_error *err)
+{
+    bool is_hidden = weir_session_switches(session);
+    if (!is_hidden && !session->options->switching.timestamp)
+        return 0;
+    return weir_record_file_check_name(session->options->output_path, is_hidden ? WEIR_HIDING_PREFIX : "", err);
+}
+
 /* Changes of the kernel's code are of all tasks, whichever are recorded. */
 static int add_side_events(struct weir_session *session, struct weir_error *err)
 {
@@ -178,6 +187,8 @@ int weir_session_prepare(struct weir_session *session, struct weir_error *err)
     }
     if (result == 0)
         result = weir_session_choose_aux_memory(session, err);
+    if (result == 0)
+        result = check_room_for_time(session, err);
     weir_disk_guard_fit_pool(session);
     if (result == 0)
         result = configure(session, err);

@@ -19,7 +19,6 @@
 #define SETTLE_MS      1000u /* for the sideband thread, and for all that it still wants of /proc */
 #define SETTLE_LOOK_MS 100u
 #define AGAIN_MS       250u
-#define HIDING_PREFIX  "."
 
 bool weir_session_switches(const struct weir_session *session)
 {
@@ -46,7 +45,7 @@ static int hide(struct weir_session *session, struct weir_error *err)
 {
     struct weir_record_file *file = session->file;
     weir_record_file_stamp(file, session->day);
-    int result = weir_record_file_rename(file, HIDING_PREFIX, err);
+    int result = weir_record_file_rename(file, WEIR_HIDING_PREFIX, err);
     return result == -ENOENT ? 0 : result;
 }
 

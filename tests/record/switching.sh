@@ -176,6 +176,26 @@ test_size_below_what_wakes_a_reader_is_told() {
     expect_no_line err "files get larger than"
 }
 
+# A file that is switched away is hidden first: ".NAME.TIME-NNN".
+test_name_without_room_for_the_time_is_refused_at_the_start() {
+    local name
+    name=$(printf '%0233d' 0)
+    weir_record -e dummy --switch-output -o "${name}1" -- touch ran
+    expect_eq "status" "$status" 125
+    expect_line err "is too long: its files get their time behind it"
+    expect_line err "hint: a name of at most 233 bytes leaves room for that"
+    weir_record -e dummy --timestamp-filename -o "${name}12" -- touch ran
+    expect_line err "hint: a name of at most 234 bytes leaves room for that"
+    expect_files . err
+    record -e dummy --switch-output -o "$name" -- sh -c "kill -USR2 \$PPID; sleep 0.1"
+    expect_eq "files" "$(find . -name "$name.*" | wc -l)" 2
+}
+
+test_null_device_gets_no_time() {
+    record -e dummy --switch-output -o /dev/null -- true
+    expect_line err "MB /dev/null ]"
+}
+
 test_timestamped_name_is_never_that_of_a_file_that_is_there() {
     record -e cpu-clock --timestamp-filename -o it.data -- true
     expect_eq "files" "$(find . -name 'it.data*' | wc -l)" 1
