@@ -261,7 +261,10 @@ static int handle_refusal(struct opener *opener, unsigned event_index, unsigned 
     if (lower_precision(opener, event, code) || fall_back_to_software(opener, event, code) ||
         fall_back_to_user(opener, event, code, pid) || include_machines(opener, event, code))
         return OPEN_EVENT_AGAIN;
-    if (break_weak_group(opener, event_index, code) || step_down_ladder(opener, event, code))
+    if (break_weak_group(opener, event_index, code))
+        return OPEN_AGAIN;
+    bool in_group = code == -EINVAL && is_refused_in_group(opener, event_index, place, task);
+    if (!in_group && step_down_ladder(opener, event, code)) /* no older kernel would take more into a group */
         return OPEN_AGAIN;
 
     struct weir_open_attempt attempt = {
@@ -271,7 +274,7 @@ static int handle_refusal(struct opener *opener, unsigned event_index, unsigned 
         .cpu = set->places[place].cpu,
         .fds_needed = weir_event_set_fds_needed(set->event_count, set->place_count, set->task_count),
         .has_aux = event->aux != WEIR_AUX_KIND_NONE,
-        .is_refused_in_group = code == -EINVAL && is_refused_in_group(opener, event_index, place, task),
+        .is_refused_in_group = in_group,
     };
     bool may_be_asked_for = code == -EINVAL || code == -E2BIG || code == -EOVERFLOW ||
                             (code == -EOPNOTSUPP && event->attr.sample_regs_intr);
