@@ -141,7 +141,8 @@ static const struct weir_option options[] = {
             "SIGUSR2 writes what memory holds to the file, any number of times; recording goes on meanwhile. "
             "Older samples make room for newer ones; records of mappings and tasks always go to the file, so "
             "that every sample of a snapshot finds its symbols. Memory is taken at the start; with TIME it is 64 "
-            "MiB for each reader, at most a sixteenth of the machine's.",
+            "MiB for each reader, at most a sixteenth of the machine's. What is written when recording ends "
+            "(--snapshot-on-exit) may begin a second earlier than TIME says.",
     },
     {
         .long_name = "overwrite",
