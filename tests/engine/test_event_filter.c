@@ -225,6 +225,27 @@ Test(event_filter, kept_out_tasks_are_added_to_the_users_filter)
     event_set_rig_fini(&f);
 }
 
+/* Whether it was there before (place 0) or not. */
+Test(event_filter, cpu_that_comes_has_the_filters_of_the_others)
+{
+    struct event_set_rig f;
+    event_set_rig_init(&f, "sched:sched_switch", 0);
+    cr_assert_eq(weir_cpuset_add(&f.late_cpus, 9), 0);
+    set_filter(&f, 0, "a > 1");
+    f.exclude_follows = true;
+    event_set_rig_expect_open(&f);
+    const pid_t tids[] = {40};
+    cr_assert_eq(weir_event_set_exclude_tasks(&f.set, tids, 1, &f.err), 0);
+    for (unsigned place = 0; place <= CPUS; place += CPUS) {
+        unsigned before = f.faulty.filter_count;
+        cr_assert_eq(weir_event_set_reopen(&f.set, place, &f.limits, &f.err), 0, "%s", f.err.what);
+        cr_assert_eq(f.faulty.filter_count, before + 1);
+        cr_expect_eq(f.faulty.filters[before].fd, weir_event_set_fd(&f.set, 0, place, 0));
+        cr_expect_str_eq(f.faulty.filters[before].text, "(a > 1) && (common_pid != 40)");
+    }
+    event_set_rig_fini(&f);
+}
+
 static int refuse_first_task(const struct faulty_open *attempt)
 {
     return attempt->pid == FIRST ? -ESRCH : 0;
