@@ -82,6 +82,16 @@ test_failed_fsync_is_no_success() {
     expect_readers_agree it.data
 }
 
+# Each thread's first one fails: the finisher's, and then that of the last file.
+test_failed_fsync_of_a_file_that_was_switched_away_is_told() {
+    with_fault fsync error=EIO:when=1 -e cpu-clock --switch-output -- \
+        sh -c "kill -USR2 \$PPID; until grep -q ' Dump it.data.2' err; do sleep 0.02; done"
+    expect_eq "faults" "$injected" 2
+    expect_eq "status" "$status" 125
+    expect_line err "weir: warning: cannot sync it.data: Input/output error"
+    expect_eq "files" "$(find . -name 'it.data.2*' | wc -l)" 2
+}
+
 # A disk that takes three seconds for each fsync(2), and six files that wait for it. The first signal ends the
 # recording; the second one comes while they are being synced, and those that are left are not.
 test_second_signal_is_noticed_while_files_are_being_synced() {
