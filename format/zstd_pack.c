@@ -16,6 +16,7 @@
 #define FRAME_HEADER_MAX  18u                      /* ZSTD_FRAMEHEADERSIZE_MAX */
 #define FILL_BYTES_MAX    (7u * EMPTY_BLOCK_BYTES) /* 3 * n mod 8 reaches every residue by n = 7 */
 #define BLOCK_INPUT_BYTES (60u * 1024) /* whatever it is, its block fits a record: see the assertion in new() */
+#define LARGE_LEVEL       11           /* from here on tables are larger than a chunk has use for */
 
 struct weir_zstd_packer {
     ZSTD_CCtx *encoder; /* owned */
@@ -38,6 +39,22 @@ static bool warm_up(struct weir_zstd_packer *packer)
     return done;
 }
 
+/*
+ * A window as large as a chunk: nothing lies further back. The library does not make its tables smaller with it as long
+ * as it is not told how much will come (ZSTD_adjustCParams_internal() of 1.5): at level 22 they take 640 MiB, which are
+ * cleared for each frame. Twice the window is what it chooses itself where it knows the size.
+ */
+static bool set_up(ZSTD_CCtx *encoder, int level, size_t input_max)
+{
+    int window = __builtin_ctzll(weir_round_up_power_of_two(weir_max_u64(input_max, BLOCK_INPUT_BYTES)));
+    bool done = !ZSTD_isError(ZSTD_CCtx_setParameter(encoder, ZSTD_c_compressionLevel, level)) &&
+                !ZSTD_isError(ZSTD_CCtx_setParameter(encoder, ZSTD_c_windowLog, window));
+    if (done && level >= LARGE_LEVEL)
+        done = !ZSTD_isError(ZSTD_CCtx_setParameter(encoder, ZSTD_c_hashLog, window + 1)) &&
+               !ZSTD_isError(ZSTD_CCtx_setParameter(encoder, ZSTD_c_chainLog, window + 1));
+    return done;
+}
+
 struct weir_zstd_packer *weir_zstd_packer_new(int level, size_t input_max)
 {
     weir_assert(level >= 1 && level <= WEIR_ZSTD_LEVEL_MAX && WEIR_ZSTD_LEVEL_MAX <= ZSTD_maxCLevel());
@@ -49,12 +66,7 @@ struct weir_zstd_packer *weir_zstd_packer_new(int level, size_t input_max)
         return NULL;
     packer->input_max = input_max;
     packer->encoder = ZSTD_createCCtx();
-    /* A window as large as a chunk: nothing lies further back, and the highest levels would take 700 MiB for theirs. */
-    int window = __builtin_ctzll(weir_round_up_power_of_two(weir_max_u64(input_max, BLOCK_INPUT_BYTES)));
-    bool ready = packer->encoder &&
-                 !ZSTD_isError(ZSTD_CCtx_setParameter(packer->encoder, ZSTD_c_compressionLevel, level)) &&
-                 !ZSTD_isError(ZSTD_CCtx_setParameter(packer->encoder, ZSTD_c_windowLog, window)) && warm_up(packer);
-    if (ready)
+    if (packer->encoder && set_up(packer->encoder, level, input_max) && warm_up(packer))
         return packer;
     weir_zstd_packer_free(packer);
     return NULL;

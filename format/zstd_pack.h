@@ -28,7 +28,7 @@
 struct weir_zstd_packer;
 
 /* A packer for 1 <= level <= WEIR_ZSTD_LEVEL_MAX and at most input_max bytes at a time. NULL without memory. Higher
- * levels need more of it: 2 MiB at level 1, 30 MiB at 22, for input of 1 MiB. */
+ * levels need more of it: for input of 1 MiB 2 MiB at level 1, 26 MiB at 10, 19 MiB at 22 (libzstd 1.5.4). */
 struct weir_zstd_packer *weir_zstd_packer_new(int level, size_t input_max);
 void weir_zstd_packer_free(struct weir_zstd_packer *packer); /* NULL is allowed */
 
