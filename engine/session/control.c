@@ -169,6 +169,13 @@ int weir_control_open(struct weir_control *control, const struct weir_control_sp
     return result < 0 ? weir_error_set_errno(err, result, "cannot listen to --control") : 0;
 }
 
+void weir_control_end(struct weir_control *control, struct weir_poll_set *sources)
+{
+    weir_control_close_socket(control);
+    if (control->has_channel)
+        weir_control_channel_end(&control->channel, sources);
+}
+
 void weir_control_fini(struct weir_control *control)
 {
     if (!control)

@@ -42,8 +42,9 @@ struct weir_control {
     struct weir_control_channel channel; /* of --control */
     bool has_channel;
     bool has_socket;
-    bool is_deaf, told_deaf;                                   /* no descriptor for another client, now and ever */
-    int listen_fd;                                             /* owned, with has_socket */
+    bool told_deaf;                                            /* that a client could not be accepted for now */
+    int listen_fd;                                             /* owned, with has_socket; -1: none */
+    int retry_fd;                                              /* the same; a timer, which is set meanwhile */
     struct weir_control_client *clients[WEIR_CONTROL_CLIENTS]; /* owned */
     char environment[64];                                      /* "WEIR_CONTROL=..." for the workload; "": none */
 };
@@ -64,6 +65,13 @@ int weir_control_listen(struct weir_control *control, struct weir_error *err);
 /* Closes the socket and its clients: who waits for an answer there, and who asks from now on, sees the end of the
  * connection or is refused one. No request of theirs is under way. Idempotent. */
 void weir_control_close_socket(struct weir_control *control);
+
+/*
+ * Recording has ended, but weir waits for its command: closes the socket, and has the channel of --control listen in
+ * other sources from now on (borrowed until fini()), where it refuses what it is asked for. It stays open: whoever
+ * waits there for an answer may have the descriptors from elsewhere, and would see no end. No request is under way.
+ */
+void weir_control_end(struct weir_control *control, struct weir_poll_set *sources);
 
 /* Closes all; clients that wait for an answer see their end. After the triggers' last word. NULL-safe, idempotent. */
 void weir_control_fini(struct weir_control *control);

@@ -192,6 +192,8 @@ static void take_line(struct weir_control_channel *channel, int got, const char 
         weir_error_set(&err, got, "a control command is longer than %d bytes", WEIR_CONTROL_LINE_MAX);
     else
         result = weir_control_parse(line, &command, &err);
+    if (result == 0 && channel->over)
+        result = weir_error_set(&err, -ESHUTDOWN, "the recording has ended");
     channel->quiet = command.quiet;
     if (result < 0)
         answer(channel, result, &err);
@@ -217,7 +219,7 @@ static bool refuse_unanswered(struct weir_control_channel *channel, int got, con
 
 static void hang_up(struct weir_control_channel *channel)
 {
-    weir_poll_set_remove(channel->host->sources, channel->in_fd);
+    weir_poll_set_remove(channel->sources, channel->in_fd);
     if (channel->out_fd >= 0 && channel->out_fd != channel->in_fd)
         close(channel->out_fd);
     close(channel->in_fd);
@@ -265,7 +267,7 @@ static void handle(struct weir_control_channel *channel)
         hang_up(channel);
         return;
     }
-    weir_poll_set_change(channel->host->sources, channel->in_fd, goes_on && !channel->at_end ? POLLIN : 0);
+    weir_poll_set_change(channel->sources, channel->in_fd, goes_on && !channel->at_end ? POLLIN : 0);
 }
 
 /* One read for each call, so that a flood of garbage leaves time for the rest. */
@@ -287,15 +289,30 @@ static void on_ready(void *ctx, short revents)
     handle(channel);
 }
 
+static int listen_in(struct weir_control_channel *channel, struct weir_poll_set *sources)
+{
+    channel->sources = sources;
+    int result = weir_poll_set_add(sources, channel->in_fd, POLLIN, on_ready, channel);
+    if (result < 0)
+        weir_control_channel_fini(channel);
+    return result;
+}
+
 int weir_control_channel_init(struct weir_control_channel *channel, const struct weir_control_channel *setup)
 {
     *channel = *setup;
     weir_control_lines_init(&channel->lines);
     channel->answer = (struct weir_buf)WEIR_BUF_INIT;
-    int result = weir_poll_set_add(channel->host->sources, channel->in_fd, POLLIN, on_ready, channel);
-    if (result < 0)
-        weir_control_channel_fini(channel);
-    return result;
+    return listen_in(channel, channel->host->sources);
+}
+
+void weir_control_channel_end(struct weir_control_channel *channel, struct weir_poll_set *sources)
+{
+    channel->over = true;
+    if (channel->in_fd < 0)
+        return;
+    weir_poll_set_remove(channel->sources, channel->in_fd);
+    listen_in(channel, sources); /* or it is closed */
 }
 
 void weir_control_channel_fini(struct weir_control_channel *channel)

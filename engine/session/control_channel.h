@@ -45,6 +45,7 @@ struct weir_control_channel {
     void (*ended)(void *ctx); /* the client has gone and owes nothing; may free the channel. NULL: none */
     void *ended_ctx;
 
+    struct weir_poll_set *sources; /* borrowed; what in_fd is in */
     struct weir_control_lines lines;
     struct weir_trigger_request request; /* of the command that is being done */
     struct weir_buf answer;              /* owned; of the command that is being done */
@@ -53,6 +54,7 @@ struct weir_control_channel {
     bool busy;                           /* a command is being done */
     bool handling;                       /* handle() is on the stack */
     bool at_end;                         /* the client sends no more */
+    bool over;                           /* nothing can be asked for any more */
     unsigned refused;                    /* commands; the first is told */
     unsigned dropped;                    /* answers; the first is told */
 };
@@ -60,6 +62,10 @@ struct weir_control_channel {
 /* Takes both descriptors over and waits for commands. The channel must stay in place until fini(). 0 or -ENOMEM, and
  * then the descriptors are closed. */
 int weir_control_channel_init(struct weir_control_channel *channel, const struct weir_control_channel *setup);
+
+/* Has it listen in other sources from now on (borrowed until fini()), and refuse all commands, because recording has
+ * ended. None is being done. Without memory it is closed. */
+void weir_control_channel_end(struct weir_control_channel *channel, struct weir_poll_set *sources);
 
 /* Closes. A command that is being done must not be completed any more, so this comes after the triggers' last word,
  * or from ended(). NULL-safe. */

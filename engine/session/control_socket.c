@@ -8,12 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/bits.h"
+#include "base/clock.h"
 #include "engine/session/control.h"
 
-#define BACKLOG 128 /* connections that wait for us; connect(2) of the next one blocks */
+#define BACKLOG  128 /* connections that wait for us; connect(2) of the next one blocks */
+#define RETRY_MS 100 /* from an accept(2) that failed for want of something to the next one */
 
 struct weir_control_client {
     struct weir_control_channel channel;
@@ -27,13 +31,8 @@ static void free_client(void *ctx)
         if (client->control->clients[i] == client)
             client->control->clients[i] = NULL;
     }
-    struct weir_control *control = client->control;
     weir_control_channel_fini(&client->channel);
     free(client);
-    if (control->is_deaf) { /* a descriptor is free again */
-        control->is_deaf = false;
-        weir_poll_set_change(control->host.sources, control->listen_fd, POLLIN);
-    }
 }
 
 /* An abstract address has no permissions of its own. */
@@ -88,17 +87,35 @@ static void turn_away(const struct weir_control *control, int fd, int result)
     close(fd);
 }
 
+/* Who wants to connect waits, and would be found ready at each look. What is missing may be given back by anybody: by a
+ * client that leaves, by another part of weir, by another process. */
+static void look_away(struct weir_control *control, int code)
+{
+    static const struct itimerspec soon = {.it_value = {.tv_nsec = RETRY_MS * (long)WEIR_NS_PER_MS}};
+    weir_notice(control->host.notices, control->told_deaf ? WEIR_NOTICE_VERBOSE : WEIR_NOTICE_WARNING,
+                "programs have to wait for their connection: %s", strerror(code));
+    control->told_deaf = true;
+    weir_poll_set_change(control->host.sources, control->listen_fd, 0);
+    timerfd_settime(control->retry_fd, 0, &soon, NULL);
+}
+
+static void on_retry(void *ctx, short revents)
+{
+    struct weir_control *control = ctx;
+    uint64_t ignored;
+    (void)revents;
+    ssize_t got = read(control->retry_fd, &ignored, sizeof(ignored));
+    (void)got;
+    weir_poll_set_change(control->host.sources, control->listen_fd, POLLIN);
+}
+
 static void on_connection(void *ctx, short revents)
 {
     struct weir_control *control = ctx;
     (void)revents;
     int fd = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
-        weir_notice(control->host.notices, control->told_deaf ? WEIR_NOTICE_VERBOSE : WEIR_NOTICE_WARNING,
-                    "programs have to wait until another one ends its connection: %s", strerror(errno));
-        control->is_deaf = control->told_deaf = true;
-        weir_poll_set_change(control->host.sources, control->listen_fd, 0);
-    }
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS))
+        look_away(control, errno);
     if (fd < 0)
         return; /* gone again */
     int result = is_allowed(fd) ? add_client(control, fd) : -EACCES;
@@ -124,10 +141,13 @@ static int bind_somewhere(struct weir_control *control)
 int weir_control_listen(struct weir_control *control, struct weir_error *err)
 {
     control->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    control->has_socket = control->listen_fd >= 0;
-    int result = control->has_socket ? bind_somewhere(control) : -errno;
+    control->retry_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    control->has_socket = true;
+    int result = control->listen_fd >= 0 && control->retry_fd >= 0 ? bind_somewhere(control) : -errno;
     if (result == 0)
         result = weir_poll_set_add(control->host.sources, control->listen_fd, POLLIN, on_connection, control);
+    if (result == 0)
+        result = weir_poll_set_add(control->host.sources, control->retry_fd, POLLIN, on_retry, control);
     if (result == 0)
         return 0;
     weir_control_close_socket(control);
@@ -140,9 +160,11 @@ void weir_control_close_socket(struct weir_control *control)
         if (control->clients[i])
             free_client(control->clients[i]);
     }
-    if (control->has_socket) {
-        weir_poll_set_remove(control->host.sources, control->listen_fd);
-        close(control->listen_fd);
+    const int fds[] = {control->listen_fd, control->retry_fd};
+    for (size_t i = 0; control->has_socket && i < WEIR_ARRAY_COUNT(fds); i++) {
+        weir_poll_set_remove(control->host.sources, fds[i]);
+        if (fds[i] >= 0)
+            close(fds[i]);
     }
     control->has_socket = false;
     control->environment[0] = '\0';

@@ -148,6 +148,8 @@ int weir_coordinator_init(struct weir_coordinator *coordinator, struct weir_erro
     if (code == 0)
         code = weir_poll_set_add(&coordinator->sources, coordinator->timer_fd, POLLIN, on_timer, coordinator);
     if (code == 0)
+        code = weir_poll_set_add(&coordinator->late_sources, coordinator->signal_fd, POLLIN, on_signal, coordinator);
+    if (code == 0)
         return 0;
     weir_coordinator_fini(coordinator);
     pthread_sigmask(SIG_SETMASK, &coordinator->mask_before, NULL);
@@ -179,6 +181,7 @@ void weir_coordinator_fini(struct weir_coordinator *coordinator)
         close(coordinator->timer_fd);
     coordinator->signal_fd = coordinator->timer_fd = -1;
     weir_poll_set_fini(&coordinator->sources);
+    weir_poll_set_fini(&coordinator->late_sources);
     sigset_t mask = coordinator->mask_before;
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(ending_signals); i++)
         sigaddset(&mask, ending_signals[i]);
@@ -262,7 +265,6 @@ enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator)
 
 void weir_coordinator_wait_workload(struct weir_coordinator *coordinator, int patience_ms)
 {
-    struct pollfd signals = {.fd = coordinator->signal_fd, .events = POLLIN};
     uint64_t begun_ns = weir_clock_now_ns(coordinator->clock);
     for (;;) {
         bool hurried = weir_coordinator_is_hurried(coordinator); /* takes SIGCHLD: before it is looked what that says */
@@ -272,7 +274,7 @@ void weir_coordinator_wait_workload(struct weir_coordinator *coordinator, int pa
         uint64_t passed_ns = weir_clock_now_ns(coordinator->clock) - begun_ns;
         if (patience_ms >= 0 && passed_ns >= (uint64_t)patience_ms * WEIR_NS_PER_MS)
             return;
-        poll(&signals, 1, patience_ms);
+        weir_poll_set_wait(&coordinator->late_sources, patience_ms);
     }
 }
 

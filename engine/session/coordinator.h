@@ -36,7 +36,8 @@ struct weir_coordinator {
 
     /* Others may add sources of their own from init() to fini(); their callbacks run on this thread, in run(). */
     struct weir_poll_set sources;
-    struct weir_triggers triggers; /* of SIGUSR2 and all others; "stop" is registered by init() */
+    struct weir_poll_set late_sources; /* the same, but run in wait_workload(): signals, and what others add */
+    struct weir_triggers triggers;     /* of SIGUSR2 and all others; "stop" is registered by init() */
 
     /* What the sources said since the loop last looked. */
     bool kicked;        /* a round is wanted */

@@ -327,7 +327,7 @@ static void abandon(struct weir_session *session, const struct weir_error *err)
     weir_event_set_disable(&session->events);
     weir_sideband_halt(session->sideband); /* it looks at the pipeline's epochs */
     weir_pipeline_stop(&session->pipeline);
-    weir_control_close_socket(&session->control);
+    weir_control_end(&session->control, &session->coordinator.late_sources);
     end_workload(session, WEIR_RECORD_END_OUTPUT, err);
 }
 
@@ -345,7 +345,7 @@ static int finish(struct weir_session *session, struct weir_error *err)
         result->end = WEIR_RECORD_END_READER;
     weir_snapshots_end(&session->snapshots);
     /* Else a command that runs on would wait for answers, and we for it. */
-    weir_control_close_socket(&session->control);
+    weir_control_end(&session->control, &session->coordinator.late_sources);
     code = code < 0 ? code : described;
     end_workload(session, result->end, err);
     result->signal = session->coordinator.ending_signal;

@@ -460,6 +460,29 @@ Test(coordinator, wait_for_the_workload_ends_with_it, .timeout = 30)
     fixture_fini(&f);
 }
 
+static void kill_workload(void *ctx, short revents)
+{
+    const struct fixture *f = ctx;
+    (void)revents;
+    kill(f->workload.pid, SIGKILL);
+}
+
+/* Else nobody would be answered meanwhile. */
+Test(coordinator, wait_for_the_workload_looks_at_late_sources, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    start_workload(&f, "exec sleep 1000");
+    f.pipeline.writer.error = -EIO;
+    cr_assert_eq(run_workload(&f), WEIR_RECORD_END_OUTPUT);
+    int fd = eventfd(1, EFD_CLOEXEC);
+    cr_assert_eq(weir_poll_set_add(&f.coordinator.late_sources, fd, POLLIN, kill_workload, &f), 0);
+    weir_coordinator_wait_workload(&f.coordinator, -1);
+    cr_assert_eq(WTERMSIG(f.workload.status), SIGKILL);
+    fixture_fini(&f);
+    close(fd);
+}
+
 Test(coordinator, wait_for_the_workload_ends_with_patience, .timeout = 30)
 {
     struct fixture f;

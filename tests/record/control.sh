@@ -96,6 +96,23 @@ test_stop_ends_the_command_and_tells_of_it() {
     expect_eq "status" "$status" $((128 + 15))
 }
 
+# Whoever waits for an answer then would wait for the command, and the command perhaps for them.
+test_commands_are_answered_while_a_command_outlives_its_recording() {
+    local line=''
+    open_fifos
+    start_record it.data -e cpu-clock --control fifo:ctl,ack -- \
+        sh -c 'trap "" TERM; until [ -e over ]; do sleep 0.02; done'
+    ask stop ack
+    while [ "$line" != 'error: the recording has ended' ]; do # it may be just about to
+        echo ping >&7
+        read -r -t 20 -u 8 line || fail "no answer"
+        [[ $line == ack || $line == error:* ]] || fail "answered: $line"
+    done
+    touch over
+    await_record
+    expect_eq "status" "$status" 0
+}
+
 test_status_is_one_line_of_json() {
     needs_program python3
     open_fifos
