@@ -72,7 +72,10 @@ static void append_found(struct weir_buf *text, enum weir_simulate_goal goal, co
     if (goal == WEIR_SIMULATE_ONCE)
         return;
     bool rate = goal == WEIR_SIMULATE_RATE;
-    if (found->value == 0)
+    if (found->value == 0 && found->limit == WEIR_SEARCH_LIMIT_REACH)
+        weir_buf_printf(text, "found     nothing: the producers cannot do %s on this machine, %u runs\n",
+                        rate ? "any rate" : "this rate", found->runs);
+    else if (found->value == 0)
         weir_buf_printf(text, "found     no %s is without loss, %u runs\n", rate ? "rate" : "stall", found->runs);
     else
         weir_buf_printf(text, "found     %s without loss: %" PRIu64 " %s, %u runs%s\n",

@@ -62,6 +62,13 @@ static bool is_narrow(const struct progress *p)
     return p->bad - p->good <= weir_max_u64(p->good / 100 * WEIR_SEARCH_PERCENT, 1);
 }
 
+static enum weir_search_limit limit_of(const struct progress *p)
+{
+    if (p->bad > p->search->greatest)
+        return WEIR_SEARCH_LIMIT_GREATEST;
+    return p->unreachable ? WEIR_SEARCH_LIMIT_REACH : WEIR_SEARCH_LIMIT_FAILURE;
+}
+
 int weir_search_highest(const struct weir_search *search, uint64_t *best, enum weir_search_limit *limit,
                         struct weir_error *err)
 {
@@ -72,9 +79,6 @@ int weir_search_highest(const struct weir_search *search, uint64_t *best, enum w
         result = probe(&p, middle(p.good, p.bad));
     if (result < 0)
         return result;
-    *limit = p.bad > search->greatest ? WEIR_SEARCH_LIMIT_GREATEST
-             : p.unreachable          ? WEIR_SEARCH_LIMIT_REACH
-                                      : WEIR_SEARCH_LIMIT_FAILURE;
 
     uint64_t value = p.good;
     while (value > 0) {
@@ -86,6 +90,7 @@ int weir_search_highest(const struct weir_search *search, uint64_t *best, enum w
             break;
         value -= weir_max_u64(value / 100 * WEIR_SEARCH_PERCENT, 1);
     }
+    *limit = limit_of(&p);
     *best = value;
     return 0;
 }

@@ -35,7 +35,7 @@ struct weir_search {
     void *ctx; /* borrowed */
 };
 
-/* *best is 0 when not even 1 holds. 0, or what a probe returned. */
+/* *best is 0 when not even 1 holds; *limit is of the least value that did not. 0, or what a probe returned. */
 int weir_search_highest(const struct weir_search *search, uint64_t *best, enum weir_search_limit *limit,
                         struct weir_error *err);
 

@@ -109,6 +109,18 @@ Test(bench_report, search_that_found_nothing_says_so)
     weir_buf_fini(&text);
 }
 
+/* Nothing was lost: that says nothing of stalls. */
+Test(bench_report, rate_that_cannot_be_brought_about_is_no_loss)
+{
+    const struct weir_simulate_found none = {.limit = WEIR_SEARCH_LIMIT_REACH, .runs = 4};
+    struct weir_simulate_result nothing = {0};
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_bench_report_text(&text, &options, WEIR_SIMULATE_STALL, &none, &nothing);
+    const char *wanted = "found     nothing: the producers cannot do this rate on this machine, 4 runs\n";
+    cr_expect_eq(strncmp(weir_buf_str(&text), wanted, strlen(wanted)), 0, "%s", weir_buf_str(&text));
+    weir_buf_fini(&text);
+}
+
 Test(bench_report, limits_of_a_search_are_told_apart)
 {
     static const struct {

@@ -10,6 +10,7 @@ struct fake {
     uint64_t holds_to;   /* higher values fail */
     uint64_t reaches_to; /* higher ones are out of reach; 0: none are */
     unsigned lucky;      /* the probe of this number holds whatever the value; 0: none */
+    unsigned unlucky;    /* the probe of this number fails whatever the value; 0: none */
     unsigned broken;     /* the probe of this number cannot be made; 0: none */
     uint64_t probed[PROBES_MAX];
     unsigned count;
@@ -25,6 +26,8 @@ static int probe(void *ctx, uint64_t value, enum weir_probe_outcome *outcome, st
     *outcome = value <= fake->holds_to || fake->count == fake->lucky ? WEIR_PROBE_HOLDS : WEIR_PROBE_FAILS;
     if (fake->reaches_to && value > fake->reaches_to)
         *outcome = WEIR_PROBE_OUT_OF_REACH;
+    if (fake->count == fake->unlucky)
+        *outcome = WEIR_PROBE_FAILS;
     return 0;
 }
 
@@ -105,4 +108,12 @@ Test(search, lucky_probe_is_found_out)
     cr_assert_eq(best, 3800);
     cr_assert_eq(fake.probed[fake.count - 1], 3800);
     cr_assert_eq(fake.probed[fake.count - 2], 4000);
+}
+
+Test(search, greatest_value_that_is_found_out_is_a_failure)
+{
+    struct fake fake = {.holds_to = 1000, .unlucky = 4}; /* the one that is to confirm 1000 */
+    enum weir_search_limit limit;
+    cr_assert_eq(search(&fake, 100, 1000, &limit), 950);
+    cr_assert_eq(limit, WEIR_SEARCH_LIMIT_FAILURE);
 }
