@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "engine/session/budget.h"
 #include "engine/session/session.h"
 #include "engine/sim/sim_disk.h"
 #include "engine/sim/sim_kernel.h"
@@ -68,6 +69,20 @@ static int stage(struct simulation *s)
     return result;
 }
 
+/* A simulated kernel's events are descriptors, too. */
+static uint64_t fds_needed(const struct simulation *s)
+{
+    return weir_budget_fds((unsigned)s->events.count, s->options->load.cpus, 1, s->session.plan.reader_count);
+}
+
+static void raise_fd_limit(struct simulation *s)
+{
+    struct weir_kernel_limits *limits = &s->session.limits;
+    weir_kernel_limits_read(limits, NULL);
+    if (fds_needed(s) > limits->nofile)
+        weir_kernel_limits_raise_nofile(limits);
+}
+
 static int prepare(struct simulation *s, struct weir_error *err)
 {
     const struct weir_simulate_options *options = s->options;
@@ -85,6 +100,7 @@ static int prepare(struct simulation *s, struct weir_error *err)
         result = weir_sim_kernel_new(&s->sim);
     if (result < 0)
         return result;
+    raise_fd_limit(s);
     s->kernel = weir_sim_kernel_interface(s->sim);
     session->kernel = &s->kernel;
     session->grow_pool = session->buffer_bytes == 0 && session->retained_bytes == 0;
