@@ -91,7 +91,10 @@ static int simulate(struct weir_bench_arguments *arguments, struct weir_print *p
         weir_print_error(print, &err);
     else
         status = show_result(print, arguments, &options, &found, &result);
+    int number = result.record.signal;
     weir_simulate_result_fini(&result);
+    if (number != 0) /* so that a shell's loop ends, too */
+        weir_cli_die_by_signal(number);
     return status;
 }
 

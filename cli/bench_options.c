@@ -311,7 +311,7 @@ const struct weir_command weir_bench_drain_command = {
     .summary = "measure how fast and at what CPU cost simulated rings are drained and written",
     .usages = usages,
     .description = description,
-    .exits = weir_exit_meanings,
+    .exits = weir_exit_meanings_of_bench,
     .examples = examples,
     .options = {.command = "weir bench drain", WEIR_OPTION_ONE_PART(options)},
 };

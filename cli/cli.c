@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/bits.h"
@@ -76,6 +77,17 @@ int weir_cli_show_help(const struct weir_print *print, const struct weir_command
     struct weir_buf text = WEIR_BUF_INIT;
     weir_help_text(&text, command);
     return weir_cli_show(print, &text);
+}
+
+void weir_cli_die_by_signal(int number)
+{
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0});
+    signal(number, SIG_DFL);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    raise(number);
 }
 
 static void list_commands(const struct weir_command *commands[BINDING_COUNT])

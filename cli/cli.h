@@ -45,4 +45,8 @@ int weir_cli_show(const struct weir_print *print, struct weir_buf *text);
 /* Prints the command's help to stdout; the exit status. */
 int weir_cli_show_help(const struct weir_print *print, const struct weir_command *command);
 
+/* Ends the process as the signal would have, but without a core file: nothing of ours is wrong. Returns only when the
+ * signal does not end processes. */
+void weir_cli_die_by_signal(int number);
+
 #endif

@@ -24,6 +24,16 @@ const struct weir_exit_meaning weir_exit_meanings[] = {
     MEANINGS_END,
 };
 
+const struct weir_exit_meaning weir_exit_meanings_of_bench[] = {
+    {"0", "All went well."},
+    MEANING_OF_FAILURE,
+    MEANING_OF_USAGE,
+    {"signal",
+     "A signal that ended the run (SIGINT, SIGTERM, SIGHUP, SIGQUIT) ends weir too, after the figures of what "
+     "was produced until then; of a search there are none."},
+    MEANINGS_END,
+};
+
 const struct weir_exit_meaning weir_exit_meanings_of_recording[] = {
     {"0", "The recording ended well; with a workload: the workload exited with 0."},
     {"N", "The workload exited with N."},

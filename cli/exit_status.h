@@ -25,9 +25,10 @@ enum weir_exit_status {
     WEIR_EXIT_USAGE = 129,          /* an option or argument was wrong; nothing was touched */
 };
 
-/* For the man pages, each ended by a NULL status: of commands without a workload, of those that read, and of a
- * recording. */
+/* For the man pages, each ended by a NULL status: of commands without a workload, of a benchmark, of those that read,
+ * and of a recording. */
 extern const struct weir_exit_meaning weir_exit_meanings[];
+extern const struct weir_exit_meaning weir_exit_meanings_of_bench[];
 extern const struct weir_exit_meaning weir_exit_meanings_of_reading[];
 extern const struct weir_exit_meaning weir_exit_meanings_of_recording[];
 

@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -140,19 +139,6 @@ static void print_report(const struct weir_print *print, const struct weir_recor
     weir_buf_fini(&text);
 }
 
-/* Ends the process as the signal would have, but without a core file: nothing of ours is wrong. Returns only when the
- * signal does not end processes. */
-static void die_by_signal(int number)
-{
-    setrlimit(RLIMIT_CORE, &(struct rlimit){0});
-    signal(number, SIG_DFL);
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, number);
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
-    raise(number);
-}
-
 /* The exit status. */
 static int record(const struct weir_record_options *options, const struct weir_record_arguments *arguments,
                   const struct weir_print *print)
@@ -189,7 +175,7 @@ static int record(const struct weir_record_options *options, const struct weir_r
     }
     weir_record_result_fini(&result);
     if (number != 0)
-        die_by_signal(number);
+        weir_cli_die_by_signal(number);
     sigprocmask(SIG_SETMASK, &before, NULL); /* one that came when recording had ended of itself ends weir here */
     return status;
 }

@@ -4,6 +4,7 @@
  */
 #include <criterion/criterion.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,26 @@ Test(program, closed_stream_is_a_failure)
         cr_expect_eq(run_shell(command, &text), 125, "%s", command);
         cr_expect_str_eq(weir_buf_str(&text), cases[i].says, "%s", command);
     }
+    weir_buf_fini(&text);
+}
+
+/* Its file is there once the run has begun. */
+Test(program, bench_that_is_ended_by_a_signal_ends_by_it)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    const char *command = "folder=$(mktemp -d) && cd \"$folder\" || exit 1; trap 'rm -r \"$folder\"' EXIT; "
+                          "\"$WEIR_PROGRAM\" bench drain --cpus 1 --rate 1000 --seconds 60 --json -o it.data & "
+                          "until [ -e it.data ]; do sleep 0.01; done; kill -TERM $!; wait $!";
+    cr_expect_eq(run_shell(command, &text), 128 + SIGTERM);
+    cr_expect_not_null(strstr(weir_buf_str(&text), "\"produced\": "), "%s", weir_buf_str(&text));
+    weir_buf_fini(&text);
+}
+
+Test(program, bench_of_more_events_than_descriptors_are_allowed_raises_the_limit)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    const char *command = "ulimit -Sn 64; exec \"$WEIR_PROGRAM\" bench drain --cpus 64 --records 1 -m 4K 2>&1";
+    cr_expect_eq(run_shell(command, &text), 0, "%s", weir_buf_str(&text));
     weir_buf_fini(&text);
 }
 
