@@ -147,6 +147,7 @@ static int resolve_output(const struct weir_record_arguments *arguments, struct 
                         : folder_option(arguments)         ? folder_option(arguments)
                         : arguments->compression_level > 0 ? "-z"
                         : arguments->snapshot_keep > 0     ? "--snapshot-keep"
+                        : arguments->switch_on.count > 0   ? "--switch-output-event"
                         : arguments->switching.enabled     ? "--switch-output"
                         : arguments->switching.timestamp   ? "--timestamp-filename"
                         : arguments->on_rotate             ? "--on-rotate"

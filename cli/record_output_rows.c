@@ -66,12 +66,12 @@ static const struct weir_option options[] = {
     },
     {
         .long_name = "output-format",
-        .argument = "FORMAT",
+        .argument = "file|dir",
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_output_format,
         .default_text = "file",
         .section = SECTION,
-        .help = "file: one file. dir: a directory with a file for each reader, as perf record --threads writes it",
+        .help = "write one file, or a directory with a file for each reader, as perf record --threads writes it",
         .details =
             "Of a directory only perf and weir itself can read the whole, and perf report must hold all of it in "
             "memory to sort it: there are no rounds.",

@@ -147,6 +147,7 @@ static const char *const refused[] = {
     "-A -z",
     "-A --output-format=dir",
     "-A --timestamp-filename",
+    "-A --switch-output-event cs",
     "--buildid-dir=",
     "--max-size=",
     "--max-loss=",
