@@ -35,6 +35,16 @@ bool weir_completion_has_files(const struct weir_command *command)
     return usage_has(command, "FILE");
 }
 
+bool weir_completion_has_folders(const struct weir_command *command)
+{
+    return usage_has(command, "FOLDER");
+}
+
+bool weir_completion_has_commands(const struct weir_command *command)
+{
+    return usage_has(command, "[COMMAND]");
+}
+
 bool weir_completion_takes_file(const struct weir_option *option)
 {
     return option->argument && strncmp(option->argument, "FILE", strlen("FILE")) == 0;

@@ -103,6 +103,8 @@ static const char tail[] =
     "        _weir_offer -c\n"
     "    elif [ \"$rest\" = commands ]; then\n"
     "        _weir_offer -W \"$commands\"\n"
+    "    elif [ \"$rest\" = folders ]; then\n"
+    "        _weir_offer -d\n"
     "    else\n"
     "        _weir_offer -f\n"
     "    fi\n"
@@ -186,7 +188,9 @@ static void append_command(struct weir_buf *text, const struct weir_command *com
     append_values(text, &command->options);
     if (weir_completion_has_workload(command))
         weir_buf_printf(text, "        rest=workload\n");
-    else if (!weir_completion_has_files(command))
+    else if (weir_completion_has_folders(command))
+        weir_buf_printf(text, "        rest=folders\n");
+    else if (weir_completion_has_commands(command))
         weir_buf_printf(text, "        rest=commands\n");
     weir_buf_printf(text, "        ;;\n");
 }

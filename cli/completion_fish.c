@@ -68,15 +68,16 @@ static void append_table(struct weir_buf *text, const char *condition, const str
         append_option(text, condition, weir_option_at(table, i));
 }
 
-/* The words of the command's name, each where the ones before it stand. */
-static void append_name(struct weir_buf *text, const struct weir_command *command)
+/* The words of the command's name, each where the ones before it stand; condition: where the first does. */
+static void append_name(struct weir_buf *text, const char *condition, const struct weir_command *command)
 {
     const char *blank = strchr(command->name, ' ');
-    weir_buf_printf(text, "complete -c weir -n '__weir_at' -a %.*s", (int)strcspn(command->name, " "), command->name);
+    weir_buf_printf(text, "complete -c weir -n '%s' -a %.*s", condition, (int)strcspn(command->name, " "),
+                    command->name);
     append_help(text, blank ? "commands of this name" : command->summary);
     if (!blank)
         return;
-    weir_buf_printf(text, "complete -c weir -n '__weir_at %.*s' -a %s", (int)(blank - command->name), command->name,
+    weir_buf_printf(text, "complete -c weir -n '%s %.*s' -a %s", condition, (int)(blank - command->name), command->name,
                     blank + 1);
     append_help(text, command->summary);
 }
@@ -87,18 +88,19 @@ void weir_completion_fish(struct weir_buf *text, const struct weir_completion *c
     append_table(text, "__weir_at", completion->top);
     for (size_t i = 0; i < completion->count; i++) {
         const struct weir_command *command = completion->commands[i];
-        char condition[WEIR_OPTION_TEXT_BYTES];
+        char condition[WEIR_OPTION_TEXT_BYTES], at[WEIR_OPTION_TEXT_BYTES];
         snprintf(condition, sizeof(condition), "__weir_in %s", command->name);
-        append_name(text, command);
+        snprintf(at, sizeof(at), "__weir_at %s", command->name);
+        append_name(text, "__weir_at", command);
         append_table(text, condition, &command->options);
         if (weir_completion_has_workload(command))
             weir_buf_printf(text, "complete -c weir -n '%s' -a '(__fish_complete_subcommand --fcs-skip=2)'\n",
                             condition);
         else if (weir_completion_has_files(command))
             weir_buf_printf(text, "complete -c weir -n '%s' -F\n", condition);
-        else
-            for (size_t j = 0; j < completion->count; j++)
-                weir_buf_printf(text, "complete -c weir -n '__weir_at %s' -a '%s'\n", command->name,
-                                completion->commands[j]->name);
+        else if (weir_completion_has_folders(command))
+            weir_buf_printf(text, "complete -c weir -n '%s' -a '(__fish_complete_directories)'\n", condition);
+        for (size_t j = 0; weir_completion_has_commands(command) && j < completion->count; j++)
+            append_name(text, at, completion->commands[j]);
     }
 }

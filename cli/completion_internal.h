@@ -14,8 +14,10 @@ struct weir_completion {
 /* Whether the command is followed by a command of the user's. */
 bool weir_completion_has_workload(const struct weir_command *command);
 
-/* Whether words of the command that are no options name files. */
+/* Whether words of the command that are no options name files, folders, or commands of weir. */
 bool weir_completion_has_files(const struct weir_command *command);
+bool weir_completion_has_folders(const struct weir_command *command);
+bool weir_completion_has_commands(const struct weir_command *command);
 
 /* Whether the option's argument is the name of a file, or a process. */
 bool weir_completion_takes_file(const struct weir_option *option);

@@ -80,14 +80,18 @@ static void append_table(struct weir_buf *text, const struct weir_option_table *
 static void append_command(struct weir_buf *text, const struct weir_command *command)
 {
     const char *blank = strchr(command->name, ' ');
-    const char *rest = "*:command:_weir_commands";
+    const char *rest = "";
     if (weir_completion_has_workload(command))
-        rest = "*::: :_normal";
+        rest = " '*::: :_normal'";
     else if (weir_completion_has_files(command))
-        rest = "*:file:_files";
+        rest = " '*:file:_files'";
+    else if (weir_completion_has_folders(command))
+        rest = " '*:folder:_files -/'";
+    else if (weir_completion_has_commands(command))
+        rest = " '*:command:_weir_commands'";
     weir_buf_printf(text, "  (\"%s%s\"%s)\n", command->name, blank ? "" : " ", blank ? "" : "*");
     append_table(text, &command->options);
-    weir_buf_printf(text, "    shift %d words; (( CURRENT -= %d ))\n    _arguments -s -S : $specs '%s'\n    ;;\n",
+    weir_buf_printf(text, "    shift %d words; (( CURRENT -= %d ))\n    _arguments -s -S : $specs%s\n    ;;\n",
                     blank ? 2 : 1, blank ? 2 : 1, rest);
 }
 

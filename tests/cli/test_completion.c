@@ -102,6 +102,15 @@ static void expect_lines(const char *shell, const char *script, const char *cons
     weir_buf_fini(&lines);
 }
 
+/* What a command takes behind its options: no command of weir where that is no name of one. */
+static void expect_rest(const char *shell, const char *script, const char *word, bool offered)
+{
+    struct weir_buf lines = WEIR_BUF_INIT;
+    run(shell, "", script, &lines);
+    cr_expect_eq(has_line(&lines, word, "\n\t/"), offered, "%s: %s: %s", script, word, weir_buf_str(&lines));
+    weir_buf_fini(&lines);
+}
+
 Test(completion, bash_completes_every_option)
 {
     expect_options_of_all("bash",
@@ -122,6 +131,13 @@ Test(completion, bash_completes_commands)
     expect_lines("bash", BASH_REPLY("weir \"\""), first_words);
     expect_lines("bash", BASH_REPLY("weir bench \"\""), second_words);
     expect_lines("bash", BASH_REPLY("weir help \"\""), first_words);
+}
+
+Test(completion, bash_completes_folders)
+{
+    expect_rest("bash", BASH_REPLY("weir doctor /pro"), "/proc", true);
+    expect_rest("bash", BASH_REPLY("weir doctor \"\""), "record", false);
+    expect_rest("bash", BASH_REPLY("weir bench drain \"\""), "record", false);
 }
 
 Test(completion, bash_completes_arguments)
@@ -217,15 +233,29 @@ Test(completion, fish_completes_commands)
     expect_lines("fish", "source $completion; complete -C \"weir \"", first_words);
     expect_lines("fish", "source $completion; complete -C \"weir bench \"", second_words);
     expect_lines("fish", "source $completion; complete -C \"weir record -F \"", max);
+    expect_lines("fish", "source $completion; complete -C \"weir help \"", first_words);
+    expect_lines("fish", "source $completion; complete -C \"weir help bench \"", second_words);
+    expect_rest("fish", "source $completion; complete -C \"weir help \"", "drain", false);
+    expect_rest("fish", "source $completion; complete -C \"weir doctor \"", "record", false);
+    expect_rest("fish", "source $completion; complete -C \"weir doctor /pro\"", "/proc", true);
 }
+
+#define ZSH_SPECS(words)                                                           \
+    "compdef() { :; }; _arguments() { for spec; do spec=${spec#\\*}; print -r -- " \
+    "${spec#\\(*\\)}; done; }; source $completion; words=(weir " words "); CURRENT=${#words}; _weir"
 
 Test(completion, zsh_completes_every_option)
 {
     if (!is_installed("zsh"))
         cr_skip_test("needs zsh");
-    expect_options_of_all(
-        "zsh",
-        "compdef() { :; }; _arguments() { for spec; do spec=${spec#\\*}; print -r -- "
-        "${spec#\\(*\\)}; done; }; source $completion; words=(weir ${=name} -); CURRENT=${#words}; _weir",
-        "[=+-");
+    expect_options_of_all("zsh", ZSH_SPECS("${=name} -"), "[=+-");
+}
+
+Test(completion, zsh_completes_folders)
+{
+    if (!is_installed("zsh"))
+        cr_skip_test("needs zsh");
+    expect_rest("zsh", ZSH_SPECS("doctor \"\""), ":folder:_files -", true);
+    expect_rest("zsh", ZSH_SPECS("bench drain \"\""), ":command:_weir_commands", false);
+    expect_rest("zsh", ZSH_SPECS("help \"\""), ":command:_weir_commands", true);
 }
