@@ -180,16 +180,17 @@ static int run(const struct settings *settings)
 int main(int argc, char **argv)
 {
     struct settings settings = {.runs = 5, .mb = 2000, .area_kb = 4096};
-    for (int i = 1; i + 1 < argc; i += 2) {
+    bool good = argc % 2 == 1;
+    for (int i = 1; good && i < argc; i += 2) {
         unsigned *value = strcmp(argv[i], "--runs") == 0      ? &settings.runs
                           : strcmp(argv[i], "--mb") == 0      ? &settings.mb
                           : strcmp(argv[i], "--area-kb") == 0 ? &settings.area_kb
                                                               : NULL;
-        if (!value)
-            break;
-        *value = (unsigned)strtoul(argv[i + 1], NULL, 10);
+        good = value != NULL;
+        if (value)
+            *value = (unsigned)strtoul(argv[i + 1], NULL, 10);
     }
-    if (argc % 2 == 0 || settings.runs == 0 || settings.runs > RUNS_MAX || !weir_is_power_of_two(settings.area_kb) ||
+    if (!good || settings.runs == 0 || settings.runs > RUNS_MAX || !weir_is_power_of_two(settings.area_kb) ||
         settings.area_kb < 8) {
         fprintf(stderr, "usage: %s [--runs N] [--mb N] [--area-kb N]\n", argv[0]);
         return USAGE_EXIT;

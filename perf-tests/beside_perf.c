@@ -82,11 +82,12 @@ static void sleep_ms(unsigned ms)
     nanosleep(&pause, NULL);
 }
 
+/* Its id, or -errno. */
 static pid_t start(const char *const *args, const char *log)
 {
     pid_t pid = fork();
     if (pid != 0)
-        return pid;
+        return pid < 0 ? -errno : pid;
     int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     dup2(fd, STDOUT_FILENO);
     dup2(fd, STDERR_FILENO);
@@ -94,14 +95,25 @@ static pid_t start(const char *const *args, const char *log)
     _exit(127);
 }
 
-/* Waits for a child that ends well, or by our SIGINT. */
+/* Waits for a child of start(), which ends well, or by our SIGINT. */
 static int finish(pid_t pid, struct rusage *used)
 {
     int status;
+    *used = (struct rusage){0};
+    if (pid < 0)
+        return pid;
     if (wait4(pid, &status, 0, used) != pid)
         return -errno;
     bool fine = (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
     return fine ? 0 : -ECHILD;
+}
+
+/* A child that was never started has no id to be signalled by: -1 is everybody's. */
+static int interrupt(pid_t pid, struct rusage *used)
+{
+    if (pid > 0)
+        kill(pid, SIGINT);
+    return finish(pid, used);
 }
 
 static void note(struct figures *figures, unsigned run, double seconds, const struct rusage *used)
@@ -167,9 +179,8 @@ static int measure_start(const struct settings *settings, unsigned form, struct 
     double from = now_seconds(), first = 0;
     pid_t pid = start_recorder(settings, form, forms[form].is_perf ? perf_options : options, NULL);
     sleep_ms(SETTLE_MS + settings->tasks / 5); /* perf takes longer than that only where nobody would wait for it */
-    kill(pid, SIGINT);
     struct rusage used;
-    int result = finish(pid, &used);
+    int result = interrupt(pid, &used);
     path_of(settings, form, ".data", path);
     if (result == 0)
         result = first_sample_seconds(path, &first);
@@ -178,16 +189,20 @@ static int measure_start(const struct settings *settings, unsigned form, struct 
     return result;
 }
 
-/* Processes that sleep until this one ends, half of them as threads would be seen: a /proc entry each. */
-static void make_tasks(unsigned count)
+/* Processes that sleep until this one ends. 0, or -errno: figures of fewer would be those of another machine. */
+static int make_tasks(unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        if (fork() == 0) {
+        pid_t pid = fork();
+        if (pid < 0)
+            return -errno;
+        if (pid == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             for (;;)
                 pause();
         }
     }
+    return 0;
 }
 
 /* ---- rings ---- */
@@ -255,9 +270,8 @@ static int record_load(const struct settings *settings, unsigned form)
     const struct storm_load load = {.kind = STORM_LOAD_SYSCALLS, .threads = 1, .calls = settings->calls};
     struct storm_load_result loaded = {0};
     int result = storm_load_run(&load, &loaded);
-    kill(pid, SIGINT);
     struct rusage used;
-    int ended = finish(pid, &used);
+    int ended = interrupt(pid, &used);
     return result < 0 ? result : ended;
 }
 
@@ -309,11 +323,10 @@ static void print(const struct settings *settings, struct figures *figures)
 
 static int prepare(struct settings *settings)
 {
-    if (settings->claim != CLAIM_REPORT)
-        make_tasks(settings->tasks);
-    if (settings->claim == CLAIM_RINGS)
+    int result = settings->claim == CLAIM_REPORT ? 0 : make_tasks(settings->tasks);
+    if (result == 0 && settings->claim == CLAIM_RINGS)
         settings->threads = make_threads(settings->rings);
-    return settings->threads < 0 ? settings->threads : 0;
+    return settings->threads < 0 ? settings->threads : result;
 }
 
 static int measure(const struct settings *settings, unsigned form, struct figures *figures, unsigned run)
@@ -334,7 +347,8 @@ static int run_all(struct settings *settings, struct figures *figures)
 {
     int result = prepare(settings);
     if (result < 0)
-        fprintf(stderr, "beside_perf: cannot make %u threads: %s\n", settings->rings, strerror(-result));
+        fprintf(stderr, "beside_perf: cannot make %u tasks and %u threads: %s\n", settings->tasks, settings->rings,
+                strerror(-result));
     for (unsigned run = 0; result == 0 && run < settings->runs; run++) {
         for (unsigned form = 0; result == 0 && form < FORMS; form++) {
             result = has_form(settings, form) ? measure(settings, form, &figures[form], run) : 0;
