@@ -63,6 +63,22 @@ Test(feature_text, bpf_programs_that_are_cut_or_short_are_told_as_far_as_they_go
     weir_buf_fini(&payload);
 }
 
+/* weir verify goes by whether there is a "(cut)". */
+Test(feature_text, types_of_bpf_programs_and_bitmaps_are_read_to_their_end)
+{
+    struct weir_buf types = WEIR_BUF_INIT, nodes = WEIR_BUF_INIT;
+    const uint32_t entries[] = {2, 7, 4, 0, 9, 0}; /* count; id, bytes and so many of them, each time */
+    weir_buf_append(&types, entries, sizeof(entries));
+    expect_text_of(WEIR_FEATURE_BPF_BTF, &types, types.used, "2 BTF");
+    expect_text_of(WEIR_FEATURE_BPF_BTF, &types, types.used - 1, "2 BTF (cut)");
+    const uint64_t words[] = {1, 4096, 2, 0, 65, 65, 1, 1, 1, 0, 0}; /* of the nodes: number, bits, bits, bitmap */
+    weir_buf_append(&nodes, words, sizeof(words));
+    expect_text_of(WEIR_FEATURE_MEM_TOPOLOGY, &nodes, nodes.used, "version 1, blocks of 4096 bytes, 2 nodes");
+    expect_text_of(WEIR_FEATURE_MEM_TOPOLOGY, &nodes, nodes.used - 1, "version 1, blocks of 4096 bytes, 2 nodes (cut)");
+    weir_buf_fini(&types);
+    weir_buf_fini(&nodes);
+}
+
 /* docs/format.md, in which each feature that there is has a row, or is said not to be written. */
 static char *read_document(void)
 {

@@ -375,7 +375,7 @@ test_files_that_end_faster_than_they_are_finished_make_the_next_switch_wait() {
 # The thread that reads build ids is held for half a minute in open(2), as a file on a dead server would hold it.
 test_mapped_file_that_hangs_does_not_hold_up_a_switch() {
     needs_program strace
-    start_record it.data -a -e cpu-clock -F 99 --switch-output
+    start_record it.data -a "${syscalls[@]}" --switch-output
     local thread tracer
     thread=$(grep -l weir-build-ids "/proc/$weir"/task/*/comm | cut -d/ -f5)
     strace -qq -o strace.out -p "$thread" -e trace=openat -e inject=openat:delay_enter=30000000 2>/dev/null &
