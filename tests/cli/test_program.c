@@ -136,7 +136,7 @@ Test(program, bench_that_is_ended_by_a_signal_ends_by_it)
     struct weir_buf text = WEIR_BUF_INIT;
     const char *command = "folder=$(mktemp -d) && cd \"$folder\" || exit 1; trap 'rm -r \"$folder\"' EXIT; "
                           "\"$WEIR_PROGRAM\" bench drain --cpus 1 --rate 1000 --seconds 60 --json -o it.data & "
-                          "until [ -e it.data ]; do sleep 0.01; done; kill -TERM $!; wait $!";
+                          "while kill -0 $! && ! [ -e it.data ]; do sleep 0.01; done; kill -TERM $!; wait $!";
     cr_expect_eq(run_shell(command, &text), 128 + SIGTERM);
     cr_expect_not_null(strstr(weir_buf_str(&text), "\"produced\": "), "%s", weir_buf_str(&text));
     weir_buf_fini(&text);
