@@ -6,21 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "engine/drain/reader_internal.h"
 #include "engine/kernel/test_point.h"
-
-/* Bytes of the first of these records, as many as any chunk takes. */
-static size_t bytes_for_chunk(const uint8_t *records, size_t bytes)
-{
-    size_t end = 0;
-    struct perf_event_header header;
-    for (; end < bytes; end += header.size) {
-        memcpy(&header, records + end, sizeof(header));
-        if (end + header.size > WEIR_CHUNK_MIN_BYTES)
-            break;
-    }
-    return end;
-}
 
 /* Records that a chunk takes. */
 static int note(struct weir_reader_ring *r, const uint8_t *records, size_t bytes)
@@ -41,8 +29,9 @@ int weir_reader_note_return(struct weir_reader_ring *r, const void *records, siz
 {
     int result = 0;
     for (size_t noted = 0, piece; result == 0 && noted < bytes; noted += piece) {
-        piece = bytes_for_chunk((const uint8_t *)records + noted, bytes - noted);
-        result = note(r, (const uint8_t *)records + noted, piece);
+        const uint8_t *rest = (const uint8_t *)records + noted;
+        piece = weir_record_whole_bytes(rest, weir_min_u64(bytes - noted, WEIR_CHUNK_MIN_BYTES));
+        result = note(r, rest, piece);
     }
     return result;
 }

@@ -104,6 +104,18 @@ int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *d
     return (int64_t)at;
 }
 
+size_t weir_record_whole_bytes(const uint8_t *data, size_t bytes)
+{
+    struct perf_event_header header;
+    size_t at = 0;
+    for (; bytes - at >= sizeof(header); at += header.size) {
+        memcpy(&header, data + at, sizeof(header));
+        if (header.size < sizeof(header) || header.size > bytes - at)
+            break;
+    }
+    return at;
+}
+
 void weir_record_mend_maps(uint8_t *data, uint64_t bytes)
 {
     for (uint64_t at = 0; at < bytes;) {

@@ -6,6 +6,7 @@
 #define WEIR_ENGINE_DRAIN_RECORD_WALK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "engine/kernel/id_map.h"
@@ -41,6 +42,10 @@ struct weir_walk_counts {
  */
 int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *data, uint64_t bytes,
                          struct weir_walk_counts *counts);
+
+/* Bytes of the whole records at the beginning of [data, data + bytes), the first of which starts at data. Any thread.
+ */
+size_t weir_record_whole_bytes(const uint8_t *data, size_t bytes);
 
 /*
  * Takes the flag that says that an MMAP2 record has a build id from all that are in [data, data + bytes), which have

@@ -2,7 +2,6 @@
 #include "engine/drain/writer_internal.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -130,25 +129,12 @@ static bool is_over_limit(struct weir_writer *writer, const struct weir_compress
     return true;
 }
 
-/* Of the chunk's first bytes, those of whole records. */
-static uint32_t whole_records(const struct weir_chunk *chunk, size_t bytes)
-{
-    struct perf_event_header header;
-    uint32_t at = 0;
-    for (; bytes - at >= sizeof(header); at += header.size) {
-        memcpy(&header, chunk->data + at, sizeof(header));
-        if (header.size < sizeof(header) || header.size > bytes - at)
-            break;
-    }
-    return at;
-}
-
 /* The chunk's records are not in the output of that account, nor in any other, but for those in its begun bytes. */
 static void count_failed(struct weir_writer *writer, const struct weir_writer_account *account,
                          const struct weir_chunk *chunk, size_t begun_bytes)
 {
     struct weir_walk_counts of_output = {.samples = account->failed_samples};
-    uint32_t in_stream = whole_records(chunk, begun_bytes);
+    size_t in_stream = weir_record_whole_bytes(chunk->data, begun_bytes);
     const uint8_t *data = chunk->data + in_stream;
     weir_record_walk(&writer->setup.layout, data, chunk->used - in_stream, &writer->failed);
     weir_record_walk(&writer->setup.layout, data, chunk->used - in_stream, &of_output);

@@ -108,15 +108,21 @@ Test(output_space, a_quota_that_is_used_up_is_no_room_and_other_failures_are_som
     cr_expect_not(weir_output_lacks_space(0) || weir_output_lacks_space(-EIO) || weir_output_lacks_space(-EFBIG));
 }
 
+/* What is appended finds no room, which is known then. */
+static void append_to_full(struct fixture *f)
+{
+    set_full(f, true);
+    append(f);
+    weir_output_push_tail(f->output);
+    weir_output_flush(f->output);
+    reap(f, 1);
+}
+
 Test(output_space, without_waiting_no_room_is_a_failure)
 {
     struct fixture f;
     fixture_init(&f, 1);
-    set_full(&f, true);
-    append(&f);
-    weir_output_push_tail(f.output);
-    weir_output_flush(f.output);
-    reap(&f, 1);
+    append_to_full(&f);
     cr_expect_eq(f.result, -ENOSPC);
     cr_expect_not(weir_output_is_full(f.output));
     cr_expect_eq(weir_output_error(f.output), -ENOSPC);
@@ -129,11 +135,7 @@ Test(output_space, end_of_a_file_that_was_cut_is_written_again_behind_a_sync)
     static const uint8_t tail[5000] = {1};
     struct fixture f;
     fixture_init(&f, 1);
-    set_full(&f, true);
-    append(&f);
-    weir_output_push_tail(f.output);
-    weir_output_flush(f.output);
-    reap(&f, 1);
+    append_to_full(&f);
     enum fake_io_call call = FAKE_IO_PWRITEV;
     fake_io_set_fault(f.disk, call, &(struct fake_io_fault){fake_io_calls(f.disk, call) + 1, false, -ENOSPC});
     uint64_t syncs = fake_io_calls(f.disk, FAKE_IO_FSYNC);
