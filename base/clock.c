@@ -23,6 +23,12 @@ static uint64_t day_now_ns(void *ctx)
 const struct weir_clock weir_clock_monotonic = {.now_ns = monotonic_now_ns};
 const struct weir_clock weir_clock_day = {.now_ns = day_now_ns};
 
+uint64_t weir_clock_suspended_ns(void)
+{
+    uint64_t monotonic_ns = read_ns(CLOCK_MONOTONIC), boot_ns = read_ns(CLOCK_BOOTTIME);
+    return boot_ns > monotonic_ns ? boot_ns - monotonic_ns : 0; /* a time namespace may set either back */
+}
+
 uint64_t weir_clock_thread_cpu_ns(void)
 {
     return read_ns(CLOCK_THREAD_CPUTIME_ID);

@@ -32,6 +32,10 @@ static inline struct timespec weir_clock_timespec(uint64_t ns)
     return (struct timespec){.tv_sec = (time_t)(ns / WEIR_NS_PER_S), .tv_nsec = (long)(ns % WEIR_NS_PER_S)};
 }
 
+/* How long the machine has been suspended in all, since it booted: CLOCK_BOOTTIME less CLOCK_MONOTONIC, which are read
+ * one after the other, so that it may be some time too long. */
+uint64_t weir_clock_suspended_ns(void);
+
 /* CPU time of the calling thread so far; CLOCK_THREAD_CPUTIME_ID, see clock_gettime(2), a system call. */
 uint64_t weir_clock_thread_cpu_ns(void);
 
