@@ -103,8 +103,9 @@ static int choose_queue(struct weir_output *output, const struct weir_output_opt
             weir_error_hint(err, "%s, or use plain writes", uring_advice(rc, (char[WEIR_REMEDY_BYTES]){0}));
             return rc;
         }
-        weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "io_uring is not available (%s): writing with pwritev; %s",
-                    strerrordesc_np(-rc), uring_advice(rc, (char[WEIR_REMEDY_BYTES]){0}));
+        weir_notice(options->notices, options->refusal_is_told ? WEIR_NOTICE_VERBOSE : WEIR_NOTICE_INFO,
+                    "io_uring is not available (%s): writing with pwritev; %s", strerrordesc_np(-rc),
+                    uring_advice(rc, (char[WEIR_REMEDY_BYTES]){0}));
     }
     int rc = open_queue(output, &weir_io_queue_pwritev, registered);
     return rc < 0 ? weir_error_set_errno(err, rc, "cannot set up plain writes") : 0;

@@ -61,6 +61,7 @@ struct weir_output_options {
     void (*fill_padding)(void *data, size_t bytes);
     const struct weir_io_ops *io;           /* io/io_ops.h; NULL: the real system calls */
     const struct weir_notice_sink *notices; /* borrowed; may be NULL */
+    bool refusal_is_told; /* of an output before it was told that io_uring is refused: of this one only verbosely */
 };
 
 /* What became of a span. */

@@ -8,8 +8,9 @@
 /* Whether io_uring can be had: 0, or -errno of io_uring_setup(2). */
 int weir_io_probe_uring(void);
 
-/* Whether a nameless file can be made in folder (O_TMPFILE) and opened with O_DIRECT: 0, or -errno of open(2): -EINVAL,
- * where the file system does not do O_DIRECT. Nothing stays. */
+/* Whether a file can be made in folder, without a name or with a hidden one, and opened with O_DIRECT: 0, or -errno of
+ * open(2): -EINVAL, where the file system does not do O_DIRECT; -ENOENT also for a folder that was removed. Nothing
+ * stays. */
 int weir_io_probe_direct(const char *folder);
 
 /* What an unprivileged writer may still write there. 0, or -errno of statvfs(3). */
