@@ -1,6 +1,6 @@
 /*
- * Finding build ids. libelf walks the tables of the file; the notes themselves are walked here, because those of the
- * kernel and its modules come without a file around them.
+ * Finding build ids: in the tables of a file (elf_file.h), and among notes, of which those of the kernel and its
+ * modules come without a file around them.
  *
  * Source: elf(5); which places are looked at: read_build_id() in tools/perf/util/symbol-elf.c of Linux 6.12. Any
  * thread.
@@ -11,8 +11,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,9 +18,10 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "format/elf_file.h"
 
-#define NOTES_BYTES_MAX (64u * 1024) /* of one segment or file: build ids stand at the front of far less */
-#define SECTIONS_MAX    65536u
+#define NOTES_BYTES_MAX (64u * 1024) /* of one segment: build ids stand at the front of far less */
+#define NOTES_BYTES_ALL (4u << 20)   /* of a file, which may have as many segments as it likes */
 #define SYS_ROOT        "/sys"
 
 /* ---- notes ---- */
@@ -55,67 +54,39 @@ int weir_build_id_of_notes(const void *notes, size_t bytes, size_t align, struct
 
 /* ---- ELF files ---- */
 
-static int read_chunk(Elf *elf, uint64_t offset, uint64_t bytes, uint64_t align, struct weir_build_id *id)
+struct notes_of_file {
+    struct weir_elf_head head;
+    uint64_t left; /* bytes that may still be looked through */
+};
+
+static int read_notes(struct notes_of_file *file, const struct weir_elf_entry *entry, struct weir_build_id *id)
 {
-    if (bytes == 0 || bytes > NOTES_BYTES_MAX || offset > INT64_MAX)
+    uint8_t notes[NOTES_BYTES_MAX];
+    if (entry->bytes == 0 || entry->bytes > sizeof(notes) || entry->bytes > file->left || entry->offset > INT64_MAX)
         return -ENODATA;
-    /* libelf checks the range against the file's size, and keeps what it gives until elf_end(). */
-    const Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)offset, bytes, ELF_T_BYTE);
-    return data && data->d_buf ? weir_build_id_of_notes(data->d_buf, data->d_size, align == 8 ? 8 : 4, id) : -ENODATA;
-}
-
-static int read_segments(Elf *elf, struct weir_build_id *id)
-{
-    size_t count;
-    if (elf_getphdrnum(elf, &count) < 0)
+    file->left -= entry->bytes;
+    if (pread(file->head.fd, notes, entry->bytes, (off_t)entry->offset) != (ssize_t)entry->bytes)
         return -ENODATA;
-    for (size_t i = 0; i < count && i <= UINT16_MAX; i++) {
-        GElf_Phdr header;
-        if (!gelf_getphdr(elf, (int)i, &header))
-            return -ENODATA;
-        if (header.p_type == PT_NOTE && read_chunk(elf, header.p_offset, header.p_filesz, header.p_align, id) == 0)
-            return 0;
-    }
-    return -ENODATA;
+    return weir_build_id_of_notes(notes, entry->bytes, entry->align == 8 ? 8 : 4, id);
 }
 
-/* Files that are not linked yet, such as modules, have no segments. */
-static int read_sections(Elf *elf, struct weir_build_id *id)
-{
-    Elf_Scn *section = NULL;
-    for (unsigned i = 0; i < SECTIONS_MAX && (section = elf_nextscn(elf, section)); i++) {
-        GElf_Shdr header;
-        if (!gelf_getshdr(section, &header))
-            return -ENODATA;
-        if (header.sh_type == SHT_NOTE &&
-            read_chunk(elf, header.sh_offset, header.sh_size, header.sh_addralign, id) == 0)
-            return 0;
-    }
-    return -ENODATA;
-}
-
-static int read_elf(Elf *elf, struct weir_build_id *id)
-{
-    if (!elf || elf_kind(elf) != ELF_K_ELF)
-        return -ENODATA;
-    return read_segments(elf, id) == 0 ? 0 : read_sections(elf, id);
-}
-
+/* Files that are not linked yet, such as modules, have sections only. */
 int weir_build_id_of_file(int fd, struct weir_build_id *id)
 {
-    char magic[SELFMAG];
-    ssize_t got = pread(fd, magic, sizeof(magic), 0);
-    if (got < 0)
-        return -errno;
-    if (got < SELFMAG || memcmp(magic, ELFMAG, SELFMAG) != 0)
-        return -ENODATA;
-    if (elf_version(EV_CURRENT) == EV_NONE)
-        return -ENODATA;
-    /* Not mapped: a file that shrinks meanwhile would be a SIGBUS. */
-    Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-    int result = read_elf(elf, id);
-    elf_end(elf);
-    return result;
+    struct notes_of_file file = {.left = NOTES_BYTES_ALL};
+    struct weir_elf_entry entry;
+    int result = weir_elf_head_read(&file.head, fd);
+    if (result < 0)
+        return result;
+    for (uint64_t i = 0; weir_elf_segment(&file.head, i, &entry); i++) {
+        if (entry.type == PT_NOTE && read_notes(&file, &entry, id) == 0)
+            return 0;
+    }
+    for (uint64_t i = 0; weir_elf_section(&file.head, i, &entry); i++) {
+        if (entry.type == SHT_NOTE && read_notes(&file, &entry, id) == 0)
+            return 0;
+    }
+    return -ENODATA;
 }
 
 /* ---- the kernel's ---- */

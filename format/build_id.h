@@ -2,7 +2,8 @@
  * Build ids: the bytes by which a linker names what it has made, in the note GNU/3 of an ELF file (elf(5), "Notes").
  * Readers of the recording find the right symbols by them.
  *
- * Everything here may be called on any thread, allocates inside libelf only, and trusts no byte of what it reads.
+ * Everything here may be called on any thread, allocates nothing (but for opendir(3) of a module's notes), and trusts
+ * no byte of what it reads.
  */
 #ifndef WEIR_FORMAT_BUILD_ID_H
 #define WEIR_FORMAT_BUILD_ID_H

@@ -18,12 +18,13 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "base/regular_file.h"
 #include "format/build_id.h"
+#include "format/elf_file.h"
 
 #define DEBUG_ROOT     "/usr/lib/debug"
 #define CRC_POLYNOMIAL 0xedb88320u
 #define READ_BYTES     65536
-#define SECTIONS_MAX   65536u
 
 struct debug_link {
     char name[NAME_MAX + 1]; /* "": there is none */
@@ -46,7 +47,7 @@ static Elf_Data *find_data(Elf *elf, const char *name)
     GElf_Shdr header;
     if (elf_getshdrstrndx(elf, &names) < 0)
         return NULL;
-    for (unsigned i = 0; i < SECTIONS_MAX && (section = elf_nextscn(elf, section)); i++) {
+    while ((section = elf_nextscn(elf, section))) {
         const char *found = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
         if (found && strcmp(found, name) == 0)
             return header.sh_type == SHT_NOBITS ? NULL : elf_rawdata(section, NULL);
@@ -63,10 +64,8 @@ static bool is_file_name(const char *name)
 static void read_link(int fd, struct debug_link *link)
 {
     *link = (struct debug_link){.name = ""};
-    if (elf_version(EV_CURRENT) == EV_NONE)
-        return;
-    Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-    const Elf_Data *data = elf && elf_kind(elf) == ELF_K_ELF ? find_data(elf, ".gnu_debuglink") : NULL;
+    Elf *elf = weir_elf_begin(fd);
+    const Elf_Data *data = elf ? find_data(elf, ".gnu_debuglink") : NULL;
     size_t length = data && data->d_buf ? strnlen(data->d_buf, data->d_size) : 0;
     size_t crc_at = weir_align_up(length + 1, sizeof(link->crc));
     if (length > 0 && length <= NAME_MAX && crc_at + sizeof(link->crc) <= data->d_size) {
@@ -103,12 +102,10 @@ static bool has_crc(int fd, uint32_t wanted)
     return got == 0 && ~crc == wanted;
 }
 
-static bool is_of(const struct search *search, int fd)
+static bool is_of(const struct search *search, int fd, const struct stat *status)
 {
     struct weir_build_id id;
-    struct stat status;
-    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
-        (status.st_dev == search->device && status.st_ino == search->inode))
+    if (status->st_dev == search->device && status->st_ino == search->inode)
         return false;
     if (search->id.bytes == 0)
         return search->link.name[0] && has_crc(fd, search->link.crc);
@@ -123,10 +120,11 @@ __attribute__((format(printf, 2, 3))) static int try(const struct search *search
     va_start(args, format);
     int length = vsnprintf(path, sizeof(path), format, args);
     va_end(args);
-    int fd = length < (int)sizeof(path) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
-    if (fd >= 0 && !is_of(search, fd)) {
+    struct stat status;
+    int fd = length < (int)sizeof(path) ? weir_regular_file_open(AT_FDCWD, path, &status) : -ENAMETOOLONG;
+    if (fd >= 0 && !is_of(search, fd, &status)) {
         close(fd);
-        fd = -1;
+        fd = -ENOENT;
     }
     return fd;
 }

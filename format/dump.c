@@ -12,23 +12,42 @@ struct dump {
     const struct weir_dump_options *options;
     struct weir_perf_input input;
     struct weir_trace *trace; /* owned; NULL: no tracepoint can be decoded */
+    bool is_trace_read;       /* whether or not there is one then: the first TRACING_DATA counts */
+    size_t named;             /* events whose names were looked for */
+    uint64_t features;        /* first word of those that were known then */
     struct weir_record_text text;
     struct weir_buf out;
 };
 
-/* What the records' text depends on: anew after each record that describes events. A damaged description costs the
- * fields, not the dump. 0, or -ENOMEM with err. */
-static int describe(struct dump *dump, struct weir_error *err)
+/* A damaged description costs the fields, not the dump. 0 or -ENOMEM. */
+static int read_trace(struct dump *dump)
 {
     struct weir_error cause = {0};
-    weir_trace_free(dump->trace);
     int result = weir_perf_input_trace(&dump->input, &dump->trace, &cause);
+    dump->is_trace_read = true;
     if (result < 0 && result != -ENOMEM)
         weir_notice(dump->options->notices, WEIR_NOTICE_WARNING, "fields of tracepoints are not decoded: %s",
                     cause.what);
-    if (result != -ENOMEM)
-        result = weir_record_text_init(&dump->text, &dump->input, dump->trace);
-    return result < 0 ? weir_error_set_errno(err, result, "cannot dump %s", dump->input.source.path) : 0;
+    return result == -ENOMEM ? result : 0;
+}
+
+/* What the records' text depends on, as far as it is new: a stream may bring some of it between any two records, and
+ * as often as it likes. 0, or -ENOMEM with err. */
+static int describe(struct dump *dump, struct weir_error *err)
+{
+    struct weir_perf_input *input = &dump->input;
+    bool has_trace = weir_perf_input_has_feature(input, WEIR_FEATURE_TRACING_DATA);
+    bool has_new_feature = input->features[0] != dump->features;
+    int result = 0;
+    if (has_trace && !dump->is_trace_read)
+        result = read_trace(dump);
+    else if (dump->trace)
+        result = weir_perf_input_name_tracepoints(input, dump->trace, dump->named);
+    dump->named = input->event_count;
+    dump->features = input->features[0];
+    if (result == 0 && has_new_feature)
+        result = weir_record_text_init(&dump->text, input, dump->trace);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot dump %s", input->source.path) : 0;
 }
 
 static int flush(struct dump *dump, size_t from, struct weir_error *err)

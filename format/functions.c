@@ -20,11 +20,11 @@
 
 #include "base/array.h"
 #include "format/debug_file.h"
+#include "format/elf_file.h"
 #include "format/line_reader.h"
 
-#define PROC_ROOT    "/proc"
-#define SECTIONS_MAX 65536u
-#define LINE_BYTES   (4 * PATH_MAX) /* symbols have at most 512 bytes */
+#define PROC_ROOT  "/proc"
+#define LINE_BYTES (4 * PATH_MAX) /* symbols have at most 512 bytes */
 
 static int add(struct weir_functions *functions, const char *name, struct weir_function function)
 {
@@ -74,7 +74,7 @@ const char *weir_function_name(const struct weir_functions *functions, size_t in
 static Elf_Scn *find_section(Elf *elf, GElf_Word type, GElf_Shdr *header)
 {
     Elf_Scn *section = NULL;
-    for (unsigned i = 0; i < SECTIONS_MAX && (section = elf_nextscn(elf, section)); i++) {
+    while ((section = elf_nextscn(elf, section))) {
         if (gelf_getshdr(section, header) && header->sh_type == type)
             return section;
     }
@@ -107,7 +107,7 @@ static bool offset_of(Elf *elf, uint64_t address, uint64_t *offset)
     GElf_Phdr segment;
     if (elf_getphdrnum(elf, &count) < 0)
         return false;
-    for (size_t i = 0; i < count && i < SECTIONS_MAX; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD || address < segment.p_vaddr ||
             address - segment.p_vaddr >= segment.p_filesz)
             continue;
@@ -150,14 +150,16 @@ static int add_symbols(struct weir_functions *functions, Elf *elf, Elf *program,
     return 0;
 }
 
+/* Up to the next one that begins elsewhere: any number may begin at the same place. */
 static void fill_sizes(struct weir_functions *functions)
 {
-    for (size_t i = 0; i < functions->count; i++) {
-        size_t next = i + 1;
-        while (next < functions->count && functions->items[next].start == functions->items[i].start)
-            next++;
-        if (functions->items[i].bytes == 0 && next < functions->count)
-            functions->items[i].bytes = functions->items[next].start - functions->items[i].start;
+    struct weir_function *items = functions->items;
+    uint64_t next_start = 0; /* of the last one there is no next */
+    for (size_t i = functions->count; i-- > 0;) {
+        if (i + 1 < functions->count && items[i + 1].start != items[i].start)
+            next_start = items[i + 1].start;
+        if (items[i].bytes == 0 && next_start > items[i].start)
+            items[i].bytes = next_start - items[i].start;
     }
 }
 
@@ -168,8 +170,8 @@ static int add_debug_symbols(struct weir_functions *functions, Elf *program, int
     int debug_fd = path ? weir_debug_file_open(fd, path, debug_root) : -ENOENT;
     if (debug_fd < 0)
         return 0;
-    Elf *elf = elf_begin(debug_fd, ELF_C_READ, NULL);
-    int result = elf && elf_kind(elf) == ELF_K_ELF ? add_symbols(functions, elf, program, SHT_SYMTAB) : 0;
+    Elf *elf = weir_elf_begin(debug_fd);
+    int result = elf ? add_symbols(functions, elf, program, SHT_SYMTAB) : 0;
     elf_end(elf);
     close(debug_fd);
     return result;
@@ -177,8 +179,6 @@ static int add_debug_symbols(struct weir_functions *functions, Elf *program, int
 
 static int read_elf(struct weir_functions *functions, Elf *elf, int fd, const char *path, const char *debug_root)
 {
-    if (!elf || elf_kind(elf) != ELF_K_ELF)
-        return -ENODATA;
     int result = add_symbols(functions, elf, NULL, SHT_SYMTAB);
     if (result == 0 && functions->count == 0)
         result = add_debug_symbols(functions, elf, fd, path, debug_root);
@@ -197,11 +197,10 @@ int weir_functions_of_file(struct weir_functions *functions, int fd, const char 
     ssize_t got = pread(fd, magic, sizeof(magic), 0);
     if (got < 0)
         return -errno;
-    if (got < SELFMAG || memcmp(magic, ELFMAG, SELFMAG) != 0 || elf_version(EV_CURRENT) == EV_NONE)
+    if (got < SELFMAG || memcmp(magic, ELFMAG, SELFMAG) != 0)
         return -ENODATA;
-    /* Not mapped: a file that shrinks meanwhile would be a SIGBUS. */
-    Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-    int result = read_elf(functions, elf, fd, path, debug_root);
+    Elf *elf = weir_elf_begin(fd);
+    int result = elf ? read_elf(functions, elf, fd, path, debug_root) : -ENODATA;
     elf_end(elf);
     return result;
 }

@@ -23,6 +23,7 @@
 
 #define EVENTS_MAX          65536u
 #define IDS_MAX             (16u << 20)
+#define SORT_STEPS          16u /* about the logarithm of how many ids there are */
 #define PARTS_MAX           65536u
 #define PART_PREFIX         "data."
 #define FEATURE_WORD        64u
@@ -75,7 +76,6 @@ static int add_ids(struct weir_perf_input *input, struct weir_input_event *event
         input->ids[input->id_count++] = (struct weir_input_id){.id = event->ids[i], .event = index};
     }
     event->id_count = count;
-    input->ids_sorted = false;
     return 0;
 }
 
@@ -112,14 +112,22 @@ static int compare_ids(const void *a, const void *b)
     return (left->id > right->id) - (left->id < right->id);
 }
 
+/* Those that came later are looked through one by one, until that has cost about as much as sorting all of them does:
+ * a stream may bring one more between any two records. */
 static const struct weir_input_id *find_id(struct weir_perf_input *input, uint64_t id)
 {
-    if (!input->ids_sorted && input->id_count > 0) {
-        qsort(input->ids, input->id_count, sizeof(*input->ids), compare_ids);
-        input->ids_sorted = true;
-    }
     const struct weir_input_id key = {.id = id};
-    return input->id_count ? bsearch(&key, input->ids, input->id_count, sizeof(key), compare_ids) : NULL;
+    input->ids_passed += input->id_count - input->sorted_ids;
+    if (input->ids_passed > SORT_STEPS * input->id_count) {
+        qsort(input->ids, input->id_count, sizeof(*input->ids), compare_ids);
+        input->sorted_ids = input->id_count;
+        input->ids_passed = 0;
+    }
+    for (size_t i = input->sorted_ids; i < input->id_count; i++) {
+        if (input->ids[i].id == id)
+            return &input->ids[i];
+    }
+    return input->sorted_ids > 0 ? bsearch(&key, input->ids, input->sorted_ids, sizeof(key), compare_ids) : NULL;
 }
 
 const struct weir_input_event *weir_perf_input_event_by_id(struct weir_perf_input *input, uint64_t id)
@@ -269,23 +277,38 @@ static int check_parts(const char *path, unsigned number, struct weir_error *err
     return -ENOENT;
 }
 
+/* Opens a file of a directory. A FIFO there would be waited for, and a device do who knows what: nobody has named it.
+ * A descriptor; or -errno, -EINVAL of what is no file. */
+static int open_in_directory(const char *name)
+{
+    struct stat status;
+    if (stat(name, &status) == 0 && !S_ISREG(status.st_mode))
+        return -EINVAL;
+    int fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    return fd < 0 ? -errno : fd;
+}
+
+static int fail_in_directory(const char *name, int code, struct weir_error *err)
+{
+    if (code == -EINVAL)
+        return weir_error_set(err, code, "%s is no regular file, as those of a recording are", name);
+    weir_error_set_errno(err, code, "cannot open %s", name);
+    if (code == -EMFILE)
+        weir_error_hint(err, "all files of a directory are open while it is read: ulimit -n with a greater number");
+    return code;
+}
+
 /* Goes on to DIR/data.N, N from 0 on, up to the first that is not there. */
 static int open_parts(struct weir_perf_input *input, const char *path, struct weir_error *err)
 {
     char name[PATH_MAX];
     for (unsigned number = 0; number < PARTS_MAX; number++) {
         int length = snprintf(name, sizeof(name), "%s/data.%u", path, number);
-        int fd = length < (int)sizeof(name) ? open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
-        int code = length < (int)sizeof(name) ? -errno : -ENAMETOOLONG;
-        if (fd < 0 && code == -ENOENT)
+        int fd = length < (int)sizeof(name) ? open_in_directory(name) : -ENAMETOOLONG;
+        if (fd == -ENOENT)
             return check_parts(path, number, err);
-        if (fd < 0) {
-            weir_error_set_errno(err, code, "cannot open %s", name);
-            if (code == -EMFILE)
-                weir_error_hint(err, "all files of a directory are open while it is read: ulimit -n with a greater "
-                                     "number");
-            return code;
-        }
+        if (fd < 0)
+            return fail_in_directory(name, fd, err);
         int *parts = weir_array_grow(input->parts, sizeof(*parts), input->part_count, 1, &input->part_capacity);
         if (!parts) {
             close(fd);
@@ -305,7 +328,9 @@ static int open_source(struct weir_perf_input *input, const char *path, struct w
     char main_path[PATH_MAX];
     if (snprintf(main_path, sizeof(main_path), "%s/data", path) >= (int)sizeof(main_path))
         return weir_error_set_errno(err, -ENAMETOOLONG, "cannot open %.64s...", path);
-    int result = weir_byte_source_open(&input->source, main_path, err);
+    bool is_other = stat(main_path, &status) == 0 && !S_ISREG(status.st_mode);
+    int result =
+        is_other ? fail_in_directory(main_path, -EINVAL, err) : weir_byte_source_open(&input->source, main_path, err);
     if (result == -ENOENT) {
         weir_error_set(err, result, "no recording is in the directory %s", path);
         weir_error_hint(err, "name a file, or a directory of weir record --output-format=dir or perf record --threads");

@@ -59,9 +59,10 @@ struct weir_perf_input {
 
     struct weir_input_event *events; /* owned */
     size_t event_count, event_capacity;
-    struct weir_input_id *ids; /* owned; ascending when ids_sorted */
+    struct weir_input_id *ids; /* owned; the first sorted_ids are ascending, those behind came later */
     size_t id_count, id_capacity;
-    bool ids_sorted;
+    size_t sorted_ids;
+    uint64_t ids_passed; /* of those that came later, while ids were looked for */
 
     uint64_t features[4]; /* of a pipe: those that were met so far */
     struct weir_perf_section sections[WEIR_FEATURE_BITS];
@@ -83,7 +84,8 @@ struct weir_input_gate {
  * Opens path: a file, a FIFO, a directory, or "-". A pipe's attrs and features come with its first records.
  * A file without data.size is read up to its end (is_unfinished). 0, or with err, which names the offset: -EBADMSG (no
  * perf.data, or damaged), -ENOTSUP (version 1, big endian, or a file's form in a stream), -E2BIG (more events or ids
- * than the limits), -errno of open(2) and read(2), -ENOMEM. *input needs no weir_perf_input_close() then.
+ * than the limits), -EINVAL (a directory with what is no file), -errno of open(2) and read(2), -ENOMEM. *input needs no
+ * weir_perf_input_close() then.
  */
 int weir_perf_input_open(struct weir_perf_input *input, const char *path, struct weir_error *err);
 

@@ -15,11 +15,11 @@ static bool is_nameless(const struct weir_input_event *event)
     return event->attr.type == PERF_TYPE_TRACEPOINT && strcmp(event->name, name) == 0;
 }
 
-static int name_tracepoints(struct weir_perf_input *input, const struct weir_trace *trace)
+int weir_perf_input_name_tracepoints(struct weir_perf_input *input, const struct weir_trace *trace, size_t first)
 {
     struct weir_buf name = WEIR_BUF_INIT;
     int result = 0;
-    for (size_t i = 0; result == 0 && i < input->event_count; i++) {
+    for (size_t i = first; result == 0 && i < input->event_count; i++) {
         weir_buf_reset(&name);
         if (is_nameless(&input->events[i]) && weir_trace_append_name(trace, input->events[i].attr.config, &name))
             result = weir_perf_input_name_event(input, i, weir_buf_str(&name));
@@ -37,7 +37,7 @@ int weir_perf_input_trace(struct weir_perf_input *input, struct weir_trace **tra
     if (result == 1) {
         int made = weir_trace_new(trace, section.data, section.used, &cause);
         if (made == 0)
-            made = name_tracepoints(input, *trace);
+            made = weir_perf_input_name_tracepoints(input, *trace, 0);
         if (made < 0) {
             weir_trace_free(*trace);
             *trace = NULL;

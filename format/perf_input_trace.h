@@ -11,4 +11,7 @@
  */
 int weir_perf_input_trace(struct weir_perf_input *input, struct weir_trace **trace, struct weir_error *err);
 
+/* The same names for the events from number `first` on, which came later. 0 or -ENOMEM. */
+int weir_perf_input_name_tracepoints(struct weir_perf_input *input, const struct weir_trace *trace, size_t first);
+
 #endif

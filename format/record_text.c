@@ -32,7 +32,7 @@ int weir_record_text_init(struct weir_record_text *text, struct weir_perf_input 
 #if defined(__x86_64__) || defined(__i386__)
     text->is_x86 = true;
 #endif
-    if (found == 1)
+    if (found == 1 && arch.used > 0)
         text->is_x86 = memmem(arch.data, arch.used, "86", 2) != NULL;
     weir_buf_fini(&arch);
     return found == -ENOMEM ? found : 0;

@@ -283,6 +283,20 @@ static void append_json_extra(const struct weir_sample *sample, struct weir_buf 
         weir_buf_printf(out, ",\"aux_bytes\":%" PRIu64, sample->aux.count);
 }
 
+/* False: not all that is in it is in its fields. */
+static bool append_json_tracepoint(const struct weir_record_text *text, const struct weir_text_record *record,
+                                   const struct weir_sample *sample, struct weir_buf *out)
+{
+    size_t start = out->used;
+    if (!is_tracepoint(text, record, sample))
+        return false;
+    uint64_t id = record->event->attr.config;
+    weir_buf_printf(out, ",\"fields\":");
+    if (!weir_trace_append_json(text->trace, id, sample->raw.data, sample->raw.count, out))
+        out->used = start;
+    return weir_trace_knows_all(text->trace, id);
+}
+
 void weir_sample_json_append(const struct weir_record_text *text, const struct weir_text_record *record,
                              struct weir_buf *out)
 {
@@ -305,10 +319,7 @@ void weir_sample_json_append(const struct weir_record_text *text, const struct w
         append_json_extra(&sample, out);
     else
         weir_buf_printf(out, ",\"damaged_at\":%zu", bad_offset);
-    if (is_tracepoint(text, record, &sample)) {
-        weir_buf_printf(out, ",\"fields\":");
-        weir_trace_append_json(text->trace, record->event->attr.config, sample.raw.data, sample.raw.count, out);
-    } else if (sample.raw.data) {
+    if (!append_json_tracepoint(text, record, &sample, out) && sample.raw.data) {
         weir_buf_printf(out, ",\"raw\":\"");
         weir_text_append_hex(out, sample.raw.data, sample.raw.count);
         weir_buf_append_u8(out, '"');

@@ -1,50 +1,27 @@
-/* Order of records by id: a sorted table, searched by halves. One thread; allocates. */
+/* Order of records by id: a balanced tree, because a file names its ids in whatever order it likes. One thread;
+ * allocates. Source: tsearch(3). */
 #include "format/scan_order.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* The first place whose id is not below id. */
-static size_t place_of(const struct weir_scan_order *order, uint64_t id)
+static int compare(const void *a, const void *b)
 {
-    size_t low = 0, high = order->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (order->ids[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static int insert(struct weir_scan_order *order, size_t at, uint64_t id)
-{
-    if (order->count == order->capacity) {
-        size_t capacity = order->capacity ? 2 * order->capacity : 64;
-        struct weir_scan_id *grown = reallocarray(order->ids, capacity, sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        order->ids = grown;
-        order->capacity = capacity;
-    }
-    memmove(order->ids + at + 1, order->ids + at, (order->count - at) * sizeof(*order->ids));
-    order->ids[at] = (struct weir_scan_id){.id = id};
-    order->count++;
-    return 0;
+    const struct weir_scan_id *left = a, *right = b;
+    return (left->id > right->id) - (left->id < right->id);
 }
 
 /* Makes that id the recent one. False: it is not known. */
 static bool find(struct weir_scan_order *order, uint64_t id)
 {
-    if (order->recent < order->count && order->ids[order->recent].id == id)
+    if (order->recent && order->recent->id == id)
         return true;
-    size_t at = place_of(order, id);
-    if (at == order->count || order->ids[at].id != id)
-        return false;
-    order->recent = at;
-    return true;
+    const struct weir_scan_id key = {.id = id};
+    struct weir_scan_id *const *found = tfind(&key, &order->ids, compare);
+    if (found)
+        order->recent = *found;
+    return found != NULL;
 }
 
 /* The same of one that may be new. 0 or -ENOMEM. */
@@ -52,24 +29,29 @@ static int find_or_insert(struct weir_scan_order *order, uint64_t id)
 {
     if (find(order, id))
         return 0;
-    size_t at = place_of(order, id);
-    int result = insert(order, at, id);
-    if (result == 0)
-        order->recent = at;
-    return result;
+    struct weir_scan_id *made = calloc(1, sizeof(*made));
+    if (made)
+        made->id = id;
+    if (!made || !tsearch(made, &order->ids, compare)) {
+        free(made);
+        return -ENOMEM;
+    }
+    order->recent = made;
+    order->count++;
+    return 0;
 }
 
 int weir_scan_order_return(struct weir_scan_order *order, uint64_t id)
 {
     int result = find_or_insert(order, id);
     if (result == 0)
-        order->ids[order->recent].returns++;
+        order->recent->returns++;
     return result;
 }
 
 size_t weir_scan_order_returns(struct weir_scan_order *order, uint64_t id)
 {
-    return find(order, id) ? order->ids[order->recent].returns : 0;
+    return find(order, id) ? order->recent->returns : 0;
 }
 
 int weir_scan_order_note(struct weir_scan_order *order, uint64_t id, uint64_t time_ns, bool may_be_set,
@@ -79,7 +61,7 @@ int weir_scan_order_note(struct weir_scan_order *order, uint64_t id, uint64_t ti
     int result = find_or_insert(order, id);
     if (result < 0)
         return result;
-    struct weir_scan_id *known = &order->ids[order->recent];
+    struct weir_scan_id *known = order->recent;
     if (time_ns >= known->last_ns) {
         known->last_ns = time_ns;
         return 0;
@@ -97,6 +79,6 @@ int weir_scan_order_note(struct weir_scan_order *order, uint64_t id, uint64_t ti
 
 void weir_scan_order_fini(struct weir_scan_order *order)
 {
-    free(order->ids);
+    tdestroy(order->ids, free);
     *order = (struct weir_scan_order){0};
 }

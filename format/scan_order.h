@@ -25,11 +25,11 @@ struct weir_scan_id {
 };
 
 struct weir_scan_order {
-    struct weir_scan_id *ids; /* owned; ascending */
-    size_t count, capacity;
-    size_t recent;       /* where the last one was */
-    uint64_t steps_back; /* of WEIR_SCAN_STEP_BACK_NS at most */
-    uint64_t longest_ns; /* of these */
+    void *ids;                   /* owned: struct weir_scan_id, of tsearch(3) */
+    size_t count;                /* of them */
+    struct weir_scan_id *recent; /* the last one that was asked for; NULL */
+    uint64_t steps_back;         /* of WEIR_SCAN_STEP_BACK_NS at most */
+    uint64_t longest_ns;         /* of these */
 };
 
 /* Notes a record. may_be_set: its clock. *step_ns: how much older it is than the one before; 0: it is not. 0 or

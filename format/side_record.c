@@ -14,6 +14,7 @@
 #define MMAP2_BUILD_ID  40u /* u8 size, u8, u16, u8[20] */
 #define MMAP2_PROTECTED 64u
 #define BPF_EVENT_BYTES 24u /* header, u16 type, u16 flags, u32 id, tag */
+#define LOST_BYTES      24u /* header, u64 id, u64 lost */
 
 void weir_side_layout_init(struct weir_side_layout *layout, const struct perf_event_attr *attr)
 {
@@ -104,6 +105,15 @@ static bool parse_bpf_event(const uint8_t *data, size_t end, struct weir_side_re
     return true;
 }
 
+static bool parse_lost(const uint8_t *data, size_t end, struct weir_side_record *record)
+{
+    if (end < LOST_BYTES)
+        return false;
+    record->pid = record->tid = -1; /* of nobody knows which */
+    record->lost = u64_at(data + 16);
+    return true;
+}
+
 static bool parse_body(const uint8_t *data, size_t end, struct weir_side_record *record)
 {
     if (end < COMM_OFFSET)
@@ -121,6 +131,8 @@ static bool parse_body(const uint8_t *data, size_t end, struct weir_side_record 
         return parse_map(data, end, record);
     case PERF_RECORD_BPF_EVENT:
         return parse_bpf_event(data, end, record);
+    case PERF_RECORD_LOST:
+        return parse_lost(data, end, record);
     default:
         return false;
     }

@@ -24,7 +24,7 @@ struct weir_side_layout {
 void weir_side_layout_init(struct weir_side_layout *layout, const struct perf_event_attr *attr);
 
 struct weir_side_record {
-    uint32_t type;    /* PERF_RECORD_COMM, _FORK, _EXIT, _MMAP (both sorts), _MMAP2 or _BPF_EVENT */
+    uint32_t type;    /* PERF_RECORD_COMM, _FORK, _EXIT, _MMAP (both sorts), _MMAP2, _BPF_EVENT or _LOST */
     uint16_t misc;    /* PERF_RECORD_MISC_* */
     uint16_t bytes;   /* of the whole record */
     uint64_t time_ns; /* 0: synthesised */
@@ -34,6 +34,7 @@ struct weir_side_record {
     /* MMAP, MMAP2. filename is borrowed from the record; MMAP says nothing of device, inode and protection (0). */
     struct weir_record_map map;
     uint32_t bpf_program;          /* BPF_EVENT: the id of a program that is loaded; 0: of one that was unloaded */
+    uint64_t lost;                 /* LOST: records, of any task, for which the ring had no room */
     struct weir_build_id build_id; /* MMAP2 with PERF_RECORD_MISC_MMAP_BUILD_ID, in the place of device and inode */
 };
 

@@ -28,6 +28,7 @@ struct weir_synth_options {
     const char *sys_root;     /* NULL: "/sys"; where the ids of kernel and modules are */
     bool data_maps;           /* also maps that are not executable (-d) */
     bool no_maps;             /* tasks without their maps */
+    bool modules_only;        /* for weir_synth_kernel: without the kernel's own map, which does not change */
     bool namespaces;          /* and the namespaces that they are in */
     unsigned threads;         /* for weir_synth_all_tasks: 0 and 1: the caller's thread only; at most 256 are made */
     unsigned map_timeout_ms;  /* per task, as --proc-map-timeout; 0: 500 */

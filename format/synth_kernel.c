@@ -256,7 +256,7 @@ static int emit_kernel(struct kernel_scan *scan)
 
 static int synth_kernel(struct kernel_scan *scan)
 {
-    int result = emit_kernel(scan);
+    int result = scan->options->modules_only ? 0 : emit_kernel(scan);
     for (size_t i = 0; i < scan->modules.count && result == 0; i++)
         result = emit_module(scan, &scan->modules.all[i]);
     return result < 0 ? result : weir_synth_block_flush(&scan->block);

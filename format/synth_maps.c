@@ -22,6 +22,7 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
+#include "base/regular_file.h"
 #include "format/line_reader.h"
 #include "format/records.h"
 #include "format/synth_internal.h"
@@ -171,12 +172,11 @@ static void read_build_id(const struct maps_walk *walk, const struct weir_proc_m
     if (!worker->run->options->build_ids || map->inode == 0 || !(map->protection & PROT_EXEC) ||
         (size_t)snprintf(path, sizeof(path), "%d/root%s", (int)walk->pid, map->name) >= sizeof(path))
         return;
-    int fd = openat(worker->run->proc_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    int fd = weir_regular_file_open(worker->run->proc_fd, path, &status);
     if (fd < 0)
         return;
-    struct stat status;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
-        weir_build_id_of_file(fd, &worker->build_id);
+    weir_build_id_of_file(fd, &worker->build_id);
     close(fd);
 }
 

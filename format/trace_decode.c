@@ -12,10 +12,11 @@
 #include <string.h>
 #include <traceevent/event-parse.h>
 
-#include "base/bits.h"
 #include "format/bytes.h"
 #include "format/text_out.h"
+#include "format/trace_field.h"
 #include "format/trace_formats.h"
+#include "format/trace_printable.h"
 
 #define PRINTK_MAX_BYTES (4u << 20)
 #define PRINTK_END       "\\n" /* as the kernel writes the end of a line */
@@ -147,6 +148,12 @@ static struct tep_event *find(const struct weir_trace *trace, uint64_t id)
     return id <= INT32_MAX ? tep_find_event(trace->tep, (int)id) : NULL;
 }
 
+bool weir_trace_knows_all(const struct weir_trace *trace, uint64_t id)
+{
+    const struct tep_event *event = find(trace, id);
+    return event && !(event->flags & TEP_EVENT_FL_FAILED);
+}
+
 bool weir_trace_append_name(const struct weir_trace *trace, uint64_t id, struct weir_buf *out)
 {
     const struct tep_event *event = find(trace, id);
@@ -160,39 +167,9 @@ bool weir_trace_append_name(const struct weir_trace *trace, uint64_t id, struct 
 
 /* ---- fields ---- */
 
-/* The bytes of a field, those that a dynamic one points to included; false: not inside the sample. */
-static bool locate(const struct tep_format_field *field, const uint8_t *raw, size_t bytes, const uint8_t **data,
-                   size_t *length)
-{
-    if (field->offset < 0 || field->size < 0 || (uint64_t)field->offset + (uint64_t)field->size > bytes)
-        return false;
-    *data = raw + field->offset;
-    *length = (size_t)field->size;
-    if (!(field->flags & TEP_FIELD_IS_DYNAMIC))
-        return true;
-    if (*length < sizeof(uint32_t))
-        return false;
-    uint32_t place = weir_load_u32(*data);
-    size_t offset = place & UINT16_MAX;
-    if (field->flags & TEP_FIELD_IS_RELATIVE)
-        offset += (size_t)field->offset + (size_t)field->size;
-    *length = place >> 16;
-    if (offset + *length > bytes)
-        return false;
-    *data = raw + offset;
-    return true;
-}
-
-static uint64_t load_number(const uint8_t *data, size_t bytes)
-{
-    uint64_t value = 0;
-    memcpy(&value, data, weir_min_u64(bytes, sizeof(value)));
-    return value;
-}
-
 static int64_t load_signed(const uint8_t *data, size_t bytes)
 {
-    uint64_t value = load_number(data, bytes);
+    uint64_t value = weir_trace_field_number(data, bytes);
     unsigned unused = bytes < sizeof(value) ? (unsigned)(8 * (sizeof(value) - bytes)) : 0;
     return (int64_t)(value << unused) >> unused;
 }
@@ -200,21 +177,21 @@ static int64_t load_signed(const uint8_t *data, size_t bytes)
 static void append_value(const struct tep_format_field *field, const uint8_t *data, size_t length, bool is_json,
                          struct weir_buf *out)
 {
-    if (field->flags & TEP_FIELD_IS_STRING) {
+    if (weir_trace_field_is_text(field)) {
         if (is_json)
             weir_text_append_json(out, data, length);
         else
             weir_text_append(out, data, length);
-    } else if ((field->flags & TEP_FIELD_IS_ARRAY) || length > sizeof(uint64_t) || length == 0) {
+    } else if ((field->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC)) || length > sizeof(uint64_t)) {
         weir_buf_printf(out, is_json ? "\"" : "");
         weir_text_append_hex(out, data, length);
         weir_buf_printf(out, is_json ? "\"" : "");
     } else if (field->flags & TEP_FIELD_IS_SIGNED) {
         weir_buf_printf(out, "%" PRId64, load_signed(data, length));
     } else if (!is_json && (field->flags & TEP_FIELD_IS_POINTER)) {
-        weir_buf_printf(out, "%#" PRIx64, load_number(data, length));
+        weir_buf_printf(out, "%#" PRIx64, weir_trace_field_number(data, length));
     } else {
-        weir_buf_printf(out, "%" PRIu64, load_number(data, length));
+        weir_buf_printf(out, "%" PRIu64, weir_trace_field_number(data, length));
     }
 }
 
@@ -231,7 +208,7 @@ static void append_fields(const struct tep_event *event, const uint8_t *raw, siz
         else
             weir_text_append(out, field->name, strlen(field->name));
         weir_buf_append_u8(out, is_json ? ':' : '=');
-        if (locate(field, raw, bytes, &data, &length))
+        if (weir_trace_field_locate(field, raw, bytes, &data, &length))
             append_value(field, data, length, is_json, out);
         else
             weir_buf_printf(out, is_json ? "null" : "?");
@@ -239,102 +216,19 @@ static void append_fields(const struct tep_event *event, const uint8_t *raw, siz
     }
 }
 
-void weir_trace_append_json(const struct weir_trace *trace, uint64_t id, const uint8_t *raw, size_t bytes,
+bool weir_trace_append_json(const struct weir_trace *trace, uint64_t id, const uint8_t *raw, size_t bytes,
                             struct weir_buf *out)
 {
     const struct tep_event *event = find(trace, id);
+    if (!event)
+        return false;
     weir_buf_append_u8(out, '{');
-    if (event)
-        append_fields(event, raw, bytes, true, out);
+    append_fields(event, raw, bytes, true, out);
     weir_buf_append_u8(out, '}');
+    return true;
 }
 
 /* ---- print formats ---- */
-
-static bool fields_are_inside(const struct tep_format_field *field, const uint8_t *raw, size_t bytes)
-{
-    const uint8_t *data;
-    size_t length;
-    for (; field; field = field->next) {
-        if (!locate(field, raw, bytes, &data, &length))
-            return false;
-    }
-    return true;
-}
-
-/* A number that is not 0, as divisors have to be: libtraceevent divides by whatever there is. */
-static bool is_divisor(const struct tep_print_arg *arg)
-{
-    return arg->type == TEP_PRINT_ATOM && strtoull(arg->atom.atom, NULL, 0) != 0;
-}
-
-/* field[number], inside of an array whose length is in its format: REC->args[0]. Of other lengths of elements than
- * those of integers libtraceevent reads nothing. */
-static bool is_safe_element(struct tep_event *event, const struct tep_print_arg *array,
-                            const struct tep_print_arg *index)
-{
-    if (!array || !index || array->type != TEP_PRINT_FIELD || index->type != TEP_PRINT_ATOM)
-        return false;
-    const struct tep_format_field *field = tep_find_any_field(event, array->field.name);
-    unsigned long long number = strtoull(index->atom.atom, NULL, 0);
-    if (!field || !(field->flags & TEP_FIELD_IS_ARRAY) || (field->flags & TEP_FIELD_IS_DYNAMIC))
-        return false;
-    size_t size = field->elementsize, count = size > 0 ? (size_t)field->size / size : 0;
-    return size <= sizeof(uint64_t) && weir_is_power_of_two(size) && number < count;
-}
-
-static bool is_safe_argument(struct tep_event *event, const struct tep_print_arg *arg, unsigned depth)
-{
-    if (!arg || depth > WEIR_TRACE_NESTING_MAX)
-        return false;
-    switch (arg->type) {
-    case TEP_PRINT_NULL: /* the left side of an operator that has none */
-    case TEP_PRINT_ATOM:
-    case TEP_PRINT_FIELD:
-    case TEP_PRINT_STRING:
-        return true;
-    case TEP_PRINT_TYPE:
-        return is_safe_argument(event, arg->typecast.item, depth + 1);
-    case TEP_PRINT_FLAGS:
-        return is_safe_argument(event, arg->flags.field, depth + 1);
-    case TEP_PRINT_SYMBOL:
-        return is_safe_argument(event, arg->symbol.field, depth + 1);
-    case TEP_PRINT_OP: {
-        char op = arg->op.op ? arg->op.op[0] : '[';
-        if (op == '[')
-            return is_safe_element(event, arg->op.left, arg->op.right);
-        if ((op == '/' || op == '%') && !(arg->op.right && is_divisor(arg->op.right)))
-            return false;
-        return is_safe_argument(event, arg->op.left, depth + 1) && is_safe_argument(event, arg->op.right, depth + 1);
-    }
-    default: /* arrays, whose length the sample gives; functions */
-        return false;
-    }
-}
-
-static bool are_sizes_safe(const struct tep_format_field *field)
-{
-    for (; field; field = field->next) {
-        bool is_array = field->flags & TEP_FIELD_IS_ARRAY;
-        if (field->size <= 0 || (is_array && field->elementsize == 0))
-            return false;
-    }
-    return true;
-}
-
-/* Whether libtraceevent's printing of the event stays inside its fields. */
-static bool is_printable(struct tep_event *event)
-{
-    if (event->flags & (TEP_EVENT_FL_FAILED | TEP_EVENT_FL_PRINTRAW) || !event->print_fmt.format ||
-        strpbrk(event->print_fmt.format, "*") || !are_sizes_safe(event->format.common_fields) ||
-        !are_sizes_safe(event->format.fields))
-        return false;
-    for (const struct tep_print_arg *arg = event->print_fmt.args; arg; arg = arg->next) {
-        if (!is_safe_argument(event, arg, 0))
-            return false;
-    }
-    return true;
-}
 
 /* A copy that is aligned as the kernel's buffer is and has zeros behind it. NULL without memory. */
 static const uint8_t *copy_raw(struct weir_trace *trace, const uint8_t *raw, size_t bytes)
@@ -354,9 +248,7 @@ void weir_trace_append_text(struct weir_trace *trace, uint64_t id, const uint8_t
     const uint8_t *copy = copy_raw(trace, raw, bytes);
     if (!copy)
         weir_buf_fail(out, -ENOMEM);
-    bool is_inside = copy && fields_are_inside(event->format.common_fields, copy, bytes) &&
-                     fields_are_inside(event->format.fields, copy, bytes);
-    if (!is_inside || !is_printable(event)) {
+    if (!copy || !weir_trace_is_printable(event, copy, bytes)) {
         append_fields(event, raw, bytes, false, out);
         return;
     }

@@ -3,8 +3,8 @@
  *
  * libtraceevent parses the formats and prints what they say. It trusts both, and crashes on some formats that are
  * damaged: so a child process tries each before this one does (trace_formats.h), and it is only asked what cannot lead
- * it outside of the bytes: formats are bounded in size and nesting, the fields of a sample are checked to be inside it
- * first, and formats whose print functions take a length from the sample are shown field by field instead (here). One
+ * it outside of the bytes: formats are bounded in size and nesting, the fields of a sample and what it says of lengths
+ * are checked first (trace_printable.h), and where that is not possible the sample is shown field by field instead. One
  * thread. Source: format/tracing_data.h, libtraceevent 1.7 (tep_parse_event(3), tep_print_event(3)).
  */
 #ifndef WEIR_FORMAT_TRACE_DECODE_H
@@ -32,8 +32,12 @@ bool weir_trace_append_name(const struct weir_trace *trace, uint64_t id, struct 
 void weir_trace_append_text(struct weir_trace *trace, uint64_t id, const uint8_t *raw, size_t bytes,
                             struct weir_buf *out);
 
-/* Appends a JSON object of the fields and their values; "{}" when it is not described. */
-void weir_trace_append_json(const struct weir_trace *trace, uint64_t id, const uint8_t *raw, size_t bytes,
+/* Whether libtraceevent could parse all of its format. Else fields may be missing: behind an array of texts
+ * ("char[][2]", as uprobes have it) it gives up. */
+bool weir_trace_knows_all(const struct weir_trace *trace, uint64_t id);
+
+/* Appends a JSON object of the fields and their values. False, and nothing: it is not described. */
+bool weir_trace_append_json(const struct weir_trace *trace, uint64_t id, const uint8_t *raw, size_t bytes,
                             struct weir_buf *out);
 
 #endif

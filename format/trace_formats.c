@@ -16,6 +16,7 @@
 
 #define FORMAT_MAX_BYTES (64u << 10)
 #define OPERATORS_MAX    512u
+#define PRINT_FMT        "\nprint fmt:"
 #define TRIALS_MAX       16u /* children that may crash before the rest is given up */
 #define TRIAL_CPU_S      10u
 
@@ -62,11 +63,21 @@ void weir_trace_formats_list(struct weir_trace_formats *list, const char *system
     }
 }
 
+/* libtraceevent 1.7 cannot parse a text that has a tab, as those of maple_tree have. */
+static void replace_tabs(char *text)
+{
+    for (char *at = strstr(text, PRINT_FMT); at && *at; at++) {
+        if (*at == '\t')
+            *at = ' ';
+    }
+}
+
 /* What tep cannot parse it does not know: it is shown as bytes. */
 static void parse_format(struct tep_handle *tep, const struct weir_trace_format *format, char *scratch)
 {
     memcpy(scratch, format->text, format->bytes);
     scratch[format->bytes] = '\0';
+    replace_tabs(scratch);
     tep_parse_event(tep, scratch, format->bytes, format->system);
 }
 

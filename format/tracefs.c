@@ -264,11 +264,18 @@ static int set_unknown(struct weir_error *err, const char *root, const char *sys
     return -ENOENT;
 }
 
+void weir_tracefs_hint_unreadable(struct weir_error *err, const char *root)
+{
+    weir_error_hint(err,
+                    "run as root, or let others read it: chmod -R o+rX %s/events %s/printk_formats %s/saved_cmdlines",
+                    root, root, root);
+}
+
 static int set_unreadable(struct weir_error *err, int code, const char *root, const char *path)
 {
     weir_error_set_errno(err, code, "cannot read %s", path);
     if (code == -EACCES)
-        weir_error_hint(err, "run as root, or let others read it: chmod -R o+rX %s/events", root);
+        weir_tracefs_hint_unreadable(err, root);
     return code;
 }
 

@@ -23,6 +23,9 @@ int weir_tracefs_find(char *path, size_t bytes, struct weir_error *err);
  */
 int weir_tracefs_event_id(const char *root, const char *system, const char *name, uint64_t *id, struct weir_error *err);
 
+/* The hint for what may not be read (-EACCES): the command that opens all that a recording of tracepoints reads. */
+void weir_tracefs_hint_unreadable(struct weir_error *err, const char *root);
+
 /* Calls visit for every SYSTEM, NAME below events/ until it returns non-zero, which is then returned. Order: as the
  * directory gives them. 0 or -errno of opendir(3). */
 int weir_tracefs_visit(const char *root, int (*visit)(void *ctx, const char *system, const char *name), void *ctx);

@@ -79,8 +79,12 @@ static int append_file(const struct builder *builder, const char *relative, enum
         return 0;
     if (result == -ENOMEM)
         return weir_error_set_errno(builder->err, result, "cannot describe tracepoints");
-    if (result < 0)
-        return weir_error_set_errno(builder->err, result, "cannot read %s", path);
+    if (result < 0) {
+        weir_error_set_errno(builder->err, result, "cannot read %s", path);
+        if (result == -EACCES)
+            weir_tracefs_hint_unreadable(builder->err, builder->root);
+        return result;
+    }
 
     uint64_t size = out->used - start;
     memcpy(out->data + size_at, &size, width);

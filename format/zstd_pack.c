@@ -80,6 +80,14 @@ void weir_zstd_packer_free(struct weir_zstd_packer *packer)
     free(packer);
 }
 
+size_t weir_zstd_packer_bytes(int level, size_t input_max)
+{
+    struct weir_zstd_packer *packer = weir_zstd_packer_new(level, input_max);
+    size_t bytes = packer ? sizeof(*packer) + ZSTD_sizeof_CCtx(packer->encoder) : 0;
+    weir_zstd_packer_free(packer);
+    return bytes;
+}
+
 size_t weir_zstd_pack_bound(size_t bytes)
 {
     size_t blocks = bytes / BLOCK_INPUT_BYTES + 1;

@@ -32,6 +32,9 @@ struct weir_zstd_packer;
 struct weir_zstd_packer *weir_zstd_packer_new(int level, size_t input_max);
 void weir_zstd_packer_free(struct weir_zstd_packer *packer); /* NULL is allowed */
 
+/* Memory of such a packer: one is made and asked. 0 without memory. */
+size_t weir_zstd_packer_bytes(int level, size_t input_max);
+
 /* Bytes that pack() needs room for. */
 size_t weir_zstd_pack_bound(size_t bytes);
 

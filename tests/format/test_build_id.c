@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static const uint8_t id_bytes[20] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
@@ -132,6 +133,61 @@ Test(build_id, segments_beyond_the_file_have_none)
     file.segment.p_offset = sizeof(file) - 8;
     cr_assert_eq(id_of_bytes(&file, sizeof(file), &id), -ENODATA);
     cr_assert_eq(id.bytes, 7, "written on failure");
+}
+
+#define NOTES_AT 4096u /* of the file with many segments */
+
+/* The id of an ELF file whose header says `said` segments, the last of `count` of which has it, behind others of
+ * 64 KiB without any. */
+static int id_behind_segments(uint16_t said, uint32_t really, size_t count)
+{
+    struct {
+        Elf64_Ehdr header;
+        Elf64_Shdr first; /* its sh_info is the number of segments when the header says PN_XNUM */
+    } head = {
+        .header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                   .e_type = ET_DYN,
+                   .e_machine = EM_X86_64,
+                   .e_version = EV_CURRENT,
+                   .e_phoff = 4 * NOTES_AT,
+                   .e_shoff = sizeof(Elf64_Ehdr),
+                   .e_ehsize = sizeof(Elf64_Ehdr),
+                   .e_phentsize = sizeof(Elf64_Phdr),
+                   .e_shentsize = sizeof(Elf64_Shdr),
+                   .e_phnum = said},
+        .first = {.sh_info = really, .sh_size = INT64_MAX}, /* this many sections, as the header says none */
+    };
+    uint8_t notes[36];
+    struct weir_build_id id = untouched();
+    int fd = memfd_create("elf", MFD_CLOEXEC);
+    put_note(notes, "GNU", NT_GNU_BUILD_ID, id_bytes, 20);
+    cr_assert_eq(ftruncate(fd, 4 * NOTES_AT + 70000 * (off_t)sizeof(Elf64_Phdr)), 0);
+    cr_assert_eq(pwrite(fd, &head, sizeof(head), 0), (ssize_t)sizeof(head));
+    cr_assert_eq(pwrite(fd, notes, sizeof(notes), NOTES_AT), (ssize_t)sizeof(notes));
+    for (size_t i = 0; i < count; i++) {
+        const Elf64_Phdr segment = {.p_type = PT_NOTE,
+                                    .p_offset = i + 1 < count ? 70000 * sizeof(segment) - 64 * 1024 : NOTES_AT,
+                                    .p_filesz = i + 1 < count ? 64 * 1024 : sizeof(notes)};
+        off_t at = 4 * NOTES_AT + (off_t)(i * sizeof(segment));
+        cr_assert_eq(pwrite(fd, &segment, sizeof(segment), at), (ssize_t)sizeof(segment));
+    }
+    int result = weir_build_id_of_file(fd, &id);
+    cr_expect_eq(id.bytes, result == 0 ? 20 : 7);
+    close(fd);
+    return result;
+}
+
+Test(build_id, notes_without_end_are_not_looked_through)
+{
+    cr_expect_eq(id_behind_segments(60, 0, 60), 0);
+    cr_expect_eq(id_behind_segments(66, 0, 66), -ENODATA, "more than 4 MiB");
+}
+
+/* Whatever a file says that it has, nothing is made ready for it. */
+Test(build_id, numbers_of_segments_and_sections_are_the_files_word_only)
+{
+    cr_expect_eq(id_behind_segments(PN_XNUM, 70000, 1), 0);
+    cr_expect_eq(id_behind_segments(PN_XNUM, UINT32_MAX, 1), 0);
 }
 
 /* Without segments: what a linker has not seen yet. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format/perf_file.h"
 #include "tests/format/image_file.h"
 #include "tests/format/sample_recording.h"
 
@@ -184,4 +185,36 @@ Test(dump, event_that_is_not_there_is_told_of)
     filter.events = names + 1;
     cr_expect_eq(dump(&filter, 0), 4);
     cr_expect_eq(warnings, 0);
+}
+
+static void append_record(struct weir_buf *stream, uint32_t type, const void *body, size_t bytes)
+{
+    const struct perf_event_header header = {.type = type, .size = (uint16_t)(sizeof(header) + bytes)};
+    weir_buf_append(stream, &header, sizeof(header));
+    weir_buf_append(stream, body, bytes);
+}
+
+/* What describes events may come between any two records of a stream, and takes time to read. */
+Test(dump, formats_of_a_stream_are_read_once_however_often_it_describes_itself)
+{
+    static const uint64_t arch = WEIR_FEATURE_ARCH;
+    const struct weir_dump_filter all = {.last_ns = UINT64_MAX};
+    const struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT, .size = PERF_ATTR_SIZE_VER0};
+    const char formats[8] = "damaged";
+    const uint64_t head[] = {WEIR_PERF_MAGIC2, 16};
+    const uint32_t tracing_data[] = {sizeof(formats)};
+    struct weir_buf stream = WEIR_BUF_INIT;
+    weir_buf_append(&stream, head, sizeof(head));
+    append_record(&stream, WEIR_RECORD_TRACING_DATA, tracing_data, sizeof(tracing_data));
+    weir_buf_append(&stream, formats, sizeof(formats));
+    for (unsigned i = 0; i < 3; i++) {
+        append_record(&stream, WEIR_RECORD_ATTR, &attr, PERF_ATTR_SIZE_VER0);
+        append_record(&stream, WEIR_RECORD_FEATURE, &arch, sizeof(arch));
+        append_record(&stream, WEIR_RECORD_FINISHED_ROUND, NULL, 0);
+    }
+    image_file_resize(&file, 0);
+    image_file_write(&file, 0, stream.data, stream.used);
+    cr_expect_eq(dump(&all, 0), 10);
+    cr_expect_eq(warnings, 1, "%u: %s", warnings, warning);
+    weir_buf_fini(&stream);
 }

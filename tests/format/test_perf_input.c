@@ -14,6 +14,7 @@
 #include <zstd.h>
 
 #include "base/bits.h"
+#include "format/bytes.h"
 #include "format/records.h"
 #include "tests/format/image_file.h"
 #include "tests/format/sample_recording.h"
@@ -292,6 +293,61 @@ Test(perf_input, stream_from_a_fifo_is_read)
     weir_buf_fini(&stream);
 }
 
+/* ids: with the attr. */
+static void append_attr_with_ids(struct weir_buf *out, const uint64_t *ids, size_t count)
+{
+    const struct perf_event_attr attr = {
+        .type = PERF_TYPE_SOFTWARE, .size = PERF_ATTR_SIZE_VER0, .sample_type = PERF_SAMPLE_IDENTIFIER};
+    const struct perf_event_header header = {.type = WEIR_RECORD_ATTR,
+                                             .size = (uint16_t)(8 + PERF_ATTR_SIZE_VER0 + 8 * count)};
+    weir_buf_append(out, &header, sizeof(header));
+    weir_buf_append(out, &attr, PERF_ATTR_SIZE_VER0);
+    weir_buf_append(out, ids, count * sizeof(*ids));
+}
+
+/* A thousand ids, then one more before each of a hundred samples. */
+Test(perf_input, ids_that_come_between_samples_are_found_and_not_sorted_in_each_time)
+{
+    struct weir_buf stream = WEIR_BUF_INIT;
+    uint64_t ids[1000];
+    const struct perf_event_header sample = {.type = PERF_RECORD_SAMPLE, .size = 16};
+    for (uint64_t i = 0; i < 1000; i++)
+        ids[i] = 5000 - i;
+    weir_buf_append_u64(&stream, WEIR_PERF_MAGIC2);
+    weir_buf_append_u64(&stream, WEIR_PIPE_HEADER_BYTES);
+    append_attr_with_ids(&stream, ids, 1000);
+    for (uint64_t id = 1; id <= 100; id++) {
+        append_attr_with_ids(&stream, &id, 1);
+        weir_buf_append(&stream, &sample, sizeof(sample));
+        weir_buf_append_u64(&stream, id);
+        weir_buf_append(&stream, &sample, sizeof(sample));
+        weir_buf_append_u64(&stream, 4500 + id);
+    }
+    image_file_resize(&file, 0);
+    image_file_write(&file, 0, stream.data, stream.used);
+
+    struct weir_perf_input input;
+    struct weir_record_view record;
+    struct weir_error err = {0};
+    size_t sorted = 0, sorts = 0, event = 0;
+    cr_assert_eq(weir_perf_input_open(&input, file.path, &err), 0, "%s", err.what);
+    while (weir_perf_input_next(&input, &record, &err) == 1) {
+        const struct weir_input_event *found = weir_perf_input_event_of(&input, &record);
+        uint64_t id = record.type == PERF_RECORD_SAMPLE ? weir_load_u64(record.data + 8) : 0;
+        event += record.type == WEIR_RECORD_ATTR;
+        if (record.type == PERF_RECORD_SAMPLE)
+            cr_expect_eq((size_t)(found - input.events), id <= 100 ? event - 1 : 0, "id %d", (int)id);
+        sorts += input.sorted_ids != sorted;
+        sorted = input.sorted_ids;
+    }
+    cr_expect_eq(err.code, 0, "%s", err.what);
+    cr_expect_eq(event, 101);
+    cr_expect(sorts > 0 && sorts <= 3, "%zu", sorts);
+    cr_expect_null(weir_perf_input_event_by_id(&input, 6000));
+    weir_perf_input_close(&input);
+    weir_buf_fini(&stream);
+}
+
 Test(perf_input, file_in_a_fifo_is_refused)
 {
     char path[PATH_MAX];
@@ -427,6 +483,25 @@ Test(perf_input, directory_is_read_file_after_file)
     cr_expect_eq(reading.records, RECORDS + 2 + 3);
     cr_expect_not_null(strstr(reading.err.what, "data.1: record at 0x8"), "%s", reading.err.what);
     weir_buf_fini(&part);
+}
+
+/* Of FIFOs nobody may ever open the other end. */
+Test(perf_input, directory_with_what_is_no_file_is_refused, .timeout = 20)
+{
+    static const char *const names[] = {"dir/data.0", "dir/data"};
+    char path[PATH_MAX], other[PATH_MAX];
+    temp_tree_write(&tree, "dir/data", image.data, image.used);
+    temp_tree_path(&tree, "dir", path);
+    for (size_t i = 0; i < 2; i++) {
+        temp_tree_path(&tree, names[i], other);
+        unlink(other);
+        cr_assert_eq(mkfifo(other, 0600), 0);
+        struct image_reading reading = image_read(path);
+        cr_expect_eq(reading.result, -EINVAL);
+        cr_expect_not_null(strstr(reading.err.what, names[i]), "%s", reading.err.what);
+        cr_expect_not_null(strstr(reading.err.what, " is no regular file"), "%s", reading.err.what);
+        unlink(other);
+    }
 }
 
 Test(perf_input, directory_that_lacks_a_file_before_others_is_refused)

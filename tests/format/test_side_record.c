@@ -179,6 +179,22 @@ Test(side_record, layout_follows_the_attr)
     cr_assert(of_attr.trailer_bytes == 8 && of_attr.time_offset == 8, "no time");
 }
 
+Test(side_record, lost_records_are_of_no_task_and_counted)
+{
+    const struct {
+        struct perf_event_header header;
+        uint64_t id, lost;
+        uint8_t trailer[TRAILER];
+    } record = {.header = {.type = PERF_RECORD_LOST, .size = sizeof(record)}, .id = 5, .lost = 1000};
+    struct weir_side_record parsed;
+    cr_assert_eq(weir_side_record_parse(&layout, (const uint8_t *)&record, sizeof(record), &parsed),
+                 (int)sizeof(record));
+    cr_expect_eq(parsed.type, PERF_RECORD_LOST);
+    cr_expect_eq(parsed.lost, 1000);
+    cr_expect_eq(parsed.pid, -1);
+    cr_expect_eq(parsed.tid, -1);
+}
+
 Test(side_record, loaded_bpf_program_is_known_by_its_id)
 {
     const uint8_t tag[8] = {1, 2, 3};

@@ -88,6 +88,17 @@ Test(synth_kernel, missing_kallsyms_gives_one_warning_and_the_modules)
     expect_emitted(&fixture, &expected);
 }
 
+Test(synth_kernel, modules_alone_are_told_without_a_look_at_kallsyms)
+{
+    synth_fixture_write(&fixture, "modules", "ext4 1048576 1 - Live 0xffffffffc0100000\n");
+    fixture.options.modules_only = true;
+    cr_expect_eq(weir_synth_kernel(&fixture.options, NULL), 0);
+    cr_expect_eq(fixture.sink.notices, 0);
+    struct weir_buf expected = WEIR_BUF_INIT;
+    expect_mmap(&expected, 0xffffffffc0100000, 1048576, 0, "[ext4]");
+    expect_emitted(&fixture, &expected);
+}
+
 Test(synth_kernel, kernel_without_a_known_start_gives_one_warning)
 {
     synth_fixture_write(&fixture, "kallsyms",

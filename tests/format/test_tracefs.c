@@ -138,7 +138,9 @@ Test(tracefs, unreadable_id_names_file_and_remedy)
 
     char what[WEIR_ERROR_TEXT_BYTES], hint[WEIR_ERROR_TEXT_BYTES];
     format_text(what, sizeof(what), "cannot read %s: Permission denied", path);
-    format_text(hint, sizeof(hint), "run as root, or let others read it: chmod -R o+rX %s/events", tree.root);
+    format_text(hint, sizeof(hint),
+                "run as root, or let others read it: chmod -R o+rX %s/events %s/printk_formats %s/saved_cmdlines",
+                tree.root, tree.root, tree.root);
     expect_refused("sched", "sched_switch", -EACCES, what, hint);
     if (getuid() == 0)
         cr_assert_eq(seteuid(0), 0);

@@ -7,7 +7,10 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define NOBODY 65534
 
 static struct temp_tree tree;
 
@@ -72,6 +75,30 @@ Test(tracing_data, missing_header_page_is_named)
 Test(tracing_data, missing_header_event_is_named)
 {
     expect_missing("events/header_event");
+}
+
+/* What lets others read the events alone is not enough. */
+Test(tracing_data, unreadable_file_is_told_with_the_command_that_opens_all)
+{
+    char path[PATH_MAX], what[WEIR_ERROR_TEXT_BYTES], hint[WEIR_ERROR_TEXT_BYTES];
+    temp_tree_path(&tree, "printk_formats", path);
+    cr_assert_eq(chmod(path, 0), 0);
+    cr_assert_eq(chmod(tree.root, 0755), 0);
+    format_text(what, sizeof(what), "cannot read %s: Permission denied", path);
+    format_text(hint, sizeof(hint),
+                "run as root, or let others read it: chmod -R o+rX %s/events %s/printk_formats %s/saved_cmdlines",
+                tree.root, tree.root, tree.root);
+    if (geteuid() == 0)
+        cr_assert_eq(seteuid(NOBODY), 0);
+    struct weir_event_desc event = tracepoint("sched", "sched_switch");
+    struct weir_buf out = WEIR_BUF_INIT;
+    struct weir_error err = {0};
+    cr_expect_eq(weir_tracing_data_build(&out, tree.root, &event, 1, &err), -EACCES);
+    cr_expect_str_eq(err.what, what);
+    cr_expect_str_eq(err.hint, hint);
+    weir_buf_fini(&out);
+    if (getuid() == 0)
+        cr_assert_eq(seteuid(0), 0);
 }
 
 Test(tracing_data, names_with_a_slash_are_refused)

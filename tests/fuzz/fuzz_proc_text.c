@@ -24,6 +24,7 @@
 #define STAT_STATE    3 /* the fields of proc_pid_stat(5), from the first behind the name */
 #define STAT_PPID     4
 #define STAT_THREADS  20
+#define STAT_START    22
 #define STAT_VM_BYTES 23
 
 struct fixture {
@@ -119,15 +120,17 @@ static void check_stat(const char *text)
 {
     struct weir_proc_stat stat;
     const char *open = strchr(text, '('), *close = strrchr(text, ')');
-    uint64_t ppid, threads, vm_bytes;
+    uint64_t ppid, threads, start_ticks, vm_bytes;
     bool is_stat = open && close && open < close && close[1] == ' ' &&
                    read_field(close + 1, STAT_PPID, INT32_MAX, &ppid) &&
                    read_field(close + 1, STAT_THREADS, INT32_MAX, &threads) &&
+                   read_field(close + 1, STAT_START, UINT64_MAX, &start_ticks) &&
                    read_field(close + 1, STAT_VM_BYTES, UINT64_MAX, &vm_bytes);
     weir_assert(weir_proc_stat_parse(text, &stat) == is_stat);
     if (!is_stat)
         return;
-    weir_assert(stat.ppid == (pid_t)ppid && stat.threads == threads && stat.vm_bytes == vm_bytes);
+    weir_assert(stat.ppid == (pid_t)ppid && stat.threads == threads);
+    weir_assert(stat.start_ticks == start_ticks && stat.vm_bytes == vm_bytes);
     check_comm(stat.comm, open + 1, (size_t)(close - open - 1));
 }
 
