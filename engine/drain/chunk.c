@@ -258,10 +258,15 @@ static uint32_t chunk_bytes_for(uint64_t total_bytes, uint32_t chunk_bytes_max, 
     return (uint32_t)weir_clamp_u64(weir_round_down_power_of_two(wanted | 1), WEIR_CHUNK_MIN_BYTES, chunk_bytes_max);
 }
 
-uint64_t weir_pool_whole_bytes(uint64_t total_bytes, unsigned readers)
+uint32_t weir_pool_chunk_bytes(uint64_t total_bytes, unsigned readers)
 {
     weir_assert(readers > 0);
-    uint32_t chunk_bytes = chunk_bytes_for(total_bytes, WEIR_CHUNK_MAX_BYTES, readers);
+    return chunk_bytes_for(total_bytes, WEIR_CHUNK_MAX_BYTES, readers);
+}
+
+uint64_t weir_pool_whole_bytes(uint64_t total_bytes, unsigned readers)
+{
+    uint32_t chunk_bytes = weir_pool_chunk_bytes(total_bytes, readers);
     return weir_max_u64(total_bytes / chunk_bytes, 2ull * readers) * chunk_bytes;
 }
 

@@ -154,8 +154,10 @@ void weir_pool_retain(struct weir_pool *pool, int32_t chunks);
 /* Chunks that are neither free nor kept by a reader at about this moment. */
 uint32_t weir_pool_used_count(const struct weir_pool *pool);
 
-/* What a pool of total_bytes comes to for so many readers on one node: whole chunks, two for each reader at least. */
+/* What a pool of total_bytes comes to for so many readers on one node: whole chunks, two for each reader at least, and
+ * the size of each. */
 uint64_t weir_pool_whole_bytes(uint64_t total_bytes, unsigned readers);
+uint32_t weir_pool_chunk_bytes(uint64_t total_bytes, unsigned readers);
 
 /* Pool bytes for a machine of that memory and reader count when the user names none. */
 uint64_t weir_pool_default_bytes(uint64_t memory_bytes, unsigned readers);

@@ -34,33 +34,39 @@ static void compress(struct weir_zstd_packer *packer, struct weir_compressor_slo
     atomic_store_explicit(&slot->state, WEIR_COMPRESSOR_DONE, memory_order_release); /* (D) */
 }
 
-/* Takes the next slot that waits; NULL: there is none, and *offered is the number that says so. */
-static struct weir_compressor_slot *take(struct weir_compressor *compressor, uint32_t *offered)
+/* Takes the next slot that waits; NULL: there is none. */
+static struct weir_compressor_slot *take(struct weir_compressor *compressor)
 {
-    /* Relaxed: with a stale number the exchange fails. */
-    uint32_t number = atomic_load_explicit(&compressor->taken, memory_order_relaxed);
-    for (;;) {
-        *offered = atomic_load_explicit(&compressor->offered, memory_order_seq_cst); /* (S) */
-        if (number == *offered)
-            return NULL;
-        /* Relaxed: (S) orders it. */
+    /* (T) acquire, here and where the exchange fails: who sees a number that another one has taken sees it offered. An
+     * `offered` from before would differ from it as one from behind does, and the exchange would succeed. */
+    uint32_t number = atomic_load_explicit(&compressor->taken, memory_order_acquire);
+    while (number != atomic_load_explicit(&compressor->offered, memory_order_acquire)) { /* (S) */
+        /* Relaxed: (S) orders it. With a stale number the exchange fails. */
         struct weir_compressor_slot *slot =
             atomic_load_explicit(&compressor->work[number % compressor->slot_count], memory_order_relaxed);
         weir_test_point(WEIR_AT_COMPRESS_TAKE);
         if (atomic_compare_exchange_weak_explicit(&compressor->taken, &number, number + 1, memory_order_acq_rel,
-                                                  memory_order_relaxed)) /* (T) */
+                                                  memory_order_acquire)) /* (T) */
             return slot;
     }
+    return NULL;
 }
 
-static void wait_for_work(struct weir_compressor *compressor, uint32_t offered)
+/* heard: the bell, as it was before there was nothing to do. */
+static void wait_for_bell(struct weir_compressor *compressor, uint32_t heard)
 {
-    atomic_fetch_add_explicit(&compressor->sleepers, 1, memory_order_seq_cst);
+    atomic_fetch_add_explicit(&compressor->sleepers, 1, memory_order_seq_cst); /* (B) */
     weir_test_point(WEIR_AT_COMPRESS_SLEEP);
-    if (atomic_load_explicit(&compressor->offered, memory_order_seq_cst) == offered &&
-        !atomic_load_explicit(&compressor->stopping, memory_order_seq_cst))
-        syscall(SYS_futex, &compressor->offered, FUTEX_WAIT_PRIVATE, offered, NULL, NULL, 0);
+    syscall(SYS_futex, &compressor->bell, FUTEX_WAIT_PRIVATE, heard, NULL, NULL, 0);
     atomic_fetch_sub_explicit(&compressor->sleepers, 1, memory_order_relaxed); /* a wake too many at most */
+}
+
+/* For what was stored before. */
+static void ring_bell(struct weir_compressor *compressor, int workers)
+{
+    atomic_fetch_add_explicit(&compressor->bell, 1, memory_order_seq_cst); /* (B) */
+    if (atomic_load_explicit(&compressor->sleepers, memory_order_seq_cst) > 0)
+        syscall(SYS_futex, &compressor->bell, FUTEX_WAKE_PRIVATE, workers, NULL, NULL, 0);
 }
 
 static void *worker_main(void *argument)
@@ -72,14 +78,15 @@ static void *worker_main(void *argument)
     /* Release pairs with start(). */
     atomic_fetch_add_explicit(&compressor->started, 1, memory_order_release);
     for (;;) {
-        uint32_t offered;
-        struct weir_compressor_slot *slot = take(compressor, &offered);
+        uint32_t heard = atomic_load_explicit(&compressor->bell, memory_order_acquire); /* (B) */
+        bool stops = atomic_load_explicit(&compressor->stopping, memory_order_acquire); /* (E) */
+        struct weir_compressor_slot *slot = take(compressor);
         if (slot)
             compress(worker->packer, slot);
-        else if (atomic_load_explicit(&compressor->stopping, memory_order_seq_cst))
+        else if (stops)
             break;
         else
-            wait_for_work(compressor, offered);
+            wait_for_bell(compressor, heard);
     }
     worker->cpu_time_ns = weir_clock_thread_cpu_ns();
     return NULL;
@@ -92,9 +99,29 @@ unsigned weir_compressor_default_workers(unsigned cpus)
     return (unsigned)weir_clamp_u64(cpus / CPUS_PER_WORKER, 1, WORKERS_MAX);
 }
 
+static unsigned slots_for(unsigned workers)
+{
+    return (unsigned)weir_round_up_power_of_two(weir_max_u64((uint64_t)workers * SLOTS_PER_WORKER, SLOTS_MIN));
+}
+
+static size_t slot_data_bytes(const struct weir_compressor_setup *setup)
+{
+    return weir_align_up(weir_zstd_pack_bound(setup->chunk_bytes), WEIR_OUTPUT_ALIGN_BYTES);
+}
+
+struct weir_compressor_memory weir_compressor_memory_of(const struct weir_compressor_setup *setup)
+{
+    unsigned workers = (unsigned)weir_max_u64(setup->workers, 1);
+    uint64_t packers = (uint64_t)workers * weir_zstd_packer_bytes(setup->level, setup->chunk_bytes);
+    return (struct weir_compressor_memory){
+        .least = packers,
+        .most = packers > 0 ? packers + (uint64_t)slots_for(workers) * slot_data_bytes(setup) : 0,
+    };
+}
+
 static int map_buffers(struct weir_compressor *compressor)
 {
-    size_t each = weir_align_up(weir_zstd_pack_bound(compressor->setup.chunk_bytes), WEIR_OUTPUT_ALIGN_BYTES);
+    size_t each = slot_data_bytes(&compressor->setup);
     size_t bytes = each * compressor->slot_count;
     /* Reserved whole, used as far as what is compressed needs: a fraction of it. */
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -110,8 +137,7 @@ static int build(struct weir_compressor *compressor)
 {
     const struct weir_compressor_setup *setup = &compressor->setup;
     compressor->worker_count = (unsigned)weir_max_u64(setup->workers, 1);
-    compressor->slot_count = (unsigned)weir_round_up_power_of_two(
-        weir_max_u64((uint64_t)compressor->worker_count * SLOTS_PER_WORKER, SLOTS_MIN));
+    compressor->slot_count = slots_for(compressor->worker_count);
     size_t slot_bytes = compressor->slot_count * sizeof(*compressor->slots);
     compressor->slots = aligned_alloc(WEIR_CACHE_LINE_BYTES, slot_bytes);
     compressor->work = calloc(compressor->slot_count, sizeof(*compressor->work));
@@ -190,8 +216,8 @@ int weir_compressor_start(struct weir_compressor *compressor, struct weir_error 
 
 void weir_compressor_stop(struct weir_compressor *compressor)
 {
-    atomic_store_explicit(&compressor->stopping, true, memory_order_seq_cst);
-    syscall(SYS_futex, &compressor->offered, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    atomic_store_explicit(&compressor->stopping, true, memory_order_release); /* (E) */
+    ring_bell(compressor, INT_MAX);
     for (unsigned i = 0; compressor->workers && i < compressor->worker_count; i++) {
         struct weir_compressor_worker *worker = &compressor->workers[i];
         if (worker->started)
@@ -236,18 +262,17 @@ void weir_compressor_submit(struct weir_compressor *compressor, struct weir_chun
     uint32_t number = atomic_load_explicit(&compressor->offered, memory_order_relaxed); /* our own word */
     atomic_store_explicit(&compressor->work[number % compressor->slot_count], slot, memory_order_relaxed); /* by (S) */
     weir_test_point(WEIR_AT_COMPRESS_OFFER);
-    atomic_store_explicit(&compressor->offered, number + 1, memory_order_seq_cst); /* (S) */
+    atomic_store_explicit(&compressor->offered, number + 1, memory_order_release); /* (S) */
 }
 
 void weir_compressor_kick(struct weir_compressor *compressor)
 {
-    uint32_t offered;
     struct weir_compressor_slot *slot;
-    while (compressor->setup.workers == 0 && (slot = take(compressor, &offered)))
+    while (compressor->setup.workers == 0 && (slot = take(compressor)))
         compress(compressor->workers[0].packer, slot);
     uint32_t count = waiting(compressor);
-    if (count > 0 && atomic_load_explicit(&compressor->sleepers, memory_order_seq_cst) > 0)
-        syscall(SYS_futex, &compressor->offered, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+    if (count > 0)
+        ring_bell(compressor, (int)count);
 }
 
 bool weir_compressor_next(struct weir_compressor *compressor, struct weir_compressor_result *result)

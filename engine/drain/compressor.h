@@ -13,11 +13,19 @@
  *     state of the oldest slot, acquire    (D)
  *     append to the output; reap; completed + 1
  *
- *     (S) the worker sees work[n] and its slot's chunk. (T) one worker has it. (D) the writer sees what it made.
+ *     (S) the worker sees work[n] and its slot's chunk. (T) one worker has it; and who sees the number that another one
+ *     has left there sees that much offered. (D) the writer sees what it made.
  *     work[n] is written again when slot_count more were offered; by then its slot was completed, so it was taken.
  *     (A worker that looked at an old n may read the new one: its exchange fails.)
- *     A worker without work raises `sleepers`, looks again, and waits on a futex for `offered` to change; all of this
- *     is sequentially consistent on both sides, so that either it sees the new number or the writer sees the sleeper.
+ *
+ *     kick(), stop()                                      worker
+ *     offered, or stopping, release        (E)            bell, acquire (B); stopping, acquire          (E)
+ *     bell + 1                             (B)            no work, not stopping: sleepers + 1           (B)
+ *     sleepers > 0 -> futex wake           (B)            futex wait while the bell is as it was
+ *
+ *     (B) sequentially consistent on both sides, but for the load: who has read the bell after it was rung sees what it
+ *     was rung for. Else the futex finds it rung, or whoever rings it finds the sleeper.
+ *     (E) who sees the end sees all that was offered before, and looks for that once more.
  *
  * Round markers and AUX data take a slot as well (of a train the first chunk does), and are DONE from the start: so
  * the order is that of the queue. The raw chunk stays with its slot until its bytes are on file, because a failed
@@ -91,7 +99,8 @@ struct weir_compressor {
     uint64_t submitted, appended, completed;
     struct weir_compressor_totals totals;
 
-    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint32_t offered; /* (S); futex word */
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint32_t offered; /* (S) */
+    _Atomic uint32_t bell;                                    /* (B); futex word */
     _Atomic bool stopping;
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint32_t taken; /* (T) */
     _Atomic uint32_t sleepers;
@@ -100,6 +109,12 @@ struct weir_compressor {
 
 /* Threads for a machine of so many CPUs: one for each eight, 16 at most; they take CPU from what is measured. */
 unsigned weir_compressor_default_workers(unsigned cpus);
+
+/* What one of that setup takes: `least` from the start, `most` when all its slots are full. No memory: zeros. */
+struct weir_compressor_memory {
+    uint64_t least, most;
+};
+struct weir_compressor_memory weir_compressor_memory_of(const struct weir_compressor_setup *setup);
 
 /* Takes all memory. 0 or -ENOMEM with err. */
 int weir_compressor_init(struct weir_compressor *compressor, const struct weir_compressor_setup *setup,

@@ -62,6 +62,7 @@ static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned 
     *result = weir_reader_init(reader, &(struct weir_reader_setup){
                                            .kernel = setup->kernel,
                                            .pool = &pipeline->pool,
+                                           .grower = setup->grow_pool ? &pipeline->grower : NULL,
                                            .number = index,
                                            .pool_share = share,
                                            .queue = &pipeline->queue,
@@ -293,6 +294,12 @@ bool weir_pipeline_has_place(const struct weir_pipeline *pipeline, unsigned plac
     return has;
 }
 
+/* Then the writer has an output. */
+static bool has_started(const struct weir_pipeline *pipeline)
+{
+    return pipeline->threads && pipeline->threads[pipeline->reader_count].started;
+}
+
 static struct weir_output_options output_options(const struct weir_pipeline *pipeline, const struct weir_io_ops *io)
 {
     const struct weir_pool *pool = &pipeline->pool;
@@ -306,6 +313,7 @@ static struct weir_output_options output_options(const struct weir_pipeline *pip
         .fill_padding = weir_record_fill_padding,
         .io = io,
         .notices = pipeline->setup.notices,
+        .refusal_is_told = has_started(pipeline),
     };
 }
 

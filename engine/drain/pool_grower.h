@@ -2,12 +2,16 @@
  * The thread that makes more of the pool ready while recording, so that neither a reader nor the writer ever waits for
  * the kernel to zero memory.
  *
- *     writer (after each pass)                        grower
+ *     reader (with each chunk), writer (each pass)    grower
  *     less than half of what is ready is free?
  *     word = WOKEN, release           (W)             word = ASLEEP, acquire            (W)
  *     it was ASLEEP -> futex wake                     grow until half is free; futex wait while ASLEEP
  *
  *     (W) only says "look again": what there is to see are the pool's own counters.
+ *
+ * Readers tell it too, because what they take fastest they take while the writer does not come back: from a write, an
+ * fallocate(2) or the head of the file, in a system call that the file system keeps. A futex wake for each time that
+ * the grower falls asleep at most, so as many as there are steps of growth; when all is ready there are none.
  *
  * It ends by itself when all is ready or when the kernel has no memory left: then the pool stays as large as it is.
  */
@@ -32,8 +36,8 @@ void weir_pool_grower_init(struct weir_pool_grower *grower, struct weir_pool *po
 /* The body of its thread. */
 void weir_pool_grower_run(struct weir_pool_grower *grower);
 
-/* Makes run() grow the pool when that is wanted (weir_pool_wants_growth()). Writer thread; a system call only when the
- * grower sleeps. */
+/* Makes run() grow the pool when that is wanted (weir_pool_wants_growth()). Readers and writer; a system call only when
+ * the grower sleeps. */
 void weir_pool_grower_tell(struct weir_pool_grower *grower);
 
 /* Makes run() return. Any thread. */

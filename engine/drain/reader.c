@@ -40,6 +40,7 @@ int weir_reader_init(struct weir_reader *reader, const struct weir_reader_setup 
     memset(reader, 0, sizeof(*reader));
     reader->kernel = setup->kernel;
     reader->pool = setup->pool;
+    reader->grower = setup->grower;
     reader->number = setup->number;
     reader->pool_share = setup->pool_share;
     reader->queue = setup->queue;
@@ -184,18 +185,22 @@ void weir_reader_hand_over(struct weir_reader *reader)
     weir_reader_note_holding(reader);
 }
 
-struct weir_chunk *weir_reader_take_chunk(struct weir_reader *reader)
+struct weir_chunk *weir_reader_take_chunk(struct weir_reader *reader, bool is_first)
 {
     weir_reader_note_pressure(reader);
     /* A reader with nothing in the pipeline may take of the reserve. */
-    return weir_pool_take(reader->pool, reader->pool_share, weir_reader_chunks_outside(reader) == 0);
+    bool use_reserve = is_first && weir_reader_chunks_outside(reader) == 0;
+    struct weir_chunk *chunk = weir_pool_take(reader->pool, reader->pool_share, use_reserve);
+    if (reader->grower)
+        weir_pool_grower_tell(reader->grower);
+    return chunk;
 }
 
 bool weir_reader_change_chunk(struct weir_reader *reader)
 {
     if (reader->chunk)
         weir_reader_hand_over(reader);
-    reader->chunk = weir_reader_take_chunk(reader);
+    reader->chunk = weir_reader_take_chunk(reader, true);
     return reader->chunk != NULL;
 }
 

@@ -20,7 +20,9 @@
  *         reader stores wakes_taken, then looks at the epoch. So either the coordinator sees the wake taken and sends
  *         another, or the reader sees the epoch; it cannot sleep on with neither.
  *
- * While data flows a step makes no system call, takes no lock and allocates nothing; between steps the thread sleeps in
+ * While data flows a step makes no system call but for futex wakes (of the writer: chunk_queue.h; of the thread that
+ * grows the pool, where that is asleep and a chunk is taken that leaves less than half of what is ready free), takes no
+ * lock and allocates nothing; between steps the thread sleeps in
  * poll(2) on its rings and one of two wake descriptors. There are two so that the reader need never read(2) one: the
  * coordinator writes to number wakes_sent % 2, the reader polls number wakes_taken % 2 and only counts; the
  * coordinator empties the used one before it uses it again.
@@ -64,6 +66,7 @@
 #include "engine/drain/chunk.h"
 #include "engine/drain/chunk_queue.h"
 #include "engine/drain/drain_watch.h"
+#include "engine/drain/pool_grower.h"
 #include "engine/drain/pressure.h"
 #include "engine/drain/record_walk.h"
 #include "engine/drain/retention.h"
@@ -152,7 +155,8 @@ struct weir_reader {
     /* Constant once the thread runs; all borrowed. */
     const struct weir_kernel *kernel;
     struct weir_pool *pool;
-    unsigned number; /* of the pipeline's readers */
+    struct weir_pool_grower *grower; /* NULL: all of the pool is ready */
+    unsigned number;                 /* of the pipeline's readers */
     unsigned pool_share;
     struct weir_chunk_queue *queue;
     const struct weir_reader_control *control;
@@ -223,6 +227,7 @@ struct weir_reader {
 struct weir_reader_setup {
     const struct weir_kernel *kernel;
     struct weir_pool *pool;
+    struct weir_pool_grower *grower; /* may be NULL, see struct weir_reader */
     unsigned number;
     unsigned pool_share;
     struct weir_chunk_queue *queue;

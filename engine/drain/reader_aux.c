@@ -119,9 +119,7 @@ static void copy_of_piece(const struct weir_reader_aux *aux, uint64_t at, uint8_
 /* Another chunk for the train. False: the pool is empty. */
 static bool extend_train(struct weir_reader *reader, struct weir_reader_aux *aux)
 {
-    /* Of the reserve one at most. */
-    struct weir_chunk *chunk =
-        aux->last ? weir_pool_take(reader->pool, reader->pool_share, false) : weir_reader_take_chunk(reader);
+    struct weir_chunk *chunk = weir_reader_take_chunk(reader, !aux->last);
     if (!chunk)
         return false;
     chunk->opaque = true;

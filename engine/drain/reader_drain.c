@@ -88,15 +88,12 @@ static const uint8_t *find_in_cache(const struct weir_reader_ring *r, const uint
     return source ? source : copy;
 }
 
-/* Samples with ids of nobody: of the one event whose samples the kernel puts under ids of other recorders. */
+/* Samples with ids of nobody: of an event whose samples the kernel puts under ids of others. */
 static void adopt_samples(const struct weir_reader *reader, struct weir_reader_ring *r, uint8_t *data, uint64_t bytes)
 {
-    int event = reader->set ? weir_event_list_find_misnamed(reader->set->list) : -1;
-    if (event < 0)
-        return;
-    uint64_t adopted = weir_record_adopt(reader->set, (unsigned)event, r->place, data, bytes);
-    r->counts.samples[r->place * reader->layout.place_stride + (unsigned)event] += adopted;
-    r->counts.unknown_samples -= adopted;
+    uint64_t *samples = r->counts.samples + r->place * reader->layout.place_stride;
+    if (reader->set)
+        r->counts.unknown_samples -= weir_record_adopt(reader->set, r->place, data, bytes, samples);
 }
 
 /*

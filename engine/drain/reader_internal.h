@@ -9,8 +9,8 @@
 
 /* ---- reader.c ---- */
 
-/* A chunk from the pool, or NULL. */
-struct weir_chunk *weir_reader_take_chunk(struct weir_reader *reader);
+/* A chunk from the pool, or NULL. is_first: of what it is for; the others are not from the reserve. */
+struct weir_chunk *weir_reader_take_chunk(struct weir_reader *reader, bool is_first);
 
 /* Pushes a chunk that holds records into the queue of the writer. */
 void weir_reader_push(struct weir_reader *reader, struct weir_chunk *chunk);

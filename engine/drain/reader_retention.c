@@ -52,7 +52,7 @@ static bool evict_to_pool(struct weir_reader *reader)
 struct weir_chunk *weir_reader_open_retained(struct weir_reader *reader)
 {
     struct weir_retention *retention = reader->retention;
-    struct weir_chunk *chunk = weir_retention_has_room(retention) ? weir_reader_take_chunk(reader) : NULL;
+    struct weir_chunk *chunk = weir_retention_has_room(retention) ? weir_reader_take_chunk(reader, true) : NULL;
     if (chunk)
         weir_pool_retain(reader->pool, 1);
     else if (retention->count > 0)

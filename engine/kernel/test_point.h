@@ -63,7 +63,7 @@ enum weir_test_point {
     WEIR_AT_COMPRESS_OFFER, /* (S) the slot is in the list, the number is not */
     WEIR_AT_COMPRESS_TAKE,  /* (T) the slot was read, and is not exchanged */
     WEIR_AT_COMPRESS_DONE,  /* (D) compressed, and not said so */
-    WEIR_AT_COMPRESS_SLEEP, /* counted as asleep, work not looked at again */
+    WEIR_AT_COMPRESS_SLEEP, /* (B) there was nothing to do: counted as asleep, and not asleep */
 
     WEIR_AT_SWITCH_BEGIN, /* (S) the output is changed, and not said so */
     WEIR_AT_SWITCH_DONE,  /* (S) nothing of the old output is pending, and not said so */

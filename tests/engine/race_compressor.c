@@ -1,10 +1,13 @@
 /*
  * A writer and compression threads: what goes in by thousands, of all sizes, now and then with a pause in which the
- * threads fall asleep, comes out in the same order and is the same when it is decompressed. A plain program, so that it
- * also runs under ThreadSanitizer.
+ * threads fall asleep, comes out in the same order and is the same when it is decompressed. And a thread that falls
+ * asleep while all are to end. A plain program, so that it also runs under ThreadSanitizer. How little of the memory
+ * order of x86-64 the protocol rests on: model_compressor.c.
  */
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,21 +90,27 @@ static void submit_all(struct race *race)
     }
 }
 
+static bool start(struct race *race, unsigned workers)
+{
+    memset(race, 0, sizeof(*race));
+    struct weir_error err = {0};
+    const struct weir_compressor_setup setup = {.level = 1, .workers = workers, .chunk_bytes = CHUNK_BYTES};
+    race->data = calloc(CHUNKS, CHUNK_BYTES);
+    for (unsigned i = 0; race->data && i < CHUNKS; i++)
+        race->chunks[i].data = race->data + (size_t)i * CHUNK_BYTES;
+    bool started = race->data && weir_compressor_init(&race->compressor, &setup, &err) == 0 &&
+                   weir_compressor_start(&race->compressor, &err) == 0;
+    if (!started)
+        printf("cannot set up: %s\n", err.what);
+    return started;
+}
+
 static int run(void *ctx)
 {
     (void)ctx;
     static struct race race;
-    memset(&race, 0, sizeof(race));
-    struct weir_error err = {0};
-    const struct weir_compressor_setup setup = {.level = 1, .workers = WORKERS, .chunk_bytes = CHUNK_BYTES};
-    race.data = calloc(CHUNKS, CHUNK_BYTES);
-    for (unsigned i = 0; race.data && i < CHUNKS; i++)
-        race.chunks[i].data = race.data + (size_t)i * CHUNK_BYTES;
-    if (!race.data || weir_compressor_init(&race.compressor, &setup, &err) < 0 ||
-        weir_compressor_start(&race.compressor, &err) < 0) {
-        printf("cannot set up: %s\n", err.what);
+    if (!start(&race, WORKERS))
         return 1;
-    }
     submit_all(&race);
     weir_compressor_stop(&race.compressor);
     printf("%llu bytes compressed to %llu, %llu as they were; %u failures\n",
@@ -112,6 +121,72 @@ static int run(void *ctx)
     return race.failures ? 1 : 0;
 }
 
+#ifdef WEIR_TEST_POINTS
+struct end {
+    struct race race;
+    _Atomic bool held, stopped;
+};
+
+static bool is_held(const struct end *end)
+{
+    return atomic_load_explicit(&end->held, memory_order_acquire);
+}
+
+/* Gives the worker something to do until it is held on its way to sleep, and ends it then. */
+static void *end_worker(void *argument)
+{
+    struct end *end = argument;
+    struct weir_compressor *compressor = &end->race.compressor;
+    struct weir_compressor_result result;
+    while (!is_held(end)) {
+        struct weir_chunk *chunk = &end->race.chunks[end->race.submitted % CHUNKS];
+        fill(chunk, end->race.submitted++);
+        weir_compressor_submit(compressor, chunk, false);
+        weir_compressor_kick(compressor);
+        bool done = false;
+        while (!done && !is_held(end)) {
+            done = weir_compressor_next(compressor, &result);
+            sched_yield();
+        }
+        if (done)
+            weir_compressor_complete(compressor, chunk);
+        weir_clock_pause_ns(5 * WEIR_NS_PER_MS); /* in which the worker goes to sleep */
+    }
+    weir_compressor_stop(compressor);
+    atomic_store_explicit(&end->stopped, true, memory_order_release);
+    return NULL;
+}
+
+/* It has seen that there is nothing to do, and is not asleep yet, when the end comes. */
+static int end_while_one_falls_asleep(void)
+{
+    static struct end end;
+    pthread_t thread;
+    if (!start(&end.race, 1) || pthread_create(&thread, NULL, end_worker, &end) != 0)
+        return 1;
+    bool held = parking_hold(WEIR_AT_COMPRESS_SLEEP);
+    atomic_store_explicit(&end.held, true, memory_order_release);
+    weir_clock_pause_ns(20 * WEIR_NS_PER_MS);
+    bool early = atomic_load_explicit(&end.stopped, memory_order_acquire);
+    parking_release();
+    for (unsigned looks = 0; looks < 2000 && !atomic_load_explicit(&end.stopped, memory_order_acquire); looks++)
+        weir_clock_pause_ns(10 * WEIR_NS_PER_MS);
+    bool stopped = atomic_load_explicit(&end.stopped, memory_order_acquire);
+    printf("ended while one falls asleep: %s\n", !held || early ? "NOT HELD" : stopped ? "holds" : "FAILED");
+    if (!stopped) /* it sleeps for ever, and whoever ends it waits for it */
+        return 1;
+    pthread_join(thread, NULL);
+    weir_compressor_fini(&end.race.compressor);
+    free(end.race.data);
+    return !held || early;
+}
+#else
+static int end_while_one_falls_asleep(void)
+{
+    return 0;
+}
+#endif
+
 int main(void)
 {
     static const enum weir_test_point points[] = {
@@ -120,5 +195,5 @@ int main(void)
         WEIR_AT_COMPRESS_DONE,
         WEIR_AT_COMPRESS_SLEEP,
     };
-    return parking_run(points, WEIR_ARRAY_COUNT(points), run, NULL) ? 1 : 0;
+    return parking_run(points, WEIR_ARRAY_COUNT(points), run, NULL) + end_while_one_falls_asleep() ? 1 : 0;
 }

@@ -73,7 +73,8 @@ void rig_init(struct reader_rig *rig, const struct rig_options *asked)
     memset(rig, 0, sizeof(*rig));
     raw_kernel_init(&rig->raw);
     struct weir_pool_share share = {.node = -1, .readers = options.readers};
-    cr_assert_eq(weir_pool_init_chunked(&rig->pool, (uint64_t)options.chunks * RIG_CHUNK_BYTES, WEIR_POOL_ALL_READY,
+    uint64_t ready_bytes = options.ready_chunks ? options.ready_chunks * RIG_CHUNK_BYTES : WEIR_POOL_ALL_READY;
+    cr_assert_eq(weir_pool_init_chunked(&rig->pool, (uint64_t)options.chunks * RIG_CHUNK_BYTES, ready_bytes,
                                         RIG_CHUNK_BYTES, 0, &share, 1, NULL),
                  0);
     cr_assert_eq(rig->pool.chunk_count, options.chunks);
@@ -100,7 +101,7 @@ void rig_fini(struct reader_rig *rig)
     }
     for (unsigned i = 0; i < rig->reader_count; i++)
         weir_reader_fini(&rig->readers[i]);
-    cr_expect_eq(weir_pool_free_count(&rig->pool), rig->pool.chunk_count, "a chunk was lost");
+    cr_expect_eq(weir_pool_free_count(&rig->pool), atomic_load(&rig->pool.ready_count), "a chunk was lost");
     weir_pool_fini(&rig->pool);
     weir_id_map_fini(&rig->ids);
     close(rig->ended_fd);

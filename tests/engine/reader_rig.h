@@ -29,6 +29,7 @@ struct rig_options {
     bool aux_newest;                   /* they are overwritten */
     bool past_caches;                  /* chunks are written past the caches */
     unsigned chunks;                   /* of RIG_CHUNK_BYTES, at least two per reader; 0: seven */
+    unsigned ready_chunks;             /* of these, from the start; 0: all */
 };
 
 struct reader_rig {

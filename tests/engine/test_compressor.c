@@ -54,6 +54,21 @@ Test(compressor, without_memory_is_refused_with_a_hint)
     weir_compressor_fini(NULL);
 }
 
+Test(compressor, its_memory_is_known_before)
+{
+    struct rig rig;
+    setup_workers(&rig, 3);
+    struct weir_compressor_memory memory = weir_compressor_memory_of(&rig.compressor.setup);
+    cr_expect_gt(memory.least, 3 * CHUNK_BYTES, "tables of each worker");
+    cr_expect_eq(memory.most, memory.least + rig.compressor.memory.iov_len);
+    fini(&rig);
+
+    failing_alloc_after(0);
+    memory = weir_compressor_memory_of(&(struct weir_compressor_setup){.level = 1, .chunk_bytes = CHUNK_BYTES});
+    failing_alloc_never();
+    cr_expect_eq(memory.least + memory.most, 0);
+}
+
 Test(compressor, nothing_submitted_gives_nothing)
 {
     struct rig rig;

@@ -1,4 +1,5 @@
-/* The thread that grows the pool: when it does, and how it ends. Races: race_chunk_pool.c. */
+/* The thread that grows the pool: when it does, who tells it, and how it ends. Races: race_chunk_pool.c,
+ * model_pool_grower.c. */
 #include "engine/drain/pool_grower.h"
 
 #include <criterion/criterion.h>
@@ -6,6 +7,8 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <time.h>
+
+#include "tests/engine/reader_rig.h"
 
 #define MIB (1024ull * 1024)
 
@@ -90,4 +93,27 @@ Test(pool_grower, grows_until_half_of_what_is_ready_is_free, .timeout = 30)
         weir_pool_put(&f.pool, taken[i]);
     stop(&f);
     cr_assert_eq(f.grower.error, 0);
+}
+
+/* The writer is in a system call that the disk keeps: it gives nothing back, and tells the grower nothing. */
+Test(pool_grower, is_told_by_a_reader_while_the_writer_does_not_come_back)
+{
+    struct reader_rig rig;
+    struct weir_pool_grower grower;
+    rig_init(&rig, &(struct rig_options){.ring_bytes = 1024 * 1024, .chunks = 8, .ready_chunks = 4});
+    weir_pool_grower_init(&grower, &rig.pool);
+    rig.readers[0].grower = &grower;
+    for (unsigned n = 0; n < 12; n++) /* two to a chunk */
+        rig_put_sample(&rig, 0, n, 48 * 1024);
+    cr_assert_eq(weir_reader_step(&rig.readers[0]), WEIR_READER_STARVED);
+    cr_assert_neq(atomic_load(&grower.word), 0, "it is not told");
+    cr_assert_eq(weir_pool_grow(&rig.pool), 0); /* as its thread does then */
+    cr_assert_eq(weir_reader_step(&rig.readers[0]), WEIR_READER_DRAINED);
+    cr_assert_eq(raw_ring_tail(&rig.raw, 0), 12 * 48 * 1024);
+    for (uint64_t n = 0; n < 10; n += 2)
+        rig_expect_samples(&rig, rig_pop(&rig), n, 2);
+    rig_open_epoch(&rig);
+    cr_assert_eq(weir_reader_step(&rig.readers[0]), WEIR_READER_DRAINED);
+    rig_expect_samples(&rig, rig_pop(&rig), 10, 2);
+    rig_fini(&rig);
 }
