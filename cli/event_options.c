@@ -64,6 +64,7 @@ int weir_event_options_collect_triggers(const struct weir_text_list *texts, cons
 int weir_event_options_collect(const struct weir_record_arguments *arguments, struct weir_event_list *events,
                                struct weir_error *err)
 {
+    events->bpf_build = &arguments->bpf_build;
     if (arguments->events.count == 0) {
         int result = weir_event_list_add_default(events);
         return result < 0 ? weir_error_set_errno(err, result, "cannot set up the default event")

@@ -42,9 +42,13 @@ static const struct weir_option options[] = {
         .section = SECTION,
         .help = "record this event: a hardware, software or cache event, rNNN, PMU/TERMS/, a tracepoint SYSTEM:NAME or "
                 "mem:ADDRESS[/LENGTH][:rwx]",
-        .details = "Names, terms and modifiers are those of perf-list(1) and perf-record(1), such as cycles:u, "
-                   "cpu/event=0x3c,umask=1/, cs/call-graph=no/, {cycles,instructions}:S or 'sched:*'. A pattern stands "
-                   "for all tracepoints or PMUs that match it.",
+        .details =
+            "Names, terms and modifiers are those of perf-list(1) and perf-record(1), such as cycles:u, "
+            "cpu/event=0x3c,umask=1/, cs/call-graph=no/, {cycles,instructions}:S or 'sched:*'. A pattern stands "
+            "for all tracepoints or PMUs that match it. FILE.c and FILE.o are BPF programs: each tracepoint that "
+            "one is attached to by its section is an event, of which is recorded for what the program does not "
+            "return 0, and each map of type BPF_MAP_TYPE_PERF_EVENT_ARRAY another, with -a or -C, which has what "
+            "programs send there by bpf_perf_event_output(). They run while weir records.",
     },
     {
         .long_name = "filter",
@@ -162,6 +166,32 @@ static const struct weir_option options[] = {
         .help = "leave out the events of weir itself, all its threads",
         .details = "Together with --filter both must match. The kernel can do so for tracepoints only; of other events "
                    "weir's own stay, which is said.",
+    },
+    {
+        .long_name = "clang-path",
+        .argument = "COMMAND",
+        .kind = WEIR_OPTION_TEXT,
+        .field = FIELD(bpf_build.clang, const char *),
+        .default_text = "clang",
+        .section = SECTION,
+        .help = "the compiler of BPF programs in C (-e FILE.c)",
+    },
+    {
+        .long_name = "clang-opt",
+        .argument = "ARGUMENTS",
+        .kind = WEIR_OPTION_TEXT,
+        .field = FIELD(bpf_build.options, const char *),
+        .section = SECTION,
+        .help = "more arguments for that compiler, such as -I DIR",
+    },
+    {
+        .long_name = "vmlinux",
+        .argument = "FILE",
+        .kind = WEIR_OPTION_TEXT,
+        .field = FIELD(bpf_build.vmlinux, const char *),
+        .default_text = "those of the running kernel",
+        .section = SECTION,
+        .help = "take the kernel's types (BTF) for BPF programs from this file",
     },
 };
 

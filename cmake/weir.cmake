@@ -9,6 +9,8 @@ target_include_directories(weir_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(weir_flags INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
   -Wpointer-arith -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wno-missing-field-initializers -fno-strict-aliasing
   -fno-common)
+# What is built does not depend on the folder that it is built in: assertions name files as they are called here.
+target_compile_options(weir_flags INTERFACE $<$<NOT:$<CONFIG:Debug>>:-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=>)
 if(WEIR_WERROR)
   target_compile_options(weir_flags INTERFACE -Werror)
 endif()

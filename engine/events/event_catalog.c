@@ -313,7 +313,7 @@ static int visit_tracepoints(struct visit *visit, struct weir_error *err)
     if (result < 0 && result != -ENOMEM) {
         weir_error_set_errno(err, result, "cannot list the tracepoints in %s/events", root);
         if (result == -EACCES)
-            weir_error_hint(err, "run as root, or let others read it: chmod -R o+rX %s/events", root);
+            weir_tracefs_hint_unreadable(err, root);
     }
     if (result == 0)
         result = visit_sorted(visit, &collected);

@@ -276,6 +276,20 @@ static void configure_reading(const struct weir_event_list *list, struct weir_ev
     }
 }
 
+/* What belongs to the sample_type of another event: the kernel refuses one without the other. */
+static void take_sample_fields(struct perf_event_attr *attr, const struct perf_event_attr *from)
+{
+    attr->sample_type = from->sample_type;
+    if (from->sample_type & PERF_SAMPLE_REGS_USER)
+        attr->sample_regs_user = from->sample_regs_user;
+    if (from->sample_type & PERF_SAMPLE_REGS_INTR)
+        attr->sample_regs_intr = from->sample_regs_intr;
+    if (from->sample_type & PERF_SAMPLE_STACK_USER)
+        attr->sample_stack_user = from->sample_stack_user;
+    if (from->sample_type & PERF_SAMPLE_BRANCH_STACK)
+        attr->branch_sample_type = from->branch_sample_type;
+}
+
 /* The others of a group that is read into the samples of one (:S) only count, unless their terms say otherwise; they
  * have its sample_type for readers that parse these with it. Once all have theirs. */
 static void configure_read(struct weir_event_list *list, size_t index)
@@ -289,8 +303,11 @@ static void configure_read(struct weir_event_list *list, size_t index)
         attr->sample_period = 0;
         attr->write_backward = 0;
     }
-    if (event != sampler && leader->sample_read)
-        attr->sample_type = sampler->attr.sample_type | leader->attr.sample_type;
+    if (event != sampler && leader->sample_read) {
+        uint64_t of_leader = leader->attr.sample_type;
+        take_sample_fields(attr, &sampler->attr);
+        attr->sample_type |= of_leader;
+    }
 }
 
 int weir_event_list_overwrites(const struct weir_event_list *list, bool wanted, struct weir_error *err)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/bits.h"
 #include "engine/events/address_filter.h"
@@ -50,8 +51,25 @@ static const char *imbalance(int code)
     return code <= -1 && code >= -3 ? names[-code - 1] : NULL;
 }
 
+/* perf_event_set_filter() in kernel/events/core.c takes a page, with the zero at the end. */
+static bool is_too_long(const char *text)
+{
+    return strlen(text) >= (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static int set_too_long(const struct weir_event *event, const char *text, struct weir_error *err)
+{
+    weir_error_set(err, -EINVAL, "cannot set a filter of %zu bytes on event %s: the kernel takes %ld", strlen(text),
+                   event->name, sysconf(_SC_PAGESIZE) - 1);
+    weir_error_hint(err, "ranges take less than single values; of weir's own threads, which --exclude-perf adds, "
+                         "--threads=numa has few");
+    return -EINVAL;
+}
+
 int weir_event_filter_refused(const struct weir_event *event, const char *text, int code, struct weir_error *err)
 {
+    if (code == -EINVAL && event->tracepoint_system && is_too_long(text))
+        return set_too_long(event, text, err);
     const char *what = event->tracepoint_system ? imbalance(code) : NULL;
     if (what)
         return weir_error_set(err, -EINVAL, "cannot set filter '%s' on event %s: %s", text, event->name, what);

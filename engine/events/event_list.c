@@ -59,6 +59,9 @@ void weir_event_list_fini(struct weir_event_list *list)
         return;
     weir_event_list_truncate(list, 0);
     free(list->events);
+    for (size_t i = 0; i < list->bpf_count; i++)
+        weir_bpf_programs_free(list->bpf[i]);
+    free(list->bpf);
     *list = (struct weir_event_list)WEIR_EVENT_LIST_INIT;
 }
 
@@ -196,7 +199,7 @@ static bool counts_nanoseconds(const struct weir_event *event)
 bool weir_event_counts_samples(const struct weir_event *event)
 {
     const struct perf_event_attr *attr = &event->attr;
-    if (attr->freq || attr->sample_period != 1)
+    if (attr->freq || attr->sample_period != 1 || event->bpf) /* programs write into the ring, and count nothing */
         return false;
     switch (attr->type) {
     case PERF_TYPE_TRACEPOINT:
@@ -231,11 +234,12 @@ static bool may_be_misnamed(const struct weir_event *event)
     }
 }
 
-int weir_event_list_find_misnamed(const struct weir_event_list *list)
+int weir_event_list_find_misnamed(const struct weir_event_list *list, const struct weir_event *named)
 {
     int found = -1;
     for (size_t i = 0; i < list->count; i++) {
-        if (!may_be_misnamed(&list->events[i]))
+        const struct weir_event *event = &list->events[i];
+        if (!may_be_misnamed(event) || (named && event->attr.config != named->attr.config))
             continue;
         if (found >= 0)
             return -1;

@@ -13,6 +13,7 @@
 
 #include "base/cpuset.h"
 #include "base/error.h"
+#include "engine/events/bpf_programs.h"
 #include "engine/events/call_graph.h"
 #include "engine/events/sample_options.h"
 
@@ -96,26 +97,32 @@ struct weir_event {
     char *cgroup;                /* owned; of -G, a path in the cgroup hierarchy; NULL: whatever runs */
     int cgroup_fd;               /* its folder, by weir_cgroup_open(), owned unless it is shared; -1: not open */
     bool shares_cgroup_fd;       /* it is that of an earlier event of the same cgroup */
-    double scale;                /* of the counts; 1 unless an alias says otherwise */
-    char *unit;                  /* owned; of count x scale; NULL: none */
+    const struct weir_bpf_programs *bpf; /* borrowed from the list; whose output this is; NULL: of none */
+    size_t bpf_index;                    /* of the output among the events of these programs */
+    double scale;                        /* of the counts; 1 unless an alias says otherwise */
+    char *unit;                          /* owned; of count x scale; NULL: none */
 };
 
 struct weir_event_list {
     struct weir_event *events; /* owned */
     size_t count;
     size_t capacity;
+    const struct weir_bpf_build *bpf_build; /* borrowed while texts are parsed; NULL: as it comes */
+    struct weir_bpf_programs **bpf;         /* owned, and what they point to; of the files in the texts */
+    size_t bpf_count, bpf_room;
 };
 
-#define WEIR_EVENT_LIST_INIT \
-    {                        \
-        NULL, 0, 0           \
+#define WEIR_EVENT_LIST_INIT         \
+    {                                \
+        NULL, 0, 0, NULL, NULL, 0, 0 \
     }
 
 /*
  * Appends the events of one -e argument. tracefs is looked at for tracepoints only, sysfs for the events of PMUs.
  * 0, -EINVAL (grammar, value or term: err says what and at which column), -ENOENT (unknown event, PMU or tracepoint:
  * the hint names the nearest one), -ENODEV (tracefs not mounted: the hint has the command), -EACCES (tracefs not
- * readable), -ENOMEM. On failure the list has the events that it had.
+ * readable), -ENOMEM; for a BPF file what weir_bpf_programs_open() says. On failure the list has the events that it
+ * had.
  */
 int weir_event_list_parse(struct weir_event_list *list, const char *text, struct weir_error *err);
 
@@ -246,10 +253,11 @@ bool weir_event_counts_sleepers(const struct weir_event *event);
 
 /*
  * Of a configured list, the event that a sample with an id of none of them is of; -1: there is none, or more than one.
+ * named: the event in software whose id it has, NULL where nobody knows.
  * The kernel prepares what happens in software, but for clocks and tracepoints, once for all events of it, whoever
  * records them: but for the first of a CPU, their samples get its id (do_perf_sw_event() and perf_prepare_sample(),
  * kernel/events/core.c of Linux 6.18). Reads what does not change while recording; any thread.
  */
-int weir_event_list_find_misnamed(const struct weir_event_list *list);
+int weir_event_list_find_misnamed(const struct weir_event_list *list, const struct weir_event *named);
 
 #endif

@@ -4,14 +4,15 @@
  *   events      = item { "," item } .
  *   item        = group | event .
  *   group       = [ word ] "{" event { "," event } "}" [ ":" modifiers ] .
- *   event       = ( symbol | cache | raw | number ":" number ) [ terms ] [ suffix ]
+ *   event       = bpf
+ *               | ( symbol | cache | raw | number ":" number ) [ terms ] [ suffix ]
  *               | breakpoint [ suffix ] | pmu [ suffix ] | alias [ suffix ] | tracepoint [ suffix ] .
  *   symbol      = a name of event_names.c .
  *   cache       = a name of event_cache.c .
  *   raw         = "r" hex digit { hex digit } .                           at most 16 digits
  *   suffix      = ":" modifiers | modifiers .                             without the colon only behind a slash
  *
- * and, in files of their own: modifiers, terms, breakpoint, tracepoint, pmu, alias. A word is tried in this order:
+ * and, in files of their own: bpf, modifiers, terms, breakpoint, tracepoint, pmu, alias. A word is tried in this order:
  * symbol, cache, raw, number, alias, tracepoint. Blanks may stand between tokens. Every error names the column, from 1,
  * of the token that cannot be there. Source: tools/perf/util/parse-events.{l,y,c}, Linux 6.1, and what that perf was
  * seen to open (docs/compatibility.md has the differences).
@@ -210,6 +211,9 @@ static int parse_other(struct weir_event_parser *parser, const struct weir_event
 static int parse_event_source(struct weir_event_parser *parser, bool *more)
 {
     const struct weir_event_token word = parser->scan.token;
+    size_t bpf = weir_event_bpf_length(word.text);
+    if (bpf > 0)
+        return weir_event_bpf_parse(parser, bpf);
     if (word.kind != WEIR_TOKEN_WORD)
         return weir_event_parser_unexpected(parser, "an event");
     if (weir_event_token_is(&word, "mem") && *parser->scan.next == ':')

@@ -1,8 +1,9 @@
 /*
  * The parser of -e texts, for its own files: event_parse.c (lists, groups, events), event_modifiers.c, event_terms.c,
- * event_cache.c, event_breakpoint.c, event_tracepoint.c, event_pmu.c. Each production is a function that expects the
- * scanner on its first token, leaves it behind its last one, appends the events that it stands for, and returns 0 or
- * -errno with the parser's error set. Events appended before a failure are taken back by the caller of the parser.
+ * event_cache.c, event_breakpoint.c, event_tracepoint.c, event_pmu.c, event_bpf.c. Each production is a function that
+ * expects the scanner on its first token, leaves it behind its last one, appends the events that it stands for, and
+ * returns 0 or -errno with the parser's error set. Events appended before a failure are taken back by the caller of the
+ * parser.
  * Main thread, set-up; all may allocate and read sysfs and tracefs.
  */
 #ifndef WEIR_ENGINE_EVENTS_EVENT_PARSE_INTERNAL_H
@@ -118,6 +119,10 @@ int weir_event_breakpoint_parse(struct weir_event_parser *parser, bool *more);
 /* tracepoint = word ":" word [ terms ]. The token is the colon behind system. */
 int weir_event_tracepoint_parse(struct weir_event_parser *parser, const struct weir_event_token *system);
 
+/* Appends one tracepoint; what is wrong with it is said of the token at start. */
+int weir_event_tracepoint_add(struct weir_event_parser *parser, const struct weir_event_token *start,
+                              const char *system, const char *name);
+
 /* Gives the events from index `first` on that are tracepoints by their number alone (2:NNN) their names, so that their
  * formats can be recorded. Those that no tracepoint has stay as they are. */
 int weir_event_tracepoint_name_ids(struct weir_event_parser *parser, size_t first);
@@ -127,6 +132,12 @@ int weir_event_pmu_parse(struct weir_event_parser *parser, const struct weir_eve
 
 /* alias = word [ terms ], on every PMU that has it. The token is what follows the word. *found: there is one. */
 int weir_event_alias_parse(struct weir_event_parser *parser, const struct weir_event_token *word, bool *found);
+
+/* Length of the name of a BPF file that the text begins with; 0: there is none. */
+size_t weir_event_bpf_length(const char *text);
+
+/* bpf: a name of that length, which begins with the token. */
+int weir_event_bpf_parse(struct weir_event_parser *parser, size_t length);
 
 /* On machines with several kinds of cores: the events from index `first` on, which name generic ones, become one for
  * each kind. */

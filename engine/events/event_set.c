@@ -339,6 +339,8 @@ void weir_event_set_end(struct weir_event_set *set)
         if (read_count(set, (unsigned)(slot / per_event), slot, &set->last_counts[slot]) < 0)
             set->last_counts[slot] = (struct weir_event_count){0};
     }
+    for (size_t i = 0; i < set->list->bpf_count; i++) /* others may listen to the same tracepoints */
+        weir_bpf_programs_detach(set->list->bpf[i]);
 }
 
 int weir_event_set_read(const struct weir_event_set *set, unsigned event, unsigned place, unsigned task,

@@ -55,6 +55,8 @@
 #include "engine/kernel/kernel_limits.h"
 #include "engine/kernel/ring.h"
 
+#define WEIR_EVENT_SETS_ASKING 2 /* for another file, and for a snapshot */
+
 struct weir_event_set {
     const struct weir_kernel *kernel;   /* borrowed */
     struct weir_event_list *list;       /* borrowed; side events are the last ones */
@@ -81,6 +83,9 @@ struct weir_event_set {
     bool paused;              /* as pause() has left it: data rings that are mapped later too */
     bool ended;
     struct weir_event_count *last_counts; /* owned; by slot, what end() has read; NULL: it has not, or had no memory */
+    /* Borrowed, NULL: none; of the same recording, whose events only ask for something. Set before threads start, and
+     * open as long as they run: for ids of theirs (engine/drain/record_rename.h). */
+    const struct weir_event_set *asking[WEIR_EVENT_SETS_ASKING];
     unsigned disables; /* how often events were disabled, or went with their CPU, while they could count */
 };
 
@@ -158,6 +163,15 @@ void weir_event_set_enable_at(struct weir_event_set *set, unsigned event, unsign
 /* The same for one whose PMU has stopped although the kernel takes it to be enabled: disables it first. */
 void weir_event_set_restart_at(struct weir_event_set *set, unsigned event, unsigned place);
 
+/* Loads the BPF programs of the list, directs their outputs to the events of each CPU, and attaches them: they run from
+ * now on. Once, when all is open. 0 or -errno with err and hint. */
+int weir_event_set_start_programs(const struct weir_event_set *set, const struct weir_notice_sink *notices,
+                                  struct weir_error *err);
+
+/* Directs the outputs of BPF programs, which are loaded, to the events of one place, which were opened anew. 0 or the
+ * errno of bpf(2). */
+int weir_event_set_direct_outputs(const struct weir_event_set *set, unsigned place);
+
 /* Whether that ring can be mapped: a descriptor of it is open. */
 bool weir_event_set_has_ring(const struct weir_event_set *set, unsigned place, bool sideband);
 
@@ -191,6 +205,7 @@ void weir_event_set_disable_samples(struct weir_event_set *set); /* all but the 
  * The end: disables all, stops the kernel's writing to the data rings for good, and reads all counts, which
  * weir_event_set_read() tells from now on; without memory for them it goes on to ask the kernel. Whatever is in a ring
  * was counted before the counts are read, so these and what is drained afterwards belong together, whatever goes on.
+ * BPF programs are detached then.
  * And something may: a child that is forked at this moment and held up for longer than is waited for (above).
  */
 void weir_event_set_end(struct weir_event_set *set);

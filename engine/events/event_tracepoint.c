@@ -71,6 +71,14 @@ static int set_no_tracepoint(struct weir_event_parser *parser, const struct weir
     return reason->code;
 }
 
+int weir_event_tracepoint_add(struct weir_event_parser *parser, const struct weir_event_token *start,
+                              const char *system, const char *name)
+{
+    struct weir_error reason = {0};
+    int result = add(parser, system, name, &reason);
+    return result < 0 && result != -ENOMEM ? set_no_tracepoint(parser, start, system, name, &reason) : result;
+}
+
 /* ---- patterns ---- */
 
 struct match {
@@ -145,10 +153,7 @@ int weir_event_tracepoint_parse(struct weir_event_parser *parser, const struct w
     if (is_pattern(system) || is_pattern(name)) {
         result = add_matches(parser, system_token, system, name);
     } else {
-        struct weir_error reason = {0};
-        result = add(parser, system, name, &reason);
-        if (result < 0 && result != -ENOMEM)
-            result = set_no_tracepoint(parser, system_token, system, name, &reason);
+        result = weir_event_tracepoint_add(parser, system_token, system, name);
     }
     return result < 0 ? result : weir_event_terms_apply(parser, &terms, WEIR_TERMS_OF_TRACEPOINT, first);
 }

@@ -55,6 +55,11 @@ static void hint_permission(struct weir_error *err, const struct weir_open_attem
                         "task %d is of another user or may not be traced: run as its owner, as root or with "
                         "CAP_PERFMON",
                         (int)attempt->pid);
+    } else if (attempt->attr->type == PERF_TYPE_TRACEPOINT) {
+        weir_error_hint(err,
+                        "the kernel lets nobody sample some tracepoints (irq_vectors:irq_work_exit), which perf stat "
+                        "counts: leave it out; or a seccomp filter or security module forbids perf_event_open(2): %s",
+                        weir_remedy(WEIR_REMEDY_CONTAINER, 0, command));
     } else {
         weir_error_hint(err, "a seccomp filter or security module forbids perf_event_open(2): %s",
                         weir_remedy(WEIR_REMEDY_CONTAINER, 0, command));

@@ -1,4 +1,4 @@
-/* The processes that targets start while weir attaches to them. Main thread, set-up. */
+/* The processes that targets start while weir attaches to them. See the header for the threads. */
 #include "engine/events/target_children.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /*
  * The processes that targets start while weir attaches to them. They inherit what is open by then, and no record says
- * that they are there: the kernel told nobody, because the rings were not. Main thread, set-up only. Source: proc(5),
- * /proc/PID/task/TID/children.
+ * that they are there: the kernel told nobody, because the rings were not. So it is with those that start while a ring
+ * is full. Main thread at set-up, sideband thread where a file begins. Source: proc(5), /proc/PID/task/TID/children.
  */
 #ifndef WEIR_ENGINE_EVENTS_TARGET_CHILDREN_H
 #define WEIR_ENGINE_EVENTS_TARGET_CHILDREN_H

@@ -248,13 +248,32 @@ static int keep_user(struct tid_list *threads, struct tid_list *processes, const
     return -ESRCH;
 }
 
+static int append_processes(struct tid_list *list, const char *proc_root)
+{
+    DIR *folder = opendir(proc_root);
+    int result = folder ? append_numbers(list, folder) : -errno;
+    if (folder)
+        closedir(folder);
+    return result;
+}
+
+int weir_targets_list_processes(pid_t **pids, size_t *count, const char *proc_root)
+{
+    struct tid_list list = {0};
+    int result = append_processes(&list, proc_root ? proc_root : "/proc");
+    if (result < 0) {
+        free(list.tids);
+        return result;
+    }
+    *pids = list.tids;
+    *count = list.count;
+    return 0;
+}
+
 static int init_user(struct weir_targets *targets, uid_t uid, const char *proc_root, struct weir_error *err)
 {
     struct tid_list threads = {0}, processes = {0};
-    DIR *folder = opendir(proc_root);
-    int result = folder ? append_numbers(&processes, folder) : -errno;
-    if (folder)
-        closedir(folder);
+    int result = append_processes(&processes, proc_root);
     if (result < 0)
         weir_error_set_errno(err, result, "cannot list processes in %s", proc_root);
     else

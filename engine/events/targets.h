@@ -38,6 +38,10 @@ struct weir_targets {
     uint64_t listed_ticks; /* CLOCK_BOOTTIME before, as in /proc/PID/stat */
 };
 
+/* Lists all processes, in no order. *pids is to be freed by the caller. proc_root NULL: "/proc". 0 or -errno of reading
+ * that. */
+int weir_targets_list_processes(pid_t **pids, size_t *count, const char *proc_root);
+
 /*
  * Lists the tasks. proc_root NULL: "/proc". 0, -ESRCH (err names a process or thread that does not exist, or the user
  * who has none), -EACCES, -ENOMEM. Threads that end meanwhile are simply not there. *targets is untouched on failure.

@@ -527,6 +527,30 @@ Test(event_config, members_of_a_sampled_group_are_read_with_their_leader)
     weir_event_list_fini(&list);
 }
 
+/* `weir record -b -e '{cpu-clock/call-graph=dwarf/,dummy}:S'`: the kernel takes no sample_type without what belongs to
+ * it.
+ */
+Test(event_config, members_of_a_sampled_group_have_what_belongs_to_its_samples)
+{
+    struct weir_event_list list;
+    const struct weir_event_config config = {.freq_hz = 4000, .samples = {.branch_filter = PERF_SAMPLE_BRANCH_ANY}};
+    make_list(&list, &(struct config_case){":S", "cpu-clock,dummy", config, {0}});
+    for (size_t i = 0; i < 2; i++) {
+        list.events[i].leader = 0;
+        list.events[i].sample_read = true;
+    }
+    list.events[0].terms =
+        (struct weir_event_terms){.given = WEIR_TERM_CALL_GRAPH, .call_graph = WEIR_CALL_GRAPH_DWARF};
+    weir_event_list_configure(&list, &config);
+    const struct perf_event_attr *leader = &list.events[0].attr, *member = &list.events[1].attr;
+    cr_expect(leader->sample_regs_user && leader->sample_stack_user && leader->branch_sample_type);
+    cr_expect_eq(member->sample_type, leader->sample_type);
+    cr_expect_eq(member->sample_regs_user, leader->sample_regs_user);
+    cr_expect_eq(member->sample_stack_user, leader->sample_stack_user);
+    cr_expect_eq(member->branch_sample_type, leader->branch_sample_type);
+    weir_event_list_fini(&list);
+}
+
 /* `perf record -a -e '{cpu-clock,cs:S,faults}'`: one member reads the group, all of them sample. */
 Test(event_config, member_that_reads_its_group_samples_by_itself)
 {

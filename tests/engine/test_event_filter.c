@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/bits.h"
 #include "engine/events/event_list_internal.h"
@@ -132,6 +133,27 @@ Test(event_filter, refused_filter_of_the_user_leaves_nothing_open)
     cr_expect_str_eq(f.err.what, "cannot set filter 'bogus > 1' on event sched:sched_switch: Invalid argument");
     cr_expect_str_eq(f.err.hint, "its fields are those of events/sched/sched_switch/format in tracefs "
                                  "(/sys/kernel/tracing); words are in double quotes: comm == \"sh\"");
+    event_set_rig_fini(&f);
+}
+
+/* Hundreds of readers whose ids are not in a row, and the user's own filter. */
+Test(event_filter, filter_that_is_too_long_is_told_as_that)
+{
+    static char text[8192];
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char what[WEIR_ERROR_TEXT_BYTES];
+    struct event_set_rig f;
+    cr_assert_lt(page, sizeof(text));
+    memset(text, '1', page);
+    event_set_rig_init(&f, "sched:sched_switch", 0);
+    set_filter(&f, 0, text);
+    f.faulty.filter_error = -EINVAL;
+    event_set_rig_expect_refused(&f, -EINVAL);
+    snprintf(what, sizeof(what), "cannot set a filter of %zu bytes on event sched:sched_switch: the kernel takes %zu",
+             page, page - 1);
+    cr_expect_str_eq(f.err.what, what);
+    cr_expect_str_eq(f.err.hint, "ranges take less than single values; of weir's own threads, which --exclude-perf "
+                                 "adds, --threads=numa has few");
     event_set_rig_fini(&f);
 }
 

@@ -654,25 +654,28 @@ Test(event_list, modifiers_of_a_group_come_on_top_of_its_members)
 
 static const struct {
     const char *events;
-    int found;
+    int found, faults; /* when nobody knows whose id it is; when that of page faults */
 } misnamed[] = {
-    {"cycles,cpu-clock,task-clock,dummy,bpf-output,4:1", -1},
-    {"cycles,faults", 1},
-    {"cs", 0},
-    {"cs,faults", -1},
-    {"cs:u,cs:k", -1},
-    {"{cs,faults,migrations}:S", 0}, /* members have no samples */
-    {"cpu-clock,1:11", 1},
+    {"cycles,cpu-clock,task-clock,dummy,bpf-output,4:1", -1, -1},
+    {"cycles,faults", 1, 1},
+    {"cs", 0, -1},
+    {"cs,faults", -1, 1},
+    {"cs:u,cs:k", -1, -1},
+    {"faults:u,faults:k,cs", -1, -1},
+    {"{cs,faults,migrations}:S", 0, -1}, /* members have no samples */
+    {"cpu-clock,1:11", 1, -1},
 };
 
 Test(event_list, samples_of_nobody_are_of_the_only_event_that_the_kernel_mixes_up)
 {
+    const struct weir_event named = {.attr = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS}};
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(misnamed); i++) {
         struct weir_event_list list;
         cr_assert_eq(event_text_parse(&list, misnamed[i].events, NULL), 0, "%s", misnamed[i].events);
         cr_assert_eq(weir_event_list_add_sideband(&list), 0);
         weir_event_list_configure(&list, &(struct weir_event_config){.freq_hz = 99});
-        cr_expect_eq(weir_event_list_find_misnamed(&list), misnamed[i].found, "%s", misnamed[i].events);
+        cr_expect_eq(weir_event_list_find_misnamed(&list, NULL), misnamed[i].found, "%s", misnamed[i].events);
+        cr_expect_eq(weir_event_list_find_misnamed(&list, &named), misnamed[i].faults, "%s", misnamed[i].events);
         weir_event_list_fini(&list);
     }
 }

@@ -106,6 +106,14 @@ static const struct refusal {
      "cannot open event 'cycles' on cpu 0: Operation not permitted",
      HINT_SECCOMP},
     {-EPERM,
+     {"irq_vectors:irq_work_exit", &tracepoint, -1, 0, 0},
+     &root,
+     "cannot open event 'irq_vectors:irq_work_exit' on cpu 0: Operation not permitted",
+     "the kernel lets nobody sample some tracepoints (irq_vectors:irq_work_exit), which perf stat counts: leave it "
+     "out; "
+     "or a seccomp filter or security module forbids perf_event_open(2): start the container with --cap-add=PERFMON, "
+     "or with --security-opt seccomp=unconfined"},
+    {-EPERM,
      {"cycles", &cycles, 12, 0, 0},
      &root,
      "cannot open event 'cycles' of task 12 on cpu 0: Operation not permitted",

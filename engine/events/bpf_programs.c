@@ -1,0 +1,373 @@
+/*
+ * libbpf behind BPF programs as events. What it says goes through one function for the whole process and without a
+ * context, so that the listener of the call in progress stands in a variable of the thread; messages outside of such a
+ * call are dropped.
+ */
+#include "engine/events/bpf_programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "engine/events/bpf_compile.h"
+
+#define LINE_BYTES 256
+
+#define HINT_OBJECT "clang -O2 -g -target bpf -c FILE.c -o FILE.o makes one, and so does -e FILE.c"
+#define HINT_KERNEL "-v shows what libbpf and the kernel say"
+
+struct program {
+    struct bpf_program *program;        /* of the object */
+    const struct weir_bpf_event *event; /* NULL: attached to something that is no event */
+    struct bpf_link *link;              /* owned; NULL: not attached */
+};
+
+struct source {
+    struct weir_bpf_event event;
+    char *owned[2];      /* the texts in it */
+    struct bpf_map *map; /* of an output, of the object */
+};
+
+struct weir_bpf_programs {
+    char *path;                /* owned; as the user wrote it */
+    struct bpf_object *object; /* owned */
+    struct program *programs;  /* owned */
+    size_t program_count;
+    struct source *sources; /* owned */
+    size_t source_count;
+};
+
+/* ---- what libbpf says ---- */
+
+struct listener {
+    const struct weir_notice_sink *notices;
+    char first[LINE_BYTES]; /* warning, without its prefix; empty: none */
+};
+
+static _Thread_local struct listener *listener;
+
+static void take_line(enum libbpf_print_level level, const char *line)
+{
+    static const char prefix[] = "libbpf: ";
+    if (strncmp(line, prefix, strlen(prefix)) == 0)
+        line += strlen(prefix);
+    if (level == LIBBPF_WARN && listener->first[0] == '\0')
+        snprintf(listener->first, sizeof(listener->first), "%s", line);
+    if (line[0])
+        weir_notice(listener->notices, WEIR_NOTICE_VERBOSE, "libbpf: %s", line);
+}
+
+/* The verifier's log comes as one message of many lines. */
+__attribute__((format(printf, 2, 0))) static int hear(enum libbpf_print_level level, const char *format, va_list values)
+{
+    char *text;
+    if (!listener || level == LIBBPF_DEBUG || vasprintf(&text, format, values) < 0)
+        return 0;
+    char *rest;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        take_line(level, line);
+    free(text);
+    return 0;
+}
+
+static void start_listening(struct listener *to, const struct weir_notice_sink *notices)
+{
+    *to = (struct listener){.notices = notices};
+    listener = to;
+    libbpf_set_print(hear);
+}
+
+static void stop_listening(void)
+{
+    listener = NULL;
+}
+
+/* What libbpf has said first tells more than its code. */
+static int refuse(const struct weir_bpf_programs *programs, int code, const char *what, const struct listener *heard,
+                  const char *hint, struct weir_error *err)
+{
+    char text[LINE_BYTES];
+    libbpf_strerror(code, text, sizeof(text));
+    code = code > -__LIBBPF_ERRNO__START ? code : -EINVAL; /* it has some of its own beyond those of errno(3) */
+    weir_error_set(err, code, "cannot %s '%s': %s", what, programs->path, heard->first[0] ? heard->first : text);
+    weir_error_hint(err, "%s", hint);
+    return code;
+}
+
+/* ---- open ---- */
+
+static bool is_source(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 2 && strcmp(path + length - 2, ".c") == 0;
+}
+
+static int check_file(const char *path, struct weir_error *err)
+{
+    struct stat status;
+    int code = stat(path, &status) < 0 ? -errno : S_ISREG(status.st_mode) ? 0 : -EINVAL;
+    if (code == 0)
+        return 0;
+    weir_error_set_errno(err, code, "cannot read the BPF object file '%s'", path);
+    weir_error_hint(err, HINT_OBJECT);
+    return code;
+}
+
+static int open_object(struct weir_bpf_programs *programs, const struct weir_bpf_build *build, struct weir_error *err)
+{
+    char compiled[32];
+    const char *path = programs->path;
+    int fd = is_source(path) ? weir_bpf_compile(path, build, err) : check_file(path, err);
+    if (fd < 0)
+        return fd;
+    if (is_source(path)) {
+        snprintf(compiled, sizeof(compiled), "/proc/self/fd/%d", fd);
+        path = compiled;
+    }
+    const struct bpf_object_open_opts options = {.sz = sizeof(options), .btf_custom_path = build->vmlinux};
+    struct listener heard;
+    start_listening(&heard, NULL);
+    programs->object = bpf_object__open_file(path, &options);
+    int code = programs->object ? 0 : -errno;
+    stop_listening();
+    if (path == compiled)
+        close(fd);
+    return code < 0 ? refuse(programs, code, "read BPF programs from", &heard, HINT_OBJECT, err) : 0;
+}
+
+/* ---- what there is to record ---- */
+
+static struct source *add_source(struct weir_bpf_programs *programs, const char *first, const char *second)
+{
+    struct source *source = &programs->sources[programs->source_count];
+    source->owned[0] = strdup(first);
+    source->owned[1] = second ? strdup(second) : NULL;
+    programs->source_count++; /* to be freed, whatever it has */
+    return source->owned[0] && (!second || source->owned[1]) ? source : NULL;
+}
+
+/* The event of that tracepoint, which several programs may share. 0 or -ENOMEM. */
+static int note_tracepoint(struct weir_bpf_programs *programs, struct program *program, const char *system,
+                           const char *name)
+{
+    for (size_t i = 0; i < programs->source_count; i++) {
+        const struct weir_bpf_event *event = &programs->sources[i].event;
+        if (event->tracepoint_system && strcmp(event->tracepoint_system, system) == 0 &&
+            strcmp(event->tracepoint_name, name) == 0) {
+            program->event = event;
+            return 0;
+        }
+    }
+    struct source *source = add_source(programs, system, name);
+    if (!source)
+        return -ENOMEM;
+    source->event = (struct weir_bpf_event){.tracepoint_system = source->owned[0], .tracepoint_name = source->owned[1]};
+    program->event = &source->event;
+    return 0;
+}
+
+/* The two words of PREFIX/SYSTEM/NAME or SYSTEM:NAME, cut out of a copy of the section's name. False: it is neither. */
+static bool split_tracepoint(char *section, char **system, char **name)
+{
+    static const char *const prefixes[] = {"tracepoint/", "tp/"};
+    char sign = ':';
+    *system = section;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(prefixes); i++) {
+        if (strncmp(section, prefixes[i], strlen(prefixes[i])) == 0) {
+            *system = section + strlen(prefixes[i]);
+            sign = '/';
+        }
+    }
+    *name = strchr(*system, sign);
+    if (!*name)
+        return false;
+    *(*name)++ = '\0';
+    return **system && **name && !strpbrk(*system, "/=") && !strpbrk(*name, "/=:");
+}
+
+static int set_no_section(const struct weir_bpf_programs *programs, const char *section, struct weir_error *err)
+{
+    weir_error_set(err, -EINVAL, "section '%s' of '%s' does not say what its program is attached to", section,
+                   programs->path);
+    weir_error_hint(err, "SEC(\"tracepoint/SYSTEM/NAME\"), SEC(\"kprobe/FUNCTION\") and others of libbpf do, and "
+                         "SYSTEM:NAME");
+    return -EINVAL;
+}
+
+static int note_program(struct weir_bpf_programs *programs, struct bpf_program *found, struct weir_error *err)
+{
+    const char *section = bpf_program__section_name(found);
+    struct program *program = &programs->programs[programs->program_count++];
+    *program = (struct program){.program = found};
+    char *copy = strdup(section), *system, *name;
+    int result = copy ? 0 : -ENOMEM;
+    if (copy && split_tracepoint(copy, &system, &name)) {
+        bpf_program__set_type(found, BPF_PROG_TYPE_TRACEPOINT); /* libbpf does not know perf's form */
+        result = note_tracepoint(programs, program, system, name);
+    } else if (copy && bpf_program__type(found) == BPF_PROG_TYPE_UNSPEC) {
+        result = set_no_section(programs, section, err);
+    }
+    free(copy);
+    return result == -ENOMEM ? weir_error_set_errno(err, result, "cannot read '%s'", programs->path) : result;
+}
+
+static int note_output(struct weir_bpf_programs *programs, struct bpf_map *map, struct weir_error *err)
+{
+    if (bpf_map__type(map) != BPF_MAP_TYPE_PERF_EVENT_ARRAY)
+        return 0;
+    struct source *source = add_source(programs, bpf_map__name(map), NULL);
+    if (!source)
+        return weir_error_set_errno(err, -ENOMEM, "cannot read '%s'", programs->path);
+    source->map = map;
+    source->event = (struct weir_bpf_event){.output = source->owned[0]};
+    return 0;
+}
+
+static int allocate(struct weir_bpf_programs *programs)
+{
+    size_t program_count = 0, map_count = 0;
+    struct bpf_program *program;
+    struct bpf_map *map;
+    bpf_object__for_each_program(program, programs->object) program_count++;
+    bpf_object__for_each_map(map, programs->object) map_count++;
+    programs->programs = calloc(program_count + 1, sizeof(*programs->programs));
+    programs->sources = calloc(program_count + map_count + 1, sizeof(*programs->sources));
+    return programs->programs && programs->sources ? 0 : -ENOMEM;
+}
+
+static int find_sources(struct weir_bpf_programs *programs, struct weir_error *err)
+{
+    int result = allocate(programs);
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot read '%s'", programs->path);
+    struct bpf_program *program;
+    struct bpf_map *map;
+    bpf_object__for_each_program(program, programs->object)
+    {
+        if (result == 0)
+            result = note_program(programs, program, err);
+    }
+    bpf_object__for_each_map(map, programs->object)
+    {
+        if (result == 0)
+            result = note_output(programs, map, err);
+    }
+    if (result < 0)
+        return result;
+    if (programs->source_count > 0)
+        return 0;
+    weir_error_set(err, -EINVAL, "'%s' has nothing to record: no program of a tracepoint, and no output",
+                   programs->path);
+    weir_error_hint(err, "a map of type BPF_MAP_TYPE_PERF_EVENT_ARRAY is an output: bpf_perf_event_output() makes "
+                         "samples of it");
+    return -EINVAL;
+}
+
+int weir_bpf_programs_open(struct weir_bpf_programs **made, const char *path, const struct weir_bpf_build *build,
+                           struct weir_error *err)
+{
+    struct weir_bpf_programs *programs = calloc(1, sizeof(*programs));
+    if (programs)
+        programs->path = strdup(path);
+    if (!programs || !programs->path) {
+        free(programs);
+        return weir_error_set_errno(err, -ENOMEM, "cannot read '%s'", path);
+    }
+    int result = open_object(programs, build, err);
+    if (result == 0)
+        result = find_sources(programs, err);
+    if (result == 0)
+        *made = programs;
+    else
+        weir_bpf_programs_free(programs);
+    return result;
+}
+
+void weir_bpf_programs_free(struct weir_bpf_programs *programs)
+{
+    if (!programs)
+        return;
+    weir_bpf_programs_detach(programs);
+    bpf_object__close(programs->object);
+    for (size_t i = 0; i < programs->source_count; i++) {
+        free(programs->sources[i].owned[0]);
+        free(programs->sources[i].owned[1]);
+    }
+    free(programs->programs);
+    free(programs->sources);
+    free(programs->path);
+    free(programs);
+}
+
+const struct weir_bpf_event *weir_bpf_programs_event(const struct weir_bpf_programs *programs, size_t number)
+{
+    return number < programs->source_count ? &programs->sources[number].event : NULL;
+}
+
+/* ---- at work ---- */
+
+int weir_bpf_programs_load(struct weir_bpf_programs *programs, const struct weir_notice_sink *notices,
+                           struct weir_error *err)
+{
+    struct listener heard;
+    start_listening(&heard, notices);
+    int code = bpf_object__load(programs->object);
+    stop_listening();
+    if (code == -EPERM) {
+        weir_error_set_errno(err, code, "cannot load the BPF programs of '%s'", programs->path);
+        weir_error_hint(err, "they take root, or CAP_BPF and CAP_PERFMON; " HINT_KERNEL);
+        return code;
+    }
+    return code < 0 ? refuse(programs, code, "load the BPF programs of", &heard, HINT_KERNEL, err) : 0;
+}
+
+int weir_bpf_programs_set_output(const struct weir_bpf_programs *programs, size_t event, unsigned cpu, int fd)
+{
+    int map = bpf_map__fd(programs->sources[event].map);
+    return bpf_map_update_elem(map, &cpu, &fd, BPF_ANY) < 0 ? -errno : 0;
+}
+
+static int attach_one(struct weir_bpf_programs *programs, struct program *program,
+                      const struct weir_notice_sink *notices, struct weir_error *err)
+{
+    const struct weir_bpf_event *event = program->event;
+    struct listener heard;
+    start_listening(&heard, notices);
+    program->link =
+        event ? bpf_program__attach_tracepoint(program->program, event->tracepoint_system, event->tracepoint_name)
+              : bpf_program__attach(program->program);
+    int code = program->link ? 0 : -errno;
+    stop_listening();
+    if (code == 0)
+        return 0;
+    char what[LINE_BYTES];
+    snprintf(what, sizeof(what), "attach '%s' of", bpf_program__section_name(program->program));
+    return refuse(programs, code, what, &heard, HINT_KERNEL, err);
+}
+
+int weir_bpf_programs_attach(struct weir_bpf_programs *programs, const struct weir_notice_sink *notices,
+                             struct weir_error *err)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < programs->program_count; i++)
+        result = attach_one(programs, &programs->programs[i], notices, err);
+    if (result < 0)
+        weir_bpf_programs_detach(programs);
+    return result;
+}
+
+void weir_bpf_programs_detach(struct weir_bpf_programs *programs)
+{
+    for (size_t i = 0; i < programs->program_count; i++) {
+        bpf_link__destroy(programs->programs[i].link);
+        programs->programs[i].link = NULL;
+    }
+}
