@@ -59,7 +59,7 @@ struct conflict {
     const char *hint;
 };
 
-static struct conflict conflict_of(const struct weir_record_arguments *arguments)
+static struct conflict conflict_of(const struct weir_record_arguments *arguments, bool overwrites)
 {
     const struct {
         bool given;
@@ -68,7 +68,7 @@ static struct conflict conflict_of(const struct weir_record_arguments *arguments
         {arguments->append,
          {"--append", "only a recording without AUX areas can be continued: name another file (-o)"}},
         {arguments->output_directory, {"--output-format=dir", "leave it out: all readers write to one file"}},
-        {arguments->overwrite, {"--overwrite", "-S has the kernel keep the newest trace"}},
+        {overwrites, {"--overwrite", "-S has the kernel keep the newest trace"}},
         {arguments->affinity_cpus, {"--affinity-cpus", "leave it out: what ran on a CPU without an area is lost"}},
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(rows); i++) {
@@ -80,7 +80,7 @@ static struct conflict conflict_of(const struct weir_record_arguments *arguments
 
 int weir_aux_arguments_check(const struct weir_record_arguments *arguments, struct weir_error *err)
 {
-    struct conflict conflict = conflict_of(arguments);
+    struct conflict conflict = conflict_of(arguments, arguments->overwrite);
     if (!conflict.option || !(arguments->aux.snapshot || arguments->aux.sample))
         return 0;
     weir_error_set(err, -EINVAL, "option '%s' cannot be used with '%s'",
@@ -96,7 +96,8 @@ int weir_aux_arguments_check_events(const struct weir_record_arguments *argument
     const struct weir_event *event = weir_aux_events_find(events);
     if (result < 0 || !event)
         return result;
-    struct conflict conflict = conflict_of(arguments);
+    bool overwrites = weir_event_list_overwrites(events, arguments->overwrite, NULL) == 1; /* by terms, too */
+    struct conflict conflict = conflict_of(arguments, overwrites);
     if (!conflict.option && (arguments->memory_bytes || arguments->memory_span_ns) && !arguments->aux.snapshot)
         conflict = (struct conflict){"--memory", "-S as well: the kernel keeps the newest trace, and a snapshot takes "
                                                  "that and the samples"};

@@ -50,7 +50,7 @@ static int check_balance(const struct weir_simulate_result *result, struct weir_
                           result->produced, result->record.samples, result->record.lost_samples);
 }
 
-static int show_result(const struct weir_print *print, const struct weir_bench_arguments *arguments,
+static int show_result(struct weir_print *print, const struct weir_bench_arguments *arguments,
                        const struct weir_simulate_options *options, const struct weir_simulate_found *found,
                        const struct weir_simulate_result *result)
 {

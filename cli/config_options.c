@@ -4,6 +4,7 @@
  */
 #include "cli/config_options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "base/suggest.h"
 #include "cli/option_text.h"
 #include "engine/events/call_graph.h"
+#include "format/text_out.h"
 
 /* Options that exclude each other: what is asked for in a later place puts the other of an earlier one out of force. */
 static const char *const rivals[][2] = {
@@ -375,8 +377,8 @@ int weir_config_apply(const struct weir_option_table *table, const struct weir_c
 static void print_value(struct weir_buf *text, const char *value)
 {
     size_t length = strlen(value);
-    bool is_plain =
-        length > 0 && strcspn(value, "#;\"\\\n\t\b") == length && value[0] != ' ' && value[length - 1] != ' ';
+    bool is_plain = length > 0 && strcspn(value, "#;\"\\\n\t\b") == length && !isspace((unsigned char)value[0]) &&
+                    !isspace((unsigned char)value[length - 1]);
     if (is_plain) {
         weir_buf_printf(text, "%s", value);
         return;
@@ -405,10 +407,13 @@ static void print_setting(struct weir_buf *text, const struct weir_setting *sett
     } else if (!setting->option->argument) {
         weir_buf_printf(text, " = %s", setting->negated ? "false" : "true");
     }
-    if (setting->path)
-        weir_buf_printf(text, "\t# %s:%u\n", setting->path, setting->line);
-    else
-        weir_buf_printf(text, "\t# command line\n");
+    weir_buf_printf(text, "\t# ");
+    if (setting->path) {
+        weir_text_append(text, setting->path, strlen(setting->path)); /* a newline in it would end the comment */
+        weir_buf_printf(text, ":%u\n", setting->line);
+    } else {
+        weir_buf_printf(text, "command line\n");
+    }
 }
 
 static bool same_place(const struct weir_setting *a, const struct weir_setting *b)

@@ -89,6 +89,7 @@ static const struct weir_option options[] = {
         .field = FIELD(json, bool),
         .section = OTHER,
         .help = "one JSON object per record and line, without hex dump",
+        .details = WEIR_INPUT_JSON_DETAILS,
     },
     {
         .short_name = 'q',

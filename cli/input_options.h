@@ -9,6 +9,11 @@
 
 #define WEIR_INPUT_HELP "read FILE; - is standard input" /* of those that read streams, too */
 
+/* Of --json. */
+#define WEIR_INPUT_JSON_DETAILS                                                                                   \
+    "Numbers have up to 64 bits: what keeps them as doubles, as jq does, rounds whole ones beyond 2^53, such as " \
+    "times of -k realtime."
+
 /* The row of -i for a `const char *` at field. */
 #define WEIR_INPUT_ROW(offset, words)                                                                             \
     {                                                                                                             \

@@ -22,6 +22,7 @@ static const struct weir_option info_options[] = {
         .field = FIELD(json, bool),
         .section = OTHER,
         .help = "one JSON object",
+        .details = WEIR_INPUT_JSON_DETAILS,
     },
     WEIR_OPTION_HELP_ROW,
 };
@@ -89,8 +90,8 @@ static const struct weir_example verify_examples[] = {
 
 static const struct weir_exit_meaning verify_exits[] = {
     {"0", "All rules are kept."},
-    {"1", "A rule is not kept, or there is no recording that could be read."},
-    {"125", "weir itself failed; a line on standard error says at what."},
+    {"1", "A rule is not kept, or the file is no recording."},
+    {"125", "weir itself failed, or there is no file that it may read; a line on standard error says at what."},
     {"129", "An option or an argument is wrong; nothing was touched."},
     {NULL, NULL},
 };

@@ -2,6 +2,9 @@
 #include "cli/print.h"
 
 #include <errno.h>
+#include <poll.h>
+
+#define PATIENCE_MS 1000
 
 void weir_print_error(const struct weir_print *print, const struct weir_error *err)
 {
@@ -11,17 +14,47 @@ void weir_print_error(const struct weir_print *print, const struct weir_error *e
         fprintf(print->stream, "weir: %s\n", err->what);
 }
 
-void weir_print_lines(const struct weir_print *print, const char *lines)
+/* Relaxed: a number that nothing depends on. */
+static void tell_left_out(struct weir_print *print)
 {
-    if (!print->quiet)
-        fputs(lines, print->stream);
+    unsigned count = atomic_exchange_explicit(&print->left_out, 0, memory_order_relaxed);
+    if (count > 0)
+        fprintf(print->stream, "weir: warning: %u messages are left out here, which nobody has read\n", count);
+}
+
+void weir_print_lines(struct weir_print *print, const char *lines)
+{
+    if (print->quiet)
+        return;
+    tell_left_out(print);
+    fputs(lines, print->stream);
+}
+
+/* A pipe that has room at all has it for PIPE_BUF bytes (pipe(7)), which is more than a line. Who reads slowly is
+ * waited for, who has stopped only once. */
+static bool has_room(struct weir_print *print)
+{
+    struct pollfd stream = {.fd = fileno(print->stream), .events = POLLOUT};
+    bool has_stopped = atomic_load_explicit(&print->left_out, memory_order_relaxed) > 0;
+    return stream.fd < 0 || poll(&stream, 1, has_stopped ? 0 : PATIENCE_MS) != 0;
+}
+
+static bool is_shown(const struct weir_print *print, enum weir_notice_level level)
+{
+    unsigned wanted = level == WEIR_NOTICE_DEBUG ? 2 : level == WEIR_NOTICE_VERBOSE ? 1 : 0;
+    return !print->quiet && print->verbosity >= wanted;
 }
 
 static void emit(void *ctx, enum weir_notice_level level, const char *line)
 {
-    const struct weir_print *print = ctx;
-    if (print->quiet)
+    struct weir_print *print = ctx;
+    if (!is_shown(print, level))
         return;
+    if (!has_room(print)) {
+        atomic_fetch_add_explicit(&print->left_out, 1, memory_order_relaxed);
+        return;
+    }
+    tell_left_out(print);
     switch (level) {
     case WEIR_NOTICE_WARNING:
         fprintf(print->stream, "weir: warning: %s\n", line);
@@ -31,12 +64,10 @@ static void emit(void *ctx, enum weir_notice_level level, const char *line)
         fprintf(print->stream, "%s%s\n", line[0] == '[' ? "" : "weir: ", line);
         break;
     case WEIR_NOTICE_VERBOSE:
-        if (print->verbosity >= 1)
-            fprintf(print->stream, "weir: %s\n", line);
+        fprintf(print->stream, "weir: %s\n", line);
         break;
     case WEIR_NOTICE_DEBUG:
-        if (print->verbosity >= 2)
-            fprintf(print->stream, "weir: debug: %s\n", line);
+        fprintf(print->stream, "weir: debug: %s\n", line);
         break;
     }
 }

@@ -118,7 +118,7 @@ static struct weir_record_options to_options(const struct weir_record_arguments 
     };
 }
 
-static void print_report(const struct weir_print *print, const struct weir_record_arguments *arguments,
+static void print_report(struct weir_print *print, const struct weir_record_arguments *arguments,
                          const struct weir_record_result *result)
 {
     struct weir_kernel_limits limits;
@@ -141,7 +141,7 @@ static void print_report(const struct weir_print *print, const struct weir_recor
 
 /* The exit status. */
 static int record(const struct weir_record_options *options, const struct weir_record_arguments *arguments,
-                  const struct weir_print *print)
+                  struct weir_print *print)
 {
     /* The workload gets back what weir was called with. */
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then EFBIG of the write */
@@ -209,6 +209,8 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
     code = weir_target_options_fill(arguments, &options, &err);
     if (code == 0)
         code = weir_event_options_collect(arguments, &events, &err);
+    if (code == 0)
+        code = weir_record_arguments_resolve_terms(arguments, &events, &err);
     if (code == 0)
         code = weir_cgroup_open(&events, NULL, &err);
     struct weir_event_list switch_on = WEIR_EVENT_LIST_INIT, snapshot_on = WEIR_EVENT_LIST_INIT;

@@ -16,6 +16,7 @@
 #include "cli/record_rows.h"
 #include "cli/ring_options.h"
 #include "cli/target_options.h"
+#include "engine/events/event_list.h"
 
 /* In the order of help. */
 static const struct weir_option_rows *const parts[] = {
@@ -206,7 +207,7 @@ static int resolve_memory(const struct weir_record_arguments *arguments, struct 
         weir_error_hint(err, "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute");
         return -EINVAL;
     }
-    if (arguments->snapshot_on_exit && !has_newest) {
+    if (arguments->snapshot_on_exit && !has_newest && !arguments->ftrace_snapshot) {
         weir_error_set(err, -EINVAL, "option '--snapshot-on-exit' needs -M or -S: nothing else is kept in memory");
         weir_error_hint(err, "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute");
         return -EINVAL;
@@ -256,4 +257,14 @@ int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint6
     if (result < 0)
         return result;
     return weir_target_options_resolve(arguments, notices, err);
+}
+
+int weir_record_arguments_resolve_terms(struct weir_record_arguments *arguments, const struct weir_event_list *events,
+                                        struct weir_error *err)
+{
+    int overwrites = weir_event_list_overwrites(events, arguments->overwrite, NULL);
+    if (overwrites < 0) /* which the engine refuses, and says of which event */
+        return 0;
+    arguments->overwrite = overwrites;
+    return resolve_memory(arguments, err);
 }

@@ -59,6 +59,7 @@ struct weir_record_arguments {
     uint64_t freq_hz; /* 0: not given; WEIR_VALUE_FREQ_MAX */
     uint64_t period;  /* 0: not given */
     bool exclude_perf;
+    struct weir_bpf_build bpf_build; /* borrowed from argv */
     bool strict_freq;
     bool all_kernel, all_user; /* not both, once resolved */
 
@@ -141,5 +142,10 @@ int weir_record_arguments_parse_noted(struct weir_record_arguments *arguments, c
  */
 int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint64_t page_bytes,
                                   const struct weir_notice_sink *notices, struct weir_error *err);
+
+/* Once the events are known: what their terms say of --overwrite goes before it, and the rules about memory apply
+ * again. 0 or -EINVAL with err. */
+int weir_record_arguments_resolve_terms(struct weir_record_arguments *arguments, const struct weir_event_list *events,
+                                        struct weir_error *err);
 
 #endif

@@ -226,7 +226,8 @@ static const struct weir_option options[] = {
             "For events that are all sampled (-c 1), COUNTED, which is the kernel's own count, is the sum of "
             "the columns before it. CUT OFF is what was counted in the very moment in which the event was "
             "disabled, or of sched:sched_waking and sched:sched_wakeup* while the recorded task slept: the kernel "
-            "makes no sample of it, and does not call it lost. Clocks and sched:sched_stat_* count nanoseconds.",
+            "makes no sample of it, and does not call it lost. Clocks and sched:sched_stat_* count nanoseconds, and "
+            "outputs of BPF programs nothing.",
     },
     {
         .short_name = 'q',

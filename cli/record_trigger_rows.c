@@ -120,7 +120,8 @@ static const struct weir_option options[] = {
         .field = FIELD(ftrace_snapshot, bool),
         .section = SECTION,
         .help = "with each snapshot have ftrace take its own, in tracefs' file snapshot",
-        .details = "Needs a kernel with CONFIG_TRACER_SNAPSHOT. Without -M it is the only one that is taken.",
+        .details = "Needs a kernel with CONFIG_TRACER_SNAPSHOT. Without -M it is the only one that is taken. There is "
+                   "one at the end when --snapshot-on exit or crash asks for it.",
     },
 };
 

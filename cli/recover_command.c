@@ -32,8 +32,8 @@ static void append_that_it_is_whole(struct weir_buf *text, const char *copy_path
     weir_buf_printf(text, " ]\n");
 }
 
-static void report(const struct weir_print *print, const struct weir_recover_arguments *arguments,
-                   const char *output_path, const struct weir_recovery *recovery)
+static void report(struct weir_print *print, const struct weir_recover_arguments *arguments, const char *output_path,
+                   const struct weir_recovery *recovery)
 {
     struct weir_buf text = WEIR_BUF_INIT;
     if (recovery->is_whole)

@@ -42,7 +42,8 @@ static const struct weir_option options[] = {
         .field = FIELD(in_place, bool),
         .section = OUTPUT,
         .help = "change the file itself",
-        .details = "Bytes that are no records are lost then. A file that is still being recorded to is refused.",
+        .details = "Bytes that are no records are lost then. A file that is still being recorded to is refused, and so "
+                   "are symbolic links and files that have other names: nothing is written through them.",
     },
     {
         .short_name = 'q',

@@ -96,20 +96,40 @@ static uint64_t file_id_at(const struct weir_event_set *set, unsigned event, uns
     return id;
 }
 
-uint64_t weir_record_adopt(const struct weir_event_set *set, unsigned event, unsigned place, uint8_t *data,
-                           uint64_t bytes)
+/* The event that a sample with that id, of none of the set, is of. -1: nobody knows. */
+static int event_of(const struct weir_event_set *set, uint64_t id)
 {
-    const uint64_t id = file_id_at(set, event, place);
+    const struct weir_event *named = NULL;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(set->asking) && !named; i++) {
+        const struct weir_event_set *asking = set->asking[i];
+        const struct weir_id_entry *entry = asking ? weir_id_map_find(&asking->id_map, id) : NULL;
+        named = entry ? &asking->list->events[entry->event] : NULL;
+    }
+    return weir_event_list_find_misnamed(set->list, named);
+}
+
+/* True when it was one of nobody, and is one of ours now. */
+static bool adopt(const struct weir_event_set *set, unsigned place, uint8_t *id_at, uint64_t *samples)
+{
+    uint64_t id = weir_load_u64(id_at);
+    int event = weir_id_map_find(&set->id_map, id) ? -1 : event_of(set, id);
+    id = event < 0 ? 0 : file_id_at(set, (unsigned)event, place);
+    if (id == 0)
+        return false;
+    memcpy(id_at, &id, sizeof(id));
+    samples[event]++;
+    return true;
+}
+
+uint64_t weir_record_adopt(const struct weir_event_set *set, unsigned place, uint8_t *data, uint64_t bytes,
+                           uint64_t *samples)
+{
     uint64_t adopted = 0;
-    for (uint64_t at = 0; at < bytes && id != 0;) {
+    for (uint64_t at = 0; at < bytes;) {
         struct perf_event_header header;
         memcpy(&header, data + at, sizeof(header));
-        uint8_t *id_at = data + at + IDENTIFIER_AT;
-        if (header.type == PERF_RECORD_SAMPLE && header.size >= IDENTIFIER_AT + WORD_BYTES &&
-            !weir_id_map_find(&set->id_map, weir_load_u64(id_at))) {
-            memcpy(id_at, &id, sizeof(id));
-            adopted++;
-        }
+        if (header.type == PERF_RECORD_SAMPLE && header.size >= IDENTIFIER_AT + WORD_BYTES)
+            adopted += adopt(set, place, data + at + IDENTIFIER_AT, samples);
         at += header.size;
     }
     return adopted;

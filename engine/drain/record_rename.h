@@ -11,7 +11,8 @@
  *     READ              the ids between the values besides
  *     LOST, THROTTLE, UNTHROTTLE   the ids in their body besides
  *
- * And a sample that the kernel has put under another recorder's id gets the one that it should have had.
+ * And a sample that the kernel has put under another recorder's id, or that of an event of ours that only asks for
+ * something, gets the one that it should have had.
  *
  * Pure but for the bytes; any thread. Source: perf_event_open(2), "MMAP layout"; perf_output_read() in
  * kernel/events/core.c of Linux 6.18. PERF_SAMPLE_ID and STREAM_ID are never asked for.
@@ -32,10 +33,11 @@ void weir_record_rename(const struct weir_event_set *set, uint8_t *data, uint64_
 
 /*
  * Puts the samples in [data, data + bytes), which are whole and have been walked, that have an id of no event of the
- * set under the id that the file knows the event by at that place (weir_event_list_find_misnamed() says which it is).
- * Returns how many.
+ * set under the id that the file knows their event by at that place, and counts them in samples[event]. Which event
+ * that is weir_event_list_find_misnamed() says; an id of a set that asks for something says more than one of another
+ * recorder. Returns how many.
  */
-uint64_t weir_record_adopt(const struct weir_event_set *set, unsigned event, unsigned place, uint8_t *data,
-                           uint64_t bytes);
+uint64_t weir_record_adopt(const struct weir_event_set *set, unsigned place, uint8_t *data, uint64_t bytes,
+                           uint64_t *samples);
 
 #endif

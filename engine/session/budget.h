@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/notice.h"
+#include "engine/drain/compressor.h"
 #include "engine/kernel/kernel_limits.h"
 #include "topology/memory_limit.h"
 
@@ -25,17 +26,20 @@ struct weir_budget_input {
     bool pool_grows;
     bool sideband; /* there is a thread that the side records are copied for */
     uint64_t page_bytes;
+    unsigned compression_threads; /* 0: no compression */
+    struct weir_compressor_memory compression;
 };
 
 struct weir_budget {
-    uint64_t ring_bytes;       /* all rings with their control pages, and AUX areas; the kernel's memory */
-    uint64_t pool_bytes;       /* whole chunks, two for each reader at least */
-    uint64_t pool_ready_bytes; /* of these, there from the start */
-    uint64_t side_bytes;       /* copies of side records on their way to the sideband thread, at most */
-    uint64_t table_bytes;      /* of descriptors and ids */
-    uint64_t stack_bytes;      /* of all threads, reserved: a few pages of each are touched */
-    uint64_t total_bytes;      /* of all of these */
-    uint64_t least_bytes;      /* what weir has touched when recording begins, without rings and page cache */
+    uint64_t ring_bytes;        /* all rings with their control pages, and AUX areas; the kernel's memory */
+    uint64_t pool_bytes;        /* whole chunks, two for each reader at least */
+    uint64_t pool_ready_bytes;  /* of these, there from the start */
+    uint64_t side_bytes;        /* copies of side records on their way to the sideband thread, at most */
+    uint64_t table_bytes;       /* of descriptors and ids */
+    uint64_t compression_bytes; /* of the compressing threads, and what they have made and is on its way */
+    uint64_t stack_bytes;       /* of all threads, reserved: a few pages of each are touched */
+    uint64_t total_bytes;       /* of all of these */
+    uint64_t least_bytes;       /* what weir has touched when recording begins, without rings and page cache */
 };
 
 /* Descriptors for so many events (with the sideband event) of so many tasks (at least 1) at so many places, drained by

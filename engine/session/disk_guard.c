@@ -18,7 +18,7 @@
 #define LOOK_NS          (100 * WEIR_NS_PER_MS)
 #define HYSTERESIS_SHARE 8 /* of what is to stay free: so much more resumes */
 #define RESUME_BYTES_MIN (1ull << 20)
-#define HELPLESS_LOOKS   10u /* a file may be on its way to be finished */
+#define HELPLESS_LOOKS   10u /* a file may be about to be finished */
 #define POOL_ROOM_SHARE  4   /* with "rotate": of what is free at the start */
 
 /* What a look has found. */
@@ -63,7 +63,10 @@ static void rotate(struct weir_disk_guard *guard, const struct finding *found)
     if (!guard->told_rotation)
         warn(guard, found, "the oldest files of this recording are removed; this is told once");
     guard->told_rotation = true;
-    if (weir_file_finisher_drop_oldest(session->finisher))
+    /* One at a time: what is on its way may be enough, and a disk that is slow must not cost them all. */
+    enum weir_finisher_work work = weir_file_finisher_work(session->finisher);
+    if (work == WEIR_FINISHER_DROPS || weir_file_finisher_drop_oldest(session->finisher) ||
+        work == WEIR_FINISHER_FINISHES)
         guard->helpless = 0;
     else if (found->full)
         give_up(guard, found);
@@ -184,7 +187,10 @@ static char *folder_of(const char *path)
 
 bool weir_disk_guard_make_room(struct weir_session *session)
 {
-    if (session->options->on_full != WEIR_RECORD_ON_FULL_ROTATE || !weir_file_finisher_drop_oldest(session->finisher))
+    if (session->options->on_full != WEIR_RECORD_ON_FULL_ROTATE)
+        return false;
+    if (weir_file_finisher_work(session->finisher) != WEIR_FINISHER_DROPS &&
+        !weir_file_finisher_drop_oldest(session->finisher))
         return false;
     weir_file_finisher_await_drops(session->finisher);
     return true;

@@ -11,7 +11,8 @@
  *
  * What was drained before a file system was found full waits in the writer, which tries again as often (writer.h), so
  * nothing of it is lost; but with "stop", where a write without room ends the recording as any failure does. It ends so
- * too when there is nothing left to remove, and when it is asked to end before there is room. A file that is finished
+ * too when there is nothing left to remove, nor on its way to be finished, and when it is asked to end before there is
+ * room. A file that is finished
  * without room for its features is whole without them; with "rotate" older ones make room first, with "suspend" one
  * that was switched away waits until there is some.
  *

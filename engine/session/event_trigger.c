@@ -43,6 +43,11 @@ static bool occurs_all_the_time(const struct weir_event *event)
 
 int weir_event_trigger_check(const struct weir_event_list *list, size_t first, struct weir_error *err)
 {
+    if (list->bpf_count > 0) {
+        weir_error_set(err, -EINVAL, "BPF programs ask for nothing");
+        weir_error_hint(err, "name an event, with :FILTER for some of its occurrences");
+        return -EINVAL;
+    }
     for (size_t i = first; i < list->count; i++) {
         const struct weir_event *event = &list->events[i];
         if (event->aux != WEIR_AUX_KIND_NONE) { /* its ring has records about the area only */

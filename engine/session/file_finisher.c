@@ -36,6 +36,7 @@ struct weir_file_finisher {
     unsigned first, count;
     pid_t tid; /* 0: it does not run yet */
     bool stopping, hurried;
+    bool finishing;                 /* there is one in hand that has no name yet */
     size_t removable, drops_wanted; /* files that there are to be removed, and that the thread is to remove of them */
     struct weir_finished_files sums;
 };
@@ -131,40 +132,6 @@ static int name(struct weir_file_finisher *finisher, struct weir_record_file *fi
     return result;
 }
 
-/* A failure of one file is kept, and told at once; the recording goes on. */
-static void finish(struct weir_file_finisher *finisher, struct weir_record_file *file)
-{
-    const struct weir_session *session = finisher->setup.session;
-    struct weir_error written = {0}, finished = {0}, named = {0};
-    struct weir_build_id_entry *build_ids = NULL;
-    bool hurried = is_hurried(finisher);
-    int result = weir_output_error(file->output);
-    if (result < 0)
-        weir_error_set_errno(&written, result, "cannot write to %s", file->path);
-    if (session->sideband && !session->options->no_build_ids &&
-        weir_sideband_copy_build_ids(session->sideband, file->number, hurried ? 0 : BUILD_ID_TIMEOUT_MS, &build_ids,
-                                     &file->build_id_count) == 0)
-        file->build_ids = build_ids;
-    if (session->sideband) /* without memory for the list there are none */
-        weir_sideband_list_bpf_programs(session->sideband, &file->bpf);
-    result = finish_file(finisher, file, &finished);
-    if (result == 0 && written.code == 0 && !hurried)
-        weir_record_file_sync(file, &finished);
-    /* One that is not as it should be is kept like the others. The first thing that went wrong is told. */
-    file->broken = written.code != 0 || finished.code != 0;
-    name(finisher, file, &named);
-    weir_kept_files_add(finisher->kept, file, is_hurried, finisher);
-    free(build_ids);
-    if (file->unwritten_samples > 0)
-        weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "'%s' lacks %llu samples that could not be written",
-                    weir_output_path(file->output), (unsigned long long)file->unwritten_samples);
-    const struct weir_error *err = written.code != 0 ? &written : finished.code != 0 ? &finished : &named;
-    if (err->code != 0)
-        weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "%s", err->what);
-    add(finisher, file->file_bytes, err);
-    weir_record_file_close(file);
-}
-
 /* Removes what is to be removed. Under the lock, which it gives away meanwhile. */
 static void drop(struct weir_file_finisher *finisher)
 {
@@ -177,6 +144,74 @@ static void drop(struct weir_file_finisher *finisher)
         finisher->drops_wanted--;
         pthread_cond_broadcast(&finisher->changed);
     }
+}
+
+/* ctx: the finisher. */
+static void drop_meanwhile(void *ctx)
+{
+    struct weir_file_finisher *finisher = ctx;
+    pthread_mutex_lock(&finisher->lock);
+    drop(finisher);
+    pthread_mutex_unlock(&finisher->lock);
+}
+
+/* While the file in hand, which has its name, waits for the commands of others: it may be removed as well, and what is
+ * to be removed does not wait. ctx: the finisher. The thread. */
+static bool is_command_hurried(void *ctx)
+{
+    struct weir_file_finisher *finisher = ctx;
+    pthread_mutex_lock(&finisher->lock);
+    finisher->finishing = false;
+    finisher->removable = weir_kept_files_count(finisher->kept);
+    drop(finisher);
+    bool hurried = finisher->hurried;
+    pthread_mutex_unlock(&finisher->lock);
+    return hurried;
+}
+
+/* What the sideband knows of it. Where the disk is full the answer that the sideband is at may wait for what we remove.
+ * Without memory for a list it has none. */
+static void take_lists(struct weir_file_finisher *finisher, struct weir_record_file *file, bool hurried,
+                       struct weir_build_id_entry **build_ids)
+{
+    const struct weir_session *session = finisher->setup.session;
+    const struct weir_sideband_patience patience = {.meanwhile = drop_meanwhile, .ctx = finisher};
+    if (!session->sideband)
+        return;
+    if (!session->options->no_build_ids &&
+        weir_sideband_copy_build_ids(session->sideband, file->number, hurried ? 0 : BUILD_ID_TIMEOUT_MS, &patience,
+                                     build_ids, &file->build_id_count) == 0)
+        file->build_ids = *build_ids;
+    weir_sideband_list_bpf_programs(session->sideband, file->number, &patience, &file->bpf);
+}
+
+/* A failure of one file is kept, and told at once; the recording goes on. */
+static void finish(struct weir_file_finisher *finisher, struct weir_record_file *file)
+{
+    const struct weir_session *session = finisher->setup.session;
+    struct weir_error written = {0}, finished = {0}, named = {0};
+    struct weir_build_id_entry *build_ids = NULL;
+    bool hurried = is_hurried(finisher);
+    int result = weir_output_error(file->output);
+    if (result < 0)
+        weir_error_set_errno(&written, result, "cannot write to %s", file->path);
+    take_lists(finisher, file, hurried, &build_ids);
+    result = finish_file(finisher, file, &finished);
+    if (result == 0 && written.code == 0 && !hurried)
+        weir_record_file_sync(file, &finished);
+    /* One that is not as it should be is kept like the others. The first thing that went wrong is told. */
+    file->broken = written.code != 0 || finished.code != 0;
+    name(finisher, file, &named);
+    weir_kept_files_add(finisher->kept, file, is_command_hurried, finisher);
+    free(build_ids);
+    if (file->unwritten_samples > 0)
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "'%s' lacks %llu samples that could not be written",
+                    weir_output_path(file->output), (unsigned long long)file->unwritten_samples);
+    const struct weir_error *err = written.code != 0 ? &written : finished.code != 0 ? &finished : &named;
+    if (err->code != 0)
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "%s", err->what);
+    add(finisher, file->file_bytes, err);
+    weir_record_file_close(file);
 }
 
 static struct weir_record_file *take(struct weir_file_finisher *finisher)
@@ -192,6 +227,7 @@ static struct weir_record_file *take(struct weir_file_finisher *finisher)
         file = finisher->queue[finisher->first];
         finisher->first = (finisher->first + 1) % WEIR_FINISHER_FILES;
         finisher->count--;
+        finisher->finishing = true;
     }
     pthread_mutex_unlock(&finisher->lock);
     if (file)
@@ -213,6 +249,7 @@ static void *thread_main(void *argument)
         weir_test_point(WEIR_AT_FINISHER_DONE);
         weir_switch_count_end(finisher->setup.switches);
         pthread_mutex_lock(&finisher->lock);
+        finisher->finishing = false;
         finisher->removable = weir_kept_files_count(finisher->kept);
         pthread_mutex_unlock(&finisher->lock);
     }
@@ -228,6 +265,16 @@ bool weir_file_finisher_drop_oldest(struct weir_file_finisher *finisher)
     pthread_cond_broadcast(&finisher->changed);
     pthread_mutex_unlock(&finisher->lock);
     return any;
+}
+
+enum weir_finisher_work weir_file_finisher_work(struct weir_file_finisher *finisher)
+{
+    pthread_mutex_lock(&finisher->lock);
+    enum weir_finisher_work work = finisher->drops_wanted > 0 ? WEIR_FINISHER_DROPS
+                                   : finisher->finishing      ? WEIR_FINISHER_FINISHES
+                                                              : WEIR_FINISHER_RESTS;
+    pthread_mutex_unlock(&finisher->lock);
+    return work;
 }
 
 void weir_file_finisher_await_drops(struct weir_file_finisher *finisher)

@@ -67,6 +67,15 @@ bool weir_file_finisher_push(struct weir_file_finisher *finisher, struct weir_re
 /* Has the oldest finished file removed, with on_full ROTATE. False: there is none. Coordinator; does not block. */
 bool weir_file_finisher_drop_oldest(struct weir_file_finisher *finisher);
 
+enum weir_finisher_work {
+    WEIR_FINISHER_RESTS,    /* or waits for commands */
+    WEIR_FINISHER_FINISHES, /* a file, which may be removed when it has its name */
+    WEIR_FINISHER_DROPS,    /* what drop_oldest() was asked for, behind the file that it may have in hand */
+};
+
+/* What is under way, any of which may take as long as the disk does. Coordinator; does not block. */
+enum weir_finisher_work weir_file_finisher_work(struct weir_file_finisher *finisher);
+
 /* Waits until those are removed that drop_oldest() was asked for, behind what the thread has in hand. Before stop().
  * Coordinator. */
 void weir_file_finisher_await_drops(struct weir_file_finisher *finisher);

@@ -2,6 +2,7 @@
 #include "engine/session/kept_files.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,8 @@ int weir_kept_files_new(struct weir_kept_files **made, const struct weir_kept_fi
     if (!kept)
         return -ENOMEM;
     kept->setup = *setup;
+    if (setup->command) /* else a process that ignores it, as it may have been started, learns of no exit status */
+        signal(SIGCHLD, SIG_DFL);
     *made = kept;
     return 0;
 }

@@ -26,7 +26,7 @@ struct weir_kept_files_setup {
     const struct weir_notice_sink *notices;
 };
 
-/* 0 or -ENOMEM. */
+/* 0 or -ENOMEM. With a command SIGCHLD is at default from then on, in the commands as well. */
 int weir_kept_files_new(struct weir_kept_files **kept, const struct weir_kept_files_setup *setup);
 
 /* Names a file that has ended. Blocks on the file system. 0, also when somebody has moved or removed it, which is told:

@@ -135,6 +135,9 @@ static int open_everything(struct weir_session *session, struct weir_error *err)
         if (!shrink_rings(session, result))
             return result;
     }
+    result = weir_event_set_start_programs(&session->events, session->options->notices, err);
+    if (result < 0)
+        return result;
     result = weir_session_describe(session, err);
     if (result < 0)
         return result;
@@ -334,6 +337,7 @@ static void abandon(struct weir_session *session, const struct weir_error *err)
 static int finish(struct weir_session *session, struct weir_error *err)
 {
     struct weir_record_result *result = session->result;
+    weir_session_end_with_ftrace(session);
     weir_event_set_end(&session->events);
     session->samples_on = false; /* the end of a snapshot is not to switch anything on */
     weir_disk_guard_settle(&session->guard);
@@ -346,6 +350,10 @@ static int finish(struct weir_session *session, struct weir_error *err)
     weir_snapshots_end(&session->snapshots);
     /* Else a command that runs on would wait for answers, and we for it. */
     weir_control_end(&session->control, &session->coordinator.late_sources);
+    if (code == 0 && described < 0 && session->reader_gone) { /* which is no failure, whoever met it first */
+        *err = (struct weir_error){0};
+        described = 0;
+    }
     code = code < 0 ? code : described;
     end_workload(session, result->end, err);
     result->signal = session->coordinator.ending_signal;
@@ -414,6 +422,7 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
         .workload = WEIR_WORKLOAD_INIT,
         .cpu_watch = {.fd = -1},
         .cpu_timer_fd = -1,
+        .resume_fd = -1,
         .affinity_fd = -1,
         .aux_timer_fd = -1,
     };

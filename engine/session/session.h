@@ -56,6 +56,8 @@ struct weir_session {
     struct weir_cpuset waiting_cpus; /* of cpus: their data rings are not mapped until a target is seen there */
     int affinity_fd;                 /* owned signalfd of SIGIO, while there are or were such; -1: none */
     int cpu_timer_fd;                /* owned timerfd: the next look that nobody else asks for; -1: none */
+    int resume_fd;                   /* owned timerfd: the machine may have been suspended; -1: none */
+    uint64_t slept_ns;               /* for how long it had been in all, at the last look */
     bool cpus_changed;               /* and the file does not say so yet */
     bool cpus_moved;                 /* they are not those of the start, or were not once */
     struct weir_plan plan;
@@ -163,6 +165,9 @@ void weir_session_choose_sizes(struct weir_session *session);
 /* How many places may have rings: CPUs, with those that may come, or with --per-thread, once they are listed, tasks. */
 uint64_t weir_session_places(const struct weir_session *session);
 
+/* Threads that compress; 0 without -z. */
+unsigned weir_session_compression_threads(const struct weir_session *session);
+
 /* Descriptors that a recording of so many tasks (0: all, or none are listed yet) may come to need. */
 uint64_t weir_session_fds_needed(const struct weir_session *session, size_t tasks);
 
@@ -193,6 +198,9 @@ void weir_session_pause_rings(struct weir_session *session);
 /* Whether a snapshot of the pair ends its file, so as to replace the one before: it is one plain file that is recorded
  * into, and nobody has said what is to become of several. */
 bool weir_session_pair_ends_file(const struct weir_session *session);
+
+/* Whether the end of the recording, or a crash of its command that was reaped, is to take a snapshot: by option. */
+bool weir_session_end_asks_for_snapshot(const struct weir_session *session);
 
 /* Whether what is kept at the end goes to the file. */
 bool weir_session_ends_with_snapshot(const struct weir_session *session);
@@ -278,6 +286,8 @@ int weir_session_open_triggers(struct weir_session *session, struct weir_error *
 int weir_session_add_cpu_to_triggers(struct weir_session *session, int cpu, struct weir_error *err);
 /* From here on ftrace takes its snapshots with ours. After weir_session_begin_snapshots(). */
 void weir_session_follow_with_ftrace(struct weir_session *session);
+/* The recording ends: ftrace takes the snapshot that was asked for of the end, if one was. Before the events end. */
+void weir_session_end_with_ftrace(struct weir_session *session);
 void weir_session_close_triggers(struct weir_session *session);
 /* Once the workload was reaped. */
 bool weir_session_command_crashed(const struct weir_session *session);

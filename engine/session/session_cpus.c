@@ -7,6 +7,11 @@
  *
  * The file knows all ids from its start (event_set.h), so that a stream and a file that is killed have them too.
  *
+ * A suspend of the machine takes all CPUs but the first one down and brings them back without a word of it
+ * (freeze_secondary_cpus(), kernel/cpu.c): their events are dead all the same. What tells of it is a timer that goes by
+ * the clock of day (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET): that clock goes on while the machine sleeps. Of less
+ * than a second, and of a suspend that comes to nothing, it may not tell.
+ *
  * With events of all tasks each change puts the list of CPUs that are recorded into the file (EVENT_UPDATE,
  * docs/format.md), so that a gap can be told from an idle CPU; so does each later file that begins. Events of single
  * tasks are open on offline CPUs from the start, and children have inherited them: a CPU that comes needs its rings
@@ -16,14 +21,18 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/bits.h"
 #include "engine/session/session.h"
 #include "format/index_records.h"
 #include "format/records.h"
 
 #define LOOK_PERIOD_S 1
+#define SUSPENDED_NS  (100 * WEIR_NS_PER_MS) /* less is the time between two readings */
+#define NEVER_S       ((time_t)1 << 33)      /* the year 2242 */
 
 /* Events of tasks cost each fork the more the more CPUs they are open on. With SMT switched off half of the CPUs are
  * offline to stay so. */
@@ -95,6 +104,16 @@ static void note_return(struct weir_session *session, unsigned place)
     }
 }
 
+/* Of BPF programs, to the events that were opened anew there. */
+static void direct_outputs(const struct weir_session *session, unsigned place)
+{
+    int result = weir_event_set_direct_outputs(&session->events, place);
+    if (result < 0)
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
+                    "what BPF programs send on CPU %d is not recorded: %s", session->events.places[place].cpu,
+                    strerror(-result));
+}
+
 /* The events of all tasks there, and its rings if it has none yet. */
 static int open_place(struct weir_session *session, unsigned place, struct weir_error *err)
 {
@@ -102,6 +121,7 @@ static int open_place(struct weir_session *session, unsigned place, struct weir_
         int result = weir_event_set_reopen(&session->events, place, &session->limits, err);
         if (result < 0)
             return result;
+        direct_outputs(session, place);
         weir_pipeline_rename_place(&session->pipeline, place);
         /* A place without rings, or with some of them for want of memory, was not there before. */
         if (weir_event_set_follows_cpus(&session->events) && weir_pipeline_has_place(&session->pipeline, place))
@@ -134,7 +154,8 @@ static void tell_left_out(const struct weir_session *session, int cpu)
                     "CPU %d came online: what the targets do there is not recorded (it is with -a)", cpu);
 }
 
-static void come(struct weir_session *session, int cpu)
+/* told: it is said already why. */
+static void come(struct weir_session *session, int cpu, bool told)
 {
     const struct weir_notice_sink *notices = session->options->notices;
     int place = place_of(&session->events, cpu);
@@ -154,18 +175,20 @@ static void come(struct weir_session *session, int cpu)
         session->cpus_changed = session->cpus_moved = true;
         weir_cpuset_add(&session->cpus, (unsigned)cpu); /* no memory: the list in the file lacks it */
     }
-    if (follows || is_new)
+    if (!told && (follows || is_new))
         weir_notice(notices, WEIR_NOTICE_WARNING, "CPU %d came online: it is recorded from here on", cpu);
 }
 
-static void go(struct weir_session *session, int cpu)
+/* told: as above. */
+static void go(struct weir_session *session, int cpu, bool told)
 {
     if (!weir_event_set_follows_cpus(&session->events) || !weir_cpuset_has(&session->cpus, (unsigned)cpu))
         return;
     session->cpus_changed = session->cpus_moved = true;
     weir_cpuset_remove(&session->cpus, (unsigned)cpu);
-    weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
-                "CPU %d went offline: it is not recorded until it comes back", cpu);
+    if (!told)
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
+                    "CPU %d went offline: it is not recorded until it comes back", cpu);
 }
 
 /* Puts the list of CPUs into the file, at the next look if no chunk is free. */
@@ -217,9 +240,9 @@ static void follow(struct weir_session *session, const struct weir_cpu_change *c
         return;
     if (!change->came) {
         weir_cpuset_remove(&session->cpus_online, change->cpu);
-        go(session, (int)change->cpu);
+        go(session, (int)change->cpu, false);
     } else if (weir_cpuset_add(&session->cpus_online, change->cpu) == 0) {
-        come(session, (int)change->cpu);
+        come(session, (int)change->cpu, false);
     }
 }
 
@@ -248,6 +271,51 @@ static void look(struct weir_session *session)
     tell_changes(session);
 }
 
+/* ---- suspended ---- */
+
+/* Waits for the next time that the clock of day leaps. */
+static void set_resume_timer(const struct weir_session *session)
+{
+    const struct itimerspec never = {.it_value.tv_sec = NEVER_S};
+    timerfd_settime(session->resume_fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
+}
+
+/* All that are online now, but the first one, have been away. */
+static void come_back(struct weir_session *session)
+{
+    struct weir_cpuset back = WEIR_CPUSET_INIT;
+    if (weir_cpuset_copy(&back, &session->cpus_online) < 0)
+        return;
+    weir_cpuset_remove(&back, (unsigned)weir_cpuset_next(&back, 0));
+    WEIR_CPUSET_FOREACH(cpu, &back)
+        go(session, cpu, true);
+    tell_changes(session);
+    WEIR_CPUSET_FOREACH(cpu, &back)
+        come(session, cpu, true);
+    tell_changes(session);
+    weir_cpuset_fini(&back);
+}
+
+static void on_leap(void *ctx, short revents)
+{
+    struct weir_session *session = ctx;
+    uint64_t ignored, slept_ns = weir_clock_suspended_ns();
+    ssize_t got = read(session->resume_fd, &ignored, sizeof(ignored)); /* ECANCELED */
+    (void)got, (void)revents;
+    set_resume_timer(session);
+    if (slept_ns < session->slept_ns + SUSPENDED_NS)
+        return; /* somebody has set the clock */
+    if (weir_event_set_reopens(&session->events))
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
+                    "the machine was suspended for %llu ms: CPUs that were offline meanwhile are recorded from here on",
+                    (unsigned long long)((slept_ns - session->slept_ns) / WEIR_NS_PER_MS));
+    session->slept_ns = slept_ns;
+    look(session); /* one of them may not have come back */
+    come_back(session);
+}
+
+/* ---- sources ---- */
+
 static void on_uevent(void *ctx, short revents)
 {
     (void)revents;
@@ -267,13 +335,19 @@ int weir_session_watch_cpus(struct weir_session *session)
 {
     struct weir_poll_set *sources = &session->coordinator.sources;
     session->cpu_timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    int result = session->cpu_timer_fd < 0 ? -errno : 0;
+    session->resume_fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    session->slept_ns = weir_clock_suspended_ns();
+    int result = session->cpu_timer_fd < 0 || session->resume_fd < 0 ? -errno : 0;
     if (result == 0)
         result = weir_poll_set_add(sources, session->cpu_timer_fd, POLLIN, on_timer, session);
+    if (result == 0)
+        result = weir_poll_set_add(sources, session->resume_fd, POLLIN, on_leap, session);
     if (result == 0 && session->cpu_watch.fd >= 0)
         result = weir_poll_set_add(sources, session->cpu_watch.fd, POLLIN, on_uevent, session);
-    if (result == 0)
+    if (result == 0) {
+        set_resume_timer(session);
         look(session);
+    }
     return result;
 }
 
@@ -282,9 +356,11 @@ void weir_session_unwatch_cpus(struct weir_session *session)
     if (session->cpu_watch.fd >= 0)
         weir_poll_set_remove(&session->coordinator.sources, session->cpu_watch.fd);
     weir_cpu_watch_close(&session->cpu_watch);
-    if (session->cpu_timer_fd >= 0) {
-        weir_poll_set_remove(&session->coordinator.sources, session->cpu_timer_fd);
-        close(session->cpu_timer_fd);
+    const int timers[] = {session->cpu_timer_fd, session->resume_fd};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(timers); i++) {
+        weir_poll_set_remove(&session->coordinator.sources, timers[i]);
+        if (timers[i] >= 0)
+            close(timers[i]);
     }
-    session->cpu_timer_fd = -1;
+    session->cpu_timer_fd = session->resume_fd = -1;
 }

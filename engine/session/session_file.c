@@ -198,7 +198,7 @@ static bool records_kernel(const struct weir_event_list *list)
     return false;
 }
 
-/* The kernel's own maps do not change: a file that begins later gets the same ones. */
+/* The kernel's own map does not change: a file that begins later gets the same one, but for the modules. */
 static int emit_kernel(void *ctx, const void *records, size_t bytes)
 {
     struct weir_session *session = ctx;
@@ -451,7 +451,7 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     session->file->build_ids = session->build_ids;
     session->file->build_id_count = session->build_id_count;
     if (session->sideband) /* without memory for the list there are none */
-        weir_sideband_list_bpf_programs(session->sideband, &session->file->bpf);
+        weir_sideband_list_bpf_programs(session->sideband, session->file->number, NULL, &session->file->bpf);
     int finished = finish_file(session, err);
     if (finished == 0)
         finished = sync_file(session, err);

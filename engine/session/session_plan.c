@@ -118,6 +118,25 @@ static size_t count_tasks(const struct weir_session *session)
     return count;
 }
 
+unsigned weir_session_compression_threads(const struct weir_session *session)
+{
+    if (session->options->compression_level == 0)
+        return 0;
+    return weir_compressor_default_workers(weir_cpuset_count(weir_topology_online(session->topology)));
+}
+
+static struct weir_compressor_memory compression_memory(const struct weir_session *session, uint64_t pool_bytes)
+{
+    unsigned workers = weir_session_compression_threads(session);
+    if (workers == 0)
+        return (struct weir_compressor_memory){0};
+    return weir_compressor_memory_of(&(struct weir_compressor_setup){
+        .level = session->options->compression_level,
+        .workers = workers,
+        .chunk_bytes = weir_pool_chunk_bytes(pool_bytes, session->plan.reader_count),
+    });
+}
+
 int weir_session_describe_plan(const struct weir_session *session, struct weir_error *err)
 {
     const struct weir_record_options *options = session->options;
@@ -125,6 +144,7 @@ int weir_session_describe_plan(const struct weir_session *session, struct weir_e
     tell_readers(session);
     tell_of_larger_files(session);
     weir_session_describe_memory(session);
+    uint64_t pool_bytes = session->buffer_bytes + session->retained_bytes;
     const struct weir_budget_input input = {
         .places = weir_cpuset_count(&session->cpus),
         .readers = session->plan.reader_count,
@@ -133,10 +153,12 @@ int weir_session_describe_plan(const struct weir_session *session, struct weir_e
         .ring_bytes = session->ring_bytes,
         .sideband_ring_bytes = session->sideband_ring_bytes,
         .aux_area_bytes = session->aux.area_bytes,
-        .pool_bytes = session->buffer_bytes + session->retained_bytes,
+        .pool_bytes = pool_bytes,
         .pool_grows = session->grow_pool,
         .sideband = !options->no_build_ids,
         .page_bytes = session->limits.page_bytes,
+        .compression_threads = weir_session_compression_threads(session),
+        .compression = compression_memory(session, pool_bytes),
     };
     struct weir_budget budget;
     weir_budget_compute(&budget, &input);

@@ -116,6 +116,21 @@ static int configure(struct weir_session *session, struct weir_error *err)
     return choose_freq_hz(session, err);
 }
 
+/* Else mmap(2) refuses the ring, without a reason. */
+static int check_inheritance(const struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_event_list *events = session->options->events;
+    for (size_t i = 0; session->per_thread && i < events->count; i++) {
+        const struct weir_event_terms *terms = &events->events[i].terms;
+        if (!(terms->given & WEIR_TERM_INHERIT) || !terms->inherit)
+            continue;
+        weir_error_set(err, -EINVAL, "event '%s' cannot be inherited with --per-thread", events->events[i].name);
+        weir_error_hint(err, "a task's ring is for that task alone: leave out the term inherit, or --per-thread");
+        return -EINVAL;
+    }
+    return 0;
+}
+
 static int check_output(const struct weir_record_options *options, struct weir_error *err)
 {
     if (options->output_kind == WEIR_RECORD_OUTPUT_STREAM)
@@ -151,6 +166,22 @@ static int read_memory_limit(struct weir_session *session, struct weir_error *er
     return result < 0 ? weir_error_set_errno(err, result, "cannot read the limit of memory") : 0;
 }
 
+/* The kernel hands what a program sends to the event that is at work on its CPU: of single tasks that is none while
+ * another one, or a child, runs there (bpf_perf_event_output(), kernel/trace/bpf_trace.c). */
+static int check_outputs_of_programs(const struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_event_list *list = session->options->events;
+    for (size_t i = 0; !session->config.system_wide && i < list->count; i++) {
+        if (!list->events[i].bpf)
+            continue;
+        weir_error_set(err, -EINVAL, "output '%s' of BPF programs is of whole CPUs, not of tasks",
+                       list->events[i].name);
+        weir_error_hint(err, "record them with -a, or some CPUs with -C");
+        return -EINVAL;
+    }
+    return 0;
+}
+
 int weir_session_prepare(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_record_options *options = session->options;
@@ -158,6 +189,8 @@ int weir_session_prepare(struct weir_session *session, struct weir_error *err)
     session->per_thread = options->per_thread && !session->config.system_wide;
     weir_kernel_limits_read(&session->limits, NULL);
     int result = check_output(options, err);
+    if (result == 0)
+        result = check_outputs_of_programs(session, err);
     if (result == 0 && options->append)
         result = weir_append_open(&session->append, options->output_path, err);
     if (result == 0 && session->append && options->sync)
@@ -189,6 +222,8 @@ int weir_session_prepare(struct weir_session *session, struct weir_error *err)
         result = weir_session_choose_aux_memory(session, err);
     if (result == 0)
         result = check_room_for_time(session, err);
+    if (result == 0)
+        result = check_inheritance(session, err);
     weir_disk_guard_fit_pool(session);
     if (result == 0)
         result = configure(session, err);

@@ -66,6 +66,11 @@ static void report(const struct weir_session *session, const struct weir_sideban
                     "the sideband thread missed %llu blocks of mappings: they are in the file, but their build ids may "
                     "not be",
                     (unsigned long long)counts->missed);
+    if (counts->lacks_files)
+        weir_notice(notices, WEIR_NOTICE_WARNING,
+                    "more than %u files were mapped: the build ids of those that came later are not in the file; perf "
+                    "finds these files by name",
+                    WEIR_MAPPED_FILES_MAX);
     if (counts->unread > 0)
         weir_notice(notices, WEIR_NOTICE_WARNING,
                     "%llu build ids could not be read in time and are not in the file; perf finds these files by name",

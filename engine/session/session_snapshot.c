@@ -111,9 +111,14 @@ void weir_session_begin_snapshots(struct weir_session *session)
         weir_snapshots_begin(&session->snapshots, &session->coordinator.triggers);
 }
 
+bool weir_session_end_asks_for_snapshot(const struct weir_session *session)
+{
+    return session->options->snapshot_on_exit || session->aux.snapshot_on_exit ||
+           (session->options->snapshot_on.crash && weir_session_command_crashed(session));
+}
+
 bool weir_session_ends_with_snapshot(const struct weir_session *session)
 {
-    return session->overwrite || session->options->snapshot_on_exit || session->aux.snapshot_on_exit ||
-           session->snapshots.permanent || session->change.taken_back ||
-           (session->options->snapshot_on.crash && weir_session_command_crashed(session));
+    bool is_asked = weir_snapshots_are_possible(&session->snapshots) && weir_session_end_asks_for_snapshot(session);
+    return session->overwrite || is_asked || session->snapshots.permanent || session->change.taken_back;
 }

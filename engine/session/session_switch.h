@@ -57,7 +57,8 @@ struct weir_session_switch {
     struct weir_buf losses;         /* records that the order carries */
     struct weir_buf first_records;  /* of each file but the first: what readers want to see before anything else */
     uint64_t *side_bytes;           /* owned; for each reader */
-    struct weir_buf kernel_records; /* of kernel and modules, as they were synthesised at the start */
+    struct weir_buf kernel_records; /* of kernel and modules, as they were synthesised at the start; the modules of
+                                       later files are read anew */
     struct weir_sideband_question question;
     struct weir_proc_reader *proc_reader; /* owned; the sideband thread's while it answers */
     _Atomic bool answered;                /* written by the sideband thread, release; then the three below are set */

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "base/bits.h"
 #include "engine/session/session.h"
 
 static int open_events(struct weir_session *session, struct weir_event_trigger *trigger, struct weir_event_list *list,
@@ -42,6 +43,10 @@ int weir_session_open_triggers(struct weir_session *session, struct weir_error *
     int result = open_events(session, &session->switch_trigger, options->switch_on, WEIR_TRIGGER_SWITCH, err);
     if (result == 0)
         result = open_events(session, &session->snapshot_trigger, options->snapshot_on.events, WEIR_TRIGGER_DUMP, err);
+    const struct weir_event_trigger *const asking[] = {&session->switch_trigger, &session->snapshot_trigger};
+    _Static_assert(WEIR_ARRAY_COUNT(asking) == WEIR_EVENT_SETS_ASKING, "each has its place");
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(asking); i++)
+        session->events.asking[i] = asking[i]->open ? &asking[i]->set : NULL;
     if (result == 0 && options->ftrace_snapshot)
         result = weir_ftrace_snapshot_open(&session->ftrace, NULL, err);
     return result;
@@ -85,6 +90,14 @@ void weir_session_follow_with_ftrace(struct weir_session *session)
         weir_triggers_set_signal(triggers, WEIR_TRIGGER_DUMP);
     triggers->begun = take_ftrace_snapshot;
     triggers->begun_ctx = session;
+}
+
+/* Not where --overwrite alone has the end of the recording in the file: ftrace has room for one snapshot, and the last
+ * one that somebody asked for stays. */
+void weir_session_end_with_ftrace(struct weir_session *session)
+{
+    if (session->ftrace.open && weir_session_end_asks_for_snapshot(session))
+        weir_ftrace_snapshot_take(&session->ftrace, session->options->notices);
 }
 
 void weir_session_close_triggers(struct weir_session *session)

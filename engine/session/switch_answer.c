@@ -8,8 +8,10 @@
 #include <sys/eventfd.h>
 
 #include "base/array.h"
+#include "engine/events/target_children.h"
 #include "engine/session/session.h"
 #include "format/records.h"
+#include "format/side_record.h"
 
 #define PROC_HANG_MS 1000u /* without a process of /proc being read to its end */
 
@@ -76,8 +78,59 @@ static int emit_pieces(struct batch *batch, const struct weir_buf *records)
     return result;
 }
 
+/* ---- the kernel ---- */
+
+static int append(void *ctx, const void *records, size_t bytes)
+{
+    weir_buf_append(ctx, records, bytes);
+    return weir_buf_error(ctx);
+}
+
+/* The first of what was synthesised at the start is the kernel's own map, if there was one: its bytes. */
+static size_t kernel_map_bytes(const struct weir_session *session)
+{
+    const struct weir_buf *records = &session->change.kernel_records;
+    struct weir_side_layout layout;
+    struct weir_side_record first;
+    weir_side_layout_init(&layout, &session->descriptions[0].attr);
+    int bytes = weir_side_record_parse(&layout, records->data, records->used, &first);
+    bool is_kernels = bytes > 0 && (first.type == PERF_RECORD_MMAP || first.type == PERF_RECORD_MMAP2) &&
+                      strncmp(first.map.filename, "[kernel.", strlen("[kernel.")) == 0;
+    return is_kernels ? (size_t)bytes : 0;
+}
+
+/* Modules come and go, and no record tells of it: they are those of now. Where the kernel does not show them any more,
+ * those of the start. */
+static int emit_kernel(struct answering *answering, const struct weir_sideband_view *view)
+{
+    const struct weir_session *session = answering->session;
+    const struct weir_buf *before = &session->change.kernel_records;
+    struct weir_buf modules = WEIR_BUF_INIT;
+    struct weir_synth_options options;
+    if (before->used == 0)
+        return 0;
+    weir_session_synth_options(session, &options);
+    options.emit = append;
+    options.emit_ctx = &modules;
+    options.notices = NULL;
+    options.modules_only = true;
+    int result = weir_synth_kernel(&options, NULL);
+    if (result < 0 || modules.used == 0) {
+        result = emit_pieces(&answering->batch, before);
+    } else {
+        size_t bytes = kernel_map_bytes(session);
+        result = bytes > 0 ? emit(&answering->batch, before->data, bytes) : 0;
+        if (result == 0)
+            result = emit_pieces(&answering->batch, &modules);
+        if (view)
+            weir_sideband_view_note_maps(view, modules.data, modules.used);
+    }
+    weir_buf_fini(&modules);
+    return result;
+}
+
 /* What does not come from the task map. */
-static int emit_surroundings(struct answering *answering)
+static int emit_surroundings(struct answering *answering, const struct weir_sideband_view *view)
 {
     struct weir_session *session = answering->session;
     struct weir_buf index = WEIR_BUF_INIT;
@@ -91,12 +144,56 @@ static int emit_surroundings(struct answering *answering)
     if (result == 0)
         result = emit_pieces(&answering->batch, &index);
     if (result == 0)
-        result = emit_pieces(&answering->batch, &session->change.kernel_records);
+        result = emit_kernel(answering, view);
     if (result == 0 && session->change.kernel_records.used > 0)
         result = weir_synth_bpf(&options, &programs, NULL);
     if (result == 0 && session->options->samples.cgroups && session->options->synth.cgroups)
         result = weir_synth_cgroups(&options, NULL);
     weir_buf_fini(&index);
+    return result;
+}
+
+/* Those that have come from the ones that the map knows. */
+static int find_children(struct answering *answering)
+{
+    struct weir_targets known = {
+        .pids = answering->incomplete,
+        .pid_count = answering->incomplete_count,
+        .listed_ticks = answering->session->targets.listed_ticks,
+    };
+    int result = weir_targets_add_children(&known, NULL);
+    answering->incomplete = known.pids;
+    answering->incomplete_count = answering->incomplete_capacity = known.pid_count;
+    return result;
+}
+
+static int find_all(struct answering *answering)
+{
+    pid_t *pids = NULL;
+    size_t count = 0;
+    int result = weir_targets_list_processes(&pids, &count, NULL);
+    for (size_t i = 0; result == 0 && i < count; i++)
+        result = note_incomplete(answering, pids[i]);
+    free(pids);
+    return result;
+}
+
+/* Of processes that have started while records were missed the map may know nothing at all. By now all that it knows
+ * are to be read. */
+static int add_unknown(struct answering *answering, const struct weir_sideband_view *view)
+{
+    const struct weir_session *session = answering->session;
+    if (!weir_sideband_view_misses_tasks(view))
+        return 0;
+    size_t kept = answering->incomplete_count;
+    int result = session->config.system_wide ? find_all(answering)
+                 : session->config.inherit   ? find_children(answering)
+                                             : 0;
+    for (size_t i = kept; i < answering->incomplete_count; i++) {
+        if (!weir_sideband_view_knows(view, answering->incomplete[i]))
+            answering->incomplete[kept++] = answering->incomplete[i];
+    }
+    answering->incomplete_count = kept;
     return result;
 }
 
@@ -125,9 +222,11 @@ static int emit_beginning(struct answering *answering, const struct weir_sideban
         .incomplete = note_incomplete,
         .ctx = answering,
     };
-    int result = emit_surroundings(answering);
+    int result = emit_surroundings(answering, view);
     if (result == 0)
         result = view ? weir_sideband_view_emit(view, &sink) : -ETIMEDOUT;
+    if (result == 0)
+        result = add_unknown(answering, view);
     if (result == 0)
         result = emit_incomplete(answering, view, &sink);
     weir_record_finished_init(&answering->batch.records);

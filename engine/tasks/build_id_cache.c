@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +17,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bits.h"
+#include "base/regular_file.h"
+
 #define ID_TEXT_BYTES (2 * WEIR_BUILD_ID_MAX_BYTES + 1)
 #define COPY_BYTES    (1u << 30) /* in one call */
 #define DIR_MODE      0755
 #define FILE_MODE     0644
+#define KERNEL_MODE   0600 /* addresses that the kernel may hide from others */
 
 struct addition {
     int dir_fd; /* of the cache */
@@ -70,9 +75,10 @@ static int open_source(const struct addition *addition)
     }
     if (addition->name[0] != '/' || strstr(addition->name, "/../"))
         return -ENODATA;
+    struct stat status;
     int fd = addition->file->kind == WEIR_MAPPED_FILE
                  ? weir_mapped_file_open(addition->file, addition->name, addition->roots)
-                 : open(addition->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+                 : weir_regular_file_open(AT_FDCWD, addition->name, &status);
     if (fd < 0)
         return fd;
     struct weir_build_id id;
@@ -95,13 +101,34 @@ static int copy_text(int from, int to)
     return got < 0 ? -errno : 0;
 }
 
+/* [at, end), to the same place. */
+static int copy_stretch(int from, int to, off_t at, off_t end)
+{
+    if (lseek(to, at, SEEK_SET) < 0)
+        return -errno;
+    while (at < end) {
+        ssize_t got = sendfile(to, from, &at, weir_min_u64(COPY_BYTES, (uint64_t)(end - at)));
+        if (got <= 0)
+            return got < 0 ? -errno : -ENODATA; /* it has shrunk */
+    }
+    return 0;
+}
+
+/* As it is now, holes included: a file of a few blocks may say that it has many TiB, or be written on and on. */
 static int copy_file(int from, int to)
 {
-    off_t at = 0;
-    ssize_t got;
-    while ((got = sendfile(to, from, &at, COPY_BYTES)) > 0) {
+    struct stat status;
+    if (fstat(from, &status) < 0 || ftruncate(to, status.st_size) < 0)
+        return -errno;
+    int result = 0;
+    for (off_t at = 0, end; result == 0 && at < status.st_size; at = end) {
+        at = lseek(from, at, SEEK_DATA);
+        end = at < 0 ? at : lseek(from, at, SEEK_HOLE);
+        if (end < 0)
+            return errno == ENXIO ? 0 : -errno; /* nothing but a hole up to the end */
+        result = copy_stretch(from, to, at, end < status.st_size ? end : status.st_size);
     }
-    return got < 0 ? -errno : 0;
+    return result;
 }
 
 static int copy_source(const struct addition *addition, int from)
@@ -112,10 +139,12 @@ static int copy_source(const struct addition *addition, int from)
     int result = make_folders(addition->dir_fd, path);
     if (result < 0)
         return result;
-    int to = openat(addition->dir_fd, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+    bool is_kernel = addition->file->kind == WEIR_MAPPED_KERNEL;
+    int to = openat(addition->dir_fd, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                    is_kernel ? KERNEL_MODE : FILE_MODE);
     if (to < 0)
         return -errno;
-    result = addition->file->kind == WEIR_MAPPED_KERNEL ? copy_text(from, to) : copy_file(from, to);
+    result = is_kernel ? copy_text(from, to) : copy_file(from, to);
     if (close(to) < 0 && result == 0)
         result = -errno;
     if (result == 0 && renameat(addition->dir_fd, partial, addition->dir_fd, path) < 0)

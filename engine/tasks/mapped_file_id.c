@@ -16,27 +16,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/regular_file.h"
 #include "format/build_id.h"
 
 #define PROC_ROOT "/proc"
 
 /* ---- opening ---- */
-
-/* A regular file at path, or -errno. Never waits for the other end of a FIFO, nor rewinds a tape. */
-static int open_regular(const char *path, struct stat *status)
-{
-    *status = (struct stat){0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return -errno;
-    int result = fstat(fd, status) < 0 ? -errno : 0;
-    if (result == 0 && !S_ISREG(status->st_mode))
-        result = -ENODATA;
-    if (result == 0)
-        return fd;
-    close(fd);
-    return result;
-}
 
 static bool is_mapped_one(const struct weir_mapped_file *file, const struct stat *status)
 {
@@ -47,7 +32,7 @@ static bool is_mapped_one(const struct weir_mapped_file *file, const struct stat
 static int open_mapped_one(const char *path, const struct weir_mapped_file *file)
 {
     struct stat status;
-    int fd = open_regular(path, &status);
+    int fd = weir_regular_file_open(AT_FDCWD, path, &status);
     if (fd < 0 || is_mapped_one(file, &status))
         return fd;
     close(fd);
@@ -57,7 +42,7 @@ static int open_mapped_one(const char *path, const struct weir_mapped_file *file
 static int open_unchanged(const char *path, int64_t begin_s)
 {
     struct stat status;
-    int fd = open_regular(path, &status);
+    int fd = weir_regular_file_open(AT_FDCWD, path, &status);
     if (fd < 0 || status.st_ctim.tv_sec < begin_s)
         return fd;
     close(fd);

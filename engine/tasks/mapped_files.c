@@ -1,6 +1,6 @@
 /*
  * The table of mapped files: two chained hash tables over one array, by name with file and by file alone. Owned by the
- * sideband thread; at the end of a recording by the coordinator. Hash: FNV-1a (Fowler, Noll, Vo).
+ * sideband thread; at the end of a recording by the coordinator.
  */
 #include "engine/tasks/mapped_files.h"
 
@@ -12,8 +12,6 @@
 
 #define FIRST_ROOM   256u
 #define KERNEL_NAME  "[kernel."
-#define FNV_OFFSET   0xcbf29ce484222325ull
-#define FNV_PRIME    0x100000001b3ull
 #define KERNEL_FIRST 2 /* passes of list(): the kernel, then the rest */
 
 /* What there is no file of: tools/perf/util/map.c, is_anon_memory() and is_no_dso_memory(). */
@@ -24,7 +22,11 @@ static const char *const no_files[] = {
 void weir_mapped_files_init(struct weir_mapped_files *files)
 {
     *files = (struct weir_mapped_files){
-        .first_new = WEIR_MAPPED_NONE, .last_new = WEIR_MAPPED_NONE, .first_free = WEIR_MAPPED_NONE};
+        .first_new = WEIR_MAPPED_NONE,
+        .last_new = WEIR_MAPPED_NONE,
+        .first_free = WEIR_MAPPED_NONE,
+        .key = weir_hash_key_random(),
+    };
 }
 
 void weir_mapped_files_fini(struct weir_mapped_files *files)
@@ -48,19 +50,6 @@ struct wanted {
     uint32_t name_hash, file_hash;
 };
 
-static uint64_t fnv(uint64_t hash, const void *data, size_t bytes)
-{
-    const uint8_t *at = data;
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ at[i]) * FNV_PRIME;
-    return hash;
-}
-
-static uint32_t fold(uint64_t hash)
-{
-    return (uint32_t)(hash ^ hash >> 32);
-}
-
 static enum weir_mapped_kind kind_of(const struct weir_record_map *map)
 {
     const char *name = map->filename;
@@ -77,7 +66,19 @@ static enum weir_mapped_kind kind_of(const struct weir_record_map *map)
     return name[0] == '/' ? WEIR_MAPPED_FILE : WEIR_MAPPED_NOTHING;
 }
 
-static struct wanted wanted_of(const struct weir_side_record *record)
+static void hash_wanted(struct wanted *wanted, const struct weir_hash_key *key)
+{
+    const struct weir_record_map *map = &wanted->record->map;
+    const struct weir_build_id *id = &wanted->record->build_id;
+    const uint64_t of_file[] = {map->inode, map->major, map->minor};
+    uint64_t file = weir_hash(key, of_file, sizeof(of_file));
+    const uint64_t all[] = {file, weir_hash(key, id->data, id->bytes),
+                            weir_hash(key, wanted->name, wanted->name_bytes)};
+    wanted->file_hash = (uint32_t)file;
+    wanted->name_hash = (uint32_t)weir_hash(key, all, sizeof(all));
+}
+
+static struct wanted wanted_of(const struct weir_mapped_files *files, const struct weir_side_record *record)
 {
     const struct weir_record_map *map = &record->map;
     struct wanted wanted = {.name = map->filename, .record = record, .kind = kind_of(map)};
@@ -85,12 +86,7 @@ static struct wanted wanted_of(const struct weir_side_record *record)
     const char *bracket = wanted.kind == WEIR_MAPPED_KERNEL ? strchr(wanted.name, ']') : NULL;
     if (bracket)
         wanted.name_bytes = (size_t)(bracket - wanted.name) + 1;
-    uint64_t hash = fnv(FNV_OFFSET, &map->inode, sizeof(map->inode));
-    hash = fnv(hash, &map->major, sizeof(map->major));
-    hash = fnv(hash, &map->minor, sizeof(map->minor));
-    wanted.file_hash = fold(hash);
-    hash = fnv(hash, record->build_id.data, record->build_id.bytes);
-    wanted.name_hash = fold(fnv(hash, wanted.name, wanted.name_bytes));
+    hash_wanted(&wanted, &files->key);
     return wanted;
 }
 
@@ -270,7 +266,7 @@ static int64_t add(struct weir_mapped_files *files, const struct wanted *wanted)
 
 int64_t weir_mapped_files_add(struct weir_mapped_files *files, const struct weir_side_record *record)
 {
-    struct wanted wanted = wanted_of(record);
+    struct wanted wanted = wanted_of(files, record);
     uint32_t found = find(files, &wanted);
     int64_t index = found != WEIR_MAPPED_NONE ? found : add(files, &wanted);
     if (index < 0)

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "format/build_id.h"
 #include "format/features.h"
 #include "format/side_record.h"
@@ -72,6 +73,7 @@ struct weir_mapped_files {
     uint32_t *by_name;            /* owned; buckets, bucket_count each */
     uint32_t *by_file;            /* owned */
     uint32_t bucket_count;        /* a power of two; 0: none yet */
+    struct weir_hash_key key;     /* of its own: whoever maps files chooses their names and, with some, their numbers */
     uint32_t first_new;           /* oldest object that wants to be read; WEIR_MAPPED_NONE */
     uint32_t last_new;
     uint64_t left_out; /* records whose object did not find room */

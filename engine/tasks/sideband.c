@@ -19,6 +19,7 @@
 #define TEE_BYTES_MIN    (512u * 1024) /* a reader wakes when a quarter of a sideband ring of 1 MiB is filled */
 #define TEES_BYTES       (128u << 20)  /* of all tees, until they are at their minimum */
 #define IDLE_PAUSE_MS    100u
+#define LOCK_PAUSE_NS    (10 * WEIR_NS_PER_MS)
 #define CLOSE_TIMEOUT_MS 1000u /* of free() without stop(): a recording that did not come about */
 
 /* ---- making ---- */
@@ -133,6 +134,17 @@ int weir_sideband_view_emit_maps(const struct weir_sideband_view *view, pid_t pi
     return weir_task_map_emit_maps(&view->sideband->tasks, pid, sink);
 }
 
+bool weir_sideband_view_misses_tasks(const struct weir_sideband_view *view)
+{
+    return weir_sideband_has_missed(view->sideband) || view->sideband->tasks.refused_tasks > 0;
+}
+
+bool weir_sideband_view_knows(const struct weir_sideband_view *view, pid_t pid)
+{
+    const struct weir_task *task = weir_task_map_find(&view->sideband->tasks, pid);
+    return task && task->pid == pid;
+}
+
 void weir_sideband_view_note_maps(const struct weir_sideband_view *view, const void *records, size_t bytes)
 {
     weir_sideband_note_maps(view->sideband, records, bytes);
@@ -147,6 +159,21 @@ void weir_sideband_ask(struct weir_sideband *sideband, struct weir_sideband_ques
     pthread_mutex_unlock(&sideband->lock);
 }
 
+/* bpf(2) says which programs are loaded; where it does not, all may be. */
+static void touch_programs(struct weir_sideband *sideband)
+{
+    struct weir_bpf_images *programs = &sideband->programs;
+    uint32_t id = 0;
+    int result = 0;
+    if (programs->programs.count == 0)
+        return;
+    for (unsigned i = 0; i < WEIR_BPF_IMAGES_MAX && (result = weir_bpf_next_program(&id)) == 0; i++)
+        weir_bpf_images_touch(programs, id);
+    if (result != -ENOENT)
+        weir_bpf_images_touch_all(programs);
+    weir_bpf_images_forget(programs);
+}
+
 /* Answers what was asked. Under the lock, and after a look at the tees that began after the question was there: what
  * the writer has seen of a reader was in its tee before. */
 static void answer(struct weir_sideband *sideband, struct weir_sideband_question *question)
@@ -156,8 +183,10 @@ static void answer(struct weir_sideband *sideband, struct weir_sideband_question
     const struct weir_sideband_view view = {.sideband = sideband, .question = question};
     sideband->question = NULL;
     weir_mapped_files_begin_output(&sideband->files);
+    weir_bpf_images_begin_output(&sideband->programs);
     question->answer(question->ctx, &view);
     weir_task_map_touch_files(&sideband->tasks);
+    touch_programs(sideband);
     if (!sideband->setup.keeps_files)
         weir_mapped_files_forget(&sideband->files);
 }
@@ -189,15 +218,28 @@ static bool read_next_program(struct weir_sideband *sideband)
     return true;
 }
 
-int weir_sideband_list_bpf_programs(struct weir_sideband *sideband, struct weir_bpf_list *list)
+int weir_sideband_list_bpf_programs(struct weir_sideband *sideband, uint32_t output,
+                                    const struct weir_sideband_patience *patience, struct weir_bpf_list *list)
 {
-    pthread_mutex_lock(&sideband->lock);
-    int result = weir_bpf_images_list(&sideband->programs, list);
+    weir_sideband_lock(sideband, patience);
+    int result = weir_bpf_images_list(&sideband->programs, output, list);
     pthread_mutex_unlock(&sideband->lock);
     return result;
 }
 
 /* ---- the thread ---- */
+
+void weir_sideband_lock(struct weir_sideband *sideband, const struct weir_sideband_patience *patience)
+{
+    if (!patience) {
+        pthread_mutex_lock(&sideband->lock);
+        return;
+    }
+    while (pthread_mutex_trylock(&sideband->lock) != 0) {
+        patience->meanwhile(patience->ctx);
+        weir_clock_pause_ns(LOCK_PAUSE_NS);
+    }
+}
 
 void weir_sideband_pause(struct weir_sideband *sideband, unsigned ms)
 {
@@ -331,7 +373,8 @@ static void count(struct weir_sideband *sideband)
     const struct weir_mapped_files *files = &sideband->files;
     counts->tasks = sideband->tasks.count;
     counts->files = files->seen;
-    counts->programs = sideband->programs.programs.count;
+    counts->lacks_files = files->left_out > 0;
+    counts->programs = sideband->programs.read;
     counts->programs_left_out = sideband->programs.left_out;
     for (uint32_t i = 0; i < files->count; i++)
         counts->build_ids += weir_mapped_files_build_id(files, i).bytes > 0;

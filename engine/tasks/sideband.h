@@ -12,7 +12,8 @@
  *
  * Files are read by a thread of their own because that may take any time: a file on a dead server would otherwise keep
  * records waiting, and outputs that are switched without their beginning. Of what may hang the sideband thread does
- * nothing: bpf(2) asks the kernel only. Who waits for build ids has a bound, and what is missing then is told.
+ * nothing: bpf(2) and the list of processes ask the kernel only. Who waits for build ids has a bound, and what is
+ * missing then is told.
  *
  * A map enters the table of files as soon as it is seen, so that its file is likely to be there still. The task map
  * needs records in order of time, and readers drain CPUs at different times: records are kept back until every reader
@@ -30,7 +31,8 @@
  *
  * Bounds: a tee of 1 MiB per reader, 512 KiB beyond 128 readers; 8 MiB of records kept back, beyond that the oldest
  * half is taken as it is (their order is then what is known, not proven); 64 MiB of synthesised records that are not
- * taken in yet, beyond that they are missed. After anything was missed the task map knows that it is not complete.
+ * taken in yet, beyond that they are missed. After anything was missed, here or by the kernel (LOST records), the task
+ * map knows that it is not complete.
  * Tables: see task_map.h, mapped_files.h and bpf_images.h.
  */
 #ifndef WEIR_ENGINE_TASKS_SIDEBAND_H
@@ -69,11 +71,13 @@ struct weir_sideband_counts {
     uint64_t records;           /* side records taken in */
     uint64_t tasks;             /* in the map at the end */
     uint64_t files;             /* objects seen */
+    bool lacks_files;           /* more were mapped than the table has room for */
     uint64_t build_ids;         /* of these, known */
     uint64_t programs;          /* BPF programs that were read */
     uint64_t programs_left_out; /* for want of room */
     uint64_t unread;            /* build ids that could not be read in time */
     uint64_t missed;            /* blocks of records that found no room in a tee or in the feed */
+    uint64_t lost;              /* records that the kernel had no room for */
     uint64_t reordered;         /* records whose order was not proven */
     uint64_t cpu_time_ns;       /* of the thread */
     uint64_t ids_cpu_time_ns;   /* of the one that reads build ids, as of the last of them */
@@ -124,20 +128,38 @@ int weir_sideband_view_emit(const struct weir_sideband_view *view, const struct 
 int weir_sideband_view_emit_maps(const struct weir_sideband_view *view, pid_t pid,
                                  const struct weir_task_map_sink *sink);
 
+/* Whether records were missed, or tasks found no room: then there may be processes that the map does not know. From
+ * answer(). */
+bool weir_sideband_view_misses_tasks(const struct weir_sideband_view *view);
+
+/* Whether the map knows process pid. From answer(). */
+bool weir_sideband_view_knows(const struct weir_sideband_view *view, pid_t pid);
+
 /* Takes in the files of the maps in whole records that the new output begins with and that come from elsewhere. From
  * answer(). */
 void weir_sideband_view_note_maps(const struct weir_sideband_view *view, const void *records, size_t bytes);
 
+/* What somebody has to do who waits while a question is answered: the answer may itself wait for chunks, and so for a
+ * disk to have room, which he may be the one to make. */
+struct weir_sideband_patience {
+    void (*meanwhile)(void *ctx); /* again and again, on his thread */
+    void *ctx;                    /* borrowed for the call */
+};
+
 /*
  * Lists what of an output has a build id by now, as weir_mapped_files_list(), with names of its own: one block, to be
  * freed by the caller. output: how many questions were asked before it began. Waits up to timeout_ms for ids that are
- * still to be read, but not for a file that has taken as long already. 0 or -ENOMEM. Any thread but the sideband's.
+ * still to be read, but not for a file that has taken as long already; and for an answer that is under way, however
+ * long that takes. patience: NULL when there is nothing to do meanwhile. 0 or -ENOMEM. Any thread but the sideband's.
  */
 int weir_sideband_copy_build_ids(struct weir_sideband *sideband, uint32_t output, unsigned timeout_ms,
-                                 struct weir_build_id_entry **entries, size_t *count);
+                                 const struct weir_sideband_patience *patience, struct weir_build_id_entry **entries,
+                                 size_t *count);
 
-/* The same of the BPF programs that were read. 0 or -ENOMEM. */
-int weir_sideband_list_bpf_programs(struct weir_sideband *sideband, struct weir_bpf_list *list);
+/* The same of the BPF programs that were read and were loaded in this output or in the one before; no program is waited
+ * for. The images are the table's, until WEIR_MAPPED_OUTPUTS_KEPT more outputs have begun. 0 or -ENOMEM. */
+int weir_sideband_list_bpf_programs(struct weir_sideband *sideband, uint32_t output,
+                                    const struct weir_sideband_patience *patience, struct weir_bpf_list *list);
 
 /*
  * Takes in what is left, reads the build ids that are not known yet, and ends the threads: within timeout_ms, whatever

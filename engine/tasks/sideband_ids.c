@@ -104,14 +104,18 @@ static int copy_entries(const struct weir_build_id_entry *entries, size_t count,
 }
 
 int weir_sideband_copy_build_ids(struct weir_sideband *sideband, uint32_t output, unsigned timeout_ms,
-                                 struct weir_build_id_entry **entries, size_t *count)
+                                 const struct weir_sideband_patience *patience, struct weir_build_id_entry **entries,
+                                 size_t *count)
 {
     struct weir_build_id_entry *borrowed = NULL;
     size_t found = 0;
     uint64_t until_ns = weir_clock_now_ns(&weir_clock_monotonic) + timeout_ms * WEIR_NS_PER_MS;
-    pthread_mutex_lock(&sideband->lock);
-    while (is_worth_waiting(sideband, until_ns, timeout_ms))
-        weir_sideband_pause(sideband, WEIR_SIDEBAND_BUSY_PAUSE_MS);
+    weir_sideband_lock(sideband, patience);
+    while (is_worth_waiting(sideband, until_ns, timeout_ms)) {
+        pthread_mutex_unlock(&sideband->lock);
+        weir_clock_pause_ns(WEIR_SIDEBAND_BUSY_PAUSE_MS * WEIR_NS_PER_MS);
+        weir_sideband_lock(sideband, patience);
+    }
     int result = weir_mapped_files_list(&sideband->files, output, &borrowed, &found);
     if (result == 0)
         result = copy_entries(borrowed, found, entries);

@@ -53,6 +53,10 @@ static bool maps_code(const struct weir_side_record *record)
 static void take_record(struct weir_sideband *sideband, const uint8_t *data, const struct weir_side_record *record,
                         const struct weir_side_origin *origin)
 {
+    if (record->type == PERF_RECORD_LOST) {
+        sideband->counts.lost += record->lost;
+        return;
+    }
     sideband->counts.records++;
     if (maps_code(record))
         weir_mapped_files_add(&sideband->files, record);
@@ -105,6 +109,11 @@ static void apply_one(void *ctx, const uint8_t *data, size_t bytes)
         weir_task_map_apply(&sideband->tasks, &record);
 }
 
+bool weir_sideband_has_missed(const struct weir_sideband *sideband)
+{
+    return sideband->counts.missed > 0 || sideband->counts.lost > 0 || sideband->queue.lost > 0;
+}
+
 bool weir_sideband_take_in(struct weir_sideband *sideband)
 {
     uint64_t records = sideband->counts.records, missed = 0;
@@ -134,7 +143,7 @@ bool weir_sideband_take_in(struct weir_sideband *sideband)
         weir_side_queue_advance(&sideband->queue, epoch, epoch_after, apply_one, sideband);
     sideband->counts.reordered = sideband->queue.unproven;
     sideband->counts.missed = missed + feed_missed;
-    if (sideband->counts.missed > 0 || sideband->queue.lost > 0)
+    if (weir_sideband_has_missed(sideband))
         weir_task_map_doubt(&sideband->tasks);
     if (sideband->files.first_new != WEIR_MAPPED_NONE)
         pthread_cond_signal(&sideband->unread);

@@ -66,6 +66,9 @@ struct weir_sideband {
 /* Waits for `changed`, so long at most. Under the lock, which is given away meanwhile. */
 void weir_sideband_pause(struct weir_sideband *sideband, unsigned ms);
 
+/* Takes the lock; see struct weir_sideband_patience. Any thread. */
+void weir_sideband_lock(struct weir_sideband *sideband, const struct weir_sideband_patience *patience);
+
 /* Says that a thread runs. Under the lock, by that thread. */
 void weir_sideband_thread_begin(struct weir_sideband *sideband, struct weir_sideband_thread *thread);
 
@@ -76,6 +79,9 @@ void weir_sideband_thread_end(struct weir_sideband *sideband, struct weir_sideba
 
 /* Takes in everything that is there now. True when that was anything. Under the lock, by the thread. */
 bool weir_sideband_take_in(struct weir_sideband *sideband);
+
+/* Whether records did not reach the map, as far as the last look knows. Under the lock. */
+bool weir_sideband_has_missed(const struct weir_sideband *sideband);
 
 /* Takes in the files of the maps in whole synthesised records, and nothing else of these. Under the lock. */
 void weir_sideband_note_maps(struct weir_sideband *sideband, const uint8_t *records, size_t bytes);

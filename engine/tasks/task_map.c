@@ -187,6 +187,7 @@ static struct weir_task *task_of(struct weir_task_map *map, pid_t pid, pid_t tid
 static void refuse(struct weir_task_map *map)
 {
     map->refused++;
+    map->refused_tasks++;
     weir_task_map_doubt(map);
 }
 

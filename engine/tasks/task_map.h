@@ -64,8 +64,9 @@ struct weir_task_map {
     uint32_t bucket_count;
     uint32_t count; /* tasks in it */
     uint32_t serial;
-    uint64_t map_bytes; /* of all maps */
-    uint64_t refused;   /* records that found no room */
+    uint64_t map_bytes;     /* of all maps */
+    uint64_t refused;       /* records that found no room */
+    uint64_t refused_tasks; /* of these, such of tasks that the map does not know then */
     bool is_doubtful;
 };
 

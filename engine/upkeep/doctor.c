@@ -37,10 +37,10 @@ find(struct findings *found, const char *name, enum weir_verdict verdict, const 
 static void judge_events(const struct weir_doctor_facts *facts, struct findings *found)
 {
     int error = facts->event_error;
-    if (!facts->limits.has_perf_events)
-        find(found, "events", WEIR_VERDICT_BAD, "this kernel was built without CONFIG_PERF_EVENTS");
-    else if (error == 0)
+    if (error == 0) /* whatever /proc shows of the knobs */
         find(found, "events", WEIR_VERDICT_OK, "perf_event_open(2) works");
+    else if (!facts->limits.has_perf_events)
+        find(found, "events", WEIR_VERDICT_BAD, "this kernel was built without CONFIG_PERF_EVENTS");
     else if (facts->limits.perf_event_paranoid > 2 && !facts->limits.cap_perfmon)
         weir_remedy(WEIR_REMEDY_PARANOID, 2,
                     find(found, "events", WEIR_VERDICT_BAD, "nothing can be recorded: kernel.perf_event_paranoid is %d",

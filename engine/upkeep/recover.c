@@ -13,6 +13,7 @@
 #include "engine/upkeep/recovery_child.h"
 #include "io/output.h"
 #include "io/output_folder.h"
+#include "io/output_refusal.h"
 #include "topology/machine.h"
 #include "topology/topology.h"
 
@@ -246,28 +247,64 @@ static int copy_directory(const char *input_path, const char *output_path, const
     return result;
 }
 
-static int cut_file(const char *path, uint64_t bytes)
+/* ---- in place ---- */
+
+/*
+ * A descriptor of what is to be changed, or -errno with err. A recording may come from anybody, with links in it that
+ * name files of whoever recovers it: as outputs (io/output_file.c), what links lead to or what has other names is not
+ * written.
+ */
+static int open_to_change(const char *path, int access_mode, struct weir_error *err)
 {
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return -errno;
-    int result = ftruncate(fd, (off_t)bytes) < 0 ? -errno : sync_fd(fd);
-    return finish_fd(fd, result);
+    struct stat status = {.st_mode = 0};
+    int fd = open(path, access_mode | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    int code = fd < 0 || fstat(fd, &status) < 0 ? -errno : 0;
+    if (code == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    if (code == -ELOOP)
+        return weir_output_refuse_link(path, err);
+    if (code < 0)
+        return weir_error_set_errno(err, code, "cannot recover %s in place", path);
+    weir_error_set(err, -EINVAL, "cannot recover %s in place: it is no regular file with this name alone", path);
+    weir_error_hint(err, "without --in-place a copy is made, and this stays as it is");
+    return -EINVAL;
+}
+
+static int open_part(const char *directory, size_t number, struct weir_error *err)
+{
+    char path[PATH_MAX];
+    int result = path_in(path, directory, &number, err);
+    return result < 0 ? result : open_to_change(path, O_WRONLY, err);
+}
+
+/* Whether those that are to be cut can be, before anything is. */
+static int check_parts(const char *directory, const struct weir_recovery *recovery, struct weir_error *err)
+{
+    for (size_t i = 0; i < recovery->part_count; i++) {
+        int fd = recovery->parts[i].dropped_bytes > 0 ? open_part(directory, i, err) : -1;
+        if (fd < 0 && recovery->parts[i].dropped_bytes > 0)
+            return fd;
+        if (fd >= 0)
+            close(fd);
+    }
+    return 0;
 }
 
 static int cut_parts(const char *directory, const struct weir_recovery *recovery, struct weir_error *err)
 {
-    char path[PATH_MAX];
-    int result = 0;
+    int result = check_parts(directory, recovery, err);
     for (size_t i = 0; result == 0 && i < recovery->part_count; i++) {
         if (recovery->parts[i].dropped_bytes == 0)
             continue;
-        result = path_in(path, directory, &i, err);
+        int fd = open_part(directory, i, err);
+        if (fd < 0)
+            return fd;
+        result = ftruncate(fd, (off_t)recovery->parts[i].kept_bytes) < 0 ? -errno : sync_fd(fd);
+        result = finish_fd(fd, result);
         if (result < 0)
-            return result;
-        result = cut_file(path, recovery->parts[i].kept_bytes);
-        if (result < 0)
-            weir_error_set_errno(err, result, "cannot recover %s in place", path);
+            weir_error_set_errno(err, result, "cannot recover data.%zu of %s in place", i, directory);
     }
     return result;
 }
@@ -292,9 +329,8 @@ static int recover_in_place(const char *path, const struct weir_recovery *recove
     int result = recovery->is_directory ? path_in(main_path, path, NULL, err) : 0;
     if (result < 0)
         return result;
-    int fd = open(recovery->is_directory ? main_path : path, O_RDWR | O_CLOEXEC | O_NOCTTY);
-    return fd < 0 ? weir_error_set_errno(err, -errno, "cannot recover %s in place", path)
-                  : complete_main(fd, path, recovery, err);
+    int fd = open_to_change(recovery->is_directory ? main_path : path, O_RDWR, err);
+    return fd < 0 ? fd : complete_main(fd, path, recovery, err);
 }
 
 static int recover_to(const char *input_path, const char *output_path, const struct weir_recovery *recovery,

@@ -27,7 +27,8 @@ struct weir_recover_options {
  * Recovers. *recovery is what was planned and done, to be freed with weir_recovery_fini(). Without output_path only a
  * file that has to change is written to: first behind its data, then its header, fsync(2) between. 0; or with err, and
  * an output that was begun is removed (a directory too): as weir_recovery_child_plan(), -EEXIST (the output exists),
- * -EBUSY (in place: a recorder still writes it), -errno of writing.
+ * -errno of writing; in place -EBUSY (a recorder still writes it), -ELOOP and -EINVAL (it or one of the files of a
+ * directory that have to change is a symbolic link, or has other names).
  */
 int weir_recover_run(const struct weir_recover_options *options, struct weir_recovery *recovery,
                      struct weir_error *err);

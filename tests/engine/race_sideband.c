@@ -171,17 +171,25 @@ static void *feed(void *argument)
     return NULL;
 }
 
+static void yield(void *ctx)
+{
+    (void)ctx;
+    sched_yield();
+}
+
+/* As the finisher, which has something to do while an answer is under way. */
 static void *copy_lists(void *argument)
 {
+    static const struct weir_sideband_patience patience = {.meanwhile = yield};
     struct race *race = argument;
     while (!atomic_load_explicit(&race->stop, memory_order_acquire)) {
         struct weir_build_id_entry *entries = NULL;
         size_t count;
         struct weir_bpf_list programs = {0};
-        weir_assert(weir_sideband_copy_build_ids(race->sideband, 0, 0, &entries, &count) == 0);
+        weir_assert(weir_sideband_copy_build_ids(race->sideband, 0, 0, &patience, &entries, &count) == 0);
         weir_assert(count == 0); /* the files are not there */
         free(entries);
-        weir_assert(weir_sideband_list_bpf_programs(race->sideband, &programs) == 0);
+        weir_assert(weir_sideband_list_bpf_programs(race->sideband, 0, &patience, &programs) == 0);
         weir_bpf_list_fini(&programs);
         usleep(200);
     }

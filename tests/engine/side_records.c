@@ -81,6 +81,17 @@ void side_kernel_map(struct weir_buf *out, const char *name)
     weir_record_mmap(out, &map, TRAILER);
 }
 
+void side_lost(struct weir_buf *out, uint64_t time_ns, uint64_t lost)
+{
+    const struct {
+        struct perf_event_header header;
+        uint64_t id, lost;
+        uint8_t trailer[TRAILER];
+    } record = {.header = {.type = PERF_RECORD_LOST, .size = sizeof(record)}, .lost = lost};
+    weir_buf_append(out, &record, sizeof(record));
+    set_time(out, time_ns);
+}
+
 size_t side_parse(const struct weir_buf *out, size_t at, struct weir_side_record *record)
 {
     struct weir_side_layout layout;

@@ -16,6 +16,8 @@ void side_map(struct weir_buf *out, uint64_t time_ns, pid_t pid, uint64_t start,
               const char *name);
 /* The same of the kernel. */
 void side_kernel_map(struct weir_buf *out, const char *name);
+/* So many records were lost before it. */
+void side_lost(struct weir_buf *out, uint64_t time_ns, uint64_t lost);
 /* Sets or clears bits of the misc field of the last record appended, which is record_bytes long. */
 void side_change_misc(const struct weir_buf *out, size_t at, uint16_t set, uint16_t clear);
 

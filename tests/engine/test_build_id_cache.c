@@ -22,18 +22,11 @@ struct rig {
 };
 
 /* A table with this very program, whose file is opened by its name. */
-static void rig_init(struct rig *rig)
+/* The file, under the program's build id, is all that was mapped. */
+static void map_one(struct rig *rig, char *path)
 {
     struct stat status;
-    *rig = (struct rig){.folder = "/tmp/weir-cache-XXXXXX"};
-    cr_assert_not_null(mkdtemp(rig->folder));
-    snprintf(rig->cache, sizeof(rig->cache), "%s/cache", rig->folder);
-    cr_assert_gt(readlink("/proc/self/exe", rig->program, sizeof(rig->program) - 1), 0);
-    cr_assert_eq(stat(rig->program, &status), 0);
-    int fd = open(rig->program, O_RDONLY | O_CLOEXEC);
-    cr_assert_eq(weir_build_id_of_file(fd, &rig->id), 0);
-    close(fd);
-
+    cr_assert_eq(stat(path, &status), 0);
     struct weir_side_record record = {
         .type = PERF_RECORD_MMAP2,
         .map = {.pid = -1,
@@ -42,11 +35,24 @@ static void rig_init(struct rig *rig)
                 .minor = minor(status.st_dev),
                 .inode = status.st_ino,
                 .cpumode = PERF_RECORD_MISC_USER,
-                .filename = rig->program},
+                .filename = path},
     };
     weir_mapped_files_init(&rig->files);
     cr_assert_eq(weir_mapped_files_add(&rig->files, &record), 0);
     rig->files.all[0].build_id = rig->id;
+}
+
+static void rig_init(struct rig *rig)
+{
+    *rig = (struct rig){.folder = "/tmp/weir-cache-XXXXXX"};
+    cr_assert_not_null(mkdtemp(rig->folder));
+    snprintf(rig->cache, sizeof(rig->cache), "%s/cache", rig->folder);
+    cr_assert_gt(readlink("/proc/self/exe", rig->program, sizeof(rig->program) - 1), 0);
+    int fd = open(rig->program, O_RDONLY | O_CLOEXEC);
+    cr_assert_eq(weir_build_id_of_file(fd, &rig->id), 0);
+    close(fd);
+
+    map_one(rig, rig->program);
 }
 
 static void rig_fini(struct rig *rig)
@@ -117,6 +123,65 @@ Test(build_id_cache, copy_is_found_by_its_id_and_made_once)
 
     cr_assert_eq(weir_build_id_cache_fill(rig.cache, &rig.files, &rig.roots, &counts, &err), 0);
     cr_assert(counts.added == 0 && counts.present == 1 && counts.left_out == 0);
+    rig_fini(&rig);
+}
+
+/* Whoever maps a file of few blocks and any size must not fill the disk of who records him. */
+Test(build_id_cache, copy_has_the_holes_of_its_file)
+{
+    struct rig rig;
+    struct weir_build_id_cache_counts counts;
+    struct weir_error err;
+    struct stat status;
+    char path[PATH_MAX], sparse[128], command[2 * PATH_MAX];
+    rig_init(&rig);
+    snprintf(sparse, sizeof(sparse), "%s/sparse", rig.folder);
+    snprintf(command, sizeof(command), "cp '%s' %s", rig.program, sparse);
+    cr_assert(system(command) == 0 && truncate(sparse, 8 << 20) == 0 && truncate(sparse, 1ll << 40) == 0);
+    cr_assert_eq(stat(sparse, &status), 0);
+    weir_mapped_files_fini(&rig.files);
+    map_one(&rig, sparse);
+    cr_assert_eq(weir_build_id_cache_fill(rig.cache, &rig.files, &rig.roots, &counts, &err), 0);
+    cr_expect_eq(counts.added, 1);
+    link_path(&rig, path);
+    snprintf(path + strlen(path), sizeof(path) - strlen(path), "/elf");
+    blkcnt_t blocks = status.st_blocks;
+    cr_assert_eq(stat(path, &status), 0);
+    cr_expect_eq(status.st_size, 1ll << 40);
+    cr_expect_leq(status.st_blocks, blocks + 1024);
+    snprintf(command, sizeof(command), "cmp -n 8388608 %s %s", sparse, path);
+    cr_expect_eq(system(command), 0);
+    rig_fini(&rig);
+}
+
+Test(build_id_cache, addresses_of_the_kernel_are_the_owners_alone)
+{
+    struct rig rig;
+    struct weir_build_id_cache_counts counts;
+    struct weir_error err;
+    struct stat status;
+    char path[PATH_MAX], proc[128];
+    rig_init(&rig);
+    snprintf(proc, sizeof(proc), "%s/proc", rig.folder);
+    snprintf(path, sizeof(path), "%s/kallsyms", proc);
+    cr_assert_eq(mkdir(proc, 0700), 0);
+    FILE *kallsyms = fopen(path, "we");
+    cr_assert(kallsyms && fputs("ffffffff81000000 T _text\n", kallsyms) >= 0 && fclose(kallsyms) == 0);
+    const struct weir_side_record record = {
+        .type = PERF_RECORD_MMAP,
+        .map = {.pid = -1, .bytes = 4096, .cpumode = PERF_RECORD_MISC_KERNEL, .filename = "[kernel.kallsyms]_text"},
+    };
+    int64_t kernel = weir_mapped_files_add(&rig.files, &record);
+    cr_assert_eq(kernel, 1);
+    rig.id.data[0] ^= 1;
+    rig.files.all[kernel].build_id = rig.id;
+    rig.roots.proc = proc;
+    cr_assert_eq(weir_build_id_cache_fill(rig.cache, &rig.files, &rig.roots, &counts, &err), 0);
+    cr_expect_eq(counts.added, 2);
+    link_path(&rig, path);
+    snprintf(path + strlen(path), sizeof(path) - strlen(path), "/kallsyms");
+    cr_assert_eq(stat(path, &status), 0, "%s", path);
+    cr_expect_eq(status.st_mode & 07777, 0600, "%o", (unsigned)status.st_mode);
     rig_fini(&rig);
 }
 

@@ -7,14 +7,17 @@
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/engine/finisher_rig.h"
+#include "tests/engine/side_records.h"
 #include "tests/io/fake_io.h"
 
 #define PATIENCE_MS     20000
@@ -108,6 +111,106 @@ Test(file_finisher, full_queue_takes_no_file_until_there_is_room_and_says_when)
     cr_expect_eq(clean_folder(), WEIR_FINISHER_FILES + 2);
 }
 
+/* ---- what is removed ---- */
+
+/* Looks so often, a tenth of a second apart, at a disk that is full. The recording has ended. */
+static void look_at_full_disk(struct weir_disk_guard *guard, unsigned looks)
+{
+    static struct fake_clock now;
+    static struct weir_clock clock;
+    struct weir_session *session = &rig.session;
+    clock = fake_clock_interface(&now);
+    session->clock = &clock;
+    session->finisher = rig.finisher;
+    session->coordinator.signal_fd = -1;
+    session->pipeline.writer.full = session->pipeline.writer.waits = true;
+    guard->session = session;
+    guard->folder = rig.folder;
+    weir_disk_guard_settle(guard);
+    for (unsigned i = 0; i < looks; i++) {
+        now.now_ns += 100 * WEIR_NS_PER_MS;
+        weir_disk_guard_tend(guard);
+    }
+}
+
+static void await_told(unsigned files)
+{
+    while (told_count < files)
+        usleep(1000);
+}
+
+/* Its fsync(2) takes half a second, say: what is removed then may be enough. */
+Test(file_finisher, while_a_file_is_finished_no_more_than_one_is_removed)
+{
+    struct weir_disk_guard guard = {0};
+    finisher_rig_start(&rig);
+    for (unsigned i = 0; i < 3; i++)
+        cr_assert(weir_file_finisher_push(rig.finisher, finisher_rig_make_file(&rig, NULL)));
+    await_told(3);
+    gated = true;
+    cr_assert(weir_file_finisher_push(rig.finisher, finisher_rig_make_file(&rig, NULL)));
+    await_told(4);
+    look_at_full_disk(&guard, 5);
+    cr_expect_eq(weir_file_finisher_work(rig.finisher), WEIR_FINISHER_DROPS);
+    sem_post(&gate);
+    weir_file_finisher_await_drops(rig.finisher);
+    cr_expect_eq(weir_file_finisher_work(rig.finisher), WEIR_FINISHER_RESTS);
+    weir_file_finisher_stop(rig.finisher, no_haste, NULL);
+    cr_expect_eq(weir_file_finisher_removed(rig.finisher).files, 1);
+    cr_expect_eq(clean_folder(), 3);
+}
+
+Test(file_finisher, full_disk_waits_for_the_file_that_is_being_finished)
+{
+    struct weir_disk_guard guard = {0};
+    gated = true;
+    finisher_rig_start(&rig);
+    cr_assert(weir_file_finisher_push(rig.finisher, finisher_rig_make_file(&rig, NULL)));
+    await_told(1);
+    look_at_full_disk(&guard, 20);
+    cr_expect_eq(weir_file_finisher_work(rig.finisher), WEIR_FINISHER_FINISHES);
+    cr_expect(rig.session.pipeline.writer.waits);
+    sem_post(&gate);
+    while (weir_file_finisher_work(rig.finisher) != WEIR_FINISHER_RESTS)
+        usleep(1000);
+    look_at_full_disk(&guard, 1);
+    weir_file_finisher_await_drops(rig.finisher);
+    look_at_full_disk(&guard, 20);
+    cr_expect_not(rig.session.pipeline.writer.waits, "there is nothing left to remove, and nothing to wait for");
+    weir_file_finisher_stop(rig.finisher, no_haste, NULL);
+    cr_expect_eq(clean_folder(), 0);
+}
+
+/* As many run as may, and none ends: the file that comes next waits for its own. */
+Test(file_finisher, what_is_to_be_removed_does_not_wait_for_commands)
+{
+    char fifo[PATH_MAX], limit[] = "timeout", seconds[] = "50", shell[] = "sh", option[] = "-c",
+                         script[] = "read -r _ <\"$0\"";
+    char *command[] = {limit, seconds, shell, option, script, fifo, NULL};
+    snprintf(fifo, sizeof(fifo), "%s/gate", rig.folder);
+    cr_assert_eq(mkfifo(fifo, 0600), 0);
+    rig.options.switching.command = command;
+    finisher_rig_start(&rig);
+    for (unsigned i = 0; i <= WEIR_FINISHER_COMMANDS; i++) {
+        struct weir_record_file *file = finisher_rig_make_file(&rig, NULL);
+        while (!weir_file_finisher_push(rig.finisher, file))
+            usleep(1000);
+    }
+    await_told(WEIR_FINISHER_COMMANDS + 1);
+    cr_expect(weir_file_finisher_drop_oldest(rig.finisher));
+    weir_file_finisher_await_drops(rig.finisher);
+    int fd = open(fifo, O_RDWR);
+    cr_assert_geq(fd, 0);
+    for (unsigned i = 0; i <= WEIR_FINISHER_COMMANDS; i++)
+        cr_assert_eq(write(fd, "\n", 1), 1);
+    weir_file_finisher_stop(rig.finisher, no_haste, NULL);
+    weir_file_finisher_await_commands(rig.finisher, no_haste, NULL);
+    close(fd);
+    unlink(fifo);
+    cr_expect_eq(weir_file_finisher_removed(rig.finisher).files, 1);
+    cr_expect_eq(clean_folder(), WEIR_FINISHER_COMMANDS);
+}
+
 /* Nobody has said what the next file begins with, and nobody will: /proc hangs. */
 Test(file_finisher, file_that_was_left_is_finished_though_the_switch_had_no_answer)
 {
@@ -138,6 +241,53 @@ Test(file_finisher, file_that_was_left_is_finished_though_the_switch_had_no_answ
 }
 
 /* ---- no room ---- */
+
+static sem_t answering, may_answer;
+
+/* As one that waits for chunks, which come back when there is room on the disk. */
+static void wait_for_room(void *ctx, const struct weir_sideband_view *view)
+{
+    (void)ctx, (void)view;
+    sem_post(&answering);
+    while (sem_wait(&may_answer) < 0 && errno == EINTR)
+        ;
+}
+
+/* The next file's beginning waits for room, the file that has ended for what the sideband knows, and the room for us.
+ */
+Test(file_finisher, oldest_file_goes_while_the_sideband_waits_for_room)
+{
+    static _Atomic uint64_t epoch;
+    const uint64_t side_bytes = 0;
+    struct weir_sideband *sideband = NULL;
+    struct weir_sideband_setup setup = {.attr = &side_attr, .tee_count = 1, .epoch = &epoch};
+    struct weir_sideband_question question = {.side_bytes = &side_bytes, .answer = wait_for_room};
+    struct weir_sideband_counts counts;
+    sem_init(&answering, 0, 0);
+    sem_init(&may_answer, 0, 0);
+    cr_assert_eq(weir_sideband_new(&sideband, &setup), 0);
+    cr_assert_eq(weir_sideband_start(sideband), 0);
+    rig.session.sideband = sideband;
+    finisher_rig_start(&rig);
+    cr_assert(weir_file_finisher_push(rig.finisher, finisher_rig_make_file(&rig, NULL)));
+    cr_assert(is_told_of_room(PATIENCE_MS));
+    while (told_count == 0)
+        usleep(1000);
+    weir_sideband_ask(sideband, &question);
+    while (sem_wait(&answering) < 0 && errno == EINTR)
+        ;
+    cr_assert(weir_file_finisher_push(rig.finisher, finisher_rig_make_file(&rig, NULL)));
+    cr_assert(is_told_of_room(PATIENCE_MS)); /* it is in hand */
+    cr_assert(weir_file_finisher_drop_oldest(rig.finisher));
+    weir_file_finisher_await_drops(rig.finisher);
+    cr_expect_eq(told_count, 1, "the second one is not finished yet");
+    sem_post(&may_answer);
+    weir_file_finisher_stop(rig.finisher, no_haste, NULL);
+    cr_expect_eq(told_count, 2);
+    cr_expect_eq(clean_folder(), 1);
+    weir_sideband_stop(sideband, PATIENCE_MS, &counts);
+    weir_sideband_free(sideband);
+}
 
 static bool has_features(const struct fake_io *disk)
 {

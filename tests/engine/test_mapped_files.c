@@ -59,6 +59,19 @@ Test(mapped_files, without_memory_the_record_is_counted_as_left_out)
     weir_buf_fini(&out);
 }
 
+/* Or whoever is recorded could choose names and files that all fall into one bucket. */
+Test(mapped_files, no_two_tables_put_a_file_into_the_same_place)
+{
+    struct weir_mapped_files one, other;
+    weir_mapped_files_init(&one);
+    weir_mapped_files_init(&other);
+    cr_assert(add(&one, 1, 0, "/bin/a") == 0 && add(&other, 1, 0, "/bin/a") == 0);
+    cr_expect_neq(one.all[0].name_hash, other.all[0].name_hash);
+    cr_expect_neq(one.all[0].file_hash, other.all[0].file_hash);
+    weir_mapped_files_fini(&one);
+    weir_mapped_files_fini(&other);
+}
+
 Test(mapped_files, beyond_its_bound_files_are_left_out)
 {
     struct weir_mapped_files files;

@@ -138,7 +138,7 @@ Test(record_rename, values_that_a_task_leaves_behind_have_one)
 
 Test(record_rename, samples_of_nobody_are_adopted_and_nothing_else_is)
 {
-    set_up("cs,faults", false);
+    set_up("cpu-clock,faults", false);
     const struct {
         struct perf_event_header header;
         uint64_t words[2];
@@ -154,8 +154,10 @@ Test(record_rename, samples_of_nobody_are_adopted_and_nothing_else_is)
     memcpy(expected, before, bytes);
     memcpy(expected + 8, &named[1], sizeof(named[1]));
     memcpy(expected + 4 * sizeof(before[0]) + 8, &named[1], sizeof(named[1]));
-    cr_expect_eq(weir_record_adopt(&rig.set, 1, 0, records, bytes), 2);
+    uint64_t samples[3] = {0};
+    cr_expect_eq(weir_record_adopt(&rig.set, 0, records, bytes, samples), 2);
     cr_expect_arr_eq(records, expected, bytes);
+    cr_expect_eq(samples[1], 2);
     free(records);
     free(expected);
     tear_down();
@@ -169,8 +171,38 @@ Test(record_rename, samples_are_adopted_by_the_first_task_that_is_left)
     uint64_t second = rig.set.file_ids[weir_event_set_slot(&rig.set, 0, 1, 1)];
     uint64_t record[2] = {0, STRANGE};
     memcpy(record, &(struct perf_event_header){PERF_RECORD_SAMPLE, 0, 16}, sizeof(record[0]));
-    cr_expect_eq(weir_record_adopt(&rig.set, 0, 1, (uint8_t *)record, sizeof(record)), 1);
+    uint64_t samples[2] = {0};
+    cr_expect_eq(weir_record_adopt(&rig.set, 1, (uint8_t *)record, sizeof(record), samples), 1);
     cr_expect_eq(record[1], second);
-    cr_expect_eq(weir_record_adopt(&rig.set, 0, 1, (uint8_t *)record, sizeof(record)), 0, "it is one of ours now");
+    cr_expect_eq(weir_record_adopt(&rig.set, 1, (uint8_t *)record, sizeof(record), samples), 0,
+                 "it is one of ours now");
+    cr_expect_eq(samples[0], 1);
+    tear_down();
+}
+
+/* Of two events a sample with an id of somebody is of nobody, but what has one that asks is of the event of its kind.
+ */
+Test(record_rename, samples_with_the_id_of_what_asks_are_of_the_same_kind)
+{
+    set_up("cs,faults", false);
+    struct event_set_rig asking;
+    event_set_rig_init(&asking, "minor-faults,faults", 0);
+    event_set_rig_expect_open(&asking);
+    const struct weir_id_entry ids[] = {{.id = STRANGE, .event = 1}, {.id = STRANGE + 1, .event = 0}};
+    cr_assert_eq(weir_id_map_extend(&asking.set.id_map, ids, 2), 0);
+    rig.set.asking[1] = &asking.set;
+
+    const struct perf_event_header header = {PERF_RECORD_SAMPLE, 0, 16};
+    const uint64_t before[] = {STRANGE, STRANGE + 1, STRANGE + 2}, after[] = {named[1], STRANGE + 1, STRANGE + 2};
+    uint64_t records[6], samples[3] = {0};
+    for (size_t i = 0; i < 3; i++) {
+        memcpy(&records[2 * i], &header, sizeof(header));
+        records[2 * i + 1] = before[i];
+    }
+    cr_expect_eq(weir_record_adopt(&rig.set, 0, (uint8_t *)records, sizeof(records), samples), 1);
+    for (size_t i = 0; i < 3; i++)
+        cr_expect_eq(records[2 * i + 1], after[i], "%zu", i);
+    cr_expect(samples[0] == 0 && samples[1] == 1 && samples[2] == 0);
+    event_set_rig_fini(&asking);
     tear_down();
 }

@@ -252,6 +252,50 @@ Test(recover, directory_that_is_still_recorded_is_not_changed_in_place)
     end_recorder(recorder);
 }
 
+/* A file of whoever recovers, which is no recording and stays what it is. */
+static void expect_victim(const char *path)
+{
+    struct weir_buf bytes = WEIR_BUF_INIT;
+    cr_assert_eq(weir_buf_append_file(&bytes, path), 0);
+    cr_expect(bytes.used == 6 && memcmp(bytes.data, "victim", 6) == 0);
+    weir_buf_fini(&bytes);
+}
+
+Test(recover, in_place_nothing_is_written_through_links_in_a_directory)
+{
+    char path[PATH_MAX], victim[PATH_MAX];
+    make_directory();
+    temp_tree_write_text(&tree, "victim", "victim");
+    temp_tree_path(&tree, "victim", victim);
+    temp_tree_path(&tree, "dir/data.2", path);
+    for (int hard = 0; hard <= 1; hard++) {
+        cr_assert_eq(hard ? link(victim, path) : symlink(victim, path), 0);
+        cr_expect_eq(run(NULL), hard ? -EINVAL : -ELOOP, "%s", err.what);
+        cr_expect(strstr(err.what, "data.2"), "%s", err.what);
+        cr_expect(strstr(err.hint, hard ? "without --in-place a copy is made, and this stays as it is"
+                                        : "links are not written through"),
+                  "%s", err.hint);
+        expect_victim(victim);
+        cr_expect_eq(size_of(input, "data.0"), 2 * ROUND_BYTES - 1, "another file was cut before");
+        unlink(path);
+    }
+}
+
+Test(recover, in_place_a_link_to_a_file_is_refused_and_a_copy_of_it_is_not)
+{
+    char path[PATH_MAX];
+    memcpy(path, input, sizeof(path));
+    temp_tree_path(&tree, "link", input);
+    for (int hard = 0; hard <= 1; hard++) {
+        cr_assert_eq(hard ? link(path, input) : symlink(path, input), 0);
+        cr_expect_eq(run(NULL), hard ? -EINVAL : -ELOOP, "%s", err.what);
+        cr_expect(holds_image(path));
+        cr_expect_eq(run(output), 0, "%s", err.what);
+        cr_expect_eq(unlink(output), 0);
+        unlink(input);
+    }
+}
+
 Test(recover, in_place_the_files_of_a_directory_are_cut)
 {
     make_directory();

@@ -1,6 +1,7 @@
 /* ftrace's snapshots beside those of a session, on a folder that plays tracefs: which triggers have one taken. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -117,5 +118,29 @@ Test(session_trigger, signal_of_switches_is_not_taken_away)
     weir_session_follow_with_ftrace(&f.session);
     weir_triggers_signal(f.triggers);
     cr_assert_not(was_taken(&f));
+    fixture_fini(&f);
+}
+
+Test(session_trigger, ftrace_takes_what_is_asked_for_of_the_end)
+{
+    struct fixture f;
+    fixture_init(&f);
+    weir_session_end_with_ftrace(&f.session);
+    cr_assert_not(was_taken(&f));
+    f.options.snapshot_on_exit = true;
+    weir_session_end_with_ftrace(&f.session);
+    cr_assert(was_taken(&f));
+    f.options.snapshot_on_exit = false;
+    f.session.overwrite = true;
+    weir_session_end_with_ftrace(&f.session);
+    cr_assert_not(was_taken(&f));
+
+    f.options.snapshot_on.crash = true;
+    f.session.workload.reaped = true;
+    weir_session_end_with_ftrace(&f.session);
+    cr_assert_not(was_taken(&f));
+    f.session.workload.status = SIGSEGV;
+    weir_session_end_with_ftrace(&f.session);
+    cr_assert(was_taken(&f));
     fixture_fini(&f);
 }

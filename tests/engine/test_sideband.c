@@ -84,11 +84,31 @@ Test(sideband, records_are_applied_in_the_order_of_time)
     cr_assert_eq(counts.tasks, 2);
     cr_assert_eq(counts.missed, 0);
     cr_assert_eq(counts.reordered, 0);
+    cr_assert_not(counts.lacks_files);
     cr_assert_str_eq(weir_task_map_find(tasks, 6)->comm, "new");
     cr_assert_str_eq(weir_task_map_find(tasks, 5)->comm, "old");
     const struct weir_task_mapping *maps = weir_task_map_mappings(tasks, 6, &count);
     cr_assert_eq(count, 1);
     cr_assert_eq(maps[0].start, 0x3000);
+    weir_sideband_free(sideband);
+    weir_buf_fini(&records);
+}
+
+Test(sideband, more_files_than_there_is_room_for_are_told)
+{
+    const struct weir_sideband_setup setup = {.attr = &side_attr, .tee_count = 1, .epoch = &epoch};
+    struct weir_sideband *sideband = NULL;
+    struct weir_sideband_counts counts;
+    struct weir_buf records = WEIR_BUF_INIT;
+    cr_assert_eq(weir_sideband_new(&sideband, &setup), 0);
+    cr_assert_eq(weir_sideband_start(sideband), 0);
+    for (uint64_t i = 0; i <= WEIR_MAPPED_FILES_MAX; i++)
+        side_map(&records, 0, 5, 0x1000, 0x2000, i + 1, "/bin/x");
+    weir_sideband_feed(sideband, records.data, records.used);
+    weir_sideband_end_feed(sideband);
+    weir_sideband_stop(sideband, PATIENCE_MS, &counts);
+    cr_expect_eq(counts.files, WEIR_MAPPED_FILES_MAX);
+    cr_expect(counts.lacks_files);
     weir_sideband_free(sideband);
     weir_buf_fini(&records);
 }
@@ -109,6 +129,24 @@ Test(sideband, missed_records_leave_the_task_map_in_doubt)
     cr_assert_eq(counts.missed, 1);
     cr_assert(weir_sideband_tasks(sideband)->is_doubtful);
     weir_sideband_free(sideband);
+}
+
+/* The kernel says so in the ring itself, once it has room again. */
+Test(sideband, records_that_the_kernel_lost_leave_the_task_map_in_doubt)
+{
+    struct weir_sideband *sideband = make(1);
+    struct weir_buf records = WEIR_BUF_INIT;
+    side_comm(&records, 10, 5, 5, "known", false);
+    side_lost(&records, 20, 3);
+    push(sideband, 0, &records);
+    cr_assert_eq(weir_sideband_start(sideband), 0);
+    struct weir_sideband_counts counts;
+    weir_sideband_stop(sideband, PATIENCE_MS, &counts);
+    cr_expect_eq(counts.lost, 3);
+    cr_expect_eq(counts.records, 1);
+    cr_expect(weir_sideband_tasks(sideband)->is_doubtful);
+    weir_sideband_free(sideband);
+    weir_buf_fini(&records);
 }
 
 Test(sideband, build_id_of_a_mapped_file_is_read)
@@ -295,7 +333,7 @@ Test(sideband, copied_build_ids_have_names_of_their_own)
     weir_sideband_feed(sideband, records.data, records.used);
     weir_sideband_end_feed(sideband);
     cr_assert_eq(weir_sideband_start(sideband), 0);
-    cr_assert_eq(weir_sideband_copy_build_ids(sideband, 0, PATIENCE_MS, &entries, &count), 0);
+    cr_assert_eq(weir_sideband_copy_build_ids(sideband, 0, PATIENCE_MS, NULL, &entries, &count), 0);
     cr_assert_eq(count, 0); /* it has none */
     free(entries);
     struct weir_sideband_counts counts;
@@ -342,7 +380,7 @@ static void expect_listed(struct weir_sideband *sideband, uint32_t output, const
     struct weir_build_id_entry *entries = NULL;
     size_t count = 0;
     char names[64] = "";
-    cr_assert_eq(weir_sideband_copy_build_ids(sideband, output, PATIENCE_MS, &entries, &count), 0);
+    cr_assert_eq(weir_sideband_copy_build_ids(sideband, output, PATIENCE_MS, NULL, &entries, &count), 0);
     for (size_t i = 0; i < count; i++)
         snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s ", entries[i].name);
     free(entries);
@@ -454,7 +492,7 @@ Test(sideband, question_is_answered_while_a_file_hangs, .timeout = 60)
 
     struct weir_build_id_entry *entries = NULL;
     size_t count = 99;
-    cr_assert_eq(weir_sideband_copy_build_ids(sideband, 0, 100, &entries, &count), 0);
+    cr_assert_eq(weir_sideband_copy_build_ids(sideband, 0, 100, NULL, &entries, &count), 0);
     cr_expect_eq(count, 0);
     free(entries);
     sem_post(&let_go);
