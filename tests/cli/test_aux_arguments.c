@@ -69,3 +69,16 @@ Test(aux_arguments, events_go_with_the_options_or_are_refused)
         weir_record_arguments_fini(&arguments);
     }
 }
+
+Test(aux_arguments, term_overwrite_of_all_events_is_refused_as_the_option)
+{
+    char name[] = "intel_pt//";
+    struct weir_event both[] = {{.leader = 0}, {.name = name, .aux = WEIR_AUX_KIND_INTEL_PT, .leader = 1}};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(both); i++)
+        both[i].terms = (struct weir_event_terms){.given = WEIR_TERM_OVERWRITE, .overwrite = true};
+    const struct weir_event_list events = {.events = both, .count = WEIR_ARRAY_COUNT(both)};
+    const struct weir_record_arguments arguments = {0};
+    struct weir_error err = {0};
+    cr_expect_eq(weir_aux_arguments_check_events(&arguments, &events, &err), -EINVAL);
+    cr_expect_str_eq(err.what, "event intel_pt// has an AUX area, which cannot be recorded with '--overwrite'");
+}

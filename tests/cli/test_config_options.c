@@ -352,8 +352,9 @@ Test(config_options, printed_configuration_says_where_each_line_comes_from)
 
 Test(config_options, printed_configuration_is_read_as_the_same)
 {
-    add(&set.weir, "it",
-        "[record]\nfreq = 2\nevent = cs\nevent = page-faults:u\noutput = \" #\\t\\\\\"\ncall-graph = dwarf\n");
+    add(&set.weir, "in a folder\n[of this name]\n/it",
+        "[record]\nfreq = 2\nevent = cs\nevent = page-faults:u\noutput = \" #\\t\\\\\"\ncall-graph = dwarf\n"
+        "buildid-dir = \"cache\f\"\n");
     cr_assert_eq(apply("-z --no-compression-level --no-delay true"), 0);
     struct weir_buf first = WEIR_BUF_INIT;
     weir_config_print(&first, table(), &settings);
@@ -365,6 +366,7 @@ Test(config_options, printed_configuration_is_read_as_the_same)
     cr_expect_eq(arguments.freq_hz, 2);
     cr_expect_eq(arguments.events.count, 2);
     cr_expect_str_eq(arguments.output_path, " #\t\\");
+    cr_expect_str_eq(arguments.buildid_dir, "cache\f", "blanks at the end are its own");
     weir_buf_fini(&first);
 }
 

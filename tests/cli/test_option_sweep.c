@@ -247,9 +247,9 @@ static const struct {
 static const struct {
     const char *command, *option;
 } any_text[] = {
-    {"bench drain", "output"}, {"dump", "event"},         {"dump", "input"},
-    {"info", "input"},         {"record", "buildid-dir"}, {"record", "output"},
-    {"recover", "input"},      {"recover", "output"},     {"verify", "input"},
+    {"bench drain", "output"}, {"dump", "event"},        {"dump", "input"},       {"info", "input"},
+    {"record", "buildid-dir"}, {"record", "clang-path"}, {"record", "clang-opt"}, {"record", "vmlinux"},
+    {"record", "output"},      {"recover", "input"},     {"recover", "output"},   {"verify", "input"},
 };
 
 static void expect_bad_text(const struct weir_command *command, const struct weir_option *option)

@@ -199,7 +199,7 @@ Test(perf_options, abbreviation_of_perfs_is_not_taken_away_by_an_option_of_weirs
     parse_refused("--max-l", &err);
     cr_expect_str_eq(err.what, "option '--max-loss' needs an argument: PCT");
     parse_refused("--clang", &err);
-    cr_expect_str_eq(err.what, "option '--clang' is ambiguous: '--clang-opt' or '--clang-path'");
+    cr_expect_str_eq(err.what, "option '--clang' is ambiguous: '--clang-path' or '--clang-opt'");
 }
 
 Test(perf_options, letter_of_weirs_own_option_is_not_one_of_perfs)

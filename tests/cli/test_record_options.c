@@ -98,6 +98,9 @@ static const char *const refused[] = {
     "--output",
     "--output-format",
     "--buildid-dir",
+    "--clang-path",
+    "--clang-opt",
+    "--vmlinux",
     "--max-size",
     "--max-loss",
     "--shed",
@@ -500,6 +503,7 @@ Test(record_options, memory_is_a_size_or_a_time)
     cr_expect_str_eq(err.what, "option '--overwrite' cannot be used with '--memory'");
     cr_expect_eq(parse("--snapshot-on-exit"), -EINVAL);
     cr_expect_str_eq(err.what, "option '--snapshot-on-exit' needs -M or -S: nothing else is kept in memory");
+    cr_expect_eq(parse("--snapshot-on-exit --ftrace-snapshot"), 0);
 }
 
 /* As perf, and a size may have a unit. */

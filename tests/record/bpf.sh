@@ -66,6 +66,33 @@ test_each_file_of_many_has_them() {
     expect_at_least "files" $count 2
 }
 
+# It is there when the second file begins.
+test_program_that_is_gone_is_not_in_later_files() {
+    needs_bpf
+    local load number files
+    mkfifo gate
+    # shellcheck disable=SC2016 # the inner shell's
+    "$WEIR_LOAD" bpf weir_gone sh -c 'read -r _ <gate' &
+    load=$!
+    exec 9>gate
+    start_record it.data -a -e cpu-clock --switch-output -- sleep 100
+    for number in 1 2 3 4; do
+        kill -USR2 "$weir"
+        wait_until eval "[ \"\$(grep -c 'weir record: Dump it.data' err)\" -ge $number ]"
+        if [ $number = 1 ]; then
+            echo >&9
+            wait $load || true
+        fi
+    done
+    exec 9>&-
+    kill -INT "$weir"
+    await_record
+    files=(it.data.*)
+    expect_eq "files" ${#files[@]} 5
+    expect_eq "programs in the second" "$(programs "${files[1]}" weir_gone | wc -l)" 1
+    expect_eq "programs in the last" "$(programs "${files[4]}" weir_gone | wc -l)" 0
+}
+
 test_they_can_be_left_out() {
     needs_bpf
     local option

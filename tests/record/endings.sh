@@ -227,3 +227,30 @@ test_workload_gets_the_callers_limits_signals_and_descriptors() {
     "${ignore[@]}" '"$0" record "$@"' "$WEIR_PROGRAM" "${sampling[@]}" grep SigIgn /proc/self/status >recorded 2>err
     diff alone recorded || fail "the workload sees a difference in what is ignored"
 }
+
+# files_are COUNT: that many are finished.
+files_are() { [ "$(find . -name 'it.data.2*' | wc -l)" = "$1" ]; }
+
+# Standard error is a pipe that is full: whoever had it has stopped reading. What recording has to say is left out, and
+# told when there is room again.
+test_messages_that_nobody_reads_hold_up_nothing() {
+    local file
+    mkfifo messages
+    exec 7<>messages
+    head -c 65536 /dev/zero >&7
+    "$WEIR_PROGRAM" record -v -a -e cpu-clock -F 99 --switch-output -o it.data 2>&7 &
+    weir=$!
+    wait_until test -e it.data
+    kill -USR2 "$weir"
+    wait_until files_are 1
+    kill -INT "$weir"
+    wait_until files_are 2
+    head -c 65536 <&7 >zeros
+    await_record
+    expect_eq "status" "$status" 130
+    timeout 1 cat <&7 >told || true
+    expect_line told " messages are left out here, which nobody has read"
+    expect_line told "[ weir record: Captured and wrote "
+    exec 7>&-
+    for file in it.data.2*; do "$WEIR_PROGRAM" verify -q "$file" || fail "verify refuses $file"; done
+}

@@ -38,6 +38,13 @@ test_sampled_member_alone_of_a_task_is_refused() {
     if [ -e ran ]; then fail "the workload ran"; fi
 }
 
+# What belongs to the leader's samples, its members need as well, though they have none. perf's fail.
+test_members_of_a_sampled_group_take_its_stacks_and_registers() {
+    record -I -e '{faults/period=1,call-graph=dwarf/,dummy}:S' -o it.data -- true
+    expect_at_least "samples" "$(told_samples)" 1
+    expect_whole it.data
+}
+
 # :S: the leader samples, and reads the others; these have counts of their own, and nothing lost.
 test_sampled_group_has_the_counts_of_its_members() {
     record -a -e "$group:S" -c 1 -o it.data -- "$WEIR_LOAD" getppid $calls

@@ -47,6 +47,8 @@ test_options() {
         record -e cs/overwrite/,cpu-clock/no-overwrite/ -o it.data -- true
     expect_hint "changes of the kernel's code come by CPU: leave out --per-thread" \
         record --kcore --per-thread -o it.data -- true
+    expect_hint "a task's ring is for that task alone: leave out the term inherit, or --per-thread" \
+        record --per-thread -e cs/inherit/ -o it.data -- true
     expect_files . err out
 }
 

@@ -295,3 +295,22 @@ test_what_occurs_on_a_cpu_that_comes_asks_for_a_snapshot() {
         expect_line err "Took 2 snapshots"
     done
 }
+
+# What BPF programs send on a CPU goes to an event there, which is another one when the CPU has come back.
+test_outputs_of_programs_follow_a_cpu_that_comes_back() {
+    needs_program clang
+    # shellcheck source=tests/record/bpf_program.sh
+    . "$here/bpf_program.sh"
+    program calls.c tracepoint/raw_syscalls/sys_enter
+    start_record it.data -a -e calls.c
+    taskset -c 1 "$WEIR_LOAD" getppid 1000
+    write_knob $switch 0
+    write_knob $switch 1
+    came_again 1
+    taskset -c 1 "$WEIR_LOAD" getppid 1000
+    kill -INT "$weir"
+    await_record
+    expect_eq "samples that the program let pass" "$(events_of it.data raw_syscalls:sys_enter)" 1000
+    expect_eq "samples that the program sent" "$(events_of it.data fourth)" 500
+    expect_readers_agree it.data
+}

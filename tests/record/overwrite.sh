@@ -106,6 +106,21 @@ test_some_events_only_are_refused() {
     expect_files . err
 }
 
+# expect_excluded TEXT OPTIONS...
+expect_excluded() {
+    local text=$1
+    shift
+    weir_record "$@" -o it.data -- touch ran
+    expect_eq status "$status" 129
+    expect_line err "weir: option $text"
+    expect_files . err
+}
+
+test_the_term_excludes_what_the_option_excludes() {
+    expect_excluded "'--overwrite' cannot be used with '--memory'" -M 1M -e cs/overwrite/
+    expect_excluded "'--snapshot-keep' needs -M, --overwrite or -S" --overwrite --snapshot-keep 2 -e cs/no-overwrite/
+}
+
 # perf keeps as many of the newest events in rings of the same size.
 test_as_many_as_perf_keeps() {
     perf record -q "${overwrite[@]}" -C 0 -m 64K -o perf.data -- taskset -c 0 "$WEIR_LOAD" getppid 20000 2>perf.err

@@ -48,6 +48,14 @@ test_reader_that_never_was_does_not_keep_the_command_from_running() {
     expect_eq "messages of it" "$(grep -c 'reader of the recording has gone' err)" 1
 }
 
+# What is described at the end meets its absence first.
+test_reader_that_ends_before_the_tail_is_no_failure() {
+    stream_into 'head -c 1000' -a -e cpu-clock -o - --tail-synthesize -- sh -c 'sleep 0.1; exit 7'
+    expect_eq "status" "$status" 7
+    expect_eq "messages of it" "$(grep -c 'reader of the recording has gone' err)" 1
+    expect_no_line err "Broken pipe"
+}
+
 # The pipe and the pool are full by the end: a first signal, or here the workload's end, waits, a second one does not.
 test_signal_lets_go_of_a_reader_that_does_not_read() {
     mkfifo fifo

@@ -133,6 +133,62 @@ test_later_files_know_the_tasks_and_maps_of_before() {
     expect_no_warnings
 }
 
+# While weir stands still the sideband rings get full: the kernel drops what a task is called, and says later how many
+# records that were.
+test_later_files_know_the_tasks_that_started_while_records_were_lost() {
+    local target stays file
+    cp /bin/sleep stays
+    for target in -a ""; do
+        rm -f it.data*
+        # shellcheck disable=SC2016,SC2086 # the parameters are the inner shell's; -a or nothing
+        start_record it.data $target -e dummy -m 16K --switch-output -- sh -c '
+            until [ -e lose ]; do sleep 0.01; done
+            for cpu in $1; do taskset -c "$cpu" "$0" mapped 10000 </dev/null >/dev/null; done
+            ./stays 100 &
+            until [ "$(cat /proc/$!/comm)" = stays ]; do :; done
+            echo $! >started
+            until [ -e goes_on ]; do sleep 0.01; done
+            for cpu in $1; do taskset -c "$cpu" true; done
+            echo >ended
+            wait' "$WEIR_LOAD" "$(seq -s ' ' 0 $(($(nproc) - 1)))"
+        kill -STOP "$weir"
+        echo >lose
+        wait_until test -s started
+        kill -CONT "$weir"
+        echo >goes_on
+        wait_until test -e ended
+        stays=$(cat started)
+        kill -USR2 "$weir"
+        wait_until has_ended 1
+        kill "$stays"
+        kill -INT "$weir"
+        await_record
+        rm started lose goes_on ended
+        file=$(find . -name 'it.data.*' | sort | tail -1)
+        expect_at_least "side records lost" "$(ledger_column lost_in_ring dummy:u)" 1
+        "$WEIR_PROGRAM" dump -i "$file" --type COMM --pid "$stays" >dump.txt
+        expect_line dump.txt "PERF_RECORD_COMM: stays:$stays/$stays"
+    done
+}
+
+test_later_files_know_the_modules_of_their_time() {
+    if grep -q '^xfs ' /proc/modules || [ ! "$(find "/lib/modules/$(uname -r)" -name 'xfs.ko*' 2>/dev/null)" ]; then
+        skip "needs a module that can be loaded and is not: xfs"
+    fi
+    start_record it.data -a -e dummy --switch-output -- sleep 100
+    modprobe xfs
+    kill -USR2 "$weir"
+    wait_until has_ended 1
+    kill -INT "$weir"
+    await_record
+    local files=(it.data.*)
+    "$WEIR_PROGRAM" dump --type MMAP -i "${files[0]}" >first.txt
+    "$WEIR_PROGRAM" dump --type MMAP -i "${files[1]}" >second.txt
+    expect_no_line first.txt "xfs"
+    expect_line second.txt "xfs"
+    expect_eq "the kernel's map" "$(grep -c 'kernel\.kallsyms' second.txt)" "$(grep -c 'kernel\.kallsyms' first.txt)"
+}
+
 # What ran once is listed by the files that it ran in, or whose first records may still tell of it; what runs on, by
 # all.
 test_lists_of_build_ids_are_those_of_the_time_of_each_file() {

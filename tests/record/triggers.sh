@@ -107,3 +107,11 @@ test_what_cannot_ask_is_refused() {
     weir_record -e cpu-clock --switch-output-event faults -o - -- true
     expect_eq "status" "$status" 129
 }
+
+# An event that asks and the one that is recorded are of one kind: the kernel puts samples of this under the id of that.
+# Other recorders on the machine may still take some.
+test_samples_are_of_their_event_beside_one_that_asks() {
+    record -M 8M --snapshot-on-exit --snapshot-on cs --snapshot-hold-off 60000 -e cs,faults -c 1 -o it.data -- \
+        sh -c 'for i in 1 2 3 4 5; do sleep 0.01; done'
+    expect_at_least "switches of tasks" "$(ledger_column written cs)" 5
+}
