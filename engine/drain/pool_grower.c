@@ -9,8 +9,9 @@
 #include "engine/kernel/test_point.h"
 
 enum word {
-    ASLEEP,
-    WOKEN,
+    AWAKE,
+    ASLEEP, /* or about to be */
+    TOLD,
 };
 
 void weir_pool_grower_init(struct weir_pool_grower *grower, struct weir_pool *pool)
@@ -19,32 +20,38 @@ void weir_pool_grower_init(struct weir_pool_grower *grower, struct weir_pool *po
     grower->pool = pool;
 }
 
-static void wait_until_woken(struct weir_pool_grower *grower)
+static void wait_until_told(struct weir_pool_grower *grower)
 {
-    /* (W) */
-    while (atomic_exchange_explicit(&grower->word, ASLEEP, memory_order_acquire) == ASLEEP) {
-        weir_test_point(WEIR_AT_GROWER_SLEEP);
-        syscall(SYS_futex, &grower->word, FUTEX_WAIT_PRIVATE, ASLEEP, NULL, NULL, 0);
+    uint32_t word = AWAKE;
+    /* Relaxed, also below: the exchange at the end is what sees what it was told of. */
+    if (atomic_compare_exchange_strong_explicit(&grower->word, &word, ASLEEP, memory_order_relaxed,
+                                                memory_order_relaxed)) {
+        do {
+            weir_test_point(WEIR_AT_GROWER_SLEEP);
+            syscall(SYS_futex, &grower->word, FUTEX_WAIT_PRIVATE, ASLEEP, NULL, NULL, 0);
+        } while (atomic_load_explicit(&grower->word, memory_order_relaxed) == ASLEEP);
     }
+    /* (W) */
+    atomic_exchange_explicit(&grower->word, AWAKE, memory_order_acquire);
 }
 
-static void wake(struct weir_pool_grower *grower)
+static void tell(struct weir_pool_grower *grower)
 {
     /* (W) */
-    if (atomic_exchange_explicit(&grower->word, WOKEN, memory_order_release) == ASLEEP)
+    if (atomic_exchange_explicit(&grower->word, TOLD, memory_order_release) == ASLEEP)
         syscall(SYS_futex, &grower->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 void weir_pool_grower_run(struct weir_pool_grower *grower)
 {
     for (;;) {
-        /* Relaxed: nothing hangs on it, and stop()'s wake follows the store. */
+        /* Relaxed: nothing hangs on it, and stop()'s tell() follows the store. */
         while (!atomic_load_explicit(&grower->stopping, memory_order_relaxed) && weir_pool_wants_growth(grower->pool)) {
             grower->error = weir_pool_grow(grower->pool);
             if (grower->error < 0)
                 return;
         }
-        wait_until_woken(grower);
+        wait_until_told(grower);
         /* (W) pairs with stop(), too. */
         if (atomic_load_explicit(&grower->stopping, memory_order_relaxed))
             return;
@@ -54,12 +61,12 @@ void weir_pool_grower_run(struct weir_pool_grower *grower)
 void weir_pool_grower_tell(struct weir_pool_grower *grower)
 {
     if (weir_pool_wants_growth(grower->pool))
-        wake(grower);
+        tell(grower);
 }
 
 void weir_pool_grower_stop(struct weir_pool_grower *grower)
 {
-    /* Relaxed: (W) in wake() releases it. */
+    /* Relaxed: (W) in tell() releases it. */
     atomic_store_explicit(&grower->stopping, true, memory_order_relaxed);
-    wake(grower);
+    tell(grower);
 }

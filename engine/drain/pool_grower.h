@@ -3,15 +3,16 @@
  * the kernel to zero memory.
  *
  *     reader (with each chunk), writer (each pass)    grower
- *     less than half of what is ready is free?
- *     word = WOKEN, release           (W)             word = ASLEEP, acquire            (W)
- *     it was ASLEEP -> futex wake                     grow until half is free; futex wait while ASLEEP
+ *     less than half of what is ready is free?        AWAKE to ASLEEP, unless it is TOLD; futex wait while ASLEEP
+ *     word = TOLD, release            (W)             word = AWAKE, acquire             (W)
+ *     it was ASLEEP -> futex wake                     grow until half is free
  *
- *     (W) only says "look again": what there is to see are the pool's own counters.
+ *     (W) only says "look again": what there is to see are the pool's own counters. Who finds it ASLEEP is the one that
+ *         wakes it, so there is at most one wake for each time that it waits, and none while it works.
  *
  * Readers tell it too, because what they take fastest they take while the writer does not come back: from a write, an
- * fallocate(2) or the head of the file, in a system call that the file system keeps. A futex wake for each time that
- * the grower falls asleep at most, so as many as there are steps of growth; when all is ready there are none.
+ * fallocate(2) or the head of the file, in a system call that the file system keeps. When all is ready there is
+ * nothing to tell.
  *
  * It ends by itself when all is ready or when the kernel has no memory left: then the pool stays as large as it is.
  */
@@ -26,7 +27,7 @@
 
 struct weir_pool_grower {
     struct weir_pool *pool; /* borrowed; the grower is the one thread that calls weir_pool_grow() */
-    _Atomic uint32_t word;  /* futex word */
+    _Atomic uint32_t word;  /* futex word, see pool_grower.c */
     _Atomic bool stopping;  /* written by stop() */
     int error;              /* 0, or -ENOMEM: the pool could not grow further; readable after the thread was joined */
 };
