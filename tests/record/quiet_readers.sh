@@ -24,9 +24,9 @@ test_readers_only_poll_during_a_storm() {
     calls_of 'weir-(writer|pool)' >by-woken
     expect_at_least "polls" "$(grep -c "^$poll " by-readers)" "$(cpus_online)"
 
-    # The exceptions: a futex wake for a writer that had nothing to do for 200 ms, and for the pool's thread when a chunk
-    # is taken that leaves less than half of what is ready. Each answers a wait, the first of the pool's thread one from
-    # before the recording.
+    # The exceptions: a futex wake for a writer that had nothing to do for 200 ms, and for the pool's thread when a
+    # chunk is taken that leaves less than half of what is ready. Each answers a wait, the first of the pool's thread
+    # one from before the recording.
     wakes=$(grep -c "^$futex [0-9a-f]* 81$" by-readers || true)
     waits=$(grep -c "^$futex [0-9a-f]* 80$" by-woken || true)
     expect_at_least "futex waits" $((waits + 1)) "$wakes"
