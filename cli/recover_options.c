@@ -43,7 +43,8 @@ static const struct weir_option options[] = {
         .section = OUTPUT,
         .help = "change the file itself",
         .details = "Bytes that are no records are lost then. A file that is still being recorded to is refused, and so "
-                   "are symbolic links and files that have other names: nothing is written through them.",
+                   "are symbolic links and files that have other names: nothing is written through them. Of a stream "
+                   "nobody can tell whether it is still being written.",
     },
     {
         .short_name = 'q',
@@ -65,6 +66,8 @@ static const char *const description[] = {
     "lacks is completed. The file itself is not changed unless --in-place is given.",
     "Of a directory (perf's parallel layout) each file ends with its last whole record, and DIR/data is completed. A "
     "copy of the kernel (--kcore) goes along.",
+    "A stream that was saved (weir record -o - >FILE) ends with its last whole record, and with what was lost of each "
+    "event as far as it says so itself. Its build ids came last, and are not made anew.",
     "A recording of tracepoints is useless without their formats, which are written last. They are taken from this "
     "machine's tracefs, but only if the file was recorded by the kernel that runs now and since it was booted: the "
     "kernel's address and length in the file are those of now, the file was last written after the boot, none of its "
@@ -101,8 +104,8 @@ int weir_recover_arguments_parse(struct weir_recover_arguments *arguments, char 
         return -EINVAL;
     }
     if (strcmp(arguments->input_path, "-") == 0) {
-        weir_error_set(err, -EINVAL, "a stream cannot be recovered");
-        weir_error_hint(err, "name a perf.data file");
+        weir_error_set(err, -EINVAL, "a stream cannot be recovered while it comes");
+        weir_error_hint(err, "save it to a file, and name that");
         return -EINVAL;
     }
     return 0;

@@ -316,13 +316,48 @@ static int plan_parts(struct planner *planner, uint64_t *dropped_bytes, struct w
     return 0;
 }
 
+static void note_kept(struct planner *planner, uint64_t ended)
+{
+    struct weir_recovery *recovery = planner->recovery;
+    recovery->records = planner->scan.records - planner->scan.cut_records;
+    recovery->samples = planner->scan.samples - planner->scan.cut_samples;
+    recovery->data_end = planner->scan.good_end;
+    recovery->dropped_bytes = ended > recovery->data_end ? ended - recovery->data_end : 0;
+    recovery->cause = planner->scan.end;
+}
+
+static int fail_empty(const struct planner *planner, uint64_t offset, struct weir_error *err)
+{
+    return weir_error_set(err, -ENODATA, "%s: holds no whole record at %#" PRIx64 ", where its data begins",
+                          planner->options->path, offset);
+}
+
+/* A stream that was saved says everything before its samples, in records; what may be wrong is its end. */
+static int plan_stream(struct planner *planner, struct weir_error *err)
+{
+    struct weir_recovery *recovery = planner->recovery;
+    if (!planner->input.source.is_file) {
+        weir_error_set(err, -ENOTSUP, "%s: a stream cannot be recovered while it comes", planner->options->path);
+        weir_error_hint(err, "save it to a file, and name that");
+        return -ENOTSUP;
+    }
+    int result = weir_scan_run(&planner->scan, &planner->input, false, err);
+    if (result < 0)
+        return result;
+    note_kept(planner, planner->input.source.file_bytes);
+    recovery->is_stream = true;
+    if (recovery->records == 0)
+        return fail_empty(planner, WEIR_PIPE_HEADER_BYTES, err);
+    tell_losses(planner);
+    recovery->is_whole = recovery->dropped_bytes + recovery->tail.used == 0;
+    result = weir_buf_error(&recovery->tail);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot recover %s", planner->options->path) : 0;
+}
+
 static int plan(struct planner *planner, struct weir_error *err)
 {
     struct weir_recovery *recovery = planner->recovery;
     const struct weir_perf_input *input = &planner->input;
-    if (input->is_pipe)
-        return weir_error_set(err, -ENOTSUP, "%s: a stream cannot be recovered, only a perf.data file or directory",
-                              planner->options->path);
     /* The data may go on behind what the last checkpoint says. */
     if (input->is_unfinished)
         planner->input.stream.end = input->source.file_bytes;
@@ -332,20 +367,14 @@ static int plan(struct planner *planner, struct weir_error *err)
     if (result < 0)
         return result;
     planner->needs_aux_index = judge_aux_index(planner);
-    recovery->records = planner->scan.records - planner->scan.cut_records;
-    recovery->samples = planner->scan.samples - planner->scan.cut_samples;
-    recovery->data_end = planner->scan.good_end;
+    note_kept(planner, input->is_unfinished ? input->source.file_bytes : input->data_end);
     recovery->said_end = input->header.data.size ? input->header.data.offset + input->header.data.size : 0;
-    recovery->cause = planner->scan.end;
-    uint64_t ended = input->is_unfinished ? input->source.file_bytes : input->data_end;
-    recovery->dropped_bytes = ended > recovery->data_end ? ended - recovery->data_end : 0;
     uint64_t dropped_of_parts = 0;
     result = plan_parts(planner, &dropped_of_parts, err);
     if (result < 0)
         return result;
     if (recovery->records == 0)
-        return weir_error_set(err, -ENODATA, "%s: holds no whole record at %#" PRIx64 ", where its data begins",
-                              planner->options->path, input->header.data.offset);
+        return fail_empty(planner, input->header.data.offset, err);
     /* A recorder that was killed just when the header told of all that is on file leaves no other trace of it. */
     bool lacks = planner->lacks_features || input->has_early_features ||
                  (has_tracepoints(planner) && !planner->has[WEIR_FEATURE_TRACING_DATA]) ||
@@ -370,7 +399,7 @@ int weir_recovery_plan(struct weir_recovery *recovery, const struct weir_recover
     int result = weir_perf_input_open_gated(&planner.input, options->path, options->gate, err);
     if (result < 0)
         return result;
-    result = plan(&planner, err);
+    result = planner.input.is_pipe ? plan_stream(&planner, err) : plan(&planner, err);
     for (size_t i = 0; planner.names && i < planner.input.event_count; i++)
         free(planner.names[i]);
     free(planner.names);

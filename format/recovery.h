@@ -5,6 +5,8 @@
  * Records end with the last whole one, an AUXTRACE record with the last one that has all of its bytes behind it. Their
  * index, the feature AUXTRACE, is made of those that are kept, unless the one that is there is of just these.
  *
+ * A stream that was saved to a file has its features in records, before its samples: only its end may be missing.
+ *
  * A recorder tells at its end how many samples of each event were lost (LOST_SAMPLES). Where that is missing it is made
  * of the kernel's LOST records, so that both agree again.
  *
@@ -48,6 +50,7 @@ struct weir_recovery {
     bool is_whole;                    /* nothing has to be changed */
     bool is_same_boot;                /* as above: machine and tracefs were used */
     bool is_directory;                /* data_end to tail are of DIR/data */
+    bool is_stream;                   /* one that was saved: header, said_end and features are not used */
     struct weir_recovery_part *parts; /* owned; those of a directory, by their numbers */
     size_t part_count;
     uint64_t records, samples;      /* in the data that is kept, and in the tail */
@@ -61,9 +64,9 @@ struct weir_recovery {
 };
 
 /*
- * Makes the plan. 0, to be freed; or with err: as weir_perf_input_open(); -ENOTSUP (a stream, or attrs that stand
- * behind the data); -ENODATA (no record at all); -ESTALE (tracepoints of another boot or kernel: err says which check
- * failed); -errno of reading tracefs; -ENOMEM.
+ * Makes the plan. 0, to be freed; or with err: as weir_perf_input_open(); -ENOTSUP (a stream that is no
+ * regular file, or attrs that stand behind the data); -ENODATA (no record at all); -ESTALE (tracepoints of another boot
+ * or kernel: err says which check failed); -errno of reading tracefs; -ENOMEM.
  */
 int weir_recovery_plan(struct weir_recovery *recovery, const struct weir_recovery_options *options,
                        struct weir_error *err);

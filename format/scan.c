@@ -276,10 +276,10 @@ static bool is_nonsense(const struct weir_record_view *record, struct weir_error
     return true;
 }
 
-/* What follows the record ends behind the data, or the file. Who reads on is told so. */
-static bool is_cut_behind(const struct weir_perf_input *input, const struct weir_record_view *record)
+/* What follows the record, and was not taken with it, ends behind the data, or the file. Who reads on is told so. */
+static bool is_cut_behind(const struct weir_perf_input *input)
 {
-    return record->payload_bytes > weir_record_stream_room(&input->stream);
+    return input->stream.payload_bytes > weir_record_stream_room(&input->stream);
 }
 
 /* One file. *good_end: where whole records end in it. 0 or -errno; damage goes to *end. */
@@ -295,7 +295,7 @@ static int scan_file(struct weir_scan *scan, struct weir_perf_input *input, bool
         if (input->stream.expanded_bytes > scan->expanded_max)
             scan->expanded_max = input->stream.expanded_bytes;
         is_nonsensical = stop_at_nonsense && is_nonsense(&record, end);
-        bool is_whole = !is_nonsensical && !is_cut_behind(input, &record);
+        bool is_whole = !is_nonsensical && !is_cut_behind(input);
         if (!record.is_expanded) {
             last_start = record.offset;
             last_end = is_whole ? last_start + record.bytes + record.payload_bytes : last_start;

@@ -65,7 +65,7 @@ static int write_plan(int fd, const struct weir_recovery *recovery)
     int result = write_at(fd, recovery->tail.data, recovery->tail.used, recovery->data_end);
     if (result == 0)
         result = sync_fd(fd);
-    if (result == 0)
+    if (result == 0 && !recovery->is_stream)
         result = write_at(fd, &recovery->header, sizeof(recovery->header), 0);
     if (result == 0)
         result = sync_fd(fd);

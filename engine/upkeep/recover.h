@@ -1,8 +1,8 @@
 /*
  * `weir recover`: a file that was never finished, or is cut or damaged, becomes one that perf reads whole; likewise a
- * directory of perf's parallel layout, each file of which is ended with its last whole record. A copy of the kernel
- * (--kcore) goes along. Joins format/recovery.h, which plans it in a process of its own
- * (engine/upkeep/recovery_child.h), with the machine's description and the disk. Main thread; blocks.
+ * directory of perf's parallel layout, each file of which is ended with its last whole record, and a stream that was
+ * saved to a file. A copy of the kernel (--kcore) goes along. Joins format/recovery.h, which plans it in a process of
+ * its own (engine/upkeep/recovery_child.h), with the machine's description and the disk. Main thread; blocks.
  */
 #ifndef WEIR_ENGINE_UPKEEP_RECOVER_H
 #define WEIR_ENGINE_UPKEEP_RECOVER_H

@@ -18,8 +18,8 @@ struct answer { /* as it goes through the pipe; both ends are this program */
     struct weir_error err;
     struct weir_error cause; /* of the recovery */
     int32_t result;
-    uint32_t is_whole, is_same_boot, is_directory; /* 0 or 1 */
-    uint64_t part_count, tail_bytes;               /* of what follows */
+    uint32_t is_whole, is_same_boot, is_directory, is_stream; /* 0 or 1 */
+    uint64_t part_count, tail_bytes;                          /* of what follows */
     uint64_t records, samples, data_end, said_end, dropped_bytes;
     struct weir_perf_header header;
     uint64_t features[4];
@@ -50,6 +50,7 @@ int weir_recovery_answer_write(int fd, int result, const struct weir_recovery *r
     said.is_whole = recovery->is_whole;
     said.is_same_boot = recovery->is_same_boot;
     said.is_directory = recovery->is_directory;
+    said.is_stream = recovery->is_stream;
     said.part_count = recovery->part_count;
     said.tail_bytes = recovery->tail.used;
     said.records = recovery->records;
@@ -101,7 +102,8 @@ static bool is_sane(const struct answer *said, const char *path)
 {
     struct stat status;
     char main_path[PATH_MAX];
-    if (said->is_whole > 1 || said->is_same_boot > 1 || said->is_directory > 1 || said->tail_bytes > TAIL_MAX_BYTES)
+    if (said->is_whole > 1 || said->is_same_boot > 1 || said->is_directory > 1 || said->is_stream > 1 ||
+        said->is_directory + said->is_stream > 1 || said->tail_bytes > TAIL_MAX_BYTES)
         return false;
     bool is_directory = said->is_directory;
     if (stat(path, &status) < 0 || S_ISDIR(status.st_mode) != is_directory ||
@@ -148,6 +150,7 @@ static int take_plan(int fd, const struct answer *said, const char *path, struct
     recovery->is_whole = said->is_whole;
     recovery->is_same_boot = said->is_same_boot;
     recovery->is_directory = said->is_directory;
+    recovery->is_stream = said->is_stream;
     recovery->records = said->records;
     recovery->samples = said->samples;
     recovery->data_end = said->data_end;

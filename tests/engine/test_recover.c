@@ -108,6 +108,28 @@ Test(recover, in_place_the_file_becomes_whole)
     cr_expect_eq(recovery.records, 8);
 }
 
+/* Nothing is written over its head, which is no file's. */
+Test(recover, stream_that_was_saved_is_cut_behind_its_last_whole_record)
+{
+    static const struct sample_recording_options options = {.features = true, .stream = true};
+    weir_buf_reset(&image);
+    sample_recording_build(&image, &tree, &options);
+    size_t whole = image.used;
+    weir_record_finished_round(&image);
+    image.used--;
+    for (int in_place = 0; in_place < 2; in_place++) {
+        temp_tree_write(&tree, "perf.data", image.data, image.used);
+        cr_assert_eq(run(in_place ? NULL : output), 0, "%s", err.what);
+        cr_expect_eq(recovery.dropped_bytes, image.used - whole);
+        cr_expect_eq(holds_image(input), !in_place);
+        struct weir_buf bytes = WEIR_BUF_INIT;
+        cr_assert_eq(weir_buf_append_file(&bytes, in_place ? input : output), 0);
+        cr_expect_eq(bytes.used, whole);
+        cr_expect_arr_eq(bytes.data, image.data, whole);
+        weir_buf_fini(&bytes);
+    }
+}
+
 /* ---- recorders ---- */
 
 /* Another process that has locked the file as its output. It ends with the test. */

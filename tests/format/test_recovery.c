@@ -413,3 +413,87 @@ Test(recovery, finished_file_with_a_feature_that_nobody_knows_is_left_alone)
     cr_assert_eq(plan(false), 0, "%s", err.what);
     cr_expect(recovery.is_whole);
 }
+
+/* ---- streams that were saved ---- */
+
+/* As a whole one of weir's, or before anything was told at its end. */
+static void build_stream(struct weir_buf *out, uint64_t lost, uint64_t lost_samples)
+{
+    const struct sample_recording_options options = {
+        .tracepoint = true, .features = true, .stream = true, .lost = lost, .lost_samples = lost_samples};
+    sample_recording_build(out, &tree, &options);
+}
+
+static void save_stream(const struct weir_buf *stream, size_t bytes)
+{
+    image_file_resize(&file, 0);
+    image_file_write(&file, 0, stream->data, bytes);
+}
+
+/* The same of a stream: its head stays as it is. */
+static void expect_recovered_stream(void)
+{
+    uint64_t records = recovery.records;
+    image_file_write(&file, recovery.data_end, recovery.tail.data, recovery.tail.used);
+    image_file_resize(&file, recovery.data_end + recovery.tail.used);
+    struct image_reading reading = image_read(file.path);
+    cr_expect_eq(reading.result, 0, "%s", reading.err.what);
+    cr_expect_eq(reading.records, records);
+    cr_expect_eq(plan(false), 0, "%s", err.what);
+    cr_expect(recovery.is_whole, "it would be recovered again");
+    cr_expect_eq(recovery.records, records);
+}
+
+Test(recovery, whole_stream_is_left_alone)
+{
+    struct weir_buf stream = WEIR_BUF_INIT;
+    build_stream(&stream, 7, 7);
+    save_stream(&stream, stream.used);
+    cr_assert_eq(plan(false), 0, "%s", err.what);
+    cr_expect(recovery.is_stream);
+    cr_expect(recovery.is_whole);
+    cr_expect_eq(recovery.data_end, stream.used);
+    weir_buf_fini(&stream);
+}
+
+Test(recovery, stream_cut_anywhere_ends_with_its_last_whole_record)
+{
+    struct weir_buf stream = WEIR_BUF_INIT;
+    build_stream(&stream, 0, 0);
+    uint64_t end = 0, ends = 0, samples = 0;
+    for (size_t bytes = WEIR_PIPE_HEADER_BYTES + 1; bytes <= stream.used; bytes++) {
+        save_stream(&stream, bytes);
+        int result = plan(false);
+        if (result == -ENODATA && ends == 0)
+            continue;
+        cr_assert_eq(result, 0, "%zu bytes: %s", bytes, err.what);
+        cr_assert_eq(recovery.data_end + recovery.dropped_bytes, bytes);
+        cr_assert_eq(recovery.is_whole, recovery.data_end == bytes);
+        cr_assert_geq(recovery.data_end, end, "%zu bytes: less than of fewer", bytes);
+        bool is_next = recovery.data_end > end;
+        ends += is_next;
+        end = recovery.data_end;
+        samples = recovery.samples;
+        if (is_next)
+            expect_recovered_stream();
+    }
+    cr_expect_eq(end, stream.used);
+    cr_expect_eq(recovery.records, ends, "a record that was never the last one");
+    cr_expect_eq(samples, 3);
+    weir_buf_fini(&stream);
+}
+
+Test(recovery, cut_stream_tells_what_its_lost_records_tell)
+{
+    struct weir_buf stream = WEIR_BUF_INIT, untold = WEIR_BUF_INIT;
+    build_stream(&stream, 7, 7);
+    build_stream(&untold, 7, 0);
+    save_stream(&untold, untold.used);
+    cr_assert_eq(plan(false), 0, "%s", err.what);
+    cr_expect_not(recovery.is_whole);
+    cr_expect_eq(recovery.dropped_bytes, 0);
+    cr_expect_eq(recovery.tail.used, stream.used - untold.used);
+    expect_recovered_stream();
+    weir_buf_fini(&stream);
+    weir_buf_fini(&untold);
+}

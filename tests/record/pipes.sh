@@ -165,3 +165,32 @@ test_slow_reader_gets_every_byte_that_is_not_told_as_lost() {
     expect_eq "samples" "$(perf script -F comm -i it.stream 2>perf.err | wc -l)" "$(told_samples)"
     expect_eq "written and lost" "$(written_and_lost)" "$(produced)"
 }
+
+# A recorder that is killed writes no more; what it had written is a stream that ends within a record.
+test_saved_stream_that_was_cut_is_recovered() {
+    local calls=20000 bytes said
+    "$WEIR_PROGRAM" record -e raw_syscalls:sys_enter -c 1 -o - -- "$WEIR_LOAD" getppid $calls >whole.data 2>err
+    "$WEIR_PROGRAM" recover whole.data 2>recover.err
+    expect_line recover.err "Nothing to recover: all "
+    cmp whole.data whole.data.recovered || fail "a copy of a whole stream differs"
+    bytes=$(stat -c %s whole.data)
+    head -c $((bytes / 2 + 1)) whole.data >cut.data
+    "$WEIR_PROGRAM" recover cut.data 2>recover.err
+    said=$(sed -n 's/.* records (\([0-9]*\) samples) in .*/\1/p' recover.err)
+    expect_at_least "samples" "$said" $((calls / 4))
+    perf script -i cut.data.recovered -F comm,event >by-perf 2>perf.err
+    expect_eq "what perf says" "$(cat perf.err)" ""
+    expect_eq "samples in perf script" "$(wc -l <by-perf)" "$said"
+    "$WEIR_PROGRAM" verify cut.data.recovered >verify.out || fail "$(cat verify.out)"
+    "$WEIR_PROGRAM" recover -q --in-place cut.data
+    cmp cut.data cut.data.recovered || fail "in place it becomes something else"
+}
+
+test_stream_that_comes_is_not_recovered() {
+    local status=0
+    "$WEIR_PROGRAM" record -e cpu-clock -o - -- true 2>/dev/null | "$WEIR_PROGRAM" recover -o out /dev/stdin 2>err ||
+        status=$?
+    expect_eq "status" "$status" 125
+    expect_line err "weir: /dev/stdin: a stream cannot be recovered while it comes"
+    expect_line err "hint: save it to a file, and name that"
+}
