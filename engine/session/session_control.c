@@ -198,7 +198,9 @@ static const char *state_of(const struct weir_session *session)
 {
     if (session->snapshots.permanent)
         return "stopped";
-    return session->samples_on ? "enabled" : "disabled";
+    if (!session->samples_on)
+        return "disabled";
+    return session->guard.suspended ? "suspended" : "enabled";
 }
 
 static void tell_status(void *ctx, struct weir_buf *out)

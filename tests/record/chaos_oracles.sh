@@ -54,7 +54,7 @@ expect_answer() {
     case $1 in
     ping | evlist*) ;;
     enable* | disable*) form='^(ack$|error: memory holds a permanent snapshot)' ;;
-    status) form='^\{"state":"(enabled|disabled|stopped)",.*\} ack$' ;;
+    status) form='^\{"state":"(enabled|disabled|suspended|stopped)",.*\} ack$' ;;
     nonsense) form="^error: unknown control command 'nonsense'" ;;
     *) form='^(ack$|error: [a-z])' ;;
     esac

@@ -80,6 +80,30 @@ test_signal_ends_a_suspended_recording_with_what_has_found_room() {
     expect_balance small/it.data
 }
 
+test_status_tells_that_recording_is_suspended() {
+    local json ack
+    mount_tmpfs 16m
+    open_fifos
+    start_record small/it.data "${syscalls[@]}" -m 1M --on-full=suspend --control fifo:ctl,ack -- \
+        sh -c "'$WEIR_LOAD' getppid 300000; until [ -e go-on ]; do sleep 0.02; done"
+    wait_until grep -q "recording is suspended" err
+    echo status >&7
+    read -r -t 20 -u 8 json
+    read -r -t 20 -u 8 ack
+    [[ $json == *'"state":"suspended"'* ]] || fail "status: $json"
+    expect_eq "end of the answer" "$ack" ack
+    mount -o remount,size=64m small
+    wait_until grep -q "recording goes on" err
+    echo status >&7
+    read -r -t 20 -u 8 json
+    read -r -t 20 -u 8 ack
+    [[ $json == *'"state":"enabled"'* ]] || fail "status: $json"
+    touch go-on
+    await_record
+    expect_eq "status" "$status" 0
+    expect_balance small/it.data
+}
+
 # Nothing is lost that was drained before: -z holds chunks of its own, a switch two files. Children have no rings of
 # --per-thread, so the shell makes calls of its own; memory is written when the signal asks for it.
 test_suspended_recordings_go_with_everything_else() {
