@@ -136,6 +136,8 @@ static int parse_section(struct parser *parser)
     skip_blanks(parser);
     if (peek(parser) == '"') {
         size_t length = strlen(parser->section);
+        if (length + 1 >= WEIR_CONFIG_NAME_BYTES)
+            return fail(parser, "bad name of a section", section_hint);
         parser->section[length++] = ' ';
         for (advance(parser); peek(parser) != '"'; advance(parser)) {
             if (peek(parser) == '\\')
