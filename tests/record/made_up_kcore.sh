@@ -48,7 +48,8 @@ with_kcore() {
 exec unshare --mount bash -c '
     mount --rbind /proc "$PWD/real" && mount -t tmpfs tmpfs /proc || exit 1
     ln -sf "$PWD"/real/* /proc/
-    seq -f "$PWD/real/%.0f" \$\$ \$((\$\$ + 4000)) | xargs ln -sf -t /proc # of tasks that are yet to come
+    # Of tasks that are yet to come, whose pids may begin anew: behind those that the kernel reserves.
+    { seq -f "$PWD/real/%.0f" \$\$ \$((\$\$ + 4000)); seq -f "$PWD/real/%.0f" 300 4300; } | xargs ln -sf -t /proc
     cp --sparse=always "$PWD/kcore" /proc/kcore
     [ -e /proc/modules ] || : >/proc/modules
     exec "$1" "\$@"' with-kcore "\$@"
