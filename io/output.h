@@ -125,10 +125,14 @@ struct weir_output_identity { /* which file, and in which state */
 
 void weir_output_identity_of(struct weir_output_identity *identity, const struct stat *st);
 
+/* For an output that is going to replace() a file: gives it to that file's owner, where this process may. Early, as
+ * what that takes (CAP_CHOWN) is dropped before recording. */
+void weir_output_give_owner(struct weir_output *output, const struct weir_output_identity *was);
+
 /*
- * Instead of publish(), once all is written and synced: takes the place of the existing file, with its owner and mode,
- * in one step. There is no ".old". 0 or -errno with err, and then that file is as it was: -ESTALE (it is not as `was`
- * says), those of linkat(2) and rename(2).
+ * Instead of publish(), once all is written and synced: takes the place of the existing file, with its mode if it has
+ * its owner (weir_output_give_owner()), in one step. There is no ".old". 0 or -errno with err, and then that file is as
+ * it was: -ESTALE (it is not as `was` says), those of linkat(2) and rename(2).
  */
 int weir_output_replace(struct weir_output *output, const struct weir_output_identity *was, struct weir_error *err);
 

@@ -107,6 +107,12 @@ static int check_unchanged(const struct weir_output_file *file, const struct wei
                           file->path);
 }
 
+void weir_output_give_owner(struct weir_output *output, const struct weir_output_identity *was)
+{
+    if (fchown(output->file.fd, was->uid, was->gid) < 0)
+        return; /* replace() looks whose it is */
+}
+
 int weir_output_name_beside(struct weir_output *output, const char *suffix, struct weir_error *err)
 {
     struct weir_output_file *file = &output->file;
@@ -182,8 +188,9 @@ int weir_output_replace(struct weir_output *output, const struct weir_output_ide
     if (file->hidden && !weir_output_file_is_at(file, file->hidden))
         return weir_error_set(err, -ENOENT, "'%s' was removed while recording, before it took the place of '%s'",
                               file->hidden, file->path);
-    /* Who may read it stays as it was; where that is not ours to give, it is ours alone. */
-    if (fchown(file->fd, was->uid, was->gid) == 0 || (was->uid == geteuid() && was->gid == getegid()))
+    /* Who may read it stays as it was; where it could not be given back, it is ours alone. */
+    struct stat st;
+    if (fstat(file->fd, &st) == 0 && st.st_uid == was->uid && st.st_gid == was->gid)
         fchmod(file->fd, was->mode & 07777);
     rc = give_hidden_name(file);
     if (rc == 0 && renameat(file->dir_fd, file->hidden, file->dir_fd, file->name) < 0)

@@ -255,6 +255,7 @@ static int copy_in(struct weir_record_file *file, const struct weir_append *appe
 {
     const struct weir_perf_input *input = &append->input;
     const struct weir_perf_section *data = &input->header.data;
+    weir_output_give_owner(file->output, &append->identity);
     int result = weir_output_copy_in(file->output, input->source.fd, data->offset, data->size);
     return result < 0 ? weir_error_set_errno(err, result, "cannot copy the recording of before, '%s'", file->path) : 0;
 }

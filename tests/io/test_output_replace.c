@@ -243,6 +243,7 @@ Test(output_replace, bytes_of_before_stand_first_and_the_name_is_taken)
         cr_assert_eq(chown(path, 54321, 54322), 0);
     note_identity();
     struct weir_output *output = open_output();
+    weir_output_give_owner(output, &was);
     cr_assert_eq(weir_output_copy_in(output, old_fd, OLD_OFFSET, OLD_BYTES - OLD_OFFSET), 0);
     cr_assert_eq(weir_output_stable_bytes(output), OLD_BYTES - OLD_OFFSET);
     static const uint8_t span[64] = {1, 2, 3};

@@ -177,6 +177,16 @@ test_continuation_that_is_removed_is_told_by_its_name() {
     cmp it.data before
 }
 
+# Recorders that drop what they do not need can still give it back to whose it was.
+test_continued_recording_stays_its_owners() {
+    needs_root
+    record -o it.data -e cpu-clock -- true
+    chown 65534:65534 it.data
+    chmod 640 it.data
+    record -A -o it.data -e cpu-clock -- true
+    expect_eq "owner and mode" "$(stat -c '%u:%g %a' it.data)" "65534:65534 640"
+}
+
 # expect_continuation COUNT: FILE.appending is a whole recording of so many samples.
 expect_continuation() {
     expect_eq "status" "$status" 125
