@@ -398,14 +398,26 @@ static void tell(struct weir_writer *writer)
     tell_of_failure(writer, writer->output);
 }
 
-static void tell_taken(struct weir_writer *writer)
+/* Relaxed: the kick's system calls order it. */
+static void tell_of_file(struct weir_writer *writer, _Atomic int *word, int what)
 {
-    if (writer->checkpoint.taken == 0)
-        return;
-    /* Relaxed: the kick's system calls order it. */
-    atomic_store_explicit(&writer->taken, writer->checkpoint.taken, memory_order_relaxed);
-    writer->checkpoint.taken = 0;
+    atomic_store_explicit(word, what, memory_order_relaxed);
     kick_coordinator(writer);
+}
+
+/* Tells what was found of the file on the way: that it was taken, and once that its head cannot be written; of what the
+ * output has failed of, tell() does. */
+static void tell_of_checkpoint(struct weir_writer *writer)
+{
+    struct weir_checkpoint *checkpoint = &writer->checkpoint;
+    if (checkpoint->taken != 0)
+        tell_of_file(writer, &writer->taken, checkpoint->taken);
+    checkpoint->taken = 0;
+    if (checkpoint->error == 0 || writer->told_unsized)
+        return;
+    writer->told_unsized = true;
+    if (weir_output_error(writer->output) == 0)
+        tell_of_file(writer, &writer->unsized, checkpoint->error);
 }
 
 /* While others have something to append in each step, an output that gets little fills no staging buffer. */
@@ -436,7 +448,7 @@ bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
     look_for_room(writer);
     tell(writer);
     weir_checkpoint_run(&writer->checkpoint, writer->output);
-    tell_taken(writer);
+    tell_of_checkpoint(writer);
     return appended || reaped;
 }
 

@@ -103,6 +103,7 @@ struct weir_writer {
     unsigned awaited;            /* chunks appended and not complete, of those that are awaited */
     enum weir_pressure pressure; /* of the pool, at the last step */
     struct weir_checkpoint checkpoint;
+    bool told_unsized;
     uint64_t rounds; /* markers on file, in all outputs */
     uint64_t sleeps;
     uint64_t tried_ns;                /* when an output that waits for space was tried last */
@@ -116,6 +117,7 @@ struct weir_writer {
     _Atomic bool limited;  /* by the writer: max_bytes was reached. What readers drain from then on is not written */
     _Atomic int error;     /* of the output; written by the writer, read by the coordinator */
     _Atomic int taken;     /* what weir_output_look() has found; written by the writer, taken by the coordinator */
+    _Atomic int unsized;   /* why data.size could not be written; as taken, but once only */
 };
 
 /* 0 or -ENOMEM. */

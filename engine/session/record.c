@@ -286,7 +286,7 @@ static void end_workload(struct weir_session *session, enum weir_record_end end,
 
 /* The file is told of at the end, too, with what is lost. Recording goes on: what is to come may still be saved, by
  * another name or what /proc/PID/fd has. */
-static void tell_taken_output(void *ctx)
+static void tell_of_output(void *ctx)
 {
     struct weir_session *session = ctx;
     int taken = atomic_exchange_explicit(&session->pipeline.writer.taken, 0, memory_order_relaxed);
@@ -298,6 +298,11 @@ static void tell_taken_output(void *ctx)
     else if (taken < 0)
         weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
                     "'%s%s' was cut while recording: what stood there is lost", path, suffix);
+    int unsized = atomic_exchange_explicit(&session->pipeline.writer.unsized, 0, memory_order_relaxed);
+    if (unsized < 0)
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
+                    "cannot write the size of '%s%s' into its head (%s): until it is finished readers may find less",
+                    path, suffix, strerror(-unsized));
 }
 
 /* What the coordinator's loop listens to, and what it does of itself. */
@@ -308,7 +313,7 @@ static int watch(struct weir_session *session, struct weir_error *err)
     coordinator->schedule = &session->options->schedule;
     coordinator->switch_events = weir_session_switch_samples;
     coordinator->switch_ctx = session;
-    coordinator->writer_calls = tell_taken_output;
+    coordinator->writer_calls = tell_of_output;
     coordinator->writer_ctx = session;
     int result = weir_coordinator_watch(coordinator, &session->pipeline, workload, weir_session_has_tasks(session));
     if (result == 0)

@@ -177,8 +177,15 @@ Test(writer, checkpoint_that_cannot_be_written_is_kept_as_its_own_error)
     writer_rig_push_sample(&f, 64);
     writer_rig_settle(&f);
     cr_assert_eq(f.writer.checkpoint.error, -EIO);
+    cr_assert_eq(f.writer.unsized, -EIO, "for the coordinator to tell");
+    cr_assert_gt(kicks(&f), 0);
     cr_assert_eq(f.writer.error, 0);
     cr_assert_eq(f.writer.failed.samples[0], 0);
+    f.writer.unsized = 0;
+    writer_rig_push_sample(&f, 64);
+    f.fake_clock.now_ns += WEIR_CHECKPOINT_NS;
+    writer_rig_settle(&f);
+    cr_assert_eq(f.writer.unsized, 0, "told once");
     writer_rig_fini(&f);
 }
 

@@ -92,6 +92,18 @@ test_failed_fsync_of_a_file_that_was_switched_away_is_told() {
     expect_eq "files" "$(find . -name 'it.data.2*' | wc -l)" 2
 }
 
+# The fourth one of a thread is a checkpoint of the writer: nothing is missing in the end, but until then the file says
+# less than it holds.
+test_size_that_cannot_be_told_on_the_way_is_told() {
+    with_fault pwritev error=EIO:when=4 -a -e cpu-clock -F 1000 -- \
+        sh -c "for _ in \$(seq 150); do grep -q 'into its head' err && break; sleep 0.1; done"
+    expect_eq "faults" "$injected" 1
+    expect_eq "status" "$status" 0
+    expect_line err "weir: warning: cannot write the size of 'it.data' into its head (Input/output error): until it is"
+    expect_eq "warnings" "$(grep -c 'into its head' err)" 1
+    expect_whole it.data
+}
+
 # A disk that takes three seconds for each fsync(2), and six files that wait for it. The first signal ends the
 # recording; the second one comes while they are being synced, and those that are left are not.
 test_second_signal_is_noticed_while_files_are_being_synced() {
