@@ -25,11 +25,17 @@ static size_t slot_count(const struct weir_event_set *set)
     return (size_t)set->event_count * set->place_count * set->task_count;
 }
 
-static struct weir_told_loss *find_told(struct weir_told_loss *all, size_t count, uint64_t id)
+/* The entry of an id, or NULL. Looked for from *at on, and all around: who asks for many does so in their order, which
+ * makes one walk of it however many there are. */
+static struct weir_told_loss *find_told(const struct weir_told_losses *told, uint64_t id, size_t *at)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (all[i].id == id)
-            return &all[i];
+    size_t count = told->gone_count + told->count;
+    for (size_t i = 0; i < count; i++, ++*at) {
+        if (*at >= count)
+            *at = 0;
+        struct weir_told_loss *entry = *at < told->gone_count ? &told->gone[*at] : &told->all[*at - told->gone_count];
+        if (entry->id == id)
+            return entry;
     }
     return NULL;
 }
@@ -89,9 +95,10 @@ static int note_gone(const struct weir_event_set *set, struct weir_told_losses *
     if (!gone)
         return -ENOMEM;
     told->gone = gone;
+    size_t at = 0;
     for (; told->gone_count < set->retired_count; told->gone_count++) {
         uint64_t id = set->retired[told->gone_count].count.id;
-        struct weir_told_loss *entry = find_told(told->all, told->count, id);
+        struct weir_told_loss *entry = find_told(told, id, &at);
         gone[told->gone_count] = entry ? *entry : (struct weir_told_loss){.id = id};
         if (entry)
             *entry = (struct weir_told_loss){0};
@@ -141,7 +148,7 @@ int weir_ledger_tell_losses(const struct weir_event_set *set, struct weir_told_l
 
 void weir_ledger_hold_back(struct weir_told_losses *told, uint64_t lost_reported, struct weir_buf *lost)
 {
-    size_t kept = 0;
+    size_t kept = 0, place = 0;
     for (size_t at = 0; at < lost->used;) {
         uint8_t *record = lost->data + at;
         struct perf_event_header header;
@@ -150,9 +157,7 @@ void weir_ledger_hold_back(struct weir_told_losses *told, uint64_t lost_reported
         uint64_t count = weir_load_u64(record + sizeof(header));
         uint64_t room = lost_reported > told->sum ? lost_reported - told->sum : 0;
         uint64_t id = weir_load_u64(record + header.size - sizeof(id)); /* the last of the trailer */
-        struct weir_told_loss *entry = find_told(told->all, told->count, id);
-        if (!entry)
-            entry = find_told(told->gone, told->gone_count, id);
+        struct weir_told_loss *entry = find_told(told, id, &place);
         uint64_t held = entry && count > room ? count - room : 0;
         if (held > 0)
             entry->lost -= held;
