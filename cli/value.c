@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/bits.h"
 #include "base/clock.h"
@@ -114,7 +115,7 @@ int weir_value_parse_size_or_time(const char *text, uint64_t *bytes, uint64_t *n
 
 int weir_value_parse_frequency(const char *text, uint64_t *freq_hz)
 {
-    if (strcmp(text, "max") == 0) {
+    if (strcasecmp(text, "max") == 0) { /* as perf */
         *freq_hz = WEIR_VALUE_FREQ_MAX;
         return 0;
     }
