@@ -172,9 +172,12 @@ test_ring_for_each_of_many_threads() {
 test_user_is_recorded_with_all_that_he_starts() {
     needs_program setpriv
     local user=54322
+    # The way to the build may be closed to him.
+    chmod 755 .
+    cp "$WEIR_LOAD" "$WEIR_LOAD_NAME"
     mkfifo gate
     exec 8<>gate
-    setpriv --reuid $user --clear-groups sh -c 'read -r _ && "$@"; "$@"' - "$WEIR_LOAD" getppid $calls <gate &
+    setpriv --reuid $user --clear-groups sh -c 'read -r _ && "$@"; "$@"' - "./$WEIR_LOAD_NAME" getppid $calls <gate &
     wait_until grep -q "^Uid:.$user" "/proc/$!/status"
     start_record it.data "${tracepoint[@]}" -u $user
     "$WEIR_LOAD" getppid $calls
