@@ -236,12 +236,16 @@ static void check_fallbacks(const char *name, const struct fuzz_tree *tree, bool
 
 /* ---- what was refused ---- */
 
+#define PLACE_WORDS "at column "
+
 static void check_refusal(const struct weir_error *err, int result, const char *text)
 {
     weir_assert(result == -EINVAL || result == -ENOENT);
     fuzz_check_error(err, result);
     unsigned column;
-    const char *place = strstr(err->what, "at column "); /* a long name before it may have cut it off */
+    const char *place = strstr(err->what, PLACE_WORDS); /* a long name before it may have cut it off */
+    if (strstr(text, PLACE_WORDS))                      /* and so may one that says the same */
+        return;
     if (place && sscanf(place, "at column %u", &column) == 1)
         weir_assert(column >= 1 && column <= strlen(text) + 1);
 }
