@@ -64,9 +64,9 @@ struct weir_record_arguments {
     bool all_kernel, all_user; /* not both, once resolved */
 
     struct weir_sample_options samples;
-    bool no_switch_events;                         /* --no-switch-events */
-    bool timestamp, sample_cpu, sample_identifier; /* asked for; all three are always recorded */
-    bool list_registers;                           /* -I? or --user-regs=?: show them, and that is all */
+    bool no_switch_events;      /* --no-switch-events */
+    bool timestamp, sample_cpu; /* asked for; both are always recorded */
+    bool list_registers;        /* -I? or --user-regs=?: show them, and that is all */
     struct weir_synth_choice synth;
     uint64_t synth_threads;        /* 0: not given */
     uint64_t synth_map_timeout_ms; /* 0: not given */

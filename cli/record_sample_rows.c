@@ -135,9 +135,9 @@ static const struct weir_option options[] = {
         .long_name = "sample-identifier",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(sample_identifier, bool),
+        .field = FIELD(samples.identifiers, bool),
         .section = SECTION,
-        .help = "record the event of samples at a fixed place, which is always done",
+        .help = "record the event of samples also where there is one only, of tasks",
     },
     {
         .short_name = 'b',

@@ -115,6 +115,8 @@ static void append_counts(const struct weir_scan *scan, struct weir_buf *out)
                     (double)scan->first_sample_ns / NS_PER_S, (double)scan->last_sample_ns / NS_PER_S);
     weir_buf_printf(out, "lost            %" PRIu64 " by LOST_SAMPLES, %" PRIu64 " by LOST\n", scan->lost_samples,
                     scan->lost);
+    if (scan->lost_unnamed > 0)
+        weir_buf_printf(out, "                %" PRIu64 " side records by LOST\n", scan->lost_unnamed);
     weir_buf_printf(out, "shed            %" PRIu64 ", while the output was behind\n", scan->shed);
 }
 
@@ -244,9 +246,9 @@ static void append_json_counts(const struct weir_scan *scan, struct weir_buf *ou
     }
     weir_buf_printf(out,
                     "],\n \"samples\":%" PRIu64 ",\"first_sample_ns\":%" PRIu64 ",\"last_sample_ns\":%" PRIu64
-                    ",\"lost_samples\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"shed\":%" PRIu64,
+                    ",\"lost_samples\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"lost_unnamed\":%" PRIu64 ",\"shed\":%" PRIu64,
                     scan->samples, scan->first_sample_ns, scan->last_sample_ns, scan->lost_samples, scan->lost,
-                    scan->shed);
+                    scan->lost_unnamed, scan->shed);
 }
 
 static void append_json_aux(const struct weir_scan_aux *aux, struct weir_buf *out)

@@ -88,7 +88,19 @@ static void scan_sample(struct weir_scan *scan, struct scanned *record)
         scan->last_sample_ns = sample.id.time;
 }
 
-static void scan_other(struct weir_scan *scan, struct scanned *record)
+static void scan_lost(struct weir_scan *scan, struct weir_perf_input *input, const struct scanned *record)
+{
+    uint64_t id = weir_load_u64(record->view->data + 8), lost = weir_load_u64(record->view->data + 16);
+    if (input->event_count == 1 && input->id_count > 0 && !weir_perf_input_event_by_id(input, id)) {
+        scan->lost_unnamed += lost;
+        return;
+    }
+    scan->lost += lost;
+    if (record->counts)
+        record->counts->lost += lost;
+}
+
+static void scan_other(struct weir_scan *scan, struct weir_perf_input *input, struct scanned *record)
 {
     const struct weir_record_view *view = record->view;
     struct weir_scan_event *counts = record->counts;
@@ -99,10 +111,7 @@ static void scan_other(struct weir_scan *scan, struct scanned *record)
     if (record->body_bytes < 24 && view->type != PERF_RECORD_LOST_SAMPLES)
         return;
     if (view->type == PERF_RECORD_LOST) {
-        uint64_t lost = weir_load_u64(view->data + 16);
-        scan->lost += lost;
-        if (counts)
-            counts->lost += lost;
+        scan_lost(scan, input, record);
     } else if (view->type == PERF_RECORD_LOST_SAMPLES && record->body_bytes >= 16) {
         bool is_shed = weir_load_u16(view->data + offsetof(struct perf_event_header, misc)) & WEIR_RECORD_MISC_SHED;
         uint64_t lost = weir_load_u64(view->data + 8);
@@ -138,18 +147,30 @@ static bool is_named(struct weir_perf_input *input, const struct scanned *record
     return is_found_by_id || weir_perf_input_event_by_id(input, record->id.id);
 }
 
+/* What came out of one ring, as a number of its own; 0: nobody knows. Where records have no ids it is that of the CPU,
+ * of which samples and side records may have a ring each. An event that is inherited has no ring that goes from one CPU
+ * to another (perf_mmap(), kernel/events/core.c). */
+static uint64_t ring_of(struct weir_perf_input *input, const struct scanned *record)
+{
+    if (record->fields & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ID))
+        /* Without an id it is a record that a recorder has repeated at the start of a file, for what comes later. */
+        return record->id.id != 0 && is_named(input, record) ? record->id.id : 0;
+    bool is_of_cpu = input->event_count == 1 && record->event->attr.inherit && (record->fields & PERF_SAMPLE_CPU) &&
+                     record->id.cpu < WEIR_CPU_LIMIT;
+    return is_of_cpu ? 1 + 2 * (uint64_t)record->id.cpu + (record->view->type == PERF_RECORD_SAMPLE) : 0;
+}
+
 /* Rings that are written backwards (attr.write_backward) are read from their newest record on. */
 static int scan_order(struct weir_scan *scan, struct weir_perf_input *input, const struct scanned *record)
 {
-    bool says_both =
-        (record->fields & PERF_SAMPLE_TIME) && (record->fields & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ID));
-    /* Without an id it is a record that a recorder has repeated at the start of a file, for what comes later. */
-    if (!says_both || record->id.time == 0 || record->id.id == 0 || !record->event ||
-        record->event->attr.write_backward || !is_named(input, record))
+    if (!(record->fields & PERF_SAMPLE_TIME) || record->id.time == 0 || !record->event ||
+        record->event->attr.write_backward)
         return 0;
-    uint64_t step_ns;
+    uint64_t step_ns, ring = ring_of(input, record);
+    if (ring == 0)
+        return 0;
     bool is_of_day = may_be_set(&record->event->attr);
-    int result = weir_scan_order_note(&scan->order, record->id.id, record->id.time, is_of_day, &step_ns);
+    int result = weir_scan_order_note(&scan->order, ring, record->id.time, is_of_day, &step_ns);
     if (result == 0 && step_ns > WEIR_SCAN_STEP_BACK_NS)
         weir_scan_problem_note(is_of_day ? &scan->clock_step : &scan->disorder, record->view->offset);
     if (result == 0 && step_ns > WEIR_SCAN_STEP_BACK_NS && is_of_day && step_ns > scan->clock_step_ns)
@@ -252,7 +273,7 @@ static int scan_record(struct weir_scan *scan, struct weir_perf_input *input, co
     if (view->type == PERF_RECORD_SAMPLE)
         scan_sample(scan, &record);
     else
-        scan_other(scan, &record);
+        scan_other(scan, input, &record);
     scan_time(scan, &record);
     result = scan_order(scan, input, &record);
     if (result == 0)

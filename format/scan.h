@@ -48,6 +48,8 @@ struct weir_scan {
     uint64_t records, bytes;
     uint64_t types[WEIR_RECORD_TYPES];
     uint64_t samples, lost, lost_samples, shed;
+    uint64_t lost_unnamed; /* by LOST records whose id the header does not name: of side records, where it names one
+                            * event only; lost does not have them */
     uint64_t first_sample_ns, last_sample_ns; /* 0 without samples that have a time */
     struct weir_scan_event *events;           /* owned; one per event of the input */
     size_t event_count;

@@ -3,14 +3,15 @@
  *
  *     beside_perf start  [--tasks N] [--runs N] [--weir PATH] [--perf PATH] [--dir DIR]
  *     beside_perf rings  [--tasks N] [--rings N] [--runs N] [--weir PATH] [--perf PATH] [--dir DIR]
- *     beside_perf report [--calls N] [--runs N] [--weir PATH] [--perf PATH] [--dir DIR]
+ *     beside_perf report|report-all [--calls N] [--runs N] [--weir PATH] [--perf PATH] [--dir DIR]
  *
  * start: with N more tasks on the machine, a recorder is started system-wide, and the time from its fork to its first
  * sample is taken (-k monotonic: by the clock of this program), from its file's SAMPLE_TIME feature.
  * rings: with N more tasks on the machine, a process of as many sleeping threads as there are to be rings is recorded
  * with one for each (--per-thread) while sleep(1) sleeps 10 ms; the time from the recorder's fork to its end.
  * report: the same load is recorded once by each of them, perf in its serial and its --threads form; then
- * `perf report --stdio` reads each recording, in turn, and wait4(2) says what that took.
+ * `perf report --stdio` reads each recording, in turn, and wait4(2) says what that took. report-all records the whole
+ * machine, and with it what the recorder itself does.
  * Runs interleave, so that a drift of the machine's speed hits all alike. JSON, medians over the runs.
  */
 #include <errno.h>
@@ -24,6 +25,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -44,10 +46,11 @@ enum claim {
     CLAIM_START,
     CLAIM_RINGS,
     CLAIM_REPORT,
+    CLAIM_REPORT_ALL,
     CLAIM_COUNT
 };
 
-static const char *const claims[CLAIM_COUNT] = {"start", "rings", "report"};
+static const char *const claims[CLAIM_COUNT] = {"start", "rings", "report", "report-all"};
 
 struct settings {
     enum claim claim;
@@ -67,6 +70,7 @@ struct figures { /* by run */
     double seconds[RUNS_MAX];
     double cpu_seconds[RUNS_MAX];
     double rss_mib[RUNS_MAX];
+    double file_mib; /* of reports: what is read */
 };
 
 static double now_seconds(void)
@@ -264,8 +268,9 @@ static int record_load(const struct settings *settings, unsigned form)
     /* Of this process alone, so that all of them have recorded the same. */
     char self[16];
     snprintf(self, sizeof(self), "%d", getpid());
-    const char *const options[] = {"-p", self, "-e", "raw_syscalls:sys_enter", "-c", "1", "-g", "-m", "1024", NULL};
-    pid_t pid = start_recorder(settings, form, options, NULL);
+    const char *const options[] = {"-e", "raw_syscalls:sys_enter", "-c", "1", "-g", "-m", "1024", "-p", self, NULL};
+    const char *const options_all[] = {"-e", "raw_syscalls:sys_enter", "-c", "1", "-g", "-m", "1024", "-a", NULL};
+    pid_t pid = start_recorder(settings, form, settings->claim == CLAIM_REPORT ? options : options_all, NULL);
     sleep_ms(SETTLE_MS);
     const struct storm_load load = {.kind = STORM_LOAD_SYSCALLS, .threads = 1, .calls = settings->calls};
     struct storm_load_result loaded = {0};
@@ -286,15 +291,23 @@ static int measure_report(const struct settings *settings, unsigned form, struct
     struct rusage used;
     int result = finish(start(args, log), &used);
     note(figures, run, now_seconds() - from, &used);
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
+        figures->file_mib = (double)st.st_size / (1 << 20);
     return result;
 }
 
 /* ---- all of it ---- */
 
+static bool is_report(const struct settings *settings)
+{
+    return settings->claim == CLAIM_REPORT || settings->claim == CLAIM_REPORT_ALL;
+}
+
 /* Files are read in all forms; perf's --threads takes no rings of threads, and starts as without. */
 static bool has_form(const struct settings *settings, unsigned form)
 {
-    return settings->claim == CLAIM_REPORT || !forms[form].option;
+    return is_report(settings) || !forms[form].option;
 }
 
 static void print(const struct settings *settings, struct figures *figures)
@@ -303,7 +316,7 @@ static void print(const struct settings *settings, struct figures *figures)
     uname(&machine);
     printf("{\"claim\": \"%s\", \"kernel\": \"%s\", \"cpus\": %ld, \"runs\": %u, ", claims[settings->claim],
            machine.release, sysconf(_SC_NPROCESSORS_ONLN), settings->runs);
-    if (settings->claim == CLAIM_REPORT)
+    if (is_report(settings))
         printf("\"calls\": %llu", (unsigned long long)settings->calls);
     else
         printf("\"tasks\": %u", settings->tasks);
@@ -316,14 +329,17 @@ static void print(const struct settings *settings, struct figures *figures)
         printf(",\n \"%s\": {\"seconds\": %.3f, \"cpu_seconds\": %.3f, \"rss_mib\": %.1f, ", forms[form].name,
                seconds.median, spread_of(figures[form].cpu_seconds, settings->runs).median,
                spread_of(figures[form].rss_mib, settings->runs).median);
-        printf("\"seconds_min\": %.3f, \"seconds_max\": %.3f}", seconds.min, seconds.max);
+        printf("\"seconds_min\": %.3f, \"seconds_max\": %.3f", seconds.min, seconds.max);
+        if (figures[form].file_mib > 0) /* a directory has none */
+            printf(", \"file_mib\": %.1f", figures[form].file_mib);
+        printf("}");
     }
     printf("}\n");
 }
 
 static int prepare(struct settings *settings)
 {
-    int result = settings->claim == CLAIM_REPORT ? 0 : make_tasks(settings->tasks);
+    int result = is_report(settings) ? 0 : make_tasks(settings->tasks);
     if (result == 0 && settings->claim == CLAIM_RINGS)
         settings->threads = make_threads(settings->rings);
     return settings->threads < 0 ? settings->threads : result;
@@ -396,8 +412,8 @@ int main(int argc, char **argv)
             good = false;
     }
     if (!good) {
-        fprintf(stderr, "usage: beside_perf start|rings|report [--tasks N] [--rings N] [--calls N] [--runs N] "
-                        "[--weir PATH] [--perf PATH] [--dir DIR]\n");
+        fprintf(stderr, "usage: beside_perf start|rings|report|report-all [--tasks N] [--rings N] [--calls N] "
+                        "[--runs N] [--weir PATH] [--perf PATH] [--dir DIR]\n");
         return USAGE_EXIT;
     }
     if (access("/sys/kernel/tracing/events/raw_syscalls", R_OK) < 0) {

@@ -46,7 +46,7 @@ static void rename_values(const struct weir_event_set *set, uint64_t format, uin
 
 static void rename_sample(const struct weir_event_set *set, uint8_t *record, uint32_t size)
 {
-    if (size < IDENTIFIER_AT + WORD_BYTES)
+    if (set->by_cpu || size < IDENTIFIER_AT + WORD_BYTES)
         return;
     const struct weir_event *event = rename_id(set, record + IDENTIFIER_AT);
     if (!event || !(event->attr.sample_type & PERF_SAMPLE_READ))
@@ -61,7 +61,7 @@ static void rename_other(const struct weir_event_set *set, uint8_t *record, uint
 {
     if (size < sizeof(struct perf_event_header) + TRAILER_LEAST)
         return;
-    const struct weir_event *event = rename_id(set, record + size - WORD_BYTES);
+    const struct weir_event *event = set->by_cpu ? NULL : rename_id(set, record + size - WORD_BYTES);
     uint32_t trailer_at = size - TRAILER_LEAST;
     if (type == PERF_RECORD_LOST && LOST_ID_AT + WORD_BYTES <= trailer_at)
         rename_id(set, record + LOST_ID_AT);
@@ -125,7 +125,7 @@ uint64_t weir_record_adopt(const struct weir_event_set *set, unsigned place, uin
                            uint64_t *samples)
 {
     uint64_t adopted = 0;
-    for (uint64_t at = 0; at < bytes;) {
+    for (uint64_t at = 0; !set->by_cpu && at < bytes;) {
         struct perf_event_header header;
         memcpy(&header, data + at, sizeof(header));
         if (header.type == PERF_RECORD_SAMPLE && header.size >= IDENTIFIER_AT + WORD_BYTES)

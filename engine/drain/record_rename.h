@@ -14,6 +14,8 @@
  * And a sample that the kernel has put under another recorder's id, or that of an event of ours that only asks for
  * something, gets the one that it should have had.
  *
+ * Where samples and trailers have no ids (weir_event_set.by_cpu) there are only those in bodies.
+ *
  * Pure but for the bytes; any thread. Source: perf_event_open(2), "MMAP layout"; perf_output_read() in
  * kernel/events/core.c of Linux 6.18. PERF_SAMPLE_ID and STREAM_ID are never asked for.
  */

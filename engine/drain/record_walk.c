@@ -15,14 +15,25 @@ static uint64_t load_u64(const uint8_t *at)
     return v;
 }
 
-/* The sample_id trailer ends in the id (PERF_SAMPLE_IDENTIFIER, perf_event_open(2) on sample_id_all). Synthesised
- * records have 0 there. */
+/* Where the side record arose. The sample_id trailer is TID, TIME, CPU and the id (PERF_SAMPLE_IDENTIFIER,
+ * perf_event_open(2) on sample_id_all), where records have one. Synthesised records have 0 in all of them. */
+static const struct weir_id_entry *find_side_record(const struct weir_walk_layout *layout,
+                                                    const struct perf_event_header *header, const uint8_t *record)
+{
+    uint64_t word = header->size >= 16 ? load_u64(record + header->size - 8) : 0;
+    if (layout->by_cpu) {
+        uint64_t time_ns = header->size >= 24 ? load_u64(record + header->size - 16) : 0;
+        return time_ns ? weir_walk_find(layout, word) : NULL;
+    }
+    const struct weir_id_entry *entry = word ? weir_walk_find(layout, word) : NULL;
+    return entry && entry->event >= layout->sideband_event ? entry : NULL;
+}
+
 static void count_side_record(const struct weir_walk_layout *layout, const struct perf_event_header *header,
                               const uint8_t *record, struct weir_walk_counts *counts)
 {
-    uint64_t id = header->size >= 16 ? load_u64(record + header->size - 8) : 0;
-    const struct weir_id_entry *entry = id ? weir_id_map_find(layout->ids, id) : NULL;
-    if (entry && entry->event >= layout->sideband_event)
+    const struct weir_id_entry *entry = find_side_record(layout, header, record);
+    if (entry)
         counts->samples[entry->place * layout->place_stride + layout->sideband_event]++;
 }
 
@@ -61,7 +72,7 @@ static __attribute__((noinline)) void count_other(const struct weir_walk_layout 
 
 static uint64_t *sample_counter(const struct weir_walk_layout *layout, struct weir_walk_counts *counts, uint64_t id)
 {
-    const struct weir_id_entry *entry = weir_id_map_find(layout->ids, id);
+    const struct weir_id_entry *entry = weir_walk_find(layout, id);
     return entry ? &counts->samples[entry->place * layout->place_stride + entry->event] : &counts->unknown_samples;
 }
 

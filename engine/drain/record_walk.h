@@ -13,13 +13,25 @@
 
 struct weir_walk_layout { /* where samples keep their fields; the same for every event of a recording */
     const struct weir_id_map *ids;
-    int id_offset;           /* in a sample, from the record's start: PERF_SAMPLE_IDENTIFIER */
+    /* Borrowed, of by_cpu_count entries, where records have no ids (weir_event_set.by_cpu); NULL where they have. */
+    const struct weir_id_entry *by_cpu;
+    size_t by_cpu_count;
+    int id_offset;           /* in a sample, from the record's start: PERF_SAMPLE_IDENTIFIER; with by_cpu the word of
+                              * PERF_SAMPLE_CPU, whose other half is 0 */
     int time_offset;         /* -1: samples have no time */
     unsigned place_stride;   /* counter of a sample: samples[place * place_stride + event]; 0: per event only */
     bool maps_have_no_ids;   /* nobody asked for build ids in MMAP2 records: see weir_record_mend_maps() */
     unsigned sideband_event; /* with a place_stride, side records are counted too, by the id in their trailer, which is
-                              * of this event or of one behind it; all as of this one */
+                              * of this event or of one behind it, or by the CPU in it; all as of this one */
 };
+
+/* Of what event and place a sample is, by the word at layout->id_offset; NULL: of none of ours. Any thread. */
+static inline const struct weir_id_entry *weir_walk_find(const struct weir_walk_layout *layout, uint64_t word)
+{
+    if (!layout->by_cpu)
+        return weir_id_map_find(layout->ids, word);
+    return word < layout->by_cpu_count && layout->by_cpu[word].id ? &layout->by_cpu[word] : NULL;
+}
 
 struct weir_walk_counts {
     uint64_t *samples;        /* see place_stride; owned by the holder of the struct */

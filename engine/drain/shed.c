@@ -56,7 +56,7 @@ void weir_shed_plan_fini(struct weir_shed_plan *plan)
 static const struct weir_id_entry *find_event(const struct weir_shed_plan *plan, const struct weir_walk_layout *layout,
                                               const uint8_t *id_at)
 {
-    const struct weir_id_entry *entry = weir_id_map_find(layout->ids, weir_load_u64(id_at));
+    const struct weir_id_entry *entry = weir_walk_find(layout, weir_load_u64(id_at));
     return entry && entry->event < plan->event_count ? entry : NULL;
 }
 

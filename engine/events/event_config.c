@@ -13,8 +13,14 @@
 #include "engine/events/event_list.h"
 #include "engine/events/registers.h"
 
-/* On every event: what samples need, and with IDENTIFIER first, TID, TIME and CPU in every trailer of side records. */
-#define SAMPLE_TYPE_ALL (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+/* On every event: what samples need, and TID, TIME and CPU in every trailer of side records. */
+#define SAMPLE_TYPE_ALL (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+
+/* And first of all the id, but where there is one event only. */
+static uint64_t sample_type_of_all(const struct weir_event_config *config)
+{
+    return SAMPLE_TYPE_ALL | (config->without_ids ? 0 : PERF_SAMPLE_IDENTIFIER);
+}
 
 #define LBR_CALL_STACK                                                                        \
     (PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_NO_CYCLES | \
@@ -247,7 +253,7 @@ static void configure_aux(struct weir_event *event)
 static void configure_samples(struct weir_event *event, const struct weir_event_config *config)
 {
     struct perf_event_attr *attr = &event->attr;
-    attr->sample_type = SAMPLE_TYPE_ALL | fields_of(&config->samples);
+    attr->sample_type = sample_type_of_all(config) | fields_of(&config->samples);
     if (has_payload(event))
         attr->sample_type |= PERF_SAMPLE_RAW;
     configure_period(event, config);
@@ -384,7 +390,7 @@ static void configure_sideband(const struct weir_event_list *list, struct weir_e
 {
     struct perf_event_attr *attr = &event->attr;
     attr->sample_period = 1; /* a frequency would start a timer for an event that never counts */
-    attr->sample_type = SAMPLE_TYPE_ALL;
+    attr->sample_type = sample_type_of_all(config);
     if (config->inherit && !config->system_wide) /* its ring is to stay whole: session/ledger.c, may_be_damaged() */
         attr->inherit_stat = 0;
     if (event->all_tasks)

@@ -205,6 +205,7 @@ struct weir_event_config {
     bool build_ids_in_maps;   /* --buildid-mmap */
     bool text_pokes;          /* changes of the kernel's code are told */
     bool all_switches;        /* context switches of all tasks are told, of whichever samples are taken */
+    bool without_ids;         /* of one event, besides that of side records: no record says which it is of */
     bool overwrite;           /* rings of the newest samples, unless an event's own term says otherwise */
     uint32_t watermark_bytes; /* wake up the reader after so many bytes */
     uint32_t sideband_watermark_bytes;
@@ -212,15 +213,15 @@ struct weir_event_config {
 
 /*
  * Completes every attr but type, config, exclude_*, precise_ip, pinned, exclusive and breakpoint fields, which the text
- * has set: size, sampling, sample_type (IDENTIFIER, IP, TID, TIME, CPU; the others as config->samples and perf have
- * them), read_format ID|LOST, sample_id_all, disabled, inherit, watermark. An event's own terms go before the config.
- * Every event gets the same sample_id trailer layout, so that any reader can parse side records with the first attr
- * (docs/format.md). Of a group whose leader is sampled with its members (:S), the members do not sample. Sideband attrs
- * get mmap, mmap2, comm, comm_exec, task, ksymbol, bpf_event, what config->samples adds to these, and no samples. All
- * leaders start disabled, but for the sideband event of other targets than a fresh workload, and that of text pokes: it
- * counts from its opening, so that nothing is missed between that and the synthesis of what was there before, or the
- * copy of the kernel. What differs from perf,
- * and why: docs/compatibility.md. Does not allocate; may be called again with another config.
+ * has set: size, sampling, sample_type (IDENTIFIER unless config->without_ids, IP, TID, TIME, CPU; the others as
+ * config->samples and perf have them), read_format ID|LOST, sample_id_all, disabled, inherit, watermark. An event's own
+ * terms go before the config. Every event gets the same sample_id trailer layout, so that any reader can parse side
+ * records with the first attr (docs/format.md). Of a group whose leader is sampled with its members (:S), the members
+ * do not sample. Sideband attrs get mmap, mmap2, comm, comm_exec, task, ksymbol, bpf_event, what config->samples adds
+ * to these, and no samples. All leaders start disabled, but for the sideband event of other targets than a fresh
+ * workload, and that of text pokes: it counts from its opening, so that nothing is missed between that and the
+ * synthesis of what was there before, or the copy of the kernel. What differs from perf, and why:
+ * docs/compatibility.md. Does not allocate; may be called again with another config.
  */
 void weir_event_list_configure(struct weir_event_list *list, const struct weir_event_config *config);
 

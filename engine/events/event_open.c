@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/bits.h"
 #include "engine/events/event_ladder.h"
 #include "engine/events/event_set_internal.h"
@@ -428,6 +429,23 @@ static int build_id_map(struct weir_event_set *set)
     return 0;
 }
 
+/* The places are CPUs, in no order. */
+static int build_cpu_table(struct weir_event_set *set)
+{
+    size_t count = 0;
+    for (unsigned place = 0; place < set->place_count; place++) {
+        weir_assert(set->places[place].cpu >= 0);
+        count = weir_max_u64(count, (uint64_t)set->places[place].cpu + 1);
+    }
+    set->by_cpu = calloc(weir_max_u64(count, 1), sizeof(*set->by_cpu));
+    if (!set->by_cpu)
+        return -ENOMEM;
+    set->by_cpu_count = count;
+    for (unsigned place = 0; place < set->place_count; place++)
+        set->by_cpu[set->places[place].cpu] = (struct weir_id_entry){.id = 1, .place = place};
+    return 0;
+}
+
 static bool any_task_left(const struct weir_event_set *set, const bool *gone)
 {
     for (size_t target = 0; target < set->targets->count; target++) {
@@ -510,7 +528,7 @@ int weir_event_set_open(struct weir_event_set *set, const struct weir_event_set_
             result = open_with_fallbacks(&opener, err);
         if (result == 0)
             result = setup->exclude_follows ? try_filters(&opener, err) : weir_event_set_apply_filters(set, err);
-        if (result == 0 && build_id_map(set) < 0)
+        if (result == 0 && (build_id_map(set) < 0 || (setup->config->without_ids && build_cpu_table(set) < 0)))
             result = set_no_memory(setup, err);
     }
     free(opener.gone);

@@ -75,6 +75,7 @@ void weir_event_set_close(struct weir_event_set *set)
     free(set->ids);
     free(set->file_ids);
     weir_id_map_fini(&set->id_map);
+    free(set->by_cpu);
     memset(set, 0, sizeof(*set));
 }
 

@@ -70,7 +70,11 @@ struct weir_event_set {
     uint64_t *ids;             /* owned; same shape; 0 where fd is -1 */
     uint64_t *file_ids;        /* owned; same shape; what the file calls them, constant; 0 where nothing is ever open */
     struct weir_id_map id_map; /* owned */
-    uint64_t ring_bytes;       /* of data rings, once mapped */
+    /* Owned, constant, where records have no ids (weir_event_config.without_ids), NULL where they have: the samples of
+     * each CPU, by its number. Entries without an id: no place is of that CPU. */
+    struct weir_id_entry *by_cpu;
+    size_t by_cpu_count;
+    uint64_t ring_bytes; /* of data rings, once mapped */
     uint64_t sideband_ring_bytes;
 
     int *apart_fds;                     /* owned; [target]; of events that nothing inherits, for -s; -1: none */

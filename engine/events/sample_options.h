@@ -27,8 +27,9 @@ struct weir_sample_options {
     bool physical_addresses; /* --phys-data */
     bool data_page_size;
     bool code_page_size;
-    bool raw;    /* -R */
-    bool weight; /* -W */
+    bool identifiers; /* also where there is one event only */
+    bool raw;         /* -R */
+    bool weight;      /* -W */
     bool transaction;
     bool running_time;              /* with what is read with samples, the times that counters ran */
     bool no_samples;                /* -n: count, do not sample */

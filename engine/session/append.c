@@ -232,6 +232,12 @@ void weir_append_free(struct weir_append *append)
 
 /* ---- events ---- */
 
+bool weir_append_is_without_ids(const struct weir_append *append)
+{
+    const struct weir_perf_input *input = &append->input;
+    return input->event_count == 1 && !(input->events[0].attr.sample_type & (PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER));
+}
+
 /* What says when an event counts and readers are woken does not change what a record is. */
 static struct perf_event_attr comparable(const struct perf_event_attr *attr)
 {

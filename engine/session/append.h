@@ -53,6 +53,9 @@ int weir_append_check_name(const struct weir_append *append, struct weir_error *
 void weir_append_lock(struct weir_append *append);
 void weir_append_free(struct weir_append *append); /* NULL is allowed */
 
+/* Whether it is of one event whose records have no ids. */
+bool weir_append_is_without_ids(const struct weir_append *append);
+
 /* Whether its events are the ones that are to be recorded now: as many, in that order, with the same attrs, but for
  * what does not change what is recorded (when the event is enabled and readers are woken); and whether the file is of
  * this boot. 0; -EINVAL or -ESTALE with err. */

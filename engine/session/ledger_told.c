@@ -66,7 +66,9 @@ static int make_record_room(const struct weir_event_set *set, struct weir_buf *l
 void weir_ledger_append_lost(const struct weir_event_set *set, unsigned event, unsigned place,
                              const struct weir_event_count *count, uint64_t before, struct weir_buf *lost)
 {
-    if (!lost || count->lost == before)
+    /* Without ids it would tell of samples. The kernel's LOST records are in the file. */
+    bool is_silent = set->by_cpu && event >= weir_event_set_sideband(set);
+    if (!lost || count->lost == before || is_silent)
         return;
     struct weir_record_sample_id trailer = {
         .sample_type = set->list->events[event].attr.sample_type,

@@ -111,7 +111,7 @@ static int describe(const struct weir_record_file *file, const struct weir_sessi
     *input = (struct weir_features_input){
         .machine = &session->machine,
         .events = session->descriptions,
-        .event_count = session->events.event_count,
+        .event_count = session->description_count,
         .command = session->options->command_line,
         .command_count = session->options->command_line_count,
         .first_sample_ns = file->first_sample_ns,
@@ -164,7 +164,7 @@ static struct weir_head_input describe_head(const struct weir_session *session)
 {
     return (struct weir_head_input){
         .events = session->descriptions,
-        .event_count = session->events.event_count,
+        .event_count = session->description_count,
         .id_room = session->id_room,
     };
 }

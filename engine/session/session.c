@@ -75,7 +75,9 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
         .layout =
             {
                 .ids = &events->id_map,
-                .id_offset = weir_attr_sample_offset(attr, PERF_SAMPLE_IDENTIFIER),
+                .by_cpu = events->by_cpu,
+                .by_cpu_count = events->by_cpu_count,
+                .id_offset = weir_attr_sample_offset(attr, events->by_cpu ? PERF_SAMPLE_CPU : PERF_SAMPLE_IDENTIFIER),
                 .time_offset = weir_attr_sample_offset(attr, PERF_SAMPLE_TIME),
                 .maps_have_no_ids = !session->config.build_ids_in_maps,
                 .sideband_event = weir_event_set_sideband(events),

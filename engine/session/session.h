@@ -114,6 +114,7 @@ struct weir_session {
 
     struct weir_machine machine;
     struct weir_event_desc *descriptions;        /* owned; events as the file describes them */
+    unsigned description_count;                  /* all of them, or those without the side event */
     uint64_t **description_ids;                  /* owned; [event] */
     size_t id_room;                              /* per event in the head */
     struct weir_clock_reference clock_reference; /* of the clock of -k, at the start */

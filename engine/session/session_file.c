@@ -52,6 +52,26 @@ static int describe_event(struct weir_session *session, unsigned event)
     return 0;
 }
 
+/* What the file says of the one event that it knows of: that side records are its own, as with perf. */
+static void describe_side_records(struct weir_session *session)
+{
+    const struct weir_event_set *set = &session->events;
+    const struct perf_event_attr *from = &set->list->events[weir_event_set_sideband(set)].attr;
+    struct perf_event_attr *attr = &session->descriptions[0].attr;
+    attr->mmap = from->mmap;
+    attr->mmap2 = from->mmap2;
+    attr->mmap_data = from->mmap_data;
+    attr->comm = from->comm;
+    attr->comm_exec = from->comm_exec;
+    attr->task = from->task;
+    attr->ksymbol = from->ksymbol;
+    attr->bpf_event = from->bpf_event;
+    attr->build_id = from->build_id;
+    attr->context_switch = from->context_switch;
+    attr->namespaces = from->namespaces;
+    attr->cgroup = from->cgroup;
+}
+
 static bool has_tracepoints(const struct weir_event_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -64,7 +84,7 @@ static bool has_tracepoints(const struct weir_event_list *list)
 /* The ids of the file that is continued belong to the same events. */
 static int describe_appended(struct weir_session *session, struct weir_error *err)
 {
-    unsigned count = session->events.event_count;
+    unsigned count = session->description_count;
     int result = weir_append_check_events(session->append, session->descriptions, count, err);
     if (result < 0)
         return result;
@@ -79,7 +99,9 @@ int weir_session_describe(struct weir_session *session, struct weir_error *err)
     int result = weir_machine_collect(&session->machine, session->topology, "", err);
     if (result < 0)
         return result;
-    unsigned count = session->events.event_count;
+    const struct weir_event_set *set = &session->events;
+    unsigned count = session->config.without_ids ? weir_event_set_sideband(set) : set->event_count;
+    session->description_count = count;
     session->id_room = (size_t)session->events.place_count * session->events.task_count;
     session->descriptions = calloc(count, sizeof(*session->descriptions));
     session->description_ids = calloc(count, sizeof(*session->description_ids));
@@ -88,6 +110,8 @@ int weir_session_describe(struct weir_session *session, struct weir_error *err)
         result = describe_event(session, event);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot describe %u events", count);
+    if (session->config.without_ids)
+        describe_side_records(session);
     if (session->append) {
         result = describe_appended(session, err);
         if (result < 0)
@@ -99,7 +123,7 @@ int weir_session_describe(struct weir_session *session, struct weir_error *err)
 
 void weir_session_forget(struct weir_session *session)
 {
-    for (unsigned event = 0; session->description_ids && event < session->events.event_count; event++)
+    for (unsigned event = 0; session->description_ids && event < session->description_count; event++)
         free(session->description_ids[event]);
     free(session->description_ids);
     free(session->descriptions);

@@ -149,11 +149,38 @@ static int check_room_for_time(const struct weir_session *session, struct weir_e
 }
 
 /* Changes of the kernel's code are of all tasks, whichever are recorded. */
+static bool has_all_tasks_event(const struct weir_session *session)
+{
+    return (session->config.text_pokes || session->config.all_switches) && !session->config.system_wide;
+}
+
+/* Not where ids tell records apart: counts that were read, tasks that have rings of their own, whose CPU says nothing,
+ * and side records that a switch repeats at the beginning of the next file. */
+static bool can_do_without_ids(const struct weir_session *session)
+{
+    const struct weir_event_list *events = session->options->events;
+    return events->count == 1 && !events->events[0].sample_read && !session->config.inherit_stat &&
+           !session->per_thread && session->aux.mode == WEIR_AUX_NONE && !has_all_tasks_event(session) &&
+           !weir_session_switches(session);
+}
+
+/* Whether the file is to look as perf's own of one event of tasks: no record has an id, and what carries side records
+ * is not told of (docs/format.md, "One event"). What is continued stays as it is. */
+static bool is_without_ids(const struct weir_session *session)
+{
+    const struct weir_record_options *options = session->options;
+    bool is_wanted = !session->config.system_wide && !session->config.starts_disabled && !options->samples.identifiers;
+    if (session->append)
+        is_wanted = weir_append_is_without_ids(session->append);
+    return is_wanted && can_do_without_ids(session);
+}
+
 static int add_side_events(struct weir_session *session, struct weir_error *err)
 {
     struct weir_event_list *events = session->options->events;
+    session->config.without_ids = is_without_ids(session);
     int result = weir_event_list_add_sideband(events);
-    if (result == 0 && (session->config.text_pokes || session->config.all_switches) && !session->config.system_wide)
+    if (result == 0 && has_all_tasks_event(session))
         result = weir_event_list_add_text_pokes(events);
     return result < 0 ? weir_error_set_errno(err, result, "cannot add events") : 0;
 }

@@ -121,6 +121,7 @@ static int open_events(struct sim_rig *rig, const struct sim_rig_options *option
         .watermark_bytes = options->watermark_bytes ? options->watermark_bytes : (uint32_t)(options->ring_bytes / 4),
         .sideband_watermark_bytes = 1,
         .overwrite = options->overwrite,
+        .without_ids = options->without_ids,
     };
     int result =
         explained(weir_event_list_parse(&rig->list, options->events ? options->events : "bpf-output", err), err);
@@ -191,7 +192,9 @@ static int open_pipeline(struct sim_rig *rig, const struct sim_rig_options *opti
         .layout =
             {
                 .ids = &rig->set.id_map,
-                .id_offset = weir_attr_sample_offset(attr, PERF_SAMPLE_IDENTIFIER),
+                .by_cpu = rig->set.by_cpu,
+                .by_cpu_count = rig->set.by_cpu_count,
+                .id_offset = weir_attr_sample_offset(attr, rig->set.by_cpu ? PERF_SAMPLE_CPU : PERF_SAMPLE_IDENTIFIER),
                 .time_offset = weir_attr_sample_offset(attr, PERF_SAMPLE_TIME),
                 .sideband_event = weir_event_set_sideband(&rig->set),
             },

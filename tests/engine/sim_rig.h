@@ -23,6 +23,7 @@ struct sim_rig_options {
     int compression_level; /* 0: none */
     unsigned compression_threads;
     bool renames;            /* a CPU that has come back writes under its old ids, and the file is told of it */
+    bool without_ids;        /* of one event: records are told apart by their CPU */
     bool grow_pool;          /* what is beyond the start of the pool is not ready */
     bool overwrite;          /* rings of the newest samples */
     uint64_t retained_bytes; /* 0: everything goes to the file */

@@ -8,6 +8,8 @@
  *     LOST     header, id, lost, then the trailer
  *     trailer  PID and TID, TIME, CPU and 0, IDENTIFIER
  *
+ * In a recording without ids IDENTIFIER is missing in both: then it is the CPU that says what a record is of.
+ *
  * Rounds: whatever stands behind round n + 1 is not older than anything that stands before round n.
  */
 #include "tests/engine/stream_walk.h"
@@ -26,20 +28,26 @@
 #define MISC_RETURNED       (1u << 13)
 #define MISC_SHED           (1u << 14)
 
+#define ID_BYTES   8u
+#define ADDR_BYTES 8u
+
+/* Of records with an id. */
 #define SAMPLE_ID_OFFSET       8u
 #define SAMPLE_IP_OFFSET       16u
 #define SAMPLE_TIME_OFFSET     32u
+#define SAMPLE_CPU_OFFSET      40u
 #define SAMPLE_RAW_SIZE_OFFSET 56u
 #define TRAILER_BYTES          32u
-#define TRAILER_TIME_OFFSET    8u
-#define TRAILER_CPU_OFFSET     16u
-#define TRAILER_ID_OFFSET      24u
-#define COMM_OFFSET            16u
-#define COMM_BYTES             16u
-#define COMM_RECORD_BYTES      (COMM_OFFSET + COMM_BYTES + TRAILER_BYTES)
-#define LOST_OFFSET            16u
-#define LOST_RECORD_BYTES      (LOST_OFFSET + 8 + TRAILER_BYTES)
-#define LOST_SAMPLES_BYTES     (16u + TRAILER_BYTES)
+
+#define TRAILER_TIME_OFFSET 8u
+#define TRAILER_CPU_OFFSET  16u
+#define TRAILER_ID_OFFSET   24u
+#define COMM_OFFSET         16u
+#define COMM_BYTES          16u
+#define LOST_ID_OFFSET      8u
+#define LOST_OFFSET         16u
+#define LOST_BYTES          8u
+#define LOST_SAMPLES_OFFSET 8u
 
 #define WORD_FACTOR 0x9e3779b97f4a7c15ull
 #define STACK_MARK  (1u << 23) /* no payload is as long */
@@ -129,6 +137,17 @@ static bool __attribute__((format(printf, 2, 3))) fail(const struct walk *walk, 
     return false;
 }
 
+/* What a record has less than one with an id. */
+static uint32_t missing_bytes(const struct walk *walk)
+{
+    return walk->input->without_ids ? ID_BYTES : 0;
+}
+
+static uint32_t trailer_bytes(const struct walk *walk)
+{
+    return TRAILER_BYTES - missing_bytes(walk);
+}
+
 static struct stream *stream_of(const struct walk *walk, uint64_t id)
 {
     for (size_t i = 0; i < walk->input->stream_count; i++) {
@@ -137,6 +156,22 @@ static struct stream *stream_of(const struct walk *walk, uint64_t id)
             return stream;
     }
     return NULL;
+}
+
+static struct stream *stream_on(const struct walk *walk, uint64_t cpu, bool sideband)
+{
+    for (size_t i = 0; i < walk->input->stream_count; i++) {
+        struct stream *stream = &walk->input->streams[i];
+        if (stream->cpu == cpu && stream->sideband == sideband)
+            return stream;
+    }
+    return NULL;
+}
+
+static struct stream *stream_of_trailer(const struct walk *walk, const uint8_t *trailer, bool sideband)
+{
+    return walk->input->without_ids ? stream_on(walk, load_u64(trailer + TRAILER_CPU_OFFSET), sideband)
+                                    : stream_of(walk, load_u64(trailer + TRAILER_ID_OFFSET));
 }
 
 static bool pass_time(struct walk *walk, uint64_t time_ns)
@@ -212,15 +247,25 @@ static bool walk_stack(struct walk *walk, const struct stream *stream, uint64_t 
     return true;
 }
 
+/* Without ids all samples are of one event, with stacks or without. */
+static struct stream *stream_of_sample(const struct walk *walk, const uint8_t *record)
+{
+    if (!walk->input->without_ids)
+        return stream_of(walk, load_u64(record + SAMPLE_ID_OFFSET));
+    bool has_stacks = stream_on(walk, walk->input->streams[0].cpu, false)->stack_bytes > 0;
+    return stream_on(walk, load_u64(record + SAMPLE_CPU_OFFSET - ID_BYTES + (has_stacks ? ADDR_BYTES : 0)), false);
+}
+
 static bool walk_sample(struct walk *walk, const uint8_t *record, uint32_t size)
 {
-    if (size < SAMPLE_RAW_SIZE_OFFSET + 8)
+    const uint32_t missing = missing_bytes(walk);
+    if (size < SAMPLE_RAW_SIZE_OFFSET - missing + 8)
         return fail(walk, "sample of %u bytes", size);
-    struct stream *stream = stream_of(walk, load_u64(record + SAMPLE_ID_OFFSET));
+    struct stream *stream = stream_of_sample(walk, record);
     if (!stream || stream->sideband)
-        return fail(walk, "sample of a strange id");
-    uint64_t attempt = load_u64(record + SAMPLE_IP_OFFSET);
-    uint32_t raw_at = SAMPLE_RAW_SIZE_OFFSET + (stream->stack_bytes > 0 ? 16 : 0);
+        return fail(walk, "sample of a strange id or CPU");
+    uint64_t attempt = load_u64(record + SAMPLE_IP_OFFSET - missing);
+    uint32_t raw_at = SAMPLE_RAW_SIZE_OFFSET - missing + (stream->stack_bytes > 0 ? 16 : 0);
     uint32_t raw_bytes = load_u32(record + raw_at);
     raw_at += (uint32_t)sizeof(raw_bytes);
     bool fits = raw_at <= size && raw_bytes <= size - raw_at;
@@ -231,21 +276,21 @@ static bool walk_sample(struct walk *walk, const uint8_t *record, uint32_t size)
     if (stream->stack_bytes > 0 &&
         !walk_stack(walk, stream, attempt, record + raw_at + raw_bytes, size - raw_at - raw_bytes))
         return false;
-    return pass_attempt(walk, stream, attempt) && pass_time(walk, load_u64(record + SAMPLE_TIME_OFFSET));
+    return pass_attempt(walk, stream, attempt) && pass_time(walk, load_u64(record + SAMPLE_TIME_OFFSET - missing));
 }
 
 static bool walk_comm(struct walk *walk, const uint8_t *record, uint32_t size)
 {
-    if (size < COMM_OFFSET + TRAILER_BYTES)
+    if (size < COMM_OFFSET + trailer_bytes(walk))
         return fail(walk, "COMM record of %u bytes", size);
-    const uint8_t *trailer = record + size - TRAILER_BYTES;
-    uint64_t id = load_u64(trailer + TRAILER_ID_OFFSET);
-    if (id == 0) {
+    const uint8_t *trailer = record + size - trailer_bytes(walk);
+    uint64_t mark = load_u64(trailer + (walk->input->without_ids ? TRAILER_TIME_OFFSET : TRAILER_ID_OFFSET));
+    if (mark == 0) {
         walk->result->synthesised++;
         return true;
     }
-    struct stream *stream = stream_of(walk, id);
-    if (size != COMM_RECORD_BYTES || !stream || !stream->sideband ||
+    struct stream *stream = stream_of_trailer(walk, trailer, true);
+    if (size != COMM_OFFSET + COMM_BYTES + trailer_bytes(walk) || !stream || !stream->sideband ||
         load_u32(trailer + TRAILER_CPU_OFFSET) != stream->cpu)
         return fail(walk, "COMM record of %u bytes or of a strange id or CPU", size);
     uint64_t attempt = strtoull((const char *)record + COMM_OFFSET, NULL, 10);
@@ -254,16 +299,20 @@ static bool walk_comm(struct walk *walk, const uint8_t *record, uint32_t size)
 
 static bool walk_lost(struct walk *walk, const uint8_t *record, uint32_t size)
 {
-    if (size != LOST_RECORD_BYTES)
+    if (size != LOST_OFFSET + LOST_BYTES + trailer_bytes(walk))
         return fail(walk, "LOST record of %u bytes", size);
+    const struct stream *stream = stream_of(walk, load_u64(record + LOST_ID_OFFSET));
+    bool is_silent = walk->input->without_ids && stream && stream->sideband; /* no LOST_SAMPLES tell of those */
     walk->result->lost_reported += load_u64(record + LOST_OFFSET);
-    return pass_time(walk, load_u64(record + size - TRAILER_BYTES + TRAILER_TIME_OFFSET));
+    walk->result->lost_silent += is_silent ? load_u64(record + LOST_OFFSET) : 0;
+    return pass_time(walk, load_u64(record + size - trailer_bytes(walk) + TRAILER_TIME_OFFSET));
 }
 
 static bool walk_lost_samples(struct walk *walk, const uint8_t *record, uint32_t size)
 {
-    const uint8_t *trailer = record + size - TRAILER_BYTES;
-    struct stream *stream = size == LOST_SAMPLES_BYTES ? stream_of(walk, load_u64(trailer + TRAILER_ID_OFFSET)) : NULL;
+    const uint8_t *trailer = record + size - trailer_bytes(walk);
+    bool is_whole = size == LOST_SAMPLES_OFFSET + LOST_BYTES + trailer_bytes(walk);
+    struct stream *stream = is_whole ? stream_of_trailer(walk, trailer, false) : NULL;
     if (!stream || load_u32(trailer + TRAILER_CPU_OFFSET) != stream->cpu)
         return fail(walk, "LOST_SAMPLES record of %u bytes or of a strange id or CPU", size);
     uint64_t lost = load_u64(record + sizeof(struct perf_event_header));

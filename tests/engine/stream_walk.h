@@ -49,6 +49,7 @@ struct walk_input {
     uint64_t bytes;
     struct stream *streams; /* the walk's fields are reset */
     size_t stream_count;
+    bool without_ids;            /* one event, whose records are told apart by their CPU */
     bool goes_on;                /* they are not: this output follows on the one that was walked before */
     const uint64_t *checkpoints; /* ascending values of data.size that the header had at some time */
     size_t checkpoint_count;
@@ -59,6 +60,7 @@ struct walk_result {
     uint64_t synthesised; /* records without an id */
     uint64_t padding_bytes;
     uint64_t lost_reported; /* sum of the kernel's LOST records */
+    uint64_t lost_silent;   /* of these, of side records in a recording without ids */
     uint64_t trimmed;       /* samples with less than their stack */
     uint64_t returns;       /* of CPUs */
     char failure[256];      /* empty: the file is as it should be */

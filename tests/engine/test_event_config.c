@@ -636,6 +636,25 @@ Test(event_config, all_events_share_one_trailer)
     }
 }
 
+/* One event beside that of side records: no record says which it is of, and nothing else changes. */
+Test(event_config, only_the_id_is_missing_without_ids)
+{
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(cases); i++) {
+        struct weir_event_list with, without;
+        struct config_case row = cases[i];
+        make_list(&with, &row);
+        row.config.without_ids = true;
+        make_list(&without, &row);
+        for (size_t event = 0; event < with.count; event++) {
+            struct perf_event_attr want = with.events[event].attr;
+            want.sample_type &= ~(uint64_t)PERF_SAMPLE_IDENTIFIER;
+            expect_attr(row.command, &without.events[event].attr, &want);
+        }
+        weir_event_list_fini(&with);
+        weir_event_list_fini(&without);
+    }
+}
+
 Test(event_config, function_trace_leaves_out_user_call_chains)
 {
     struct weir_event_list list;

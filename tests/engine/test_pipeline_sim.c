@@ -43,7 +43,8 @@
 
 #define SEEDS_DEFAULT 2000u
 #define STILL_MAX     100000u /* steps that the end may take: if more, something waits for ever */
-#define COMM_TRAILER  32u
+#define TRAILER_BYTES 32u     /* with an id */
+#define ID_BYTES      8u
 #define PAYLOAD_MAX   60000u
 #define FDS_MOST      512 /* descriptors below this one are looked at for leaks */
 #define GROWING_BYTES (24ull << 20)
@@ -89,10 +90,12 @@ static int choose_machine(struct sim *sim, struct weir_error *err)
     bool has_span = chance(sim, 3) == 0;
     static const char *const events[] = {"bpf-output", "bpf-output,bpf-output",
                                          "bpf-output,bpf-output/call-graph=dwarf,stack-size=4096/"};
+    const size_t event_choices = sim->overwrites ? 2 : WEIR_ARRAY_COUNT(events);
+    size_t event_choice = chance(sim, event_choices);
     struct sim_rig_options options = {
         .cpus = cpus,
         .late = late,
-        .events = events[chance(sim, sim->overwrites ? 2 : WEIR_ARRAY_COUNT(events))],
+        .events = events[event_choice],
         .shed = (enum weir_shed)chance(sim, WEIR_SHED_COUNT),
         .threads_spec = spec,
         .ring_bytes = ring_bytes,
@@ -108,6 +111,9 @@ static int choose_machine(struct sim *sim, struct weir_error *err)
     options.grow_pool = !sim->retains && spec && spec[0] == 'p' && sim_chance(&sim->fault_random, 4) == 0;
     if (options.grow_pool)
         options.buffer_bytes = GROWING_BYTES;
+    options.without_ids = event_choice == 0 && sim_chance(&sim->fault_random, 2) == 0;
+    if (options.without_ids && !sim->overwrites && sim_chance(&sim->fault_random, 2) == 0)
+        options.events = "bpf-output/call-graph=dwarf,stack-size=4096/";
     sim->growing = options.grow_pool || sim->retains;
     sim_memory_begin(&sim->memory, true);
     int result = sim_rig_try_init(&sim->rig, &options, err);
@@ -194,9 +200,10 @@ static void synthesise(struct sim *sim)
 {
     struct weir_buf records = WEIR_BUF_INIT;
     uint64_t count = 1 + chance(sim, 100);
+    size_t trailer_bytes = TRAILER_BYTES - (sim->rig.config.without_ids ? ID_BYTES : 0);
     sim->synthesised += count;
     for (uint64_t n = 0; n < count; n++)
-        weir_record_comm(&records, (pid_t)n + 1, (pid_t)n + 1, "a", 0, COMM_TRAILER);
+        weir_record_comm(&records, (pid_t)n + 1, (pid_t)n + 1, "a", 0, trailer_bytes);
     weir_assert(weir_buf_error(&records) == 0);
     weir_pipeline_emit(&sim->rig.pipeline, records.data, records.used);
     weir_buf_fini(&records);
@@ -226,6 +233,8 @@ static int sim_init(struct sim *sim, uint64_t seed, struct weir_error *err)
     sim->weights[ACT_CPU] = chance(sim, 4);
     sim->weights[ACT_SNAPSHOT] = sim->retains || sim->overwrites ? chance(sim, 8) : 0;
     sim->weights[ACT_SWITCH] = chance(sim, 3);
+    if (sim->rig.config.without_ids) /* a recording that switches its output has ids */
+        sim->weights[ACT_SWITCH] = 0;
     sim->weights[ACT_MEMORY] = sim->growing ? sim_chance(&sim->fault_random, 3) : 0;
     synthesise(sim);
     weir_event_set_enable(&sim->rig.set, false);
@@ -304,7 +313,7 @@ static void produce_one(struct sim *sim, unsigned cpu, unsigned event)
     int fd = sim_rig_fd(&sim->rig, event, cpu);
     uint64_t now_ns = sim->fake_clock.now_ns;
     if (stream->sideband) {
-        char comm[COMM_TRAILER];
+        char comm[TRAILER_BYTES];
         snprintf(comm, sizeof(comm), "%llu", (unsigned long long)stream->attempts);
         note_attempt(sim, stream, weir_sim_kernel_comm(sim->rig.sim, fd, cpu + 1, comm, now_ns));
         return;

@@ -344,3 +344,48 @@ Test(record_walk, side_records_are_counted_by_cpu_with_a_stride)
     cr_assert_arr_eq(walk.samples, expected, sizeof(expected));
     walk_fini(&walk);
 }
+
+/* ---- without ids: the word of the CPU is in their place ---- */
+
+static const struct weir_id_entry by_cpu[] = {{.id = 1, .place = 1}, {0}, {.id = 1, .place = 0}};
+
+static void walk_init_without_ids(struct walk *walk)
+{
+    walk_init(walk);
+    walk->layout.by_cpu = by_cpu;
+    walk->layout.by_cpu_count = 3;
+    walk->layout.place_stride = EVENT_COUNT;
+}
+
+Test(record_walk, without_ids_samples_are_counted_by_their_cpu)
+{
+    struct walk walk;
+    walk_init_without_ids(&walk);
+    const uint64_t cpus[] = {0, 2, 2, 1, 3, 1ull << 32, 0, 2};
+    for (size_t i = 0; i < sizeof(cpus) / sizeof(cpus[0]); i++)
+        add_sample(&walk, cpus[i], i + 1, 48);
+    cr_assert_eq(walk_all(&walk), (int64_t)walk.bytes);
+    cr_expect_eq(walk.samples[0], 3);
+    cr_expect_eq(walk.samples[EVENT_COUNT], 2);
+    cr_expect_eq(walk.counts.unknown_samples, 3);
+    walk_fini(&walk);
+}
+
+/* Synthesised ones have no time, and are of no event whatever their CPU. */
+Test(record_walk, without_ids_side_records_are_counted_by_their_cpu)
+{
+    struct walk walk;
+    walk_init_without_ids(&walk);
+    const struct {
+        uint64_t cpu, time_ns;
+    } trailers[] = {{0, 5}, {0, 0}, {2, 6}, {2, 7}, {1, 8}, {9, 9}};
+    for (size_t i = 0; i < sizeof(trailers) / sizeof(trailers[0]); i++) {
+        add_side(&walk, PERF_RECORD_COMM, trailers[i].cpu);
+        memcpy(walk.data + walk.bytes - 16, &trailers[i].time_ns, sizeof(uint64_t));
+    }
+    cr_assert_eq(walk_all(&walk), (int64_t)walk.bytes);
+    cr_expect_eq(walk.samples[SIDEBAND], 2);
+    cr_expect_eq(walk.samples[EVENT_COUNT + SIDEBAND], 1);
+    cr_expect_eq(walk.counts.other_records, 6);
+    walk_fini(&walk);
+}

@@ -283,13 +283,13 @@ static size_t make_stepped(bool of_day)
     return step_at;
 }
 
-/* A clock of day that was set back is no damage, and is said; a clock that never goes back tells of damage. */
 /* A file of one event, of the id 7, and samples of two words each: the file's own, not of sample_recording.h. */
 static void write_samples(uint64_t sample_type, const uint64_t (*words)[2], size_t count)
 {
     const uint64_t id = 7;
     struct weir_perf_header header = {.magic = WEIR_PERF_MAGIC2, .size = sizeof(header)};
-    const struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .sample_type = sample_type};
+    const struct perf_event_attr attr = {
+        .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .sample_type = sample_type, .inherit = 1};
     const struct perf_event_header sample = {.type = PERF_RECORD_SAMPLE, .size = sizeof(sample) + sizeof(words[0])};
     const struct weir_perf_section ids = {sizeof(header), sizeof(id)};
     header.attr_size = sizeof(attr) + sizeof(ids);
@@ -316,6 +316,43 @@ Test(verify, order_is_that_of_ids_wherever_they_stand)
     expect_failure("order", "1 records are older");
 }
 
+/* Of one event of tasks, whose records have no ids: each CPU has a ring. */
+Test(verify, order_is_that_of_cpus_where_there_are_no_ids)
+{
+    static const uint64_t words[][2] = {{2000000000, 0}, {1000000000, 1}, {2000000001, 0}, {1000000001, 1}};
+    static const uint64_t swapped[][2] = {{2000000000, 0}, {1000000000, 1}, {1000000001, 0}};
+    unsigned failures = 0;
+    write_samples(PERF_SAMPLE_TIME | PERF_SAMPLE_CPU, words, 4);
+    cr_assert_eq(weir_verify_append(file.path, NULL, &text, &failures, &err), 0, "%s", err.what);
+    cr_expect_eq(failures, 0, "%s", weir_buf_str(&text));
+    write_samples(PERF_SAMPLE_TIME | PERF_SAMPLE_CPU, swapped, 3);
+    expect_failure("order", "1 records are older");
+}
+
+/* The ring of side records has an event of its own, which such a file does not tell of. */
+Test(verify, lost_side_records_of_one_event_are_no_lost_samples)
+{
+    const struct sample_recording_options options = {.features = true, .lost = 7};
+    weir_buf_reset(&image);
+    sample_recording_build(&image, &tree, &options);
+    image_file_resize(&file, 0);
+    image_file_write(&file, 0, image.data, image.used);
+    expect_failure("balance", "0 lost by LOST_SAMPLES, 7 by LOST");
+
+    size_t lost_at = 0;
+    for (unsigned i = 0; lost_at == 0; i++) {
+        uint32_t type;
+        memcpy(&type, image.data + record_at(i), sizeof(type));
+        lost_at = type == PERF_RECORD_LOST ? record_at(i) : 0;
+    }
+    image_file_write(&file, lost_at + sizeof(struct perf_event_header), &(uint64_t){999}, sizeof(uint64_t));
+    unsigned failures = 0;
+    weir_buf_reset(&text);
+    cr_assert_eq(weir_verify_append(file.path, NULL, &text, &failures, &err), 0, "%s", err.what);
+    cr_expect_eq(failures, 0, "%s", weir_buf_str(&text));
+    cr_expect_not_null(strstr(weir_buf_str(&text), "0 lost by LOST_SAMPLES, 0 by LOST"), "%s", weir_buf_str(&text));
+}
+
 Test(verify, ids_of_an_event_that_is_alone_take_no_memory_when_the_header_has_none_of_them)
 {
     static const uint64_t words[][2] = {{9, 3000}, {7, 1000}, {8, 2000}, {6, 1}};
@@ -330,6 +367,7 @@ Test(verify, ids_of_an_event_that_is_alone_take_no_memory_when_the_header_has_no
     weir_perf_input_close(&input);
 }
 
+/* A clock of day that was set back is no damage, and is said; a clock that never goes back tells of damage. */
 Test(verify, clock_of_day_that_was_set_back_is_noted)
 {
     unsigned failures = 0;

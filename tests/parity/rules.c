@@ -94,7 +94,8 @@ struct rule {
     bool always;
     void (*to_perf)(struct calls *calls);
     void (*to_weir)(struct calls *calls);
-    bool (*weir_keeps)(const struct call *call); /* of an event that is not a dummy; NULL: no promise */
+    /* Of an event that is not a dummy, beside those of perf; NULL: no promise. */
+    bool (*weir_keeps)(const struct call *call, const struct calls *perf);
 };
 
 /* Events that are opened to find out what the kernel can do: they count nothing and sample nothing. */
@@ -142,10 +143,19 @@ static void drop_identifiers(struct calls *calls)
     drop_words(calls, "sample_type", words);
 }
 
-static bool has_identifier(const struct call *call)
+static bool has_any_id(const struct call *call)
 {
-    return call_has_word(call, "sample_type", "PERF_SAMPLE_IDENTIFIER") &&
-           !call_has_word(call, "sample_type", "PERF_SAMPLE_ID");
+    return call_has_word(call, "sample_type", "PERF_SAMPLE_IDENTIFIER") ||
+           call_has_word(call, "sample_type", "PERF_SAMPLE_ID");
+}
+
+/* Or no id at all, where perf has none either. */
+static bool has_identifier(const struct call *call, const struct calls *perf)
+{
+    bool perf_has = false;
+    for (size_t i = 0; i < perf->count; i++)
+        perf_has |= has_any_id(&perf->items[i]);
+    return has_any_id(call) ? !call_has_word(call, "sample_type", "PERF_SAMPLE_ID") : !perf_has;
 }
 
 static void drop_cpu_and_time(struct calls *calls)
@@ -154,8 +164,9 @@ static void drop_cpu_and_time(struct calls *calls)
     drop_words(calls, "sample_type", words);
 }
 
-static bool has_cpu_and_time(const struct call *call)
+static bool has_cpu_and_time(const struct call *call, const struct calls *perf)
 {
+    (void)perf;
     return call_has_word(call, "sample_type", "PERF_SAMPLE_CPU") &&
            call_has_word(call, "sample_type", "PERF_SAMPLE_TIME");
 }
@@ -356,11 +367,11 @@ static bool names_are_known(char *const *chosen)
     return true;
 }
 
-static bool weir_keeps(const struct rule *rule, const struct calls *weir)
+static bool weir_keeps(const struct rule *rule, const struct calls *weir, const struct calls *perf)
 {
     for (size_t i = 0; rule->weir_keeps && i < weir->count; i++) {
         const struct call *call = &weir->items[i];
-        if (rule->weir_keeps(call))
+        if (rule->weir_keeps(call, perf))
             continue;
         printf("an event of weir (type %s, config %s) does not keep '%s': sample_type %s\n", call_get(call, "type"),
                call_get(call, "config"), rule->name, call_get(call, "sample_type"));
@@ -384,7 +395,7 @@ bool rules_apply(struct calls *perf, struct calls *weir, char *const *chosen)
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(rules); i++) {
         if (!is_chosen(&rules[i], chosen))
             continue;
-        if (!weir_keeps(&rules[i], weir))
+        if (!weir_keeps(&rules[i], weir, perf))
             return false;
         if (rules[i].to_perf)
             rules[i].to_perf(perf);

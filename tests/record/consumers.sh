@@ -202,8 +202,39 @@ test_tools_for_tracepoints_find_what_they_look_for() {
 report_columns() { perf report --stdio -i "$@" 2>/dev/null | grep -m1 '^# Overhead' | tr -s ' '; }
 report_rows() { perf report --stdio -i "$@" 2>/dev/null | grep -v '^#' | sed 's/ = [0-9]*/ = PARENT/'; }
 
+# sample_types FILE: of each event, as perf tells them.
+sample_types() { perf evlist -v -i "$1" | sed -n 's/.*sample_type: \([A-Z_|]*\).*/\1/p'; }
+
+# sample_bytes FILE: of its first sample.
+sample_bytes() {
+    perf script -D -i "$1" 2>/dev/null | sed -n 's/.* \[0x\([0-9a-f]*\)\]: PERF_RECORD_SAMPLE(.*/\1/p' | head -n 1
+}
+
+# The file of one event of tasks is as perf's own: one attr, which brings the side records, and no ids.
+test_one_event_of_tasks_is_recorded_as_by_perf() {
+    local event=(-e raw_syscalls:sys_enter -c 1 --filter "id == 110") count=1000
+    record "${event[@]}" -o ours.data -- "$WEIR_LOAD" getppid "$count"
+    perf record -q "${event[@]}" -o theirs.data -- "$WEIR_LOAD" getppid "$count"
+    expect_eq "sample types" "$(sample_types ours.data)" "IP|TID|TIME|CPU|PERIOD|RAW"
+    expect_eq "perf's" "$(sample_types theirs.data)" "$(sample_types ours.data)"
+    expect_eq "bytes per sample" "$(sample_bytes ours.data)" 78
+    expect_eq "perf's" "$(sample_bytes theirs.data)" 78
+    expect_eq "samples" "$(told_samples)" "$count"
+    expect_readers_agree ours.data
+    expect_eq "tasks" "$(perf script -i ours.data --show-task-events | grep -c PERF_RECORD_COMM)" \
+        "$(perf script -i theirs.data --show-task-events | grep -c PERF_RECORD_COMM)"
+
+    record "${event[@]}" --sample-identifier -o ids.data -- "$WEIR_LOAD" getppid "$count"
+    record "${event[@]}" -a -o all.data -- "$WEIR_LOAD" getppid "$count"
+    record -e cpu-clock -D 1 -o late.data -- "$WEIR_LOAD" spin 1
+    expect_eq "types with ids" "$(sample_types ids.data | grep -c IDENTIFIER)" 2
+    expect_eq "types with -a" "$(sample_types all.data | grep -c IDENTIFIER)" 2
+    expect_eq "types with -D" "$(sample_types late.data | grep -c IDENTIFIER)" 2
+    expect_readers_agree late.data
+}
+
 # Of events that are all tracepoints perf's report has what these print, unless there is a dummy event among them, as in
-# all of ours and in perf's own of -a (docs/compatibility.md, side-event).
+# those of ours that have several, and in perf's own of -a (docs/compatibility.md, side-event).
 test_report_by_what_tracepoints_print_is_that_of_perf() {
     local events=(-e raw_syscalls:sys_exit -c 1 --filter "id == 110") wanted="# Overhead Trace output "
     record "${events[@]}" -o ours.data -- "$WEIR_LOAD" getppid 1000
@@ -213,6 +244,9 @@ test_report_by_what_tracepoints_print_is_that_of_perf() {
     expect_eq "perf's columns" "$(report_columns theirs.data)" "$wanted"
     expect_eq "rows" "$(report_rows ours.data -s trace)" "$(report_rows theirs.data)"
     expect_at_least "rows" "$(report_rows ours.data -s trace | grep -c PARENT)" 1
-    expect_eq "columns unasked" "$(report_columns ours.data)" "# Overhead Command Shared Object Symbol "
+    expect_eq "columns unasked" "$(report_columns ours.data)" "$wanted"
+    record -e raw_syscalls:sys_enter "${events[@]}" -o two.data -- "$WEIR_LOAD" getppid 1000
+    expect_eq "columns of two" "$(report_columns two.data -s trace | head -n 1)" "$wanted"
+    expect_eq "of two, unasked" "$(report_columns two.data | head -n 1)" "# Overhead Command Shared Object Symbol "
     expect_eq "perf's of -a" "$(report_columns all.data)" "# Overhead Command Shared Object Symbol "
 }
