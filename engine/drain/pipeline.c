@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "format/records.h"
 
-#define ROUND_BASE_BYTES       (8ull << 20) /* a reader of the file holds about two rounds in memory */
 #define ROUND_PER_READER_BYTES (1ull << 20) /* each round wakes every reader that holds anything: a wake per MiB */
+#define ROUND_MORE_BYTES       (8ull << 20) /* a reader of the file holds about two rounds in memory */
 #define EMIT_RETRY_NS          (WEIR_NS_PER_MS / 2)
 
 /* ---- building ---- */
@@ -351,26 +351,27 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
     struct weir_walk_layout layout = setup->layout;
     layout.place_stride = setup->event_count;
     weir_pool_grower_init(&pipeline->grower, &pipeline->pool);
-    int result = weir_writer_init(&pipeline->writer,
-                                  &(struct weir_writer_setup){
-                                      .queue = &pipeline->queue,
-                                      .pool = &pipeline->pool,
-                                      .output = output,
-                                      .clock = setup->clock,
-                                      .layout = layout,
-                                      .reader_count = pipeline->reader_count,
-                                      .failed_counters = (uint64_t)setup->place_count * setup->event_count,
-                                      .round_bytes = ROUND_BASE_BYTES + ROUND_PER_READER_BYTES * pipeline->reader_count,
-                                      .stretches = setup->shed && setup->shed->most >= WEIR_SHED_BATCHES,
-                                      .kick_fd = pipeline->kick_fd,
-                                      .max_bytes = setup->max_bytes,
-                                      .sync = setup->sync,
-                                      .full_bytes = pipeline->full_bytes,
-                                      .full_fd = pipeline->full_fd,
-                                      .grower = setup->grow_pool ? &pipeline->grower : NULL,
-                                      .parts = pipeline->parts,
-                                      .compressor = pipeline->compressing ? &pipeline->compressor : NULL,
-                                  });
+    int result =
+        weir_writer_init(&pipeline->writer, &(struct weir_writer_setup){
+                                                .queue = &pipeline->queue,
+                                                .pool = &pipeline->pool,
+                                                .output = output,
+                                                .clock = setup->clock,
+                                                .layout = layout,
+                                                .reader_count = pipeline->reader_count,
+                                                .failed_counters = (uint64_t)setup->place_count * setup->event_count,
+                                                .round_bytes = ROUND_PER_READER_BYTES * pipeline->reader_count,
+                                                .round_more_bytes = ROUND_MORE_BYTES,
+                                                .stretches = setup->shed && setup->shed->most >= WEIR_SHED_BATCHES,
+                                                .kick_fd = pipeline->kick_fd,
+                                                .max_bytes = setup->max_bytes,
+                                                .sync = setup->sync,
+                                                .full_bytes = pipeline->full_bytes,
+                                                .full_fd = pipeline->full_fd,
+                                                .grower = setup->grow_pool ? &pipeline->grower : NULL,
+                                                .parts = pipeline->parts,
+                                                .compressor = pipeline->compressing ? &pipeline->compressor : NULL,
+                                            });
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot set up the writer");
     weir_rounds_init(&pipeline->rounds, &pipeline->control, pipeline->readers, pipeline->reader_count, &pipeline->queue,

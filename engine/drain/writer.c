@@ -20,6 +20,7 @@
 #define REAP_MAX      64
 #define TRY_AGAIN_NS  (100 * WEIR_NS_PER_MS)
 #define TAILS_NS      WEIR_NS_PER_S
+#define ROUND_SHARE   64 /* of an output: so much more in a round; see docs/performance.md, "Reading" */
 
 int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup *setup)
 {
@@ -383,11 +384,17 @@ static void look_for_room(struct weir_writer *writer)
     atomic_store_explicit(&writer->full, full, memory_order_relaxed);
 }
 
+static uint64_t round_bytes(const struct weir_writer *writer)
+{
+    uint64_t more = weir_min_u64(writer->output_bytes / ROUND_SHARE, writer->setup.round_more_bytes);
+    bool is_stretched = writer->setup.stretches && writer->pressure >= WEIR_PRESSURE_SOME;
+    return (writer->setup.round_bytes + more) * (is_stretched ? WEIR_SHED_ROUND_FACTOR : 1);
+}
+
 /* Tells the coordinator of a full round, a full or a failed output, once each. */
 static void tell(struct weir_writer *writer)
 {
-    uint64_t factor = writer->setup.stretches && writer->pressure >= WEIR_PRESSURE_SOME ? WEIR_SHED_ROUND_FACTOR : 1;
-    if (!writer->kicked && writer->bytes_since_round >= factor * writer->setup.round_bytes) {
+    if (!writer->kicked && writer->bytes_since_round >= round_bytes(writer)) {
         writer->kicked = true;
         kick_coordinator(writer);
     }

@@ -23,8 +23,9 @@
  * What is in the pool when it wakes bounds what a storm that begins suddenly can take: half of it is still there.
  * After stop() it ends when queue and output are empty.
  *
- * A round marker counts bytes: when round_bytes have passed since the last one the coordinator is told through kick_fd,
- * so that readers of the file need never hold much more than that in memory.
+ * A round marker counts bytes: when round_bytes have passed since the last one, and a 64th of what the output holds,
+ * round_more_bytes at most, the coordinator is told through kick_fd. Readers of the file hold two rounds in memory, so
+ * with that share these are a small part of what they hold of a small file.
  *
  * In perf's parallel layout (setup.parts) the chunks of each reader go to an output of its own, and round markers
  * nowhere: there is no order between files for them to speak of. What little a reader has waits in memory for more, as
@@ -64,7 +65,8 @@ struct weir_writer_setup {
     struct weir_walk_layout layout;     /* place_stride: events per CPU in failed.samples */
     unsigned reader_count;              /* that fill chunks */
     uint64_t failed_counters;           /* CPUs x events */
-    uint64_t round_bytes;               /* kick the coordinator after so many bytes without a round */
+    uint64_t round_bytes;               /* kick the coordinator after so many bytes without a round, and */
+    uint64_t round_more_bytes;          /* a share of what the output holds, so many at most */
     bool stretches;                     /* under pressure after WEIR_SHED_ROUND_FACTOR times as many */
     int kick_fd;                        /* borrowed eventfd, -1: none */
     uint64_t full_bytes;                /* tell full_fd, once for each output that has got so many; 0: never */

@@ -363,6 +363,33 @@ Test(writer, bytes_exactly_at_the_round_ask_for_it)
     writer_rig_fini(&f);
 }
 
+/* Readers of the file hold two rounds: of a small file they are small. */
+Test(writer, rounds_grow_with_the_output)
+{
+    struct writer_rig f;
+    writer_rig_init(&f, &(struct fake_io_options){0});
+    f.writer.setup.round_more_bytes = ROUND_BYTES;
+    writer_rig_push_sample(&f, ROUND_BYTES); /* of which a 64th is 15 */
+    writer_rig_settle(&f);
+    cr_assert_eq(kicks(&f), 0);
+    writer_rig_push_sample(&f, 32);
+    writer_rig_settle(&f);
+    cr_assert_eq(kicks(&f), 1);
+
+    writer_rig_push_sample(&f, 64 * ROUND_BYTES);
+    writer_rig_settle(&f);
+    push_marker(&f);
+    writer_rig_settle(&f);
+    cr_assert_eq(kicks(&f), 0);
+    writer_rig_push_sample(&f, 2 * ROUND_BYTES - 8); /* not more than that */
+    writer_rig_settle(&f);
+    cr_assert_eq(kicks(&f), 0);
+    writer_rig_push_sample(&f, 32);
+    writer_rig_settle(&f);
+    cr_assert_eq(kicks(&f), 1);
+    writer_rig_fini(&f);
+}
+
 /* ---- the thread's body ---- */
 
 static void *run(void *argument)
