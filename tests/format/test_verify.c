@@ -401,6 +401,16 @@ Test(verify, description_that_is_not_the_heads_breaks_events)
     expect_failure("events", "EVENT_DESC has another attr or other ids of event 0 than the head");
 }
 
+Test(verify, description_of_more_or_fewer_events_breaks_events)
+{
+    uint64_t offset;
+    memcpy(&offset, image.data + table_entry_at(WEIR_FEATURE_EVENT_DESC), sizeof(offset));
+    image_file_write(&file, offset, &(uint32_t){3}, sizeof(uint32_t));
+    expect_failure("events", "3 in EVENT_DESC, 2 in the head");
+    image_file_write(&file, offset, &(uint32_t){1}, sizeof(uint32_t));
+    expect_failure("events", "1 in EVENT_DESC, 2 in the head");
+}
+
 Test(verify, description_that_ends_before_its_events_breaks_events)
 {
     for (uint64_t bytes = 4; bytes < 8; bytes++) {

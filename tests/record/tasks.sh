@@ -48,3 +48,16 @@ test_task_that_ran_before_has_name_and_maps() {
     expect_at_least "samples in the hot loop" "$(grep -c " hot_loop .*record_load)" samples)" 10
     expect_eq "samples without a map" "$(grep -F '([unknown])' samples || true)" ""
 }
+
+# is_nice NAME VALUE: the thread of that name of the recorder.
+is_nice() { [ "$(awk -v name="($1)" '$2 == name { print $19 }' "/proc/$weir"/task/*/stat 2>/dev/null)" = "$2" ]; }
+
+# They are late where the machine is busy, and nobody waits for them; readers and the writer are not to be.
+test_threads_behind_the_data_path_give_way() {
+    start_record it.data -a -e cpu-clock
+    wait_until is_nice weir-sideband 10
+    wait_until is_nice weir-build-ids 10
+    kill -INT "$weir"
+    await_record
+    expect_readers_agree it.data
+}
