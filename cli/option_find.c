@@ -88,8 +88,24 @@ static int fail_perf_option(const struct weir_option_table *table, const struct 
     return -EINVAL;
 }
 
+/* The name behind "no-" of an option that there is, but not so; NULL: it is nothing of the kind. */
+static const char *find_positive(const struct weir_option_table *table, const char *word)
+{
+    static const char no[] = "no-";
+    bool negated;
+    const char *positive = strncmp(word, no, sizeof(no) - 1) == 0 ? word + sizeof(no) - 1 : NULL;
+    return positive && weir_option_find(table, positive, &negated) ? positive : NULL;
+}
+
 static void fail_unknown_long(const struct weir_option_table *table, const char *word, struct weir_error *err)
 {
+    const char *positive = find_positive(table, word);
+    if (positive) { /* what is most like it would be the opposite */
+        weir_error_set(err, -EINVAL, "unknown option '--%s'", word);
+        weir_error_hint(err, "'--%s' cannot be taken back: leave it out; '%s --help' lists the options", positive,
+                        table->command);
+        return;
+    }
     struct weir_suggest suggest;
     weir_suggest_init(&suggest, word);
     for (size_t i = 0; weir_option_at(table, i); i++) {
