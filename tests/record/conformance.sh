@@ -109,6 +109,12 @@ test_tracepoint() {
     expect_row it.data
 }
 
+# No record has an id (docs/format.md, "One event").
+test_tracepoint_of_a_command() {
+    row_of -g -e raw_syscalls:sys_enter -c 1 -m 16M -o it.data -- "$WEIR_LOAD" getppid "$calls"
+    expect_row it.data
+}
+
 test_events_of_several_kinds() {
     row_of -a -m 16M -e '{cpu-clock,page-faults}' -e sched:sched_switch -o it.data -- "$WEIR_LOAD" spin 100000000
     expect_row it.data
@@ -203,6 +209,16 @@ test_copy_of_the_kernel() {
         weir_info
 }
 
+# Likewise, as the stream below.
+test_stream_of_a_command() {
+    row_of -e cpu-clock -F 2000 -o - -- "$WEIR_LOAD" spin 200000000 >it.data
+    local samples
+    samples=$(told_samples)
+    expect_agreement it.data "$samples" perf_inject perf_json babeltrace2 linux_perf_data
+    expect_eq "events by perf evlist" "$(perf evlist -i it.data 2>perf.err | sed 's/:.*//' | xargs)" "cpu-clock"
+    expect_eq "samples by perf report" "$(report_samples - <it.data)" "$samples"
+}
+
 # Saved from standard output. perf's converters crash on streams, of perf as well, its inject reads them from a pipe
 # only, and its evlist makes up names from the attrs; the crate has another call for them.
 test_stream() {
@@ -231,5 +247,19 @@ test_recovered() {
     "$WEIR_PROGRAM" recover -q -o it.data killed.data
     # What had not been published at the last checkpoint comes on top.
     expect_at_least "samples recovered" "$(by_weir_dump it.data)" "$(by_weir_dump killed.data)"
+    expect_agreement it.data "$(by_weir_dump it.data)"
+}
+
+test_recovered_of_a_process() {
+    needs_readers
+    "$WEIR_LOAD" forks 1000000 10000 &
+    local load=$!
+    "$WEIR_PROGRAM" record -q -e sched:sched_switch -o killed.data -p "$load" 2>err &
+    local victim=$!
+    wait_until test -e killed.data
+    sleep 1.5
+    kill -KILL "$victim" "$load"
+    wait || true
+    "$WEIR_PROGRAM" recover -q -o it.data killed.data
     expect_agreement it.data "$(by_weir_dump it.data)"
 }
