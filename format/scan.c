@@ -88,10 +88,17 @@ static void scan_sample(struct weir_scan *scan, struct scanned *record)
         scan->last_sample_ns = sample.id.time;
 }
 
+/* Whether a LOST record is of the ring of side records: of an event that the header does not name. */
+static bool is_unnamed_loss(struct weir_perf_input *input, const struct scanned *record)
+{
+    return record->body_bytes >= 16 && input->event_count == 1 && input->id_count > 0 &&
+           !weir_perf_input_event_by_id(input, weir_load_u64(record->view->data + 8));
+}
+
 static void scan_lost(struct weir_scan *scan, struct weir_perf_input *input, const struct scanned *record)
 {
-    uint64_t id = weir_load_u64(record->view->data + 8), lost = weir_load_u64(record->view->data + 16);
-    if (input->event_count == 1 && input->id_count > 0 && !weir_perf_input_event_by_id(input, id)) {
+    uint64_t lost = weir_load_u64(record->view->data + 16);
+    if (is_unnamed_loss(input, record)) {
         scan->lost_unnamed += lost;
         return;
     }
@@ -147,6 +154,22 @@ static bool is_named(struct weir_perf_input *input, const struct scanned *record
     return is_found_by_id || weir_perf_input_event_by_id(input, record->id.id);
 }
 
+/* In a file without ids, whether the record came out of a ring of samples, if side records have one of their own. */
+static bool is_of_samples(struct weir_perf_input *input, const struct scanned *record)
+{
+    switch (record->view->type) {
+    case PERF_RECORD_SAMPLE:
+    case PERF_RECORD_LOST_SAMPLES:
+    case PERF_RECORD_THROTTLE:
+    case PERF_RECORD_UNTHROTTLE:
+        return true;
+    case PERF_RECORD_LOST:
+        return !is_unnamed_loss(input, record);
+    default:
+        return false;
+    }
+}
+
 /* What came out of one ring, as a number of its own; 0: nobody knows. Where records have no ids it is that of the CPU,
  * of which samples and side records may have a ring each. An event that is inherited has no ring that goes from one CPU
  * to another (perf_mmap(), kernel/events/core.c). */
@@ -157,7 +180,7 @@ static uint64_t ring_of(struct weir_perf_input *input, const struct scanned *rec
         return record->id.id != 0 && is_named(input, record) ? record->id.id : 0;
     bool is_of_cpu = input->event_count == 1 && record->event->attr.inherit && (record->fields & PERF_SAMPLE_CPU) &&
                      record->id.cpu < WEIR_CPU_LIMIT;
-    return is_of_cpu ? 1 + 2 * (uint64_t)record->id.cpu + (record->view->type == PERF_RECORD_SAMPLE) : 0;
+    return is_of_cpu ? 1 + 2 * (uint64_t)record->id.cpu + is_of_samples(input, record) : 0;
 }
 
 /* Rings that are written backwards (attr.write_backward) are read from their newest record on. */
