@@ -105,6 +105,36 @@ int weir_event_set_direct_outputs(const struct weir_event_set *set, unsigned pla
     return 0;
 }
 
+/* A descriptor of the event, wherever it is open; -1: it is nowhere. */
+static int any_fd(const struct weir_event_set *set, unsigned event)
+{
+    int fd = -1;
+    for (unsigned place = 0; fd < 0 && place < set->place_count; place++) {
+        for (unsigned task = 0; fd < 0 && task < set->task_count; task++)
+            fd = weir_event_set_fd(set, event, place, task);
+    }
+    return fd;
+}
+
+bool weir_event_set_tell_programs(const struct weir_event_set *set, const struct weir_notice_sink *notices)
+{
+    bool any = false;
+    for (unsigned event = 0; event < set->event_count; event++) {
+        const struct weir_event *described = &set->list->events[event];
+        unsigned count = 0;
+        int fd = described->tracepoint_system ? any_fd(set, event) : -1;
+        if (fd < 0 || set->kernel->ops->event_programs(set->kernel->ctx, fd, &count) < 0 || count == 0)
+            continue;
+        any = true;
+        weir_notice(notices, WEIR_NOTICE_WARNING,
+                    "%u BPF program%s of others on %s:%s: what %s filter%s out is neither recorded nor counted "
+                    "('bpftool perf' tells whose they are)",
+                    count, count == 1 ? "" : "s", described->tracepoint_system, described->tracepoint_name,
+                    count == 1 ? "it" : "they", count == 1 ? "s" : "");
+    }
+    return any;
+}
+
 int weir_event_set_start_programs(const struct weir_event_set *set, const struct weir_notice_sink *notices,
                                   struct weir_error *err)
 {

@@ -172,6 +172,13 @@ void weir_event_set_restart_at(struct weir_event_set *set, unsigned event, unsig
 int weir_event_set_start_programs(const struct weir_event_set *set, const struct weir_notice_sink *notices,
                                   struct weir_error *err);
 
+/*
+ * Warns of each tracepoint with BPF programs of others: where one of these lets something not pass, the kernel gives it
+ * to no recorder and counts it for none (perf_trace_run_bpf_submit(), kernel/events/core.c). While none of the list's
+ * own run. Returns whether there were any; false where nobody is told (CAP_PERFMON).
+ */
+bool weir_event_set_tell_programs(const struct weir_event_set *set, const struct weir_notice_sink *notices);
+
 /* Directs the outputs of BPF programs, which are loaded, to the events of one place, which were opened anew. 0 or the
  * errno of bpf(2). */
 int weir_event_set_direct_outputs(const struct weir_event_set *set, unsigned place);

@@ -35,6 +35,9 @@ struct weir_kernel_ops {
     int (*event_notify)(void *ctx, int fd, bool on);
     int (*event_set_output)(void *ctx, int fd, int ring_fd);        /* PERF_EVENT_IOC_SET_OUTPUT */
     int (*event_set_filter)(void *ctx, int fd, const char *filter); /* PERF_EVENT_IOC_SET_FILTER */
+    /* How many BPF programs there are on the event's tracepoint, whoever has attached them: PERF_EVENT_IOC_QUERY_BPF.
+     * -EINVAL: it is of no tracepoint; -EPERM: without CAP_PERFMON nobody is told. */
+    int (*event_programs)(void *ctx, int fd, unsigned *count);
     /* id: of the event behind fd, which picks it out of its group with PERF_FORMAT_GROUP; else not looked at. */
     int (*event_read)(void *ctx, int fd, uint64_t read_format, uint64_t id, struct weir_event_count *count);
     /* Maps one control page and data_bytes (a power of two of pages) of ring, readable and writable, shared. */

@@ -250,6 +250,16 @@ static int linux_event_set_filter(void *ctx, int fd, const char *filter)
     return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) < 0 ? -errno : 0;
 }
 
+static int linux_event_programs(void *ctx, int fd, unsigned *count)
+{
+    (void)ctx;
+    struct perf_event_query_bpf query = {.ids_len = 0}; /* then it only counts */
+    if (ioctl(fd, PERF_EVENT_IOC_QUERY_BPF, &query) < 0)
+        return -errno;
+    *count = query.prog_cnt;
+    return 0;
+}
+
 /* perf_event_validate_size(), kernel/events/core.c, Linux 6.12: no group is read with more. */
 #define READ_BYTES_MAX (16 * 1024)
 
@@ -388,6 +398,7 @@ static const struct weir_kernel_ops linux_ops = {
     .event_notify = linux_event_notify,
     .event_set_output = linux_event_set_output,
     .event_set_filter = linux_event_set_filter,
+    .event_programs = linux_event_programs,
     .event_read = linux_event_read,
     .ring_map = linux_ring_map,
     .ring_map_newest = linux_ring_map_newest,

@@ -135,6 +135,7 @@ static int open_everything(struct weir_session *session, struct weir_error *err)
         if (!shrink_rings(session, result))
             return result;
     }
+    session->told_programs = weir_event_set_tell_programs(&session->events, session->options->notices);
     result = weir_event_set_start_programs(&session->events, session->options->notices, err);
     if (result < 0)
         return result;
@@ -344,6 +345,8 @@ static int finish(struct weir_session *session, struct weir_error *err)
     struct weir_record_result *result = session->result;
     weir_session_end_with_ftrace(session);
     weir_event_set_end(&session->events);
+    if (!session->told_programs) /* they may have come meanwhile */
+        weir_event_set_tell_programs(&session->events, session->options->notices);
     session->samples_on = false; /* the end of a snapshot is not to switch anything on */
     weir_disk_guard_settle(&session->guard);
     weir_session_switch_settle(&session->change);

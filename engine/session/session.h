@@ -107,6 +107,7 @@ struct weir_session {
     struct weir_file_finisher *finisher; /* owned; NULL: there is one file, and it keeps its name */
     struct weir_disk_guard guard;
     struct weir_told_losses told_losses; /* of the files before this one */
+    bool told_programs;                  /* of others, on tracepoints of ours */
 
     struct weir_sideband *sideband;        /* owned; NULL: none is wanted */
     struct weir_build_id_entry *build_ids; /* owned; for the feature, once the sideband thread has ended */

@@ -257,6 +257,12 @@ static int sim_event_set_filter(void *ctx, int fd, const char *filter)
     return -EINVAL; /* as for every event that is not a tracepoint */
 }
 
+static int sim_event_programs(void *ctx, int fd, unsigned *count)
+{
+    (void)ctx, (void)fd, (void)count;
+    return -EINVAL; /* likewise */
+}
+
 static int sim_event_read(void *ctx, int fd, uint64_t read_format, uint64_t id, struct weir_event_count *count)
 {
     (void)read_format, (void)id;
@@ -362,6 +368,7 @@ static const struct weir_kernel_ops sim_ops = {
     .event_notify = sim_event_notify,
     .event_set_output = sim_event_set_output,
     .event_set_filter = sim_event_set_filter,
+    .event_programs = sim_event_programs,
     .event_read = sim_event_read,
     .ring_map = sim_ring_map,
     .ring_map_newest = sim_ring_map_newest,

@@ -54,6 +54,26 @@ SCRIPT
     expect_eq "getppid calls while weir still runs" "$(getppid_calls again.data)" 1000
 }
 
+# What it filters out for all is neither recorded nor counted: perf finds nothing, and does not say why.
+test_programs_of_others_are_told_of() {
+    local event=(-e raw_syscalls:sys_enter -c 1 -m 16M)
+    echo 'char _license[] __attribute__((section("license"), used)) = "GPL";
+        __attribute__((section("raw_syscalls:sys_enter"), used)) int none(void *ctx) { return 0; }' >none.c
+    "$WEIR_PROGRAM" record -q -a -e none.c -o others.data 2>others.err &
+    local others=$!
+    wait_until test -e others.data
+    record "${event[@]}" -e raw_syscalls:sys_exit -o it.data -- "$WEIR_LOAD" getppid 1000
+    expect_eq "samples of what is filtered" "$(events_of it.data raw_syscalls:sys_enter)" 0
+    expect_line err "weir: warning: 1 BPF program of others on raw_syscalls:sys_enter: what it filters out is neither"
+    expect_no_line err "raw_syscalls:sys_exit: what"
+    kill -INT "$others"
+    wait "$others" || true
+    expect_no_line others.err "of others"
+    record "${event[@]}" -o it.data -- "$WEIR_LOAD" getppid 1000
+    expect_eq "getppid calls without it" "$(getppid_calls it.data)" 1000
+    expect_no_line err "of others"
+}
+
 test_tasks_are_recorded_by_a_program_without_outputs() {
     program calls.c tracepoint/raw_syscalls/sys_enter
     weir_record -e calls.c -o it.data -- touch ran
