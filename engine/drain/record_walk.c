@@ -8,6 +8,21 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "format/event_desc.h"
+
+struct weir_walk_layout weir_walk_layout_of(const struct weir_event_set *set)
+{
+    const struct perf_event_attr *attr = &set->list->events[0].attr;
+    return (struct weir_walk_layout){
+        .ids = &set->id_map,
+        .by_cpu = set->by_cpu,
+        .by_cpu_count = set->by_cpu_count,
+        .id_offset = weir_attr_sample_offset(attr, set->by_cpu ? PERF_SAMPLE_CPU : PERF_SAMPLE_IDENTIFIER),
+        .time_offset = weir_attr_sample_offset(attr, PERF_SAMPLE_TIME),
+        .sideband_event = weir_event_set_sideband(set),
+    };
+}
+
 static uint64_t load_u64(const uint8_t *at)
 {
     uint64_t v;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/events/event_set.h"
 #include "engine/kernel/id_map.h"
 
 struct weir_walk_layout { /* where samples keep their fields; the same for every event of a recording */
@@ -24,6 +25,9 @@ struct weir_walk_layout { /* where samples keep their fields; the same for every
     unsigned sideband_event; /* with a place_stride, side records are counted too, by the id in their trailer, which is
                               * of this event or of one behind it, or by the CPU in it; all as of this one */
 };
+
+/* Of the events of a set that is open; what it borrows is the set's. The rest (strides, maps_have_no_ids) is 0. */
+struct weir_walk_layout weir_walk_layout_of(const struct weir_event_set *set);
 
 /* Of what event and place a sample is, by the word at layout->id_offset; NULL: of none of ours. Any thread. */
 static inline const struct weir_id_entry *weir_walk_find(const struct weir_walk_layout *layout, uint64_t word)

@@ -108,12 +108,10 @@ int weir_event_set_direct_outputs(const struct weir_event_set *set, unsigned pla
 /* A descriptor of the event, wherever it is open; -1: it is nowhere. */
 static int any_fd(const struct weir_event_set *set, unsigned event)
 {
-    int fd = -1;
-    for (unsigned place = 0; fd < 0 && place < set->place_count; place++) {
-        for (unsigned task = 0; fd < 0 && task < set->task_count; task++)
-            fd = weir_event_set_fd(set, event, place, task);
-    }
-    return fd;
+    size_t from = weir_event_set_slot(set, event, 0, 0), to = weir_event_set_slot(set, event + 1, 0, 0);
+    while (from < to && set->fds[from] < 0)
+        from++;
+    return from < to ? set->fds[from] : -1;
 }
 
 bool weir_event_set_tell_programs(const struct weir_event_set *set, const struct weir_notice_sink *notices)

@@ -61,7 +61,6 @@ static bool may_wait(const struct weir_record_options *options)
 int weir_session_init_pipeline(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_event_set *events = &session->events;
-    const struct perf_event_attr *attr = &events->list->events[0].attr;
     int result = weir_shed_plan_init(&session->shed, session->options->shed, events->list);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot plan what is shed");
@@ -72,16 +71,7 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
         .places = events->places,
         .place_count = events->place_count,
         .event_count = events->event_count,
-        .layout =
-            {
-                .ids = &events->id_map,
-                .by_cpu = events->by_cpu,
-                .by_cpu_count = events->by_cpu_count,
-                .id_offset = weir_attr_sample_offset(attr, events->by_cpu ? PERF_SAMPLE_CPU : PERF_SAMPLE_IDENTIFIER),
-                .time_offset = weir_attr_sample_offset(attr, PERF_SAMPLE_TIME),
-                .maps_have_no_ids = !session->config.build_ids_in_maps,
-                .sideband_event = weir_event_set_sideband(events),
-            },
+        .layout = weir_walk_layout_of(events),
         .buffer_bytes = session->buffer_bytes,
         .retained_bytes = session->retained_bytes,
         .retained_span_ns = session->options->retained_span_ns,
@@ -103,6 +93,7 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
         .while_waiting = may_wait(session->options) ? while_waiting : NULL,
         .waiting_ctx = session,
     };
+    setup.layout.maps_have_no_ids = !session->config.build_ids_in_maps;
     result = weir_pipeline_init(&session->pipeline, &setup, err);
     session->piped = result == 0;
     if (result < 0)

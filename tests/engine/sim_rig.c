@@ -181,7 +181,6 @@ static int open_pipeline(struct sim_rig *rig, const struct sim_rig_options *opti
     int result = weir_shed_plan_init(&rig->shed, options->shed, &rig->list);
     if (result < 0)
         return result;
-    const struct perf_event_attr *attr = &rig->list.events[0].attr;
     struct weir_pipeline_setup setup = {
         .kernel = options->kernel ? options->kernel : &rig->kernel,
         .clock = options->clock ? options->clock : &weir_clock_monotonic,
@@ -189,15 +188,7 @@ static int open_pipeline(struct sim_rig *rig, const struct sim_rig_options *opti
         .places = rig->set.places,
         .place_count = rig->set.place_count,
         .event_count = rig->set.event_count,
-        .layout =
-            {
-                .ids = &rig->set.id_map,
-                .by_cpu = rig->set.by_cpu,
-                .by_cpu_count = rig->set.by_cpu_count,
-                .id_offset = weir_attr_sample_offset(attr, rig->set.by_cpu ? PERF_SAMPLE_CPU : PERF_SAMPLE_IDENTIFIER),
-                .time_offset = weir_attr_sample_offset(attr, PERF_SAMPLE_TIME),
-                .sideband_event = weir_event_set_sideband(&rig->set),
-            },
+        .layout = weir_walk_layout_of(&rig->set),
         .buffer_bytes = options->buffer_bytes,
         .grow_pool = options->grow_pool,
         .compression_level = options->compression_level,
