@@ -3,11 +3,12 @@
  *
  * Spans are appended in the order of weir_output_append(). A large span (64 KiB or more by default) is written from
  * where it lies (no copy, and with O_DIRECT and registered buffers where the file system and the kernel take them); a
- * small one is copied into a staging buffer, which is written when it is full, when a large span follows, or at
- * weir_output_push_tail(). Spans complete strictly in order, so that at any moment the file holds a whole prefix of
- * what was appended: weir_output_stable_bytes(). After the first write that cannot be completed (short and failed
- * completions are retried as the errno deserves) the output is failed: that span and all after it complete with the
- * error, and the stable prefix stays as it is.
+ * small one is copied into the padding of the write before it, where that was not flushed yet, or into a staging
+ * buffer, which is written when it is full, when a large span follows, or at weir_output_push_tail(). Spans complete
+ * strictly in order, so that at any moment the file holds a whole prefix of what was appended:
+ * weir_output_stable_bytes(). After the first write that cannot be completed (short and failed completions are retried
+ * as the errno deserves) the output is failed: that span and all after it complete with the error, and the stable
+ * prefix stays as it is.
  *
  * io/ knows nothing of perf.data: it keeps whole spans, and pads with the caller's padding where O_DIRECT wants a
  * multiple of 4096. One thread at a time (the writer thread, later the coordinator) owns an output; nothing here locks.

@@ -3,13 +3,16 @@
  * allocates.
  *
  *     append ─┬─ large ─► a write from where it lies
- *             └─ small ─► copied into the open stage ─► a write when that is full, when a large span follows,
- *                                                       or at push_tail
+ *             └─ small ─┬► copied over the padding of a write that the queue does not have yet
+ *                       └► copied into the open stage ─► a write when that is full, when a large span follows,
+ *                                                        or at push_tail
  *
  * A large span can go out with O_DIRECT when it lies on a block in one of the caller's buffers, with room up to the
- * next block behind it: that room takes a padding record. The file offset must be a multiple of the block as well: if
- * it is not, the open stage is first closed with a padding record of its own. All other large spans, and all while the
- * pool is pressed, go through the page cache at whatever offset they come.
+ * next block behind it. That room, the slack, takes a padding record, and before it the small spans that come next and
+ * fit: the marker of a round, right behind the round's last chunk, began a block of its own otherwise, which the next
+ * chunk had to have padded. The file offset must be a multiple of the block as well: if it is not, the open stage is
+ * first closed with a padding record of its own. All other large spans, and all while the pool is pressed, go through
+ * the page cache at whatever offset they come.
  *
  * The stage: a full one goes out with O_DIRECT when it begins on a block; what lies behind its last whole block moves
  * on to the next stage, so that this one begins on a block again. What push_tail writes goes through the page cache,
@@ -31,6 +34,33 @@
 static bool is_on_block(uint64_t value)
 {
     return value % BLOCK_BYTES == 0;
+}
+
+/* ---- the slack: padding behind a span in place, whose write the queue does not have yet ---- */
+
+static void drop_slack(struct weir_output *output)
+{
+    output->slack = (struct weir_output_slack){0};
+}
+
+/* Between the spans of a whole there is no padding. */
+static bool slack_has_room(const struct weir_output *output, size_t bytes)
+{
+    return bytes <= output->slack.bytes && !output->in_whole && weir_output_writes_newest_is_new(&output->writes);
+}
+
+/* Returns the file offset behind the data. */
+static uint64_t append_to_slack(struct weir_output *output, const void *data, size_t bytes)
+{
+    struct weir_output_slack *slack = &output->slack;
+    memcpy(slack->data, data, bytes);
+    slack->data += bytes;
+    slack->bytes -= bytes;
+    if (slack->bytes > 0)
+        output->fill_padding(slack->data, slack->bytes);
+    output->stats.copied_bytes += bytes;
+    output->stats.padding_bytes -= bytes;
+    return output->end - slack->bytes;
 }
 
 /* ---- the stage ---- */
@@ -99,6 +129,7 @@ static void change_stage(struct weir_output *output, bool pressed)
 /* Returns the file offset behind the data. */
 static uint64_t append_copy(struct weir_output *output, const void *data, size_t bytes, bool pressed)
 {
+    drop_slack(output);
     if (!output->stage.open)
         open_stage(output);
     else if (!stage_has_room(output, bytes))
@@ -177,6 +208,7 @@ static uint64_t append_in_place(struct weir_output *output, const uint8_t *data,
                                                 .direct = direct,
                                             });
     output->end += bytes + padding;
+    output->slack = (struct weir_output_slack){.data = room, .bytes = padding};
     return output->end - padding;
 }
 
@@ -228,8 +260,13 @@ uint64_t weir_output_append(struct weir_output *output, const void *data, size_t
         return UINT64_MAX;
     }
 
-    uint64_t end = bytes < output->copy_bytes ? append_copy(output, data, bytes, pressed)
-                                              : append_in_place(output, data, bytes, buffer_index, pressed);
+    uint64_t end;
+    if (slack_has_room(output, bytes))
+        end = append_to_slack(output, data, bytes);
+    else if (bytes < output->copy_bytes)
+        end = append_copy(output, data, bytes, pressed);
+    else
+        end = append_in_place(output, data, bytes, buffer_index, pressed);
     add_span(output, token, end, bytes);
     /* A full output is waited for: then everything must be on its way. */
     if (!weir_output_can_append(output))

@@ -91,6 +91,9 @@ unsigned weir_output_writes_room(const struct weir_output_writes *writes);
 /* Adds a write behind all others; no system call. Needs room and no error. */
 void weir_output_writes_add(struct weir_output_writes *writes, const struct weir_output_write *write);
 
+/* True when the queue does not have the newest write, and nothing of it is on file: its data may still be changed. */
+bool weir_output_writes_newest_is_new(const struct weir_output_writes *writes);
+
 /* Has fdatasync(2) done to fd, see weir_output_begin_sync(). One at a time; no system call. 0, -EBUSY or the error. A
  * failure, when it comes, fails what is not written yet. */
 int weir_output_writes_sync(struct weir_output_writes *writes, int fd);
@@ -131,6 +134,12 @@ struct weir_output_stage {
     size_t used;     /* bytes */
 };
 
+/* The padding behind the newest write. */
+struct weir_output_slack {
+    uint8_t *data; /* lent with the span before it */
+    size_t bytes;  /* 0: there is none */
+};
+
 struct weir_output {
     struct weir_output_file file;
     int direct_fd; /* owned; -1: none */
@@ -162,6 +171,7 @@ struct weir_output {
     int stage_buffer_index; /* registered buffer that it is, -1: none */
     uint64_t stages_opened; /* free running: the n-th one opened is buffer n % STAGE_COUNT */
     struct weir_output_stage stage;
+    struct weir_output_slack slack;
     struct {
         uint64_t appended_bytes, padding_bytes, copied_bytes;
     } stats;

@@ -82,6 +82,14 @@ void weir_output_writes_add(struct weir_output_writes *writes, const struct weir
     writes->queued++;
 }
 
+bool weir_output_writes_newest_is_new(const struct weir_output_writes *writes)
+{
+    if (writes->added == writes->retired)
+        return false;
+    const struct weir_output_write *newest = write_at(writes, writes->added - 1);
+    return newest->state == WEIR_OUTPUT_WRITE_QUEUED && newest->written == 0;
+}
+
 /*
  * Advisory: when it fails the writes extend the file themselves. Buffered writes may have gone past what is allocated,
  * and those that are still on their way have no space yet: so it begins with them. What is allocated behind them may be

@@ -347,3 +347,116 @@ Test(output_sim, full_staging_buffers_are_written_direct_and_without_padding)
     cr_assert(stats.padding_bytes == 0 && stats.writes == WEIR_OUTPUT_STAGE_COUNT);
     close_small(&small);
 }
+
+/* ---- the padding behind large spans ---- */
+
+#define PLACE_BYTES (256 * 1024)
+#define LARGE_BYTES (WEIR_OUTPUT_STAGE_BYTES / WEIR_OUTPUT_COPY_SHARE + 8) /* to be padded by all of a block but 8 */
+#define PADDED      (WEIR_OUTPUT_ALIGN_BYTES - 8)
+#define LARGE_END   (OUTPUT_RIG_HEAD_BYTES + LARGE_BYTES)
+
+struct padded_span {
+    struct fake_io *fake;
+    struct weir_output *output;
+    struct iovec place;
+    struct weir_output_stats stats;
+};
+
+/* Appends a large span where it may be padded. */
+static void open_padded(struct padded_span *padded)
+{
+    *padded = (struct padded_span){.fake = fake_io_new(&(struct fake_io_options){0})};
+    padded->place = (struct iovec){aligned_alloc(WEIR_OUTPUT_ALIGN_BYTES, PLACE_BYTES), PLACE_BYTES};
+    cr_assert_not_null(padded->place.iov_base);
+    const struct weir_output_options options = {
+        .buffers = &padded->place,
+        .buffer_count = 1,
+        .fill_padding = span_fill_padding,
+        .io = fake_io_ops(padded->fake),
+    };
+    cr_assert(weir_output_open(&padded->output, "/dev/null", &options, NULL) == 0);
+    char head[OUTPUT_RIG_HEAD_BYTES] = {0};
+    cr_assert(weir_output_write_head(padded->output, head, sizeof(head)) == 0);
+    span_fill(padded->place.iov_base, 0, LARGE_BYTES);
+    uint64_t at = weir_output_append(padded->output, padded->place.iov_base, LARGE_BYTES, 0, false, NULL);
+    cr_assert_eq(at, OUTPUT_RIG_HEAD_BYTES);
+}
+
+static uint64_t append_small(struct padded_span *padded, uint64_t number, size_t bytes)
+{
+    uint64_t small[WEIR_OUTPUT_ALIGN_BYTES / sizeof(uint64_t)];
+    cr_assert_leq(bytes, sizeof(small));
+    span_fill(small, number, bytes);
+    return weir_output_append(padded->output, small, bytes, -1, false, NULL);
+}
+
+/* Writes it all; the file is to hold the spans of these sizes, in order, and nothing but padding between them. */
+static void close_padded(struct padded_span *padded, const size_t *bytes, unsigned count)
+{
+    struct weir_output_done done[8];
+    weir_output_push_tail(padded->output);
+    cr_assert_eq(weir_output_flush(padded->output), 0);
+    cr_assert_eq(weir_output_reap(padded->output, done, 8, 0), count);
+    weir_output_get_stats(padded->output, &padded->stats);
+    struct span_walk walk = {.data = fake_io_bytes(padded->fake), .at = OUTPUT_RIG_HEAD_BYTES};
+    walk.end = OUTPUT_RIG_HEAD_BYTES + weir_output_stable_bytes(padded->output);
+    for (unsigned i = 0; i < count; i++)
+        cr_assert(span_walk_next(&walk, i, bytes[i]), "span %u", i);
+    cr_assert_eq(walk.at, walk.end);
+    weir_output_close(padded->output);
+    fake_io_free(padded->fake);
+    free(padded->place.iov_base);
+}
+
+Test(output_sim, small_spans_take_the_place_of_padding_while_the_write_is_not_flushed)
+{
+    struct padded_span padded;
+    open_padded(&padded);
+    cr_assert_eq(append_small(&padded, 1, 8), LARGE_END);
+    cr_assert_eq(append_small(&padded, 2, 24), LARGE_END + 8);
+    close_padded(&padded, (size_t[]){LARGE_BYTES, 8, 24}, 3);
+    cr_assert_eq(padded.stats.writes, 1);
+    cr_assert_eq(padded.stats.padding_bytes, PADDED - 32);
+    cr_assert_eq(padded.stats.copied_bytes, 32);
+}
+
+Test(output_sim, a_small_span_may_take_all_of_the_padding)
+{
+    struct padded_span padded;
+    open_padded(&padded);
+    cr_assert_eq(append_small(&padded, 1, PADDED), LARGE_END);
+    cr_assert_eq(append_small(&padded, 2, 8), LARGE_END + PADDED);
+    close_padded(&padded, (size_t[]){LARGE_BYTES, PADDED, 8}, 3);
+    cr_assert_eq(padded.stats.padding_bytes, 0);
+}
+
+Test(output_sim, what_is_larger_than_the_padding_stands_behind_it_and_all_that_follows_too)
+{
+    struct padded_span padded;
+    open_padded(&padded);
+    cr_assert_eq(append_small(&padded, 1, PADDED + 8), LARGE_END + PADDED);
+    cr_assert_eq(append_small(&padded, 2, 8), LARGE_END + PADDED + PADDED + 8);
+    close_padded(&padded, (size_t[]){LARGE_BYTES, PADDED + 8, 8}, 3);
+    cr_assert_eq(padded.stats.padding_bytes, PADDED);
+}
+
+Test(output_sim, padding_that_the_kernel_has_is_not_touched)
+{
+    struct padded_span padded;
+    open_padded(&padded);
+    cr_assert_eq(weir_output_flush(padded.output), 0);
+    cr_assert_eq(append_small(&padded, 1, 8), LARGE_END + PADDED);
+    close_padded(&padded, (size_t[]){LARGE_BYTES, 8}, 2);
+    cr_assert_eq(padded.stats.padding_bytes, PADDED);
+}
+
+Test(output_sim, a_whole_does_not_begin_in_padding)
+{
+    struct padded_span padded;
+    open_padded(&padded);
+    weir_output_begin_whole(padded.output);
+    cr_assert_eq(append_small(&padded, 1, 8), LARGE_END + PADDED);
+    weir_output_end_whole(padded.output);
+    cr_assert_eq(append_small(&padded, 2, 8), LARGE_END + PADDED + 8);
+    close_padded(&padded, (size_t[]){LARGE_BYTES, 8, 8}, 3);
+}
