@@ -8,7 +8,8 @@
  * all. So the head holds a copy of all that does not depend on what is recorded, behind the attrs, where readers do not
  * look. Table and payloads are those of the features section (format/features.h), with offsets from the file's start;
  * the early header says which features, how long, and a checksum, because a machine that crashed may have written a
- * part. The copy stays when the file is finished: so a file that was cut can be completed, too.
+ * part. The copy stays when the file is finished: so a file that was cut can be completed, too, and one whose own
+ * features find no room ends with a table of a few hundred bytes, in which each place is that of the copy.
  */
 #ifndef WEIR_FORMAT_EARLY_FEATURES_H
 #define WEIR_FORMAT_EARLY_FEATURES_H
@@ -37,6 +38,15 @@ WEIR_FIELD_AT(struct weir_early_header, features, 24);
 
 /* Appends header, table and payloads for the place at file offset `offset`. 0 or -ENOMEM. */
 int weir_early_features_append(struct weir_buf *out, uint64_t offset, const struct weir_features_input *input);
+
+/* Bytes of early header and table, which weir_early_features_append() has written there. */
+size_t weir_early_features_table_end(const void *written);
+
+/*
+ * Appends that table for the end of a file: the places that it names do not depend on its own. with_events: EVENT_DESC
+ * is among them, with the ids that were known at the start. features: the bits that belong to the table. 0 or -ENOMEM.
+ */
+int weir_early_features_append_table(struct weir_buf *out, const void *written, bool with_events, uint64_t features[4]);
 
 /* Where they stand in a file whose attrs end there. */
 uint64_t weir_early_features_offset(uint64_t attrs_end);

@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "engine/session/session.h"
+#include "format/early_features.h"
 #include "format/features.h"
 #include "format/head.h"
 #include "format/kcore.h"
@@ -160,6 +161,14 @@ static int build_features(const struct weir_record_file *file, const struct weir
 
 /* ---- head ---- */
 
+static uint64_t count_ids(const struct weir_session *session)
+{
+    uint64_t count = 0;
+    for (unsigned i = 0; i < session->description_count; i++)
+        count += session->descriptions[i].id_count;
+    return count;
+}
+
 static struct weir_head_input describe_head(const struct weir_session *session)
 {
     return (struct weir_head_input){
@@ -180,12 +189,18 @@ static int write_file_head(struct weir_record_file *file, const struct weir_sess
         early.first_sample_ns = early.last_sample_ns = 0; /* of a file that is continued those of before are known */
         input.early = &early;
         result = weir_head_build(&head, &input);
+        if (result == 0) {
+            const uint8_t *written = head.data + weir_early_features_offset(weir_head_fixed_bytes(&input));
+            weir_buf_append(&file->early, written, weir_early_features_table_end(written));
+            result = weir_buf_error(&file->early);
+        }
         if (result == 0)
             result = weir_output_write_head(file->output, head.data, head.used);
         if (result < 0)
             weir_error_set_errno(err, result, "cannot write the head of %s", file->path);
     }
     file->head_bytes = head.used;
+    file->early_ids = count_ids(session);
     weir_buf_fini(&head);
     weir_buf_fini(&tracing_data);
     return result;
@@ -353,48 +368,98 @@ int weir_record_file_copy_kernel(struct weir_record_file *file, const struct wei
 
 /* ---- end ---- */
 
-/* The last records and, behind them, the features; where these do not fit the records alone. */
-static int write_tail(struct weir_record_file *file, struct weir_buf *sections, uint64_t *data_bytes)
+/* What ends a file. */
+struct ending {
+    struct weir_buf sections; /* owned; the features, or a table of those that the head has */
+    uint64_t features[4];     /* that they are */
+    bool is_early;            /* those of the head */
+};
+
+/* The features that were known at the start. 0 or -ENOMEM. */
+static int end_with_early_features(struct weir_record_file *file, const struct weir_session *session,
+                                   struct ending *ending)
 {
-    const struct weir_buf *last = &file->last_records;
+    /* EVENT_DESC does not know the ids of CPUs that came later, and nothing tells readers that it is not all of them.
+     */
+    bool knows_ids = file->early_ids == count_ids(session);
+    weir_buf_reset(&ending->sections);
+    ending->is_early = true;
+    return weir_early_features_append_table(&ending->sections, file->early.data, knows_ids, ending->features);
+}
+
+/* The last records and, behind them, the features. 0 or -errno. */
+static int write_tail(struct weir_record_file *file, const struct ending *ending)
+{
     struct weir_buf tail = WEIR_BUF_INIT;
-    weir_buf_append(&tail, last->data, last->used);
-    weir_buf_append(&tail, sections->data, sections->used);
+    weir_buf_append(&tail, file->last_records.data, file->last_records.used);
+    weir_buf_append(&tail, ending->sections.data, ending->sections.used);
     int result = weir_buf_error(&tail);
     if (result == 0)
         result = weir_output_finish(file->output, tail.data, tail.used);
     weir_buf_fini(&tail);
-    if (result == 0 || (last->used > 0 && weir_output_finish(file->output, last->data, last->used) == 0))
-        *data_bytes += last->used;
     return result;
+}
+
+/* The same with as much of it as finds room, in the end the records alone. *is_told: these are there. */
+static int write_what_fits(struct weir_record_file *file, const struct weir_session *session, struct ending *ending,
+                           bool *is_told)
+{
+    const struct weir_buf *last = &file->last_records;
+    int result = write_tail(file, ending);
+    *is_told = result == 0;
+    if (result < 0 && !ending->is_early && end_with_early_features(file, session, ending) == 0)
+        *is_told = write_tail(file, ending) == 0;
+    if (*is_told)
+        return result;
+    memset(ending->features, 0, sizeof(ending->features));
+    weir_buf_reset(&ending->sections);
+    *is_told = last->used > 0 && weir_output_finish(file->output, last->data, last->used) == 0;
+    return result;
+}
+
+static void tell_of_ending(const struct weir_record_file *file, const struct ending *ending, int result,
+                           struct weir_error *err)
+{
+    bool has_features = ending->sections.used > 0;
+    if (result < 0)
+        weir_error_set_errno(err, result, "cannot write %s of %s", has_features ? "all features" : "the features",
+                             file->path);
+    if (has_features)
+        weir_error_hint(err, "the file is whole, with what was known at its start: it lacks build ids");
+    else
+        weir_error_hint(err, "weir recover makes a whole file of it, with what was known at the start");
 }
 
 static int finish_file(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
 {
-    uint64_t data_bytes = weir_output_stable_bytes(file->output), features[4] = {0};
-    struct weir_buf sections = WEIR_BUF_INIT;
+    uint64_t data_bytes = weir_output_stable_bytes(file->output);
+    struct ending ending = {.sections = WEIR_BUF_INIT};
     struct weir_error kept_error = {0};
+    bool is_told = false;
     int kept = weir_output_check_kept(file->output, &kept_error);
-    int described = build_features(file, session, data_bytes + file->last_records.used, &sections, features, err);
-    if (described < 0) /* the data ends as it should all the same */
-        weir_buf_reset(&sections);
-    int result = write_tail(file, &sections, &data_bytes);
+    int described =
+        build_features(file, session, data_bytes + file->last_records.used, &ending.sections, ending.features, err);
+    int result = described < 0 ? end_with_early_features(file, session, &ending) : 0;
+    if (result == 0)
+        result = write_what_fits(file, session, &ending, &is_told);
+    if (is_told)
+        data_bytes += file->last_records.used;
+    if (result < 0 || described < 0)
+        tell_of_ending(file, &ending, result, err);
     /* The head that tells of all this must not be on the disk before it. */
-    if (result == 0 && file->syncs && weir_output_error(file->output) == 0)
-        result = weir_output_sync(file->output);
-    if (result < 0) {
-        memset(features, 0, sizeof(features));
-        weir_error_set_errno(err, result, "cannot write the feature sections of %s", file->path);
+    int synced =
+        result == 0 && file->syncs && weir_output_error(file->output) == 0 ? weir_output_sync(file->output) : 0;
+    if (synced < 0) {
+        memset(ending.features, 0, sizeof(ending.features));
+        result = weir_error_set_errno(err, synced, "cannot write the feature sections of %s", file->path);
     }
-    int written = rewrite_head(file, session, data_bytes, features);
+    int written = rewrite_head(file, session, data_bytes, ending.features);
     if (written < 0 && result == 0)
         result = weir_error_set_errno(err, written, "cannot write the head of %s", file->path);
-    if (described < 0 && result == 0) {
-        weir_error_hint(err, "weir recover makes a whole file of it, with what was known at the start");
+    if (described < 0 && result == 0)
         result = described;
-    }
-    file->file_bytes = file->head_bytes + data_bytes + (result == 0 ? sections.used : 0);
-    weir_buf_fini(&sections);
+    file->file_bytes = file->head_bytes + data_bytes + ending.sections.used;
+    weir_buf_fini(&ending.sections);
     if (kept < 0 && err)
         *err = kept_error;
     return kept < 0 ? kept : result;
@@ -446,6 +511,7 @@ void weir_record_file_close(struct weir_record_file *file)
     weir_output_folder_close(file->folder);
     weir_bpf_list_fini(&file->bpf);
     weir_buf_fini(&file->last_records);
+    weir_buf_fini(&file->early);
     free(file->path);
     free(file);
 }

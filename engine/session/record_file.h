@@ -45,7 +45,9 @@ struct weir_record_file {
     struct weir_output_folder *folder; /* owned; what the output stands in; NULL: in none of its own */
     struct weir_record_parts parts;    /* of a directory */
     uint64_t head_bytes;               /* where its data begins: data.offset */
-    uint64_t first_sample_ns;          /* set before finish, by the clock of the recording; both 0: no sample */
+    struct weir_buf early;    /* owned; early header and table as the head has them (format/early_features.h) */
+    uint64_t early_ids;       /* that EVENT_DESC names there */
+    uint64_t first_sample_ns; /* set before finish, by the clock of the recording; both 0: no sample */
     uint64_t last_sample_ns;
     uint64_t raw_bytes, compressed_bytes; /* set before finish: what compression was given, and made of it; 0: none */
     const struct weir_build_id_entry *build_ids; /* borrowed; set before finish */
@@ -102,9 +104,10 @@ int weir_record_file_rename(struct weir_record_file *file, const char *prefix, s
 int weir_record_file_check_name(const char *path, const char *prefix, struct weir_error *err);
 
 /*
- * Writes features behind the data, then the head that announces them. When the features cannot be written the file is
- * still whole without them. Not synced. 0 or -errno with err; what weir_output_check_kept() found goes before. Blocks,
- * allocates.
+ * Writes features behind the data, then the head that announces them. Where they find no room, or cannot be known any
+ * more, those that were known at the start serve, which stand in the head: a few hundred bytes behind the data say so.
+ * Without these the file is still whole, for weir recover. Not synced. 0 or -errno with err, also when those of the
+ * start serve; what weir_output_check_kept() found goes before. May be called again after an error. Blocks, allocates.
  */
 int weir_record_file_finish(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err);
 

@@ -20,9 +20,8 @@
 #include "tests/engine/side_records.h"
 #include "tests/io/fake_io.h"
 
-#define PATIENCE_MS     20000
-#define FEATURES_OFFSET 72 /* of the bitmap in struct perf_file_header, tools/perf/util/header.h */
-#define FEATURES_BYTES  32
+#define PATIENCE_MS 20000
+#define TABLE_BYTES 512 /* no table of features has so many; less than the features themselves */
 
 static struct finisher_rig rig;
 static sem_t gate; /* where the finisher's thread waits when it tells of a file */
@@ -289,20 +288,53 @@ Test(file_finisher, oldest_file_goes_while_the_sideband_waits_for_room)
     weir_sideband_free(sideband);
 }
 
-static bool has_features(const struct fake_io *disk)
+enum found {
+    FOUND_NO_FEATURES,
+    FOUND_THOSE_OF_THE_START, /* the copy in the head */
+    FOUND_ITS_OWN,
+};
+
+/* What the head and the table behind the data say of the features. */
+static enum found find_features(const struct fake_io *disk)
 {
-    static const uint8_t none[FEATURES_BYTES];
-    return memcmp(fake_io_bytes(disk) + FEATURES_OFFSET, none, FEATURES_BYTES) != 0;
+    struct weir_perf_header header;
+    struct weir_perf_section first;
+    memcpy(&header, fake_io_bytes(disk), sizeof(header));
+    if (header.features[0] == 0)
+        return FOUND_NO_FEATURES;
+    memcpy(&first, fake_io_bytes(disk) + header.data.offset + header.data.size, sizeof(first));
+    cr_expect(first.size > 0 && first.offset + first.size <= fake_io_size(disk));
+    return first.offset < header.data.offset ? FOUND_THOSE_OF_THE_START : FOUND_ITS_OWN;
 }
 
-/* Pushes a file on a disk of which so many writes from now on find no room. */
-static struct fake_io *push_without_room(bool for_ever, int error)
+/* Pushes a file on a disk of which the next write fails. */
+static struct fake_io *push_with_failure(int error)
 {
     struct fake_io *disk = fake_io_new(&(struct fake_io_options){0});
     struct weir_record_file *file = finisher_rig_make_file(&rig, fake_io_ops(disk));
-    const struct fake_io_fault full = {fake_io_calls(disk, FAKE_IO_PWRITEV) + 1, for_ever, error};
+    const struct fake_io_fault full = {fake_io_calls(disk, FAKE_IO_PWRITEV) + 1, false, error};
     fake_io_set_fault(disk, FAKE_IO_PWRITEV, &full);
     cr_assert(weir_file_finisher_push(rig.finisher, file));
+    return disk;
+}
+
+static uint64_t measure_head(void)
+{
+    struct fake_io *disk = fake_io_new(&(struct fake_io_options){0});
+    struct weir_record_file *file = finisher_rig_make_file(&rig, fake_io_ops(disk));
+    uint64_t bytes = file->head_bytes;
+    weir_record_file_close(file);
+    weir_switch_count_end(&rig.switches);
+    fake_io_free(disk);
+    return bytes;
+}
+
+/* Pushes a file on a disk that has so much room for more than its head, or a quota that has. */
+static struct fake_io *push_onto_full(uint64_t room_bytes, bool is_quota)
+{
+    const struct fake_io_options options = {.space_bytes = measure_head() + room_bytes, .is_quota = is_quota};
+    struct fake_io *disk = fake_io_new(&options);
+    cr_assert(weir_file_finisher_push(rig.finisher, finisher_rig_make_file(&rig, fake_io_ops(disk))));
     return disk;
 }
 
@@ -311,25 +343,25 @@ static void expect_finished(enum weir_record_on_full on_full, int error, bool is
     rig.options.on_full = on_full;
     finisher_rig_start(&rig);
     cr_assert(weir_file_finisher_push(rig.finisher, finisher_rig_make_file(&rig, NULL)));
-    struct fake_io *disk = push_without_room(false, error);
+    struct fake_io *disk = push_with_failure(error);
     while (told_count < 2) /* stop() would end what is waited for */
         usleep(1000);
     weir_file_finisher_stop(rig.finisher, no_haste, NULL);
     const struct weir_finished_files *sums = weir_file_finisher_sums(rig.finisher);
     cr_expect_eq(sums->files, 2);
     cr_expect_eq(sums->err.code, is_whole ? 0 : error);
-    cr_expect_eq(has_features(disk), is_whole);
+    cr_expect_eq(find_features(disk), is_whole ? FOUND_ITS_OWN : FOUND_THOSE_OF_THE_START);
     cr_expect_eq(warned, !is_whole);
     cr_expect_eq(clean_folder(), files_left);
     fake_io_free(disk);
 }
 
-Test(file_finisher, without_room_a_file_stays_without_features_and_that_is_told)
+Test(file_finisher, without_room_a_file_has_the_features_of_its_start_and_that_is_told)
 {
     expect_finished(WEIR_RECORD_ON_FULL_STOP, -ENOSPC, false, 1);
 }
 
-Test(file_finisher, without_quota_a_file_stays_without_features_and_that_is_told)
+Test(file_finisher, without_quota_a_file_has_the_features_of_its_start_and_that_is_told)
 {
     expect_finished(WEIR_RECORD_ON_FULL_STOP, -EDQUOT, false, 1);
 }
@@ -364,12 +396,12 @@ Test(file_finisher, room_that_never_comes_is_waited_for_until_the_end_only)
 {
     rig.options.on_full = WEIR_RECORD_ON_FULL_SUSPEND;
     finisher_rig_start(&rig);
-    struct fake_io *disk = push_without_room(true, -EDQUOT);
+    struct fake_io *disk = push_onto_full(TABLE_BYTES, true);
     cr_assert(is_told_of_room(PATIENCE_MS)); /* it is in hand */
     weir_file_finisher_stop(rig.finisher, no_haste, NULL);
     cr_expect_eq(weir_file_finisher_sums(rig.finisher)->files, 1);
     cr_expect_eq(weir_file_finisher_sums(rig.finisher)->err.code, -EDQUOT);
-    cr_expect_not(has_features(disk));
+    cr_expect_eq(find_features(disk), FOUND_THOSE_OF_THE_START);
     fake_io_free(disk);
 }
 
@@ -378,9 +410,13 @@ Test(file_finisher, room_that_never_comes_costs_older_files_and_some_time_only)
 {
     finisher_rig_start(&rig);
     cr_assert(weir_file_finisher_push(rig.finisher, finisher_rig_make_file(&rig, NULL)));
-    struct fake_io *disk = push_without_room(true, -ENOSPC);
+    struct fake_io *disk = push_onto_full(0, false);
     weir_file_finisher_stop(rig.finisher, no_haste, NULL);
     cr_expect_eq(weir_file_finisher_sums(rig.finisher)->err.code, -ENOSPC);
+    cr_expect_eq(find_features(disk), FOUND_NO_FEATURES);
+    const char *hint = weir_file_finisher_sums(rig.finisher)->err.hint;
+    cr_expect_str_eq(hint, "weir recover makes a whole file of it, with what was known at the start");
+    cr_expect_eq(fake_io_size(disk), measure_head());
     cr_expect_eq(clean_folder(), 0);
     fake_io_free(disk);
 }

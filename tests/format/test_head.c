@@ -142,12 +142,30 @@ Test(head, reader_gets_attrs_and_ids_back)
     weir_buf_fini(&out);
 }
 
+/* One for the end of a file, with EVENT_DESC and without: the places are those of the copy. */
+static void expect_table_of_the_copy(const uint8_t *written, uint64_t offset)
+{
+    for (int with_events = 0; with_events <= 1; with_events++) {
+        struct weir_buf table = WEIR_BUF_INIT;
+        uint64_t features[4];
+        struct weir_perf_section place;
+        cr_assert_eq(weir_early_features_append_table(&table, written, with_events, features), 0);
+        cr_expect_eq(features[0], 1ull << WEIR_FEATURE_HOSTNAME | (uint64_t)with_events << WEIR_FEATURE_EVENT_DESC);
+        cr_expect_eq(features[1] | features[2] | features[3], 0);
+        cr_assert_eq(table.used, (size_t)(1 + with_events) * sizeof(place));
+        memcpy(&place, table.data, sizeof(place));
+        cr_expect_eq(place.offset, offset + weir_early_features_table_end(written));
+        cr_expect_str_eq((const char *)written + weir_early_features_table_end(written) + sizeof(uint32_t), "here");
+        weir_buf_fini(&table);
+    }
+}
+
 Test(head, early_features_stand_behind_the_attrs_and_move_the_data)
 {
     char hostname[] = "here";
     const struct weir_machine machine = {.hostname = hostname};
-    const struct weir_features_input early = {.machine = &machine};
     struct weir_event_desc event = {.name = "cycles"};
+    const struct weir_features_input early = {.machine = &machine, .events = &event, .event_count = 1};
     struct weir_head_input input = {.events = &event, .event_count = 1, .id_room = 1, .early = &early};
     struct weir_buf first = WEIR_BUF_INIT, last = WEIR_BUF_INIT;
     cr_assert_eq(weir_head_build(&first, &input), 0);
@@ -155,10 +173,12 @@ Test(head, early_features_stand_behind_the_attrs_and_move_the_data)
     struct weir_early_header header;
     memcpy(&header, first.data + weir_early_features_offset(fixed), sizeof(header));
     cr_expect_eq(header.magic, WEIR_EARLY_MAGIC);
-    cr_expect_eq(header.features[0], 1ull << WEIR_FEATURE_HOSTNAME);
+    cr_expect_eq(header.features[0], 1ull << WEIR_FEATURE_HOSTNAME | 1ull << WEIR_FEATURE_EVENT_DESC);
     cr_expect(weir_early_header_is_sane(&header, first.used - weir_early_features_offset(fixed)));
     cr_expect(weir_early_features_are_whole(&header, first.data + weir_early_features_offset(fixed) + sizeof(header)));
     cr_expect_eq(first.used % 4096, 0);
+
+    expect_table_of_the_copy(first.data + weir_early_features_offset(fixed), weir_early_features_offset(fixed));
 
     /* The final head has no copy, and leaves the first one's where it is. */
     input.early = NULL;
