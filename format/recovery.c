@@ -34,10 +34,11 @@ struct planner {
 
 /* ---- what is kept ---- */
 
-/* The features that can be read, those of unknown contents only to know whether they can be. */
+/* The features that can be read and have room, those of unknown contents only to know whether they can be. */
 static int keep_features(struct planner *planner, struct weir_error *err)
 {
     struct weir_buf unknown = WEIR_BUF_INIT;
+    uint64_t room = WEIR_RECOVERY_FEATURES_MAX_BYTES;
     for (unsigned bit = 0; bit < WEIR_FEATURE_BITS; bit++) {
         struct weir_buf *payload = bit < WEIR_FEATURES_KNOWN ? &planner->payloads[bit] : &unknown;
         int found = weir_perf_input_feature(&planner->input, bit, payload, NULL);
@@ -47,12 +48,15 @@ static int keep_features(struct planner *planner, struct weir_error *err)
         planner->lacks_features |= found < 0;
         if (bit >= WEIR_FEATURES_KNOWN)
             continue;
-        planner->has[bit] = found == 1;
+        planner->has[bit] = found == 1 && payload->used <= room;
         /* The copy in the head does not know the ids that came later; the attrs do. */
         if (bit == WEIR_FEATURE_EVENT_DESC && planner->input.has_early_features)
             planner->has[bit] = false;
-        if (!planner->has[bit])
-            weir_buf_reset(&planner->payloads[bit]);
+        planner->lacks_features |= found == 1 && payload->used > room;
+        if (planner->has[bit])
+            room -= payload->used;
+        else
+            weir_buf_fini(payload);
     }
     return 0;
 }
@@ -268,6 +272,7 @@ static int build_tail(struct planner *planner, struct weir_error *err)
     for (unsigned bit = 0; bit < WEIR_FEATURES_KNOWN; bit++) {
         if (planner->has[bit])
             weir_buf_append(tail, planner->payloads[bit].data, planner->payloads[bit].used);
+        weir_buf_fini(&planner->payloads[bit]);
     }
     recovery->header = planner->input.header;
     recovery->header.data.size = records_end - recovery->header.data.offset;

@@ -32,6 +32,10 @@
 #include "format/perf_file.h"
 #include "format/perf_input.h"
 
+/* Features that are kept take no more in all: those that come last by their bits are made anew or left out. (What
+ * recorders write is some MiB. Sections of a made-up file may be of the same bytes, each of WEIR_FEATURE_MAX_BYTES.) */
+#define WEIR_RECOVERY_FEATURES_MAX_BYTES (128ull << 20)
+
 struct weir_recovery_options {
     const char *path;                   /* borrowed, as all here; a file, or perf's directory */
     const struct weir_machine *machine; /* this one, for the features that describe the recording machine */

@@ -9,8 +9,9 @@
 
 #include "base/bits.h"
 
-#define TAIL_MAX_BYTES (WEIR_FEATURES_KNOWN * WEIR_FEATURE_MAX_BYTES) /* features are 64 MiB each at most */
-#define PARTS_MAX      65536u                                         /* format/perf_input.c reads no more */
+#define TAIL_MAX_BYTES (WEIR_RECOVERY_FEATURES_MAX_BYTES + MADE_MAX_BYTES)
+#define MADE_MAX_BYTES (4 * WEIR_FEATURE_MAX_BYTES) /* features that are made anew, and records of losses */
+#define PARTS_MAX      65536u                       /* format/perf_input.c reads no more */
 #define STEP_BYTES     (1u << 20)
 #define ERRNO_MAX      4095 /* of Linux */
 

@@ -318,6 +318,44 @@ static size_t early_payload_offset(void)
     return (size_t)(at - unfinished.data) + sizeof(struct weir_early_header);
 }
 
+/* The lowest bits that are set in `finished`, so that the first sections of its table are theirs. */
+static void find_first_features(unsigned *bits, unsigned count)
+{
+    struct weir_perf_header header;
+    memcpy(&header, finished.data, sizeof(header));
+    unsigned found = 0;
+    for (unsigned bit = 0; bit < WEIR_FEATURES_KNOWN && found < count; bit++) {
+        if (header.features[0] >> bit & 1)
+            bits[found++] = bit;
+    }
+    cr_assert_eq(found, count);
+}
+
+/* Of bytes that take no room on a disk, and that all of them share. */
+Test(recovery, features_that_take_more_than_the_limit_in_all_are_left_out)
+{
+    enum {
+        COUNT = 3
+    };
+    unsigned bits[COUNT];
+    struct weir_perf_header header;
+    find_first_features(bits, COUNT);
+    cr_assert_eq(bits[COUNT - 1], WEIR_FEATURE_OSRELEASE, "nothing makes it anew");
+    memcpy(&header, finished.data, sizeof(header));
+    const struct weir_perf_section large = {finished.used, WEIR_RECOVERY_FEATURES_MAX_BYTES / COUNT + 1};
+    image_file_fini(&file);
+    image_file_init(&file, finished.data, finished.used);
+    image_file_resize(&file, finished.used + large.size);
+    for (unsigned i = 0; i < COUNT; i++)
+        image_file_write(&file, header.data.offset + header.data.size + i * sizeof(large), &large, sizeof(large));
+    cr_assert_eq(plan(true), 0, "%s", err.what);
+    cr_expect_not(recovery.is_whole);
+    cr_expect_eq(recovery.features[0] >> bits[0] & 1, 1);
+    cr_expect_eq(recovery.features[0] >> bits[1] & 1, 1);
+    cr_expect_eq(recovery.features[0] >> bits[2] & 1, 0);
+    cr_expect_lt(recovery.tail.used, WEIR_RECOVERY_FEATURES_MAX_BYTES);
+}
+
 Test(recovery, early_features_that_are_damaged_are_not_there)
 {
     make_early(false);
