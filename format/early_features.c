@@ -8,7 +8,6 @@
 #define FNV_OFFSET_BASIS 0xcbf29ce484222325ull
 #define FNV_PRIME        0x100000001b3ull
 #define PLACE_ALIGN      8u
-#define FEATURE_WORD     64u /* bits in each word of the features */
 
 static uint64_t checksum_of(const uint8_t *data, size_t bytes)
 {
@@ -44,21 +43,13 @@ size_t weir_early_features_table_end(const void *written)
     return end;
 }
 
-int weir_early_features_append_table(struct weir_buf *out, const void *written, bool with_events, uint64_t features[4])
+int weir_early_features_append_table(struct weir_buf *out, const void *written, uint64_t features[4])
 {
     struct weir_early_header header;
     memcpy(&header, written, sizeof(header));
-    const uint8_t *entry = (const uint8_t *)written + sizeof(header);
     memcpy(features, header.features, sizeof(header.features));
-    for (unsigned bit = 0; bit < WEIR_ARRAY_COUNT(header.features) * FEATURE_WORD; bit++) {
-        if (!(header.features[bit / FEATURE_WORD] >> (bit % FEATURE_WORD) & 1))
-            continue;
-        if (bit != WEIR_FEATURE_EVENT_DESC || with_events)
-            weir_buf_append(out, entry, sizeof(struct weir_perf_section));
-        else
-            features[bit / FEATURE_WORD] &= ~(1ull << (bit % FEATURE_WORD));
-        entry += sizeof(struct weir_perf_section);
-    }
+    weir_buf_append(out, (const uint8_t *)written + sizeof(header),
+                    weir_early_features_table_end(written) - sizeof(header));
     return weir_buf_error(out);
 }
 

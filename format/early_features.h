@@ -42,11 +42,9 @@ int weir_early_features_append(struct weir_buf *out, uint64_t offset, const stru
 /* Bytes of early header and table, which weir_early_features_append() has written there. */
 size_t weir_early_features_table_end(const void *written);
 
-/*
- * Appends that table for the end of a file: the places that it names do not depend on its own. with_events: EVENT_DESC
- * is among them, with the ids that were known at the start. features: the bits that belong to the table. 0 or -ENOMEM.
- */
-int weir_early_features_append_table(struct weir_buf *out, const void *written, bool with_events, uint64_t features[4]);
+/* Appends that table for the end of a file: the places that it names do not depend on its own. features: the bits that
+ * belong to it. 0 or -ENOMEM. */
+int weir_early_features_append_table(struct weir_buf *out, const void *written, uint64_t features[4]);
 
 /* Where they stand in a file whose attrs end there. */
 uint64_t weir_early_features_offset(uint64_t attrs_end);

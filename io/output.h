@@ -234,8 +234,9 @@ void weir_output_try_again(struct weir_output *output);
 /*
  * Appends [data, data + bytes), bytes > 0 and a multiple of 8, to stay unchanged until its completion is reaped.
  * buffer_index: which of options.buffers holds it, -1 for none. When it is in one, the bytes behind it up to the next
- * multiple of 4096, as far as they lie in the same buffer, belong to the output as well until then: it may pad there.
- * O_DIRECT takes data that begins at a multiple of 4096 and has that room; all other goes through the page cache.
+ * multiple of 4096, as far as they lie in the same buffer, belong to the output as well until then: it pads there, or
+ * puts there what is appended next. O_DIRECT takes data that begins at a multiple of 4096 and has that room; all other
+ * goes through the page cache.
  * pressed: the pool is nearly empty; this span goes through the page cache, which absorbs what a slow disk does not.
  * Only queues: weir_output_flush() tells the kernel. Must not be called while !weir_output_can_append().
  * Returns the file offset of its first byte; UINT64_MAX when the output has failed. In a stream that counts from its

@@ -161,14 +161,6 @@ static int build_features(const struct weir_record_file *file, const struct weir
 
 /* ---- head ---- */
 
-static uint64_t count_ids(const struct weir_session *session)
-{
-    uint64_t count = 0;
-    for (unsigned i = 0; i < session->description_count; i++)
-        count += session->descriptions[i].id_count;
-    return count;
-}
-
 static struct weir_head_input describe_head(const struct weir_session *session)
 {
     return (struct weir_head_input){
@@ -200,7 +192,6 @@ static int write_file_head(struct weir_record_file *file, const struct weir_sess
             weir_error_set_errno(err, result, "cannot write the head of %s", file->path);
     }
     file->head_bytes = head.used;
-    file->early_ids = count_ids(session);
     weir_buf_fini(&head);
     weir_buf_fini(&tracing_data);
     return result;
@@ -376,15 +367,11 @@ struct ending {
 };
 
 /* The features that were known at the start. 0 or -ENOMEM. */
-static int end_with_early_features(struct weir_record_file *file, const struct weir_session *session,
-                                   struct ending *ending)
+static int end_with_early_features(const struct weir_record_file *file, struct ending *ending)
 {
-    /* EVENT_DESC does not know the ids of CPUs that came later, and nothing tells readers that it is not all of them.
-     */
-    bool knows_ids = file->early_ids == count_ids(session);
     weir_buf_reset(&ending->sections);
     ending->is_early = true;
-    return weir_early_features_append_table(&ending->sections, file->early.data, knows_ids, ending->features);
+    return weir_early_features_append_table(&ending->sections, file->early.data, ending->features);
 }
 
 /* The last records and, behind them, the features. 0 or -errno. */
@@ -401,13 +388,12 @@ static int write_tail(struct weir_record_file *file, const struct ending *ending
 }
 
 /* The same with as much of it as finds room, in the end the records alone. *is_told: these are there. */
-static int write_what_fits(struct weir_record_file *file, const struct weir_session *session, struct ending *ending,
-                           bool *is_told)
+static int write_what_fits(struct weir_record_file *file, struct ending *ending, bool *is_told)
 {
     const struct weir_buf *last = &file->last_records;
     int result = write_tail(file, ending);
     *is_told = result == 0;
-    if (result < 0 && !ending->is_early && end_with_early_features(file, session, ending) == 0)
+    if (result < 0 && !ending->is_early && end_with_early_features(file, ending) == 0)
         *is_told = write_tail(file, ending) == 0;
     if (*is_told)
         return result;
@@ -439,9 +425,9 @@ static int finish_file(struct weir_record_file *file, const struct weir_session 
     int kept = weir_output_check_kept(file->output, &kept_error);
     int described =
         build_features(file, session, data_bytes + file->last_records.used, &ending.sections, ending.features, err);
-    int result = described < 0 ? end_with_early_features(file, session, &ending) : 0;
+    int result = described < 0 ? end_with_early_features(file, &ending) : 0;
     if (result == 0)
-        result = write_what_fits(file, session, &ending, &is_told);
+        result = write_what_fits(file, &ending, &is_told);
     if (is_told)
         data_bytes += file->last_records.used;
     if (result < 0 || described < 0)

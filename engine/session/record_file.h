@@ -46,7 +46,6 @@ struct weir_record_file {
     struct weir_record_parts parts;    /* of a directory */
     uint64_t head_bytes;               /* where its data begins: data.offset */
     struct weir_buf early;    /* owned; early header and table as the head has them (format/early_features.h) */
-    uint64_t early_ids;       /* that EVENT_DESC names there */
     uint64_t first_sample_ns; /* set before finish, by the clock of the recording; both 0: no sample */
     uint64_t last_sample_ns;
     uint64_t raw_bytes, compressed_bytes; /* set before finish: what compression was given, and made of it; 0: none */
