@@ -433,8 +433,8 @@ static int finish_file(struct weir_record_file *file, const struct weir_session 
     if (result < 0 || described < 0)
         tell_of_ending(file, &ending, result, err);
     /* The head that tells of all this must not be on the disk before it. */
-    int synced =
-        result == 0 && file->syncs && weir_output_error(file->output) == 0 ? weir_output_sync(file->output) : 0;
+    bool syncs = is_told && file->syncs && weir_output_error(file->output) == 0;
+    int synced = syncs ? weir_output_sync(file->output) : 0;
     if (synced < 0) {
         memset(ending.features, 0, sizeof(ending.features));
         result = weir_error_set_errno(err, synced, "cannot write the feature sections of %s", file->path);

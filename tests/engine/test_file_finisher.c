@@ -420,3 +420,18 @@ Test(file_finisher, room_that_never_comes_costs_older_files_and_some_time_only)
     cr_expect_eq(clean_folder(), 0);
     fake_io_free(disk);
 }
+
+/* With --sync. */
+Test(file_finisher, features_of_the_start_are_on_the_disk_before_the_head_tells_of_them)
+{
+    rig.options.sync = true;
+    finisher_rig_start(&rig);
+    struct fake_io_options options = {.space_bytes = measure_head() + TABLE_BYTES};
+    options.faults[FAKE_IO_FSYNC] = (struct fake_io_fault){1, false, -EIO};
+    struct fake_io *disk = fake_io_new(&options);
+    cr_assert(weir_file_finisher_push(rig.finisher, finisher_rig_make_file(&rig, fake_io_ops(disk))));
+    weir_file_finisher_stop(rig.finisher, no_haste, NULL);
+    cr_expect_eq(weir_file_finisher_sums(rig.finisher)->err.code, -EIO);
+    cr_expect_eq(find_features(disk), FOUND_NO_FEATURES);
+    fake_io_free(disk);
+}
