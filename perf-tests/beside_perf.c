@@ -12,10 +12,12 @@
  * report: the same load is recorded once by each of them, perf in its serial and its --threads form; then
  * `perf report --stdio` reads each recording, in turn, and wait4(2) says what that took. report-all records the whole
  * machine, and with it what the recorder itself does.
- * Runs interleave, so that a drift of the machine's speed hits all alike. JSON, medians over the runs.
+ * Runs interleave, so that a drift of the machine's speed hits all alike. JSON, medians over the runs. What was
+ * recorded in DIR (default: the current one) is removed at the end, unless a run has failed.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -41,6 +43,7 @@
 #define SKIP_EXIT  77
 #define USAGE_EXIT 2
 #define SETTLE_MS  700
+#define WALK_FDS   8 /* of nftw(3) */
 
 enum claim {
     CLAIM_START,
@@ -376,6 +379,25 @@ static int run_all(struct settings *settings, struct figures *figures)
     return result;
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *place)
+{
+    (void)st, (void)type, (void)place;
+    return remove(path);
+}
+
+/* Files, and perf's directories. */
+static void remove_recordings(const struct settings *settings)
+{
+    static const char *const suffixes[] = {".data", ".data.old", ".log", ".report"};
+    for (unsigned form = 0; form < FORMS; form++) {
+        for (size_t i = 0; i < WEIR_ARRAY_COUNT(suffixes); i++) {
+            char path[4096];
+            path_of(settings, form, suffixes[i], path);
+            nftw(path, remove_one, WALK_FDS, FTW_DEPTH | FTW_PHYS);
+        }
+    }
+}
+
 /* The claim of that name; CLAIM_COUNT: there is none. */
 static enum claim claim_named(const char *name)
 {
@@ -423,5 +445,6 @@ int main(int argc, char **argv)
     if (run_all(&settings, figures) < 0)
         return 1;
     print(&settings, figures);
+    remove_recordings(&settings);
     return 0;
 }
