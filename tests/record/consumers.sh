@@ -198,8 +198,9 @@ test_tools_for_tracepoints_find_what_they_look_for() {
     expect_line it.svg "$WEIR_LOAD_NAME"
 }
 
-# report_columns FILE [OPTION...]: the heads of perf report's columns, and report_rows what stands below them.
-report_columns() { perf report --stdio -i "$@" 2>/dev/null | grep -m1 '^# Overhead' | tr -s ' '; }
+# report_columns FILE [OPTION...]: the heads of perf report's columns, and report_rows what stands below them. (Behind
+# the last head there are blanks when a row is longer.)
+report_columns() { perf report --stdio -i "$@" 2>/dev/null | grep -m1 '^# Overhead' | tr -s ' ' | sed 's/ $//'; }
 report_rows() { perf report --stdio -i "$@" 2>/dev/null | grep -v '^#' | sed 's/ = [0-9]*/ = PARENT/'; }
 
 # sample_types FILE: of each event, as perf tells them.
@@ -236,7 +237,7 @@ test_one_event_of_tasks_is_recorded_as_by_perf() {
 # Of events that are all tracepoints perf's report has what these print, unless there is a dummy event among them, as in
 # those of ours that have several, and in perf's own of -a (docs/compatibility.md, side-event).
 test_report_by_what_tracepoints_print_is_that_of_perf() {
-    local events=(-e raw_syscalls:sys_exit -c 1 --filter "id == 110") wanted="# Overhead Trace output "
+    local events=(-e raw_syscalls:sys_exit -c 1 --filter "id == 110") wanted="# Overhead Trace output"
     record "${events[@]}" -o ours.data -- "$WEIR_LOAD" getppid 1000
     perf record -q "${events[@]}" -o theirs.data -- "$WEIR_LOAD" getppid 1000
     perf record -q -a "${events[@]}" -o all.data -- "$WEIR_LOAD" getppid 1000
@@ -247,6 +248,6 @@ test_report_by_what_tracepoints_print_is_that_of_perf() {
     expect_eq "columns unasked" "$(report_columns ours.data)" "$wanted"
     record -e raw_syscalls:sys_enter "${events[@]}" -o two.data -- "$WEIR_LOAD" getppid 1000
     expect_eq "columns of two" "$(report_columns two.data -s trace | head -n 1)" "$wanted"
-    expect_eq "of two, unasked" "$(report_columns two.data | head -n 1)" "# Overhead Command Shared Object Symbol "
-    expect_eq "perf's of -a" "$(report_columns all.data)" "# Overhead Command Shared Object Symbol "
+    expect_eq "of two, unasked" "$(report_columns two.data | head -n 1)" "# Overhead Command Shared Object Symbol"
+    expect_eq "perf's of -a" "$(report_columns all.data)" "# Overhead Command Shared Object Symbol"
 }
