@@ -33,23 +33,13 @@ int weir_early_features_append(struct weir_buf *out, uint64_t offset, const stru
     return result;
 }
 
-size_t weir_early_features_table_end(const void *written)
-{
-    struct weir_early_header header;
-    memcpy(&header, written, sizeof(header));
-    size_t end = sizeof(header);
-    for (size_t i = 0; i < WEIR_ARRAY_COUNT(header.features); i++)
-        end += (size_t)__builtin_popcountll(header.features[i]) * sizeof(struct weir_perf_section);
-    return end;
-}
-
 int weir_early_features_append_table(struct weir_buf *out, const void *written, uint64_t features[4])
 {
     struct weir_early_header header;
     memcpy(&header, written, sizeof(header));
     memcpy(features, header.features, sizeof(header.features));
     weir_buf_append(out, (const uint8_t *)written + sizeof(header),
-                    weir_early_features_table_end(written) - sizeof(header));
+                    weir_features_count(features) * sizeof(struct weir_perf_section));
     return weir_buf_error(out);
 }
 

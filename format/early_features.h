@@ -39,11 +39,8 @@ WEIR_FIELD_AT(struct weir_early_header, features, 24);
 /* Appends header, table and payloads for the place at file offset `offset`. 0 or -ENOMEM. */
 int weir_early_features_append(struct weir_buf *out, uint64_t offset, const struct weir_features_input *input);
 
-/* Bytes of early header and table, which weir_early_features_append() has written there. */
-size_t weir_early_features_table_end(const void *written);
-
-/* Appends that table for the end of a file: the places that it names do not depend on its own. features: the bits that
- * belong to it. 0 or -ENOMEM. */
+/* Appends the table of what weir_early_features_append() has written there, for the end of a file: the places that it
+ * names do not depend on its own. features: the bits that belong to it. 0 or -ENOMEM. */
 int weir_early_features_append_table(struct weir_buf *out, const void *written, uint64_t features[4]);
 
 /* Where they stand in a file whose attrs end there. */

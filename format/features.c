@@ -272,6 +272,14 @@ static const struct feature features_known[] = {
 
 #define FEATURE_COUNT WEIR_ARRAY_COUNT(features_known)
 
+size_t weir_features_count(const uint64_t features[4])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < 4; i++)
+        count += (size_t)__builtin_popcountll(features[i]);
+    return count;
+}
+
 int weir_features_build(struct weir_buf *out, uint64_t offset, const struct weir_features_input *input,
                         uint64_t features[4])
 {

@@ -62,6 +62,9 @@ struct weir_features_input {
 int weir_features_build(struct weir_buf *out, uint64_t offset, const struct weir_features_input *input,
                         uint64_t features[4]);
 
+/* How many bits are set, which is how many entries their table has. */
+size_t weir_features_count(const uint64_t features[4]);
+
 /*
  * Appends what a stream has in the place of these sections: a FEATURE record for each, and the one that ends them.
  * tracing_data, build_ids, branch_stack and aux_index are not looked at (the first two have records of their own, and

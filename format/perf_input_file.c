@@ -12,6 +12,7 @@
 #include "base/bits.h"
 #include "format/bytes.h"
 #include "format/early_features.h"
+#include "format/features.h"
 #include "format/perf_input_internal.h"
 
 #define ATTR_STRIDE_MIN (PERF_ATTR_SIZE_VER0 + sizeof(struct weir_perf_section))
@@ -201,18 +202,10 @@ static void take_early(struct weir_perf_input *input, const uint64_t features[4]
     input->is_unfinished = true;
 }
 
-static size_t count_bits(const uint64_t features[4])
-{
-    size_t count = 0;
-    for (size_t i = 0; i < WEIR_FEATURE_BITS / FEATURE_WORD; i++)
-        count += (size_t)__builtin_popcountll(features[i]);
-    return count;
-}
-
 /* A table that cannot be read is told when a feature is asked for: the data can be read without. */
 static void read_feature_table(struct weir_perf_input *input)
 {
-    size_t count = count_bits(input->header.features);
+    size_t count = weir_features_count(input->header.features);
     struct weir_perf_section table[WEIR_FEATURE_BITS];
     struct weir_perf_section place = {.offset = input->header.data.offset + input->header.data.size,
                                       .size = count * sizeof(table[0])};
@@ -240,14 +233,14 @@ static int read_early_features(struct weir_perf_input *input, struct weir_error 
     const struct weir_perf_header *header = &input->header;
     uint64_t at = weir_early_features_offset(header->attrs.offset + header->attrs.size);
     struct weir_early_header early;
-    bool has_table = count_bits(header->features) > 0 && input->features_error.code == 0;
+    bool has_table = weir_features_count(header->features) > 0 && input->features_error.code == 0;
     if ((has_table && !has_cut_feature(input)) || at + sizeof(early) > header->data.offset ||
         header->data.offset > input->source.file_bytes)
         return 0;
     int result = read_exactly(input, at, (uint8_t *)&early, sizeof(early), err);
     if (result < 0)
         return result;
-    uint64_t table_bytes = count_bits(early.features) * sizeof(struct weir_perf_section);
+    uint64_t table_bytes = weir_features_count(early.features) * sizeof(struct weir_perf_section);
     if (!weir_early_header_is_sane(&early, header->data.offset - at) || early.bytes > EARLY_MAX_BYTES ||
         table_bytes > early.bytes)
         return 0;

@@ -45,14 +45,15 @@ static int keep_features(struct planner *planner, struct weir_error *err)
         weir_buf_fini(&unknown);
         if (found == -ENOMEM)
             return weir_error_set_errno(err, found, "cannot recover %s", planner->options->path);
+        if (found == 1 && payload->used > room)
+            found = -EFBIG;
         planner->lacks_features |= found < 0;
         if (bit >= WEIR_FEATURES_KNOWN)
             continue;
-        planner->has[bit] = found == 1 && payload->used <= room;
+        planner->has[bit] = found == 1;
         /* The copy in the head does not know the ids that came later; the attrs do. */
         if (bit == WEIR_FEATURE_EVENT_DESC && planner->input.has_early_features)
             planner->has[bit] = false;
-        planner->lacks_features |= found == 1 && payload->used > room;
         if (planner->has[bit])
             room -= payload->used;
         else

@@ -38,11 +38,6 @@ static bool is_on_block(uint64_t value)
 
 /* ---- the slack: padding behind a span in place, whose write the queue does not have yet ---- */
 
-static void drop_slack(struct weir_output *output)
-{
-    output->slack = (struct weir_output_slack){0};
-}
-
 /* Between the spans of a whole there is no padding. */
 static bool slack_has_room(const struct weir_output *output, size_t bytes)
 {
@@ -129,7 +124,7 @@ static void change_stage(struct weir_output *output, bool pressed)
 /* Returns the file offset behind the data. */
 static uint64_t append_copy(struct weir_output *output, const void *data, size_t bytes, bool pressed)
 {
-    drop_slack(output);
+    output->slack.bytes = 0; /* the file goes on behind it */
     if (!output->stage.open)
         open_stage(output);
     else if (!stage_has_room(output, bytes))

@@ -183,8 +183,7 @@ static int write_file_head(struct weir_record_file *file, const struct weir_sess
         result = weir_head_build(&head, &input);
         if (result == 0) {
             const uint8_t *written = head.data + weir_early_features_offset(weir_head_fixed_bytes(&input));
-            weir_buf_append(&file->early, written, weir_early_features_table_end(written));
-            result = weir_buf_error(&file->early);
+            result = weir_early_features_append_table(&file->early_table, written, file->early_features);
         }
         if (result == 0)
             result = weir_output_write_head(file->output, head.data, head.used);
@@ -370,8 +369,10 @@ struct ending {
 static int end_with_early_features(const struct weir_record_file *file, struct ending *ending)
 {
     weir_buf_reset(&ending->sections);
+    weir_buf_append(&ending->sections, file->early_table.data, file->early_table.used);
+    memcpy(ending->features, file->early_features, sizeof(ending->features));
     ending->is_early = true;
-    return weir_early_features_append_table(&ending->sections, file->early.data, ending->features);
+    return weir_buf_error(&ending->sections);
 }
 
 /* The last records and, behind them, the features. 0 or -errno. */
@@ -497,7 +498,7 @@ void weir_record_file_close(struct weir_record_file *file)
     weir_output_folder_close(file->folder);
     weir_bpf_list_fini(&file->bpf);
     weir_buf_fini(&file->last_records);
-    weir_buf_fini(&file->early);
+    weir_buf_fini(&file->early_table);
     free(file->path);
     free(file);
 }

@@ -45,8 +45,9 @@ struct weir_record_file {
     struct weir_output_folder *folder; /* owned; what the output stands in; NULL: in none of its own */
     struct weir_record_parts parts;    /* of a directory */
     uint64_t head_bytes;               /* where its data begins: data.offset */
-    struct weir_buf early;    /* owned; early header and table as the head has them (format/early_features.h) */
-    uint64_t first_sample_ns; /* set before finish, by the clock of the recording; both 0: no sample */
+    struct weir_buf early_table;       /* owned; of the features in the head (format/early_features.h) */
+    uint64_t early_features[4];        /* which they are */
+    uint64_t first_sample_ns;          /* set before finish, by the clock of the recording; both 0: no sample */
     uint64_t last_sample_ns;
     uint64_t raw_bytes, compressed_bytes; /* set before finish: what compression was given, and made of it; 0: none */
     const struct weir_build_id_entry *build_ids; /* borrowed; set before finish */

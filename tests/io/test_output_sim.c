@@ -273,6 +273,22 @@ Test(output_sim, the_pwritev_queue_brings_the_same_bytes)
 
 /* ---- small spans ---- */
 
+/* One with a head. buffer: where spans may lie; NULL: anywhere. */
+static struct weir_output *open_output(struct fake_io *fake, const struct iovec *buffer)
+{
+    const struct weir_output_options options = {
+        .buffers = buffer,
+        .buffer_count = buffer != NULL,
+        .fill_padding = span_fill_padding,
+        .io = fake_io_ops(fake),
+    };
+    struct weir_output *output = NULL;
+    cr_assert(weir_output_open(&output, "/dev/null", &options, NULL) == 0);
+    char head[OUTPUT_RIG_HEAD_BYTES] = {0};
+    cr_assert(weir_output_write_head(output, head, sizeof(head)) == 0);
+    return output;
+}
+
 struct small_spans {
     struct fake_io *fake;
     struct weir_output *output;
@@ -282,10 +298,7 @@ struct small_spans {
 static void open_small(struct small_spans *small)
 {
     *small = (struct small_spans){.fake = fake_io_new(&(struct fake_io_options){0})};
-    const struct weir_output_options options = {.fill_padding = span_fill_padding, .io = fake_io_ops(small->fake)};
-    cr_assert(weir_output_open(&small->output, "/dev/null", &options, NULL) == 0);
-    char head[OUTPUT_RIG_HEAD_BYTES] = {0};
-    cr_assert(weir_output_write_head(small->output, head, sizeof(head)) == 0);
+    small->output = open_output(small->fake, NULL);
     span_fill(small->span, 0, sizeof(small->span));
 }
 
@@ -368,15 +381,7 @@ static void open_padded(struct padded_span *padded)
     *padded = (struct padded_span){.fake = fake_io_new(&(struct fake_io_options){0})};
     padded->place = (struct iovec){aligned_alloc(WEIR_OUTPUT_ALIGN_BYTES, PLACE_BYTES), PLACE_BYTES};
     cr_assert_not_null(padded->place.iov_base);
-    const struct weir_output_options options = {
-        .buffers = &padded->place,
-        .buffer_count = 1,
-        .fill_padding = span_fill_padding,
-        .io = fake_io_ops(padded->fake),
-    };
-    cr_assert(weir_output_open(&padded->output, "/dev/null", &options, NULL) == 0);
-    char head[OUTPUT_RIG_HEAD_BYTES] = {0};
-    cr_assert(weir_output_write_head(padded->output, head, sizeof(head)) == 0);
+    padded->output = open_output(padded->fake, &padded->place);
     span_fill(padded->place.iov_base, 0, LARGE_BYTES);
     uint64_t at = weir_output_append(padded->output, padded->place.iov_base, LARGE_BYTES, 0, false, NULL);
     cr_assert_eq(at, OUTPUT_RIG_HEAD_BYTES);
