@@ -40,6 +40,7 @@ void weir_chunk_empty(struct weir_chunk *chunk)
     chunk->handed_ns = 0;
     chunk->follower = NULL;
     chunk->follows = chunk->opaque = false;
+    chunk->mark_count = chunk->marker_count = 0;
 }
 
 uint64_t weir_chunk_train_bytes(const struct weir_chunk *chunk)

@@ -47,6 +47,17 @@ enum weir_chunk_kind {
     WEIR_CHUNK_SWITCH, /* no data: what stands behind it goes to another output (struct weir_writer_switch) */
 };
 
+/* A record in a chunk of data that may become a round marker: round_mark.h. */
+struct weir_round_mark {
+    uint32_t at;        /* of the chunk's bytes */
+    uint64_t began_ns;  /* what its rings held then stands before it; 0: they are not drained yet */
+    uint64_t ended_ns;  /* what stands before it was published before that */
+    uint64_t alone_ns;  /* only one of its rings has had records since, and what it held then was drained; 0: not so */
+    uint64_t sample_ns; /* with that: of the newest sample of that ring, by the clock of the recording */
+};
+
+#define WEIR_CHUNK_MARKS 16u
+
 struct weir_chunk {
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic(struct weir_chunk *) queue_next; /* chunk_queue.c */
     _Atomic uint32_t free_next;           /* chunk.c: index + 1 of the next free chunk, 0 at the end */
@@ -70,6 +81,9 @@ struct weir_chunk {
     bool follows;                         /* by its reader: it is behind another one in a train */
     bool opaque;                          /* by its reader: one AUXTRACE record with its data, or a part of that */
     uint32_t share;                       /* constant: which of the pool's shares (nodes) its memory belongs to */
+    uint32_t mark_count;                  /* by its reader */
+    uint32_t marker_count;                /* by the writer: marks that became markers */
+    struct weir_round_mark marks[WEIR_CHUNK_MARKS]; /* by its reader, ascending */
 };
 
 /* Moves a chunk from one state to the next and asserts that it was in the first. Owner only. */

@@ -12,6 +12,8 @@
 
 #include "engine/kernel/test_point.h"
 
+#define LOOK_AHEAD 64u /* chunks that is_of() looks at */
+
 enum { /* values of weir_chunk_queue.parked */
     AWAKE,
     PARKED, /* the writer sleeps, or is about to */
@@ -125,6 +127,26 @@ bool weir_chunk_queue_is_empty(struct weir_chunk_queue *queue)
 {
     /* (H): everything that a producer exchanged before this load is seen. */
     return atomic_load_explicit(&queue->last, memory_order_seq_cst) == &queue->stub && queue->first == &queue->stub;
+}
+
+bool weir_chunk_queue_is_of(struct weir_chunk_queue *queue, uint32_t reader, const struct weir_chunk **last)
+{
+    /* (F): as is_empty(). Up to there all pushes that the caller can know of are linked, or one is under way. */
+    const struct weir_chunk *end = atomic_load_explicit(&queue->last, memory_order_seq_cst);
+    const struct weir_chunk *node = queue->first;
+    *last = NULL;
+    for (unsigned n = 0; node && n < LOOK_AHEAD; n++) {
+        if (node != &queue->stub && node->kind != WEIR_CHUNK_ROUND) {
+            if (node->kind != WEIR_CHUNK_DATA || node->reader != reader)
+                break;
+            *last = node;
+        }
+        if (node == end)
+            return true;
+        node = atomic_load_explicit(&node->queue_next, memory_order_acquire); /* (G) */
+    }
+    *last = NULL;
+    return false;
 }
 
 enum weir_chunk_queue_park weir_chunk_queue_park(struct weir_chunk_queue *queue, unsigned chunks, int timeout_ms)

@@ -55,6 +55,10 @@ struct weir_chunk *weir_chunk_queue_pop(struct weir_chunk_queue *queue);
 /* True when every push that has begun was popped. Writer thread. */
 bool weir_chunk_queue_is_empty(struct weir_chunk_queue *queue);
 
+/* The last chunk of those that stand in the queue, when all of them are data of that reader (chunk->reader), or NULL
+ * when there is none; false: they are not, or there are more than a few, or a push is under way. Writer thread. */
+bool weir_chunk_queue_is_of(struct weir_chunk_queue *queue, uint32_t reader, const struct weir_chunk **last);
+
 enum weir_chunk_queue_park {
     WEIR_PARK_NEEDLESS,  /* it did not sleep: the chunks were there already */
     WEIR_PARK_WOKEN,     /* by a push or by wake(), perhaps before it slept */

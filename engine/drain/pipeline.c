@@ -271,6 +271,11 @@ int weir_pipeline_note_return(struct weir_pipeline *pipeline, unsigned place, bo
     return ring->ring.page && !ring->ring.newest ? weir_reader_note_return(ring, records, bytes) : 0;
 }
 
+void weir_pipeline_note_mapping(struct weir_pipeline *pipeline, bool mapping)
+{
+    atomic_store_explicit(&pipeline->control.mapping, mapping, memory_order_seq_cst);
+}
+
 void weir_pipeline_wake_place(struct weir_pipeline *pipeline, unsigned place)
 {
     for (int sideband = 1; sideband >= 0; sideband--) {
@@ -336,13 +341,25 @@ void weir_pipeline_set_parts(struct weir_pipeline *pipeline, struct weir_output 
     pipeline->parts = parts;
 }
 
+/* Whether readers make marks for rounds. What is compressed has none in it, files of their own have no rounds, and what
+ * is kept in memory is not written in the order of marks. */
+static bool makes_marks(const struct weir_pipeline *pipeline)
+{
+    const struct weir_pipeline_setup *setup = &pipeline->setup;
+    return !pipeline->compressing && !pipeline->parts && setup->retained_bytes == 0 && !setup->snapshots_only &&
+           !setup->ends_with_snapshots && !setup->has_aux;
+}
+
 int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err)
 {
     /* Compression and the page cache read what was copied; a device does not need it in a cache. */
+    struct weir_round_marks_setup marks = {pipeline->readers, pipeline->reader_count, &pipeline->control};
+    bool marked = output && makes_marks(pipeline);
     bool past_caches = output && weir_output_is_direct(output) && !pipeline->compressing && !pipeline->parts;
     unsigned live = 0;
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         pipeline->readers[i]->past_caches = past_caches;
+        pipeline->readers[i]->mark_bytes = marked ? WEIR_ROUND_MARK_BYTES : 0;
         live += pipeline->readers[i]->ring_count > 0;
     }
     atomic_init(&pipeline->live_readers, live); /* before the threads that count it down */
@@ -370,6 +387,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
                                                 .full_fd = pipeline->full_fd,
                                                 .grower = setup->grow_pool ? &pipeline->grower : NULL,
                                                 .parts = pipeline->parts,
+                                                .marks = marked ? &marks : NULL,
                                                 .compressor = pipeline->compressing ? &pipeline->compressor : NULL,
                                             });
     if (result < 0)

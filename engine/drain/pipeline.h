@@ -128,6 +128,9 @@ void weir_pipeline_rename_place(struct weir_pipeline *pipeline, unsigned place);
 int weir_pipeline_note_return(struct weir_pipeline *pipeline, unsigned place, bool sideband, const void *records,
                               size_t bytes);
 
+/* Around the mapping of a dormant ring whose events are on, and wake_place(). Coordinator. */
+void weir_pipeline_note_mapping(struct weir_pipeline *pipeline, bool mapping);
+
 /* Lets the readers at those rings of a late place that are mapped now and have their descriptors. After start(). */
 void weir_pipeline_wake_place(struct weir_pipeline *pipeline, unsigned place);
 

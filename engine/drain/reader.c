@@ -286,6 +286,7 @@ enum weir_reader_state weir_reader_step(struct weir_reader *reader)
     if (reader->retention) /* relaxed: a hint, for the span of other readers */
         atomic_store_explicit(&reader->newest_ns, reader->retention->newest_ns, memory_order_relaxed);
 
+    weir_reader_mark_drained(reader, began_ns);
     if (epoch != passed) {
         if (reader->untold_rings > 0 && !weir_reader_tell_all(reader))
             return starved(reader);
@@ -332,8 +333,11 @@ bool weir_reader_has_passed(const struct weir_reader *reader, uint64_t epoch)
 
 bool weir_reader_is_past(const struct weir_reader *reader, uint64_t epoch)
 {
-    if (weir_reader_has_passed(reader, epoch))
-        return true;
+    return weir_reader_has_passed(reader, epoch) || weir_reader_is_idle(reader);
+}
+
+bool weir_reader_is_idle(const struct weir_reader *reader)
+{
     /* The rings first: a drained ring (E) shows us the holding flag that was set before its tail was released. */
     for (unsigned i = 0; i < reader->ring_count; i++) {
         if (!weir_reader_is_dormant(&reader->rings[i]) && !weir_ring_is_drained(&reader->rings[i].ring))

@@ -81,6 +81,7 @@ struct weir_reader_control {
     /* The newest epoch that is a snapshot; 0: none. Both published by the release of that epoch (J). */
     _Atomic uint64_t snapshot_epoch;
     _Atomic uint64_t newest_ns;        /* time of the newest sample that any reader had retained when it was opened */
+    _Atomic bool mapping;              /* a dormant ring is being mapped whose events are on: round_mark.h */
     struct weir_switch_count switches; /* of the output. The coordinator begins them, the finisher may end them */
 };
 
@@ -134,6 +135,7 @@ struct weir_reader_ring {
     bool starved;     /* was left nearly full because no chunk was free; until the next LOST record */
     uint64_t lost_while_starved;
     uint64_t drained_bytes;
+    uint64_t newest_ns;         /* time of the newest sample that was drained; 0: of none */
     bool reading_newest;        /* a ring of the newest records is being read; it goes on after a wait for a chunk */
     uint64_t newest_head;       /* where that began ... */
     uint64_t newest_end;        /* ... and where it ends */
@@ -174,6 +176,8 @@ struct weir_reader {
     /* What it copies from data rings is next looked at by the device that writes the chunk, so it goes past the caches
      * (base/copy.h). Set before the thread runs. */
     bool past_caches;
+    /* Makes marks for rounds (round_mark.h), so many bytes apart at least; 0: none. Needs a clock; as above. */
+    uint64_t mark_bytes;
 
     /* Readers with a ring whose descriptors have not all hung up. Borrowed; the reader that takes it to 0 writes to
      * ended_fd, a borrowed eventfd: every target is gone. */
@@ -186,16 +190,21 @@ struct weir_reader {
     uint64_t handed;          /* chunks pushed */
     uint64_t wakeups;         /* poll(2) returns with data */
     uint64_t starved_steps;
-    uint64_t left_samples;    /* evicted at the stop epoch: no snapshot has asked for them */
-    unsigned starved_wait_ms; /* until the next step, when this one was starved; 0: it was not */
-    bool half_full;           /* a ring had to be left so in this step */
-    uint32_t fill_per_mille;  /* of its fullest ring when this step came to it */
-    uint64_t looked_wakeups;  /* wakeups when it last looked at its rings */
-    uint64_t lent_bytes;      /* handed over in chunks that lie on another node than the reader's own */
-    struct pollfd *polls;     /* owned; wake descriptor, then one per ring */
-    bool ended;               /* the descriptors of all rings have hung up, and ended_fd was told */
-    bool stopping;            /* what is drained now is the last of the recording */
-    unsigned untold_rings;    /* that have something untold */
+    uint64_t left_samples;         /* evicted at the stop epoch: no snapshot has asked for them */
+    unsigned starved_wait_ms;      /* until the next step, when this one was starved; 0: it was not */
+    bool half_full;                /* a ring had to be left so in this step */
+    uint32_t fill_per_mille;       /* of its fullest ring when this step came to it */
+    uint64_t looked_wakeups;       /* wakeups when it last looked at its rings */
+    uint64_t lent_bytes;           /* handed over in chunks that lie on another node than the reader's own */
+    struct pollfd *polls;          /* owned; wake descriptor, then one per ring */
+    bool ended;                    /* the descriptors of all rings have hung up, and ended_fd was told */
+    bool stopping;                 /* what is drained now is the last of the recording */
+    uint64_t marked_bytes;         /* handed over or in the chunk when it made its last mark while it drained a ring, */
+    uint64_t marked_drained_bytes; /* and after it had drained all of them */
+    uint64_t drained_ns;           /* when the last step began that drained all rings */
+    const struct weir_reader_ring *alone; /* no other ring of its has had records since alone_ns; NULL: not known */
+    uint64_t alone_ns, alone_bytes;       /* and the bytes that were drained of the others until then */
+    unsigned untold_rings;                /* that have something untold */
     /* How often each level was entered from below. */
     uint64_t pressure_rises[WEIR_PRESSURE_COUNT];
 
@@ -293,6 +302,10 @@ void weir_reader_wake(struct weir_reader *reader);
 /* True when everything that its rings held when the epoch was opened stands in the queue: it has passed the epoch, or
  * its rings are empty and it holds nothing. Coordinator. */
 bool weir_reader_is_past(const struct weir_reader *reader, uint64_t epoch);
+
+/* True when everything that its rings held at the time of the call stands in the queue, and nothing else is held. Any
+ * thread. */
+bool weir_reader_is_idle(const struct weir_reader *reader);
 
 /* True when it has passed the epoch itself, with whatever a snapshot asks for. Coordinator. */
 bool weir_reader_has_passed(const struct weir_reader *reader, uint64_t epoch);

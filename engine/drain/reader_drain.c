@@ -44,13 +44,15 @@ static void note_lost(struct weir_reader_ring *r, uint64_t lost)
 
 /* Samples of a ring stand in order of time, newest last or, in a ring of the newest records, newest first; those of
  * other rings may be older. */
-static void note_times(struct weir_chunk *chunk, const struct weir_walk_counts *counts)
+static void note_times(struct weir_reader_ring *r, struct weir_chunk *chunk)
 {
+    const struct weir_walk_counts *counts = &r->counts;
     uint64_t oldest_ns = weir_min_u64(counts->first_sample_ns, counts->last_sample_ns);
     uint64_t newest_ns = weir_max_u64(counts->first_sample_ns, counts->last_sample_ns);
     if (oldest_ns > 0 && (chunk->first_sample_ns == 0 || oldest_ns < chunk->first_sample_ns))
         chunk->first_sample_ns = oldest_ns;
     chunk->last_sample_ns = weir_max_u64(chunk->last_sample_ns, newest_ns);
+    r->newest_ns = weir_max_u64(r->newest_ns, newest_ns);
 }
 
 /* What a chunk holds behind its records: the beginning of one, of which the rest is still in the ring. It is not copied
@@ -129,7 +131,7 @@ static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r
         weir_side_tee_push(reader->tee, to, (size_t)moved);
     note_lost(r, r->counts.lost_reported - lost_before);
     chunk->lost_reported += r->counts.lost_reported - lost_before;
-    note_times(chunk, &r->counts);
+    note_times(r, chunk);
     uint64_t kept = weir_reader_trims(reader) ? weir_reader_trim(reader, r, to, (uint64_t)moved) : (uint64_t)moved;
     chunk->used += (uint32_t)kept;
     /* Behind records that were trimmed it does not stand where they end now. */
@@ -279,6 +281,7 @@ static enum weir_reader_state drain_to(struct weir_reader *reader, struct weir_r
         }
         weir_test_point(WEIR_AT_READER_RELEASE);
         weir_ring_release(&r->ring, r->ring.tail + (uint64_t)moved);
+        weir_reader_mark_within(reader, r);
     }
     return WEIR_READER_DRAINED;
 }

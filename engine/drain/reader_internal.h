@@ -122,6 +122,14 @@ static inline void weir_reader_note_retained(struct weir_reader *reader, uint64_
  * the stop epoch. False: come again. */
 bool weir_reader_pass_retained(struct weir_reader *reader, uint64_t epoch, bool hands_over);
 
+/* ---- round_mark.c ---- */
+
+/* All rings were drained by a step that began then: makes a mark if there has been none for a while. */
+void weir_reader_mark_drained(struct weir_reader *reader, uint64_t began_ns);
+
+/* The same while a ring is being drained, when it is the only one with records. */
+void weir_reader_mark_within(struct weir_reader *reader, const struct weir_reader_ring *r);
+
 /* ---- reader_return.c ---- */
 
 /* The oldest return of the ring's CPU that the file does not have yet; NULL: none. After a look at the ring's head. */

@@ -91,6 +91,13 @@ static uint64_t *sample_counter(const struct weir_walk_layout *layout, struct we
     return entry ? &counts->samples[entry->place * layout->place_stride + entry->event] : &counts->unknown_samples;
 }
 
+static unsigned record_bytes(const uint8_t *record)
+{
+    struct perf_event_header header;
+    memcpy(&header, record, sizeof(header));
+    return header.size;
+}
+
 int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *data, uint64_t bytes,
                          struct weir_walk_counts *counts)
 {
@@ -127,6 +134,7 @@ int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *d
     }
     if (last_sample && layout->time_offset >= 0)
         counts->last_sample_ns = load_u64(last_sample + layout->time_offset);
+    counts->ends_with_sample = last_sample && last_sample + record_bytes(last_sample) == data + at;
     return (int64_t)at;
 }
 

@@ -49,6 +49,7 @@ struct weir_walk_counts {
     uint64_t aux_end;         /* what the last of them tells of ends there in the AUX area's count; 0: none yet */
     uint64_t first_sample_ns; /* 0: none yet */
     uint64_t last_sample_ns;
+    bool ends_with_sample; /* what was walked last has a sample, and no other record behind it */
 };
 
 /*

@@ -56,6 +56,7 @@ static bool push_marker(struct weir_rounds *rounds, bool awaited)
         return false;
     weir_chunk_advance(marker, WEIR_CHUNK_FREE, WEIR_CHUNK_FILLING);
     marker->awaited = awaited;
+    marker->handed_ns = rounds->opened_ns;
     weir_chunk_queue_push(rounds->queue, marker);
     rounds->pushed++;
     return true;

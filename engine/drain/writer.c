@@ -32,6 +32,7 @@ int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup 
     for (unsigned i = 0; i < WEIR_ARRAY_COUNT(writer->failed_of); i++)
         writer->failed_of[i] = calloc(setup->failed_counters, sizeof(*writer->failed_of[i]));
     writer->account.failed_samples = writer->failed_of[0];
+    weir_round_marks_init(&writer->marks, setup->queue, setup->marks);
     writer->side_bytes = calloc(weir_max_u64(setup->reader_count, 1), sizeof(*writer->side_bytes));
     int result =
         weir_checkpoint_init(&writer->checkpoint, setup->clock, setup->sync, setup->parts, setup->reader_count);
@@ -161,6 +162,15 @@ static void note_times(struct weir_writer_account *account, const struct weir_ch
     account->last_sample_ns = weir_max_u64(account->last_sample_ns, chunk->last_sample_ns);
 }
 
+/* bytes: so many of the chunk's are on file. */
+static void count_rounds(struct weir_writer *writer, struct weir_writer_account *account,
+                         const struct weir_chunk *chunk, size_t bytes)
+{
+    uint32_t markers = weir_round_marks_within(chunk, bytes);
+    writer->rounds += markers;
+    account->rounds += markers;
+}
+
 static void complete(struct weir_writer *writer, struct weir_writer_account *account,
                      const struct weir_output_done *done, uint64_t now_ns)
 {
@@ -176,11 +186,11 @@ static void complete(struct weir_writer *writer, struct weir_writer_account *acc
     if (writer->setup.compressor && !chunk->follows)
         is_packed = weir_compressor_complete(writer->setup.compressor, chunk);
     if (chunk->kind == WEIR_CHUNK_ROUND) {
-        writer->rounds += result == 0;
-        account->rounds += result == 0;
+        count_rounds(writer, account, chunk, result == 0 ? chunk->used : 0);
         weir_chunk_advance(chunk, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE);
         return;
     }
+    count_rounds(writer, account, chunk, result == 0 ? chunk->used : is_packed ? 0 : done->begun_bytes);
     if (chunk->opaque)
         weir_writer_account_aux(writer, account, chunk, result);
     else if (result < 0)
@@ -260,6 +270,28 @@ static bool goes_to_part(struct weir_writer *writer, const struct weir_compresso
     return true;
 }
 
+/* What is appended of a marker: itself, or padding in its place. */
+static const void *settle_marker(struct weir_writer *writer, struct weir_chunk *marker)
+{
+    static const struct perf_event_header padding = {.type = WEIR_RECORD_EVENT_TYPE, .size = sizeof(padding)};
+    bool passes = weir_round_marks_let_pass(&writer->marks, marker);
+    marker->marker_count = passes;
+    marker->marks[0].at = 0;
+    writer->kicked = false;
+    if (!passes)
+        return &padding;
+    writer->bytes_since_round = 0;
+    return marker->data;
+}
+
+/* Counts a chunk of data. */
+static void settle_data(struct weir_writer *writer, struct weir_chunk *chunk)
+{
+    uint32_t behind = weir_round_marks_settle(&writer->marks, chunk);
+    writer->bytes_since_round = behind > 0 ? chunk->used - behind : writer->bytes_since_round + chunk->used;
+    writer->lost_reported += chunk->lost_reported;
+}
+
 /* Rounds are counted in raw bytes: what a reader of the file has to hold. */
 static void append(struct weir_writer *writer, const struct weir_compressor_result *item, bool pressed)
 {
@@ -276,13 +308,11 @@ static void append(struct weir_writer *writer, const struct weir_compressor_resu
         weir_writer_append_aux(writer, chunk, pressed);
         return;
     }
-    if (chunk->kind == WEIR_CHUNK_ROUND) {
-        writer->bytes_since_round = 0;
-        writer->kicked = false;
-    } else {
-        writer->bytes_since_round += chunk->used;
-        writer->lost_reported += chunk->lost_reported;
-    }
+    const void *data = item->data;
+    if (chunk->kind == WEIR_CHUNK_ROUND)
+        data = settle_marker(writer, chunk);
+    else
+        settle_data(writer, chunk);
     if (writer->setup.parts && chunk->kind == WEIR_CHUNK_ROUND) {
         drop_round(writer, chunk);
         return;
@@ -299,7 +329,7 @@ static void append(struct weir_writer *writer, const struct weir_compressor_resu
     }
     if (writer->setup.parts && goes_to_part(writer, item))
         return;
-    weir_output_append(writer->output, item->data, item->bytes, item->buffer_index, pressed, chunk);
+    weir_output_append(writer->output, data, item->bytes, item->buffer_index, pressed, chunk);
 }
 
 /* The next item for the output. */

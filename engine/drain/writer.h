@@ -54,6 +54,7 @@
 #include "engine/drain/pool_grower.h"
 #include "engine/drain/pressure.h"
 #include "engine/drain/record_walk.h"
+#include "engine/drain/round_mark.h"
 #include "engine/drain/writer_switch.h"
 #include "io/output.h"
 
@@ -79,6 +80,8 @@ struct weir_writer_setup {
     /* What readers filled goes to outputs of their own, for each reader one, all of which complete as they are flushed
      * (WEIR_OUTPUT_WRITEV); then there are no rounds. NULL: all goes to output. Borrowed. */
     struct weir_output *const *parts;
+
+    const struct weir_round_marks_setup *marks; /* copied; NULL: readers make none */
 };
 
 struct weir_writer {
@@ -107,6 +110,7 @@ struct weir_writer {
     struct weir_checkpoint checkpoint;
     bool told_unsized;
     uint64_t rounds; /* markers on file, in all outputs */
+    struct weir_round_marks marks;
     uint64_t sleeps;
     uint64_t tried_ns;                /* when an output that waits for space was tried last */
     uint64_t tails_ns;                /* with parts: when what waits in memory for more was pushed last */

@@ -50,7 +50,11 @@ static void begin_ring(struct weir_session *session, unsigned place)
     struct weir_error err = {0};
     weir_event_set_notify(&session->events, place, false);
     weir_cpuset_remove(&session->waiting_cpus, (unsigned)cpu);
+    weir_pipeline_note_mapping(&session->pipeline, true);
     int result = weir_session_map_ring(session, place, false);
+    if (result == 0)
+        weir_pipeline_wake_place(&session->pipeline, place);
+    weir_pipeline_note_mapping(&session->pipeline, false);
     if (result < 0) {
         weir_session_explain_map(session, place, false, result, &err);
         weir_notice(notices, WEIR_NOTICE_WARNING,
@@ -59,7 +63,6 @@ static void begin_ring(struct weir_session *session, unsigned place)
                     cpu, err.what);
         return;
     }
-    weir_pipeline_wake_place(&session->pipeline, place);
     weir_notice(notices, WEIR_NOTICE_WARNING,
                 "a target runs on CPU %d, which its affinity mask did not allow at the start: samples there are "
                 "recorded from here on",

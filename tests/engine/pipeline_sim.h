@@ -79,6 +79,9 @@ struct sim {
     bool growing;     /* the pool is not as large as it may get, and memory has not failed it yet */
     bool stalled;
     bool retains, overwrites;
+    unsigned lonely;    /* for so many acts in the mean it is one CPU that produces, then another; 0: in turn */
+    unsigned favourite; /* which */
+    bool lags; /* records have the time of some moment before they are published, as when they are interrupted */
     bool ends_with_snapshot;
     struct weir_record_result result;
 };
@@ -86,7 +89,8 @@ struct sim {
 struct totals { /* over all seeds: to see that everything has happened */
     uint64_t shed, trimmed, produced, lost_ring_full, lost_write_failed, rounds, checkpoints, starved, failed_disks,
         padding_bytes, switches, evicted, snapshots, overwritten_bytes, compressed_bytes, raw_bytes, cpu_changes,
-        memory_failed, set_ups_refused, times[SIM_TIME_KINDS], growths, cpus_refused, outputs_refused, untold, returns;
+        memory_failed, set_ups_refused, times[SIM_TIME_KINDS], growths, cpus_refused, outputs_refused, untold, returns,
+        marks, marks_within, turned_down;
 };
 
 /* Says what is wrong, with the seed. False. */

@@ -192,6 +192,9 @@ static int prepare(struct sim *sim, struct weir_error *err)
     }
     /* Rounds after little enough to have several. */
     pipeline->writer.setup.round_bytes = 1 + chance(sim, 1u << 20);
+    uint64_t mark_bytes = 1 + sim_chance(&sim->fault_random, 16 * 1024);
+    for (unsigned i = 0; i < pipeline->reader_count; i++)
+        pipeline->readers[i]->mark_bytes = pipeline->readers[i]->mark_bytes > 0 ? mark_bytes : 0;
     return 0;
 }
 
@@ -236,6 +239,9 @@ static int sim_init(struct sim *sim, uint64_t seed, struct weir_error *err)
     if (sim->rig.config.without_ids) /* a recording that switches its output has ids */
         sim->weights[ACT_SWITCH] = 0;
     sim->weights[ACT_MEMORY] = sim->growing ? sim_chance(&sim->fault_random, 3) : 0;
+    sim->lonely = sim_chance(&sim->fault_random, 3) == 0 ? 2 + (unsigned)sim_chance(&sim->fault_random, 300) : 0;
+    sim->lags = !sim->retains && !sim->overwrites && sim->fake_clock.kind == SIM_TIME_FLOWS &&
+                sim_chance(&sim->fault_random, 3) > 0;
     synthesise(sim);
     weir_event_set_enable(&sim->rig.set, false);
     return 0;
@@ -311,7 +317,7 @@ static void produce_one(struct sim *sim, unsigned cpu, unsigned event)
     if (sim->offline[cpu])
         return;
     int fd = sim_rig_fd(&sim->rig, event, cpu);
-    uint64_t now_ns = sim->fake_clock.now_ns;
+    uint64_t now_ns = sim->fake_clock.now_ns - (sim->lags ? sim_chance(&sim->fault_random, WEIR_ROUND_GRACE_NS) : 0);
     if (stream->sideband) {
         char comm[TRAILER_BYTES];
         snprintf(comm, sizeof(comm), "%llu", (unsigned long long)stream->attempts);
@@ -339,11 +345,27 @@ static void produce_one(struct sim *sim, unsigned cpu, unsigned event)
         sim->newest[cpu] = stream;
 }
 
-static void produce(struct sim *sim)
+/* Where the others rest, but for now and then, the records of one CPU make up rounds of their own. */
+static unsigned choose_cpu(struct sim *sim)
 {
     unsigned cpu = (unsigned)chance(sim, sim->rig.set.place_count);
+    if (sim->lonely == 0 || sim_chance(&sim->fault_random, sim->lonely) == 0)
+        sim->favourite = cpu;
+    return sim->favourite;
+}
+
+static unsigned choose_event(struct sim *sim)
+{
+    unsigned event = (unsigned)chance(sim, sim->event_count);
+    bool stays = sim->lonely == 0 || sim_chance(&sim->fault_random, sim->lonely) == 0;
+    return stays || event != weir_event_set_sideband(&sim->rig.set) ? event : 0;
+}
+
+static void produce(struct sim *sim)
+{
+    unsigned cpu = choose_cpu(sim);
     for (uint64_t burst = 1 + chance(sim, 12); burst > 0; burst--) {
-        produce_one(sim, cpu, (unsigned)chance(sim, sim->event_count));
+        produce_one(sim, cpu, choose_event(sim));
         sim_clock_pass(&sim->fake_clock, chance(sim, 2000));
     }
 }
@@ -670,7 +692,8 @@ int main(int argc, char **argv)
            "padding, %llu bytes compressed and %llu not, %llu CPUs gone or come (%llu returns told), %llu switches, "
            "%llu shed, %llu stacks "
            "cut; memory failed %llu seeds: %llu set-ups, %llu outputs, %llu CPUs that came, %llu times to tell of "
-           "losses; pools grew %llu times; clocks: "
+           "losses; pools grew %llu times; %llu marks became rounds, %llu within a ring, %llu markers became padding; "
+           "clocks: "
            "%llu flow, %llu stand, %llu tick, %llu leap, %llu creep\n",
            (unsigned long long)count, (unsigned long long)totals.produced, (unsigned long long)totals.lost_ring_full,
            (unsigned long long)totals.starved, (unsigned long long)totals.lost_write_failed,
@@ -683,9 +706,11 @@ int main(int argc, char **argv)
            (unsigned long long)totals.trimmed, (unsigned long long)totals.memory_failed,
            (unsigned long long)totals.set_ups_refused, (unsigned long long)totals.outputs_refused,
            (unsigned long long)totals.cpus_refused, (unsigned long long)totals.untold,
-           (unsigned long long)totals.growths, (unsigned long long)totals.times[SIM_TIME_FLOWS],
-           (unsigned long long)totals.times[SIM_TIME_STANDS], (unsigned long long)totals.times[SIM_TIME_TICKS],
-           (unsigned long long)totals.times[SIM_TIME_LEAPS], (unsigned long long)totals.times[SIM_TIME_CREEPS]);
+           (unsigned long long)totals.growths, (unsigned long long)totals.marks,
+           (unsigned long long)totals.marks_within, (unsigned long long)totals.turned_down,
+           (unsigned long long)totals.times[SIM_TIME_FLOWS], (unsigned long long)totals.times[SIM_TIME_STANDS],
+           (unsigned long long)totals.times[SIM_TIME_TICKS], (unsigned long long)totals.times[SIM_TIME_LEAPS],
+           (unsigned long long)totals.times[SIM_TIME_CREEPS]);
     failures += count >= SEEDS_OF_EVERYTHING && !has_all_happened(&totals);
     return seeds_end(failures);
 }
