@@ -9,6 +9,8 @@
 #include "format/perf_file.h"
 #include "format/records.h"
 
+#define MARK_BYTES ((uint32_t)sizeof(struct perf_event_header))
+
 /* ---- readers ---- */
 
 /* Whether that ring is the only one of the reader's with records since some time before the last whole step. */
@@ -39,7 +41,7 @@ static bool has_room(const struct weir_reader *reader, uint64_t *bytes)
         return false;
     /* Relaxed: our own word. */
     *bytes = atomic_load_explicit(&reader->handed_bytes, memory_order_relaxed) + chunk->used;
-    return chunk->capacity - chunk->used >= sizeof(struct perf_event_header);
+    return chunk->capacity - chunk->used >= MARK_BYTES;
 }
 
 /* r: the ring that may be alone; NULL: none. began_ns: as in the mark. */
@@ -49,11 +51,17 @@ static void mark(struct weir_reader *reader, const struct weir_reader_ring *r, u
     uint64_t *marked_bytes = began_ns > 0 ? &reader->marked_drained_bytes : &reader->marked_bytes;
     if (!has_room(reader, &bytes) || bytes < *marked_bytes + reader->mark_bytes)
         return;
+    struct weir_chunk *chunk = reader->chunk;
+    struct weir_round_mark *last = chunk->mark_count > 0 ? &chunk->marks[chunk->mark_count - 1] : NULL;
+    if (last && last->at + MARK_BYTES == chunk->used) { /* nothing has come since: its rings were drained by then */
+        last->began_ns = began_ns;
+        *marked_bytes = bytes;
+        return;
+    }
     uint64_t now_ns = weir_clock_now_ns(reader->clock);
     bool alone = r && r->counts.ends_with_sample && is_alone(reader, r, now_ns);
     if (!alone && began_ns == 0)
         return;
-    struct weir_chunk *chunk = reader->chunk;
     chunk->marks[chunk->mark_count++] = (struct weir_round_mark){
         .at = chunk->used,
         .began_ns = began_ns,
@@ -61,9 +69,9 @@ static void mark(struct weir_reader *reader, const struct weir_reader_ring *r, u
         .alone_ns = alone ? reader->drained_ns : 0,
         .sample_ns = alone ? r->newest_ns : 0,
     };
-    weir_record_fill_padding(chunk->data + chunk->used, sizeof(struct perf_event_header));
-    chunk->used += (uint32_t)sizeof(struct perf_event_header);
-    *marked_bytes = bytes + sizeof(struct perf_event_header);
+    weir_record_fill_padding(chunk->data + chunk->used, MARK_BYTES);
+    chunk->used += MARK_BYTES;
+    *marked_bytes = bytes + MARK_BYTES;
 }
 
 void weir_reader_mark_within(struct weir_reader *reader, const struct weir_reader_ring *r)
@@ -129,21 +137,25 @@ static bool is_behind_own(const struct weir_round_marks *marks, const struct wei
            mark->alone_ns >= others_ns + WEIR_ROUND_GRACE_NS;
 }
 
-/* What was published before a chunk was handed over. */
+/* What is in a chunk was published before it was handed over. */
 static void note_appended(struct weir_round_marks *marks, const struct weir_chunk *chunk)
 {
-    if (chunk->reader != marks->appended_reader) {
+    if (chunk->reader == marks->appended_reader) {
+        marks->appended_ns = weir_max_u64(marks->appended_ns, chunk->handed_ns);
+    } else if (chunk->handed_ns >= marks->appended_ns) {
         marks->others_ns = marks->appended_ns;
+        marks->appended_ns = chunk->handed_ns;
         marks->appended_reader = chunk->reader;
+    } else {
+        marks->others_ns = weir_max_u64(marks->others_ns, chunk->handed_ns);
     }
-    marks->appended_ns = weir_max_u64(marks->appended_ns, chunk->handed_ns);
 }
 
 static void make_marker(struct weir_chunk *chunk, const struct weir_round_mark *mark)
 {
     static const struct perf_event_header finished_round = {
         .type = WEIR_RECORD_FINISHED_ROUND,
-        .size = sizeof(struct perf_event_header),
+        .size = MARK_BYTES,
     };
     memcpy(chunk->data + mark->at, &finished_round, sizeof(finished_round));
     chunk->marks[chunk->marker_count++] = *mark; /* that one or one before it */
@@ -168,7 +180,7 @@ uint32_t weir_round_marks_settle(struct weir_round_marks *marks, struct weir_chu
         marks->made_within += !drained;
         marks->marker_ns = marks->own_marker_ns = weir_max_u64(marks->appended_ns, mark.ended_ns);
         marks->marker_sample_ns = mark.sample_ns;
-        behind = mark.at + (uint32_t)sizeof(struct perf_event_header);
+        behind = mark.at + MARK_BYTES;
     }
     note_appended(marks, chunk);
     return behind;
@@ -190,7 +202,7 @@ bool weir_round_marks_let_pass(struct weir_round_marks *marks, const struct weir
 uint32_t weir_round_marks_within(const struct weir_chunk *chunk, size_t bytes)
 {
     uint32_t count = 0;
-    while (count < chunk->marker_count && chunk->marks[count].at + sizeof(struct perf_event_header) <= bytes)
+    while (count < chunk->marker_count && chunk->marks[count].at + MARK_BYTES <= bytes)
         count++;
     return count;
 }

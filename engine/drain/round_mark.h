@@ -3,34 +3,45 @@
  *
  * Whoever reads a file holds two rounds of it in memory. Short rounds by epochs would cost the recorder a wake-up of
  * the coordinator and a chunk that is cut short for each; but while a single ring gets records, as with one task, its
- * own order is that of the file. So a reader that has drained all its rings leaves a mark now and then: eight bytes of
- * padding, and when that was. The writer, which alone knows what stands where in the file, makes a FINISHED_ROUND of it
- * where that is one, and leaves the padding where it is not:
- *
- *     mark     drained from began_ns on: all that its rings held then stands before it; what stands before it in its
- *              chunk was published before ended_ns
- *     bound    of a marker: what stands before it in the file was published before that. handed_ns of the chunks before
- *              it, and ended_ns when it was a mark
+ * own order is that of the file. So a reader leaves a mark now and then: eight bytes of padding, and at which moments.
+ * The writer, which alone knows what stands where in the file, makes a FINISHED_ROUND of those marks that are one, and
+ * leaves the others as they are. "Published" is when the kernel has moved data_head; a record's time is that moment or
+ * at most WEIR_ROUND_GRACE_NS (G) before it (rounds.h). The bound of a marker is a moment before which all was
+ * published that stands before it in the file: from handed_ns of the chunks, and ended_ns where it was a mark.
  *
  *     A mark becomes a marker when
- *         began_ns >= bound of the last marker + WEIR_ROUND_GRACE_NS
- *         all other readers are idle, looked at now: their rings drained, nothing held
- *         then the queue has only chunks of that reader (and markers)
+ *         all other readers are idle, looked at by the writer: their rings drained, nothing held
+ *         then the queue holds only chunks of that reader, and markers
+ *         and either   began_ns >= bound of the last marker + G
+ *         or           alone_ns >= what others handed over last + G, the last marker has a sample_ns, and
+ *                      sample_ns >= that one + 2 G
  *
- * Proof. Let M be the newest time before the last marker: M < its bound. A record older than M was published before the
- * bound + grace (rounds.h), so before began_ns. Of the reader's own rings it stands before the mark. Of another ring it
- * was published before we looked, and as that ring was idle then, it had been pushed; it is not behind the chunk in the
- * queue, so it stands before it. What this says of the chunk holds of those in the queue at that moment, too: they are
- * not looked at again (cleared_to).
+ * Proof. Let M be the newest time before the last marker, and x a record that does not stand before the mark. If x is
+ * of another reader's ring, it was published after the writer had looked: that ring was idle then, so what it had
+ * published had been pushed, and it was not behind the chunk in the queue. All that stands before the last marker had
+ * been handed over by then, or stands in the chunk; so x is not older than M (but for G, which began_ns and alone_ns
+ * keep).
  *
- * A ring that is being mapped is not seen by who looks whether readers are idle, so nothing is cleared meanwhile
- * (control.mapping): what is published in one that is mapped later is newer than began_ns.
+ *     began_ns   All rings of the reader were drained by a step that began then. If x is of one of them it was
+ * published later: its time is > began_ns - G >= the bound >= M. alone_ns   The mark stands within what is drained of
+ * one ring, or behind it. The other rings of the reader are empty, and have had nothing since G before alone_ns, when
+ * the last step began that drained all of them; x is thus of this ring, or newer than all before the mark. It was
+ * published after alone_ns, so it is not older than what others handed over G before that, nor than what the other
+ * rings of the reader had. Of this ring itself: the mark stands behind a sample of time sample_ns, so x, published
+ * behind that, is > sample_ns - G; and the newest record before the last marker, which stood behind a sample, too, was
+ *                published before that and is < its sample_ns + G.
+ *
+ * What was found of the queue holds of all chunks that stood in it, so that they are not looked at again (cleared_to).
+ *
+ * A ring that is being mapped while its events are on is not seen by who looks whether readers are idle, so nothing is
+ * cleared meanwhile (control.mapping); what is published in one that is mapped later is newer than the mark.
  *
  * The coordinator's marker behind a mark that became one has to keep to the same bound, with the moment that its epoch
  * was opened at instead of began_ns; otherwise it becomes padding. Behind another marker of the coordinator's it keeps
  * to it by itself.
  *
- * What weir writes itself, and the kernel did not, has no time.
+ * Records of weir's own have no time, but for those that tell of what was shed: while a reader owes one it makes no
+ * mark.
  */
 #ifndef WEIR_ENGINE_DRAIN_ROUND_MARK_H
 #define WEIR_ENGINE_DRAIN_ROUND_MARK_H
@@ -42,7 +53,7 @@
 #include "engine/drain/chunk_queue.h"
 #include "engine/drain/reader.h"
 
-/* What a reader drains between two marks at least: a step of it through the default ring is twice as much. */
+/* What a reader drains between two marks at least. */
 #define WEIR_ROUND_MARK_BYTES (128u * 1024)
 
 /* All borrowed. */
@@ -58,9 +69,9 @@ struct weir_round_marks {
     struct weir_chunk_queue *queue;      /* borrowed */
     const struct weir_chunk *cleared_to; /* up to this chunk, in the queue, there are none of others; NULL: not known */
     unsigned busy;                       /* index of the reader that was found not to be idle last */
-    uint32_t appended_reader;            /* that filled the last chunk which was appended */
     uint64_t appended_ns;                /* what was appended was published before that */
-    uint64_t others_ns;                  /* the same, without what that reader has filled since others have */
+    uint32_t appended_reader;            /* whose chunk was handed over then */
+    uint64_t others_ns;                  /* as appended_ns, of all others */
     uint64_t marker_ns;                  /* bound of the last marker */
     uint64_t own_marker_ns;              /* the same, when it was a mark; 0: it was the coordinator's */
     uint64_t marker_sample_ns;           /* its sample_ns */

@@ -23,6 +23,8 @@
  * most have something to do by themselves meanwhile. It is cut short by a kick, and by whoever waits for the next
  * epoch: a cut, a snapshot.
  *
+ * While one reader is the only one with something to do there are rounds between those of epochs: round_mark.h.
+ *
  * A cut is where an output ends: the marker of an epoch that was opened after cut() was called, and none behind it
  * until resume(). So all that the rings held at the call stands before the cut; and as long as it lasts no reader is
  * asked for anything, and who reads epochs (sideband.h) takes in nothing that came after it as proven.

@@ -27,6 +27,8 @@
  * round_more_bytes at most, the coordinator is told through kick_fd. Readers of the file hold two rounds in memory, so
  * with that share these are a small part of what they hold of a small file.
  *
+ * Rounds that readers have marked (round_mark.h) count as well: while there are any nobody is told.
+ *
  * In perf's parallel layout (setup.parts) the chunks of each reader go to an output of its own, and round markers
  * nowhere: there is no order between files for them to speak of. What little a reader has waits in memory for more, as
  * its chunk does, until a step appends nothing at all; but for a second at most, and not beyond a marker that is

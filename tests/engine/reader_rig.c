@@ -27,6 +27,7 @@ static void init_reader(struct reader_rig *rig, unsigned index, const struct rig
     struct weir_reader_setup setup = {
         .kernel = &rig->raw.kernel,
         .pool = &rig->pool,
+        .number = index,
         .queue = &rig->queue,
         .control = &rig->control,
         .layout =

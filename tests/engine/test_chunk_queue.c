@@ -76,6 +76,99 @@ Test(chunk_queue, push_that_is_not_linked_yet_is_neither_popped_nor_overlooked)
     cr_assert(weir_chunk_queue_is_empty(&queue));
 }
 
+/* ---- whose chunks there are ---- */
+
+Test(chunk_queue, empty_queue_is_of_anybody)
+{
+    struct weir_chunk_queue queue;
+    struct weir_chunk chunks[1];
+    const struct weir_chunk *last = chunks;
+    weir_chunk_queue_init(&queue);
+    cr_assert(weir_chunk_queue_is_of(&queue, 1, &last));
+    cr_assert_null(last);
+    make_chunks(chunks, 1);
+    weir_chunk_queue_push(&queue, &chunks[0]);
+    weir_chunk_queue_pop(&queue);
+    cr_assert(weir_chunk_queue_is_of(&queue, 1, &last));
+    cr_assert_null(last);
+}
+
+Test(chunk_queue, queue_is_of_the_reader_that_has_filled_all_of_it)
+{
+    struct weir_chunk_queue queue;
+    struct weir_chunk chunks[4];
+    const struct weir_chunk *last;
+    weir_chunk_queue_init(&queue);
+    make_chunks(chunks, 4);
+    for (unsigned i = 0; i < 2; i++) {
+        chunks[i].reader = 7;
+        weir_chunk_queue_push(&queue, &chunks[i]);
+    }
+    cr_assert(weir_chunk_queue_is_of(&queue, 7, &last));
+    cr_assert_eq(last, &chunks[1]);
+    cr_assert_not(weir_chunk_queue_is_of(&queue, 6, &last));
+    cr_assert_null(last);
+
+    chunks[2].kind = WEIR_CHUNK_ROUND; /* of nobody, and nothing in it */
+    weir_chunk_queue_push(&queue, &chunks[2]);
+    cr_assert(weir_chunk_queue_is_of(&queue, 7, &last));
+    cr_assert_eq(last, &chunks[1]);
+
+    chunks[3].reader = 6;
+    weir_chunk_queue_push(&queue, &chunks[3]);
+    cr_assert_not(weir_chunk_queue_is_of(&queue, 7, &last));
+    cr_assert_null(last);
+    for (unsigned i = 0; i < 3; i++)
+        weir_chunk_queue_pop(&queue);
+    cr_assert(weir_chunk_queue_is_of(&queue, 6, &last));
+    cr_assert_eq(last, &chunks[3]);
+}
+
+Test(chunk_queue, queue_with_a_switch_is_of_nobody)
+{
+    struct weir_chunk_queue queue;
+    struct weir_chunk chunks[1];
+    const struct weir_chunk *last;
+    weir_chunk_queue_init(&queue);
+    make_chunks(chunks, 1);
+    chunks[0].kind = WEIR_CHUNK_SWITCH;
+    weir_chunk_queue_push(&queue, &chunks[0]);
+    cr_assert_not(weir_chunk_queue_is_of(&queue, 0, &last));
+}
+
+Test(chunk_queue, queue_is_of_nobody_while_a_push_is_under_way)
+{
+    struct weir_chunk_queue queue;
+    struct weir_chunk chunks[2];
+    const struct weir_chunk *last;
+    weir_chunk_queue_init(&queue);
+    make_chunks(chunks, 2);
+    weir_chunk_queue_push(&queue, &chunks[0]);
+    struct weir_chunk *before = atomic_exchange(&queue.last, &chunks[1]); /* between (F) and (G) */
+    cr_assert_not(weir_chunk_queue_is_of(&queue, 0, &last));
+    cr_assert_null(last);
+    atomic_store(&before->queue_next, &chunks[1]);
+    cr_assert(weir_chunk_queue_is_of(&queue, 0, &last));
+    cr_assert_eq(last, &chunks[1]);
+}
+
+Test(chunk_queue, more_than_a_few_chunks_are_not_looked_at)
+{
+    struct weir_chunk_queue queue;
+    static struct weir_chunk chunks[64];
+    const struct weir_chunk *last;
+    weir_chunk_queue_init(&queue);
+    make_chunks(chunks, 64);
+    for (unsigned i = 0; i < 64; i++) /* the stub is looked at, too */
+        weir_chunk_queue_push(&queue, &chunks[i]);
+    cr_assert_not(weir_chunk_queue_is_of(&queue, 0, &last));
+    weir_chunk_queue_pop(&queue);
+    cr_assert(weir_chunk_queue_is_of(&queue, 0, &last));
+    cr_assert_eq(last, &chunks[63]);
+}
+
+/* ---- order ---- */
+
 Test(chunk_queue, chunks_leave_in_the_order_of_their_pushes)
 {
     struct weir_chunk_queue queue;

@@ -179,27 +179,42 @@ Test(pipeline, started_threads_are_named_and_stopped_before_their_output_is_clos
     sim_rig_fini(&rig);
 }
 
-static void expect_past_caches(const struct fake_io_options *disk, int compression_level, bool in_parts, bool wanted)
+/* Of readers that are ready to run. */
+struct prepared {
+    bool past_caches, marks;
+};
+
+static struct prepared prepare(const struct sim_rig_options *options, const struct fake_io_options *disk, bool in_parts)
 {
     struct sim_rig rig;
     struct weir_error err = {0};
     static const uint8_t head[WEIR_OUTPUT_ALIGN_BYTES];
     struct weir_output *output = NULL, *parts[CPUS] = {0};
     struct fake_io *fake = fake_io_new(disk);
-    struct sim_rig_options options = rig_options;
-    options.compression_level = compression_level;
-    sim_rig_init(&rig, &options);
+    sim_rig_init(&rig, options);
     if (in_parts)
         weir_pipeline_set_parts(&rig.pipeline, parts);
     cr_assert_eq(weir_pipeline_open_output(&rig.pipeline, "/dev/null", fake_io_ops(fake), &output, &err), 0);
     cr_assert_eq(weir_output_write_head(output, head, sizeof(head)), 0);
     cr_assert_eq(weir_pipeline_prepare(&rig.pipeline, output, &err), 0, "%s", err.what);
-    for (unsigned i = 0; i < CPUS; i++)
-        cr_assert_eq(rig.pipeline.readers[i]->past_caches, wanted);
+    struct prepared prepared = {rig.pipeline.readers[0]->past_caches, rig.pipeline.readers[0]->mark_bytes > 0};
+    for (unsigned i = 0; i < CPUS; i++) {
+        cr_assert_eq(rig.pipeline.readers[i]->past_caches, prepared.past_caches);
+        cr_assert_eq(rig.pipeline.readers[i]->mark_bytes > 0, prepared.marks);
+    }
+    cr_assert_eq(rig.pipeline.writer.marks.setup.readers, prepared.marks ? rig.pipeline.readers : NULL);
     weir_pipeline_stop(&rig.pipeline);
     weir_output_close(output);
     sim_rig_fini(&rig);
     fake_io_free(fake);
+    return prepared;
+}
+
+static void expect_past_caches(const struct fake_io_options *disk, int compression_level, bool in_parts, bool wanted)
+{
+    struct sim_rig_options options = rig_options;
+    options.compression_level = compression_level;
+    cr_assert_eq(prepare(&options, disk, in_parts).past_caches, wanted);
 }
 
 Test(pipeline, chunks_pass_the_caches_only_where_nothing_but_the_device_reads_them)
@@ -208,6 +223,23 @@ Test(pipeline, chunks_pass_the_caches_only_where_nothing_but_the_device_reads_th
     expect_past_caches(&(struct fake_io_options){.no_direct = true}, 0, false, false);
     expect_past_caches(&(struct fake_io_options){0}, 1, false, false);
     expect_past_caches(&(struct fake_io_options){0}, 0, true, false);
+}
+
+Test(pipeline, readers_mark_rounds_where_chunks_are_written_as_they_are_and_in_order)
+{
+    const struct fake_io_options disk = {0};
+    struct sim_rig_options options = rig_options;
+    cr_assert(prepare(&options, &disk, false).marks);
+    cr_assert(prepare(&options, &(struct fake_io_options){.no_direct = true}, false).marks);
+    cr_assert_not(prepare(&options, &disk, true).marks);
+    options.compression_level = 1;
+    cr_assert_not(prepare(&options, &disk, false).marks);
+    options.compression_level = 0;
+    options.overwrite = true;
+    cr_assert_not(prepare(&options, &disk, false).marks);
+    options.overwrite = false;
+    options.retained_bytes = 1u << 20;
+    cr_assert_not(prepare(&options, &disk, false).marks);
 }
 
 /* ---- emit ---- */

@@ -270,6 +270,26 @@ Test(record_walk, times_are_of_the_first_and_the_last_sample_over_several_walks)
     walk_fini(&walk);
 }
 
+Test(record_walk, walk_says_whether_it_ends_with_a_sample)
+{
+    struct walk walk;
+    walk_init(&walk);
+    walk_all(&walk);
+    cr_assert_not(walk.counts.ends_with_sample);
+    add_sample(&walk, ID_A, 50, 32);
+    walk_all(&walk);
+    cr_assert(walk.counts.ends_with_sample);
+    add_side(&walk, PERF_RECORD_COMM, ID_SIDE);
+    walk_all(&walk);
+    cr_assert_not(walk.counts.ends_with_sample);
+    add_sample(&walk, ID_A, 60, 40);
+    weir_record_walk(&walk.layout, walk.data, walk.bytes - 8, &walk.counts); /* it is not whole */
+    cr_assert_not(walk.counts.ends_with_sample);
+    walk_all(&walk);
+    cr_assert(walk.counts.ends_with_sample);
+    walk_fini(&walk);
+}
+
 Test(record_walk, samples_without_time_have_no_times)
 {
     struct walk walk;
