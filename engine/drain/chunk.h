@@ -56,7 +56,7 @@ struct weir_round_mark {
     uint64_t sample_ns; /* with that: of the newest sample of that ring, by the clock of the recording */
 };
 
-#define WEIR_CHUNK_MARKS 16u
+#define WEIR_CHUNK_MARKS 8u
 
 struct weir_chunk {
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic(struct weir_chunk *) queue_next; /* chunk_queue.c */

@@ -54,7 +54,7 @@
 #include "engine/drain/reader.h"
 
 /* What a reader drains between two marks at least. */
-#define WEIR_ROUND_MARK_BYTES (128u * 1024)
+#define WEIR_ROUND_MARK_BYTES (256u * 1024)
 
 /* All borrowed. */
 struct weir_round_marks_setup {
