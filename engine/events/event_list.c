@@ -301,6 +301,8 @@ static char *name_of_clock(const struct weir_event *event)
 
     char *name;
     size_t terms_length = terms ? strlen(terms) - strlen(modifiers) : 0;
+    while (terms_length > 0 && length == 0 && terms[terms_length - 1] != '/') /* a colon for none */
+        terms_length--;
     if (asprintf(&name, "cpu-clock%.*s%s%s", (int)terms_length, terms ? terms : "", length && !terms ? ":" : "", kept) <
         0)
         name = NULL;

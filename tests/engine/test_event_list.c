@@ -499,12 +499,21 @@ Test(event_list, clock_keeps_the_modifiers_that_it_can_honour)
         const char *text, *name;
         bool user_only;
     } cases[] = {
-        {"cycles", "cpu-clock", false},       {"cpu-cycles", "cpu-clock", false},
-        {"cycles:P", "cpu-clock", false},     {"cycles:ppp", "cpu-clock", false},
-        {"cycles:u", "cpu-clock:u", true},    {"cycles:ppuH", "cpu-clock:uH", true},
-        {"cycles:uppp", "cpu-clock:u", true}, {"0:0:up", "cpu-clock:u", true},
-        {"cycles//p", "cpu-clock//", false},  {"cycles/period=9/up", "cpu-clock/period=9/u", true},
-        {"cycles/name=a:p/u", "a:p", true},   {"cycles : p", "cpu-clock", false},
+        {"cycles", "cpu-clock", false},
+        {"cpu-cycles", "cpu-clock", false},
+        {"cycles:P", "cpu-clock", false},
+        {"cycles:ppp", "cpu-clock", false},
+        {"cycles:u", "cpu-clock:u", true},
+        {"cycles:ppuH", "cpu-clock:uH", true},
+        {"cycles:uppp", "cpu-clock:u", true},
+        {"0:0:up", "cpu-clock:u", true},
+        {"cycles//p", "cpu-clock//", false},
+        {"cycles/period=9/:p", "cpu-clock/period=9/", false},
+        {"cycles/period=9/ : p", "cpu-clock/period=9/", false},
+        {"cycles/period=9/:pu", "cpu-clock/period=9/:u", true},
+        {"cycles/period=9/up", "cpu-clock/period=9/u", true},
+        {"cycles/name=a:p/u", "a:p", true},
+        {"cycles : p", "cpu-clock", false},
         {"cycles : up", "cpu-clock:u", true},
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(cases); i++) {
