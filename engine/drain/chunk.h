@@ -83,7 +83,7 @@ struct weir_chunk {
     uint32_t share;                       /* constant: which of the pool's shares (nodes) its memory belongs to */
     uint32_t mark_count;                  /* by its reader */
     uint32_t marker_count;                /* by the writer: marks that became markers */
-    struct weir_round_mark marks[WEIR_CHUNK_MARKS]; /* by its reader, ascending */
+    struct weir_round_mark marks[WEIR_CHUNK_MARKS]; /* by its reader, ascending; then those that became markers */
 };
 
 /* Moves a chunk from one state to the next and asserts that it was in the first. Owner only. */

@@ -341,8 +341,8 @@ void weir_pipeline_set_parts(struct weir_pipeline *pipeline, struct weir_output 
     pipeline->parts = parts;
 }
 
-/* Whether readers make marks for rounds. What is compressed has none in it, files of their own have no rounds, and what
- * is kept in memory is not written in the order of marks. */
+/* Whether readers make marks for rounds. What is compressed has none in it, files of their own have no rounds, what is
+ * kept in memory is not written in the order of marks, and between AUX records and their data nothing is to come. */
 static bool makes_marks(const struct weir_pipeline *pipeline)
 {
     const struct weir_pipeline_setup *setup = &pipeline->setup;

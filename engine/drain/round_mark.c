@@ -133,7 +133,8 @@ static bool is_behind_own(const struct weir_round_marks *marks, const struct wei
                           const struct weir_round_mark *mark)
 {
     uint64_t others_ns = chunk->reader == marks->appended_reader ? marks->others_ns : marks->appended_ns;
-    return marks->marker_sample_ns > 0 && mark->sample_ns >= marks->marker_sample_ns + 2 * WEIR_ROUND_GRACE_NS &&
+    return marks->marker_reader == chunk->reader && marks->marker_sample_ns > 0 &&
+           mark->sample_ns >= marks->marker_sample_ns + 2 * WEIR_ROUND_GRACE_NS &&
            mark->alone_ns >= others_ns + WEIR_ROUND_GRACE_NS;
 }
 
@@ -179,6 +180,7 @@ uint32_t weir_round_marks_settle(struct weir_round_marks *marks, struct weir_chu
         marks->made++;
         marks->made_within += !drained;
         marks->marker_ns = marks->own_marker_ns = weir_max_u64(marks->appended_ns, mark.ended_ns);
+        marks->marker_reader = chunk->reader;
         marks->marker_sample_ns = mark.sample_ns;
         behind = mark.at + MARK_BYTES;
     }

@@ -13,8 +13,8 @@
  *         all other readers are idle, looked at by the writer: their rings drained, nothing held
  *         then the queue holds only chunks of that reader, and markers
  *         and either   began_ns >= bound of the last marker + G
- *         or           alone_ns >= what others handed over last + G, the last marker has a sample_ns, and
- *                      sample_ns >= that one + 2 G
+ *         or           alone_ns >= what others handed over last + G, the last marker was a mark of this reader
+ *                      with a sample_ns, and sample_ns >= that one + 2 G
  *
  * Proof. Let M be the newest time before the last marker, and x a record that does not stand before the mark. If x is
  * of another reader's ring, it was published after the writer had looked: that ring was idle then, so what it had
@@ -22,14 +22,16 @@
  * been handed over by then, or stands in the chunk; so x is not older than M (but for G, which began_ns and alone_ns
  * keep).
  *
- *     began_ns   All rings of the reader were drained by a step that began then. If x is of one of them it was
- * published later: its time is > began_ns - G >= the bound >= M. alone_ns   The mark stands within what is drained of
- * one ring, or behind it. The other rings of the reader are empty, and have had nothing since G before alone_ns, when
- * the last step began that drained all of them; x is thus of this ring, or newer than all before the mark. It was
- * published after alone_ns, so it is not older than what others handed over G before that, nor than what the other
- * rings of the reader had. Of this ring itself: the mark stands behind a sample of time sample_ns, so x, published
- * behind that, is > sample_ns - G; and the newest record before the last marker, which stood behind a sample, too, was
- *                published before that and is < its sample_ns + G.
+ *     began_ns    All rings of the reader were drained by a step that began then. If x is of one of them it was
+ *                 published later: its time is > began_ns - G >= the bound >= M.
+ *     alone_ns    The mark stands within what is drained of one ring, or behind it. The other rings of the reader
+ *                 are empty, and have had nothing since G before alone_ns, when the last step began that drained
+ *                 all of them; x is thus of this ring, or newer than all before the mark. It was published after
+ *                 alone_ns, so it is not older than what others handed over G before that, nor than what the other
+ *                 rings of the reader had.
+ *     sample_ns   Of this ring itself: the mark stands behind a sample of that time, so x, published behind that, is
+ *                 > sample_ns - G; and the newest record before the last marker, which stood behind a sample of
+ *                 this ring, too, was published before that one and is < its sample_ns + G.
  *
  * What was found of the queue holds of all chunks that stood in it, so that they are not looked at again (cleared_to).
  *
@@ -74,7 +76,8 @@ struct weir_round_marks {
     uint64_t others_ns;                  /* as appended_ns, of all others */
     uint64_t marker_ns;                  /* bound of the last marker */
     uint64_t own_marker_ns;              /* the same, when it was a mark; 0: it was the coordinator's */
-    uint64_t marker_sample_ns;           /* its sample_ns */
+    uint32_t marker_reader;              /* with that: whose it was, */
+    uint64_t marker_sample_ns;           /* and its sample_ns */
     uint64_t made;                       /* marks that became markers */
     uint64_t made_within;                /* of these, by the order of their own ring alone */
     uint64_t turned_down;                /* markers of the coordinator's that became padding */

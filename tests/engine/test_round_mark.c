@@ -432,6 +432,19 @@ Test(round_mark, no_mark_within_a_ring_follows_a_round_of_the_coordinator)
     fixture_fini(&f);
 }
 
+Test(round_mark, no_mark_within_a_ring_follows_a_round_of_another)
+{
+    struct fixture f;
+    fixture_init(&f, 2, 1);
+    be_alone(&f, 0);
+    f.marks.marker_reader = 2; /* handed over before, but pushed late */
+    put(&f, 0, 32, WEIR_NS_PER_MS);
+    step(&f, 0);
+    hand_over(&f, 0);
+    expect_rounds(&f, 4, 1);
+    fixture_fini(&f);
+}
+
 Test(round_mark, no_mark_within_a_ring_follows_what_another_has_handed_over_since_it_was_drained)
 {
     struct fixture f;

@@ -28,30 +28,11 @@ static void add_side(struct weir_chunk *chunk, uint32_t type, uint64_t id)
     chunk->used += (uint32_t)test_side_put(chunk->data + chunk->used, type, id);
 }
 
-static void push_marker(struct writer_rig *f)
-{
-    static const struct perf_event_header round = {.type = WEIR_RECORD_FINISHED_ROUND, .size = sizeof(round)};
-    cr_assert_eq(f->marker.state, WEIR_CHUNK_FREE);
-    f->marker.kind = WEIR_CHUNK_ROUND;
-    f->marker.buffer_index = -1;
-    f->marker.data = (uint8_t *)(uintptr_t)&round;
-    f->marker.used = sizeof(round);
-    f->marker.state = WEIR_CHUNK_FILLING;
-    weir_chunk_queue_push(&f->queue, &f->marker);
-}
-
 static uint64_t data_size_on_disk(const struct writer_rig *f)
 {
     uint64_t bytes;
     memcpy(&bytes, fake_io_bytes(f->disk) + WEIR_PERF_DATA_SIZE_OFFSET, sizeof(bytes));
     return bytes;
-}
-
-/* Kicks since the last look. */
-static uint64_t kicks(const struct writer_rig *f)
-{
-    eventfd_t count;
-    return eventfd_read(f->kick_fd, &count) == 0 ? count : 0;
 }
 
 /* ---- failures ---- */
@@ -145,12 +126,12 @@ Test(writer, failed_output_is_told_once_and_goes_on_taking_chunks)
     writer_rig_init(&f, &broken_disk);
     writer_rig_push_sample(&f, 64);
     writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 1);
+    cr_assert_eq(writer_rig_kicks(&f), 1);
     for (unsigned n = 0; n < 3; n++) {
         writer_rig_push_sample(&f, 64);
         writer_rig_settle(&f);
     }
-    cr_assert_eq(kicks(&f), 0);
+    cr_assert_eq(writer_rig_kicks(&f), 0);
     cr_assert_eq(f.writer.failed.samples[0], 4);
     cr_assert_eq(weir_pool_free_count(&f.pool), 7);
     writer_rig_fini(&f);
@@ -161,7 +142,7 @@ Test(writer, failed_markers_are_free_again_but_no_rounds)
     struct writer_rig f;
     writer_rig_init(&f, &broken_disk);
     writer_rig_push_sample(&f, 64);
-    push_marker(&f);
+    writer_rig_push_marker(&f);
     writer_rig_settle(&f);
     cr_assert_eq(f.marker.state, WEIR_CHUNK_FREE);
     cr_assert_eq(f.writer.rounds, 0);
@@ -178,7 +159,7 @@ Test(writer, checkpoint_that_cannot_be_written_is_kept_as_its_own_error)
     writer_rig_settle(&f);
     cr_assert_eq(f.writer.checkpoint.error, -EIO);
     cr_assert_eq(f.writer.unsized, -EIO, "for the coordinator to tell");
-    cr_assert_gt(kicks(&f), 0);
+    cr_assert_gt(writer_rig_kicks(&f), 0);
     cr_assert_eq(f.writer.error, 0);
     cr_assert_eq(f.writer.failed.samples[0], 0);
     f.writer.unsized = 0;
@@ -207,7 +188,7 @@ Test(writer, chunks_and_markers_are_written_in_the_order_of_the_queue)
     struct writer_rig f;
     writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
     writer_rig_push_sample(&f, 64);
-    push_marker(&f);
+    writer_rig_push_marker(&f);
     writer_rig_push_sample(&f, 72);
     cr_assert_not(weir_writer_is_idle(&f.writer));
     writer_rig_settle(&f);
@@ -333,23 +314,23 @@ Test(writer, round_is_asked_for_once_after_so_many_bytes)
     writer_rig_init(&f, &(struct fake_io_options){0});
     writer_rig_push_sample(&f, ROUND_BYTES - 8);
     writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 0);
+    cr_assert_eq(writer_rig_kicks(&f), 0);
     writer_rig_push_sample(&f, 32); /* now beyond */
     writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 1);
+    cr_assert_eq(writer_rig_kicks(&f), 1);
     writer_rig_push_sample(&f, 5 * ROUND_BYTES);
     writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 0);
+    cr_assert_eq(writer_rig_kicks(&f), 0);
 
-    push_marker(&f);
+    writer_rig_push_marker(&f);
     writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 0);
+    cr_assert_eq(writer_rig_kicks(&f), 0);
     writer_rig_push_sample(&f, ROUND_BYTES - 8);
     writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 0);
+    cr_assert_eq(writer_rig_kicks(&f), 0);
     writer_rig_push_sample(&f, ROUND_BYTES);
     writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 1);
+    cr_assert_eq(writer_rig_kicks(&f), 1);
     writer_rig_fini(&f);
 }
 
@@ -359,7 +340,7 @@ Test(writer, bytes_exactly_at_the_round_ask_for_it)
     writer_rig_init(&f, &(struct fake_io_options){0});
     writer_rig_push_sample(&f, ROUND_BYTES);
     writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 1);
+    cr_assert_eq(writer_rig_kicks(&f), 1);
     writer_rig_fini(&f);
 }
 
@@ -371,101 +352,22 @@ Test(writer, rounds_grow_with_the_output)
     f.writer.setup.round_more_bytes = ROUND_BYTES;
     writer_rig_push_sample(&f, ROUND_BYTES); /* of which a 64th is 15 */
     writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 0);
+    cr_assert_eq(writer_rig_kicks(&f), 0);
     writer_rig_push_sample(&f, 32);
     writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 1);
+    cr_assert_eq(writer_rig_kicks(&f), 1);
 
     writer_rig_push_sample(&f, 64 * ROUND_BYTES);
     writer_rig_settle(&f);
-    push_marker(&f);
+    writer_rig_push_marker(&f);
     writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 0);
+    cr_assert_eq(writer_rig_kicks(&f), 0);
     writer_rig_push_sample(&f, 2 * ROUND_BYTES - 8); /* not more than that */
     writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 0);
+    cr_assert_eq(writer_rig_kicks(&f), 0);
     writer_rig_push_sample(&f, 32);
     writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 1);
-    writer_rig_fini(&f);
-}
-
-/* A chunk with samples of these sizes, and a mark between them that is settled whenever it was made. */
-static void push_marked(struct writer_rig *f, uint16_t before, uint16_t behind)
-{
-    struct weir_chunk *chunk = writer_rig_take(f);
-    writer_rig_add_sample(chunk, writer_rig_id(0, 0), before);
-    chunk->reader = 1;
-    chunk->marks[chunk->mark_count++] =
-        (struct weir_round_mark){.at = chunk->used, .began_ns = UINT64_MAX, .ended_ns = f->fake_clock.now_ns};
-    weir_record_fill_padding(chunk->data + chunk->used, sizeof(struct perf_event_header));
-    chunk->used += (uint32_t)sizeof(struct perf_event_header);
-    if (behind > 0)
-        writer_rig_add_sample(chunk, writer_rig_id(0, 0), behind);
-    weir_chunk_queue_push(&f->queue, chunk);
-}
-
-/* There is one reader, so that no other has to be looked at. */
-static void settle_marks(struct writer_rig *f, struct weir_reader_control *control)
-{
-    static struct weir_reader *const readers[1];
-    memset(control, 0, sizeof(*control));
-    weir_round_marks_init(&f->writer.marks, &f->queue, &(struct weir_round_marks_setup){readers, 1, control});
-}
-
-Test(writer, round_that_a_mark_has_become_counts_and_begins_the_next)
-{
-    struct writer_rig f;
-    struct weir_reader_control control;
-    writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
-    settle_marks(&f, &control);
-    push_marked(&f, 2 * ROUND_BYTES, ROUND_BYTES - 8);
-    writer_rig_settle(&f);
-    cr_assert_eq(f.writer.rounds, 1);
-    cr_assert_eq(f.writer.account.rounds, 1);
-    cr_assert_eq(test_record_type(fake_io_bytes(f.disk) + HEAD_BYTES + 2 * ROUND_BYTES), WEIR_RECORD_FINISHED_ROUND);
-    cr_assert_eq(kicks(&f), 0);
-    writer_rig_push_sample(&f, 32);
-    writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 1);
-    writer_rig_fini(&f);
-}
-
-Test(writer, marks_on_a_broken_disk_are_no_rounds)
-{
-    struct writer_rig f;
-    struct weir_reader_control control;
-    writer_rig_init(&f, &broken_disk);
-    settle_marks(&f, &control);
-    push_marked(&f, 64, 64);
-    writer_rig_settle(&f);
-    cr_assert_eq(f.writer.marks.made, 1);
-    cr_assert_eq(f.writer.rounds, 0);
-    cr_assert_eq(f.writer.failed.samples[0], 2);
-    writer_rig_fini(&f);
-}
-
-Test(writer, marker_that_is_too_early_becomes_padding)
-{
-    struct writer_rig f;
-    struct weir_reader_control control;
-    writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
-    settle_marks(&f, &control);
-    push_marked(&f, 64, 0);
-    writer_rig_settle(&f);
-    f.marker.handed_ns = 1; /* the mark is of the end of all time */
-    writer_rig_push_sample(&f, ROUND_BYTES - 8);
-    push_marker(&f);
-    writer_rig_push_sample(&f, 64);
-    writer_rig_settle(&f);
-    const uint8_t *data = fake_io_bytes(f.disk) + HEAD_BYTES;
-    cr_assert_eq(test_record_type(data + 64), WEIR_RECORD_FINISHED_ROUND);
-    data += 72 + ROUND_BYTES - 8;
-    cr_assert_eq(test_record_type(data), WEIR_RECORD_EVENT_TYPE);
-    cr_assert_eq(test_record_bytes(data), 8);
-    cr_assert_eq(f.writer.rounds, 1);
-    cr_assert_eq(f.marker.state, WEIR_CHUNK_FREE);
-    cr_assert_eq(kicks(&f), 1, "what stood before it is counted on");
+    cr_assert_eq(writer_rig_kicks(&f), 1);
     writer_rig_fini(&f);
 }
 
@@ -594,7 +496,7 @@ Test(writer, what_stands_before_a_switch_is_in_the_one_output_and_what_stands_be
     writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
     second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
     writer_rig_push_sample(&f, 64);
-    push_marker(&f);
+    writer_rig_push_marker(&f);
     weir_writer_switch_push(&second.order, &f.queue);
     writer_rig_push_sample(&f, 72);
     cr_assert_not(weir_writer_switch_is_done(&second.order));
@@ -652,12 +554,12 @@ Test(writer, next_output_is_written_while_the_disk_of_the_one_before_stalls)
     cr_assert_not(weir_writer_is_idle(&f.writer));
     cr_assert_eq(weir_output_stable_bytes(second.output), 72);
     cr_assert_eq(weir_output_stable_bytes(f.output), 0);
-    (void)kicks(&f);
+    (void)writer_rig_kicks(&f);
 
     fake_io_stall(f.disk, false);
     writer_rig_settle(&f);
     cr_assert(weir_writer_switch_is_done(&second.order));
-    cr_assert_eq(kicks(&f), 1, "the coordinator is not told");
+    cr_assert_eq(writer_rig_kicks(&f), 1, "the coordinator is not told");
     cr_assert_eq(weir_output_stable_bytes(f.output), WEIR_RECORD_MAX_BYTES + 64);
     cr_assert_eq(f.returned, 3);
     second_fini(&second);
@@ -674,10 +576,11 @@ Test(writer, rounds_and_checkpoints_of_the_next_output_begin_anew)
     writer_rig_settle(&f);
     weir_writer_switch_push(&second.order, &f.queue);
     writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 2); /* changed, and the old output is back; nothing has been written to the new one */
+    cr_assert_eq(writer_rig_kicks(&f),
+                 2); /* changed, and the old output is back; nothing has been written to the new one */
     writer_rig_push_sample(&f, 64);
     writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 0, "bytes of the old output count for the new one's round");
+    cr_assert_eq(writer_rig_kicks(&f), 0, "bytes of the old output count for the new one's round");
     uint64_t published;
     memcpy(&published, fake_io_bytes(second.disk) + WEIR_PERF_DATA_SIZE_OFFSET, sizeof(published));
     cr_assert_eq(published, 64, "the first data is not published at once");
@@ -750,7 +653,7 @@ Test(writer, times_rounds_and_side_bytes_are_those_of_what_stands_before_the_swi
     second.order.side_bytes = &side_bytes;
     push_timed(&f, 50, 90, 100);
     push_timed(&f, 40, 70, 160);
-    push_marker(&f);
+    writer_rig_push_marker(&f);
     weir_writer_switch_push(&second.order, &f.queue);
     push_timed(&f, 95, 99, 320);
     cr_assert_not(weir_writer_switch_has_begun(&second.order));
@@ -778,18 +681,18 @@ Test(writer, full_output_is_told_once_for_each_output)
     f.writer.setup.full_fd = f.kick_fd;
     writer_rig_push_sample(&f, 120);
     writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 0);
+    cr_assert_eq(writer_rig_kicks(&f), 0);
     writer_rig_push_sample(&f, 64);
     writer_rig_push_sample(&f, 64);
     writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 1);
+    cr_assert_eq(writer_rig_kicks(&f), 1);
     weir_writer_switch_push(&second.order, &f.queue);
     writer_rig_push_sample(&f, 120);
     writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 0);
+    cr_assert_eq(writer_rig_kicks(&f), 0);
     writer_rig_push_sample(&f, 64);
     writer_rig_settle(&f);
-    cr_assert_eq(kicks(&f), 1);
+    cr_assert_eq(writer_rig_kicks(&f), 1);
     second_fini(&second);
     writer_rig_fini(&f);
 }
@@ -808,10 +711,10 @@ Test(writer, what_readers_drain_beyond_the_limit_is_left_out_and_accounted)
     own->used = (uint32_t)test_side_put(own->data, PERF_RECORD_COMM, writer_rig_id(0, SIDEBAND));
     uint32_t own_bytes = own->used;
     weir_chunk_queue_push(&f.queue, own);
-    push_marker(&f);
+    writer_rig_push_marker(&f);
     writer_rig_settle(&f);
     cr_expect(f.writer.limited);
-    cr_expect_eq(kicks(&f), 1);
+    cr_expect_eq(writer_rig_kicks(&f), 1);
     cr_expect_eq(weir_output_stable_bytes(f.output), 200 + own_bytes + sizeof(struct perf_event_header));
     cr_expect_eq(f.writer.failed.samples[0], 2);
     cr_expect_eq(f.writer.rounds, 1);

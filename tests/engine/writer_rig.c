@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "format/perf_file.h"
 #include "format/records.h"
 #include "tests/engine/test_record.h"
 
@@ -99,6 +100,24 @@ void writer_rig_push_sample(struct writer_rig *f, uint16_t bytes)
     struct weir_chunk *chunk = writer_rig_take(f);
     writer_rig_add_sample(chunk, writer_rig_id(0, 0), bytes);
     weir_chunk_queue_push(&f->queue, chunk);
+}
+
+void writer_rig_push_marker(struct writer_rig *f)
+{
+    static const struct perf_event_header round = {.type = WEIR_RECORD_FINISHED_ROUND, .size = sizeof(round)};
+    cr_assert_eq(f->marker.state, WEIR_CHUNK_FREE);
+    f->marker.kind = WEIR_CHUNK_ROUND;
+    f->marker.buffer_index = -1;
+    f->marker.data = (uint8_t *)(uintptr_t)&round;
+    f->marker.used = sizeof(round);
+    f->marker.state = WEIR_CHUNK_FILLING;
+    weir_chunk_queue_push(&f->queue, &f->marker);
+}
+
+uint64_t writer_rig_kicks(const struct writer_rig *f)
+{
+    eventfd_t count;
+    return eventfd_read(f->kick_fd, &count) == 0 ? count : 0;
 }
 
 void writer_rig_settle(struct writer_rig *f)

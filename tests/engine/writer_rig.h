@@ -48,6 +48,12 @@ void writer_rig_add_sample(struct weir_chunk *chunk, uint64_t id, uint16_t bytes
 /* Pushes a chunk with one sample of that size, of event 0 on CPU 0. */
 void writer_rig_push_sample(struct writer_rig *f, uint16_t bytes);
 
+/* Pushes the rig's marker, which is free. */
+void writer_rig_push_marker(struct writer_rig *f);
+
+/* How often the coordinator was kicked since the last look. */
+uint64_t writer_rig_kicks(const struct writer_rig *f);
+
 /* Steps until nothing is left to do; a checkpoint may still be due later. */
 void writer_rig_settle(struct writer_rig *f);
 
