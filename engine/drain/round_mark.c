@@ -165,7 +165,7 @@ static void make_marker(struct weir_chunk *chunk, const struct weir_round_mark *
 uint32_t weir_round_marks_settle(struct weir_round_marks *marks, struct weir_chunk *chunk)
 {
     bool cleared = marks->cleared_to != NULL;
-    if (chunk == marks->cleared_to)
+    if (cleared && chunk == marks->cleared_to)
         marks->cleared_to = NULL;
     uint32_t behind = 0;
     for (uint32_t i = 0; marks->setup.readers && i < chunk->mark_count; i++) {
