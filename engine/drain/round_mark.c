@@ -168,7 +168,8 @@ uint32_t weir_round_marks_settle(struct weir_round_marks *marks, struct weir_chu
     if (cleared && chunk == marks->cleared_to)
         marks->cleared_to = NULL;
     uint32_t behind = 0;
-    for (uint32_t i = 0; marks->setup.readers && i < chunk->mark_count; i++) {
+    bool open = marks->setup.readers && !marks->closed;
+    for (uint32_t i = 0; open && i < chunk->mark_count; i++) {
         const struct weir_round_mark mark = chunk->marks[i];
         bool drained = is_behind(marks, &mark);
         if (!drained && !is_behind_own(marks, chunk, &mark))
@@ -188,8 +189,14 @@ uint32_t weir_round_marks_settle(struct weir_round_marks *marks, struct weir_chu
     return behind;
 }
 
+void weir_round_marks_close(struct weir_round_marks *marks)
+{
+    marks->closed = true;
+}
+
 bool weir_round_marks_let_pass(struct weir_round_marks *marks, const struct weir_chunk *marker)
 {
+    marks->closed = false;
     bool in_order = marker->handed_ns == 0 || marks->own_marker_ns == 0 ||
                     marker->handed_ns >= marks->own_marker_ns + WEIR_ROUND_GRACE_NS;
     if (!in_order) {

@@ -42,8 +42,12 @@
  * was opened at instead of began_ns; otherwise it becomes padding. Behind another marker of the coordinator's it keeps
  * to it by itself.
  *
- * Records of weir's own have no time, but for those that tell of what was shed: while a reader owes one it makes no
- * mark.
+ * What an output begins with that begins in the middle of a recording has the times that it was recorded at before.
+ * Rounds are cut until it stands there (rounds.h), and so are those of marks: from the switch to the coordinator's next
+ * marker, whose epoch was opened after that.
+ *
+ * Other records of weir's own have no time, but for those that tell of what was shed: while a reader owes one it makes
+ * no mark.
  */
 #ifndef WEIR_ENGINE_DRAIN_ROUND_MARK_H
 #define WEIR_ENGINE_DRAIN_ROUND_MARK_H
@@ -70,6 +74,7 @@ struct weir_round_marks {
     struct weir_round_marks_setup setup;
     struct weir_chunk_queue *queue;      /* borrowed */
     const struct weir_chunk *cleared_to; /* up to this chunk, in the queue, there are none of others; NULL: not known */
+    bool closed;                         /* no mark becomes a marker until the next one of the coordinator's */
     unsigned busy;                       /* index of the reader that was found not to be idle last */
     uint64_t appended_ns;                /* what was appended was published before that */
     uint32_t appended_reader;            /* whose chunk was handed over then */
@@ -90,6 +95,9 @@ void weir_round_marks_init(struct weir_round_marks *marks, struct weir_chunk_que
 /* Settles what becomes of the marks of a chunk of data, which was taken out of the queue and is appended next. Returns
  * the offset behind its last marker; 0: there is none. Writer thread. */
 uint32_t weir_round_marks_settle(struct weir_round_marks *marks, struct weir_chunk *chunk);
+
+/* An output has begun in the middle of the recording. Writer thread. */
+void weir_round_marks_close(struct weir_round_marks *marks);
 
 /* Whether a marker of the coordinator's, whose handed_ns is when its epoch was opened (0: nothing comes behind it), is
  * to be one. Writer thread, before it is appended. */

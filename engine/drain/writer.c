@@ -91,6 +91,7 @@ static void begin_switch(struct weir_writer *writer, struct weir_writer_switch *
     writer->left_bytes += writer->output_bytes;
     writer->bytes_since_round = writer->output_bytes = 0;
     writer->kicked = writer->told_full = false;
+    weir_round_marks_close(&writer->marks);
     order->account = writer->account;
     begin_account(writer);
     if (order->first_bytes > 0) {

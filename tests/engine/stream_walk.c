@@ -287,7 +287,8 @@ static bool walk_comm(struct walk *walk, const uint8_t *record, uint32_t size)
     uint64_t mark = load_u64(trailer + (walk->input->without_ids ? TRAILER_TIME_OFFSET : TRAILER_ID_OFFSET));
     if (mark == 0) {
         walk->result->synthesised++;
-        return true;
+        uint64_t time_ns = load_u64(trailer + TRAILER_TIME_OFFSET); /* of what was recorded before; else 0 */
+        return time_ns == 0 || pass_time(walk, time_ns);
     }
     struct stream *stream = stream_of_trailer(walk, trailer, true);
     if (size != COMM_OFFSET + COMM_BYTES + trailer_bytes(walk) || !stream || !stream->sideband ||

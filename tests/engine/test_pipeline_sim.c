@@ -41,13 +41,14 @@
 #include "tests/engine/pipeline_sim.h"
 #include "tests/engine/seeds.h"
 
-#define SEEDS_DEFAULT 2000u
-#define STILL_MAX     100000u /* steps that the end may take: if more, something waits for ever */
-#define TRAILER_BYTES 32u     /* with an id */
-#define ID_BYTES      8u
-#define PAYLOAD_MAX   60000u
-#define FDS_MOST      512 /* descriptors below this one are looked at for leaks */
-#define GROWING_BYTES (24ull << 20)
+#define SEEDS_DEFAULT       2000u
+#define STILL_MAX           100000u /* steps that the end may take: if more, something waits for ever */
+#define TRAILER_BYTES       32u     /* with an id */
+#define ID_BYTES            8u
+#define TRAILER_TIME_OFFSET 8u
+#define PAYLOAD_MAX         60000u
+#define FDS_MOST            512 /* descriptors below this one are looked at for leaks */
+#define GROWING_BYTES       (24ull << 20)
 
 static uint64_t chance(struct sim *sim, uint64_t bound)
 {
@@ -199,7 +200,7 @@ static int prepare(struct sim *sim, struct weir_error *err)
 }
 
 /* What a recording writes before its events: in one piece, while the pool is free. */
-static void synthesise(struct sim *sim)
+static void synthesise(struct sim *sim, uint64_t time_ns)
 {
     struct weir_buf records = WEIR_BUF_INIT;
     uint64_t count = 1 + chance(sim, 100);
@@ -208,6 +209,8 @@ static void synthesise(struct sim *sim)
     for (uint64_t n = 0; n < count; n++)
         weir_record_comm(&records, (pid_t)n + 1, (pid_t)n + 1, "a", 0, trailer_bytes);
     weir_assert(weir_buf_error(&records) == 0);
+    for (size_t end = records.used / count; time_ns > 0 && end <= records.used; end += records.used / count)
+        memcpy(records.data + end - trailer_bytes + TRAILER_TIME_OFFSET, &time_ns, sizeof(time_ns));
     weir_pipeline_emit(&sim->rig.pipeline, records.data, records.used);
     weir_buf_fini(&records);
 }
@@ -242,7 +245,7 @@ static int sim_init(struct sim *sim, uint64_t seed, struct weir_error *err)
     sim->lonely = sim_chance(&sim->fault_random, 3) == 0 ? 2 + (unsigned)sim_chance(&sim->fault_random, 300) : 0;
     sim->lags = !sim->retains && !sim->overwrites && sim->fake_clock.kind == SIM_TIME_FLOWS &&
                 sim_chance(&sim->fault_random, 3) > 0;
-    synthesise(sim);
+    synthesise(sim, 0);
     weir_event_set_enable(&sim->rig.set, false);
     return 0;
 }
@@ -467,7 +470,7 @@ static void advance_switch(struct sim *sim)
         return;
     const struct weir_pool *pool = &sim->rig.pipeline.pool;
     if (sim->opening && weir_pool_free_count(pool) > pool->reserve) { /* emit() would wait */
-        synthesise(sim);
+        synthesise(sim, 1);                                           /* recorded long ago */
         weir_rounds_resume(&sim->rig.pipeline.rounds, weir_clock_now_ns(&sim->clock));
         sim->opening = false;
     }

@@ -514,6 +514,22 @@ Test(round_mark, marks_keep_away_from_the_rounds_of_the_coordinator)
     fixture_fini(&f);
 }
 
+Test(round_mark, marks_are_no_rounds_from_a_switch_to_the_next_marker)
+{
+    struct fixture f;
+    fixture_init(&f, 1, 1);
+    weir_round_marks_close(&f.marks);
+    produce_marks(&f, 0, 2, WEIR_ROUND_GRACE_NS);
+    hand_over(&f, 0);
+    expect_rounds(&f, 2, 0);
+    cr_assert(weir_round_marks_let_pass(&f.marks, &(struct weir_chunk){.handed_ns = f.fake_clock.now_ns}));
+    pass(&f, WEIR_ROUND_GRACE_NS);
+    produce_marks(&f, 0, 2, WEIR_ROUND_GRACE_NS);
+    hand_over(&f, 0);
+    expect_rounds(&f, 2, 2);
+    fixture_fini(&f);
+}
+
 /* ---- what reached the file ---- */
 
 Test(round_mark, rounds_in_the_first_bytes_of_a_chunk_are_counted)
