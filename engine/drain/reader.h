@@ -199,8 +199,9 @@ struct weir_reader {
     struct pollfd *polls;          /* owned; wake descriptor, then one per ring */
     bool ended;                    /* the descriptors of all rings have hung up, and ended_fd was told */
     bool stopping;                 /* what is drained now is the last of the recording */
-    uint64_t marked_bytes;         /* handed over or in the chunk when it made its last mark while it drained a ring, */
-    uint64_t marked_drained_bytes; /* and after it had drained all of them */
+    uint64_t marked_bytes;         /* handed over or in the chunk when it last made, or might have made, a mark while it
+                                    * drained a ring, */
+    uint64_t marked_drained_bytes; /* and when it made its last one after it had drained all of them */
     uint64_t drained_ns;           /* when the last step began that drained all rings */
     const struct weir_reader_ring *alone; /* no other ring of its has had records since alone_ns; NULL: not known */
     uint64_t alone_ns, alone_bytes;       /* and the bytes that were drained of the others until then */

@@ -60,8 +60,10 @@ static void mark(struct weir_reader *reader, const struct weir_reader_ring *r, u
     }
     uint64_t now_ns = weir_clock_now_ns(reader->clock);
     bool alone = r && r->counts.ends_with_sample && is_alone(reader, r, now_ns);
-    if (!alone && began_ns == 0)
+    if (!alone && began_ns == 0) { /* looked at again after as much, not after each block: there may be many rings */
+        *marked_bytes = bytes;
         return;
+    }
     chunk->marks[chunk->mark_count++] = (struct weir_round_mark){
         .at = chunk->used,
         .began_ns = began_ns,
@@ -154,11 +156,7 @@ static void note_appended(struct weir_round_marks *marks, const struct weir_chun
 
 static void make_marker(struct weir_chunk *chunk, const struct weir_round_mark *mark)
 {
-    static const struct perf_event_header finished_round = {
-        .type = WEIR_RECORD_FINISHED_ROUND,
-        .size = MARK_BYTES,
-    };
-    memcpy(chunk->data + mark->at, &finished_round, sizeof(finished_round));
+    memcpy(chunk->data + mark->at, &weir_finished_round, sizeof(weir_finished_round));
     chunk->marks[chunk->marker_count++] = *mark; /* that one or one before it */
 }
 
@@ -180,7 +178,7 @@ uint32_t weir_round_marks_settle(struct weir_round_marks *marks, struct weir_chu
         make_marker(chunk, &mark);
         marks->made++;
         marks->made_within += !drained;
-        marks->marker_ns = marks->own_marker_ns = weir_max_u64(marks->appended_ns, mark.ended_ns);
+        marks->marker_ns = weir_max_u64(marks->appended_ns, mark.ended_ns);
         marks->marker_reader = chunk->reader;
         marks->marker_sample_ns = mark.sample_ns;
         behind = mark.at + MARK_BYTES;
@@ -197,14 +195,14 @@ void weir_round_marks_close(struct weir_round_marks *marks)
 bool weir_round_marks_let_pass(struct weir_round_marks *marks, const struct weir_chunk *marker)
 {
     marks->closed = false;
-    bool in_order = marker->handed_ns == 0 || marks->own_marker_ns == 0 ||
-                    marker->handed_ns >= marks->own_marker_ns + WEIR_ROUND_GRACE_NS;
+    bool in_order = marker->handed_ns == 0 || marks->marker_reader == 0 ||
+                    marker->handed_ns >= marks->marker_ns + WEIR_ROUND_GRACE_NS;
     if (!in_order) {
         marks->turned_down++;
         return false;
     }
     marks->marker_ns = marks->appended_ns;
-    marks->own_marker_ns = marks->marker_sample_ns = 0;
+    marks->marker_reader = 0;
     return true;
 }
 

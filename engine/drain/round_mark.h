@@ -80,9 +80,8 @@ struct weir_round_marks {
     uint32_t appended_reader;            /* whose chunk was handed over then */
     uint64_t others_ns;                  /* as appended_ns, of all others */
     uint64_t marker_ns;                  /* bound of the last marker */
-    uint64_t own_marker_ns;              /* the same, when it was a mark; 0: it was the coordinator's */
-    uint32_t marker_reader;              /* with that: whose it was, */
-    uint64_t marker_sample_ns;           /* and its sample_ns */
+    uint32_t marker_reader;              /* whose mark it was, as in chunks; 0: it was the coordinator's, or none yet */
+    uint64_t marker_sample_ns;           /* its sample_ns, when it was a mark */
     uint64_t made;                       /* marks that became markers */
     uint64_t made_within;                /* of these, by the order of their own ring alone */
     uint64_t turned_down;                /* markers of the coordinator's that became padding */

@@ -15,8 +15,7 @@
 #define SNAPSHOT_LOOK_NS (10 * WEIR_NS_PER_MS) /* the same while it is being written */
 #define PATIENT_LOOKS    8                     /* at readers that are given time to pass by themselves */
 
-/* The record that a marker becomes: a header alone. */
-static const struct perf_event_header finished_round = {
+const struct perf_event_header weir_finished_round = {
     .type = WEIR_RECORD_FINISHED_ROUND,
     .size = sizeof(struct perf_event_header),
 };
@@ -35,8 +34,8 @@ void weir_rounds_init(struct weir_rounds *rounds, struct weir_reader_control *co
         struct weir_chunk *marker = &rounds->markers[i];
         marker->kind = WEIR_CHUNK_ROUND;
         marker->buffer_index = -1;
-        marker->data = (uint8_t *)(uintptr_t)&finished_round; /* never written to: buffer_index is -1 */
-        marker->used = sizeof(finished_round);
+        marker->data = (uint8_t *)(uintptr_t)&weir_finished_round; /* never written to: buffer_index is -1 */
+        marker->used = sizeof(weir_finished_round);
     }
 }
 

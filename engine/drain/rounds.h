@@ -40,6 +40,7 @@
 #ifndef WEIR_ENGINE_DRAIN_ROUNDS_H
 #define WEIR_ENGINE_DRAIN_ROUNDS_H
 
+#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -47,6 +48,9 @@
 #include "engine/drain/chunk_queue.h"
 #include "engine/drain/pressure.h"
 #include "engine/drain/reader.h"
+
+/* The record that a marker becomes: a header alone. */
+extern const struct perf_event_header weir_finished_round;
 
 #define WEIR_ROUND_MARKERS 4 /* under way to the file at most */
 

@@ -277,7 +277,6 @@ static const void *settle_marker(struct weir_writer *writer, struct weir_chunk *
     static const struct perf_event_header padding = {.type = WEIR_RECORD_EVENT_TYPE, .size = sizeof(padding)};
     bool passes = weir_round_marks_let_pass(&writer->marks, marker);
     marker->marker_count = passes;
-    marker->marks[0].at = 0;
     writer->kicked = false;
     if (!passes)
         return &padding;

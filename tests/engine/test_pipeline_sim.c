@@ -41,14 +41,15 @@
 #include "tests/engine/pipeline_sim.h"
 #include "tests/engine/seeds.h"
 
-#define SEEDS_DEFAULT       2000u
-#define STILL_MAX           100000u /* steps that the end may take: if more, something waits for ever */
-#define TRAILER_BYTES       32u     /* with an id */
-#define ID_BYTES            8u
-#define TRAILER_TIME_OFFSET 8u
-#define PAYLOAD_MAX         60000u
-#define FDS_MOST            512 /* descriptors below this one are looked at for leaks */
-#define GROWING_BYTES       (24ull << 20)
+#define SEEDS_DEFAULT        2000u
+#define STILL_MAX            100000u /* steps that the end may take: if more, something waits for ever */
+#define TRAILER_BYTES        32u     /* with an id */
+#define ID_BYTES             8u
+#define TRAILER_TIME_OFFSET  8u
+#define RECORDED_LONG_AGO_NS 1u /* what a new output begins with */
+#define PAYLOAD_MAX          60000u
+#define FDS_MOST             512 /* descriptors below this one are looked at for leaks */
+#define GROWING_BYTES        (24ull << 20)
 
 static uint64_t chance(struct sim *sim, uint64_t bound)
 {
@@ -470,7 +471,7 @@ static void advance_switch(struct sim *sim)
         return;
     const struct weir_pool *pool = &sim->rig.pipeline.pool;
     if (sim->opening && weir_pool_free_count(pool) > pool->reserve) { /* emit() would wait */
-        synthesise(sim, 1);                                           /* recorded long ago */
+        synthesise(sim, RECORDED_LONG_AGO_NS);
         weir_rounds_resume(&sim->rig.pipeline.rounds, weir_clock_now_ns(&sim->clock));
         sim->opening = false;
     }
