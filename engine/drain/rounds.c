@@ -219,7 +219,7 @@ static uint64_t patience_ns(const struct weir_rounds *rounds)
     bool awaited = rounds->hasty || rounds->snapshot_open || rounds->cut == WEIR_ROUNDS_CUT_OPEN || rounds->wanted ||
                    is_awaited(rounds);
     return awaited ? WEIR_ROUND_GRACE_NS
-                   : weir_min_u64(rounds->reader_count * WEIR_ROUND_GRACE_NS, WEIR_ROUND_PERIOD_NS);
+                   : weir_min_u64(rounds->reader_count * WEIR_ROUND_PATIENCE_NS, WEIR_ROUND_PATIENCE_MAX_NS);
 }
 
 /* An epoch is open: when to look again. */

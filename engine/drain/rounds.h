@@ -18,10 +18,10 @@
  * An epoch is opened when round_bytes have passed since the last marker (the writer kicks), but WEIR_ROUND_KICK_NS
  * behind the one before at the earliest (at high rates rounds grow, not their number), else once a second. Readers with
  * something to do pass by themselves; those that sleep on records below their watermark are woken after a while; those
- * whose rings are empty are never woken: weir_reader_is_past() sees that from outside. The while is a grace for each
- * reader, a second at most: waking hundreds of threads for a few records each costs more than what they then do, and
- * most have something to do by themselves meanwhile. It is cut short by a kick, and by whoever waits for the next
- * epoch: a cut, a snapshot.
+ * whose rings are empty are never woken: weir_reader_is_past() sees that from outside. The while is
+ * WEIR_ROUND_PATIENCE_NS for each reader, two seconds at most: waking hundreds of threads for a few records each costs
+ * more than what they then do, and most have something to do by themselves meanwhile. It is cut short by a kick, and by
+ * whoever waits for the next epoch: a cut, a snapshot.
  *
  * While one reader is the only one with something to do there are rounds between those of epochs: round_mark.h.
  *
@@ -110,6 +110,9 @@ struct weir_rounds {
 #define WEIR_ROUND_PERIOD_NS (1000 * WEIR_NS_PER_MS)
 #define WEIR_ROUND_GRACE_NS  (2 * WEIR_NS_PER_MS)
 #define WEIR_ROUND_KICK_NS   (5 * WEIR_NS_PER_MS) /* from the end of an epoch to one that is kicked for */
+/* How long readers that have something to do are left to themselves, for each reader that there is, and in all. */
+#define WEIR_ROUND_PATIENCE_NS     (4 * WEIR_NS_PER_MS)
+#define WEIR_ROUND_PATIENCE_MAX_NS (2 * WEIR_ROUND_PERIOD_NS)
 
 void weir_rounds_init(struct weir_rounds *rounds, struct weir_reader_control *control,
                       struct weir_reader *const *readers, unsigned reader_count, struct weir_chunk_queue *queue,

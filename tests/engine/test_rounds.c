@@ -159,9 +159,9 @@ Test(rounds, epoch_in_which_nothing_was_handed_over_gets_no_marker)
 /* ---- stragglers ---- */
 
 /* An epoch that nobody waits for is left so long to its readers. */
-#define PATIENCE_NS(readers) ((readers)*WEIR_ROUND_GRACE_NS)
+#define PATIENCE_NS(readers) ((readers)*WEIR_ROUND_PATIENCE_NS)
 
-Test(rounds, only_stragglers_are_woken_and_only_after_a_grace_for_each)
+Test(rounds, only_stragglers_are_woken_and_only_after_a_while_for_each)
 {
     struct fixture f;
     fixture_init(&f, 3);
@@ -204,7 +204,7 @@ Test(rounds, who_passes_meanwhile_is_not_woken)
     rig_fini(&f.rig);
 }
 
-Test(rounds, hundreds_of_readers_are_left_to_themselves_for_a_period_at_most)
+Test(rounds, hundreds_of_readers_are_left_to_themselves_for_two_periods_at_most)
 {
     struct fixture f;
     struct weir_reader *crowd[10 * CROWD];
@@ -214,9 +214,9 @@ Test(rounds, hundreds_of_readers_are_left_to_themselves_for_a_period_at_most)
     weir_rounds_init(&f.rounds, &f.rig.control, crowd, 10 * CROWD, &f.rig.queue, START_NS);
     rig_put_sample(&f.rig, STRAGGLER, 1, 64);
     weir_rounds_advance(&f.rounds, EPOCH_NS, false);
-    weir_rounds_advance(&f.rounds, EPOCH_NS + WEIR_ROUND_PERIOD_NS - 1, false);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + 2 * WEIR_ROUND_PERIOD_NS - 1, false);
     cr_assert_eq(wakes_sent(&f, STRAGGLER), 0);
-    weir_rounds_advance(&f.rounds, EPOCH_NS + WEIR_ROUND_PERIOD_NS, false);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + 2 * WEIR_ROUND_PERIOD_NS, false);
     cr_assert_eq(wakes_sent(&f, STRAGGLER), 1);
     rig_fini(&f.rig);
 }
