@@ -300,6 +300,7 @@ enum weir_reader_state weir_reader_step(struct weir_reader *reader)
         if (snapshot)
             note_snapshot(reader);
         weir_test_point(WEIR_AT_READER_PASS);
+        atomic_store_explicit(&reader->passed_ns, began_ns, memory_order_relaxed); /* a hint, for who wakes it */
         atomic_store_explicit(&reader->passed_epoch, epoch, memory_order_release); /* (L) */
     }
     /* Relaxed: stop_epoch is set before the epoch of that number is released (J). */

@@ -211,6 +211,7 @@ struct weir_reader {
 
     /* Written by the reader, read by the coordinator. */
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint64_t passed_epoch;
+    _Atomic uint64_t passed_ns; /* when it came to its rings to pass that; needs a clock */
     _Atomic uint64_t wakes_taken;
     _Atomic uint64_t handed_bytes;
     _Atomic bool holding;       /* chunk holds records */
@@ -232,6 +233,7 @@ struct weir_reader {
 
     /* Coordinator only. */
     _Alignas(WEIR_CACHE_LINE_BYTES) uint64_t wakes_sent;
+    uint64_t woken_epoch; /* the last one that it was woken for */
 };
 
 struct weir_reader_setup {

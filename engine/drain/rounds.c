@@ -109,13 +109,49 @@ static bool all_past(struct weir_rounds *rounds)
     return rounds->first_pending == rounds->reader_count;
 }
 
-static void wake_stragglers(struct weir_rounds *rounds)
+/* Somebody waits for the next epoch. */
+static bool is_awaited(const struct weir_rounds *rounds)
 {
+    return rounds->snapshot_wanted || rounds->cut == WEIR_ROUNDS_CUT_WANTED;
+}
+
+/* Somebody waits for the open epoch, or for the next one. */
+static bool is_pressing(const struct weir_rounds *rounds)
+{
+    return rounds->hasty || rounds->snapshot_open || rounds->cut == WEIR_ROUNDS_CUT_OPEN || rounds->wanted ||
+           is_awaited(rounds);
+}
+
+/* From one epoch that a reader passes to the next: how long it is left to itself. */
+static uint64_t patience_ns(const struct weir_rounds *rounds)
+{
+    return weir_min_u64(rounds->reader_count * WEIR_ROUND_PATIENCE_NS, WEIR_ROUND_PATIENCE_MAX_NS);
+}
+
+/* Those that have been left to themselves for long enough; each once in an epoch. */
+static void wake_stragglers(struct weir_rounds *rounds, uint64_t now_ns)
+{
+    uint64_t patience = is_pressing(rounds) ? 0 : patience_ns(rounds);
+    bool all = true;
     for (unsigned i = rounds->first_pending; i < rounds->reader_count; i++) {
-        if (!is_past(rounds, rounds->readers[i]))
-            weir_reader_wake(rounds->readers[i]);
+        struct weir_reader *reader = rounds->readers[i];
+        if (reader->woken_epoch == current_epoch(rounds) || is_past(rounds, reader))
+            continue;
+        /* Relaxed: a hint. */
+        if (now_ns < atomic_load_explicit(&reader->passed_ns, memory_order_relaxed) + patience) {
+            all = false;
+            continue;
+        }
+        weir_reader_wake(reader);
+        reader->woken_epoch = current_epoch(rounds);
     }
-    rounds->woken = true;
+    rounds->woken = all;
+}
+
+/* False as well when one is awaited now that had nothing to do when the others were woken. */
+static bool has_woken_all(const struct weir_rounds *rounds)
+{
+    return rounds->woken && rounds->readers[rounds->first_pending]->woken_epoch == current_epoch(rounds);
 }
 
 /* A marker, unless nothing has come since the last one. False when none is free: the writer is far behind. */
@@ -146,7 +182,7 @@ static bool close_snapshot(struct weir_rounds *rounds)
     return true;
 }
 
-/* From the end of one epoch to the next one that nobody asks for. */
+/* From the beginning of one epoch to the next one that nobody asks for. */
 static uint64_t period_ns(struct weir_rounds *rounds)
 {
     if (!rounds->stretching)
@@ -169,18 +205,12 @@ static bool close_epoch(struct weir_rounds *rounds, uint64_t now_ns)
     }
     rounds->open = false;
     rounds->earliest_ns = now_ns + WEIR_ROUND_GRACE_NS;
-    rounds->next_ns = now_ns + period_ns(rounds);
+    rounds->next_ns = weir_max_u64(rounds->earliest_ns, rounds->opened_ns + period_ns(rounds));
     if (rounds->cut == WEIR_ROUNDS_CUT_OPEN) {
         rounds->cut = WEIR_ROUNDS_CUT;
         rounds->on_cut(rounds->on_cut_ctx);
     }
     return true;
-}
-
-/* Somebody waits for the next epoch. */
-static bool is_awaited(const struct weir_rounds *rounds)
-{
-    return rounds->snapshot_wanted || rounds->cut == WEIR_ROUNDS_CUT_WANTED;
 }
 
 static uint64_t due_ns(const struct weir_rounds *rounds)
@@ -198,7 +228,7 @@ static void open_due(struct weir_rounds *rounds, uint64_t now_ns)
         /* Then all readers have told of their newest sample, which says what is outdated (announce_snapshot()). */
         rounds->drained_first = true;
         open_epoch(rounds, now_ns, false);
-        wake_stragglers(rounds);
+        wake_stragglers(rounds, now_ns);
         return;
     }
     rounds->drained_first = false;
@@ -210,16 +240,7 @@ static void open_due(struct weir_rounds *rounds, uint64_t now_ns)
     if (cuts)
         rounds->cut = WEIR_ROUNDS_CUT_OPEN;
     if (snapshot)
-        wake_stragglers(rounds);
-}
-
-/* How long those that have not passed the open epoch are left to themselves. */
-static uint64_t patience_ns(const struct weir_rounds *rounds)
-{
-    bool awaited = rounds->hasty || rounds->snapshot_open || rounds->cut == WEIR_ROUNDS_CUT_OPEN || rounds->wanted ||
-                   is_awaited(rounds);
-    return awaited ? WEIR_ROUND_GRACE_NS
-                   : weir_min_u64(rounds->reader_count * WEIR_ROUND_PATIENCE_NS, WEIR_ROUND_PATIENCE_MAX_NS);
+        wake_stragglers(rounds, now_ns);
 }
 
 /* An epoch is open: when to look again. */
@@ -227,11 +248,9 @@ static uint64_t open_until_ns(const struct weir_rounds *rounds, uint64_t now_ns)
 {
     if (rounds->snapshot_open)
         return now_ns + SNAPSHOT_PASS_NS;
-    if (rounds->woken)
+    if (is_pressing(rounds) || has_woken_all(rounds))
         return now_ns + WEIR_ROUND_GRACE_NS;
-    uint64_t patience = patience_ns(rounds);
-    return weir_min_u64(now_ns + weir_max_u64(WEIR_ROUND_GRACE_NS, patience / PATIENT_LOOKS),
-                        rounds->opened_ns + patience);
+    return now_ns + weir_max_u64(WEIR_ROUND_GRACE_NS, patience_ns(rounds) / PATIENT_LOOKS);
 }
 
 static void look_after_snapshot(struct weir_rounds *rounds)
@@ -264,8 +283,8 @@ uint64_t weir_rounds_advance(struct weir_rounds *rounds, uint64_t now_ns, bool k
     }
     if (all_past(rounds))
         return close_epoch(rounds, now_ns) ? idle_until_ns(rounds, now_ns) : now_ns + WEIR_ROUND_GRACE_NS;
-    if (!rounds->woken && now_ns >= rounds->opened_ns + patience_ns(rounds))
-        wake_stragglers(rounds);
+    if (now_ns >= rounds->opened_ns + WEIR_ROUND_GRACE_NS && !has_woken_all(rounds))
+        wake_stragglers(rounds, now_ns);
     return open_until_ns(rounds, now_ns);
 }
 

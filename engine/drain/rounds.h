@@ -17,11 +17,13 @@
  *
  * An epoch is opened when round_bytes have passed since the last marker (the writer kicks), but WEIR_ROUND_KICK_NS
  * behind the one before at the earliest (at high rates rounds grow, not their number), else once a second. Readers with
- * something to do pass by themselves; those that sleep on records below their watermark are woken after a while; those
- * whose rings are empty are never woken: weir_reader_is_past() sees that from outside. The while is
- * WEIR_ROUND_PATIENCE_NS for each reader, two seconds at most: waking hundreds of threads for a few records each costs
- * more than what they then do, and most have something to do by themselves meanwhile. It is cut short by a kick, and by
- * whoever waits for the next epoch: a cut, a snapshot.
+ * something to do pass by themselves; those that sleep on records below their watermark are woken when some time has
+ * passed since they passed an epoch last; those whose rings are empty are never woken: weir_reader_is_past() sees that
+ * from outside. The time is WEIR_ROUND_PATIENCE_NS for each reader that there is, two seconds at most: waking hundreds
+ * of threads for a few records each costs more than what they then do, and most have something to do by themselves
+ * meanwhile. It is cut short by a kick, and by whoever waits for an epoch: a cut, a snapshot. So what is in a ring or
+ * in the chunk of a reader goes to the writer a second later with up to 250 readers, with more of them after two and a
+ * quarter at most: the coordinator looks PATIENT_LOOKS times in that time.
  *
  * While one reader is the only one with something to do there are rounds between those of epochs: round_mark.h.
  *
@@ -76,7 +78,7 @@ struct weir_rounds {
     bool open;              /* an epoch is being passed */
     bool wanted;            /* open the next one as soon as the grace allows */
     bool hasty;             /* its stragglers are not given time: something waits for it */
-    bool woken;             /* its stragglers were woken */
+    bool woken;             /* all were woken that were stragglers then */
     unsigned first_pending; /* readers before this one are past the open epoch */
     uint64_t opened_ns;
     uint64_t earliest_ns;     /* the next one not before this */
@@ -110,7 +112,8 @@ struct weir_rounds {
 #define WEIR_ROUND_PERIOD_NS (1000 * WEIR_NS_PER_MS)
 #define WEIR_ROUND_GRACE_NS  (2 * WEIR_NS_PER_MS)
 #define WEIR_ROUND_KICK_NS   (5 * WEIR_NS_PER_MS) /* from the end of an epoch to one that is kicked for */
-/* How long readers that have something to do are left to themselves, for each reader that there is, and in all. */
+/* How long a reader is left to itself from one epoch that it passes to the next, for each reader that there is, and in
+ * all. */
 #define WEIR_ROUND_PATIENCE_NS     (4 * WEIR_NS_PER_MS)
 #define WEIR_ROUND_PATIENCE_MAX_NS (2 * WEIR_ROUND_PERIOD_NS)
 

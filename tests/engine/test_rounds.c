@@ -11,6 +11,7 @@
 #include "base/bits.h"
 #include "base/clock.h"
 #include "format/perf_file.h"
+#include "tests/engine/fake_clock.h"
 #include "tests/engine/reader_rig.h"
 #include "tests/engine/test_record.h"
 
@@ -112,7 +113,7 @@ Test(rounds, marker_waits_for_every_reader_that_had_something)
     weir_rounds_advance(&f.rounds, EPOCH_NS + 1, false);
     cr_assert_eq(f.rounds.pushed, 0);
     step(&f, 2);
-    cr_assert_eq(weir_rounds_advance(&f.rounds, EPOCH_NS + 2, false), EPOCH_NS + 2 + WEIR_ROUND_PERIOD_NS);
+    cr_assert_eq(weir_rounds_advance(&f.rounds, EPOCH_NS + 2, false), EPOCH_NS + WEIR_ROUND_PERIOD_NS);
     rig_expect_samples(&f.rig, rig_pop(&f.rig), 1, 1);
     rig_expect_samples(&f.rig, rig_pop(&f.rig), 2, 1);
     cr_assert_not(f.rounds.markers[0].awaited, "it would wake the writer");
@@ -158,18 +159,24 @@ Test(rounds, epoch_in_which_nothing_was_handed_over_gets_no_marker)
 
 /* ---- stragglers ---- */
 
-/* An epoch that nobody waits for is left so long to its readers. */
+/* A reader is left to itself for so long since it passed an epoch last, unless somebody waits for the open one. */
 #define PATIENCE_NS(readers) ((readers)*WEIR_ROUND_PATIENCE_NS)
 
-Test(rounds, only_stragglers_are_woken_and_only_after_a_while_for_each)
+static void set_passed(struct fixture *f, unsigned reader, uint64_t at_ns)
+{
+    atomic_store_explicit(&f->rig.readers[reader].passed_ns, at_ns, memory_order_relaxed);
+}
+
+Test(rounds, only_stragglers_are_woken_and_only_after_a_while_for_each_reader)
 {
     struct fixture f;
     fixture_init(&f, 3);
     rig_put_sample(&f.rig, 1, 1, 64);
+    set_passed(&f, 1, EPOCH_NS - 1);
     cr_assert_eq(weir_rounds_advance(&f.rounds, EPOCH_NS, false), EPOCH_NS + WEIR_ROUND_GRACE_NS);
-    weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(3) - 1, false);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(3) - 2, false);
     cr_assert_eq(wakes_sent(&f, 1), 0);
-    weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(3), false);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(3) - 1, false);
     weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(3) + WEIR_ROUND_GRACE_NS, false);
     cr_assert_eq(wakes_sent(&f, 0), 0);
     cr_assert_eq(wakes_sent(&f, 1), 1);
@@ -177,8 +184,96 @@ Test(rounds, only_stragglers_are_woken_and_only_after_a_while_for_each)
     cr_assert_eq(f.rounds.pushed, 0);
     weir_reader_wait(&f.rig.readers[1], WEIR_READER_DRAINED);
     cr_assert_eq(f.rig.readers[1].wakes_taken, 1);
-    step(&f, 1);
     weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(3) + 2 * WEIR_ROUND_GRACE_NS, false);
+    cr_assert_eq(wakes_sent(&f, 1), 1, "once for an epoch");
+    step(&f, 1);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(3) + 3 * WEIR_ROUND_GRACE_NS, false);
+    cr_assert_eq(f.rounds.pushed, 1);
+    rig_fini(&f.rig);
+}
+
+Test(rounds, time_that_a_reader_is_left_begins_with_the_epoch_that_it_passed)
+{
+    struct fixture f;
+    fixture_init_crowd(&f);
+    struct fake_clock fake = {.now_ns = EPOCH_NS};
+    const struct weir_clock clock = fake_clock_interface(&fake);
+    f.rig.readers[STRAGGLER].clock = &clock;
+    rig_put_sample(&f.rig, STRAGGLER, 1, 64);
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    step(&f, STRAGGLER);
+    uint64_t second_ns = weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    fake.now_ns = second_ns - 1;
+    rig_put_sample(&f.rig, STRAGGLER, 2, 64);
+    step(&f, STRAGGLER); /* passes none, and keeps its chunk */
+    weir_rounds_advance(&f.rounds, second_ns, false);
+    weir_rounds_advance(&f.rounds, second_ns + WEIR_ROUND_GRACE_NS, false);
+    cr_assert_eq(wakes_sent(&f, STRAGGLER), 1, "it passed the first one a period before");
+
+    fake.now_ns = second_ns + WEIR_ROUND_PERIOD_NS;
+    step(&f, STRAGGLER);
+    weir_reader_wait(&f.rig.readers[STRAGGLER], WEIR_READER_DRAINED);
+    uint64_t third_ns = weir_rounds_advance(&f.rounds, fake.now_ns, false);
+    rig_put_sample(&f.rig, STRAGGLER, 3, 64);
+    weir_rounds_advance(&f.rounds, third_ns, false);
+    cr_assert_eq(f.rig.control.epoch, 3);
+    weir_rounds_advance(&f.rounds, fake.now_ns + PATIENCE_NS(CROWD) - 1, false);
+    cr_assert_eq(wakes_sent(&f, STRAGGLER), 1);
+    weir_rounds_advance(&f.rounds, fake.now_ns + PATIENCE_NS(CROWD), false);
+    cr_assert_eq(wakes_sent(&f, STRAGGLER), 2);
+    rig_fini(&f.rig);
+}
+
+Test(rounds, who_passed_an_epoch_long_ago_is_woken_after_a_grace)
+{
+    struct fixture f;
+    fixture_init_crowd(&f);
+    rig_put_sample(&f.rig, STRAGGLER, 1, 64);
+    set_passed(&f, STRAGGLER, EPOCH_NS - PATIENCE_NS(CROWD));
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + WEIR_ROUND_GRACE_NS - 1, false);
+    cr_assert_eq(wakes_sent(&f, STRAGGLER), 0);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + WEIR_ROUND_GRACE_NS, false);
+    cr_assert_eq(wakes_sent(&f, STRAGGLER), 1);
+    rig_fini(&f.rig);
+}
+
+Test(rounds, each_straggler_has_a_time_of_its_own)
+{
+    struct fixture f;
+    fixture_init_crowd(&f);
+    rig_put_sample(&f.rig, BUSY, 1, 64);
+    rig_put_sample(&f.rig, STRAGGLER, 2, 64);
+    set_passed(&f, BUSY, EPOCH_NS - PATIENCE_NS(CROWD) / 2);
+    set_passed(&f, STRAGGLER, EPOCH_NS);
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(CROWD) / 2, false);
+    cr_assert_eq(wakes_sent(&f, BUSY), 1);
+    cr_assert_eq(wakes_sent(&f, STRAGGLER), 0);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(CROWD) - 1, false);
+    cr_assert_eq(wakes_sent(&f, STRAGGLER), 0);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(CROWD), false);
+    cr_assert_eq(wakes_sent(&f, BUSY), 1);
+    cr_assert_eq(wakes_sent(&f, STRAGGLER), 1);
+    rig_fini(&f.rig);
+}
+
+/* Nothing but the coordinator would ever wake it: its watermark is far. */
+Test(rounds, who_is_idle_while_others_are_woken_is_woken_when_it_no_longer_is)
+{
+    struct fixture f;
+    fixture_init(&f, 2);
+    rig_put_sample(&f.rig, 0, 1, 64);
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + WEIR_ROUND_GRACE_NS, false);
+    cr_assert_eq(wakes_sent(&f, 0), 1);
+    cr_assert_eq(wakes_sent(&f, 1), 0);
+    rig_put_sample(&f.rig, 1, 2, 64);
+    step(&f, 0);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + 2 * WEIR_ROUND_GRACE_NS, false);
+    cr_assert_eq(wakes_sent(&f, 1), 1);
+    step(&f, 1);
+    weir_rounds_advance(&f.rounds, EPOCH_NS + 3 * WEIR_ROUND_GRACE_NS, false);
     cr_assert_eq(f.rounds.pushed, 1);
     rig_fini(&f.rig);
 }
@@ -189,6 +284,8 @@ Test(rounds, who_passes_meanwhile_is_not_woken)
     fixture_init_crowd(&f);
     rig_put_sample(&f.rig, BUSY, 1, 64);
     rig_put_sample(&f.rig, STRAGGLER, 2, 64);
+    set_passed(&f, BUSY, EPOCH_NS);
+    set_passed(&f, STRAGGLER, EPOCH_NS);
     uint64_t now_ns = EPOCH_NS;
     unsigned looks = 0;
     for (; now_ns < EPOCH_NS + PATIENCE_NS(CROWD); looks++) {
@@ -213,6 +310,7 @@ Test(rounds, hundreds_of_readers_are_left_to_themselves_for_two_periods_at_most)
         crowd[i] = f.crowd[i % CROWD];
     weir_rounds_init(&f.rounds, &f.rig.control, crowd, 10 * CROWD, &f.rig.queue, START_NS);
     rig_put_sample(&f.rig, STRAGGLER, 1, 64);
+    set_passed(&f, STRAGGLER, EPOCH_NS);
     weir_rounds_advance(&f.rounds, EPOCH_NS, false);
     weir_rounds_advance(&f.rounds, EPOCH_NS + 2 * WEIR_ROUND_PERIOD_NS - 1, false);
     cr_assert_eq(wakes_sent(&f, STRAGGLER), 0);
@@ -221,11 +319,27 @@ Test(rounds, hundreds_of_readers_are_left_to_themselves_for_two_periods_at_most)
     rig_fini(&f.rig);
 }
 
+Test(rounds, epoch_that_took_longer_than_a_period_is_followed_by_the_next_one)
+{
+    struct fixture f;
+    fixture_init(&f, 1);
+    rig_put_sample(&f.rig, 0, 1, 64);
+    weir_rounds_advance(&f.rounds, EPOCH_NS, false);
+    step(&f, 0);
+    uint64_t late_ns = EPOCH_NS + 2 * WEIR_ROUND_PERIOD_NS;
+    cr_assert_eq(weir_rounds_advance(&f.rounds, late_ns, false), late_ns + WEIR_ROUND_GRACE_NS);
+    cr_assert_eq(f.rounds.pushed, 1);
+    weir_rounds_advance(&f.rounds, late_ns + WEIR_ROUND_GRACE_NS, false);
+    cr_assert_eq(f.rig.control.epoch, 2);
+    rig_fini(&f.rig);
+}
+
 /* Opens an epoch that a reader has to be woken for. */
 static void open_with_a_straggler(struct fixture *f)
 {
     fixture_init_crowd(f);
     rig_put_sample(&f->rig, STRAGGLER, 1, 64);
+    set_passed(f, STRAGGLER, EPOCH_NS);
     weir_rounds_advance(&f->rounds, EPOCH_NS, false);
     weir_rounds_advance(&f->rounds, EPOCH_NS + WEIR_ROUND_GRACE_NS, false);
     cr_assert_eq(wakes_sent(f, STRAGGLER), 0);
@@ -246,6 +360,7 @@ Test(rounds, epoch_that_was_kicked_for_has_no_patience)
     struct fixture f;
     fixture_init_crowd(&f);
     rig_put_sample(&f.rig, STRAGGLER, 1, 64);
+    set_passed(&f, STRAGGLER, START_NS);
     weir_rounds_advance(&f.rounds, START_NS, true);
     cr_assert_eq(f.rig.control.epoch, 1);
     weir_rounds_advance(&f.rounds, START_NS + WEIR_ROUND_GRACE_NS, false);
