@@ -248,6 +248,9 @@ static uint64_t open_until_ns(const struct weir_rounds *rounds, uint64_t now_ns)
 {
     if (rounds->snapshot_open)
         return now_ns + SNAPSHOT_PASS_NS;
+    uint64_t first_ns = rounds->opened_ns + WEIR_ROUND_GRACE_NS;
+    if (now_ns < first_ns)
+        return first_ns;
     if (is_pressing(rounds) || has_woken_all(rounds))
         return now_ns + WEIR_ROUND_GRACE_NS;
     return now_ns + weir_max_u64(WEIR_ROUND_GRACE_NS, patience_ns(rounds) / PATIENT_LOOKS);
