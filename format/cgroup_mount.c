@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LINE_BYTES (2 * PATH_MAX) /* of a longer line the end is passed over: options of other file systems */
+/* What is mounted and where, each byte of which the kernel may write as four (seq_path()), and options. Of a longer
+ * line the end is passed over: options of other file systems. */
+#define LINE_BYTES (9 * PATH_MAX)
 
 bool weir_cgroup_mount_find(const char *mounts, char path[PATH_MAX])
 {
