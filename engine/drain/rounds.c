@@ -131,14 +131,15 @@ static uint64_t patience_ns(const struct weir_rounds *rounds)
 /* Those that have been left to themselves for long enough; each once in an epoch. */
 static void wake_stragglers(struct weir_rounds *rounds, uint64_t now_ns)
 {
-    uint64_t patience = is_pressing(rounds) ? 0 : patience_ns(rounds);
-    bool all = true;
+    bool pressing = is_pressing(rounds), all = true;
+    uint64_t patience = patience_ns(rounds);
     for (unsigned i = rounds->first_pending; i < rounds->reader_count; i++) {
         struct weir_reader *reader = rounds->readers[i];
         if (reader->woken_epoch == current_epoch(rounds) || is_past(rounds, reader))
             continue;
         /* Relaxed: a hint. */
-        if (now_ns < atomic_load_explicit(&reader->passed_ns, memory_order_relaxed) + patience) {
+        uint64_t passed_ns = atomic_load_explicit(&reader->passed_ns, memory_order_relaxed);
+        if (!pressing && now_ns < passed_ns + patience) {
             all = false;
             continue;
         }

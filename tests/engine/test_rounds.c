@@ -361,7 +361,7 @@ Test(rounds, epoch_that_was_kicked_for_has_no_patience)
     struct fixture f;
     fixture_init_crowd(&f);
     rig_put_sample(&f.rig, STRAGGLER, 1, 64);
-    set_passed(&f, STRAGGLER, START_NS);
+    set_passed(&f, STRAGGLER, START_NS + WEIR_NS_PER_S); /* whatever that says */
     weir_rounds_advance(&f.rounds, START_NS, true);
     cr_assert_eq(f.rig.control.epoch, 1);
     weir_rounds_advance(&f.rounds, START_NS + WEIR_ROUND_GRACE_NS, false);
