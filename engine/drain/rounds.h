@@ -22,8 +22,8 @@
  * from outside. The time is WEIR_ROUND_PATIENCE_NS for each reader that there is, two seconds at most: waking hundreds
  * of threads for a few records each costs more than what they then do, and most have something to do by themselves
  * meanwhile. It is cut short by a kick, and by whoever waits for an epoch: a cut, a snapshot. So what is in a ring or
- * in the chunk of a reader goes to the writer a second later with up to 250 readers, with more of them after two and a
- * quarter at most: the coordinator looks PATIENT_LOOKS times in that time.
+ * in the chunk of a reader goes to the writer a second later with up to 200 readers, with more of them after two and a
+ * quarter at most, for the coordinator looks eight times in that time; later only while the pool is short (shed.h).
  *
  * While one reader is the only one with something to do there are rounds between those of epochs: round_mark.h.
  *
