@@ -146,7 +146,8 @@ static int run(void *ctx)
 {
     struct race *race = ctx;
     init(race);
-    struct weir_rounds *rounds = &race->rig.pipeline.rounds;
+    struct weir_pipeline *pipeline = &race->rig.pipeline;
+    struct weir_rounds *rounds = &pipeline->rounds;
     for (unsigned n = 0; !atomic_load_explicit(&race->done, memory_order_acquire); n++) {
         if (n % ADVANCE == 0)
             weir_rounds_advance(rounds, read_clock(race), true);
@@ -155,8 +156,13 @@ static int run(void *ctx)
     }
     pthread_join(race->producer, NULL);
     weir_rounds_stop(rounds, false);
-    for (unsigned i = 0; i < CPUS; i++)
+    for (unsigned i = 0; i < CPUS; i++) {
+        while (!weir_reader_has_passed(pipeline->readers[i], pipeline->control.stop_epoch)) {
+            consume(race); /* it may wait for a chunk */
+            sched_yield();
+        }
         pthread_join(race->readers[i], NULL);
+    }
     consume(race);
     printf(
         "%llu samples, %llu rounds: %llu marks, %llu of these within a ring; %llu markers became padding; %llu late\n",
