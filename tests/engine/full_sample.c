@@ -1,5 +1,6 @@
 /* Samples of any layout. Reentrant. */
 #include "tests/engine/full_sample.h"
+#include "tests/base/random.h"
 
 #include <string.h>
 
@@ -12,31 +13,22 @@ struct writer {
     uint64_t random;
 };
 
-uint64_t full_sample_random(uint64_t *state)
-{
-    *state += 0x9e3779b97f4a7c15ull;
-    uint64_t z = *state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
-
 void full_sample_choose(struct perf_event_attr *attr, uint64_t *state)
 {
     const uint64_t unknown = ~((PERF_SAMPLE_WEIGHT_STRUCT << 1) - 1);
     memset(attr, 0, sizeof(*attr));
     attr->size = sizeof(*attr);
-    attr->sample_type = (full_sample_random(state) & full_sample_random(state) & ~unknown) | PERF_SAMPLE_IDENTIFIER;
-    if (full_sample_random(state) % 8)
+    attr->sample_type = (test_random(state) & test_random(state) & ~unknown) | PERF_SAMPLE_IDENTIFIER;
+    if (test_random(state) % 8)
         attr->sample_type |= PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_USER;
     if (attr->sample_type & PERF_SAMPLE_WEIGHT)
         attr->sample_type &= ~(uint64_t)PERF_SAMPLE_WEIGHT_STRUCT; /* the kernel takes one of them */
-    attr->read_format = full_sample_random(state) & (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
-                                                     PERF_FORMAT_ID | PERF_FORMAT_GROUP | PERF_FORMAT_LOST);
-    attr->branch_sample_type = full_sample_random(state) & (PERF_SAMPLE_BRANCH_HW_INDEX | WEIR_SAMPLE_BRANCH_COUNTERS);
-    attr->sample_regs_user = full_sample_random(state) & 0xffffff;
-    attr->sample_regs_intr = full_sample_random(state) & 0xffff;
-    attr->sample_stack_user = 8 * (uint32_t)(1 + full_sample_random(state) % 2048);
+    attr->read_format = test_random(state) & (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
+                                              PERF_FORMAT_ID | PERF_FORMAT_GROUP | PERF_FORMAT_LOST);
+    attr->branch_sample_type = test_random(state) & (PERF_SAMPLE_BRANCH_HW_INDEX | WEIR_SAMPLE_BRANCH_COUNTERS);
+    attr->sample_regs_user = test_random(state) & 0xffffff;
+    attr->sample_regs_intr = test_random(state) & 0xffff;
+    attr->sample_stack_user = 8 * (uint32_t)(1 + test_random(state) % 2048);
     attr->sample_id_all = 1;
 }
 
@@ -49,12 +41,12 @@ static void put_u64(struct writer *writer, uint64_t value)
 static void put_words(struct writer *writer, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
-        put_u64(writer, full_sample_random(&writer->random));
+        put_u64(writer, test_random(&writer->random));
 }
 
 static uint64_t few(struct writer *writer, uint64_t most)
 {
-    return full_sample_random(&writer->random) % (most + 1);
+    return test_random(&writer->random) % (most + 1);
 }
 
 static void put_chain(struct writer *writer)
@@ -94,7 +86,7 @@ static void put_raw(struct writer *writer)
     memcpy(writer->to + writer->at, &bytes, sizeof(bytes));
     writer->at += sizeof(bytes);
     for (uint32_t i = 0; i < bytes; i++)
-        writer->to[writer->at++] = (uint8_t)full_sample_random(&writer->random);
+        writer->to[writer->at++] = (uint8_t)test_random(&writer->random);
 }
 
 static void put_regs(struct writer *writer, uint64_t mask)

@@ -11,9 +11,6 @@
 
 #define FULL_SAMPLE_BYTES_MAX 65536u
 
-/* splitmix64 (Vigna, 2015): the next of a sequence. */
-uint64_t full_sample_random(uint64_t *state);
-
 /* A sample_type with PERF_SAMPLE_IDENTIFIER and whatever else by chance, with what goes with its fields. */
 void full_sample_choose(struct perf_event_attr *attr, uint64_t *state);
 

@@ -4,15 +4,12 @@
 #include <errno.h>
 
 #include "base/bits.h"
+#include "tests/base/random.h"
 
 /* splitmix64 (Vigna, 2015), uniform enough for small bounds. */
 uint64_t sim_chance(struct sim_random *random, uint64_t bound)
 {
-    random->state += 0x9e3779b97f4a7c15ull;
-    uint64_t z = random->state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return (z ^ (z >> 31)) % bound;
+    return test_random(&random->state) % bound;
 }
 
 struct fake_io *sim_disk_choose(struct sim_random *random, uint64_t seed, bool *pwritev_queue)

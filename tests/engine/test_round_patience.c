@@ -11,6 +11,7 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
+#include "tests/base/random.h"
 #include "tests/engine/fake_clock.h"
 #include "tests/engine/reader_rig.h"
 
@@ -39,17 +40,14 @@ struct model {
     struct fake_clock fake;
     struct weir_clock clock;
     struct model_cpu cpus[BUSY_READERS];
-    uint64_t advance_ns, bound_ns, longest_ns;
+    uint64_t advance_ns, bound_ns;
     uint64_t random;
 };
 
-/* xorshift64; a number in [0, bound). */
+/* A number in [0, bound). */
 static uint64_t chance(struct model *m, uint64_t bound)
 {
-    m->random ^= m->random << 13;
-    m->random ^= m->random >> 7;
-    m->random ^= m->random << 17;
-    return m->random % bound;
+    return test_random(&m->random) % bound;
 }
 
 static uint64_t until_next(struct model *m, const struct model_cpu *cpu)
@@ -59,7 +57,7 @@ static uint64_t until_next(struct model *m, const struct model_cpu *cpu)
 
 static void model_init(struct model *m, uint64_t seed)
 {
-    *m = (struct model){.random = seed * 0x9e3779b97f4a7c15 + 1, .fake.now_ns = START_NS, .advance_ns = START_NS};
+    *m = (struct model){.random = seed, .fake.now_ns = START_NS, .advance_ns = START_NS};
     m->clock = fake_clock_interface(&m->fake);
     unsigned count = (unsigned)(BUSY_READERS + 1 + (chance(m, 2) ? chance(m, CROWD_MAX - BUSY_READERS) : chance(m, 8)));
     rig_init(&m->rig, &(struct rig_options){.readers = BUSY_READERS + 1, .ring_bytes = 16384, .chunks = 12});
@@ -163,7 +161,6 @@ static void expect_none_waits(struct model *m, uint64_t seed)
         if (cpu->handed == cpu->count)
             continue;
         uint64_t age_ns = m->fake.now_ns - cpu->times[cpu->handed];
-        m->longest_ns = weir_max_u64(m->longest_ns, age_ns);
         cr_assert_leq(age_ns, m->bound_ns, "seed %llu: a record of CPU %u waits for %llu ms, with %u readers",
                       (unsigned long long)seed, i, (unsigned long long)(age_ns / WEIR_NS_PER_MS),
                       m->rounds.reader_count);

@@ -167,6 +167,16 @@ static void set_passed(struct fixture *f, unsigned reader, uint64_t at_ns)
     atomic_store_explicit(&f->rig.readers[reader].passed_ns, at_ns, memory_order_relaxed);
 }
 
+/* Woken at that moment, and not before. */
+static void expect_wake_at(struct fixture *f, unsigned reader, uint64_t at_ns)
+{
+    uint64_t sent = wakes_sent(f, reader);
+    weir_rounds_advance(&f->rounds, at_ns - 1, false);
+    cr_assert_eq(wakes_sent(f, reader), sent);
+    weir_rounds_advance(&f->rounds, at_ns, false);
+    cr_assert_eq(wakes_sent(f, reader), sent + 1);
+}
+
 Test(rounds, only_stragglers_are_woken_and_only_after_a_while_for_each_reader)
 {
     struct fixture f;
@@ -174,9 +184,7 @@ Test(rounds, only_stragglers_are_woken_and_only_after_a_while_for_each_reader)
     rig_put_sample(&f.rig, 1, 1, 64);
     set_passed(&f, 1, EPOCH_NS - 1);
     cr_assert_eq(weir_rounds_advance(&f.rounds, EPOCH_NS, false), EPOCH_NS + WEIR_ROUND_GRACE_NS);
-    weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(3) - 2, false);
-    cr_assert_eq(wakes_sent(&f, 1), 0);
-    weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(3) - 1, false);
+    expect_wake_at(&f, 1, EPOCH_NS + PATIENCE_NS(3) - 1);
     weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(3) + WEIR_ROUND_GRACE_NS, false);
     cr_assert_eq(wakes_sent(&f, 0), 0);
     cr_assert_eq(wakes_sent(&f, 1), 1);
@@ -217,9 +225,7 @@ Test(rounds, time_that_a_reader_is_left_begins_with_the_epoch_that_it_passed)
     rig_put_sample(&f.rig, STRAGGLER, 3, 64);
     weir_rounds_advance(&f.rounds, third_ns, false);
     cr_assert_eq(f.rig.control.epoch, 3);
-    weir_rounds_advance(&f.rounds, fake.now_ns + PATIENCE_NS(CROWD) - 1, false);
-    cr_assert_eq(wakes_sent(&f, STRAGGLER), 1);
-    weir_rounds_advance(&f.rounds, fake.now_ns + PATIENCE_NS(CROWD), false);
+    expect_wake_at(&f, STRAGGLER, fake.now_ns + PATIENCE_NS(CROWD));
     cr_assert_eq(wakes_sent(&f, STRAGGLER), 2);
     rig_fini(&f.rig);
 }
@@ -231,9 +237,7 @@ Test(rounds, who_passed_an_epoch_long_ago_is_woken_after_a_grace)
     rig_put_sample(&f.rig, STRAGGLER, 1, 64);
     set_passed(&f, STRAGGLER, EPOCH_NS - PATIENCE_NS(CROWD));
     weir_rounds_advance(&f.rounds, EPOCH_NS, false);
-    weir_rounds_advance(&f.rounds, EPOCH_NS + WEIR_ROUND_GRACE_NS - 1, false);
-    cr_assert_eq(wakes_sent(&f, STRAGGLER), 0);
-    weir_rounds_advance(&f.rounds, EPOCH_NS + WEIR_ROUND_GRACE_NS, false);
+    expect_wake_at(&f, STRAGGLER, EPOCH_NS + WEIR_ROUND_GRACE_NS);
     cr_assert_eq(wakes_sent(&f, STRAGGLER), 1);
     rig_fini(&f.rig);
 }
@@ -251,9 +255,7 @@ Test(rounds, each_straggler_has_a_time_of_its_own)
     cr_assert_eq(wakes_sent(&f, BUSY), 1);
     cr_assert_eq(wakes_sent(&f, STRAGGLER), 0);
     weir_reader_wait(&f.rig.readers[BUSY], WEIR_READER_DRAINED); /* and waits for a chunk, say */
-    weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(CROWD) - 1, false);
-    cr_assert_eq(wakes_sent(&f, STRAGGLER), 0);
-    weir_rounds_advance(&f.rounds, EPOCH_NS + PATIENCE_NS(CROWD), false);
+    expect_wake_at(&f, STRAGGLER, EPOCH_NS + PATIENCE_NS(CROWD));
     cr_assert_eq(wakes_sent(&f, BUSY), 1, "once for an epoch");
     cr_assert_eq(wakes_sent(&f, STRAGGLER), 1);
     rig_fini(&f.rig);
@@ -313,9 +315,7 @@ Test(rounds, hundreds_of_readers_are_left_to_themselves_for_two_periods_at_most)
     rig_put_sample(&f.rig, STRAGGLER, 1, 64);
     set_passed(&f, STRAGGLER, EPOCH_NS);
     weir_rounds_advance(&f.rounds, EPOCH_NS, false);
-    weir_rounds_advance(&f.rounds, EPOCH_NS + 2 * WEIR_ROUND_PERIOD_NS - 1, false);
-    cr_assert_eq(wakes_sent(&f, STRAGGLER), 0);
-    weir_rounds_advance(&f.rounds, EPOCH_NS + 2 * WEIR_ROUND_PERIOD_NS, false);
+    expect_wake_at(&f, STRAGGLER, EPOCH_NS + 2 * WEIR_ROUND_PERIOD_NS);
     cr_assert_eq(wakes_sent(&f, STRAGGLER), 1);
     rig_fini(&f.rig);
 }

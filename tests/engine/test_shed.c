@@ -13,6 +13,7 @@
 #include "format/perf_file.h"
 #include "format/records.h"
 #include "tests/base/failing_alloc.h"
+#include "tests/base/random.h"
 #include "tests/engine/full_sample.h"
 #include "tests/engine/raw_kernel.h"
 
@@ -173,16 +174,16 @@ Test(shed, samples_of_any_layout_become_what_the_kernel_writes_with_a_smaller_du
         full_sample_choose(&attr, &state);
         fixture_init(&f, &attr);
         size_t bytes = 0, left = 0, samples = 0;
-        for (uint64_t n = 1 + full_sample_random(&state) % RECORDS_MAX; n > 0; n--) {
-            if (full_sample_random(&state) % 4 == 0) {
+        for (uint64_t n = 1 + test_random(&state) % RECORDS_MAX; n > 0; n--) {
+            if (test_random(&state) % 4 == 0) {
                 bytes += put_side(data + bytes, PERF_RECORD_LOST);
                 left += put_side(expected + left, PERF_RECORD_LOST);
                 continue;
             }
-            uint64_t id = ids[full_sample_random(&state) % WEIR_ARRAY_COUNT(ids)], seed = full_sample_random(&state);
+            uint64_t id = ids[test_random(&state) % WEIR_ARRAY_COUNT(ids)], seed = test_random(&state);
             const struct perf_event_attr *layout = id == ID_PLAIN ? &f.list_events[1].attr : &attr;
-            uint64_t room = full_sample_random(&state) % 4 ? attr.sample_stack_user : 0;
-            uint64_t used = room ? full_sample_random(&state) % (room + 1) : 0;
+            uint64_t room = test_random(&state) % 4 ? attr.sample_stack_user : 0;
+            uint64_t used = room ? test_random(&state) % (room + 1) : 0;
             uint64_t kept = weir_min_u64(used, quarter_of(&attr)), kept_room = weir_align_up(kept, 8);
             bool trims = id == ID_STACKS && kept_room < room;
             bytes += full_sample_put(data + bytes, layout, id, seed, room, used);
