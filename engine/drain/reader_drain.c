@@ -111,7 +111,6 @@ static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r
     uint64_t bytes = begun->chunk == chunk && begun->used == chunk->used ? begun->bytes : 0;
     uint64_t lost_before = r->counts.lost_reported, side_before = r->counts.other_bytes;
     uint64_t unknown_before = r->counts.unknown_samples;
-    r->counts.first_sample_ns = r->counts.last_sample_ns = 0;
     bool past_caches = weir_reader_passes_caches(reader, r);
     int64_t moved;
     do { /* a record may be longer than a block */

@@ -64,25 +64,25 @@ static void count_aux(const struct perf_event_header *header, const uint8_t *rec
 
 /* Everything but samples as they should be. Rare, so kept out of the loop. */
 static __attribute__((noinline)) void count_other(const struct weir_walk_layout *layout,
-                                                  const struct perf_event_header *header, const uint8_t *record,
+                                                  struct perf_event_header header, const uint8_t *record,
                                                   struct weir_walk_counts *counts)
 {
-    counts->other_bytes += header->size;
-    if (header->type == PERF_RECORD_SAMPLE) { /* too short for its id and time */
+    counts->other_bytes += header.size;
+    if (header.type == PERF_RECORD_SAMPLE) { /* too short for its id and time */
         counts->unknown_samples++;
         return;
     }
-    if (header->type == PERF_RECORD_LOST || header->type == PERF_RECORD_LOST_SAMPLES) {
-        if (header->type == PERF_RECORD_LOST && header->size >= 24)
+    if (header.type == PERF_RECORD_LOST || header.type == PERF_RECORD_LOST_SAMPLES) {
+        if (header.type == PERF_RECORD_LOST && header.size >= 24)
             counts->lost_reported += load_u64(record + 16); /* header, id, lost */
         return;
     }
     if (layout->place_stride)
-        count_side_record(layout, header, record, counts);
+        count_side_record(layout, &header, record, counts);
     counts->other_records++;
-    counts->throttled += header->type == PERF_RECORD_THROTTLE;
-    if (header->type == PERF_RECORD_AUX)
-        count_aux(header, record, counts);
+    counts->throttled += header.type == PERF_RECORD_THROTTLE;
+    if (header.type == PERF_RECORD_AUX)
+        count_aux(&header, record, counts);
 }
 
 static uint64_t *sample_counter(const struct weir_walk_layout *layout, struct weir_walk_counts *counts, uint64_t id)
@@ -91,25 +91,194 @@ static uint64_t *sample_counter(const struct weir_walk_layout *layout, struct we
     return entry ? &counts->samples[entry->place * layout->place_stride + entry->event] : &counts->unknown_samples;
 }
 
-static unsigned record_bytes(const uint8_t *record)
+static struct perf_event_header load_header(const uint8_t *at)
 {
     struct perf_event_header header;
-    memcpy(&header, record, sizeof(header));
-    return header.size;
+    memcpy(&header, at, sizeof(header));
+    return header;
+}
+
+static uint16_t load_size(const uint8_t *at)
+{
+    uint16_t v;
+    memcpy(&v, at + offsetof(struct perf_event_header, size), sizeof(v));
+    return v;
+}
+
+static uint32_t load_type(const uint8_t *at)
+{
+    uint32_t v;
+    memcpy(&v, at + offsetof(struct perf_event_header, type), sizeof(v));
+    return v;
+}
+
+/* What the counts hold of this walk only. first and last: samples, or NULL; end: of the last record. */
+static void note_walk(const struct weir_walk_layout *layout, const uint8_t *first, const uint8_t *last,
+                      const uint8_t *end, struct weir_walk_counts *counts)
+{
+    bool timed = last && layout->time_offset >= 0;
+    counts->first_sample_ns = timed ? load_u64(first + layout->time_offset) : 0;
+    counts->last_sample_ns = timed ? load_u64(last + layout->time_offset) : 0;
+    counts->ends_with_sample = last && last + load_size(last) == end;
+}
+
+/* Where samples are found, and which of them are as they should be. */
+struct sample_shape {
+    uint64_t id_offset;
+    uint64_t needed; /* bytes, for the id and the time */
+};
+
+#define NO_ID  UINT32_MAX
+#define ID_MAX (NO_ID - 1) /* of those that a lane holds; the kernel counts from 1, and CPUs from 0 */
+
+typedef uint32_t lanes __attribute__((vector_size(sizeof(uint32_t) * WEIR_WALK_IDS)));
+
+/* The ids that have quick ways, and how many samples of each the walk has counted. It is in registers while samples are
+ * walked: a store would have to wait until those of the copy that was just made have left for the cache, one by one,
+ * and the walk with it. */
+struct tally {
+    lanes ids;     /* NO_ID in those that are not used */
+    lanes samples; /* of each id */
+    unsigned used;
+    bool is_short; /* of lanes: an id was met that got none */
+};
+
+static inline lanes all_lanes(uint64_t v)
+{
+    return (lanes){(uint32_t)v, (uint32_t)v, (uint32_t)v, (uint32_t)v};
+}
+
+static inline bool any_lane(lanes mask)
+{
+    typedef uint64_t halves __attribute__((vector_size(sizeof(lanes))));
+    halves h = (halves)mask;
+    return (h[0] | h[1]) != 0;
+}
+
+/* Whether a sample as it should be is next, all of it; *size: its bytes. */
+static inline bool is_sample(const uint8_t *data, uint64_t bytes, struct sample_shape shape, uint64_t *size)
+{
+    if (bytes < sizeof(struct perf_event_header))
+        return false;
+    *size = load_size(data);
+    return load_type(data) == PERF_RECORD_SAMPLE && *size >= shape.needed && *size % 8 == 0 && *size <= bytes;
+}
+
+/*
+ * Three loops that count samples from data on, the first of which is whole and as it should be: up to a sample that is
+ * not, to another record, or to an id that the loop is not for. All return the bytes of what they have counted; *last:
+ * the last of them. Apart, so that each has the registers for itself.
+ */
+
+/* The only id of the tally. */
+static __attribute__((noinline)) uint64_t walk_one(const uint8_t *data, uint64_t bytes, struct sample_shape shape,
+                                                   struct tally *tally, const uint8_t **last)
+{
+    const uint64_t only = tally->ids[0];
+    uint64_t at = 0, size = load_size(data), samples = 0, newest = 0;
+    while (load_u64(data + at + shape.id_offset) == only) {
+        samples++;
+        newest = at;
+        at += size;
+        if (!is_sample(data + at, bytes - at, shape, &size))
+            break;
+    }
+    tally->samples[0] += (uint32_t)samples;
+    *last = samples > 0 ? data + newest : *last;
+    return at;
+}
+
+/* All ids of the tally: which of them it is decides no branch, for nothing foretells it. */
+static __attribute__((noinline)) uint64_t walk_few(const uint8_t *data, uint64_t bytes, struct sample_shape shape,
+                                                   struct tally *tally, const uint8_t **last)
+{
+    const lanes ids = tally->ids;
+    lanes samples = tally->samples;
+    uint64_t at = 0, size = load_size(data), newest = 0;
+    do {
+        uint64_t id = load_u64(data + at + shape.id_offset);
+        lanes found = (lanes)(ids == all_lanes(id));
+        if (!any_lane(found) || id > ID_MAX)
+            break;
+        samples -= found; /* lanes of the mask are 0 or -1 */
+        newest = at;
+        at += size;
+    } while (is_sample(data + at, bytes - at, shape, &size));
+    tally->samples = samples;
+    *last = at > 0 ? data + newest : *last;
+    return at;
+}
+
+/* Any id. */
+static __attribute__((noinline)) uint64_t walk_many(const struct weir_walk_layout *layout, const uint8_t *data,
+                                                    uint64_t bytes, struct sample_shape shape,
+                                                    struct weir_walk_counts *counts, const uint8_t **last)
+{
+    uint64_t at = 0, size = load_size(data);
+    do {
+        ++*sample_counter(layout, counts, load_u64(data + at + shape.id_offset));
+        *last = data + at;
+        at += size;
+    } while (is_sample(data + at, bytes - at, shape, &size));
+    return at;
+}
+
+/* Whether the tally, which does not have the id, has taken it in. */
+static bool tally_takes(struct tally *tally, uint64_t id)
+{
+    tally->is_short |= tally->used == WEIR_WALK_IDS;
+    if (tally->is_short || id > ID_MAX)
+        return false;
+    tally->ids[tally->used++] = (uint32_t)id;
+    return true;
+}
+
+/* Any of the loops, whichever is for the first sample. 0: come again. */
+static uint64_t walk_samples(const struct weir_walk_layout *layout, const uint8_t *data, uint64_t bytes,
+                             struct sample_shape shape, struct tally *tally, struct weir_walk_counts *counts,
+                             const uint8_t **last)
+{
+    uint64_t walked = 0;
+    if (tally->used == 1)
+        walked = walk_one(data, bytes, shape, tally, last);
+    else if (tally->used > 1)
+        walked = walk_few(data, bytes, shape, tally, last);
+    if (walked == 0 && !tally_takes(tally, load_u64(data + shape.id_offset)))
+        walked = walk_many(layout, data, bytes, shape, counts, last);
+    return walked;
+}
+
+static struct tally begin_tally(const struct weir_walk_counts *counts)
+{
+    struct tally tally = {.ids = all_lanes(NO_ID), .used = counts->id_count};
+    for (unsigned i = 0; i < tally.used; i++)
+        tally.ids[i] = counts->ids[i];
+    return tally;
+}
+
+/* Where there are too few lanes the next walk chooses anew: who has one may be rare. */
+static void end_tally(const struct weir_walk_layout *layout, const struct tally *tally, struct weir_walk_counts *counts)
+{
+    counts->id_count = tally->is_short ? 0 : tally->used;
+    for (unsigned i = 0; i < tally->used; i++) {
+        counts->ids[i] = tally->ids[i];
+        if (tally->samples[i] > 0)
+            *sample_counter(layout, counts, tally->ids[i]) += tally->samples[i];
+    }
 }
 
 int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *data, uint64_t bytes,
                          struct weir_walk_counts *counts)
 {
     const int last_offset = layout->time_offset > layout->id_offset ? layout->time_offset : layout->id_offset;
-    const unsigned needed = (unsigned)last_offset + 8;
-    const uint8_t *last_sample = NULL;
-    uint64_t current_id = 0, *counter = NULL;
+    const struct sample_shape shape = {(uint64_t)layout->id_offset, (uint64_t)last_offset + 8};
+    const uint8_t *first_sample = NULL, *last_sample = NULL;
+    struct tally tally = begin_tally(counts);
     uint64_t at = 0;
 
     while (bytes - at >= sizeof(struct perf_event_header)) {
-        struct perf_event_header header;
-        memcpy(&header, data + at, sizeof(header));
+        const uint8_t *record = data + at;
+        const struct perf_event_header header = load_header(record);
         if (header.size < sizeof(header) || header.size % 8) {
             if (at == 0)
                 return -EBADMSG;
@@ -117,24 +286,16 @@ int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *d
         }
         if (header.size > bytes - at)
             break;
-        if (header.type == PERF_RECORD_SAMPLE && header.size >= needed) {
-            uint64_t id = load_u64(data + at + layout->id_offset);
-            if (id != current_id || !counter) {
-                current_id = id;
-                counter = sample_counter(layout, counts, id);
-            }
-            (*counter)++;
-            last_sample = data + at;
-            if (counts->first_sample_ns == 0 && layout->time_offset >= 0)
-                counts->first_sample_ns = load_u64(last_sample + layout->time_offset);
+        if (header.type == PERF_RECORD_SAMPLE && header.size >= shape.needed) {
+            at += walk_samples(layout, record, bytes - at, shape, &tally, counts, &last_sample);
+            first_sample = first_sample ? first_sample : record;
         } else {
-            count_other(layout, &header, data + at, counts);
+            count_other(layout, header, record, counts);
+            at += header.size;
         }
-        at += header.size;
     }
-    if (last_sample && layout->time_offset >= 0)
-        counts->last_sample_ns = load_u64(last_sample + layout->time_offset);
-    counts->ends_with_sample = last_sample && last_sample + record_bytes(last_sample) == data + at;
+    end_tally(layout, &tally, counts);
+    note_walk(layout, first_sample, last_sample, data + at, counts);
     return (int64_t)at;
 }
 

@@ -37,6 +37,8 @@ static inline const struct weir_id_entry *weir_walk_find(const struct weir_walk_
     return word < layout->by_cpu_count && layout->by_cpu[word].id ? &layout->by_cpu[word] : NULL;
 }
 
+#define WEIR_WALK_IDS 4u
+
 struct weir_walk_counts {
     uint64_t *samples;        /* see place_stride; owned by the holder of the struct */
     uint64_t other_bytes;     /* of all records that are not samples as they should be */
@@ -47,9 +49,12 @@ struct weir_walk_counts {
     uint64_t aux_records;     /* PERF_RECORD_AUX */
     uint64_t aux_truncated;   /* of these, after which trace is missing because the AUX area was full */
     uint64_t aux_end;         /* what the last of them tells of ends there in the AUX area's count; 0: none yet */
-    uint64_t first_sample_ns; /* 0: none yet */
-    uint64_t last_sample_ns;
-    bool ends_with_sample; /* what was walked last has a sample, and no other record behind it */
+    /* The walk's own: the first ids it has met; it has quick ways for them, which the next walk begins with. */
+    uint32_t ids[WEIR_WALK_IDS];
+    unsigned id_count;
+    /* Of the last walk only: */
+    uint64_t first_sample_ns, last_sample_ns; /* times in its first and its last sample; 0: it has none */
+    bool ends_with_sample;                    /* it has a sample, and no other record behind it */
 };
 
 /*

@@ -118,28 +118,33 @@ Test(record_walk, first_header_that_cannot_be_is_refused)
 
 Test(record_walk, walk_stops_before_a_later_header_that_cannot_be)
 {
-    struct walk walk;
-    walk_init(&walk);
-    add_sample(&walk, ID_A, 1, 48);
-    add_sample(&walk, ID_A, 2, 48);
-    add_sample(&walk, ID_A, 3, 48);
-    test_header_put(walk.data + 96, PERF_RECORD_SAMPLE, 7);
-    cr_assert_eq(walk_all(&walk), 96);
-    cr_assert_eq(walk.samples[0], 2);
-    cr_assert_eq(walk.counts.last_sample_ns, 2);
-    walk_fini(&walk);
+    const uint16_t sizes[] = {0, 7, 36, 44};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct walk walk;
+        walk_init(&walk);
+        add_sample(&walk, ID_A, 1, 48);
+        add_sample(&walk, ID_A, 2, 48);
+        add_sample(&walk, ID_A, 3, 48);
+        test_header_put(walk.data + 96, PERF_RECORD_SAMPLE, sizes[i]);
+        cr_assert_eq(walk_all(&walk), 96, "size %u", sizes[i]);
+        cr_assert_eq(walk.samples[0], 2);
+        cr_assert_eq(walk.counts.last_sample_ns, 2);
+        walk_fini(&walk);
+    }
 }
 
 Test(record_walk, record_that_is_not_whole_is_left_alone)
 {
-    for (uint64_t missing = 1; missing <= 48; missing++) {
+    for (uint64_t there = 0; there < 48; there++) {
         struct walk walk;
         walk_init(&walk);
         add_sample(&walk, ID_A, 1, 32);
-        add_sample(&walk, ID_B, 2, 48);
-        cr_assert_eq(weir_record_walk(&walk.layout, walk.data, walk.bytes - missing, &walk.counts), 32);
+        uint8_t record[48];
+        test_sample_put(record, ID_A, 2, 1, sizeof(record));
+        memcpy(grow(&walk, there), record, there);
+        cr_assert_eq(walk_all(&walk), 32);
         cr_assert_eq(walk.samples[0], 1);
-        cr_assert_eq(walk.samples[1], 0);
+        cr_assert_eq(walk.counts.last_sample_ns, 1);
         walk_fini(&walk);
     }
 }
@@ -159,6 +164,30 @@ Test(record_walk, sample_without_room_for_id_and_time_is_unknown)
     }
 }
 
+Test(record_walk, samples_of_one_event_are_counted_on_both_sides_of_what_is_none)
+{
+    struct walk walk;
+    walk_init(&walk);
+    add_sample(&walk, ID_A, 1, 32);
+    add_sample(&walk, ID_A, 2, 40);
+    add_sample(&walk, ID_A, 3, 32);
+    test_header_put(walk.data + walk.bytes - 32, PERF_RECORD_COMM,
+                    32); /* what it has where samples have ids is theirs */
+    add_sample(&walk, ID_A, 4, 32);
+    uint8_t *short_one = grow(&walk, 16);
+    test_header_put(short_one, PERF_RECORD_SAMPLE, 16);
+    memcpy(short_one + TEST_SAMPLE_ID_OFFSET, &(uint64_t){ID_A}, 8);
+    add_sample(&walk, ID_A, 5, 32);
+    add_sample(&walk, ID_B, 6, 32);
+    add_sample(&walk, ID_A, 7, 32);
+    cr_assert_eq(walk_all(&walk), walk.bytes);
+    cr_assert_eq(walk.samples[0], 5);
+    cr_assert_eq(walk.samples[1], 1);
+    cr_assert_eq(walk.counts.unknown_samples, 1);
+    cr_assert_eq(walk.counts.other_records, 1);
+    walk_fini(&walk);
+}
+
 Test(record_walk, samples_with_strange_ids_are_counted_apart)
 {
     struct walk walk;
@@ -173,7 +202,62 @@ Test(record_walk, samples_with_strange_ids_are_counted_apart)
     walk_fini(&walk);
 }
 
+Test(record_walk, ids_that_are_alike_in_one_half_are_told_apart)
+{
+    const uint64_t strange[] = {UINT32_MAX, ID_A + (1ull << 32), UINT32_MAX + (1ull << 32), UINT64_MAX, 1ull << 32};
+    const size_t count = sizeof(strange) / sizeof(strange[0]);
+    struct walk walk;
+    walk_init(&walk);
+    for (size_t i = 0; i < count; i++) {
+        add_sample(&walk, strange[i], 1, 32);
+        add_sample(&walk, ID_A, 2, 32);
+    }
+    cr_assert_eq(walk_all(&walk), 64 * count);
+    cr_assert_eq(walk.counts.unknown_samples, count);
+    cr_assert_eq(walk.samples[0], count);
+    walk_fini(&walk);
+}
+
 /* ---- counting ---- */
+
+Test(record_walk, each_of_many_events_is_counted)
+{
+    const uint64_t ids[] = {ID_A, ID_B, ID_C, ID_STRANGE, ID_SIDE, ID_SIDE_1}; /* more than WEIR_WALK_IDS */
+    struct walk walk;
+    walk_init(&walk);
+    walk.layout.place_stride = EVENT_COUNT;
+    for (unsigned i = 0; i < 7 * 6; i++)
+        add_sample(&walk, ids[i % 6], i + 1, 32);
+    for (unsigned walks = 0; walks < 2; walks++)
+        cr_assert_eq(walk_all(&walk), 32 * 42);
+    cr_assert_eq(walk.samples[0], 14);
+    cr_assert_eq(walk.samples[1], 14);
+    cr_assert_eq(walk.samples[SIDEBAND], 14);
+    cr_assert_eq(walk.samples[EVENT_COUNT], 14);
+    cr_assert_eq(walk.samples[EVENT_COUNT + SIDEBAND], 14);
+    cr_assert_eq(walk.counts.unknown_samples, 14);
+    cr_assert_eq(walk.counts.first_sample_ns, 1);
+    cr_assert_eq(walk.counts.last_sample_ns, 42);
+    walk_fini(&walk);
+}
+
+Test(record_walk, events_that_an_earlier_walk_has_not_met_are_counted)
+{
+    const uint64_t ids[] = {ID_A, ID_B, ID_C, ID_SIDE_1, ID_SIDE};
+    struct walk walk;
+    walk_init(&walk);
+    walk.layout.place_stride = EVENT_COUNT;
+    for (unsigned i = 0; i < 5; i++)
+        add_sample(&walk, ids[i], i + 1, 32);
+    for (unsigned i = 0; i < 5; i++)
+        weir_record_walk(&walk.layout, walk.data + 32 * i, walk.bytes - 32 * i, &walk.counts);
+    cr_assert_eq(walk.samples[0], 1);
+    cr_assert_eq(walk.samples[1], 2);
+    cr_assert_eq(walk.samples[EVENT_COUNT], 3);
+    cr_assert_eq(walk.samples[EVENT_COUNT + SIDEBAND], 4);
+    cr_assert_eq(walk.samples[SIDEBAND], 5);
+    walk_fini(&walk);
+}
 
 Test(record_walk, samples_are_counted_by_event)
 {
@@ -252,7 +336,7 @@ Test(record_walk, greatest_record_is_walked)
     walk_fini(&walk);
 }
 
-Test(record_walk, times_are_of_the_first_and_the_last_sample_over_several_walks)
+Test(record_walk, times_are_of_the_first_and_the_last_sample_of_a_walk)
 {
     struct walk walk;
     walk_init(&walk);
@@ -265,8 +349,12 @@ Test(record_walk, times_are_of_the_first_and_the_last_sample_over_several_walks)
     cr_assert_eq(walk.counts.last_sample_ns, 60);
     add_sample(&walk, ID_A, 70, 32);
     weir_record_walk(&walk.layout, walk.data + walk.bytes - 32, 32, &walk.counts);
-    cr_assert_eq(walk.counts.first_sample_ns, 50);
+    cr_assert_eq(walk.counts.first_sample_ns, 70);
     cr_assert_eq(walk.counts.last_sample_ns, 70);
+    add_side(&walk, PERF_RECORD_COMM, ID_SIDE);
+    weir_record_walk(&walk.layout, walk.data + walk.bytes - TEST_SIDE_BYTES, TEST_SIDE_BYTES, &walk.counts);
+    cr_assert_eq(walk.counts.first_sample_ns, 0);
+    cr_assert_eq(walk.counts.last_sample_ns, 0);
     walk_fini(&walk);
 }
 

@@ -64,6 +64,7 @@ struct tally {
     uint64_t side_samples; /* side records that also count as produced by the sideband event */
     uint64_t samples[COUNTER_COUNT];
     struct weir_walk_counts counts;
+    bool has_sample; /* with room for its id and time */
     int64_t walked;
 };
 
@@ -99,15 +100,17 @@ static void tally_sample(struct tally *tally, const struct weir_walk_layout *lay
         tally->counts.unknown_samples++;
     if (layout->time_offset >= 0) {
         uint64_t time_ns = number_at(record + layout->time_offset, 8);
-        if (tally->counts.first_sample_ns == 0)
+        if (!tally->has_sample)
             tally->counts.first_sample_ns = time_ns;
         tally->counts.last_sample_ns = time_ns;
     }
+    tally->has_sample = tally->counts.ends_with_sample = true;
 }
 
 static void tally_record(struct tally *tally, const struct weir_walk_layout *layout, const uint8_t *record,
                          unsigned size)
 {
+    tally->counts.ends_with_sample = false;
     switch (number_at(record, 4)) {
     case PERF_RECORD_SAMPLE:
         tally_sample(tally, layout, record, size);
@@ -158,8 +161,14 @@ static void check_equal(const struct weir_walk_counts *counts, const struct weir
     weir_assert(counts->unknown_samples == expected->unknown_samples);
     weir_assert(counts->lost_reported == expected->lost_reported);
     weir_assert(counts->throttled == expected->throttled);
+}
+
+/* What is of the last walk only. */
+static void check_ends(const struct weir_walk_counts *counts, const struct weir_walk_counts *expected)
+{
     weir_assert(counts->first_sample_ns == expected->first_sample_ns);
     weir_assert(counts->last_sample_ns == expected->last_sample_ns);
+    weir_assert(counts->ends_with_sample == expected->ends_with_sample);
 }
 
 static void check_sum(const struct tally *tally)
@@ -209,6 +218,7 @@ static void run(void *fixture, const uint8_t *data, size_t bytes)
     int64_t walked = weir_record_walk(&layout, data, bytes, &counts);
     weir_assert(walked == tally.walked && walked <= (int64_t)bytes);
     check_equal(&counts, &tally.counts, tally.samples);
+    check_ends(&counts, &tally.counts);
     if (walked >= 0)
         check_cut(&layout, data, bytes, share, &tally);
 }
