@@ -38,15 +38,16 @@ static struct figures figures_of(const struct weir_simulate_result *result)
     const struct weir_record_result *record = &result->record;
     double bytes = (double)record->file_bytes, drained = (double)result->drained_bytes;
     double drain_seconds = result->reader_cpu_seconds + result->writer_cpu_seconds;
+    double copy_per_s = weir_copy_sum_per_s(&result->copy.aligned);
     return (struct figures){
         .mb_per_s = ratio(bytes / BYTES_PER_MB, result->seconds),
         .million_records_per_s = ratio((double)record->samples / RECORDS_PER_M, result->seconds),
         .cpu_s_per_gb = ratio(result->recorder_cpu_seconds, bytes / BYTES_PER_GB),
         .drain_mb_per_cpu_s = ratio(drained / BYTES_PER_MB, drain_seconds),
-        .copy_mb_per_s = result->copy.aligned / BYTES_PER_MB,
-        .records_mb_per_s = result->copy.records / BYTES_PER_MB,
-        .rings_mb_per_s = result->copy.rings / BYTES_PER_MB,
-        .copy_percent = PERCENT * ratio(ratio(drained, drain_seconds), result->copy.aligned),
+        .copy_mb_per_s = copy_per_s / BYTES_PER_MB,
+        .records_mb_per_s = weir_copy_sum_per_s(&result->copy.records) / BYTES_PER_MB,
+        .rings_mb_per_s = weir_copy_sum_per_s(&result->copy.rings) / BYTES_PER_MB,
+        .copy_percent = PERCENT * ratio(ratio(drained, drain_seconds), copy_per_s),
         .lost_percent = ratio(PERCENT * (double)record->lost_samples, (double)result->produced),
     };
 }

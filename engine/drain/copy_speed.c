@@ -8,9 +8,7 @@
 #include "base/clock.h"
 
 #define PIECE_BYTES   (24u * 1024)
-#define PASS_BYTES    (32ull << 20)
-#define PASSES        5
-#define RINGS_PASSES  2 /* of more bytes than a pass of one ring */
+#define SUM_BYTES     (320ull << 20) /* a sixtieth of a second, and as long to write them before */
 #define RINGS_BYTES   (256ull << 20)
 #define RECORD_OFFSET 8 /* records are multiples of it */
 #define AREA_MIN      (4ull * PIECE_BYTES)
@@ -32,28 +30,18 @@ static uint64_t copy_pieces(const uint8_t *source, uint64_t bytes, const struct 
     return copied;
 }
 
-/* Writes part of the source and copies it from the offset on, part by part. Bytes per second. */
-static double copy_once(const struct areas *areas, uint64_t part, unsigned offset)
+/* Writes part of the source and copies it from the offset on, part by part. */
+static void copy_parts(const struct areas *areas, uint64_t part, unsigned offset, struct weir_copy_sum *sum)
 {
-    uint64_t from = 0, to = 0, copied = 0, spent_ns = 0;
-    for (uint8_t value = 1; copied < PASS_BYTES; value++) {
+    uint64_t from = 0, to = 0, copied = 0;
+    for (uint8_t value = 1; copied < SUM_BYTES; value++) {
         memset(areas->source + from, value, part);
         uint64_t started_ns = weir_clock_thread_cpu_ns();
         copied += copy_pieces(areas->source + from + offset, part - offset, areas, &to);
-        spent_ns += weir_clock_thread_cpu_ns() - started_ns;
+        sum->cpu_ns += weir_clock_thread_cpu_ns() - started_ns;
         from = from + 2 * part > areas->source_bytes ? 0 : from + part;
     }
-    return spent_ns > 0 ? (double)copied * (double)WEIR_NS_PER_S / (double)spent_ns : 0;
-}
-
-static double best_of(unsigned passes, const struct areas *areas, uint64_t part, unsigned offset)
-{
-    double best = 0;
-    for (unsigned pass = 0; pass < passes; pass++) {
-        double speed = copy_once(areas, part, offset);
-        best = speed > best ? speed : best;
-    }
-    return best;
+    sum->bytes += copied;
 }
 
 static uint8_t *map(uint64_t bytes)
@@ -62,7 +50,7 @@ static uint8_t *map(uint64_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-struct weir_copy_speed weir_copy_speed_measure(uint64_t ring_bytes, unsigned rings, uint64_t target_bytes)
+void weir_copy_speed_measure(struct weir_copy_speed *speed, uint64_t ring_bytes, unsigned rings, uint64_t target_bytes)
 {
     ring_bytes = weir_max_u64(ring_bytes, 2 * AREA_MIN);
     uint64_t quarter = ring_bytes / 4;
@@ -71,20 +59,26 @@ struct weir_copy_speed weir_copy_speed_measure(uint64_t ring_bytes, unsigned rin
         .source_bytes = weir_max_u64(ring_bytes, all_quarters),
         .target_bytes = weir_max_u64(target_bytes, AREA_MIN),
     };
-    struct weir_copy_speed best = {0};
     areas.source = map(areas.source_bytes);
     areas.target = map(areas.target_bytes);
     if (areas.source && areas.target) {
         madvise(areas.target, areas.target_bytes, MADV_HUGEPAGE); /* as chunks lie; rings do not */
         memset(areas.target, 1, areas.target_bytes);
         const struct areas ring = {areas.source, areas.target, ring_bytes, areas.target_bytes};
-        best.aligned = best_of(PASSES, &ring, quarter, 0);
-        best.records = best_of(PASSES, &ring, quarter, RECORD_OFFSET);
-        best.rings = all_quarters > quarter ? best_of(RINGS_PASSES, &areas, all_quarters, 0) : best.aligned;
+        copy_parts(&ring, quarter, 0, &speed->aligned);
+        copy_parts(&ring, quarter, RECORD_OFFSET, &speed->records);
+        if (all_quarters > quarter)
+            copy_parts(&areas, all_quarters, 0, &speed->rings);
+        else
+            speed->rings = speed->aligned;
     }
     if (areas.source)
         munmap(areas.source, areas.source_bytes);
     if (areas.target)
         munmap(areas.target, areas.target_bytes);
-    return best;
+}
+
+double weir_copy_sum_per_s(const struct weir_copy_sum *sum)
+{
+    return sum->cpu_ns > 0 ? (double)sum->bytes * (double)WEIR_NS_PER_S / (double)sum->cpu_ns : 0;
 }

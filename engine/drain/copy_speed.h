@@ -1,27 +1,37 @@
 /*
  * How fast one core of this machine copies memory: the bound of any drain path, to compare it with in the same run.
- * Any thread; allocates, takes a tenth of a second, half a second where a core plays many rings.
+ * Any thread; allocates, takes a tenth of a second, a quarter where a core plays many rings.
  *
  * It is asked for what a reader does: a core writes some of a ring, as it does while it plays the kernel, and copies it
  * out of its caches into memory that lies as chunks do. Only the copying counts. A core that plays many rings has
  * written to all of them before the first is full enough to be read, and then most of it is in its caches no more.
+ *
+ * What is told of a drain path is a mean over its run, in which others take caches and bandwidth from it. So this is a
+ * mean as well, and is to be measured before the run and after it.
  */
 #ifndef WEIR_ENGINE_DRAIN_COPY_SPEED_H
 #define WEIR_ENGINE_DRAIN_COPY_SPEED_H
 
 #include <stdint.h>
 
-/* Bytes per second of CPU time that memcpy(3) moves in pieces of 24 KiB, the best of some passes: what else runs on the
- * machine takes caches and bandwidth from single ones. 0 when there was no memory. */
-struct weir_copy_speed {
-    double aligned; /* source and target begin at cache lines */
-    double records; /* the source begins 8 bytes behind a line, as records do */
-    double rings;   /* as aligned, after a quarter of each ring has been written */
+struct weir_copy_sum {
+    uint64_t bytes;
+    uint64_t cpu_ns; /* of the thread that has copied them */
 };
 
-/* ring_bytes: of the source, a quarter of which is written and then copied, again and again; rings: that a core plays,
- * 1 at least; target_bytes: of the memory that is filled from one end to the other. At most 256 MiB are written before
- * they are copied: no cache holds more. */
-struct weir_copy_speed weir_copy_speed_measure(uint64_t ring_bytes, unsigned rings, uint64_t target_bytes);
+/* What memcpy(3) has moved in pieces of 24 KiB; all 0 where there was no memory. */
+struct weir_copy_speed {
+    struct weir_copy_sum aligned; /* source and target begin at cache lines */
+    struct weir_copy_sum records; /* the source begins 8 bytes behind a line, as records do */
+    struct weir_copy_sum rings;   /* as aligned, after a quarter of each ring has been written */
+};
+
+/* Adds to the sums. ring_bytes: of the source, a quarter of which is written and then copied, again and again; rings:
+ * that a core plays, 1 at least; target_bytes: of the memory that is filled from one end to the other. At most 256 MiB
+ * are written before they are copied: no cache holds more. */
+void weir_copy_speed_measure(struct weir_copy_speed *speed, uint64_t ring_bytes, unsigned rings, uint64_t target_bytes);
+
+/* Bytes per second of CPU time; 0 when nothing was copied. */
+double weir_copy_sum_per_s(const struct weir_copy_sum *sum);
 
 #endif

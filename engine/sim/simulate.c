@@ -307,6 +307,13 @@ static int collect(const struct simulation *s, struct weir_simulate_result *resu
 
 /* ---- all of it ---- */
 
+static void measure_copying(const struct simulation *s, struct weir_copy_speed *speed)
+{
+    unsigned cores = s->stage.count, cpus = s->options->load.cpus;
+    weir_copy_speed_measure(speed, weir_min_u64(s->session.ring_bytes, COPY_AREA_MAX_BYTES), (cpus + cores - 1) / cores,
+                            weir_min_u64(s->session.buffer_bytes, COPY_AREA_MAX_BYTES));
+}
+
 static int simulate(struct simulation *s, struct weir_simulate_result *result, struct weir_error *err)
 {
     struct weir_session *session = &s->session;
@@ -324,11 +331,9 @@ static int simulate(struct simulation *s, struct weir_simulate_result *result, s
     weir_event_set_enable(&session->events, false);
     result->open_seconds = (double)(weir_clock_now_ns(session->clock) - started_ns) / (double)WEIR_NS_PER_S;
     idle(s, result);
-    unsigned cores = s->stage.count, cpus = s->options->load.cpus;
-    result->copy =
-        weir_copy_speed_measure(weir_min_u64(session->ring_bytes, COPY_AREA_MAX_BYTES), (cpus + cores - 1) / cores,
-                                weir_min_u64(session->buffer_bytes, COPY_AREA_MAX_BYTES));
+    measure_copying(s, &result->copy);
     code = produce_and_finish(s, result, err);
+    measure_copying(s, &result->copy);
     return code < 0 ? code : collect(s, result, err);
 }
 

@@ -62,7 +62,7 @@ struct weir_simulate_result {
     double recorder_cpu_seconds;      /* user + system time of all that is not producers: readers, writer ... */
     double reader_cpu_seconds;        /* ... of these, the readers */
     double writer_cpu_seconds;        /* ... and the writer */
-    struct weir_copy_speed copy;      /* of one core's memcpy(3), before the run */
+    struct weir_copy_speed copy;      /* of one core's memcpy(3), before the run and after it */
     struct weir_histogram latency_ns; /* of chunks, from the reader's hands to the file */
     uint64_t direct_bytes;            /* written with O_DIRECT */
     struct weir_simulate_node *nodes; /* owned; by number */

@@ -55,7 +55,7 @@ static struct weir_simulate_result drained_result(void)
         .recorder_cpu_seconds = 0.084,
         .reader_cpu_seconds = 0.06,
         .writer_cpu_seconds = 0.02,
-        .copy = {.aligned = 8e9, .records = 4e9, .rings = 3e9},
+        .copy = {{8000000000, 1000000000}, {2000000000, 500000000}, {3000000000, 1000000000}},
         .direct_bytes = 470000000,
         .nodes = nodes,
         .node_count = 2,
