@@ -11,6 +11,7 @@
 #include "base/bits.h"
 #include "format/perf_file.h"
 #include "tests/base/failing_alloc.h"
+#include "tests/base/random.h"
 #include "tests/format/expand.h"
 
 #define INPUT_MAX (1u << 20)
@@ -25,11 +26,9 @@ enum contents {
 
 static void fill(uint8_t *data, size_t bytes, enum contents contents)
 {
-    uint64_t random = 1;
+    uint64_t state = 1;
     for (size_t i = 0; i + 8 <= bytes; i += 8) {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
+        uint64_t random = test_random(&state);
         bool noise = contents == CONTENTS_NOISE || (contents == CONTENTS_MIXED && i / 50000 % 2);
         uint64_t word = noise ? random : contents == CONTENTS_COUNTERS ? i / 8 % 5 * 1000 + (i >> 6) : 0;
         memcpy(data + i, &word, sizeof(word));
