@@ -5,16 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is mounted and where, each byte of which the kernel may write as four (seq_path()), and options. Of a longer
- * line the end is passed over: options of other file systems. */
-#define LINE_BYTES (9 * PATH_MAX)
+#include "format/mount_line.h"
 
 bool weir_cgroup_mount_find(const char *mounts, char path[PATH_MAX])
 {
     FILE *file = setmntent(mounts, "re");
     if (!file)
         return false;
-    char line[LINE_BYTES];
+    char line[WEIR_MOUNT_LINE_BYTES];
     struct mntent mount;
     bool found_v1 = false, found_v2 = false;
     while (!found_v1 && getmntent_r(file, &mount, line, sizeof(line))) {

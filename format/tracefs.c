@@ -22,12 +22,12 @@
 
 #include "base/remedy.h"
 #include "base/suggest.h"
+#include "format/mount_line.h"
 #include "format/tracefs_internal.h"
 
-#define MOUNT_LINE_BYTES 4096
-#define ID_TEXT_BYTES    32                 /* more than the 20 digits and the newline that an id can have */
-#define NAME_PAIR_BYTES  (2 * NAME_MAX + 2) /* "system:name" */
-#define PERMISSION_BITS  07777u
+#define ID_TEXT_BYTES   32                 /* more than the 20 digits and the newline that an id can have */
+#define NAME_PAIR_BYTES (2 * NAME_MAX + 2) /* "system:name" */
+#define PERMISSION_BITS 07777u
 
 struct search {
     char *path; /* borrowed: the result */
@@ -73,7 +73,7 @@ static int consider_mounts(struct search *search, const char *mounts)
         return -ENOENT;
 
     struct mntent entry;
-    char line[MOUNT_LINE_BYTES];
+    char line[WEIR_MOUNT_LINE_BYTES];
     int result = -ENOENT;
     while (result == -ENOENT && getmntent_r(file, &entry, line, sizeof(line))) {
         if (strcmp(entry.mnt_type, "tracefs") == 0)

@@ -301,6 +301,19 @@ Test(tracefs, mounts_file_finds_it_where_the_usual_places_do_not)
     cr_expect_str_eq(path, real);
 }
 
+Test(tracefs, mounts_file_finds_it_behind_the_longest_name_of_a_device)
+{
+    char device[4 * PATH_MAX], real[PATH_MAX], line[5 * PATH_MAX + 64], mounts[PATH_MAX], path[PATH_MAX];
+    find_real(real);
+    memset(device, 'd', sizeof(device) - 1);
+    device[sizeof(device) - 1] = '\0';
+    format_text(line, sizeof(line), "%s %s tracefs rw 0 0\n", device, real);
+    temp_tree_write_text(&tree, "mounts", line);
+    temp_tree_path(&tree, "mounts", mounts);
+    cr_expect_eq(find_among(tree.root, mounts, path, sizeof(path), NULL), 0);
+    cr_expect_str_eq(path, real);
+}
+
 Test(tracefs, path_that_does_not_fit_is_an_error)
 {
     char real[PATH_MAX], path[4] = "abc";
