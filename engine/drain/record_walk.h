@@ -37,7 +37,7 @@ static inline const struct weir_id_entry *weir_walk_find(const struct weir_walk_
     return word < layout->by_cpu_count && layout->by_cpu[word].id ? &layout->by_cpu[word] : NULL;
 }
 
-#define WEIR_WALK_IDS 4u
+#define WEIR_WALK_IDS 4u /* as many as a vector of 16 bytes has room for */
 
 struct weir_walk_counts {
     uint64_t *samples;        /* see place_stride; owned by the holder of the struct */

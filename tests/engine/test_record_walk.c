@@ -171,8 +171,8 @@ Test(record_walk, samples_of_one_event_are_counted_on_both_sides_of_what_is_none
     add_sample(&walk, ID_A, 1, 32);
     add_sample(&walk, ID_A, 2, 40);
     add_sample(&walk, ID_A, 3, 32);
-    test_header_put(walk.data + walk.bytes - 32, PERF_RECORD_COMM,
-                    32); /* what it has where samples have ids is theirs */
+    /* With the id in the place where samples have it. */
+    test_header_put(walk.data + walk.bytes - 32, PERF_RECORD_COMM, 32);
     add_sample(&walk, ID_A, 4, 32);
     uint8_t *short_one = grow(&walk, 16);
     test_header_put(short_one, PERF_RECORD_SAMPLE, 16);
