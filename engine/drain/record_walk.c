@@ -8,6 +8,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "format/bytes.h"
 #include "format/event_desc.h"
 
 struct weir_walk_layout weir_walk_layout_of(const struct weir_event_set *set)
@@ -23,21 +24,14 @@ struct weir_walk_layout weir_walk_layout_of(const struct weir_event_set *set)
     };
 }
 
-static uint64_t load_u64(const uint8_t *at)
-{
-    uint64_t v;
-    memcpy(&v, at, sizeof(v));
-    return v;
-}
-
 /* Where the side record arose. The sample_id trailer is TID, TIME, CPU and the id (PERF_SAMPLE_IDENTIFIER,
  * perf_event_open(2) on sample_id_all), where records have one. Synthesised records have 0 in all of them. */
 static const struct weir_id_entry *find_side_record(const struct weir_walk_layout *layout,
                                                     const struct perf_event_header *header, const uint8_t *record)
 {
-    uint64_t word = header->size >= 16 ? load_u64(record + header->size - 8) : 0;
+    uint64_t word = header->size >= 16 ? weir_load_u64(record + header->size - 8) : 0;
     if (layout->by_cpu) {
-        uint64_t time_ns = header->size >= 24 ? load_u64(record + header->size - 16) : 0;
+        uint64_t time_ns = header->size >= 24 ? weir_load_u64(record + header->size - 16) : 0;
         return time_ns ? weir_walk_find(layout, word) : NULL;
     }
     const struct weir_id_entry *entry = word ? weir_walk_find(layout, word) : NULL;
@@ -58,31 +52,31 @@ static void count_aux(const struct perf_event_header *header, const uint8_t *rec
     if (header->size < 32)
         return;
     counts->aux_records++;
-    counts->aux_truncated += load_u64(record + 24) & PERF_AUX_FLAG_TRUNCATED ? 1 : 0;
-    counts->aux_end = load_u64(record + 8) + load_u64(record + 16);
+    counts->aux_truncated += weir_load_u64(record + 24) & PERF_AUX_FLAG_TRUNCATED ? 1 : 0;
+    counts->aux_end = weir_load_u64(record + 8) + weir_load_u64(record + 16);
 }
 
 /* Everything but samples as they should be. Rare, so kept out of the loop. */
 static __attribute__((noinline)) void count_other(const struct weir_walk_layout *layout,
-                                                  struct perf_event_header header, const uint8_t *record,
+                                                  const struct perf_event_header *header, const uint8_t *record,
                                                   struct weir_walk_counts *counts)
 {
-    counts->other_bytes += header.size;
-    if (header.type == PERF_RECORD_SAMPLE) { /* too short for its id and time */
+    counts->other_bytes += header->size;
+    if (header->type == PERF_RECORD_SAMPLE) { /* too short for its id and time */
         counts->unknown_samples++;
         return;
     }
-    if (header.type == PERF_RECORD_LOST || header.type == PERF_RECORD_LOST_SAMPLES) {
-        if (header.type == PERF_RECORD_LOST && header.size >= 24)
-            counts->lost_reported += load_u64(record + 16); /* header, id, lost */
+    if (header->type == PERF_RECORD_LOST || header->type == PERF_RECORD_LOST_SAMPLES) {
+        if (header->type == PERF_RECORD_LOST && header->size >= 24)
+            counts->lost_reported += weir_load_u64(record + 16); /* header, id, lost */
         return;
     }
     if (layout->place_stride)
-        count_side_record(layout, &header, record, counts);
+        count_side_record(layout, header, record, counts);
     counts->other_records++;
-    counts->throttled += header.type == PERF_RECORD_THROTTLE;
-    if (header.type == PERF_RECORD_AUX)
-        count_aux(&header, record, counts);
+    counts->throttled += header->type == PERF_RECORD_THROTTLE;
+    if (header->type == PERF_RECORD_AUX)
+        count_aux(header, record, counts);
 }
 
 static uint64_t *sample_counter(const struct weir_walk_layout *layout, struct weir_walk_counts *counts, uint64_t id)
@@ -91,25 +85,14 @@ static uint64_t *sample_counter(const struct weir_walk_layout *layout, struct we
     return entry ? &counts->samples[entry->place * layout->place_stride + entry->event] : &counts->unknown_samples;
 }
 
-static struct perf_event_header load_header(const uint8_t *at)
+static uint16_t load_size(const uint8_t *record)
 {
-    struct perf_event_header header;
-    memcpy(&header, at, sizeof(header));
-    return header;
+    return weir_load_u16(record + offsetof(struct perf_event_header, size));
 }
 
-static uint16_t load_size(const uint8_t *at)
+static uint32_t load_type(const uint8_t *record)
 {
-    uint16_t v;
-    memcpy(&v, at + offsetof(struct perf_event_header, size), sizeof(v));
-    return v;
-}
-
-static uint32_t load_type(const uint8_t *at)
-{
-    uint32_t v;
-    memcpy(&v, at + offsetof(struct perf_event_header, type), sizeof(v));
-    return v;
+    return weir_load_u32(record + offsetof(struct perf_event_header, type));
 }
 
 /* What the counts hold of this walk only. first and last: samples, or NULL; end: of the last record. */
@@ -117,8 +100,8 @@ static void note_walk(const struct weir_walk_layout *layout, const uint8_t *firs
                       const uint8_t *end, struct weir_walk_counts *counts)
 {
     bool timed = last && layout->time_offset >= 0;
-    counts->first_sample_ns = timed ? load_u64(first + layout->time_offset) : 0;
-    counts->last_sample_ns = timed ? load_u64(last + layout->time_offset) : 0;
+    counts->first_sample_ns = timed ? weir_load_u64(first + layout->time_offset) : 0;
+    counts->last_sample_ns = timed ? weir_load_u64(last + layout->time_offset) : 0;
     counts->ends_with_sample = last && last + load_size(last) == end;
 }
 
@@ -176,7 +159,7 @@ static __attribute__((noinline)) uint64_t walk_one(const uint8_t *data, uint64_t
 {
     const uint64_t only = tally->ids[0];
     uint64_t at = 0, size = load_size(data), samples = 0, newest = 0;
-    while (load_u64(data + at + shape.id_offset) == only) {
+    while (weir_load_u64(data + at + shape.id_offset) == only) {
         samples++;
         newest = at;
         at += size;
@@ -196,7 +179,7 @@ static __attribute__((noinline)) uint64_t walk_few(const uint8_t *data, uint64_t
     lanes samples = tally->samples;
     uint64_t at = 0, size = load_size(data), newest = 0;
     do {
-        uint64_t id = load_u64(data + at + shape.id_offset);
+        uint64_t id = weir_load_u64(data + at + shape.id_offset);
         lanes found = (lanes)(ids == all_lanes(id));
         if (!any_lane(found) || id > ID_MAX)
             break;
@@ -216,7 +199,7 @@ static __attribute__((noinline)) uint64_t walk_many(const struct weir_walk_layou
 {
     uint64_t at = 0, size = load_size(data);
     do {
-        ++*sample_counter(layout, counts, load_u64(data + at + shape.id_offset));
+        ++*sample_counter(layout, counts, weir_load_u64(data + at + shape.id_offset));
         *last = data + at;
         at += size;
     } while (is_sample(data + at, bytes - at, shape, &size));
@@ -243,7 +226,7 @@ static uint64_t walk_samples(const struct weir_walk_layout *layout, const uint8_
         walked = walk_one(data, bytes, shape, tally, last);
     else if (tally->used > 1)
         walked = walk_few(data, bytes, shape, tally, last);
-    if (walked == 0 && !tally_takes(tally, load_u64(data + shape.id_offset)))
+    if (walked == 0 && !tally_takes(tally, weir_load_u64(data + shape.id_offset)))
         walked = walk_many(layout, data, bytes, shape, counts, last);
     return walked;
 }
@@ -278,7 +261,14 @@ int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *d
 
     while (bytes - at >= sizeof(struct perf_event_header)) {
         const uint8_t *record = data + at;
-        const struct perf_event_header header = load_header(record);
+        uint64_t size;
+        if (is_sample(record, bytes - at, shape, &size)) {
+            at += walk_samples(layout, record, bytes - at, shape, &tally, counts, &last_sample);
+            first_sample = first_sample ? first_sample : record;
+            continue;
+        }
+        struct perf_event_header header;
+        memcpy(&header, record, sizeof(header));
         if (header.size < sizeof(header) || header.size % 8) {
             if (at == 0)
                 return -EBADMSG;
@@ -286,13 +276,8 @@ int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *d
         }
         if (header.size > bytes - at)
             break;
-        if (header.type == PERF_RECORD_SAMPLE && header.size >= shape.needed) {
-            at += walk_samples(layout, record, bytes - at, shape, &tally, counts, &last_sample);
-            first_sample = first_sample ? first_sample : record;
-        } else {
-            count_other(layout, header, record, counts);
-            at += header.size;
-        }
+        count_other(layout, &header, record, counts);
+        at += header.size;
     }
     end_tally(layout, &tally, counts);
     note_walk(layout, first_sample, last_sample, data + at, counts);

@@ -333,8 +333,10 @@ static int simulate(struct simulation *s, struct weir_simulate_result *result, s
     idle(s, result);
     measure_copying(s, &result->copy);
     code = produce_and_finish(s, result, err);
+    if (code < 0)
+        return code;
     measure_copying(s, &result->copy);
-    return code < 0 ? code : collect(s, result, err);
+    return collect(s, result, err);
 }
 
 static int check_options(const struct weir_simulate_options *options, struct weir_error *err)
