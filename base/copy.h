@@ -10,6 +10,16 @@
 #define WEIR_BASE_COPY_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+#include "base/bits.h"
+#include "base/sanitizer.h"
+
+/* Sanitizers know nothing of stores past the caches, and are to see what is written. */
+#if defined(__SSE2__) && !defined(WEIR_HAS_SANITIZER)
+#define WEIR_COPY_PASSES_CACHES 1
+#include <emmintrin.h>
+#endif
 
 /* As memcpy(3): the two do not overlap. Any thread. */
 void weir_copy(void *to, const void *from, size_t bytes);
@@ -22,6 +32,29 @@ void weir_copy(void *to, const void *from, size_t bytes);
  * look, weir_copy_settle().
  */
 void weir_copy_past_caches(void *to, const void *from, size_t bytes);
+
+/* At any address, and of whatever type the bytes are. */
+typedef uint8_t weir_copy_vector __attribute__((vector_size(16), aligned(1), may_alias));
+
+/* out: at a multiple of its size. */
+static inline void weir_copy_store_past_caches(weir_copy_vector *out, weir_copy_vector value)
+{
+#ifdef WEIR_COPY_PASSES_CACHES
+    _mm_stream_si128((__m128i *)(void *)out, (__m128i)value);
+#else
+    *out = value;
+#endif
+}
+
+/* WEIR_CACHE_LINE_BYTES, as weir_copy_past_caches() does; to is a multiple of that. */
+static inline void weir_copy_line_past_caches(uint8_t *to, const uint8_t *from)
+{
+    const weir_copy_vector *in = (const weir_copy_vector *)(const void *)from;
+    weir_copy_vector *out = (weir_copy_vector *)(void *)to;
+    weir_copy_vector a = in[0], b = in[1], c = in[2], d = in[3];
+    weir_copy_store_past_caches(out, a), weir_copy_store_past_caches(out + 1, b);
+    weir_copy_store_past_caches(out + 2, c), weir_copy_store_past_caches(out + 3, d);
+}
 
 /* What this thread has written past the caches is ordered before whatever it writes from here on, as other stores are
  * by themselves. */

@@ -37,6 +37,12 @@ static int file_open_direct(void *ctx, int fd)
     return direct < 0 ? -errno : direct;
 }
 
+static bool file_is_sink(void *ctx, int fd)
+{
+    (void)ctx;
+    return is_device(fd);
+}
+
 static ssize_t file_pwritev(void *ctx, int fd, const struct iovec *parts, int part_count, off_t offset)
 {
     (void)ctx;
@@ -114,6 +120,7 @@ static int file_wait_for_room(void *ctx, int fd, unsigned wait_ms)
 
 const struct weir_io_file_ops weir_io_file_real = {
     .open_direct = file_open_direct,
+    .is_sink = file_is_sink,
     .pwritev = file_pwritev,
     .copy_range = file_copy_range,
     .fallocate = file_fallocate,

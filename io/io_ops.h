@@ -26,6 +26,7 @@ enum weir_io_file { /* index into weir_io_queue_config.fds */
 struct weir_io_file_ops {
     /* Opens the file of fd once more, with O_DIRECT. -EOPNOTSUPP where that gains nothing (files in memory). */
     int (*open_direct)(void *ctx, int fd);
+    bool (*is_sink)(void *ctx, int fd); /* a device, which is /dev/null: nothing looks at what is written there */
     ssize_t (*pwritev)(void *ctx, int fd, const struct iovec *parts, int part_count, off_t offset);
     /* copy_file_range(2); both offsets move. Any -errno: it cannot, and pwritev() is to. */
     ssize_t (*copy_range)(void *ctx, int from, off_t *from_at, int to, off_t *to_at, size_t bytes);

@@ -384,9 +384,10 @@ void weir_output_get_stats(const struct weir_output *output, struct weir_output_
     stats->copied_bytes = output->stats.copied_bytes;
 }
 
-bool weir_output_is_direct(const struct weir_output *output)
+bool weir_output_is_unread(const struct weir_output *output)
 {
-    return output->writes.direct;
+    const struct weir_output_writes *writes = &output->writes;
+    return writes->direct || (!output->file.stream && writes->file_ops->is_sink(writes->ctx, output->file.fd));
 }
 
 const char *weir_output_describe(const struct weir_output *output)

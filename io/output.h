@@ -295,9 +295,9 @@ int weir_output_error(const struct weir_output *output);
 
 void weir_output_get_stats(const struct weir_output *output, struct weir_output_stats *stats);
 
-/* Whether whole chunks go to the device past the page cache (O_DIRECT), as far as is known: a file system may refuse it
- * at the first write. */
-bool weir_output_is_direct(const struct weir_output *output);
+/* Whether no CPU looks at the data of whole chunks: they go to the device past the page cache (O_DIRECT), as far as is
+ * known (a file system may refuse it at the first write), or to /dev/null. */
+bool weir_output_is_unread(const struct weir_output *output);
 
 /* How it writes at this moment, for -v: "io_uring, O_DIRECT, 64 registered buffers". Borrowed. */
 const char *weir_output_describe(const struct weir_output *output);

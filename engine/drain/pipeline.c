@@ -352,10 +352,10 @@ static bool makes_marks(const struct weir_pipeline *pipeline)
 
 int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err)
 {
-    /* Compression and the page cache read what was copied; a device does not need it in a cache. */
+    /* Compression, pipes and the page cache read what was copied; a device does not need it in a cache. */
     struct weir_round_marks_setup marks = {pipeline->readers, pipeline->reader_count, &pipeline->control};
     bool marked = output && makes_marks(pipeline);
-    bool past_caches = output && weir_output_is_direct(output) && !pipeline->compressing && !pipeline->parts;
+    bool past_caches = output && weir_output_is_unread(output) && !pipeline->compressing && !pipeline->parts;
     unsigned live = 0;
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         pipeline->readers[i]->past_caches = past_caches;

@@ -5,8 +5,8 @@
  *
  *     epoch = control.epoch, acquire                                        (J)
  *     for each ring:  copy [tail, head) into the chunk, block by block, walking the records of each block while it is
- *                     in the cache (in the ring, if the copy went past the caches); a full chunk is pushed and another
- *                     taken; holding = 1 before the tail is released
+ *                     in the cache (in the ring, if the copy went past the caches, and some of the next block is copied
+ *                     on the way); a full chunk is pushed and another taken; holding = 1 before the tail is released
  *     if all rings were drained and epoch is new:
  *         with a retention, if a snapshot was asked for since: push all that is retained
  *         push the chunk if it holds anything; holding = 0, release         (K)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/bits.h"
 #include "engine/kernel/test_point.h"
 #include "format/perf_file.h"
@@ -55,8 +56,8 @@ static void note_times(struct weir_reader_ring *r, struct weir_chunk *chunk)
     r->newest_ns = weir_max_u64(r->newest_ns, newest_ns);
 }
 
-/* What a chunk holds behind its records: the beginning of one, of which the rest is still in the ring. It is not copied
- * again, as long as the chunk is the same and nothing was added to it. */
+/* What a chunk holds behind its records: what was copied while these were walked, and the beginning of one of which the
+ * rest is still in the ring. It is not copied again, as long as the chunk is the same and nothing was added to it. */
 struct begun {
     const struct weir_chunk *chunk;
     uint32_t used;
@@ -90,6 +91,20 @@ static const uint8_t *find_in_cache(const struct weir_reader_ring *r, const uint
     return source ? source : copy;
 }
 
+/* What the walk of a block copies: the lines behind it, as many as another block has. most: bytes that are in the ring
+ * and have room, with those of the block. */
+static struct weir_walk_copy lines_behind(const struct weir_reader *reader, const struct weir_reader_ring *r,
+                                          struct weir_chunk *chunk, uint64_t bytes, uint64_t most)
+{
+    uint64_t lines = weir_align_down(weir_min_u64(most - bytes, BLOCK_BYTES), WEIR_CACHE_LINE_BYTES);
+    const uint8_t *from = weir_ring_at(&r->ring, r->ring.tail + bytes, lines);
+    if (!from || lines == 0 || weir_reader_marks_soon(reader, bytes + lines))
+        return (struct weir_walk_copy){0};
+    struct weir_walk_copy copy = {.to = chunk->data + chunk->used + bytes, .from = from, .bytes = lines};
+    weir_assert((uintptr_t)copy.to % WEIR_CACHE_LINE_BYTES == 0); /* blocks end there */
+    return copy;
+}
+
 /* Samples with ids of nobody: of an event whose samples the kernel puts under ids of others. */
 static void adopt_samples(const struct weir_reader *reader, struct weir_reader_ring *r, uint8_t *data, uint64_t bytes)
 {
@@ -112,10 +127,16 @@ static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r
     uint64_t lost_before = r->counts.lost_reported, side_before = r->counts.other_bytes;
     uint64_t unknown_before = r->counts.unknown_samples;
     bool past_caches = weir_reader_passes_caches(reader, r);
+    bool is_copied = bytes >= BLOCK_BYTES; /* with the last block */
+    struct weir_walk_copy copy;
     int64_t moved;
     do { /* a record may be longer than a block */
-        bytes = copy_block(r, chunk, bytes, available, past_caches);
-        moved = weir_record_walk(&reader->layout, find_in_cache(r, to, bytes, past_caches), bytes, &r->counts);
+        if (!is_copied)
+            bytes = copy_block(r, chunk, bytes, available, past_caches);
+        is_copied = false;
+        copy = past_caches ? lines_behind(reader, r, chunk, bytes, most) : (struct weir_walk_copy){0};
+        moved = weir_record_walk_copying(&reader->layout, find_in_cache(r, to, bytes, past_caches), bytes, &r->counts,
+                                         &copy);
     } while (moved == 0 && bytes < most);
     if (moved <= 0)
         return moved;
@@ -134,7 +155,7 @@ static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r
     uint64_t kept = weir_reader_trims(reader) ? weir_reader_trim(reader, r, to, (uint64_t)moved) : (uint64_t)moved;
     chunk->used += (uint32_t)kept;
     /* Behind records that were trimmed it does not stand where they end now. */
-    *begun = (struct begun){chunk, chunk->used, kept == (uint64_t)moved ? bytes - (uint64_t)moved : 0};
+    *begun = (struct begun){chunk, chunk->used, kept == (uint64_t)moved ? bytes - (uint64_t)moved + copy.copied : 0};
     r->drained_bytes += (uint64_t)moved;
     if (weir_reader_retains(reader, r))
         weir_reader_note_retained(reader, r->counts.other_bytes - side_before);

@@ -130,6 +130,9 @@ void weir_reader_mark_drained(struct weir_reader *reader, uint64_t began_ns);
 /* The same while a ring is being drained, when it is the only one with records. */
 void weir_reader_mark_within(struct weir_reader *reader, const struct weir_reader_ring *r);
 
+/* Whether that may make one before the reader has so many bytes more: it would lie where they have been copied to. */
+bool weir_reader_marks_soon(const struct weir_reader *reader, uint64_t bytes);
+
 /* ---- reader_return.c ---- */
 
 /* The oldest return of the ring's CPU that the file does not have yet; NULL: none. After a look at the ring's head. */

@@ -8,6 +8,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "base/copy.h"
 #include "format/bytes.h"
 #include "format/event_desc.h"
 
@@ -147,63 +148,94 @@ static inline bool is_sample(const uint8_t *data, uint64_t bytes, struct sample_
     return load_type(data) == PERF_RECORD_SAMPLE && *size >= shape.needed && *size % 8 == 0 && *size <= bytes;
 }
 
+/* Copied with each sample: of small ones that is all that the walk of another block is for, and the stores of some more
+ * have no part in how long the walk takes. */
+#define COPY_STEP_BYTES (2u * WEIR_CACHE_LINE_BYTES)
+
+/* Copies the next lines, if there are as many; returns how many bytes are copied then. */
+static inline uint64_t copy_step(uint8_t *to, const uint8_t *from, uint64_t bytes, uint64_t copied)
+{
+    if (copied + COPY_STEP_BYTES > bytes)
+        return copied;
+    weir_copy_line_past_caches(to + copied, from + copied);
+    weir_copy_line_past_caches(to + copied + WEIR_CACHE_LINE_BYTES, from + copied + WEIR_CACHE_LINE_BYTES);
+    return copied + COPY_STEP_BYTES;
+}
+
 /*
  * Three loops that count samples from data on, the first of which is whole and as it should be: up to a sample that is
  * not, to another record, or to an id that the loop is not for. All return the bytes of what they have counted; *last:
- * the last of them. Apart, so that each has the registers for itself.
+ * the last of them. Apart, so that each has the registers for itself. Where the next header is takes the load of a size
+ * and an addition, which is what a sample takes.
  */
 
 /* The only id of the tally. */
 static __attribute__((noinline)) uint64_t walk_one(const uint8_t *data, uint64_t bytes, struct sample_shape shape,
-                                                   struct tally *tally, const uint8_t **last)
+                                                   struct tally *tally, struct weir_walk_copy *copy,
+                                                   const uint8_t **last)
 {
-    const uint64_t only = tally->ids[0];
-    uint64_t at = 0, size = load_size(data), samples = 0, newest = 0;
-    while (weir_load_u64(data + at + shape.id_offset) == only) {
+    uint8_t *const to = copy->to;
+    const uint8_t *const from = copy->from, *const end = data + bytes;
+    const uint64_t only = tally->ids[0], to_copy = copy->bytes;
+    const uint8_t *at = data, *newest = NULL;
+    uint64_t size = load_size(data), samples = 0, copied = copy->copied;
+    while (weir_load_u64(at + shape.id_offset) == only) {
+        copied = copy_step(to, from, to_copy, copied);
         samples++;
         newest = at;
         at += size;
-        if (!is_sample(data + at, bytes - at, shape, &size))
+        if (!is_sample(at, (uint64_t)(end - at), shape, &size))
             break;
     }
+    copy->copied = copied;
     tally->samples[0] += (uint32_t)samples;
-    *last = samples > 0 ? data + newest : *last;
-    return at;
+    *last = newest ? newest : *last;
+    return (uint64_t)(at - data);
 }
 
 /* All ids of the tally: which of them it is decides no branch, for nothing foretells it. */
 static __attribute__((noinline)) uint64_t walk_few(const uint8_t *data, uint64_t bytes, struct sample_shape shape,
-                                                   struct tally *tally, const uint8_t **last)
+                                                   struct tally *tally, struct weir_walk_copy *copy,
+                                                   const uint8_t **last)
 {
+    uint8_t *const to = copy->to;
+    const uint8_t *const from = copy->from, *const end = data + bytes;
+    const uint64_t to_copy = copy->bytes;
     const lanes ids = tally->ids;
     lanes samples = tally->samples;
-    uint64_t at = 0, size = load_size(data), newest = 0;
+    const uint8_t *at = data, *newest = NULL;
+    uint64_t size = load_size(data), copied = copy->copied;
     do {
-        uint64_t id = weir_load_u64(data + at + shape.id_offset);
+        uint64_t id = weir_load_u64(at + shape.id_offset);
         lanes found = (lanes)(ids == all_lanes(id));
         if (!any_lane(found) || id > ID_MAX)
             break;
+        copied = copy_step(to, from, to_copy, copied);
         samples -= found; /* lanes of the mask are 0 or -1 */
         newest = at;
         at += size;
-    } while (is_sample(data + at, bytes - at, shape, &size));
+    } while (is_sample(at, (uint64_t)(end - at), shape, &size));
+    copy->copied = copied;
     tally->samples = samples;
-    *last = at > 0 ? data + newest : *last;
-    return at;
+    *last = newest ? newest : *last;
+    return (uint64_t)(at - data);
 }
 
 /* Any id. */
 static __attribute__((noinline)) uint64_t walk_many(const struct weir_walk_layout *layout, const uint8_t *data,
                                                     uint64_t bytes, struct sample_shape shape,
-                                                    struct weir_walk_counts *counts, const uint8_t **last)
+                                                    struct weir_walk_counts *counts, struct weir_walk_copy *copy,
+                                                    const uint8_t **last)
 {
-    uint64_t at = 0, size = load_size(data);
+    const uint8_t *at = data, *const end = data + bytes;
+    uint64_t size = load_size(data);
     do {
-        ++*sample_counter(layout, counts, weir_load_u64(data + at + shape.id_offset));
-        *last = data + at;
+        ++*sample_counter(layout, counts, weir_load_u64(at + shape.id_offset));
+        copy->copied = copy_step(copy->to, copy->from, copy->bytes, copy->copied);
+        *last = at;
         at += size;
-    } while (is_sample(data + at, bytes - at, shape, &size));
-    return at;
+    } while (is_sample(at, (uint64_t)(end - at), shape, &size));
+    return (uint64_t)(at - data);
 }
 
 /* Whether the tally, which does not have the id, has taken it in. */
@@ -219,24 +251,24 @@ static bool tally_takes(struct tally *tally, uint64_t id)
 /* Any of the loops, whichever is for the first sample. 0: come again. */
 static uint64_t walk_samples(const struct weir_walk_layout *layout, const uint8_t *data, uint64_t bytes,
                              struct sample_shape shape, struct tally *tally, struct weir_walk_counts *counts,
-                             const uint8_t **last)
+                             struct weir_walk_copy *copy, const uint8_t **last)
 {
     uint64_t walked = 0;
     if (tally->used == 1)
-        walked = walk_one(data, bytes, shape, tally, last);
+        walked = walk_one(data, bytes, shape, tally, copy, last);
     else if (tally->used > 1)
-        walked = walk_few(data, bytes, shape, tally, last);
+        walked = walk_few(data, bytes, shape, tally, copy, last);
     if (walked == 0 && !tally_takes(tally, weir_load_u64(data + shape.id_offset)))
-        walked = walk_many(layout, data, bytes, shape, counts, last);
+        walked = walk_many(layout, data, bytes, shape, counts, copy, last);
     return walked;
 }
 
 static struct tally begin_tally(const struct weir_walk_counts *counts)
 {
-    struct tally tally = {.ids = all_lanes(NO_ID), .used = counts->id_count};
-    for (unsigned i = 0; i < tally.used; i++)
-        tally.ids[i] = counts->ids[i];
-    return tally;
+    const lanes used = (lanes)((lanes){0, 1, 2, 3} < all_lanes(counts->id_count));
+    lanes ids;
+    memcpy(&ids, counts->ids, sizeof(ids));
+    return (struct tally){.ids = (ids & used) | (all_lanes(NO_ID) & ~used), .used = counts->id_count};
 }
 
 /* Where there are too few lanes the next walk chooses anew: who has one may be rare. */
@@ -250,8 +282,8 @@ static void end_tally(const struct weir_walk_layout *layout, const struct tally 
     }
 }
 
-int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *data, uint64_t bytes,
-                         struct weir_walk_counts *counts)
+int64_t weir_record_walk_copying(const struct weir_walk_layout *layout, const uint8_t *data, uint64_t bytes,
+                                 struct weir_walk_counts *counts, struct weir_walk_copy *copy)
 {
     const int last_offset = layout->time_offset > layout->id_offset ? layout->time_offset : layout->id_offset;
     const struct sample_shape shape = {(uint64_t)layout->id_offset, (uint64_t)last_offset + 8};
@@ -263,7 +295,7 @@ int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *d
         const uint8_t *record = data + at;
         uint64_t size;
         if (is_sample(record, bytes - at, shape, &size)) {
-            at += walk_samples(layout, record, bytes - at, shape, &tally, counts, &last_sample);
+            at += walk_samples(layout, record, bytes - at, shape, &tally, counts, copy, &last_sample);
             first_sample = first_sample ? first_sample : record;
             continue;
         }
@@ -282,6 +314,13 @@ int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *d
     end_tally(layout, &tally, counts);
     note_walk(layout, first_sample, last_sample, data + at, counts);
     return (int64_t)at;
+}
+
+int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *data, uint64_t bytes,
+                         struct weir_walk_counts *counts)
+{
+    struct weir_walk_copy nothing = {0};
+    return weir_record_walk_copying(layout, data, bytes, counts, &nothing);
 }
 
 size_t weir_record_whole_bytes(const uint8_t *data, size_t bytes)

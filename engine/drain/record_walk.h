@@ -65,6 +65,21 @@ struct weir_walk_counts {
 int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *data, uint64_t bytes,
                          struct weir_walk_counts *counts);
 
+/*
+ * What a walk copies on its way, past the caches (base/copy.h): a line with each sample. The walk waits for one header
+ * after the other, and the stores wait for memory; they do so at the same time.
+ */
+struct weir_walk_copy {
+    uint8_t *to;         /* at the beginning of a cache line */
+    const uint8_t *from; /* behind or beside what is walked */
+    uint64_t bytes;      /* whole lines */
+    uint64_t copied;     /* of these: whole lines, too */
+};
+
+/* As weir_record_walk(), and copies some of that, or all. Nothing is copied where no sample is walked. */
+int64_t weir_record_walk_copying(const struct weir_walk_layout *layout, const uint8_t *data, uint64_t bytes,
+                                 struct weir_walk_counts *counts, struct weir_walk_copy *copy);
+
 /* Bytes of the whole records at the beginning of [data, data + bytes), the first of which starts at data. Any thread.
  */
 size_t weir_record_whole_bytes(const uint8_t *data, size_t bytes);

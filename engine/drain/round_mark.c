@@ -82,6 +82,13 @@ void weir_reader_mark_within(struct weir_reader *reader, const struct weir_reade
         mark(reader, r, 0);
 }
 
+bool weir_reader_marks_soon(const struct weir_reader *reader, uint64_t bytes)
+{
+    uint64_t there;
+    return reader->mark_bytes > 0 && has_room(reader, &there) &&
+           there + bytes >= reader->marked_bytes + reader->mark_bytes;
+}
+
 void weir_reader_mark_drained(struct weir_reader *reader, uint64_t began_ns)
 {
     if (reader->mark_bytes == 0)

@@ -262,43 +262,6 @@ Test(reader, greatest_record_is_read_whole_wherever_the_ring_wraps)
     for_both_copies(check_greatest_record);
 }
 
-/* What is copied of a record before its end is there is neither lost nor doubled, wherever blocks and chunks end. */
-static void check_later_blocks_and_chunks(bool past_caches)
-{
-    static const uint16_t sizes[] = {8584, 40, 3000, 64, 20000, 8192, 8184, 128, 12288, 60000};
-    const uint64_t ring_bytes = 1 << 20;
-    for (uint64_t start = 0; start < 64 * 1024; start += 5000) {
-        struct reader_rig rig;
-        rig_init(&rig,
-                 &(struct rig_options){
-                     .past_caches = past_caches, .ring_bytes = ring_bytes, .start = ring_bytes - start, .chunks = 16});
-        uint64_t put = 0, bytes = 0;
-        for (uint16_t size = sizes[0]; bytes + size <= ring_bytes; size = sizes[put % WEIR_ARRAY_COUNT(sizes)]) {
-            rig_put_sample(&rig, 0, put++, size);
-            bytes += size;
-        }
-        cr_assert_eq(weir_reader_step(&rig.readers[0]), WEIR_READER_DRAINED);
-        rig_open_epoch(&rig);
-        cr_assert_eq(weir_reader_step(&rig.readers[0]), WEIR_READER_DRAINED);
-        uint64_t seen = 0;
-        for (struct weir_chunk *chunk; (chunk = rig_pop(&rig));) {
-            unsigned count = 0;
-            for (uint32_t at = 0; at < chunk->used; at += test_record_bytes(chunk->data + at))
-                count++;
-            rig_expect_samples(&rig, chunk, seen, count);
-            seen += count;
-        }
-        cr_assert_eq(seen, put, "start %llu", (unsigned long long)start);
-        cr_assert_eq(rig.readers[0].rings[0].drained_bytes, bytes);
-        rig_fini(&rig);
-    }
-}
-
-Test(reader, records_that_end_in_a_later_block_or_chunk_are_read_whole)
-{
-    for_both_copies(check_later_blocks_and_chunks);
-}
-
 /* Around the block of the copy loop, 8 KiB, and what is added to it at a time. */
 static void check_lengths_about_a_block(bool past_caches)
 {

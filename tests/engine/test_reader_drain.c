@@ -1,6 +1,7 @@
 /*
- * Draining, as far as it changes records: samples under ids of other recorders. One thread. Where records lie and what
- * no kernel should write: test_reader.c; what is done to the bytes: test_record_rename.c.
+ * Draining over many blocks and chunks, and as far as it changes records: samples under ids of other recorders. One
+ * thread. Where records lie and what no kernel should write: test_reader.c; what is done to the bytes:
+ * test_record_rename.c.
  */
 #include "engine/drain/reader.h"
 
@@ -8,12 +9,64 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "engine/events/event_set.h"
 #include "tests/engine/reader_rig.h"
 #include "tests/engine/test_record.h"
 
 #define SAMPLE_BYTES 64u
 #define STRANGE      (RIG_ID + 100)
+
+/* ---- blocks and chunks ---- */
+
+/* What is copied of a record before its end is there is neither lost nor doubled, wherever blocks and chunks end. */
+static void check_blocks_and_chunks(bool past_caches, const uint16_t *sizes, size_t size_count)
+{
+    const uint64_t ring_bytes = 1 << 20;
+    for (uint64_t start = 0; start < 64 * 1024; start += 5000) {
+        struct reader_rig rig;
+        rig_init(&rig,
+                 &(struct rig_options){
+                     .past_caches = past_caches, .ring_bytes = ring_bytes, .start = ring_bytes - start, .chunks = 16});
+        uint64_t put = 0, bytes = 0;
+        for (uint16_t size = sizes[0]; bytes + size <= ring_bytes; size = sizes[put % size_count]) {
+            rig_put_sample(&rig, 0, put++, size);
+            bytes += size;
+        }
+        cr_assert_eq(weir_reader_step(&rig.readers[0]), WEIR_READER_DRAINED);
+        rig_open_epoch(&rig);
+        cr_assert_eq(weir_reader_step(&rig.readers[0]), WEIR_READER_DRAINED);
+        uint64_t seen = 0;
+        for (struct weir_chunk *chunk; (chunk = rig_pop(&rig));) {
+            unsigned count = 0;
+            for (uint32_t at = 0; at < chunk->used; at += test_record_bytes(chunk->data + at))
+                count++;
+            rig_expect_samples(&rig, chunk, seen, count);
+            seen += count;
+        }
+        cr_assert_eq(seen, put, "start %llu", (unsigned long long)start);
+        cr_assert_eq(rig.readers[0].rings[0].drained_bytes, bytes);
+        rig_fini(&rig);
+    }
+}
+
+static void check_later_blocks_and_chunks(bool past_caches)
+{
+    static const uint16_t sizes[][8] = {
+        {8584, 40, 3000, 64, 20000, 8192, 12288, 60000},
+        {40, 48, 40, 184, 40, 64, 72, 280}, /* past the caches all of the next block is copied on the way, or a part */
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(sizes); i++)
+        check_blocks_and_chunks(past_caches, sizes[i], WEIR_ARRAY_COUNT(sizes[i]));
+}
+
+Test(reader_drain, records_that_end_in_a_later_block_or_chunk_are_read_whole)
+{
+    check_later_blocks_and_chunks(false);
+    check_later_blocks_and_chunks(true);
+}
+
+/* ---- ids of others ---- */
 
 /* A reader with one event drains a sample of its own and one of nobody. */
 static void expect_drained(uint32_t type, uint64_t id, uint64_t samples, uint64_t unknown)

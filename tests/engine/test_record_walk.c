@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/copy.h"
 #include "format/perf_file.h"
 #include "tests/engine/test_record.h"
 
@@ -215,6 +216,60 @@ Test(record_walk, ids_that_are_alike_in_one_half_are_told_apart)
     cr_assert_eq(walk_all(&walk), (int64_t)walk.bytes);
     cr_assert_eq(walk.counts.unknown_samples, count);
     cr_assert_eq(walk.samples[0], count);
+    walk_fini(&walk);
+}
+
+/* ---- copying on the way ---- */
+
+#define COPY_LINES 64u
+
+/* Walks 20 samples of so many events and has that many lines to copy; checks what it has made of them. */
+static uint64_t copy_while_walking(unsigned events, unsigned lines)
+{
+    static _Alignas(WEIR_CACHE_LINE_BYTES) uint8_t target[COPY_LINES * WEIR_CACHE_LINE_BYTES];
+    static const uint64_t ids[] = {ID_A, ID_B, ID_C, ID_STRANGE, ID_SIDE, ID_SIDE_1};
+    uint8_t source[sizeof(target) + 8], untouched[sizeof(target)];
+    struct walk walk;
+    walk_init(&walk);
+    walk.layout.place_stride = EVENT_COUNT;
+    for (unsigned i = 0; i < 20; i++)
+        add_sample(&walk, ids[i % events], i + 1, 40);
+    for (size_t i = 0; i < sizeof(source); i++)
+        source[i] = (uint8_t)(i * 7 + 1);
+    memset(target, 0xee, sizeof(target));
+    memset(untouched, 0xee, sizeof(untouched));
+    struct weir_walk_copy copy = {.to = target, .from = source + 8, .bytes = lines * WEIR_CACHE_LINE_BYTES};
+    cr_assert_eq(weir_record_walk_copying(&walk.layout, walk.data, walk.bytes, &walk.counts, &copy), 800);
+    weir_copy_settle();
+    cr_assert_eq(walk.counts.last_sample_ns, 20);
+    cr_assert_leq(copy.copied, copy.bytes);
+    cr_assert_eq(copy.copied % WEIR_CACHE_LINE_BYTES, 0);
+    cr_assert_eq(memcmp(target, source + 8, copy.copied), 0);
+    cr_assert_eq(memcmp(target + copy.copied, untouched, sizeof(target) - copy.copied), 0);
+    walk_fini(&walk);
+    return copy.copied / WEIR_CACHE_LINE_BYTES;
+}
+
+Test(record_walk, lines_are_copied_with_samples_of_any_number_of_events)
+{
+    for (unsigned events = 1; events <= 6; events++) {
+        cr_expect_eq(copy_while_walking(events, 0), 0);
+        cr_expect_geq(copy_while_walking(events, COPY_LINES), 20, "%u events", events);
+        for (unsigned lines = 1; lines < 20; lines++)
+            cr_expect_geq(copy_while_walking(events, lines) + 1, lines, "%u events, %u lines", events, lines);
+    }
+}
+
+Test(record_walk, nothing_is_copied_where_no_sample_is_walked)
+{
+    _Alignas(WEIR_CACHE_LINE_BYTES) uint8_t target[2 * WEIR_CACHE_LINE_BYTES];
+    uint8_t source[sizeof(target)];
+    struct walk walk;
+    walk_init(&walk);
+    add_lost(&walk, ID_A, 1);
+    struct weir_walk_copy copy = {.to = target, .from = source, .bytes = sizeof(target)};
+    cr_assert_eq(weir_record_walk_copying(&walk.layout, walk.data, walk.bytes, &walk.counts, &copy), TEST_LOST_BYTES);
+    cr_assert_eq(copy.copied, 0);
     walk_fini(&walk);
 }
 

@@ -298,6 +298,13 @@ static int fake_fdatasync(void *ctx, int fd)
     return end_sync(ctx, begin_call(ctx, FAKE_IO_FDATASYNC));
 }
 
+/* /dev/null stands in for a file that somebody reads. */
+static bool fake_is_sink(void *ctx, int fd)
+{
+    (void)ctx, (void)fd;
+    return false;
+}
+
 static void fake_close(void *ctx, int fd)
 {
     struct fake_io *fake = ctx;
@@ -308,6 +315,7 @@ static void fake_close(void *ctx, int fd)
 
 static const struct weir_io_file_ops fake_file = {
     .open_direct = fake_open_direct,
+    .is_sink = fake_is_sink,
     .pwritev = fake_pwritev,
     .copy_range = fake_copy_range,
     .fallocate = fake_fallocate,

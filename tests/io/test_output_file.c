@@ -486,6 +486,7 @@ Test(output_file, dev_null_is_written_and_stays_what_it_is)
     struct weir_output *output = NULL;
     cr_assert_eq(open_output(&output, "/dev/null", NULL), 0);
     publish(output);
+    cr_assert(weir_output_is_unread(output));
     uint8_t head[4096] = {0};
     cr_assert_eq(weir_output_write_head(output, head, sizeof(head)), 0);
     cr_assert_eq(weir_output_finish(output, head, sizeof(head)), 0);

@@ -27,6 +27,7 @@ static struct weir_output *open_on(int fd)
     signal(SIGPIPE, SIG_IGN);
     cr_assert_eq(weir_output_open_stream(&output, fd, &plain, &err), 0, "%s", err.what);
     cr_assert(weir_output_is_stream(output));
+    cr_assert_not(weir_output_is_unread(output));
     return output;
 }
 
