@@ -64,18 +64,21 @@ struct begun {
     uint64_t bytes;
 };
 
-/* Copies at least one byte of [ring->tail, + available) behind what the chunk holds of it already, a block in all where
- * that is enough. Returns what is there now. Past the caches, a block ends where a line of the chunk does, because
- * a line that is written in two parts does not go past them. */
+/* Copies [ring->tail, + available) behind what the chunk holds of it already, up to a block in all, or to the end of
+ * the first record where that is longer. Returns what is there now. Past the caches, a block ends where a line of the
+ * chunk does, because a line that is written in two parts does not go past them. */
 static uint64_t copy_block(const struct weir_reader_ring *r, struct weir_chunk *chunk, uint64_t begun_bytes,
                            uint64_t available, bool past_caches)
 {
-    uint64_t room = chunk->capacity - chunk->used;
-    uint64_t most = weir_min_u64(available, room);
-    uint64_t bytes = weir_min_u64(weir_max_u64(BLOCK_BYTES, begun_bytes + BLOCK_BYTES / 2), most);
+    struct perf_event_header first = {0};
+    weir_ring_copy(&r->ring, r->ring.tail, &first, weir_min_u64(sizeof(first), available));
     uint8_t *to = chunk->data + chunk->used;
-    if (past_caches && bytes < most)
-        bytes -= (uintptr_t)(to + bytes) % WEIR_CACHE_LINE_BYTES;
+    uint64_t bytes = weir_max_u64(BLOCK_BYTES, first.size);
+    if (past_caches)
+        bytes += -(uintptr_t)(to + bytes) % WEIR_CACHE_LINE_BYTES;
+    bytes = weir_min_u64(bytes, weir_min_u64(available, chunk->capacity - chunk->used));
+    if (bytes <= begun_bytes)
+        return begun_bytes;
     if (past_caches)
         weir_ring_copy_past_caches(&r->ring, r->ring.tail + begun_bytes, to + begun_bytes, bytes - begun_bytes);
     else
@@ -127,17 +130,12 @@ static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r
     uint64_t lost_before = r->counts.lost_reported, side_before = r->counts.other_bytes;
     uint64_t unknown_before = r->counts.unknown_samples;
     bool past_caches = weir_reader_passes_caches(reader, r);
-    bool is_copied = bytes >= BLOCK_BYTES; /* with the last block */
-    struct weir_walk_copy copy;
-    int64_t moved;
-    do { /* a record may be longer than a block */
-        if (!is_copied)
-            bytes = copy_block(r, chunk, bytes, available, past_caches);
-        is_copied = false;
-        copy = past_caches ? lines_behind(reader, r, chunk, bytes, most) : (struct weir_walk_copy){0};
-        moved = weir_record_walk_copying(&reader->layout, find_in_cache(r, to, bytes, past_caches), bytes, &r->counts,
-                                         &copy);
-    } while (moved == 0 && bytes < most);
+    bytes = copy_block(r, chunk, bytes, available, past_caches);
+    struct weir_walk_copy copy = {0};
+    if (past_caches)
+        copy = lines_behind(reader, r, chunk, bytes, most);
+    const uint8_t *walked = find_in_cache(r, to, bytes, past_caches);
+    int64_t moved = weir_record_walk_copying(&reader->layout, walked, bytes, &r->counts, &copy);
     if (moved <= 0)
         return moved;
 
