@@ -45,13 +45,14 @@ ends_the_recording() {
 }
 
 # A third of what is recorded does not fit. Then there is room again: so much of it must not be taken by the calls of
-# others before fill() has it, which is why they are not recorded.
+# others, the loads of other tests among them, which is why these are not recorded.
 suspends_and_resumes() {
     local before during after
     truncate -s 0 err
     rm -f small/it.data
-    start_record small/it.data "${syscalls[@]}" --filter "id == $("$WEIR_LOAD" number getppid)" -m 1M \
-        --on-full=suspend -a -- sleep 100
+    export WEIR_LOAD_NAME=no_room
+    start_record small/it.data "${syscalls[@]}" -m 1M --on-full=suspend -a \
+        --filter "id == $("$WEIR_LOAD" number getppid) && comm == \"$WEIR_LOAD_NAME\"" -- sleep 100
     "$WEIR_LOAD" getppid 1000 &
     before=$!
     wait $before
