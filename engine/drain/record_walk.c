@@ -265,7 +265,8 @@ static uint64_t walk_samples(const struct weir_walk_layout *layout, const uint8_
 
 static struct tally begin_tally(const struct weir_walk_counts *counts)
 {
-    const lanes used = (lanes)((lanes){0, 1, 2, 3} < all_lanes(counts->id_count));
+    static const lanes numbers = {0, 1, 2, 3};
+    const lanes used = (lanes)(numbers < all_lanes(counts->id_count));
     lanes ids;
     memcpy(&ids, counts->ids, sizeof(ids));
     return (struct tally){.ids = (ids & used) | (all_lanes(NO_ID) & ~used), .used = counts->id_count};
