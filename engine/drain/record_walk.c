@@ -148,8 +148,8 @@ static inline bool is_sample(const uint8_t *data, uint64_t bytes, struct sample_
     return load_type(data) == PERF_RECORD_SAMPLE && *size >= shape.needed && *size % 8 == 0 && *size <= bytes;
 }
 
-/* Copied with each sample: of small ones that is all that the walk of another block is for, and the stores of some more
- * have no part in how long the walk takes. */
+/* Copied with each sample: about as much as a small one has, so that one block of these is copied while another one is
+ * walked. Of large ones there are few in a block. */
 #define COPY_STEP_BYTES (2u * WEIR_CACHE_LINE_BYTES)
 
 /* Copies the next lines, if there are as many; returns how many bytes are copied then. */
@@ -263,6 +263,8 @@ static uint64_t walk_samples(const struct weir_walk_layout *layout, const uint8_
     return walked;
 }
 
+/* Not put together in memory: the load of the vector would wait for the stores of its parts, and these for those of the
+ * copy that was just made. */
 static struct tally begin_tally(const struct weir_walk_counts *counts)
 {
     static const lanes numbers = {0, 1, 2, 3};
