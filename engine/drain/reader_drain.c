@@ -64,19 +64,19 @@ struct begun {
     uint64_t bytes;
 };
 
-/* Copies [ring->tail, + available) behind what the chunk holds of it already, up to a block in all, or to the end of
- * the first record where that is longer. Returns what is there now. Past the caches, a block ends where a line of the
- * chunk does, because a line that is written in two parts does not go past them. */
+/* Copies [ring->tail, + most), for which there is room, behind what the chunk holds of it already, up to a block in
+ * all, or to the end of the first record where that is longer. Returns what is there now. Past the caches, a block ends
+ * where a line of the chunk does, because a line that is written in two parts does not go past them. */
 static uint64_t copy_block(const struct weir_reader_ring *r, struct weir_chunk *chunk, uint64_t begun_bytes,
-                           uint64_t available, bool past_caches)
+                           uint64_t most, bool past_caches)
 {
     struct perf_event_header first = {0};
-    weir_ring_copy(&r->ring, r->ring.tail, &first, weir_min_u64(sizeof(first), available));
+    weir_ring_copy(&r->ring, r->ring.tail, &first, weir_min_u64(sizeof(first), most));
     uint8_t *to = chunk->data + chunk->used;
     uint64_t bytes = weir_max_u64(BLOCK_BYTES, first.size);
     if (past_caches)
         bytes += -(uintptr_t)(to + bytes) % WEIR_CACHE_LINE_BYTES;
-    bytes = weir_min_u64(bytes, weir_min_u64(available, chunk->capacity - chunk->used));
+    bytes = weir_min_u64(bytes, most);
     if (bytes <= begun_bytes)
         return begun_bytes;
     if (past_caches)
@@ -94,8 +94,7 @@ static const uint8_t *find_in_cache(const struct weir_reader_ring *r, const uint
     return source ? source : copy;
 }
 
-/* What the walk of a block copies: the lines behind it, as many as another block has. most: bytes that are in the ring
- * and have room, with those of the block. */
+/* What the walk of a block copies: the lines behind it, as many as another block has. most: as for the block. */
 static struct weir_walk_copy lines_behind(const struct weir_reader *reader, const struct weir_reader_ring *r,
                                           struct weir_chunk *chunk, uint64_t bytes, uint64_t most)
 {
@@ -130,7 +129,7 @@ static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r
     uint64_t lost_before = r->counts.lost_reported, side_before = r->counts.other_bytes;
     uint64_t unknown_before = r->counts.unknown_samples;
     bool past_caches = weir_reader_passes_caches(reader, r);
-    bytes = copy_block(r, chunk, bytes, available, past_caches);
+    bytes = copy_block(r, chunk, bytes, most, past_caches);
     struct weir_walk_copy copy = {0};
     if (past_caches)
         copy = lines_behind(reader, r, chunk, bytes, most);

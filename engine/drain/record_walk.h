@@ -66,8 +66,8 @@ int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *d
                          struct weir_walk_counts *counts);
 
 /*
- * What a walk copies on its way, past the caches (base/copy.h): a line with each sample. The walk waits for one header
- * after the other, and the stores wait for memory; they do so at the same time.
+ * What a walk copies on its way, past the caches (base/copy.h): some lines with each sample. The walk waits for one
+ * header after the other, and the stores wait for memory; they do so at the same time.
  */
 struct weir_walk_copy {
     uint8_t *to;         /* at the beginning of a cache line */

@@ -52,9 +52,10 @@ static void check_blocks_and_chunks(bool past_caches, const uint16_t *sizes, siz
 
 static void check_later_blocks_and_chunks(bool past_caches)
 {
-    static const uint16_t sizes[][8] = {
-        {8584, 40, 3000, 64, 20000, 8192, 12288, 60000},
-        {40, 48, 40, 184, 40, 64, 72, 280}, /* past the caches all of the next block is copied on the way, or a part */
+    static const uint16_t sizes[][10] = {
+        {8584, 40, 3000, 64, 20000, 8192, 8184, 128, 12288, 60000},
+        /* Past the caches all of the next block is copied on the way, or a part. */
+        {40, 48, 40, 184, 40, 64, 72, 280, 40, 56},
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(sizes); i++)
         check_blocks_and_chunks(past_caches, sizes[i], WEIR_ARRAY_COUNT(sizes[i]));

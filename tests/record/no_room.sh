@@ -50,7 +50,6 @@ suspends_and_resumes() {
     local before during after
     truncate -s 0 err
     rm -f small/it.data
-    export WEIR_LOAD_NAME=no_room
     start_record small/it.data "${syscalls[@]}" -m 1M --on-full=suspend -a \
         --filter "id == $("$WEIR_LOAD" number getppid) && comm == \"$WEIR_LOAD_NAME\"" -- sleep 100
     "$WEIR_LOAD" getppid 1000 &
