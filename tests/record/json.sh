@@ -1,0 +1,69 @@
+# shellcheck shell=bash disable=SC2154 # here: of run
+# What is printed as JSON is what docs/json.md says: each member, with its type, and nothing that is not there.
+
+needs_perf_events
+needs_program python3
+
+# expect_members SECTION FILE...
+expect_members() { python3 "$here/json_members.py" "$here/../../docs/json.md" "$@" >wrong || fail "$(cat wrong)"; }
+
+# expect_recording NAME: what info and dump make of it.
+expect_recording() {
+    "$WEIR_PROGRAM" info --json "$1" >info.json
+    expect_members "weir info" info.json
+    "$WEIR_PROGRAM" dump --json "$1" >dump.json
+    expect_members "weir dump" dump.json
+}
+
+test_each_name_of_the_tables_is_printed_somewhere() {
+    expect_members --sources "$here/../../cli" "$here/../../format"
+}
+
+test_samples_and_side_records() {
+    record -a -g -e sched:sched_switch -e cpu-clock --switch-events --namespaces --all-cgroups -d -W \
+        --user-regs=ip,sp -o it.data -- "$WEIR_LOAD" getppid 1000
+    expect_recording it.data
+    expect_line dump.json '"type":"NAMESPACES"'
+    expect_line dump.json '"fields":{'
+    expect_line dump.json '"user_regs":{'
+}
+
+test_groups_and_counts_of_tasks() {
+    record -e '{page-faults,cs}:S' -c 1 -o it.data -- true
+    expect_recording it.data
+    expect_line dump.json '"read":['
+    record -s -e cs -c 1 -o it.data -- "$WEIR_LOAD" forks 3 1
+    expect_recording it.data
+    grep -q '"type":"READ"' dump.json || fail "no READ record"
+}
+
+test_compressed_and_directory_and_stream() {
+    record -a -z -e raw_syscalls:sys_enter -c 1 -o it.data -- "$WEIR_LOAD" getppid 1000
+    expect_recording it.data
+    expect_line dump.json '"compressed":true'
+    record -a --output-format=dir -o it.folder -- "$WEIR_LOAD" getppid 1000
+    expect_recording it.folder
+    expect_line info.json '"form":"directory"'
+    "$WEIR_PROGRAM" record -q -a -o - -- "$WEIR_LOAD" getppid 1000 >it.stream 2>err
+    expect_recording it.stream
+    expect_line dump.json '"type":"FEATURE"'
+}
+
+test_damaged_recording() {
+    record -e cpu-clock -o it.data -- "$WEIR_LOAD" spin 10000000
+    local begin
+    begin=$("$WEIR_PROGRAM" info --json it.data | sed -n 's/.*"data_offset":\([0-9]*\).*/\1/p')
+    printf '\1\0' | dd of=it.data bs=1 seek=$((begin + 6)) conv=notrunc status=none # a record of one byte
+    "$WEIR_PROGRAM" info --json it.data >info.json 2>err && fail "it is not damaged"
+    expect_members "weir info" info.json
+    expect_no_line info.json '"error":null'
+}
+
+test_lists_checks_and_benchmarks() {
+    "$WEIR_PROGRAM" list --json >it.json
+    expect_members "weir list" it.json
+    "$WEIR_PROGRAM" doctor --json >it.json || expect_eq "status" $? 1
+    expect_members "weir doctor" it.json
+    "$WEIR_PROGRAM" bench drain --json --cpus 2 --nodes 2 --records 1000 >it.json
+    expect_members "weir bench drain" it.json
+}
