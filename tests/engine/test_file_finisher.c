@@ -180,6 +180,27 @@ Test(file_finisher, full_disk_waits_for_the_file_that_is_being_finished)
     cr_expect_eq(clean_folder(), 0);
 }
 
+/* One may be about to be switched away. */
+Test(file_finisher, full_disk_without_a_file_to_remove_is_given_up_at_the_tenth_look_in_a_row)
+{
+    struct weir_disk_guard guard = {0};
+    finisher_rig_start(&rig);
+    look_at_full_disk(&guard, 9);
+    cr_assert(rig.session.pipeline.writer.waits);
+    cr_assert(weir_file_finisher_push(rig.finisher, finisher_rig_make_file(&rig, NULL)));
+    await_told(1);
+    while (weir_file_finisher_work(rig.finisher) != WEIR_FINISHER_RESTS)
+        usleep(1000);
+    look_at_full_disk(&guard, 1);
+    weir_file_finisher_await_drops(rig.finisher);
+    look_at_full_disk(&guard, 9);
+    cr_expect(rig.session.pipeline.writer.waits, "the one that was removed begins the row anew");
+    look_at_full_disk(&guard, 1);
+    cr_expect_not(rig.session.pipeline.writer.waits);
+    weir_file_finisher_stop(rig.finisher, no_haste, NULL);
+    cr_expect_eq(clean_folder(), 0);
+}
+
 /* As many run as may, and none ends: the file that comes next waits for its own. */
 Test(file_finisher, what_is_to_be_removed_does_not_wait_for_commands)
 {
