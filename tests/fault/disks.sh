@@ -69,10 +69,11 @@ test_writer_that_stands_holds_nobody_else() {
         sort | uniq -c | awk 'END { print $1 }')" 1000
 }
 
-# What fits the pool is not lost at all.
+# What fits the pool is not lost at all: the calls of this test, not those of all that runs beside it.
 test_stall_that_the_pool_holds_loses_nothing() {
     mount_ext4 disk 256 defaults
-    start_record disk/it.data -a -e raw_syscalls:sys_enter -c 1 -m 4M --buffer-size=128M
+    start_record disk/it.data -a -e raw_syscalls:sys_enter -c 1 --filter "comm == \"$WEIR_LOAD_NAME\"" -m 4M \
+        --buffer-size=128M
     fsfreeze --freeze disk
     at_end sh -c 'fsfreeze --unfreeze disk 2>/dev/null || true'
     "$WEIR_LOAD" getppid 100000
