@@ -188,7 +188,7 @@ static int open_output(struct weir_output **out, const char *path, int stream_fd
     output->buffers = options->buffers;
     output->buffer_count = options->buffer_count;
     output->late_count = options->late_count;
-    output->direct_fd = -1;
+    output->direct_fd = output->reserve_fd = -1;
 
     int rc = path ? weir_output_file_open(&output->file, path, options->notices, err)
                   : weir_output_file_open_stream(&output->file, stream_fd, &output->stream_piece, err);
@@ -397,12 +397,18 @@ const char *weir_output_describe(const struct weir_output *output)
 
 /* ---- end ---- */
 
-/* File systems with a journal give back what was cut when that is committed, and may not find it before. */
+/* What was set aside is given back when there is no room without it. File systems with a journal give back what was cut
+ * when that is committed, and may not find it before. */
 static int write_tail(struct weir_output *output, const void *tail, size_t bytes)
 {
     const struct weir_output_writes *writes = &output->writes;
+    bool was_cut = writes->error < 0;
     int rc = weir_output_write_whole(output, tail, bytes, output->stable_end);
-    if (writes->error < 0 && weir_output_lacks_space(rc) && writes->file_ops->fsync(writes->ctx, output->file.fd) == 0)
+    if (weir_output_lacks_space(rc) && weir_output_give_back(output)) {
+        was_cut = true;
+        rc = weir_output_write_whole(output, tail, bytes, output->stable_end);
+    }
+    if (was_cut && weir_output_lacks_space(rc) && writes->file_ops->fsync(writes->ctx, output->file.fd) == 0)
         rc = weir_output_write_whole(output, tail, bytes, output->stable_end);
     return rc;
 }
@@ -426,8 +432,10 @@ int weir_output_finish(struct weir_output *output, const void *tail, size_t tail
     if (writes->error < 0)
         writes->file_ops->ftruncate(writes->ctx, output->file.fd, (off_t)end);
     int rc = write_tail(output, tail, tail_bytes);
-    if (rc == 0)
+    if (rc == 0) {
         end += tail_bytes;
+        weir_output_give_back(output);
+    }
     int cut = writes->file_ops->ftruncate(writes->ctx, output->file.fd, (off_t)end);
     return rc < 0 ? rc : cut;
 }
@@ -462,6 +470,7 @@ void weir_output_close(struct weir_output *output)
         return;
     struct weir_output_writes *writes = &output->writes;
     weir_output_writes_fini(writes);
+    weir_output_give_back(output);
     weir_output_file_drop_hidden(&output->file);
     /* Both at once: the first close drops the lock. */
     if (output->direct_fd >= 0)

@@ -207,6 +207,13 @@ int weir_output_check_lock(int fd, const char *path, struct weir_error *err);
 /* Locks a file as an output's own, for other recorders to see; until a descriptor of it is closed. 0 or -errno. */
 int weir_output_lock(int fd);
 
+/*
+ * Sets that many bytes aside for the tail of finish(), which has them when it finds no room otherwise; a sixteenth of
+ * what is free there at most. At most once, before finish(). Returns how many; 0 also where the file system makes no
+ * files without a name or allocates nothing ahead, and for /dev/null and streams: then finish() does without.
+ */
+uint64_t weir_output_set_aside(struct weir_output *output, uint64_t bytes);
+
 /* Overwrites bytes below the data start, synchronously and atomically for bytes <= 8 (checkpoints, final header). */
 int weir_output_patch_head(struct weir_output *output, uint64_t offset, const void *data, size_t bytes);
 
@@ -305,9 +312,9 @@ const char *weir_output_describe(const struct weir_output *output);
 /*
  * Stops waiting for space, waits for everything in flight, then writes `tail` (the feature sections) right behind the
  * stable data, synchronously and cuts the file there (dropping preallocation, and after a failure what lies behind the
- * stable data; a tail that finds no room then is written once more behind an fsync(2), when file systems with a journal
- * have given back what was cut). 0, also for an output that has failed; or -errno, and then the file ends with the
- * stable data. Spans not reaped yet may still be. No append afterwards.
+ * stable data). A tail that finds no room is written once more when what was set aside is given back, and behind an
+ * fsync(2), when file systems with a journal have given back what was cut. 0, also for an output that has failed; or
+ * -errno, and then the file ends with the stable data. Spans not reaped yet may still be. No append afterwards.
  */
 int weir_output_finish(struct weir_output *output, const void *tail, size_t tail_bytes);
 

@@ -1,8 +1,9 @@
 /*
- * Inside of an output; for io/ and its tests. Three parts, each in a file of its own, each known only to the next:
+ * Inside of an output; for io/ and its tests. Parts, each in a file of its own, each known only to the last:
  *
  *     output_writes.c   the writes of the file: submitted, retried, retired in order
  *     output_append.c   the spans: staged or in place, completed in order
+ *     output_reserve.c  room for the end of the file
  *     output.c          open, head, finish, close
  */
 #ifndef WEIR_IO_OUTPUT_INTERNAL_H
@@ -142,7 +143,8 @@ struct weir_output_slack {
 
 struct weir_output {
     struct weir_output_file file;
-    int direct_fd; /* owned; -1: none */
+    int direct_fd;  /* owned; -1: none */
+    int reserve_fd; /* owned; what was set aside; -1: nothing */
     struct weir_output_writes writes;
     void (*fill_padding)(void *data, size_t bytes);
     const struct iovec *buffers; /* borrowed from the options */
@@ -178,6 +180,13 @@ struct weir_output {
 
     char direct_text[96], buffered_text[96]; /* for weir_output_describe() */
 };
+
+/* ---- output_reserve.c ---- */
+
+/* Lets go of what was set aside. False: nothing was. */
+bool weir_output_give_back(struct weir_output *output);
+
+/* ---- output.c ---- */
 
 /* pwrite(2) of all of it, through the page cache. 0 or -errno. */
 int weir_output_write_whole(struct weir_output *output, const void *data, size_t bytes, uint64_t offset);

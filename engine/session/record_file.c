@@ -22,6 +22,7 @@
 #include "format/pipe_head.h"
 #include "format/tracing_data.h"
 
+#define BUILD_IDS_BYTES  (256u << 10) /* room for those of 2500 files or so, which the head does not have */
 #define SAME_STAMP_MAX   999u
 #define SUFFIX_BYTES     (1 + WEIR_STAMP_BYTES - 1 + 4) /* ".STAMP-999" */
 #define NS_PER_HUNDREDTH 10000000u
@@ -187,7 +188,9 @@ static int write_file_head(struct weir_record_file *file, const struct weir_sess
         }
         if (result == 0)
             result = weir_output_write_head(file->output, head.data, head.used);
-        if (result < 0)
+        if (result == 0)
+            weir_output_set_aside(file->output, head.used + BUILD_IDS_BYTES);
+        else
             weir_error_set_errno(err, result, "cannot write the head of %s", file->path);
     }
     file->head_bytes = head.used;

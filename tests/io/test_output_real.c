@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "io/output_internal.h"
 #include "tests/format/temp_tree.h"
 #include "tests/io/file_run.h"
 #include "tests/io/refuse_call.h"
@@ -311,6 +312,110 @@ Test(output_real, full_ext4_keeps_what_fits_buffered)
 Test(output_real, full_ext4_keeps_what_fits_by_pwritev)
 {
     expect_full_ext4(&(struct file_run_options){.engine = WEIR_OUTPUT_WRITEV});
+}
+
+/* ---- set aside ---- */
+
+#define SET_ASIDE_BYTES (64u << 10)
+
+/* Leaves not one block. */
+static void fill_file_system(void)
+{
+    static char block[4096];
+    int fd = open(path_in("mount/ballast"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    off_t end = 0;
+    cr_assert_geq(fd, 0);
+    for (off_t step = 256 << 20; step >= (off_t)sizeof(block); step /= 2) {
+        while (fallocate(fd, 0, end, step) == 0)
+            end += step;
+    }
+    while (pwrite(fd, block, sizeof(block), end) == (ssize_t)sizeof(block))
+        end += (off_t)sizeof(block);
+    cr_assert_eq(errno, ENOSPC, "%s", strerror(errno));
+    close(fd);
+}
+
+/* What finish() says of a file of one span when its file system is full: the tail is longer than a block. */
+static int finish_on_full(uint64_t bytes, uint64_t set_aside)
+{
+    static _Alignas(4096) uint8_t head[4096], span[8192], tail[FILE_RUN_TAIL_BYTES];
+    const struct weir_output_options options = {.direct = WEIR_OUTPUT_DIRECT_OFF};
+    struct weir_output *output;
+    struct weir_output_done done;
+    struct weir_error err;
+    struct stat st;
+    memset(tail, 'a', sizeof(tail));
+    cr_assert_eq(weir_output_open(&output, path_in("mount/file"), &options, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_output_write_head(output, head, sizeof(head)), 0);
+    cr_assert_eq(weir_output_set_aside(output, bytes), set_aside);
+    weir_output_append(output, span, sizeof(span), -1, false, NULL);
+    weir_output_push_tail(output);
+    while (weir_output_reap(output, &done, 1, 1000) == 0)
+        ;
+    cr_assert_eq(weir_output_sync(output), 0);
+    fill_file_system();
+    int result = weir_output_finish(output, tail, sizeof(tail));
+    cr_assert_eq(fstat(output->file.fd, &st), 0);
+    cr_assert_eq(st.st_size, (off_t)(sizeof(head) + sizeof(span) + (result == 0 ? sizeof(tail) : 0)));
+    weir_output_close(output);
+    cr_assert_eq(unlink(path_in("mount/ballast")), 0);
+    return result;
+}
+
+static void expect_room_that_was_set_aside(void)
+{
+    cr_expect_eq(finish_on_full(SET_ASIDE_BYTES + 1, SET_ASIDE_BYTES), 0);
+    cr_expect_eq(finish_on_full(0, 0), -ENOSPC);
+    unmount();
+}
+
+Test(output_real, end_of_a_file_has_what_was_set_aside_on_tmpfs)
+{
+    mount_tmpfs("size=4m");
+    expect_room_that_was_set_aside();
+}
+
+Test(output_real, end_of_a_file_has_what_was_set_aside_on_ext4)
+{
+    mount_image("ext4", "-F -q -m 0", SMALL_IMAGE_BYTES);
+    expect_room_that_was_set_aside();
+}
+
+Test(output_real, end_of_a_file_has_what_was_set_aside_on_xfs)
+{
+    mount_image("xfs", "-f -q", IMAGE_BYTES);
+    expect_room_that_was_set_aside();
+}
+
+Test(output_real, a_sixteenth_of_what_is_free_is_set_aside_at_most_and_given_back)
+{
+    struct statvfs before, during, after;
+    struct weir_output *output;
+    struct weir_error err;
+    mount_tmpfs("size=1m");
+    cr_assert_eq(weir_output_open(&output, path_in("mount/file"), &(struct weir_output_options){0}, &err), 0);
+    statvfs(path_in("mount"), &before);
+    cr_expect_eq(weir_output_set_aside(output, 1 << 20), 1 << 16);
+    statvfs(path_in("mount"), &during);
+    cr_expect_eq((before.f_bfree - during.f_bfree) * before.f_frsize, 1 << 16);
+    cr_assert_eq(weir_output_finish(output, NULL, 0), 0);
+    statvfs(path_in("mount"), &after);
+    cr_expect_eq(after.f_bfree, before.f_bfree);
+    weir_output_close(output);
+    unmount();
+}
+
+Test(output_real, nothing_is_set_aside_where_nothing_can_be_allocated)
+{
+    struct weir_output *output;
+    struct weir_error err;
+    refuse_call(SYS_fallocate, EOPNOTSUPP);
+    cr_assert_eq(weir_output_open(&output, path_in("file"), &(struct weir_output_options){0}, &err), 0);
+    cr_expect_eq(weir_output_set_aside(output, SET_ASIDE_BYTES), 0);
+    weir_output_close(output);
+    cr_assert_eq(weir_output_open(&output, "/dev/null", &(struct weir_output_options){0}, &err), 0);
+    cr_expect_eq(weir_output_set_aside(output, SET_ASIDE_BYTES), 0);
+    weir_output_close(output);
 }
 
 /* ---- file systems ---- */

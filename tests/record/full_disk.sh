@@ -266,15 +266,17 @@ test_recording_ends_before_less_is_free_than_is_to_stay_so() {
 
 has_samples() { "$WEIR_PROGRAM" info "$1" 2>/dev/null | grep -q '^samples  *[1-9]'; }
 
-# Neither the last samples nor all features find room: those of the start serve, so that perf reads what is there, which
-# of tracepoints it cannot do without their formats.
-ends_with_the_features_of_its_start() {
+# ends_on_full [PREFIX...]: a recording whose last samples find no room.
+ends_on_full() {
     local samples
-    start_record small/it.data -e exceptions:page_fault_user -c 1 -m 1M -- sh -c "'$WEIR_LOAD' forks 50 1; sleep 100"
+    "$@" "$WEIR_PROGRAM" record -v -o small/it.data -e exceptions:page_fault_user -c 1 -m 1M -- \
+        sh -c "'$WEIR_LOAD' forks 50 1; exec sleep 100" 2>err &
+    # shellcheck disable=SC2034 # await_record, in lib.sh, takes it
+    weir=$!
     wait_until has_samples small/it.data
     fallocate -l $(($(free_bytes) - (1 << 20))) small/most
     fill
-    kill -INT "$weir"
+    kill -INT "$(if (($#)); then pgrep -P "$weir"; else echo "$weir"; fi)"
     await_record
     samples=$(told_samples)
     expect_eq "written and lost" "$(written_and_lost)" "$(produced)"
@@ -282,17 +284,33 @@ ends_with_the_features_of_its_start() {
     expect_eq "samples" "$(report_samples small/it.data)" "$samples"
 }
 
-test_file_that_ends_on_a_full_tmpfs_has_the_features_of_its_start() {
+has_build_ids() { "$WEIR_PROGRAM" info small/it.data | grep -q '^BUILD_ID '; }
+
+# The features have what was set aside for them.
+test_file_that_ends_on_a_full_tmpfs_is_whole() {
     mount_tmpfs 32m
-    ends_with_the_features_of_its_start
+    ends_on_full
+    has_build_ids || fail "no build ids: $("$WEIR_PROGRAM" info small/it.data)"
 }
 
-test_file_that_ends_on_a_full_ext4_has_the_features_of_its_start() {
+test_file_that_ends_on_a_full_ext4_is_whole() {
     mount_ext4 32m
-    ends_with_the_features_of_its_start
+    ends_on_full
+    has_build_ids || fail "no build ids: $("$WEIR_PROGRAM" info small/it.data)"
 }
 
-test_file_that_ends_on_a_full_xfs_has_the_features_of_its_start() {
+test_file_that_ends_on_a_full_xfs_is_whole() {
     mount_xfs 32m
-    ends_with_the_features_of_its_start
+    ends_on_full
+    has_build_ids || fail "no build ids: $("$WEIR_PROGRAM" info small/it.data)"
+}
+
+# Where nothing is set aside those of the start serve, so that perf reads what is there, which of tracepoints it cannot do
+# without their formats.
+test_file_that_ends_on_a_full_disk_without_room_set_aside_has_the_features_of_its_start() {
+    needs_program strace
+    mount_tmpfs 32m
+    ends_on_full env ASAN_OPTIONS=detect_leaks=0 strace -qq -f -o strace.log -e trace=fallocate -e inject=fallocate:error=EOPNOTSUPP
+    ! has_build_ids || fail "it has build ids"
+    expect_line err "the file is whole, with what was known at its start: it lacks build ids"
 }
