@@ -305,12 +305,13 @@ test_file_that_ends_on_a_full_xfs_is_whole() {
     has_build_ids || fail "no build ids: $("$WEIR_PROGRAM" info small/it.data)"
 }
 
-# Where nothing is set aside those of the start serve, so that perf reads what is there, which of tracepoints it cannot do
-# without their formats.
+# Where nothing is set aside those of the start serve, so that perf reads what is there, which of tracepoints it cannot
+# do without their formats.
 test_file_that_ends_on_a_full_disk_without_room_set_aside_has_the_features_of_its_start() {
     needs_program strace
     mount_tmpfs 32m
-    ends_on_full env ASAN_OPTIONS=detect_leaks=0 strace -qq -f -o strace.log -e trace=fallocate -e inject=fallocate:error=EOPNOTSUPP
+    ends_on_full env ASAN_OPTIONS=detect_leaks=0 strace -qq -f -o strace.log -e trace=fallocate \
+        -e inject=fallocate:error=EOPNOTSUPP
     ! has_build_ids || fail "it has build ids"
     expect_line err "the file is whole, with what was known at its start: it lacks build ids"
 }
