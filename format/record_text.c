@@ -153,12 +153,24 @@ static void append_json_id(const struct weir_record_text *text, const struct wei
     weir_buf_append_u8(out, '}');
 }
 
+/* Of a directory, where each file has offsets of its own. */
+static void append_json_file(const char *path, struct weir_buf *out)
+{
+    const char *slash = strrchr(path, '/');
+    weir_buf_printf(out, "\"file\":");
+    weir_text_append_json_string(out, slash ? slash + 1 : path);
+    weir_buf_append_u8(out, ',');
+}
+
 void weir_record_json_append(const struct weir_record_text *text, const struct weir_record_view *view,
                              struct weir_buf *out)
 {
     const struct weir_text_record record = look_at(text, view);
     const struct weir_record_schema *schema = weir_record_schema(view->type);
-    weir_buf_printf(out, "{\"offset\":%" PRIu64 ",\"size\":%u,\"type\":", view->offset, view->bytes);
+    weir_buf_append_u8(out, '{');
+    if (text->input->directory[0])
+        append_json_file(view->path, out);
+    weir_buf_printf(out, "\"offset\":%" PRIu64 ",\"size\":%u,\"type\":", view->offset, view->bytes);
     if (schema)
         weir_buf_printf(out, "\"%s\"", schema->name);
     else

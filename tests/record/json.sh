@@ -44,6 +44,8 @@ test_compressed_and_directory_and_stream() {
     record -a --output-format=dir -o it.folder -- "$WEIR_LOAD" getppid 1000
     expect_recording it.folder
     expect_line info.json '"form":"directory"'
+    expect_line dump.json '{"file":"data","offset":'
+    expect_line dump.json '{"file":"data.0","offset":0,'
     "$WEIR_PROGRAM" record -q -a -o - -- "$WEIR_LOAD" getppid 1000 >it.stream 2>err
     expect_recording it.stream
     expect_line dump.json '"type":"FEATURE"'
