@@ -16,12 +16,12 @@ int weir_session_choose_memory(struct weir_session *session, struct weir_error *
     unsigned readers = session->plan.reader_count;
     uint64_t bytes = options->retained_bytes;
     if (session->overwrite) {
-        /* All rings at once, so that a snapshot need not wait for the disk while they are paused. */
+        /* All rings at once, in whole chunks, so that a snapshot need not wait for the disk while they are paused. */
+        uint64_t rings_bytes = session->ring_bytes * weir_session_places(session);
+        uint64_t wanted = weir_max_u64(session->buffer_bytes, weir_align_up(rings_bytes, WEIR_CHUNK_MAX_BYTES));
         session->grow_pool = false;
         if (options->buffer_bytes == 0)
-            session->buffer_bytes =
-                weir_min_u64(weir_max_u64(session->buffer_bytes, session->ring_bytes * weir_session_places(session)),
-                             memory / RETAINED_MEMORY_SHARE);
+            session->buffer_bytes = weir_min_u64(wanted, memory / RETAINED_MEMORY_SHARE);
     }
     if (bytes == 0 && options->retained_span_ns == 0)
         return 0;

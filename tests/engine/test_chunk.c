@@ -118,8 +118,9 @@ static const struct size_case size_cases[] = {
     {768 * KIB, 1, WEIR_CHUNK_MIN_BYTES, 6},
     {2 * MIB - 1, 1, WEIR_CHUNK_MIN_BYTES, 15},
     {2 * MIB, 1, 256 * KIB, 8},
-    {8 * MIB, 1, WEIR_CHUNK_MAX_BYTES, 8},
-    {9 * MIB, 1, WEIR_CHUNK_MAX_BYTES, 9},
+    {16 * MIB - 1, 1, MIB, 15},
+    {16 * MIB, 1, WEIR_CHUNK_MAX_BYTES, 8},
+    {18 * MIB, 1, WEIR_CHUNK_MAX_BYTES, 9},
     {32 * MIB, 8, 512 * KIB, 64},
 };
 
@@ -311,8 +312,8 @@ Test(chunk, what_is_ready_at_first_is_spread_by_readers_and_registered)
     const struct weir_pool_share shares[] = {{.node = -1, .readers = 1}, {.node = -1, .readers = 3}};
     struct weir_pool pool;
     cr_assert_eq(weir_pool_init(&pool, 64 * MIB, 16 * MIB, shares, 2, NULL), 0);
-    cr_assert_eq(pool.nodes[0].ready, 4);
-    cr_assert_eq(pool.nodes[1].ready, 12);
+    cr_assert_eq(pool.nodes[0].ready, 2);
+    cr_assert_eq(pool.nodes[1].ready, 6);
     cr_assert_eq(pool.buffer_count, 4);
     cr_assert_eq(pool.late_count, 2);
     const struct weir_pool_node *second = &pool.nodes[1];
@@ -322,9 +323,9 @@ Test(chunk, what_is_ready_at_first_is_spread_by_readers_and_registered)
         size_t bytes;
     } parts[] = {
         {0, 0, 4 * MIB},
-        {4, 2, 12 * MIB},
+        {2, 2, 12 * MIB},
         {second->first, 1, 12 * MIB},
-        {second->first + 12, 3, 36 * MIB},
+        {second->first + 6, 3, 36 * MIB},
     };
     for (size_t i = 0; i < 4; i++) {
         const struct weir_chunk *chunk = &pool.chunks[parts[i].chunk];
@@ -351,8 +352,8 @@ static size_t resident_bytes(void *start, size_t bytes)
 Test(chunk, growth_is_wanted_below_half_and_faults_in_a_step)
 {
     struct weir_pool pool;
-    cr_assert_eq(weir_pool_init(&pool, 32 * MIB, 4 * MIB, &one_reader, 1, NULL), 0);
-    cr_assert_eq(resident_bytes(pool.nodes[0].memory, 32 * MIB), 4 * MIB);
+    cr_assert_eq(weir_pool_init(&pool, 32 * MIB, 8 * MIB, &one_reader, 1, NULL), 0);
+    cr_assert_eq(resident_bytes(pool.nodes[0].memory, 32 * MIB), 8 * MIB);
     struct weir_chunk *taken[3];
     for (unsigned i = 0; i < 3; i++) {
         cr_assert_not(weir_pool_wants_growth(&pool), "with %u of 4 in use", i);
@@ -361,8 +362,8 @@ Test(chunk, growth_is_wanted_below_half_and_faults_in_a_step)
     }
     cr_assert(weir_pool_wants_growth(&pool));
     cr_assert_eq(weir_pool_grow(&pool), 0);
-    cr_assert_eq(resident_bytes(pool.nodes[0].memory, 32 * MIB), 8 * MIB);
-    cr_assert_eq(weir_pool_free_count(&pool), 5);
+    cr_assert_eq(resident_bytes(pool.nodes[0].memory, 32 * MIB), 12 * MIB);
+    cr_assert_eq(weir_pool_free_count(&pool), 3);
     cr_assert_eq(weir_pool_used_count(&pool), 3);
     cr_assert_not(weir_pool_wants_growth(&pool));
     for (int i = 0; i < 3; i++)
@@ -394,8 +395,8 @@ Test(chunk, the_node_with_the_least_free_grows_first)
     cr_assert_eq(weir_pool_init(&pool, 64 * MIB, 8 * MIB, shares, 2, NULL), 0);
     struct weir_chunk *chunk = weir_pool_take(&pool, 1, true);
     cr_assert_eq(weir_pool_grow(&pool), 0);
-    cr_assert_eq(pool.nodes[0].ready, 4);
-    cr_assert_eq(pool.nodes[1].ready, 8);
+    cr_assert_eq(pool.nodes[0].ready, 2);
+    cr_assert_eq(pool.nodes[1].ready, 4);
     drop(&pool, chunk);
     weir_pool_fini(&pool);
 }

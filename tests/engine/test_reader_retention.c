@@ -311,8 +311,8 @@ Test(reader_retention, a_snapshot_at_the_end_hands_it_over)
 Test(reader_retention, memory_is_dealt_out_in_chunks_that_are_an_eighth_or_less)
 {
     struct weir_retention_plan plan = weir_retention_plan(64ull << 20, 0, 2);
-    cr_expect_eq(plan.chunk_bytes, 1u << 20);
-    cr_expect_eq(plan.chunks_per_reader, 32);
+    cr_expect_eq(plan.chunk_bytes, 2u << 20);
+    cr_expect_eq(plan.chunks_per_reader, 16);
     cr_expect_eq(plan.bytes, 64ull << 20);
     plan = weir_retention_plan(3ull << 20, 0, 1);
     cr_expect_eq(plan.chunk_bytes, 256u << 10);

@@ -37,7 +37,7 @@ Test(session_aux, pool_gets_room_for_a_snapshot_of_all_areas_at_once)
     struct weir_error err = {0};
     session.aux.snapshot_bytes = 64 * MIB;
     cr_assert_eq(weir_session_choose_aux_memory(&session, &err), 0);
-    cr_assert_eq(session.buffer_bytes, (2 * 65 + 2 * 4) * MIB);
+    cr_assert_eq(session.buffer_bytes, (2 * 66 + 2 * 8) * MIB);
 }
 
 Test(session_aux, pool_that_is_larger_anyhow_stays)
@@ -58,7 +58,7 @@ Test(session_aux, each_task_has_an_area_where_rings_are_of_tasks)
     session.per_thread = true;
     session.targets.count = 40;
     cr_assert_eq(weir_session_choose_aux_memory(&session, &err), 0);
-    cr_assert_eq(session.buffer_bytes, (40 * 5 + 2 * 4) * MIB);
+    cr_assert_eq(session.buffer_bytes, (40 * 6 + 2 * 8) * MIB);
 }
 
 Test(session_aux, pool_for_snapshots_does_not_shrink_for_the_sake_of_a_small_disk)
@@ -81,10 +81,10 @@ Test(session_aux, size_that_was_named_and_is_too_small_is_refused)
     struct weir_error err = {0};
     options.buffer_bytes = session.buffer_bytes = 8 * MIB;
     cr_assert_eq(weir_session_choose_aux_memory(&session, &err), -EINVAL);
-    cr_assert_str_eq(err.what, "the buffer takes no snapshot of all AUX areas: that is 18 MiB");
+    cr_assert_str_eq(err.what, "the buffer takes no snapshot of all AUX areas: that is 28 MiB");
     cr_assert_str_eq(err.hint, "-S with a size below 4096 KiB, smaller areas (-m ,SIZE), fewer CPUs (-C), or "
-                               "--buffer-size 19M");
-    options.buffer_bytes = session.buffer_bytes = 18 * MIB;
+                               "--buffer-size 29M");
+    options.buffer_bytes = session.buffer_bytes = 28 * MIB;
     cr_assert_eq(weir_session_choose_aux_memory(&session, &err), 0);
     options.buffer_bytes = 0;
 }

@@ -68,7 +68,7 @@ test_pool_takes_the_rings_of_all_tasks() {
     release_gate
     await_record
     expect_eq "status" "$status" 0
-    expect_line err "82 rings of 1M, pool 41M, "
+    expect_line err "82 rings of 1M, pool 42M, " # whole chunks of 2 MiB
 }
 
 test_tail_synthesize_describes_the_end() {
