@@ -122,8 +122,8 @@ struct weir_pool {
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic int32_t retained_count;
 };
 
-#define WEIR_CHUNK_MIN_BYTES (128u * 1024) /* holds any record and a block of the reader's copy loop */
-#define WEIR_CHUNK_MAX_BYTES (2048u * 1024) /* a huge page of x86-64 and of arm64 */
+#define WEIR_CHUNK_MIN_BYTES (128u * 1024)      /* holds any record and a block of the reader's copy loop */
+#define WEIR_CHUNK_MAX_BYTES (2048u * 1024)     /* a huge page of x86-64 and of arm64 */
 #define WEIR_POOL_GROW_BYTES (4u * 1024 * 1024) /* faulted in at a time: two huge pages of x86-64 */
 #define WEIR_POOL_ALL_READY  UINT64_MAX
 

@@ -18,6 +18,7 @@
 
 #define ROUND_PER_READER_BYTES (1ull << 20) /* each round wakes every reader that holds anything: a wake per MiB */
 #define ROUND_MORE_BYTES       (8ull << 20) /* a reader of the file holds about two rounds in memory */
+#define SIZE_CHUNKS            8
 #define EMIT_RETRY_NS          (WEIR_NS_PER_MS / 2)
 
 /* ---- building ---- */
@@ -119,6 +120,15 @@ static int make_readers(struct weir_pipeline *pipeline, const unsigned *share_of
     return 0;
 }
 
+/* A size that was asked for is kept to a chunk: so one has an eighth of it at most. */
+static uint32_t largest_chunk(uint64_t size_bytes)
+{
+    if (size_bytes == 0)
+        return WEIR_CHUNK_MAX_BYTES;
+    uint64_t share = weir_round_down_power_of_two(size_bytes / SIZE_CHUNKS | 1);
+    return (uint32_t)weir_clamp_u64(share, WEIR_CHUNK_MIN_BYTES, WEIR_CHUNK_MAX_BYTES);
+}
+
 /* With a retention the pool holds what is in flight, what is retained, and, not ready yet, as much as that again. */
 static int make_pool(struct weir_pipeline *pipeline, const struct weir_pool_share *shares, unsigned share_count,
                      struct weir_error *err)
@@ -127,7 +137,8 @@ static int make_pool(struct weir_pipeline *pipeline, const struct weir_pool_shar
     unsigned readers = setup->plan->reader_count;
     if (setup->retained_bytes == 0) {
         uint64_t ready_bytes = setup->grow_pool ? weir_pool_default_ready_bytes(readers) : WEIR_POOL_ALL_READY;
-        return weir_pool_init(&pipeline->pool, setup->buffer_bytes, ready_bytes, shares, share_count, err);
+        return weir_pool_init_chunked(&pipeline->pool, setup->buffer_bytes, ready_bytes,
+                                      largest_chunk(setup->size_bytes), 0, shares, share_count, err);
     }
     pipeline->retention = weir_retention_plan(setup->retained_bytes, setup->retained_span_ns, readers);
     /* Whatever is retained, two chunks for each reader are left: one to fill with what must not be evicted. */

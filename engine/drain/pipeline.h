@@ -55,13 +55,14 @@ struct weir_pipeline_setup {
     unsigned place_count;
     unsigned event_count; /* with the sideband event */
     struct weir_walk_layout layout;
-    uint64_t buffer_bytes;             /* of the pool */
-    uint64_t max_bytes;                /* of data in all outputs; 0: no limit */
-    bool sync;                         /* checkpoints outlive the machine (checkpoint.h) */
-    int compression_level;             /* 0: none */
-    unsigned compression_threads;      /* with a level; 0: the writer's step compresses */
-    uint64_t retained_bytes;           /* -M: what readers keep in memory, beside the pool; 0: they keep nothing */
-    uint64_t retained_span_ns;         /* with it: 0, or for how long */
+    uint64_t buffer_bytes;        /* of the pool */
+    uint64_t max_bytes;           /* of data in all outputs; 0: no limit */
+    uint64_t size_bytes;          /* the least of the sizes that outputs are to have, max_bytes among them; 0: any */
+    bool sync;                    /* checkpoints outlive the machine (checkpoint.h) */
+    int compression_level;        /* 0: none */
+    unsigned compression_threads; /* with a level; 0: the writer's step compresses */
+    uint64_t retained_bytes;      /* -M: what readers keep in memory, beside the pool; 0: they keep nothing */
+    uint64_t retained_span_ns;    /* with it: 0, or for how long */
     const struct weir_shed_plan *shed; /* borrowed until fini; NULL: nothing is shed */
     const struct weir_event_set *set;  /* borrowed until fini; NULL when none is ever opened anew */
     bool has_aux;                      /* data rings are to have AUX areas */

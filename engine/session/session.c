@@ -58,6 +58,13 @@ static bool may_wait(const struct weir_record_options *options)
     return options->output_kind == WEIR_RECORD_OUTPUT_STREAM || options->on_full == WEIR_RECORD_ON_FULL_ROTATE;
 }
 
+/* Of the sizes that outputs are to have; 0: they may have any. */
+static uint64_t least_size(const struct weir_record_options *options)
+{
+    uint64_t limit = options->max_bytes, file = options->switching.bytes;
+    return limit == 0 || (file > 0 && file < limit) ? file : limit;
+}
+
 int weir_session_init_pipeline(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_event_set *events = &session->events;
@@ -82,6 +89,7 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
         .snapshots_only = session->retained_bytes > 0 || session->overwrite,
         .grow_pool = session->grow_pool,
         .max_bytes = session->options->max_bytes,
+        .size_bytes = least_size(session->options),
         .sync = session->options->sync,
         .compression_level = session->options->compression_level,
         .compression_threads = weir_session_compression_threads(session),
