@@ -1,5 +1,5 @@
 /*
- * Inside of an output; for io/ and its tests. Parts, each in a file of its own, each known only to the last:
+ * Inside of an output; for io/ and its tests. Parts, each in a file of its own, each known only to those behind it:
  *
  *     output_writes.c   the writes of the file: submitted, retried, retired in order
  *     output_append.c   the spans: staged or in place, completed in order
