@@ -18,7 +18,6 @@
 
 #define ROUND_PER_READER_BYTES (1ull << 20) /* each round wakes every reader that holds anything: a wake per MiB */
 #define ROUND_MORE_BYTES       (8ull << 20) /* a reader of the file holds about two rounds in memory */
-#define SIZE_CHUNKS            8
 #define EMIT_RETRY_NS          (WEIR_NS_PER_MS / 2)
 
 /* ---- building ---- */
@@ -120,13 +119,10 @@ static int make_readers(struct weir_pipeline *pipeline, const unsigned *share_of
     return 0;
 }
 
-/* A size that was asked for is kept to a chunk: so one has an eighth of it at most. */
+/* A size that was asked for is kept to a chunk: so one has no more of it than of a reader's pool, an eighth. */
 static uint32_t largest_chunk(uint64_t size_bytes)
 {
-    if (size_bytes == 0)
-        return WEIR_CHUNK_MAX_BYTES;
-    uint64_t share = weir_round_down_power_of_two(size_bytes / SIZE_CHUNKS | 1);
-    return (uint32_t)weir_clamp_u64(share, WEIR_CHUNK_MIN_BYTES, WEIR_CHUNK_MAX_BYTES);
+    return size_bytes > 0 ? weir_pool_chunk_bytes(size_bytes, 1) : WEIR_CHUNK_MAX_BYTES;
 }
 
 /* With a retention the pool holds what is in flight, what is retained, and, not ready yet, as much as that again. */

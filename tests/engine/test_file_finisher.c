@@ -138,6 +138,15 @@ static void await_told(unsigned files)
         usleep(1000);
 }
 
+/* Once the file in hand is finished, a look at the full disk has it removed. */
+static void have_finished_file_removed(struct weir_disk_guard *guard)
+{
+    while (weir_file_finisher_work(rig.finisher) != WEIR_FINISHER_RESTS)
+        usleep(1000);
+    look_at_full_disk(guard, 1);
+    weir_file_finisher_await_drops(rig.finisher);
+}
+
 /* Its fsync(2) takes half a second, say: what is removed then may be enough. */
 Test(file_finisher, while_a_file_is_finished_no_more_than_one_is_removed)
 {
@@ -170,10 +179,7 @@ Test(file_finisher, full_disk_waits_for_the_file_that_is_being_finished)
     cr_expect_eq(weir_file_finisher_work(rig.finisher), WEIR_FINISHER_FINISHES);
     cr_expect(rig.session.pipeline.writer.waits);
     sem_post(&gate);
-    while (weir_file_finisher_work(rig.finisher) != WEIR_FINISHER_RESTS)
-        usleep(1000);
-    look_at_full_disk(&guard, 1);
-    weir_file_finisher_await_drops(rig.finisher);
+    have_finished_file_removed(&guard);
     look_at_full_disk(&guard, 20);
     cr_expect_not(rig.session.pipeline.writer.waits, "there is nothing left to remove, and nothing to wait for");
     weir_file_finisher_stop(rig.finisher, no_haste, NULL);
@@ -189,10 +195,7 @@ Test(file_finisher, full_disk_without_a_file_to_remove_is_given_up_at_the_tenth_
     cr_assert(rig.session.pipeline.writer.waits);
     cr_assert(weir_file_finisher_push(rig.finisher, finisher_rig_make_file(&rig, NULL)));
     await_told(1);
-    while (weir_file_finisher_work(rig.finisher) != WEIR_FINISHER_RESTS)
-        usleep(1000);
-    look_at_full_disk(&guard, 1);
-    weir_file_finisher_await_drops(rig.finisher);
+    have_finished_file_removed(&guard);
     look_at_full_disk(&guard, 9);
     cr_expect(rig.session.pipeline.writer.waits, "the one that was removed begins the row anew");
     look_at_full_disk(&guard, 1);

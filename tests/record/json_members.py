@@ -23,7 +23,7 @@ TYPES = {
 
 
 def rows(document):
-    """(section, path, types, record types or None) of each member."""
+    """(section, path, types, record types) of each member; no record types: of all."""
     section = None
     for line in pathlib.Path(document).read_text().splitlines():
         if line.startswith("## "):
