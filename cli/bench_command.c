@@ -24,6 +24,7 @@ static struct weir_simulate_options to_options(const struct weir_bench_arguments
                 .cpus = (unsigned)arguments->cpus,
                 .records_per_cpu = arguments->records_per_cpu,
                 .rate_per_cpu_hz = searches_rate ? 0 : arguments->rate_per_cpu_hz,
+                .burst = arguments->burst,
                 .payload_bytes = (uint32_t)arguments->payload_bytes,
                 .mix = arguments->mix,
                 .seed = arguments->seed,

@@ -162,6 +162,23 @@ static const struct weir_option options[] = {
                    "is what this machine can do at both.",
     },
     {
+        .long_name = "burst",
+        .argument = "N",
+        .kind = WEIR_OPTION_NUMBER,
+        .field = FIELD(burst, uint64_t),
+        .unit = "samples",
+        .min = 1,
+        .max = RECORDS_MAX,
+        .default_text = "few: all CPUs go on side by side",
+        .section = LOAD,
+        .help = "samples that a CPU produces before another one has its turn",
+        .details = "Where there are more simulated CPUs than this machine has, each of these plays several in turn. "
+                   "Side by side they have taken its caches from each other before a ring is full enough to be read; "
+                   "with bursts of a ring's quarter and more, what is drained was written just before, as on a "
+                   "machine where each CPU has caches of its own. With --rate each CPU has that rate on the average, "
+                   "and the rate of all of them together during its turn.",
+    },
+    {
         .long_name = "mix",
         .argument = "KIND[:PARTS],...",
         .kind = WEIR_OPTION_CUSTOM,

@@ -17,6 +17,7 @@ struct weir_bench_arguments {
     uint64_t records_per_cpu; /* after resolve() */
     uint64_t seconds;         /* 0: not given */
     uint64_t rate_per_cpu_hz; /* 0: flat out; WEIR_VALUE_FREQ_MAX: search */
+    uint64_t burst;           /* 0: not given */
     uint64_t stall_ms;        /* 0: none; WEIR_VALUE_FREQ_MAX: search */
     enum weir_shed shed;
     struct weir_sim_mix mix;

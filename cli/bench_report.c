@@ -152,7 +152,8 @@ static void append_parameters(struct weir_buf *text, const struct weir_simulate_
     const struct weir_sim_load *load = &options->load;
     weir_buf_printf(text, "{\"cpus\": %u, \"nodes\": %u, \"records_per_cpu\": %" PRIu64, load->cpus, options->nodes,
                     load->records_per_cpu);
-    weir_buf_printf(text, ", \"rate_per_cpu_hz\": %" PRIu64 ", \"mix\": {", load->rate_per_cpu_hz);
+    weir_buf_printf(text, ", \"rate_per_cpu_hz\": %" PRIu64 ", \"burst\": %" PRIu64 ", \"mix\": {",
+                    load->rate_per_cpu_hz, load->burst);
     for (unsigned kind = 0; kind < WEIR_SIM_KIND_COUNT; kind++)
         weir_buf_printf(text, "%s\"%s\": %u", kind ? ", " : "", weir_sim_kind_names[kind], load->mix.parts[kind]);
     weir_buf_printf(text, "}, \"payload_bytes\": %u, \"seed\": %" PRIu64 ", \"ring_bytes\": %" PRIu64,

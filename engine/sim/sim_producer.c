@@ -14,7 +14,8 @@
 #include "topology/placement.h"
 
 #define SIDEBAND_EVERY 1024 /* samples between two side records of a CPU */
-#define BURST          64   /* samples of one CPU before a producer turns to its next one */
+#define BURST_MAX      64   /* by default */
+#define CHECK_EVERY    64   /* samples between two looks at the clock, and at whether to stop */
 #define PACING_NS      WEIR_NS_PER_MS
 #define TASK_BASE      1000 /* simulated CPU n runs a task of this id plus n */
 #define STACK_BYTES    8192
@@ -39,10 +40,19 @@ int weir_sim_mix_add_events(const struct weir_sim_mix *mix, struct weir_event_li
     return result;
 }
 
+/* Whose sample comes next. */
+struct turn {
+    unsigned cpu;
+    uint64_t n;     /* of that CPU */
+    uint64_t begin; /* of this round, in which each CPU has one turn */
+    uint64_t end;
+};
+
 struct producer {
     struct weir_sim_producers *all; /* borrowed */
-    uint64_t random;                /* state of what is drawn by lot */
-    unsigned first_cpu;             /* and every all->count-th from there */
+    struct turn turn;
+    uint64_t random;    /* state of what is drawn by lot */
+    unsigned first_cpu; /* and every all->count-th from there */
     pthread_t thread;
     bool started;
     uint64_t ended_ns; /* written by the thread, read after it was joined, as is the next */
@@ -56,6 +66,7 @@ struct weir_sim_producers {
     uint8_t *memory;                             /* owned: what payloads and stacks are filled with */
     uint64_t chain[FRAMES_MAX];
     uint64_t started_ns;
+    uint64_t burst; /* at least 1 */
     _Atomic bool stop;
     struct producer *producers; /* owned */
     unsigned count;
@@ -104,13 +115,32 @@ static void produce_one(struct producer *producer, unsigned cpu, uint64_t n)
     weir_sim_kernel_sample(setup->sim, weir_event_set_fd(setup->events, all->event_of_kind[kind], cpu, 0), &sample);
 }
 
-/* Records that each CPU should have produced by now. */
-static uint64_t records_due(const struct weir_sim_load *load, uint64_t elapsed_ns)
+static void begin_round(struct producer *producer, uint64_t begin)
 {
+    const struct weir_sim_producers *all = producer->all;
+    uint64_t end = weir_min_u64(begin + all->burst, all->setup.load.records_per_cpu);
+    producer->turn = (struct turn){.cpu = producer->first_cpu, .n = begin, .begin = begin, .end = end};
+}
+
+static void advance(struct producer *producer)
+{
+    struct turn *turn = &producer->turn;
+    if (++turn->n < turn->end)
+        return;
+    turn->cpu += producer->all->count;
+    turn->n = turn->begin;
+    if (turn->cpu >= producer->all->setup.load.cpus)
+        begin_round(producer, turn->end);
+}
+
+/* Of so many CPUs together: what they should have produced by now. */
+static uint64_t records_due(const struct weir_sim_load *load, unsigned cpus, uint64_t elapsed_ns)
+{
+    uint64_t total = load->records_per_cpu * cpus;
     if (load->rate_per_cpu_hz == 0)
-        return load->records_per_cpu;
-    double due = (double)elapsed_ns / (double)WEIR_NS_PER_S * (double)load->rate_per_cpu_hz;
-    return due < (double)load->records_per_cpu ? (uint64_t)due : load->records_per_cpu;
+        return total;
+    double due = (double)elapsed_ns / (double)WEIR_NS_PER_S * (double)load->rate_per_cpu_hz * cpus;
+    return due < (double)total ? (uint64_t)due : total;
 }
 
 /* Where it may not run any more it runs elsewhere. */
@@ -128,18 +158,19 @@ static void *producer_main(void *argument)
     struct weir_sim_producers *all = producer->all;
     play_cpu(producer);
     const struct weir_sim_load *load = &all->setup.load;
-    uint64_t produced = 0;
+    unsigned cpus = (load->cpus - producer->first_cpu + all->count - 1) / all->count;
+    uint64_t total = load->records_per_cpu * cpus, produced = 0;
+    begin_round(producer, 0);
     /* Relaxed: nothing is passed on with it. */
-    while (produced < load->records_per_cpu && !atomic_load_explicit(&all->stop, memory_order_relaxed)) {
-        uint64_t due = records_due(load, weir_clock_now_ns(all->setup.clock) - all->started_ns);
-        uint64_t burst_end = weir_min_u64(due, produced + BURST);
-        for (unsigned cpu = producer->first_cpu; cpu < load->cpus; cpu += all->count) {
-            for (uint64_t n = produced; n < burst_end; n++)
-                produce_one(producer, cpu, n);
+    while (produced < total && !atomic_load_explicit(&all->stop, memory_order_relaxed)) {
+        uint64_t due = records_due(load, cpus, weir_clock_now_ns(all->setup.clock) - all->started_ns);
+        uint64_t until = weir_min_u64(due, produced + CHECK_EVERY);
+        for (; produced < until; produced++) {
+            produce_one(producer, producer->turn.cpu, producer->turn.n);
+            advance(producer);
         }
-        if (burst_end == due && due < load->records_per_cpu)
+        if (produced == due && due < total)
             weir_clock_pause_ns(PACING_NS);
-        produced = burst_end;
     }
     producer->ended_ns = weir_clock_now_ns(all->setup.clock);
     producer->cpu_time_ns = weir_clock_thread_cpu_ns();
@@ -159,6 +190,16 @@ static int fill_memory(struct weir_sim_producers *all)
     for (unsigned i = 1; i < FRAMES_MAX; i++)
         all->chain[i] = 0x400000 + 64 * i;
     return 0;
+}
+
+/* By default CPUs of one producer go on side by side: none has more in a turn than it has while a producer sleeps. */
+static uint64_t choose_burst(const struct weir_sim_load *load)
+{
+    if (load->burst > 0)
+        return load->burst;
+    if (load->rate_per_cpu_hz == 0)
+        return BURST_MAX;
+    return weir_max_u64(1, weir_min_u64(load->rate_per_cpu_hz / (WEIR_NS_PER_S / PACING_NS), BURST_MAX));
 }
 
 static void number_events(struct weir_sim_producers *all)
@@ -197,6 +238,7 @@ int weir_sim_producers_start(struct weir_sim_producers **out, const struct weir_
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot start producers");
     all->count = count;
+    all->burst = choose_burst(&setup->load);
     all->started_ns = weir_clock_now_ns(setup->clock);
     for (unsigned i = 0; i < count; i++) {
         result = start(all, i);

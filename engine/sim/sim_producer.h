@@ -40,7 +40,9 @@ struct weir_sim_load {
     unsigned cpus;
     uint64_t records_per_cpu;
     uint64_t rate_per_cpu_hz; /* samples; 0: flat out */
-    uint32_t payload_bytes;   /* of tracepoints, at least 8 */
+    uint64_t burst; /* samples of a CPU before the next of those that one thread plays; 0: few, so that all go on side
+                     * by side. A rate is kept on the average then. */
+    uint32_t payload_bytes; /* of tracepoints, at least 8 */
     struct weir_sim_mix mix;
     uint64_t seed;
 };

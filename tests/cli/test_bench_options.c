@@ -67,6 +67,8 @@ static const char *const refused[] = {
     "--records 1000000000001",
     "--rate 0",
     "--rate 1000000001",
+    "--burst 0",
+    "--burst 1000000000001",
     "--payload 7",
     "--payload 60001",
     "--seed 18446744073709551616",
@@ -116,6 +118,7 @@ Test(bench_options, defaults_are_what_help_says)
     cr_expect_eq(arguments.cpus, 4);
     cr_expect_eq(arguments.records_per_cpu, 1000000);
     cr_expect_eq(arguments.rate_per_cpu_hz, 0);
+    cr_expect_eq(arguments.burst, 0);
     cr_expect_eq(arguments.payload_bytes, 64);
     cr_expect_eq(arguments.seed, 1);
     cr_expect_eq(arguments.ring_bytes, 0);
@@ -133,7 +136,7 @@ Test(bench_options, defaults_are_what_help_says)
 Test(bench_options, every_option_reaches_its_field)
 {
     cr_expect_eq(parse("--cpus 1024 --nodes 8 --mix dwarf:3,callchain --stall 77 --records 5 --rate 6 --payload 60000 "
-                       "--seed 0 -m 8K --buffer-size 3M --threads=numa "
+                       "--burst 7 --seed 0 -m 8K --buffer-size 3M --threads=numa "
                        "-o out --json -vq"),
                  0);
     cr_expect_eq(arguments.cpus, 1024);
@@ -143,6 +146,7 @@ Test(bench_options, every_option_reaches_its_field)
     cr_expect_arr_eq(arguments.mix.parts, parts, sizeof(parts));
     cr_expect_eq(arguments.records_per_cpu, 5);
     cr_expect_eq(arguments.rate_per_cpu_hz, 6);
+    cr_expect_eq(arguments.burst, 7);
     cr_expect_eq(arguments.payload_bytes, 60000);
     cr_expect_eq(arguments.seed, 0);
     cr_expect_eq(arguments.ring_bytes, 8192);
