@@ -46,9 +46,26 @@ static inline void weir_copy_store_past_caches(weir_copy_vector *out, weir_copy_
 #endif
 }
 
-/* WEIR_CACHE_LINE_BYTES, as weir_copy_past_caches() does; to is a multiple of that. */
+/* So far ahead of what is copied past the caches its source is fetched: a page, so that the address is translated in
+ * time, too. The processor fetches ahead by itself, but not across pages, nor well where a walk of headers reads beside
+ * it. */
+#define WEIR_COPY_AHEAD_BYTES 4096u
+
+/* A hint: nothing need be there. Not with stores that go through the caches, which are slower then
+ * (docs/performance.md, "Past the caches"). */
+static inline void weir_copy_fetch_ahead(const uint8_t *from)
+{
+#ifdef WEIR_COPY_PASSES_CACHES
+    __builtin_prefetch((const void *)((uintptr_t)from + WEIR_COPY_AHEAD_BYTES));
+#else
+    (void)from;
+#endif
+}
+
+/* WEIR_CACHE_LINE_BYTES, as weir_copy_past_caches() does; to is a multiple of that. Fetches what lies ahead of from. */
 static inline void weir_copy_line_past_caches(uint8_t *to, const uint8_t *from)
 {
+    weir_copy_fetch_ahead(from);
     const weir_copy_vector *in = (const weir_copy_vector *)(const void *)from;
     weir_copy_vector *out = (weir_copy_vector *)(void *)to;
     weir_copy_vector a = in[0], b = in[1], c = in[2], d = in[3];
