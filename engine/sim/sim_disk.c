@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/bits.h"
+
 struct stalling_queue {
     struct weir_sim_disk *disk;            /* borrowed */
     const struct weir_io_queue_ops *queue; /* the real one's */
@@ -24,12 +26,14 @@ void weir_sim_disk_stall(struct weir_sim_disk *disk, uint64_t from_ns, uint64_t 
     atomic_store_explicit(&disk->until_ns, until_ns, memory_order_relaxed);
 }
 
-static bool stands_still(const struct stalling_queue *stalling)
+/* For how long it stands still from now on. */
+static uint64_t stall_left_ns(const struct stalling_queue *stalling)
 {
     const struct weir_sim_disk *disk = stalling->disk;
     uint64_t now_ns = weir_clock_now_ns(disk->clock);
-    return now_ns >= atomic_load_explicit(&disk->from_ns, memory_order_relaxed) &&
-           now_ns < atomic_load_explicit(&disk->until_ns, memory_order_relaxed);
+    uint64_t until_ns = atomic_load_explicit(&disk->until_ns, memory_order_relaxed);
+    bool began = now_ns >= atomic_load_explicit(&disk->from_ns, memory_order_relaxed);
+    return began && now_ns < until_ns ? until_ns - now_ns : 0;
 }
 
 static int open_queue(void **queue, const struct weir_io_queue_config *config, unsigned *registered)
@@ -67,16 +71,17 @@ static int sync_file(void *queue, int fd, void *tag)
 static int flush(void *queue)
 {
     const struct stalling_queue *stalling = queue;
-    return stands_still(stalling) ? 0 : stalling->queue->flush(stalling->ctx);
+    return stall_left_ns(stalling) > 0 ? 0 : stalling->queue->flush(stalling->ctx);
 }
 
 static int reap(void *queue, struct weir_io_completion *done, unsigned max, unsigned wait_ms)
 {
     const struct stalling_queue *stalling = queue;
-    if (!stands_still(stalling))
+    uint64_t left_ns = stall_left_ns(stalling);
+    if (left_ns == 0)
         return stalling->queue->reap(stalling->ctx, done, max, wait_ms);
     if (wait_ms > 0)
-        weir_clock_pause_ns(WEIR_NS_PER_MS);
+        weir_clock_pause_ns(weir_min_u64(left_ns, wait_ms * WEIR_NS_PER_MS));
     return 0;
 }
 

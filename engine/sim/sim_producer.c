@@ -192,7 +192,7 @@ static int fill_memory(struct weir_sim_producers *all)
     return 0;
 }
 
-/* By default CPUs of one producer go on side by side: none has more in a turn than it has while a producer sleeps. */
+/* By default the CPUs of a producer go on side by side: a turn is what is due in the time that it sleeps. */
 static uint64_t choose_burst(const struct weir_sim_load *load)
 {
     if (load->burst > 0)
