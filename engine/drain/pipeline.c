@@ -16,9 +16,10 @@
 #include "base/clock.h"
 #include "format/records.h"
 
-#define ROUND_PER_READER_BYTES (1ull << 20) /* each round wakes every reader that holds anything: a wake per MiB */
-#define ROUND_MORE_BYTES       (8ull << 20) /* a reader of the file holds about two rounds in memory */
-#define EMIT_RETRY_NS          (WEIR_NS_PER_MS / 2)
+#define ROUND_PER_READER_BYTES  (1ull << 20) /* each round wakes every reader that holds anything: a wake per MiB */
+#define ROUND_MORE_BYTES        (8ull << 20) /* a reader of the file holds about two rounds in memory */
+#define ROUND_PATIENT_MAX_BYTES (4ull << 20) /* per reader, which is why */
+#define EMIT_RETRY_NS           (WEIR_NS_PER_MS / 2)
 
 /* ---- building ---- */
 
@@ -357,6 +358,21 @@ static bool makes_marks(const struct weir_pipeline *pipeline)
            !setup->ends_with_snapshots && !setup->has_aux;
 }
 
+/* While so much comes of all rings a reader is woken by its own, and so need not be for a round: half of a ring is
+ * twice what that takes, for a reader that has half of what the others have. */
+static uint64_t round_patient_bytes(const struct weir_pipeline *pipeline)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < pipeline->reader_count; i++) {
+        const struct weir_reader *reader = pipeline->readers[i];
+        uint64_t largest = 0;
+        for (unsigned n = 0; n < reader->ring_count; n++)
+            largest = weir_max_u64(largest, reader->rings[n].ring.bytes);
+        bytes += weir_min_u64(largest / 2, ROUND_PATIENT_MAX_BYTES);
+    }
+    return bytes;
+}
+
 int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err)
 {
     /* Compression, pipes and the page cache read what was copied; a device does not need it in a cache. */
@@ -386,6 +402,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
                                                 .failed_counters = (uint64_t)setup->place_count * setup->event_count,
                                                 .round_bytes = ROUND_PER_READER_BYTES * pipeline->reader_count,
                                                 .round_more_bytes = ROUND_MORE_BYTES,
+                                                .round_patient_bytes = round_patient_bytes(pipeline),
                                                 .stretches = setup->shed && setup->shed->most >= WEIR_SHED_BATCHES,
                                                 .kick_fd = pipeline->kick_fd,
                                                 .max_bytes = setup->max_bytes,
@@ -406,6 +423,15 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
     pipeline->rounds.drain_first = setup->retained_span_ns > 0;
     pipeline->rounds.stretching = pipeline->writer.setup.stretches ? &pipeline->pool : NULL;
     return 0;
+}
+
+/* ---- what its threads want ---- */
+
+void weir_pipeline_take_kick(struct weir_pipeline *pipeline)
+{
+    eventfd_t kicks;
+    if (eventfd_read(pipeline->kick_fd, &kicks) == 0)
+        weir_rounds_want(&pipeline->rounds, atomic_load_explicit(&pipeline->writer.overdue, memory_order_relaxed));
 }
 
 /* ---- records of weir's own ---- */

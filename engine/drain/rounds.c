@@ -88,8 +88,8 @@ static void open_epoch(struct weir_rounds *rounds, uint64_t now_ns, bool snapsho
     /* (J) and (M) in reader.h */
     atomic_store_explicit(&rounds->control->epoch, current_epoch(rounds) + 1, memory_order_seq_cst);
     rounds->open = true;
-    rounds->hasty = rounds->wanted;
-    rounds->wanted = false;
+    rounds->hasty = rounds->wanted_hasty;
+    rounds->wanted = rounds->wanted_hasty = false;
     rounds->woken = false;
     rounds->first_pending = 0;
     rounds->opened_ns = now_ns;
@@ -118,8 +118,7 @@ static bool is_awaited(const struct weir_rounds *rounds)
 /* Somebody waits for the open epoch, or for the next one. */
 static bool is_pressing(const struct weir_rounds *rounds)
 {
-    return rounds->hasty || rounds->snapshot_open || rounds->cut == WEIR_ROUNDS_CUT_OPEN || rounds->wanted ||
-           is_awaited(rounds);
+    return rounds->hasty || rounds->snapshot_open || rounds->cut == WEIR_ROUNDS_CUT_OPEN || is_awaited(rounds);
 }
 
 /* From one epoch that a reader passes to the next: how long it is left to itself. */
@@ -272,15 +271,24 @@ static uint64_t idle_until_ns(const struct weir_rounds *rounds, uint64_t now_ns)
     return rounds->snapshot_marker ? weir_min_u64(due_ns(rounds), now_ns + SNAPSHOT_LOOK_NS) : due_ns(rounds);
 }
 
-uint64_t weir_rounds_advance(struct weir_rounds *rounds, uint64_t now_ns, bool kicked)
+void weir_rounds_want(struct weir_rounds *rounds, bool hasty)
+{
+    if (rounds->cut == WEIR_ROUNDS_CUT)
+        return; /* it was of the output that is left */
+    if (rounds->open) {
+        rounds->hasty |= hasty;
+    } else {
+        rounds->wanted = true;
+        rounds->wanted_hasty |= hasty;
+    }
+}
+
+uint64_t weir_rounds_advance(struct weir_rounds *rounds, uint64_t now_ns)
 {
     look_after_snapshot(rounds);
     if (rounds->cut == WEIR_ROUNDS_CUT)
         return UINT64_MAX;
-    if (rounds->open) {
-        rounds->hasty |= kicked;
-    } else {
-        rounds->wanted |= kicked;
+    if (!rounds->open) {
         if (now_ns < due_ns(rounds))
             return idle_until_ns(rounds, now_ns);
         open_due(rounds, now_ns);

@@ -15,15 +15,17 @@
  * WEIR_ROUND_GRACE_NS behind the closing of epoch n. (Only a virtual CPU that its host stops for longer than that
  * inside this very microsecond could still be late; perf record has the same window without the grace.)
  *
- * An epoch is opened when round_bytes have passed since the last marker (the writer kicks), but WEIR_ROUND_KICK_NS
- * behind the one before at the earliest (at high rates rounds grow, not their number), else once a second. Readers with
- * something to do pass by themselves; those that sleep on records below their watermark are woken when some time has
- * passed since they passed an epoch last; those whose rings are empty are never woken: weir_reader_is_past() sees that
- * from outside. The time is WEIR_ROUND_PATIENCE_NS for each reader that there is, two seconds at most: waking hundreds
- * of threads for a few records each costs more than what they then do, and most have something to do by themselves
- * meanwhile. It is cut short by a kick, and by whoever waits for an epoch: a cut, a snapshot. So what is in a ring or
- * in the chunk of a reader goes to the writer a second later with up to 200 readers, with more of them after two and a
- * quarter at most, for the coordinator looks eight times in that time; later only while the pool is short (shed.h).
+ * An epoch is opened when somebody wants one (want(): the writer, when so many bytes have passed since the last
+ * marker), but WEIR_ROUND_KICK_NS behind the one before at the earliest (at high rates rounds grow, not their number),
+ * else once a second. Readers with something to do pass by themselves; those that sleep on records below their
+ * watermark are woken when some time has passed since they passed an epoch last; those whose rings are empty are never
+ * woken: weir_reader_is_past() sees that from outside. The time is WEIR_ROUND_PATIENCE_NS for each reader that there
+ * is, four seconds at most: waking hundreds of threads for a few records each costs more than what they then do, and
+ * most have something to do by themselves meanwhile. It is cut short by who is in haste (the writer, when the round has
+ * become too long for those who read the file), and by whoever waits for an epoch: a cut, a snapshot. So what is in a
+ * ring or in the chunk of a reader goes to the writer a second later with up to 100 readers, with more of them after
+ * four and a half at most, for the coordinator looks eight times in that time; later only while the pool is short
+ * (shed.h).
  *
  * While one reader is the only one with something to do there are rounds between those of epochs: round_mark.h.
  *
@@ -77,7 +79,8 @@ struct weir_rounds {
 
     bool open;              /* an epoch is being passed */
     bool wanted;            /* open the next one as soon as the grace allows */
-    bool hasty;             /* its stragglers are not given time: something waits for it */
+    bool wanted_hasty;      /* and give its stragglers no time */
+    bool hasty;             /* those of the open one are given none */
     bool woken;             /* all were woken that were stragglers then */
     unsigned first_pending; /* readers before this one are past the open epoch */
     uint64_t opened_ns;
@@ -114,15 +117,19 @@ struct weir_rounds {
 #define WEIR_ROUND_KICK_NS   (5 * WEIR_NS_PER_MS) /* from the end of an epoch to one that is kicked for */
 /* How long a reader is left to itself from one epoch that it passes to the next, for each reader that there is, and in
  * all. */
-#define WEIR_ROUND_PATIENCE_NS     (4 * WEIR_NS_PER_MS)
-#define WEIR_ROUND_PATIENCE_MAX_NS (2 * WEIR_ROUND_PERIOD_NS)
+#define WEIR_ROUND_PATIENCE_NS     (8 * WEIR_NS_PER_MS)
+#define WEIR_ROUND_PATIENCE_MAX_NS (4 * WEIR_ROUND_PERIOD_NS)
 
 void weir_rounds_init(struct weir_rounds *rounds, struct weir_reader_control *control,
                       struct weir_reader *const *readers, unsigned reader_count, struct weir_chunk_queue *queue,
                       uint64_t now_ns);
 
-/* Moves on as far as possible. kicked: an epoch is wanted soon. Returns the time of the next call wanted. */
-uint64_t weir_rounds_advance(struct weir_rounds *rounds, uint64_t now_ns, bool kicked);
+/* Moves on as far as possible. Returns the time of the next call wanted. */
+uint64_t weir_rounds_advance(struct weir_rounds *rounds, uint64_t now_ns);
+
+/* Wants an epoch soon; the one that is open will do, and at a cut none is wanted. hasty: who holds it up is woken at
+ * once. */
+void weir_rounds_want(struct weir_rounds *rounds, bool hasty);
 
 /* Wants a cut. It must not be under way. on_cut is called once, by advance(). */
 void weir_rounds_cut(struct weir_rounds *rounds, void (*on_cut)(void *ctx), void *ctx);

@@ -75,6 +75,13 @@ static void begin_account(struct weir_writer *writer)
     writer->account = (struct weir_writer_account){.failed_samples = failed};
 }
 
+/* What the coordinator was told is done, or of an output that is left. */
+static void begin_round(struct weir_writer *writer)
+{
+    writer->kicked = false;
+    atomic_store_explicit(&writer->overdue, false, memory_order_relaxed); /* a hint */
+}
+
 static void begin_switch(struct weir_writer *writer, struct weir_writer_switch *order)
 {
     weir_assert(!writer->switching);
@@ -90,7 +97,8 @@ static void begin_switch(struct weir_writer *writer, struct weir_writer_switch *
     weir_checkpoint_change_output(&writer->checkpoint);
     writer->left_bytes += writer->output_bytes;
     writer->bytes_since_round = writer->output_bytes = 0;
-    writer->kicked = writer->told_full = false;
+    writer->told_full = false;
+    begin_round(writer);
     weir_round_marks_close(&writer->marks);
     order->account = writer->account;
     begin_account(writer);
@@ -277,7 +285,7 @@ static const void *settle_marker(struct weir_writer *writer, struct weir_chunk *
     static const struct perf_event_header padding = {.type = WEIR_RECORD_EVENT_TYPE, .size = sizeof(padding)};
     bool passes = weir_round_marks_let_pass(&writer->marks, marker);
     marker->marker_count = passes;
-    writer->kicked = false;
+    begin_round(writer);
     if (!passes)
         return &padding;
     writer->bytes_since_round = 0;
@@ -421,13 +429,26 @@ static uint64_t round_bytes(const struct weir_writer *writer)
     return (writer->setup.round_bytes + more) * (is_stretched ? WEIR_SHED_ROUND_FACTOR : 1);
 }
 
-/* Tells the coordinator of a full round, a full or a failed output, once each. */
-static void tell(struct weir_writer *writer)
+/* Tells the coordinator of a round that is full, and of one that is overdue, once each. */
+static void tell_of_round(struct weir_writer *writer)
 {
-    if (!writer->kicked && writer->bytes_since_round >= round_bytes(writer)) {
+    uint64_t full_bytes = round_bytes(writer);
+    if (!writer->kicked && writer->bytes_since_round >= full_bytes) {
         writer->kicked = true;
         kick_coordinator(writer);
     }
+    /* Relaxed: our own word, and the kick's system calls order it. */
+    if (!atomic_load_explicit(&writer->overdue, memory_order_relaxed) &&
+        writer->bytes_since_round >= full_bytes + writer->setup.round_patient_bytes) {
+        atomic_store_explicit(&writer->overdue, true, memory_order_relaxed);
+        kick_coordinator(writer);
+    }
+}
+
+/* Likewise of a full or a failed output. */
+static void tell(struct weir_writer *writer)
+{
+    tell_of_round(writer);
     if (!writer->told_full && writer->setup.full_bytes > 0 && writer->output_bytes >= writer->setup.full_bytes) {
         writer->told_full = true;
         eventfd_write(writer->setup.full_fd, 1);

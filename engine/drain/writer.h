@@ -25,7 +25,8 @@
  *
  * A round marker counts bytes: when round_bytes have passed since the last one, and a 64th of what the output holds,
  * round_more_bytes at most, the coordinator is told through kick_fd. Readers of the file hold two rounds in memory, so
- * with that share these are a small part of what they hold of a small file.
+ * with that share these are a small part of what they hold of a small file. When round_patient_bytes more have passed
+ * and no marker has come it is told again, and finds the round overdue.
  *
  * Rounds that readers have marked (round_mark.h) count as well: while there are any nobody is told.
  *
@@ -69,7 +70,8 @@ struct weir_writer_setup {
     unsigned reader_count;              /* that fill chunks */
     uint64_t failed_counters;           /* CPUs x events */
     uint64_t round_bytes;               /* kick the coordinator after so many bytes without a round, and */
-    uint64_t round_more_bytes;          /* a share of what the output holds, so many at most */
+    uint64_t round_more_bytes;          /* a share of what the output holds, so many at most; */
+    uint64_t round_patient_bytes;       /* once more after so many more */
     bool stretches;                     /* under pressure after WEIR_SHED_ROUND_FACTOR times as many */
     int kick_fd;                        /* borrowed eventfd, -1: none */
     uint64_t full_bytes;                /* tell full_fd, once for each output that has got so many; 0: never */
@@ -118,6 +120,7 @@ struct weir_writer {
     uint64_t tails_ns;                /* with parts: when what waits in memory for more was pushed last */
     struct weir_histogram latency_ns; /* from the reader's hands to the file, of each chunk of data that got there */
 
+    _Atomic bool overdue;  /* by the writer, before it kicks: the round that it wants is */
     _Atomic bool stopping; /* written by stop(), read by the writer */
     _Atomic bool given_up; /* written by give_up_stream(), read by the writer */
     _Atomic bool waits;    /* written by wait_for_space(), read by the writer */

@@ -101,8 +101,7 @@ static void on_kick(void *ctx, short revents)
 {
     struct weir_coordinator *coordinator = ctx;
     (void)revents;
-    empty(coordinator->pipeline->kick_fd);
-    coordinator->kicked = true;
+    weir_pipeline_take_kick(coordinator->pipeline);
     if (coordinator->writer_calls)
         coordinator->writer_calls(coordinator->writer_ctx);
 }
@@ -241,8 +240,7 @@ static enum weir_record_end run(struct weir_coordinator *coordinator)
         uint64_t now_ns = weir_clock_now_ns(clock);
         if (follow_schedule(coordinator, &schedule, now_ns))
             return WEIR_RECORD_END_SCHEDULE;
-        uint64_t round_ns = weir_rounds_advance(&pipeline->rounds, now_ns, coordinator->kicked);
-        coordinator->kicked = false;
+        uint64_t round_ns = weir_rounds_advance(&pipeline->rounds, now_ns);
         set_timer(coordinator, weir_min_u64(round_ns, weir_schedule_due_ns(&schedule)));
         weir_poll_set_wait(&coordinator->sources, -1);
     }

@@ -40,7 +40,6 @@ struct weir_coordinator {
     struct weir_triggers triggers;     /* of SIGUSR2 and all others; "stop" is registered by init() */
 
     /* What the sources said since the loop last looked. */
-    bool kicked;        /* a round is wanted */
     bool targets_ended; /* never set when that ends nothing */
     bool end_asked;
     enum weir_record_end asked_end; /* with it */

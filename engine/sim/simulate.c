@@ -157,13 +157,12 @@ static void run(struct simulation *s, unsigned producers, uint64_t until_ns)
     struct weir_session *session = &s->session;
     struct weir_pipeline *pipeline = &session->pipeline;
     uint64_t done = 0;
-    bool kicked = false;
     uint64_t now_ns = weir_clock_now_ns(session->clock);
     while (done < producers && now_ns < until_ns &&
            atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed) == 0 &&
            !weir_coordinator_is_hurried(&session->coordinator)) {
         uint64_t snapshot_ns = snapshot_perhaps(s, now_ns);
-        uint64_t next_ns = weir_min_u64(weir_rounds_advance(&pipeline->rounds, now_ns, kicked), until_ns);
+        uint64_t next_ns = weir_min_u64(weir_rounds_advance(&pipeline->rounds, now_ns), until_ns);
         next_ns = weir_min_u64(next_ns, snapshot_ns);
         uint64_t wait_ms = next_ns > now_ns ? (next_ns - now_ns) / WEIR_NS_PER_MS + 1 : 0;
         struct pollfd fds[] = {
@@ -175,7 +174,7 @@ static void run(struct simulation *s, unsigned producers, uint64_t until_ns)
         eventfd_t count;
         if (eventfd_read(s->done_fd, &count) == 0)
             done += count;
-        kicked = eventfd_read(pipeline->kick_fd, &count) == 0;
+        weir_pipeline_take_kick(pipeline);
         now_ns = weir_clock_now_ns(session->clock);
     }
     session->result->end = session->coordinator.ending_signal ? WEIR_RECORD_END_SIGNAL : WEIR_RECORD_END_TARGETS;

@@ -160,9 +160,9 @@ static void take_step(void)
 static void open_and_mark(void)
 {
     uint64_t wanted = atomic_load_explicit(&published, memory_order_acquire), bytes = 0;
-    weir_rounds_advance(&rounds, WEIR_ROUND_PERIOD_NS, false);
+    weir_rounds_advance(&rounds, WEIR_ROUND_PERIOD_NS);
     if (rounds.pushed == 0)
-        weir_rounds_advance(&rounds, WEIR_ROUND_PERIOD_NS + WEIR_ROUND_GRACE_NS, false);
+        weir_rounds_advance(&rounds, WEIR_ROUND_PERIOD_NS + WEIR_ROUND_GRACE_NS);
     if (rounds.pushed == 0)
         return;
     const struct weir_chunk *chunk;

@@ -145,7 +145,8 @@ static void consume(struct race *race)
 static void step(struct race *race)
 {
     race->now_ns += WEIR_ROUND_GRACE_NS; /* every call finds the grace over */
-    weir_rounds_advance(&race->rig.pipeline.rounds, race->now_ns, true);
+    weir_rounds_want(&race->rig.pipeline.rounds, true);
+    weir_rounds_advance(&race->rig.pipeline.rounds, race->now_ns);
     consume(race);
     sched_yield();
 }

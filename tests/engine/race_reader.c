@@ -141,7 +141,8 @@ static void advance(struct race *race)
     /* Every call finds the grace over: as many epochs as there can be. (It covers what a real kernel does between
      * taking the time and publishing; here what counts as published has been.) */
     race->now_ns += WEIR_ROUND_GRACE_NS;
-    weir_rounds_advance(rounds, race->now_ns, true);
+    weir_rounds_want(rounds, true);
+    weir_rounds_advance(rounds, race->now_ns);
 }
 
 static bool all_seen(const struct race *race)
@@ -202,7 +203,8 @@ static bool passes(struct race *race, struct weir_reader *reader, unsigned delay
         ; /* until the reader is about to take it */
     rounds->open = false;
     rounds->earliest_ns = 0;
-    weir_rounds_advance(rounds, 1, true);
+    weir_rounds_want(rounds, true);
+    weir_rounds_advance(rounds, 1);
     uint64_t epoch = atomic_load_explicit(&control->epoch, memory_order_relaxed);
     weir_reader_wake(reader);
     uint64_t started_ns = weir_clock_now_ns(&weir_clock_monotonic);

@@ -188,7 +188,8 @@ static void advance(struct race *race)
         race->announced_at[rounds->pushed % WEIR_ROUND_MARKERS] =
             atomic_load_explicit(&race->announced, memory_order_acquire);
     race->now_ns += WEIR_ROUND_GRACE_NS;
-    weir_rounds_advance(rounds, race->now_ns, true);
+    weir_rounds_want(rounds, true);
+    weir_rounds_advance(rounds, race->now_ns);
 }
 
 static void init(struct race *race, unsigned traces)

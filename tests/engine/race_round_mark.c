@@ -149,8 +149,10 @@ static int run(void *ctx)
     struct weir_pipeline *pipeline = &race->rig.pipeline;
     struct weir_rounds *rounds = &pipeline->rounds;
     for (unsigned n = 0; !atomic_load_explicit(&race->done, memory_order_acquire); n++) {
-        if (n % ADVANCE == 0)
-            weir_rounds_advance(rounds, read_clock(race), true);
+        if (n % ADVANCE == 0) {
+            weir_rounds_want(rounds, true);
+            weir_rounds_advance(rounds, read_clock(race));
+        }
         consume(race);
         sched_yield();
     }

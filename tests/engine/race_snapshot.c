@@ -198,7 +198,7 @@ static void take_snapshots(struct race *race)
             weir_assert(weir_rounds_snapshot(rounds) == 0);
         }
         race->now_ns += WEIR_ROUND_GRACE_NS; /* every call finds the grace over */
-        weir_rounds_advance(rounds, race->now_ns, false);
+        weir_rounds_advance(rounds, race->now_ns);
         consume(race);
         sched_yield();
     }

@@ -194,6 +194,7 @@ static int prepare(struct sim *sim, struct weir_error *err)
     }
     /* Rounds after little enough to have several. */
     pipeline->writer.setup.round_bytes = 1 + chance(sim, 1u << 20);
+    pipeline->writer.setup.round_patient_bytes = 1 + chance(sim, 1u << 20);
     uint64_t mark_bytes = 1 + sim_chance(&sim->fault_random, 16 * 1024);
     for (unsigned i = 0; i < pipeline->reader_count; i++)
         pipeline->readers[i]->mark_bytes = pipeline->readers[i]->mark_bytes > 0 ? mark_bytes : 0;
@@ -377,10 +378,11 @@ static void produce(struct sim *sim)
 static void advance_rounds(struct sim *sim)
 {
     struct weir_pipeline *pipeline = &sim->rig.pipeline;
-    eventfd_t count;
-    bool kicked = eventfd_read(pipeline->kick_fd, &count) == 0 || chance(sim, 4) == 0;
+    weir_pipeline_take_kick(pipeline);
+    if (chance(sim, 4) == 0)
+        weir_rounds_want(&pipeline->rounds, chance(sim, 2) == 0);
     sim_memory_begin(&sim->memory, false); /* for what stands at a cut */
-    weir_rounds_advance(&pipeline->rounds, weir_clock_now_ns(&sim->clock), kicked);
+    weir_rounds_advance(&pipeline->rounds, weir_clock_now_ns(&sim->clock));
     sim_memory_end(&sim->memory);
 }
 

@@ -127,7 +127,9 @@ static void get_up(struct model *m, unsigned i)
 
 static void advance(struct model *m)
 {
-    m->advance_ns = weir_rounds_advance(&m->rounds, m->fake.now_ns, chance(m, 50) == 0);
+    if (chance(m, 50) == 0)
+        weir_rounds_want(&m->rounds, chance(m, 2) == 0);
+    m->advance_ns = weir_rounds_advance(&m->rounds, m->fake.now_ns);
     cr_assert_gt(m->advance_ns, m->fake.now_ns);
     for (unsigned i = 0; i < BUSY_READERS; i++) {
         if (m->rig.readers[i].wakes_sent != m->rig.readers[i].wakes_taken)

@@ -59,7 +59,7 @@ static void settle(struct fixture *f)
     uint64_t now_ns = weir_clock_now_ns(&weir_clock_monotonic) + WEIR_NS_PER_S;
     for (unsigned n = 0; n < 100 && weir_rounds_snapshot_progress(&pipeline->rounds) != WEIR_SNAPSHOT_NONE; n++) {
         now_ns += WEIR_ROUND_GRACE_NS;
-        weir_rounds_advance(&pipeline->rounds, now_ns, false);
+        weir_rounds_advance(&pipeline->rounds, now_ns);
         for (unsigned i = 0; i < pipeline->reader_count; i++)
             weir_reader_step(pipeline->readers[i]);
         weir_writer_step(&pipeline->writer, 1);

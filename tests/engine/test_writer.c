@@ -344,6 +344,30 @@ Test(writer, bytes_exactly_at_the_round_ask_for_it)
     writer_rig_fini(&f);
 }
 
+Test(writer, round_that_does_not_come_is_asked_for_once_more_as_overdue)
+{
+    struct writer_rig f;
+    writer_rig_init(&f, &(struct fake_io_options){0});
+    for (unsigned n = 0; n < 2; n++) {
+        writer_rig_push_sample(&f, ROUND_BYTES + WRITER_RIG_PATIENT_BYTES - 8);
+        writer_rig_settle(&f);
+        cr_assert_eq(writer_rig_kicks(&f), 1);
+        cr_assert_not(f.writer.overdue);
+        writer_rig_push_sample(&f, 8);
+        writer_rig_settle(&f);
+        cr_assert_eq(writer_rig_kicks(&f), 1);
+        cr_assert(f.writer.overdue);
+        writer_rig_push_sample(&f, 3 * WRITER_RIG_PATIENT_BYTES);
+        writer_rig_settle(&f);
+        cr_assert_eq(writer_rig_kicks(&f), 0);
+
+        writer_rig_push_marker(&f);
+        writer_rig_settle(&f);
+        cr_assert_not(f.writer.overdue);
+    }
+    writer_rig_fini(&f);
+}
+
 /* Readers of the file hold two rounds: of a small file they are small. */
 Test(writer, rounds_grow_with_the_output)
 {
@@ -361,7 +385,7 @@ Test(writer, rounds_grow_with_the_output)
     writer_rig_settle(&f);
     writer_rig_push_marker(&f);
     writer_rig_settle(&f);
-    cr_assert_eq(writer_rig_kicks(&f), 0);
+    cr_assert_eq(writer_rig_kicks(&f), 1, "it was overdue");
     writer_rig_push_sample(&f, 2 * ROUND_BYTES - 8); /* not more than that */
     writer_rig_settle(&f);
     cr_assert_eq(writer_rig_kicks(&f), 0);
@@ -584,6 +608,13 @@ Test(writer, rounds_and_checkpoints_of_the_next_output_begin_anew)
     uint64_t published;
     memcpy(&published, fake_io_bytes(second.disk) + WEIR_PERF_DATA_SIZE_OFFSET, sizeof(published));
     cr_assert_eq(published, 64, "the first data is not published at once");
+    writer_rig_push_sample(&f, ROUND_BYTES + WRITER_RIG_PATIENT_BYTES);
+    writer_rig_settle(&f);
+    cr_assert(f.writer.overdue);
+    weir_writer_switch_init(&second.order, f.output);
+    weir_writer_switch_push(&second.order, &f.queue);
+    writer_rig_settle(&f);
+    cr_assert_not(f.writer.overdue);
     second_fini(&second);
     writer_rig_fini(&f);
 }

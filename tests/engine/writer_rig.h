@@ -10,13 +10,14 @@
 #include "tests/engine/fake_clock.h"
 #include "tests/io/fake_io.h"
 
-#define WRITER_RIG_HEAD_BYTES  4096u
-#define WRITER_RIG_START_NS    (7 * WEIR_NS_PER_S)
-#define WRITER_RIG_ROUND_BYTES 1000u
-#define WRITER_RIG_CPUS        2u
-#define WRITER_RIG_EVENTS      3u
-#define WRITER_RIG_SIDEBAND    2u /* the event that is */
-#define WRITER_RIG_CHUNKS      7u
+#define WRITER_RIG_HEAD_BYTES    4096u
+#define WRITER_RIG_START_NS      (7 * WEIR_NS_PER_S)
+#define WRITER_RIG_ROUND_BYTES   1000u
+#define WRITER_RIG_PATIENT_BYTES 6000u
+#define WRITER_RIG_CPUS          2u
+#define WRITER_RIG_EVENTS        3u
+#define WRITER_RIG_SIDEBAND      2u /* the event that is */
+#define WRITER_RIG_CHUNKS        7u
 
 struct writer_rig {
     struct fake_clock fake_clock;
