@@ -6,8 +6,13 @@
  *
  * All on simulated rings (engine/sim/simulate.h), the real readers, pool and writer, a reader for each ring. The bytes
  * come at --rate-mb per second in all, so that nothing is lost and the readers sleep in between as they do in life.
- * Runs interleave the numbers of rings. Prints JSON: medians and spread, "ratio" to 2 rings; "checksum" is the number
- * of samples that were written, which must be what was produced.
+ * Where there are more rings than this machine has CPUs these play the others in turn: side by side, so that what is
+ * drained comes from memory, or one after the other, as if each had caches of its own (sim_producer.h, burst). The end
+ * of hundreds of threads costs a hundredth of a second, so that short runs say little of the rest.
+ *
+ * Runs interleave the rows. Prints JSON: medians and spread, "ratio" of each run to that with 2 rings beside it;
+ * "checksum" is the number of samples that were written, which must be what was produced. Takes six minutes and 8 GiB
+ * by default.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -24,9 +29,11 @@
 
 #define RUNS_MAX     32u
 #define USAGE_EXIT   2
-#define RECORD_BYTES 240u         /* of the mix, about: header, fields, 24 frames */
-#define POOL_BYTES   (2ull << 20) /* per ring: what a large machine has, bounded by this one's memory */
-#define POOL_MAX     (1ull << 30)
+#define RECORD_BYTES 240u /* of the mix, about: header, fields, 24 frames */
+#define RING_BYTES   (8ull << 20)
+#define POOL_BYTES   (8ull << 20) /* per ring: what a large machine has, bounded by this one's memory */
+#define POOL_MAX     (4ull << 30)
+#define POOL_SHARE   4 /* of the memory, at most */
 #define BYTES_IN_GB  1e9
 
 struct settings {
@@ -36,11 +43,19 @@ struct settings {
 
 struct point {
     unsigned rings;
+    bool in_turn; /* one CPU after the other; else side by side */
     double cpu_s_per_gb[RUNS_MAX], open_seconds[RUNS_MAX], end_seconds[RUNS_MAX];
     uint64_t wakeups, lost, written;
 };
 
-static struct weir_simulate_options options_for(const struct settings *settings, unsigned rings)
+static uint64_t pool_bytes(unsigned rings)
+{
+    uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t most = weir_min_u64(POOL_MAX, memory / POOL_SHARE);
+    return weir_min_u64(most, weir_max_u64(rings, 8) * POOL_BYTES);
+}
+
+static struct weir_simulate_options options_for(const struct settings *settings, unsigned rings, bool in_turn)
 {
     uint64_t records = (uint64_t)settings->mb * 1000000 / RECORD_BYTES / rings;
     uint64_t rate_hz = (uint64_t)settings->rate_mb * 1000000 / RECORD_BYTES / rings;
@@ -50,20 +65,21 @@ static struct weir_simulate_options options_for(const struct settings *settings,
                 .cpus = rings,
                 .records_per_cpu = weir_max_u64(records, 1),
                 .rate_per_cpu_hz = weir_max_u64(rate_hz, 1),
+                .burst = in_turn ? weir_max_u64(records, 1) : 0,
                 .payload_bytes = 64,
                 .mix.parts[WEIR_SIM_CALLCHAIN] = 1,
                 .seed = 1,
             },
         .nodes = 1,
-        .ring_bytes = 4 << 20,
-        .buffer_bytes = weir_min_u64(POOL_MAX, weir_max_u64(rings, 8) * POOL_BYTES),
+        .ring_bytes = RING_BYTES,
+        .buffer_bytes = pool_bytes(rings),
         .output_path = settings->output,
     };
 }
 
 static int measure(const struct settings *settings, struct point *point, unsigned run)
 {
-    const struct weir_simulate_options options = options_for(settings, point->rings);
+    const struct weir_simulate_options options = options_for(settings, point->rings, point->in_turn);
     struct weir_simulate_result result;
     struct weir_error err = {0};
     int code = weir_simulate_run(&options, &result, &err);
@@ -84,14 +100,21 @@ static int measure(const struct settings *settings, struct point *point, unsigne
     return code;
 }
 
-static void print_point(const struct settings *settings, struct point *point, double first)
+static void print_point(const struct settings *settings, struct point *point, const struct point *first)
 {
-    const struct spread cost = spread_of(point->cpu_s_per_gb, settings->runs);
-    printf("{\"rings\": %u, \"cpu_s_per_gb\": %.4f, \"min\": %.4f, \"max\": %.4f, \"ratio\": %.3f, "
+    double costs[RUNS_MAX], ratios[RUNS_MAX]; /* spread_of() sorts */
+    for (unsigned run = 0; run < settings->runs; run++) {
+        costs[run] = point->cpu_s_per_gb[run];
+        ratios[run] = costs[run] / first->cpu_s_per_gb[run];
+    }
+    const struct spread cost = spread_of(costs, settings->runs);
+    const struct spread ratio = spread_of(ratios, settings->runs);
+    printf("{\"rings\": %u, \"played\": \"%s\", \"cpu_s_per_gb\": %.4f, \"min\": %.4f, \"max\": %.4f, "
+           "\"ratio\": %.3f, \"ratio_min\": %.3f, \"ratio_max\": %.3f, "
            "\"wakeups\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"start_s\": %.3f, \"end_s\": %.3f, \"checksum\": %" PRIu64
            "}",
-           point->rings, cost.median, cost.min, cost.max, cost.median / first,
-           point->wakeups / weir_max_u64(settings->runs, 1), point->lost,
+           point->rings, point->in_turn ? "one after the other" : "side by side", cost.median, cost.min, cost.max,
+           ratio.median, ratio.min, ratio.max, point->wakeups / weir_max_u64(settings->runs, 1), point->lost,
            spread_of(point->open_seconds, settings->runs).median, spread_of(point->end_seconds, settings->runs).median,
            point->written);
 }
@@ -99,7 +122,7 @@ static void print_point(const struct settings *settings, struct point *point, do
 /* Rings in which nothing happens but one record at the end. */
 static int measure_idle(const struct settings *settings)
 {
-    struct weir_simulate_options options = options_for(settings, settings->cpus);
+    struct weir_simulate_options options = options_for(settings, settings->cpus, false);
     options.load.records_per_cpu = 1;
     options.idle_ns = settings->idle_ms * WEIR_NS_PER_MS;
     struct weir_simulate_result result;
@@ -139,7 +162,7 @@ static bool parse_option(struct settings *settings, const char *name, const char
 int main(int argc, char **argv)
 {
     struct settings settings = {
-        .runs = 5, .mb = 400, .rate_mb = 150, .rings_max = 512, .cpus = 1024, .idle_ms = 5000, .output = "/dev/null"};
+        .runs = 3, .mb = 7200, .rate_mb = 300, .rings_max = 512, .cpus = 1024, .idle_ms = 5000, .output = "/dev/null"};
     for (int i = 1; i < argc; i += 2) {
         if (i + 1 == argc || !parse_option(&settings, argv[i], argv[i + 1]) || settings.runs > RUNS_MAX ||
             settings.rings_max < 2 || settings.cpus > WEIR_SIMULATE_CPUS_MAX) {
@@ -149,7 +172,7 @@ int main(int argc, char **argv)
         }
     }
 
-    static struct point points[] = {{.rings = 2}, {.rings = 8}, {.rings = 64}, {.rings = 512}};
+    static struct point points[] = {{.rings = 2}, {.rings = 64}, {.rings = 512}, {.rings = 512, .in_turn = true}};
     for (unsigned run = 0; run < settings.runs; run++) {
         for (size_t i = 0; i < WEIR_ARRAY_COUNT(points) && points[i].rings <= settings.rings_max; i++) {
             if (measure(&settings, &points[i], run) < 0)
@@ -162,10 +185,9 @@ int main(int argc, char **argv)
            sysconf(_SC_NPROCESSORS_ONLN));
     printf("  \"runs\": %u, \"mb\": %u, \"rate_mb\": %u, \"output\": \"%s\",\n  \"rings\": [", settings.runs,
            settings.mb, settings.rate_mb, settings.output);
-    double first = spread_of(points[0].cpu_s_per_gb, settings.runs).median;
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(points) && points[i].rings <= settings.rings_max; i++) {
         printf("%s\n    ", i ? "," : "");
-        print_point(&settings, &points[i], first);
+        print_point(&settings, &points[i], &points[0]);
     }
     printf("\n  ],\n");
     int code = measure_idle(&settings);

@@ -358,17 +358,20 @@ static bool makes_marks(const struct weir_pipeline *pipeline)
            !setup->ends_with_snapshots && !setup->has_aux;
 }
 
-/* While so much comes of all rings a reader is woken by its own, and so need not be for a round: half of a ring is
- * twice what that takes, for a reader that has half of what the others have. */
-static uint64_t round_patient_bytes(const struct weir_pipeline *pipeline)
+/* While so much comes of all rings a reader is woken by its own, and so need not be for a round: twice what that takes,
+ * for a reader that has half of what the others have. What a reader of the file copies (it is compressed, or comes
+ * through a pipe) it holds in memory of its own: nothing more of that. */
+static uint64_t round_patient_bytes(const struct weir_pipeline *pipeline, const struct weir_output *output)
 {
     uint64_t bytes = 0;
+    if (pipeline->compressing || (output && weir_output_is_stream(output)))
+        return bytes;
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         const struct weir_reader *reader = pipeline->readers[i];
         uint64_t largest = 0;
         for (unsigned n = 0; n < reader->ring_count; n++)
             largest = weir_max_u64(largest, reader->rings[n].ring.bytes);
-        bytes += weir_min_u64(largest / 2, ROUND_PATIENT_MAX_BYTES);
+        bytes += weir_min_u64(2 * largest / WEIR_RING_WATERMARK_SHARE, ROUND_PATIENT_MAX_BYTES);
     }
     return bytes;
 }
@@ -402,7 +405,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
                                                 .failed_counters = (uint64_t)setup->place_count * setup->event_count,
                                                 .round_bytes = ROUND_PER_READER_BYTES * pipeline->reader_count,
                                                 .round_more_bytes = ROUND_MORE_BYTES,
-                                                .round_patient_bytes = round_patient_bytes(pipeline),
+                                                .round_patient_bytes = round_patient_bytes(pipeline, output),
                                                 .stretches = setup->shed && setup->shed->most >= WEIR_SHED_BATCHES,
                                                 .kick_fd = pipeline->kick_fd,
                                                 .max_bytes = setup->max_bytes,

@@ -1,7 +1,7 @@
 /*
  * A reader: made, taken apart, its steps, and the chunks that it hands over. step() and run() are called on the
- * reader's own thread; drop_ring(), mapped_rings(), has_passed() and is_past() on the coordinator. The protocol and the
- * labels of the memory order are in reader.h and ring.h.
+ * reader's own thread; drop_ring(), mapped_rings(), has_passed(), is_past() and wakes_soon() on the coordinator. The
+ * protocol and the labels of the memory order are in reader.h and ring.h.
  */
 #include "engine/drain/reader_internal.h"
 
@@ -345,4 +345,14 @@ bool weir_reader_is_idle(const struct weir_reader *reader)
             return false;
     }
     return !atomic_load_explicit(&reader->holding, memory_order_acquire); /* (K) */
+}
+
+bool weir_reader_wakes_soon(const struct weir_reader *reader)
+{
+    for (unsigned i = 0; i < reader->ring_count; i++) {
+        const struct weir_reader_ring *r = &reader->rings[i];
+        if (!weir_reader_is_dormant(r) && weir_ring_fill(&r->ring) >= r->ring.bytes / WEIR_RING_WATERMARK_SHARE / 2)
+            return true;
+    }
+    return false;
 }

@@ -310,6 +310,9 @@ bool weir_reader_is_past(const struct weir_reader *reader, uint64_t epoch);
  * thread. */
 bool weir_reader_is_idle(const struct weir_reader *reader);
 
+/* One of its rings is half way to the watermark that wakes it, or farther: a hint. Coordinator. */
+bool weir_reader_wakes_soon(const struct weir_reader *reader);
+
 /* True when it has passed the epoch itself, with whatever a snapshot asks for. Coordinator. */
 bool weir_reader_has_passed(const struct weir_reader *reader, uint64_t epoch);
 

@@ -127,18 +127,24 @@ static uint64_t patience_ns(const struct weir_rounds *rounds)
     return weir_min_u64(rounds->reader_count * WEIR_ROUND_PATIENCE_NS, WEIR_ROUND_PATIENCE_MAX_NS);
 }
 
+/* Twice as long when it is about to wake up by itself: what it has taken so far is what that will take. */
+static bool is_left_to_itself(const struct weir_rounds *rounds, const struct weir_reader *reader, uint64_t now_ns)
+{
+    /* Relaxed: a hint. */
+    uint64_t passed_ns = atomic_load_explicit(&reader->passed_ns, memory_order_relaxed);
+    uint64_t patience = patience_ns(rounds);
+    return now_ns < passed_ns + patience || (now_ns < passed_ns + 2 * patience && weir_reader_wakes_soon(reader));
+}
+
 /* Those that have been left to themselves for long enough; each once in an epoch. */
 static void wake_stragglers(struct weir_rounds *rounds, uint64_t now_ns)
 {
     bool pressing = is_pressing(rounds), all = true;
-    uint64_t patience = patience_ns(rounds);
     for (unsigned i = rounds->first_pending; i < rounds->reader_count; i++) {
         struct weir_reader *reader = rounds->readers[i];
         if (reader->woken_epoch == current_epoch(rounds) || is_past(rounds, reader))
             continue;
-        /* Relaxed: a hint. */
-        uint64_t passed_ns = atomic_load_explicit(&reader->passed_ns, memory_order_relaxed);
-        if (!pressing && now_ns < passed_ns + patience) {
+        if (!pressing && is_left_to_itself(rounds, reader, now_ns)) {
             all = false;
             continue;
         }

@@ -20,11 +20,13 @@
  * else once a second. Readers with something to do pass by themselves; those that sleep on records below their
  * watermark are woken when some time has passed since they passed an epoch last; those whose rings are empty are never
  * woken: weir_reader_is_past() sees that from outside. The time is WEIR_ROUND_PATIENCE_NS for each reader that there
- * is, four seconds at most: waking hundreds of threads for a few records each costs more than what they then do, and
- * most have something to do by themselves meanwhile. It is cut short by who is in haste (the writer, when the round has
- * become too long for those who read the file), and by whoever waits for an epoch: a cut, a snapshot. So what is in a
- * ring or in the chunk of a reader goes to the writer a second later with up to 100 readers, with more of them after
- * four and a half at most, for the coordinator looks eight times in that time; later only while the pool is short
+ * is, two seconds at most, and twice that for a reader with a ring that is then half way to its watermark: waking
+ * hundreds of threads for a few records each costs more than what they then do, and most have something to do by
+ * themselves meanwhile. It is cut short by who is in haste (the writer, when the round has become too long for those
+ * who read the file), and by whoever waits for an epoch: a cut, a snapshot. So what is in a ring or in the chunk of a
+ * reader goes to the writer a second later with up to 100 readers; with more of them after two and a quarter (the
+ * coordinator looks eight times in those two seconds), and after four and a quarter at most: there may be a ring, that
+ * or another one, that is then half way to its watermark, and holds the epoch up. Later only while the pool is short
  * (shed.h).
  *
  * While one reader is the only one with something to do there are rounds between those of epochs: round_mark.h.
@@ -117,8 +119,8 @@ struct weir_rounds {
 #define WEIR_ROUND_KICK_NS   (5 * WEIR_NS_PER_MS) /* from the end of an epoch to one that is kicked for */
 /* How long a reader is left to itself from one epoch that it passes to the next, for each reader that there is, and in
  * all. */
-#define WEIR_ROUND_PATIENCE_NS     (8 * WEIR_NS_PER_MS)
-#define WEIR_ROUND_PATIENCE_MAX_NS (4 * WEIR_ROUND_PERIOD_NS)
+#define WEIR_ROUND_PATIENCE_NS     (4 * WEIR_NS_PER_MS)
+#define WEIR_ROUND_PATIENCE_MAX_NS (2 * WEIR_ROUND_PERIOD_NS)
 
 void weir_rounds_init(struct weir_rounds *rounds, struct weir_reader_control *control,
                       struct weir_reader *const *readers, unsigned reader_count, struct weir_chunk_queue *queue,

@@ -106,6 +106,15 @@ bool weir_ring_is_drained(const struct weir_ring *ring)
     return head == tail;
 }
 
+uint64_t weir_ring_fill(const struct weir_ring *ring)
+{
+    if (ring->newest)
+        return 0;
+    /* Relaxed: a hint. Tail first, so that it is at most the head that is read later. */
+    uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_RELAXED);
+    return __atomic_load_n(&ring->page->data_head, __ATOMIC_RELAXED) - tail;
+}
+
 /* ---- time ---- */
 
 #define CONVERSION_TRIES 10000 /* as perf_read_tsc_conversion(), tools/perf/util/tsc.c */

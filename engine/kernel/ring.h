@@ -64,6 +64,9 @@ struct weir_ring {
     bool newest;                       /* see above; tail is then the head of the last look */
 };
 
+/* Of a ring: its reader is woken whenever so much more has been written, by the watermark of its events. */
+#define WEIR_RING_WATERMARK_SHARE 4
+
 #define WEIR_RING_INIT         \
     {                          \
         NULL, NULL, 0, 0, NULL \
@@ -102,6 +105,10 @@ const uint8_t *weir_ring_at(const struct weir_ring *ring, uint64_t position, uin
  * A ring of the newest records counts as drained: between snapshots nobody takes anything from it.
  */
 bool weir_ring_is_drained(const struct weir_ring *ring);
+
+/* Bytes that the kernel has published and nobody has given back: a hint. 0 for a ring of the newest records. Any
+ * thread. */
+uint64_t weir_ring_fill(const struct weir_ring *ring);
 
 /* How the time of records follows from the CPU's own counter: time_* of struct perf_event_mmap_page. */
 struct weir_time_conversion {

@@ -11,8 +11,8 @@
 int weir_session_open_events(struct weir_session *session, struct weir_error *err)
 {
     session->config.watermark_bytes =
-        (uint32_t)weir_min_u64(session->ring_bytes / WEIR_SESSION_WATERMARK_SHARE, UINT32_MAX);
-    session->config.sideband_watermark_bytes = (uint32_t)(session->sideband_ring_bytes / WEIR_SESSION_WATERMARK_SHARE);
+        (uint32_t)weir_min_u64(session->ring_bytes / WEIR_RING_WATERMARK_SHARE, UINT32_MAX);
+    session->config.sideband_watermark_bytes = (uint32_t)(session->sideband_ring_bytes / WEIR_RING_WATERMARK_SHARE);
     int result = weir_event_set_open(&session->events,
                                      &(struct weir_event_set_setup){
                                          .kernel = session->kernel,

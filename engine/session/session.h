@@ -39,8 +39,6 @@
 #include "topology/plan.h"
 #include "topology/topology.h"
 
-#define WEIR_SESSION_WATERMARK_SHARE 4 /* of a ring: the reader is woken when a quarter is filled */
-
 struct weir_session {
     const struct weir_record_options *options; /* borrowed */
     const struct weir_kernel *kernel;          /* borrowed */

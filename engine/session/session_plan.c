@@ -98,7 +98,7 @@ static void tell_readers(const struct weir_session *session)
 static void tell_of_larger_files(const struct weir_session *session)
 {
     const struct weir_record_options *options = session->options;
-    uint64_t bytes = options->switching.bytes, watermark = session->ring_bytes / WEIR_SESSION_WATERMARK_SHARE;
+    uint64_t bytes = options->switching.bytes, watermark = session->ring_bytes / WEIR_RING_WATERMARK_SHARE;
     bool gathers = !options->samples.no_buffering && session->retained_bytes == 0 && !session->overwrite;
     if (gathers && bytes > 0 && bytes < watermark)
         weir_notice(

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -182,6 +183,7 @@ Test(pipeline, started_threads_are_named_and_stopped_before_their_output_is_clos
 /* Of readers that are ready to run. */
 struct prepared {
     bool past_caches, marks;
+    uint64_t round_patient_bytes;
 };
 
 static struct prepared prepare(const struct sim_rig_options *options, const struct fake_io_options *disk, bool in_parts)
@@ -197,8 +199,12 @@ static struct prepared prepare(const struct sim_rig_options *options, const stru
     cr_assert_eq(weir_pipeline_open_output(&rig.pipeline, "/dev/null", fake_io_ops(fake), &output, &err), 0);
     cr_assert_eq(weir_output_write_head(output, head, sizeof(head)), 0);
     cr_assert_eq(weir_pipeline_prepare(&rig.pipeline, output, &err), 0, "%s", err.what);
-    struct prepared prepared = {rig.pipeline.readers[0]->past_caches, rig.pipeline.readers[0]->mark_bytes > 0};
-    for (unsigned i = 0; i < CPUS; i++) {
+    struct prepared prepared = {
+        .past_caches = rig.pipeline.readers[0]->past_caches,
+        .marks = rig.pipeline.readers[0]->mark_bytes > 0,
+        .round_patient_bytes = rig.pipeline.writer.setup.round_patient_bytes,
+    };
+    for (unsigned i = 0; i < rig.pipeline.reader_count; i++) {
         cr_assert_eq(rig.pipeline.readers[i]->past_caches, prepared.past_caches);
         cr_assert_eq(rig.pipeline.readers[i]->mark_bytes > 0, prepared.marks);
     }
@@ -240,6 +246,44 @@ Test(pipeline, readers_mark_rounds_where_chunks_are_written_as_they_are_and_in_o
     options.overwrite = false;
     options.retained_bytes = 1u << 20;
     cr_assert_not(prepare(&options, &disk, false).marks);
+}
+
+Test(pipeline, round_is_overdue_after_half_a_ring_of_each_reader_4_mib_at_most)
+{
+    const struct fake_io_options disk = {0};
+    struct sim_rig_options options = rig_options;
+    options.ring_bytes = 64 << 10;
+    options.sideband_ring_bytes = 8 << 10;
+    cr_assert_eq(prepare(&options, &disk, false).round_patient_bytes, CPUS * (32 << 10));
+    options.threads_spec = "package"; /* which one reader has */
+    cr_assert_eq(prepare(&options, &disk, false).round_patient_bytes, 32 << 10);
+    options.threads_spec = NULL;
+    options.ring_bytes = 8 << 20;
+    cr_assert_eq(prepare(&options, &disk, false).round_patient_bytes, CPUS * (4 << 20));
+    options.ring_bytes = 16 << 20;
+    cr_assert_eq(prepare(&options, &disk, false).round_patient_bytes, CPUS * (4 << 20));
+    options.compression_level = 1; /* what perf holds of that is a copy */
+    cr_assert_eq(prepare(&options, &disk, false).round_patient_bytes, 0);
+}
+
+Test(pipeline, kick_wants_an_epoch_and_haste_for_a_round_that_is_overdue)
+{
+    struct sim_rig rig;
+    struct weir_error err = {0};
+    sim_rig_init(&rig, &rig_options);
+    cr_assert_eq(weir_pipeline_prepare(&rig.pipeline, NULL, &err), 0, "%s", err.what);
+    weir_pipeline_take_kick(&rig.pipeline);
+    cr_assert_not(rig.pipeline.rounds.wanted);
+    eventfd_write(rig.pipeline.kick_fd, 1);
+    weir_pipeline_take_kick(&rig.pipeline);
+    cr_assert(rig.pipeline.rounds.wanted && !rig.pipeline.rounds.wanted_hasty);
+    rig.pipeline.writer.overdue = true;
+    weir_pipeline_take_kick(&rig.pipeline);
+    cr_assert_not(rig.pipeline.rounds.wanted_hasty);
+    eventfd_write(rig.pipeline.kick_fd, 1);
+    weir_pipeline_take_kick(&rig.pipeline);
+    cr_assert(rig.pipeline.rounds.wanted_hasty);
+    sim_rig_fini(&rig);
 }
 
 /* ---- emit ---- */

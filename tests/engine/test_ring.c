@@ -158,6 +158,20 @@ Test(ring, ring_is_drained_only_once_all_was_given_back)
     weir_ring_unmap(&ring);
 }
 
+Test(ring, fill_is_what_was_written_and_not_given_back)
+{
+    struct raw_kernel raw;
+    struct weir_ring ring = map_ring(&raw, RING_BYTES - 8);
+    cr_assert_eq(weir_ring_fill(&ring), 0);
+    raw_ring_put(&raw, 0, "01234567abcdefgh", 16);
+    cr_assert_eq(weir_ring_fill(&ring), 16);
+    weir_ring_release(&ring, RING_BYTES);
+    cr_assert_eq(weir_ring_fill(&ring), 8);
+    ring.newest = true;
+    cr_assert_eq(weir_ring_fill(&ring), 0);
+    weir_ring_unmap(&ring);
+}
+
 /* ---- Linux ---- */
 
 static int open_dummy(uint64_t read_format)

@@ -19,7 +19,9 @@
 #define EVENTS       3000
 #define BUSY_READERS 3u /* the fourth one is idle, and stands for all others */
 #define CROWD_MAX    640u
-#define WATERMARK    32u    /* records */
+#define RECORD_BYTES 64u
+#define RING_BYTES   16384u
+#define WATERMARK    (RING_BYTES / WEIR_RING_WATERMARK_SHARE)
 #define RECORDS_MAX  65536u /* of a reader in a run */
 #define WAKE_UP_NS   (3 * WEIR_NS_PER_MS)
 #define START_NS     (50 * WEIR_NS_PER_S)
@@ -60,7 +62,7 @@ static void model_init(struct model *m, uint64_t seed)
     *m = (struct model){.random = seed, .fake.now_ns = START_NS, .advance_ns = START_NS};
     m->clock = fake_clock_interface(&m->fake);
     unsigned count = (unsigned)(BUSY_READERS + 1 + (chance(m, 2) ? chance(m, CROWD_MAX - BUSY_READERS) : chance(m, 8)));
-    rig_init(&m->rig, &(struct rig_options){.readers = BUSY_READERS + 1, .ring_bytes = 16384, .chunks = 12});
+    rig_init(&m->rig, &(struct rig_options){.readers = BUSY_READERS + 1, .ring_bytes = RING_BYTES, .chunks = 12});
     for (unsigned i = 0; i < count; i++)
         m->readers[i] = &m->rig.readers[BUSY_READERS];
     for (unsigned i = 0; i < BUSY_READERS; i++) { /* in order, wherever the idle ones are between them */
@@ -75,7 +77,7 @@ static void model_init(struct model *m, uint64_t seed)
     }
     weir_rounds_init(&m->rounds, &m->rig.control, m->readers, count, &m->rig.queue, START_NS);
     uint64_t patience_ns = weir_min_u64(count * WEIR_ROUND_PATIENCE_NS, WEIR_ROUND_PATIENCE_MAX_NS);
-    m->bound_ns = weir_max_u64(WEIR_ROUND_PERIOD_NS, patience_ns + patience_ns / 8) + 4 * WAKE_UP_NS;
+    m->bound_ns = weir_max_u64(WEIR_ROUND_PERIOD_NS, 2 * patience_ns + patience_ns / 8) + 4 * WAKE_UP_NS;
 }
 
 static void model_fini(struct model *m)
@@ -95,10 +97,10 @@ static void write_record(struct model *m, unsigned i)
 {
     struct model_cpu *cpu = &m->cpus[i];
     cr_assert_lt(cpu->count, RECORDS_MAX);
-    rig_put_sample(&m->rig, i, cpu->count, 64);
+    rig_put_sample(&m->rig, i, cpu->count, RECORD_BYTES);
     cpu->times[cpu->count++] = m->fake.now_ns;
     cpu->next_ns = m->fake.now_ns + until_next(m, cpu);
-    if (raw_ring_head(&m->rig.raw, i) - raw_ring_tail(&m->rig.raw, i) >= WATERMARK * 64)
+    if (raw_ring_head(&m->rig.raw, i) / WATERMARK > (raw_ring_head(&m->rig.raw, i) - RECORD_BYTES) / WATERMARK)
         get_up_soon(m, cpu);
 }
 

@@ -18,6 +18,8 @@
 #define START_NS (50 * WEIR_NS_PER_S)
 #define EPOCH_NS (START_NS + WEIR_ROUND_PERIOD_NS) /* the first epoch without a kick */
 
+#define RING_BYTES (256 * 1024)
+
 #define CROWD     64u /* readers of a large machine */
 #define BUSY      0u  /* two of them, which may have something to do; all others are idle */
 #define STRAGGLER 1u
@@ -30,14 +32,14 @@ struct fixture {
 
 static void fixture_init(struct fixture *f, unsigned readers)
 {
-    rig_init(&f->rig, &(struct rig_options){.readers = readers, .ring_bytes = 256 * 1024});
+    rig_init(&f->rig, &(struct rig_options){.readers = readers, .ring_bytes = RING_BYTES});
     weir_rounds_init(&f->rounds, &f->rig.control, f->rig.reader_list, readers, &f->rig.queue, START_NS);
 }
 
 /* One idle reader stands for all but two. */
 static void fixture_init_crowd(struct fixture *f)
 {
-    rig_init(&f->rig, &(struct rig_options){.readers = 3, .ring_bytes = 256 * 1024});
+    rig_init(&f->rig, &(struct rig_options){.readers = 3, .ring_bytes = RING_BYTES});
     for (unsigned i = 0; i < CROWD; i++)
         f->crowd[i] = &f->rig.readers[weir_min_u64(i, 2)];
     weir_rounds_init(&f->rounds, &f->rig.control, f->crowd, CROWD, &f->rig.queue, START_NS);
@@ -310,7 +312,7 @@ Test(rounds, who_passes_meanwhile_is_not_woken)
     rig_fini(&f.rig);
 }
 
-Test(rounds, hundreds_of_readers_are_left_to_themselves_for_four_periods_at_most)
+Test(rounds, hundreds_of_readers_are_left_to_themselves_for_two_periods_at_most)
 {
     struct fixture f;
     struct weir_reader *crowd[10 * CROWD];
@@ -321,8 +323,33 @@ Test(rounds, hundreds_of_readers_are_left_to_themselves_for_four_periods_at_most
     rig_put_sample(&f.rig, STRAGGLER, 1, 64);
     set_passed(&f, STRAGGLER, EPOCH_NS);
     weir_rounds_advance(&f.rounds, EPOCH_NS);
-    expect_wake_at(&f, STRAGGLER, EPOCH_NS + 4 * WEIR_ROUND_PERIOD_NS);
+    expect_wake_at(&f, STRAGGLER, EPOCH_NS + 2 * WEIR_ROUND_PERIOD_NS);
     cr_assert_eq(wakes_sent(&f, STRAGGLER), 1);
+    rig_fini(&f.rig);
+}
+
+Test(rounds, reader_that_is_about_to_wake_up_by_itself_is_left_for_twice_as_long)
+{
+    for (int soon = 0; soon <= 1; soon++) {
+        struct fixture f;
+        fixture_init_crowd(&f);
+        rig_put_sample(&f.rig, STRAGGLER, 1, RING_BYTES / WEIR_RING_WATERMARK_SHARE / 2 - (soon ? 0 : 8));
+        set_passed(&f, STRAGGLER, EPOCH_NS);
+        weir_rounds_advance(&f.rounds, EPOCH_NS);
+        expect_wake_at(&f, STRAGGLER, EPOCH_NS + (1 + soon) * PATIENCE_NS(CROWD));
+        rig_fini(&f.rig);
+    }
+}
+
+Test(rounds, reader_that_is_about_to_wake_up_by_itself_is_woken_in_haste)
+{
+    struct fixture f;
+    fixture_init_crowd(&f);
+    rig_put_sample(&f.rig, STRAGGLER, 1, RING_BYTES / WEIR_RING_WATERMARK_SHARE / 2);
+    set_passed(&f, STRAGGLER, EPOCH_NS);
+    weir_rounds_want(&f.rounds, true);
+    weir_rounds_advance(&f.rounds, EPOCH_NS);
+    expect_wake_at(&f, STRAGGLER, EPOCH_NS + WEIR_ROUND_GRACE_NS);
     rig_fini(&f.rig);
 }
 
