@@ -165,9 +165,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
  * for prepare(). */
 int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err);
 
-/* What the writer has kicked for: an epoch, if it is that (weir_rounds_want()). Without effect when it has not.
- * Coordinator.
- */
+/* Takes the writer's kick, if there is one, as the wish for an epoch (weir_rounds_want()). Coordinator. */
 void weir_pipeline_take_kick(struct weir_pipeline *pipeline);
 
 /* The thread ids of readers, writer, grower and compression; returns their number, weir_pipeline_tids_max() at most.

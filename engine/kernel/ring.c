@@ -110,8 +110,8 @@ uint64_t weir_ring_fill(const struct weir_ring *ring)
 {
     if (ring->newest)
         return 0;
-    /* Relaxed: a hint. Tail first, so that it is at most the head that is read later. */
-    uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_RELAXED);
+    /* Tail first, and acquire, so that the head that is read behind it is not before it. */
+    uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
     return __atomic_load_n(&ring->page->data_head, __ATOMIC_RELAXED) - tail;
 }
 
