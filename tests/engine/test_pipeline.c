@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/bits.h"
 #include "tests/base/failing_alloc.h"
@@ -264,6 +265,27 @@ Test(pipeline, round_is_overdue_after_half_a_ring_of_each_reader_4_mib_at_most)
     cr_assert_eq(prepare(&options, &disk, false).round_patient_bytes, CPUS * (4 << 20));
     options.compression_level = 1; /* what perf holds of that is a copy */
     cr_assert_eq(prepare(&options, &disk, false).round_patient_bytes, 0);
+}
+
+/* perf holds copies of what comes through a pipe, too. */
+Test(pipeline, round_of_a_stream_is_overdue_as_soon_as_it_is_full)
+{
+    static const uint8_t head[16];
+    struct sim_rig rig;
+    struct weir_error err = {0};
+    struct weir_output *output = NULL;
+    int fds[2];
+    cr_assert_eq(pipe(fds), 0);
+    sim_rig_init(&rig, &rig_options);
+    cr_assert_eq(weir_pipeline_open_stream(&rig.pipeline, fds[1], NULL, &output, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_output_write_head(output, head, sizeof(head)), 0);
+    cr_assert_eq(weir_pipeline_prepare(&rig.pipeline, output, &err), 0, "%s", err.what);
+    cr_assert_eq(rig.pipeline.writer.setup.round_patient_bytes, 0);
+    weir_pipeline_stop(&rig.pipeline);
+    weir_output_close(output);
+    sim_rig_fini(&rig);
+    close(fds[0]);
+    close(fds[1]);
 }
 
 Test(pipeline, kick_wants_an_epoch_and_haste_for_a_round_that_is_overdue)
