@@ -16,9 +16,9 @@
 #include "base/clock.h"
 #include "format/records.h"
 
-#define ROUND_PER_READER_BYTES  (1ull << 20) /* each round wakes every reader that holds anything: a wake per MiB */
+#define ROUND_PER_READER_BYTES  (1ull << 20) /* a round may wake each reader that holds anything: a wake per MiB */
 #define ROUND_MORE_BYTES        (8ull << 20) /* a reader of the file holds about two rounds in memory */
-#define ROUND_PATIENT_MAX_BYTES (4ull << 20) /* per reader, which is why */
+#define ROUND_PATIENT_MAX_BYTES (4ull << 20) /* per reader, for the same reason */
 #define EMIT_RETRY_NS           (WEIR_NS_PER_MS / 2)
 
 /* ---- building ---- */
@@ -363,9 +363,9 @@ static bool makes_marks(const struct weir_pipeline *pipeline)
  * through a pipe) it holds in memory of its own: nothing more of that. */
 static uint64_t round_patient_bytes(const struct weir_pipeline *pipeline, const struct weir_output *output)
 {
-    uint64_t bytes = 0;
     if (pipeline->compressing || (output && weir_output_is_stream(output)))
-        return bytes;
+        return 0;
+    uint64_t bytes = 0;
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         const struct weir_reader *reader = pipeline->readers[i];
         uint64_t largest = 0;

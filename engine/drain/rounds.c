@@ -88,8 +88,7 @@ static void open_epoch(struct weir_rounds *rounds, uint64_t now_ns, bool snapsho
     /* (J) and (M) in reader.h */
     atomic_store_explicit(&rounds->control->epoch, current_epoch(rounds) + 1, memory_order_seq_cst);
     rounds->open = true;
-    rounds->hasty = rounds->wanted_hasty;
-    rounds->wanted = rounds->wanted_hasty = false;
+    rounds->wanted = false;
     rounds->woken = false;
     rounds->first_pending = 0;
     rounds->opened_ns = now_ns;
@@ -209,7 +208,7 @@ static bool close_epoch(struct weir_rounds *rounds, uint64_t now_ns)
         if (!mark(rounds) && rounds->cut == WEIR_ROUNDS_CUT_OPEN)
             return false;
     }
-    rounds->open = false;
+    rounds->open = rounds->hasty = false;
     rounds->earliest_ns = now_ns + WEIR_ROUND_GRACE_NS;
     rounds->next_ns = weir_max_u64(rounds->earliest_ns, rounds->opened_ns + period_ns(rounds));
     if (rounds->cut == WEIR_ROUNDS_CUT_OPEN) {
@@ -281,12 +280,8 @@ void weir_rounds_want(struct weir_rounds *rounds, bool hasty)
 {
     if (rounds->cut == WEIR_ROUNDS_CUT)
         return; /* it was of the output that is left */
-    if (rounds->open) {
-        rounds->hasty |= hasty;
-    } else {
-        rounds->wanted = true;
-        rounds->wanted_hasty |= hasty;
-    }
+    rounds->wanted |= !rounds->open;
+    rounds->hasty |= hasty;
 }
 
 uint64_t weir_rounds_advance(struct weir_rounds *rounds, uint64_t now_ns)

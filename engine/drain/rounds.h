@@ -81,8 +81,7 @@ struct weir_rounds {
 
     bool open;              /* an epoch is being passed */
     bool wanted;            /* open the next one as soon as the grace allows */
-    bool wanted_hasty;      /* and give its stragglers no time */
-    bool hasty;             /* those of the open one are given none */
+    bool hasty;             /* stragglers of the open one, or else of the next, are given no time */
     bool woken;             /* all were woken that were stragglers then */
     unsigned first_pending; /* readers before this one are past the open epoch */
     uint64_t opened_ns;

@@ -95,24 +95,20 @@ void weir_ring_copy_past_caches(const struct weir_ring *ring, uint64_t position,
     weir_copy_past_caches((uint8_t *)to + first, ring->data, bytes - first);
 }
 
-bool weir_ring_is_drained(const struct weir_ring *ring)
-{
-    if (ring->newest)
-        return true;
-    /* Tail first: a head read later can only be farther on, so that equality means empty at the time of the second
-     * read. The acquire on the tail is (E); the one on the head keeps the two reads in this order on the other side. */
-    uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
-    uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-    return head == tail;
-}
-
 uint64_t weir_ring_fill(const struct weir_ring *ring)
 {
     if (ring->newest)
         return 0;
-    /* Tail first, and acquire, so that the head that is read behind it is not before it. */
+    /* Tail first: a head read later can only be farther on, so that equality means empty at the time of the second
+     * read. The acquire on the tail is (E); the one on the head keeps the two reads in this order on the other side. */
     uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
-    return __atomic_load_n(&ring->page->data_head, __ATOMIC_RELAXED) - tail;
+    uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+    return head - tail;
+}
+
+bool weir_ring_is_drained(const struct weir_ring *ring)
+{
+    return weir_ring_fill(ring) == 0;
 }
 
 /* ---- time ---- */

@@ -106,8 +106,8 @@ const uint8_t *weir_ring_at(const struct weir_ring *ring, uint64_t position, uin
  */
 bool weir_ring_is_drained(const struct weir_ring *ring);
 
-/* Bytes that the kernel has published and nobody has given back: a hint. 0 for a ring of the newest records. Any
- * thread. */
+/* Bytes that the kernel has published and nobody has given back: that many or fewer are left when it returns, but for
+ * what was published since. 0 says what is_drained() does. Any thread. */
 uint64_t weir_ring_fill(const struct weir_ring *ring);
 
 /* How the time of records follows from the CPU's own counter: time_* of struct perf_event_mmap_page. */

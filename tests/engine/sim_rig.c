@@ -118,7 +118,8 @@ static int open_events(struct sim_rig *rig, const struct sim_rig_options *option
         .period = 1,
         .period_or_freq_given = true,
         .system_wide = true,
-        .watermark_bytes = options->watermark_bytes ? options->watermark_bytes : (uint32_t)(options->ring_bytes / 4),
+        .watermark_bytes = options->watermark_bytes ? options->watermark_bytes
+                                                    : (uint32_t)(options->ring_bytes / WEIR_RING_WATERMARK_SHARE),
         .sideband_watermark_bytes = 1,
         .overwrite = options->overwrite,
         .without_ids = options->without_ids,

@@ -298,13 +298,13 @@ Test(pipeline, kick_wants_an_epoch_and_haste_for_a_round_that_is_overdue)
     cr_assert_not(rig.pipeline.rounds.wanted);
     eventfd_write(rig.pipeline.kick_fd, 1);
     weir_pipeline_take_kick(&rig.pipeline);
-    cr_assert(rig.pipeline.rounds.wanted && !rig.pipeline.rounds.wanted_hasty);
+    cr_assert(rig.pipeline.rounds.wanted && !rig.pipeline.rounds.hasty);
     rig.pipeline.writer.overdue = true;
     weir_pipeline_take_kick(&rig.pipeline);
-    cr_assert_not(rig.pipeline.rounds.wanted_hasty);
+    cr_assert_not(rig.pipeline.rounds.hasty);
     eventfd_write(rig.pipeline.kick_fd, 1);
     weir_pipeline_take_kick(&rig.pipeline);
-    cr_assert(rig.pipeline.rounds.wanted_hasty);
+    cr_assert(rig.pipeline.rounds.hasty);
     sim_rig_fini(&rig);
 }
 

@@ -29,6 +29,14 @@ static void expect_wake_at(struct rounds_rig *f, unsigned reader, uint64_t at_ns
     cr_assert_eq(rounds_rig_wakes_sent(f, reader), sent + 1);
 }
 
+/* It sleeps on a sample of so many bytes, and passed an epoch last at that moment. */
+static void init_with_a_straggler(struct rounds_rig *f, uint16_t bytes, uint64_t passed_ns)
+{
+    rounds_rig_init_crowd(f);
+    rig_put_sample(&f->rig, ROUNDS_RIG_STRAGGLER, 1, bytes);
+    set_passed(f, ROUNDS_RIG_STRAGGLER, passed_ns);
+}
+
 Test(rounds_stragglers, only_stragglers_are_woken_and_only_after_a_while_for_each_reader)
 {
     struct rounds_rig f;
@@ -85,9 +93,7 @@ Test(rounds_stragglers, time_that_a_reader_is_left_begins_with_the_epoch_that_it
 Test(rounds_stragglers, who_passed_an_epoch_long_ago_is_woken_after_a_grace)
 {
     struct rounds_rig f;
-    rounds_rig_init_crowd(&f);
-    rig_put_sample(&f.rig, ROUNDS_RIG_STRAGGLER, 1, 64);
-    set_passed(&f, ROUNDS_RIG_STRAGGLER, ROUNDS_RIG_EPOCH_NS - PATIENCE_NS(ROUNDS_RIG_CROWD));
+    init_with_a_straggler(&f, 64, ROUNDS_RIG_EPOCH_NS - PATIENCE_NS(ROUNDS_RIG_CROWD));
     weir_rounds_advance(&f.rounds, ROUNDS_RIG_EPOCH_NS);
     expect_wake_at(&f, ROUNDS_RIG_STRAGGLER, ROUNDS_RIG_EPOCH_NS + WEIR_ROUND_GRACE_NS);
     cr_assert_eq(rounds_rig_wakes_sent(&f, ROUNDS_RIG_STRAGGLER), 1);
@@ -160,12 +166,10 @@ Test(rounds_stragglers, hundreds_of_readers_are_left_to_themselves_for_two_perio
 {
     struct rounds_rig f;
     struct weir_reader *crowd[10 * ROUNDS_RIG_CROWD];
-    rounds_rig_init_crowd(&f);
+    init_with_a_straggler(&f, 64, ROUNDS_RIG_EPOCH_NS);
     for (unsigned i = 0; i < 10 * ROUNDS_RIG_CROWD; i++)
         crowd[i] = f.crowd[i % ROUNDS_RIG_CROWD];
     weir_rounds_init(&f.rounds, &f.rig.control, crowd, 10 * ROUNDS_RIG_CROWD, &f.rig.queue, ROUNDS_RIG_START_NS);
-    rig_put_sample(&f.rig, ROUNDS_RIG_STRAGGLER, 1, 64);
-    set_passed(&f, ROUNDS_RIG_STRAGGLER, ROUNDS_RIG_EPOCH_NS);
     weir_rounds_advance(&f.rounds, ROUNDS_RIG_EPOCH_NS);
     expect_wake_at(&f, ROUNDS_RIG_STRAGGLER, ROUNDS_RIG_EPOCH_NS + 2 * WEIR_ROUND_PERIOD_NS);
     cr_assert_eq(rounds_rig_wakes_sent(&f, ROUNDS_RIG_STRAGGLER), 1);
@@ -176,10 +180,8 @@ Test(rounds_stragglers, reader_that_is_about_to_wake_up_by_itself_is_left_for_tw
 {
     for (int soon = 0; soon <= 1; soon++) {
         struct rounds_rig f;
-        rounds_rig_init_crowd(&f);
-        rig_put_sample(&f.rig, ROUNDS_RIG_STRAGGLER, 1,
-                       ROUNDS_RIG_RING_BYTES / WEIR_RING_WATERMARK_SHARE / 2 - (soon ? 0 : 8));
-        set_passed(&f, ROUNDS_RIG_STRAGGLER, ROUNDS_RIG_EPOCH_NS);
+        init_with_a_straggler(&f, ROUNDS_RIG_RING_BYTES / WEIR_RING_WATERMARK_SHARE / 2 - (soon ? 0 : 8),
+                              ROUNDS_RIG_EPOCH_NS);
         weir_rounds_advance(&f.rounds, ROUNDS_RIG_EPOCH_NS);
         expect_wake_at(&f, ROUNDS_RIG_STRAGGLER, ROUNDS_RIG_EPOCH_NS + (1 + soon) * PATIENCE_NS(ROUNDS_RIG_CROWD));
         rig_fini(&f.rig);
@@ -189,9 +191,7 @@ Test(rounds_stragglers, reader_that_is_about_to_wake_up_by_itself_is_left_for_tw
 Test(rounds_stragglers, reader_that_is_about_to_wake_up_by_itself_is_woken_in_haste)
 {
     struct rounds_rig f;
-    rounds_rig_init_crowd(&f);
-    rig_put_sample(&f.rig, ROUNDS_RIG_STRAGGLER, 1, ROUNDS_RIG_RING_BYTES / WEIR_RING_WATERMARK_SHARE / 2);
-    set_passed(&f, ROUNDS_RIG_STRAGGLER, ROUNDS_RIG_EPOCH_NS);
+    init_with_a_straggler(&f, ROUNDS_RIG_RING_BYTES / WEIR_RING_WATERMARK_SHARE / 2, ROUNDS_RIG_EPOCH_NS);
     weir_rounds_want(&f.rounds, true);
     weir_rounds_advance(&f.rounds, ROUNDS_RIG_EPOCH_NS);
     expect_wake_at(&f, ROUNDS_RIG_STRAGGLER, ROUNDS_RIG_EPOCH_NS + WEIR_ROUND_GRACE_NS);
@@ -216,9 +216,7 @@ Test(rounds_stragglers, epoch_that_took_longer_than_a_period_is_followed_by_the_
 /* Opens an epoch that a reader has to be woken for. */
 static void open_with_a_straggler(struct rounds_rig *f)
 {
-    rounds_rig_init_crowd(f);
-    rig_put_sample(&f->rig, ROUNDS_RIG_STRAGGLER, 1, 64);
-    set_passed(f, ROUNDS_RIG_STRAGGLER, ROUNDS_RIG_EPOCH_NS);
+    init_with_a_straggler(f, 64, ROUNDS_RIG_EPOCH_NS);
     weir_rounds_advance(&f->rounds, ROUNDS_RIG_EPOCH_NS);
     weir_rounds_advance(&f->rounds, ROUNDS_RIG_EPOCH_NS + WEIR_ROUND_GRACE_NS);
     cr_assert_eq(rounds_rig_wakes_sent(f, ROUNDS_RIG_STRAGGLER), 0);
@@ -251,9 +249,7 @@ Test(rounds_stragglers, open_epoch_will_do_for_who_wants_one_without_haste)
 Test(rounds_stragglers, epoch_that_is_wanted_has_patience)
 {
     struct rounds_rig f;
-    rounds_rig_init_crowd(&f);
-    rig_put_sample(&f.rig, ROUNDS_RIG_STRAGGLER, 1, 64);
-    set_passed(&f, ROUNDS_RIG_STRAGGLER, ROUNDS_RIG_START_NS);
+    init_with_a_straggler(&f, 64, ROUNDS_RIG_START_NS);
     rounds_rig_advance_wanted(&f.rounds, ROUNDS_RIG_START_NS);
     cr_assert_eq(f.rig.control.epoch, 1);
     expect_wake_at(&f, ROUNDS_RIG_STRAGGLER, ROUNDS_RIG_START_NS + PATIENCE_NS(ROUNDS_RIG_CROWD));
@@ -263,9 +259,7 @@ Test(rounds_stragglers, epoch_that_is_wanted_has_patience)
 Test(rounds_stragglers, epoch_that_is_wanted_in_haste_has_none_and_the_next_one_has)
 {
     struct rounds_rig f;
-    rounds_rig_init_crowd(&f);
-    rig_put_sample(&f.rig, ROUNDS_RIG_STRAGGLER, 1, 64);
-    set_passed(&f, ROUNDS_RIG_STRAGGLER, ROUNDS_RIG_START_NS + WEIR_NS_PER_S); /* whatever that says */
+    init_with_a_straggler(&f, 64, ROUNDS_RIG_START_NS + WEIR_NS_PER_S); /* whatever that says */
     weir_rounds_want(&f.rounds, true);
     weir_rounds_want(&f.rounds, false);
     weir_rounds_advance(&f.rounds, ROUNDS_RIG_START_NS);
