@@ -470,7 +470,7 @@ void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *
         weir_buf_printf(text, "; %" PRIu64 " samples with unknown ids", result->unknown_samples);
     weir_buf_printf(text, "\n");
     append_drains(text, &result->drains[WEIR_DRAIN_ELSEWHERE], result->files > 1 ? "between switches" : "rings");
-    append_drains(text, &result->drains[WEIR_DRAIN_AT_SWITCH], "around switches");
+    append_drains(text, &result->drains[WEIR_DRAIN_AT_ROTATION], "around switches");
     append_pressure(text, result);
     append_compression(text, result);
 }

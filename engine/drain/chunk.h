@@ -42,9 +42,9 @@ enum weir_chunk_state {
 };
 
 enum weir_chunk_kind {
-    WEIR_CHUNK_DATA,   /* whole records */
-    WEIR_CHUNK_ROUND,  /* no data: the writer places a FINISHED_ROUND record here */
-    WEIR_CHUNK_SWITCH, /* no data: what stands behind it goes to another output (struct weir_writer_switch) */
+    WEIR_CHUNK_DATA,     /* whole records */
+    WEIR_CHUNK_ROUND,    /* no data: the writer places a FINISHED_ROUND record here */
+    WEIR_CHUNK_ROTATION, /* no data: the items behind it go to another output (struct weir_writer_rotation) */
 };
 
 /* A record in a chunk of data that may become a round marker: round_mark.h. */

@@ -4,31 +4,17 @@
 #include "base/bits.h"
 #include "base/clock.h"
 
-#define NS_PER_US      1000u
-#define ONE_CHANGE     (UINT64_C(1) << 32)
-#define UNDER_WAY_MASK (ONE_CHANGE - 1)
+#define NS_PER_US 1000u
 
-/* Relaxed, all of them: nothing is handed over, readers only sort what they measure by it. */
-
-void weir_switch_count_begin(struct weir_switch_count *count)
-{
-    atomic_fetch_add_explicit(&count->word, ONE_CHANGE + 1, memory_order_relaxed);
-}
-
-void weir_switch_count_end(struct weir_switch_count *count)
-{
-    atomic_fetch_add_explicit(&count->word, ONE_CHANGE - 1, memory_order_relaxed);
-}
-
-static void note_wait(struct weir_drain_watch *watch, const struct weir_drain_look *look, bool met_switch)
+static void note_wait(struct weir_drain_watch *watch, const struct weir_drain_look *look, bool met_rotation)
 {
     bool waited = watch->waits_from_ns > 0;
-    watch->wait_met_switch = met_switch || (waited && watch->wait_met_switch);
+    watch->wait_met_rotation = met_rotation || (waited && watch->wait_met_rotation);
     if (look->leaves_behind) {
         if (!waited)
             watch->waits_from_ns = look->at_ns;
     } else if (waited) {
-        struct weir_drain_figures *figures = &watch->figures[watch->wait_met_switch];
+        struct weir_drain_figures *figures = &watch->figures[watch->wait_met_rotation];
         weir_shared_histogram_add(&figures->wait_us, (look->at_ns - watch->waits_from_ns) / NS_PER_US);
         watch->waits_from_ns = 0;
     }
@@ -36,16 +22,17 @@ static void note_wait(struct weir_drain_watch *watch, const struct weir_drain_lo
 
 void weir_drain_watch_look(struct weir_drain_watch *watch, const struct weir_drain_look *look)
 {
-    uint64_t switches = atomic_load_explicit(&look->switches->word, memory_order_relaxed);
-    bool met_switch = (switches & UNDER_WAY_MASK) > 0 || (watch->looked_ns > 0 && switches != watch->looked_switches);
+    uint64_t rotations = weir_rotation_count_look(look->rotations);
+    bool met_rotation =
+        weir_rotation_count_under_way(rotations) || (watch->looked_ns > 0 && rotations != watch->looked_rotations);
     if (look->due && watch->looked_ns > 0) {
-        struct weir_drain_figures *figures = &watch->figures[met_switch];
+        struct weir_drain_figures *figures = &watch->figures[met_rotation];
         weir_shared_histogram_add(&figures->gap_us, (look->at_ns - watch->looked_ns) / NS_PER_US);
         weir_shared_histogram_add(&figures->fill_per_mille, look->fill_per_mille);
     }
-    note_wait(watch, look, met_switch);
+    note_wait(watch, look, met_rotation);
     watch->looked_ns = look->at_ns;
-    watch->looked_switches = switches;
+    watch->looked_rotations = rotations;
 }
 
 void weir_drain_watch_sum(const struct weir_drain_watch *watch, enum weir_drain_moment moment,

@@ -1,6 +1,6 @@
 /*
  * How readers keep up, in figures of their own: how long a reader leaves its rings alone, how full they are when it
- * comes back, how long it waits for memory. What happened around a switch of the output is kept apart.
+ * comes back, how long it waits for memory. Gaps and waits around a rotation of the output are kept apart.
  *
  *     gap     from one look at the rings to the next one that a watermark has called for
  *     fill    of the fullest ring at that look, in thousandths of it
@@ -11,8 +11,8 @@
  * of a round or a snapshot find rings below their watermark: they are no gap and have no fill, but the next gap begins
  * with them.
  *
- * A gap or a wait is around a switch when a part of it lies between the beginning of the switch and the moment when the
- * file that ended is finished, fsync and all: so long a switch takes CPU time or the disk.
+ * A gap or a wait is around a rotation when it overlaps the time from the beginning of the rotation to the end of the
+ * finisher's work on the old file, its fsync included: the rotation takes CPU time and the disk for that long.
  *
  * One clock reading and a few instructions for each look, nothing for each record. look() is for the reader's thread;
  * sum() may be called from any thread at any time.
@@ -25,18 +25,11 @@
 #include <stdint.h>
 
 #include "base/histogram.h"
-
-/* Switches of the output, for those who want to know whether one was near. Any thread may begin and end them. */
-struct weir_switch_count {
-    _Atomic uint64_t word; /* upper half: grows with each beginning and each end; lower half: under way */
-};
-
-void weir_switch_count_begin(struct weir_switch_count *count);
-void weir_switch_count_end(struct weir_switch_count *count);
+#include "engine/drain/rotation_count.h"
 
 enum weir_drain_moment {
     WEIR_DRAIN_ELSEWHERE,
-    WEIR_DRAIN_AT_SWITCH,
+    WEIR_DRAIN_AT_ROTATION,
     WEIR_DRAIN_MOMENTS,
 };
 
@@ -48,18 +41,18 @@ struct weir_drain_figures {
 struct weir_drain_watch {
     struct weir_drain_figures figures[WEIR_DRAIN_MOMENTS];
     /* The reader's alone. */
-    uint64_t looked_ns;       /* 0: never */
-    uint64_t looked_switches; /* the word at that look */
-    uint64_t waits_from_ns;   /* 0: it does not wait */
-    bool wait_met_switch;
+    uint64_t looked_ns;        /* 0: never */
+    uint64_t looked_rotations; /* the word at that look */
+    uint64_t waits_from_ns;    /* 0: it does not wait */
+    bool wait_met_rotation;
 };
 
 struct weir_drain_look {
-    uint64_t at_ns;                           /* when it began; monotonic, > 0 */
-    const struct weir_switch_count *switches; /* borrowed for the call */
-    bool due;                                 /* a ring had called for it, or records had been left behind */
-    bool leaves_behind;                       /* records, for want of a chunk */
-    uint32_t fill_per_mille;                  /* of the fullest ring, before it was drained */
+    uint64_t at_ns;                              /* when it began; monotonic, > 0 */
+    const struct weir_rotation_count *rotations; /* borrowed for the call */
+    bool due;                                    /* a ring had called for it, or records had been left behind */
+    bool leaves_behind;                          /* records, for want of a chunk */
+    uint32_t fill_per_mille;                     /* of the fullest ring, before it was drained */
 };
 
 /* Once for each look at the rings, after it. */

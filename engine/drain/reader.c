@@ -251,7 +251,7 @@ static void note_look(struct weir_reader *reader, uint64_t began_ns, bool leaves
     weir_drain_watch_look(&reader->drain_watch,
                           &(struct weir_drain_look){
                               .at_ns = began_ns,
-                              .switches = &reader->control->switches,
+                              .rotations = &reader->control->rotations,
                               .due = reader->wakeups != reader->looked_wakeups || reader->starved_wait_ms > 0,
                               .leaves_behind = leaves_behind,
                               .fill_per_mille = reader->fill_per_mille,

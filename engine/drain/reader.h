@@ -80,9 +80,9 @@ struct weir_reader_control {
     _Atomic uint64_t stop_epoch; /* after passing this one a reader ends; UINT64_MAX: go on */
     /* The newest epoch that is a snapshot; 0: none. Both published by the release of that epoch (J). */
     _Atomic uint64_t snapshot_epoch;
-    _Atomic uint64_t newest_ns;        /* time of the newest sample that any reader had retained when it was opened */
-    _Atomic bool mapping;              /* a dormant ring is being mapped whose events are on: round_mark.h */
-    struct weir_switch_count switches; /* of the output. The coordinator begins them, the finisher may end them */
+    _Atomic uint64_t newest_ns; /* time of the newest sample that any reader had retained when it was opened */
+    _Atomic bool mapping;       /* a dormant ring is being mapped whose events are on: round_mark.h */
+    struct weir_rotation_count rotations; /* of the output. The coordinator begins them, the finisher may end them */
 };
 
 /* Its CPU has come back: what the ring holds from that position on is of events that were opened anew. */

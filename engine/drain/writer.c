@@ -27,7 +27,7 @@ int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup 
     memset(writer, 0, sizeof(*writer));
     writer->setup = *setup;
     writer->output = setup->output;
-    writer->first.kind = WEIR_CHUNK_SWITCH;
+    writer->first.kind = WEIR_CHUNK_ROTATION;
     writer->failed.samples = calloc(setup->failed_counters, sizeof(*writer->failed.samples));
     for (unsigned i = 0; i < WEIR_ARRAY_COUNT(writer->failed_of); i++)
         writer->failed_of[i] = calloc(setup->failed_counters, sizeof(*writer->failed_of[i]));
@@ -58,13 +58,13 @@ static bool waits_for_space(const struct weir_writer *writer)
     return atomic_load_explicit(&writer->waits, memory_order_relaxed);
 }
 
-/* ---- switching ---- */
+/* ---- rotation ---- */
 
-_Static_assert(offsetof(struct weir_writer_switch, item) == 0, "an item of that kind is its order");
+_Static_assert(offsetof(struct weir_writer_rotation, item) == 0, "an item of that kind is its rotation");
 
-static struct weir_writer_switch *order_of(struct weir_chunk *item)
+static struct weir_writer_rotation *rotation_of(struct weir_chunk *item)
 {
-    return (struct weir_writer_switch *)(void *)item;
+    return (struct weir_writer_rotation *)(void *)item;
 }
 
 /* Of the output that begins. What failed of the one before the last has been told. */
@@ -82,17 +82,17 @@ static void begin_round(struct weir_writer *writer)
     atomic_store_explicit(&writer->overdue, false, memory_order_relaxed); /* a hint */
 }
 
-static void begin_switch(struct weir_writer *writer, struct weir_writer_switch *order)
+static void begin_rotation(struct weir_writer *writer, struct weir_writer_rotation *rotation)
 {
-    weir_assert(!writer->switching);
-    if (order->fit_records)
-        order->fit_records(order->fit_ctx, writer->lost_reported);
-    if (order->item.used > 0)
-        weir_output_append(writer->output, order->item.data, order->item.used, -1, false, &order->item);
+    weir_assert(!writer->rotation);
+    if (rotation->fit_records)
+        rotation->fit_records(rotation->fit_ctx, writer->lost_reported);
+    if (rotation->item.used > 0)
+        weir_output_append(writer->output, rotation->item.data, rotation->item.used, -1, false, &rotation->item);
     weir_output_push_tail(writer->output);
-    order->left = writer->output;
-    writer->switching = order;
-    writer->output = order->next;
+    rotation->left = writer->output;
+    writer->rotation = rotation;
+    writer->output = rotation->next;
     weir_output_wait_for_space(writer->output, waits_for_space(writer));
     weir_checkpoint_change_output(&writer->checkpoint);
     writer->left_bytes += writer->output_bytes;
@@ -100,20 +100,20 @@ static void begin_switch(struct weir_writer *writer, struct weir_writer_switch *
     writer->told_full = false;
     begin_round(writer);
     weir_round_marks_close(&writer->marks);
-    order->account = writer->account;
+    rotation->account = writer->account;
     begin_account(writer);
-    if (order->first_bytes > 0) {
-        weir_output_append(writer->output, order->first_records, order->first_bytes, -1, false, &writer->first);
-        writer->output_bytes += order->first_bytes;
+    if (rotation->first_bytes > 0) {
+        weir_output_append(writer->output, rotation->first_records, rotation->first_bytes, -1, false, &writer->first);
+        writer->output_bytes += rotation->first_bytes;
     }
-    if (order->side_bytes)
-        memcpy(order->side_bytes, writer->side_bytes, writer->setup.reader_count * sizeof(*writer->side_bytes));
-    weir_test_point(WEIR_AT_SWITCH_BEGIN);
-    atomic_store_explicit(&order->begun, true, memory_order_release); /* (S) */
-    if (order->fd >= 0)
-        eventfd_write(order->fd, 1);
+    if (rotation->side_bytes)
+        memcpy(rotation->side_bytes, writer->side_bytes, writer->setup.reader_count * sizeof(*writer->side_bytes));
+    weir_test_point(WEIR_AT_ROTATION_BEGIN);
+    atomic_store_explicit(&rotation->begun, true, memory_order_release); /* (rotation-begun) */
+    if (rotation->fd >= 0)
+        eventfd_write(rotation->fd, 1);
     if (writer->setup.compressor)
-        weir_compressor_complete(writer->setup.compressor, &order->item);
+        weir_compressor_complete(writer->setup.compressor, &rotation->item);
 }
 
 /* ---- steps ---- */
@@ -186,9 +186,9 @@ static void complete(struct weir_writer *writer, struct weir_writer_account *acc
     struct weir_chunk *chunk = done->token;
     int result = done->result;
     bool is_packed = false;
-    if (chunk->kind == WEIR_CHUNK_SWITCH) { /* the order's own records */
+    if (chunk->kind == WEIR_CHUNK_ROTATION) { /* the records of the rotation itself */
         if (chunk != &writer->first)
-            order_of(chunk)->records_result = result;
+            rotation_of(chunk)->records_result = result;
         return;
     }
     writer->awaited -= chunk->awaited;
@@ -304,8 +304,8 @@ static void settle_data(struct weir_writer *writer, struct weir_chunk *chunk)
 static void append(struct weir_writer *writer, const struct weir_compressor_result *item, bool pressed)
 {
     struct weir_chunk *chunk = item->chunk;
-    if (chunk->kind == WEIR_CHUNK_SWITCH) {
-        begin_switch(writer, order_of(chunk));
+    if (chunk->kind == WEIR_CHUNK_ROTATION) {
+        begin_rotation(writer, rotation_of(chunk));
         return;
     }
     if (!chunk->follows && is_over_limit(writer, item)) {
@@ -378,20 +378,20 @@ static bool append_queued(struct weir_writer *writer)
 }
 
 /* What is on its way to the output that was left; hands it back after the last of it. True when something moved. */
-static bool finish_switch(struct weir_writer *writer, unsigned wait_ms)
+static bool finish_rotation(struct weir_writer *writer, unsigned wait_ms)
 {
-    struct weir_writer_switch *order = writer->switching;
-    if (!order)
+    struct weir_writer_rotation *rotation = writer->rotation;
+    if (!rotation)
         return false;
-    weir_output_flush(order->left);
-    bool reaped = reap(writer, order->left, &order->account, wait_ms);
-    tell_of_failure(writer, order->left);
-    if (weir_output_pending(order->left) > 0)
+    weir_output_flush(rotation->left);
+    bool reaped = reap(writer, rotation->left, &rotation->account, wait_ms);
+    tell_of_failure(writer, rotation->left);
+    if (weir_output_pending(rotation->left) > 0)
         return reaped;
-    writer->switching = NULL;
-    weir_test_point(WEIR_AT_SWITCH_DONE);
-    int fd = order->fd; /* the order may be gone as soon as it is done */
-    weir_chunk_advance(&order->item, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE); /* (S) */
+    writer->rotation = NULL;
+    weir_test_point(WEIR_AT_ROTATION_DONE);
+    int fd = rotation->fd; /* the rotation may be gone as soon as it is done */
+    weir_chunk_advance(&rotation->item, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE); /* (rotation-done) */
     if (fd >= 0)
         eventfd_write(fd, 1);
     return true;
@@ -414,8 +414,8 @@ static void look_for_room(struct weir_writer *writer)
     uint64_t now_ns = weir_clock_now_ns(writer->setup.clock);
     bool again = now_ns >= writer->tried_ns + TRY_AGAIN_NS;
     bool full = look_for_space(writer, writer->output, again);
-    if (writer->switching)
-        full |= look_for_space(writer, writer->switching->left, again);
+    if (writer->rotation)
+        full |= look_for_space(writer, writer->rotation->left, again);
     if (full && again)
         writer->tried_ns = now_ns;
     /* Relaxed: whoever looks does so ten times a second. */
@@ -500,7 +500,7 @@ bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
     if (push_tails)
         weir_output_push_tail(writer->output);
     weir_output_flush(writer->output);
-    bool reaped = finish_switch(writer, wait_ms);
+    bool reaped = finish_rotation(writer, wait_ms);
     reaped |= step_parts(writer, push_tails);
     reaped |= reap(writer, writer->output, &writer->account, reaped ? 0 : wait_ms);
     look_for_room(writer);
@@ -516,7 +516,7 @@ bool weir_writer_is_idle(struct weir_writer *writer)
         if (weir_output_pending(writer->setup.parts[i]) > 0)
             return false;
     }
-    return weir_chunk_queue_is_empty(writer->setup.queue) && !writer->train && !writer->switching &&
+    return weir_chunk_queue_is_empty(writer->setup.queue) && !writer->train && !writer->rotation &&
            weir_output_pending(writer->output) == 0 &&
            (!writer->setup.compressor || weir_compressor_backlog(writer->setup.compressor) == 0);
 }
@@ -533,7 +533,7 @@ static unsigned batch(const struct weir_pool *pool)
 
 static bool looks_after_something(const struct weir_writer *writer)
 {
-    return writer->switching || writer->awaited > 0 || writer->checkpoint.step != WEIR_CHECKPOINT_REST ||
+    return writer->rotation || writer->awaited > 0 || writer->checkpoint.step != WEIR_CHECKPOINT_REST ||
            (writer->setup.compressor && weir_compressor_backlog(writer->setup.compressor) > 0);
 }
 

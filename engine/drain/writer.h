@@ -16,7 +16,7 @@
  *                         still take, but for 40 ms at most. The push that completes them wakes it: once for a batch
  *     in haste            1 ms, without a wake: less than half of what is ready in the pool is free, so that what comes
  *                         back from the disk matters
- *     for others          10 ms: it looks after what does not wake it (compression, an output that is left at a switch,
+ *     for others          10 ms: it looks after what does not wake it (compression, an output that a rotation has left,
  *                         a snapshot that is awaited)
  *     when idle           until the next push, or a checkpoint
  *
@@ -38,8 +38,8 @@
  * A train (chunk.h) is appended as one whole: nothing comes between its chunks, and no checkpoint ends in it. It is AUX
  * data, which is neither walked nor compressed, nor counted for rounds: readers of the file need not hold it in order.
  *
- * A switch item changes the output: what stands behind it in the queue goes to the next one at once, while what stood
- * before it is still on its way to the one that is left (writer_switch.h).
+ * A rotation changes the output: what stands behind it in the queue goes to the next one at once, while what stood
+ * before it is still on its way to the one that is left (writer_rotation.h).
  */
 #ifndef WEIR_ENGINE_DRAIN_WRITER_H
 #define WEIR_ENGINE_DRAIN_WRITER_H
@@ -58,13 +58,13 @@
 #include "engine/drain/pressure.h"
 #include "engine/drain/record_walk.h"
 #include "engine/drain/round_mark.h"
-#include "engine/drain/writer_switch.h"
+#include "engine/drain/writer_rotation.h"
 #include "io/output.h"
 
 struct weir_writer_setup {
     struct weir_chunk_queue *queue;
     struct weir_pool *pool;
-    struct weir_output *output; /* the first; head written; the writer thread has it until it ends or is switched */
+    struct weir_output *output; /* the first; head written; the writer thread has it until it ends or is rotated */
     const struct weir_clock *clock;
     struct weir_walk_layout layout;     /* place_stride: events per CPU in failed.samples */
     unsigned reader_count;              /* that fill chunks */
@@ -92,13 +92,13 @@ struct weir_writer {
     struct weir_writer_setup setup;
 
     /* Writer thread only; readable by others after it was joined. */
-    struct weir_output *output;           /* borrowed: the current one */
-    struct weir_writer_switch *switching; /* borrowed: its left is not drained yet; NULL: no switch is under way */
-    struct weir_writer_account account;   /* of the current output */
-    uint64_t *side_bytes;                 /* owned; for each reader: up to where its tee stands before this moment */
-    uint64_t lost_reported;               /* sum of the LOST records appended to all outputs */
+    struct weir_output *output;            /* borrowed: the current one */
+    struct weir_writer_rotation *rotation; /* borrowed: under way, its left output is not drained yet; NULL: none */
+    struct weir_writer_account account;    /* of the current output */
+    uint64_t *side_bytes;                  /* owned; for each reader: up to where its tee stands before this moment */
+    uint64_t lost_reported;                /* sum of the LOST records appended to all outputs */
     uint64_t packed_in_bytes, packed_out_bytes; /* of what was compressed, before and behind, in all outputs */
-    struct weir_chunk first;   /* stands for what an order has put at the beginning of an output; of its kind */
+    struct weir_chunk first;   /* stands for the first records of an output after a rotation; of its kind */
     struct weir_chunk *train;  /* the next one of a train whose first ones were appended; NULL: none is under way */
     uint64_t aux_bytes;        /* of AUXTRACE records and their data, in all outputs */
     uint64_t failed_aux_bytes; /* the same of those that are in none, as `failed` */

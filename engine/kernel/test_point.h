@@ -65,8 +65,8 @@ enum weir_test_point {
     WEIR_AT_COMPRESS_DONE,  /* (D) compressed, and not said so */
     WEIR_AT_COMPRESS_SLEEP, /* (B) there was nothing to do: counted as asleep, and not asleep */
 
-    WEIR_AT_SWITCH_BEGIN, /* (S) the output is changed, and not said so */
-    WEIR_AT_SWITCH_DONE,  /* (S) nothing of the old output is pending, and not said so */
+    WEIR_AT_ROTATION_BEGIN, /* (rotation-begun) the output is changed, begun is not stored */
+    WEIR_AT_ROTATION_DONE,  /* (rotation-done) the old output has nothing pending, FREE is not stored */
 
     WEIR_AT_WORKLOAD_WAIT, /* signals were taken, whether the workload has ended was not looked at */
 };

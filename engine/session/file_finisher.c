@@ -247,7 +247,7 @@ static void *thread_main(void *argument)
     for (struct weir_record_file *file = take(finisher); file; file = take(finisher)) {
         finish(finisher, file);
         weir_test_point(WEIR_AT_FINISHER_DONE);
-        weir_switch_count_end(finisher->setup.switches);
+        weir_rotation_count_end(finisher->setup.rotations);
         pthread_mutex_lock(&finisher->lock);
         finisher->finishing = false;
         finisher->removable = weir_kept_files_count(finisher->kept);

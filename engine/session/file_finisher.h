@@ -39,10 +39,10 @@
 struct weir_file_finisher; /* on the heap: it has a thread */
 
 struct weir_file_finisher_setup {
-    const struct weir_session *session; /* borrowed until free */
-    const sigset_t *child_mask;         /* of the commands; borrowed until free */
-    int room_fd;                        /* borrowed eventfd, told when a file was taken from the queue; -1: none */
-    struct weir_switch_count *switches; /* borrowed; one ends with each file that was pushed and finished */
+    const struct weir_session *session;    /* borrowed until free */
+    const sigset_t *child_mask;            /* of the commands; borrowed until free */
+    int room_fd;                           /* borrowed eventfd, told when a file was taken from the queue; -1: none */
+    struct weir_rotation_count *rotations; /* borrowed; one ends with each file that was pushed and finished */
 };
 
 struct weir_finished_files {

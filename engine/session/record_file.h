@@ -5,7 +5,7 @@
  *
  * A recording has one at a time; one that switches its output has one after another, each complete in itself. What
  * they have in common (event descriptions, machine, build ids) is the session's. While the writer has the output nobody
- * else touches it (writer_switch.h); all functions here are for the coordinator before and after that.
+ * else touches it (writer_rotation.h); all functions here are for the coordinator before and after that.
  */
 #ifndef WEIR_ENGINE_SESSION_RECORD_FILE_H
 #define WEIR_ENGINE_SESSION_RECORD_FILE_H

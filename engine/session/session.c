@@ -179,7 +179,7 @@ int weir_session_make_finisher(struct weir_session *session, struct weir_error *
                                                                 .session = session,
                                                                 .child_mask = &session->coordinator.mask_before,
                                                                 .room_fd = switches ? session->change.progress_fd : -1,
-                                                                .switches = &session->pipeline.control.switches,
+                                                                .rotations = &session->pipeline.control.rotations,
                                                             });
     return result < 0 ? weir_error_set_errno(err, result, "cannot set up the finishing of files") : 0;
 }

@@ -270,7 +270,7 @@ void weir_session_sum_aux(struct weir_session *session)
 /* ---- for decoders ---- */
 
 /* perf takes an AUXTRACE record only behind this one (perf_event__process_auxtrace()), and what stands behind a switch
- * may come before the rest of a file's beginning: so the order carries it (weir_writer_switch_set_first()). */
+ * may come before the rest of a file's beginning: so the order carries it (weir_writer_rotation_set_first()). */
 int weir_session_append_aux_info(const struct weir_session *session, struct weir_buf *out)
 {
     if (session->aux.mode == WEIR_AUX_NONE)

@@ -178,7 +178,7 @@ static void append_spread(const char *name, const struct weir_drain_spread *spre
 
 static void append_drains(const struct weir_pipeline *pipeline, struct weir_buf *out)
 {
-    static const char *const names[] = {[WEIR_DRAIN_ELSEWHERE] = "elsewhere", [WEIR_DRAIN_AT_SWITCH] = "at_switch"};
+    static const char *const names[] = {[WEIR_DRAIN_ELSEWHERE] = "elsewhere", [WEIR_DRAIN_AT_ROTATION] = "at_switch"};
     for (unsigned moment = 0; moment < WEIR_DRAIN_MOMENTS; moment++) {
         struct weir_drain_summary drains;
         weir_pipeline_summarise_drains(pipeline, (enum weir_drain_moment)moment, &drains);

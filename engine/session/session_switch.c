@@ -99,7 +99,7 @@ int weir_session_switch_begin(struct weir_session_switch *change, struct weir_er
         return result;
     }
     change->step = WEIR_SWITCH_CUTTING;
-    weir_switch_count_begin(&session->pipeline.control.switches);
+    weir_rotation_count_begin(&session->pipeline.control.rotations);
     weir_rounds_cut(&session->pipeline.rounds, ask_writer, change);
     return 0;
 }
@@ -129,13 +129,13 @@ static void publish(struct weir_session *session)
         weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "%s", err.what);
 }
 
-/* Writer thread. What was told is the coordinator's again when it sees that the switch has begun (S). */
+/* Writer thread. What was told is the coordinator's again when it sees that the rotation has begun (rotation-begun). */
 static void fit_losses(void *ctx, uint64_t lost_reported)
 {
     struct weir_session_switch *change = ctx;
     weir_ledger_hold_back(&change->session->told_losses, lost_reported, &change->losses);
     weir_record_rename(&change->session->events, change->losses.data, change->losses.used);
-    weir_writer_switch_set_records(&change->order, change->losses.data, change->losses.used);
+    weir_writer_rotation_set_records(&change->order, change->losses.data, change->losses.used);
 }
 
 /* What of the snapshots is in the file that ends, where each ends with one. */
@@ -158,14 +158,14 @@ static void ask_writer(void *ctx)
     weir_buf_reset(&change->losses);
     if (weir_ledger_tell_losses(&session->events, &session->told_losses, &change->losses) < 0)
         weir_buf_reset(&change->losses);
-    weir_writer_switch_init(&change->order, change->next->output);
-    weir_writer_switch_set_records(&change->order, change->losses.data, change->losses.used);
-    weir_writer_switch_set_first(&change->order, change->first_records.data, change->first_records.used);
+    weir_writer_rotation_init(&change->order, change->next->output);
+    weir_writer_rotation_set_records(&change->order, change->losses.data, change->losses.used);
+    weir_writer_rotation_set_first(&change->order, change->first_records.data, change->first_records.used);
     change->order.fit_records = fit_losses;
     change->order.fit_ctx = change;
     change->order.side_bytes = change->side_bytes;
     change->order.fd = change->progress_fd;
-    weir_writer_switch_push(&change->order, &session->pipeline.queue);
+    weir_writer_rotation_push(&change->order, &session->pipeline.queue);
     note_snapshots(change);
     change->left = session->file;
     session->file = change->next;
@@ -226,7 +226,7 @@ static void take_answer(struct weir_session_switch *change)
 static void tell_unwritten(struct weir_session_switch *change)
 {
     struct weir_session *session = change->session;
-    struct weir_writer_switch *order = &change->order;
+    struct weir_writer_rotation *order = &change->order;
     struct weir_buf *last = &change->left->last_records;
     weir_ledger_tell_unwritten(&session->events, &session->pipeline, &order->account, last,
                                &change->left->unwritten_samples);
@@ -268,12 +268,12 @@ static void complete(struct weir_session_switch *change)
 
 static void advance(struct weir_session_switch *change)
 {
-    if (change->step == WEIR_SWITCH_CHANGING && weir_writer_switch_has_begun(&change->order))
+    if (change->step == WEIR_SWITCH_CHANGING && weir_writer_rotation_has_begun(&change->order))
         ask_sideband(change);
     /* Acquire pairs with answer(). */
     if (change->step == WEIR_SWITCH_ANSWERING && atomic_load_explicit(&change->answered, memory_order_acquire))
         take_answer(change);
-    if (change->step == WEIR_SWITCH_DRAINING && weir_writer_switch_is_done(&change->order) && hand_over(change))
+    if (change->step == WEIR_SWITCH_DRAINING && weir_writer_rotation_is_done(&change->order) && hand_over(change))
         complete(change);
 }
 
@@ -407,7 +407,7 @@ void weir_session_switch_settle(struct weir_session_switch *change)
         weir_record_file_close(change->next);
         change->next = NULL;
         change->step = WEIR_SWITCH_IDLE;
-        weir_switch_count_end(&session->pipeline.control.switches);
+        weir_rotation_count_end(&session->pipeline.control.rotations);
         change->taken_back = session->pipeline.setup.snapshots_only;
         show(session);
         refuse(change);
@@ -429,7 +429,7 @@ void weir_session_switch_end(struct weir_session_switch *change)
     if (change->step == WEIR_SWITCH_IDLE)
         return;
     advance(change); /* there may be an answer by now */
-    while (change->left && weir_writer_switch_is_done(&change->order)) {
+    while (change->left && weir_writer_rotation_is_done(&change->order)) {
         if (hand_over(change))
             complete(change);
         else

@@ -3,7 +3,7 @@
  *
  *     coordinator   the file that ends is hidden (file_finisher.h), the next one is opened, a cut is wanted
  *         cut       what was lost up to here goes with the order to the writer; the next file takes the name
- *     writer        changes outputs between two chunks (writer_switch.h); readers do not notice
+ *     writer        changes outputs between two chunks (writer_rotation.h); readers do not notice
  *     coordinator   asks the sideband thread
  *     sideband      ids, kernel, BPF programs, control groups, tasks and maps into the new file, then FINISHED_INIT;
  *                   what is to be read from /proc is waited for as long as that goes on (proc_reader.h)
@@ -53,7 +53,7 @@ struct weir_session_switch {
     enum weir_switch_step step;
     struct weir_record_file *next; /* owned; opened, not the session's yet */
     struct weir_record_file *left; /* owned; not the session's any more */
-    struct weir_writer_switch order;
+    struct weir_writer_rotation order;
     struct weir_buf losses;         /* records that the order carries */
     struct weir_buf first_records;  /* of each file but the first: what readers want to see before anything else */
     uint64_t *side_bytes;           /* owned; for each reader */

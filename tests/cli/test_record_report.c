@@ -302,9 +302,9 @@ Test(record_report, drains_are_told_apart_by_whether_a_switch_was_near)
         .drains =
             {
                 [WEIR_DRAIN_ELSEWHERE] = {.gap_us = {1000, 1500, 2500, 3500}, .fill_per_mille = {1000, 250, 271, 313}},
-                [WEIR_DRAIN_AT_SWITCH] = {.gap_us = {7, 1600, 2000, 2001},
-                                          .fill_per_mille = {7, 251, 999, 1000},
-                                          .wait_us = {2, 12, 3456, 3456}},
+                [WEIR_DRAIN_AT_ROTATION] = {.gap_us = {7, 1600, 2000, 2001},
+                                            .fill_per_mille = {7, 251, 999, 1000},
+                                            .wait_us = {2, 12, 3456, 3456}},
             },
     };
     struct weir_buf text = WEIR_BUF_INIT;
@@ -316,7 +316,7 @@ Test(record_report, drains_are_told_apart_by_whether_a_switch_was_near)
                               "fullest ring 25.1 % full (99 %: 99.9, at most 100.0); 2 waits for memory, 0.012 ms "
                               "(99 %: 3.456, at most 3.456)\n"));
     result.files = 1;
-    result.drains[WEIR_DRAIN_AT_SWITCH] = (struct weir_drain_summary){0};
+    result.drains[WEIR_DRAIN_AT_ROTATION] = (struct weir_drain_summary){0};
     weir_buf_reset(&text);
     weir_report_ledger(&text, &result);
     cr_expect_not_null(strstr(weir_buf_str(&text), "drained rings 1000 times, 1.500 ms apart"));

@@ -45,7 +45,7 @@ void finisher_rig_start(struct finisher_rig *rig)
         .session = &rig->session,
         .child_mask = &rig->signals,
         .room_fd = rig->room_fd,
-        .switches = &rig->switches,
+        .rotations = &rig->rotations,
     };
     weir_assert(weir_file_finisher_new(&rig->finisher, &setup) == 0);
     weir_assert(weir_file_finisher_start(rig->finisher) == 0);
@@ -69,7 +69,7 @@ struct weir_record_file *finisher_rig_make_file(struct finisher_rig *rig, const 
         printf("cannot make a file: %s\n", err.what);
     weir_assert(result == 0);
     weir_record_file_note(file, &nothing);
-    weir_switch_count_begin(&rig->switches);
+    weir_rotation_count_begin(&rig->rotations);
     return file;
 }
 

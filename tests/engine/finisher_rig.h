@@ -17,7 +17,7 @@ struct finisher_rig {
     uint64_t id;
     sigset_t signals;
     struct fake_clock ended; /* a stamp of its own for each file: the name of one that was removed is free again */
-    struct weir_switch_count switches;
+    struct weir_rotation_count rotations;
     int room_fd;                         /* owned */
     struct weir_file_finisher *finisher; /* owned */
 };

@@ -71,7 +71,7 @@ struct sim {
     bool cutting;  /* the last output waits for its cut */
     bool changing; /* order is with the writer, or its outcome was not looked at yet */
     bool opening;  /* the new output does not have its beginning yet */
-    struct weir_writer_switch order;
+    struct weir_writer_rotation order;
     struct weir_told_losses told;
     struct weir_buf losses;
     bool untold_then; /* there was no memory to tell an output of its losses: the next one tells of them */

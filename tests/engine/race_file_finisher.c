@@ -120,7 +120,7 @@ static int run(void *ctx)
         told_of_room = run_batch(race);
     weir_file_finisher_stop(race->rig.finisher, always, NULL);
     const struct weir_finished_files *sums = weir_file_finisher_sums(race->rig.finisher);
-    uint64_t under_way = atomic_load(&race->rig.switches.word) & UINT32_MAX;
+    uint64_t under_way = atomic_load(&race->rig.rotations.word) & UINT32_MAX;
     unsigned wrong = look_at_files(race);
     printf("%u files pushed, %u waits for room, %llu finished, %u told, %u dropped (%llu still there), %u warnings, "
            "%u names wrong, %llu switches not ended\n",

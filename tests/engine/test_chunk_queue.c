@@ -131,7 +131,7 @@ Test(chunk_queue, queue_with_a_switch_is_of_nobody)
     const struct weir_chunk *last;
     weir_chunk_queue_init(&queue);
     make_chunks(chunks, 1);
-    chunks[0].kind = WEIR_CHUNK_SWITCH;
+    chunks[0].kind = WEIR_CHUNK_ROTATION;
     weir_chunk_queue_push(&queue, &chunks[0]);
     cr_assert_not(weir_chunk_queue_is_of(&queue, 0, &last));
 }

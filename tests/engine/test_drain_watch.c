@@ -5,12 +5,12 @@
 #include "engine/drain/drain_watch.h"
 
 static struct weir_drain_watch watch;
-static struct weir_switch_count switches;
+static struct weir_rotation_count rotations;
 
 static void look_at(uint64_t us, struct weir_drain_look look)
 {
     look.at_ns = WEIR_NS_PER_S + us * 1000;
-    look.switches = &switches;
+    look.rotations = &rotations;
     weir_drain_watch_look(&watch, &look);
 }
 
@@ -61,44 +61,44 @@ Test(drain_watch, gap_is_at_a_switch_that_is_under_way_or_was_in_between)
 {
     look_at(0, (struct weir_drain_look){.due = true});
     look_at(10, (struct weir_drain_look){.due = true}); /* before */
-    weir_switch_count_begin(&switches);
+    weir_rotation_count_begin(&rotations);
     look_at(30, (struct weir_drain_look){.due = true});
     look_at(60, (struct weir_drain_look){.due = true});
-    weir_switch_count_end(&switches);
+    weir_rotation_count_end(&rotations);
     look_at(100, (struct weir_drain_look){.due = true}); /* it ended in this one */
     look_at(150, (struct weir_drain_look){.due = true}); /* behind */
-    weir_switch_count_begin(&switches);
-    weir_switch_count_end(&switches);
+    weir_rotation_count_begin(&rotations);
+    weir_rotation_count_end(&rotations);
     look_at(211, (struct weir_drain_look){.due = true}); /* all of it in this one */
     expect_spread(summary_of(WEIR_DRAIN_ELSEWHERE).gap_us, 2, 50);
-    expect_spread(summary_of(WEIR_DRAIN_AT_SWITCH).gap_us, 4, 61);
+    expect_spread(summary_of(WEIR_DRAIN_AT_ROTATION).gap_us, 4, 61);
 }
 
 Test(drain_watch, switches_overlap)
 {
-    weir_switch_count_begin(&switches);
-    weir_switch_count_begin(&switches);
+    weir_rotation_count_begin(&rotations);
+    weir_rotation_count_begin(&rotations);
     look_at(0, (struct weir_drain_look){0});
-    weir_switch_count_end(&switches);
+    weir_rotation_count_end(&rotations);
     look_at(10, (struct weir_drain_look){.due = true});
     look_at(30, (struct weir_drain_look){.due = true}); /* the other one goes on */
-    weir_switch_count_end(&switches);
+    weir_rotation_count_end(&rotations);
     look_at(40, (struct weir_drain_look){.due = true});
     look_at(90, (struct weir_drain_look){.due = true});
-    expect_spread(summary_of(WEIR_DRAIN_AT_SWITCH).gap_us, 3, 20);
+    expect_spread(summary_of(WEIR_DRAIN_AT_ROTATION).gap_us, 3, 20);
     expect_spread(summary_of(WEIR_DRAIN_ELSEWHERE).gap_us, 1, 50);
 }
 
 Test(drain_watch, wait_is_at_a_switch_when_any_part_of_it_is)
 {
     look_at(0, (struct weir_drain_look){.leaves_behind = true});
-    weir_switch_count_begin(&switches);
+    weir_rotation_count_begin(&rotations);
     look_at(100, (struct weir_drain_look){.due = true, .leaves_behind = true});
-    weir_switch_count_end(&switches);
+    weir_rotation_count_end(&rotations);
     look_at(200, (struct weir_drain_look){.due = true, .leaves_behind = true});
     look_at(300, (struct weir_drain_look){.due = true, .leaves_behind = true});
     look_at(400, (struct weir_drain_look){.due = true});
-    expect_spread(summary_of(WEIR_DRAIN_AT_SWITCH).wait_us, 1, 400);
+    expect_spread(summary_of(WEIR_DRAIN_AT_ROTATION).wait_us, 1, 400);
     look_at(500, (struct weir_drain_look){.due = true, .leaves_behind = true});
     look_at(600, (struct weir_drain_look){.due = true});
     expect_spread(summary_of(WEIR_DRAIN_ELSEWHERE).wait_us, 1, 100);
@@ -114,7 +114,7 @@ Test(drain_watch, spreads_have_the_percentiles_of_all_readers)
     for (unsigned n = 0; n < 2; n++)
         weir_drain_watch_look(
             &other, &(struct weir_drain_look){
-                        .at_ns = (n + 1) * 5000000, .switches = &switches, .due = true, .fill_per_mille = 1000});
+                        .at_ns = (n + 1) * 5000000, .rotations = &rotations, .due = true, .fill_per_mille = 1000});
     weir_drain_watch_sum(&watch, WEIR_DRAIN_ELSEWHERE, &sums);
     weir_drain_watch_sum(&other, WEIR_DRAIN_ELSEWHERE, &sums);
     weir_drain_sums_summarise(&sums, &summary);

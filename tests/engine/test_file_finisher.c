@@ -105,7 +105,7 @@ Test(file_finisher, full_queue_takes_no_file_until_there_is_room_and_says_when)
     cr_expect_eq(told_count, WEIR_FINISHER_FILES + 2);
     for (unsigned i = 1; i < told_count; i++)
         cr_expect_lt(strcmp(told[i - 1], told[i]), 0, "file %u", i);
-    cr_expect_eq(rig.switches.word & UINT32_MAX, 0);
+    cr_expect_eq(rig.rotations.word & UINT32_MAX, 0);
     cr_expect_eq(warned, 0);
     cr_expect_eq(clean_folder(), WEIR_FINISHER_FILES + 2);
 }
@@ -249,7 +249,7 @@ Test(file_finisher, file_that_was_left_is_finished_though_the_switch_had_no_answ
         .left = finisher_rig_make_file(&rig, NULL),
         .progress_fd = rig.room_fd,
     };
-    weir_writer_switch_init(&change->order, NULL);
+    weir_writer_rotation_init(&change->order, NULL);
     change->order.item.state = WEIR_CHUNK_IN_FLIGHT;
     weir_session_switch_end(change);
     cr_assert_not_null(change->left, "it is still the writer's");
@@ -348,7 +348,7 @@ static uint64_t measure_head(void)
     struct weir_record_file *file = finisher_rig_make_file(&rig, fake_io_ops(disk));
     uint64_t bytes = file->head_bytes;
     weir_record_file_close(file);
-    weir_switch_count_end(&rig.switches);
+    weir_rotation_count_end(&rig.rotations);
     fake_io_free(disk);
     return bytes;
 }

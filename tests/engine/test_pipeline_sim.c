@@ -431,7 +431,7 @@ static void fit_losses(void *ctx, uint64_t lost_reported)
     struct sim *sim = ctx;
     weir_ledger_hold_back(&sim->told, lost_reported, &sim->losses);
     weir_record_rename(&sim->rig.set, sim->losses.data, sim->losses.used);
-    weir_writer_switch_set_records(&sim->order, sim->losses.data, sim->losses.used);
+    weir_writer_rotation_set_records(&sim->order, sim->losses.data, sim->losses.used);
 }
 
 static void order_switch(void *ctx)
@@ -442,11 +442,11 @@ static void order_switch(void *ctx)
         weir_buf_reset(&sim->losses);
         sim->untold_then = true;
     }
-    weir_writer_switch_init(&sim->order, sim->outputs[sim->output_count - 1].output);
-    weir_writer_switch_set_records(&sim->order, sim->losses.data, sim->losses.used);
+    weir_writer_rotation_init(&sim->order, sim->outputs[sim->output_count - 1].output);
+    weir_writer_rotation_set_records(&sim->order, sim->losses.data, sim->losses.used);
     sim->order.fit_records = fit_losses;
     sim->order.fit_ctx = sim;
-    weir_writer_switch_push(&sim->order, &sim->rig.pipeline.queue);
+    weir_writer_rotation_push(&sim->order, &sim->rig.pipeline.queue);
     sim->cutting = false;
     sim->changing = sim->opening = true;
 }
@@ -469,7 +469,7 @@ static void begin_switch(struct sim *sim)
 
 static void advance_switch(struct sim *sim)
 {
-    if (!sim->changing || !weir_writer_switch_has_begun(&sim->order))
+    if (!sim->changing || !weir_writer_rotation_has_begun(&sim->order))
         return;
     const struct weir_pool *pool = &sim->rig.pipeline.pool;
     if (sim->opening && weir_pool_free_count(pool) > pool->reserve) { /* emit() would wait */
@@ -477,7 +477,7 @@ static void advance_switch(struct sim *sim)
         weir_rounds_resume(&sim->rig.pipeline.rounds, weir_clock_now_ns(&sim->clock));
         sim->opening = false;
     }
-    if (!sim->opening && weir_writer_switch_is_done(&sim->order)) {
+    if (!sim->opening && weir_writer_rotation_is_done(&sim->order)) {
         sim_count_unwritten(sim, &sim->outputs[sim->output_count - 2], &sim->order.account);
         sim->changing = false;
     }

@@ -527,7 +527,7 @@ Test(reader, gaps_between_drains_fill_of_rings_and_waits_are_counted)
     cr_expect_eq(drains.fill_per_mille.max, 250);
     cr_expect_eq(drains.wait_us.count, 0);
 
-    weir_switch_count_begin(&rig.control.switches);
+    weir_rotation_count_begin(&rig.control.rotations);
     rig_return(&rig, flush(&rig));
     unsigned count = take_all_but(&rig, taken, 0);
     for (unsigned n = 17; n < 17 + 32; n++)
@@ -538,7 +538,7 @@ Test(reader, gaps_between_drains_fill_of_rings_and_waits_are_counted)
     }
     put_all(&rig, taken, count);
     expect_step(&rig, WEIR_READER_DRAINED);
-    drains = drains_of(reader, WEIR_DRAIN_AT_SWITCH);
+    drains = drains_of(reader, WEIR_DRAIN_AT_ROTATION);
     cr_expect_eq(drains.gap_us.count, 3); /* to the second, third and last of these looks */
     cr_expect_eq(drains.gap_us.max, 1000);
     cr_expect_eq(drains.fill_per_mille.max, 500);

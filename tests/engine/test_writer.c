@@ -429,13 +429,13 @@ Test(writer, run_ends_when_stopped_before_it_begins, .timeout = 30)
     writer_rig_fini(&f);
 }
 
-/* ---- switching ---- */
+/* ---- rotation ---- */
 
 /* A second disk with an output that begins there. */
 struct second {
     struct fake_io *disk;
     struct weir_output *output;
-    struct weir_writer_switch order;
+    struct weir_writer_rotation rotation;
 };
 
 static void second_init(struct second *second, const struct writer_rig *f, const struct fake_io_options *disk)
@@ -450,8 +450,8 @@ static void second_init(struct second *second, const struct writer_rig *f, const
     };
     cr_assert_eq(weir_output_open(&second->output, "/dev/null", &options, NULL), 0);
     cr_assert_eq(weir_output_write_head(second->output, head, sizeof(head)), 0);
-    weir_writer_switch_init(&second->order, second->output);
-    second->order.fd = f->kick_fd;
+    weir_writer_rotation_init(&second->rotation, second->output);
+    second->rotation.fd = f->kick_fd;
 }
 
 static void second_fini(struct second *second)
@@ -460,19 +460,19 @@ static void second_fini(struct second *second)
     fake_io_free(second->disk);
 }
 
-Test(writer, what_was_on_its_way_to_a_failed_output_is_accounted_after_a_switch)
+Test(writer, what_was_on_its_way_to_a_failed_output_is_accounted_after_a_rotation)
 {
     struct writer_rig f;
     struct second second;
     writer_rig_init(&f, &broken_disk);
     second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
     writer_rig_push_sample(&f, 64);
-    weir_writer_switch_push(&second.order, &f.queue);
+    weir_writer_rotation_push(&second.rotation, &f.queue);
     writer_rig_push_sample(&f, 72);
     writer_rig_settle(&f);
-    cr_assert(weir_writer_switch_is_done(&second.order));
+    cr_assert(weir_writer_rotation_is_done(&second.rotation));
     cr_assert_eq(f.writer.failed.samples[0], 1);
-    cr_assert_eq(second.order.account.failed_samples[0], 1);
+    cr_assert_eq(second.rotation.account.failed_samples[0], 1);
     cr_assert_eq(f.writer.account.failed_samples[0], 0);
     cr_assert_eq(f.writer.error, -EIO);
     cr_assert_eq(weir_output_stable_bytes(f.output), 0);
@@ -492,20 +492,20 @@ Test(writer, what_failed_is_known_by_the_output_that_it_was_for)
     second_init(&second, &f, &broken_disk);
     second_init(&third, &f, &broken_disk);
     test_lost_put(records, writer_rig_id(0, 0), 3);
-    weir_writer_switch_set_records(&second.order, records, sizeof(records));
+    weir_writer_rotation_set_records(&second.rotation, records, sizeof(records));
     writer_rig_push_sample(&f, 64);
     writer_rig_settle(&f);
-    writer_rig_push_sample(&f, 64); /* on its way while the output is switched */
-    weir_writer_switch_push(&second.order, &f.queue);
+    writer_rig_push_sample(&f, 64); /* on its way during the rotation */
+    weir_writer_rotation_push(&second.rotation, &f.queue);
     writer_rig_push_sample(&f, 72);
     writer_rig_settle(&f);
-    cr_assert_eq(second.order.account.failed_samples[0], 2);
-    cr_assert_eq(second.order.records_result, -EIO);
+    cr_assert_eq(second.rotation.account.failed_samples[0], 2);
+    cr_assert_eq(second.rotation.records_result, -EIO);
     cr_assert_eq(f.writer.account.failed_samples[0], 1);
-    weir_writer_switch_push(&third.order, &f.queue);
+    weir_writer_rotation_push(&third.rotation, &f.queue);
     writer_rig_settle(&f);
-    cr_assert_eq(third.order.account.failed_samples[0], 1);
-    cr_assert_eq(third.order.records_result, 0); /* it has none */
+    cr_assert_eq(third.rotation.account.failed_samples[0], 1);
+    cr_assert_eq(third.rotation.records_result, 0); /* it has none */
     cr_assert_eq(f.writer.account.failed_samples[0], 0);
     cr_assert_eq(f.writer.failed.samples[0], 3);
     second_fini(&third);
@@ -513,7 +513,7 @@ Test(writer, what_failed_is_known_by_the_output_that_it_was_for)
     writer_rig_fini(&f);
 }
 
-Test(writer, what_stands_before_a_switch_is_in_the_one_output_and_what_stands_behind_it_in_the_other)
+Test(writer, what_stands_before_a_rotation_is_in_the_one_output_and_what_stands_behind_it_in_the_other)
 {
     struct writer_rig f;
     struct second second;
@@ -521,12 +521,12 @@ Test(writer, what_stands_before_a_switch_is_in_the_one_output_and_what_stands_be
     second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
     writer_rig_push_sample(&f, 64);
     writer_rig_push_marker(&f);
-    weir_writer_switch_push(&second.order, &f.queue);
+    weir_writer_rotation_push(&second.rotation, &f.queue);
     writer_rig_push_sample(&f, 72);
-    cr_assert_not(weir_writer_switch_is_done(&second.order));
+    cr_assert_not(weir_writer_rotation_is_done(&second.rotation));
     writer_rig_settle(&f);
-    cr_assert(weir_writer_switch_is_done(&second.order));
-    cr_assert_eq(second.order.left, f.output);
+    cr_assert(weir_writer_rotation_is_done(&second.rotation));
+    cr_assert_eq(second.rotation.left, f.output);
     cr_assert_eq(weir_output_stable_bytes(f.output), 72);
     cr_assert_eq(weir_output_stable_bytes(second.output), 72);
     const uint8_t *first_data = fake_io_bytes(f.disk) + HEAD_BYTES;
@@ -540,16 +540,16 @@ Test(writer, what_stands_before_a_switch_is_in_the_one_output_and_what_stands_be
     writer_rig_fini(&f);
 }
 
-Test(writer, next_output_begins_with_what_the_order_carries_for_it)
+Test(writer, next_output_begins_with_first_records_of_the_rotation)
 {
     static const struct perf_event_header first = {.type = WEIR_RECORD_AUXTRACE_INFO, .size = sizeof(first)};
     struct writer_rig f;
     struct second second;
     writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
     second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
-    weir_writer_switch_set_first(&second.order, &first, sizeof(first));
+    weir_writer_rotation_set_first(&second.rotation, &first, sizeof(first));
     writer_rig_push_sample(&f, 64);
-    weir_writer_switch_push(&second.order, &f.queue);
+    weir_writer_rotation_push(&second.rotation, &f.queue);
     writer_rig_push_sample(&f, 72);
     writer_rig_settle(&f);
     const uint8_t *second_data = fake_io_bytes(second.disk) + HEAD_BYTES;
@@ -569,12 +569,12 @@ Test(writer, next_output_is_written_while_the_disk_of_the_one_before_stalls)
     second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
     fake_io_stall(f.disk, true);
     writer_rig_push_sample(&f, WEIR_RECORD_MAX_BYTES);
-    writer_rig_push_sample(&f, 64); /* staged: the switch must send it */
-    weir_writer_switch_push(&second.order, &f.queue);
+    writer_rig_push_sample(&f, 64); /* staged: the rotation must send it */
+    weir_writer_rotation_push(&second.rotation, &f.queue);
     writer_rig_push_sample(&f, 72);
     for (unsigned n = 0; n < 20; n++)
         weir_writer_step(&f.writer, 0);
-    cr_assert_not(weir_writer_switch_is_done(&second.order));
+    cr_assert_not(weir_writer_rotation_is_done(&second.rotation));
     cr_assert_not(weir_writer_is_idle(&f.writer));
     cr_assert_eq(weir_output_stable_bytes(second.output), 72);
     cr_assert_eq(weir_output_stable_bytes(f.output), 0);
@@ -582,7 +582,7 @@ Test(writer, next_output_is_written_while_the_disk_of_the_one_before_stalls)
 
     fake_io_stall(f.disk, false);
     writer_rig_settle(&f);
-    cr_assert(weir_writer_switch_is_done(&second.order));
+    cr_assert(weir_writer_rotation_is_done(&second.rotation));
     cr_assert_eq(writer_rig_kicks(&f), 1, "the coordinator is not told");
     cr_assert_eq(weir_output_stable_bytes(f.output), WEIR_RECORD_MAX_BYTES + 64);
     cr_assert_eq(f.returned, 3);
@@ -598,7 +598,7 @@ Test(writer, rounds_and_checkpoints_of_the_next_output_begin_anew)
     second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
     writer_rig_push_sample(&f, ROUND_BYTES - 8);
     writer_rig_settle(&f);
-    weir_writer_switch_push(&second.order, &f.queue);
+    weir_writer_rotation_push(&second.rotation, &f.queue);
     writer_rig_settle(&f);
     cr_assert_eq(writer_rig_kicks(&f),
                  2); /* changed, and the old output is back; nothing has been written to the new one */
@@ -611,15 +611,15 @@ Test(writer, rounds_and_checkpoints_of_the_next_output_begin_anew)
     writer_rig_push_sample(&f, ROUND_BYTES + WRITER_RIG_PATIENT_BYTES);
     writer_rig_settle(&f);
     cr_assert(f.writer.overdue);
-    weir_writer_switch_init(&second.order, f.output);
-    weir_writer_switch_push(&second.order, &f.queue);
+    weir_writer_rotation_init(&second.rotation, f.output);
+    weir_writer_rotation_push(&second.rotation, &f.queue);
     writer_rig_settle(&f);
     cr_assert_not(f.writer.overdue);
     second_fini(&second);
     writer_rig_fini(&f);
 }
 
-Test(writer, order_may_be_used_again_once_it_is_done)
+Test(writer, rotation_may_be_used_again_once_it_is_done)
 {
     struct writer_rig f;
     struct second second;
@@ -628,12 +628,12 @@ Test(writer, order_may_be_used_again_once_it_is_done)
     for (unsigned n = 0; n < 6; n++) {
         struct weir_output *next = n % 2 ? f.output : second.output;
         struct weir_output *before = n % 2 ? second.output : f.output;
-        weir_writer_switch_init(&second.order, next);
+        weir_writer_rotation_init(&second.rotation, next);
         writer_rig_push_sample(&f, 64);
-        weir_writer_switch_push(&second.order, &f.queue);
+        weir_writer_rotation_push(&second.rotation, &f.queue);
         writer_rig_settle(&f);
-        cr_assert(weir_writer_switch_is_done(&second.order));
-        cr_assert_eq(second.order.left, before);
+        cr_assert(weir_writer_rotation_is_done(&second.rotation));
+        cr_assert_eq(second.rotation.left, before);
     }
     cr_assert_eq(weir_output_stable_bytes(f.output), 3 * 64);
     cr_assert_eq(weir_output_stable_bytes(second.output), 3 * 64);
@@ -641,7 +641,7 @@ Test(writer, order_may_be_used_again_once_it_is_done)
     writer_rig_fini(&f);
 }
 
-Test(writer, records_of_the_order_stand_last_in_the_output_that_is_left)
+Test(writer, records_of_the_rotation_stand_last_in_the_old_output)
 {
     struct writer_rig f;
     struct second second;
@@ -650,14 +650,14 @@ Test(writer, records_of_the_order_stand_last_in_the_output_that_is_left)
     second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
     test_lost_put(records, writer_rig_id(0, 0), 3);
     test_lost_put(records + TEST_LOST_BYTES, writer_rig_id(1, 0), 4);
-    weir_writer_switch_set_records(&second.order, records, sizeof(records));
+    weir_writer_rotation_set_records(&second.rotation, records, sizeof(records));
     writer_rig_push_sample(&f, 64);
-    weir_writer_switch_push(&second.order, &f.queue);
+    weir_writer_rotation_push(&second.rotation, &f.queue);
     writer_rig_settle(&f);
     cr_assert_eq(weir_output_stable_bytes(f.output), 64 + sizeof(records));
     cr_assert_arr_eq(fake_io_bytes(f.disk) + HEAD_BYTES + 64, records, sizeof(records));
     cr_assert_eq(weir_output_stable_bytes(second.output), 0);
-    cr_assert(weir_writer_switch_is_done(&second.order));
+    cr_assert(weir_writer_rotation_is_done(&second.rotation));
     second_fini(&second);
     writer_rig_fini(&f);
 }
@@ -674,26 +674,26 @@ static void push_timed(struct writer_rig *f, uint64_t first_ns, uint64_t last_ns
     weir_chunk_queue_push(&f->queue, chunk);
 }
 
-Test(writer, times_rounds_and_side_bytes_are_those_of_what_stands_before_the_switch)
+Test(writer, times_rounds_and_side_bytes_are_those_of_what_stands_before_the_rotation)
 {
     struct writer_rig f;
     struct second second;
     uint64_t side_bytes = 0;
     writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
     second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
-    second.order.side_bytes = &side_bytes;
+    second.rotation.side_bytes = &side_bytes;
     push_timed(&f, 50, 90, 100);
     push_timed(&f, 40, 70, 160);
     writer_rig_push_marker(&f);
-    weir_writer_switch_push(&second.order, &f.queue);
+    weir_writer_rotation_push(&second.rotation, &f.queue);
     push_timed(&f, 95, 99, 320);
-    cr_assert_not(weir_writer_switch_has_begun(&second.order));
+    cr_assert_not(weir_writer_rotation_has_begun(&second.rotation));
     writer_rig_settle(&f);
-    cr_assert(weir_writer_switch_has_begun(&second.order));
+    cr_assert(weir_writer_rotation_has_begun(&second.rotation));
     cr_assert_eq(side_bytes, 160);
-    cr_assert_eq(second.order.account.first_sample_ns, 40);
-    cr_assert_eq(second.order.account.last_sample_ns, 90);
-    cr_assert_eq(second.order.account.rounds, 1);
+    cr_assert_eq(second.rotation.account.first_sample_ns, 40);
+    cr_assert_eq(second.rotation.account.last_sample_ns, 90);
+    cr_assert_eq(second.rotation.account.rounds, 1);
     cr_assert_eq(f.writer.account.first_sample_ns, 95);
     cr_assert_eq(f.writer.account.last_sample_ns, 99);
     cr_assert_eq(f.writer.account.rounds, 0);
@@ -707,7 +707,7 @@ Test(writer, full_output_is_told_once_for_each_output)
     struct second second;
     writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
     second_init(&second, &f, &(struct fake_io_options){.no_direct = true});
-    second.order.fd = -1;
+    second.rotation.fd = -1;
     f.writer.setup.full_bytes = 128;
     f.writer.setup.full_fd = f.kick_fd;
     writer_rig_push_sample(&f, 120);
@@ -717,7 +717,7 @@ Test(writer, full_output_is_told_once_for_each_output)
     writer_rig_push_sample(&f, 64);
     writer_rig_settle(&f);
     cr_assert_eq(writer_rig_kicks(&f), 1);
-    weir_writer_switch_push(&second.order, &f.queue);
+    weir_writer_rotation_push(&second.rotation, &f.queue);
     writer_rig_push_sample(&f, 120);
     writer_rig_settle(&f);
     cr_assert_eq(writer_rig_kicks(&f), 0);

@@ -22,7 +22,7 @@
 
 #define PRODUCERS   3u
 #define CHUNKS_EACH 300u
-#define SWITCHES    20u
+#define ROTATIONS   20u
 #define HEAD_BYTES  4096u
 #define CHUNKS      48u
 
@@ -33,8 +33,8 @@ struct race {
     struct weir_writer writer;
     int kick_fd;
     _Atomic unsigned producing;
-    struct fake_io *disks[SWITCHES + 1];
-    uint64_t bytes[SWITCHES + 1];
+    struct fake_io *disks[ROTATIONS + 1];
+    uint64_t bytes[ROTATIONS + 1];
 };
 
 struct producer {
@@ -97,9 +97,9 @@ static void close_output(struct race *race, struct weir_output *output, unsigned
     weir_output_close(output);
 }
 
-static void await_told(struct race *race, const struct weir_writer_switch *order)
+static void await_told(struct race *race, const struct weir_writer_rotation *rotation)
 {
-    while (!weir_writer_switch_is_done(order)) {
+    while (!weir_writer_rotation_is_done(rotation)) {
         struct pollfd kicked = {.fd = race->kick_fd, .events = POLLIN};
         poll(&kicked, 1, -1);
         eventfd_t ignored;
@@ -107,33 +107,33 @@ static void await_told(struct race *race, const struct weir_writer_switch *order
     }
 }
 
-/* Only (S) orders what is looked at: ThreadSanitizer takes what is read of a descriptor for ordered, too. */
-static void await_untold(const struct weir_writer_switch *order)
+/* Only the two edges order these reads: ThreadSanitizer also takes a read of a descriptor for an order. */
+static void await_untold(const struct weir_writer_rotation *rotation)
 {
-    while (!weir_writer_switch_has_begun(order))
+    while (!weir_writer_rotation_has_begun(rotation))
         usleep(20);
-    weir_assert(order->side_bytes[0] == 0); /* as the writer has stored it */
-    while (!weir_writer_switch_is_done(order))
+    weir_assert(rotation->side_bytes[0] == 0); /* as the writer has stored it */
+    while (!weir_writer_rotation_is_done(rotation))
         usleep(20);
 }
 
-static void switch_outputs(struct race *race, struct weir_output *first)
+static void rotate_outputs(struct race *race, struct weir_output *first)
 {
     struct weir_output *current = first;
-    for (unsigned n = 1; n <= SWITCHES; n++) {
-        struct weir_writer_switch order;
-        weir_writer_switch_init(&order, open_output(race, n));
+    for (unsigned n = 1; n <= ROTATIONS; n++) {
+        struct weir_writer_rotation rotation;
+        weir_writer_rotation_init(&rotation, open_output(race, n));
         uint64_t side_bytes = UINT64_MAX;
-        order.side_bytes = &side_bytes;
-        order.fd = n % 2 == 0 ? race->kick_fd : -1;
-        weir_writer_switch_push(&order, &race->queue);
-        if (order.fd < 0)
-            await_untold(&order);
+        rotation.side_bytes = &side_bytes;
+        rotation.fd = n % 2 == 0 ? race->kick_fd : -1;
+        weir_writer_rotation_push(&rotation, &race->queue);
+        if (rotation.fd < 0)
+            await_untold(&rotation);
         else
-            await_told(race, &order);
-        weir_assert(order.left == current);
-        close_output(race, order.left, n - 1);
-        current = order.next;
+            await_told(race, &rotation);
+        weir_assert(rotation.left == current);
+        close_output(race, rotation.left, n - 1);
+        current = rotation.next;
     }
     while (atomic_load_explicit(&race->producing, memory_order_relaxed) > 0)
         usleep(1000);
@@ -162,7 +162,7 @@ static bool check_output(const struct race *race, unsigned number, uint64_t last
 static bool check(const struct race *race)
 {
     uint64_t last[PRODUCERS] = {0};
-    for (unsigned n = 0; n <= SWITCHES; n++) {
+    for (unsigned n = 0; n <= ROTATIONS; n++) {
         if (!check_output(race, n, last))
             return false;
     }
@@ -201,7 +201,7 @@ static void init(struct race *race, struct weir_output **first)
 
 static void fini(struct race *race)
 {
-    for (unsigned n = 0; n <= SWITCHES; n++)
+    for (unsigned n = 0; n <= ROTATIONS; n++)
         fake_io_free(race->disks[n]);
     weir_writer_fini(&race->writer);
     weir_pool_fini(&race->pool);
@@ -222,12 +222,12 @@ static int run(void *ctx)
         producers[i] = (struct producer){.race = &race, .number = i};
         weir_assert(pthread_create(&producers[i].thread, NULL, produce, &producers[i]) == 0);
     }
-    switch_outputs(&race, first);
+    rotate_outputs(&race, first);
     for (unsigned i = 0; i < PRODUCERS; i++)
         pthread_join(producers[i].thread, NULL);
     weir_writer_stop(&race.writer);
     pthread_join(writer, NULL);
-    close_output(&race, race.writer.output, SWITCHES);
+    close_output(&race, race.writer.output, ROTATIONS);
     bool good = check(&race);
     fini(&race);
     return good ? 0 : 1;
@@ -235,6 +235,6 @@ static int run(void *ctx)
 
 int main(void)
 {
-    static const enum weir_test_point points[] = {WEIR_AT_SWITCH_BEGIN, WEIR_AT_SWITCH_DONE};
+    static const enum weir_test_point points[] = {WEIR_AT_ROTATION_BEGIN, WEIR_AT_ROTATION_DONE};
     return parking_run(points, WEIR_ARRAY_COUNT(points), run, NULL) ? 1 : 0;
 }
