@@ -1,6 +1,6 @@
 /*
- * tidy DIR: applies the rules to every file of the tree below DIR, and those of hints and mentions to the tree as a
- * whole, and fails when one is broken. One thread.
+ * tidy DIR: applies the rules to every file of the tree below DIR, and that of mentions to the tree as a whole, and
+ * fails when one is broken. One thread.
  * Hidden entries (but .ci) and build* are not part of the tree.
  */
 #include <dirent.h>
@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
-#include "tests/tidy/hints.h"
 #include "tests/tidy/mentions.h"
 #include "tests/tidy/rules.h"
 
@@ -23,7 +22,6 @@ struct tally {
     unsigned files;
     unsigned findings;
     unsigned advice;
-    struct hints hints;
     struct mentions mentions;
 };
 
@@ -35,32 +33,22 @@ static void print_finding(void *ctx, const struct finding *finding)
            finding->message);
 }
 
-static bool is_under(const char *path, const char *folder)
-{
-    return strncmp(path, folder, strlen(folder)) == 0;
-}
-
 static int check_file(struct tally *tally, const char *path, const char *relative_path)
 {
-    bool is_test = is_under(relative_path, "tests/") && !is_under(relative_path, "tests/fuzz/corpus/");
-    bool is_source = source_kind_of(relative_path) != SOURCE_OTHER;
-    if (!is_test && !is_source)
+    if (source_kind_of(relative_path) == SOURCE_OTHER)
         return 0;
     struct weir_buf text = WEIR_BUF_INIT;
     struct source source = {0};
     int result = weir_buf_append_file(&text, path);
     if (result == 0)
         result = source_init(&source, relative_path, weir_buf_str(&text));
-    if (result == 0 && is_source) {
+    if (result == 0) {
         const struct finding_sink sink = {.report = print_finding, .ctx = tally};
         rules_check(&source, &sink);
         tally->files++;
     }
     if (result == 0)
         result = mentions_collect(&tally->mentions, &source);
-    if (result == 0)
-        result = is_test ? hints_add_test(&tally->hints, relative_path, weir_buf_str(&text))
-                         : hints_collect(&tally->hints, &source);
     source_fini(&source);
     weir_buf_fini(&text);
     return result;
@@ -118,14 +106,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: tidy DIR\n");
         return 2;
     }
-    struct tally tally = {.root = argv[1], .hints = HINTS_INIT, .mentions = MENTIONS_INIT};
+    struct tally tally = {.root = argv[1], .mentions = MENTIONS_INIT};
     const struct finding_sink sink = {.report = print_finding, .ctx = &tally};
     int result = walk(&tally, argv[1], 0);
     if (result == 0)
-        result = hints_check(&tally.hints, &sink);
-    if (result == 0)
         mentions_check(&tally.mentions, &sink);
-    hints_fini(&tally.hints);
     mentions_fini(&tally.mentions);
     if (result < 0) {
         fprintf(stderr, "tidy: cannot read %s: %s\n", argv[1], strerror(-result));
