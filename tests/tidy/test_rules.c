@@ -339,6 +339,10 @@ Test(rules, file_that_does_not_say_what_it_is_for_is_found)
     expect_only(check_text("engine/drain/a.c", "int x;\n"), "opening-comment", 1, "bare C");
     expect_only(check_text("engine/drain/a.c", "#include <stdio.h>\n/* late */\n"), "opening-comment", 1,
                 "late comment");
+    expect_only(check_text("engine/drain/a.c", "#include \"engine/drain/b.h\"\n"), "opening-comment", 1,
+                "other header");
+    expect_only(check_text("engine/drain/a.h", "#ifndef WEIR_ENGINE_DRAIN_A_H\n"), "opening-comment", 1, "header");
+    cr_expect_eq(check_text("engine/drain/a.c", "#include \"engine/drain/a.h\"\n").count, 0);
 }
 
 Test(rules, header_without_its_guard_is_found)
@@ -375,7 +379,12 @@ Test(rules, long_file_is_found)
     repeat(text, sizeof(text), OPENING, "\n", 799);
     cr_expect_eq(check_text("engine/drain/a.c", text).count, 0);
     repeat(text, sizeof(text), OPENING, "\n", 800);
-    expect_only(check_text("engine/drain/a.c", text), "file-length", 801, "801 lines");
+    struct found refused = check_text("engine/drain/a.c", text);
+    expect_only(refused, "file-length", 801, "801 lines");
+    cr_expect_not(refused.is_advice);
+    struct found advised = check_text("tests/engine/test_a.c", text);
+    expect_only(advised, "file-length", 801, "801 lines of tests");
+    cr_expect(advised.is_advice);
 }
 
 Test(rules, careless_script_is_found)
