@@ -115,7 +115,7 @@ static int finish_file(struct weir_file_finisher *finisher, struct weir_record_f
     int result;
     do {
         *err = (struct weir_error){0};
-        result = weir_record_file_finish(file, finisher->setup.session, err);
+        result = weir_record_file_finish(file, &finisher->setup.session->facts, err);
     } while (weir_output_lacks_space(result) && find_room(finisher, tries++));
     return result;
 }

@@ -225,7 +225,7 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
     /* Sideband first: a mapping that changes while /proc is read is then in the file twice rather than not at all. */
     if (!session->config.enable_on_exec)
         weir_event_set_enable(&session->events, true);
-    result = session->options->kcore ? weir_record_file_copy_kernel(session->file, session, err) : 0;
+    result = session->options->kcore ? weir_record_file_copy_kernel(session->file, &session->facts, err) : 0;
     if (result == 0)
         result = weir_session_begin_file(session, err);
     bool is_stream = session->file->kind == WEIR_RECORD_OUTPUT_STREAM;

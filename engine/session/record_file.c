@@ -14,7 +14,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
-#include "engine/session/session.h"
+#include "engine/drain/pipeline.h"
 #include "format/early_features.h"
 #include "format/features.h"
 #include "format/head.h"
@@ -85,40 +85,40 @@ int weir_record_file_check_name(const char *path, const char *prefix, struct wei
 
 /* ---- features ---- */
 
-static void describe_clock(const struct weir_session *session, struct weir_features_input *input)
+static void describe_clock(const struct weir_file_facts *facts, struct weir_features_input *input)
 {
-    const struct weir_clock_reference *reference = &session->clock_reference;
-    input->use_clock = session->config.samples.clock.given;
-    input->clock_id = session->config.samples.clock.id;
+    const struct weir_clock_reference *reference = &facts->clock_reference;
+    input->use_clock = facts->clock.given;
+    input->clock_id = facts->clock.id;
     input->clock_resolution_ns = reference->resolution_ns;
     input->clock_day_ns = reference->time_of_day_ns;
     input->clock_ns = reference->clock_ns;
 }
 
 static struct weir_compression describe_compression(const struct weir_record_file *file,
-                                                    const struct weir_session *session)
+                                                    const struct weir_file_facts *facts)
 {
     uint64_t compressed = weir_max_u64(file->compressed_bytes, 1);
     return (struct weir_compression){
-        .level = session->options->compression_level,
+        .level = facts->options->compression_level,
         .ratio = (uint32_t)weir_clamp_u64((file->raw_bytes + compressed / 2) / compressed, 1, UINT32_MAX),
-        .room_bytes = session->pipeline.pool.chunk_bytes,
+        .room_bytes = facts->chunk_bytes,
     };
 }
 
 /* What the recording is known by. tracing_data: built into it; the input borrows it, and the caller releases it. */
-static int describe(const struct weir_record_file *file, const struct weir_session *session,
+static int describe(const struct weir_record_file *file, const struct weir_file_facts *facts,
                     struct weir_features_input *input, struct weir_buf *tracing_data, struct weir_error *err)
 {
     *input = (struct weir_features_input){
-        .machine = &session->machine,
-        .events = session->descriptions,
-        .event_count = session->description_count,
-        .command = session->options->command_line,
-        .command_count = session->options->command_line_count,
+        .machine = &facts->machine,
+        .events = facts->descriptions,
+        .event_count = facts->description_count,
+        .command = facts->options->command_line,
+        .command_count = facts->options->command_line_count,
         .first_sample_ns = file->first_sample_ns,
         .last_sample_ns = file->last_sample_ns,
-        .compression = describe_compression(file, session),
+        .compression = describe_compression(file, facts),
     };
     input->bpf_programs = file->bpf.programs;
     input->bpf_program_count = file->bpf.program_count;
@@ -126,29 +126,28 @@ static int describe(const struct weir_record_file *file, const struct weir_sessi
     input->bpf_btf_count = file->bpf.btf_count;
     input->build_ids = file->build_ids;
     input->build_id_count = file->build_id_count;
-    if (session->append) {
-        input->build_ids = session->append->build_ids;
-        input->build_id_count = session->append->build_id_count;
-        if (session->append->first_sample_ns > 0)
-            input->first_sample_ns = session->append->first_sample_ns;
-        input->last_sample_ns = weir_max_u64(input->last_sample_ns, session->append->last_sample_ns);
+    if (facts->append) {
+        input->build_ids = facts->append->build_ids;
+        input->build_id_count = facts->append->build_id_count;
+        if (facts->append->first_sample_ns > 0)
+            input->first_sample_ns = facts->append->first_sample_ns;
+        input->last_sample_ns = weir_max_u64(input->last_sample_ns, facts->append->last_sample_ns);
     }
     input->directory = file->kind == WEIR_RECORD_OUTPUT_DIRECTORY;
-    input->branch_stack =
-        session->config.samples.branch_filter != 0; /* not for call stacks: readers would sort by it */
-    describe_clock(session, input);
-    if (!session->tracefs[0])
+    input->branch_stack = facts->has_branch_stacks;
+    describe_clock(facts, input);
+    if (!facts->tracefs[0])
         return 0;
     input->tracing_data = tracing_data;
-    return weir_tracing_data_build(tracing_data, session->tracefs, input->events, input->event_count, err);
+    return weir_tracing_data_build(tracing_data, facts->tracefs, input->events, input->event_count, err);
 }
 
-static int build_features(const struct weir_record_file *file, const struct weir_session *session, uint64_t data_bytes,
+static int build_features(const struct weir_record_file *file, const struct weir_file_facts *facts, uint64_t data_bytes,
                           struct weir_buf *sections, uint64_t features[4], struct weir_error *err)
 {
     struct weir_buf tracing_data = WEIR_BUF_INIT;
     struct weir_features_input input;
-    int result = describe(file, session, &input, &tracing_data, err);
+    int result = describe(file, facts, &input, &tracing_data, err);
     if (result == 0) {
         input.aux_index = file->aux_index.entries;
         input.aux_index_count = weir_aux_index_count_before(&file->aux_index, file->head_bytes + data_bytes);
@@ -162,23 +161,23 @@ static int build_features(const struct weir_record_file *file, const struct weir
 
 /* ---- head ---- */
 
-static struct weir_head_input describe_head(const struct weir_session *session)
+static struct weir_head_input describe_head(const struct weir_file_facts *facts)
 {
     return (struct weir_head_input){
-        .events = session->descriptions,
-        .event_count = session->description_count,
-        .id_room = session->id_room,
+        .events = facts->descriptions,
+        .event_count = facts->description_count,
+        .id_room = facts->id_room,
     };
 }
 
 /* With a copy of what is known by now, for the case that the recording is never finished. */
-static int write_file_head(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
+static int write_file_head(struct weir_record_file *file, const struct weir_file_facts *facts, struct weir_error *err)
 {
     struct weir_buf head = WEIR_BUF_INIT, tracing_data = WEIR_BUF_INIT;
     struct weir_features_input early;
-    int result = describe(file, session, &early, &tracing_data, err);
+    int result = describe(file, facts, &early, &tracing_data, err);
     if (result == 0) {
-        struct weir_head_input input = describe_head(session);
+        struct weir_head_input input = describe_head(facts);
         early.first_sample_ns = early.last_sample_ns = 0; /* of a file that is continued those of before are known */
         input.early = &early;
         result = weir_head_build(&head, &input);
@@ -200,11 +199,11 @@ static int write_file_head(struct weir_record_file *file, const struct weir_sess
 }
 
 /* The final one, over the first; the early features behind it stay. */
-static int rewrite_head(struct weir_record_file *file, const struct weir_session *session, uint64_t data_bytes,
+static int rewrite_head(struct weir_record_file *file, const struct weir_file_facts *facts, uint64_t data_bytes,
                         const uint64_t features[4])
 {
     struct weir_buf head = WEIR_BUF_INIT;
-    struct weir_head_input input = describe_head(session);
+    struct weir_head_input input = describe_head(facts);
     memcpy(input.features, features, sizeof(input.features));
     input.head_bytes = file->head_bytes;
     input.data_bytes = data_bytes;
@@ -217,12 +216,12 @@ static int rewrite_head(struct weir_record_file *file, const struct weir_session
 
 /* ---- streams ---- */
 
-static int write_stream_head(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
+static int write_stream_head(struct weir_record_file *file, const struct weir_file_facts *facts, struct weir_error *err)
 {
     struct weir_buf head = WEIR_BUF_INIT, tracing_data = WEIR_BUF_INIT;
     struct weir_features_input input;
     unsigned left_out = 0;
-    int result = describe(file, session, &input, &tracing_data, err);
+    int result = describe(file, facts, &input, &tracing_data, err);
     if (result == 0) {
         result = weir_pipe_head_build(&head, &input, &left_out);
         if (result == 0)
@@ -231,8 +230,8 @@ static int write_stream_head(struct weir_record_file *file, const struct weir_se
             weir_error_set_errno(err, result, "cannot write the head of the stream");
     }
     if (left_out > 0)
-        weir_notice(session->options->notices, WEIR_NOTICE_VERBOSE,
-                    "%u features are too long for a stream and left out", left_out);
+        weir_notice(facts->options->notices, WEIR_NOTICE_VERBOSE, "%u features are too long for a stream and left out",
+                    left_out);
     file->head_bytes = head.used;
     weir_buf_fini(&head);
     weir_buf_fini(&tracing_data);
@@ -242,19 +241,19 @@ static int write_stream_head(struct weir_record_file *file, const struct weir_se
 /* ---- open ---- */
 
 /* DIR/data, and in a directory the files of the readers. */
-static int open_in_folder(struct weir_record_file *file, const struct weir_session *session,
-                          const struct weir_io_ops *io, struct weir_error *err)
+static int open_in_folder(struct weir_record_file *file, const struct weir_file_facts *facts,
+                          const struct weir_pipeline *pipeline, const struct weir_io_ops *io, struct weir_error *err)
 {
     char path[PATH_MAX];
     int result = weir_output_folder_open(&file->folder, file->path, err);
     if (result == 0 && file->kind == WEIR_RECORD_OUTPUT_DIRECTORY)
-        result = weir_record_parts_open(&file->parts, file->folder, session->pipeline.reader_count,
-                                        session->options->notices, err);
+        result =
+            weir_record_parts_open(&file->parts, file->folder, pipeline->reader_count, facts->options->notices, err);
     if (result < 0)
         return result;
     if (snprintf(path, sizeof(path), "%s/data", weir_output_folder_path(file->folder)) >= (int)sizeof(path))
         return weir_error_set(err, -ENAMETOOLONG, "the name of the output is too long");
-    result = weir_pipeline_open_output(&session->pipeline, path, io, &file->output, err);
+    result = weir_pipeline_open_output(pipeline, path, io, &file->output, err);
     return result < 0 ? result : weir_output_publish(file->output, err);
 }
 
@@ -268,24 +267,24 @@ static int copy_in(struct weir_record_file *file, const struct weir_append *appe
     return result < 0 ? weir_error_set_errno(err, result, "cannot copy the recording of before, '%s'", file->path) : 0;
 }
 
-static int open_output(struct weir_record_file *file, const struct weir_session *session, const struct weir_io_ops *io,
-                       struct weir_error *err)
+static int open_output(struct weir_record_file *file, const struct weir_file_facts *facts,
+                       const struct weir_pipeline *pipeline, const struct weir_io_ops *io, struct weir_error *err)
 {
-    const struct weir_pipeline *pipeline = &session->pipeline;
     if (file->kind == WEIR_RECORD_OUTPUT_STREAM) {
-        int result = weir_pipeline_open_stream(pipeline, session->options->output_fd, io, &file->output, err);
-        return result < 0 ? result : write_stream_head(file, session, err);
+        int result = weir_pipeline_open_stream(pipeline, facts->options->output_fd, io, &file->output, err);
+        return result < 0 ? result : write_stream_head(file, facts, err);
     }
-    int result = weir_record_has_folder(session->options)
-                     ? open_in_folder(file, session, io, err)
+    int result = weir_record_has_folder(facts->options)
+                     ? open_in_folder(file, facts, pipeline, io, err)
                      : weir_pipeline_open_output(pipeline, file->path, io, &file->output, err);
     if (result == 0)
-        result = write_file_head(file, session, err);
-    return result == 0 && session->append ? copy_in(file, session->append, err) : result;
+        result = write_file_head(file, facts, err);
+    return result == 0 && facts->append ? copy_in(file, facts->append, err) : result;
 }
 
-int weir_record_file_open(struct weir_record_file **made, const struct weir_session *session, const char *path,
-                          const struct weir_io_ops *io, struct weir_error *err)
+int weir_record_file_open(struct weir_record_file **made, const struct weir_file_facts *facts,
+                          const struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
+                          struct weir_error *err)
 {
     struct weir_record_file *file = calloc(1, sizeof(*file));
     char *copy = strdup(path);
@@ -295,9 +294,9 @@ int weir_record_file_open(struct weir_record_file **made, const struct weir_sess
         return weir_error_set_errno(err, -ENOMEM, "cannot set up the output");
     }
     file->path = copy;
-    file->kind = session->options->output_kind;
-    file->syncs = session->options->sync;
-    int result = open_output(file, session, io, err);
+    file->kind = facts->options->output_kind;
+    file->syncs = facts->options->sync;
+    int result = open_output(file, facts, pipeline, io, err);
     if (result < 0) {
         weir_record_file_close(file);
         return result;
@@ -337,15 +336,15 @@ int weir_record_file_sync_name(const struct weir_record_file *file, struct weir_
     return result < 0 ? weir_error_set_errno(err, result, "cannot sync the directory of %s", file->path) : 0;
 }
 
-int weir_record_file_copy_kernel(struct weir_record_file *file, const struct weir_session *session,
+int weir_record_file_copy_kernel(struct weir_record_file *file, const struct weir_file_facts *facts,
                                  struct weir_error *err)
 {
-    const struct weir_notice_sink *notices = session->options->notices;
+    const struct weir_notice_sink *notices = facts->options->notices;
     struct weir_kcore_copied copied;
     int fd = weir_output_folder_make_kcore(file->folder, err);
     if (fd < 0)
         return fd;
-    int result = weir_kcore_copy(&session->kcore, fd, &copied, err);
+    int result = weir_kcore_copy(facts->kcore, fd, &copied, err);
     close(fd);
     if (result < 0)
         return result;
@@ -420,7 +419,7 @@ static void tell_of_ending(const struct weir_record_file *file, const struct end
         weir_error_hint(err, "weir recover makes a whole file of it, with what was known at the start");
 }
 
-static int finish_file(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
+static int finish_file(struct weir_record_file *file, const struct weir_file_facts *facts, struct weir_error *err)
 {
     uint64_t data_bytes = weir_output_stable_bytes(file->output);
     struct ending ending = {.sections = WEIR_BUF_INIT};
@@ -428,7 +427,7 @@ static int finish_file(struct weir_record_file *file, const struct weir_session 
     bool is_told = false;
     int kept = weir_output_check_kept(file->output, &kept_error);
     int described =
-        build_features(file, session, data_bytes + file->last_records.used, &ending.sections, ending.features, err);
+        build_features(file, facts, data_bytes + file->last_records.used, &ending.sections, ending.features, err);
     int result = described < 0 ? end_with_early_features(file, &ending) : 0;
     if (result == 0)
         result = write_what_fits(file, &ending, &is_told);
@@ -443,7 +442,7 @@ static int finish_file(struct weir_record_file *file, const struct weir_session 
         memset(ending.features, 0, sizeof(ending.features));
         result = weir_error_set_errno(err, synced, "cannot write the feature sections of %s", file->path);
     }
-    int written = rewrite_head(file, session, data_bytes, ending.features);
+    int written = rewrite_head(file, facts, data_bytes, ending.features);
     if (written < 0 && result == 0)
         result = weir_error_set_errno(err, written, "cannot write the head of %s", file->path);
     if (described < 0 && result == 0)
@@ -455,14 +454,14 @@ static int finish_file(struct weir_record_file *file, const struct weir_session 
     return kept < 0 ? kept : result;
 }
 
-int weir_record_file_finish(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err)
+int weir_record_file_finish(struct weir_record_file *file, const struct weir_file_facts *facts, struct weir_error *err)
 {
     if (file->kind != WEIR_RECORD_OUTPUT_STREAM) {
         uint64_t bytes;
         struct weir_error kept_error = {0};
         int kept = weir_record_parts_check_kept(&file->parts, &kept_error);
         int parts = weir_record_parts_finish(&file->parts, &bytes);
-        int result = finish_file(file, session, err);
+        int result = finish_file(file, facts, err);
         file->file_bytes += bytes;
         if (parts < 0 && result == 0)
             result = weir_error_set_errno(err, parts, "cannot finish the files in %s", file->path);

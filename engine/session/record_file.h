@@ -3,9 +3,10 @@
  *
  *     open ──► (publish) ──► the writer's ──► ours again: finish ──► (sync) ──► close
  *
- * A recording has one at a time; one that switches its output has one after another, each complete in itself. What
- * they have in common (event descriptions, machine, build ids) is the session's. While the writer has the output nobody
- * else touches it (writer_rotation.h); all functions here are for the coordinator before and after that.
+ * A recording has one at a time; a recording that rotates its output has one after another, each complete in itself.
+ * What all of them state (events, machine, clock) is in file_facts.h. While the writer has the output nobody else
+ * touches it (writer_rotation.h); the functions here are for the coordinator before, and for the coordinator or the
+ * finisher after.
  */
 #ifndef WEIR_ENGINE_SESSION_RECORD_FILE_H
 #define WEIR_ENGINE_SESSION_RECORD_FILE_H
@@ -15,6 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/drain/aux_index.h"
+#include "engine/session/file_facts.h"
 #include "engine/session/record.h"
 #include "engine/session/record_parts.h"
 #include "engine/tasks/bpf_images.h"
@@ -25,7 +27,7 @@
 #define WEIR_STAMP_BYTES   17  /* "2026112118000012": UTC, hundredths of seconds last, as perf record writes it */
 
 struct weir_build_id_entry;
-struct weir_session;
+struct weir_pipeline;
 struct weir_writer_account;
 
 /*
@@ -66,17 +68,18 @@ struct weir_record_file {
 };
 
 /*
- * Makes the output that the session's options want (a nameless file beside `path`, or a stream), with the memory of the
- * session's pool as its registered buffers, and writes the head. After weir_session_describe(). io: NULL for the real
- * system calls. *file is owned by the caller. 0 or -errno with err, as weir_output_open(); then there is none. Blocks,
- * allocates.
+ * Makes the output that the options want (a nameless file beside `path`, or a stream), with the memory of the
+ * pipeline's pool as its registered buffers, and writes the head. io: NULL for the real system calls. *file is owned by
+ * the caller and must be closed before the pipeline ends. 0 or -errno with err, as weir_output_open(); then there is
+ * none. Blocks, allocates.
  */
-int weir_record_file_open(struct weir_record_file **file, const struct weir_session *session, const char *path,
-                          const struct weir_io_ops *io, struct weir_error *err);
+int weir_record_file_open(struct weir_record_file **file, const struct weir_file_facts *facts,
+                          const struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
+                          struct weir_error *err);
 
 /* Copies the kernel's code into the folder of a file that is not published yet; when the events count already that tell
  * of changes to it. 0 or -errno with err. Blocks, allocates. */
-int weir_record_file_copy_kernel(struct weir_record_file *file, const struct weir_session *session,
+int weir_record_file_copy_kernel(struct weir_record_file *file, const struct weir_file_facts *facts,
                                  struct weir_error *err);
 
 /* Gives a file or a directory its name. */
@@ -109,7 +112,7 @@ int weir_record_file_check_name(const char *path, const char *prefix, struct wei
  * Without these the file is still whole, for weir recover. Not synced. 0 or -errno with err, also when those of the
  * start serve; what weir_output_check_kept() found goes before. May be called again after an error. Blocks, allocates.
  */
-int weir_record_file_finish(struct weir_record_file *file, const struct weir_session *session, struct weir_error *err);
+int weir_record_file_finish(struct weir_record_file *file, const struct weir_file_facts *facts, struct weir_error *err);
 
 /* 0, or the error that failed it: not all that was recorded is in it. The writer must not have it any more. */
 int weir_record_file_error(const struct weir_record_file *file);

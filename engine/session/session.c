@@ -159,9 +159,26 @@ int weir_session_map_rings(struct weir_session *session, struct weir_error *err)
     return 0;
 }
 
+int weir_session_describe(struct weir_session *session, struct weir_error *err)
+{
+    return weir_file_facts_gather(&session->facts,
+                                  &(struct weir_file_facts_sources){
+                                      .options = session->options,
+                                      .events = &session->events,
+                                      .config = &session->config,
+                                      .topology = session->topology,
+                                      .clock_reference = &session->clock_reference,
+                                      .append = session->append,
+                                      .kcore = &session->kcore,
+                                      .chunk_bytes = session->pipeline.pool.chunk_bytes,
+                                  },
+                                  err);
+}
+
 int weir_session_open_file(struct weir_session *session, struct weir_error *err)
 {
-    int result = weir_record_file_open(&session->file, session, session->options->output_path, session->io, err);
+    int result = weir_record_file_open(&session->file, &session->facts, &session->pipeline,
+                                       session->options->output_path, session->io, err);
     if (result == 0 && session->options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY)
         weir_pipeline_set_parts(&session->pipeline, session->file->parts.outputs);
     if (result == 0 && session->append)
@@ -203,7 +220,7 @@ void weir_session_close_events(struct weir_session *session)
 
 void weir_session_release(struct weir_session *session)
 {
-    weir_session_forget(session);
+    weir_file_facts_fini(&session->facts);
     weir_sideband_halt(session->sideband); /* it looks at the pipeline's epochs */
     weir_session_close_events(session);
     weir_session_free_sideband(session); /* the readers, which are gone now, wrote to its tees */

@@ -22,6 +22,7 @@
 #include "engine/session/coordinator.h"
 #include "engine/session/disk_guard.h"
 #include "engine/session/event_trigger.h"
+#include "engine/session/file_facts.h"
 #include "engine/session/file_finisher.h"
 #include "engine/session/ftrace_snapshot.h"
 #include "engine/session/ledger.h"
@@ -111,13 +112,8 @@ struct weir_session {
     struct weir_build_id_entry *build_ids; /* owned; for the feature, once the sideband thread has ended */
     size_t build_id_count;
 
-    struct weir_machine machine;
-    struct weir_event_desc *descriptions;        /* owned; events as the file describes them */
-    unsigned description_count;                  /* all of them, or those without the side event */
-    uint64_t **description_ids;                  /* owned; [event] */
-    size_t id_room;                              /* per event in the head */
     struct weir_clock_reference clock_reference; /* of the clock of -k, at the start */
-    char tracefs[128];                           /* its mount point; "" without tracepoints */
+    struct weir_file_facts facts;                /* const once the first file is open */
 };
 
 /* Whether tasks are named to be recorded. */
@@ -229,7 +225,7 @@ void weir_session_close_events(struct weir_session *session);
 /* Undoes everything, in any state. The options and the result stay, and a file that was published. */
 void weir_session_release(struct weir_session *session);
 
-/* Everything that the file's head and features need to know: machine, event descriptions. 0 or -errno with err. */
+/* Gathers session->facts. After map_rings(). 0 or -errno with err. */
 int weir_session_describe(struct weir_session *session, struct weir_error *err);
 
 /* Opens session->file at options->output_path, head written. After map_rings() and describe(). 0 or -errno with err. */
@@ -308,8 +304,5 @@ void weir_session_free_sideband(struct weir_session *session);
 /* After the readers have ended: ledger, LOST_SAMPLES, end of the writer, features, final head, fsync. Fills the result.
  * 0 or -errno with err; the file keeps what was good. */
 int weir_session_finish(struct weir_session *session, struct weir_error *err);
-
-/* Frees what describe() made; before the events are closed. */
-void weir_session_forget(struct weir_session *session);
 
 #endif

@@ -201,7 +201,7 @@ static void note_cpus(struct weir_session *session)
     if (cpus) {
         WEIR_CPUSET_FOREACH(cpu, &session->cpus)
             cpus[count++] = cpu;
-        weir_record_cpus_changed(&record, session->descriptions[0].ids[0], cpus, count);
+        weir_record_cpus_changed(&record, session->facts.descriptions[0].ids[0], cpus, count);
         session->cpus_changed =
             weir_buf_error(&record) < 0 || !weir_pipeline_try_emit(&session->pipeline, record.data, record.used);
     }

@@ -16,119 +16,8 @@
 #include "format/features.h"
 #include "format/records.h"
 #include "format/synth.h"
-#include "format/tracefs.h"
-#include "topology/machine.h"
 
 #define SYNTH_THREADS_MAX 16 /* /proc's own locks leave little to gain from more */
-
-/* ---- descriptions ---- */
-
-static int describe_event(struct weir_session *session, unsigned event)
-{
-    const struct weir_event_set *set = &session->events;
-    size_t most = (size_t)set->place_count * set->task_count;
-    uint64_t *ids = calloc(session->id_room, sizeof(*ids));
-    if (!ids)
-        return -ENOMEM;
-    session->description_ids[event] = ids;
-
-    size_t count = 0;
-    for (size_t i = 0; i < most; i++) {
-        uint64_t id = set->file_ids[event * most + i];
-        if (id)
-            ids[count++] = id;
-    }
-    const struct weir_event *opened = &set->list->events[event];
-    session->descriptions[event] = (struct weir_event_desc){
-        .attr = opened->attr,
-        .name = opened->name,
-        .ids = ids,
-        .id_count = count,
-        .leader = opened->leader,
-        .group_name = opened->group_name,
-        .tracepoint_system = opened->tracepoint_system,
-        .tracepoint_name = opened->tracepoint_name,
-    };
-    return 0;
-}
-
-/* What the file says of the one event that it knows of: that side records are its own, as with perf. */
-static void describe_side_records(struct weir_session *session)
-{
-    const struct weir_event_set *set = &session->events;
-    const struct perf_event_attr *from = &set->list->events[weir_event_set_sideband(set)].attr;
-    struct perf_event_attr *attr = &session->descriptions[0].attr;
-    attr->mmap = from->mmap;
-    attr->mmap2 = from->mmap2;
-    attr->mmap_data = from->mmap_data;
-    attr->comm = from->comm;
-    attr->comm_exec = from->comm_exec;
-    attr->task = from->task;
-    attr->ksymbol = from->ksymbol;
-    attr->bpf_event = from->bpf_event;
-    attr->build_id = from->build_id;
-    attr->context_switch = from->context_switch;
-    attr->namespaces = from->namespaces;
-    attr->cgroup = from->cgroup;
-}
-
-static bool has_tracepoints(const struct weir_event_list *list)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->events[i].tracepoint_system)
-            return true;
-    }
-    return false;
-}
-
-/* The ids of the file that is continued belong to the same events. */
-static int describe_appended(struct weir_session *session, struct weir_error *err)
-{
-    unsigned count = session->description_count;
-    int result = weir_append_check_events(session->append, session->descriptions, count, err);
-    if (result < 0)
-        return result;
-    result =
-        weir_append_add_ids(session->append, session->descriptions, session->description_ids, count, session->id_room);
-    session->id_room += weir_append_id_room(session->append);
-    return result < 0 ? weir_error_set_errno(err, result, "cannot describe %u events", count) : 0;
-}
-
-int weir_session_describe(struct weir_session *session, struct weir_error *err)
-{
-    int result = weir_machine_collect(&session->machine, session->topology, "", err);
-    if (result < 0)
-        return result;
-    const struct weir_event_set *set = &session->events;
-    unsigned count = session->config.without_ids ? weir_event_set_sideband(set) : set->event_count;
-    session->description_count = count;
-    session->id_room = (size_t)session->events.place_count * session->events.task_count;
-    session->descriptions = calloc(count, sizeof(*session->descriptions));
-    session->description_ids = calloc(count, sizeof(*session->description_ids));
-    result = session->descriptions && session->description_ids ? 0 : -ENOMEM;
-    for (unsigned event = 0; result == 0 && event < count; event++)
-        result = describe_event(session, event);
-    if (result < 0)
-        return weir_error_set_errno(err, result, "cannot describe %u events", count);
-    if (session->config.without_ids)
-        describe_side_records(session);
-    if (session->append) {
-        result = describe_appended(session, err);
-        if (result < 0)
-            return result;
-    }
-    return has_tracepoints(session->events.list) ? weir_tracefs_find(session->tracefs, sizeof(session->tracefs), err)
-                                                 : 0;
-}
-
-void weir_session_forget(struct weir_session *session)
-{
-    for (unsigned event = 0; session->description_ids && event < session->description_count; event++)
-        free(session->description_ids[event]);
-    free(session->description_ids);
-    free(session->descriptions);
-    weir_machine_fini(&session->machine);
-}
 
 /* ---- synthesised records ---- */
 
@@ -252,7 +141,7 @@ void weir_session_synth_options(const struct weir_session *session, struct weir_
     const struct weir_record_options *asked = session->options;
     unsigned allowed = weir_cpuset_count(weir_topology_allowed(session->topology));
     *options = (struct weir_synth_options){
-        .sample_id_bytes = weir_attr_sample_id_bytes(&session->descriptions[0].attr),
+        .sample_id_bytes = weir_attr_sample_id_bytes(&session->facts.descriptions[0].attr),
         .threads =
             asked->synth_threads ? asked->synth_threads : (unsigned)weir_clamp_u64(allowed, 1, SYNTH_THREADS_MAX),
         .data_maps = session->events.list->events[weir_event_set_sideband(&session->events)].attr.mmap_data,
@@ -430,10 +319,10 @@ static int replace_appended(struct weir_session *session, int failure, struct we
 /* With --on-full=rotate older files make room for its features. */
 static int finish_file(struct weir_session *session, struct weir_error *err)
 {
-    int result = weir_record_file_finish(session->file, session, err);
+    int result = weir_record_file_finish(session->file, &session->facts, err);
     while (weir_output_lacks_space(result) && weir_disk_guard_make_room(session)) {
         *err = (struct weir_error){0};
-        result = weir_record_file_finish(session->file, session, err);
+        result = weir_record_file_finish(session->file, &session->facts, err);
     }
     return result;
 }

@@ -9,7 +9,7 @@
 static int append_ids(const struct weir_session *session, struct weir_buf *out)
 {
     const struct weir_event_set *set = &session->events;
-    size_t most = (size_t)session->description_count * set->place_count * set->task_count, count = 0;
+    size_t most = (size_t)session->facts.description_count * set->place_count * set->task_count, count = 0;
     struct weir_id_index_entry *entries = calloc(weir_max_u64(most, 1), sizeof(*entries));
     if (!entries)
         return -ENOMEM;
@@ -67,9 +67,9 @@ static int append_event_cpus(const struct weir_cpuset *cpus, uint64_t id, struct
 static int append_events(const struct weir_session *session, struct weir_buf *out)
 {
     int result = 0;
-    for (unsigned i = 0; result == 0 && i < session->description_count; i++) {
+    for (unsigned i = 0; result == 0 && i < session->facts.description_count; i++) {
         const struct weir_event *event = &session->events.list->events[i];
-        const struct weir_event_desc *described = &session->descriptions[i];
+        const struct weir_event_desc *described = &session->facts.descriptions[i];
         if (described->id_count == 0)
             continue;
         if (event->unit && event->unit[0])

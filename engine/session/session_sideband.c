@@ -18,7 +18,7 @@ int weir_session_make_sideband(struct weir_session *session, struct weir_error *
     int result =
         weir_sideband_new(&session->sideband,
                           &(struct weir_sideband_setup){
-                              .attr = &session->descriptions[0].attr,
+                              .attr = &session->facts.descriptions[0].attr,
                               .tee_count = pipeline->reader_count,
                               .epoch = &pipeline->control.epoch,
                               .read_build_ids = !options->no_build_ids,

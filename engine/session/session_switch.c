@@ -72,7 +72,8 @@ static int open_next(struct weir_session_switch *change, struct weir_error *err)
     if (result < 0)
         return result;
     do
-        result = weir_record_file_open(&change->next, session, session->file->path, NULL, err);
+        result =
+            weir_record_file_open(&change->next, &session->facts, &session->pipeline, session->file->path, NULL, err);
     while (weir_output_lacks_space(result) && weir_disk_guard_make_room(session));
     if (result < 0)
         show(session);

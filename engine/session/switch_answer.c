@@ -92,7 +92,7 @@ static size_t kernel_map_bytes(const struct weir_session *session)
     const struct weir_buf *records = &session->change.kernel_records;
     struct weir_side_layout layout;
     struct weir_side_record first;
-    weir_side_layout_init(&layout, &session->descriptions[0].attr);
+    weir_side_layout_init(&layout, &session->facts.descriptions[0].attr);
     int bytes = weir_side_record_parse(&layout, records->data, records->used, &first);
     bool is_kernels = bytes > 0 && (first.type == PERF_RECORD_MMAP || first.type == PERF_RECORD_MMAP2) &&
                       strncmp(first.map.filename, "[kernel.", strlen("[kernel.")) == 0;
@@ -217,7 +217,7 @@ static int emit_incomplete(struct answering *answering, const struct weir_sideba
 static int emit_beginning(struct answering *answering, const struct weir_sideband_view *view)
 {
     const struct weir_task_map_sink sink = {
-        .sample_id_bytes = weir_attr_sample_id_bytes(&answering->session->descriptions[0].attr),
+        .sample_id_bytes = weir_attr_sample_id_bytes(&answering->session->facts.descriptions[0].attr),
         .emit = emit_for_sink,
         .incomplete = note_incomplete,
         .ctx = answering,

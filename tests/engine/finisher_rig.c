@@ -29,10 +29,15 @@ void finisher_rig_init(struct finisher_rig *rig, const struct weir_notice_sink *
     rig->description.attr.size = sizeof(rig->description.attr);
     rig->session = (struct weir_session){
         .options = &rig->options,
-        .machine = sample_machine(),
-        .descriptions = &rig->description,
+        .facts =
+            {
+                .options = &rig->options,
+                .machine = sample_machine(),
+                .descriptions = &rig->description,
+                .description_count = 1,
+                .id_room = 1,
+            },
         .events.event_count = 1,
-        .id_room = 1,
     };
     sigemptyset(&rig->signals);
     rig->room_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -56,7 +61,8 @@ struct weir_record_file *finisher_rig_make_file(struct finisher_rig *rig, const 
     struct weir_record_file *file = NULL;
     struct weir_error err = {0};
     struct weir_writer_account nothing = {0};
-    int result = weir_record_file_open(&file, &rig->session, io ? "/dev/null" : rig->path, io, &err);
+    int result = weir_record_file_open(&file, &rig->session.facts, &rig->session.pipeline, io ? "/dev/null" : rig->path,
+                                       io, &err);
     if (result == 0)
         result = weir_record_file_publish(file, &err);
     if (result == 0) {
