@@ -2,16 +2,21 @@
  * What records say beyond the fields of their schemas, as JSON: lists, alternatives, bytes. Names are those of
  * linux/perf_event.h and of perf's structures (tools/lib/perf/include/perf/event.h). One thread.
  */
+#include "format/record_json.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/bits.h"
+#include "format/auxtrace_text.h"
 #include "format/bytes.h"
+#include "format/cpu_map_text.h"
+#include "format/kernel_record_text.h"
 #include "format/perf_file.h"
-#include "format/record_text_internal.h"
 #include "format/sample_layout.h"
 #include "format/text_out.h"
+#include "format/user_record_text.h"
 
 #define BUILD_ID_BYTES  20u /* at most, of MMAP2 */
 #define NAMESPACE_BYTES 16u
@@ -220,7 +225,7 @@ static void append_update(const struct weir_text_record *record, struct weir_buf
         break;
     case WEIR_EVENT_UPDATE_CPUS:
         if (left >= sizeof(uint16_t))
-            append_cpus(value - sizeof(struct perf_event_header), left + sizeof(struct perf_event_header), out);
+            append_cpus(value, left, out);
         break;
     default:
         break;
@@ -258,7 +263,8 @@ static void append_of_user(const struct weir_text_record *record, struct weir_bu
         append_list("threads", record, 16, weir_text_u64_at(record, 8), THREAD_BYTES, append_thread, out);
         break;
     case WEIR_RECORD_CPU_MAP:
-        append_cpus(record->data, record->bytes, out);
+        append_cpus(record->data + sizeof(struct perf_event_header), record->bytes - sizeof(struct perf_event_header),
+                    out);
         break;
     case WEIR_RECORD_STAT_CONFIG:
         append_list("data", record, 16, weir_text_u64_at(record, 8), STAT_PAIR_BYTES, append_stat_pair, out);

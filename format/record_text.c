@@ -1,6 +1,6 @@
 /*
- * A record in perf's form: where, how long, its bytes, when and where it happened, what it is. What it says is appended
- * by the functions of record_text_kernel.c, record_text_user.c and sample_text.c. One thread.
+ * A record in perf's form: its offset and size, its bytes, its time and CPU, its name. Its contents come from
+ * kernel_record_text.c, user_record_text.c and sample_text.c, and for JSON from record_json.c. One thread.
  */
 #include "format/record_text.h"
 
@@ -9,9 +9,11 @@
 #include <string.h>
 
 #include "format/bytes.h"
+#include "format/kernel_record_text.h"
+#include "format/record_json.h"
 #include "format/record_schema.h"
-#include "format/record_text_internal.h"
 #include "format/text_out.h"
+#include "format/user_record_text.h"
 
 #define PIPE_NAME "pipe"
 
@@ -24,16 +26,16 @@ void weir_record_text_add_events(struct weir_record_text *text)
 
 int weir_record_text_init(struct weir_record_text *text, struct weir_perf_input *input, struct weir_trace *trace)
 {
-    *text = (struct weir_record_text){.input = input, .trace = trace};
+    *text = (struct weir_record_text){.input = input, .names.trace = trace};
     weir_record_text_add_events(text);
 
     struct weir_buf arch = WEIR_BUF_INIT;
     int found = weir_perf_input_feature(input, WEIR_FEATURE_ARCH, &arch, NULL);
 #if defined(__x86_64__) || defined(__i386__)
-    text->is_x86 = true;
+    text->names.is_x86 = true;
 #endif
     if (found == 1 && arch.used > 0)
-        text->is_x86 = memmem(arch.data, arch.used, "86", 2) != NULL;
+        text->names.is_x86 = memmem(arch.data, arch.used, "86", 2) != NULL;
     weir_buf_fini(&arch);
     return found == -ENOMEM ? found : 0;
 }
@@ -84,7 +86,7 @@ static bool append_body(const struct weir_record_text *text, const struct weir_t
     if (record->body_bytes < schema->least_bytes)
         return false;
     if (record->type == PERF_RECORD_SAMPLE)
-        weir_sample_text_append(text, record, out);
+        weir_sample_text_append(&text->names, record, out);
     else if (record->type < WEIR_RECORD_ATTR)
         weir_kernel_record_append(record, out);
     else
@@ -183,7 +185,7 @@ void weir_record_json_append(const struct weir_record_text *text, const struct w
     if (!schema || record.body_bytes < schema->least_bytes)
         weir_buf_printf(out, schema ? ",\"cut\":true" : "");
     else if (view->type == PERF_RECORD_SAMPLE)
-        weir_sample_json_append(text, &record, out);
+        weir_sample_json_append(&text->names, &record, out);
     else {
         for (const struct weir_field *field = schema->fields; field && field->name; field++)
             append_json_field(&record, field, out);

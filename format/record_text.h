@@ -8,15 +8,15 @@
 
 #include "base/buf.h"
 #include "format/perf_input.h"
+#include "format/sample_text.h"
 #include "format/trace_decode.h"
 
 struct weir_record_text {
     struct weir_perf_input *input; /* borrowed */
-    struct weir_trace *trace;      /* borrowed; decodes the raw bytes of tracepoints; NULL: they stay bytes */
-    bool is_x86;                   /* names of registers: perf's of x86, or their numbers */
-    size_t events;                 /* of input that were looked at */
-    uint64_t sample_types;         /* of these, or-ed: what perf's columns depend on */
-    bool has_trailers;             /* the first event has sample_id_all */
+    struct weir_sample_names names;
+    size_t events;         /* of input that were looked at */
+    uint64_t sample_types; /* of these, or-ed: what perf's columns depend on */
+    bool has_trailers;     /* the first event has sample_id_all */
 };
 
 /* What the columns depend on, from input's events so far; of a pipe to be called again when there are more. 0 or

@@ -1,10 +1,11 @@
 /* What a sample says, in perf's words (dump_sample() in tools/perf/util/session.c) and as JSON. One thread. */
+#include "format/sample_text.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/bits.h"
 #include "format/bytes.h"
-#include "format/record_text_internal.h"
 #include "format/text_out.h"
 
 #define WORD_BYTES     8u
@@ -14,7 +15,8 @@
 #define BRANCH_ABORT   (1u << 3)
 #define CYCLES_SHIFT   4
 
-const char *weir_register_name(bool is_x86, unsigned bit)
+/* perf's name of bit `bit` of a register mask; NULL: no name is known. */
+static const char *register_name(bool is_x86, unsigned bit)
 {
     static const char *const x86[] = {"AX", "BX", "CX", "DX", "SI", "DI", "BP",  "SP",  "IP",  "FLAGS", "CS",  "SS",
                                       "DS", "ES", "FS", "GS", "R8", "R9", "R10", "R11", "R12", "R13",   "R14", "R15"};
@@ -65,7 +67,7 @@ static void append_regs(const char *which, bool is_x86, uint64_t mask, uint64_t 
     for (unsigned bit = 0; bit < 64 && next < regs->count; bit++) {
         if (!(mask >> bit & 1))
             continue;
-        const char *name = weir_register_name(is_x86, bit);
+        const char *name = register_name(is_x86, bit);
         if (name)
             weir_buf_printf(out, ".... %-5s 0x%016" PRIx64 "\n", name, word_at(regs, next++));
         else
@@ -142,13 +144,13 @@ static void append_words(const struct weir_sample *sample, struct weir_buf *out)
         weir_buf_printf(out, "... transaction: %" PRIx64 "\n", sample->transaction);
 }
 
-static bool is_tracepoint(const struct weir_record_text *text, const struct weir_text_record *record,
+static bool is_tracepoint(const struct weir_sample_names *names, const struct weir_text_record *record,
                           const struct weir_sample *sample)
 {
-    return text->trace && record->event && record->event->attr.type == PERF_TYPE_TRACEPOINT && sample->raw.data;
+    return names->trace && record->event && record->event->attr.type == PERF_TYPE_TRACEPOINT && sample->raw.data;
 }
 
-void weir_sample_text_append(const struct weir_record_text *text, const struct weir_text_record *record,
+void weir_sample_text_append(const struct weir_sample_names *names, const struct weir_text_record *record,
                              struct weir_buf *out)
 {
     struct weir_sample sample;
@@ -166,8 +168,8 @@ void weir_sample_text_append(const struct weir_record_text *text, const struct w
                     tid, sample.ip, period, sample.addr);
     append_callchain(&sample, out);
     append_branches(&sample, out);
-    append_regs("user", text->is_x86, attr->sample_regs_user, sample.user_abi, &sample.user_regs, out);
-    append_regs("intr", text->is_x86, attr->sample_regs_intr, sample.intr_abi, &sample.intr_regs, out);
+    append_regs("user", names->is_x86, attr->sample_regs_user, sample.user_abi, &sample.user_regs, out);
+    append_regs("intr", names->is_x86, attr->sample_regs_intr, sample.intr_abi, &sample.intr_regs, out);
     if (result == 0 && (attr->sample_type & PERF_SAMPLE_STACK_USER))
         weir_buf_printf(out, "... ustack: size %" PRIu64 ", offset 0x%" PRIx64 "\n", sample.user_stack.count,
                         sample.user_stack_offset);
@@ -179,9 +181,9 @@ void weir_sample_text_append(const struct weir_record_text *text, const struct w
     weir_buf_printf(out, " ... event: ");
     weir_text_append(out, record->event->name, strlen(record->event->name));
     weir_buf_append_u8(out, '\n');
-    if (is_tracepoint(text, record, &sample)) {
+    if (is_tracepoint(names, record, &sample)) {
         weir_buf_printf(out, " ... fields: ");
-        weir_trace_append_text(text->trace, attr->config, sample.raw.data, sample.raw.count, out);
+        weir_trace_append_text(names->trace, attr->config, sample.raw.data, sample.raw.count, out);
         weir_buf_append_u8(out, '\n');
     }
 }
@@ -232,7 +234,7 @@ static void append_json_regs(const char *name, bool is_x86, uint64_t mask, const
     for (unsigned bit = 0; bit < 64 && next < regs->count; bit++) {
         if (!(mask >> bit & 1))
             continue;
-        const char *reg = weir_register_name(is_x86, bit);
+        const char *reg = register_name(is_x86, bit);
         if (reg)
             weir_buf_printf(out, "%s\"%s\"", next ? "," : "", reg);
         else
@@ -283,21 +285,21 @@ static void append_json_extra(const struct weir_sample *sample, struct weir_buf 
         weir_buf_printf(out, ",\"aux_bytes\":%" PRIu64, sample->aux.count);
 }
 
-/* False: not all that is in it is in its fields. */
-static bool append_json_tracepoint(const struct weir_record_text *text, const struct weir_text_record *record,
+/* Returns false when the raw bytes hold more than the fields that were appended. */
+static bool append_json_tracepoint(const struct weir_sample_names *names, const struct weir_text_record *record,
                                    const struct weir_sample *sample, struct weir_buf *out)
 {
     size_t start = out->used;
-    if (!is_tracepoint(text, record, sample))
+    if (!is_tracepoint(names, record, sample))
         return false;
     uint64_t id = record->event->attr.config;
     weir_buf_printf(out, ",\"fields\":");
-    if (!weir_trace_append_json(text->trace, id, sample->raw.data, sample->raw.count, out))
+    if (!weir_trace_append_json(names->trace, id, sample->raw.data, sample->raw.count, out))
         out->used = start;
-    return weir_trace_knows_all(text->trace, id);
+    return weir_trace_knows_all(names->trace, id);
 }
 
-void weir_sample_json_append(const struct weir_record_text *text, const struct weir_text_record *record,
+void weir_sample_json_append(const struct weir_sample_names *names, const struct weir_text_record *record,
                              struct weir_buf *out)
 {
     struct weir_sample sample;
@@ -313,13 +315,13 @@ void weir_sample_json_append(const struct weir_record_text *text, const struct w
     append_json_words("read", &sample.read, out);
     append_json_words("callchain", &sample.callchain, out);
     append_json_branches(&sample, out);
-    append_json_regs("user_regs", text->is_x86, record->event->attr.sample_regs_user, &sample.user_regs, out);
-    append_json_regs("intr_regs", text->is_x86, record->event->attr.sample_regs_intr, &sample.intr_regs, out);
+    append_json_regs("user_regs", names->is_x86, record->event->attr.sample_regs_user, &sample.user_regs, out);
+    append_json_regs("intr_regs", names->is_x86, record->event->attr.sample_regs_intr, &sample.intr_regs, out);
     if (result == 0)
         append_json_extra(&sample, out);
     else
         weir_buf_printf(out, ",\"damaged_at\":%zu", bad_offset);
-    if (!append_json_tracepoint(text, record, &sample, out) && sample.raw.data) {
+    if (!append_json_tracepoint(names, record, &sample, out) && sample.raw.data) {
         weir_buf_printf(out, ",\"raw\":\"");
         weir_text_append_hex(out, sample.raw.data, sample.raw.count);
         weir_buf_append_u8(out, '"');

@@ -289,7 +289,7 @@ Test(record_json, sample_names_its_registers_branches_and_weights)
     event.attr.sample_type = PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_WEIGHT_STRUCT;
     event.attr.sample_regs_user = 1 << 0 | 1 << 8 | 1ull << 60;
     weir_sample_layout_init(&event.layout, &event.attr);
-    text.is_x86 = true;
+    text.names.is_x86 = true;
     begin(PERF_RECORD_SAMPLE, 0);
     add_u64(1);
     add_u64(0x401000);

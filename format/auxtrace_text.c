@@ -4,13 +4,14 @@
  * Source: intel_pt_info_fmts[], intel_bts_info_fmts[] and arm_spe_info_fmts[], cs_etm__print_auxtrace_info() and
  * perf_event__fprintf_auxtrace_error() in tools/perf/util of Linux 6.1; with "Multiplier" as in 6.8.
  */
+#include "format/auxtrace_text.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/bits.h"
 #include "format/aux_records.h"
 #include "format/bytes.h"
-#include "format/record_text_internal.h"
 #include "format/text_out.h"
 
 #define INFO_BYTES   16u  /* of AUXTRACE_INFO before its words */

@@ -1,11 +1,12 @@
 /* What the kernel's records say, in perf's words. One thread. */
+#include "format/kernel_record_text.h"
+
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/bits.h"
 #include "format/bytes.h"
-#include "format/record_text_internal.h"
 #include "format/text_out.h"
 
 #define BUILD_ID_BYTES      20u
@@ -138,18 +139,20 @@ static void append_aux(const struct weir_text_record *record, struct weir_buf *o
                     flags & PERF_AUX_FLAG_PARTIAL ? "P" : "");
 }
 
-void weir_kernel_record_append(const struct weir_text_record *record, struct weir_buf *out)
+static void append_symbol(const struct weir_text_record *record, struct weir_buf *out)
+{
+    weir_buf_printf(out, " addr %" PRIx64 " len %u type %u flags 0x%x name ", weir_text_u64_at(record, 8),
+                    weir_text_u32_at(record, 16), weir_load_u16(record->data + 20), weir_load_u16(record->data + 22));
+    append_tail(record, 24, out);
+}
+
+/* The records that are a few numbers. */
+static void append_numbers(const struct weir_text_record *record, struct weir_buf *out)
 {
     switch (record->type) {
-    case PERF_RECORD_MMAP:
-        append_mmap(record, out);
-        break;
     case PERF_RECORD_LOST:
         weir_buf_printf(out, ": id:%" PRIu64 ": lost:%" PRIu64 "\n", weir_text_u64_at(record, 8),
                         weir_text_u64_at(record, 16));
-        break;
-    case PERF_RECORD_COMM:
-        append_comm(record, out);
         break;
     case PERF_RECORD_EXIT:
     case PERF_RECORD_FORK:
@@ -161,15 +164,6 @@ void weir_kernel_record_append(const struct weir_text_record *record, struct wei
         weir_buf_printf(out, ": time %" PRIu64 " id %" PRIu64 " stream id %" PRIu64 "\n", weir_text_u64_at(record, 8),
                         weir_text_u64_at(record, 16), weir_text_u64_at(record, 24));
         break;
-    case PERF_RECORD_READ:
-        append_read(record, out);
-        break;
-    case PERF_RECORD_MMAP2:
-        append_mmap2(record, out);
-        break;
-    case PERF_RECORD_AUX:
-        append_aux(record, out);
-        break;
     case PERF_RECORD_ITRACE_START:
         weir_buf_printf(out, " pid: %u tid: %u\n", weir_text_u32_at(record, 8), weir_text_u32_at(record, 12));
         break;
@@ -177,29 +171,9 @@ void weir_kernel_record_append(const struct weir_text_record *record, struct wei
         weir_buf_printf(out, ": id:%" PRIu64 ": lost samples :%" PRIu64 "\n", record->id.id,
                         weir_text_u64_at(record, 8));
         break;
-    case PERF_RECORD_SWITCH:
-    case PERF_RECORD_SWITCH_CPU_WIDE:
-        append_switch(record, out);
-        break;
-    case PERF_RECORD_NAMESPACES:
-        append_namespaces(record, out);
-        break;
-    case PERF_RECORD_KSYMBOL:
-        weir_buf_printf(out, " addr %" PRIx64 " len %u type %u flags 0x%x name ", weir_text_u64_at(record, 8),
-                        weir_text_u32_at(record, 16), weir_load_u16(record->data + 20),
-                        weir_load_u16(record->data + 22));
-        append_tail(record, 24, out);
-        break;
     case PERF_RECORD_BPF_EVENT:
         weir_buf_printf(out, " type %u, flags %u, id %u\n", weir_load_u16(record->data + 8),
                         weir_load_u16(record->data + 10), weir_text_u32_at(record, 12));
-        break;
-    case PERF_RECORD_CGROUP:
-        weir_buf_printf(out, " cgroup: %" PRIu64 " ", weir_text_u64_at(record, 8));
-        append_tail(record, 16, out);
-        break;
-    case PERF_RECORD_TEXT_POKE:
-        append_text_poke(record, out);
         break;
     case PERF_RECORD_AUX_OUTPUT_HW_ID:
         weir_buf_printf(out, " hw_id: %#" PRIx64 "\n", weir_text_u64_at(record, 8));
@@ -210,6 +184,47 @@ void weir_kernel_record_append(const struct weir_text_record *record, struct wei
         break;
     default:
         weir_buf_append_u8(out, '\n');
+        break;
+    }
+}
+
+void weir_kernel_record_append(const struct weir_text_record *record, struct weir_buf *out)
+{
+    switch (record->type) {
+    case PERF_RECORD_MMAP:
+        append_mmap(record, out);
+        break;
+    case PERF_RECORD_COMM:
+        append_comm(record, out);
+        break;
+    case PERF_RECORD_READ:
+        append_read(record, out);
+        break;
+    case PERF_RECORD_MMAP2:
+        append_mmap2(record, out);
+        break;
+    case PERF_RECORD_AUX:
+        append_aux(record, out);
+        break;
+    case PERF_RECORD_SWITCH:
+    case PERF_RECORD_SWITCH_CPU_WIDE:
+        append_switch(record, out);
+        break;
+    case PERF_RECORD_NAMESPACES:
+        append_namespaces(record, out);
+        break;
+    case PERF_RECORD_KSYMBOL:
+        append_symbol(record, out);
+        break;
+    case PERF_RECORD_CGROUP:
+        weir_buf_printf(out, " cgroup: %" PRIu64 " ", weir_text_u64_at(record, 8));
+        append_tail(record, 16, out);
+        break;
+    case PERF_RECORD_TEXT_POKE:
+        append_text_poke(record, out);
+        break;
+    default:
+        append_numbers(record, out);
         break;
     }
 }

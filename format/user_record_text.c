@@ -1,11 +1,14 @@
 /* What the records that only user space writes say, in perf's words. One thread. */
+#include "format/user_record_text.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/bits.h"
+#include "format/auxtrace_text.h"
 #include "format/bytes.h"
+#include "format/cpu_map_text.h"
 #include "format/perf_file.h"
-#include "format/record_text_internal.h"
 #include "format/text_out.h"
 
 #define BUILD_ID_BYTES  20u
@@ -14,8 +17,6 @@
 #define THREAD_BYTES    24u
 #define STAT_PAIR_BYTES 16u
 #define HEADER_BYTES    8u
-#define WORD_BITS       64u
-#define ANY_CPU         UINT16_MAX
 
 /* The entries behind a u64 count at 8, as many as there are. */
 static uint64_t count_of(const struct weir_text_record *record, unsigned entry_bytes)
@@ -58,98 +59,6 @@ static void append_thread_map(const struct weir_text_record *record, struct weir
     weir_buf_append_u8(out, '\n');
 }
 
-/* ---- CPU_MAP: u16 type, then a list of u16, a mask of u32 or u64 words, or a range behind u8 for any CPU ---- */
-
-enum cpu_map_type {
-    MAP_LIST = 0,
-    MAP_MASK = 1,
-    MAP_RANGE = 2
-};
-
-struct cpu_list {
-    struct weir_buf *out;
-    bool is_open; /* first to last were not written yet */
-    bool any;     /* something was */
-    unsigned first, last;
-};
-
-static void close_range(struct cpu_list *list)
-{
-    if (!list->is_open)
-        return;
-    weir_buf_printf(list->out, list->first == list->last ? "%s%u" : "%s%u-%u", list->any ? "," : "", list->first,
-                    list->last);
-    list->any = true;
-    list->is_open = false;
-}
-
-/* Of a task, on whichever CPU it runs. */
-static void add_any_cpu(struct cpu_list *list)
-{
-    close_range(list);
-    weir_buf_printf(list->out, list->any ? ",-1" : "-1");
-    list->any = true;
-}
-
-static void add_cpu(struct cpu_list *list, unsigned cpu)
-{
-    if (list->is_open && cpu == list->last + 1) {
-        list->last = cpu;
-        return;
-    }
-    close_range(list);
-    list->first = list->last = cpu;
-    list->is_open = true;
-}
-
-static void add_mask(struct cpu_list *list, struct weir_cursor *cursor)
-{
-    const uint8_t *head = weir_cursor_take(cursor, 2 * sizeof(uint16_t));
-    unsigned words = head ? weir_load_u16(head) : 0, word_bytes = head ? weir_load_u16(head + 2) : 0;
-    if (word_bytes == sizeof(uint64_t))
-        weir_cursor_take(cursor, sizeof(uint16_t)); /* padding up to 8 */
-    for (unsigned word = 0; word < words && !cursor->failed; word++) {
-        uint64_t bits = word_bytes == sizeof(uint64_t) ? weir_cursor_u64(cursor) : weir_cursor_u32(cursor);
-        unsigned word_bits = word_bytes == sizeof(uint64_t) ? WORD_BITS : WORD_BITS / 2;
-        for (unsigned bit = 0; bit < word_bits; bit++) {
-            if (bits >> bit & 1)
-                add_cpu(list, word * word_bits + bit);
-        }
-    }
-}
-
-void weir_cpu_map_append(const uint8_t *data, size_t bytes, struct weir_buf *out)
-{
-    struct cpu_list list = {.out = out};
-    uint16_t type = weir_load_u16(data + HEADER_BYTES);
-    struct weir_cursor cursor = {.data = data + HEADER_BYTES + 2, .bytes = bytes - HEADER_BYTES - 2};
-    if (type == MAP_LIST) {
-        const uint8_t *head = weir_cursor_take(&cursor, sizeof(uint16_t));
-        unsigned count = head ? weir_load_u16(head) : 0;
-        for (unsigned i = 0; i < count; i++) {
-            const uint8_t *cpu = weir_cursor_take(&cursor, sizeof(uint16_t));
-            if (cpu && weir_load_u16(cpu) == ANY_CPU)
-                add_any_cpu(&list);
-            else if (cpu)
-                add_cpu(&list, weir_load_u16(cpu));
-        }
-    } else if (type == MAP_MASK) {
-        add_mask(&list, &cursor);
-    } else if (type == MAP_RANGE) {
-        const uint8_t *range = weir_cursor_take(&cursor, 6);
-        if (range && range[0])
-            add_any_cpu(&list);
-        list.is_open = range != NULL;
-        list.first = range ? weir_load_u16(range + 2) : 0;
-        list.last = range ? weir_load_u16(range + 4) : 0;
-    }
-    close_range(&list);
-    if (!list.any)
-        weir_buf_append_u8(out, '?');
-}
-
-/* ---- others ---- */
-
 static void append_event_update(const struct weir_text_record *record, struct weir_buf *out)
 {
     static const char *const words[] = {
@@ -171,7 +80,7 @@ static void append_event_update(const struct weir_text_record *record, struct we
     } else if (type == WEIR_EVENT_UPDATE_UNIT || type == WEIR_EVENT_UPDATE_NAME) {
         weir_text_append(out, record->data + 24, left);
     } else if (type == WEIR_EVENT_UPDATE_CPUS && left >= 2) {
-        weir_cpu_map_append(record->data + 24 - HEADER_BYTES, left + HEADER_BYTES, out);
+        weir_cpu_map_append(record->data + 24, left, out);
     }
     weir_buf_append_u8(out, '\n');
 }
@@ -247,7 +156,7 @@ void weir_user_record_append(const struct weir_text_record *record, struct weir_
         break;
     case WEIR_RECORD_CPU_MAP:
         weir_buf_printf(out, ": ");
-        weir_cpu_map_append(record->data, record->bytes, out);
+        weir_cpu_map_append(record->data + HEADER_BYTES, record->bytes - HEADER_BYTES, out);
         weir_buf_append_u8(out, '\n');
         break;
     case WEIR_RECORD_STAT_CONFIG:
