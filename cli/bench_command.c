@@ -13,6 +13,7 @@
 #include "cli/exit_status.h"
 #include "cli/record_report.h"
 #include "engine/sim/simulate.h"
+#include "engine/sim/simulate_search.h"
 
 static struct weir_simulate_options to_options(const struct weir_bench_arguments *arguments,
                                                const struct weir_notice_sink *notices)

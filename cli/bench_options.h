@@ -9,7 +9,7 @@
 #include "base/notice.h"
 #include "cli/command.h"
 #include "cli/value.h"
-#include "engine/sim/simulate.h"
+#include "engine/sim/simulate_search.h"
 
 struct weir_bench_arguments {
     uint64_t cpus;

@@ -6,7 +6,7 @@
 #define WEIR_CLI_BENCH_REPORT_H
 
 #include "base/buf.h"
-#include "engine/sim/simulate.h"
+#include "engine/sim/simulate_search.h"
 
 /* options: as given to weir_simulate_search(); found counts unless the goal is WEIR_SIMULATE_ONCE. */
 void weir_bench_report_text(struct weir_buf *text, const struct weir_simulate_options *options,

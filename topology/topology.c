@@ -16,7 +16,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
-#include "topology/placement.h"
+#include "topology/thread_affinity.h"
 
 /*
  * INCLUDE_DISALLOWED: the CPUs outside of our cpuset are recorded too. DONT_CHANGE_BINDING: hwloc's cpuid backend would

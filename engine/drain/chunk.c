@@ -9,7 +9,7 @@
 
 #include "base/assert.h"
 #include "engine/kernel/test_point.h"
-#include "topology/placement.h"
+#include "topology/node_memory.h"
 
 #define INDEX_MASK 0xffffffffull
 #define TAG_ONE    (1ull << 32)

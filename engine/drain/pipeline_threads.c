@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "engine/kernel/privileges.h"
 #include "engine/kernel/thread_priority.h"
-#include "topology/placement.h"
+#include "topology/thread_affinity.h"
 
 #define PATIENCE_NS (100 * WEIR_NS_PER_MS) /* between two calls of setup.while_waiting() */
 

@@ -23,7 +23,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "format/proc_text.h"
-#include "topology/placement.h"
+#include "topology/thread_affinity.h"
 
 #define STATUS_BYTES      4096 /* what is wanted stands near its start */
 #define USER_RECORD_BYTES 16384

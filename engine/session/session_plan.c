@@ -11,7 +11,7 @@
 #include "base/bits.h"
 #include "engine/events/cgroup.h"
 #include "engine/session/budget.h"
-#include "topology/placement.h"
+#include "topology/thread_affinity.h"
 #include "topology/plan_housing.h"
 
 #define FDS_OF_PART 2 /* of a reader's file in a directory */

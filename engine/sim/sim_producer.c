@@ -11,7 +11,7 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
-#include "topology/placement.h"
+#include "topology/thread_affinity.h"
 
 #define SIDEBAND_EVERY 1024 /* samples between two side records of a CPU */
 #define BURST_MAX      64   /* by default */

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "topology/placement.h"
+#include "topology/thread_affinity.h"
 
 int weir_sim_stage_init(struct weir_sim_stage *stage)
 {

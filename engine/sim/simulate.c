@@ -419,3 +419,12 @@ void weir_simulate_result_fini(struct weir_simulate_result *result)
     result->nodes = NULL;
     result->node_count = 0;
 }
+
+double weir_simulate_pool_seconds(const struct weir_simulate_result *result, bool with_rings)
+{
+    if (result->drained_bytes == 0 || result->produce_seconds <= 0)
+        return 0;
+    const struct weir_record_result *record = &result->record;
+    uint64_t bytes = record->pool_bytes + (with_rings ? record->ring_bytes * record->rings / 2 : 0);
+    return (double)bytes * result->produce_seconds / (double)result->drained_bytes;
+}

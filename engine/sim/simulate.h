@@ -14,7 +14,6 @@
 #include "base/notice.h"
 #include "engine/drain/copy_speed.h"
 #include "engine/session/record.h"
-#include "engine/sim/search.h"
 #include "engine/sim/sim_producer.h"
 
 #define WEIR_SIMULATE_CPUS_MAX 1024u
@@ -73,28 +72,6 @@ struct weir_simulate_result {
 int weir_simulate_run(const struct weir_simulate_options *options, struct weir_simulate_result *result,
                       struct weir_error *err);
 void weir_simulate_result_fini(struct weir_simulate_result *result);
-
-/* What a run is repeated for, with other values, until the highest is found at which nothing is lost. */
-enum weir_simulate_goal {
-    WEIR_SIMULATE_ONCE,  /* nothing: one run as it is asked for */
-    WEIR_SIMULATE_RATE,  /* load.rate_per_cpu_hz */
-    WEIR_SIMULATE_STALL, /* stall_ns, in milliseconds; load.rate_per_cpu_hz says at which rate */
-};
-
-struct weir_simulate_found {
-    uint64_t value; /* samples per second and CPU, or milliseconds; 0: nothing holds */
-    enum weir_search_limit limit;
-    unsigned runs;
-};
-
-/*
- * Runs by the goal; a run of a search is as long as it takes for probe_ns without a stall. result is that of the last
- * run, with the value found (of the only run, for ONCE). options->load.records_per_cpu is used by ONCE alone. A verbose
- * notice tells of each run. 0 or -errno with err.
- */
-int weir_simulate_search(const struct weir_simulate_options *options, enum weir_simulate_goal goal, uint64_t probe_ns,
-                         struct weir_simulate_found *found, struct weir_simulate_result *result,
-                         struct weir_error *err);
 
 /* The longest stall that the pool holds by the rule pool >= rate x stall, in seconds, at the rate of that run, and the
  * same with the rings of all CPUs added. 0 where nothing was drained. */

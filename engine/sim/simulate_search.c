@@ -1,5 +1,8 @@
-/* Simulated runs, one after the other, until the highest rate or the longest stall without loss is found. */
-#include "engine/sim/simulate.h"
+/*
+ * The probe of engine/sim/search.h is a simulated run: it holds when no sample is lost, and is out of reach when the
+ * producers do not come up to the rate.
+ */
+#include "engine/sim/simulate_search.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +13,7 @@
 #define RATE_MOST_HZ   100000000u
 #define STALL_FIRST_MS 50u
 #define STALL_MOST_MS  60000u
-#define AFTER_STALL_NS (100 * WEIR_NS_PER_MS) /* for the pool to come down again, or to be found full */
+#define AFTER_STALL_NS (100 * WEIR_NS_PER_MS) /* for the pool to drain, or to overflow */
 #define RATE_REACHED   0.95                   /* of the rate asked for, at least */
 
 struct search {
@@ -29,7 +32,7 @@ static void describe(const struct search *s, uint64_t value)
                 result->produced);
 }
 
-/* Whether the producers came up to the rate: what they could not produce was not drained either. */
+/* Whether the producers came up to the rate: samples that they did not produce prove nothing about the drain. */
 static bool reached(const struct search *s)
 {
     double asked = (double)s->options.load.records_per_cpu / (double)s->options.load.rate_per_cpu_hz;
@@ -86,13 +89,4 @@ int weir_simulate_search(const struct weir_simulate_options *options, enum weir_
             .ctx = &s,
         },
         &found->value, &found->limit, err);
-}
-
-double weir_simulate_pool_seconds(const struct weir_simulate_result *result, bool with_rings)
-{
-    if (result->drained_bytes == 0 || result->produce_seconds <= 0)
-        return 0;
-    const struct weir_record_result *record = &result->record;
-    uint64_t bytes = record->pool_bytes + (with_rings ? record->ring_bytes * record->rings / 2 : 0);
-    return (double)bytes * result->produce_seconds / (double)result->drained_bytes;
 }

@@ -1,4 +1,6 @@
-/* Gathering the facts of weir doctor. One thread. */
+/* Each fact comes from /proc, from a system call that is tried, or from the CPU topology. One thread. */
+#include "engine/upkeep/doctor_facts.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <linux/perf_event.h>
@@ -9,12 +11,11 @@
 
 #include "base/buf.h"
 #include "engine/kernel/kernel.h"
-#include "engine/upkeep/doctor.h"
 #include "format/tracefs.h"
 #include "io/probe.h"
 #include "topology/topology.h"
 
-/* The number behind `key` in a file, or of the whole file with key ""; -1: not told. */
+/* The number that follows `key` in a file; with key "" the number that the file starts with. -1: unknown. */
 static long long read_number(const char *root, const char *name, const char *key)
 {
     char path[PATH_MAX];
@@ -41,7 +42,7 @@ static bool holds(cap_value_t capability)
     return has;
 }
 
-/* Opens and closes an event of this task, user space only: what needs no privileges. */
+/* Opens and closes an event on this process, user space only: that needs no privilege. */
 static int probe_event(uint32_t type, uint64_t config)
 {
     const struct weir_kernel *kernel = &weir_kernel_linux;

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 
 #include "base/bits.h"
-#include "topology/placement.h"
+#include "topology/thread_affinity.h"
 
 static void translates(const struct weir_sim_stage *stage, const char *simulated, const char *wanted)
 {

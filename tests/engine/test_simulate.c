@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "engine/sim/simulate_search.h"
 
 static const struct weir_simulate_options small = {
     .load =

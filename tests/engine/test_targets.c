@@ -14,7 +14,7 @@
 
 #include "base/bits.h"
 #include "tests/base/failing_alloc.h"
-#include "topology/placement.h"
+#include "topology/thread_affinity.h"
 
 /* ---- -p lists ---- */
 

@@ -5,7 +5,7 @@
 #include "tests/base/failing_alloc.h"
 #include "tests/topology/fixture.h"
 #include "tests/topology/saved_topology.h"
-#include "topology/placement.h"
+#include "topology/thread_affinity.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,17 +1,14 @@
 /*
- * Threads onto CPUs, memory onto NUMA nodes. Any thread, before data flows.
+ * Memory on a NUMA node, in huge pages where the kernel grants them. Any thread, before data flows.
  *
- * Source: sched_setaffinity(2), mbind(2), madvise(2); alignment by over-mapping and trimming.
+ * Source: mbind(2), madvise(2). Alignment comes from mapping more than is needed and unmapping both ends.
  */
-#include "topology/placement.h"
+#include "topology/node_memory.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <numaif.h>
-#include <sched.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -23,51 +20,6 @@
 #endif
 
 #define BITS_PER_LONG (sizeof(unsigned long) * CHAR_BIT)
-
-/*
- * The words of a struct weir_cpuset are the kernel's CPU mask as they stand: bit n of a little endian array of words,
- * whose length is free (unlike cpu_set_t's). The kernel ignores bits beyond its own CPUs.
- */
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "64-bit words must read as an array of long");
-
-int weir_thread_pin_other(pid_t tid, const struct weir_cpuset *set)
-{
-    if (weir_cpuset_is_empty(set))
-        return 0;
-    size_t bytes = set->word_count * sizeof(set->words[0]);
-    return sched_setaffinity(tid, bytes, (const cpu_set_t *)set->words) < 0 ? -errno : 0;
-}
-
-int weir_thread_pin(const struct weir_cpuset *set)
-{
-    return weir_thread_pin_other(0, set);
-}
-
-/* EINVAL says that the mask is shorter than the kernel's: the one way to learn that length. */
-int weir_thread_affinity_other(pid_t tid, struct weir_cpuset *set)
-{
-    int result = -EINVAL;
-    for (unsigned limit = CPU_SETSIZE; result == -EINVAL && limit <= WEIR_CPU_LIMIT; limit *= 2) {
-        struct weir_cpuset found = WEIR_CPUSET_INIT;
-        result = weir_cpuset_add(&found, limit - 1); /* makes room for all below */
-        if (result < 0)
-            return result;
-        size_t bytes = found.word_count * sizeof(found.words[0]);
-        result = sched_getaffinity(tid, bytes, (cpu_set_t *)found.words) < 0 ? -errno : 0;
-        if (result == 0) {
-            weir_cpuset_fini(set);
-            *set = found;
-        } else {
-            weir_cpuset_fini(&found);
-        }
-    }
-    return result;
-}
-
-int weir_thread_affinity(struct weir_cpuset *set)
-{
-    return weir_thread_affinity_other(0, set);
-}
 
 /* 0 when bytes cannot be rounded up. */
 static size_t mapping_bytes(size_t bytes)
