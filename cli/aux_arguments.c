@@ -35,9 +35,9 @@ int weir_apply_aux_snapshot(void *arguments, const char *text, struct weir_error
     int result = *size ? parse_bytes("--snapshot", size, WEIR_AUX_RING_BYTES_MAX, &bytes, err) : 0;
     if (result < 0)
         return result;
-    record->aux.snapshot = true;
-    record->aux.snapshot_on_exit = on_exit;
-    record->aux.snapshot_bytes = bytes;
+    record->options.aux.snapshot = true;
+    record->options.aux.snapshot_on_exit = on_exit;
+    record->options.aux.snapshot_bytes = bytes;
     return 0;
 }
 
@@ -48,8 +48,8 @@ int weir_apply_aux_sample(void *arguments, const char *text, struct weir_error *
     int result = text ? parse_bytes("--aux-sample", text, WEIR_AUX_SAMPLE_BYTES_MAX, &bytes, err) : 0;
     if (result < 0)
         return result;
-    record->aux.sample = true;
-    record->aux.sample_bytes = (uint32_t)bytes;
+    record->options.aux.sample = true;
+    record->options.aux.sample_bytes = (uint32_t)bytes;
     return 0;
 }
 
@@ -65,11 +65,12 @@ static struct conflict conflict_of(const struct weir_record_arguments *arguments
         bool given;
         struct conflict conflict;
     } rows[] = {
-        {arguments->append,
+        {arguments->options.append,
          {"--append", "only a recording without AUX areas can be continued: name another file (-o)"}},
         {arguments->output_directory, {"--output-format=dir", "leave it out: all readers write to one file"}},
         {overwrites, {"--overwrite", "-S has the kernel keep the newest trace"}},
-        {arguments->affinity_cpus, {"--affinity-cpus", "leave it out: what ran on a CPU without an area is lost"}},
+        {arguments->options.affinity_cpus,
+         {"--affinity-cpus", "leave it out: what ran on a CPU without an area is lost"}},
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(rows); i++) {
         if (rows[i].given)
@@ -80,11 +81,11 @@ static struct conflict conflict_of(const struct weir_record_arguments *arguments
 
 int weir_aux_arguments_check(const struct weir_record_arguments *arguments, struct weir_error *err)
 {
-    struct conflict conflict = conflict_of(arguments, arguments->overwrite);
-    if (!conflict.option || !(arguments->aux.snapshot || arguments->aux.sample))
+    struct conflict conflict = conflict_of(arguments, arguments->options.overwrite);
+    if (!conflict.option || !(arguments->options.aux.snapshot || arguments->options.aux.sample))
         return 0;
     weir_error_set(err, -EINVAL, "option '%s' cannot be used with '%s'",
-                   arguments->aux.snapshot ? "--snapshot" : "--aux-sample", conflict.option);
+                   arguments->options.aux.snapshot ? "--snapshot" : "--aux-sample", conflict.option);
     weir_error_hint(err, "%s", conflict.hint);
     return -EINVAL;
 }
@@ -92,13 +93,14 @@ int weir_aux_arguments_check(const struct weir_record_arguments *arguments, stru
 int weir_aux_arguments_check_events(const struct weir_record_arguments *arguments, const struct weir_event_list *events,
                                     struct weir_error *err)
 {
-    int result = weir_aux_events_check(events, &arguments->aux, err);
+    int result = weir_aux_events_check(events, &arguments->options.aux, err);
     const struct weir_event *event = weir_aux_events_find(events);
     if (result < 0 || !event)
         return result;
-    bool overwrites = weir_event_list_overwrites(events, arguments->overwrite, NULL) == 1; /* by terms, too */
+    bool overwrites = weir_event_list_overwrites(events, arguments->options.overwrite, NULL) == 1; /* by terms, too */
     struct conflict conflict = conflict_of(arguments, overwrites);
-    if (!conflict.option && (arguments->memory_bytes || arguments->memory_span_ns) && !arguments->aux.snapshot)
+    if (!conflict.option && (arguments->options.retained_bytes || arguments->options.retained_span_ns) &&
+        !arguments->options.aux.snapshot)
         conflict = (struct conflict){"--memory", "-S as well: the kernel keeps the newest trace, and a snapshot takes "
                                                  "that and the samples"};
     if (!conflict.option)

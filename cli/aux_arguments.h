@@ -6,7 +6,7 @@
 #define WEIR_CLI_AUX_ARGUMENTS_H
 
 #include "base/error.h"
-#include "cli/record_options.h"
+#include "cli/record_arguments.h"
 
 /* For rows of the option table: as weir_option.apply; arguments are a struct weir_record_arguments. */
 int weir_apply_aux_snapshot(void *arguments, const char *text, struct weir_error *err);

@@ -10,7 +10,6 @@
 #include "cli/ring_options.h"
 
 #define LOAD  "Simulated load"
-#define DRAIN "Buffers and threads"
 #define OTHER "Other options"
 
 #define CPUS_DEFAULT    4
@@ -85,19 +84,7 @@ static int apply_mix(void *object, const char *text, struct weir_error *err)
     return 0;
 }
 
-static int apply_threads(void *object, const char *text, struct weir_error *err)
-{
-    struct weir_bench_arguments *arguments = object;
-    return weir_threads_spec_apply(&arguments->threads_spec, text, err);
-}
-
-static int apply_shed(void *object, const char *text, struct weir_error *err)
-{
-    struct weir_bench_arguments *arguments = object;
-    return weir_shed_apply(&arguments->shed, text, err);
-}
-
-static const struct weir_option options[] = {
+static const struct weir_option load_options[] = {
     {
         .long_name = "cpus",
         .argument = "N",
@@ -211,55 +198,17 @@ static const struct weir_option options[] = {
         .section = LOAD,
         .help = "what sizes and times of the records follow from",
     },
-    {
-        .short_name = 'm',
-        .long_name = "mmap-pages",
-        .argument = "PAGES|SIZE",
-        .kind = WEIR_OPTION_RING_SIZE,
-        .field = FIELD(ring_size, struct weir_ring_size),
-        .default_text = "512K",
-        .section = DRAIN,
-        .help = "size of each simulated ring: a number of pages, or a size with B, K, M or G",
-        .details = "Rounded up to a power of two pages.",
-    },
-    {
-        .long_name = "buffer-size",
-        .argument = "SIZE",
-        .kind = WEIR_OPTION_SIZE,
-        .field = FIELD(buffer_bytes, uint64_t),
-        .min = WEIR_BUFFER_BYTES_MIN,
-        .max = WEIR_BUFFER_BYTES_MAX,
-        .default_text = "chosen from memory and CPU count",
-        .section = DRAIN,
-        .help = "memory for what was drained and is not yet written, in all",
-    },
-    {
-        .long_name = "shed",
-        .argument = WEIR_SHED_ARGUMENT,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_shed,
-        .default_text = "batches",
-        .section = DRAIN,
-        .help = "what to do without while the disk is behind, as for weir record",
-    },
-    {
-        .long_name = "threads",
-        .argument = "SPEC",
-        .argument_optional = true,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_threads,
-        .default_text = "cpu",
-        .section = DRAIN,
-        .help = "which threads drain the rings, as for weir record",
-    },
+};
+
+static const struct weir_option run_options[] = {
     {
         .short_name = 'o',
         .long_name = "output",
         .argument = "FILE",
         .kind = WEIR_OPTION_TEXT,
-        .field = FIELD(output_path, const char *),
+        .field = FIELD(options.output_path, const char *),
         .default_text = OUTPUT_DEFAULT,
-        .section = DRAIN,
+        .section = WEIR_RING_OPTIONS_SECTION,
         .help = "write to FILE, to have its disk in the figures",
     },
     {
@@ -270,7 +219,7 @@ static const struct weir_option options[] = {
         .unit = "ms",
         .min = 1,
         .max = STALL_MAX_MS,
-        .section = DRAIN,
+        .section = WEIR_RING_OPTIONS_SECTION,
         .help = "the disk stands still for so long; max: search the longest without loss",
         .details = "Needs --rate. The stall comes 200 ms after the start; in that time nothing is written, through the "
                    "page cache or past it. What the pool should hold by the rule pool >= rate x stall is shown "
@@ -306,6 +255,12 @@ static const struct weir_option options[] = {
     WEIR_OPTION_HELP_ROW,
 };
 
+static const struct weir_option_rows load_rows = WEIR_OPTION_ROWS(load_options);
+static const struct weir_option_rows run_rows = WEIR_OPTION_ROWS(run_options);
+
+/* In the order of help. */
+static const struct weir_option_rows *const parts[] = {&load_rows, &weir_ring_option_rows, &run_rows};
+
 static const char *const usages[] = {"[OPTION...]", NULL};
 
 static const char *const description[] = {
@@ -330,19 +285,18 @@ const struct weir_command weir_bench_drain_command = {
     .description = description,
     .exits = weir_exit_meanings_of_bench,
     .examples = examples,
-    .options = {.command = "weir bench drain", WEIR_OPTION_ONE_PART(options)},
+    .options = {.command = "weir bench drain", .parts = parts, .part_count = WEIR_ARRAY_COUNT(parts)},
 };
 
 void weir_bench_arguments_init(struct weir_bench_arguments *arguments)
 {
     *arguments = (struct weir_bench_arguments){
+        .options = {.shed = WEIR_SHED_DEFAULT, .output_path = OUTPUT_DEFAULT},
         .cpus = CPUS_DEFAULT,
         .nodes = 1,
         .mix.parts[WEIR_SIM_TRACEPOINT] = 1,
         .payload_bytes = PAYLOAD_DEFAULT,
         .seed = SEED_DEFAULT,
-        .shed = WEIR_SHED_DEFAULT,
-        .output_path = OUTPUT_DEFAULT,
     };
 }
 
@@ -409,6 +363,5 @@ int weir_bench_arguments_resolve(struct weir_bench_arguments *arguments, uint64_
     if (result < 0)
         return result;
     resolve_length(arguments);
-    return weir_ring_size_resolve(&arguments->ring_size, WEIR_RING_BYTES_MAX, page_bytes, notices,
-                                  &arguments->ring_bytes, err);
+    return weir_ring_sizes_resolve(&arguments->ring_sizes, page_bytes, notices, &arguments->options, err);
 }

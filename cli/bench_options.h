@@ -8,10 +8,14 @@
 #include "base/error.h"
 #include "base/notice.h"
 #include "cli/command.h"
-#include "cli/value.h"
+#include "cli/ring_options.h"
 #include "engine/sim/simulate_search.h"
 
 struct weir_bench_arguments {
+    /* As struct weir_ring_arguments begins: of the options those of the rows, and output_path. */
+    struct weir_record_options options;
+    struct weir_ring_size_pair ring_sizes; /* -m, as typed; AUX areas are not simulated */
+
     uint64_t cpus;
     uint64_t nodes;
     uint64_t records_per_cpu; /* after resolve() */
@@ -19,21 +23,16 @@ struct weir_bench_arguments {
     uint64_t rate_per_cpu_hz; /* 0: flat out; WEIR_VALUE_FREQ_MAX: search */
     uint64_t burst;           /* 0: not given */
     uint64_t stall_ms;        /* 0: none; WEIR_VALUE_FREQ_MAX: search */
-    enum weir_shed shed;
     struct weir_sim_mix mix;
     enum weir_simulate_goal goal; /* by weir_bench_arguments_resolve() */
     uint64_t probe_ns;            /* by weir_bench_arguments_resolve() */
     uint64_t payload_bytes;
     uint64_t seed;
-    struct weir_ring_size ring_size; /* as typed */
-    uint64_t ring_bytes;             /* by weir_bench_arguments_resolve(); 0: not given */
-    uint64_t buffer_bytes;           /* 0: not given */
-    const char *threads_spec;        /* borrowed from argv; NULL: not given */
-    const char *output_path;         /* borrowed */
     bool json;
     unsigned verbosity;
     bool quiet;
 };
+WEIR_RING_ARGUMENTS_ASSERT(struct weir_bench_arguments);
 
 extern const struct weir_command weir_bench_drain_command;
 

@@ -6,7 +6,7 @@
 #define WEIR_CLI_EVENT_OPTIONS_H
 
 #include "base/error.h"
-#include "cli/record_options.h"
+#include "cli/record_arguments.h"
 #include "engine/events/event_list.h"
 
 /* For a row of the table: see struct weir_option. arguments are a struct weir_record_arguments. */

@@ -90,15 +90,16 @@ static int store_number(const struct parser *parser, const struct weir_option_ma
         result = -ERANGE;
     if (result < 0)
         return fail_number(parser, match, result);
-    *(uint64_t *)field_of(parser, option) = number;
+    if (option->kind == WEIR_OPTION_UNSIGNED)
+        *(unsigned *)field_of(parser, option) = (unsigned)number; /* max is in its range */
+    else
+        *(uint64_t *)field_of(parser, option) = number;
     return 0;
 }
 
-static int store_ring_size(const struct parser *parser, const struct weir_option_match *match)
+static int store_ring_pair(const struct parser *parser, const struct weir_option_match *match)
 {
-    void *field = field_of(parser, match->option);
-    int result = match->option->kind == WEIR_OPTION_RING_SIZE ? weir_value_parse_ring_size(match->value, field)
-                                                              : weir_value_parse_ring_size_pair(match->value, field);
+    int result = weir_value_parse_ring_size_pair(match->value, field_of(parser, match->option));
     return result < 0 ? fail_number(parser, match, result) : 0;
 }
 
@@ -155,12 +156,12 @@ static int store(const struct parser *parser, const struct weir_option_match *ma
             return weir_error_set_errno(parser->err, -ENOMEM, "cannot keep option '%s'", match->typed);
         return 0;
     case WEIR_OPTION_NUMBER:
+    case WEIR_OPTION_UNSIGNED:
     case WEIR_OPTION_SIZE:
     case WEIR_OPTION_FREQUENCY:
         return store_number(parser, match);
-    case WEIR_OPTION_RING_SIZE:
     case WEIR_OPTION_RING_PAIR:
-        return store_ring_size(parser, match);
+        return store_ring_pair(parser, match);
     case WEIR_OPTION_CPU_LIST:
         return store_cpu_list(parser, match);
     case WEIR_OPTION_CUSTOM:

@@ -32,9 +32,9 @@ enum weir_option_kind {
     WEIR_OPTION_TEXT,      /* const char *: borrowed from argv, not empty */
     WEIR_OPTION_TEXT_LIST, /* struct weir_text_list: each one is kept, none empty */
     WEIR_OPTION_NUMBER,    /* uint64_t in min..max */
+    WEIR_OPTION_UNSIGNED,  /* the same into an unsigned */
     WEIR_OPTION_SIZE,      /* uint64_t bytes in min..max, suffix B, K, M or G */
     WEIR_OPTION_FREQUENCY, /* uint64_t Hz in min..max, or WEIR_VALUE_FREQ_MAX (cli/value.h) for "max" */
-    WEIR_OPTION_RING_SIZE, /* struct weir_ring_size (cli/value.h) */
     WEIR_OPTION_RING_PAIR, /* struct weir_ring_size_pair (cli/value.h) */
     WEIR_OPTION_CPU_LIST,  /* struct weir_cpuset: replaced, not empty */
     WEIR_OPTION_CUSTOM,    /* whatever apply() does */
@@ -50,7 +50,7 @@ struct weir_option {
     enum weir_option_kind kind;
     size_t field;             /* WEIR_OPTION_FIELD() of the command's arguments */
     const char *unit;         /* "Hz"; NULL: none */
-    uint64_t min, max;        /* NUMBER, SIZE, FREQUENCY */
+    uint64_t min, max;        /* NUMBER, UNSIGNED, SIZE, FREQUENCY */
     const char *default_text; /* what holds without the option; NULL: nothing worth saying */
     const char *section;      /* heading in help and man page; rows of a section stand together */
     const char *help;         /* one sentence without capital and full stop, for --help and man page */

@@ -42,6 +42,7 @@ static void format_range(const struct weir_option *option, char text[RANGE_BYTES
         weir_value_format_size(option->max, high);
         break;
     case WEIR_OPTION_NUMBER:
+    case WEIR_OPTION_UNSIGNED:
     case WEIR_OPTION_FREQUENCY:
         format_number(option->min, low);
         format_number(option->max, high);
@@ -84,6 +85,7 @@ bool weir_option_format_expectation(const struct weir_option *option, char text[
     text[0] = '\0';
     switch (option->kind) {
     case WEIR_OPTION_NUMBER:
+    case WEIR_OPTION_UNSIGNED:
         append(text, "a whole number, %s", range);
         break;
     case WEIR_OPTION_SIZE:
@@ -91,9 +93,6 @@ bool weir_option_format_expectation(const struct weir_option *option, char text[
         break;
     case WEIR_OPTION_FREQUENCY:
         append(text, "a whole number, %s, or 'max'", range);
-        break;
-    case WEIR_OPTION_RING_SIZE:
-        append(text, "a number of pages, or a size with B, K, M or G behind it");
         break;
     case WEIR_OPTION_RING_PAIR:
         append(text, "a number of pages, or a size with B, K, M or G behind it; the same for AUX behind a comma");

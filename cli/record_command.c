@@ -32,103 +32,28 @@ _Static_assert(WEIR_VALUE_FREQ_MAX == WEIR_RECORD_FREQ_MAX, "\"max\" must reach 
 
 #define PPM_PER_PERCENT 10000.0
 
-static bool is_stream(const struct weir_record_arguments *arguments)
+/* Adds what only the running program knows. */
+static void complete_options(struct weir_record_options *options, const struct weir_invocation *invocation,
+                             const struct weir_notice_sink *notices)
 {
-    return strcmp(arguments->output_path, WEIR_RECORD_OUTPUT_STDOUT) == 0;
+    options->drop_privileges = true;
+    options->command_line = (const char *const *)invocation->argv;
+    options->command_line_count = invocation->argc;
+    options->ignored_before = &invocation->ignored;
+    options->notices = notices;
 }
 
-static enum weir_record_output_kind output_kind(const struct weir_record_arguments *arguments)
-{
-    if (is_stream(arguments))
-        return WEIR_RECORD_OUTPUT_STREAM;
-    return arguments->output_directory ? WEIR_RECORD_OUTPUT_DIRECTORY : WEIR_RECORD_OUTPUT_FILE;
-}
-
-static struct weir_record_options to_options(const struct weir_record_arguments *arguments,
-                                             struct weir_event_list *events, const struct weir_invocation *invocation,
-                                             const struct weir_notice_sink *notices)
-{
-    return (struct weir_record_options){
-        .schedule = arguments->schedule,
-        .command = arguments->workload,
-        .events = events,
-        .freq_hz = arguments->freq_hz,
-        .period = arguments->period,
-        .strict_freq = arguments->strict_freq,
-        .all_kernel = arguments->all_kernel,
-        .all_user = arguments->all_user,
-        .exclude_self = arguments->exclude_perf,
-        .samples = arguments->samples,
-        .no_switch_events = arguments->no_switch_events,
-        .synth = arguments->synth,
-        .synth_threads = (unsigned)arguments->synth_threads,
-        .synth_map_timeout_ms = (uint32_t)arguments->synth_map_timeout_ms,
-        .aux = arguments->aux,
-        .ring_bytes = arguments->ring_bytes,
-        .buffer_bytes = arguments->buffer_bytes,
-        .shed = arguments->shed,
-        .retained_bytes = arguments->memory_bytes,
-        .retained_span_ns = arguments->memory_span_ns,
-        .overwrite = arguments->overwrite,
-        .tail_synthesize = arguments->tail_synthesize,
-        .snapshot_on_exit = arguments->snapshot_on_exit,
-        .threads_spec = arguments->threads_spec,
-        .reader_cpus = weir_cpuset_is_empty(&arguments->reader_cpus) ? NULL : &arguments->reader_cpus,
-        .efficient_readers = arguments->efficient_readers,
-        .realtime_priority = (int)arguments->realtime_priority,
-        .output_path = arguments->output_path,
-        .sync = arguments->sync,
-        .max_bytes = arguments->max_bytes,
-        .compression_level = arguments->compression_level,
-        .output_kind = output_kind(arguments),
-        .kcore = arguments->kcore,
-        .output_fd = STDOUT_FILENO,
-        .on_full = arguments->on_full,
-        .keep_free_bytes = arguments->keep_free_bytes,
-        .switching =
-            {
-                .enabled = arguments->switching.enabled,
-                .bytes = arguments->switching.bytes,
-                .period_ns = arguments->switching.period_ns,
-                .timestamp = arguments->switching.timestamp,
-                .max_files =
-                    (unsigned)weir_max_u64(arguments->snapshot_keep, arguments->switch_max_files), /* one of them */
-                .each_snapshot = arguments->snapshot_keep > 0,
-                .command = arguments->on_rotate,
-            },
-        .append = arguments->append,
-        .no_build_ids = arguments->no_buildid,
-        .fill_build_id_cache = !arguments->no_buildid_cache,
-        .build_id_dir = arguments->buildid_dir,
-        .build_ids_in_maps = arguments->buildid_mmap,
-        .control = arguments->control,
-        .snapshot_on =
-            {
-                .hold_off_ms = arguments->snapshot_hold_off_ms,
-                .once = arguments->snapshot_on_once,
-                .crash = arguments->snapshot_on_crash,
-            },
-        .ftrace_snapshot = arguments->ftrace_snapshot,
-        .dry_run = arguments->dry_run,
-        .drop_privileges = true,
-        .command_line = (const char *const *)invocation->argv,
-        .command_line_count = invocation->argc,
-        .ignored_before = &invocation->ignored,
-        .notices = notices,
-    };
-}
-
-static void print_report(struct weir_print *print, const struct weir_record_arguments *arguments,
+static void print_report(struct weir_print *print, const struct weir_record_options *options,
                          const struct weir_record_result *result)
 {
     struct weir_kernel_limits limits;
     weir_kernel_limits_read(&limits, NULL);
     struct weir_report_context context = {
-        .affinity_cpus = arguments->affinity_cpus,
-        .output_path = arguments->output_path,
-        .is_stream = is_stream(arguments),
+        .affinity_cpus = options->affinity_cpus,
+        .output_path = options->output_path,
+        .is_stream = options->output_kind == WEIR_RECORD_OUTPUT_STREAM,
         .stamped = result->stamped,
-        .realtime_priority = (unsigned)arguments->realtime_priority,
+        .realtime_priority = options->realtime_priority,
         .limits = &limits,
     };
     struct weir_buf text = WEIR_BUF_INIT;
@@ -140,8 +65,7 @@ static void print_report(struct weir_print *print, const struct weir_record_argu
 }
 
 /* The exit status. */
-static int record(const struct weir_record_options *options, const struct weir_record_arguments *arguments,
-                  struct weir_print *print)
+static int record(const struct weir_record_arguments *arguments, struct weir_print *print)
 {
     /* The workload gets back what weir was called with. */
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then EFBIG of the write */
@@ -153,11 +77,11 @@ static int record(const struct weir_record_options *options, const struct weir_r
     struct weir_record_result result = {0};
     struct weir_error err = {0};
     bool workload_failed = false;
-    int code = weir_record_run(options, &result, &workload_failed, &err);
+    int code = weir_record_run(&arguments->options, &result, &workload_failed, &err);
 
     /* A failure at the end leaves a file with what was good. */
     if (result.file_bytes > 0)
-        print_report(print, arguments, &result);
+        print_report(print, &arguments->options, &result);
     if (code < 0 && err.code == 0)
         weir_error_set_errno(&err, code, "cannot record");
     if (err.code != 0)
@@ -183,13 +107,16 @@ static int record(const struct weir_record_options *options, const struct weir_r
 /* As perf: what is piped into a reader is for that reader, unless it is to become files. */
 static void choose_output(struct weir_record_arguments *arguments)
 {
+    struct weir_record_options *options = &arguments->options;
     struct stat st;
-    bool wants_files = arguments->output_given || arguments->output_directory || arguments->kcore ||
-                       arguments->append || arguments->sync || arguments->switching.timestamp || arguments->on_rotate ||
-                       arguments->snapshot_keep || arguments->keep_free_bytes ||
-                       arguments->on_full != WEIR_RECORD_ON_FULL_STOP;
-    if (!wants_files && fstat(STDOUT_FILENO, &st) == 0 && S_ISFIFO(st.st_mode))
-        arguments->output_path = WEIR_RECORD_OUTPUT_STDOUT;
+    bool wants_files = arguments->output_given || options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY ||
+                       options->kcore || options->append || options->sync || options->switching.timestamp ||
+                       options->switching.command || options->keep_free_bytes ||
+                       options->on_full != WEIR_RECORD_ON_FULL_STOP;
+    if (!wants_files && fstat(STDOUT_FILENO, &st) == 0 && S_ISFIFO(st.st_mode)) {
+        options->output_path = WEIR_RECORD_OUTPUT_STDOUT;
+        options->output_kind = WEIR_RECORD_OUTPUT_STREAM;
+    }
 }
 
 /* With parsed arguments; the exit status. */
@@ -198,29 +125,29 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
 {
     const struct weir_notice_sink notices = weir_print_sink(print);
     struct weir_error err = {0};
-    int code = weir_record_arguments_resolve(arguments, (uint64_t)sysconf(_SC_PAGESIZE), &notices, &err);
+    int code = weir_record_options_resolve(arguments, (uint64_t)sysconf(_SC_PAGESIZE), &notices, &err);
     if (code < 0)
         return weir_cli_refuse(print, code, &err);
 
     choose_output(arguments);
+    complete_options(&arguments->options, invocation, &notices);
     struct weir_event_list events = WEIR_EVENT_LIST_INIT;
-    int status;
-    struct weir_record_options options = to_options(arguments, &events, invocation, &notices);
-    code = weir_target_options_fill(arguments, &options, &err);
+    struct weir_event_list switch_on = WEIR_EVENT_LIST_INIT, snapshot_on = WEIR_EVENT_LIST_INIT;
+    arguments->options.events = &events;
+    arguments->options.switch_on = &switch_on;
+    arguments->options.snapshot_on.events = &snapshot_on;
+    code = weir_target_options_fill(arguments, &err);
     if (code == 0)
         code = weir_event_options_collect(arguments, &events, &err);
     if (code == 0)
-        code = weir_record_arguments_resolve_terms(arguments, &events, &err);
+        code = weir_record_options_resolve_terms(arguments, &events, &err);
     if (code == 0)
         code = weir_cgroup_open(&events, NULL, &err);
-    struct weir_event_list switch_on = WEIR_EVENT_LIST_INIT, snapshot_on = WEIR_EVENT_LIST_INIT;
-    options.switch_on = &switch_on;
-    options.snapshot_on.events = &snapshot_on;
     if (code == 0)
         code = weir_event_options_collect_triggers(&arguments->switch_on, "--switch-output-event", &switch_on, &err);
     if (code == 0)
         code = weir_event_options_collect_triggers(&arguments->snapshot_on, "--snapshot-on", &snapshot_on, &err);
-    status = code < 0 ? weir_cli_refuse(print, code, &err) : record(&options, arguments, print);
+    int status = code < 0 ? weir_cli_refuse(print, code, &err) : record(arguments, print);
     weir_event_list_fini(&events);
     weir_event_list_fini(&switch_on);
     weir_event_list_fini(&snapshot_on);
@@ -302,7 +229,7 @@ int weir_record_main(const struct weir_invocation *invocation)
     struct weir_print print = {.stream = stderr};
     struct weir_error err = {0};
     weir_record_arguments_init(&arguments);
-    int status, result = weir_record_arguments_parse_noted(&arguments, invocation->arguments, &origins.settings, &err);
+    int status, result = weir_record_options_parse_noted(&arguments, invocation->arguments, &origins.settings, &err);
     if (result == WEIR_OPTIONS_HELP)
         status = weir_cli_show_help(&print, &weir_record_command);
     else if (result < 0)

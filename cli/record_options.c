@@ -7,8 +7,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/bits.h"
 #include "cli/exit_status.h"
@@ -20,8 +18,9 @@
 
 /* In the order of help. */
 static const struct weir_option_rows *const parts[] = {
-    &weir_record_target_rows, &weir_record_sampling_rows, &weir_record_sample_rows,  &weir_record_ring_rows,
-    &weir_record_output_rows, &weir_record_switch_rows,   &weir_record_trigger_rows, &weir_record_other_rows,
+    &weir_record_target_rows, &weir_record_sampling_rows, &weir_record_sample_rows,
+    &weir_ring_option_rows,   &weir_record_ring_rows,     &weir_record_output_rows,
+    &weir_record_switch_rows, &weir_record_trigger_rows,  &weir_record_other_rows,
 };
 
 static const char *const usages[] = {"[OPTION...]", "[OPTION...] [--] COMMAND [ARGUMENT...]", NULL};
@@ -56,58 +55,25 @@ const struct weir_command weir_record_command = {
                 .perf_option_count = WEIR_PERF_OPTION_COUNT},
 };
 
-void weir_record_arguments_init(struct weir_record_arguments *arguments)
+int weir_record_options_parse(struct weir_record_arguments *arguments, char *const *argv, struct weir_error *err)
 {
-    *arguments = (struct weir_record_arguments){
-        .cpus = WEIR_CPUSET_INIT,
-        .control = WEIR_CONTROL_SPEC_INIT,
-        .snapshot_hold_off_ms = WEIR_RECORD_HOLD_OFF_DEFAULT_MS,
-        .shed = WEIR_SHED_DEFAULT,
-        .output_path = WEIR_RECORD_OUTPUT_DEFAULT,
-        .timestamp = true,
-        .no_buildid_cache = true,
-        .synth = {.tasks = true, .maps = true, .cgroups = true},
-    };
+    return weir_record_options_parse_noted(arguments, argv, NULL, err);
 }
 
-void weir_record_arguments_fini(struct weir_record_arguments *arguments)
-{
-    if (!arguments)
-        return;
-    weir_cpuset_fini(&arguments->cpus);
-    weir_cpuset_fini(&arguments->reader_cpus);
-    free(arguments->pids);
-    free(arguments->tids);
-    free(arguments->cgroups);
-    weir_schedule_fini(&arguments->schedule);
-    weir_control_spec_fini(&arguments->control);
-    weir_text_list_fini(&arguments->switch_on);
-    weir_text_list_fini(&arguments->snapshot_on);
-    weir_text_list_fini(&arguments->events);
-    free(arguments->filters);
-    free(arguments->on_rotate);
-    weir_record_arguments_init(arguments);
-}
-
-int weir_record_arguments_parse(struct weir_record_arguments *arguments, char *const *argv, struct weir_error *err)
-{
-    return weir_record_arguments_parse_noted(arguments, argv, NULL, err);
-}
-
-int weir_record_arguments_parse_noted(struct weir_record_arguments *arguments, char *const *argv,
-                                      struct weir_settings *settings, struct weir_error *err)
+int weir_record_options_parse_noted(struct weir_record_arguments *arguments, char *const *argv,
+                                    struct weir_settings *settings, struct weir_error *err)
 {
     size_t used;
     int result = weir_options_parse_noted(&weir_record_command.options, arguments, argv, &used, settings, err);
     if (result == WEIR_OPTIONS_PARSED && argv[used])
-        arguments->workload = argv + used;
+        arguments->options.command = argv + used;
     return result;
 }
 
 /* What makes a directory of the output. NULL: nothing does. */
 static const char *folder_option(const struct weir_record_arguments *arguments)
 {
-    return arguments->output_directory ? "--output-format=dir" : arguments->kcore ? "--kcore" : NULL;
+    return arguments->output_directory ? "--output-format=dir" : arguments->options.kcore ? "--kcore" : NULL;
 }
 
 /* What only one file of all can be. */
@@ -119,12 +85,12 @@ static int resolve_folder(const struct weir_record_arguments *arguments, bool to
         weir_error_hint(err, "a directory cannot go to standard output: name one with -o");
         return -EINVAL;
     }
-    if (arguments->kcore && arguments->per_thread) {
+    if (arguments->options.kcore && arguments->options.per_thread) {
         weir_error_set(err, -EINVAL, "option '--kcore' cannot be used with '--per-thread'");
         weir_error_hint(err, "changes of the kernel's code come by CPU: leave out --per-thread");
         return -EINVAL;
     }
-    if ((option || to_stdout) && (arguments->switching.timestamp || arguments->on_rotate)) {
+    if ((option || to_stdout) && (arguments->options.switching.timestamp || arguments->options.switching.command)) {
         char quoted[64];
         snprintf(quoted, sizeof(quoted), "'%s'", option ? option : "");
         weir_error_set(err, -EINVAL, "only files end and go on in others: not %s",
@@ -138,47 +104,48 @@ static int resolve_folder(const struct weir_record_arguments *arguments, bool to
 /* Outputs that exclude each other, said before anything is opened. */
 static int resolve_output(const struct weir_record_arguments *arguments, struct weir_error *err)
 {
-    bool to_stdout = strcmp(arguments->output_path, WEIR_RECORD_OUTPUT_STDOUT) == 0;
-    if (arguments->append && arguments->force) {
+    bool to_stdout = arguments->options.output_kind == WEIR_RECORD_OUTPUT_STREAM;
+    if (arguments->options.append && arguments->force) {
         weir_error_set(err, -EINVAL, "cannot overwrite and append at the same time");
         weir_error_hint(err, "choose between -f and -A");
         return -EINVAL;
     }
-    const char *other = to_stdout                          ? "-o -"
-                        : folder_option(arguments)         ? folder_option(arguments)
-                        : arguments->compression_level > 0 ? "-z"
-                        : arguments->snapshot_keep > 0     ? "--snapshot-keep"
-                        : arguments->switch_on.count > 0   ? "--switch-output-event"
-                        : arguments->switching.enabled     ? "--switch-output"
-                        : arguments->switching.timestamp   ? "--timestamp-filename"
-                        : arguments->on_rotate             ? "--on-rotate"
-                                                           : NULL;
-    if (arguments->append && other) {
+    const char *other = to_stdout                                  ? "-o -"
+                        : folder_option(arguments)                 ? folder_option(arguments)
+                        : arguments->options.compression_level > 0 ? "-z"
+                        : arguments->snapshot_keep > 0             ? "--snapshot-keep"
+                        : arguments->switch_on.count > 0           ? "--switch-output-event"
+                        : arguments->options.switching.enabled     ? "--switch-output"
+                        : arguments->options.switching.timestamp   ? "--timestamp-filename"
+                        : arguments->options.switching.command     ? "--on-rotate"
+                                                                   : NULL;
+    if (arguments->options.append && other) {
         weir_error_set(err, -EINVAL, "option '--append' cannot be used with '%s'", other);
         weir_error_hint(err, "a recording in one file that is not compressed can be continued");
         return -EINVAL;
     }
-    if (arguments->sync && to_stdout) {
+    if (arguments->options.sync && to_stdout) {
         weir_error_set(err, -EINVAL, "option '--sync' cannot be used with '-o -'");
         weir_error_hint(err, "a stream is on no disk of ours: leave out --sync");
         return -EINVAL;
     }
-    if (arguments->on_full != WEIR_RECORD_ON_FULL_STOP && to_stdout) {
+    if (arguments->options.on_full != WEIR_RECORD_ON_FULL_STOP && to_stdout) {
         weir_error_set(err, -EINVAL, "option '--on-full' cannot be used with '-o -'");
         weir_error_hint(err, "a stream takes no room here; its reader is waited for in any case");
         return -EINVAL;
     }
-    if (arguments->on_full != WEIR_RECORD_ON_FULL_STOP && folder_option(arguments) && arguments->keep_free_bytes == 0) {
+    if (arguments->options.on_full != WEIR_RECORD_ON_FULL_STOP && folder_option(arguments) &&
+        arguments->options.keep_free_bytes == 0) {
         weir_error_set(err, -EINVAL, "option '--on-full' needs --keep-free with '%s'", folder_option(arguments));
         weir_error_hint(err, "only a single file can wait for room; what --keep-free 1G leaves is looked at before");
         return -EINVAL;
     }
-    if (arguments->on_full == WEIR_RECORD_ON_FULL_ROTATE && !arguments->switching.enabled) {
+    if (arguments->options.on_full == WEIR_RECORD_ON_FULL_ROTATE && !arguments->options.switching.enabled) {
         weir_error_set(err, -EINVAL, "option '--on-full=rotate' needs --switch-output: there is one file only");
         weir_error_hint(err, "--switch-output=100M --on-full=rotate --keep-free 1G");
         return -EINVAL;
     }
-    if (to_stdout && arguments->keep_free_bytes > 0) {
+    if (to_stdout && arguments->options.keep_free_bytes > 0) {
         weir_error_set(err, -EINVAL, "option '--keep-free' cannot be used with '-o -'");
         weir_error_hint(err, "a stream takes no room here");
         return -EINVAL;
@@ -188,26 +155,26 @@ static int resolve_output(const struct weir_record_arguments *arguments, struct 
 
 static bool wants_snapshots(const struct weir_record_arguments *arguments)
 {
-    return arguments->snapshot_on.count > 0 || arguments->snapshot_on_crash;
+    return arguments->snapshot_on.count > 0 || arguments->options.snapshot_on.crash;
 }
 
 /* What is kept in memory, and what wants something of it. */
 static int resolve_memory(const struct weir_record_arguments *arguments, struct weir_error *err)
 {
-    bool has_memory = arguments->memory_bytes || arguments->memory_span_ns;
-    if (has_memory && arguments->overwrite) {
+    bool has_memory = arguments->options.retained_bytes || arguments->options.retained_span_ns;
+    if (has_memory && arguments->options.overwrite) {
         weir_error_set(err, -EINVAL, "option '--overwrite' cannot be used with '--memory'");
         weir_error_hint(err, "--overwrite keeps samples in the kernel's rings (-m), -M in weir's memory");
         return -EINVAL;
     }
-    bool has_newest = has_memory || arguments->overwrite || arguments->aux.snapshot;
-    if (wants_snapshots(arguments) && !has_newest && !arguments->ftrace_snapshot) {
+    bool has_newest = has_memory || arguments->options.overwrite || arguments->options.aux.snapshot;
+    if (wants_snapshots(arguments) && !has_newest && !arguments->options.ftrace_snapshot) {
         weir_error_set(err, -EINVAL,
                        "option '--snapshot-on' needs -M, --overwrite or -S: nothing else is kept in memory");
         weir_error_hint(err, "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute");
         return -EINVAL;
     }
-    if (arguments->snapshot_on_exit && !has_newest && !arguments->ftrace_snapshot) {
+    if (arguments->options.snapshot_on_exit && !has_newest && !arguments->options.ftrace_snapshot) {
         weir_error_set(err, -EINVAL, "option '--snapshot-on-exit' needs -M or -S: nothing else is kept in memory");
         weir_error_hint(err, "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute");
         return -EINVAL;
@@ -217,7 +184,7 @@ static int resolve_memory(const struct weir_record_arguments *arguments, struct 
         weir_error_hint(err, "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute");
         return -EINVAL;
     }
-    if (arguments->snapshot_keep > 0 && arguments->switch_max_files > 0) {
+    if (arguments->snapshot_keep > 0 && arguments->options.switching.max_files > 0) {
         weir_error_set(err, -EINVAL, "option '--snapshot-keep' cannot be used with '--switch-max-files'");
         weir_error_hint(err, "both say how many files stay; with --snapshot-keep each file ends with a snapshot");
         return -EINVAL;
@@ -225,21 +192,31 @@ static int resolve_memory(const struct weir_record_arguments *arguments, struct 
     return 0;
 }
 
-int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint64_t page_bytes,
-                                  const struct weir_notice_sink *notices, struct weir_error *err)
+/* What follows from options without being typed. */
+static void resolve_implied(struct weir_record_arguments *arguments)
 {
-    if (arguments->freq_hz != 0 && arguments->period != 0) {
+    struct weir_record_options *options = &arguments->options;
+    options->switching.each_snapshot = arguments->snapshot_keep > 0;
+    options->switching.enabled |= arguments->switch_on.count > 0 || options->switching.each_snapshot;
+    options->switching.timestamp |= options->switching.enabled;
+    if (arguments->output_directory && options->output_kind == WEIR_RECORD_OUTPUT_FILE)
+        options->output_kind = WEIR_RECORD_OUTPUT_DIRECTORY;
+}
+
+int weir_record_options_resolve(struct weir_record_arguments *arguments, uint64_t page_bytes,
+                                const struct weir_notice_sink *notices, struct weir_error *err)
+{
+    if (arguments->options.freq_hz != 0 && arguments->options.period != 0) {
         weir_error_set(err, -EINVAL, "cannot set frequency and period at the same time");
         weir_error_hint(err, "choose -F (so many samples per second) or -c (every Nth occurrence)");
         return -EINVAL;
     }
-    if (arguments->all_kernel && arguments->all_user) {
+    if (arguments->options.all_kernel && arguments->options.all_user) {
         weir_error_set(err, -EINVAL, "option '--all-user' cannot be used with '--all-kernel'");
         weir_error_hint(err, "without either, both sides are recorded");
         return -EINVAL;
     }
-    arguments->switching.enabled |= arguments->switch_on.count > 0 || arguments->snapshot_keep > 0;
-    arguments->switching.timestamp |= arguments->switching.enabled;
+    resolve_implied(arguments);
     int result = weir_aux_arguments_check(arguments, err);
     if (result == 0)
         result = resolve_memory(arguments, err);
@@ -247,24 +224,22 @@ int weir_record_arguments_resolve(struct weir_record_arguments *arguments, uint6
         result = resolve_output(arguments, err);
     if (result < 0)
         return result;
+    if (arguments->snapshot_keep > 0) /* --switch-max-files was not given */
+        arguments->options.switching.max_files = (unsigned)arguments->snapshot_keep;
     if (!arguments->timestamp)
         weir_notice(notices, WEIR_NOTICE_WARNING, "samples keep their times: the file is put in order by them");
-    result = weir_ring_size_resolve(&arguments->ring_sizes.data, WEIR_RING_BYTES_MAX, page_bytes, notices,
-                                    &arguments->ring_bytes, err);
-    if (result == 0)
-        result = weir_ring_size_resolve(&arguments->ring_sizes.aux, WEIR_AUX_RING_BYTES_MAX, page_bytes, notices,
-                                        &arguments->aux.area_bytes, err);
+    result = weir_ring_sizes_resolve(&arguments->ring_sizes, page_bytes, notices, &arguments->options, err);
     if (result < 0)
         return result;
     return weir_target_options_resolve(arguments, notices, err);
 }
 
-int weir_record_arguments_resolve_terms(struct weir_record_arguments *arguments, const struct weir_event_list *events,
-                                        struct weir_error *err)
+int weir_record_options_resolve_terms(struct weir_record_arguments *arguments, const struct weir_event_list *events,
+                                      struct weir_error *err)
 {
-    int overwrites = weir_event_list_overwrites(events, arguments->overwrite, NULL);
+    int overwrites = weir_event_list_overwrites(events, arguments->options.overwrite, NULL);
     if (overwrites < 0) /* which the engine refuses, and says of which event */
         return 0;
-    arguments->overwrite = overwrites;
+    arguments->options.overwrite = overwrites;
     return resolve_memory(arguments, err);
 }

@@ -8,7 +8,7 @@ static const struct weir_option options[] = {
         .long_name = "dry-run",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(dry_run, bool),
+        .field = FIELD(options.dry_run, bool),
         .section = SECTION,
         .help = "check everything that can be checked without recording, and exit; with -v show the plan",
     },

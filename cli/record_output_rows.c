@@ -12,7 +12,9 @@ static int apply_output(void *object, const char *text, struct weir_error *err)
     struct weir_record_arguments *arguments = object;
     if (text[0] == '\0')
         return weir_error_set(err, -EINVAL, "option '--output': the argument is empty");
-    arguments->output_path = text;
+    arguments->options.output_path = text;
+    arguments->options.output_kind =
+        strcmp(text, WEIR_RECORD_OUTPUT_STDOUT) == 0 ? WEIR_RECORD_OUTPUT_STREAM : WEIR_RECORD_OUTPUT_FILE;
     arguments->output_given = true;
     return 0;
 }
@@ -27,13 +29,26 @@ static int apply_compression(void *object, const char *text, struct weir_error *
         weir_error_hint(err, "1 (fastest) to %d (smallest file)", WEIR_RECORD_COMPRESSION_MAX);
         return -EINVAL;
     }
-    arguments->compression_level = level > 0 ? (int)level : WEIR_RECORD_COMPRESSION_DEFAULT;
+    arguments->options.compression_level = level > 0 ? (int)level : WEIR_RECORD_COMPRESSION_DEFAULT;
     return 0;
 }
 
 static void clear_compression(void *object)
 {
-    ((struct weir_record_arguments *)object)->compression_level = 0;
+    ((struct weir_record_arguments *)object)->options.compression_level = 0;
+}
+
+/* The option is the negative: perf fills the cache unless it is given. */
+static int leave_cache(void *object, const char *text, struct weir_error *err)
+{
+    (void)text, (void)err;
+    ((struct weir_record_arguments *)object)->options.fill_build_id_cache = false;
+    return 0;
+}
+
+static void fill_cache(void *object)
+{
+    ((struct weir_record_arguments *)object)->options.fill_build_id_cache = true;
 }
 
 static int apply_output_format(void *object, const char *text, struct weir_error *err)
@@ -80,7 +95,7 @@ static const struct weir_option options[] = {
         .long_name = "kcore",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(kcore, bool),
+        .field = FIELD(options.kcore, bool),
         .section = SECTION,
         .help = "copy the kernel's code from /proc/kcore into a directory with the recording",
         .details =
@@ -93,7 +108,7 @@ static const struct weir_option options[] = {
         .long_name = "append",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(append, bool),
+        .field = FIELD(options.append, bool),
         .section = SECTION,
         .help = "continue the recording that is in the output file, if it has the same events",
         .details =
@@ -114,7 +129,7 @@ static const struct weir_option options[] = {
         .long_name = "sync",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(sync, bool),
+        .field = FIELD(options.sync, bool),
         .section = SECTION,
         .help = "once a second, make what is in the file outlive the machine, too",
         .details =
@@ -129,7 +144,7 @@ static const struct weir_option options[] = {
         .long_name = "no-buildid",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(no_buildid, bool),
+        .field = FIELD(options.no_build_ids, bool),
         .section = SECTION,
         .help = "leave the build ids of what was mapped out of the recording",
         .details = "They are read while recording, by a thread of low priority, and cost no time at the end.",
@@ -138,7 +153,7 @@ static const struct weir_option options[] = {
         .long_name = "buildid-mmap",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(buildid_mmap, bool),
+        .field = FIELD(options.build_ids_in_maps, bool),
         .section = SECTION,
         .help = "let the kernel write build ids into the records of mappings (Linux 5.12)",
         .details = "weir then need not open the mapped files. Their table is written all the same, unless -B is given: "
@@ -156,8 +171,9 @@ static const struct weir_option options[] = {
         .short_name = 'N',
         .long_name = "no-buildid-cache",
         .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(no_buildid_cache, bool),
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = leave_cache,
+        .clear = fill_cache,
         .default_text = "on",
         .section = SECTION,
         .help = "copy nothing into perf's cache of files by build id",
@@ -169,7 +185,7 @@ static const struct weir_option options[] = {
         .long_name = "buildid-dir",
         .argument = "DIR",
         .kind = WEIR_OPTION_TEXT,
-        .field = FIELD(buildid_dir, const char *),
+        .field = FIELD(options.build_id_dir, const char *),
         .default_text = "~/.debug",
         .section = SECTION,
         .help = "the cache that --buildid-cache copies into",
@@ -193,7 +209,7 @@ static const struct weir_option options[] = {
         .long_name = "max-size",
         .argument = "SIZE",
         .kind = WEIR_OPTION_SIZE,
-        .field = FIELD(max_bytes, uint64_t),
+        .field = FIELD(options.max_bytes, uint64_t),
         .unit = "bytes",
         .min = 1,
         .max = INT64_MAX,

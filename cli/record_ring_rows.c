@@ -1,4 +1,5 @@
-/* Rows of `weir record`: buffers and threads. Main thread. */
+/* Rows of `weir record`: buffers and threads, behind those that `weir bench drain` has, too (cli/ring_options.h). Main
+ * thread. */
 #include "cli/record_rows.h"
 
 #include <errno.h>
@@ -7,16 +8,10 @@
 #include "cli/aux_arguments.h"
 #include "cli/ring_options.h"
 
-#define SECTION "Buffers and threads"
+#define SECTION WEIR_RING_OPTIONS_SECTION
 
 #define REALTIME_MIN 1 /* sched(7): SCHED_FIFO priorities */
 #define REALTIME_MAX 99
-
-static int apply_threads(void *object, const char *text, struct weir_error *err)
-{
-    struct weir_record_arguments *arguments = object;
-    return weir_threads_spec_apply(&arguments->threads_spec, text, err);
-}
 
 static int apply_reader_cpus(void *object, const char *text, struct weir_error *err)
 {
@@ -25,7 +20,8 @@ static int apply_reader_cpus(void *object, const char *text, struct weir_error *
     if (strcmp(text, "efficient") == 0) {
         weir_cpuset_fini(&arguments->reader_cpus);
         arguments->reader_cpus = (struct weir_cpuset)WEIR_CPUSET_INIT;
-        arguments->efficient_readers = true;
+        arguments->options.reader_cpus = NULL;
+        arguments->options.efficient_readers = true;
         return 0;
     }
     int result = weir_value_parse_cpu_list(text, &arguments->reader_cpus, &below);
@@ -35,7 +31,8 @@ static int apply_reader_cpus(void *object, const char *text, struct weir_error *
                              "machine that save energy");
         return result;
     }
-    arguments->efficient_readers = false;
+    arguments->options.reader_cpus = &arguments->reader_cpus;
+    arguments->options.efficient_readers = false;
     return 0;
 }
 
@@ -50,8 +47,8 @@ static int apply_memory(void *object, const char *text, struct weir_error *err)
         weir_error_hint(err, "a size with B, K, M or G, such as 64M; or a time with s, m, h or d, such as 30s");
         return -EINVAL;
     }
-    arguments->memory_bytes = bytes;
-    arguments->memory_span_ns = span_ns;
+    arguments->options.retained_bytes = bytes;
+    arguments->options.retained_span_ns = span_ns;
     return 0;
 }
 
@@ -67,55 +64,7 @@ static int apply_max_loss(void *object, const char *text, struct weir_error *err
     return 0;
 }
 
-static int apply_shed(void *object, const char *text, struct weir_error *err)
-{
-    struct weir_record_arguments *arguments = object;
-    return weir_shed_apply(&arguments->shed, text, err);
-}
-
 static const struct weir_option options[] = {
-    {
-        .short_name = 'm',
-        .long_name = "mmap-pages",
-        .argument = "PAGES|SIZE[,AUX]",
-        .kind = WEIR_OPTION_RING_PAIR,
-        .field = FIELD(ring_sizes, struct weir_ring_size_pair),
-        .default_text = "chosen from memory and privileges",
-        .section = SECTION,
-        .help = "size of each kernel ring: a number of pages, or a size with B, K, M or G",
-        .details = "Rounded up to a power of two pages. Without CAP_IPC_LOCK the kernel allows "
-                   "kernel.perf_event_mlock_kb per CPU and user, beyond RLIMIT_MEMLOCK. AUX is the size of the area "
-                   "beside each ring of an event that has one (intel_pt, intel_bts, arm_spe_N, cs_etm): 4M without "
-                   "it, and 128K where the kernel limits what rings take; nothing else uses it.",
-    },
-    {
-        .long_name = "buffer-size",
-        .argument = "SIZE",
-        .kind = WEIR_OPTION_SIZE,
-        .field = FIELD(buffer_bytes, uint64_t),
-        .min = WEIR_BUFFER_BYTES_MIN,
-        .max = WEIR_BUFFER_BYTES_MAX,
-        .default_text = "chosen from memory and CPU count",
-        .section = SECTION,
-        .help = "memory for what was drained and is not yet written, in all",
-        .details = "It bounds how long the disk may stall without loss.",
-    },
-    {
-        .long_name = "shed",
-        .argument = WEIR_SHED_ARGUMENT,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_shed,
-        .default_text = "batches",
-        .section = SECTION,
-        .help = "what to do without while the disk is behind: each step includes those before it",
-        .details =
-            "batches, when half of the buffers is in use: rounds are further apart, which changes no record. "
-            "stacks, at three quarters: dumps of user stacks (--call-graph dwarf) are cut to a quarter, from the "
-            "outer end. cpus, at seven eighths: samples of the CPUs that hold most of the buffers are dropped "
-            "once their rings are half full; LOST_SAMPLES records, the ledger and the closing line tell of them, "
-            "and --max-loss counts them. Side records are never shed, nor are samples that -M or --overwrite "
-            "keep in memory.",
-    },
     {
         .long_name = "max-loss",
         .argument = "PCT",
@@ -148,7 +97,7 @@ static const struct weir_option options[] = {
         .long_name = "overwrite",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(overwrite, bool),
+        .field = FIELD(options.overwrite, bool),
         .section = SECTION,
         .help = "let the kernel's rings keep the newest samples (-m); they are read at the end",
         .details = "SIGUSR2 has them read earlier, any number of times; all rings are paused for that at one moment, "
@@ -186,20 +135,9 @@ static const struct weir_option options[] = {
         .long_name = "snapshot-on-exit",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(snapshot_on_exit, bool),
+        .field = FIELD(options.snapshot_on_exit, bool),
         .section = SECTION,
         .help = "with -M or -S: write what memory holds when recording ends, too; --overwrite always does",
-    },
-    {
-        .long_name = "threads",
-        .argument = "SPEC",
-        .argument_optional = true,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_threads,
-        .default_text = "cpu",
-        .section = SECTION,
-        .help = "which threads drain the rings: one per cpu, core, package or numa node, or masks "
-                "CPUS/AFFINITY[:CPUS/AFFINITY...]",
     },
     {
         .long_name = "reader-cpus",
@@ -220,7 +158,7 @@ static const struct weir_option options[] = {
         .long_name = "no-buffering",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(samples.no_buffering, bool),
+        .field = FIELD(options.samples.no_buffering, bool),
         .section = SECTION,
         .help = "wake up for each record rather than when a quarter of a ring is filled",
     },
@@ -228,8 +166,8 @@ static const struct weir_option options[] = {
         .short_name = 'r',
         .long_name = "realtime",
         .argument = "PRIO",
-        .kind = WEIR_OPTION_NUMBER,
-        .field = FIELD(realtime_priority, uint64_t),
+        .kind = WEIR_OPTION_UNSIGNED,
+        .field = FIELD(options.realtime_priority, unsigned),
         .min = REALTIME_MIN,
         .max = REALTIME_MAX,
         .default_text = "none",

@@ -8,7 +8,7 @@
 
 #include "base/bits.h"
 #include "cli/option.h"
-#include "cli/record_options.h"
+#include "cli/record_arguments.h"
 
 #define FIELD(name, type) WEIR_OPTION_FIELD(struct weir_record_arguments, name, type)
 

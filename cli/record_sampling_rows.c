@@ -15,7 +15,7 @@ static int apply_delay(void *object, const char *text, struct weir_error *err)
 {
     struct weir_record_arguments *arguments = object;
     struct weir_error below = {0};
-    int result = weir_schedule_parse(&arguments->schedule, text, &below);
+    int result = weir_schedule_parse(&arguments->options.schedule, text, &below);
     if (result < 0) {
         weir_error_set(err, result, "option '--delay': %s", below.what);
         weir_error_hint(err,
@@ -27,7 +27,7 @@ static int apply_delay(void *object, const char *text, struct weir_error *err)
 static void clear_delay(void *object)
 {
     struct weir_record_arguments *arguments = object;
-    weir_schedule_fini(&arguments->schedule);
+    weir_schedule_fini(&arguments->options.schedule);
 }
 
 static const struct weir_option options[] = {
@@ -77,7 +77,7 @@ static const struct weir_option options[] = {
         .long_name = "freq",
         .argument = "HZ|max",
         .kind = WEIR_OPTION_FREQUENCY,
-        .field = FIELD(freq_hz, uint64_t),
+        .field = FIELD(options.freq_hz, uint64_t),
         .unit = "Hz",
         .min = 1,
         .max = FREQ_HZ_MAX,
@@ -92,7 +92,7 @@ static const struct weir_option options[] = {
         .long_name = "count",
         .argument = "N",
         .kind = WEIR_OPTION_NUMBER,
-        .field = FIELD(period, uint64_t),
+        .field = FIELD(options.period, uint64_t),
         .min = 1,
         .max = PERIOD_MAX,
         .section = SECTION,
@@ -102,7 +102,7 @@ static const struct weir_option options[] = {
         .long_name = "strict-freq",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(strict_freq, bool),
+        .field = FIELD(options.strict_freq, bool),
         .section = SECTION,
         .help = "fail where -F is above the kernel's limit, rather than sample less often",
     },
@@ -110,7 +110,7 @@ static const struct weir_option options[] = {
         .long_name = "all-kernel",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(all_kernel, bool),
+        .field = FIELD(options.all_kernel, bool),
         .section = SECTION,
         .help = "of every event, look at the kernel only",
     },
@@ -118,7 +118,7 @@ static const struct weir_option options[] = {
         .long_name = "all-user",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(all_user, bool),
+        .field = FIELD(options.all_user, bool),
         .section = SECTION,
         .help = "of every event, look at user space only; not together with --all-kernel",
     },
@@ -127,7 +127,7 @@ static const struct weir_option options[] = {
         .long_name = "no-samples",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(samples.no_samples, bool),
+        .field = FIELD(options.samples.no_samples, bool),
         .section = SECTION,
         .help = "do not sample: the file then holds processes, maps and the like",
     },
@@ -161,7 +161,7 @@ static const struct weir_option options[] = {
         .long_name = "exclude-perf",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(exclude_perf, bool),
+        .field = FIELD(options.exclude_self, bool),
         .section = SECTION,
         .help = "leave out the events of weir itself, all its threads",
         .details = "Together with --filter both must match. The kernel can do so for tracepoints only; of other events "

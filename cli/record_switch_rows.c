@@ -23,9 +23,9 @@ static int apply_switch_output(void *object, const char *text, struct weir_error
     bool is_signal = !text || strcmp(text, "signal") == 0;
     if (!is_signal && (weir_value_parse_size_or_time(text, &bytes, &ns) < 0 || bytes + ns == 0))
         return fail(text, err);
-    arguments->switching.enabled = true;
-    arguments->switching.bytes = bytes;
-    arguments->switching.period_ns = ns;
+    arguments->options.switching.enabled = true;
+    arguments->options.switching.bytes = bytes;
+    arguments->options.switching.period_ns = ns;
     return 0;
 }
 
@@ -60,6 +60,7 @@ static int apply_on_rotate(void *object, const char *text, struct weir_error *er
     }
     free(arguments->on_rotate);
     arguments->on_rotate = command;
+    arguments->options.switching.command = command;
     return 0;
 }
 
@@ -73,7 +74,7 @@ static int apply_on_full(void *object, const char *text, struct weir_error *err)
     struct weir_record_arguments *arguments = object;
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(words); i++) {
         if (strcmp(text, words[i]) == 0) {
-            arguments->on_full = (enum weir_record_on_full)i;
+            arguments->options.on_full = (enum weir_record_on_full)i;
             return 0;
         }
     }
@@ -100,8 +101,8 @@ static const struct weir_option options[] = {
     {
         .long_name = "switch-max-files",
         .argument = "N",
-        .kind = WEIR_OPTION_NUMBER,
-        .field = FIELD(switch_max_files, uint64_t),
+        .kind = WEIR_OPTION_UNSIGNED,
+        .field = FIELD(options.switching.max_files, unsigned),
         .max = UINT32_MAX,
         .default_text = "all",
         .section = SECTION,
@@ -111,7 +112,7 @@ static const struct weir_option options[] = {
         .long_name = "timestamp-filename",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(switching.timestamp, bool),
+        .field = FIELD(options.switching.timestamp, bool),
         .section = SECTION,
         .help = "name the finished file FILE.TIME, in UTC, and never replace one",
         .details = "--switch-output implies it.",
@@ -120,7 +121,7 @@ static const struct weir_option options[] = {
         .long_name = "keep-free",
         .argument = "SIZE",
         .kind = WEIR_OPTION_SIZE,
-        .field = FIELD(keep_free_bytes, uint64_t),
+        .field = FIELD(options.keep_free_bytes, uint64_t),
         .min = 1,
         .max = UINT64_MAX,
         .section = SECTION,

@@ -10,7 +10,7 @@ static int apply_control(void *object, const char *text, struct weir_error *err)
 {
     struct weir_record_arguments *arguments = object;
     struct weir_error below = {0};
-    int result = weir_control_spec_parse(&arguments->control, text, &below);
+    int result = weir_control_spec_parse(&arguments->options.control, text, &below);
     if (result < 0) {
         weir_error_set(err, result, "option '--control': %s", below.what);
         weir_error_hint(err, "%s", below.hint);
@@ -21,7 +21,7 @@ static int apply_control(void *object, const char *text, struct weir_error *err)
 static void clear_control(void *object)
 {
     struct weir_record_arguments *arguments = object;
-    weir_control_spec_fini(&arguments->control);
+    weir_control_spec_fini(&arguments->options.control);
 }
 
 static int apply_snapshot_on(void *object, const char *text, struct weir_error *err)
@@ -30,9 +30,9 @@ static int apply_snapshot_on(void *object, const char *text, struct weir_error *
     if (text[0] == '\0')
         return weir_error_set(err, -EINVAL, "option '--snapshot-on': the argument is empty");
     if (strcmp(text, "exit") == 0)
-        arguments->snapshot_on_exit = true;
+        arguments->options.snapshot_on_exit = true;
     else if (strcmp(text, "crash") == 0)
-        arguments->snapshot_on_crash = true;
+        arguments->options.snapshot_on.crash = true;
     else if (weir_text_list_add(&arguments->snapshot_on, text) < 0)
         return weir_error_set_errno(err, -ENOMEM, "option '--snapshot-on'");
     return 0;
@@ -81,7 +81,7 @@ static const struct weir_option options[] = {
         .long_name = "snapshot-on-once",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(snapshot_on_once, bool),
+        .field = FIELD(options.snapshot_on.once, bool),
         .section = SECTION,
         .help = "the first occurrence of the events of --snapshot-on only",
     },
@@ -89,7 +89,7 @@ static const struct weir_option options[] = {
         .long_name = "snapshot-hold-off",
         .argument = "MS",
         .kind = WEIR_OPTION_NUMBER,
-        .field = FIELD(snapshot_hold_off_ms, uint64_t),
+        .field = FIELD(options.snapshot_on.hold_off_ms, uint64_t),
         .unit = "ms",
         .max = UINT32_MAX,
         .default_text = "1000",
@@ -117,7 +117,7 @@ static const struct weir_option options[] = {
         .long_name = "ftrace-snapshot",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(ftrace_snapshot, bool),
+        .field = FIELD(options.ftrace_snapshot, bool),
         .section = SECTION,
         .help = "with each snapshot have ftrace take its own, in tracefs' file snapshot",
         .details = "Needs a kernel with CONFIG_TRACER_SNAPSHOT. Without -M it is the only one that is taken. There is "

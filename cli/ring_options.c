@@ -7,8 +7,9 @@
 
 #include "topology/plan.h"
 
-int weir_ring_size_resolve(const struct weir_ring_size *size, uint64_t max_bytes, uint64_t page_bytes,
-                           const struct weir_notice_sink *notices, uint64_t *ring_bytes, struct weir_error *err)
+/* In bytes, 0 when it was not given; max_bytes: a power of two. */
+static int resolve_size(const struct weir_ring_size *size, uint64_t max_bytes, uint64_t page_bytes,
+                        const struct weir_notice_sink *notices, uint64_t *ring_bytes, struct weir_error *err)
 {
     if (!size->given) {
         *ring_bytes = 0;
@@ -30,20 +31,32 @@ int weir_ring_size_resolve(const struct weir_ring_size *size, uint64_t max_bytes
     return 0;
 }
 
-int weir_threads_spec_apply(const char **spec, const char *text, struct weir_error *err)
+int weir_ring_sizes_resolve(const struct weir_ring_size_pair *sizes, uint64_t page_bytes,
+                            const struct weir_notice_sink *notices, struct weir_record_options *options,
+                            struct weir_error *err)
 {
-    const char *wanted = text ? text : WEIR_THREADS_SPEC_ABSENT;
-    int result = weir_plan_check_spec(wanted, err);
+    int result = resolve_size(&sizes->data, WEIR_RING_BYTES_MAX, page_bytes, notices, &options->ring_bytes, err);
     if (result == 0)
-        *spec = wanted;
+        result = resolve_size(&sizes->aux, WEIR_AUX_RING_BYTES_MAX, page_bytes, notices, &options->aux.area_bytes, err);
     return result;
 }
 
-int weir_shed_apply(enum weir_shed *shed, const char *text, struct weir_error *err)
+static int apply_threads(void *object, const char *text, struct weir_error *err)
 {
+    struct weir_ring_arguments *arguments = object;
+    const char *spec = text ? text : WEIR_THREADS_SPEC_ABSENT;
+    int result = weir_plan_check_spec(spec, err);
+    if (result == 0)
+        arguments->options.threads_spec = spec;
+    return result;
+}
+
+static int apply_shed(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_ring_arguments *arguments = object;
     for (unsigned i = 0; i < WEIR_SHED_COUNT; i++) {
         if (strcmp(text, weir_shed_word((enum weir_shed)i)) == 0) {
-            *shed = (enum weir_shed)i;
+            arguments->options.shed = (enum weir_shed)i;
             return 0;
         }
     }
@@ -51,3 +64,63 @@ int weir_shed_apply(enum weir_shed *shed, const char *text, struct weir_error *e
     weir_error_hint(err, "--shed=stacks cuts stack dumps while the disk is behind, so that fewer samples are lost");
     return -EINVAL;
 }
+
+#define FIELD(name, type) WEIR_OPTION_FIELD(struct weir_ring_arguments, name, type)
+
+static const struct weir_option options[] = {
+    {
+        .short_name = 'm',
+        .long_name = "mmap-pages",
+        .argument = "PAGES|SIZE[,AUX]",
+        .kind = WEIR_OPTION_RING_PAIR,
+        .field = FIELD(ring_sizes, struct weir_ring_size_pair),
+        .default_text = "chosen from memory and privileges; 512K for bench drain",
+        .section = WEIR_RING_OPTIONS_SECTION,
+        .help = "size of each kernel ring: a number of pages, or a size with B, K, M or G",
+        .details = "Rounded up to a power of two pages. Without CAP_IPC_LOCK the kernel allows "
+                   "kernel.perf_event_mlock_kb per CPU and user, beyond RLIMIT_MEMLOCK. AUX is the size of the area "
+                   "beside each ring of an event that has one (intel_pt, intel_bts, arm_spe_N, cs_etm): 4M without "
+                   "it, and 128K where the kernel limits what rings take; nothing else uses it.",
+    },
+    {
+        .long_name = "buffer-size",
+        .argument = "SIZE",
+        .kind = WEIR_OPTION_SIZE,
+        .field = FIELD(options.buffer_bytes, uint64_t),
+        .min = WEIR_BUFFER_BYTES_MIN,
+        .max = WEIR_BUFFER_BYTES_MAX,
+        .default_text = "chosen from memory and CPU count",
+        .section = WEIR_RING_OPTIONS_SECTION,
+        .help = "memory for what was drained and is not yet written, in all",
+        .details = "It bounds how long the disk may stall without loss.",
+    },
+    {
+        .long_name = "shed",
+        .argument = "none|batches|stacks|cpus",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_shed,
+        .default_text = "batches",
+        .section = WEIR_RING_OPTIONS_SECTION,
+        .help = "what to do without while the disk is behind: each step includes those before it",
+        .details =
+            "batches, when half of the buffers is in use: rounds are further apart, which changes no record. "
+            "stacks, at three quarters: dumps of user stacks (--call-graph dwarf) are cut to a quarter, from the "
+            "outer end. cpus, at seven eighths: samples of the CPUs that hold most of the buffers are dropped "
+            "once their rings are half full; LOST_SAMPLES records, the ledger and the closing line tell of them, "
+            "and --max-loss counts them. Side records are never shed, nor are samples that -M or --overwrite "
+            "keep in memory.",
+    },
+    {
+        .long_name = "threads",
+        .argument = "SPEC",
+        .argument_optional = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_threads,
+        .default_text = "cpu",
+        .section = WEIR_RING_OPTIONS_SECTION,
+        .help = "which threads drain the rings: one per cpu, core, package or numa node, or masks "
+                "CPUS/AFFINITY[:CPUS/AFFINITY...]",
+    },
+};
+
+const struct weir_option_rows weir_ring_option_rows = WEIR_OPTION_ROWS(options);

@@ -2,12 +2,28 @@
 #ifndef WEIR_CLI_RING_OPTIONS_H
 #define WEIR_CLI_RING_OPTIONS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 #include "base/notice.h"
+#include "cli/option.h"
 #include "cli/value.h"
-#include "engine/drain/shed.h"
+#include "engine/session/record.h"
+
+/* How the arguments of each command begin that has the rows below: these write here. */
+struct weir_ring_arguments {
+    struct weir_record_options options;
+    struct weir_ring_size_pair ring_sizes; /* -m, as typed */
+};
+
+#define WEIR_RING_ARGUMENTS_ASSERT(type)                                                               \
+    _Static_assert(offsetof(type, options) == offsetof(struct weir_ring_arguments, options) &&         \
+                       offsetof(type, ring_sizes) == offsetof(struct weir_ring_arguments, ring_sizes), \
+                   "the rows of rings write elsewhere")
+
+/* -m, --buffer-size, --shed and --threads. */
+extern const struct weir_option_rows weir_ring_option_rows;
 
 #define WEIR_THREADS_SPEC_ABSENT "cpu" /* --threads without SPEC, as in perf */
 
@@ -19,18 +35,14 @@
 
 #define WEIR_AUX_RING_BYTES_MAX (1ull << 44) /* perf counts its pages in 32 bits */
 
-/* What -m asks for in bytes, 0 when it was not given; a notice when that is another number of pages than asked for.
- * max_bytes: a power of two. 0 or -EINVAL with err. */
-int weir_ring_size_resolve(const struct weir_ring_size *size, uint64_t max_bytes, uint64_t page_bytes,
-                           const struct weir_notice_sink *notices, uint64_t *ring_bytes, struct weir_error *err);
+#define WEIR_SHED_DEFAULT WEIR_SHED_BATCHES
 
-/* Checks the SPEC of --threads and sets *spec; text NULL: without SPEC. 0 or -errno with err. */
-int weir_threads_spec_apply(const char **spec, const char *text, struct weir_error *err);
+#define WEIR_RING_OPTIONS_SECTION "Buffers and threads"
 
-#define WEIR_SHED_ARGUMENT "none|batches|stacks|cpus"
-#define WEIR_SHED_DEFAULT  WEIR_SHED_BATCHES
-
-/* The argument of --shed. 0 or -EINVAL with err. */
-int weir_shed_apply(enum weir_shed *shed, const char *text, struct weir_error *err);
+/* Turns what -m asks for into bytes: options->ring_bytes and options->aux.area_bytes, 0 for what it does not name. A
+ * notice says when that is another number of pages than asked for. 0 or -EINVAL with err. */
+int weir_ring_sizes_resolve(const struct weir_ring_size_pair *sizes, uint64_t page_bytes,
+                            const struct weir_notice_sink *notices, struct weir_record_options *options,
+                            struct weir_error *err);
 
 #endif

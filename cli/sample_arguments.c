@@ -8,7 +8,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-#include "cli/record_options.h"
+#include "cli/record_arguments.h"
 #include "engine/events/branch_filter.h"
 #include "engine/events/call_graph.h"
 #include "engine/events/registers.h"
@@ -33,22 +33,22 @@ int weir_apply_call_graph(void *arguments, const char *text, struct weir_error *
 {
     struct weir_record_arguments *record = arguments;
     struct weir_error below = {0};
-    int result = weir_call_graph_parse(text, &record->samples.call_graph, &below);
+    int result = weir_call_graph_parse(text, &record->options.samples.call_graph, &below);
     return result < 0 ? fail_option("--call-graph", &below, err) : 0;
 }
 
 void weir_clear_call_graph(void *arguments)
 {
     struct weir_record_arguments *record = arguments;
-    record->samples.call_graph = (struct weir_call_graph_request){.mode = WEIR_CALL_GRAPH_NONE};
+    record->options.samples.call_graph = (struct weir_call_graph_request){.mode = WEIR_CALL_GRAPH_NONE};
 }
 
 int weir_apply_call_graph_default(void *arguments, const char *text, struct weir_error *err)
 {
     (void)text, (void)err;
     struct weir_record_arguments *record = arguments;
-    if (record->samples.call_graph.mode == WEIR_CALL_GRAPH_NONE)
-        record->samples.call_graph.mode = WEIR_CALL_GRAPH_FP;
+    if (record->options.samples.call_graph.mode == WEIR_CALL_GRAPH_NONE)
+        record->options.samples.call_graph.mode = WEIR_CALL_GRAPH_FP;
     return 0;
 }
 
@@ -56,19 +56,19 @@ int weir_apply_period_choice(void *arguments, const char *text, struct weir_erro
 {
     (void)text, (void)err;
     struct weir_record_arguments *record = arguments;
-    record->samples.period = WEIR_CHOICE_YES;
+    record->options.samples.period = WEIR_CHOICE_YES;
     return 0;
 }
 
 void weir_clear_period_choice(void *arguments)
 {
     struct weir_record_arguments *record = arguments;
-    record->samples.period = WEIR_CHOICE_NO;
+    record->options.samples.period = WEIR_CHOICE_NO;
 }
 
 static int refuse_second_filter(const struct weir_record_arguments *record, struct weir_error *err)
 {
-    if (!record->samples.branch_filter)
+    if (!record->options.samples.branch_filter)
         return 0;
     weir_error_set(err, -EINVAL, "branches were chosen before: -b and -j exclude each other, and -j stands once");
     weir_error_hint(err, "-j takes a list, such as any_call,u; -b is -j any");
@@ -79,16 +79,16 @@ int weir_apply_switch_events(void *arguments, const char *text, struct weir_erro
 {
     (void)text, (void)err;
     struct weir_record_arguments *record = arguments;
-    record->samples.switch_events = true;
-    record->no_switch_events = false;
+    record->options.samples.switch_events = true;
+    record->options.no_switch_events = false;
     return 0;
 }
 
 void weir_clear_switch_events(void *arguments)
 {
     struct weir_record_arguments *record = arguments;
-    record->samples.switch_events = false;
-    record->no_switch_events = true;
+    record->options.samples.switch_events = false;
+    record->options.no_switch_events = true;
 }
 
 int weir_apply_branch_any(void *arguments, const char *text, struct weir_error *err)
@@ -97,7 +97,7 @@ int weir_apply_branch_any(void *arguments, const char *text, struct weir_error *
     struct weir_record_arguments *record = arguments;
     int result = refuse_second_filter(record, err);
     if (result == 0)
-        record->samples.branch_filter = PERF_SAMPLE_BRANCH_ANY;
+        record->options.samples.branch_filter = PERF_SAMPLE_BRANCH_ANY;
     return result;
 }
 
@@ -108,7 +108,7 @@ int weir_apply_branch_filter(void *arguments, const char *text, struct weir_erro
     if (result < 0)
         return result;
     struct weir_error below = {0};
-    result = weir_branch_filter_parse(text, &record->samples.branch_filter, &below);
+    result = weir_branch_filter_parse(text, &record->options.samples.branch_filter, &below);
     return result < 0 ? fail_option("--branch-filter", &below, err) : 0;
 }
 
@@ -135,10 +135,10 @@ int weir_apply_intr_regs(void *arguments, const char *text, struct weir_error *e
 {
     struct weir_record_arguments *record = arguments;
     const struct weir_register_set *set = weir_registers_here();
-    int result =
-        apply_registers(record, "--intr-regs", text, set->usual | set->extended, &record->samples.intr_regs, err);
+    int result = apply_registers(record, "--intr-regs", text, set->usual | set->extended,
+                                 &record->options.samples.intr_regs, err);
     if (result == 0 && !text)
-        record->samples.intr_regs_all = true;
+        record->options.samples.intr_regs_all = true;
     return result;
 }
 
@@ -146,22 +146,22 @@ int weir_apply_user_regs(void *arguments, const char *text, struct weir_error *e
 {
     struct weir_record_arguments *record = arguments;
     const struct weir_register_set *set = weir_registers_here();
-    int result =
-        apply_registers(record, "--user-regs", text, set->usual | set->user_extended, &record->samples.user_regs, err);
+    int result = apply_registers(record, "--user-regs", text, set->usual | set->user_extended,
+                                 &record->options.samples.user_regs, err);
     if (result == 0 && !text)
-        record->samples.user_regs_all = true;
+        record->options.samples.user_regs_all = true;
     return result;
 }
 
 int weir_apply_clock(void *arguments, const char *text, struct weir_error *err)
 {
     struct weir_record_arguments *record = arguments;
-    if (record->samples.clock.given)
+    if (record->options.samples.clock.given)
         return fail_twice("--clockid", "one clock stamps all samples", err);
     struct weir_error below = {0};
-    if (weir_sample_clock_parse(text, &record->samples.clock.id, &below) < 0)
+    if (weir_sample_clock_parse(text, &record->options.samples.clock.id, &below) < 0)
         return fail_option("--clockid", &below, err);
-    record->samples.clock.given = true;
+    record->options.samples.clock.given = true;
     return 0;
 }
 
@@ -187,7 +187,7 @@ int weir_apply_synth(void *arguments, const char *text, struct weir_error *err)
         else if (!is_word(text, strlen(text), "no"))
             break;
         if (at[length] == '\0') {
-            record->synth = choice;
+            record->options.synth = choice;
             return 0;
         }
         at += length + 1;

@@ -45,14 +45,14 @@ int weir_target_options_apply_no_inherit(void *arguments, const char *text, stru
 {
     (void)text, (void)err;
     struct weir_record_arguments *record = arguments;
-    record->no_inherit = record->inherit_given = true;
+    record->options.no_inherit = record->inherit_given = true;
     return 0;
 }
 
 void weir_target_options_clear_no_inherit(void *arguments)
 {
     struct weir_record_arguments *record = arguments;
-    record->no_inherit = false;
+    record->options.no_inherit = false;
     record->inherit_given = true;
 }
 
@@ -102,10 +102,10 @@ int weir_target_options_resolve(struct weir_record_arguments *arguments, const s
     bool has_ids = arguments->pid_count > 0 || arguments->tid_count > 0;
     bool has_cpus = !weir_cpuset_is_empty(&arguments->cpus);
     bool told = false;
-    if (!has_ids && !arguments->user && !has_cpus && !arguments->workload)
-        arguments->all_cpus = true;
+    if (!has_ids && !arguments->user && !has_cpus && !arguments->options.command)
+        arguments->options.system_wide = true;
     if (arguments->tid_count > 0 && !arguments->inherit_given)
-        arguments->no_inherit = true;
+        arguments->options.no_inherit = true;
 
     if (has_ids && has_cpus)
         override(notices, &told, "PID/TID switch overriding CPU");
@@ -115,28 +115,28 @@ int weir_target_options_resolve(struct weir_record_arguments *arguments, const s
     }
     if (arguments->user && has_cpus)
         override(notices, &told, "UID switch overriding CPU");
-    if (has_ids && arguments->all_cpus)
+    if (has_ids && arguments->options.system_wide)
         override(notices, &told, "PID/TID switch overriding SYSTEM");
-    if (arguments->user && arguments->all_cpus)
+    if (arguments->user && arguments->options.system_wide)
         override(notices, &told, "UID switch overriding SYSTEM");
 
     if (has_ids || arguments->user) {
         weir_cpuset_fini(&arguments->cpus);
-        arguments->all_cpus = false;
+        arguments->options.system_wide = false;
     } else if (has_cpus) {
-        arguments->all_cpus = true;
+        arguments->options.system_wide = true;
     }
-    if (arguments->per_thread && arguments->all_cpus) {
+    if (arguments->options.per_thread && arguments->options.system_wide) {
         override(notices, &told, "SYSTEM/CPU switch overriding PER-THREAD");
-        arguments->per_thread = false;
+        arguments->options.per_thread = false;
     }
-    if (arguments->affinity_cpus && (arguments->all_cpus || arguments->per_thread)) {
+    if (arguments->options.affinity_cpus && (arguments->options.system_wide || arguments->options.per_thread)) {
         override(notices, &told,
-                 arguments->all_cpus ? "SYSTEM/CPU switch overriding AFFINITY-CPUS"
-                                     : "PER-THREAD switch overriding AFFINITY-CPUS");
-        arguments->affinity_cpus = false;
+                 arguments->options.system_wide ? "SYSTEM/CPU switch overriding AFFINITY-CPUS"
+                                                : "PER-THREAD switch overriding AFFINITY-CPUS");
+        arguments->options.affinity_cpus = false;
     }
-    if (arguments->cgroups_count > 0 && !arguments->all_cpus) {
+    if (arguments->cgroups_count > 0 && !arguments->options.system_wide) {
         weir_error_set(err, -EINVAL, "cgroup monitoring only available in system-wide mode");
         weir_error_hint(err, "add -a, or -C with a list of CPUs, and leave out -p, -t and -u");
         return -EINVAL;
@@ -144,8 +144,7 @@ int weir_target_options_resolve(struct weir_record_arguments *arguments, const s
     return 0;
 }
 
-int weir_target_options_fill(const struct weir_record_arguments *arguments, struct weir_record_options *options,
-                             struct weir_error *err)
+int weir_target_options_fill(struct weir_record_arguments *arguments, struct weir_error *err)
 {
     struct weir_target_spec target = {.kind = WEIR_TARGET_ALL};
     if (arguments->pid_count > 0) { /* before -t, as in perf */
@@ -160,12 +159,7 @@ int weir_target_options_fill(const struct weir_record_arguments *arguments, stru
         if (result < 0)
             return result;
     }
-    options->system_wide = arguments->all_cpus;
-    options->cpus = weir_cpuset_is_empty(&arguments->cpus) ? NULL : &arguments->cpus;
-    options->target = target;
-    options->per_thread = arguments->per_thread;
-    options->affinity_cpus = arguments->affinity_cpus;
-    options->no_inherit = arguments->no_inherit;
-    options->inherit_stat = arguments->stat;
+    arguments->options.cpus = weir_cpuset_is_empty(&arguments->cpus) ? NULL : &arguments->cpus;
+    arguments->options.target = target;
     return 0;
 }

@@ -7,9 +7,8 @@
 
 #include "base/error.h"
 #include "base/notice.h"
-#include "cli/record_options.h"
+#include "cli/record_arguments.h"
 #include "engine/events/event_list.h"
-#include "engine/session/record.h"
 
 /* For rows of the table: see struct weir_option. arguments are a struct weir_record_arguments. */
 int weir_target_options_apply_pids(void *arguments, const char *text, struct weir_error *err);
@@ -24,14 +23,13 @@ int weir_target_options_apply_cgroups(void *arguments, const char *text, struct 
 int weir_target_options_assign_cgroups(const struct weir_record_arguments *arguments, size_t texts,
                                        struct weir_event_list *events, size_t *given, struct weir_error *err);
 
-/* Applies the rules, each with perf's warning: see weir_record_arguments_resolve(). 0, or -EINVAL with err
+/* Applies the rules, each with perf's warning: see weir_record_options_resolve(). 0, or -EINVAL with err
  * (-G for tasks). */
 int weir_target_options_resolve(struct weir_record_arguments *arguments, const struct weir_notice_sink *notices,
                                 struct weir_error *err);
 
-/* Fills the target of options; looks up the user of -u. 0, -ENOENT (no such user) or another errno of the user
- * database, with err. options borrow from arguments. */
-int weir_target_options_fill(const struct weir_record_arguments *arguments, struct weir_record_options *options,
-                             struct weir_error *err);
+/* Fills options.target and options.cpus, once the rules are applied; looks up the user of -u. 0, -ENOENT (no such user)
+ * or another errno of the user database, with err. */
+int weir_target_options_fill(struct weir_record_arguments *arguments, struct weir_error *err);
 
 #endif

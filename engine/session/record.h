@@ -109,7 +109,7 @@ struct weir_record_options {
     const char *threads_spec; /* --threads=SPEC; NULL: "cpu" */
     const struct weir_cpuset *reader_cpus; /* --reader-cpus: where weir's threads run; NULL: not given */
     bool efficient_readers;                /* --reader-cpus=efficient; never with reader_cpus */
-    int realtime_priority;                 /* -r: SCHED_FIFO 1..99 for readers and writer; 0: none */
+    unsigned realtime_priority;            /* -r: SCHED_FIFO 1..99 for readers and writer; 0: none */
     const char *output_path;               /* -o; of a stream, its name for messages */
     enum weir_record_output_kind output_kind;
     bool kcore;    /* --kcore: a copy of the kernel's code beside the data, in a folder; not with a stream, nor with

@@ -93,7 +93,7 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
         .sync = session->options->sync,
         .compression_level = session->options->compression_level,
         .compression_threads = weir_session_compression_threads(session),
-        .realtime_priority = session->options->realtime_priority,
+        .realtime_priority = (int)session->options->realtime_priority,
         /* A ring that follows its task has no CPU of its own: its reader runs where there is room, unless told. */
         .pin = (session->staged || weir_topology_is_this_machine(session->topology)) &&
                (!session->per_thread || session->options->threads_spec),

@@ -1,5 +1,6 @@
 /* What an event with an AUX area, and options about such areas, are refused with. */
 #include "cli/aux_arguments.h"
+#include "cli/record_options.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -59,7 +60,7 @@ Test(aux_arguments, events_go_with_the_options_or_are_refused)
         struct weir_error err = {0};
         weir_record_arguments_init(&arguments);
         words_split(&words, rows[i].options);
-        cr_assert_eq(weir_record_arguments_parse(&arguments, words.argv, &err), 0, "%s", err.what);
+        cr_assert_eq(weir_record_options_parse(&arguments, words.argv, &err), 0, "%s", err.what);
         int result = weir_aux_arguments_check_events(&arguments, &events, &err);
         cr_expect_eq(result, rows[i].what ? -EINVAL : 0, "%s -e %s: %s", rows[i].options, rows[i].name, err.what);
         if (rows[i].what) {

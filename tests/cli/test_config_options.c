@@ -64,7 +64,7 @@ static int apply(const char *line)
     struct weir_record_arguments scratch;
     weir_record_arguments_init(&scratch);
     err = (struct weir_error){0};
-    int result = weir_record_arguments_parse_noted(&arguments, words.argv, &settings, &err);
+    int result = weir_record_options_parse_noted(&arguments, words.argv, &settings, &err);
     if (result == 0)
         result = weir_config_join_dump_sizes(&set.perf, &sink);
     if (result == 0)
@@ -142,8 +142,8 @@ Test(config_options, dump_size_of_perf_belongs_to_the_mode_before_it)
         weir_config_set_fini(&set);
         add(&set.perf, "its", files[i].text);
         cr_assert_eq(apply("-g true"), 0, "%s", err.what);
-        cr_expect_eq(arguments.samples.call_graph.mode, files[i].mode, "%s", files[i].text);
-        cr_expect_eq(arguments.samples.call_graph.stack_bytes, files[i].stack_bytes, "%s", files[i].text);
+        cr_expect_eq(arguments.options.samples.call_graph.mode, files[i].mode, "%s", files[i].text);
+        cr_expect_eq(arguments.options.samples.call_graph.stack_bytes, files[i].stack_bytes, "%s", files[i].text);
     }
 }
 
@@ -152,18 +152,18 @@ Test(config_options, bad_dump_size_of_perf_is_a_warning)
     add(&set.perf, "its", "[call-graph]\nrecord-mode = dwarf\ndump-size = 70000\n");
     cr_expect_eq(apply("-g true"), 0);
     cr_expect_str_eq(warning, "its:3: bad value '70000' of key 'dump-size'; ignoring it");
-    cr_expect_eq(arguments.samples.call_graph.stack_bytes, 8192);
+    cr_expect_eq(arguments.options.samples.call_graph.stack_bytes, 8192);
 }
 
 Test(config_options, keys_set_what_options_set)
 {
     add(&set.weir, "it", "[record]\nfreq = 99\nquiet = yes\nall-cpus\noutput = \"a b\"\nthreads\nevent = cs\n");
     cr_assert_eq(apply("true"), 0, "%s", err.what);
-    cr_expect_eq(arguments.freq_hz, 99);
+    cr_expect_eq(arguments.options.freq_hz, 99);
     cr_expect(arguments.quiet);
-    cr_expect(arguments.all_cpus);
-    cr_expect_str_eq(arguments.output_path, "a b");
-    cr_expect_str_eq(arguments.threads_spec, "cpu");
+    cr_expect(arguments.options.system_wide);
+    cr_expect_str_eq(arguments.options.output_path, "a b");
+    cr_expect_str_eq(arguments.options.threads_spec, "cpu");
     cr_assert_eq(arguments.events.count, 1);
     cr_expect_str_eq(arguments.events.items[0], "cs");
 }
@@ -180,7 +180,7 @@ Test(config_options, flags_are_true_or_false_in_every_spelling)
             add(&set.weir, "it", text);
             cr_assert_eq(apply("true"), 0, "%s", err.what);
             cr_expect_eq(arguments.quiet, !off, "%s", text);
-            cr_expect_eq(arguments.dry_run, off, "%s", text);
+            cr_expect_eq(arguments.options.dry_run, off, "%s", text);
         }
     }
 }
@@ -189,7 +189,7 @@ Test(config_options, command_line_goes_before_files)
 {
     add(&set.weir, "it", "[record]\nfreq = 99\nquiet = true\nevent = cs\nevent = page-faults\n");
     cr_assert_eq(apply("-F 7 --no-quiet -e cpu-clock true"), 0);
-    cr_expect_eq(arguments.freq_hz, 7);
+    cr_expect_eq(arguments.options.freq_hz, 7);
     cr_expect_not(arguments.quiet);
     cr_assert_eq(arguments.events.count, 1);
     cr_expect_str_eq(arguments.events.items[0], "cpu-clock");
@@ -199,11 +199,11 @@ Test(config_options, frequency_and_period_on_the_command_line_go_before_each_oth
 {
     add(&set.weir, "it", "[record]\nfreq = 99\n");
     cr_assert_eq(apply("-c 5 true"), 0);
-    cr_expect_eq(arguments.freq_hz, 0);
+    cr_expect_eq(arguments.options.freq_hz, 0);
     weir_config_set_fini(&set);
     add(&set.weir, "it", "[record]\ncount = 5\n");
     cr_assert_eq(apply("-F 99 true"), 0);
-    cr_expect_eq(arguments.period, 0);
+    cr_expect_eq(arguments.options.period, 0);
 }
 
 Test(config_options, later_file_goes_before_the_earlier_one)
@@ -211,8 +211,8 @@ Test(config_options, later_file_goes_before_the_earlier_one)
     add(&set.weir, "system", "[record]\nfreq = 1\nevent = cs\nevent = cpu-clock\nrealtime = 5\n");
     add(&set.weir, "user", "[record]\nfreq = 2\nevent = page-faults\n");
     cr_assert_eq(apply("true"), 0);
-    cr_expect_eq(arguments.freq_hz, 2);
-    cr_expect_eq(arguments.realtime_priority, 5);
+    cr_expect_eq(arguments.options.freq_hz, 2);
+    cr_expect_eq(arguments.options.realtime_priority, 5);
     cr_assert_eq(arguments.events.count, 1);
     cr_expect_str_eq(arguments.events.items[0], "page-faults");
 }
@@ -238,11 +238,10 @@ Test(config_options, options_that_exclude_each_other_go_before_each_other)
         weir_config_set_fini(&set);
         add(&set.weir, "system", first);
         cr_assert_eq(apply(pairs[i].line), 0, "%s: %s", pairs[i].line, err.what);
-        cr_expect_eq(weir_record_arguments_resolve(&arguments, 4096, NULL, &err), 0, "%s: %s", pairs[i].line, err.what);
+        cr_expect_eq(weir_record_options_resolve(&arguments, 4096, NULL, &err), 0, "%s: %s", pairs[i].line, err.what);
         add(&set.weir, "user", second);
         cr_assert_eq(apply("true"), 0, "%s: %s", pairs[i].second, err.what);
-        cr_expect_eq(weir_record_arguments_resolve(&arguments, 4096, NULL, &err), 0, "%s: %s", pairs[i].second,
-                     err.what);
+        cr_expect_eq(weir_record_options_resolve(&arguments, 4096, NULL, &err), 0, "%s: %s", pairs[i].second, err.what);
     }
 }
 
@@ -251,9 +250,9 @@ Test(config_options, what_is_not_asked_for_excludes_nothing)
     add(&set.weir, "system", "[record]\nall-kernel\n");
     add(&set.weir, "user", "[record]\nall-user = false\n");
     cr_assert_eq(apply("true"), 0);
-    cr_expect(arguments.all_kernel);
+    cr_expect(arguments.options.all_kernel);
     cr_assert_eq(apply("--no-all-user true"), 0);
-    cr_expect(arguments.all_kernel);
+    cr_expect(arguments.options.all_kernel);
 }
 
 Test(config_options, filters_and_cgroups_are_of_the_events_of_their_file)
@@ -277,7 +276,7 @@ Test(config_options, option_that_stands_once_may_stand_in_each_file)
     add(&set.weir, "system", "[record]\nclockid = realtime\nbranch-filter = u\n");
     add(&set.weir, "user", "[record]\nclockid = monotonic\nbranch-filter = k\n");
     cr_assert_eq(apply("true"), 0, "%s", err.what);
-    cr_expect_eq(arguments.samples.clock.id, CLOCK_MONOTONIC);
+    cr_expect_eq(arguments.options.samples.clock.id, CLOCK_MONOTONIC);
 }
 
 /* The row that a setting in force belongs to, by name; "" for none. */
@@ -300,7 +299,7 @@ Test(config_options, build_id_stands_for_options)
     add(&set.weir, "it", "[record]\nbuild-id = cache\n");
     cr_assert_eq(apply("true"), 0);
     cr_expect_str_eq(set_by("it"), "no-buildid-cache", "negated");
-    cr_expect_not(arguments.no_buildid_cache);
+    cr_expect(arguments.options.fill_build_id_cache);
 }
 
 Test(config_options, call_graph_is_what_g_stands_for)
@@ -310,10 +309,11 @@ Test(config_options, call_graph_is_what_g_stands_for)
         cr_skip_test("needs the option --call-graph");
     add(&set.perf, "its", "[call-graph]\nrecord-mode = dwarf\n");
     cr_assert_eq(apply("true"), 0);
-    cr_expect_eq(arguments.samples.call_graph.mode, WEIR_CALL_GRAPH_NONE, "without -g there are no call chains");
+    cr_expect_eq(arguments.options.samples.call_graph.mode, WEIR_CALL_GRAPH_NONE,
+                 "without -g there are no call chains");
     cr_expect_str_eq(set_by("its"), "call-graph", "but it is still what -g stands for, and printed so");
     cr_assert_eq(apply("-g true"), 0);
-    cr_expect_eq(arguments.samples.call_graph.mode, WEIR_CALL_GRAPH_DWARF);
+    cr_expect_eq(arguments.options.samples.call_graph.mode, WEIR_CALL_GRAPH_DWARF);
     cr_expect_str_eq(set_by("its"), "call-graph");
     cr_assert_eq(apply("-g --call-graph fp true"), 0);
     cr_expect_str_eq(set_by("its"), "", "--call-graph goes before");
@@ -361,12 +361,12 @@ Test(config_options, printed_configuration_is_read_as_the_same)
     weir_config_set_fini(&set);
     add(&set.weir, "it", weir_buf_str(&first));
     cr_assert_eq(apply("-g true"), 0, "%s", err.what);
-    cr_expect_eq(arguments.compression_level, 0);
-    cr_expect_eq(arguments.samples.call_graph.mode, WEIR_CALL_GRAPH_DWARF);
-    cr_expect_eq(arguments.freq_hz, 2);
+    cr_expect_eq(arguments.options.compression_level, 0);
+    cr_expect_eq(arguments.options.samples.call_graph.mode, WEIR_CALL_GRAPH_DWARF);
+    cr_expect_eq(arguments.options.freq_hz, 2);
     cr_expect_eq(arguments.events.count, 2);
-    cr_expect_str_eq(arguments.output_path, " #\t\\");
-    cr_expect_str_eq(arguments.buildid_dir, "cache\f", "blanks at the end are its own");
+    cr_expect_str_eq(arguments.options.output_path, " #\t\\");
+    cr_expect_str_eq(arguments.options.build_id_dir, "cache\f", "blanks at the end are its own");
     weir_buf_fini(&first);
 }
 

@@ -101,8 +101,8 @@ static void check_row(const struct weir_option_table *table, size_t index)
     cr_expect(is_custom || takes_none == (option->argument == NULL), "%s: argument and kind", name);
     cr_expect(takes_none || !option->negatable || option->clear, "%s: cannot be taken back", name);
     cr_expect(!option->clear || (is_custom && option->negatable), "%s: clear and kind", name);
-    bool has_range =
-        option->kind == WEIR_OPTION_NUMBER || option->kind == WEIR_OPTION_SIZE || option->kind == WEIR_OPTION_FREQUENCY;
+    bool has_range = option->kind == WEIR_OPTION_NUMBER || option->kind == WEIR_OPTION_UNSIGNED ||
+                     option->kind == WEIR_OPTION_SIZE || option->kind == WEIR_OPTION_FREQUENCY;
     cr_expect_eq(has_range, option->max > option->min, "%s: range and kind", name);
     bool adds = option->kind == WEIR_OPTION_COUNTER || option->kind == WEIR_OPTION_TEXT_LIST;
     cr_expect(is_custom || adds == option->repeatable, "%s: repeatable and kind", name);

@@ -19,7 +19,7 @@ struct arguments {
     uint64_t number;
     uint64_t size;
     uint64_t freq_hz;
-    struct weir_ring_size ring;
+    struct weir_ring_size_pair ring;
     struct weir_cpuset cpus;
     const char *custom;
 };
@@ -77,8 +77,8 @@ static const struct weir_option options[] = {
     {.short_name = 'm',
      .long_name = "mmap-pages",
      .argument = "PAGES",
-     .kind = WEIR_OPTION_RING_SIZE,
-     .field = FIELD(ring, struct weir_ring_size)},
+     .kind = WEIR_OPTION_RING_PAIR,
+     .field = FIELD(ring, struct weir_ring_size_pair)},
     {.short_name = 'C',
      .long_name = "cpu",
      .argument = "LIST",
@@ -202,8 +202,9 @@ Test(option, malformed_argument_is_refused)
     expect_refused("--numbers-size 4T", "option '--numbers-size': '4T' is malformed",
                    "SIZE is a size with B, K, M or G behind it, 1K to 1M");
     expect_refused("-F 99k", "option '-F': '99k' is malformed", "HZ|max is a whole number, 1 to 1000 Hz, or 'max'");
-    expect_refused("-m 4,4", "option '-m': '4,4' is malformed",
-                   "PAGES is a number of pages, or a size with B, K, M or G behind it");
+    expect_refused(
+        "-m 4,4,4", "option '-m': '4,4,4' is malformed",
+        "PAGES is a number of pages, or a size with B, K, M or G behind it; the same for AUX behind a comma");
     expect_refused("-C 3-1", "option '-C': bad CPU list '3-1' at column 3",
                    "LIST is a list of CPU numbers and ranges such as 0-3,8");
 }
@@ -326,7 +327,7 @@ Test(option, repeated_scalar_is_replaced_and_list_is_kept)
     cr_expect_str_eq(arguments.output, "b");
     cr_expect_eq(weir_cpuset_count(&arguments.cpus), 2);
     cr_expect_not(weir_cpuset_has(&arguments.cpus, 1));
-    cr_expect(arguments.ring.in_bytes && arguments.ring.number == 8192);
+    cr_expect(arguments.ring.data.in_bytes && arguments.ring.data.number == 8192);
 
     cr_expect_eq(parse("-e1 -e2 -e3 -e4 -e5 -e6 -e7 -e8 -e9 --event=10"), WEIR_OPTIONS_PARSED);
     cr_assert_eq(arguments.events.count, 10, "more than the first capacity");

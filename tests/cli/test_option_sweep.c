@@ -157,15 +157,14 @@ Test(option_sweep, argument_that_is_not_taken_is_a_usage_error)
 
 static bool is_number(const struct weir_option *option)
 {
-    return option->kind == WEIR_OPTION_NUMBER || option->kind == WEIR_OPTION_SIZE ||
-           option->kind == WEIR_OPTION_FREQUENCY;
+    return option->kind == WEIR_OPTION_NUMBER || option->kind == WEIR_OPTION_UNSIGNED ||
+           option->kind == WEIR_OPTION_SIZE || option->kind == WEIR_OPTION_FREQUENCY;
 }
 
 /* What its kind takes, the parser of options knows. */
 static bool has_grammar_of_kind(const struct weir_option *option)
 {
-    return is_number(option) || option->kind == WEIR_OPTION_RING_SIZE || option->kind == WEIR_OPTION_RING_PAIR ||
-           option->kind == WEIR_OPTION_CPU_LIST;
+    return is_number(option) || option->kind == WEIR_OPTION_RING_PAIR || option->kind == WEIR_OPTION_CPU_LIST;
 }
 
 static void refuse_malformed(const struct weir_command *command, const struct weir_option *option)

@@ -60,8 +60,8 @@ static int parse(const char *line)
     fini();
     memset(&err, 0, sizeof(err));
     notice_count = 0;
-    int result = weir_record_arguments_parse(&arguments, words.argv, &err);
-    return result == WEIR_OPTIONS_PARSED ? weir_record_arguments_resolve(&arguments, PAGE, &sink, &err) : result;
+    int result = weir_record_options_parse(&arguments, words.argv, &err);
+    return result == WEIR_OPTIONS_PARSED ? weir_record_options_resolve(&arguments, PAGE, &sink, &err) : result;
 }
 
 /* Each line is refused, with nothing but its own arguments to blame. */
@@ -385,21 +385,21 @@ Test(record_options, repeated_option_is_replaced)
     char cpus[16];
     weir_cpuset_format(&arguments.cpus, cpus, sizeof(cpus));
     cr_expect_str_eq(cpus, "1-2");
-    cr_expect_eq(arguments.freq_hz, 2);
-    cr_expect_eq(arguments.ring_bytes, 2 * PAGE);
-    cr_expect_eq(arguments.buffer_bytes, 2 << 20);
-    cr_expect_eq(arguments.realtime_priority, 2);
-    cr_expect_str_eq(arguments.output_path, "b");
+    cr_expect_eq(arguments.options.freq_hz, 2);
+    cr_expect_eq(arguments.options.ring_bytes, 2 * PAGE);
+    cr_expect_eq(arguments.options.buffer_bytes, 2 << 20);
+    cr_expect_eq(arguments.options.realtime_priority, 2);
+    cr_expect_str_eq(arguments.options.output_path, "b");
 
     cr_expect_eq(parse("-p 7,8,9 -p 5 -c 1 -c 2 --threads=core --threads=numa"), 0);
     cr_assert_eq(arguments.pid_count, 1);
     cr_expect_eq(arguments.pids[0], 5);
-    cr_expect_eq(arguments.period, 2);
-    cr_expect_str_eq(arguments.threads_spec, "numa");
+    cr_expect_eq(arguments.options.period, 2);
+    cr_expect_str_eq(arguments.options.threads_spec, "numa");
 
     cr_expect_eq(parse("-a -a -g -g -q -q --dry-run --dry-run --exclude-perf --exclude-perf"), 0);
-    cr_expect(arguments.all_cpus && arguments.samples.call_graph.mode == WEIR_CALL_GRAPH_FP && arguments.quiet &&
-              arguments.dry_run && arguments.exclude_perf);
+    cr_expect(arguments.options.system_wide && arguments.options.samples.call_graph.mode == WEIR_CALL_GRAPH_FP &&
+              arguments.quiet && arguments.options.dry_run && arguments.options.exclude_self);
 }
 
 Test(record_options, repeated_event_and_verbose_add_up)
@@ -416,44 +416,46 @@ Test(record_options, negations_take_back)
     cr_expect_eq(parse("-a --exclude-perf -vv -q --dry-run --no-all-cpus --no-exclude-perf --no-verbose --no-quiet "
                        "--no-dry-run true"),
                  0);
-    cr_expect_not(arguments.all_cpus || arguments.exclude_perf || arguments.quiet || arguments.dry_run);
+    cr_expect_not(arguments.options.system_wide || arguments.options.exclude_self || arguments.quiet ||
+                  arguments.options.dry_run);
     cr_expect_eq(arguments.verbosity, 0);
 }
 
 Test(record_options, without_options_the_whole_machine_goes_to_perf_data)
 {
     cr_expect_eq(parse(""), 0);
-    cr_expect(arguments.all_cpus);
+    cr_expect(arguments.options.system_wide);
     cr_expect(weir_cpuset_is_empty(&arguments.cpus));
-    cr_expect_null(arguments.workload);
-    cr_expect_str_eq(arguments.output_path, "perf.data");
-    cr_expect(arguments.freq_hz == 0 && arguments.period == 0 && arguments.events.count == 0);
-    cr_expect(arguments.ring_bytes == 0 && arguments.buffer_bytes == 0 && arguments.realtime_priority == 0);
-    cr_expect_null(arguments.threads_spec);
+    cr_expect_null(arguments.options.command);
+    cr_expect_str_eq(arguments.options.output_path, "perf.data");
+    cr_expect(arguments.options.freq_hz == 0 && arguments.options.period == 0 && arguments.events.count == 0);
+    cr_expect(arguments.options.ring_bytes == 0 && arguments.options.buffer_bytes == 0 &&
+              arguments.options.realtime_priority == 0);
+    cr_expect_null(arguments.options.threads_spec);
     cr_expect_eq(notice_count, 0);
 }
 
 Test(record_options, workload_is_everything_behind_the_options)
 {
     cr_expect_eq(parse("-g ls -a"), 0);
-    cr_assert_not_null(arguments.workload);
-    cr_expect_str_eq(arguments.workload[0], "ls");
-    cr_expect_str_eq(arguments.workload[1], "-a");
-    cr_expect_null(arguments.workload[2]);
-    cr_expect_not(arguments.all_cpus, "the workload alone");
+    cr_assert_not_null(arguments.options.command);
+    cr_expect_str_eq(arguments.options.command[0], "ls");
+    cr_expect_str_eq(arguments.options.command[1], "-a");
+    cr_expect_null(arguments.options.command[2]);
+    cr_expect_not(arguments.options.system_wide, "the workload alone");
 
     cr_expect_eq(parse("-- -a"), 0);
-    cr_assert_not_null(arguments.workload);
-    cr_expect_str_eq(arguments.workload[0], "-a");
+    cr_assert_not_null(arguments.options.command);
+    cr_expect_str_eq(arguments.options.command[0], "-a");
 
     cr_expect_eq(parse("-a --"), 0);
-    cr_expect_null(arguments.workload);
+    cr_expect_null(arguments.options.command);
 }
 
 Test(record_options, cpu_list_means_all_tasks_there)
 {
     cr_expect_eq(parse("-C 1 true"), 0);
-    cr_expect(arguments.all_cpus);
+    cr_expect(arguments.options.system_wide);
     cr_expect_eq(weir_cpuset_count(&arguments.cpus), 1);
     cr_expect_eq(notice_count, 0);
 }
@@ -461,13 +463,13 @@ Test(record_options, cpu_list_means_all_tasks_there)
 Test(record_options, rounded_ring_is_announced_as_by_perf)
 {
     cr_expect_eq(parse("-m 3"), 0);
-    cr_expect_eq(arguments.ring_bytes, 4 * PAGE);
+    cr_expect_eq(arguments.options.ring_bytes, 4 * PAGE);
     cr_assert_eq(notice_count, 1);
     cr_expect_eq(notices[0].level, WEIR_NOTICE_INFO);
     cr_expect_str_eq(notices[0].line, "rounding mmap pages size to 16K (4 pages)");
 
     cr_expect_eq(parse("-m 4M"), 0);
-    cr_expect_eq(arguments.ring_bytes, 4 << 20);
+    cr_expect_eq(arguments.options.ring_bytes, 4 << 20);
     cr_expect_eq(notice_count, 0);
 }
 
@@ -475,14 +477,14 @@ Test(record_options, rounded_ring_is_announced_as_by_perf)
 Test(record_options, size_of_aux_areas_is_taken_and_rounded)
 {
     cr_expect_eq(parse("-m 8,3"), 0);
-    cr_expect_eq(arguments.ring_bytes, 8 * PAGE);
-    cr_expect_eq(arguments.aux.area_bytes, 4 * PAGE);
+    cr_expect_eq(arguments.options.ring_bytes, 8 * PAGE);
+    cr_expect_eq(arguments.options.aux.area_bytes, 4 * PAGE);
     cr_assert_eq(notice_count, 1);
     cr_expect_str_eq(notices[0].line, "rounding mmap pages size to 16K (4 pages)");
 
     cr_expect_eq(parse("-m,64M"), 0);
-    cr_expect_eq(arguments.ring_bytes, 0);
-    cr_expect_eq(arguments.aux.area_bytes, 64 << 20);
+    cr_expect_eq(arguments.options.ring_bytes, 0);
+    cr_expect_eq(arguments.options.aux.area_bytes, 64 << 20);
     cr_expect_eq(notice_count, 0);
 
     cr_expect_eq(parse("-m 1,16385G"), -EINVAL);
@@ -494,11 +496,12 @@ Test(record_options, size_of_aux_areas_is_taken_and_rounded)
 Test(record_options, memory_is_a_size_or_a_time)
 {
     cr_expect_eq(parse("-M 64M"), 0);
-    cr_expect(arguments.memory_bytes == 64u << 20 && arguments.memory_span_ns == 0);
+    cr_expect(arguments.options.retained_bytes == 64u << 20 && arguments.options.retained_span_ns == 0);
     cr_expect_eq(parse("--memory 64M -M 5s --snapshot-on-exit"), 0);
-    cr_expect(arguments.memory_bytes == 0 && arguments.memory_span_ns == 5000000000ull && arguments.snapshot_on_exit);
+    cr_expect(arguments.options.retained_bytes == 0 && arguments.options.retained_span_ns == 5000000000ull &&
+              arguments.options.snapshot_on_exit);
     cr_expect_eq(parse("--overwrite --snapshot-on-exit --tail-synthesize"), 0);
-    cr_expect(arguments.overwrite && arguments.tail_synthesize);
+    cr_expect(arguments.options.overwrite && arguments.options.tail_synthesize);
     cr_expect_eq(parse("--overwrite -M 64M"), -EINVAL);
     cr_expect_str_eq(err.what, "option '--overwrite' cannot be used with '--memory'");
     cr_expect_eq(parse("--snapshot-on-exit"), -EINVAL);
@@ -525,50 +528,51 @@ Test(record_options, snapshots_of_aux_areas_may_have_a_size_and_come_at_the_end)
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(rows); i++) {
         cr_expect_eq(parse(rows[i].text), 0, "%s", rows[i].text);
-        cr_expect(arguments.aux.snapshot && !arguments.aux.sample, "%s", rows[i].text);
-        cr_expect_eq(arguments.aux.snapshot_on_exit, rows[i].on_exit, "%s", rows[i].text);
-        cr_expect_eq(arguments.aux.snapshot_bytes, rows[i].bytes, "%s", rows[i].text);
+        cr_expect(arguments.options.aux.snapshot && !arguments.options.aux.sample, "%s", rows[i].text);
+        cr_expect_eq(arguments.options.aux.snapshot_on_exit, rows[i].on_exit, "%s", rows[i].text);
+        cr_expect_eq(arguments.options.aux.snapshot_bytes, rows[i].bytes, "%s", rows[i].text);
     }
     cr_expect_eq(parse("-a -S e"), 0, "what stands apart is the command");
-    cr_expect_str_eq(arguments.workload[0], "e");
+    cr_expect_str_eq(arguments.options.command[0], "e");
 }
 
 Test(record_options, samples_may_hold_so_much_of_aux_areas)
 {
     cr_expect_eq(parse("--aux-sample"), 0);
-    cr_expect(arguments.aux.sample && arguments.aux.sample_bytes == 0 && !arguments.aux.snapshot);
+    cr_expect(arguments.options.aux.sample && arguments.options.aux.sample_bytes == 0 &&
+              !arguments.options.aux.snapshot);
     cr_expect_eq(parse("--aux-sample=60K"), 0);
-    cr_expect_eq(arguments.aux.sample_bytes, 61440);
+    cr_expect_eq(arguments.options.aux.sample_bytes, 61440);
     cr_expect_eq(parse("--aux-sample=1 --aux-sample"), 0);
-    cr_expect_eq(arguments.aux.sample_bytes, 0);
+    cr_expect_eq(arguments.options.aux.sample_bytes, 0);
 }
 
 Test(record_options, context_switches_may_be_left_out_where_a_trace_wants_them)
 {
     cr_expect_eq(parse("-a"), 0);
-    cr_expect(!arguments.samples.switch_events && !arguments.no_switch_events);
+    cr_expect(!arguments.options.samples.switch_events && !arguments.options.no_switch_events);
     cr_expect_eq(parse("--no-switch-events --switch-events"), 0);
-    cr_expect(arguments.samples.switch_events && !arguments.no_switch_events);
+    cr_expect(arguments.options.samples.switch_events && !arguments.options.no_switch_events);
     cr_expect_eq(parse("--switch-events --no-switch-events"), 0);
-    cr_expect(!arguments.samples.switch_events && arguments.no_switch_events);
+    cr_expect(!arguments.options.samples.switch_events && arguments.options.no_switch_events);
 }
 
 Test(record_options, bounds_are_taken)
 {
     cr_expect_eq(parse("-F 1 -m 4G --buffer-size 1M -r 1"), 0);
-    cr_expect_eq(arguments.ring_bytes, 1ull << 32);
+    cr_expect_eq(arguments.options.ring_bytes, 1ull << 32);
     cr_expect_eq(parse("-F 4294967295 --buffer-size 1024G -r 99"), 0);
     cr_expect_eq(parse("-c 9223372036854775807 -C 65535 -p 2147483647"), 0);
-    cr_expect_eq(arguments.period, INT64_MAX);
+    cr_expect_eq(arguments.options.period, INT64_MAX);
     cr_expect_eq(parse("-F max"), 0);
-    cr_expect_eq(arguments.freq_hz, WEIR_VALUE_FREQ_MAX);
+    cr_expect_eq(arguments.options.freq_hz, WEIR_VALUE_FREQ_MAX);
 }
 
 Test(record_options, threads_without_spec_is_cpu)
 {
     cr_expect_eq(parse("--threads numa"), 0);
-    cr_expect_str_eq(arguments.threads_spec, "cpu");
-    cr_expect_str_eq(arguments.workload[0], "numa");
+    cr_expect_str_eq(arguments.options.threads_spec, "cpu");
+    cr_expect_str_eq(arguments.options.command[0], "numa");
 }
 
 Test(record_options, help_is_told_apart)
@@ -582,26 +586,27 @@ Test(record_options, help_is_told_apart)
 Test(record_options, switch_output_is_by_signal_size_or_time_and_implies_the_time_in_the_name)
 {
     cr_expect_eq(parse("--switch-output"), 0);
-    cr_expect(arguments.switching.enabled && arguments.switching.timestamp);
-    cr_expect(arguments.switching.bytes == 0 && arguments.switching.period_ns == 0);
+    cr_expect(arguments.options.switching.enabled && arguments.options.switching.timestamp);
+    cr_expect(arguments.options.switching.bytes == 0 && arguments.options.switching.period_ns == 0);
     cr_expect_eq(parse("--switch-output=signal"), 0);
-    cr_expect(arguments.switching.enabled && arguments.switching.bytes == 0 && arguments.switching.period_ns == 0);
+    cr_expect(arguments.options.switching.enabled && arguments.options.switching.bytes == 0 &&
+              arguments.options.switching.period_ns == 0);
     cr_expect_eq(parse("--switch-output=100M"), 0);
-    cr_expect_eq(arguments.switching.bytes, 100ull << 20);
-    cr_expect_eq(arguments.switching.period_ns, 0);
+    cr_expect_eq(arguments.options.switching.bytes, 100ull << 20);
+    cr_expect_eq(arguments.options.switching.period_ns, 0);
     cr_expect_eq(parse("--on-full=suspend"), 0);
     cr_expect_eq(parse("--on-full=rotate --switch-output"), 0);
     cr_expect_eq(parse("--on-full=suspend --keep-free 1G --output-format=dir"), 0);
     cr_expect_eq(parse("-M 1M --snapshot-keep 3"), 0);
     cr_expect_eq(arguments.snapshot_keep, 3);
-    cr_expect(arguments.switching.enabled && arguments.switching.timestamp);
+    cr_expect(arguments.options.switching.enabled && arguments.options.switching.timestamp);
     cr_expect_eq(parse("--overwrite --snapshot-keep 3 --switch-output=5s"), 0);
     cr_expect_eq(parse("--switch-output=2m --switch-max-files 3"), 0);
-    cr_expect_eq(arguments.switching.bytes, 0);
-    cr_expect_eq(arguments.switching.period_ns, 120ull * 1000000000);
-    cr_expect_eq(arguments.switch_max_files, 3);
+    cr_expect_eq(arguments.options.switching.bytes, 0);
+    cr_expect_eq(arguments.options.switching.period_ns, 120ull * 1000000000);
+    cr_expect_eq(arguments.options.switching.max_files, 3);
     cr_expect_eq(parse("-a"), 0);
-    cr_expect(!arguments.switching.enabled && !arguments.switching.timestamp);
+    cr_expect(!arguments.options.switching.enabled && !arguments.options.switching.timestamp);
 }
 
 Test(record_options, command_of_on_rotate_is_split_at_blanks_and_the_last_one_counts)
@@ -615,7 +620,7 @@ Test(record_options, command_of_on_rotate_is_split_at_blanks_and_the_last_one_co
     char *argv[] = {name, command, NULL};
     fini();
     init();
-    cr_expect_eq(weir_record_arguments_parse(&arguments, argv, &err), 0);
+    cr_expect_eq(weir_record_options_parse(&arguments, argv, &err), 0);
     cr_expect_str_eq(arguments.on_rotate[0], "gzip");
     cr_expect_str_eq(arguments.on_rotate[1], "-1");
     cr_expect_str_eq(arguments.on_rotate[2], "--quiet");

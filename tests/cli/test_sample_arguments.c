@@ -46,10 +46,10 @@ static const struct weir_sample_options *parse(const char *line)
     fini();
     warnings = 0;
     struct weir_error err = {0};
-    cr_assert_eq(weir_record_arguments_parse(&arguments, words.argv, &err), WEIR_OPTIONS_PARSED, "%s: %s", line,
+    cr_assert_eq(weir_record_options_parse(&arguments, words.argv, &err), WEIR_OPTIONS_PARSED, "%s: %s", line,
                  err.what);
-    cr_assert_eq(weir_record_arguments_resolve(&arguments, PAGE, &sink, &err), 0, "%s: %s", line, err.what);
-    return &arguments.samples;
+    cr_assert_eq(weir_record_options_resolve(&arguments, PAGE, &sink, &err), 0, "%s: %s", line, err.what);
+    return &arguments.options.samples;
 }
 
 static void expect_call_graph(const char *line, enum weir_call_graph mode, uint32_t stack_bytes)
@@ -63,8 +63,8 @@ Test(sample_arguments, without_options_nothing_is_asked_for)
 {
     const struct weir_sample_options nothing = {0};
     cr_expect_arr_eq(parse("true"), &nothing, sizeof(nothing));
-    cr_expect(arguments.synth.tasks && arguments.synth.maps && arguments.synth.cgroups);
-    cr_expect(arguments.synth_threads == 0 && arguments.synth_map_timeout_ms == 0);
+    cr_expect(arguments.options.synth.tasks && arguments.options.synth.maps && arguments.options.synth.cgroups);
+    cr_expect(arguments.options.synth_threads == 0 && arguments.options.synth_map_timeout_ms == 0);
     cr_expect_not(arguments.list_registers);
     cr_expect_eq(warnings, 0);
 }
@@ -121,7 +121,7 @@ Test(sample_arguments, unknown_registers_are_refused_with_the_known_ones)
         struct weir_error err = {0};
         words_split(&words, refused[i]);
         fini();
-        cr_expect_eq(weir_record_arguments_parse(&arguments, words.argv, &err), -EINVAL, "%s", refused[i]);
+        cr_expect_eq(weir_record_options_parse(&arguments, words.argv, &err), -EINVAL, "%s", refused[i]);
         cr_expect_eq(strncmp(err.hint, "registers of this machine: ", 27), 0, "%s: %s", refused[i], err.hint);
     }
 }
@@ -142,9 +142,9 @@ Test(sample_arguments, registers_without_a_list_are_all)
 Test(sample_arguments, question_mark_lists_registers)
 {
     parse("-I? true");
-    cr_expect(arguments.list_registers && arguments.samples.intr_regs == 0);
+    cr_expect(arguments.list_registers && arguments.options.samples.intr_regs == 0);
     parse("--user-regs=? true");
-    cr_expect(arguments.list_registers && arguments.samples.user_regs == 0);
+    cr_expect(arguments.list_registers && arguments.options.samples.user_regs == 0);
     struct weir_buf text = WEIR_BUF_INIT, names = WEIR_BUF_INIT;
     weir_registers_describe(&text);
     weir_registers_format(weir_registers_here(), weir_registers_here()->usual, &names);
@@ -174,10 +174,10 @@ Test(sample_arguments, synth_is_what_was_named_last)
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(lines); i++) {
         parse(lines[i].line);
-        cr_expect_eq(arguments.synth.tasks, lines[i].want.tasks, "%s", lines[i].line);
-        cr_expect_eq(arguments.synth.maps, lines[i].want.maps, "%s", lines[i].line);
-        cr_expect_eq(arguments.synth.cgroups, lines[i].want.cgroups, "%s", lines[i].line);
+        cr_expect_eq(arguments.options.synth.tasks, lines[i].want.tasks, "%s", lines[i].line);
+        cr_expect_eq(arguments.options.synth.maps, lines[i].want.maps, "%s", lines[i].line);
+        cr_expect_eq(arguments.options.synth.cgroups, lines[i].want.cgroups, "%s", lines[i].line);
     }
     parse("--num-thread-synthesize 4 --proc-map-timeout=20 true");
-    cr_expect(arguments.synth_threads == 4 && arguments.synth_map_timeout_ms == 20);
+    cr_expect(arguments.options.synth_threads == 4 && arguments.options.synth_map_timeout_ms == 20);
 }

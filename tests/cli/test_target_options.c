@@ -2,6 +2,7 @@
  * Which target wins, and what is said about it: each line was given to perf 6.1, whose warning is the one expected.
  */
 #include "cli/event_options.h"
+#include "cli/record_options.h"
 #include "cli/target_options.h"
 
 #include <criterion/criterion.h>
@@ -47,11 +48,10 @@ static struct weir_record_options target_of(const char *line)
     words_split(&words, line);
     fini();
     notice_count = 0;
-    cr_assert_eq(weir_record_arguments_parse(&arguments, words.argv, &err), 0, "%s", err.what);
-    cr_assert_eq(weir_record_arguments_resolve(&arguments, 4096, &sink, &err), 0, "%s", err.what);
-    struct weir_record_options options = {0};
-    cr_assert_eq(weir_target_options_fill(&arguments, &options, &err), 0, "%s", err.what);
-    return options;
+    cr_assert_eq(weir_record_options_parse(&arguments, words.argv, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_record_options_resolve(&arguments, 4096, &sink, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_target_options_fill(&arguments, &err), 0, "%s", err.what);
+    return arguments.options;
 }
 
 /* ---- errors ---- */
@@ -60,14 +60,14 @@ Test(target_options, unknown_user_is_refused)
 {
     static const char *const unknown[] = {"no-such-user", "12x", "-1", "4294967295", "+5", " 5"};
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(unknown); i++) {
-        struct weir_record_options options = {.per_thread = true};
+        arguments.options.target.kind = WEIR_TARGET_THREADS;
         arguments.user = unknown[i];
-        cr_assert_eq(weir_target_options_fill(&arguments, &options, &err), -ENOENT);
+        cr_assert_eq(weir_target_options_fill(&arguments, &err), -ENOENT);
         char what[128];
         snprintf(what, sizeof(what), "there is no user '%s'", unknown[i]);
         cr_assert_str_eq(err.what, what);
         cr_assert_str_eq(err.hint, "getent passwd shows the users that there are; a number is taken as it is");
-        cr_assert(options.per_thread, "outputs are untouched");
+        cr_assert_eq(arguments.options.target.kind, WEIR_TARGET_THREADS, "outputs are untouched");
     }
 }
 
@@ -159,12 +159,12 @@ Test(target_options, cgroups_are_for_the_events_before_them)
 Test(target_options, delay_is_kept_and_taken_back)
 {
     target_of("-D 10-20,30-40");
-    cr_assert(arguments.schedule.given);
-    cr_assert_eq(arguments.schedule.count, 2);
+    cr_assert(arguments.options.schedule.given);
+    cr_assert_eq(arguments.options.schedule.count, 2);
     target_of("-D 10 --no-delay");
-    cr_assert_not(arguments.schedule.given);
+    cr_assert_not(arguments.options.schedule.given);
     target_of("-D 10 -D -1");
-    cr_assert_eq(arguments.schedule.count, 0);
+    cr_assert_eq(arguments.options.schedule.count, 0);
 }
 
 Test(target_options, users_are_known_by_name_and_by_number)

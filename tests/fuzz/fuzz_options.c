@@ -91,12 +91,12 @@ static void write_verbosity(struct words *words, unsigned verbosity)
 
 static void write_numbers(struct words *words, const struct weir_record_arguments *arguments)
 {
-    if (arguments->freq_hz == WEIR_VALUE_FREQ_MAX)
+    if (arguments->options.freq_hz == WEIR_VALUE_FREQ_MAX)
         words_add(words, "--freq=max");
-    else if (arguments->freq_hz)
-        words_add(words, "--freq=%" PRIu64, arguments->freq_hz);
-    if (arguments->period)
-        words_add(words, "--count=%" PRIu64, arguments->period);
+    else if (arguments->options.freq_hz)
+        words_add(words, "--freq=%" PRIu64, arguments->options.freq_hz);
+    if (arguments->options.period)
+        words_add(words, "--count=%" PRIu64, arguments->options.period);
     const struct weir_ring_size *data = &arguments->ring_sizes.data, *aux = &arguments->ring_sizes.aux;
     if (data->given && aux->given)
         words_add(words, "--mmap-pages=%" PRIu64 "%s,%" PRIu64 "%s", data->number, data->in_bytes ? "B" : "",
@@ -105,10 +105,10 @@ static void write_numbers(struct words *words, const struct weir_record_argument
         words_add(words, "--mmap-pages=%" PRIu64 "%s", data->number, data->in_bytes ? "B" : "");
     else if (aux->given)
         words_add(words, "--mmap-pages=,%" PRIu64 "%s", aux->number, aux->in_bytes ? "B" : "");
-    if (arguments->buffer_bytes)
-        words_add(words, "--buffer-size=%" PRIu64, arguments->buffer_bytes);
-    if (arguments->realtime_priority)
-        words_add(words, "--realtime=%" PRIu64, arguments->realtime_priority);
+    if (arguments->options.buffer_bytes)
+        words_add(words, "--buffer-size=%" PRIu64, arguments->options.buffer_bytes);
+    if (arguments->options.realtime_priority)
+        words_add(words, "--realtime=%u", arguments->options.realtime_priority);
 }
 
 /* The flags about samples: their names and where they are kept. */
@@ -116,25 +116,25 @@ static const struct {
     const char *name;
     size_t field;
 } sample_flags[] = {
-    {"--kernel-callchains", offsetof(struct weir_record_arguments, samples.kernel_callchains)},
-    {"--user-callchains", offsetof(struct weir_record_arguments, samples.user_callchains)},
-    {"--data", offsetof(struct weir_record_arguments, samples.addresses)},
-    {"--phys-data", offsetof(struct weir_record_arguments, samples.physical_addresses)},
-    {"--data-page-size", offsetof(struct weir_record_arguments, samples.data_page_size)},
-    {"--code-page-size", offsetof(struct weir_record_arguments, samples.code_page_size)},
-    {"--weight", offsetof(struct weir_record_arguments, samples.weight)},
-    {"--transaction", offsetof(struct weir_record_arguments, samples.transaction)},
-    {"--raw-samples", offsetof(struct weir_record_arguments, samples.raw)},
-    {"--running-time", offsetof(struct weir_record_arguments, samples.running_time)},
-    {"--no-samples", offsetof(struct weir_record_arguments, samples.no_samples)},
-    {"--no-buffering", offsetof(struct weir_record_arguments, samples.no_buffering)},
-    {"--no-bpf-event", offsetof(struct weir_record_arguments, samples.no_bpf_events)},
-    {"--switch-events", offsetof(struct weir_record_arguments, samples.switch_events)},
-    {"--namespaces", offsetof(struct weir_record_arguments, samples.namespaces)},
-    {"--all-cgroups", offsetof(struct weir_record_arguments, samples.cgroups)},
-    {"--strict-freq", offsetof(struct weir_record_arguments, strict_freq)},
-    {"--all-kernel", offsetof(struct weir_record_arguments, all_kernel)},
-    {"--all-user", offsetof(struct weir_record_arguments, all_user)},
+    {"--kernel-callchains", offsetof(struct weir_record_arguments, options.samples.kernel_callchains)},
+    {"--user-callchains", offsetof(struct weir_record_arguments, options.samples.user_callchains)},
+    {"--data", offsetof(struct weir_record_arguments, options.samples.addresses)},
+    {"--phys-data", offsetof(struct weir_record_arguments, options.samples.physical_addresses)},
+    {"--data-page-size", offsetof(struct weir_record_arguments, options.samples.data_page_size)},
+    {"--code-page-size", offsetof(struct weir_record_arguments, options.samples.code_page_size)},
+    {"--weight", offsetof(struct weir_record_arguments, options.samples.weight)},
+    {"--transaction", offsetof(struct weir_record_arguments, options.samples.transaction)},
+    {"--raw-samples", offsetof(struct weir_record_arguments, options.samples.raw)},
+    {"--running-time", offsetof(struct weir_record_arguments, options.samples.running_time)},
+    {"--no-samples", offsetof(struct weir_record_arguments, options.samples.no_samples)},
+    {"--no-buffering", offsetof(struct weir_record_arguments, options.samples.no_buffering)},
+    {"--no-bpf-event", offsetof(struct weir_record_arguments, options.samples.no_bpf_events)},
+    {"--switch-events", offsetof(struct weir_record_arguments, options.samples.switch_events)},
+    {"--namespaces", offsetof(struct weir_record_arguments, options.samples.namespaces)},
+    {"--all-cgroups", offsetof(struct weir_record_arguments, options.samples.cgroups)},
+    {"--strict-freq", offsetof(struct weir_record_arguments, options.strict_freq)},
+    {"--all-kernel", offsetof(struct weir_record_arguments, options.all_kernel)},
+    {"--all-user", offsetof(struct weir_record_arguments, options.all_user)},
 };
 
 static bool sample_flag(const struct weir_record_arguments *arguments, size_t index)
@@ -160,18 +160,18 @@ static void write_samples(struct words *words, const struct weir_record_argument
         if (sample_flag(arguments, i))
             words_add(words, "%s", sample_flags[i].name);
     }
-    write_call_graph(words, &arguments->samples.call_graph);
-    if (arguments->samples.period != WEIR_CHOICE_NONE)
-        words_add(words, "--%speriod", arguments->samples.period == WEIR_CHOICE_NO ? "no-" : "");
-    if (arguments->samples.clock.given)
-        words_add(words, "--clockid=%" PRId32, arguments->samples.clock.id);
+    write_call_graph(words, &arguments->options.samples.call_graph);
+    if (arguments->options.samples.period != WEIR_CHOICE_NONE)
+        words_add(words, "--%speriod", arguments->options.samples.period == WEIR_CHOICE_NO ? "no-" : "");
+    if (arguments->options.samples.clock.given)
+        words_add(words, "--clockid=%" PRId32, arguments->options.samples.clock.id);
 }
 
 static void check_samples_equal(const struct weir_record_arguments *a, const struct weir_record_arguments *b)
 {
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(sample_flags); i++)
         weir_assert(sample_flag(a, i) == sample_flag(b, i));
-    const struct weir_sample_options *x = &a->samples, *y = &b->samples;
+    const struct weir_sample_options *x = &a->options.samples, *y = &b->options.samples;
     weir_assert(x->call_graph.mode == y->call_graph.mode && x->call_graph.stack_bytes == y->call_graph.stack_bytes);
     weir_assert(x->call_graph.max_stack == y->call_graph.max_stack && x->period == y->period);
     weir_assert(x->clock.given == y->clock.given && x->clock.id == y->clock.id);
@@ -183,13 +183,13 @@ static bool write_arguments(struct words *words, const struct weir_record_argume
 {
     const size_t others_max = 24 + WEIR_ARRAY_COUNT(sample_flags);
     size_t workload_count = 0;
-    while (arguments->workload && arguments->workload[workload_count])
+    while (arguments->options.command && arguments->options.command[workload_count])
         workload_count++;
     *words = (struct words){.count = 0};
     if (arguments->events.count + workload_count + others_max > WORDS_MAX)
         return false;
 
-    if (arguments->all_cpus)
+    if (arguments->options.system_wide)
         words_add(words, "--all-cpus");
     if (!weir_cpuset_is_empty(&arguments->cpus))
         write_cpus(words, &arguments->cpus);
@@ -199,22 +199,22 @@ static bool write_arguments(struct words *words, const struct weir_record_argume
         words_add(words, "--event=%s", arguments->events.items[i]);
     write_numbers(words, arguments);
     write_samples(words, arguments);
-    if (arguments->exclude_perf)
+    if (arguments->options.exclude_self)
         words_add(words, "--exclude-perf");
-    if (arguments->threads_spec)
-        words_add(words, "--threads=%s", arguments->threads_spec);
+    if (arguments->options.threads_spec)
+        words_add(words, "--threads=%s", arguments->options.threads_spec);
     if (arguments->verbosity > 0)
         write_verbosity(words, arguments->verbosity);
     if (arguments->quiet)
         words_add(words, "--quiet");
-    if (arguments->dry_run)
+    if (arguments->options.dry_run)
         words_add(words, "--dry-run");
-    words_add(words, "--output=%s", arguments->output_path);
+    words_add(words, "--output=%s", arguments->options.output_path);
     for (; more && *more; more++)
         words_add(words, "%s", *more);
     words_add(words, "--");
     for (size_t i = 0; i < workload_count; i++)
-        words_add(words, "%s", arguments->workload[i]);
+        words_add(words, "%s", arguments->options.command[i]);
     return true;
 }
 
@@ -232,23 +232,25 @@ static bool ring_size_equal(const struct weir_ring_size *a, const struct weir_ri
 
 static void check_equal(const struct weir_record_arguments *a, const struct weir_record_arguments *b)
 {
-    weir_assert(a->all_cpus == b->all_cpus && weir_cpuset_equal(&a->cpus, &b->cpus));
+    weir_assert(a->options.system_wide == b->options.system_wide && weir_cpuset_equal(&a->cpus, &b->cpus));
     weir_assert(a->pid_count == b->pid_count);
     weir_assert(a->pid_count == 0 || memcmp(a->pids, b->pids, a->pid_count * sizeof(*a->pids)) == 0);
     weir_assert(a->events.count == b->events.count);
     for (size_t i = 0; i < a->events.count; i++)
         weir_assert(strcmp(a->events.items[i], b->events.items[i]) == 0);
-    weir_assert(a->freq_hz == b->freq_hz && a->period == b->period);
+    weir_assert(a->options.freq_hz == b->options.freq_hz && a->options.period == b->options.period);
     check_samples_equal(a, b);
-    weir_assert(a->exclude_perf == b->exclude_perf);
+    weir_assert(a->options.exclude_self == b->options.exclude_self);
     weir_assert(ring_size_equal(&a->ring_sizes.data, &b->ring_sizes.data));
-    weir_assert(ring_size_equal(&a->ring_sizes.aux, &b->ring_sizes.aux) && a->buffer_bytes == b->buffer_bytes);
-    weir_assert(text_equal(a->threads_spec, b->threads_spec) && text_equal(a->output_path, b->output_path));
-    weir_assert(a->realtime_priority == b->realtime_priority && a->verbosity == b->verbosity);
-    weir_assert(a->quiet == b->quiet && a->dry_run == b->dry_run);
-    weir_assert((a->workload != NULL) == (b->workload != NULL));
-    for (size_t i = 0; a->workload && a->workload[i]; i++)
-        weir_assert(text_equal(a->workload[i], b->workload[i]));
+    weir_assert(ring_size_equal(&a->ring_sizes.aux, &b->ring_sizes.aux) &&
+                a->options.buffer_bytes == b->options.buffer_bytes);
+    weir_assert(text_equal(a->options.threads_spec, b->options.threads_spec) &&
+                text_equal(a->options.output_path, b->options.output_path));
+    weir_assert(a->options.realtime_priority == b->options.realtime_priority && a->verbosity == b->verbosity);
+    weir_assert(a->quiet == b->quiet && a->options.dry_run == b->options.dry_run);
+    weir_assert((a->options.command != NULL) == (b->options.command != NULL));
+    for (size_t i = 0; a->options.command && a->options.command[i]; i++)
+        weir_assert(text_equal(a->options.command[i], b->options.command[i]));
 }
 
 /* Arguments, written out with more options behind them, are understood as expected. */
@@ -260,7 +262,7 @@ static void check_written(const struct weir_record_arguments *arguments, const c
         return;
     struct weir_record_arguments again;
     weir_record_arguments_init(&again);
-    weir_assert(weir_record_arguments_parse(&again, words.argv, NULL) == 0);
+    weir_assert(weir_record_options_parse(&again, words.argv, NULL) == 0);
     check_equal(&again, expected);
     weir_record_arguments_fini(&again);
     words_fini(&words);
@@ -272,26 +274,27 @@ static void check_negated(const struct weir_record_arguments *arguments)
     static const char *const negations[] = {"--no-all-cpus", "--no-exclude-perf", "--no-verbose",
                                             "--no-quiet",    "--no-dry-run",      NULL};
     struct weir_record_arguments expected = *arguments; /* borrows what that owns */
-    expected.all_cpus = expected.exclude_perf = expected.quiet = expected.dry_run = false;
+    expected.options.system_wide = expected.options.exclude_self = expected.quiet = expected.options.dry_run = false;
     expected.verbosity = 0;
     check_written(arguments, negations, &expected);
 }
 
 static void check_ranges(const struct weir_record_arguments *arguments, const struct words *words)
 {
-    weir_assert(arguments->freq_hz <= UINT32_MAX || arguments->freq_hz == WEIR_VALUE_FREQ_MAX);
-    weir_assert(arguments->period <= INT64_MAX);
-    weir_assert(arguments->realtime_priority <= 99);
-    weir_assert(arguments->buffer_bytes == 0 ||
-                (arguments->buffer_bytes >= WEIR_BUFFER_BYTES_MIN && arguments->buffer_bytes <= WEIR_BUFFER_BYTES_MAX));
-    weir_assert(!arguments->threads_spec || weir_plan_check_spec(arguments->threads_spec, NULL) == 0);
-    weir_assert(arguments->output_path[0] != '\0');
+    weir_assert(arguments->options.freq_hz <= UINT32_MAX || arguments->options.freq_hz == WEIR_VALUE_FREQ_MAX);
+    weir_assert(arguments->options.period <= INT64_MAX);
+    weir_assert(arguments->options.realtime_priority <= 99);
+    weir_assert(arguments->options.buffer_bytes == 0 || (arguments->options.buffer_bytes >= WEIR_BUFFER_BYTES_MIN &&
+                                                         arguments->options.buffer_bytes <= WEIR_BUFFER_BYTES_MAX));
+    weir_assert(!arguments->options.threads_spec || weir_plan_check_spec(arguments->options.threads_spec, NULL) == 0);
+    weir_assert(arguments->options.output_path[0] != '\0');
     for (size_t i = 0; i < arguments->pid_count; i++)
         weir_assert(arguments->pids[i] > 0);
     for (size_t i = 0; i < arguments->events.count; i++)
         weir_assert(arguments->events.items[i][0] != '\0');
-    if (arguments->workload)
-        weir_assert(arguments->workload >= words->argv && arguments->workload < words->argv + words->count);
+    if (arguments->options.command)
+        weir_assert(arguments->options.command >= words->argv &&
+                    arguments->options.command < words->argv + words->count);
 }
 
 static void check_notice(void *ctx, enum weir_notice_level level, const char *line)
@@ -305,8 +308,8 @@ static void check_resolved(struct weir_record_arguments *arguments)
 {
     const struct weir_notice_sink sink = {.emit = check_notice};
     struct weir_error err = {0};
-    bool has_both = arguments->freq_hz != 0 && arguments->period != 0;
-    int result = weir_record_arguments_resolve(arguments, PAGE_BYTES, &sink, &err);
+    bool has_both = arguments->options.freq_hz != 0 && arguments->options.period != 0;
+    int result = weir_record_options_resolve(arguments, PAGE_BYTES, &sink, &err);
     if (result < 0) {
         weir_assert(result == -EINVAL);
         fuzz_check_error(&err, result);
@@ -314,14 +317,17 @@ static void check_resolved(struct weir_record_arguments *arguments)
     }
     weir_assert(!has_both);
     const struct weir_ring_size_pair *sizes = &arguments->ring_sizes;
-    weir_assert(sizes->data.given ? weir_is_power_of_two(arguments->ring_bytes) : arguments->ring_bytes == 0);
-    weir_assert(sizes->aux.given ? weir_is_power_of_two(arguments->aux.area_bytes) : arguments->aux.area_bytes == 0);
-    weir_assert(arguments->ring_bytes <= WEIR_RING_BYTES_MAX);
+    weir_assert(sizes->data.given ? weir_is_power_of_two(arguments->options.ring_bytes)
+                                  : arguments->options.ring_bytes == 0);
+    weir_assert(sizes->aux.given ? weir_is_power_of_two(arguments->options.aux.area_bytes)
+                                 : arguments->options.aux.area_bytes == 0);
+    weir_assert(arguments->options.ring_bytes <= WEIR_RING_BYTES_MAX);
     bool has_cpus = !weir_cpuset_is_empty(&arguments->cpus);
-    weir_assert(!has_cpus || arguments->all_cpus);
-    weir_assert(!arguments->all_cpus || (arguments->pid_count == 0 && arguments->tid_count == 0 && !arguments->user));
+    weir_assert(!has_cpus || arguments->options.system_wide);
+    weir_assert(!arguments->options.system_wide ||
+                (arguments->pid_count == 0 && arguments->tid_count == 0 && !arguments->user));
     bool has_tasks = arguments->pid_count > 0 || arguments->tid_count > 0 || arguments->user;
-    weir_assert(arguments->all_cpus || has_tasks || arguments->workload);
+    weir_assert(arguments->options.system_wide || has_tasks || arguments->options.command);
 }
 
 static void run(void *fixture, const uint8_t *data, size_t bytes)
@@ -332,7 +338,7 @@ static void run(void *fixture, const uint8_t *data, size_t bytes)
     struct weir_record_arguments arguments;
     struct weir_error err = {0};
     weir_record_arguments_init(&arguments);
-    int result = weir_record_arguments_parse(&arguments, words.argv, &err);
+    int result = weir_record_options_parse(&arguments, words.argv, &err);
     if (result < 0) {
         weir_assert(result == -EINVAL);
         fuzz_check_error(&err, result);

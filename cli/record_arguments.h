@@ -1,0 +1,85 @@
+/*
+ * The arguments of `weir record`: the options of the engine, into which the rows of the table write, and beside them
+ * the texts and lists that these options borrow or follow from. Main thread.
+ */
+#ifndef WEIR_CLI_RECORD_ARGUMENTS_H
+#define WEIR_CLI_RECORD_ARGUMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/cpuset.h"
+#include "cli/option.h"
+#include "cli/ring_options.h"
+#include "engine/events/event_list.h"
+#include "engine/session/record.h"
+
+#define WEIR_RECORD_OUTPUT_DEFAULT "perf.data"
+#define WEIR_RECORD_OUTPUT_STDOUT  "-"
+
+/* One --filter. */
+struct weir_record_filter {
+    const char *text;   /* borrowed from argv */
+    size_t event_index; /* of the -e before it */
+};
+
+/* One -G. */
+struct weir_record_cgroups {
+    const char *names;    /* borrowed from argv */
+    size_t events_before; /* number of -e before it */
+};
+
+/* Not to be copied or moved: options point into it. Texts are borrowed from argv and from configuration files. */
+struct weir_record_arguments {
+    /* As struct weir_ring_arguments begins. */
+    struct weir_record_options options;    /* for the engine, once all is resolved */
+    struct weir_ring_size_pair ring_sizes; /* -m, as typed: options.ring_bytes and .aux.area_bytes, once resolved */
+
+    /* -p, -t, -u, -C, -i: options.target and options.cpus follow from them (cli/target_options.h). */
+    struct weir_cpuset cpus; /* empty: not given */
+    pid_t *pids;             /* owned */
+    size_t pid_count;
+    pid_t *tids; /* owned */
+    size_t tid_count;
+    const char *user;   /* NULL: not given */
+    bool inherit_given; /* -i or --inherit */
+
+    /* The lists of events follow from them (cli/event_options.h). */
+    struct weir_text_list events;       /* -e, in order */
+    struct weir_record_filter *filters; /* owned; of --filter, in order */
+    size_t filter_count;
+    struct weir_record_cgroups *cgroups; /* owned; of -G, in order */
+    size_t cgroups_count;
+    bool group;
+    struct weir_bpf_build bpf_build;
+    struct weir_text_list switch_on;   /* --switch-output-event */
+    struct weir_text_list snapshot_on; /* --snapshot-on, but for exit and crash */
+
+    /* Owners of what options point to. */
+    struct weir_cpuset reader_cpus;
+    char **on_rotate; /* one block; NULL: none */
+
+    uint64_t snapshot_keep; /* options.switching.max_files and .each_snapshot, once resolved; 0: not given */
+    bool output_given;
+    bool output_directory; /* --output-format=dir: options.output_kind, once resolved */
+    bool force;            /* -f; not with options.append, once resolved */
+
+    /* Asks for what weir does anyway. */
+    bool timestamp, sample_cpu, timestamp_boundary, buildid_all;
+
+    /* What the command does beside the recording. */
+    bool list_registers; /* -I? or --user-regs=?: show them, and that is all */
+    bool print_config;
+    unsigned verbosity;
+    bool quiet;
+    bool max_loss_given;
+    uint64_t max_loss_ppm; /* --max-loss, in millionths of all samples */
+};
+WEIR_RING_ARGUMENTS_ASSERT(struct weir_record_arguments);
+
+void weir_record_arguments_init(struct weir_record_arguments *arguments);
+void weir_record_arguments_fini(struct weir_record_arguments *arguments);
+
+#endif
