@@ -200,6 +200,15 @@ static unsigned area_of(const struct source *source)
     return 0;
 }
 
+const char *rules_room_of(const struct source *source)
+{
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(folders); i++) {
+        if ((folders[i].area & (LAYERS | AREA_LIBWEIR)) && source_is_under(source, folders[i].folder))
+            return folders[i].folder;
+    }
+    return NULL;
+}
+
 static bool is_at_home(const struct source *source, const char *const homes[HOMES_MAX])
 {
     for (size_t i = 0; i < HOMES_MAX && homes[i]; i++) {
@@ -243,19 +252,6 @@ static bool is_called(struct identifier identifier)
 
 /* ---- includes ---- */
 
-/* If the line includes something, copies the path in it to header (cut if long) and returns its quote or bracket. */
-static char parse_include(const struct source_line *line, char *header, size_t bytes)
-{
-    char open = '\0';
-    char copy[2 * LINE_COLUMNS_MAX];
-    char path[sizeof(copy)];
-    snprintf(copy, sizeof(copy), "%.*s", (int)line->length, line->start);
-    if (sscanf(copy, " # include %c%239[^\">]", &open, path) != 2)
-        return '\0';
-    snprintf(header, bytes, "%.*s", (int)bytes - 1, path);
-    return open;
-}
-
 static void check_own_header(const struct check *check, unsigned line, const char *header)
 {
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(folders); i++) {
@@ -297,7 +293,7 @@ static void check_includes(const struct check *check)
     struct source_line line = {0};
     while (source_next_line(check->source->text, &line)) {
         char header[LINE_COLUMNS_MAX];
-        char open = parse_include(&line, header, sizeof(header));
+        char open = source_parse_include(&line, header, sizeof(header));
         if (open == '"')
             check_own_header(check, line.number, header);
         else if (open == '<')
@@ -368,7 +364,7 @@ static bool has_own_header(const struct source *source)
     struct source_line line = {0};
     while (source->path[length - 1] == 'c' && source_next_line(source->text, &line)) {
         char header[LINE_COLUMNS_MAX];
-        if (parse_include(&line, header, sizeof(header)) == '"' && strcmp(header, own) == 0)
+        if (source_parse_include(&line, header, sizeof(header)) == '"' && strcmp(header, own) == 0)
             return true;
     }
     return false;

@@ -24,4 +24,7 @@ struct finding_sink {
 /* Applies every rule that concerns this kind of file, reporting findings rule by rule, each in line order. */
 void rules_check(const struct source *source, const struct finding_sink *sink);
 
+/* The room that a file is in, a folder of the layers: "engine/drain/". NULL: in none, a test for example. */
+const char *rules_room_of(const struct source *source);
+
 #endif

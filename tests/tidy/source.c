@@ -5,8 +5,11 @@
 #include "tests/tidy/source.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define INCLUDE_BYTES 240 /* of a line; the scan below takes one less */
 
 enum scan_state {
     IN_CODE,
@@ -119,4 +122,16 @@ bool source_next_line(const char *text, struct source_line *line)
     line->length = strcspn(start, "\n");
     line->number++;
     return true;
+}
+
+char source_parse_include(const struct source_line *line, char *header, size_t bytes)
+{
+    char open = '\0';
+    char copy[INCLUDE_BYTES];
+    char path[sizeof(copy)];
+    snprintf(copy, sizeof(copy), "%.*s", (int)line->length, line->start);
+    if (sscanf(copy, " # include %c%239[^\">]", &open, path) != 2)
+        return '\0';
+    snprintf(header, bytes, "%.*s", (int)bytes - 1, path);
+    return open;
 }

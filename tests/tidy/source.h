@@ -42,4 +42,10 @@ struct source_line {
 /* Moves to the next line of text, the first one when line is all zero. False at the end. */
 bool source_next_line(const char *text, struct source_line *line);
 
+/*
+ * If the line, one of the text, includes something: copies the path in it to header (cut if long) and returns its quote
+ * or bracket. Otherwise returns 0.
+ */
+char source_parse_include(const struct source_line *line, char *header, size_t bytes);
+
 #endif

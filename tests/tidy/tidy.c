@@ -1,6 +1,7 @@
 /*
- * tidy DIR: applies the rules to every file of the tree below DIR, and that of mentions to the tree as a whole, and
- * fails when one is broken. One thread.
+ * tidy DIR: applies the rules to every file of the tree below DIR, and those of mentions and modules to the tree as a
+ * whole, and fails when one is broken. tidy --modules DIR prints what the modules' rules are about, edge by edge. One
+ * thread.
  * Hidden entries (but .ci) and build* are not part of the tree.
  */
 #include <dirent.h>
@@ -12,6 +13,7 @@
 
 #include "base/buf.h"
 #include "tests/tidy/mentions.h"
+#include "tests/tidy/modules.h"
 #include "tests/tidy/rules.h"
 
 #define PATH_BYTES   4096
@@ -19,15 +21,19 @@
 
 struct tally {
     const char *root; /* borrowed */
+    bool is_quiet;    /* prints no findings */
     unsigned files;
     unsigned findings;
     unsigned advice;
     struct mentions mentions;
+    struct modules modules;
 };
 
 static void print_finding(void *ctx, const struct finding *finding)
 {
     struct tally *tally = ctx;
+    if (tally->is_quiet)
+        return;
     *(finding->is_advice ? &tally->advice : &tally->findings) += 1;
     printf("%s:%u: %s%s: %s\n", finding->path, finding->line, finding->is_advice ? "advice: " : "", finding->rule,
            finding->message);
@@ -49,6 +55,8 @@ static int check_file(struct tally *tally, const char *path, const char *relativ
     }
     if (result == 0)
         result = mentions_collect(&tally->mentions, &source);
+    if (result == 0)
+        result = modules_collect(&tally->modules, &source);
     source_fini(&source);
     weir_buf_fini(&text);
     return result;
@@ -102,20 +110,30 @@ static int walk(struct tally *tally, const char *path, unsigned depth)
 
 int main(int argc, char **argv)
 {
-    if (argc != 2) {
-        fprintf(stderr, "usage: tidy DIR\n");
+    bool only_modules = argc == 3 && strcmp(argv[1], "--modules") == 0;
+    if (argc != 2 && !only_modules) {
+        fprintf(stderr, "usage: tidy [--modules] DIR\n");
         return 2;
     }
-    struct tally tally = {.root = argv[1], .mentions = MENTIONS_INIT};
+    struct tally tally = {
+        .root = argv[argc - 1], .is_quiet = only_modules, .mentions = MENTIONS_INIT, .modules = MODULES_INIT};
     const struct finding_sink sink = {.report = print_finding, .ctx = &tally};
-    int result = walk(&tally, argv[1], 0);
+    int result = walk(&tally, tally.root, 0);
     if (result == 0)
+        result = modules_link(&tally.modules);
+    if (result == 0 && only_modules) {
+        modules_print(&tally.modules, stdout);
+    } else if (result == 0) {
         mentions_check(&tally.mentions, &sink);
+        modules_check(&tally.modules, &tree_exceptions, &sink);
+    }
     mentions_fini(&tally.mentions);
+    modules_fini(&tally.modules);
     if (result < 0) {
-        fprintf(stderr, "tidy: cannot read %s: %s\n", argv[1], strerror(-result));
+        fprintf(stderr, "tidy: cannot read %s: %s\n", tally.root, strerror(-result));
         return 2;
     }
-    printf("tidy: %u files, %u findings, %u advices\n", tally.files, tally.findings, tally.advice);
-    return tally.findings == 0 && tally.files > 0 ? 0 : 1;
+    if (!only_modules)
+        printf("tidy: %u files, %u findings, %u advices\n", tally.files, tally.findings, tally.advice);
+    return only_modules || (tally.findings == 0 && tally.files > 0) ? 0 : 1;
 }
