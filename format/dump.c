@@ -43,7 +43,7 @@ static int describe(struct dump *dump, struct weir_error *err)
         result = read_trace(dump);
     else if (dump->trace)
         result = weir_perf_input_name_tracepoints(input, dump->trace, dump->named);
-    dump->named = input->event_count;
+    dump->named = input->events.count;
     dump->features = input->features[0];
     if (result == 0 && has_new_feature)
         result = weir_record_text_init(&dump->text, input, dump->trace);

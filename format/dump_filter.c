@@ -24,7 +24,7 @@ static const struct weir_field *pid_field(const struct weir_record_schema *schem
 
 static struct facts facts_of(struct weir_perf_input *input, const struct weir_record_view *record)
 {
-    struct facts facts = {.event = weir_perf_input_event_of(input, record)};
+    struct facts facts = {.event = weir_input_event_of(&input->events, record)};
     if (facts.event && record->type == PERF_RECORD_SAMPLE) {
         struct weir_sample sample;
         size_t bad_offset;
@@ -60,8 +60,8 @@ static bool is_named(const struct weir_dump_filter *filter, size_t name, const s
 
 bool weir_dump_filter_knows(const struct weir_dump_filter *filter, size_t name, const struct weir_perf_input *input)
 {
-    for (size_t i = 0; i < input->event_count; i++) {
-        if (is_named(filter, name, &input->events[i]))
+    for (size_t i = 0; i < input->events.count; i++) {
+        if (is_named(filter, name, &input->events.list[i]))
             return true;
     }
     return false;

@@ -151,8 +151,8 @@ static void append_text(const struct weir_perf_input *input, const struct weir_s
 {
     append_head(input, out);
     append_features(input, out);
-    for (size_t i = 0; i < input->event_count && i < scan->event_count; i++)
-        append_event(&input->events[i], &scan->events[i], out);
+    for (size_t i = 0; i < input->events.count && i < scan->event_count; i++)
+        append_event(&input->events.list[i], &scan->events[i], out);
     append_counts(scan, out);
     append_aux(&scan->aux, out);
 }
@@ -162,8 +162,8 @@ static void append_text(const struct weir_perf_input *input, const struct weir_s
 static void append_json_events(const struct weir_perf_input *input, const struct weir_scan *scan, struct weir_buf *out)
 {
     weir_buf_printf(out, ",\n \"events\":[");
-    for (size_t i = 0; i < input->event_count && i < scan->event_count; i++) {
-        const struct weir_input_event *event = &input->events[i];
+    for (size_t i = 0; i < input->events.count && i < scan->event_count; i++) {
+        const struct weir_input_event *event = &input->events.list[i];
         weir_buf_printf(out, "%s\n  {\"name\":", i ? "," : "");
         weir_text_append_json(out, event->name, strlen(event->name));
         weir_buf_printf(

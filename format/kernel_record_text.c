@@ -7,6 +7,7 @@
 
 #include "base/bits.h"
 #include "format/bytes.h"
+#include "format/perf_file.h"
 #include "format/text_out.h"
 
 #define BUILD_ID_BYTES      20u

@@ -1,6 +1,6 @@
 /*
- * A recording opened for reading: which form it has, its records in order, and which event a record is of. The file's
- * head is read in perf_input_file.c, what a pipe says of itself in perf_input_pipe.c. One thread.
+ * A recording opened for reading: which form it has, and its records in order. perf_input_file.c reads a file's head,
+ * perf_input_pipe.c takes events and features from a pipe's records. One thread.
  */
 #include "format/perf_input.h"
 
@@ -17,191 +17,14 @@
 
 #include "base/array.h"
 #include "base/bits.h"
-#include "format/attr_name.h"
 #include "format/bytes.h"
 #include "format/perf_input_internal.h"
 
-#define EVENTS_MAX          65536u
-#define IDS_MAX             (16u << 20)
-#define SORT_STEPS          16u /* about the logarithm of how many ids there are */
 #define PARTS_MAX           65536u
 #define PART_PREFIX         "data."
-#define FEATURE_WORD        64u
 #define MAGIC_1             0x454c494646524550ull /* "PERFFILE" */
 #define MAGIC_BIG_ENDIAN    0x50455246494c4532ull
-#define ATTR_SIZE_OFFSET    4
 #define COMPRESSED_MMAP_LEN 16
-
-/* ---- events ---- */
-
-int weir_perf_input_name_event(struct weir_perf_input *input, size_t event, const char *name)
-{
-    char *copy = strdup(name);
-    if (!copy)
-        return -ENOMEM;
-    free(input->events[event].name);
-    input->events[event].name = copy;
-    return 0;
-}
-
-/* The attr as this program's structure has it: what is not in the file is 0, what is too much is left out. */
-static int read_attr(const struct weir_perf_input *input, struct perf_event_attr *attr, const uint8_t *bytes,
-                     size_t room, uint64_t at, struct weir_error *err)
-{
-    uint32_t said = room >= PERF_ATTR_SIZE_VER0 ? weir_load_u32(bytes + ATTR_SIZE_OFFSET) : 0;
-    if (said == 0)
-        said = PERF_ATTR_SIZE_VER0; /* perf_event_open(2): before 2.6.33 nobody set it */
-    if (room < PERF_ATTR_SIZE_VER0 || said < PERF_ATTR_SIZE_VER0 || said > room)
-        return weir_error_set(err, -EBADMSG, "%s: attr at %#" PRIx64 ": its size %u does not fit its %zu bytes",
-                              input->source.path, at, said, room);
-    memset(attr, 0, sizeof(*attr));
-    memcpy(attr, bytes, weir_min_u64(said, sizeof(*attr)));
-    attr->size = said;
-    return 0;
-}
-
-static int add_ids(struct weir_perf_input *input, struct weir_input_event *event, const uint8_t *ids, size_t count)
-{
-    size_t index = (size_t)(event - input->events);
-    if (count == 0)
-        return 0;
-    event->ids = calloc(count, sizeof(*event->ids));
-    struct weir_input_id *all =
-        event->ids ? weir_array_grow(input->ids, sizeof(*all), input->id_count, count, &input->id_capacity) : NULL;
-    if (!all)
-        return -ENOMEM;
-    input->ids = all;
-    for (size_t i = 0; i < count; i++) {
-        event->ids[i] = weir_load_u64(ids + i * sizeof(uint64_t));
-        input->ids[input->id_count++] = (struct weir_input_id){.id = event->ids[i], .event = index};
-    }
-    event->id_count = count;
-    return 0;
-}
-
-int weir_perf_input_add_event(struct weir_perf_input *input, const uint8_t *attr, size_t attr_bytes, const uint8_t *ids,
-                              size_t id_count, uint64_t at, struct weir_error *err)
-{
-    if (input->event_count >= EVENTS_MAX || id_count > IDS_MAX - input->id_count)
-        return weir_error_set(err, -E2BIG, "%s: attr at %#" PRIx64 ": more than the limit of %u events or %u ids",
-                              input->source.path, at, EVENTS_MAX, IDS_MAX);
-    struct weir_input_event *events =
-        weir_array_grow(input->events, sizeof(*events), input->event_count, 1, &input->event_capacity);
-    if (!events)
-        return weir_error_set_errno(err, -ENOMEM, "cannot read %s", input->source.path);
-    input->events = events;
-
-    struct weir_input_event *event = &input->events[input->event_count];
-    *event = (struct weir_input_event){0};
-    int result = read_attr(input, &event->attr, attr, attr_bytes, at, err);
-    if (result < 0)
-        return result;
-    weir_sample_layout_init(&event->layout, &event->attr);
-    input->event_count++;
-    char name[WEIR_ATTR_NAME_BYTES];
-    weir_attr_name(&event->attr, name);
-    result = weir_perf_input_name_event(input, input->event_count - 1, name);
-    if (result == 0)
-        result = add_ids(input, event, ids, id_count);
-    return result < 0 ? weir_error_set_errno(err, result, "cannot read %s", input->source.path) : 0;
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-    const struct weir_input_id *left = a, *right = b;
-    return (left->id > right->id) - (left->id < right->id);
-}
-
-/* Those that came later are looked through one by one, until that has cost about as much as sorting all of them does:
- * a stream may bring one more between any two records. */
-static const struct weir_input_id *find_id(struct weir_perf_input *input, uint64_t id)
-{
-    const struct weir_input_id key = {.id = id};
-    input->ids_passed += input->id_count - input->sorted_ids;
-    if (input->ids_passed > SORT_STEPS * input->id_count) {
-        qsort(input->ids, input->id_count, sizeof(*input->ids), compare_ids);
-        input->sorted_ids = input->id_count;
-        input->ids_passed = 0;
-    }
-    for (size_t i = input->sorted_ids; i < input->id_count; i++) {
-        if (input->ids[i].id == id)
-            return &input->ids[i];
-    }
-    return input->sorted_ids > 0 ? bsearch(&key, input->ids, input->sorted_ids, sizeof(key), compare_ids) : NULL;
-}
-
-const struct weir_input_event *weir_perf_input_event_by_id(struct weir_perf_input *input, uint64_t id)
-{
-    const struct weir_input_id *found = find_id(input, id);
-    return found ? &input->events[found->event] : NULL;
-}
-
-/* Where records say which event they are of has to be the same in all events of a file: the first one's layout. */
-const struct weir_input_event *weir_perf_input_event_of(struct weir_perf_input *input,
-                                                        const struct weir_record_view *record)
-{
-    if (input->event_count == 0)
-        return NULL;
-    const struct weir_input_event *first = &input->events[0];
-    const struct weir_sample_layout *layout = &first->layout;
-    if (input->event_count == 1 || input->id_count == 0)
-        return first;
-    if (record->type == PERF_RECORD_SAMPLE) {
-        int offset = layout->identifier != WEIR_LAYOUT_ABSENT ? layout->identifier : layout->id;
-        if (offset == WEIR_LAYOUT_ABSENT)
-            return first;
-        if ((size_t)offset + sizeof(uint64_t) > record->bytes)
-            return NULL;
-        return weir_perf_input_event_by_id(input, weir_load_u64(record->data + offset));
-    }
-    struct weir_sample_id id;
-    if (record->type >= WEIR_RECORD_ATTR || !weir_sample_id_parse(&id, layout, record->data, record->bytes) || !id.id)
-        return first;
-    return weir_perf_input_event_by_id(input, id.id);
-}
-
-/* ---- features ---- */
-
-bool weir_perf_input_has_feature(const struct weir_perf_input *input, unsigned bit)
-{
-    return input->features[bit / FEATURE_WORD] >> (bit % FEATURE_WORD) & 1;
-}
-
-int weir_perf_input_feature(const struct weir_perf_input *input, unsigned bit, struct weir_buf *out,
-                            struct weir_error *err)
-{
-    if (!weir_perf_input_has_feature(input, bit))
-        return 0;
-    if (input->is_pipe) {
-        const struct weir_buf *payload = &input->payloads[bit % WEIR_FEATURES_KNOWN];
-        weir_buf_append(out, payload->data, bit < WEIR_FEATURES_KNOWN ? payload->used : 0);
-        int result = weir_buf_error(out);
-        return result < 0 ? weir_error_set_errno(err, result, "cannot read %s", input->source.path) : 1;
-    }
-    if (input->features_error.code < 0) {
-        if (err)
-            *err = input->features_error;
-        return input->features_error.code;
-    }
-    const struct weir_perf_section *section = &input->sections[bit];
-    if (section->offset > input->source.file_bytes || section->size > input->source.file_bytes - section->offset)
-        return weir_error_set(err, -EBADMSG,
-                              "%s: feature %u: its section (offset %#" PRIx64 ", size %#" PRIx64
-                              ") is not inside the file of %#" PRIx64 " bytes",
-                              input->source.path, bit, section->offset, section->size, input->source.file_bytes);
-    if (section->size > WEIR_FEATURE_MAX_BYTES)
-        return weir_error_set(err, -EFBIG, "%s: feature %u at %#" PRIx64 ": %" PRIu64 " bytes are above the limit",
-                              input->source.path, bit, section->offset, section->size);
-    void *data = weir_buf_extend(out, section->size);
-    ssize_t count =
-        data ? weir_byte_source_read_at(&input->source, section->offset, data, section->size) : weir_buf_error(out);
-    if (count < 0)
-        return weir_error_set_errno(err, (int)count, "cannot read feature %u of %s", bit, input->source.path);
-    if ((uint64_t)count < section->size)
-        return weir_error_set(err, -EBADMSG, "%s: feature %u at %#" PRIx64 " is cut off", input->source.path, bit,
-                              section->offset);
-    return 1;
-}
 
 /* ---- open ---- */
 
@@ -394,12 +217,7 @@ int weir_perf_input_open_gated(struct weir_perf_input *input, const char *path, 
 void weir_perf_input_close(struct weir_perf_input *input)
 {
     weir_record_stream_fini(&input->stream);
-    for (size_t i = 0; i < input->event_count; i++) {
-        free(input->events[i].name);
-        free(input->events[i].ids);
-    }
-    free(input->events);
-    free(input->ids);
+    weir_input_events_fini(&input->events);
     for (size_t i = 0; i < WEIR_FEATURES_KNOWN; i++)
         weir_buf_fini(&input->payloads[i]);
     weir_byte_source_close(&input->source);
@@ -411,9 +229,6 @@ void weir_perf_input_close(struct weir_perf_input *input)
     free(input->parts);
     input->parts = NULL;
     input->part_count = 0;
-    input->events = NULL;
-    input->ids = NULL;
-    input->event_count = input->id_count = 0;
 }
 
 /* ---- records ---- */

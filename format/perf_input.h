@@ -10,7 +10,6 @@
 #ifndef WEIR_FORMAT_PERF_INPUT_H
 #define WEIR_FORMAT_PERF_INPUT_H
 
-#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,27 +17,14 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "format/byte_source.h"
+#include "format/input_events.h"
 #include "format/perf_file.h"
 #include "format/record_stream.h"
-#include "format/sample_layout.h"
 
 #define WEIR_PIPE_HEADER_BYTES 16u /* magic and size: all that a pipe begins with */
 #define WEIR_FEATURE_BITS      256u
 #define WEIR_FEATURES_KNOWN    32u /* features whose contents readers know are below this */
 #define WEIR_FEATURE_MAX_BYTES (64ull << 20)
-
-struct weir_input_event {
-    struct perf_event_attr attr; /* fields that the file's attr is too short for are 0 */
-    struct weir_sample_layout layout;
-    char *name;    /* owned; of EVENT_DESC or EVENT_UPDATE, else made from the attr */
-    uint64_t *ids; /* owned */
-    size_t id_count;
-};
-
-struct weir_input_id { /* which event an id is of */
-    uint64_t id;
-    size_t event;
-};
 
 struct weir_perf_input {
     struct weir_byte_source source; /* the file, the stream, or DIR/data */
@@ -57,12 +43,7 @@ struct weir_perf_input {
     struct weir_perf_header header; /* of a pipe: magic and size only */
     uint64_t data_end;              /* where the data ends in the file: data.offset + data.size, or the file's end */
 
-    struct weir_input_event *events; /* owned */
-    size_t event_count, event_capacity;
-    struct weir_input_id *ids; /* owned; the first sorted_ids are ascending, those behind came later */
-    size_t id_count, id_capacity;
-    size_t sorted_ids;
-    uint64_t ids_passed; /* of those that came later, while ids were looked for */
+    struct weir_input_events events;
 
     uint64_t features[4]; /* of a pipe: those that were met so far */
     struct weir_perf_section sections[WEIR_FEATURE_BITS];
@@ -114,12 +95,5 @@ bool weir_perf_input_has_feature(const struct weir_perf_input *input, unsigned b
  * of read(2), with err. */
 int weir_perf_input_feature(const struct weir_perf_input *input, unsigned bit, struct weir_buf *out,
                             struct weir_error *err);
-
-/* The event that a record is of: by its id where records have one. NULL: no event has that id, or there are none. */
-const struct weir_input_event *weir_perf_input_event_of(struct weir_perf_input *input,
-                                                        const struct weir_record_view *record);
-
-/* The event of an id; NULL: none. */
-const struct weir_input_event *weir_perf_input_event_by_id(struct weir_perf_input *input, uint64_t id);
 
 #endif

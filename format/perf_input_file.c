@@ -19,7 +19,6 @@
 #define ATTR_STRIDE_MAX 4096u
 #define ID_BYTES        sizeof(uint64_t)
 #define EARLY_MAX_BYTES WEIR_FEATURE_MAX_BYTES
-#define FEATURE_WORD    64u
 
 static int fail_read(const struct weir_perf_input *input, int code, struct weir_error *err)
 {
@@ -36,11 +35,6 @@ static int read_exactly(const struct weir_perf_input *input, uint64_t offset, vo
     if ((size_t)count < bytes)
         return weir_error_set(err, -EBADMSG, "%s: cut off at %#" PRIx64, input->source.path, offset + (uint64_t)count);
     return 0;
-}
-
-static bool is_inside(const struct weir_perf_section *section, uint64_t file_bytes)
-{
-    return section->offset <= file_bytes && section->size <= file_bytes - section->offset;
 }
 
 static int fail_section(const struct weir_perf_input *input, const char *name, uint64_t at,
@@ -74,7 +68,7 @@ static int check_header(const struct weir_perf_input *input, struct weir_error *
         return weir_error_set(err, -EBADMSG,
                               "%s: the header's attr_size at %#" PRIx64 " is %" PRIu64 ", not in %zu to %u", path,
                               attr_at, header->attr_size, ATTR_STRIDE_MIN, ATTR_STRIDE_MAX);
-    if (!is_inside(&header->attrs, input->source.file_bytes))
+    if (!weir_perf_section_is_inside(&header->attrs, input->source.file_bytes))
         return fail_section(input, "attrs", attrs_at, &header->attrs, "are not inside the file", err);
     if (header->attrs.size > 0 && header->attrs.offset < sizeof(*header))
         return fail_section(input, "attrs", attrs_at, &header->attrs, "are inside the header", err);
@@ -107,21 +101,30 @@ static int read_event(struct weir_perf_input *input, const uint8_t *entry, uint6
     struct weir_perf_section ids;
     memcpy(&ids, entry + attr_bytes, sizeof(ids));
     bool is_in_header = ids.size > 0 && ids.offset < sizeof(input->header);
-    if (!is_inside(&ids, input->source.file_bytes) || is_in_header || ids.size % ID_BYTES != 0)
+    if (!weir_perf_section_is_inside(&ids, input->source.file_bytes) || is_in_header || ids.size % ID_BYTES != 0)
         return weir_error_set(err, -EBADMSG,
                               "%s: attr at %#" PRIx64 ": its ids (offset %#" PRIx64 ", size %#" PRIx64
                               ") are not inside the file",
                               input->source.path, at, ids.offset, ids.size);
     /* No id is of two events, so all of them together are no more than the file: else sections would overlap. */
     if (ids.size / ID_BYTES >
-        input->source.file_bytes / ID_BYTES - weir_min_u64(input->id_count, input->source.file_bytes / ID_BYTES))
+        input->source.file_bytes / ID_BYTES - weir_min_u64(input->events.id_count, input->source.file_bytes / ID_BYTES))
         return weir_error_set(err, -EBADMSG, "%s: attr at %#" PRIx64 ": its ids overlap those of other attrs",
                               input->source.path, at);
     input->attrs_end = weir_max_u64(input->attrs_end, ids.offset + ids.size);
     uint8_t *bytes = malloc(ids.size ? ids.size : 1);
     int result = bytes ? read_exactly(input, ids.offset, bytes, ids.size, err) : fail_read(input, -ENOMEM, err);
-    if (result == 0)
-        result = weir_perf_input_add_event(input, entry, attr_bytes, bytes, ids.size / ID_BYTES, at, err);
+    if (result == 0) {
+        const struct weir_input_attr attr = {
+            .attr = entry,
+            .attr_bytes = attr_bytes,
+            .ids = bytes,
+            .id_count = ids.size / ID_BYTES,
+            .path = input->source.path,
+            .offset = at,
+        };
+        result = weir_input_events_add(&input->events, &attr, err);
+    }
     free(bytes);
     return result;
 }
@@ -144,11 +147,6 @@ static int read_events(struct weir_perf_input *input, struct weir_error *err)
 
 /* ---- features ---- */
 
-static bool has_bit(const uint64_t features[4], unsigned bit)
-{
-    return features[bit / FEATURE_WORD] >> (bit % FEATURE_WORD) & 1;
-}
-
 /* Takes features and their places from a table; those of the header, or the early ones. */
 static void take_table(struct weir_perf_input *input, const uint64_t features[4],
                        const struct weir_perf_section table[WEIR_FEATURE_BITS])
@@ -156,7 +154,7 @@ static void take_table(struct weir_perf_input *input, const uint64_t features[4]
     size_t next = 0;
     memcpy(input->features, features, sizeof(input->features));
     for (unsigned bit = 0; bit < WEIR_FEATURE_BITS; bit++) {
-        if (has_bit(features, bit))
+        if (weir_feature_bit(features, bit))
             input->sections[bit] = table[next++];
     }
 }
@@ -164,7 +162,8 @@ static void take_table(struct weir_perf_input *input, const uint64_t features[4]
 /* A feature whose payload is not where the header says, because the file was cut there. */
 static bool is_cut(const struct weir_perf_input *input, unsigned bit)
 {
-    return has_bit(input->features, bit) && !is_inside(&input->sections[bit], input->source.file_bytes);
+    return weir_feature_bit(input->features, bit) &&
+           !weir_perf_section_is_inside(&input->sections[bit], input->source.file_bytes);
 }
 
 static bool has_cut_feature(const struct weir_perf_input *input)
@@ -182,7 +181,7 @@ static void take_cut_ones(struct weir_perf_input *input, const uint64_t features
 {
     size_t next = 0;
     for (unsigned bit = 0; bit < WEIR_FEATURE_BITS; bit++) {
-        if (!has_bit(features, bit))
+        if (!weir_feature_bit(features, bit))
             continue;
         if (is_cut(input, bit)) {
             input->sections[bit] = table[next];
@@ -211,7 +210,7 @@ static void read_feature_table(struct weir_perf_input *input)
                                       .size = count * sizeof(table[0])};
     memcpy(input->features, input->header.features, sizeof(input->features));
     struct weir_error *err = &input->features_error;
-    if (input->header.data.size == 0 || !is_inside(&place, input->source.file_bytes)) {
+    if (input->header.data.size == 0 || !weir_perf_section_is_inside(&place, input->source.file_bytes)) {
         weir_error_set(err, -EBADMSG, "%s: the table of %zu features at %#" PRIx64 " is not inside the file",
                        input->source.path, count, place.offset);
         if (count == 0)
@@ -265,7 +264,7 @@ static int read_names(struct weir_perf_input *input)
     struct weir_buf payload = WEIR_BUF_INIT;
     int result = weir_perf_input_feature(input, WEIR_FEATURE_EVENT_DESC, &payload, NULL);
     if (result == 1)
-        result = weir_perf_input_name_events(input, payload.data, payload.used);
+        result = weir_input_events_describe(&input->events, payload.data, payload.used);
     else if (result != -ENOMEM)
         result = 0; /* a damaged one costs the names */
     weir_buf_fini(&payload);

@@ -4,22 +4,23 @@
 
 #include "format/perf_input.h"
 
-/* Appends an event of an attr as it stands in the file (attr_bytes of it there) and its ids, as raw bytes. at: where
- * the attr is, for err. 0, -EBADMSG, -E2BIG or -ENOMEM with err. */
-int weir_perf_input_add_event(struct weir_perf_input *input, const uint8_t *attr, size_t attr_bytes, const uint8_t *ids,
-                              size_t id_count, uint64_t at, struct weir_error *err);
+/* Whether a section of a file of file_bytes lies inside the file. */
+static inline bool weir_perf_section_is_inside(const struct weir_perf_section *section, uint64_t file_bytes)
+{
+    return section->offset <= file_bytes && section->size <= file_bytes - section->offset;
+}
 
-/* Replaces the event's name by a copy. 0 or -ENOMEM. */
-int weir_perf_input_name_event(struct weir_perf_input *input, size_t event, const char *name);
+/* Whether a set of features, as the header of a file has it, contains a feature. */
+bool weir_feature_bit(const uint64_t features[4], unsigned bit);
 
-/* Names from an EVENT_DESC payload, matched by ids, or by place where there are none. A damaged one names fewer events.
- * 0 or -ENOMEM. */
-int weir_perf_input_name_events(struct weir_perf_input *input, const uint8_t *payload, size_t bytes);
-
-/* The header of a file, its attrs, ids and the table of features. */
+/* Reads the header of a file, its attrs and ids, the table of features and the names of the events. 0 or as
+ * weir_perf_input_open(). */
 int weir_perf_input_read_file(struct weir_perf_input *input, struct weir_error *err);
 
-/* What a record of a pipe says: ATTR, EVENT_UPDATE, FEATURE, TRACING_DATA (whose payload it takes); others say nothing.
+/*
+ * Takes what a record of a pipe tells about events and features: ATTR, EVENT_UPDATE, FEATURE and TRACING_DATA, whose
+ * payload it reads from the stream. Other records change nothing. 0, -EBADMSG, -E2BIG, -EFBIG, -ENOMEM or -errno of
+ * read(2), with err.
  */
 int weir_perf_input_absorb(struct weir_perf_input *input, const struct weir_record_view *record,
                            struct weir_error *err);

@@ -1,6 +1,5 @@
 /*
- * What the records of a pipe say of its events and features: the same as a file's head, in pieces. And EVENT_DESC,
- * which names the events of either form. One thread.
+ * The records of a pipe that describe its events and features: a file's head in pieces. One thread.
  *
  * Source: perf_event__synthesize_attr(), _event_update_name(), _features() in tools/perf/util/synthetic-events.c.
  */
@@ -34,8 +33,15 @@ static int absorb_attr(struct weir_perf_input *input, const struct weir_record_v
     if (attr_bytes > room)
         return weir_error_set(err, -EBADMSG, "%s: record at %#" PRIx64 ": its attr of %u bytes does not fit",
                               input->source.path, record->offset, attr_bytes);
-    return weir_perf_input_add_event(input, attr, attr_bytes, attr + attr_bytes, (room - attr_bytes) / ID_BYTES,
-                                     record->offset, err);
+    const struct weir_input_attr entry = {
+        .attr = attr,
+        .attr_bytes = attr_bytes,
+        .ids = attr + attr_bytes,
+        .id_count = (room - attr_bytes) / ID_BYTES,
+        .path = input->source.path,
+        .offset = record->offset,
+    };
+    return weir_input_events_add(&input->events, &entry, err);
 }
 
 /* header, u64 type, u64 id, then what the type says: for a name, its text. */
@@ -44,8 +50,8 @@ static int absorb_update(struct weir_perf_input *input, const struct weir_record
     struct weir_cursor cursor = {.data = record->data + HEADER_BYTES, .bytes = record->bytes - HEADER_BYTES};
     uint64_t type = weir_cursor_u64(&cursor), id = weir_cursor_u64(&cursor);
     const char *name = type == UPDATE_NAME ? weir_cursor_text(&cursor) : NULL;
-    const struct weir_input_event *event = name ? weir_perf_input_event_by_id(input, id) : NULL;
-    return event ? weir_perf_input_name_event(input, (size_t)(event - input->events), name) : 0;
+    const struct weir_input_event *event = name ? weir_input_event_by_id(&input->events, id) : NULL;
+    return event ? weir_input_events_rename(&input->events, (size_t)(event - input->events.list), name) : 0;
 }
 
 static void set_feature(struct weir_perf_input *input, uint64_t bit)
@@ -64,7 +70,8 @@ static int absorb_feature(struct weir_perf_input *input, const struct weir_recor
     if (weir_buf_error(payload) < 0)
         return weir_buf_error(payload);
     set_feature(input, bit);
-    return bit == WEIR_FEATURE_EVENT_DESC ? weir_perf_input_name_events(input, payload->data, payload->used) : 0;
+    return bit == WEIR_FEATURE_EVENT_DESC ? weir_input_events_describe(&input->events, payload->data, payload->used)
+                                          : 0;
 }
 
 static int absorb_tracing_data(struct weir_perf_input *input, struct weir_error *err)
@@ -96,29 +103,4 @@ int weir_perf_input_absorb(struct weir_perf_input *input, const struct weir_reco
         break;
     }
     return result < 0 ? weir_error_set_errno(err, result, "cannot read %s", input->source.path) : 0;
-}
-
-/* ---- EVENT_DESC: u32 events, u32 attr bytes; per event the attr, u32 ids, string name, u64 ids ---- */
-
-int weir_perf_input_name_events(struct weir_perf_input *input, const uint8_t *payload, size_t bytes)
-{
-    struct weir_cursor cursor = {.data = payload, .bytes = bytes};
-    uint32_t count = weir_cursor_u32(&cursor), attr_bytes = weir_cursor_u32(&cursor);
-    for (uint32_t i = 0; i < count && !cursor.failed; i++) {
-        weir_cursor_take(&cursor, attr_bytes);
-        uint32_t id_count = weir_cursor_u32(&cursor);
-        const char *name = weir_cursor_string(&cursor);
-        const uint8_t *ids = weir_cursor_take(&cursor, (uint64_t)id_count * ID_BYTES);
-        if (cursor.failed)
-            break;
-        size_t place = i;
-        if (id_count > 0) {
-            const struct weir_input_event *event = weir_perf_input_event_by_id(input, weir_load_u64(ids));
-            place = event ? (size_t)(event - input->events) : input->event_count;
-        }
-        int result = place < input->event_count ? weir_perf_input_name_event(input, place, name) : 0;
-        if (result < 0)
-            return result;
-    }
-    return 0;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "format/attr_name.h"
-#include "format/perf_input_internal.h"
 
 /* An event whose name was made from its attr. */
 static bool is_nameless(const struct weir_input_event *event)
@@ -19,10 +18,11 @@ int weir_perf_input_name_tracepoints(struct weir_perf_input *input, const struct
 {
     struct weir_buf name = WEIR_BUF_INIT;
     int result = 0;
-    for (size_t i = first; result == 0 && i < input->event_count; i++) {
+    for (size_t i = first; result == 0 && i < input->events.count; i++) {
         weir_buf_reset(&name);
-        if (is_nameless(&input->events[i]) && weir_trace_append_name(trace, input->events[i].attr.config, &name))
-            result = weir_perf_input_name_event(input, i, weir_buf_str(&name));
+        if (is_nameless(&input->events.list[i]) &&
+            weir_trace_append_name(trace, input->events.list[i].attr.config, &name))
+            result = weir_input_events_rename(&input->events, i, weir_buf_str(&name));
     }
     weir_buf_fini(&name);
     return result;

@@ -19,9 +19,9 @@
 
 void weir_record_text_add_events(struct weir_record_text *text)
 {
-    for (; text->events < text->input->event_count; text->events++)
-        text->sample_types |= text->input->events[text->events].attr.sample_type;
-    text->has_trailers = text->events > 0 && text->input->events[0].attr.sample_id_all;
+    for (; text->events < text->input->events.count; text->events++)
+        text->sample_types |= text->input->events.list[text->events].attr.sample_type;
+    text->has_trailers = text->events > 0 && text->input->events.list[0].attr.sample_id_all;
 }
 
 int weir_record_text_init(struct weir_record_text *text, struct weir_perf_input *input, struct weir_trace *trace)
@@ -48,11 +48,11 @@ static struct weir_text_record look_at(const struct weir_record_text *text, cons
         .body_bytes = view->bytes,
         .misc = view->misc,
         .type = view->type,
-        .event = weir_perf_input_event_of(text->input, view),
+        .event = weir_input_event_of(&text->input->events, view),
     };
     const struct weir_input_event *layout_of = record.event;
-    if (!layout_of && text->input->event_count > 0)
-        layout_of = &text->input->events[0];
+    if (!layout_of && text->input->events.count > 0)
+        layout_of = &text->input->events.list[0];
     if (view->type < WEIR_RECORD_ATTR && view->type != PERF_RECORD_SAMPLE && layout_of &&
         weir_sample_id_parse(&record.id, &layout_of->layout, view->data, view->bytes))
         record.body_bytes -= layout_of->layout.trailer_bytes;

@@ -102,8 +102,8 @@ static int match_tracepoint(void *ctx, const char *system, const char *name)
     uint64_t id;
     if (weir_tracefs_event_id(search->root, system, name, &id, NULL) < 0)
         return 0;
-    for (size_t i = 0; i < planner->input.event_count; i++) {
-        const struct perf_event_attr *attr = &planner->input.events[i].attr;
+    for (size_t i = 0; i < planner->input.events.count; i++) {
+        const struct perf_event_attr *attr = &planner->input.events.list[i].attr;
         if (attr->type != PERF_TYPE_TRACEPOINT || attr->config != id || planner->names[i])
             continue;
         size_t system_bytes = strlen(system) + 1, name_bytes = strlen(name) + 1;
@@ -134,22 +134,22 @@ static int describe_tracepoints(struct planner *planner, struct weir_error *err)
     result = weir_tracefs_visit(search.root, match_tracepoint, &search);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot read the tracepoints of %s", search.root);
-    for (size_t i = 0; i < planner->input.event_count; i++) {
-        const struct perf_event_attr *attr = &planner->input.events[i].attr;
+    for (size_t i = 0; i < planner->input.events.count; i++) {
+        const struct perf_event_attr *attr = &planner->input.events.list[i].attr;
         if (attr->type == PERF_TYPE_TRACEPOINT && !planner->names[i])
             return weir_error_set(err, -ESTALE, "%s: this kernel has no tracepoint of id %" PRIu64,
                                   planner->options->path, (uint64_t)attr->config);
     }
     struct weir_buf *payload = &planner->payloads[WEIR_FEATURE_TRACING_DATA];
-    result = weir_tracing_data_build(payload, search.root, planner->events, planner->input.event_count, err);
+    result = weir_tracing_data_build(payload, search.root, planner->events, planner->input.events.count, err);
     planner->has[WEIR_FEATURE_TRACING_DATA] = result == 0;
     return result;
 }
 
 static bool has_tracepoints(const struct planner *planner)
 {
-    for (size_t i = 0; i < planner->input.event_count; i++) {
-        if (planner->input.events[i].attr.type == PERF_TYPE_TRACEPOINT)
+    for (size_t i = 0; i < planner->input.events.count; i++) {
+        if (planner->input.events.list[i].attr.type == PERF_TYPE_TRACEPOINT)
             return true;
     }
     return false;
@@ -165,7 +165,7 @@ static int check_boot(struct planner *planner, struct weir_error *err)
                               scan->wrong_raw.first_offset);
     if (planner->options->assume_same_boot)
         return 0;
-    bool own_clock = planner->input.event_count > 0 && planner->input.events[0].attr.use_clockid;
+    bool own_clock = planner->input.events.count > 0 && planner->input.events.list[0].attr.use_clockid;
     int result = own_clock ? 0 : weir_same_boot_check_newest(scan->last_sample_ns, err);
     return result < 0 ? result : weir_same_boot_check(planner->options->path, planner->options->proc_root, err);
 }
@@ -182,8 +182,8 @@ static int fail_stale(const struct planner *planner, const struct weir_error *wh
 
 static void describe_events(struct planner *planner)
 {
-    for (size_t i = 0; i < planner->input.event_count; i++) {
-        const struct weir_input_event *event = &planner->input.events[i];
+    for (size_t i = 0; i < planner->input.events.count; i++) {
+        const struct weir_input_event *event = &planner->input.events.list[i];
         planner->events[i].attr = event->attr;
         planner->events[i].leader = i; /* who led whom is not known */
         planner->events[i].name = planner->events[i].name ? planner->events[i].name : event->name;
@@ -213,7 +213,7 @@ static int make_features(struct planner *planner, struct weir_error *err)
     const struct weir_features_input input = {
         .machine = is_here ? planner->options->machine : &nothing,
         .events = planner->events,
-        .event_count = planner->input.event_count,
+        .event_count = planner->input.events.count,
         .first_sample_ns = planner->scan.first_sample_ns,
         .last_sample_ns = planner->scan.last_sample_ns,
         .compression = find_compression(&planner->scan),
@@ -243,8 +243,8 @@ static int make_features(struct planner *planner, struct weir_error *err)
  * which CPU each of them was is not counted. */
 static void tell_losses(struct planner *planner)
 {
-    for (size_t i = 0; i < planner->input.event_count; i++) {
-        const struct weir_input_event *event = &planner->input.events[i];
+    for (size_t i = 0; i < planner->input.events.count; i++) {
+        const struct weir_input_event *event = &planner->input.events.list[i];
         const struct weir_scan_event *counts = &planner->scan.events[i];
         bool is_counted = (event->attr.read_format & PERF_FORMAT_LOST) && event->attr.sample_id_all;
         if (!is_counted || event->id_count == 0 || counts->lost <= counts->lost_samples)
@@ -286,7 +286,7 @@ static int build_tail(struct planner *planner, struct weir_error *err)
 static int complete(struct planner *planner, struct weir_error *err)
 {
     struct weir_error why = {0};
-    size_t count = planner->input.event_count;
+    size_t count = planner->input.events.count;
     planner->events = calloc(count + 1, sizeof(*planner->events));
     planner->names = calloc(count + 1, sizeof(*planner->names));
     if (!planner->events || !planner->names)
@@ -406,7 +406,7 @@ int weir_recovery_plan(struct weir_recovery *recovery, const struct weir_recover
     if (result < 0)
         return result;
     result = planner.input.is_pipe ? plan_stream(&planner, err) : plan(&planner, err);
-    for (size_t i = 0; planner.names && i < planner.input.event_count; i++)
+    for (size_t i = 0; planner.names && i < planner.input.events.count; i++)
         free(planner.names[i]);
     free(planner.names);
     free(planner.events);

@@ -91,8 +91,8 @@ static void scan_sample(struct weir_scan *scan, struct scanned *record)
 /* Whether a LOST record is of the ring of side records: of an event that the header does not name. */
 static bool is_unnamed_loss(struct weir_perf_input *input, const struct scanned *record)
 {
-    return record->body_bytes >= 16 && input->event_count == 1 && input->id_count > 0 &&
-           !weir_perf_input_event_by_id(input, weir_load_u64(record->view->data + 8));
+    return record->body_bytes >= 16 && input->events.count == 1 && input->events.id_count > 0 &&
+           !weir_input_event_by_id(&input->events, weir_load_u64(record->view->data + 8));
 }
 
 static void scan_lost(struct weir_scan *scan, struct weir_perf_input *input, const struct scanned *record)
@@ -150,8 +150,8 @@ static bool may_be_set(const struct perf_event_attr *attr)
  * it may be any, and a table of them would grow with the file. */
 static bool is_named(struct weir_perf_input *input, const struct scanned *record)
 {
-    bool is_found_by_id = record->event && input->event_count > 1 && input->id_count > 0;
-    return is_found_by_id || weir_perf_input_event_by_id(input, record->id.id);
+    bool is_found_by_id = record->event && input->events.count > 1 && input->events.id_count > 0;
+    return is_found_by_id || weir_input_event_by_id(&input->events, record->id.id);
 }
 
 /* In a file without ids, whether the record came out of a ring of samples, if side records have one of their own. */
@@ -178,7 +178,7 @@ static uint64_t ring_of(struct weir_perf_input *input, const struct scanned *rec
     if (record->fields & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ID))
         /* Without an id it is a record that a recorder has repeated at the start of a file, for what comes later. */
         return record->id.id != 0 && is_named(input, record) ? record->id.id : 0;
-    bool is_of_cpu = input->event_count == 1 && record->event->attr.inherit && (record->fields & PERF_SAMPLE_CPU) &&
+    bool is_of_cpu = input->events.count == 1 && record->event->attr.inherit && (record->fields & PERF_SAMPLE_CPU) &&
                      record->id.cpu < WEIR_CPU_LIMIT;
     return is_of_cpu ? 1 + 2 * (uint64_t)record->id.cpu + is_of_samples(input, record) : 0;
 }
@@ -277,15 +277,19 @@ static int scan_cpu(struct weir_scan *scan, const struct scanned *record)
 
 static int scan_record(struct weir_scan *scan, struct weir_perf_input *input, const struct weir_record_view *view)
 {
-    int result = reach((void **)&scan->events, sizeof(*scan->events), &scan->event_count, input->event_count);
+    int result = reach((void **)&scan->events, sizeof(*scan->events), &scan->event_count, input->events.count);
     if (result < 0)
         return result;
-    struct scanned record = {.view = view, .event = weir_perf_input_event_of(input, view), .body_bytes = view->bytes};
-    record.counts = record.event ? &scan->events[record.event - input->events] : NULL;
+    struct scanned record = {
+        .view = view,
+        .event = weir_input_event_of(&input->events, view),
+        .body_bytes = view->bytes,
+    };
+    record.counts = record.event ? &scan->events[record.event - input->events.list] : NULL;
     bool is_side_record = view->type < WEIR_RECORD_ATTR && view->type != PERF_RECORD_SAMPLE;
     const struct weir_input_event *layout_of = record.event;
-    if (!layout_of && input->event_count > 0)
-        layout_of = &input->events[0];
+    if (!layout_of && input->events.count > 0)
+        layout_of = &input->events.list[0];
     if (is_side_record && layout_of && weir_sample_id_parse(&record.id, &layout_of->layout, view->data, view->bytes)) {
         record.body_bytes -= layout_of->layout.trailer_bytes;
         record.fields = layout_of->attr.sample_type;
@@ -370,7 +374,7 @@ int weir_scan_run(struct weir_scan *scan, struct weir_perf_input *input, bool st
 {
     struct weir_error end = {0};
     *scan = (struct weir_scan){0};
-    int result = reach((void **)&scan->events, sizeof(*scan->events), &scan->event_count, input->event_count);
+    int result = reach((void **)&scan->events, sizeof(*scan->events), &scan->event_count, input->events.count);
     if (result == 0)
         result = scan_file(scan, input, stop_at_nonsense, &scan->good_end, &end);
     scan->end = end;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "format/bytes.h"
-#include "format/perf_input.h"
+#include "format/input_events.h"
 #include "format/sample_layout.h"
 
 #define WEIR_TIME_CONV_BYTES 56u /* of a TIME_CONV record; before Linux 5.10: 32 */

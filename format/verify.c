@@ -161,8 +161,8 @@ static void check_features(struct verdicts *verdicts, struct weir_perf_input *in
     if (err.code == -ENOMEM)
         weir_buf_fail(verdicts->out, err.code);
     bool needs_formats = false;
-    for (size_t i = 0; i < input->event_count; i++)
-        needs_formats |= input->events[i].attr.type == PERF_TYPE_TRACEPOINT;
+    for (size_t i = 0; i < input->events.count; i++)
+        needs_formats |= input->events.list[i].attr.type == PERF_TYPE_TRACEPOINT;
     if (err.code < 0)
         say(verdicts, false, "features", "%s", err.what);
     else if (input->has_early_features && !input->is_unfinished)
@@ -211,13 +211,13 @@ static void check_descriptions(struct verdicts *verdicts, const struct weir_perf
     size_t count = weir_load_u32(payload.data), attr_bytes = weir_load_u32(payload.data + sizeof(uint32_t));
     const uint8_t *at = payload.data + 2 * sizeof(uint32_t), *end = payload.data + payload.used;
     size_t event = 0;
-    for (; at && event < count && event < input->event_count; event++)
-        at = match_description(&input->events[event], at, end, attr_bytes);
+    for (; at && event < count && event < input->events.count; event++)
+        at = match_description(&input->events.list[event], at, end, attr_bytes);
     if (!at)
         say(verdicts, false, "events", "EVENT_DESC has another attr or other ids of event %zu than the head",
             event - 1);
-    else if (count != input->event_count)
-        say(verdicts, false, "events", "%zu in EVENT_DESC, %zu in the head", count, input->event_count);
+    else if (count != input->events.count)
+        say(verdicts, false, "events", "%zu in EVENT_DESC, %zu in the head", count, input->events.count);
     else
         say(verdicts, true, "events", "EVENT_DESC and the head say the same of %zu", count);
     weir_buf_fini(&payload);
@@ -240,9 +240,9 @@ static void check_rounds(struct verdicts *verdicts, const struct weir_scan *scan
 
 static void check_balance(struct verdicts *verdicts, const struct weir_perf_input *input, const struct weir_scan *scan)
 {
-    bool is_counted = input->event_count > 0;
-    for (size_t i = 0; i < input->event_count; i++)
-        is_counted &= !!(input->events[i].attr.read_format & PERF_FORMAT_LOST);
+    bool is_counted = input->events.count > 0;
+    for (size_t i = 0; i < input->events.count; i++)
+        is_counted &= !!(input->events.list[i].attr.read_format & PERF_FORMAT_LOST);
     bool is_kept = !is_counted || scan->lost <= scan->lost_samples;
     say(verdicts, is_kept, "balance", "%" PRIu64 " lost by LOST_SAMPLES, %" PRIu64 " by LOST%s", scan->lost_samples,
         scan->lost, is_counted ? "" : " (the kernel did not count)");
@@ -343,7 +343,7 @@ static void append_gaps(struct weir_buf *out, const struct weir_scan *scan, size
 /* What may be as it should, but should be known. */
 static void append_notes(struct weir_buf *out, const struct weir_perf_input *input, const struct weir_scan *scan)
 {
-    for (size_t i = 0; i < input->event_count && i < scan->event_count; i++) {
+    for (size_t i = 0; i < input->events.count && i < scan->event_count; i++) {
         const struct weir_scan_event *event = &scan->events[i];
         if (event->throttles > 0)
             weir_buf_printf(

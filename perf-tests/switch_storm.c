@@ -235,7 +235,7 @@ static void mark_call(struct storm *storm, uint64_t number, uint64_t call)
 
 static void look_at_sample(struct storm *storm, struct weir_perf_input *input, const struct weir_record_view *record)
 {
-    const struct weir_input_event *event = weir_perf_input_event_of(input, record);
+    const struct weir_input_event *event = weir_input_event_of(&input->events, record);
     struct weir_sample sample;
     size_t bad;
     uint64_t words[4]; /* the call and its first three arguments */

@@ -86,9 +86,9 @@ static int check_boot(const struct weir_append *append, const char *path, struct
 {
     struct weir_error cause = {0};
     bool has_kernel = false, own_clock = false;
-    for (size_t i = 0; i < append->input.event_count; i++) {
-        has_kernel |= !append->input.events[i].attr.exclude_kernel;
-        own_clock |= append->input.events[i].attr.use_clockid;
+    for (size_t i = 0; i < append->input.events.count; i++) {
+        has_kernel |= !append->input.events.list[i].attr.exclude_kernel;
+        own_clock |= append->input.events.list[i].attr.use_clockid;
     }
     int result = own_clock ? 0 : weir_same_boot_check_newest(append->last_sample_ns, &cause);
     if (result == 0)
@@ -235,7 +235,8 @@ void weir_append_free(struct weir_append *append)
 bool weir_append_is_without_ids(const struct weir_append *append)
 {
     const struct weir_perf_input *input = &append->input;
-    return input->event_count == 1 && !(input->events[0].attr.sample_type & (PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER));
+    return input->events.count == 1 &&
+           !(input->events.list[0].attr.sample_type & (PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER));
 }
 
 /* What says when an event counts and readers are woken does not change what a record is. */
@@ -254,18 +255,19 @@ int weir_append_check_events(const struct weir_append *append, const struct weir
 {
     const struct weir_perf_input *input = &append->input;
     size_t same = 0;
-    while (same < count && same < input->event_count) {
-        struct perf_event_attr before = comparable(&input->events[same].attr), now = comparable(&events[same].attr);
+    while (same < count && same < input->events.count) {
+        struct perf_event_attr before = comparable(&input->events.list[same].attr);
+        struct perf_event_attr now = comparable(&events[same].attr);
         if (memcmp(&before, &now, sizeof(before)) != 0)
             break;
         same++;
     }
-    if (same == count && same == input->event_count)
+    if (same == count && same == input->events.count)
         return check_boot(append, input->source.path, err);
     weir_error_set(err, -EINVAL,
                    "incompatible append: '%s' holds %zu events, and this recording has %zu; %s '%s' differs",
-                   input->source.path, input->event_count, count, same < count ? "event" : "its event",
-                   same < count ? events[same].name : input->events[same].name);
+                   input->source.path, input->events.count, count, same < count ? "event" : "its event",
+                   same < count ? events[same].name : input->events.list[same].name);
     weir_error_hint(err,
                     "record the same events with the same options, or choose another file; weir info '%s' shows "
                     "what it holds",
@@ -277,7 +279,7 @@ int weir_append_add_ids(const struct weir_append *append, struct weir_event_desc
                         size_t room)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct weir_input_event *before = &append->input.events[i];
+        const struct weir_input_event *before = &append->input.events.list[i];
         size_t all = before->id_count + events[i].id_count;
         uint64_t *joined = calloc(before->id_count + room, sizeof(*joined));
         if (!joined)
@@ -295,7 +297,7 @@ int weir_append_add_ids(const struct weir_append *append, struct weir_event_desc
 size_t weir_append_id_room(const struct weir_append *append)
 {
     size_t most = 0;
-    for (size_t i = 0; i < append->input.event_count; i++)
-        most = append->input.events[i].id_count > most ? append->input.events[i].id_count : most;
+    for (size_t i = 0; i < append->input.events.count; i++)
+        most = append->input.events.list[i].id_count > most ? append->input.events.list[i].id_count : most;
     return most;
 }

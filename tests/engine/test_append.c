@@ -108,7 +108,7 @@ Test(append, other_events_are_incompatible)
     struct weir_error err = {0};
     struct weir_event_desc events[3] = {{.name = "a"}, {.name = "b"}, {.name = "c"}};
     for (size_t i = 0; i < 2; i++)
-        events[i].attr = append->input.events[i].attr;
+        events[i].attr = append->input.events.list[i].attr;
     cr_assert_eq(weir_append_check_events(append, events, 1, &err), -EINVAL);
     cr_assert_eq(weir_append_check_events(append, events, 3, &err), -EINVAL);
     cr_assert(strstr(err.what, "incompatible append"), "%s", err.what);
@@ -130,8 +130,8 @@ static int check_user_events(const struct weir_append *append, struct weir_error
 {
     struct weir_event_desc events[2] = {{.name = "a"}, {.name = "b"}};
     for (size_t i = 0; i < 2; i++) {
-        append->input.events[i].attr.exclude_kernel = 1;
-        events[i].attr = append->input.events[i].attr;
+        append->input.events.list[i].attr.exclude_kernel = 1;
+        events[i].attr = append->input.events.list[i].attr;
     }
     return weir_append_check_events(append, events, 2, err);
 }

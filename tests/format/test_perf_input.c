@@ -282,9 +282,9 @@ Test(perf_input, stream_from_a_fifo_is_read)
             count++;
         cr_expect_eq(result, 0, "%s", err.what);
         cr_expect_eq(count, 40001);
-        cr_expect_eq(input.event_count, 1);
-        cr_expect_eq(input.events[0].ids[0], 7);
-        cr_expect_str_eq(input.events[0].name, "cpu-clock");
+        cr_expect_eq(input.events.count, 1);
+        cr_expect_eq(input.events.list[0].ids[0], 7);
+        cr_expect_str_eq(input.events.list[0].name, "cpu-clock");
         weir_perf_input_close(&input);
         int status;
         cr_expect_eq(waitpid(child, &status, 0), child);
@@ -332,18 +332,18 @@ Test(perf_input, ids_that_come_between_samples_are_found_and_not_sorted_in_each_
     size_t sorted = 0, sorts = 0, event = 0;
     cr_assert_eq(weir_perf_input_open(&input, file.path, &err), 0, "%s", err.what);
     while (weir_perf_input_next(&input, &record, &err) == 1) {
-        const struct weir_input_event *found = weir_perf_input_event_of(&input, &record);
+        const struct weir_input_event *found = weir_input_event_of(&input.events, &record);
         uint64_t id = record.type == PERF_RECORD_SAMPLE ? weir_load_u64(record.data + 8) : 0;
         event += record.type == WEIR_RECORD_ATTR;
         if (record.type == PERF_RECORD_SAMPLE)
-            cr_expect_eq((size_t)(found - input.events), id <= 100 ? event - 1 : 0, "id %d", (int)id);
-        sorts += input.sorted_ids != sorted;
-        sorted = input.sorted_ids;
+            cr_expect_eq((size_t)(found - input.events.list), id <= 100 ? event - 1 : 0, "id %d", (int)id);
+        sorts += input.events.sorted_ids != sorted;
+        sorted = input.events.sorted_ids;
     }
     cr_expect_eq(err.code, 0, "%s", err.what);
     cr_expect_eq(event, 101);
     cr_expect(sorts > 0 && sorts <= 3, "%zu", sorts);
-    cr_expect_null(weir_perf_input_event_by_id(&input, 6000));
+    cr_expect_null(weir_input_event_by_id(&input.events, 6000));
     weir_perf_input_close(&input);
     weir_buf_fini(&stream);
 }
@@ -543,12 +543,12 @@ Test(perf_input, events_have_the_names_and_ids_of_the_file)
     struct weir_perf_input input;
     struct weir_error err = {0};
     cr_assert_eq(weir_perf_input_open(&input, file.path, &err), 0, "%s", err.what);
-    cr_assert_eq(input.event_count, 2);
+    cr_assert_eq(input.events.count, 2);
     cr_expect_not(input.is_unfinished);
-    cr_expect_str_eq(input.events[0].name, "cpu-clock");
-    cr_expect_str_eq(input.events[1].name, "sched:sched_switch");
-    cr_expect_eq(weir_perf_input_event_by_id(&input, 12), &input.events[0]);
-    cr_expect_eq(weir_perf_input_event_by_id(&input, 21), &input.events[1]);
-    cr_expect_null(weir_perf_input_event_by_id(&input, 13));
+    cr_expect_str_eq(input.events.list[0].name, "cpu-clock");
+    cr_expect_str_eq(input.events.list[1].name, "sched:sched_switch");
+    cr_expect_eq(weir_input_event_by_id(&input.events, 12), &input.events.list[0]);
+    cr_expect_eq(weir_input_event_by_id(&input.events, 21), &input.events.list[1]);
+    cr_expect_null(weir_input_event_by_id(&input.events, 13));
     weir_perf_input_close(&input);
 }

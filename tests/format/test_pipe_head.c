@@ -166,7 +166,7 @@ Test(pipe_head, ids_beyond_a_record_come_in_further_ones_with_the_same_name)
     expect_record(&stream, WEIR_RECORD_EVENT_UPDATE, 0, &record);
     cr_assert_eq(stream.left_out, 1); /* EVENT_DESC with all of them */
     for (unsigned i = 0; i < MANY_IDS; i++) {
-        const struct weir_input_event *event = weir_perf_input_event_by_id(&stream.reading, 1000 + i);
+        const struct weir_input_event *event = weir_input_event_by_id(&stream.reading.events, 1000 + i);
         cr_assert_not_null(event);
         cr_assert_str_eq(event->name, "cpu-clock:u");
         cr_assert_eq(event->attr.sample_type, PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME);
@@ -189,17 +189,17 @@ Test(pipe_head, whole_recording_reads_like_a_file)
     unsigned samples[2] = {0}, build_ids = 0;
     int result;
     while ((result = weir_perf_input_next(&stream.reading, &record, &err)) == 1) {
-        const struct weir_input_event *event = weir_perf_input_event_of(&stream.reading, &record);
+        const struct weir_input_event *event = weir_input_event_of(&stream.reading.events, &record);
         build_ids += record.type == WEIR_RECORD_BUILD_ID;
         if (record.type == PERF_RECORD_SAMPLE)
-            samples[event - stream.reading.events]++;
+            samples[event - stream.reading.events.list]++;
     }
     cr_assert_eq(result, 0, "%s", err.what);
-    cr_assert_eq(stream.reading.event_count, 2);
+    cr_assert_eq(stream.reading.events.count, 2);
     cr_assert_eq(samples[0], 2);
     cr_assert_eq(samples[1], 1);
     cr_assert_eq(build_ids, 1);
-    cr_assert_str_eq(stream.reading.events[1].name, "sched:sched_switch");
+    cr_assert_str_eq(stream.reading.events.list[1].name, "sched:sched_switch");
     cr_assert(weir_perf_input_has_feature(&stream.reading, WEIR_FEATURE_TRACING_DATA));
     fini(&stream);
     temp_tree_fini(&tree);

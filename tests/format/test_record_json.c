@@ -17,8 +17,8 @@ static struct weir_record_text text;
 static void init(void)
 {
     record = json = (struct weir_buf)WEIR_BUF_INIT;
-    input.events = &event;
-    input.event_count = 1;
+    input.events.list = &event;
+    input.events.count = 1;
     text.input = &input;
 }
 

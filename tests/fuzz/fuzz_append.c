@@ -72,7 +72,7 @@ static void run(void *object, const uint8_t *data, size_t bytes)
     check_build_ids(append);
     weir_assert(weir_append_id_room(append) <= bytes / sizeof(uint64_t));
     result = weir_append_check_events(append, NULL, 0, &err);
-    weir_assert(append->input.event_count == 0 ? result == 0 : result < 0);
+    weir_assert(append->input.events.count == 0 ? result == 0 : result < 0);
     if (result < 0)
         fuzz_check_error(&err, result);
     weir_append_free(append);
