@@ -1,4 +1,6 @@
 /* `weir bench drain`: from its arguments to a simulated run, and from the result to text or JSON. Main thread. */
+#include "cli/bench_command.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -7,9 +9,9 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "cli/answer.h"
 #include "cli/bench_options.h"
 #include "cli/bench_report.h"
-#include "cli/cli.h"
 #include "cli/exit_status.h"
 #include "cli/record_report.h"
 #include "engine/sim/simulate.h"
@@ -66,7 +68,7 @@ static int show_result(struct weir_print *print, const struct weir_bench_argumen
         weir_bench_report_json(&text, options, arguments->goal, found, result);
     else
         weir_bench_report_text(&text, options, arguments->goal, found, result);
-    return weir_cli_show(print, &text);
+    return weir_answer_text(print, &text);
 }
 
 /* With parsed arguments; the exit status. */
@@ -76,7 +78,7 @@ static int simulate(struct weir_bench_arguments *arguments, struct weir_print *p
     struct weir_error err = {0};
     int code = weir_bench_arguments_resolve(arguments, (uint64_t)sysconf(_SC_PAGESIZE), &notices, &err);
     if (code < 0)
-        return weir_cli_refuse(print, code, &err);
+        return weir_answer_refusal(print, code, &err);
 
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then EFBIG of the write */
     struct weir_simulate_options options = to_options(arguments, &notices);
@@ -96,7 +98,7 @@ static int simulate(struct weir_bench_arguments *arguments, struct weir_print *p
     int number = result.record.signal;
     weir_simulate_result_fini(&result);
     if (number != 0) /* so that a shell's loop ends, too */
-        weir_cli_die_by_signal(number);
+        weir_answer_by_signal(number);
     return status;
 }
 
@@ -108,9 +110,9 @@ int weir_bench_drain_main(const struct weir_invocation *invocation)
     weir_bench_arguments_init(&arguments);
     int result = weir_bench_arguments_parse(&arguments, invocation->arguments, &err);
     if (result == WEIR_OPTIONS_HELP)
-        return weir_cli_show_help(&print, &weir_bench_drain_command);
+        return weir_answer_help(&print, &weir_bench_drain_command);
     if (result < 0)
-        return weir_cli_refuse(&print, result, &err);
+        return weir_answer_refusal(&print, result, &err);
     print.verbosity = arguments.verbosity;
     print.quiet = arguments.quiet;
     return simulate(&arguments, &print);

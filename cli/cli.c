@@ -10,22 +10,29 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/bits.h"
 #include "base/suggest.h"
+#include "cli/answer.h"
+#include "cli/bench_command.h"
 #include "cli/bench_options.h"
 #include "cli/completion.h"
+#include "cli/doctor_command.h"
 #include "cli/doctor_options.h"
+#include "cli/dump_command.h"
 #include "cli/dump_options.h"
 #include "cli/exit_status.h"
 #include "cli/help.h"
 #include "cli/help_options.h"
+#include "cli/inspect_command.h"
 #include "cli/inspect_options.h"
+#include "cli/list_command.h"
 #include "cli/list_options.h"
 #include "cli/man.h"
+#include "cli/record_command.h"
 #include "cli/record_options.h"
+#include "cli/recover_command.h"
 #include "cli/recover_options.h"
 #include "engine/kernel/privileges.h"
 
@@ -51,45 +58,6 @@ const struct weir_command *weir_cli_command(size_t index)
     return index < BINDING_COUNT ? bindings[index].command : NULL;
 }
 
-int weir_cli_refuse(const struct weir_print *print, int code, const struct weir_error *err)
-{
-    weir_print_error(print, err);
-    return weir_exit_status_of_refusal(code);
-}
-
-int weir_cli_show(const struct weir_print *print, struct weir_buf *text)
-{
-    struct weir_error err = {0};
-    const char *string = weir_buf_str(text);
-    int result = weir_buf_error(text);
-    if (result < 0)
-        weir_error_set_errno(&err, result, "cannot build the text");
-    else
-        result = weir_print_output(string, &err);
-    weir_buf_fini(text);
-    if (result < 0)
-        weir_print_error(print, &err);
-    return result < 0 ? WEIR_EXIT_FAILURE : WEIR_EXIT_OK;
-}
-
-int weir_cli_show_help(const struct weir_print *print, const struct weir_command *command)
-{
-    struct weir_buf text = WEIR_BUF_INIT;
-    weir_help_text(&text, command);
-    return weir_cli_show(print, &text);
-}
-
-void weir_cli_die_by_signal(int number)
-{
-    setrlimit(RLIMIT_CORE, &(struct rlimit){0});
-    signal(number, SIG_DFL);
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, number);
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
-    raise(number);
-}
-
 static void list_commands(const struct weir_command *commands[BINDING_COUNT])
 {
     for (size_t i = 0; i < BINDING_COUNT; i++)
@@ -103,7 +71,7 @@ static int show_completion(const struct weir_print *print, const char *shell)
     list_commands(commands);
     struct weir_buf text = WEIR_BUF_INIT;
     weir_completion_text(&text, shell, &weir_top_options, commands, BINDING_COUNT);
-    return weir_cli_show(print, &text);
+    return weir_answer_text(print, &text);
 }
 
 /* All commands, or the man page of all. */
@@ -116,7 +84,7 @@ static int show_overview(const struct weir_print *print, bool man)
         weir_man_overview(&text, commands, BINDING_COUNT);
     else
         weir_help_overview(&text, commands, BINDING_COUNT);
-    return weir_cli_show(print, &text);
+    return weir_answer_text(print, &text);
 }
 
 /* How many words of words are the whole of name; 0: it is another command. */
@@ -186,9 +154,9 @@ static int help_main(const struct weir_invocation *invocation)
     size_t used;
     int result = weir_options_parse(&weir_help_command.options, &arguments, invocation->arguments, &used, &err);
     if (result == WEIR_OPTIONS_HELP)
-        return weir_cli_show_help(&print, &weir_help_command);
+        return weir_answer_help(&print, &weir_help_command);
     if (result < 0)
-        return weir_cli_refuse(&print, result, &err);
+        return weir_answer_refusal(&print, result, &err);
 
     char *const *words = invocation->arguments + used;
     if (arguments.completion && !words[0])
@@ -199,19 +167,19 @@ static int help_main(const struct weir_invocation *invocation)
     if (index >= 0 && (words[used] || arguments.completion))
         index = fail_extra_word(words[arguments.completion ? 0 : used], &err);
     if (index < 0)
-        return weir_cli_refuse(&print, index, &err);
+        return weir_answer_refusal(&print, index, &err);
     if (!arguments.man)
-        return weir_cli_show_help(&print, bindings[index].command);
+        return weir_answer_help(&print, bindings[index].command);
     struct weir_buf text = WEIR_BUF_INIT;
     weir_man_text(&text, bindings[index].command);
-    return weir_cli_show(&print, &text);
+    return weir_answer_text(&print, &text);
 }
 
 static int show_version(const struct weir_print *print)
 {
     struct weir_buf text = WEIR_BUF_INIT;
     weir_buf_printf(&text, "weir %s\n", WEIR_VERSION);
-    return weir_cli_show(print, &text);
+    return weir_answer_text(print, &text);
 }
 
 /*
@@ -263,12 +231,12 @@ int weir_cli_main(int argc, char **argv)
         weir_error_hint(&err, "'weir help' lists the commands");
     }
     if (result < 0)
-        return weir_cli_refuse(&print, result, &err);
+        return weir_answer_refusal(&print, result, &err);
 
     words += used;
     int index = find_command(words, &used, &err);
     if (index < 0)
-        return weir_cli_refuse(&print, index, &err);
+        return weir_answer_refusal(&print, index, &err);
     struct weir_invocation invocation = {
         .argv = argv, .argc = (size_t)argc, .arguments = words + used, .ignored = ignored_signals()};
     return bindings[index].run(&invocation);

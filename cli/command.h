@@ -1,9 +1,12 @@
 /*
  * A command of weir as its user sees it: name, words and option table. Help and man page are made from this alone;
- * what the command does is bound to it in cli/cli.c. Constant data.
+ * what the command does is bound to it in cli/cli.c. Constant data, and how a command is called.
  */
 #ifndef WEIR_CLI_COMMAND_H
 #define WEIR_CLI_COMMAND_H
+
+#include <signal.h>
+#include <stddef.h>
 
 #include "cli/option.h"
 
@@ -25,6 +28,14 @@ struct weir_command {
     const struct weir_exit_meaning *exits; /* ends with a NULL status */
     const struct weir_example *examples;   /* ends with a NULL line; NULL: none */
     struct weir_option_table options;
+};
+
+/* How a command was called. All borrowed from main(). */
+struct weir_invocation {
+    char *const *argv; /* whole, NULL-terminated: what goes into the file's CMDLINE */
+    size_t argc;
+    char *const *arguments; /* the words behind the command's name; NULL-terminated */
+    sigset_t ignored;       /* the signals that were ignored then: programs that weir starts are to inherit that */
 };
 
 #endif

@@ -3,7 +3,7 @@
 #define WEIR_CLI_COMPLETION_INTERNAL_H
 
 #include "cli/completion.h"
-#include "cli/option_text.h"
+#include "cli/option.h"
 
 struct weir_completion {
     const struct weir_option_table *top;

@@ -13,7 +13,7 @@
 
 #include "base/bits.h"
 #include "base/suggest.h"
-#include "cli/option_text.h"
+#include "cli/option.h"
 #include "engine/events/call_graph.h"
 #include "format/text_out.h"
 

@@ -1,7 +1,9 @@
 /* `weir doctor`: from its arguments to engine/upkeep/doctor.h. Main thread. */
+#include "cli/doctor_command.h"
+
 #include <stdio.h>
 
-#include "cli/cli.h"
+#include "cli/answer.h"
 #include "cli/doctor_options.h"
 #include "cli/doctor_report.h"
 #include "cli/exit_status.h"
@@ -13,9 +15,9 @@ int weir_doctor_main(const struct weir_invocation *invocation)
     struct weir_doctor_arguments arguments;
     int result = weir_doctor_arguments_parse(&arguments, invocation->arguments, &err);
     if (result == WEIR_OPTIONS_HELP)
-        return weir_cli_show_help(&print, &weir_doctor_command);
+        return weir_answer_help(&print, &weir_doctor_command);
     if (result < 0)
-        return weir_cli_refuse(&print, result, &err);
+        return weir_answer_refusal(&print, result, &err);
 
     struct weir_doctor_facts facts;
     const struct weir_doctor_setup setup = {.proc_root = "/proc", .folder = arguments.folder};
@@ -30,7 +32,7 @@ int weir_doctor_main(const struct weir_invocation *invocation)
         weir_doctor_report_json(&text, findings, count);
     else
         weir_doctor_report_lines(&text, findings, count, arguments.all);
-    int status = weir_cli_show(&print, &text);
+    int status = weir_answer_text(&print, &text);
     bool limited = weir_doctor_worst(findings, count) >= WEIR_VERDICT_LIMITED;
     return status == WEIR_EXIT_OK && limited ? WEIR_EXIT_LIMITED : status;
 }

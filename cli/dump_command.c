@@ -1,8 +1,10 @@
 /* `weir dump`: from its arguments to format/dump.h, and its text to standard output. Main thread. */
+#include "cli/dump_command.h"
+
 #include <signal.h>
 #include <stdio.h>
 
-#include "cli/cli.h"
+#include "cli/answer.h"
 #include "cli/dump_options.h"
 #include "cli/exit_status.h"
 #include "engine/upkeep/sandbox.h"
@@ -22,7 +24,7 @@ static int dump(struct weir_dump_arguments *arguments, struct weir_print *print)
     uint64_t records;
     int code = weir_dump_arguments_resolve(arguments, &err);
     if (code < 0)
-        return weir_cli_refuse(print, code, &err);
+        return weir_answer_refusal(print, code, &err);
     struct weir_sandbox_gate sandbox = {.kind = WEIR_SANDBOX_READING, .notices = &notices};
     const struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
     const struct weir_dump_options options = {
@@ -53,9 +55,9 @@ int weir_dump_main(const struct weir_invocation *invocation)
     int status;
     int result = weir_dump_arguments_parse(&arguments, invocation->arguments, &err);
     if (result == WEIR_OPTIONS_HELP) {
-        status = weir_cli_show_help(&print, &weir_dump_command);
+        status = weir_answer_help(&print, &weir_dump_command);
     } else if (result < 0) {
-        status = weir_cli_refuse(&print, result, &err);
+        status = weir_answer_refusal(&print, result, &err);
     } else {
         print.quiet = arguments.quiet;
         signal(SIGPIPE, SIG_DFL); /* weir dump | head ends as cat | head does */

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/option_text.h"
+#include "cli/option.h"
 
 #define HELP_INDENT   29u /* column of the sentences */
 #define NAME_GAP      2u

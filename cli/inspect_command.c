@@ -1,7 +1,9 @@
 /* `weir info` and `weir verify`: from their arguments to format/info.h and format/verify.h. Main thread. */
+#include "cli/inspect_command.h"
+
 #include <stdio.h>
 
-#include "cli/cli.h"
+#include "cli/answer.h"
 #include "cli/exit_status.h"
 #include "cli/inspect_options.h"
 #include "engine/upkeep/sandbox.h"
@@ -15,14 +17,14 @@ static int begin(const struct weir_invocation *invocation, const struct weir_com
     struct weir_error err = {0};
     int result = weir_inspect_arguments_parse(command, arguments, invocation->arguments, &err);
     if (result == WEIR_OPTIONS_HELP)
-        return weir_cli_show_help(print, command);
-    return result < 0 ? weir_cli_refuse(print, result, &err) : -1;
+        return weir_answer_help(print, command);
+    return result < 0 ? weir_answer_refusal(print, result, &err) : -1;
 }
 
 /* Shows text, if it is whole, then the error of reading; the exit status. */
 static int end(const struct weir_print *print, struct weir_buf *text, int code, const struct weir_error *err)
 {
-    int shown = text->used > 0 && weir_buf_error(text) == 0 ? weir_cli_show(print, text) : WEIR_EXIT_OK;
+    int shown = text->used > 0 && weir_buf_error(text) == 0 ? weir_answer_text(print, text) : WEIR_EXIT_OK;
     weir_buf_fini(text);
     if (code < 0)
         weir_print_error(print, err);

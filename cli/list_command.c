@@ -4,9 +4,11 @@
  * What is there is listed also when tracefs may not be read; that is an error only when nothing but tracepoints was
  * asked for.
  */
+#include "cli/list_command.h"
+
 #include <errno.h>
 
-#include "cli/cli.h"
+#include "cli/answer.h"
 #include "cli/exit_status.h"
 #include "cli/list_options.h"
 #include "cli/list_report.h"
@@ -82,7 +84,7 @@ static int list(const struct weir_list_arguments *arguments, const struct weir_p
         return WEIR_EXIT_FAILURE;
     }
     weir_list_report_end(&report);
-    int status = weir_cli_show(print, &text);
+    int status = weir_answer_text(print, &text);
     return status == WEIR_EXIT_OK && report.count == 0 && has_pattern(arguments) ? fail_no_match(print) : status;
 }
 
@@ -93,8 +95,8 @@ int weir_list_main(const struct weir_invocation *invocation)
     struct weir_list_arguments arguments = {0};
     int result = weir_list_arguments_parse(&arguments, invocation->arguments, &err);
     if (result == WEIR_OPTIONS_HELP)
-        return weir_cli_show_help(&print, &weir_list_command);
+        return weir_answer_help(&print, &weir_list_command);
     if (result < 0)
-        return weir_cli_refuse(&print, result, &err);
+        return weir_answer_refusal(&print, result, &err);
     return list(&arguments, &print);
 }

@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "cli/option_text.h"
+#include "cli/option.h"
 
 /* Appends words as running text on its own line(s). */
 static void append_escaped(struct weir_buf *text, const char *words)

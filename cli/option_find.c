@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/suggest.h"
-#include "cli/option_text.h"
+#include "cli/option.h"
 #include "cli/perf_options.h"
 
 #define TYPO_LETTERS_MIN 3 /* `-all` may be meant as `--all-cpus`; `-ag` is a bundle */

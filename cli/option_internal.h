@@ -3,7 +3,6 @@
 #define WEIR_CLI_OPTION_INTERNAL_H
 
 #include "cli/option.h"
-#include "cli/option_text.h"
 
 /* One option as found in argv. */
 struct weir_option_match {

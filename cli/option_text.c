@@ -1,5 +1,5 @@
 /* The words for a row of the option table. Pure; any thread. */
-#include "cli/option_text.h"
+#include "cli/option.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -6,6 +6,8 @@
  *
  * Main thread; weir_record_run() makes it the coordinator.
  */
+#include "cli/record_command.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +17,7 @@
 
 #include "base/bits.h"
 #include "base/buf.h"
-#include "cli/cli.h"
+#include "cli/answer.h"
 #include "cli/config_options.h"
 #include "cli/event_options.h"
 #include "cli/exit_status.h"
@@ -99,7 +101,7 @@ static int record(const struct weir_record_arguments *arguments, struct weir_pri
     }
     weir_record_result_fini(&result);
     if (number != 0)
-        weir_cli_die_by_signal(number);
+        weir_answer_by_signal(number);
     sigprocmask(SIG_SETMASK, &before, NULL); /* one that came when recording had ended of itself ends weir here */
     return status;
 }
@@ -127,7 +129,7 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
     struct weir_error err = {0};
     int code = weir_record_options_resolve(arguments, (uint64_t)sysconf(_SC_PAGESIZE), &notices, &err);
     if (code < 0)
-        return weir_cli_refuse(print, code, &err);
+        return weir_answer_refusal(print, code, &err);
 
     choose_output(arguments);
     complete_options(&arguments->options, invocation, &notices);
@@ -147,7 +149,7 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
         code = weir_event_options_collect_triggers(&arguments->switch_on, "--switch-output-event", &switch_on, &err);
     if (code == 0)
         code = weir_event_options_collect_triggers(&arguments->snapshot_on, "--snapshot-on", &snapshot_on, &err);
-    int status = code < 0 ? weir_cli_refuse(print, code, &err) : record(arguments, print);
+    int status = code < 0 ? weir_answer_refusal(print, code, &err) : record(arguments, print);
     weir_event_list_fini(&events);
     weir_event_list_fini(&switch_on);
     weir_event_list_fini(&snapshot_on);
@@ -159,7 +161,7 @@ static int show_registers(const struct weir_print *print)
 {
     struct weir_buf text = WEIR_BUF_INIT;
     weir_registers_describe(&text);
-    return weir_cli_show(print, &text);
+    return weir_answer_text(print, &text);
 }
 
 /* Where the arguments came from. The arguments borrow texts from set. */
@@ -198,7 +200,7 @@ static int show_config(const struct weir_print *print, const struct weir_setting
 {
     struct weir_buf text = WEIR_BUF_INIT;
     weir_config_print(&text, &weir_record_command.options, settings);
-    return weir_cli_show(print, &text);
+    return weir_answer_text(print, &text);
 }
 
 /* With arguments from the command line; the exit status. */
@@ -211,7 +213,7 @@ static int configure_and_record(struct weir_record_arguments *arguments, struct 
     const struct weir_notice_sink notices = weir_print_sink(print);
     int result = configure(arguments, origins, &notices, &err);
     if (result < 0)
-        return weir_cli_refuse(print, result, &err);
+        return weir_answer_refusal(print, result, &err);
     if (arguments->print_config)
         return show_config(print, &origins->settings);
     print->verbosity = arguments->verbosity;
@@ -231,9 +233,9 @@ int weir_record_main(const struct weir_invocation *invocation)
     weir_record_arguments_init(&arguments);
     int status, result = weir_record_options_parse_noted(&arguments, invocation->arguments, &origins.settings, &err);
     if (result == WEIR_OPTIONS_HELP)
-        status = weir_cli_show_help(&print, &weir_record_command);
+        status = weir_answer_help(&print, &weir_record_command);
     else if (result < 0)
-        status = weir_cli_refuse(&print, result, &err);
+        status = weir_answer_refusal(&print, result, &err);
     else if (arguments.list_registers)
         status = show_registers(&print);
     else

@@ -1,16 +1,13 @@
 /*
- * The rows of `weir record`'s option table, a file for each section of help; record_options.c puts them together.
+ * The rows of `weir record`'s option table, a file for each section of help; cli/record_options.c puts them
+ * together.
  * Names, arguments and meanings are those of perf record (perf-record(1), Linux 6.12). A new option is a new row in the
- * file of its section. For these files and record_options.c only. Constant data.
+ * file of its section. Constant data.
  */
 #ifndef WEIR_CLI_RECORD_ROWS_H
 #define WEIR_CLI_RECORD_ROWS_H
 
-#include "base/bits.h"
 #include "cli/option.h"
-#include "cli/record_arguments.h"
-
-#define FIELD(name, type) WEIR_OPTION_FIELD(struct weir_record_arguments, name, type)
 
 extern const struct weir_option_rows weir_record_target_rows;
 extern const struct weir_option_rows weir_record_sampling_rows;

@@ -1,11 +1,13 @@
 /* `weir recover`: from its arguments to engine/upkeep/recover.h, and what was done as lines. Main thread. */
+#include "cli/recover_command.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/answer.h"
 #include "cli/exit_status.h"
 #include "cli/recover_options.h"
 #include "engine/upkeep/recover.h"
@@ -100,9 +102,9 @@ int weir_recover_main(const struct weir_invocation *invocation)
     struct weir_error err = {0};
     int result = weir_recover_arguments_parse(&arguments, invocation->arguments, &err);
     if (result == WEIR_OPTIONS_HELP)
-        return weir_cli_show_help(&print, &weir_recover_command);
+        return weir_answer_help(&print, &weir_recover_command);
     if (result < 0)
-        return weir_cli_refuse(&print, result, &err);
+        return weir_answer_refusal(&print, result, &err);
     print.quiet = arguments.quiet;
     return recover(&arguments, &print);
 }

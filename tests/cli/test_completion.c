@@ -16,7 +16,7 @@
 
 #include "base/buf.h"
 #include "cli/cli.h"
-#include "cli/option_text.h"
+#include "cli/option.h"
 
 #define COMMAND_BYTES (4 * PATH_MAX)
 

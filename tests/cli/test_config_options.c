@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "base/bits.h"
-#include "cli/option_text.h"
+#include "cli/option.h"
 #include "cli/record_options.h"
 #include "tests/cli/words.h"
 

@@ -13,7 +13,7 @@
 #include "base/bits.h"
 #include "cli/cli.h"
 #include "cli/man.h"
-#include "cli/option_text.h"
+#include "cli/option.h"
 #include "tests/cli/golden.h"
 
 #define NAME_BYTES 64

@@ -18,7 +18,7 @@
 #include "base/bits.h"
 #include "base/buf.h"
 #include "cli/cli.h"
-#include "cli/option_text.h"
+#include "cli/option.h"
 
 #define USAGE      129
 #define LINE_BYTES 1024

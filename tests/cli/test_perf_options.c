@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "cli/option_text.h"
+#include "cli/option.h"
 #include "cli/record_options.h"
 #include "tests/cli/golden.h"
 #include "tests/cli/words.h"

@@ -1,5 +1,5 @@
 /* Rows of `weir record`: which events are recorded, how often and when. Main thread. */
-#include "cli/record_rows.h"
+#include "cli/record_rows_internal.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* Rows of `weir record`: buffers and threads, behind those that `weir bench drain` has, too (cli/ring_options.h). Main
  * thread. */
-#include "cli/record_rows.h"
+#include "cli/record_rows_internal.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Rows of `weir record`: several files, one after another. Main thread. */
-#include "cli/record_rows.h"
+#include "cli/record_rows_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Rows of `weir record`: those that do something else than record. Main thread. */
-#include "cli/record_rows.h"
+#include "cli/record_rows_internal.h"
 
 #define SECTION "Other options"
 

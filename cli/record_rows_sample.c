@@ -1,5 +1,5 @@
 /* Rows of `weir record`: what samples and files hold. Main thread. */
-#include "cli/record_rows.h"
+#include "cli/record_rows_internal.h"
 
 #include "cli/sample_arguments.h"
 

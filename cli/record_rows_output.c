@@ -1,5 +1,5 @@
 /* Rows of `weir record`: the output, and what is said about it. Main thread. */
-#include "cli/record_rows.h"
+#include "cli/record_rows_internal.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* Rows of `weir record`: what is recorded: targets. Main thread. */
-#include "cli/record_rows.h"
+#include "cli/record_rows_internal.h"
 
 #include "cli/target_options.h"
 

@@ -1,5 +1,5 @@
 /* Rows of `weir record`: what may be asked of a recording while it runs. Main thread. */
-#include "cli/record_rows.h"
+#include "cli/record_rows_internal.h"
 
 #include <errno.h>
 #include <string.h>
