@@ -9,6 +9,7 @@
 
 #include "cli/ring_options.h"
 #include "cli/value.h"
+#include "engine/events/event_config.h"
 
 /* A size of 1 to max. 0; else -EINVAL with err. */
 static int parse_bytes(const char *option, const char *text, uint64_t max, uint64_t *bytes, struct weir_error *err)

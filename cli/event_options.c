@@ -6,6 +6,8 @@
 
 #include "cli/aux_arguments.h"
 #include "cli/target_options.h"
+#include "engine/events/event_filter.h"
+#include "engine/events/event_parse.h"
 #include "engine/session/event_trigger.h"
 
 #define HINT_EVENTS "'weir list' shows the events of this machine; perf-list(1) describes their modifiers"
@@ -38,10 +40,10 @@ static int collect_one(const struct weir_record_arguments *arguments, size_t ind
                        struct weir_error *err)
 {
     size_t first = events->count;
-    int result = weir_event_list_parse(events, arguments->events.items[index], err);
+    int result = weir_event_list_parse(events, arguments->events.items[index], NULL, err);
     for (size_t i = 0; result == 0 && i < arguments->filter_count; i++) {
         if (arguments->filters[i].event_index == index)
-            result = weir_event_list_filter(events, first, arguments->filters[i].text, err);
+            result = weir_event_list_filter(events, first, arguments->filters[i].text, NULL, err);
     }
     return result;
 }
@@ -66,7 +68,7 @@ int weir_event_options_collect(const struct weir_record_arguments *arguments, st
 {
     events->bpf_build = &arguments->bpf_build;
     if (arguments->events.count == 0) {
-        int result = weir_event_list_add_default(events);
+        int result = weir_event_list_add_default(events, NULL);
         return result < 0 ? weir_error_set_errno(err, result, "cannot set up the default event")
                           : weir_aux_arguments_check_events(arguments, events, err);
     }

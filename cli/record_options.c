@@ -14,6 +14,7 @@
 #include "cli/record_rows.h"
 #include "cli/ring_options.h"
 #include "cli/target_options.h"
+#include "engine/events/event_config.h"
 #include "engine/events/event_list.h"
 
 /* In the order of help. */

@@ -19,6 +19,7 @@
 #include "base/cpuset.h"
 #include "base/error.h"
 #include "base/notice.h"
+#include "engine/events/event_config.h"
 #include "engine/events/event_list.h"
 #include "engine/kernel/kernel_limits.h"
 

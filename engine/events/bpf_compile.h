@@ -6,7 +6,13 @@
 #define WEIR_ENGINE_EVENTS_BPF_COMPILE_H
 
 #include "base/error.h"
-#include "engine/events/bpf_programs.h"
+
+/* How a file is made ready to be loaded; texts are borrowed, NULL where nobody named anything. */
+struct weir_bpf_build {
+    const char *clang;   /* the compiler of FILE.c; NULL: clang, by PATH */
+    const char *options; /* more arguments for it, parted by blanks */
+    const char *vmlinux; /* whose BTF the types of the kernel are taken from; NULL: that of the running kernel */
+};
 
 /*
  * Compiles for the kernel's virtual machine, with debugging information, because libbpf takes the types from there. The

@@ -22,15 +22,9 @@
 
 #include "base/error.h"
 #include "base/notice.h"
+#include "engine/events/bpf_compile.h"
 
 struct weir_bpf_programs; /* opaque */
-
-/* How a file is made ready to be loaded; texts are borrowed, NULL where nobody named anything. */
-struct weir_bpf_build {
-    const char *clang;   /* the compiler of FILE.c; NULL: clang, by PATH */
-    const char *options; /* more arguments for it, parted by blanks */
-    const char *vmlinux; /* whose BTF the types of the kernel are taken from; NULL: that of the running kernel */
-};
 
 struct weir_bpf_event {
     const char *tracepoint_system, *tracepoint_name; /* of a tracepoint; NULL: of an output */

@@ -13,7 +13,10 @@
 #include "base/bits.h"
 #include "base/buf.h"
 #include "engine/events/aux_events.h"
-#include "engine/events/event_parse_internal.h"
+#include "engine/events/cache_events.h"
+#include "engine/events/event_names.h"
+#include "engine/events/event_scan.h"
+#include "engine/events/pmu.h"
 #include "format/tracefs.h"
 
 #define GENERICS_MAX 64 /* of one type */
@@ -139,7 +142,7 @@ static int visit_cache_name(void *ctx, const char *name)
     uint64_t config = 0;
     const char *what;
     struct weir_catalog_entry entry = {.section = WEIR_CATALOG_CACHE, .name = name, .scale = 1};
-    if (weir_event_cache_find(name, strlen(name), &config, &what) < 0 ||
+    if (weir_cache_event_find(name, strlen(name), &config, &what) < 0 ||
         !is_supported(visit, PERF_TYPE_HW_CACHE, config))
         return 0;
     return show(visit, &entry);
@@ -334,7 +337,7 @@ static int visit_all_but_tracepoints(const struct visit *visit, struct weir_pmu_
     if (result == 0 && sections & WEIR_CATALOG_SOFTWARE)
         result = visit_names(visit, WEIR_CATALOG_SOFTWARE, PERF_TYPE_SOFTWARE);
     if (result == 0 && sections & WEIR_CATALOG_CACHE)
-        result = weir_event_cache_visit(visit_cache_name, (void *)visit);
+        result = weir_cache_events_visit(visit_cache_name, (void *)visit);
     if (result == 0 && sections & WEIR_CATALOG_PMU)
         result = visit_pmus(visit, pmus);
     if (result == 0 && sections & WEIR_CATALOG_RAW)

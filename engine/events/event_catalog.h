@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "engine/events/event_list_internal.h"
+#include "engine/events/event_parse.h"
 #include "engine/kernel/kernel.h"
 
 /* Sections, in the order in which they are visited; a set of bits. */

@@ -5,12 +5,13 @@
  * Source: evsel__config(), tools/perf/util/evsel.c, and evlist__config(), tools/perf/util/record.c, Linux 6.1;
  * perf_event_open(2). tests/engine/test_event_config.c holds each value against what perf itself was seen to open.
  */
+#include "engine/events/event_config.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/bits.h"
-#include "engine/events/event_list.h"
 #include "engine/events/registers.h"
 
 /* On every event: what samples need, and TID, TIME and CPU in every trailer of side records. */

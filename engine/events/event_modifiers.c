@@ -1,109 +1,26 @@
-/*
- * The letters behind an event or a group. Main thread, set-up.
- *
- *   modifiers = letter { letter } .     one each of u k h I G H P S D W e b, up to three p
- *
- * What each sets follows get_event_modifier(), tools/perf/util/parse-events.c, Linux 6.1: giving any replaces all
- * defaults, so that `cycles:I` counts guests and `cycles` does not; those of a group come on top of its members' own,
- * except that only its leader is pinned or exclusive.
- */
-#include <errno.h>
+/* The table of modifiers: u k h I G H p P S D W e b, as perf-list(1) has them. */
+#include "engine/events/event_modifiers.h"
+
 #include <limits.h>
 #include <string.h>
-
-#include "engine/events/event_parse_internal.h"
 
 #define LETTERS "ukhIGHpPSDWeb"
 
 _Static_assert(sizeof(LETTERS) - 1 <= CHAR_BIT * sizeof(((struct weir_event_modifiers *)0)->letters),
                "a bit for each letter");
 
-static uint16_t letter_bit(char letter)
+uint16_t weir_event_modifier_bit(char letter)
 {
-    return (uint16_t)(1u << (strchr(LETTERS, letter) - LETTERS));
+    const char *at = letter ? strchr(LETTERS, letter) : NULL;
+    return at ? (uint16_t)(1u << (at - LETTERS)) : 0;
 }
 
 bool weir_event_modifiers_have(const struct weir_event_modifiers *modifiers, char letter)
 {
-    return modifiers->letters & letter_bit(letter);
+    return modifiers->letters & weir_event_modifier_bit(letter);
 }
 
 bool weir_event_is_modifiers(const char *text)
 {
     return text[strspn(text, LETTERS " \f\n\r\t\v")] == '\0';
-}
-
-static int add_letter(struct weir_event_parser *parser, struct weir_event_modifiers *modifiers, char letter,
-                      unsigned column)
-{
-    if (!letter || !strchr(LETTERS, letter)) {
-        weir_error_set(parser->err, -EINVAL, "unknown modifier '%c' at column %u", letter, column);
-        weir_error_hint(parser->err,
-                        "modifiers are u (user), k (kernel), h (hypervisor), I (not idle), G (guest), H (host), p, pp, "
-                        "ppp, P (precise), S (read the group), D (pinned), W (weak group), e (exclusive), b (by BPF)");
-        return -EINVAL;
-    }
-    if (letter == 'p' && modifiers->precise == WEIR_PRECISE_IP_MAX)
-        return weir_error_set(parser->err, -EINVAL, "modifier 'p' more than %d times at column %u", WEIR_PRECISE_IP_MAX,
-                              column);
-    if (letter != 'p' && weir_event_modifiers_have(modifiers, letter))
-        return weir_error_set(parser->err, -EINVAL, "modifier '%c' given twice at column %u", letter, column);
-    modifiers->letters |= letter_bit(letter);
-    modifiers->precise += letter == 'p';
-    return 0;
-}
-
-/* Adds letters to the event's own. group: they are its group's, which leave the guest out where the event did. */
-static int apply(struct weir_event_parser *parser, size_t index, const struct weir_event_modifiers *add, bool group)
-{
-    struct weir_event *event = &parser->list->events[index];
-    struct perf_event_attr *attr = &event->attr;
-    struct weir_event_modifiers all = event->modifiers;
-    all.letters |= add->letters;
-    all.precise += add->precise;
-    if (all.precise > WEIR_PRECISE_IP_MAX)
-        return weir_error_set(parser->err, -EINVAL, "modifier 'p' more than %d times for '%s', its group's included",
-                              WEIR_PRECISE_IP_MAX, event->name);
-    event->modifiers = all;
-
-    bool levels = weir_event_modifiers_have(&all, 'u') || weir_event_modifiers_have(&all, 'k') ||
-                  weir_event_modifiers_have(&all, 'h');
-    attr->exclude_user = levels && !weir_event_modifiers_have(&all, 'u');
-    attr->exclude_kernel = levels && !weir_event_modifiers_have(&all, 'k');
-    attr->exclude_hv = levels && !weir_event_modifiers_have(&all, 'h');
-    attr->exclude_idle = weir_event_modifiers_have(&all, 'I');
-
-    bool machines = weir_event_modifiers_have(&all, 'G') || weir_event_modifiers_have(&all, 'H');
-    bool no_guest =
-        (group && attr->exclude_guest) || weir_event_modifiers_have(&all, 'u') || weir_event_modifiers_have(&all, 'p');
-    attr->exclude_host = machines && !weir_event_modifiers_have(&all, 'H');
-    attr->exclude_guest = machines ? !weir_event_modifiers_have(&all, 'G') : no_guest;
-
-    attr->precise_ip = weir_event_modifiers_have(&all, 'P') ? WEIR_PRECISE_IP_MAX : all.precise;
-    event->precise_max = weir_event_modifiers_have(&all, 'P');
-    event->modifiers_given = levels || machines || attr->exclude_idle;
-    event->sample_read = weir_event_modifiers_have(&all, 'S');
-    event->weak_group = weir_event_modifiers_have(&all, 'W');
-    if (event->leader == index) {
-        attr->pinned = weir_event_modifiers_have(&all, 'D');
-        attr->exclusive = weir_event_modifiers_have(&all, 'e');
-    }
-    return 0;
-}
-
-int weir_event_modifiers_parse(struct weir_event_parser *parser, size_t first, bool group)
-{
-    const struct weir_event_token word = parser->scan.token;
-    if (word.kind != WEIR_TOKEN_WORD)
-        return weir_event_parser_unexpected(parser, "a modifier");
-
-    struct weir_event_modifiers given = {0};
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < word.length; i++)
-        result = add_letter(parser, &given, word.text[i], word.column + (unsigned)i);
-    for (size_t i = first; result == 0 && i < parser->list->count; i++)
-        result = apply(parser, i, &given, group);
-    if (result == 0)
-        weir_event_parser_advance(parser);
-    return result;
 }

@@ -1,14 +1,10 @@
-/*
- * The names of the kernel's generic events, as perf-list(1) gives them. Constant data and lookups; any thread.
- *
- * Source: enum perf_hw_id and enum perf_sw_ids, include/uapi/linux/perf_event.h; the spellings are those that perf 6.1
- * takes after -e.
- */
+/* The table of names. */
+#include "engine/events/event_names.h"
+
 #include <linux/perf_event.h>
 #include <string.h>
 
 #include "base/bits.h"
-#include "engine/events/event_list_internal.h"
 
 static const struct weir_event_name names[] = {
     {"cpu-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},

@@ -7,8 +7,8 @@
  *   event       = bpf
  *               | ( symbol | cache | raw | number ":" number ) [ terms ] [ suffix ]
  *               | breakpoint [ suffix ] | pmu [ suffix ] | alias [ suffix ] | tracepoint [ suffix ] .
- *   symbol      = a name of event_names.c .
- *   cache       = a name of event_cache.c .
+ *   symbol      = a name of engine/events/event_names.h .
+ *   cache       = a name of engine/events/cache_events.h .
  *   raw         = "r" hex digit { hex digit } .                           at most 16 digits
  *   suffix      = ":" modifiers | modifiers .                             without the colon only behind a slash
  *
@@ -23,6 +23,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__i386__) || defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "engine/events/cache_events.h"
+#include "engine/events/event_names.h"
 #include "engine/events/event_parse_internal.h"
 
 #define RAW_DIGITS_MAX 16
@@ -172,7 +178,7 @@ static int set_unknown(struct weir_event_parser *parser, const struct weir_event
     struct weir_suggest suggest;
     weir_suggest_init(&suggest, name);
     weir_event_names_offer(&suggest);
-    weir_event_cache_visit(offer_name, &suggest);
+    weir_cache_events_visit(offer_name, &suggest);
     weir_event_aliases_offer(parser, &suggest);
     if (weir_suggest_best(&suggest))
         weir_error_hint(parser->err, "did you mean '%s'?", weir_suggest_best(&suggest));
@@ -225,7 +231,7 @@ static int parse_event_source(struct weir_event_parser *parser, bool *more)
         return parse_numeric(parser, symbol->type, symbol->config);
     uint64_t number;
     const char *what;
-    int cache = weir_event_cache_find(word.text, word.length, &number, &what);
+    int cache = weir_cache_event_find(word.text, word.length, &number, &what);
     if (cache == 0)
         return parse_numeric(parser, PERF_TYPE_HW_CACHE, number);
     if (is_raw(&word))
@@ -390,8 +396,8 @@ static int parse_events(struct weir_event_parser *parser)
     return parser->scan.token.kind == WEIR_TOKEN_END ? 0 : weir_event_parser_unexpected(parser, "',' or the end");
 }
 
-int weir_event_list_parse_with(struct weir_event_list *list, const char *text, const struct weir_event_sources *sources,
-                               struct weir_error *err)
+int weir_event_list_parse(struct weir_event_list *list, const char *text, const struct weir_event_sources *sources,
+                          struct weir_error *err)
 {
     static const struct weir_event_sources machine = {NULL, NULL};
     if (!sources)
@@ -410,7 +416,25 @@ int weir_event_list_parse_with(struct weir_event_list *list, const char *text, c
     return result;
 }
 
-int weir_event_list_parse(struct weir_event_list *list, const char *text, struct weir_error *err)
+/* ---- the default event ---- */
+
+/* On AMD, precise cycles are counted by the IBS PMU, which refuses to leave guests out. */
+static bool cpu_is_amd(void)
 {
-    return weir_event_list_parse_with(list, text, NULL, err);
+#if defined(__i386__) || defined(__x86_64__)
+    unsigned leaf, vendor[3];
+    return __get_cpuid(0, &leaf, &vendor[0], &vendor[2], &vendor[1]) &&
+           memcmp(vendor, "AuthenticAMD", sizeof(vendor)) == 0;
+#else
+    return false;
+#endif
+}
+
+int weir_event_list_add_default(struct weir_event_list *list, const struct weir_event_sources *sources)
+{
+    size_t first = list->count;
+    int result = weir_event_list_parse(list, "cycles:P", sources, NULL);
+    for (size_t i = first; result == 0 && i < list->count; i++)
+        list->events[i].attr.exclude_guest = !cpu_is_amd();
+    return result;
 }

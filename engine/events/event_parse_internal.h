@@ -1,10 +1,10 @@
 /*
- * The parser of -e texts, for its own files: event_parse.c (lists, groups, events), event_modifiers.c, event_terms.c,
- * event_cache.c, event_breakpoint.c, event_tracepoint.c, event_pmu.c, event_bpf.c. Each production is a function that
- * expects the scanner on its first token, leaves it behind its last one, appends the events that it stands for, and
- * returns 0 or -errno with the parser's error set. Events appended before a failure are taken back by the caller of the
- * parser.
- * Main thread, set-up; all may allocate and read sysfs and tracefs.
+ * The productions of the event grammar, which the files of the parser share.
+ *
+ * A production is called with its first token in the scanner, and leaves the token behind its last one there. It
+ * appends the events that the text stands for, and returns 0 or -errno with the parser's error set. After a failure
+ * weir_event_list_parse() removes the events that were appended. Main thread, set-up; allocates, and reads sysfs and
+ * tracefs.
  */
 #ifndef WEIR_ENGINE_EVENTS_EVENT_PARSE_INTERNAL_H
 #define WEIR_ENGINE_EVENTS_EVENT_PARSE_INTERNAL_H
@@ -15,12 +15,12 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "engine/events/event_list_internal.h"
+#include "base/suggest.h"
+#include "engine/events/event_parse.h"
 #include "engine/events/event_scan.h"
 #include "engine/events/pmu.h"
 
-#define WEIR_EVENT_TERMS_MAX  64  /* between two slashes */
-#define WEIR_EVENT_WORD_BYTES 256 /* of a word that is shown, or looked up in a directory */
+#define WEIR_EVENT_TERMS_MAX 64 /* between two slashes */
 
 struct weir_event_parser {
     struct weir_event_scanner scan;
@@ -53,12 +53,12 @@ int weir_event_parser_read_pmus(struct weir_event_parser *parser);
 /* Reads that, too, and describes all PMUs. */
 int weir_event_parser_describe_pmus(struct weir_event_parser *parser);
 
-/* ---- event_modifiers.c ---- */
+/* ---- event_parse_modifiers.c ---- */
 
 /* modifiers = letter { letter }. The token is a word. Applies them to the events from index `first` on. */
 int weir_event_modifiers_parse(struct weir_event_parser *parser, size_t first, bool group);
 
-/* ---- event_terms.c ---- */
+/* ---- event_parse_terms.c ---- */
 
 struct weir_event_term_text {
     struct weir_event_token name;
@@ -99,18 +99,9 @@ int weir_event_term_number(struct weir_event_parser *parser, const struct weir_e
                            uint64_t max, uint64_t *number);
 
 /* Clears, then sets bits of a config word. False: the attr of this build has no such word (config3: Linux 6.3). */
-bool weir_event_set_config(struct weir_event *event, unsigned word, uint64_t clear, uint64_t set);
+bool weir_event_term_set_config(struct weir_event *event, unsigned word, uint64_t clear, uint64_t set);
 
-/* ---- event_cache.c ---- */
-
-/* config of LEVEL[-OPERATION][-RESULT] in any of perf's spellings. -ENOENT: no level; -EINVAL: a level, and then words
- * that do not fit: *what says how. */
-int weir_event_cache_find(const char *name, size_t length, uint64_t *config, const char **what);
-
-/* Calls visit for the canonical name of every event until it returns non-zero, which is then returned. */
-int weir_event_cache_visit(int (*visit)(void *ctx, const char *name), void *ctx);
-
-/* ---- events of one kind ---- */
+/* ---- one file for each kind of event ---- */
 
 /* breakpoint = "mem" ":" number [ "/" number ] [ ":" access ] [ terms ]. The token is "mem". *more: modifiers stand
  * behind the access without a colon, and are the token. */

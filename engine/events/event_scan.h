@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define WEIR_EVENT_WORD_BYTES 256 /* for a copy of a word that is shown, or looked up in a directory */
+
 enum weir_event_token_kind {
     WEIR_TOKEN_END,
     WEIR_TOKEN_WORD,

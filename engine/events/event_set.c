@@ -1,6 +1,5 @@
 /*
- * Redirecting, enabling, reading and closing the events of a recording; event_open.c opens them. Coordinator thread
- * only.
+ * Redirecting, enabling, reading and closing the events of a recording. Coordinator thread.
  */
 #include <errno.h>
 #include <stdlib.h>

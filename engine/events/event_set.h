@@ -47,6 +47,7 @@
 #include "base/cpuset.h"
 #include "base/error.h"
 #include "base/notice.h"
+#include "engine/events/event_config.h"
 #include "engine/events/event_list.h"
 #include "engine/events/targets.h"
 #include "engine/kernel/event_place.h"

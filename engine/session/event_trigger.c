@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "engine/events/event_filter.h"
+#include "engine/events/event_parse.h"
 #include "engine/events/open_error.h"
 
 /* ---- EVENT[:FILTER] ---- */
@@ -71,9 +73,9 @@ int weir_event_trigger_parse(struct weir_event_list *list, const char *text, str
     char *event = filter ? strndup(text, (size_t)(filter - 1 - text)) : strdup(text);
     if (!event)
         return weir_error_set_errno(err, -ENOMEM, "cannot take event '%s'", text);
-    int result = weir_event_list_parse(list, event, err);
+    int result = weir_event_list_parse(list, event, NULL, err);
     if (result == 0 && filter)
-        result = weir_event_list_filter(list, first, filter, err);
+        result = weir_event_list_filter(list, first, filter, NULL, err);
     free(event);
     return result < 0 ? result : weir_event_trigger_check(list, first, err);
 }

@@ -63,7 +63,7 @@ static int switch_event(void *ctx, const char *name, bool on, struct weir_error 
     unsigned found = 0;
     for (unsigned i = 0; i < list->count; i++) {
         const struct weir_event *event = &list->events[i];
-        if (weir_event_is_sideband(event) || strcmp(event->name, name) != 0)
+        if (event->sideband || strcmp(event->name, name) != 0)
             continue;
         int result = event->leader != i ? refuse_member(list, event, err) : on ? refuse_permanent(session, err) : 0;
         if (result < 0)

@@ -11,6 +11,7 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
+#include "engine/events/event_parse.h"
 #include "topology/thread_affinity.h"
 
 #define SIDEBAND_EVERY 1024 /* samples between two side records of a CPU */
@@ -35,7 +36,7 @@ int weir_sim_mix_add_events(const struct weir_sim_mix *mix, struct weir_event_li
     int result = 0;
     for (unsigned kind = 0; kind < WEIR_SIM_KIND_COUNT && result == 0; kind++) {
         if (mix->parts[kind] > 0)
-            result = weir_event_list_parse(events, kind_events[kind], err);
+            result = weir_event_list_parse(events, kind_events[kind], NULL, err);
     }
     return result;
 }

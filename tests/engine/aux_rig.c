@@ -36,7 +36,7 @@ void aux_rig_init(struct aux_rig *rig, const char *events)
         .sysfs_root = rig->tree.root,
     };
     const struct weir_event_sources sources = {.tracefs_root = rig->tree.root, .sysfs_root = rig->tree.root};
-    int result = weir_event_list_parse_with(&rig->list, events, &sources, &rig->err);
+    int result = weir_event_list_parse(&rig->list, events, &sources, &rig->err);
     cr_assert_eq(result, 0, "%s: %s", events, rig->err.what);
 }
 

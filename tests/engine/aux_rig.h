@@ -3,7 +3,7 @@
 #define WEIR_TESTS_ENGINE_AUX_RIG_H
 
 #include "engine/events/aux_events.h"
-#include "engine/events/event_list_internal.h"
+#include "engine/events/event_parse.h"
 #include "tests/engine/fake_sysfs.h"
 
 struct aux_rig {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/events/event_list_internal.h"
+#include "engine/events/event_parse.h"
 #include "tests/engine/fake_tracefs.h"
 
 static void keep_notice(void *ctx, enum weir_notice_level level, const char *line)
@@ -24,10 +24,10 @@ void event_set_rig_init(struct event_set_rig *rig, const char *events, unsigned 
         struct fake_tracefs tracefs;
         fake_tracefs_init(&tracefs);
         const struct weir_event_sources sources = {.tracefs_root = tracefs.root};
-        cr_assert_eq(weir_event_list_parse_with(&rig->list, events, &sources, &rig->err), 0, "%s", rig->err.what);
+        cr_assert_eq(weir_event_list_parse(&rig->list, events, &sources, &rig->err), 0, "%s", rig->err.what);
         fake_tracefs_fini(&tracefs);
     } else {
-        cr_assert_eq(weir_event_list_add_default(&rig->list), 0);
+        cr_assert_eq(weir_event_list_add_default(&rig->list, NULL), 0);
     }
     cr_assert_eq(weir_event_list_add_sideband(&rig->list), 0);
     cr_assert_eq(weir_cpuset_parse(&rig->cpus, "1,5", &rig->err), 0);

@@ -3,7 +3,7 @@
 
 #include <criterion/criterion.h>
 
-#include "engine/events/event_list_internal.h"
+#include "engine/events/event_parse.h"
 #include "tests/engine/fake_tracefs.h"
 
 int event_text_parse(struct weir_event_list *list, const char *text, struct weir_error *err)
@@ -12,7 +12,7 @@ int event_text_parse(struct weir_event_list *list, const char *text, struct weir
     fake_tracefs_init(&fake);
     *list = (struct weir_event_list)WEIR_EVENT_LIST_INIT;
     const struct weir_event_sources sources = {.tracefs_root = fake.root, .sysfs_root = fake.root};
-    int result = weir_event_list_parse_with(list, text, &sources, err);
+    int result = weir_event_list_parse(list, text, &sources, err);
     fake_tracefs_fini(&fake);
     return result;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "engine/events/event_parse.h"
 #include "format/event_desc.h"
 #include "format/records.h"
 
@@ -125,7 +126,7 @@ static int open_events(struct sim_rig *rig, const struct sim_rig_options *option
         .without_ids = options->without_ids,
     };
     int result =
-        explained(weir_event_list_parse(&rig->list, options->events ? options->events : "bpf-output", err), err);
+        explained(weir_event_list_parse(&rig->list, options->events ? options->events : "bpf-output", NULL, err), err);
     if (result == 0)
         result = weir_event_list_add_sideband(&rig->list);
     if (result == 0)

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
-#include "engine/events/event_list_internal.h"
+#include "engine/events/event_parse.h"
 #include "tests/base/failing_alloc.h"
 
 struct fixture {
@@ -25,7 +25,7 @@ struct fixture {
 static void fixture_init(struct fixture *f, const char *events)
 {
     *f = (struct fixture){.list = WEIR_EVENT_LIST_INIT};
-    cr_assert_eq(weir_event_list_parse(&f->list, events, &f->err), 0, "%s", f->err.what);
+    cr_assert_eq(weir_event_list_parse(&f->list, events, NULL, &f->err), 0, "%s", f->err.what);
     const char *folder = getenv("TMPDIR");
     snprintf(f->root, sizeof(f->root), "%s/weir-cgroup-XXXXXX", folder ? folder : "/tmp");
     cr_assert_not_null(mkdtemp(f->root));

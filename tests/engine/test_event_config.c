@@ -13,7 +13,8 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "engine/events/event_list_internal.h"
+#include "engine/events/event_config.h"
+#include "engine/events/event_parse.h"
 #include "tests/engine/fake_tracefs.h"
 
 #define WATERMARK_BYTES          262144
@@ -323,7 +324,7 @@ static void make_list(struct weir_event_list *list, const struct config_case *ro
     struct weir_error err = {0};
     const struct weir_event_sources sources = {.tracefs_root = fake.root};
     int result =
-        row->event ? weir_event_list_parse_with(list, row->event, &sources, &err) : weir_event_list_add_default(list);
+        row->event ? weir_event_list_parse(list, row->event, &sources, &err) : weir_event_list_add_default(list, NULL);
     fake_tracefs_fini(&fake);
     cr_assert_eq(result, 0, "%s: %s", row->command, err.what);
     cr_assert_eq(weir_event_list_add_sideband(list), 0);

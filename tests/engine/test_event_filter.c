@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 #include "base/bits.h"
-#include "engine/events/event_list_internal.h"
+#include "engine/events/event_filter.h"
+#include "engine/events/event_parse.h"
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/event_set_rig.h"
 #include "tests/engine/fake_sysfs.h"
@@ -24,7 +25,7 @@ static struct weir_event_list make_list(const struct temp_tree *tree, const char
     const struct weir_event_sources sources = {.tracefs_root = tree->root, .sysfs_root = tree->root};
     struct weir_event_list list = WEIR_EVENT_LIST_INIT;
     struct weir_error err = {0};
-    cr_assert_eq(weir_event_list_parse_with(&list, text, &sources, &err), 0, "%s: %s", text, err.what);
+    cr_assert_eq(weir_event_list_parse(&list, text, &sources, &err), 0, "%s: %s", text, err.what);
     return list;
 }
 
@@ -47,7 +48,7 @@ Test(event_filter, events_of_other_kinds_refuse_a_filter)
         fake_sysfs_init(&tree, FAKE_INTEL);
         struct weir_event_list list = make_list(&tree, refusals[i].events);
         struct weir_error err = {0};
-        cr_expect_eq(weir_event_list_filter_with(&list, 0, refusals[i].filter, tree.root, &err), -EINVAL);
+        cr_expect_eq(weir_event_list_filter(&list, 0, refusals[i].filter, tree.root, &err), -EINVAL);
         cr_expect_str_eq(err.what, refusals[i].what, "%s", err.what);
         cr_expect_str_eq(err.hint, refusals[i].hint, "%s", err.hint);
         weir_event_list_fini(&list);
@@ -60,11 +61,11 @@ Test(event_filter, failing_allocation_leaves_what_was)
     struct temp_tree tree;
     fake_sysfs_init(&tree, FAKE_INTEL);
     struct weir_event_list list = make_list(&tree, "cs_etm//u");
-    cr_assert_eq(weir_event_list_filter_with(&list, 0, "filter 0x1/0x2", tree.root, NULL), 0);
+    cr_assert_eq(weir_event_list_filter(&list, 0, "filter 0x1/0x2", tree.root, NULL), 0);
     for (unsigned failures = 0; failures < 64; failures++) {
         struct weir_error err = {0};
         failing_alloc_after(failures);
-        int result = weir_event_list_filter_with(&list, 0, "start 0x3", tree.root, &err);
+        int result = weir_event_list_filter(&list, 0, "start 0x3", tree.root, &err);
         failing_alloc_never();
         if (result == 0)
             break;
@@ -83,7 +84,7 @@ Test(event_filter, filters_of_tracepoints_need_no_sysfs)
     fake_sysfs_init(&tree, FAKE_INTEL);
     struct weir_event_list list = make_list(&tree, "sched:sched_switch");
     failing_alloc_after(1); /* the text; one of sysfs before it would fail */
-    cr_expect_eq(weir_event_list_filter_with(&list, 0, "a", tree.root, NULL), 0);
+    cr_expect_eq(weir_event_list_filter(&list, 0, "a", tree.root, NULL), 0);
     failing_alloc_never();
     weir_event_list_fini(&list);
     temp_tree_fini(&tree);
@@ -94,8 +95,8 @@ Test(event_filter, several_filters_all_have_to_match)
     struct temp_tree tree;
     fake_sysfs_init(&tree, FAKE_INTEL);
     struct weir_event_list list = make_list(&tree, "cs,sched:sched_switch,sched:sched_waking");
-    cr_assert_eq(weir_event_list_filter_with(&list, 1, "a > 1", tree.root, NULL), 0);
-    cr_assert_eq(weir_event_list_filter_with(&list, 2, "b == 2", tree.root, NULL), 0);
+    cr_assert_eq(weir_event_list_filter(&list, 1, "a > 1", tree.root, NULL), 0);
+    cr_assert_eq(weir_event_list_filter(&list, 2, "b == 2", tree.root, NULL), 0);
     cr_expect_null(list.events[0].filter);
     cr_expect_str_eq(list.events[1].filter, "a > 1");
     cr_expect_str_eq(list.events[2].filter, "(a > 1) && (b == 2)");
@@ -108,8 +109,8 @@ Test(event_filter, address_filters_are_a_list)
     struct temp_tree tree;
     fake_sysfs_init(&tree, FAKE_INTEL);
     struct weir_event_list list = make_list(&tree, "cs_etm//u");
-    cr_assert_eq(weir_event_list_filter_with(&list, 0, "filter 0x10/0x20@/etc/passwd", tree.root, NULL), 0);
-    cr_assert_eq(weir_event_list_filter_with(&list, 0, " start  0x40", tree.root, NULL), 0);
+    cr_assert_eq(weir_event_list_filter(&list, 0, "filter 0x10/0x20@/etc/passwd", tree.root, NULL), 0);
+    cr_assert_eq(weir_event_list_filter(&list, 0, " start  0x40", tree.root, NULL), 0);
     cr_expect_str_eq(list.events[0].filter, "filter 0x10/0x20@/etc/passwd,start 0x40");
     weir_event_list_fini(&list);
     temp_tree_fini(&tree);

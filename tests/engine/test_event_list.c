@@ -11,7 +11,8 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "engine/events/event_list_internal.h"
+#include "engine/events/event_config.h"
+#include "engine/events/event_parse.h"
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/event_text.h"
 #include "tests/engine/fake_tracefs.h"
@@ -169,7 +170,7 @@ Test(event_list, misspelt_event_is_named_even_where_tracefs_cannot_be_read)
     struct weir_event_list list = WEIR_EVENT_LIST_INIT;
     struct weir_error err = {0};
     const struct weir_event_sources nowhere = {.tracefs_root = "/nowhere", .sysfs_root = "/nowhere"};
-    cr_expect_eq(weir_event_list_parse_with(&list, "cyclse:u", &nowhere, &err), -ENOENT);
+    cr_expect_eq(weir_event_list_parse(&list, "cyclse:u", &nowhere, &err), -ENOENT);
     cr_expect_str_eq(err.what, "unknown event 'cyclse' at column 1");
     cr_expect_str_eq(err.hint, "did you mean 'cycles'?");
     weir_event_list_fini(&list);
@@ -188,8 +189,8 @@ Test(event_list, failure_keeps_the_events_from_before)
 {
     struct weir_event_list list = WEIR_EVENT_LIST_INIT;
     struct weir_error err;
-    cr_assert_eq(weir_event_list_parse(&list, "cs", &err), 0);
-    cr_expect_eq(weir_event_list_parse(&list, "faults,cpu-clock:u,nope", &err), -ENOENT);
+    cr_assert_eq(weir_event_list_parse(&list, "cs", NULL, &err), 0);
+    cr_expect_eq(weir_event_list_parse(&list, "faults,cpu-clock:u,nope", NULL, &err), -ENOENT);
     cr_expect_eq(list.count, 1);
     cr_expect_str_eq(list.events[0].name, "cs");
     weir_event_list_fini(&list);
@@ -205,14 +206,14 @@ static void expect_survives_each_failure(const char *text, unsigned allocations)
         struct weir_event_list list = WEIR_EVENT_LIST_INIT;
         struct weir_error err = {0};
         failing_alloc_after(n);
-        cr_expect_eq(weir_event_list_parse_with(&list, text, &sources, &err), -ENOMEM, "%s: allocation %u", text, n);
+        cr_expect_eq(weir_event_list_parse(&list, text, &sources, &err), -ENOMEM, "%s: allocation %u", text, n);
         cr_expect_str_eq(err.what, "out of memory", "%s: allocation %u: %s", text, n, err.what);
         cr_expect_eq(list.count, 0);
         weir_event_list_fini(&list);
     }
     struct weir_event_list list = WEIR_EVENT_LIST_INIT;
     failing_alloc_after(allocations);
-    cr_expect_eq(weir_event_list_parse_with(&list, text, &sources, NULL), 0, "%s has no more allocations", text);
+    cr_expect_eq(weir_event_list_parse(&list, text, &sources, NULL), 0, "%s has no more allocations", text);
     failing_alloc_never();
     weir_event_list_fini(&list);
     fake_tracefs_fini(&fake);
@@ -225,9 +226,14 @@ Test(event_list, parse_survives_each_failing_allocation)
     expect_survives_each_failure("cs,sched:sched_switch:u", 6);
 }
 
+static int add_default(struct weir_event_list *list)
+{
+    return weir_event_list_add_default(list, NULL);
+}
+
 Test(event_list, own_events_survive_each_failing_allocation)
 {
-    int (*const add[])(struct weir_event_list *) = {weir_event_list_add_default, weir_event_list_add_sideband};
+    int (*const add[])(struct weir_event_list *) = {add_default, weir_event_list_add_sideband};
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(add); i++) {
         for (unsigned n = 0; n < 2; n++) { /* the list, the name */
             struct weir_event_list list = WEIR_EVENT_LIST_INIT;
@@ -256,8 +262,8 @@ Test(event_list, fallback_without_memory_leaves_the_event_as_it_was)
 Test(event_list, errors_may_be_unwanted)
 {
     struct weir_event_list list = WEIR_EVENT_LIST_INIT;
-    cr_expect_eq(weir_event_list_parse(&list, "cyclse", NULL), -ENOENT);
-    cr_expect_eq(weir_event_list_parse(&list, "cs:x", NULL), -EINVAL);
+    cr_expect_eq(weir_event_list_parse(&list, "cyclse", NULL, NULL), -ENOENT);
+    cr_expect_eq(weir_event_list_parse(&list, "cs:x", NULL, NULL), -EINVAL);
     weir_event_list_fini(&list);
 }
 
@@ -266,7 +272,7 @@ Test(event_list, fini_takes_null_empty_and_used_lists)
     struct weir_event_list list = WEIR_EVENT_LIST_INIT;
     weir_event_list_fini(NULL);
     weir_event_list_fini(&list);
-    cr_assert_eq(weir_event_list_parse(&list, "cs", NULL), 0);
+    cr_assert_eq(weir_event_list_parse(&list, "cs", NULL, NULL), 0);
     weir_event_list_fini(&list);
     weir_event_list_fini(&list);
     cr_expect_eq(list.count, 0);
@@ -327,7 +333,7 @@ Test(event_list, every_name_gives_its_type_and_config)
         cr_expect_null(event->tracepoint_system);
         cr_expect_not(event->modifiers_given);
         cr_expect_not(event->precise_max);
-        cr_expect_not(weir_event_is_sideband(event));
+        cr_expect_not(event->sideband);
         weir_event_list_fini(&list);
     }
 }
@@ -349,7 +355,7 @@ Test(event_list, list_grows_as_needed)
 {
     struct weir_event_list list = WEIR_EVENT_LIST_INIT;
     for (int i = 0; i < 100; i++)
-        cr_assert_eq(weir_event_list_parse(&list, "cs,faults", NULL), 0);
+        cr_assert_eq(weir_event_list_parse(&list, "cs,faults", NULL, NULL), 0);
     cr_expect_eq(list.count, 200);
     cr_expect_str_eq(list.events[199].name, "faults");
     weir_event_list_fini(&list);
@@ -452,7 +458,7 @@ Test(event_list, default_event_is_cycles_at_the_highest_precision)
 {
     struct weir_event_list list = WEIR_EVENT_LIST_INIT;
     const struct weir_event_sources nowhere = {.tracefs_root = "/nowhere", .sysfs_root = "/nowhere"};
-    cr_assert_eq(weir_event_list_add_default_with(&list, &nowhere), 0);
+    cr_assert_eq(weir_event_list_add_default(&list, &nowhere), 0);
     cr_assert_eq(list.count, 1);
     const struct weir_event *event = &list.events[0];
     cr_expect_str_eq(event->name, "cycles:P");
@@ -470,8 +476,8 @@ Test(event_list, sideband_event_is_told_from_a_dummy_of_the_user)
     struct weir_event_list list = event_text_parse_one("dummy:u");
     cr_assert_eq(weir_event_list_add_sideband(&list), 0);
     cr_assert_eq(list.count, 2);
-    cr_expect_not(weir_event_is_sideband(&list.events[0]));
-    cr_expect(weir_event_is_sideband(&list.events[1]));
+    cr_expect_not(list.events[0].sideband);
+    cr_expect(list.events[1].sideband);
     cr_expect_str_eq(list.events[1].name, "dummy:u");
     cr_expect_eq(list.events[1].attr.type, PERF_TYPE_SOFTWARE);
     cr_expect_eq(list.events[1].attr.config, PERF_COUNT_SW_DUMMY);

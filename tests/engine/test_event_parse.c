@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "engine/events/event_list_internal.h"
+#include "engine/events/event_parse.h"
 #include "tests/engine/event_text.h"
 #include "tests/engine/fake_tracefs.h"
 

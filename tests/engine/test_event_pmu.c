@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "engine/events/event_list_internal.h"
+#include "engine/events/event_parse.h"
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/fake_sysfs.h"
 
@@ -24,7 +24,7 @@ static void rig_init(struct rig *rig, enum fake_machine machine, const char *tex
     *rig = (struct rig){.list = WEIR_EVENT_LIST_INIT};
     fake_sysfs_init(&rig->tree, machine);
     const struct weir_event_sources sources = {.tracefs_root = rig->tree.root, .sysfs_root = rig->tree.root};
-    rig->result = weir_event_list_parse_with(&rig->list, text, &sources, &rig->err);
+    rig->result = weir_event_list_parse(&rig->list, text, &sources, &rig->err);
 }
 
 static void rig_fini(struct rig *rig)
@@ -95,7 +95,7 @@ Test(event_pmu, every_failing_allocation_leaves_the_list_as_it_was)
         for (int result = -1; result != 0; failures++) {
             struct weir_event_list list = WEIR_EVENT_LIST_INIT;
             failing_alloc_after(failures);
-            result = weir_event_list_parse_with(&list, rows[i].text, &sources, NULL);
+            result = weir_event_list_parse(&list, rows[i].text, &sources, NULL);
             failing_alloc_never();
             cr_assert(result == 0 || (result == -ENOMEM && list.count == 0), "%s: allocation %u", rows[i].text,
                       failures);

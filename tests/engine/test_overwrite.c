@@ -7,6 +7,8 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "engine/events/event_config.h"
+#include "engine/events/event_parse.h"
 #include "engine/session/ledger.h"
 #include "tests/engine/sim_rig.h"
 
@@ -289,7 +291,7 @@ Test(overwrite, some_events_only_are_refused)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct weir_event_list list = WEIR_EVENT_LIST_INIT;
         struct weir_error err = {0};
-        cr_assert_eq(weir_event_list_parse(&list, cases[i].events, &err), 0, "%s: %s", cases[i].events, err.what);
+        cr_assert_eq(weir_event_list_parse(&list, cases[i].events, NULL, &err), 0, "%s: %s", cases[i].events, err.what);
         cr_assert_eq(weir_event_list_add_sideband(&list), 0);
         cr_expect_eq(weir_event_list_overwrites(&list, cases[i].wanted, &err), cases[i].result, "%s", cases[i].events);
         cr_expect_eq(err.hint[0] != '\0', cases[i].result < 0);

@@ -14,7 +14,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "engine/events/aux_events.h"
-#include "engine/events/event_list_internal.h"
+#include "engine/events/event_parse.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tree.h"
 
@@ -178,7 +178,7 @@ static void run(void *fixture, const uint8_t *data, size_t bytes)
     char *text = fuzz_text(data + 1, bytes - 1);
     struct weir_event_list list = WEIR_EVENT_LIST_INIT;
     const struct weir_event_sources sources = {.tracefs_root = tree->root, .sysfs_root = tree->root};
-    if (weir_event_list_parse_with(&list, text, &sources, NULL) == 0) {
+    if (weir_event_list_parse(&list, text, &sources, NULL) == 0) {
         if (data[0] & GROUP)
             weir_event_list_group(&list);
         prepare(&list, tree, data[0]);

@@ -1,5 +1,5 @@
 /*
- * -e texts (engine/events/event_list.h) with the tracepoints of a tracefs and the PMUs of a sysfs of ours. Input: the
+ * -e texts (engine/events/event_parse.h) with the tracepoints of a tracefs and the PMUs of a sysfs of ours. Input: the
  * text.
  *
  * What is taken: leaders come first and lead themselves; the name of each event that says all about it (no group, no
@@ -16,7 +16,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "base/buf.h"
-#include "engine/events/event_list_internal.h"
+#include "engine/events/event_parse.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tree.h"
 
@@ -93,7 +93,7 @@ static int parse(struct weir_event_list *list, const char *text, const struct fu
     const struct weir_event_sources sources = {.tracefs_root = tree->root, .sysfs_root = tree->root};
     static const struct weir_bpf_build no_compiler = {.clang = "/dev/null"}; /* whatever names end in ".c" */
     list->bpf_build = &no_compiler;
-    return weir_event_list_parse_with(list, text, &sources, err);
+    return weir_event_list_parse(list, text, &sources, err);
 }
 
 /* Its name says all about it. */

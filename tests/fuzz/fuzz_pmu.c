@@ -15,7 +15,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
-#include "engine/events/event_list_internal.h"
+#include "engine/events/event_parse.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tree.h"
 
@@ -61,7 +61,7 @@ static void check_event(const char *text, const struct fuzz_tree *tree, const st
     const struct weir_event_sources sources = {.tracefs_root = tree->root, .sysfs_root = tree->root};
     struct weir_event_list list = WEIR_EVENT_LIST_INIT;
     struct weir_error err = {0};
-    int result = weir_event_list_parse_with(&list, text, &sources, &err);
+    int result = weir_event_list_parse(&list, text, &sources, &err);
     if (result < 0) {
         weir_assert((result == -EINVAL || result == -ENOENT) && list.count == 0);
         fuzz_check_error(&err, result);

@@ -17,6 +17,8 @@
 #include <string.h>
 
 #include "engine/events/aux_config.h"
+#include "engine/events/cache_events.h"
+#include "engine/events/event_names.h"
 #include "engine/events/event_parse_internal.h"
 
 /* What one event of a PMU is made from. */
@@ -110,8 +112,8 @@ static int apply_field(const struct build *build, const struct weir_event_term_t
         return result;
     if (format->word == 0)
         built(build)->aux_attr.config_given |= format->mask;
-    if (weir_event_set_config(built(build), format->word, build->replaces ? format->mask : 0,
-                              weir_pmu_format_place(format, value)))
+    if (weir_event_term_set_config(built(build), format->word, build->replaces ? format->mask : 0,
+                                   weir_pmu_format_place(format, value)))
         return 0;
     return weir_error_set(build->parser->err, -EINVAL,
                           "term '%s' at column %u: this build's perf_event_attr has no "
@@ -128,7 +130,7 @@ static int apply_sink(const struct build *build, const struct weir_event_term_te
     if (!weir_pmu_sink(&build->parser->pmus, build->pmu, name + 1, &id))
         return weir_error_set(build->parser->err, -EINVAL, "PMU %s has no sink '%s' (column %u)", build->pmu->name,
                               name + 1, term->name.column);
-    weir_event_set_config(built(build), 2, 0, id);
+    weir_event_term_set_config(built(build), 2, 0, id);
     return 0;
 }
 
@@ -144,7 +146,7 @@ static int apply_pmu_term(struct build *build, const struct weir_event_term_text
     uint64_t config;
     if (!is_raw_term(term, &config))
         return set_unknown_term(build, term);
-    weir_event_set_config(built(build), 0, 0, config);
+    weir_event_term_set_config(built(build), 0, 0, config);
     return 0;
 }
 
@@ -215,7 +217,7 @@ static bool apply_generic_event(const struct build *build, const struct weir_eve
     if (name && name->type == PERF_TYPE_HARDWARE) {
         event->attr.type = PERF_TYPE_HARDWARE;
         config = name->config;
-    } else if (weir_event_cache_find(term->name.text, term->name.length, &config, &what) == 0) {
+    } else if (weir_cache_event_find(term->name.text, term->name.length, &config, &what) == 0) {
         event->attr.type = PERF_TYPE_HW_CACHE;
     } else {
         return false;

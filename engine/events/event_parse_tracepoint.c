@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/events/event_names.h"
 #include "engine/events/event_parse_internal.h"
 #include "format/tracefs.h"
 

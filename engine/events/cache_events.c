@@ -1,16 +1,12 @@
-/*
- * Names of the generic cache events: LEVEL[-OPERATION][-RESULT]. Constant data and lookups; any thread.
- *
- * Source: perf_event_open(2), PERF_TYPE_HW_CACHE; the spellings and defaults are perf 6.1's: loads when no operation is
- * named, accesses when no result is, in either order (`perf record -vv -e LLC-misses-loads` shows the config).
- */
+/* The table of caches, operations and results, and their spellings. */
+#include "engine/events/cache_events.h"
+
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/bits.h"
-#include "engine/events/event_parse_internal.h"
 
 #define SPELLINGS 5
 
@@ -93,7 +89,7 @@ static int find_rest(const char *text, size_t length, int *operation, int *resul
     return 0;
 }
 
-int weir_event_cache_find(const char *name, size_t length, uint64_t *config, const char **what)
+int weir_cache_event_find(const char *name, size_t length, uint64_t *config, const char **what)
 {
     unsigned level = 0;
     size_t used = 0;
@@ -118,7 +114,7 @@ int weir_event_cache_find(const char *name, size_t length, uint64_t *config, con
     return 0;
 }
 
-int weir_event_cache_visit(int (*visit)(void *ctx, const char *name), void *ctx)
+int weir_cache_events_visit(int (*visit)(void *ctx, const char *name), void *ctx)
 {
     for (unsigned level = 0; level < PERF_COUNT_HW_CACHE_MAX; level++) {
         for (unsigned operation = 0; operation < PERF_COUNT_HW_CACHE_OP_MAX; operation++) {

@@ -83,7 +83,7 @@ static int set_flag(struct weir_event *event, enum weir_event_term term, bool va
     return 0;
 }
 
-bool weir_event_set_config(struct weir_event *event, unsigned word, uint64_t clear, uint64_t set)
+bool weir_event_term_set_config(struct weir_event *event, unsigned word, uint64_t clear, uint64_t set)
 {
     struct perf_event_attr *attr = &event->attr;
     if (word == 0)
@@ -274,7 +274,7 @@ int weir_event_term_apply(struct weir_event_parser *parser, const struct weir_ev
     }
     if (!is_config)
         return set_number(event, (enum weir_event_term)row->term, value);
-    if (weir_event_set_config(event, row->word, UINT64_MAX, value))
+    if (weir_event_term_set_config(event, row->word, UINT64_MAX, value))
         return 0;
     return weir_error_set(parser->err, -EINVAL, "term '%s' at column %u: this build's perf_event_attr has no such word",
                           row->name, term->name.column);
