@@ -51,7 +51,6 @@ static void print_report(struct weir_print *print, const struct weir_record_opti
     struct weir_kernel_limits limits;
     weir_kernel_limits_read(&limits, NULL);
     struct weir_report_context context = {
-        .affinity_cpus = options->affinity_cpus,
         .output_path = options->output_path,
         .is_stream = options->output_kind == WEIR_RECORD_OUTPUT_STREAM,
         .stamped = result->stamped,

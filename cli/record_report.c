@@ -202,10 +202,6 @@ static void append_lost_samples(struct weir_buf *text, const struct weir_record_
     append_cause(&causes, "write failed", losses.write_failed, lost);
 
     struct joiner remedies = {.text = text, .first = "; to prevent it: ", .next = " or "};
-    if (before_ring > 0 && context->affinity_cpus) {
-        join(&remedies);
-        weir_buf_printf(text, "--no-affinity-cpus");
-    }
     if (damaged > 0) {
         join(&remedies);
         weir_buf_printf(text, "no -s");

@@ -23,7 +23,6 @@ struct weir_report_context {
     const char *output_path;
     bool is_stream;                          /* what is written is waited for by a reader, not by a disk */
     bool stamped;                            /* the files have their times in their names */
-    bool affinity_cpus;                      /* --affinity-cpus */
     unsigned realtime_priority;              /* of -r; 0: none */
     const struct weir_kernel_limits *limits; /* borrowed */
 };

@@ -83,18 +83,6 @@ static const struct weir_option options[] = {
         .details = "For a few threads on a machine of many CPUs. -a and -C go before it.",
     },
     {
-        .long_name = "affinity-cpus",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.affinity_cpus, bool),
-        .section = SECTION,
-        .help = "give data rings only to the CPUs that the recorded tasks' affinity masks allow",
-        .details = "Saves the memory of all others. A task whose mask is widened while recording is noticed by its "
-                   "first sample on another CPU, which gets its ring then, with a warning; what the task did there "
-                   "before that, some tenths of a millisecond to some milliseconds, is lost, and counted where each "
-                   "event is sampled (-c 1). -a, -C and --per-thread go before it.",
-    },
-    {
         .short_name = 'i',
         .long_name = "no-inherit",
         .negatable = true,

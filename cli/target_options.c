@@ -130,12 +130,6 @@ int weir_target_options_resolve(struct weir_record_arguments *arguments, const s
         override(notices, &told, "SYSTEM/CPU switch overriding PER-THREAD");
         arguments->options.per_thread = false;
     }
-    if (arguments->options.affinity_cpus && (arguments->options.system_wide || arguments->options.per_thread)) {
-        override(notices, &told,
-                 arguments->options.system_wide ? "SYSTEM/CPU switch overriding AFFINITY-CPUS"
-                                                : "PER-THREAD switch overriding AFFINITY-CPUS");
-        arguments->options.affinity_cpus = false;
-    }
     if (arguments->cgroups_count > 0 && !arguments->options.system_wide) {
         weir_error_set(err, -EINVAL, "cgroup monitoring only available in system-wide mode");
         weir_error_hint(err, "add -a, or -C with a list of CPUs, and leave out -p, -t and -u");

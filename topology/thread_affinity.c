@@ -26,7 +26,7 @@ int weir_thread_pin(const struct weir_cpuset *set)
 }
 
 /* EINVAL says that the mask is shorter than the kernel's: the one way to learn that length. */
-int weir_thread_affinity_other(pid_t tid, struct weir_cpuset *set)
+int weir_thread_affinity(struct weir_cpuset *set)
 {
     int result = -EINVAL;
     for (unsigned limit = CPU_SETSIZE; result == -EINVAL && limit <= WEIR_CPU_LIMIT; limit *= 2) {
@@ -35,7 +35,7 @@ int weir_thread_affinity_other(pid_t tid, struct weir_cpuset *set)
         if (result < 0)
             return result;
         size_t bytes = found.word_count * sizeof(found.words[0]);
-        result = sched_getaffinity(tid, bytes, (cpu_set_t *)found.words) < 0 ? -errno : 0;
+        result = sched_getaffinity(0, bytes, (cpu_set_t *)found.words) < 0 ? -errno : 0;
         if (result == 0) {
             weir_cpuset_fini(set);
             *set = found;
@@ -44,9 +44,4 @@ int weir_thread_affinity_other(pid_t tid, struct weir_cpuset *set)
         }
     }
     return result;
-}
-
-int weir_thread_affinity(struct weir_cpuset *set)
-{
-    return weir_thread_affinity_other(0, set);
 }

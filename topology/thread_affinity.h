@@ -22,8 +22,4 @@ int weir_thread_pin_other(pid_t tid, const struct weir_cpuset *set);
  */
 int weir_thread_affinity(struct weir_cpuset *set);
 
-/* Replaces set by the CPUs that task tid, of any process, may run on. Results as weir_thread_affinity(); -ESRCH: the
- * task has ended. */
-int weir_thread_affinity_other(pid_t tid, struct weir_cpuset *set);
-
 #endif

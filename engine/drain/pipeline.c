@@ -92,8 +92,7 @@ static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned 
         /* Sideband first: it is small, and what it tells is needed to understand the samples. */
         for (int sideband = 1; sideband >= 0; sideband--) {
             reader->rings[ring].place = i;
-            bool dormant = setup->places[i].late || (setup->places[i].waiting && !sideband);
-            atomic_init(&reader->rings[ring].dormant, dormant);
+            atomic_init(&reader->rings[ring].dormant, setup->places[i].late);
             reader->rings[ring++].sideband = sideband;
         }
     }

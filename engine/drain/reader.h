@@ -28,8 +28,7 @@
  * coordinator empties the used one before it uses it again.
  *
  * The ring of a CPU that is offline is dormant: there, but not mapped. When the CPU comes, the coordinator maps it and
- * ends that (N): the reader, which looks before each step and each sleep, sees a whole ring or none. So is the data
- * ring of a CPU that no target may run on (engine/kernel/event_place.h), until one is seen there.
+ * ends that (N): the reader, which looks before each step and each sleep, sees a whole ring or none.
  *
  * The ring of a CPU that comes back goes on as output of events that are opened anew. Their ids become those of the
  * file (record_rename.h), and where their records begin the reader puts what says that the CPU was away (R): it drains

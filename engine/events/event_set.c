@@ -175,29 +175,6 @@ void weir_event_set_pause(struct weir_event_set *set, bool paused)
     }
 }
 
-void weir_event_set_notify(struct weir_event_set *set, unsigned place, bool on)
-{
-    for (unsigned event = 0; event < weir_event_set_sideband(set); event++) {
-        for (unsigned task = 0; task < set->task_count; task++) {
-            int fd = weir_event_set_fd(set, event, place, task);
-            if (fd >= 0)
-                set->kernel->ops->event_notify(set->kernel->ctx, fd, on);
-        }
-    }
-}
-
-bool weir_event_set_was_seen(const struct weir_event_set *set, unsigned place)
-{
-    struct weir_event_count count;
-    for (unsigned event = 0; event < weir_event_set_sideband(set); event++) {
-        for (unsigned task = 0; task < set->task_count; task++) {
-            if (weir_event_set_read(set, event, place, task, &count) == 0 && count.value > 0)
-                return true;
-        }
-    }
-    return false;
-}
-
 uint64_t weir_event_set_read_lost(const struct weir_event_set *set)
 {
     uint64_t lost = 0;

@@ -104,8 +104,7 @@ struct weir_event_set_setup {
     const struct weir_kernel *kernel;
     struct weir_event_list *list;
     const struct weir_cpuset *cpus;
-    const struct weir_cpuset *late_cpus;    /* that may come online while recording; NULL: none */
-    const struct weir_cpuset *waiting_cpus; /* of cpus, whose data rings wait for targets; NULL: none */
+    const struct weir_cpuset *late_cpus; /* that may come online while recording; NULL: none */
     const struct weir_targets *targets;
     bool per_thread;                        /* a place for each target instead of one for each CPU */
     const struct weir_event_config *config; /* attrs are configured again after a fall-back */
@@ -198,15 +197,6 @@ int weir_event_set_exclude_tasks(struct weir_event_set *set, const pid_t *tids, 
 
 /* Stops and restarts the kernel's writing to all data rings; what comes meanwhile is counted as lost. */
 void weir_event_set_pause(struct weir_event_set *set, bool paused);
-
-/*
- * Of a place whose data ring waits (engine/kernel/event_place.h). notify: whether SIGIO comes at each sample there, of
- * all events but the sideband event; what fails is passed over, for a task that is gone has none. was_seen: whether any
- * of them has counted, so that a target has run there. Then weir_event_set_map_ring() gives it its ring: what children
- * have inherited goes there too, because their samples go where those of the event go that they inherited.
- */
-void weir_event_set_notify(struct weir_event_set *set, unsigned place, bool on);
-bool weir_event_set_was_seen(const struct weir_event_set *set, unsigned place);
 
 /* Enable and disable: the side events, or all others. Failures of single descriptors (task gone) are passed over. */
 void weir_event_set_enable(struct weir_event_set *set, bool sideband);

@@ -27,14 +27,12 @@ struct opener {
 
 static int place_cpus(struct weir_event_set *set, const struct weir_event_set_setup *setup)
 {
-    const struct weir_cpuset *cpus = setup->cpus, *late = setup->late_cpus, *waiting = setup->waiting_cpus;
+    const struct weir_cpuset *cpus = setup->cpus, *late = setup->late_cpus;
     set->places = calloc(weir_cpuset_count(cpus) + (late ? weir_cpuset_count(late) : 0), sizeof(*set->places));
     if (!set->places)
         return -ENOMEM;
-    WEIR_CPUSET_FOREACH(cpu, cpus) {
-        set->places[set->place_count++] = (struct weir_event_place){
-            .cpu = cpu, .task = -1, .waiting = waiting && weir_cpuset_has(waiting, (unsigned)cpu)};
-    }
+    WEIR_CPUSET_FOREACH(cpu, cpus)
+        set->places[set->place_count++] = (struct weir_event_place){.cpu = cpu, .task = -1};
     set->late_from = set->place_count;
     for (int cpu = late ? weir_cpuset_next(late, 0) : -1; cpu >= 0; cpu = weir_cpuset_next(late, (unsigned)cpu + 1))
         set->places[set->place_count++] = (struct weir_event_place){.cpu = cpu, .task = -1, .late = true};

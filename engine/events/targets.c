@@ -23,7 +23,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "format/proc_text.h"
-#include "topology/thread_affinity.h"
 
 #define STATUS_BYTES      4096 /* what is wanted stands near its start */
 #define USER_RECORD_BYTES 16384
@@ -332,24 +331,6 @@ size_t weir_targets_count_new(const struct weir_targets *before, const struct we
         count += at == before->count || before->tids[at] != now->tids[i];
     }
     return count;
-}
-
-int weir_targets_allowed_cpus(const struct weir_targets *targets, struct weir_cpuset *cpus)
-{
-    struct weir_cpuset all = WEIR_CPUSET_INIT, one = WEIR_CPUSET_INIT;
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < targets->count; i++) {
-        result = weir_thread_affinity_other(targets->tids[i], &one);
-        if (result == 0)
-            result = weir_cpuset_or(&all, &all, &one);
-        else if (result == -ESRCH)
-            result = 0;
-    }
-    weir_cpuset_fini(&one);
-    weir_cpuset_fini(result == 0 ? cpus : &all);
-    if (result == 0)
-        *cpus = all;
-    return result;
 }
 
 /* ---- arguments ---- */

@@ -59,11 +59,6 @@ int weir_targets_init_pids(struct weir_targets *targets, const pid_t *pids, size
 
 void weir_targets_fini(struct weir_targets *targets);
 
-/* Replaces *cpus by those that any of the tasks may run on now (sched_getaffinity(2): its mask within its cpuset);
- * tasks that have ended are passed over, so it may be empty. 0, -ENOMEM or another errno of the call, and *cpus as it
- * was. */
-int weir_targets_allowed_cpus(const struct weir_targets *targets, struct weir_cpuset *cpus);
-
 /* How many tasks of `now` are not in `before`. */
 size_t weir_targets_count_new(const struct weir_targets *before, const struct weir_targets *now);
 

@@ -12,9 +12,6 @@ struct weir_event_place {
     int cpu;    /* number of the CPU; -1: wherever the task runs */
     pid_t task; /* the only task that is recorded here; -1: all targets are, on this CPU */
     bool late;  /* a CPU that was offline at the start: it has no ring until it comes, and of all tasks no event */
-    /* A CPU that no target may run on at the start: its events are open and its sideband ring is mapped, but its data
-     * ring only when a target is seen there (weir_event_set_was_seen()). Not with late. */
-    bool waiting;
 };
 
 #endif

@@ -27,12 +27,9 @@ struct weir_kernel_ops {
      * that flag (Linux 3.13) a child that another thread starts in between inherits it. */
     int (*event_open)(void *ctx, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
     void (*event_close)(void *ctx, int fd);
-    int (*event_id)(void *ctx, int fd, uint64_t *id); /* PERF_EVENT_IOC_ID */
-    int (*event_enable)(void *ctx, int fd);           /* PERF_EVENT_IOC_ENABLE */
-    int (*event_disable)(void *ctx, int fd);          /* PERF_EVENT_IOC_DISABLE */
-    /* Whether this process gets a SIGIO at each sample of the event and of those that were inherited from it, with a
-     * ring or without: F_SETOWN and O_ASYNC of fcntl(2); perf_event_fasync(), kernel/events/core.c. */
-    int (*event_notify)(void *ctx, int fd, bool on);
+    int (*event_id)(void *ctx, int fd, uint64_t *id);               /* PERF_EVENT_IOC_ID */
+    int (*event_enable)(void *ctx, int fd);                         /* PERF_EVENT_IOC_ENABLE */
+    int (*event_disable)(void *ctx, int fd);                        /* PERF_EVENT_IOC_DISABLE */
     int (*event_set_output)(void *ctx, int fd, int ring_fd);        /* PERF_EVENT_IOC_SET_OUTPUT */
     int (*event_set_filter)(void *ctx, int fd, const char *filter); /* PERF_EVENT_IOC_SET_FILTER */
     /* How many BPF programs there are on the event's tracepoint, whoever has attached them: PERF_EVENT_IOC_QUERY_BPF.

@@ -234,15 +234,6 @@ static int linux_event_disable(void *ctx, int fd)
     return event_ioctl(fd, PERF_EVENT_IOC_DISABLE, NULL);
 }
 
-static int linux_event_notify(void *ctx, int fd, bool on)
-{
-    (void)ctx;
-    int flags = fcntl(fd, F_GETFL);
-    if (flags < 0 || (on && fcntl(fd, F_SETOWN, getpid()) < 0))
-        return -errno;
-    return fcntl(fd, F_SETFL, on ? flags | O_ASYNC : flags & ~O_ASYNC) < 0 ? -errno : 0;
-}
-
 static int linux_event_set_output(void *ctx, int fd, int ring_fd)
 {
     (void)ctx;
@@ -400,7 +391,6 @@ static const struct weir_kernel_ops linux_ops = {
     .event_id = linux_event_id,
     .event_enable = linux_event_enable,
     .event_disable = linux_event_disable,
-    .event_notify = linux_event_notify,
     .event_set_output = linux_event_set_output,
     .event_set_filter = linux_event_set_filter,
     .event_programs = linux_event_programs,

@@ -134,7 +134,7 @@ static uint64_t tell_missing(const struct weir_event_set *set, unsigned place, s
 static bool had_no_ring(const struct weir_event_set *set, unsigned place)
 {
     const struct weir_event_place *at = &set->places[place];
-    return at->waiting || (at->late && !weir_event_set_follows_cpus(set));
+    return at->late && !weir_event_set_follows_cpus(set);
 }
 
 /*

@@ -94,9 +94,7 @@ static int open_events(struct weir_session *session, struct weir_error *err)
 {
     for (unsigned tries = 1;; tries++) {
         raise_fd_limit(session);
-        int result = weir_session_choose_waiting_cpus(session, err);
-        if (result == 0)
-            result = weir_session_open_events(session, err);
+        int result = weir_session_open_events(session, err);
         if (result < 0 || !found_new_targets(session, tries))
             return result;
     }
@@ -320,8 +318,6 @@ static int watch(struct weir_session *session, struct weir_error *err)
     if (result == 0)
         result = weir_session_watch_cpus(session);
     if (result == 0)
-        result = weir_session_watch_affinity(session);
-    if (result == 0)
         result = weir_session_watch_aux(session);
     return result < 0 ? weir_error_set_errno(err, result, "cannot watch the recording") : 0;
 }
@@ -431,7 +427,6 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
         .cpu_watch = {.fd = -1},
         .cpu_timer_fd = -1,
         .resume_fd = -1,
-        .affinity_fd = -1,
         .aux_timer_fd = -1,
     };
     int code = record(&session, workload_failed, err);

@@ -75,11 +75,10 @@ struct weir_record_options {
     const struct weir_cpuset *cpus; /* -C; NULL: all online CPUs; not with tasks */
     struct weir_target_spec target; /* -p, -t, -u; WEIR_TARGET_ALL: no tasks are named */
     bool per_thread;                /* a ring for each task instead of one for each CPU; not with system_wide, cpus */
-    bool affinity_cpus; /* data rings only for CPUs that targets may run on, until one is seen on another; with tasks */
-    bool no_inherit;    /* -i: tasks that the targets make are not recorded; per_thread implies it */
-    bool inherit_stat;  /* -s: a READ record for each thread that ends */
-    struct weir_schedule schedule; /* -D: when events count; borrowed windows */
-    char *const *command;          /* argv of the workload, NULL-terminated; NULL: none */
+    bool no_inherit;                /* -i: tasks that the targets make are not recorded; per_thread implies it */
+    bool inherit_stat;              /* -s: a READ record for each thread that ends */
+    struct weir_schedule schedule;  /* -D: when events count; borrowed windows */
+    char *const *command;           /* argv of the workload, NULL-terminated; NULL: none */
 
     struct weir_event_list *events; /* not empty; attrs are completed by weir_record_run() */
     uint64_t freq_hz;               /* -F; 0: not given; WEIR_RECORD_FREQ_MAX */
@@ -207,7 +206,7 @@ struct weir_record_result {
     uint64_t shed_samples;          /* of these, dropped under pressure */
     uint64_t trimmed_samples;       /* in the file, with a shorter stack than the kernel had dumped */
     uint64_t trimmed_bytes;         /* of stack dumps that are not in the file */
-    uint64_t lost_before_ring;      /* of these, on CPUs whose data rings waited (affinity_cpus), of period 1 events */
+    uint64_t lost_before_ring;      /* of these, on CPUs that came online, before their rings did; of period 1 events */
     uint64_t lost_damaged;          /* of these, in rings that -s had the kernel damage (engine/session/ledger.c) */
     uint64_t sleeper_counts;        /* of what is cut off, that of events that count what happens to tasks that sleep */
     uint64_t lost_suspended;        /* of these, while there was no room for the output (WEIR_RECORD_ON_FULL_SUSPEND) */

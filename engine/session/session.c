@@ -19,7 +19,6 @@ int weir_session_open_events(struct weir_session *session, struct weir_error *er
                                          .list = session->options->events,
                                          .cpus = &session->cpus,
                                          .late_cpus = &session->late_cpus,
-                                         .waiting_cpus = &session->waiting_cpus,
                                          .targets = &session->targets,
                                          .per_thread = session->per_thread,
                                          .config = &session->config,
@@ -146,9 +145,7 @@ int weir_session_map_rings(struct weir_session *session, struct weir_error *err)
 {
     for (unsigned place = 0; place < session->events.place_count; place++) {
         for (int sideband = 0; sideband < 2; sideband++) {
-            const struct weir_event_place *at = &session->events.places[place];
-            bool waits = at->late || (at->waiting && !sideband);
-            if (waits && weir_event_set_has_ring(&session->events, place, sideband))
+            if (session->events.places[place].late && weir_event_set_has_ring(&session->events, place, sideband))
                 continue;
             int result = weir_session_map_ring(session, place, sideband);
             if (result == 0)
@@ -234,7 +231,6 @@ void weir_session_release(struct weir_session *session)
     weir_session_close_triggers(session);
     weir_targets_fini(&session->targets);
     weir_session_unwatch_cpus(session);
-    weir_session_unwatch_affinity(session);
     weir_session_unwatch_aux(session);
     if (session->coordinating)
         weir_coordinator_fini(&session->coordinator);

@@ -52,13 +52,11 @@ struct weir_session {
     struct weir_cpuset late_cpus;   /* offline at the start, to be recorded when they come */
     struct weir_cpuset cpus_online; /* at the last look */
     struct weir_cpu_watch cpu_watch;
-    struct weir_cpuset waiting_cpus; /* of cpus: their data rings are not mapped until a target is seen there */
-    int affinity_fd;                 /* owned signalfd of SIGIO, while there are or were such; -1: none */
-    int cpu_timer_fd;                /* owned timerfd: the next look that nobody else asks for; -1: none */
-    int resume_fd;                   /* owned timerfd: the machine may have been suspended; -1: none */
-    uint64_t slept_ns;               /* for how long it had been in all, at the last look */
-    bool cpus_changed;               /* and the file does not say so yet */
-    bool cpus_moved;                 /* they are not those of the start, or were not once */
+    int cpu_timer_fd;  /* owned timerfd: the next look that nobody else asks for; -1: none */
+    int resume_fd;     /* owned timerfd: the machine may have been suspended; -1: none */
+    uint64_t slept_ns; /* for how long it had been in all, at the last look */
+    bool cpus_changed; /* and the file does not say so yet */
+    bool cpus_moved;   /* they are not those of the start, or were not once */
     struct weir_plan plan;
     bool staged;                /* plan says where readers run on this machine, although topology is that of another */
     struct weir_cpuset house;   /* where threads run that are no readers; empty: anywhere */
@@ -208,7 +206,7 @@ int weir_session_open_events(struct weir_session *session, struct weir_error *er
 /* Makes the pipeline for the open events. 0 or -errno with err. */
 int weir_session_init_pipeline(struct weir_session *session, struct weir_error *err);
 
-/* Maps every ring into the pipeline, but for data rings that wait. 0, or -errno with err; after -EPERM a smaller size
+/* Maps every ring into the pipeline, but for those of late places. 0, or -errno with err; after -EPERM a smaller size
  * may still fit. */
 int weir_session_map_rings(struct weir_session *session, struct weir_error *err);
 
@@ -243,18 +241,6 @@ void weir_session_tell_cpus_again(struct weir_session *session);
 
 /* Before the coordinator ends. In any state. */
 void weir_session_unwatch_cpus(struct weir_session *session);
-
-/* Finds waiting_cpus for the targets of now, when that was asked for; again after they have changed. 0 or -errno with
- * err. */
-int weir_session_choose_waiting_cpus(struct weir_session *session, struct weir_error *err);
-
-/* Lets the kernel tell when a target is seen on one of them, and the coordinator's loop map its ring then. After the
- * rings were mapped, before events are on and threads run. 0 or -errno. */
-int weir_session_watch_affinity(struct weir_session *session);
-/* Maps the data rings of those waiting CPUs that a target was seen on. While recording. */
-void weir_session_look_for_targets(struct weir_session *session);
-/* After the events were closed, before the coordinator ends. In any state. */
-void weir_session_unwatch_affinity(struct weir_session *session);
 
 /* Appends ID_INDEX, EVENT_UPDATE, THREAD_MAP and CPU_MAP records. 0 or -ENOMEM. */
 int weir_session_append_index(const struct weir_session *session, struct weir_buf *out);

@@ -128,10 +128,13 @@ static int open_place(struct weir_session *session, unsigned place, struct weir_
             note_return(session, place);
     }
     if (!weir_pipeline_has_place(&session->pipeline, place)) {
+        weir_pipeline_note_mapping(&session->pipeline, true); /* events of single tasks are on already */
         int result = map_rings(session, place, err);
+        if (result == 0)
+            weir_pipeline_wake_place(&session->pipeline, place);
+        weir_pipeline_note_mapping(&session->pipeline, false);
         if (result < 0)
             return result;
-        weir_pipeline_wake_place(&session->pipeline, place);
     }
     weir_event_set_enable_place(&session->events, place);
     struct weir_error why = {0};

@@ -229,13 +229,6 @@ static int sim_event_disable(void *ctx, int fd)
     return 0;
 }
 
-/* Nobody is told: who wants to know asks for the event's count. */
-static int sim_event_notify(void *ctx, int fd, bool on)
-{
-    (void)on;
-    return event_of(ctx, fd) ? 0 : -EINVAL;
-}
-
 static int sim_event_set_output(void *ctx, int fd, int ring_fd)
 {
     struct sim_event *event = event_of(ctx, fd), *owner = event_of(ctx, ring_fd);
@@ -365,7 +358,6 @@ static const struct weir_kernel_ops sim_ops = {
     .event_id = sim_event_id,
     .event_enable = sim_event_enable,
     .event_disable = sim_event_disable,
-    .event_notify = sim_event_notify,
     .event_set_output = sim_event_set_output,
     .event_set_filter = sim_event_set_filter,
     .event_programs = sim_event_programs,

@@ -390,7 +390,6 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
         .cpu_watch = {.fd = -1},
         .cpu_timer_fd = -1,
         .resume_fd = -1,
-        .affinity_fd = -1,
         .aux_timer_fd = -1,
         .buffer_bytes = options->buffer_bytes,
         .retained_bytes = options->retained_bytes,

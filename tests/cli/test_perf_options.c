@@ -194,7 +194,7 @@ Test(perf_options, abbreviation_of_perfs_is_not_taken_away_by_an_option_of_weirs
     cr_expect_str_eq(err.what, "option '--output' needs an argument: FILE");
     parse_refused("--max 1X", &err); /* --max-loss */
     cr_expect(begins_with(err.what, "option '--max-size': "), "%s", err.what);
-    parse_refused("--affin", &err); /* --affinity-cpus */
+    parse_refused("--affin", &err);
     cr_expect_str_eq(err.what, "option '--affinity' of perf record is not in weir");
     parse_refused("--max-l", &err);
     cr_expect_str_eq(err.what, "option '--max-loss' needs an argument: PCT");

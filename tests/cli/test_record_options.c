@@ -318,7 +318,6 @@ static const char *const refused[] = {
     "--aux-sample --append",
     "-Se --output-format=dir",
     "-S --overwrite",
-    "-p 1 --aux-sample --affinity-cpus",
     "-r 0",
     "-r 100",
     "--threads=0/0:0/1",

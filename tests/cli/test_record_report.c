@@ -210,7 +210,6 @@ Test(record_report, closing_lines_read_as_in_the_golden_file)
         struct weir_ledger_row rows[2 * EVENTS];
         struct weir_record_result result = make_result(variant, rows);
         struct weir_report_context context = {
-            .affinity_cpus = variant->before_ring > 0,
             .output_path = "perf.data",
             .realtime_priority = variant->realtime_priority,
             .limits = variant->limited ? &limited_rings : &free_rings,

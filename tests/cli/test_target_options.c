@@ -79,7 +79,7 @@ static const struct {
     const char *line;
     const char *warning; /* NULL: none */
     enum weir_target_kind kind;
-    bool system_wide, has_cpus, per_thread, no_inherit, affinity_cpus;
+    bool system_wide, has_cpus, per_thread, no_inherit;
 } rules[] = {
     {"", NULL, NO_TASKS, .system_wide = true},
     {"-i", NULL, NO_TASKS, .system_wide = true, .no_inherit = true},
@@ -91,13 +91,6 @@ static const struct {
     {"--per-thread -a -- true", "SYSTEM/CPU switch overriding PER-THREAD", NO_TASKS, .system_wide = true},
     {"--per-thread -C 0 -- true", "SYSTEM/CPU switch overriding PER-THREAD", NO_TASKS, .system_wide = true,
      .has_cpus = true},
-    {"--affinity-cpus -- true", NULL, NO_TASKS, .affinity_cpus = true},
-    {"--affinity-cpus -p 7", NULL, WEIR_TARGET_PROCESSES, .affinity_cpus = true},
-    {"--affinity-cpus", "SYSTEM/CPU switch overriding AFFINITY-CPUS", NO_TASKS, .system_wide = true},
-    {"--affinity-cpus -C 0 -- true", "SYSTEM/CPU switch overriding AFFINITY-CPUS", NO_TASKS, .system_wide = true,
-     .has_cpus = true},
-    {"--affinity-cpus --per-thread -p 7", "PER-THREAD switch overriding AFFINITY-CPUS", WEIR_TARGET_PROCESSES,
-     .per_thread = true},
     {"-p 7", NULL, WEIR_TARGET_PROCESSES, .system_wide = false},
     {"-p 7 -a", "PID/TID switch overriding SYSTEM", WEIR_TARGET_PROCESSES, .system_wide = false},
     {"-p 7 -C 0", "PID/TID switch overriding CPU", WEIR_TARGET_PROCESSES, .system_wide = false},
@@ -125,7 +118,6 @@ Test(target_options, rules_are_perfs_with_its_first_warning)
         cr_expect_eq(options.system_wide, rules[i].system_wide, "%s", rules[i].line);
         cr_expect_eq(options.cpus != NULL, rules[i].has_cpus, "%s", rules[i].line);
         cr_expect_eq(options.per_thread, rules[i].per_thread, "%s", rules[i].line);
-        cr_expect_eq(options.affinity_cpus, rules[i].affinity_cpus, "%s", rules[i].line);
         cr_expect_eq(options.no_inherit, rules[i].no_inherit, "%s", rules[i].line);
         cr_expect_eq(notice_count, rules[i].warning != NULL, "%s", rules[i].line);
         if (rules[i].warning)

@@ -47,19 +47,11 @@ static int map_rings(struct sim_rig *rig, const struct sim_rig_options *options)
     rig->ring_bytes = options->ring_bytes;
     rig->sideband_ring_bytes = options->sideband_ring_bytes ? options->sideband_ring_bytes : options->ring_bytes;
     for (unsigned place = 0; result == 0 && place < rig->set.late_from; place++) {
-        if (!rig->set.places[place].waiting)
-            result = map_ring(rig, place, false);
+        result = map_ring(rig, place, false);
         if (result == 0)
             result = map_ring(rig, place, true);
     }
     return result;
-}
-
-void sim_rig_begin_ring(struct sim_rig *rig, unsigned place)
-{
-    const struct weir_error none = {0};
-    must(map_ring(rig, place, false), &none);
-    weir_pipeline_wake_place(&rig->pipeline, place);
 }
 
 void sim_rig_take_cpu(struct sim_rig *rig, unsigned place)
@@ -87,7 +79,9 @@ static void note_return(struct sim_rig *rig, unsigned place)
 int sim_rig_try_bring_cpu(struct sim_rig *rig, unsigned place, struct weir_error *err)
 {
     weir_sim_kernel_set_cpu(rig->sim, rig->set.places[place].cpu, true);
-    int result = explained(weir_event_set_reopen(&rig->set, place, &rig->limits, err), err);
+    int result = 0;
+    if (weir_event_set_reopens(&rig->set))
+        result = explained(weir_event_set_reopen(&rig->set, place, &rig->limits, err), err);
     if (result == 0 && rig->renames) {
         weir_pipeline_rename_place(&rig->pipeline, place);
         if (weir_pipeline_has_place(&rig->pipeline, place))
@@ -118,7 +112,7 @@ static int open_events(struct sim_rig *rig, const struct sim_rig_options *option
     rig->config = (struct weir_event_config){
         .period = 1,
         .period_or_freq_given = true,
-        .system_wide = true,
+        .system_wide = !options->of_task,
         .watermark_bytes = options->watermark_bytes ? options->watermark_bytes
                                                     : (uint32_t)(options->ring_bytes / WEIR_RING_WATERMARK_SHARE),
         .sideband_watermark_bytes = 1,
@@ -133,13 +127,14 @@ static int open_events(struct sim_rig *rig, const struct sim_rig_options *option
         result = weir_targets_init_all(&rig->targets);
     if (result < 0)
         return result;
+    if (options->of_task)
+        rig->targets.tids[0] = 1;
     return explained(weir_event_set_open(&rig->set,
                                          &(struct weir_event_set_setup){
                                              .kernel = options->kernel ? options->kernel : &rig->kernel,
                                              .list = &rig->list,
                                              .cpus = &rig->cpus,
                                              .late_cpus = &rig->late_cpus,
-                                             .waiting_cpus = &rig->waiting_cpus,
                                              .targets = &rig->targets,
                                              .config = &rig->config,
                                              .limits = &rig->limits,
@@ -153,8 +148,6 @@ static int choose_cpus(struct sim_rig *rig, const struct sim_rig_options *option
     int result = 0;
     for (unsigned cpu = 0; result == 0 && cpu < options->cpus + options->late; cpu++) {
         result = weir_cpuset_add(cpu < options->cpus ? &rig->cpus : &rig->late_cpus, cpu);
-        if (result == 0 && cpu < options->cpus && cpu + options->waiting >= options->cpus)
-            result = weir_cpuset_add(&rig->waiting_cpus, cpu);
         if (cpu >= options->cpus)
             weir_sim_kernel_set_cpu(rig->sim, (int)cpu, false);
     }
@@ -236,7 +229,6 @@ void sim_rig_fini(struct sim_rig *rig)
     weir_plan_fini(&rig->plan);
     weir_cpuset_fini(&rig->cpus);
     weir_cpuset_fini(&rig->late_cpus);
-    weir_cpuset_fini(&rig->waiting_cpus);
     weir_topology_free(rig->topology);
     weir_assert(!rig->sim || weir_sim_kernel_is_released(rig->sim));
     weir_sim_kernel_free(rig->sim);

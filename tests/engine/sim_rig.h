@@ -13,7 +13,7 @@
 struct sim_rig_options {
     unsigned cpus;
     unsigned late;            /* so many more, which are offline at the start */
-    unsigned waiting;         /* so many of cpus, the last ones, have no data ring at the start */
+    bool of_task;             /* events of one task, which are on while a late CPU has no rings; else of all tasks */
     const char *events;       /* NULL: "bpf-output", samples with a payload */
     const char *threads_spec; /* NULL: a reader per CPU */
     uint64_t ring_bytes;
@@ -37,7 +37,7 @@ struct sim_rig {
     struct weir_sim_kernel *sim;
     struct weir_kernel kernel;
     struct weir_topology *topology;
-    struct weir_cpuset cpus, late_cpus, waiting_cpus;
+    struct weir_cpuset cpus, late_cpus;
     uint64_t ring_bytes, sideband_ring_bytes;
     struct weir_plan plan;
     struct weir_event_list list;
@@ -66,9 +66,6 @@ void sim_rig_bring_cpu(struct sim_rig *rig, unsigned place);
 
 /* One comes and may not be recorded: 0 or -errno, as open_place() in session_cpus.c. It may be tried again. */
 int sim_rig_try_bring_cpu(struct sim_rig *rig, unsigned place, struct weir_error *err);
-
-/* A waiting CPU gets its data ring: what the coordinator does when a target was seen there. */
-void sim_rig_begin_ring(struct sim_rig *rig, unsigned place);
 
 /* The descriptor of an event; event == set.event_count - 1 is the sideband event. */
 int sim_rig_fd(const struct sim_rig *rig, unsigned event, unsigned place);

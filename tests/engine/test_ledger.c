@@ -25,12 +25,14 @@ struct fixture {
     struct weir_buf lost;
 };
 
-static void fixture_init_waiting(struct fixture *f, unsigned cpus, unsigned waiting)
+/* of_task: events of one task, which late CPUs, offline at the start, count before they have rings. */
+static void fixture_init_late(struct fixture *f, unsigned cpus, unsigned late, bool of_task)
 {
     memset(f, 0, sizeof(*f));
     sim_rig_init(&f->rig, &(struct sim_rig_options){
                               .cpus = cpus,
-                              .waiting = waiting,
+                              .late = late,
+                              .of_task = of_task,
                               .events = "bpf-output,bpf-output",
                               .ring_bytes = RING_BYTES,
                           });
@@ -41,7 +43,7 @@ static void fixture_init_waiting(struct fixture *f, unsigned cpus, unsigned wait
 
 static void fixture_init(struct fixture *f)
 {
-    fixture_init_waiting(f, CPUS, 0);
+    fixture_init_late(f, CPUS, 0, false);
 }
 
 static void fixture_fini(struct fixture *f)
@@ -347,7 +349,7 @@ Test(ledger, nanoseconds_are_not_samples_that_were_overwritten)
     fixture_fini(&f);
 }
 
-/* ---- CPUs whose data rings wait ---- */
+/* ---- CPUs that come online and count before they have rings ---- */
 
 static unsigned mapped_rings(const struct fixture *f)
 {
@@ -357,65 +359,44 @@ static unsigned mapped_rings(const struct fixture *f)
     return count;
 }
 
-#define MANY    96u
-#define ALLOWED 2u
-
-Test(ledger, of_96_cpus_only_those_that_targets_may_run_on_have_data_rings)
-{
-    struct fixture f;
-    fixture_init_waiting(&f, MANY, MANY - ALLOWED);
-    cr_assert_eq(mapped_rings(&f), MANY + ALLOWED);
-    put(&f, 0, 0, 3);
-    put(&f, 90, SIDEBAND, 4);
-    for (unsigned cpu = ALLOWED; cpu < MANY; cpu++)
-        cr_assert_not(weir_event_set_was_seen(&f.rig.set, cpu), "side records are no samples");
-    drain(&f);
-    collect(&f);
-    weir_ledger_settle(&f.rig.pipeline, &f.result);
-    cr_assert_eq(f.result.ledger_count, MANY * EVENTS);
-    cr_assert_eq(f.result.samples, 3);
-    cr_assert_eq(f.result.lost_samples, 0);
-    cr_assert_eq(row(&f, 90, SIDEBAND)->written, 4, "the sideband ring was there");
-    fixture_fini(&f);
-}
+#define LATE 3u
 
 Test(ledger, what_came_before_a_cpu_had_its_data_ring_is_lost_and_told)
 {
     struct fixture f;
-    fixture_init_waiting(&f, MANY, MANY - ALLOWED);
-    put(&f, 77, 1, 5);
-    for (unsigned cpu = 0; cpu < MANY; cpu++)
-        cr_assert_eq(weir_event_set_was_seen(&f.rig.set, cpu), cpu == 77);
-    sim_rig_begin_ring(&f.rig, 77);
-    cr_assert_eq(mapped_rings(&f), MANY + ALLOWED + 1);
-    put(&f, 77, 1, 7);
-    put(&f, 77, 0, 2);
-    put(&f, 78, 0, 1); /* and that one never gets its ring */
+    fixture_init_late(&f, CPUS, LATE, true);
+    cr_assert_eq(mapped_rings(&f), 2 * CPUS);
+    unsigned came = CPUS + 1;
+    put(&f, came, 1, 5);
+    sim_rig_bring_cpu(&f.rig, came);
+    cr_assert_eq(mapped_rings(&f), 2 * (CPUS + 1));
+    put(&f, came, 1, 7);
+    put(&f, came, 0, 2);
     drain(&f);
     collect(&f);
+    expect_row(&f, came, 1, 7, 5, 0);
+    expect_row(&f, came, 0, 2, 0, 0);
     weir_ledger_settle(&f.rig.pipeline, &f.result);
-    expect_row(&f, 77, 1, 7, 5, 0);
-    expect_row(&f, 77, 0, 2, 0, 0);
-    expect_row(&f, 78, 0, 0, 1, 0);
+    cr_assert_eq(f.result.ledger_count, (CPUS + 1) * EVENTS, "CPUs that never came have no rows");
     cr_assert_eq(f.result.samples, 9);
-    cr_assert_eq(f.result.lost_samples, 6);
-    cr_assert_eq(f.result.lost_before_ring, 6);
+    cr_assert_eq(f.result.lost_samples, 5);
+    cr_assert_eq(f.result.lost_before_ring, 5);
 
-    cr_assert_eq(f.lost.used, 2 * REPORT_BYTES);
+    cr_assert_eq(f.lost.used, REPORT_BYTES);
     uint64_t words[REPORT_BYTES / 8];
     memcpy(words, f.lost.data, sizeof(words));
     cr_assert_eq(words[1], 5);
-    cr_assert_eq((uint32_t)words[4], 77);
-    cr_assert_eq(words[5], f.rig.set.ids[1 * MANY + 77]);
+    cr_assert_eq((uint32_t)words[4], came);
+    cr_assert_eq(words[5], f.rig.set.ids[1 * (CPUS + LATE) + came]);
     fixture_fini(&f);
 }
 
 Test(ledger, of_nanoseconds_before_a_cpu_had_its_data_ring_none_is_lost)
 {
     struct fixture f;
-    fixture_init_waiting(&f, MANY, 1);
+    fixture_init_late(&f, CPUS, 1, true);
     become_tracepoint(&f, "sched_stat_runtime");
-    put(&f, MANY - 1, 0, 500);
+    put(&f, CPUS, 0, 500);
     collect(&f);
     cr_assert_eq(f.result.lost_before_ring, 0);
     cr_assert_eq(f.lost.used, 0);
@@ -425,15 +406,15 @@ Test(ledger, of_nanoseconds_before_a_cpu_had_its_data_ring_none_is_lost)
 Test(ledger, ring_that_comes_while_output_is_paused_is_paused_too)
 {
     struct fixture f;
-    fixture_init_waiting(&f, MANY, 1);
+    fixture_init_late(&f, CPUS, 1, true);
     weir_event_set_pause(&f.rig.set, true);
-    sim_rig_begin_ring(&f.rig, MANY - 1);
-    put(&f, MANY - 1, 0, 1);
+    sim_rig_bring_cpu(&f.rig, CPUS);
+    put(&f, CPUS, 0, 1);
     weir_event_set_pause(&f.rig.set, false);
-    put(&f, MANY - 1, 0, 2);
+    put(&f, CPUS, 0, 2);
     drain(&f);
     collect(&f);
-    expect_row(&f, MANY - 1, 0, 2, 1, 0);
+    expect_row(&f, CPUS, 0, 2, 1, 0);
     fixture_fini(&f);
 }
 

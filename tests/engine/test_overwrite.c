@@ -21,18 +21,22 @@
 struct fixture {
     struct sim_rig rig;
     struct weir_output *output;
-    uint64_t next; /* number of the next event, which is its address and its time */
+    unsigned place; /* that the events are of */
+    uint64_t next;  /* number of the next event, which is its address and its time */
 };
 
-/* waiting: 1: the CPU has no ring yet. */
-static void fixture_init_waiting(struct fixture *f, uint64_t ring_bytes, unsigned waiting)
+/* late: as many CPUs more, which have no rings until they come, while the events of a task count there. */
+static void fixture_init_late(struct fixture *f, uint64_t ring_bytes, unsigned late)
 {
     static const uint8_t head[4096];
     struct weir_error err = {0};
     memset(f, 0, sizeof(*f));
-    sim_rig_init(&f->rig,
-                 &(struct sim_rig_options){
-                     .cpus = 1, .waiting = waiting, .ring_bytes = ring_bytes, .buffer_bytes = MIB, .overwrite = true});
+    sim_rig_init(&f->rig, &(struct sim_rig_options){.cpus = 1,
+                                                    .late = late,
+                                                    .of_task = late > 0,
+                                                    .ring_bytes = ring_bytes,
+                                                    .buffer_bytes = MIB,
+                                                    .overwrite = true});
     cr_assert_eq(weir_pipeline_open_output(&f->rig.pipeline, "/dev/null", NULL, &f->output, &err), 0, "%s", err.what);
     weir_output_write_head(f->output, head, sizeof(head));
     cr_assert_eq(weir_pipeline_prepare(&f->rig.pipeline, f->output, &err), 0);
@@ -42,7 +46,7 @@ static void fixture_init_waiting(struct fixture *f, uint64_t ring_bytes, unsigne
 
 static void fixture_init(struct fixture *f, uint64_t ring_bytes)
 {
-    fixture_init_waiting(f, ring_bytes, 0);
+    fixture_init_late(f, ring_bytes, 0);
 }
 
 static void fixture_fini(struct fixture *f)
@@ -57,7 +61,7 @@ static bool produce_one(struct fixture *f, uint32_t raw_bytes)
     static const uint8_t payload[60000];
     struct weir_sim_sample sample = {.time_ns = f->next, .ip = f->next, .raw = payload, .raw_bytes = raw_bytes};
     f->next++;
-    return weir_sim_kernel_sample(f->rig.sim, sim_rig_fd(&f->rig, 0, 0), &sample);
+    return weir_sim_kernel_sample(f->rig.sim, sim_rig_fd(&f->rig, 0, f->place), &sample);
 }
 
 static void produce(struct fixture *f, unsigned count)
@@ -254,9 +258,10 @@ Test(overwrite, what_came_before_the_ring_is_lost_where_it_would_still_be_there)
         struct fixture f;
         struct weir_record_result result = {0};
         struct weir_buf records = WEIR_BUF_INIT;
-        fixture_init_waiting(&f, PAGE, 1);
+        fixture_init_late(&f, PAGE, 1);
+        f.place = 1;
         produce(&f, before);
-        sim_rig_begin_ring(&f.rig, 0);
+        sim_rig_bring_cpu(&f.rig, f.place);
         produce(&f, cases[i].count);
         pass_snapshot(&f);
         unsigned all = before + cases[i].count;

@@ -4,7 +4,6 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,6 @@
 
 #include "base/bits.h"
 #include "tests/base/failing_alloc.h"
-#include "topology/thread_affinity.h"
 
 /* ---- -p lists ---- */
 
@@ -79,47 +77,6 @@ Test(targets, long_pid_list_is_parsed_whole)
     cr_assert_eq(weir_targets_parse_pids(list, &pids, &count, NULL), 0);
     cr_expect_eq(count, 1000);
     free(pids);
-}
-
-/* ---- affinity masks ---- */
-
-Test(targets, cpus_of_tasks_that_have_ended_are_none)
-{
-    struct weir_cpuset cpus = WEIR_CPUSET_INIT;
-    pid_t ended[] = {4194304}; /* PID_MAX_LIMIT: none has it */
-    cr_assert_eq(weir_cpuset_add(&cpus, 3), 0);
-    cr_assert_eq(weir_targets_allowed_cpus(&(struct weir_targets){.tids = ended, .count = 1}, &cpus), 0);
-    cr_assert(weir_cpuset_is_empty(&cpus));
-    weir_cpuset_fini(&cpus);
-}
-
-Test(targets, allowed_cpus_are_those_of_any_task)
-{
-    struct weir_cpuset here = WEIR_CPUSET_INIT, first = WEIR_CPUSET_INIT, found = WEIR_CPUSET_INIT;
-    cr_assert_eq(weir_thread_affinity(&here), 0);
-    int pipe_fds[2];
-    char byte = 0;
-    cr_assert_eq(pipe(pipe_fds), 0);
-    cr_assert_eq(weir_cpuset_add(&first, (unsigned)weir_cpuset_next(&here, 0)), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        byte = (char)weir_thread_pin(&first);
-        _exit(write(pipe_fds[1], &byte, 1) == 1 && pause());
-    }
-    cr_assert_eq(read(pipe_fds[0], &byte, 1), 1);
-    cr_assert_eq(byte, 0);
-    pid_t tids[] = {child, 4194304, getpid()};
-    cr_assert_eq(weir_targets_allowed_cpus(&(struct weir_targets){.tids = tids, .count = 2}, &found), 0);
-    cr_expect(weir_cpuset_equal(&found, &first));
-    cr_assert_eq(weir_targets_allowed_cpus(&(struct weir_targets){.tids = tids, .count = 3}, &found), 0);
-    cr_expect(weir_cpuset_equal(&found, &here));
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-    close(pipe_fds[0]);
-    close(pipe_fds[1]);
-    weir_cpuset_fini(&here);
-    weir_cpuset_fini(&first);
-    weir_cpuset_fini(&found);
 }
 
 /* ---- threads, on a fake /proc ---- */

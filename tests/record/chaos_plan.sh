@@ -70,7 +70,6 @@ others="\
 -k monotonic
 --timestamp-filename
 --on-rotate true
---affinity-cpus
 --max-loss 0"
 
 # OUTPUT OPTION: of others, what is refused there.

@@ -21,7 +21,7 @@ per-thread --per-thread
 on-full --on-full=suspend
 tail --tail-synthesize
 service --on-rotate true --sync
-sparing --affinity-cpus --shed=cpus
+sparing --shed=cpus
 kcore --kcore"
 
 # NAME NAME TEXT: of pairs in the order of `modes`.
@@ -186,7 +186,7 @@ test_modes_of_real_life() {
 # AUX areas: what their options are refused with whatever the events are, and without an event that has one. Events that
 # have one are not on any machine: tests/cli/test_aux_arguments.c.
 test_aux_areas_are_refused_with_what_they_cannot_be() {
-    local option others="--append --output-format=dir --overwrite --affinity-cpus" other
+    local option others="--append --output-format=dir --overwrite" other
     for option in --snapshot --aux-sample; do
         for other in $others; do
             weir_record "$option" "$other" -- touch ran
