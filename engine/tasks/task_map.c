@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 
 #include "base/bits.h"
-#include "engine/tasks/task_mappings.h"
 
 #define FIRST_ROOM  1024u
 #define BLOCK_BYTES (128u * 1024) /* of emitted records */

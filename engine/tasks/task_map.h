@@ -28,20 +28,11 @@
 #include <sys/types.h>
 
 #include "engine/tasks/mapped_files.h"
+#include "engine/tasks/task_mappings.h"
 #include "format/proc_text.h"
 #include "format/side_record.h"
 
-#define WEIR_TASKS_MAX           (1u << 18)  /* 20 MiB of tasks */
-#define WEIR_TASK_MAPS_MAX       4096u       /* of one process */
-#define WEIR_TASK_MAPS_BYTES_MAX (64u << 20) /* of all processes */
-
-struct weir_task_mapping {
-    uint64_t start, end, page_offset;
-    uint32_t file; /* index into the mapped files */
-    uint16_t protection, flags;
-};
-
-struct weir_task_mappings; /* a process's maps, or those of several until one changes them */
+#define WEIR_TASKS_MAX (1u << 18) /* 20 MiB of tasks */
 
 struct weir_task {
     pid_t tid, pid, ppid; /* tid 0: the place is free */

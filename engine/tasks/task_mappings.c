@@ -1,4 +1,4 @@
-/* The sorted maps of a process. Run by whoever has the task map. */
+/* Sorted arrays of maps, copied before the first change of a shared one. */
 #include "engine/tasks/task_mappings.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static uint32_t first_behind(const struct weir_task_mappings *maps, uint64_t sta
     return low;
 }
 
-/* What [first, last) becomes: the rest before start, the new map, the rest behind end; at most three. */
+/* Writes the maps that take the place of [first, last): the rest before start, the new map, the rest behind end. */
 static uint32_t replacement(const struct weir_task_mappings *maps, uint32_t first, uint32_t last, uint64_t start,
                             uint64_t end, const struct weir_task_mapping *mapping, struct weir_task_mapping *out)
 {
@@ -62,7 +62,7 @@ static uint32_t replacement(const struct weir_task_mappings *maps, uint32_t firs
     return count;
 }
 
-/* Maps of our own with room for count. */
+/* Makes *maps unshared, with room for count. 0, -ENOSPC or -ENOMEM. */
 static int make_room(struct weir_task_mappings **maps, uint32_t count, uint64_t *bytes)
 {
     struct weir_task_mappings *old = *maps;
@@ -98,7 +98,7 @@ int weir_task_mappings_replace(struct weir_task_mappings **maps, uint64_t start,
     struct weir_task_mapping put[3];
     uint32_t put_count = replacement(*maps, first, last, start, end, mapping, put);
     uint32_t new_count = count - (last - first) + put_count;
-    /* What is shared is copied whole before anything is cut out of it. */
+    /* Shared maps are copied whole before anything is cut out of the copy. */
     int result = make_room(maps, (uint32_t)weir_max_u64(count, new_count), bytes);
     if (result < 0)
         return result;

@@ -1,27 +1,37 @@
 /*
- * The executable maps of one process, ascending by address and without overlaps; shared between a process and the
- * children that it has forked, until one of them changes them. Part of the task map: its thread, its bounds.
+ * The executable maps of one process: ascending by address, without overlaps. A process shares them with the children
+ * that it forks until one of them changes its maps. Called by the thread that has the task map; allocates.
  */
 #ifndef WEIR_ENGINE_TASKS_TASK_MAPPINGS_H
 #define WEIR_ENGINE_TASKS_TASK_MAPPINGS_H
 
-#include "engine/tasks/task_map.h"
+#include <stdint.h>
+
+#define WEIR_TASK_MAPS_MAX       4096u       /* of one process */
+#define WEIR_TASK_MAPS_BYTES_MAX (64u << 20) /* of all processes */
+
+struct weir_task_mapping {
+    uint64_t start, end, page_offset;
+    uint32_t file; /* index into the mapped files */
+    uint16_t protection, flags;
+};
 
 struct weir_task_mappings {
-    uint32_t shares; /* processes that have it */
+    uint32_t shares; /* processes that have these maps */
     uint32_t count, room;
     struct weir_task_mapping all[];
 };
 
-/* One more process has the maps; NULL stays NULL. */
+/* Counts one more process that has the maps, and returns them; NULL stays NULL. */
 struct weir_task_mappings *weir_task_mappings_share(struct weir_task_mappings *maps);
 
-/* One process less; *bytes is lessened when they are freed. NULL-safe. */
+/* Counts one process less. Without any, frees the maps and takes their size from *bytes. NULL-safe. */
 void weir_task_mappings_drop(struct weir_task_mappings *maps, uint64_t *bytes);
 
 /*
  * Cuts [start, end) out of the maps in *maps and, unless mapping is NULL, puts mapping there. *maps (NULL: none yet) is
- * copied first when others share it; *bytes counts all memory. 0; -ENOSPC or -ENOMEM: *maps is as it was.
+ * copied first when other processes share it. *bytes: memory of all maps, kept current. 0; -ENOSPC (a bound above) or
+ * -ENOMEM: *maps is unchanged.
  */
 int weir_task_mappings_replace(struct weir_task_mappings **maps, uint64_t start, uint64_t end,
                                const struct weir_task_mapping *mapping, uint64_t *bytes);
