@@ -196,28 +196,13 @@ bool weir_disk_guard_make_room(struct weir_session *session)
     return true;
 }
 
-void weir_disk_guard_fit_pool(struct weir_session *session)
-{
-    const struct weir_record_options *options = session->options;
-    uint64_t free_bytes;
-    bool holds_snapshots = session->overwrite || session->aux.mode == WEIR_AUX_SNAPSHOT; /* whole, or not at all */
-    if (options->on_full != WEIR_RECORD_ON_FULL_ROTATE || options->buffer_bytes > 0 || holds_snapshots)
-        return;
-    char *folder = folder_of(options->output_path);
-    if (folder && weir_io_probe_space(folder, &free_bytes) == 0)
-        session->buffer_bytes = weir_min_u64(
-            session->buffer_bytes,
-            weir_max_u64(free_bytes / POOL_ROOM_SHARE, (uint64_t)session->plan.reader_count * WEIR_CHUNK_MAX_BYTES));
-    free(folder);
-}
-
 /* What is in memory when a file is to end is still written to it. */
 static void warn_of_little_room(const struct weir_disk_guard *guard)
 {
     const struct weir_session *session = guard->session;
     const struct weir_record_options *options = session->options;
-    uint64_t free_bytes, memory = session->buffer_bytes + session->retained_bytes;
-    uint64_t rings = session->ring_bytes * session->events.place_count;
+    uint64_t free_bytes, memory = session->plan.buffer_bytes + session->plan.retained_bytes;
+    uint64_t rings = session->plan.ring_bytes * session->events.place_count;
     uint64_t most = options->switching.bytes + memory + rings;
     if (options->on_full != WEIR_RECORD_ON_FULL_ROTATE || weir_io_probe_space(guard->folder, &free_bytes) < 0 ||
         most <= free_bytes)

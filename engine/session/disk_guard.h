@@ -51,9 +51,6 @@ struct weir_disk_guard {
     uint64_t tended_ns; /* of the last look by tend() */
 };
 
-/* Bounds the pool's size for "rotate". After the sizes were chosen, before the pool is made. */
-void weir_disk_guard_fit_pool(struct weir_session *session);
-
 /* With "rotate" removes the oldest finished file, for what has found no room. False: there is none, or it is not asked
  * for. Blocks until it is gone, behind what the finisher has in hand. */
 bool weir_disk_guard_make_room(struct weir_session *session);

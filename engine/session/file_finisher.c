@@ -47,7 +47,7 @@ int weir_file_finisher_new(struct weir_file_finisher **made, const struct weir_f
     if (!finisher)
         return -ENOMEM;
     const struct weir_record_options *options = setup->session->options;
-    bool replaces = weir_session_pair_ends_file(setup->session);
+    bool replaces = setup->session->plan.pair_ends_file;
     finisher->setup = *setup;
     pthread_mutex_init(&finisher->lock, NULL);
     pthread_cond_init(&finisher->changed, NULL);

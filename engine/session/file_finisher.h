@@ -8,7 +8,7 @@
  * finished by the coordinator when that thread has ended, and kept by the same rules. Files are finished in the order
  * in which they were pushed.
  *
- * Where snapshots of the pair replace one another (weir_session_pair_ends_file()) one file of them stays, those in
+ * Where snapshots of the pair replace one another (recording_plan.h, pair_ends_file) one file of them stays, those in
  * which there are dumps not counted, and it takes the name PATH from the last file when nothing is in that.
  *
  * The name: PATH.<UTC time as perf writes it, YYYYmmddHHMMSScc>, with "-001" and so on behind it where that is taken;

@@ -39,25 +39,19 @@ static int init_targets(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_record_options *options = session->options;
     struct weir_target_spec spec = options->target;
-    if (!session->config.system_wide && !weir_session_has_tasks(session))
+    if (!session->plan.config.system_wide && !weir_recording_plan_has_tasks(session->options))
         spec = (struct weir_target_spec){.kind = WEIR_TARGET_PROCESSES, .ids = &session->workload.pid, .id_count = 1};
     int result = weir_targets_find(&session->targets, &spec, NULL, err);
-    if (result == 0 && session->per_thread) {
-        weir_plan_keep(&session->plan, (unsigned)weir_min_u64(session->targets.count, UINT_MAX));
-        weir_session_choose_sizes(session);
-        result = weir_session_choose_memory(session, err); /* of the readers that are left */
-        if (result == 0)
-            result = weir_session_choose_aux_memory(session, err);
-        weir_disk_guard_fit_pool(session);
-    }
+    if (result == 0 && session->plan.per_thread)
+        result = weir_recording_plan_fit_tasks(&session->plan, session->targets.count, err);
     return result;
 }
 
 static void raise_fd_limit(struct weir_session *session)
 {
     /* If that is not enough, what fails says so, and weir_record_run() adds the number: the spare ones are a guess. */
-    if (weir_session_fds_needed(session, session->targets.count) > session->limits.nofile)
-        weir_kernel_limits_raise_nofile(&session->limits);
+    if (weir_recording_plan_fds_needed(&session->plan, session->targets.count) > session->machine.limits.nofile)
+        weir_kernel_limits_raise_nofile(&session->machine.limits);
 }
 
 /*
@@ -103,14 +97,11 @@ static int open_events(struct weir_session *session, struct weir_error *err)
 /* Halves the rings for another try. False when the user chose the size or nothing smaller is left. */
 static bool shrink_rings(struct weir_session *session, int code)
 {
-    if (code != -EPERM || session->options->ring_bytes || session->ring_bytes <= session->limits.page_bytes)
+    if (code != -EPERM || !weir_recording_plan_shrink_rings(&session->plan))
         return false;
-    session->ring_bytes /= 2;
-    session->sideband_ring_bytes = weir_max_u64(session->sideband_ring_bytes / 2, session->limits.page_bytes);
-    weir_session_shrink_aux(session);
     weir_notice(session->options->notices, WEIR_NOTICE_VERBOSE,
                 "the mlock limit does not take the rings; trying %llu KiB for each CPU",
-                (unsigned long long)(session->ring_bytes >> 10));
+                (unsigned long long)(session->plan.ring_bytes >> 10));
     return true;
 }
 
@@ -152,7 +143,7 @@ static int open_everything(struct weir_session *session, struct weir_error *err)
 static void warn_about_own_samples(const struct weir_session *session)
 {
     const struct weir_record_options *options = session->options;
-    if (!session->config.system_wide && options->target.kind != WEIR_TARGET_USER)
+    if (!session->plan.config.system_wide && options->target.kind != WEIR_TARGET_USER)
         return;
     for (size_t i = 0; i < options->events->count; i++) {
         const struct weir_event *event = &options->events->events[i];
@@ -179,7 +170,7 @@ static int exclude_self(struct weir_session *session, struct weir_error *err)
         count += weir_sideband_tids(session->sideband, tids + count);
     if (session->change.proc_reader)
         tids[count++] = weir_proc_reader_tid(session->change.proc_reader);
-    if (weir_session_switches(session))
+    if (session->plan.rotates)
         tids[count++] = weir_file_finisher_tid(session->finisher);
     warn_about_own_samples(session);
     int result = weir_event_set_exclude_tasks(&session->events, tids, count, err);
@@ -221,7 +212,7 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
                 weir_output_describe(session->file->output));
 
     /* Sideband first: a mapping that changes while /proc is read is then in the file twice rather than not at all. */
-    if (!session->config.enable_on_exec)
+    if (!session->plan.config.enable_on_exec)
         weir_event_set_enable(&session->events, true);
     result = session->options->kcore ? weir_record_file_copy_kernel(session->file, &session->facts, err) : 0;
     if (result == 0)
@@ -235,9 +226,9 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
     if (result < 0)
         return result;
     weir_disk_guard_start(&session->guard);
-    if (session->config.starts_disabled)
+    if (session->plan.config.starts_disabled)
         weir_notice(session->options->notices, WEIR_NOTICE_INFO, "Events disabled");
-    else if (!session->config.enable_on_exec)
+    else if (!session->plan.config.enable_on_exec)
         weir_event_set_enable(&session->events, false);
     result = start_workload(session, workload_failed, err);
     if (result < 0 || (session->append && !session->options->sync))
@@ -314,7 +305,8 @@ static int watch(struct weir_session *session, struct weir_error *err)
     coordinator->switch_ctx = session;
     coordinator->writer_calls = tell_of_output;
     coordinator->writer_ctx = session;
-    int result = weir_coordinator_watch(coordinator, &session->pipeline, workload, weir_session_has_tasks(session));
+    int result = weir_coordinator_watch(coordinator, &session->pipeline, workload,
+                                        weir_recording_plan_has_tasks(session->options));
     if (result == 0)
         result = weir_session_watch_cpus(session);
     if (result == 0)
@@ -369,7 +361,7 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
     int result = weir_session_prepare(session, err);
     if (result < 0)
         return result;
-    result = weir_session_describe_plan(session, err);
+    result = weir_session_tell_plan(session, err);
     if (result < 0)
         return result;
     if (session->options->dry_run) {
@@ -407,7 +399,7 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
     weir_session_begin_snapshots(session);
     weir_session_follow_with_ftrace(session);
     session->started_ns = weir_clock_now_ns(session->clock);
-    session->samples_on = !session->config.starts_disabled;
+    session->samples_on = !session->plan.config.starts_disabled;
     session->result->end = weir_coordinator_run(&session->coordinator);
     return finish(session, err);
 }
@@ -431,7 +423,8 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
     };
     int code = record(&session, workload_failed, err);
     if (code == -EMFILE)
-        weir_open_error_hint_files(err, weir_session_fds_needed(&session, session.targets.count), &session.limits);
+        weir_open_error_hint_files(err, weir_recording_plan_fds_needed(&session.plan, session.targets.count),
+                                   &session.machine.limits);
     if (code == -EFBIG)
         weir_error_hint(err, "the size of files is limited: ulimit -f shows to how much");
     weir_session_release(&session);

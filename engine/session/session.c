@@ -10,24 +10,21 @@
 
 int weir_session_open_events(struct weir_session *session, struct weir_error *err)
 {
-    session->config.watermark_bytes =
-        (uint32_t)weir_min_u64(session->ring_bytes / WEIR_RING_WATERMARK_SHARE, UINT32_MAX);
-    session->config.sideband_watermark_bytes = (uint32_t)(session->sideband_ring_bytes / WEIR_RING_WATERMARK_SHARE);
     int result = weir_event_set_open(&session->events,
                                      &(struct weir_event_set_setup){
                                          .kernel = session->kernel,
                                          .list = session->options->events,
                                          .cpus = &session->cpus,
-                                         .late_cpus = &session->late_cpus,
+                                         .late_cpus = &session->machine.late_cpus,
                                          .targets = &session->targets,
-                                         .per_thread = session->per_thread,
-                                         .config = &session->config,
-                                         .limits = &session->limits,
+                                         .per_thread = session->plan.per_thread,
+                                         .config = &session->plan.config,
+                                         .limits = &session->machine.limits,
                                          .notices = session->options->notices,
                                          .exclude_follows = session->options->exclude_self,
                                      },
                                      err);
-    return result < 0 ? result : weir_sample_check_ring(session->options->events, session->ring_bytes, err);
+    return result < 0 ? result : weir_sample_check_ring(session->options->events, session->plan.ring_bytes, err);
 }
 
 /* Any thread, one at a time; the coordinator is waiting for it, or is it. */
@@ -73,34 +70,34 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
     struct weir_pipeline_setup setup = {
         .kernel = session->kernel,
         .clock = session->clock,
-        .plan = &session->plan,
+        .plan = &session->plan.placement,
         .places = events->places,
         .place_count = events->place_count,
         .event_count = events->event_count,
         .layout = weir_walk_layout_of(events),
-        .buffer_bytes = session->buffer_bytes,
-        .retained_bytes = session->retained_bytes,
+        .buffer_bytes = session->plan.buffer_bytes,
+        .retained_bytes = session->plan.retained_bytes,
         .retained_span_ns = session->options->retained_span_ns,
         .shed = &session->shed,
         .set = events,
-        .has_aux = session->aux.mode != WEIR_AUX_NONE,
-        .ends_with_snapshots = session->aux.mode == WEIR_AUX_SNAPSHOT,
-        .snapshots_only = session->retained_bytes > 0 || session->overwrite,
-        .grow_pool = session->grow_pool,
+        .has_aux = session->plan.aux.mode != WEIR_AUX_NONE,
+        .ends_with_snapshots = session->plan.aux.mode == WEIR_AUX_SNAPSHOT,
+        .snapshots_only = session->plan.retained_bytes > 0 || session->plan.overwrite,
+        .grow_pool = session->plan.grow_pool,
         .max_bytes = session->options->max_bytes,
         .size_bytes = least_size(session->options),
         .sync = session->options->sync,
         .compression_level = session->options->compression_level,
-        .compression_threads = weir_session_compression_threads(session),
+        .compression_threads = weir_recording_plan_compression_threads(&session->plan),
         .realtime_priority = (int)session->options->realtime_priority,
         /* A ring that follows its task has no CPU of its own: its reader runs where there is room, unless told. */
-        .pin = (session->staged || weir_topology_is_this_machine(session->topology)) &&
-               (!session->per_thread || session->options->threads_spec),
+        .pin = (session->staged || weir_topology_is_this_machine(session->machine.topology)) &&
+               (!session->plan.per_thread || session->options->threads_spec),
         .notices = session->options->notices,
         .while_waiting = may_wait(session->options) ? while_waiting : NULL,
         .waiting_ctx = session,
     };
-    setup.layout.maps_have_no_ids = !session->config.build_ids_in_maps;
+    setup.layout.maps_have_no_ids = !session->plan.config.build_ids_in_maps;
     result = weir_pipeline_init(&session->pipeline, &setup, err);
     session->piped = result == 0;
     if (result < 0)
@@ -116,7 +113,7 @@ int weir_session_map_ring(struct weir_session *session, unsigned place, bool sid
         return 0;
     }
     struct weir_reader_ring *r = weir_pipeline_ring(&session->pipeline, place, sideband);
-    uint64_t bytes = sideband ? session->sideband_ring_bytes : session->ring_bytes;
+    uint64_t bytes = sideband ? session->plan.sideband_ring_bytes : session->plan.ring_bytes;
     int result = 0;
     if (!r->ring.page) /* else by an attempt that came only so far */
         result = weir_event_set_map_ring(&session->events, place, sideband, bytes, &r->ring);
@@ -134,11 +131,12 @@ int weir_session_explain_map(struct weir_session *session, unsigned place, bool 
                              struct weir_error *err)
 {
     const struct weir_event_place *at = &session->events.places[place];
-    const struct weir_ring_sizes sizes = {session->ring_bytes, session->sideband_ring_bytes, session->aux.area_bytes};
+    const struct weir_ring_sizes sizes = {session->plan.ring_bytes, session->plan.sideband_ring_bytes,
+                                          session->plan.aux.area_bytes};
     if (!sideband && weir_pipeline_ring(&session->pipeline, place, false)->ring.page)
-        return weir_aux_map_error_explain(err, code, at, &sizes, &session->limits);
+        return weir_aux_map_error_explain(err, code, at, &sizes, &session->machine.limits);
     uint64_t bytes = sideband ? sizes.sideband_bytes : sizes.data_bytes;
-    return weir_ring_map_error_explain(err, code, at, bytes, &sizes, &session->limits);
+    return weir_ring_map_error_explain(err, code, at, bytes, &sizes, &session->machine.limits);
 }
 
 int weir_session_map_rings(struct weir_session *session, struct weir_error *err)
@@ -162,9 +160,9 @@ int weir_session_describe(struct weir_session *session, struct weir_error *err)
                                   &(struct weir_file_facts_sources){
                                       .options = session->options,
                                       .events = &session->events,
-                                      .config = &session->config,
-                                      .topology = session->topology,
-                                      .clock_reference = &session->clock_reference,
+                                      .config = &session->plan.config,
+                                      .topology = session->machine.topology,
+                                      .clock_reference = &session->machine.clock_reference,
                                       .append = session->append,
                                       .kcore = &session->kcore,
                                       .chunk_bytes = session->pipeline.pool.chunk_bytes,
@@ -186,7 +184,7 @@ int weir_session_open_file(struct weir_session *session, struct weir_error *err)
 int weir_session_make_finisher(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_switch_options *asked = &session->options->switching;
-    bool switches = weir_session_switches(session);
+    bool switches = session->plan.rotates;
     if (!switches && !asked->timestamp && !asked->command)
         return 0;
     int result = weir_file_finisher_new(&session->finisher, &(struct weir_file_finisher_setup){
@@ -235,10 +233,8 @@ void weir_session_release(struct weir_session *session)
     if (session->coordinating)
         weir_coordinator_fini(&session->coordinator);
     weir_session_leave_house(session);
-    weir_cpuset_fini(&session->house);
-    weir_plan_fini(&session->plan);
+    weir_recording_plan_fini(&session->plan);
     weir_cpuset_fini(&session->cpus);
-    weir_cpuset_fini(&session->late_cpus);
     weir_cpuset_fini(&session->cpus_online);
-    weir_topology_free(session->topology);
+    weir_machine_facts_fini(&session->machine);
 }

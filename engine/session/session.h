@@ -8,15 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/machine.h"
 #include "engine/drain/pipeline.h"
 #include "engine/drain/shed.h"
 #include "engine/events/aux_events.h"
 #include "engine/events/event_set.h"
-#include "engine/events/sample_clock.h"
 #include "engine/events/targets.h"
 #include "engine/kernel/kernel.h"
-#include "engine/kernel/kernel_limits.h"
 #include "engine/session/append.h"
 #include "engine/session/control.h"
 #include "engine/session/coordinator.h"
@@ -26,8 +23,10 @@
 #include "engine/session/file_finisher.h"
 #include "engine/session/ftrace_snapshot.h"
 #include "engine/session/ledger.h"
+#include "engine/session/machine_facts.h"
 #include "engine/session/record.h"
 #include "engine/session/record_file.h"
+#include "engine/session/recording_plan.h"
 #include "engine/session/session_switch.h"
 #include "engine/session/snapshot.h"
 #include "engine/session/workload.h"
@@ -36,9 +35,6 @@
 #include "format/kcore.h"
 #include "format/synth.h"
 #include "topology/cpu_watch.h"
-#include "topology/memory_limit.h"
-#include "topology/plan.h"
-#include "topology/topology.h"
 
 struct weir_session {
     const struct weir_record_options *options; /* borrowed */
@@ -47,37 +43,24 @@ struct weir_session {
     const struct weir_clock *day;              /* borrowed; the time of day, which may be set */
     struct weir_record_result *result;         /* borrowed */
 
-    struct weir_topology *topology;
-    struct weir_cpuset cpus;        /* to record on; while recording those that are there */
-    struct weir_cpuset late_cpus;   /* offline at the start, to be recorded when they come */
-    struct weir_cpuset cpus_online; /* at the last look */
+    struct weir_machine_facts machine; /* but for the limit on descriptors const once it was read */
+    struct weir_recording_plan plan;   /* const once events stay open */
+    struct weir_cpuset cpus;           /* recorded and there: at the start those of the plan */
+    struct weir_cpuset cpus_online;    /* at the last look */
     struct weir_cpu_watch cpu_watch;
     int cpu_timer_fd;  /* owned timerfd: the next look that nobody else asks for; -1: none */
     int resume_fd;     /* owned timerfd: the machine may have been suspended; -1: none */
     uint64_t slept_ns; /* for how long it had been in all, at the last look */
     bool cpus_changed; /* and the file does not say so yet */
     bool cpus_moved;   /* they are not those of the start, or were not once */
-    struct weir_plan plan;
     bool staged;                /* plan says where readers run on this machine, although topology is that of another */
-    struct weir_cpuset house;   /* where threads run that are no readers; empty: anywhere */
     struct weir_cpuset outside; /* where the calling thread ran before; empty: it has not moved */
-    struct weir_kernel_limits limits;
-    struct weir_memory_limit memory_limit; /* of our cgroups, where the topology is that of this machine */
     struct weir_targets targets;
-    bool per_thread; /* rings for tasks, not for CPUs */
-    struct weir_event_config config;
-    uint64_t ring_bytes;
-    uint64_t sideband_ring_bytes;
-    uint64_t buffer_bytes;
-    bool grow_pool; /* the user named no size: what is needed for a stalled disk is made ready when it stalls */
 
-    struct weir_aux_plan aux;         /* mode NONE: no event has an AUX area */
     bool aux_off;                     /* its events were switched off by their name */
     bool aux_paused;                  /* its events are off for a snapshot, whatever samples_on says */
     int aux_timer_fd;                 /* owned timerfd: when they are enabled once more; -1: none */
     uint64_t aux_now_ns, aux_next_ns; /* while they are: the time, and when the timer is to come; 0: never */
-    bool overwrite;                   /* samples stay in the kernel's rings; by option or by term */
-    uint64_t retained_bytes;          /* -M: samples stay in so much memory; 0: none do */
     struct weir_snapshots snapshots;
     bool snapshot_pauses; /* rings are paused for one that is being taken */
     struct weir_event_trigger switch_trigger, snapshot_trigger;
@@ -110,30 +93,12 @@ struct weir_session {
     struct weir_build_id_entry *build_ids; /* owned; for the feature, once the sideband thread has ended */
     size_t build_id_count;
 
-    struct weir_clock_reference clock_reference; /* of the clock of -k, at the start */
-    struct weir_file_facts facts;                /* const once the first file is open */
+    struct weir_file_facts facts; /* const once the first file is open */
 };
 
-/* Whether tasks are named to be recorded. */
-static inline bool weir_session_has_tasks(const struct weir_session *session)
-{
-    return session->options->target.kind != WEIR_TARGET_ALL;
-}
-
-/* Makes everything that needs no event: topology, CPUs, plan, sizes, and the list of events as they are to be opened. 0
- * or -errno with err. */
-int weir_session_prepare(struct weir_session *session, struct weir_error *err);
-
-/* Finds the AUX event, if there is one, and readies the list of events for it. Once CPUs and limits are known; before
- * sizes are chosen. 0 or -errno with err. */
-int weir_session_choose_aux(struct weir_session *session, struct weir_error *err);
-
-/* Makes the pool large enough for a snapshot of all AUX areas. Once the other sizes are chosen. 0, or -EINVAL with err.
+/* Reads the machine's facts and makes the plan, with the list of events as they are to be opened. 0 or -errno with err.
  */
-int weir_session_choose_aux_memory(struct weir_session *session, struct weir_error *err);
-
-/* Halves the areas for another try at mapping them, unless their size was named. */
-void weir_session_shrink_aux(struct weir_session *session);
+int weir_session_prepare(struct weir_session *session, struct weir_error *err);
 
 /* Maps the AUX area beside a data ring that is mapped, if there is to be one. 0 or -errno without err. */
 int weir_session_map_aux(struct weir_session *session, unsigned place, struct weir_reader_ring *r);
@@ -153,45 +118,18 @@ void weir_session_pause_aux(struct weir_session *session, bool paused);
 /* Appends AUXTRACE_INFO, if there are AUX areas. Once rings are mapped. 0, -ENOMEM or -ENODEV. */
 int weir_session_append_aux_info(const struct weir_session *session, struct weir_buf *out);
 
-/* Sizes of the rings and of the pool, for the CPUs or, once they are listed, for the targets of --per-thread. */
-void weir_session_choose_sizes(struct weir_session *session);
-
-/* How many places may have rings: CPUs, with those that may come, or with --per-thread, once they are listed, tasks. */
-uint64_t weir_session_places(const struct weir_session *session);
-
-/* Threads that compress; 0 without -z. */
-unsigned weir_session_compression_threads(const struct weir_session *session);
-
-/* Descriptors that a recording of so many tasks (0: all, or none are listed yet) may come to need. */
-uint64_t weir_session_fds_needed(const struct weir_session *session, size_t tasks);
-
-/* Makes plan and house. 0 or -errno with err. */
-int weir_session_plan(struct weir_session *session, struct weir_error *err);
-
-/* Tells the plan, and what the recording will take of memory and descriptors. 0, or -ENOMEM with err: more than the
- * memory cgroup allows. */
-int weir_session_describe_plan(const struct weir_session *session, struct weir_error *err);
+/* Tells the plan. 0, or -ENOMEM with err: more than the memory cgroup allows. */
+int weir_session_tell_plan(const struct weir_session *session, struct weir_error *err);
 
 /* Moves the calling thread into the house, so that the threads that it makes run there too; and back. */
 void weir_session_enter_house(struct weir_session *session);
 void weir_session_leave_house(struct weir_session *session);
-/* Sizes of what is kept in memory, and of the pool for it. Once the plan and the other sizes are chosen. 0 or -EINVAL
- * with err: more than the machine can spare. */
-int weir_session_choose_memory(struct weir_session *session, struct weir_error *err);
-
-/* A verbose notice of it. */
-void weir_session_describe_memory(const struct weir_session *session);
-
 /* Once the pipeline runs: session->snapshots may be used. */
 void weir_session_begin_snapshots(struct weir_session *session);
 
 /* Pauses the output of all data rings, or lets it go on: both a snapshot and want of room on disk may ask for the
  * first, and have said so in session. */
 void weir_session_pause_rings(struct weir_session *session);
-
-/* Whether a snapshot of the pair ends its file, so as to replace the one before: it is one plain file that is recorded
- * into, and nobody has said what is to become of several. */
-bool weir_session_pair_ends_file(const struct weir_session *session);
 
 /* Whether the end of the recording, or a crash of its command that was reaped, is to take a snapshot: by option. */
 bool weir_session_end_asks_for_snapshot(const struct weir_session *session);

@@ -39,79 +39,30 @@
 
 static bool is_newest(const struct weir_session *session)
 {
-    return session->aux.mode != WEIR_AUX_FULL;
+    return session->plan.aux.mode != WEIR_AUX_FULL;
 }
 
 /* ---- before anything is opened ---- */
-
-int weir_session_choose_aux(struct weir_session *session, struct weir_error *err)
-{
-    const struct weir_record_options *options = session->options;
-    const struct weir_aux_setting setting = {
-        .limits = &session->limits,
-        .cpus = &session->cpus,
-        .per_thread = session->per_thread,
-        .system_wide = session->config.system_wide,
-        .command_only = !session->config.system_wide && !weir_session_has_tasks(session) && !options->cpus,
-        .clock_given = options->samples.clock.given,
-        .no_switch_events = options->no_switch_events,
-        .ring_bytes_given = options->ring_bytes > 0,
-        .notices = options->notices,
-    };
-    return weir_aux_events_prepare(options->events, &options->aux, &setting, &session->aux, err);
-}
-
-int weir_session_choose_aux_memory(struct weir_session *session, struct weir_error *err)
-{
-    if (session->aux.mode != WEIR_AUX_SNAPSHOT)
-        return 0;
-    /* All areas at once: each is one record, and no reader may wait for chunks that others wait with. */
-    uint64_t memory = weir_min_u64(weir_topology_memory_bytes(session->topology), session->memory_limit.bytes);
-    uint64_t places = weir_session_places(session);
-    uint64_t each = weir_align_up(session->aux.snapshot_bytes, WEIR_CHUNK_MAX_BYTES) + WEIR_CHUNK_MAX_BYTES;
-    uint64_t needed = places * each + (uint64_t)session->plan.reader_count * SPARE_PER_READER * WEIR_CHUNK_MAX_BYTES;
-    if (session->options->buffer_bytes == 0 && needed <= memory / MEMORY_SHARE) {
-        session->buffer_bytes = weir_max_u64(session->buffer_bytes, needed);
-        return 0;
-    }
-    if (session->options->buffer_bytes >= needed)
-        return 0;
-    weir_error_set(err, -EINVAL, "the buffer takes no snapshot of all AUX areas: that is %llu MiB",
-                   (unsigned long long)(needed >> 20));
-    weir_error_hint(err,
-                    "-S with a size below %llu KiB, smaller areas (-m ,SIZE), fewer CPUs (-C), or --buffer-size %lluM",
-                    (unsigned long long)(session->aux.snapshot_bytes >> 10), (unsigned long long)(needed >> 20) + 1);
-    return -EINVAL;
-}
-
-void weir_session_shrink_aux(struct weir_session *session)
-{
-    if (session->options->aux.area_bytes > 0 ||
-        session->aux.area_bytes <= AREA_PAGES_LEAST * session->limits.page_bytes)
-        return;
-    session->aux.area_bytes /= 2;
-    session->aux.snapshot_bytes = weir_min_u64(session->aux.snapshot_bytes, session->aux.area_bytes);
-}
 
 /* ---- areas ---- */
 
 int weir_session_map_aux(struct weir_session *session, unsigned place, struct weir_reader_ring *r)
 {
-    if (session->aux.mode == WEIR_AUX_NONE || r->aux->area.page)
+    if (session->plan.aux.mode == WEIR_AUX_NONE || r->aux->area.page)
         return 0;
     const struct weir_event_place *at = &session->events.places[place];
     pid_t task = at->task >= 0 ? at->task : session->targets.tids[0];
     struct weir_aux_area area = {0};
-    int result = weir_event_set_map_aux(&session->events, (unsigned)session->aux.event, place, session->aux.area_bytes,
-                                        is_newest(session), &r->ring, &area);
+    int result = weir_event_set_map_aux(&session->events, (unsigned)session->plan.aux.event, place,
+                                        session->plan.aux.area_bytes, is_newest(session), &r->ring, &area);
     if (result < 0) /* a CPU that the PMU is not for has a ring without an area */
         return result == -ENOENT ? 0 : result;
     r->aux->index = place;
-    r->aux->task = at->task >= 0 || !session->config.system_wide ? task : -1;
+    r->aux->task = at->task >= 0 || !session->plan.config.system_wide ? task : -1;
     r->aux->cpu = at->cpu;
-    r->aux->entry_bytes = session->aux.alignment;
-    r->aux->snapshot_bytes = session->aux.snapshot_bytes;
-    r->aux->sampled = session->aux.mode == WEIR_AUX_SAMPLE;
+    r->aux->entry_bytes = session->plan.aux.alignment;
+    r->aux->snapshot_bytes = session->plan.aux.snapshot_bytes;
+    r->aux->sampled = session->plan.aux.mode == WEIR_AUX_SAMPLE;
     r->aux->area = area;
     return 0;
 }
@@ -127,13 +78,13 @@ static bool is_on(const struct weir_session *session)
 static void enable(struct weir_session *session, unsigned place)
 {
     if (is_on(session))
-        weir_event_set_enable_at(&session->events, (unsigned)session->aux.event, place);
+        weir_event_set_enable_at(&session->events, (unsigned)session->plan.aux.event, place);
 }
 
 static void restart(struct weir_session *session, unsigned place)
 {
     if (is_on(session))
-        weir_event_set_restart_at(&session->events, (unsigned)session->aux.event, place);
+        weir_event_set_restart_at(&session->events, (unsigned)session->plan.aux.event, place);
 }
 
 static void set_timer(struct weir_session *session, uint64_t at_ns)
@@ -222,7 +173,7 @@ static void on_timer(void *ctx, short revents)
 
 int weir_session_watch_aux(struct weir_session *session)
 {
-    if (session->aux.mode != WEIR_AUX_FULL)
+    if (session->plan.aux.mode != WEIR_AUX_FULL)
         return 0;
     session->aux_timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (session->aux_timer_fd < 0)
@@ -243,11 +194,11 @@ void weir_session_unwatch_aux(struct weir_session *session)
 
 void weir_session_pause_aux(struct weir_session *session, bool paused)
 {
-    if (session->aux.mode != WEIR_AUX_SNAPSHOT)
+    if (session->plan.aux.mode != WEIR_AUX_SNAPSHOT)
         return;
     session->aux_paused = paused;
     if (is_on(session))
-        weir_event_set_switch(&session->events, (unsigned)session->aux.event, !paused);
+        weir_event_set_switch(&session->events, (unsigned)session->plan.aux.event, !paused);
 }
 
 static void add_area(struct weir_session *session, const struct weir_reader_ring *r)
@@ -261,8 +212,8 @@ static void add_area(struct weir_session *session, const struct weir_reader_ring
 void weir_session_sum_aux(struct weir_session *session)
 {
     struct weir_record_aux *sum = &session->result->aux;
-    sum->area_bytes = session->aux.area_bytes;
-    sum->kept_newest = session->aux.mode == WEIR_AUX_SNAPSHOT;
+    sum->area_bytes = session->plan.aux.area_bytes;
+    sum->kept_newest = session->plan.aux.mode == WEIR_AUX_SNAPSHOT;
     sum->failed_bytes = session->pipeline.writer.failed_aux_bytes;
     for_each_area(session, add_area);
 }
@@ -273,7 +224,7 @@ void weir_session_sum_aux(struct weir_session *session)
  * may come before the rest of a file's beginning: so the order carries it (weir_writer_rotation_set_first()). */
 int weir_session_append_aux_info(const struct weir_session *session, struct weir_buf *out)
 {
-    if (session->aux.mode == WEIR_AUX_NONE)
+    if (session->plan.aux.mode == WEIR_AUX_NONE)
         return 0;
     struct weir_time_conversion conversion;
     weir_pipeline_time_conversion(&session->pipeline, &conversion);
@@ -282,8 +233,8 @@ int weir_session_append_aux_info(const struct weir_session *session, struct weir
         .time_mult = (uint32_t)conversion.multiplier,
         .time_zero = conversion.zero,
         .cap_user_time_zero = conversion.has_zero,
-        .per_thread = session->per_thread,
-        .system_wide = session->config.system_wide,
+        .per_thread = session->plan.per_thread,
+        .system_wide = session->plan.config.system_wide,
         .cpus = &session->cpus,
     };
     size_t count = weir_aux_words_max(session->events.list, weir_cpuset_count(&session->cpus));
@@ -291,7 +242,7 @@ int weir_session_append_aux_info(const struct weir_session *session, struct weir
     if (!words)
         return -ENOMEM;
     uint32_t type;
-    int result = weir_aux_events_describe(&session->aux, session->events.list, &facts, &type, words, &count);
+    int result = weir_aux_events_describe(&session->plan.aux, session->events.list, &facts, &type, words, &count);
     if (result == 0)
         result = weir_auxtrace_info_append(out, type, words, count);
     free(words);

@@ -69,7 +69,7 @@ static int switch_event(void *ctx, const char *name, bool on, struct weir_error 
         if (result < 0)
             return result;
         weir_event_set_switch(&session->events, i, on);
-        if (session->aux.mode != WEIR_AUX_NONE && i == session->aux.event)
+        if (session->plan.aux.mode != WEIR_AUX_NONE && i == session->plan.aux.event)
             session->aux_off = !on;
         found++;
     }
@@ -222,8 +222,8 @@ static void tell_status(void *ctx, struct weir_buf *out)
                     weir_pressure_word(sums.pressure), weir_shed_word(session->options->shed), sums.shed, sums.trimmed,
                     sums.trimmed_bytes);
     weir_buf_printf(out, "\"output_error\":%d,\"rings\":%" PRIu64 ",\"ring_bytes\":%" PRIu64 ",", -failed, sums.rings,
-                    session->ring_bytes);
-    weir_buf_printf(out, "\"pool\":{\"bytes\":%" PRIu64 ",\"used_bytes\":%" PRIu64 "},", session->buffer_bytes,
+                    session->plan.ring_bytes);
+    weir_buf_printf(out, "\"pool\":{\"bytes\":%" PRIu64 ",\"used_bytes\":%" PRIu64 "},", session->plan.buffer_bytes,
                     (uint64_t)weir_pool_used_count(pool) * pool->chunk_bytes);
     weir_buf_printf(out, "\"wakeups\":%" PRIu64 ",\"rounds\":%" PRIu64 ",\"files\":%" PRIu64 ",", sums.wakeups,
                     session->pipeline.rounds.pushed, session->change.count + 1);

@@ -38,20 +38,21 @@
  * offline to stay so. */
 static bool may_come(const struct weir_session *session)
 {
-    return session->config.system_wide || !weir_cpu_watch_smt_is_off(&session->cpu_watch);
+    return session->plan.config.system_wide || !weir_cpu_watch_smt_is_off(&session->cpu_watch);
 }
 
 int weir_session_choose_late_cpus(struct weir_session *session, struct weir_error *err)
 {
-    const struct weir_cpuset *online = weir_topology_online(session->topology);
+    const struct weir_cpuset *online = weir_topology_online(session->machine.topology);
     weir_cpu_watch_open(&session->cpu_watch, "");
     /* Read after the socket was opened: what the topology says may be older than the first uevent. */
     int result = weir_cpu_watch_list(&session->cpu_watch, &session->cpus_online);
     if (result == -EIO)
         result = weir_cpuset_copy(&session->cpus_online, online);
-    bool follows = !session->options->cpus && !session->per_thread && weir_topology_is_this_machine(session->topology);
+    bool follows = !session->options->cpus && !session->plan.per_thread &&
+                   weir_topology_is_this_machine(session->machine.topology);
     if (result == 0 && follows && may_come(session))
-        result = weir_cpu_watch_offline(&session->cpu_watch, online, &session->late_cpus);
+        result = weir_cpu_watch_offline(&session->cpu_watch, online, &session->machine.late_cpus);
     return result < 0 ? weir_error_set_errno(err, result, "cannot list CPUs that are offline") : 0;
 }
 
@@ -118,7 +119,7 @@ static void direct_outputs(const struct weir_session *session, unsigned place)
 static int open_place(struct weir_session *session, unsigned place, struct weir_error *err)
 {
     if (weir_event_set_reopens(&session->events)) {
-        int result = weir_event_set_reopen(&session->events, place, &session->limits, err);
+        int result = weir_event_set_reopen(&session->events, place, &session->machine.limits, err);
         if (result < 0)
             return result;
         direct_outputs(session, place);
@@ -148,7 +149,7 @@ static int open_place(struct weir_session *session, unsigned place, struct weir_
 static void tell_left_out(const struct weir_session *session, int cpu)
 {
     const struct weir_notice_sink *notices = session->options->notices;
-    if (session->options->cpus || session->per_thread)
+    if (session->options->cpus || session->plan.per_thread)
         return;
     if (weir_event_set_follows_cpus(&session->events))
         weir_notice(notices, WEIR_NOTICE_WARNING, "CPU %d was added to the machine: it is not recorded", cpu);

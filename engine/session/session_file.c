@@ -77,7 +77,7 @@ static int synthesize_index(struct weir_session *session, struct weir_error *err
 static int synthesize_named_targets(struct weir_session *session, const struct weir_synth_options *options,
                                     struct weir_synth_counts *counts, struct weir_error *err)
 {
-    int result = session->config.inherit ? weir_targets_add_children(&session->targets, NULL) : 0;
+    int result = session->plan.config.inherit ? weir_targets_add_children(&session->targets, NULL) : 0;
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot list what the targets have started");
     return weir_synth_processes(options, session->targets.pids, session->targets.pid_count, counts, err);
@@ -93,7 +93,7 @@ static int synthesize_targets(struct weir_session *session, const struct weir_sy
         return 0;
     if (!asked->synth.tasks) /* what has just been made is not of before */
         result = weir_synth_processes(options, &session->workload.pid, 1, &counts, err);
-    else if (session->config.system_wide)
+    else if (session->plan.config.system_wide)
         result = weir_synth_all_tasks(options, &counts, err);
     else
         result = synthesize_named_targets(session, options, &counts, err);
@@ -115,7 +115,7 @@ static bool records_kernel(const struct weir_event_list *list)
 static int emit_kernel(void *ctx, const void *records, size_t bytes)
 {
     struct weir_session *session = ctx;
-    uint8_t *copy = weir_session_switches(session) ? weir_buf_extend(&session->change.kernel_records, bytes) : NULL;
+    uint8_t *copy = session->plan.rotates ? weir_buf_extend(&session->change.kernel_records, bytes) : NULL;
     if (copy)
         memcpy(copy, records, bytes);
     return emit(ctx, records, bytes);
@@ -139,7 +139,7 @@ static int synthesize_kernel(const struct weir_session *session, const struct we
 void weir_session_synth_options(const struct weir_session *session, struct weir_synth_options *options)
 {
     const struct weir_record_options *asked = session->options;
-    unsigned allowed = weir_cpuset_count(weir_topology_allowed(session->topology));
+    unsigned allowed = weir_cpuset_count(weir_topology_allowed(session->machine.topology));
     *options = (struct weir_synth_options){
         .sample_id_bytes = weir_attr_sample_id_bytes(&session->facts.descriptions[0].attr),
         .threads =
@@ -188,7 +188,7 @@ int weir_session_begin_file(struct weir_session *session, struct weir_error *err
     if (result == 0)
         result = synthesize_index(session, err);
     /* A file that ends before the recording does would have no names: the end of that is too late for it. */
-    bool at_end_only = session->options->tail_synthesize && !weir_session_switches(session);
+    bool at_end_only = session->options->tail_synthesize && !session->plan.rotates;
     if (result < 0 || !at_end_only)
         return result < 0 ? result : weir_session_synthesize(session, err);
     if (session->sideband) /* it need not wait for the end */
@@ -251,7 +251,7 @@ static bool is_hurried(void *ctx)
 /* Whether the last file is none to keep: snapshots end their files, it has none, and others have. */
 static bool is_left_over(const struct weir_session *session)
 {
-    bool snapshots_end_files = session->options->switching.each_snapshot || weir_session_pair_ends_file(session);
+    bool snapshots_end_files = session->options->switching.each_snapshot || session->plan.pair_ends_file;
     return snapshots_end_files && session->change.count > 0 &&
            session->pipeline.rounds.snapshots == session->change.snapshots;
 }
@@ -282,7 +282,7 @@ static int keep_file(struct weir_session *session, struct weir_error *err)
     result->stamped = session->options->switching.timestamp && weir_output_has_name(session->file->output);
     weir_file_finisher_stop(session->finisher, is_hurried, session);
     weir_record_file_stamp(session->file, session->day);
-    if (weir_session_pair_ends_file(session))
+    if (session->plan.pair_ends_file)
         keep_beside_pair(session);
     else if (is_left_over(session))
         weir_output_remove(session->file->output);
@@ -330,7 +330,7 @@ static int finish_file(struct weir_session *session, struct weir_error *err)
 int weir_session_finish(struct weir_session *session, struct weir_error *err)
 {
     struct weir_record_result *result = session->result;
-    result->ring_bytes = session->ring_bytes;
+    result->ring_bytes = session->plan.ring_bytes;
     result->rings = 0;
     for (unsigned i = 0; i < session->pipeline.reader_count; i++)
         result->rings += weir_reader_mapped_rings(session->pipeline.readers[i]);

@@ -13,7 +13,7 @@
  * they may stand behind samples; no round stands before FINISHED_INIT.
  *
  * With -M and --overwrite a switch is a snapshot as well; with --snapshot-keep a snapshot is a switch as well. So is a
- * snapshot of the pair, which replaces the one before, in a recording into one file (weir_session_pair_ends_file()):
+ * snapshot of the pair, which replaces the one before, in a recording into one file (recording_plan.h, pair_ends_file):
  * there nothing else asks for a switch, and the command "switch" is refused.
  *
  * A switch that finds no next file fails, and recording goes on in the file that it has. One whose time it is comes
@@ -77,9 +77,6 @@ struct weir_session_switch {
     uint64_t snapshots; /* that were taken when the last of these was cut: none of them is in the present file */
     uint64_t samples;   /* in these snapshots */
 };
-
-/* Whether the options ask for it, or for what needs it. */
-bool weir_session_switches(const struct weir_session *session);
 
 /* Begins a switch, as the trigger does and as snapshots may (snapshot.h); its end completes the trigger under way. None
  * must be under way. 0 or -errno with err. */

@@ -186,9 +186,9 @@ static int add_unknown(struct answering *answering, const struct weir_sideband_v
     if (!weir_sideband_view_misses_tasks(view))
         return 0;
     size_t kept = answering->incomplete_count;
-    int result = session->config.system_wide ? find_all(answering)
-                 : session->config.inherit   ? find_children(answering)
-                                             : 0;
+    int result = session->plan.config.system_wide ? find_all(answering)
+                 : session->plan.config.inherit   ? find_children(answering)
+                                                  : 0;
     for (size_t i = kept; i < answering->incomplete_count; i++) {
         if (!weir_sideband_view_knows(view, answering->incomplete[i]))
             answering->incomplete[kept++] = answering->incomplete[i];

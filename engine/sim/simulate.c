@@ -49,19 +49,21 @@ static int plan(struct weir_session *session, const struct weir_simulate_options
 {
     char machine[64];
     snprintf(machine, sizeof(machine), "numa:%u core:%u pu:1", options->nodes, options->load.cpus / options->nodes);
-    int result = weir_topology_load_synthetic(&session->topology, machine, err);
+    int result = weir_topology_load_synthetic(&session->machine.topology, machine, err);
     if (result == 0)
-        result = weir_cpuset_copy(&session->cpus, weir_topology_online(session->topology));
+        result = weir_cpuset_copy(&session->cpus, weir_topology_online(session->machine.topology));
+    session->plan.options = session->options;
+    session->plan.machine = &session->machine;
     if (result == 0)
-        result = weir_plan_make(&session->plan, session->topology, &session->cpus, options->threads_spec,
-                                options->notices, err);
+        result = weir_plan_make(&session->plan.placement, session->machine.topology, &session->cpus,
+                                options->threads_spec, options->notices, err);
     return result;
 }
 
 /* Readers run where the CPUs are played whose rings they would be next to. */
 static int stage(struct simulation *s)
 {
-    struct weir_plan *plan = &s->session.plan;
+    struct weir_plan *plan = &s->session.plan.placement;
     int result = weir_sim_stage_init(&s->stage);
     for (unsigned i = 0; result == 0 && i < plan->reader_count; i++)
         result = weir_sim_stage_translate(&s->stage, &plan->readers[i].affinity);
@@ -72,12 +74,12 @@ static int stage(struct simulation *s)
 /* A simulated kernel's events are descriptors, too. */
 static uint64_t fds_needed(const struct simulation *s)
 {
-    return weir_budget_fds((unsigned)s->events.count, s->options->load.cpus, 1, s->session.plan.reader_count);
+    return weir_budget_fds((unsigned)s->events.count, s->options->load.cpus, 1, s->session.plan.placement.reader_count);
 }
 
 static void raise_fd_limit(struct simulation *s)
 {
-    struct weir_kernel_limits *limits = &s->session.limits;
+    struct weir_kernel_limits *limits = &s->session.machine.limits;
     weir_kernel_limits_read(limits, NULL);
     if (fds_needed(s) > limits->nofile)
         weir_kernel_limits_raise_nofile(limits);
@@ -103,16 +105,18 @@ static int prepare(struct simulation *s, struct weir_error *err)
     raise_fd_limit(s);
     s->kernel = weir_sim_kernel_interface(s->sim);
     session->kernel = &s->kernel;
-    session->grow_pool = session->buffer_bytes == 0 && session->retained_bytes == 0;
-    if (session->buffer_bytes == 0)
-        session->buffer_bytes =
-            weir_pool_default_bytes(weir_topology_memory_bytes(session->topology), session->plan.reader_count);
-    session->ring_bytes = options->ring_bytes ? options->ring_bytes : RING_DEFAULT_BYTES;
-    session->sideband_ring_bytes = weir_min_u64(SIDEBAND_RING_BYTES, session->ring_bytes);
-    session->config = (struct weir_event_config){
+    session->plan.grow_pool = session->plan.buffer_bytes == 0 && session->plan.retained_bytes == 0;
+    if (session->plan.buffer_bytes == 0)
+        session->plan.buffer_bytes = weir_pool_default_bytes(weir_topology_memory_bytes(session->machine.topology),
+                                                             session->plan.placement.reader_count);
+    session->plan.ring_bytes = options->ring_bytes ? options->ring_bytes : RING_DEFAULT_BYTES;
+    session->plan.sideband_ring_bytes = weir_min_u64(SIDEBAND_RING_BYTES, session->plan.ring_bytes);
+    session->plan.config = (struct weir_event_config){
         .period = 1,
         .period_or_freq_given = true,
         .system_wide = true,
+        .watermark_bytes = (uint32_t)weir_min_u64(session->plan.ring_bytes / WEIR_RING_WATERMARK_SHARE, UINT32_MAX),
+        .sideband_watermark_bytes = (uint32_t)(session->plan.sideband_ring_bytes / WEIR_RING_WATERMARK_SHARE),
     };
     return 0;
 }
@@ -237,7 +241,7 @@ static int produce_and_finish(struct simulation *s, struct weir_simulate_result 
 static struct weir_simulate_node *node_of_cpu(struct weir_simulate_result *result, const struct weir_session *session,
                                               int cpu)
 {
-    int node = weir_topology_cpu(session->topology, (unsigned)cpu)->node;
+    int node = weir_topology_cpu(session->machine.topology, (unsigned)cpu)->node;
     return &result->nodes[node]; /* a synthetic machine numbers its nodes from 0 */
 }
 
@@ -245,7 +249,7 @@ static void count_readers(const struct weir_session *session, struct weir_simula
 {
     for (unsigned i = 0; i < session->pipeline.reader_count; i++) {
         const struct weir_reader *reader = session->pipeline.readers[i];
-        struct weir_simulate_node *here = &result->nodes[session->plan.readers[i].node];
+        struct weir_simulate_node *here = &result->nodes[session->plan.placement.readers[i].node];
         double cpu_seconds = (double)session->pipeline.threads[i].cpu_time_ns / (double)WEIR_NS_PER_S;
         here->readers++;
         here->wakeups += reader->wakeups;
@@ -286,7 +290,7 @@ static void count_samples(const struct simulation *s, struct weir_simulate_resul
 static int collect(const struct simulation *s, struct weir_simulate_result *result, struct weir_error *err)
 {
     const struct weir_session *session = &s->session;
-    result->node_count = weir_topology_node_limit(session->topology);
+    result->node_count = weir_topology_node_limit(session->machine.topology);
     result->nodes = calloc(result->node_count, sizeof(*result->nodes));
     if (!result->nodes)
         return weir_error_set_errno(err, -ENOMEM, "cannot sum up the run");
@@ -309,8 +313,9 @@ static int collect(const struct simulation *s, struct weir_simulate_result *resu
 static void measure_copying(const struct simulation *s, struct weir_copy_speed *speed)
 {
     unsigned cores = s->stage.count, cpus = s->options->load.cpus;
-    weir_copy_speed_measure(speed, weir_min_u64(s->session.ring_bytes, COPY_AREA_MAX_BYTES), (cpus + cores - 1) / cores,
-                            weir_min_u64(s->session.buffer_bytes, COPY_AREA_MAX_BYTES));
+    weir_copy_speed_measure(speed, weir_min_u64(s->session.plan.ring_bytes, COPY_AREA_MAX_BYTES),
+                            (cpus + cores - 1) / cores,
+                            weir_min_u64(s->session.plan.buffer_bytes, COPY_AREA_MAX_BYTES));
 }
 
 static int simulate(struct simulation *s, struct weir_simulate_result *result, struct weir_error *err)
@@ -391,8 +396,7 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
         .cpu_timer_fd = -1,
         .resume_fd = -1,
         .aux_timer_fd = -1,
-        .buffer_bytes = options->buffer_bytes,
-        .retained_bytes = options->retained_bytes,
+        .plan = {.buffer_bytes = options->buffer_bytes, .retained_bytes = options->retained_bytes},
     };
     weir_sim_disk_init(&s.disk, s.session.clock);
     s.disk_ops = weir_sim_disk_ops(&s.disk);

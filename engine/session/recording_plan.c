@@ -1,0 +1,269 @@
+/* The plan of a recording; see recording_plan.h. Coordinator thread. */
+#include "engine/session/recording_plan.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "base/bits.h"
+#include "base/remedy.h"
+#include "engine/events/sample_size.h"
+#include "engine/session/record_file.h"
+#include "engine/session/recording_plan_internal.h"
+#include "topology/plan_housing.h"
+
+bool weir_recording_plan_has_tasks(const struct weir_record_options *options)
+{
+    return options->target.kind != WEIR_TARGET_ALL;
+}
+
+bool weir_recording_plan_is_system_wide(const struct weir_record_options *options)
+{
+    return options->system_wide || (options->cpus && !weir_recording_plan_has_tasks(options));
+}
+
+/* ---- CPUs and readers ---- */
+
+static int choose_cpus(struct weir_recording_plan *plan, struct weir_error *err)
+{
+    const struct weir_cpuset *online = weir_topology_online(plan->machine->topology);
+    const struct weir_cpuset *asked = plan->options->cpus;
+    if (!asked)
+        return weir_cpuset_copy(&plan->cpus, online);
+    WEIR_CPUSET_FOREACH(cpu, asked) {
+        if (!weir_cpuset_has(online, (unsigned)cpu)) {
+            char list[128];
+            weir_cpuset_format(online, list, sizeof(list));
+            weir_error_set(err, -ENODEV, "cpu %d is not online", cpu);
+            weir_error_hint(err, "online CPUs: %s", list);
+            return -ENODEV;
+        }
+    }
+    return weir_cpuset_copy(&plan->cpus, asked);
+}
+
+static int place_readers(struct weir_recording_plan *plan, struct weir_error *err)
+{
+    const struct weir_record_options *options = plan->options;
+    const struct weir_plan_housing housing = {
+        .reader_cpus = options->reader_cpus,
+        .efficient = options->efficient_readers ? &plan->machine->efficient_cpus : NULL,
+        .quiet = &plan->machine->quiet_cpus,
+    };
+    return weir_plan_make_housed(&plan->placement, &plan->housekeeping_cpus, plan->machine->topology, &plan->cpus,
+                                 options->threads_spec, &housing, options->notices, err);
+}
+
+/* ---- AUX ---- */
+
+static int choose_aux(struct weir_recording_plan *plan, struct weir_error *err)
+{
+    const struct weir_record_options *options = plan->options;
+    bool system_wide = plan->config.system_wide;
+    const struct weir_aux_setting setting = {
+        .limits = &plan->machine->limits,
+        .cpus = &plan->cpus,
+        .per_thread = plan->per_thread,
+        .system_wide = system_wide,
+        .command_only = !system_wide && !weir_recording_plan_has_tasks(options) && !options->cpus,
+        .clock_given = options->samples.clock.given,
+        .no_switch_events = options->no_switch_events,
+        .ring_bytes_given = options->ring_bytes > 0,
+        .notices = options->notices,
+        .sysfs_root = plan->machine->sysfs_root,
+    };
+    return weir_aux_events_prepare(options->events, &options->aux, &setting, &plan->aux, err);
+}
+
+/* ---- files ---- */
+
+/* A snapshot of the pair ends its file in a recording into one plain file, when nobody has said what is to become of
+ * several. */
+static bool pair_ends_file(const struct weir_recording_plan *plan)
+{
+    const struct weir_record_options *options = plan->options;
+    const struct weir_switch_options *asked = &options->switching;
+    bool is_plain = options->output_kind == WEIR_RECORD_OUTPUT_FILE && !options->kcore && !options->append;
+    bool keeps_samples = plan->retained_bytes > 0 || plan->overwrite;
+    return is_plain && keeps_samples && !asked->enabled && !asked->timestamp && !asked->command;
+}
+
+static int choose_files(struct weir_recording_plan *plan, struct weir_error *err)
+{
+    const struct weir_record_options *options = plan->options;
+    plan->pair_ends_file = pair_ends_file(plan);
+    plan->rotates = options->switching.enabled || plan->pair_ends_file;
+    if (!plan->rotates && !options->switching.timestamp)
+        return 0;
+    /* Else the first rotation would be refused, or the end. */
+    return weir_record_file_check_name(options->output_path, plan->rotates ? WEIR_HIDING_PREFIX : "", err);
+}
+
+/* ---- what is asked of each event ---- */
+
+/* kernel.perf_event_max_sample_rate bounds -F: as perf, warn and lower, or fail; "max" is that bound. */
+static int choose_freq_hz(struct weir_recording_plan *plan, struct weir_error *err)
+{
+    const struct weir_record_options *options = plan->options;
+    plan->config.freq_hz = 0;
+    if (options->period)
+        return 0;
+    uint64_t most = plan->machine->limits.max_sample_rate_hz;
+    uint64_t freq_hz = options->freq_hz ? options->freq_hz : WEIR_RECORD_FREQ_DEFAULT_HZ;
+    if (freq_hz == WEIR_RECORD_FREQ_MAX)
+        freq_hz = most;
+    if (freq_hz > most && options->strict_freq) {
+        weir_error_set(err, -EINVAL, "maximum frequency rate (%llu Hz) exceeded", (unsigned long long)most);
+        weir_error_hint(err, "kernel.perf_event_max_sample_rate is %llu: a lower -F, or %s", (unsigned long long)most,
+                        weir_remedy(WEIR_REMEDY_MAX_SAMPLE_RATE, (int64_t)freq_hz, (char[WEIR_REMEDY_BYTES]){0}));
+        return -EINVAL;
+    }
+    if (freq_hz > most) {
+        weir_notice(options->notices, WEIR_NOTICE_WARNING,
+                    "maximum frequency rate (%llu Hz) exceeded, throttling from %llu Hz to %llu Hz; the limit is "
+                    "kernel.perf_event_max_sample_rate",
+                    (unsigned long long)most, (unsigned long long)freq_hz, (unsigned long long)most);
+        freq_hz = most;
+    }
+    plan->config.freq_hz = freq_hz;
+    return 0;
+}
+
+static int configure(struct weir_recording_plan *plan, struct weir_error *err)
+{
+    const struct weir_record_options *options = plan->options;
+    struct weir_event_config *config = &plan->config;
+    config->period = options->period;
+    config->period_or_freq_given = options->period || options->freq_hz;
+    config->samples = options->samples;
+    config->samples.intr_regs |= plan->machine->interrupt_registers;
+    config->samples.user_regs_extended = plan->machine->user_registers;
+    if (options->samples.user_regs_all)
+        config->samples.user_regs |= plan->machine->user_registers;
+    config->build_ids_in_maps = options->build_ids_in_maps;
+    config->text_pokes = options->kcore;
+    config->inherit = !options->no_inherit && !plan->per_thread;
+    config->inherit_stat = options->inherit_stat;
+    config->starts_disabled = !weir_schedule_starts_enabled(&options->schedule);
+    config->enable_on_exec = !config->system_wide && !weir_recording_plan_has_tasks(options);
+    if (options->all_kernel || options->all_user)
+        weir_event_list_limit_to(options->events, options->all_kernel ? WEIR_EVENT_SIDE_KERNEL : WEIR_EVENT_SIDE_USER);
+    weir_event_list_tell_limits(options->events, config, options->notices);
+    return choose_freq_hz(plan, err);
+}
+
+/* ---- events that cannot be had ---- */
+
+/* Else mmap(2) refuses the ring, without a reason. */
+static int check_inheritance(const struct weir_recording_plan *plan, struct weir_error *err)
+{
+    const struct weir_event_list *events = plan->options->events;
+    for (size_t i = 0; plan->per_thread && i < events->count; i++) {
+        const struct weir_event_terms *terms = &events->events[i].terms;
+        if (!(terms->given & WEIR_TERM_INHERIT) || !terms->inherit)
+            continue;
+        weir_error_set(err, -EINVAL, "event '%s' cannot be inherited with --per-thread", events->events[i].name);
+        weir_error_hint(err, "a task's ring is for that task alone: leave out the term inherit, or --per-thread");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* The kernel hands what a program sends to the event that is at work on its CPU: of single tasks that is none while
+ * another one, or a child, runs there (bpf_perf_event_output(), kernel/trace/bpf_trace.c). */
+static int check_outputs_of_programs(const struct weir_recording_plan *plan, struct weir_error *err)
+{
+    const struct weir_event_list *list = plan->options->events;
+    for (size_t i = 0; !plan->config.system_wide && i < list->count; i++) {
+        if (!list->events[i].bpf)
+            continue;
+        weir_error_set(err, -EINVAL, "output '%s' of BPF programs is of whole CPUs, not of tasks",
+                       list->events[i].name);
+        weir_error_hint(err, "record them with -a, or some CPUs with -C");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* ---- side events ---- */
+
+/* Changes of the kernel's code are of all tasks, whichever are recorded. */
+static bool has_all_tasks_event(const struct weir_recording_plan *plan)
+{
+    return (plan->config.text_pokes || plan->config.all_switches) && !plan->config.system_wide;
+}
+
+/* Not where ids tell records apart: counts that were read, tasks that have rings of their own, whose CPU says nothing,
+ * and side records that a rotation repeats at the beginning of the next file. */
+static bool can_do_without_ids(const struct weir_recording_plan *plan)
+{
+    const struct weir_event_list *events = plan->options->events;
+    return events->count == 1 && !events->events[0].sample_read && !plan->config.inherit_stat && !plan->per_thread &&
+           plan->aux.mode == WEIR_AUX_NONE && !has_all_tasks_event(plan) && !plan->rotates;
+}
+
+static int add_side_events(struct weir_recording_plan *plan, const bool *without_ids, struct weir_error *err)
+{
+    const struct weir_record_options *options = plan->options;
+    /* The file looks as perf's own of one event of tasks: no record has an id, and the side event is not in the file
+     * (docs/format.md, "One event"). What is continued stays as it is. */
+    bool is_wanted = !plan->config.system_wide && !plan->config.starts_disabled && !options->samples.identifiers;
+    if (without_ids)
+        is_wanted = *without_ids;
+    plan->config.without_ids = is_wanted && can_do_without_ids(plan);
+    int result = weir_event_list_add_sideband(options->events);
+    if (result == 0 && has_all_tasks_event(plan))
+        result = weir_event_list_add_text_pokes(options->events);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot add events") : 0;
+}
+
+/* ---- all of it ---- */
+
+int weir_recording_plan_make(struct weir_recording_plan *plan, const struct weir_record_options *options,
+                             const struct weir_machine_facts *machine, const bool *without_ids, struct weir_error *err)
+{
+    plan->options = options;
+    plan->machine = machine;
+    plan->config.system_wide = weir_recording_plan_is_system_wide(options);
+    plan->per_thread = options->per_thread && !plan->config.system_wide;
+    int result = check_outputs_of_programs(plan, err);
+    if (result == 0)
+        result = choose_cpus(plan, err);
+    if (result == 0)
+        result = place_readers(plan, err);
+    if (result == 0)
+        result = choose_aux(plan, err);
+    if (result < 0)
+        return result;
+    result = weir_event_list_overwrites(options->events, options->overwrite, err);
+    if (result < 0)
+        return result;
+    plan->overwrite = plan->config.overwrite = result;
+    result = weir_recording_plan_choose_sizes(plan, err);
+    if (result == 0)
+        result = choose_files(plan, err);
+    if (result == 0)
+        result = check_inheritance(plan, err);
+    if (result == 0)
+        result = configure(plan, err);
+    if (result < 0)
+        return result;
+    weir_aux_plan_apply(&plan->aux, &plan->config);
+    return add_side_events(plan, without_ids, err);
+}
+
+int weir_recording_plan_fit_tasks(struct weir_recording_plan *plan, size_t tasks, struct weir_error *err)
+{
+    weir_plan_keep(&plan->placement, (unsigned)weir_min_u64(tasks, UINT_MAX));
+    plan->tasks = tasks;
+    return weir_recording_plan_choose_sizes(plan, err); /* of the readers that are left */
+}
+
+void weir_recording_plan_fini(struct weir_recording_plan *plan)
+{
+    if (!plan)
+        return;
+    weir_cpuset_fini(&plan->housekeeping_cpus);
+    weir_plan_fini(&plan->placement);
+    weir_cpuset_fini(&plan->cpus);
+    *plan = (struct weir_recording_plan){0};
+}

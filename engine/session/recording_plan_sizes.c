@@ -1,0 +1,222 @@
+/* How large rings, chunk pool and memory for samples are; see recording_plan.h. Coordinator thread. */
+#include <errno.h>
+#include <limits.h>
+
+#include "base/bits.h"
+#include "engine/drain/chunk.h"
+#include "engine/drain/compressor.h"
+#include "engine/drain/retention.h"
+#include "engine/events/cgroup.h"
+#include "engine/kernel/ring.h"
+#include "engine/session/budget.h"
+#include "engine/session/recording_plan_internal.h"
+
+#define FDS_OF_PART 2 /* of a reader's file in a directory */
+
+#define MACHINE_FOR_CGROUP 8 /* memory of a machine that gives as much to a recording as one of its cgroups does */
+
+#define MEMORY_SHARE          4 /* live, spare, and snapshots of all AUX areas are each at most this part of memory */
+#define PASSING_PER_READER    (8ull << 20) /* side records, and what comes while a snapshot is being written */
+#define AUX_PAGES_LEAST       2            /* of an AUX area whose size nobody has named */
+#define AUX_CHUNKS_PER_READER 4u           /* for all else, while a snapshot of AUX areas is taken */
+#define POOL_SHARE_OF_FREE    4            /* --on-full=rotate: of what is free on the disk at the start */
+
+uint64_t weir_recording_plan_places(const struct weir_recording_plan *plan)
+{
+    if (plan->tasks > 0)
+        return plan->tasks;
+    return weir_cpuset_count(&plan->cpus) + weir_cpuset_count(&plan->machine->late_cpus);
+}
+
+/* With those that ask for rotations and snapshots, and a sideband event for each list. */
+static unsigned events_needed(const struct weir_record_options *options)
+{
+    const struct weir_event_list *const lists[] = {options->switch_on, options->snapshot_on.events};
+    size_t count = options->events->count;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(lists); i++)
+        count += lists[i] && lists[i]->count > 0 ? lists[i]->count + 1 : 0;
+    return (unsigned)count;
+}
+
+uint64_t weir_recording_plan_fds_needed(const struct weir_recording_plan *plan, size_t tasks)
+{
+    const struct weir_record_options *options = plan->options;
+    unsigned places = plan->per_thread ? 1 : (unsigned)weir_recording_plan_places(plan);
+    unsigned readers = plan->placement.reader_count;
+    uint64_t apart = options->inherit_stat ? tasks : 0; /* one for each target */
+    uint64_t parts = options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY ? readers : 0;
+    return weir_budget_fds(events_needed(options), places, (unsigned)weir_max_u64(tasks, 1), readers) + apart +
+           parts * FDS_OF_PART + weir_cgroup_count_fds(options->events);
+}
+
+unsigned weir_recording_plan_compression_threads(const struct weir_recording_plan *plan)
+{
+    if (plan->options->compression_level == 0)
+        return 0;
+    return weir_compressor_default_workers(weir_cpuset_count(weir_topology_online(plan->machine->topology)));
+}
+
+/* ---- rings and pool ---- */
+
+static void set_watermarks(struct weir_recording_plan *plan)
+{
+    uint64_t bytes = plan->ring_bytes / WEIR_RING_WATERMARK_SHARE;
+    plan->config.watermark_bytes = (uint32_t)weir_min_u64(bytes, UINT32_MAX);
+    plan->config.sideband_watermark_bytes = (uint32_t)(plan->sideband_ring_bytes / WEIR_RING_WATERMARK_SHARE);
+}
+
+static void choose_rings(struct weir_recording_plan *plan)
+{
+    const struct weir_record_options *options = plan->options;
+    uint64_t memory = weir_topology_memory_bytes(plan->machine->topology);
+    unsigned places = weir_cpuset_count(&plan->cpus);
+    struct weir_kernel_limits limits = plan->machine->limits;
+    if (plan->tasks > 0) {
+        /* What the kernel allows for each CPU goes to the tasks instead. */
+        unsigned cpus = weir_cpuset_count(weir_topology_online(plan->machine->topology));
+        places = (unsigned)plan->tasks;
+        limits.mlock_kb = weir_min_u64(limits.mlock_kb * cpus / places, limits.mlock_kb);
+    }
+    struct weir_ring_sizes sizes = weir_ring_bytes_choose(&limits, memory, places);
+    plan->ring_bytes = options->ring_bytes ? options->ring_bytes : sizes.data_bytes;
+    if (options->ring_bytes == 0 && plan->aux.data_ring_bytes_wanted > 0)
+        plan->ring_bytes = weir_min_u64(plan->ring_bytes, plan->aux.data_ring_bytes_wanted);
+    plan->sideband_ring_bytes = sizes.sideband_bytes; /* -m is for the samples: tasks and maps need their own room */
+    bool has_switches = options->samples.switch_events || plan->aux.switches != WEIR_AUX_SWITCHES_AS_ASKED;
+    if (has_switches && weir_kernel_limits_rings_are_free(&plan->machine->limits))
+        plan->sideband_ring_bytes = plan->ring_bytes; /* as many of them as there are samples, or more */
+}
+
+static void choose_pool(struct weir_recording_plan *plan)
+{
+    uint64_t memory = weir_topology_memory_bytes(plan->machine->topology);
+    uint64_t limit = plan->machine->memory_limit.bytes;
+    uint64_t asked = plan->options->buffer_bytes;
+    plan->grow_pool = asked == 0;
+    /* A cgroup is there for what runs in it: as much of the pool as a machine gives a thirty-second part for, it gives
+     * a quarter. */
+    uint64_t spare = limit < memory / MACHINE_FOR_CGROUP ? limit * MACHINE_FOR_CGROUP : memory;
+    plan->buffer_bytes = asked ? asked : weir_pool_default_bytes(spare, plan->placement.reader_count);
+}
+
+/* ---- samples in memory ---- */
+
+/* --overwrite: all rings at once, in whole chunks, so that a snapshot need not wait for the disk while they are paused.
+ */
+static void fit_pool_to_overwritten_rings(struct weir_recording_plan *plan)
+{
+    uint64_t rings_bytes = plan->ring_bytes * weir_recording_plan_places(plan);
+    uint64_t wanted = weir_max_u64(plan->buffer_bytes, weir_align_up(rings_bytes, WEIR_CHUNK_MAX_BYTES));
+    plan->grow_pool = false;
+    if (plan->options->buffer_bytes == 0)
+        plan->buffer_bytes = weir_min_u64(wanted, weir_machine_facts_memory_bytes(plan->machine) / MEMORY_SHARE);
+}
+
+static int refuse_retained(const struct weir_recording_plan *plan, uint64_t memory, struct weir_error *err)
+{
+    unsigned readers = plan->placement.reader_count;
+    weir_error_set(err, -EINVAL, "cannot keep %llu MiB in memory: %s has %llu MiB",
+                   (unsigned long long)(plan->retained_bytes >> 20),
+                   memory == plan->machine->memory_limit.bytes ? "its cgroup" : "the machine",
+                   (unsigned long long)(memory >> 20));
+    weir_error_hint(err, "at most a quarter of it, -M %lluM; each of %u readers needs %u KiB or more, see --threads",
+                    (unsigned long long)(memory / MEMORY_SHARE >> 20), readers,
+                    WEIR_RETENTION_CHUNKS_MIN * WEIR_CHUNK_MIN_BYTES >> 10);
+    return -EINVAL;
+}
+
+/* -M */
+static int choose_retained(struct weir_recording_plan *plan, struct weir_error *err)
+{
+    const struct weir_record_options *options = plan->options;
+    uint64_t memory = weir_machine_facts_memory_bytes(plan->machine);
+    unsigned readers = plan->placement.reader_count;
+    uint64_t bytes = options->retained_bytes;
+    if (bytes == 0 && options->retained_span_ns == 0)
+        return 0;
+    if (bytes == 0)
+        bytes = weir_retention_default_bytes(memory, readers);
+    plan->retained_bytes = weir_retention_plan(bytes, options->retained_span_ns, readers).bytes;
+    if (plan->retained_bytes > memory / MEMORY_SHARE)
+        return refuse_retained(plan, memory, err);
+    plan->grow_pool = false; /* a recorder that runs for days needs its memory from the start */
+    if (options->buffer_bytes == 0)
+        plan->buffer_bytes = weir_min_u64(plan->buffer_bytes, readers * PASSING_PER_READER);
+    return 0;
+}
+
+/* ---- AUX areas ---- */
+
+/* Room for a snapshot of all areas at once: each is one record, and no reader may wait for chunks that others wait
+ * with. */
+static int fit_pool_to_aux_snapshot(struct weir_recording_plan *plan, struct weir_error *err)
+{
+    if (plan->aux.mode != WEIR_AUX_SNAPSHOT)
+        return 0;
+    uint64_t each = weir_align_up(plan->aux.snapshot_bytes, WEIR_CHUNK_MAX_BYTES) + WEIR_CHUNK_MAX_BYTES;
+    uint64_t chunks = (uint64_t)plan->placement.reader_count * AUX_CHUNKS_PER_READER;
+    uint64_t needed = weir_recording_plan_places(plan) * each + chunks * WEIR_CHUNK_MAX_BYTES;
+    uint64_t named = plan->options->buffer_bytes;
+    if (named == 0 && needed <= weir_machine_facts_memory_bytes(plan->machine) / MEMORY_SHARE) {
+        plan->buffer_bytes = weir_max_u64(plan->buffer_bytes, needed);
+        return 0;
+    }
+    if (named >= needed)
+        return 0;
+    weir_error_set(err, -EINVAL, "the buffer takes no snapshot of all AUX areas: that is %llu MiB",
+                   (unsigned long long)(needed >> 20));
+    weir_error_hint(err,
+                    "-S with a size below %llu KiB, smaller areas (-m ,SIZE), fewer CPUs (-C), or --buffer-size %lluM",
+                    (unsigned long long)(plan->aux.snapshot_bytes >> 10), (unsigned long long)(needed >> 20) + 1);
+    return -EINVAL;
+}
+
+static void shrink_aux(struct weir_recording_plan *plan)
+{
+    if (plan->options->aux.area_bytes > 0 || plan->aux.area_bytes <= AUX_PAGES_LEAST * plan->machine->limits.page_bytes)
+        return;
+    plan->aux.area_bytes /= 2;
+    plan->aux.snapshot_bytes = weir_min_u64(plan->aux.snapshot_bytes, plan->aux.area_bytes);
+}
+
+/* ---- the disk ---- */
+
+/* --on-full=rotate: what is in the pool when a file is to end is still written to it. */
+static void fit_pool_to_disk(struct weir_recording_plan *plan)
+{
+    bool holds_snapshots = plan->overwrite || plan->aux.mode == WEIR_AUX_SNAPSHOT; /* whole, or not at all */
+    if (plan->options->on_full != WEIR_RECORD_ON_FULL_ROTATE || plan->options->buffer_bytes > 0 || holds_snapshots ||
+        plan->machine->free_bytes == UINT64_MAX)
+        return;
+    uint64_t least = (uint64_t)plan->placement.reader_count * WEIR_CHUNK_MAX_BYTES;
+    uint64_t most = weir_max_u64(plan->machine->free_bytes / POOL_SHARE_OF_FREE, least);
+    plan->buffer_bytes = weir_min_u64(plan->buffer_bytes, most);
+}
+
+/* ---- all of them ---- */
+
+int weir_recording_plan_choose_sizes(struct weir_recording_plan *plan, struct weir_error *err)
+{
+    choose_rings(plan);
+    choose_pool(plan);
+    if (plan->overwrite)
+        fit_pool_to_overwritten_rings(plan);
+    int result = choose_retained(plan, err);
+    if (result == 0)
+        result = fit_pool_to_aux_snapshot(plan, err);
+    fit_pool_to_disk(plan);
+    set_watermarks(plan);
+    return result;
+}
+
+bool weir_recording_plan_shrink_rings(struct weir_recording_plan *plan)
+{
+    uint64_t page_bytes = plan->machine->limits.page_bytes;
+    if (plan->options->ring_bytes || plan->ring_bytes <= page_bytes)
+        return false;
+    plan->ring_bytes /= 2;
+    plan->sideband_ring_bytes = weir_max_u64(plan->sideband_ring_bytes / 2, page_bytes);
+    shrink_aux(plan);
+    set_watermarks(plan);
+    return true;
+}

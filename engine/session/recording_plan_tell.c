@@ -1,0 +1,99 @@
+/* The plan in words, and whether it fits into memory; see recording_plan.h. Coordinator thread. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/buf.h"
+#include "engine/drain/chunk.h"
+#include "engine/drain/compressor.h"
+#include "engine/drain/retention.h"
+#include "engine/kernel/ring.h"
+#include "engine/session/budget.h"
+#include "engine/session/recording_plan.h"
+
+static void tell_readers(const struct weir_recording_plan *plan)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_plan_describe(&plan->placement, &text);
+    char *rest = NULL, *copy = strdup(weir_buf_str(&text));
+    for (char *line = copy ? strtok_r(copy, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
+        weir_notice(plan->options->notices, WEIR_NOTICE_VERBOSE, "%s", line);
+    free(copy);
+    weir_buf_fini(&text);
+}
+
+/* As perf does: a file cannot end before there is something in it. Of what is kept in memory nothing wakes anybody. */
+static void tell_of_larger_files(const struct weir_recording_plan *plan)
+{
+    const struct weir_record_options *options = plan->options;
+    uint64_t bytes = options->switching.bytes, watermark = plan->ring_bytes / WEIR_RING_WATERMARK_SHARE;
+    bool gathers = !options->samples.no_buffering && plan->retained_bytes == 0 && !plan->overwrite;
+    if (gathers && bytes > 0 && bytes < watermark)
+        weir_notice(
+            options->notices, WEIR_NOTICE_WARNING,
+            "files get larger than the size of --switch-output: a ring wakes its reader when it holds %llu KiB (-m)",
+            (unsigned long long)(watermark >> 10));
+}
+
+static void tell_retained(const struct weir_recording_plan *plan)
+{
+    if (plan->retained_bytes == 0)
+        return;
+    unsigned readers = plan->placement.reader_count;
+    struct weir_retention_plan kept =
+        weir_retention_plan(plan->retained_bytes, plan->options->retained_span_ns, readers);
+    weir_notice(plan->options->notices, WEIR_NOTICE_VERBOSE,
+                "memory: %llu KiB of the pool for samples (%u chunks of %u KiB for each of %u readers), and as much "
+                "again when snapshot-alloc asks for it",
+                (unsigned long long)(kept.bytes >> 10), kept.chunks_per_reader, kept.chunk_bytes >> 10, readers);
+}
+
+static struct weir_compressor_memory compression_memory(const struct weir_recording_plan *plan, uint64_t pool_bytes)
+{
+    unsigned workers = weir_recording_plan_compression_threads(plan);
+    if (workers == 0)
+        return (struct weir_compressor_memory){0};
+    return weir_compressor_memory_of(&(struct weir_compressor_setup){
+        .level = plan->options->compression_level,
+        .workers = workers,
+        .chunk_bytes = weir_pool_chunk_bytes(pool_bytes, plan->placement.reader_count),
+    });
+}
+
+int weir_recording_plan_tell(const struct weir_recording_plan *plan, size_t tasks, struct weir_error *err)
+{
+    const struct weir_record_options *options = plan->options;
+    const struct weir_machine_facts *machine = plan->machine;
+    tell_readers(plan);
+    tell_of_larger_files(plan);
+    tell_retained(plan);
+    uint64_t pool_bytes = plan->buffer_bytes + plan->retained_bytes;
+    const struct weir_budget_input input = {
+        .places = weir_cpuset_count(&plan->cpus),
+        .readers = plan->placement.reader_count,
+        .events = (unsigned)options->events->count,
+        .tasks = (unsigned)weir_max_u64(tasks, 1),
+        .ring_bytes = plan->ring_bytes,
+        .sideband_ring_bytes = plan->sideband_ring_bytes,
+        .aux_area_bytes = plan->aux.area_bytes,
+        .pool_bytes = pool_bytes,
+        .pool_grows = plan->grow_pool,
+        .sideband = !options->no_build_ids,
+        .page_bytes = machine->limits.page_bytes,
+        .compression_threads = weir_recording_plan_compression_threads(plan),
+        .compression = compression_memory(plan, pool_bytes),
+    };
+    struct weir_budget budget;
+    weir_budget_compute(&budget, &input);
+    if (plan->per_thread) /* how large they are follows from the list that is attached to */
+        weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "memory: rings for each task, pool %llu MiB",
+                    (unsigned long long)(plan->buffer_bytes >> 20));
+    else
+        weir_budget_tell(&budget, &input, options->notices);
+    weir_budget_tell_fds(weir_recording_plan_fds_needed(plan, tasks), &machine->limits, options->notices);
+    if (machine->memory_limit.bytes < weir_topology_memory_bytes(machine->topology))
+        weir_notice(options->notices, WEIR_NOTICE_VERBOSE,
+                    "memory: the cgroup allows %llu MiB, of which rings take none",
+                    (unsigned long long)(machine->memory_limit.bytes >> 20));
+    return weir_budget_check(&budget, &machine->memory_limit, err);
+}
