@@ -68,7 +68,6 @@ static struct conflict conflict_of(const struct weir_record_arguments *arguments
     } rows[] = {
         {arguments->options.append,
          {"--append", "only a recording without AUX areas can be continued: name another file (-o)"}},
-        {arguments->output_directory, {"--output-format=dir", "leave it out: all readers write to one file"}},
         {overwrites, {"--overwrite", "-S has the kernel keep the newest trace"}},
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(rows); i++) {

@@ -69,6 +69,12 @@ struct weir_option {
 
 struct weir_perf_option;
 
+/* An option that earlier versions of weir had. */
+struct weir_removed_option {
+    const char *long_name;
+    const char *instead; /* what to do now: one line */
+};
+
 /* Rows that stand together: a whole table, or those of one file of a table that is spread over several. */
 struct weir_option_rows {
     const struct weir_option *options;
@@ -92,6 +98,8 @@ struct weir_option_table {
     size_t part_count;
     const struct weir_perf_option *perf_options; /* those of perf's command (cli/perf_options.h); NULL: it has none */
     size_t perf_option_count;
+    const struct weir_removed_option *removed; /* NULL: none */
+    size_t removed_count;
 };
 
 /* The row that every table ends with. */

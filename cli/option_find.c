@@ -88,6 +88,19 @@ static int fail_perf_option(const struct weir_option_table *table, const struct 
     return -EINVAL;
 }
 
+/* word: without dashes. False with err, when an earlier version had the option. */
+static bool check_removed(const struct weir_option_table *table, const char *word, struct weir_error *err)
+{
+    for (size_t i = 0; i < table->removed_count; i++) {
+        if (strcmp(table->removed[i].long_name, word) != 0)
+            continue;
+        weir_error_set(err, -EINVAL, "option '--%s' is no longer in weir", word);
+        weir_error_hint(err, "%s", table->removed[i].instead);
+        return false;
+    }
+    return true;
+}
+
 /* The name behind "no-" of an option that there is, but not so; NULL: it is nothing of the kind. */
 static const char *find_positive(const struct weir_option_table *table, const char *word)
 {
@@ -220,7 +233,7 @@ bool weir_option_match_long(const struct weir_option_table *table, const char *n
         fail_perf_option(table, perf_option, match->typed, err);
         return false;
     }
-    return find_abbreviated(table, word, match, err);
+    return check_removed(table, word, err) && find_abbreviated(table, word, match, err);
 }
 
 /* A bundle that is the head of a long name: one dash was forgotten. */

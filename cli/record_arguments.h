@@ -63,8 +63,7 @@ struct weir_record_arguments {
 
     uint64_t snapshot_keep; /* options.switching.max_files and .each_snapshot, once resolved; 0: not given */
     bool output_given;
-    bool output_directory; /* --output-format=dir: options.output_kind, once resolved */
-    bool force;            /* -f; not with options.append, once resolved */
+    bool force; /* -f; not with options.append, once resolved */
 
     /* Asks for what weir does anyway. */
     bool timestamp, sample_cpu, timestamp_boundary, buildid_all;

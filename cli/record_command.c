@@ -110,9 +110,8 @@ static void choose_output(struct weir_record_arguments *arguments)
 {
     struct weir_record_options *options = &arguments->options;
     struct stat st;
-    bool wants_files = arguments->output_given || options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY ||
-                       options->kcore || options->append || options->sync || options->switching.timestamp ||
-                       options->switching.command || options->keep_free_bytes ||
+    bool wants_files = arguments->output_given || options->kcore || options->append || options->sync ||
+                       options->switching.timestamp || options->switching.command || options->keep_free_bytes ||
                        options->on_full != WEIR_RECORD_ON_FULL_STOP;
     if (!wants_files && fstat(STDOUT_FILENO, &st) == 0 && S_ISFIFO(st.st_mode)) {
         options->output_path = WEIR_RECORD_OUTPUT_STDOUT;

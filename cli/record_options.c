@@ -6,7 +6,6 @@
 #include "cli/aux_arguments.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/bits.h"
 #include "cli/exit_status.h"
@@ -22,6 +21,11 @@ static const struct weir_option_rows *const parts[] = {
     &weir_record_target_rows, &weir_record_sampling_rows, &weir_record_sample_rows,
     &weir_ring_option_rows,   &weir_record_ring_rows,     &weir_record_output_rows,
     &weir_record_switch_rows, &weir_record_trigger_rows,  &weir_record_other_rows,
+};
+
+static const struct weir_removed_option removed[] = {
+    {"affinity-cpus", "leave it out: it lost samples by design; -m makes rings smaller"},
+    {"output-format", "leave it out: one file is written, which perf report reads in order, whatever --threads says"},
 };
 
 static const char *const usages[] = {"[OPTION...]", "[OPTION...] [--] COMMAND [ARGUMENT...]", NULL};
@@ -52,6 +56,8 @@ const struct weir_command weir_record_command = {
     .options = {.command = "weir record",
                 .parts = parts,
                 .part_count = WEIR_ARRAY_COUNT(parts),
+                .removed = removed,
+                .removed_count = WEIR_ARRAY_COUNT(removed),
                 .perf_options = weir_perf_options,
                 .perf_option_count = WEIR_PERF_OPTION_COUNT},
 };
@@ -71,31 +77,23 @@ int weir_record_options_parse_noted(struct weir_record_arguments *arguments, cha
     return result;
 }
 
-/* What makes a directory of the output. NULL: nothing does. */
-static const char *folder_option(const struct weir_record_arguments *arguments)
-{
-    return arguments->output_directory ? "--output-format=dir" : arguments->options.kcore ? "--kcore" : NULL;
-}
-
 /* What only one file of all can be. */
 static int resolve_folder(const struct weir_record_arguments *arguments, bool to_stdout, struct weir_error *err)
 {
-    const char *option = folder_option(arguments);
-    if (option && to_stdout) {
-        weir_error_set(err, -EINVAL, "option '%s' cannot be used with '-o -'", option);
+    const struct weir_record_options *options = &arguments->options;
+    if (options->kcore && to_stdout) {
+        weir_error_set(err, -EINVAL, "option '--kcore' cannot be used with '-o -'");
         weir_error_hint(err, "a directory cannot go to standard output: name one with -o");
         return -EINVAL;
     }
-    if (arguments->options.kcore && arguments->options.per_thread) {
+    if (options->kcore && options->per_thread) {
         weir_error_set(err, -EINVAL, "option '--kcore' cannot be used with '--per-thread'");
         weir_error_hint(err, "changes of the kernel's code come by CPU: leave out --per-thread");
         return -EINVAL;
     }
-    if ((option || to_stdout) && (arguments->options.switching.timestamp || arguments->options.switching.command)) {
-        char quoted[64];
-        snprintf(quoted, sizeof(quoted), "'%s'", option ? option : "");
+    if ((options->kcore || to_stdout) && (options->switching.timestamp || options->switching.command)) {
         weir_error_set(err, -EINVAL, "only files end and go on in others: not %s",
-                       to_stdout ? "a stream ('-o -')" : quoted);
+                       to_stdout ? "a stream ('-o -')" : "'--kcore'");
         weir_error_hint(err, "--switch-output, --snapshot-keep, --timestamp-filename and --on-rotate are for -o FILE");
         return -EINVAL;
     }
@@ -112,7 +110,7 @@ static int resolve_output(const struct weir_record_arguments *arguments, struct 
         return -EINVAL;
     }
     const char *other = to_stdout                                  ? "-o -"
-                        : folder_option(arguments)                 ? folder_option(arguments)
+                        : arguments->options.kcore                 ? "--kcore"
                         : arguments->options.compression_level > 0 ? "-z"
                         : arguments->snapshot_keep > 0             ? "--snapshot-keep"
                         : arguments->switch_on.count > 0           ? "--switch-output-event"
@@ -135,9 +133,9 @@ static int resolve_output(const struct weir_record_arguments *arguments, struct 
         weir_error_hint(err, "a stream takes no room here; its reader is waited for in any case");
         return -EINVAL;
     }
-    if (arguments->options.on_full != WEIR_RECORD_ON_FULL_STOP && folder_option(arguments) &&
+    if (arguments->options.on_full != WEIR_RECORD_ON_FULL_STOP && arguments->options.kcore &&
         arguments->options.keep_free_bytes == 0) {
-        weir_error_set(err, -EINVAL, "option '--on-full' needs --keep-free with '%s'", folder_option(arguments));
+        weir_error_set(err, -EINVAL, "option '--on-full' needs --keep-free with '--kcore'");
         weir_error_hint(err, "only a single file can wait for room; what --keep-free 1G leaves is looked at before");
         return -EINVAL;
     }
@@ -200,8 +198,6 @@ static void resolve_implied(struct weir_record_arguments *arguments)
     options->switching.each_snapshot = arguments->snapshot_keep > 0;
     options->switching.enabled |= arguments->switch_on.count > 0 || options->switching.each_snapshot;
     options->switching.timestamp |= options->switching.enabled;
-    if (arguments->output_directory && options->output_kind == WEIR_RECORD_OUTPUT_FILE)
-        options->output_kind = WEIR_RECORD_OUTPUT_DIRECTORY;
 }
 
 int weir_record_options_resolve(struct weir_record_arguments *arguments, uint64_t page_bytes,

@@ -51,18 +51,6 @@ static void fill_cache(void *object)
     ((struct weir_record_arguments *)object)->options.fill_build_id_cache = true;
 }
 
-static int apply_output_format(void *object, const char *text, struct weir_error *err)
-{
-    struct weir_record_arguments *arguments = object;
-    if (strcmp(text, "file") != 0 && strcmp(text, "dir") != 0) {
-        weir_error_set(err, -EINVAL, "option '--output-format': unknown format '%s'", text);
-        weir_error_hint(err, "formats: file, dir");
-        return -EINVAL;
-    }
-    arguments->output_directory = strcmp(text, "dir") == 0;
-    return 0;
-}
-
 static const struct weir_option options[] = {
     {
         .short_name = 'o',
@@ -78,18 +66,6 @@ static const struct weir_option options[] = {
             "without -o when standard output is a pipe, as with perf record, unless another option asks for files. The "
             "command's own output then goes to standard error. When the reader ends, the recording ends, and the "
             "command runs on.",
-    },
-    {
-        .long_name = "output-format",
-        .argument = "file|dir",
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_output_format,
-        .default_text = "file",
-        .section = SECTION,
-        .help = "write one file, or a directory with a file for each reader, as perf record --threads writes it",
-        .details =
-            "Of a directory only perf and weir itself can read the whole, and perf report must hold all of it in "
-            "memory to sort it: there are no rounds.",
     },
     {
         .long_name = "kcore",
@@ -136,7 +112,7 @@ static const struct weir_option options[] = {
             "A file opens up to its last checkpoint when weir is killed; with this it also does after a power cut, for "
             "two flushes of the disk a second. Without it the kernel writes when it likes, until the file is synced at "
             "the end. Nothing waits for the disk, but the disk has more to do at once. What perf needs a feature for "
-            "(tracepoints, -z, directories) takes weir recover first, as ever. With -A what is there and what is added "
+            "(tracepoints, -z) takes weir recover first, as ever. With -A what is there and what is added "
             "stand in FILE.appending until recording ends. No option of perf record.",
     },
     {

@@ -156,7 +156,7 @@ static int open_source(struct weir_perf_input *input, const char *path, struct w
         is_other ? fail_in_directory(main_path, -EINVAL, err) : weir_byte_source_open(&input->source, main_path, err);
     if (result == -ENOENT) {
         weir_error_set(err, result, "no recording is in the directory %s", path);
-        weir_error_hint(err, "name a file, or a directory of weir record --output-format=dir or perf record --threads");
+        weir_error_hint(err, "name a file, or a directory of weir record --kcore or perf record --threads");
     }
     if (result < 0)
         return result;

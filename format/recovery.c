@@ -217,6 +217,7 @@ static int make_features(struct planner *planner, struct weir_error *err)
         .first_sample_ns = planner->scan.first_sample_ns,
         .last_sample_ns = planner->scan.last_sample_ns,
         .compression = find_compression(&planner->scan),
+        .directory = planner->recovery->is_directory,
         .aux_index = planner->scan.aux.index,
         .aux_index_count = planner->needs_aux_index ? planner->scan.aux.index_count : 0,
     };

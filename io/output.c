@@ -440,10 +440,10 @@ int weir_output_finish(struct weir_output *output, const void *tail, size_t tail
     return rc < 0 ? rc : cut;
 }
 
-int weir_output_begin_sync(struct weir_output *output, const struct weir_output *of)
+int weir_output_begin_sync(struct weir_output *output)
 {
-    weir_assert(!output->file.stream && !of->file.stream);
-    return weir_output_writes_sync(&output->writes, of->file.fd);
+    weir_assert(!output->file.stream);
+    return weir_output_writes_sync(&output->writes, output->file.fd);
 }
 
 int weir_output_sync_result(const struct weir_output *output)

@@ -282,12 +282,11 @@ void weir_output_push_tail(struct weir_output *output);
 uint64_t weir_output_stable_bytes(const struct weir_output *output);
 
 /*
- * Begins fdatasync(2) of the file of `of`, which is this output or another one: of what is on file in it now. This
- * output's queue does it while spans go on being written; a queue on plain writes does it at once. One at a time; the
- * end is seen by reap(). Not for streams. 0; -EBUSY (no room in the queue: again after reap()); the error of the
- * output.
+ * Begins fdatasync(2) of what is on file now. The queue does it while spans go on being written; a queue on plain
+ * writes does it at once. One at a time; reap() sees the end. Not for streams. 0; -EBUSY (no room in the queue: again
+ * after reap()); the error of the output.
  */
-int weir_output_begin_sync(struct weir_output *output, const struct weir_output *of);
+int weir_output_begin_sync(struct weir_output *output);
 
 /* -EINPROGRESS: ask again after reap(). 0: the last one that was begun has succeeded. -EAGAIN: it is to be begun again.
  * Another -errno has failed the output: what was written after is not on file. */

@@ -113,8 +113,7 @@ static int check_existing(const char *path, bool *exists, struct weir_error *err
         return weir_output_refuse_link(path, err);
     if (!S_ISDIR(st.st_mode)) {
         weir_error_set(err, -ENOTDIR, "output '%s' is no directory, and a directory is to be written", path);
-        weir_error_hint(err,
-                        "choose another name, or a recording in one file, without --output-format=dir and --kcore");
+        weir_error_hint(err, "choose another name, or a recording without --kcore, which is a file");
         return -ENOTDIR;
     }
     int rc = weir_output_check_owner(path, st.st_uid, err);

@@ -1,7 +1,8 @@
 /*
- * The folder that holds the files of one recording, in perf's parallel layout. Made under a hidden name beside the
- * final one, so that a failure leaves nothing behind and an existing folder untouched; the files in it are outputs of
- * their own (io/output.h), opened and published below weir_output_folder_path(). Set-up and end only; one thread.
+ * The folder that holds the files of one recording: its data and the copy of the kernel. Made under a hidden name
+ * beside the final one, so that a failure leaves nothing behind and an existing folder untouched; the files in it are
+ * outputs of their own (io/output.h), opened and published below weir_output_folder_path(). Set-up and end only; one
+ * thread.
  *
  * An existing folder at the path is renamed to path + ".old", where one of that name is removed first, and both only if
  * they hold nothing but files of a recording ("data", "data.N") and a copy of the kernel ("kcore_dir" with "kallsyms",

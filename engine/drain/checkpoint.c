@@ -2,29 +2,16 @@
 #include "engine/drain/checkpoint.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
-#include "base/bits.h"
 #include "format/perf_file.h"
 
-int weir_checkpoint_init(struct weir_checkpoint *checkpoint, const struct weir_clock *clock, bool syncs,
-                         struct weir_output *const *parts, unsigned part_count)
+void weir_checkpoint_init(struct weir_checkpoint *checkpoint, const struct weir_clock *clock, bool syncs)
 {
     *checkpoint = (struct weir_checkpoint){
         .clock = clock,
-        .parts = parts,
-        .part_count = parts && syncs ? part_count : 0,
         .syncs = syncs,
         .begun_ns = weir_clock_now_ns(clock),
     };
-    checkpoint->part_bytes = calloc(weir_max_u64(checkpoint->part_count, 1), sizeof(*checkpoint->part_bytes));
-    return checkpoint->part_bytes ? 0 : -ENOMEM;
-}
-
-void weir_checkpoint_fini(struct weir_checkpoint *checkpoint)
-{
-    free(checkpoint->part_bytes);
-    checkpoint->part_bytes = NULL;
 }
 
 void weir_checkpoint_change_output(struct weir_checkpoint *checkpoint)
@@ -34,20 +21,11 @@ void weir_checkpoint_change_output(struct weir_checkpoint *checkpoint)
     checkpoint->covered_bytes = 0;
 }
 
-/* What is on file and could be covered. */
-static uint64_t coverable_bytes(const struct weir_checkpoint *checkpoint, const struct weir_output *output)
-{
-    uint64_t bytes = weir_output_stable_bytes(output);
-    for (unsigned i = 0; i < checkpoint->part_count; i++)
-        bytes += weir_output_stable_bytes(checkpoint->parts[i]);
-    return bytes;
-}
-
 uint64_t weir_checkpoint_due_in_ns(const struct weir_checkpoint *checkpoint, const struct weir_output *output)
 {
     if (checkpoint->step != WEIR_CHECKPOINT_REST)
         return 0;
-    if (weir_output_is_stream(output) || coverable_bytes(checkpoint, output) == checkpoint->covered_bytes)
+    if (weir_output_is_stream(output) || weir_output_stable_bytes(output) == checkpoint->covered_bytes)
         return UINT64_MAX;
     /* The first bytes are published at once: a file with data.size 0 does not open. */
     if (checkpoint->covered_bytes == 0)
@@ -71,25 +49,10 @@ static void write_size(struct weir_checkpoint *checkpoint, struct weir_output *o
 
 /* ---- with sync ---- */
 
-/* Passes over the parts that have not grown. */
-static void find_part(struct weir_checkpoint *checkpoint)
-{
-    while (checkpoint->part < checkpoint->part_count &&
-           weir_output_stable_bytes(checkpoint->parts[checkpoint->part]) == checkpoint->part_bytes[checkpoint->part])
-        checkpoint->part++;
-    if (checkpoint->part == checkpoint->part_count)
-        checkpoint->step = WEIR_CHECKPOINT_SYNC_DATA;
-}
-
 /* Has the queue do what this step asks for; when it has no room, at a later pass. */
 static void begin_sync(struct weir_checkpoint *checkpoint, struct weir_output *output)
 {
-    const struct weir_output *of = output;
-    if (checkpoint->step == WEIR_CHECKPOINT_SYNC_PARTS) {
-        of = checkpoint->parts[checkpoint->part];
-        checkpoint->part_bytes[checkpoint->part] = weir_output_stable_bytes(of);
-    }
-    int result = weir_output_begin_sync(output, of);
+    int result = weir_output_begin_sync(output);
     if (result == 0) {
         checkpoint->syncing = true;
         weir_output_flush(output);
@@ -102,10 +65,6 @@ static void begin_sync(struct weir_checkpoint *checkpoint, struct weir_output *o
 static void go_on(struct weir_checkpoint *checkpoint, struct weir_output *output)
 {
     switch (checkpoint->step) {
-    case WEIR_CHECKPOINT_SYNC_PARTS:
-        checkpoint->part++;
-        find_part(checkpoint);
-        break;
     case WEIR_CHECKPOINT_SYNC_DATA:
         write_size(checkpoint, output);
         checkpoint->step = WEIR_CHECKPOINT_SYNC_SIZE;
@@ -143,7 +102,7 @@ void weir_checkpoint_run(struct weir_checkpoint *checkpoint, struct weir_output 
         return;
     if (checkpoint->step == WEIR_CHECKPOINT_REST) {
         checkpoint->stable_bytes = weir_output_stable_bytes(output);
-        checkpoint->covered_bytes = coverable_bytes(checkpoint, output);
+        checkpoint->covered_bytes = checkpoint->stable_bytes;
         checkpoint->begun_ns = weir_clock_now_ns(checkpoint->clock);
         int taken = weir_output_look(output);
         if (taken < 0)
@@ -152,9 +111,7 @@ void weir_checkpoint_run(struct weir_checkpoint *checkpoint, struct weir_output 
             write_size(checkpoint, output);
             return;
         }
-        checkpoint->part = 0;
-        checkpoint->step = WEIR_CHECKPOINT_SYNC_PARTS;
-        find_part(checkpoint);
+        checkpoint->step = WEIR_CHECKPOINT_SYNC_DATA;
     }
     advance(checkpoint, output);
 }

@@ -5,7 +5,7 @@
  *     at first data, then once a second when there is more:  write data.size = stable bytes, and look whether somebody
  *                       has removed or cut the file
  *     with sync (--sync), so that it opens up to there when the machine goes down, too:
- *                       fdatasync(2) of each file that has grown ──► write data.size ──► fdatasync(2) of the head
+ *                       fdatasync(2) of the data ──► write data.size ──► fdatasync(2) of the head
  *
  * The output's queue syncs while data flows on (weir_output_begin_sync()), so that the writer waits for no disk. The
  * size is taken before the first of these calls, and written after it: whatever part of the head reaches the disk by
@@ -30,32 +30,25 @@
 
 enum weir_checkpoint_step {
     WEIR_CHECKPOINT_REST,
-    WEIR_CHECKPOINT_SYNC_PARTS, /* with sync only, and then from here on */
-    WEIR_CHECKPOINT_SYNC_DATA,
+    WEIR_CHECKPOINT_SYNC_DATA, /* with sync only, and then from here on */
     WEIR_CHECKPOINT_SYNC_SIZE,
 };
 
 struct weir_checkpoint {
-    const struct weir_clock *clock;   /* borrowed */
-    struct weir_output *const *parts; /* borrowed; files without a head, that are synced along; NULL: none */
-    unsigned part_count;
+    const struct weir_clock *clock; /* borrowed */
     bool syncs;
 
     enum weir_checkpoint_step step;
-    unsigned part;          /* SYNC_PARTS: whose turn it is */
     bool syncing;           /* what the step asks for is under way */
     uint64_t stable_bytes;  /* what data.size is going to say */
-    uint64_t covered_bytes; /* of all files, when the last one was begun */
+    uint64_t covered_bytes; /* of the file, when the last one was begun */
     uint64_t begun_ns;      /* when; at first, when the writer was made */
-    uint64_t *part_bytes;   /* owned; of each part, what is synced */
     int error;              /* the first failure to write data.size, or to sync */
     int taken;              /* what weir_output_look() has found; the writer clears it */
 };
 
-/* parts, part_count: as of struct weir_writer_setup. 0 or -ENOMEM; to be given to fini() in any case. */
-int weir_checkpoint_init(struct weir_checkpoint *checkpoint, const struct weir_clock *clock, bool syncs,
-                         struct weir_output *const *parts, unsigned part_count);
-void weir_checkpoint_fini(struct weir_checkpoint *checkpoint);
+/* clock: borrowed. syncs: --sync. */
+void weir_checkpoint_init(struct weir_checkpoint *checkpoint, const struct weir_clock *clock, bool syncs);
 
 /* From now on it is about another output: what was under way for the last one is left to its finish(). */
 void weir_checkpoint_change_output(struct weir_checkpoint *checkpoint);

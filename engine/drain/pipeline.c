@@ -343,17 +343,12 @@ int weir_pipeline_open_stream(const struct weir_pipeline *pipeline, int fd, cons
     return weir_output_open_stream(output, fd, &options, err);
 }
 
-void weir_pipeline_set_parts(struct weir_pipeline *pipeline, struct weir_output *const *parts)
-{
-    pipeline->parts = parts;
-}
-
-/* Whether readers make marks for rounds. What is compressed has none in it, files of their own have no rounds, what is
- * kept in memory is not written in the order of marks, and between AUX records and their data nothing is to come. */
+/* Whether readers make marks for rounds. What is compressed has none in it, what is kept in memory is not written in
+ * the order of marks, and between AUX records and their data nothing is to come. */
 static bool makes_marks(const struct weir_pipeline *pipeline)
 {
     const struct weir_pipeline_setup *setup = &pipeline->setup;
-    return !pipeline->compressing && !pipeline->parts && setup->retained_bytes == 0 && !setup->snapshots_only &&
+    return !pipeline->compressing && setup->retained_bytes == 0 && !setup->snapshots_only &&
            !setup->ends_with_snapshots && !setup->has_aux;
 }
 
@@ -380,7 +375,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
     /* Compression, pipes and the page cache read what was copied; a device does not need it in a cache. */
     struct weir_round_marks_setup marks = {pipeline->readers, pipeline->reader_count, &pipeline->control};
     bool marked = output && makes_marks(pipeline);
-    bool past_caches = output && weir_output_is_unread(output) && !pipeline->compressing && !pipeline->parts;
+    bool past_caches = output && weir_output_is_unread(output) && !pipeline->compressing;
     unsigned live = 0;
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         pipeline->readers[i]->past_caches = past_caches;
@@ -412,7 +407,6 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
                                                 .full_bytes = pipeline->full_bytes,
                                                 .full_fd = pipeline->full_fd,
                                                 .grower = setup->grow_pool ? &pipeline->grower : NULL,
-                                                .parts = pipeline->parts,
                                                 .marks = marked ? &marks : NULL,
                                                 .compressor = pipeline->compressing ? &pipeline->compressor : NULL,
                                             });

@@ -94,7 +94,6 @@ struct weir_pipeline {
     bool compressing; /* compressor was initialised */
     struct weir_compressor compressor;
     struct iovec *output_buffers;         /* owned: the pool's, and the compressor's as the last one */
-    struct weir_output *const *parts;     /* borrowed; NULL: all goes to one output */
     struct weir_pipeline_thread *threads; /* owned; readers, then the writer, then the grower */
     sem_t *started;                       /* owned */
     int kick_fd;                          /* owned eventfd: the writer wants a round or has failed */
@@ -152,10 +151,6 @@ int weir_pipeline_open_output(const struct weir_pipeline *pipeline, const char *
 /* The same for a stream: fd is borrowed for the call. */
 int weir_pipeline_open_stream(const struct weir_pipeline *pipeline, int fd, const struct weir_io_ops *io,
                               struct weir_output **output, struct weir_error *err);
-
-/* What the readers fill goes to outputs of their own, one for each: see struct weir_writer_setup. Borrowed until
- * stop(). Before prepare(). */
-void weir_pipeline_set_parts(struct weir_pipeline *pipeline, struct weir_output *const *parts);
 
 /* Makes the writer and the rounds. output: the first one, borrowed, its head written. Done by start(); for tests
  * without, which may take the writer's place (output NULL). */

@@ -19,7 +19,6 @@
 #define PARK_AFTER_MS 200          /* without anything to do */
 #define REAP_MAX      64
 #define TRY_AGAIN_NS  (100 * WEIR_NS_PER_MS)
-#define TAILS_NS      WEIR_NS_PER_S
 #define ROUND_SHARE   64 /* of an output: so much more in a round; see docs/performance.md, "Reading" */
 
 int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup *setup)
@@ -34,10 +33,9 @@ int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup 
     writer->account.failed_samples = writer->failed_of[0];
     weir_round_marks_init(&writer->marks, setup->queue, setup->marks);
     writer->side_bytes = calloc(weir_max_u64(setup->reader_count, 1), sizeof(*writer->side_bytes));
-    int result =
-        weir_checkpoint_init(&writer->checkpoint, setup->clock, setup->sync, setup->parts, setup->reader_count);
+    weir_checkpoint_init(&writer->checkpoint, setup->clock, setup->sync);
     bool has_all = writer->failed.samples && writer->failed_of[0] && writer->failed_of[1] && writer->side_bytes;
-    return has_all ? result : -ENOMEM;
+    return has_all ? 0 : -ENOMEM;
 }
 
 void weir_writer_fini(struct weir_writer *writer)
@@ -49,7 +47,6 @@ void weir_writer_fini(struct weir_writer *writer)
         free(writer->failed_of[i]);
     free(writer->side_bytes);
     weir_aux_index_fini(&writer->account.aux_index);
-    weir_checkpoint_fini(&writer->checkpoint);
 }
 
 static bool waits_for_space(const struct weir_writer *writer)
@@ -232,53 +229,6 @@ static void tell_of_failure(struct weir_writer *writer, const struct weir_output
     }
 }
 
-static unsigned part_count(const struct weir_writer *writer)
-{
-    return writer->setup.parts ? writer->setup.reader_count : 0;
-}
-
-static bool step_parts(struct weir_writer *writer, bool push_tails)
-{
-    bool moved = false;
-    for (unsigned i = 0; i < part_count(writer); i++) {
-        struct weir_output *part = writer->setup.parts[i];
-        if (weir_output_pending(part) == 0)
-            continue;
-        if (push_tails)
-            weir_output_push_tail(part);
-        weir_output_flush(part);
-        moved |= reap(writer, part, &writer->account, 0);
-        tell_of_failure(writer, part);
-    }
-    return moved;
-}
-
-/* Between files there is no order for it to speak of. Who awaits it waits for what stands before it. */
-static void drop_round(struct weir_writer *writer, struct weir_chunk *chunk)
-{
-    while (chunk->awaited && step_parts(writer, true))
-        ;
-    if (writer->setup.compressor)
-        weir_compressor_complete(writer->setup.compressor, chunk);
-    weir_chunk_advance(chunk, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE);
-}
-
-/* Gives what the chunk became to the output of its reader; false: it is for the main one. */
-static bool goes_to_part(struct weir_writer *writer, const struct weir_compressor_result *item)
-{
-    struct weir_chunk *chunk = item->chunk;
-    if (chunk->reader == 0)
-        return false;
-    struct weir_output *part = writer->setup.parts[chunk->reader - 1];
-    while (!weir_output_can_append(part)) {
-        weir_output_flush(part);
-        reap(writer, part, &writer->account, 0);
-    }
-    weir_assert(!chunk->opaque); /* an index of files of their own is no format: refused */
-    weir_output_append(part, item->data, item->bytes, -1, false, chunk);
-    return true;
-}
-
 /* What is appended of a marker: itself, or padding in its place. */
 static const void *settle_marker(struct weir_writer *writer, struct weir_chunk *marker)
 {
@@ -321,10 +271,6 @@ static void append(struct weir_writer *writer, const struct weir_compressor_resu
         data = settle_marker(writer, chunk);
     else
         settle_data(writer, chunk);
-    if (writer->setup.parts && chunk->kind == WEIR_CHUNK_ROUND) {
-        drop_round(writer, chunk);
-        return;
-    }
     writer->awaited += chunk->awaited;
     writer->output_bytes += item->bytes;
     if (chunk->tee > 0)
@@ -335,8 +281,6 @@ static void append(struct weir_writer *writer, const struct weir_compressor_resu
         writer->packed_in_bytes += chunk->used;
         writer->packed_out_bytes += item->bytes;
     }
-    if (writer->setup.parts && goes_to_part(writer, item))
-        return;
     weir_output_append(writer->output, data, item->bytes, item->buffer_index, pressed, chunk);
 }
 
@@ -478,16 +422,6 @@ static void tell_of_checkpoint(struct weir_writer *writer)
         tell_of_file(writer, &writer->unsized, checkpoint->error);
 }
 
-/* While others have something to append in each step, an output that gets little fills no staging buffer. */
-static bool is_time_for_tails(struct weir_writer *writer, bool appended)
-{
-    uint64_t now_ns = writer->setup.parts ? weir_clock_now_ns(writer->setup.clock) : 0;
-    bool is_time = !appended || (writer->setup.parts && now_ns >= writer->tails_ns + TAILS_NS);
-    if (is_time)
-        writer->tails_ns = now_ns;
-    return is_time;
-}
-
 bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
 {
     bool appended = append_queued(writer);
@@ -496,12 +430,10 @@ bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
         weir_output_abandon(writer->output, -ECANCELED);
     if (writer->setup.grower)
         weir_pool_grower_tell(writer->setup.grower);
-    bool push_tails = is_time_for_tails(writer, appended);
-    if (push_tails)
+    if (!appended)
         weir_output_push_tail(writer->output);
     weir_output_flush(writer->output);
     bool reaped = finish_rotation(writer, wait_ms);
-    reaped |= step_parts(writer, push_tails);
     reaped |= reap(writer, writer->output, &writer->account, reaped ? 0 : wait_ms);
     look_for_room(writer);
     tell(writer);
@@ -512,10 +444,6 @@ bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
 
 bool weir_writer_is_idle(struct weir_writer *writer)
 {
-    for (unsigned i = 0; i < part_count(writer); i++) {
-        if (weir_output_pending(writer->setup.parts[i]) > 0)
-            return false;
-    }
     return weir_chunk_queue_is_empty(writer->setup.queue) && !writer->train && !writer->rotation &&
            weir_output_pending(writer->output) == 0 &&
            (!writer->setup.compressor || weir_compressor_backlog(writer->setup.compressor) == 0);

@@ -30,11 +30,6 @@
  *
  * Rounds that readers have marked (round_mark.h) count as well: while there are any nobody is told.
  *
- * In perf's parallel layout (setup.parts) the chunks of each reader go to an output of its own, and round markers
- * nowhere: there is no order between files for them to speak of. What little a reader has waits in memory for more, as
- * its chunk does, until a step appends nothing at all; but for a second at most, and not beyond a marker that is
- * awaited.
- *
  * A train (chunk.h) is appended as one whole: nothing comes between its chunks, and no checkpoint ends in it. It is AUX
  * data, which is neither walked nor compressed, nor counted for rounds: readers of the file need not hold it in order.
  *
@@ -81,10 +76,6 @@ struct weir_writer_setup {
     struct weir_pool_grower *grower;    /* borrowed; NULL: all of the pool is ready */
     struct weir_compressor *compressor; /* borrowed; NULL: chunks go to the file as they are */
 
-    /* What readers filled goes to outputs of their own, for each reader one, all of which complete as they are flushed
-     * (WEIR_OUTPUT_WRITEV); then there are no rounds. NULL: all goes to output. Borrowed. */
-    struct weir_output *const *parts;
-
     const struct weir_round_marks_setup *marks; /* copied; NULL: readers make none */
 };
 
@@ -117,7 +108,6 @@ struct weir_writer {
     struct weir_round_marks marks;
     uint64_t sleeps;
     uint64_t tried_ns;                /* when an output that waits for space was tried last */
-    uint64_t tails_ns;                /* with parts: when what waits in memory for more was pushed last */
     struct weir_histogram latency_ns; /* from the reader's hands to the file, of each chunk of data that got there */
 
     _Atomic bool overdue;  /* by the writer, before it kicks: the round that it wants is */
@@ -145,7 +135,7 @@ void weir_writer_run(struct weir_writer *writer);
  * effect. Any thread. */
 void weir_writer_give_up_stream(struct weir_writer *writer);
 
-/* Whether files wait for space (weir_output_wait_for_space()); not at first. Not with parts. Any thread. */
+/* Whether files wait for space (weir_output_wait_for_space()); not at first. Any thread. */
 void weir_writer_wait_for_space(struct weir_writer *writer, bool waits);
 
 /* Makes run() return once all that was pushed before is written or failed; what waits for space goes on doing so. Any

@@ -431,11 +431,6 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
     return code;
 }
 
-bool weir_record_has_folder(const struct weir_record_options *options)
-{
-    return options->kcore || options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY;
-}
-
 void weir_record_result_fini(struct weir_record_result *result)
 {
     if (result)

@@ -41,9 +41,8 @@ struct weir_synth_choice { /* --synth: which records of what was there before; t
 };
 
 enum weir_record_output_kind {
-    WEIR_RECORD_OUTPUT_FILE,      /* one seekable file */
-    WEIR_RECORD_OUTPUT_DIRECTORY, /* perf's parallel layout: a file for each reader, without rounds */
-    WEIR_RECORD_OUTPUT_STREAM,    /* records as they come, to whoever reads: -o - */
+    WEIR_RECORD_OUTPUT_FILE,   /* one seekable file */
+    WEIR_RECORD_OUTPUT_STREAM, /* records as they come, to whoever reads: -o - */
 };
 
 struct weir_snapshot_condition {    /* --snapshot-on */
@@ -245,9 +244,6 @@ struct weir_record_result {
  */
 int weir_record_run(const struct weir_record_options *options, struct weir_record_result *result, bool *workload_failed,
                     struct weir_error *err);
-
-/* Whether the recording is in a folder of its own. */
-bool weir_record_has_folder(const struct weir_record_options *options);
 
 void weir_record_result_fini(struct weir_record_result *result);
 

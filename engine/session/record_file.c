@@ -21,6 +21,7 @@
 #include "format/kcore.h"
 #include "format/pipe_head.h"
 #include "format/tracing_data.h"
+#include "io/output_folder.h"
 
 #define BUILD_IDS_BYTES  (256u << 10) /* room for those of 2500 files or so, which the head does not have */
 #define SAME_STAMP_MAX   999u
@@ -133,7 +134,6 @@ static int describe(const struct weir_record_file *file, const struct weir_file_
             input->first_sample_ns = facts->append->first_sample_ns;
         input->last_sample_ns = weir_max_u64(input->last_sample_ns, facts->append->last_sample_ns);
     }
-    input->directory = file->kind == WEIR_RECORD_OUTPUT_DIRECTORY;
     input->branch_stack = facts->has_branch_stacks;
     describe_clock(facts, input);
     if (!facts->tracefs[0])
@@ -240,15 +240,12 @@ static int write_stream_head(struct weir_record_file *file, const struct weir_fi
 
 /* ---- open ---- */
 
-/* DIR/data, and in a directory the files of the readers. */
-static int open_in_folder(struct weir_record_file *file, const struct weir_file_facts *facts,
-                          const struct weir_pipeline *pipeline, const struct weir_io_ops *io, struct weir_error *err)
+/* DIR/data. */
+static int open_in_folder(struct weir_record_file *file, const struct weir_pipeline *pipeline,
+                          const struct weir_io_ops *io, struct weir_error *err)
 {
     char path[PATH_MAX];
     int result = weir_output_folder_open(&file->folder, file->path, err);
-    if (result == 0 && file->kind == WEIR_RECORD_OUTPUT_DIRECTORY)
-        result =
-            weir_record_parts_open(&file->parts, file->folder, pipeline->reader_count, facts->options->notices, err);
     if (result < 0)
         return result;
     if (snprintf(path, sizeof(path), "%s/data", weir_output_folder_path(file->folder)) >= (int)sizeof(path))
@@ -274,9 +271,8 @@ static int open_output(struct weir_record_file *file, const struct weir_file_fac
         int result = weir_pipeline_open_stream(pipeline, facts->options->output_fd, io, &file->output, err);
         return result < 0 ? result : write_stream_head(file, facts, err);
     }
-    int result = weir_record_has_folder(facts->options)
-                     ? open_in_folder(file, facts, pipeline, io, err)
-                     : weir_pipeline_open_output(pipeline, file->path, io, &file->output, err);
+    int result = facts->options->kcore ? open_in_folder(file, pipeline, io, err)
+                                       : weir_pipeline_open_output(pipeline, file->path, io, &file->output, err);
     if (result == 0)
         result = write_file_head(file, facts, err);
     return result == 0 && facts->append ? copy_in(file, facts->append, err) : result;
@@ -311,8 +307,6 @@ static int publish_folder(struct weir_record_file *file, struct weir_error *err)
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/data", file->path);
     int result = weir_output_set_path(file->output, path);
-    if (result == 0)
-        result = weir_record_parts_set_folder(&file->parts, file->path);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot set up the output");
     return weir_output_folder_publish(file->folder, err);
@@ -456,19 +450,8 @@ static int finish_file(struct weir_record_file *file, const struct weir_file_fac
 
 int weir_record_file_finish(struct weir_record_file *file, const struct weir_file_facts *facts, struct weir_error *err)
 {
-    if (file->kind != WEIR_RECORD_OUTPUT_STREAM) {
-        uint64_t bytes;
-        struct weir_error kept_error = {0};
-        int kept = weir_record_parts_check_kept(&file->parts, &kept_error);
-        int parts = weir_record_parts_finish(&file->parts, &bytes);
-        int result = finish_file(file, facts, err);
-        file->file_bytes += bytes;
-        if (parts < 0 && result == 0)
-            result = weir_error_set_errno(err, parts, "cannot finish the files in %s", file->path);
-        if (kept < 0 && result == 0 && err)
-            *err = kept_error;
-        return result < 0 ? result : kept;
-    }
+    if (file->kind != WEIR_RECORD_OUTPUT_STREAM)
+        return finish_file(file, facts, err);
     struct weir_output_stats stats;
     weir_output_get_stats(file->output, &stats);
     file->file_bytes = stats.written_bytes;
@@ -477,16 +460,12 @@ int weir_record_file_finish(struct weir_record_file *file, const struct weir_fil
 
 int weir_record_file_error(const struct weir_record_file *file)
 {
-    int error = weir_output_error(file->output);
-    return error < 0 ? error : weir_record_parts_error(&file->parts);
+    return weir_output_error(file->output);
 }
 
 int weir_record_file_sync(struct weir_record_file *file, struct weir_error *err)
 {
     int result = weir_output_sync(file->output);
-    int parts = weir_record_parts_sync(&file->parts);
-    if (result == 0)
-        result = parts;
     return result < 0 ? weir_error_set_errno(err, result, "cannot sync %s", file->path) : 0;
 }
 
@@ -496,7 +475,6 @@ void weir_record_file_close(struct weir_record_file *file)
         return;
     weir_aux_index_fini(&file->aux_index);
     weir_output_close(file->output);
-    weir_record_parts_fini(&file->parts);
     weir_output_folder_close(file->folder);
     weir_bpf_list_fini(&file->bpf);
     weir_buf_fini(&file->last_records);

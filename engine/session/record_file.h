@@ -18,7 +18,6 @@
 #include "engine/drain/aux_index.h"
 #include "engine/session/file_facts.h"
 #include "engine/session/record.h"
-#include "engine/session/record_parts.h"
 #include "engine/tasks/bpf_images.h"
 #include "io/io_ops.h"
 #include "io/output.h"
@@ -34,8 +33,7 @@ struct weir_writer_account;
  * What the output is decides how it begins and ends:
  *
  *     file     head without features; at the end features behind the data, and the head again
- *     directory as a file, which holds what is not of the readers; their part is in files of their own (record_parts.h)
- *     with a copy of the kernel (--kcore): as one of these two, in a folder, with the copy beside it (format/kcore.h)
+ *     with a copy of the kernel (--kcore): as a file, in a folder, with the copy beside it (format/kcore.h)
  *     stream   head with all that is known by then; at the end build ids, which are records (weir_session_finish())
  */
 
@@ -45,7 +43,6 @@ struct weir_record_file {
     char *path;                        /* owned: as the user named it, for messages */
     struct weir_output *output;        /* owned; lent to the writer between publish and finish */
     struct weir_output_folder *folder; /* owned; what the output stands in; NULL: in none of its own */
-    struct weir_record_parts parts;    /* of a directory */
     uint64_t head_bytes;               /* where its data begins: data.offset */
     struct weir_buf early_table;       /* owned; of the features in the head (format/early_features.h) */
     uint64_t early_features[4];        /* which they are */
@@ -82,7 +79,7 @@ int weir_record_file_open(struct weir_record_file **file, const struct weir_file
 int weir_record_file_copy_kernel(struct weir_record_file *file, const struct weir_file_facts *facts,
                                  struct weir_error *err);
 
-/* Gives a file or a directory its name. */
+/* Gives a file, or its folder, its name. */
 int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err);
 
 /* Gives a file that continues another one the name that it has until it takes that one's place (append.h). 0 or -errno

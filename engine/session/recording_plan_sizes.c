@@ -11,8 +11,6 @@
 #include "engine/session/budget.h"
 #include "engine/session/recording_plan_internal.h"
 
-#define FDS_OF_PART 2 /* of a reader's file in a directory */
-
 #define MACHINE_FOR_CGROUP 8 /* memory of a machine that gives as much to a recording as one of its cgroups does */
 
 #define MEMORY_SHARE          4 /* live, spare, and snapshots of all AUX areas are each at most this part of memory */
@@ -44,9 +42,8 @@ uint64_t weir_recording_plan_fds_needed(const struct weir_recording_plan *plan, 
     unsigned places = plan->per_thread ? 1 : (unsigned)weir_recording_plan_places(plan);
     unsigned readers = plan->placement.reader_count;
     uint64_t apart = options->inherit_stat ? tasks : 0; /* one for each target */
-    uint64_t parts = options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY ? readers : 0;
     return weir_budget_fds(events_needed(options), places, (unsigned)weir_max_u64(tasks, 1), readers) + apart +
-           parts * FDS_OF_PART + weir_cgroup_count_fds(options->events);
+           weir_cgroup_count_fds(options->events);
 }
 
 unsigned weir_recording_plan_compression_threads(const struct weir_recording_plan *plan)

@@ -174,8 +174,6 @@ int weir_session_open_file(struct weir_session *session, struct weir_error *err)
 {
     int result = weir_record_file_open(&session->file, &session->facts, &session->pipeline,
                                        session->options->output_path, session->io, err);
-    if (result == 0 && session->options->output_kind == WEIR_RECORD_OUTPUT_DIRECTORY)
-        weir_pipeline_set_parts(&session->pipeline, session->file->parts.outputs);
     if (result == 0 && session->append)
         weir_append_lock(session->append);
     return result;

@@ -212,7 +212,6 @@ static const struct {
     {"dump", "pid", {"abc", "1,,2"}, "", "x"},
     {"dump", "time", {"abc", "5,1"}, "", "x"},
     {"help", "completion", {"csh"}, "", ""},
-    {"record", "output-format", {"tar"}, "", "true"},
     {"record", "compression-level", {"x", "0x1", "23"}, "", "true"},
     {"record", "memory", {"x", "0", "5", "5d5"}, "", "true"},
     {"record", "threads", {"bogus", "0/", "/0"}, "", "true"},

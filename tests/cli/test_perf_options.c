@@ -190,8 +190,6 @@ Test(perf_options, abbreviation_of_perfs_means_what_it_means_there)
 Test(perf_options, abbreviation_of_perfs_is_not_taken_away_by_an_option_of_weirs)
 {
     struct weir_error err;
-    parse_refused("--out", &err); /* --output-format */
-    cr_expect_str_eq(err.what, "option '--output' needs an argument: FILE");
     parse_refused("--max 1X", &err); /* --max-loss */
     cr_expect(begins_with(err.what, "option '--max-size': "), "%s", err.what);
     parse_refused("--affin", &err);

@@ -96,7 +96,6 @@ static const char *const refused[] = {
     "--realtime",
     "-o",
     "--output",
-    "--output-format",
     "--buildid-dir",
     "--clang-path",
     "--clang-opt",
@@ -141,14 +140,14 @@ static const char *const refused[] = {
     "--buffer-size=",
     "--realtime=",
     "--output=",
-    "--output-format=",
-    "--output-format=folder",
-    "--output-format=dir -o -",
+    "--output-format=dir",
+    "--affinity-cpus",
+    "--kcore -o -",
     "--sync -o -",
     "-A -f",
     "--append -o -",
     "-A -z",
-    "-A --output-format=dir",
+    "-A --kcore",
     "-A --timestamp-filename",
     "-A --switch-output-event cs",
     "--buildid-dir=",
@@ -296,18 +295,18 @@ static const char *const refused[] = {
     "--switch-output=0B",
     "--switch-max-files 4294967296",
     "-o - --on-full=suspend",
-    "--output-format=dir --on-full=suspend",
+    "--kcore --on-full=suspend",
     "--on-full=rotate",
     "--on-full=rotate --keep-free 1G",
     "-o - --keep-free 1G",
     "-o - --switch-output",
-    "--output-format=dir --switch-output",
+    "--kcore --switch-output",
     "-o - --timestamp-filename",
     "-o - --on-rotate true",
     "--snapshot-keep 4294967296",
     "--snapshot-keep 1",
     "-M 1M --snapshot-keep 1 -o -",
-    "-M 1M --snapshot-keep 1 --output-format=dir",
+    "-M 1M --snapshot-keep 1 --kcore",
     "-M 1M --snapshot-keep 1 --append",
     "-M 1M --snapshot-keep 1 --switch-max-files 2",
     "-S0",
@@ -316,7 +315,6 @@ static const char *const refused[] = {
     "--aux-sample=60K --aux-sample=61441",
     "-S -A",
     "--aux-sample --append",
-    "-Se --output-format=dir",
     "-S --overwrite",
     "-r 0",
     "-r 100",
@@ -595,7 +593,7 @@ Test(record_options, switch_output_is_by_signal_size_or_time_and_implies_the_tim
     cr_expect_eq(arguments.options.switching.period_ns, 0);
     cr_expect_eq(parse("--on-full=suspend"), 0);
     cr_expect_eq(parse("--on-full=rotate --switch-output"), 0);
-    cr_expect_eq(parse("--on-full=suspend --keep-free 1G --output-format=dir"), 0);
+    cr_expect_eq(parse("--on-full=suspend --keep-free 1G --kcore"), 0);
     cr_expect_eq(parse("-M 1M --snapshot-keep 3"), 0);
     cr_expect_eq(arguments.snapshot_keep, 3);
     cr_expect(arguments.options.switching.enabled && arguments.options.switching.timestamp);

@@ -13,7 +13,6 @@
 
 #include "format/perf_file.h"
 #include "format/records.h"
-#include "tests/base/failing_alloc.h"
 #include "tests/engine/fake_clock.h"
 #include "tests/io/fake_io.h"
 
@@ -36,14 +35,14 @@ struct fixture {
     uint64_t appended;
 };
 
-static struct weir_output *open_output(struct fake_io *disk, size_t head_bytes)
+static struct weir_output *open_output(struct fake_io *disk)
 {
     static const uint8_t head[HEAD_BYTES];
     struct weir_output *output;
     struct weir_error err = {0};
     const struct weir_output_options options = {.fill_padding = weir_record_fill_padding, .io = fake_io_ops(disk)};
     cr_assert_eq(weir_output_open(&output, "/dev/null", &options, &err), 0, "%s", err.what);
-    cr_assert_eq(weir_output_write_head(output, head, head_bytes), 0);
+    cr_assert_eq(weir_output_write_head(output, head, sizeof(head)), 0);
     return output;
 }
 
@@ -54,14 +53,13 @@ static void fixture_init(struct fixture *f, const struct fake_io_options *disk)
     f->fake_clock.now_ns = START_NS;
     f->clock = fake_clock_interface(&f->fake_clock);
     f->disk = fake_io_new(disk);
-    f->output = open_output(f->disk, HEAD_BYTES);
-    cr_assert_eq(weir_checkpoint_init(&f->checkpoint, &f->clock, true, NULL, 0), 0);
+    f->output = open_output(f->disk);
+    weir_checkpoint_init(&f->checkpoint, &f->clock, true);
 }
 
 static void fixture_fini(struct fixture *f)
 {
     weir_output_close(f->output);
-    weir_checkpoint_fini(&f->checkpoint);
     fake_io_free(f->disk);
 }
 
@@ -108,14 +106,6 @@ static bool survives_power_cut(const struct fixture *f)
     const uint8_t *kept = fake_io_durable(f->disk, &kept_bytes);
     return told == 0 || (kept && kept_bytes >= HEAD_BYTES + told &&
                          memcmp(kept + HEAD_BYTES, fake_io_bytes(f->disk) + HEAD_BYTES, told) == 0);
-}
-
-Test(checkpoint, out_of_memory_is_reported)
-{
-    struct weir_checkpoint checkpoint;
-    failing_alloc_after(0);
-    cr_assert_eq(weir_checkpoint_init(&checkpoint, &weir_clock_monotonic, true, NULL, 0), -ENOMEM);
-    weir_checkpoint_fini(&checkpoint);
 }
 
 Test(checkpoint, size_that_is_told_survives_a_power_cut_at_any_moment)
@@ -243,35 +233,5 @@ Test(checkpoint, interrupted_sync_is_begun_again)
     cr_assert_eq(fake_io_calls(f.disk, FAKE_IO_FDATASYNC), 3);
     cr_assert_eq(size_on_disk(&f), 64);
     cr_assert_eq(f.checkpoint.error, 0);
-    fixture_fini(&f);
-}
-
-/* perf's parallel layout: files without a head. */
-Test(checkpoint, parts_that_have_grown_are_synced_before_the_file_with_the_head)
-{
-    struct fixture f;
-    fixture_init(&f, &good_disk);
-    struct fake_io *disks[2];
-    struct weir_output *parts[2];
-    for (unsigned i = 0; i < 2; i++) {
-        disks[i] = fake_io_new(&good_disk);
-        parts[i] = open_output(disks[i], 0);
-    }
-    weir_checkpoint_fini(&f.checkpoint);
-    cr_assert_eq(weir_checkpoint_init(&f.checkpoint, &f.clock, true, parts, 2), 0);
-
-    struct weir_output_done done[1];
-    weir_output_append(parts[1], data, 64, -1, false, NULL);
-    weir_output_push_tail(parts[1]);
-    cr_assert_eq(weir_output_reap(parts[1], done, 1, 0), 1);
-    pass_times(&f, 10);
-    cr_assert_eq(fake_io_calls(f.disk, FAKE_IO_FDATASYNC), 3); /* the one that has grown, the data, the size */
-    f.fake_clock.now_ns += 10 * WEIR_CHECKPOINT_NS;
-    pass_times(&f, 10);
-    cr_assert_eq(fake_io_calls(f.disk, FAKE_IO_FDATASYNC), 3);
-    for (unsigned i = 0; i < 2; i++) {
-        weir_output_close(parts[i]);
-        fake_io_free(disks[i]);
-    }
     fixture_fini(&f);
 }

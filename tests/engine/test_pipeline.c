@@ -187,16 +187,14 @@ struct prepared {
     uint64_t round_patient_bytes;
 };
 
-static struct prepared prepare(const struct sim_rig_options *options, const struct fake_io_options *disk, bool in_parts)
+static struct prepared prepare(const struct sim_rig_options *options, const struct fake_io_options *disk)
 {
     struct sim_rig rig;
     struct weir_error err = {0};
     static const uint8_t head[WEIR_OUTPUT_ALIGN_BYTES];
-    struct weir_output *output = NULL, *parts[CPUS] = {0};
+    struct weir_output *output = NULL;
     struct fake_io *fake = fake_io_new(disk);
     sim_rig_init(&rig, options);
-    if (in_parts)
-        weir_pipeline_set_parts(&rig.pipeline, parts);
     cr_assert_eq(weir_pipeline_open_output(&rig.pipeline, "/dev/null", fake_io_ops(fake), &output, &err), 0);
     cr_assert_eq(weir_output_write_head(output, head, sizeof(head)), 0);
     cr_assert_eq(weir_pipeline_prepare(&rig.pipeline, output, &err), 0, "%s", err.what);
@@ -217,36 +215,34 @@ static struct prepared prepare(const struct sim_rig_options *options, const stru
     return prepared;
 }
 
-static void expect_past_caches(const struct fake_io_options *disk, int compression_level, bool in_parts, bool wanted)
+static void expect_past_caches(const struct fake_io_options *disk, int compression_level, bool wanted)
 {
     struct sim_rig_options options = rig_options;
     options.compression_level = compression_level;
-    cr_assert_eq(prepare(&options, disk, in_parts).past_caches, wanted);
+    cr_assert_eq(prepare(&options, disk).past_caches, wanted);
 }
 
 Test(pipeline, chunks_pass_the_caches_only_where_nothing_but_the_device_reads_them)
 {
-    expect_past_caches(&(struct fake_io_options){0}, 0, false, true);
-    expect_past_caches(&(struct fake_io_options){.no_direct = true}, 0, false, false);
-    expect_past_caches(&(struct fake_io_options){0}, 1, false, false);
-    expect_past_caches(&(struct fake_io_options){0}, 0, true, false);
+    expect_past_caches(&(struct fake_io_options){0}, 0, true);
+    expect_past_caches(&(struct fake_io_options){.no_direct = true}, 0, false);
+    expect_past_caches(&(struct fake_io_options){0}, 1, false);
 }
 
 Test(pipeline, readers_mark_rounds_where_chunks_are_written_as_they_are_and_in_order)
 {
     const struct fake_io_options disk = {0};
     struct sim_rig_options options = rig_options;
-    cr_assert(prepare(&options, &disk, false).marks);
-    cr_assert(prepare(&options, &(struct fake_io_options){.no_direct = true}, false).marks);
-    cr_assert_not(prepare(&options, &disk, true).marks);
+    cr_assert(prepare(&options, &disk).marks);
+    cr_assert(prepare(&options, &(struct fake_io_options){.no_direct = true}).marks);
     options.compression_level = 1;
-    cr_assert_not(prepare(&options, &disk, false).marks);
+    cr_assert_not(prepare(&options, &disk).marks);
     options.compression_level = 0;
     options.overwrite = true;
-    cr_assert_not(prepare(&options, &disk, false).marks);
+    cr_assert_not(prepare(&options, &disk).marks);
     options.overwrite = false;
     options.retained_bytes = 1u << 20;
-    cr_assert_not(prepare(&options, &disk, false).marks);
+    cr_assert_not(prepare(&options, &disk).marks);
 }
 
 Test(pipeline, round_is_overdue_after_half_a_ring_of_each_reader_4_mib_at_most)
@@ -255,16 +251,16 @@ Test(pipeline, round_is_overdue_after_half_a_ring_of_each_reader_4_mib_at_most)
     struct sim_rig_options options = rig_options;
     options.ring_bytes = 64 << 10;
     options.sideband_ring_bytes = 8 << 10;
-    cr_assert_eq(prepare(&options, &disk, false).round_patient_bytes, CPUS * (32 << 10));
+    cr_assert_eq(prepare(&options, &disk).round_patient_bytes, CPUS * (32 << 10));
     options.threads_spec = "package"; /* which one reader has */
-    cr_assert_eq(prepare(&options, &disk, false).round_patient_bytes, 32 << 10);
+    cr_assert_eq(prepare(&options, &disk).round_patient_bytes, 32 << 10);
     options.threads_spec = NULL;
     options.ring_bytes = 8 << 20;
-    cr_assert_eq(prepare(&options, &disk, false).round_patient_bytes, CPUS * (4 << 20));
+    cr_assert_eq(prepare(&options, &disk).round_patient_bytes, CPUS * (4 << 20));
     options.ring_bytes = 16 << 20;
-    cr_assert_eq(prepare(&options, &disk, false).round_patient_bytes, CPUS * (4 << 20));
+    cr_assert_eq(prepare(&options, &disk).round_patient_bytes, CPUS * (4 << 20));
     options.compression_level = 1; /* what perf holds of that is a copy */
-    cr_assert_eq(prepare(&options, &disk, false).round_patient_bytes, 0);
+    cr_assert_eq(prepare(&options, &disk).round_patient_bytes, 0);
 }
 
 /* perf holds copies of what comes through a pipe, too. */

@@ -10,7 +10,7 @@ make_recordings() {
     record -e cpu-clock -F 1000 -o plain.data -- "$WEIR_LOAD" spin 20000000
     record -a -e sched:sched_switch -o trace.data -- sleep 0.1
     record -a -z -e sched:sched_switch -o zstd.data -- sleep 0.1
-    record -a -e sched:sched_switch --output-format=dir -o dir.data -- sleep 0.1
+    record_directory dir.data -a -e sched:sched_switch -- sleep 0.1
     "$WEIR_PROGRAM" record -q -e sched:sched_switch -o - -- "$WEIR_LOAD" getppid 1000 >pipe.data
     head -c $(($(stat -c %s trace.data) * 2 / 3)) trace.data >cut.data
 }

@@ -35,7 +35,7 @@ test_combinations_that_make_no_sense_are_refused() {
     expect_line err "choose between -f and -A"
     expect_refused 129 "'--append' cannot be used with '-o -'" -A -o -
     expect_refused 129 "'--append' cannot be used with '-z'" -A -z -o it.data
-    expect_refused 129 "'--append' cannot be used with '--output-format=dir'" -A --output-format=dir -o it.data
+    expect_refused 129 "'--append' cannot be used with '--kcore'" -A --kcore -o it.data
 }
 
 test_other_events_are_incompatible() {

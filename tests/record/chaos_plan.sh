@@ -34,7 +34,6 @@ switch_time --switch-output=1s
 newest --switch-output=1M --switch-max-files 2
 memory_switch -M 8M --switch-output
 keep -M 8M --snapshot-keep 2
-dir --output-format=dir
 stream -o -
 size --max-size=3M
 full_stop --on-full=stop
@@ -80,9 +79,7 @@ append --timestamp-filename
 append --on-rotate
 stream --sync
 stream --timestamp-filename
-stream --on-rotate
-dir --timestamp-filename
-dir --on-rotate"
+stream --on-rotate"
 
 # What happens meanwhile; A..B is a number that is drawn. Those of load are made by the load, one at a time.
 steps="\

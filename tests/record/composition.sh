@@ -16,7 +16,6 @@ pipe -o -
 z -z
 max-size --max-size=256M
 append -A
-dir --output-format=dir
 per-thread --per-thread
 on-full --on-full=suspend
 tail --tail-synthesize
@@ -28,25 +27,19 @@ kcore --kcore"
 refused="\
 switch pipe only files end and go on in others: not a stream ('-o -')
 switch append option '--append' cannot be used with '--switch-output'
-switch dir only files end and go on in others: not '--output-format=dir'
 switch kcore only files end and go on in others: not '--kcore'
 keep overwrite option '--overwrite' cannot be used with '--memory'
 keep pipe only files end and go on in others: not a stream ('-o -')
 keep append option '--append' cannot be used with '--snapshot-keep'
-keep dir only files end and go on in others: not '--output-format=dir'
 keep kcore only files end and go on in others: not '--kcore'
 memory overwrite option '--overwrite' cannot be used with '--memory'
 pipe append option '--append' cannot be used with '-o -'
-pipe dir option '--output-format=dir' cannot be used with '-o -'
 pipe on-full option '--on-full' cannot be used with '-o -'
 pipe kcore option '--kcore' cannot be used with '-o -'
 pipe service option '--sync' cannot be used with '-o -'
 z append option '--append' cannot be used with '-z'
-append dir option '--append' cannot be used with '--output-format=dir'
 append service option '--append' cannot be used with '--on-rotate'
 append kcore option '--append' cannot be used with '--kcore'
-dir on-full option '--on-full' needs --keep-free with '--output-format=dir'
-dir service only files end and go on in others: not '--output-format=dir'
 per-thread kcore option '--kcore' cannot be used with '--per-thread'
 on-full kcore option '--on-full' needs --keep-free with '--kcore'
 service kcore only files end and go on in others: not '--kcore'"
@@ -143,7 +136,6 @@ test_streams() { with_all pipe; }
 test_compression() { with_all z; }
 test_limits() { with_all max-size; }
 test_files_that_are_continued() { with_all append; }
-test_directories() { with_all dir; }
 test_rings_of_tasks() { with_all per-thread; }
 test_full_file_systems() { with_all on-full; }
 test_tails() { with_all tail; }
@@ -186,7 +178,7 @@ test_modes_of_real_life() {
 # AUX areas: what their options are refused with whatever the events are, and without an event that has one. Events that
 # have one are not on any machine: tests/cli/test_aux_arguments.c.
 test_aux_areas_are_refused_with_what_they_cannot_be() {
-    local option others="--append --output-format=dir --overwrite" other
+    local option others="--append --overwrite" other
     for option in --snapshot --aux-sample; do
         for other in $others; do
             weir_record "$option" "$other" -- touch ran

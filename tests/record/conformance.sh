@@ -189,17 +189,6 @@ test_switched_by_size() {
     expect_eq "samples in all files" "$sum" "$(told_samples)"
 }
 
-# Only perf knows directories; its inject does not, of its own ones neither.
-test_directory() {
-    row_of -a --output-format=dir -e cpu-clock -F 2000 -o it.data -- "$WEIR_LOAD" spin 200000000
-    expect_row it.data perf_inject hotspot create_gcov linux_perf_data
-}
-
-test_compressed_directory() {
-    row_of -a --output-format=dir -z -e cpu-clock -F 2000 -o it.data -- "$WEIR_LOAD" spin 200000000
-    expect_row it.data perf_inject hotspot create_gcov linux_perf_data
-}
-
 # A folder, in which perf finds the recording by itself. The others are given it.
 test_copy_of_the_kernel() {
     needs_kcore

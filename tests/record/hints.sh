@@ -83,9 +83,9 @@ test_outputs() {
     mkdir folder
     expect_hint "-o takes the name of the file to write" record -o folder -- true
     touch folder/other
-    expect_hint "choose another name for the recording" record --output-format=dir -o folder -- true
-    expect_hint "choose another name, or a recording in one file, without --output-format=dir and --kcore" \
-        record --output-format=dir -o it.data -- true
+    expect_hint "choose another name for the recording" record --kcore -o folder -- true
+    expect_hint "choose another name, or a recording without --kcore, which is a file" \
+        record --kcore -o it.data -- true
     mkfifo fifo
     expect_hint "only regular files and /dev/null are written" record -o fifo -- true
     cp it.data one
@@ -113,7 +113,7 @@ test_reading() {
     record_short it.data
     expect_hint "name a recording, as the one that weir record -o nosuch.data would make" info nosuch.data
     expect_hint "the name of the recording is empty" info ''
-    expect_hint "name a file, or a directory of weir record --output-format=dir or perf record --threads" info .
+    expect_hint "name a file, or a directory of weir record --kcore or perf record --threads" info .
     expect_hint "give the file's name, or record with -o - for a stream" info - < <(cat it.data)
     head -c 3000 it.data >short.data
     expect_hint "weir recover short.data makes a file of the whole records" dump short.data
@@ -126,7 +126,7 @@ test_reading() {
 }
 
 test_reading_a_directory_of_more_files_than_may_be_open() {
-    "$WEIR_PROGRAM" record -q -a -e cpu-clock --output-format=dir -o folder -- true
+    record_directory folder -a -e cpu-clock -- true
     local number
     for ((number = $(cpus_online); number < 60; number++)); do cp folder/data.0 folder/data.$number; done
     if (ulimit -n 30 && "$WEIR_PROGRAM" dump folder) >out 2>err; then fail "weir dump reads it"; fi

@@ -41,7 +41,7 @@ test_compressed_and_directory_and_stream() {
     record -a -z -e raw_syscalls:sys_enter -c 1 -o it.data -- "$WEIR_LOAD" getppid 1000
     expect_recording it.data
     expect_line dump.json '"compressed":true'
-    record -a --output-format=dir -o it.folder -- "$WEIR_LOAD" getppid 1000
+    record_directory it.folder -a -- "$WEIR_LOAD" getppid 1000
     expect_recording it.folder
     expect_line info.json '"form":"directory"'
     expect_line dump.json '{"file":"data","offset":'

@@ -77,9 +77,6 @@ test_copy_is_what_perf_copies() {
 
 test_copy_goes_with_other_forms_of_a_recording() {
     needs_kcore
-    record --kcore --output-format=dir -o parts -a -e cpu-clock -F 1000 -- sleep 0.2
-    expect_kernel_in parts
-    expect_eq "samples of a directory" "$(script_lines parts)" "$(told_samples)"
     record --kcore -z -o packed -a -e cpu-clock -F 1000 -- sleep 0.2
     expect_kernel_in packed
     expect_eq "samples of a compressed one" "$(script_lines packed)" "$(told_samples)"
@@ -98,6 +95,39 @@ test_copy_of_before_is_replaced_with_its_recording() {
     weir_record --kcore -o it -e cpu-clock -- true
     expect_eq "status" "$status" 125
     expect_line err "holds other files than those of a recording ('kcore_dir')"
+}
+
+test_what_is_no_folder_of_a_recording_is_left_alone() {
+    needs_kcore
+    echo "of before" >it.data
+    mkdir other
+    echo "of before" >other/notes
+    local name
+    for name in it.data other; do
+        weir_record --kcore -e cpu-clock -o "$name" -- touch ran
+        expect_eq "status" "$status" 125
+    done
+    [ ! -e ran ] || fail "the command has run"
+    expect_eq "it" "$(cat it.data other/notes | sort -u)" "of before"
+}
+
+test_data_that_is_removed_while_recording_is_told() {
+    needs_kcore
+    weir_record --kcore -o it -a -e cpu-clock -- sh -c "until rm it/data; do sleep 0.01; done"
+    expect_eq "status" "$status" 125
+    expect_line err "weir: 'it/data' was removed while recording: what was recorded is lost"
+}
+
+test_full_file_system_keeps_what_was_good() {
+    needs_kcore
+    mkdir small
+    mount -t tmpfs -o size=48m tmpfs small 2>/dev/null || skip "needs CAP_SYS_ADMIN: mount(2)"
+    at_end umount small
+    weir_record --kcore -o small/it -a -e raw_syscalls:sys_enter -c 1 -m 64M -- "$WEIR_LOAD" getppid 1000000
+    expect_eq "status" "$status" 125
+    expect_line err "No space left on device"
+    expect_eq "written and lost" "$(written_and_lost)" "$(produced)"
+    expect_eq "samples in perf script" "$(script_lines small/it)" "$(ledger_column written)"
 }
 
 test_failed_recording_leaves_no_copy() {

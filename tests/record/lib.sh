@@ -120,6 +120,13 @@ await_record() {
     wait "$weir" || status=$?
 }
 
+# record_directory DIR ARGUMENT...: by perf, which has a file for each thread in it.
+record_directory() {
+    local directory=$1
+    shift
+    perf record --threads -o "$directory" "$@" >perf.out 2>&1 || fail "perf record: $(cat perf.out)"
+}
+
 # wait_until COMMAND...: until it succeeds, at most 20 s.
 wait_until() {
     local tries

@@ -90,8 +90,8 @@ test_size_is_told_when_the_data_is_on_the_disk() {
 
 test_every_output_on_a_disk_takes_it() {
     local load=(-e raw_syscalls:sys_enter -c 1 -- "$WEIR_LOAD" getppid 20000)
-    record --sync --output-format=dir -z -a -o it.dir "${load[@]}"
-    expect_whole it.dir
+    record --sync -z -a -o it.data "${load[@]}"
+    expect_whole it.data
     record --sync --switch-output -o many.data "${load[@]}"
     expect_whole_and_balanced many.data.*
     record --sync -o /dev/null "${load[@]}"

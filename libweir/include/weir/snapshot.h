@@ -47,7 +47,7 @@ int weir_connect_to(const char *address);
  * A snapshot replaces the one before of this pair of functions and of the commands that they stand for, as in the
  * kernel: it is in a file of its own, FILE.TIME, which is FILE when recording has ended, and the one before goes once
  * that is whole. Under --snapshot-keep N the newest N stay. Dumps (SIGUSR2, --snapshot-on) are never replaced. What
- * cannot go on in another file (a stream, -A, --output-format=dir, --kcore) has all snapshots, one behind the other;
+ * cannot go on in another file (a stream, -A, --kcore) has all snapshots, one behind the other;
  * under --switch-output and --on-rotate all files stay, or as many as --switch-max-files says.
  */
 int weir_snapshot(int weir);
