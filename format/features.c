@@ -14,7 +14,6 @@
 #include "base/bits.h"
 #include "format/features_internal.h"
 
-#define STRING_ALIGN                   64u            /* NAME_ALIGN */
 #define NAMELESS_GROUP                 "{anon_group}" /* readers know it */
 #define FEATURE_WORD_BITS              64u
 #define DIR_VERSION                    1u         /* PERF_DIR_VERSION */
@@ -22,15 +21,6 @@
 #define COMPRESSION_ZSTD               1u         /* enum perf_compress_type */
 #define HOST_PID                       (-1)       /* HOST_KERNEL_ID: of this machine, not of a guest */
 #define PERF_RECORD_MISC_BUILD_ID_SIZE (1u << 15) /* tools/lib/perf/include/perf/event.h: the size byte is there */
-
-void weir_feature_append_string(struct weir_buf *out, const char *text)
-{
-    size_t bytes = strlen(text) + 1;
-    size_t padded = weir_align_up(bytes, STRING_ALIGN);
-    weir_buf_append_u32(out, (uint32_t)padded);
-    weir_buf_append(out, text, bytes);
-    weir_buf_append_zeros(out, padded - bytes);
-}
 
 static bool append_tracing_data(struct weir_buf *out, const struct weir_features_input *input)
 {

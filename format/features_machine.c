@@ -11,7 +11,17 @@
 
 #define CACHE_VERSION        1u
 #define MEM_TOPOLOGY_VERSION 1u
+#define STRING_ALIGN         64u /* NAME_ALIGN in tools/perf/util/header.c */
 #define BITMAP_WORD_BITS     64u
+
+void weir_feature_append_string(struct weir_buf *out, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    size_t padded = weir_align_up(bytes, STRING_ALIGN);
+    weir_buf_append_u32(out, (uint32_t)padded);
+    weir_buf_append(out, text, bytes);
+    weir_buf_append_zeros(out, padded - bytes);
+}
 
 static bool is_text(const char *text)
 {
