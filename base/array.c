@@ -1,4 +1,4 @@
-/* Arrays that grow by doubling. See array.h. */
+/* Arrays that grow by doubling. Any thread; each array belongs to one thread at a time. */
 #include "base/array.h"
 
 #include <stdint.h>
@@ -18,7 +18,7 @@ void *weir_array_grow(void *items, size_t item_bytes, size_t count, size_t more,
         return NULL;
     if (wanted < count + more)
         wanted = count + more;
-    if (wanted > PTRDIFF_MAX / item_bytes) /* more than any object may have */
+    if (wanted > PTRDIFF_MAX / item_bytes) /* the most bytes that an object may have */
         return NULL;
     void *grown = realloc(items, wanted * item_bytes);
     if (grown)

@@ -1,4 +1,4 @@
-/* The end of a run whose own invariants are broken. Any thread. */
+/* The end of a process that has broken one of its own invariants. Any thread. */
 #include "base/assert.h"
 
 #include <stdio.h>

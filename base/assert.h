@@ -1,6 +1,4 @@
-/*
- * Assertions are for our own bugs, in every build type; never for kernel replies, file bytes or user input.
- */
+/* Assertions detect our own bugs, in every build type. They never judge kernel replies, file bytes or user input. */
 #ifndef WEIR_BASE_ASSERT_H
 #define WEIR_BASE_ASSERT_H
 

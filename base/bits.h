@@ -1,4 +1,4 @@
-/* Small integer helpers. All are total for the arguments named; no side effects. */
+/* Small integer helpers. Each is defined for all arguments that its comment allows; no side effects. */
 #ifndef WEIR_BASE_BITS_H
 #define WEIR_BASE_BITS_H
 

@@ -67,7 +67,7 @@ static int reserve(struct weir_buf *buf, size_t bytes)
 
 void *weir_buf_extend(struct weir_buf *buf, size_t bytes)
 {
-    /* At least one byte, so that no space at the end of an empty buffer is not mistaken for a failure. */
+    /* At least one byte: for no bytes at the end of an empty buffer, NULL would look like a failure. */
     if (reserve(buf, bytes ? bytes : 1) < 0)
         return NULL;
     void *space = buf->data + buf->used;

@@ -1,4 +1,4 @@
-/* The real clocks, and what waits on one. Any thread. */
+/* The real clocks, and a sleep. Any thread. */
 #include "base/clock.h"
 
 static uint64_t read_ns(clockid_t clock)
@@ -26,7 +26,7 @@ const struct weir_clock weir_clock_day = {.now_ns = day_now_ns};
 uint64_t weir_clock_suspended_ns(void)
 {
     uint64_t monotonic_ns = read_ns(CLOCK_MONOTONIC), boot_ns = read_ns(CLOCK_BOOTTIME);
-    return boot_ns > monotonic_ns ? boot_ns - monotonic_ns : 0; /* a time namespace may set either back */
+    return boot_ns > monotonic_ns ? boot_ns - monotonic_ns : 0; /* a time namespace may shift either clock */
 }
 
 uint64_t weir_clock_thread_cpu_ns(void)

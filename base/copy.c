@@ -1,4 +1,4 @@
-/* Copying records, see copy.h. Any thread. */
+/* Copies of records, by vectors of 16 bytes. Any thread. */
 #include "base/copy.h"
 
 #include <string.h>

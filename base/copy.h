@@ -1,10 +1,10 @@
 /*
- * Copying records: memory that lies at any offset, to memory that lies at another one.
+ * Copies records between memory at any two alignments.
  *
- * memcpy(3) of glibc 2.36 takes `rep movsb` for more than 2 KiB. On AMD's Zen 3 and 4 that halves the speed when source
- * and target are not alike modulo 32, and is six times slower when the target lies just behind the source modulo 4096
- * (glibc bug 30994). Records begin at multiples of 8, so most are not alike. A loop of 16 byte loads and stores, which
- * every x86-64 and arm64 has, is as fast for all of them as memcpy is for the best.
+ * memcpy(3) of glibc 2.36 uses `rep movsb` for more than 2 KiB. On AMD's Zen 3 and 4, `rep movsb` runs at half speed
+ * when source and target differ modulo 32. It is six times slower when the target lies just behind the source modulo
+ * 4096 (glibc bug 30994). Records begin at multiples of 8, so most copies are misaligned in this way. A loop of 16-byte
+ * loads and stores, which every x86-64 and arm64 has, copies at memcpy's best speed for all alignments.
  */
 #ifndef WEIR_BASE_COPY_H
 #define WEIR_BASE_COPY_H
@@ -15,28 +15,28 @@
 #include "base/bits.h"
 #include "base/sanitizer.h"
 
-/* Sanitizers know nothing of stores past the caches, and are to see what is written. */
+/* Sanitizers do not see stores past the caches, so builds with a sanitizer use plain stores. */
 #if defined(__SSE2__) && !defined(WEIR_HAS_SANITIZER)
 #define WEIR_COPY_PASSES_CACHES 1
 #include <emmintrin.h>
 #endif
 
-/* As memcpy(3): the two do not overlap. Any thread. */
+/* Copies bytes as memcpy(3) does: source and target do not overlap. Any thread. */
 void weir_copy(void *to, const void *from, size_t bytes);
 
 /*
- * The same for what no CPU will look at soon: whole cache lines of the target are written past the caches (movntdq of
- * x86-64: Intel SDM volume 1, 10.4.6.2; AMD64 APM volume 1, 5.4.3), so that they are not read from memory first. A call
- * that begins or ends within a line writes that part of it as weir_copy() does. Where there is no such store,
- * and in builds with a sanitizer, all of it. The target reads back as written on this thread; before another one may
- * look, weir_copy_settle().
+ * Copies bytes that no CPU will read soon. Whole cache lines of the target are written past the caches (movntdq of
+ * x86-64: Intel SDM volume 1, 10.4.6.2; AMD64 APM volume 1, 5.4.3), so that the CPU need not read them from memory
+ * first. Where a call begins or ends within a line, that part of the line is written as weir_copy() writes it. Machines
+ * without such a store, and builds with a sanitizer, write everything as weir_copy() does. This thread reads back what
+ * it has written; weir_copy_settle() comes before another thread may read the target.
  */
 void weir_copy_past_caches(void *to, const void *from, size_t bytes);
 
-/* At any address, and of whatever type the bytes are. */
+/* Sixteen bytes at any address, of any type. */
 typedef uint8_t weir_copy_vector __attribute__((vector_size(16), aligned(1), may_alias));
 
-/* out: at a multiple of its size. */
+/* Stores value past the caches. out: a multiple of 16. */
 static inline void weir_copy_store_past_caches(weir_copy_vector *out, weir_copy_vector value)
 {
 #ifdef WEIR_COPY_PASSES_CACHES
@@ -46,13 +46,13 @@ static inline void weir_copy_store_past_caches(weir_copy_vector *out, weir_copy_
 #endif
 }
 
-/* So far ahead of what is copied past the caches its source is fetched: a page, so that the address is translated in
- * time, too. The processor fetches ahead by itself, but not across pages, nor well where a walk of headers reads beside
- * it. */
+/* Distance of the prefetch ahead of the copy past the caches: a page, so that the address translation is ready in time
+ * as well. The CPU's own prefetcher does not cross pages, and predicts badly while a walk over record headers reads
+ * beside the copy. */
 #define WEIR_COPY_AHEAD_BYTES 4096u
 
-/* A hint: nothing need be there. Not with stores that go through the caches, which are slower then
- * (docs/performance.md, "Past the caches"). */
+/* Prefetches the source at from + WEIR_COPY_AHEAD_BYTES; the address need not be mapped. Does nothing in builds whose
+ * stores go through the caches: a prefetch makes them slower (docs/performance.md, "Past the caches"). */
 static inline void weir_copy_fetch_ahead(const uint8_t *from)
 {
 #ifdef WEIR_COPY_PASSES_CACHES
@@ -62,7 +62,8 @@ static inline void weir_copy_fetch_ahead(const uint8_t *from)
 #endif
 }
 
-/* WEIR_CACHE_LINE_BYTES, as weir_copy_past_caches() does; to is a multiple of that. Fetches what lies ahead of from. */
+/* Copies one cache line as weir_copy_past_caches() does, and prefetches the source. to: a multiple of
+ * WEIR_CACHE_LINE_BYTES. */
 static inline void weir_copy_line_past_caches(uint8_t *to, const uint8_t *from)
 {
     weir_copy_fetch_ahead(from);
@@ -73,8 +74,8 @@ static inline void weir_copy_line_past_caches(uint8_t *to, const uint8_t *from)
     weir_copy_store_past_caches(out + 2, c), weir_copy_store_past_caches(out + 3, d);
 }
 
-/* What this thread has written past the caches is ordered before whatever it writes from here on, as other stores are
- * by themselves. */
+/* Orders this thread's stores past the caches before all its later stores. Plain stores have that order by themselves.
+ */
 void weir_copy_settle(void);
 
 #endif

@@ -157,7 +157,7 @@ static long parse_cpu(const char **cursor, long least)
     return value;
 }
 
-/* On -EINVAL *cursor is at the first character that the grammar has no use for. */
+/* Parses the list. On -EINVAL *cursor is at the first character that the grammar does not allow. */
 static int parse_into(struct weir_cpuset *set, const char **cursor, const char *end)
 {
     while (*cursor < end) {

@@ -10,10 +10,11 @@
 
 #include "base/error.h"
 
-#define WEIR_CPU_LIMIT 65536u /* CPU numbers are below this: bounds what a hostile list can make us allocate */
+#define WEIR_CPU_LIMIT \
+    65536u /* CPU numbers are below this; it bounds the memory that a hostile list can make us allocate */
 
 struct weir_cpuset {
-    uint64_t *words;     /* owned; NULL while nothing was added */
+    uint64_t *words;     /* owned; NULL before the first CPU is added */
     unsigned word_count; /* words allocated; CPUs at and above 64 * word_count are not in the set */
 };
 
@@ -47,14 +48,14 @@ int weir_cpuset_or(struct weir_cpuset *dst, const struct weir_cpuset *a, const s
 int weir_cpuset_without(struct weir_cpuset *dst, const struct weir_cpuset *a, const struct weir_cpuset *b);
 
 /*
- * Parses "0-3,8,10-11" (Documentation/admin-guide/cputopology.rst; no strides). White space around the whole is
- * allowed (sysfs files end in a newline). Replaces what set held. "" is the empty set.
- * 0, -EINVAL (grammar, range backwards, CPU too large) or -ENOMEM, and then set is unchanged. err names the list
- * without the white space around it and the column, from 1, of the character or number that cannot be there.
+ * Parses "0-3,8,10-11" (Documentation/admin-guide/cputopology.rst; no strides) and replaces the contents of set. White
+ * space may surround the list: sysfs files end in a newline. "" is the empty set. 0, -EINVAL (grammar, range backwards,
+ * CPU too large) or -ENOMEM; on failure set is unchanged. err names the list without surrounding white space, and the
+ * column, from 1, of the first wrong character or number.
  */
 int weir_cpuset_parse(struct weir_cpuset *set, const char *list, struct weir_error *err);
 
-/* Writes the list form into text, cut at bytes - 1; returns the length that the whole form has. */
+/* Writes the list form into text, cut at bytes - 1 characters. Returns the length of the whole form. */
 size_t weir_cpuset_format(const struct weir_cpuset *set, char *text, size_t bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* Errors of set-up functions. Any thread; each struct weir_error belongs to one. */
+/* Errors of set-up functions. Any thread; each struct weir_error belongs to one thread. */
 #include "base/error.h"
 
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 
 #include "base/line.h"
 
-/* Formats beside err first: the arguments may point into err itself (an error that wraps the one below it). */
+/* Formats into a buffer of its own first: the arguments may point into err, when an error wraps the one below it. */
 __attribute__((format(printf, 4, 0))) static void set_line(struct weir_error *err, int code, const char *reason,
                                                            const char *format, va_list args)
 {

@@ -1,6 +1,6 @@
 /*
- * A hash of bytes that others choose: names and numbers of files, which whoever is recorded may pick so that all of
- * them fall into one bucket of a table. With a key that nobody else knows they cannot be picked.
+ * A keyed hash for bytes that a recorded program may choose, such as file names and inode numbers. Without the key,
+ * nobody can choose bytes that all fall into one bucket of a table.
  *
  * SipHash-2-4: Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012. Pure but for the key; any thread; no
  * allocation.
@@ -15,7 +15,8 @@ struct weir_hash_key {
     uint64_t words[2];
 };
 
-/* A key of the kernel's random bytes; where it has none yet, of the time and of where things lie in memory. */
+/* Returns a key of random bytes from the kernel. Before the kernel has any, the key is made from the time and from
+ * addresses. */
 struct weir_hash_key weir_hash_key_random(void);
 
 uint64_t weir_hash(const struct weir_hash_key *key, const void *data, size_t bytes);

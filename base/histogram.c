@@ -1,4 +1,4 @@
-/* Durations in buckets, see histogram.h. Pure. */
+/* Durations in buckets. Pure, but for the counters of the shared kind. */
 #include "base/histogram.h"
 
 #include "base/assert.h"
@@ -6,7 +6,8 @@
 
 #define STEP_BITS 3u /* WEIR_HISTOGRAM_STEPS is 2^STEP_BITS */
 
-/* Values below 8 have buckets of their own; above, the top bit chooses eight buckets and the next three bits one. */
+/* Each value below 8 has its own bucket. Above, the top bit chooses a group of eight buckets, and the next three bits
+ * choose one of the group. */
 static unsigned bucket_of(uint64_t value)
 {
     if (value < WEIR_HISTOGRAM_STEPS)
@@ -51,7 +52,7 @@ void weir_shared_histogram_add(struct weir_shared_histogram *histogram, uint64_t
     unsigned bucket = bucket_of(value);
     if (bucket >= WEIR_SHARED_HISTOGRAM_BUCKETS)
         bucket = WEIR_SHARED_HISTOGRAM_BUCKETS - 1;
-    /* Relaxed, and no read-modify-write: one thread writes, and others want numbers for their own sake. */
+    /* Relaxed, and no read-modify-write: one thread writes, and no reader derives other data from the counts. */
     uint64_t count = atomic_load_explicit(&histogram->buckets[bucket], memory_order_relaxed);
     atomic_store_explicit(&histogram->buckets[bucket], count + 1, memory_order_relaxed);
     if (value > atomic_load_explicit(&histogram->max, memory_order_relaxed))

@@ -1,4 +1,4 @@
-/* One line that any terminal can show. Pure; any thread. */
+/* One line of text that no terminal obeys. Pure; any thread. */
 #include "base/line.h"
 
 #include <string.h>

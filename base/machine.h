@@ -1,6 +1,6 @@
 /*
- * A plain description of a machine: topology/ collects it, format/ writes it into the header features.
- * No logic here, only the meaning of each field, so that neither layer needs the other.
+ * A plain description of a machine: topology/ collects it, and format/ writes it into the features of the header. It
+ * has no functions, so that neither layer needs the other.
  */
 #ifndef WEIR_BASE_MACHINE_H
 #define WEIR_BASE_MACHINE_H
@@ -8,12 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All strings are owned by the struct, UTF-8 or ASCII, never NULL where the comment does not say so; "" unknown. */
+/* The structs own all their strings. A string is UTF-8 or ASCII, never NULL unless its comment says so, and "" when
+ * unknown. */
 
 struct weir_machine_cpu {
     uint32_t id;         /* the kernel's CPU number */
     int32_t core_id;     /* within its package, /sys/devices/system/cpu/cpuN/topology/core_id; -1 unknown */
-    int32_t die_id;      /* -1 unknown, or an architecture that perf describes no dies of (all but x86-64 and s390x) */
+    int32_t die_id;      /* -1 unknown, or an architecture whose dies perf does not record (all but x86-64 and s390x) */
     int32_t package_id;  /* "socket" in perf's words; -1 unknown */
     char *core_siblings; /* CPU list of its package, "0-7"; "" unknown, here and below */
     char *die_siblings;  /* CPU list of its die; "" where die_id is -1 */
@@ -49,7 +50,7 @@ struct weir_machine_pmu { /* /sys/bus/event_source/devices/NAME/type */
     char *name;
     struct weir_machine_pmu_cap *caps; /* owned; by name */
     size_t cap_count;
-    char *cpus; /* of a core PMU where there are several kinds of cores: its file cpus, "0-15"; NULL: not one of them */
+    char *cpus; /* file cpus of a core PMU, "0-15", on a machine with several kinds of cores; NULL otherwise */
 };
 
 struct weir_machine {
@@ -58,7 +59,7 @@ struct weir_machine {
     char *arch;                  /* uname(2) machine */
     char *cpu_desc;              /* "model name" of /proc/cpuinfo, white space folded */
     char *cpuid;                 /* perf's form: "GenuineIntel,6,85,7", or arm64's MIDR "0x..."; NULL unknown */
-    uint32_t cpus_available;     /* greatest present CPU number plus one, as perf counts; bounds all CPU numbers here */
+    uint32_t cpus_available;     /* greatest present CPU number plus one, as perf counts; above all CPU numbers here */
     uint32_t cpus_online;        /* equals _SC_NPROCESSORS_ONLN on this machine */
     uint64_t mem_total_kb;       /* MemTotal of /proc/meminfo */
     uint64_t memory_block_bytes; /* /sys/devices/system/memory/block_size_bytes; 0 unknown */

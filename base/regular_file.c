@@ -9,7 +9,7 @@
 int weir_regular_file_open(int dir_fd, const char *path, struct stat *status)
 {
     char anew[32];
-    int place = openat(dir_fd, path, O_PATH | O_CLOEXEC); /* where it is, not the file: no driver notices */
+    int place = openat(dir_fd, path, O_PATH | O_CLOEXEC); /* the path only: no driver notices */
     if (place < 0)
         return -errno;
     int fd = -1, result = fstat(place, status) < 0 ? -errno : 0;

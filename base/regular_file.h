@@ -1,9 +1,8 @@
 /*
- * Opening files whose names come from others: what a task has mapped, what a recording has beside it.
+ * Opens files whose names others choose: files that a task has mapped, or that lie beside a recording.
  *
- * Opening may do something by itself. A watchdog's device begins to count when it is opened, and the machine is reset
- * when it is closed again; tapes rewind; a FIFO lets go of who waits for its other end. So what is no regular file is
- * not opened at all.
+ * Opening alone can have effects. Opening and closing a watchdog's device may reset the machine; tapes rewind; opening
+ * a FIFO wakes the process that waits at its other end. So weir opens regular files only.
  */
 #ifndef WEIR_BASE_REGULAR_FILE_H
 #define WEIR_BASE_REGULAR_FILE_H
@@ -11,9 +10,9 @@
 #include <sys/stat.h>
 
 /*
- * Opens the regular file at path (in the folder behind dir_fd, if relative; AT_FDCWD) for reading; symbolic links are
- * followed. *status: of what was opened. A descriptor, -ENODATA (it is no regular file) or -errno of open(2). Needs
- * /proc. Any thread; may block as the file system does.
+ * Opens the regular file at path for reading, relative to the folder behind dir_fd (AT_FDCWD: the working folder);
+ * symbolic links are followed. *status: of the opened file. A descriptor, -ENODATA (not a regular file) or -errno of
+ * open(2). Needs /proc. Any thread; may block as the file system does.
  */
 int weir_regular_file_open(int dir_fd, const char *path, struct stat *status);
 

@@ -15,7 +15,7 @@
 struct row {
     const char *text; /* the command, up to its value */
     bool has_value;
-    const char *before_object, *after_object; /* NULL: it has none */
+    const char *before_object, *after_object; /* NULL: the remedy takes no object */
 };
 
 static const struct row rows[] = {

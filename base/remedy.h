@@ -1,7 +1,7 @@
 /*
- * What to do about a limit of the system: the one table of commands that messages name, and no command stands anywhere
- * else (tests/tidy). `weir doctor` shows all that apply here, hints of single failures the one that does. Pure; any
- * thread.
+ * The commands that lift a limit of the system. This table is their only place: messages take commands from here
+ * (tests/tidy). `weir doctor` shows all commands that apply to this system; a hint shows the one for its failure. Pure;
+ * any thread.
  */
 #ifndef WEIR_BASE_REMEDY_H
 #define WEIR_BASE_REMEDY_H
@@ -20,11 +20,11 @@ enum weir_remedy {                 /* value: what the command sets */
     WEIR_REMEDY_NOFILE_HARD,       /* beyond it */
     WEIR_REMEDY_MEMLOCK,           /* no value */
     WEIR_REMEDY_CONTAINER,         /* perf_event_open(2) in a container; no value */
-    WEIR_REMEDY_CONTAINER_SECCOMP, /* other calls there; no value */
-    WEIR_REMEDY_CAPABILITIES,      /* for the program; no value */
+    WEIR_REMEDY_CONTAINER_SECCOMP, /* other system calls in a container; no value */
+    WEIR_REMEDY_CAPABILITIES,      /* file capabilities of the program; no value */
     WEIR_REMEDY_TRACEFS_MOUNT,     /* no value */
-    WEIR_REMEDY_TRACEFS_MODE,      /* no value; of the mount point */
-    WEIR_REMEDY_MEMORY_CGROUP,     /* bytes; of the file that has the limit */
+    WEIR_REMEDY_TRACEFS_MODE,      /* no value, for the mount point */
+    WEIR_REMEDY_MEMORY_CGROUP,     /* bytes, for the file with the limit */
     WEIR_REMEDY_COUNT,
 };
 
@@ -33,12 +33,13 @@ enum weir_remedy {                 /* value: what the command sets */
 /* Writes the command, or the phrase, into text and returns text. */
 const char *weir_remedy(enum weir_remedy remedy, int64_t value, char text[WEIR_REMEDY_BYTES]);
 
-/* The same of a remedy for an object, which is cut when it is too long. */
+/* Does as weir_remedy() for a remedy that acts on an object, such as a file. A long object is cut. */
 const char *weir_remedy_on(enum weir_remedy remedy, int64_t value, const char *object, char text[WEIR_REMEDY_BYTES]);
 
 /*
- * What makes the kernel show its addresses, which need kptr_restrict 0, and perf_event_paranoid at 1 or less without
- * CAP_SYSLOG; with it 1 of the first will do (kallsyms_show_value(), kernel/kallsyms.c of Linux 6.18).
+ * Writes the command that makes the kernel show its addresses. Without CAP_SYSLOG they need kptr_restrict 0 and
+ * perf_event_paranoid at most 1; with CAP_SYSLOG, kptr_restrict 1 is enough (kallsyms_show_value(), kernel/kallsyms.c
+ * of Linux 6.18).
  */
 const char *weir_remedy_hidden_kernel(long long kptr_restrict, long long paranoid, bool cap_syslog,
                                       char text[WEIR_REMEDY_BYTES]);

@@ -1,4 +1,4 @@
-/* Whether this build has a sanitizer in it: WEIR_HAS_SANITIZER is defined then. */
+/* Defines WEIR_HAS_SANITIZER in builds with a sanitizer. */
 #ifndef WEIR_BASE_SANITIZER_H
 #define WEIR_BASE_SANITIZER_H
 

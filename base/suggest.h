@@ -1,4 +1,4 @@
-/* The nearest name to a mistyped one. */
+/* Finds the name that is nearest to a mistyped one. */
 #ifndef WEIR_BASE_SUGGEST_H
 #define WEIR_BASE_SUGGEST_H
 
@@ -6,17 +6,18 @@
 
 struct weir_suggest {
     const char *word;   /* borrowed: what was typed */
-    char best[128];     /* nearest candidate so far, empty while none is near enough */
-    unsigned best_cost; /* its edit distance */
+    char best[128];     /* the nearest candidate so far; "": none is near enough */
+    unsigned best_cost; /* edit distance of best */
 };
 
 /* Starts a search for names near word (borrowed until the last offer). */
 void weir_suggest_init(struct weir_suggest *suggest, const char *word);
 
-/* Offers one candidate; kept when nearer than all before and within a third of the word's length (at least 2 edits). */
+/* Offers one candidate. It is kept when it is nearer than all before and at most a third of the word's length away (or
+ * two edits, if that is more). */
 void weir_suggest_offer(struct weir_suggest *suggest, const char *candidate);
 
-/* The nearest name, or NULL. Borrowed from suggest. */
+/* Returns the nearest name, borrowed from suggest, or NULL. */
 const char *weir_suggest_best(const struct weir_suggest *suggest);
 
 #endif

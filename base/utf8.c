@@ -1,4 +1,4 @@
-/* Characters of text: how long they are, and which a terminal obeys. Pure; any thread. See utf8.h. */
+/* Characters of text: their lengths, and the control characters that terminals obey. Pure; any thread. */
 #include "base/utf8.h"
 
 #define FIRST_PRINTABLE ' '

@@ -1,4 +1,4 @@
-/* Characters of text that nobody has checked. Pure; any thread. */
+/* Characters of unchecked text. Pure; any thread. */
 #ifndef WEIR_BASE_UTF8_H
 #define WEIR_BASE_UTF8_H
 
@@ -6,12 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the UTF-8 character at text (RFC 3629), of which bytes > 0 are there; 0: it is none. */
+/* Returns the length of the UTF-8 character at text (RFC 3629), of which `bytes` > 0 are there; 0: not UTF-8. */
 size_t weir_utf8_length(const uint8_t *text, size_t bytes);
 
 /*
- * Whether the character at text, of so many bytes, is a control character: of ASCII, or of C1 (U+0080 to U+009F), which
- * terminals obey as well. length 0: whether the first byte, which is no UTF-8, is one of C1 where characters are bytes.
+ * Returns whether the character at text, `length` bytes long, is a control character of ASCII or of C1 (U+0080 to
+ * U+009F); terminals obey both. length 0: text is not UTF-8; returns whether its first byte is a C1 character of an
+ * 8-bit encoding.
  */
 bool weir_utf8_is_control(const uint8_t *text, size_t length);
 
