@@ -30,7 +30,7 @@ void weir_copy_past_caches(void *to, const void *from, size_t bytes)
     memcpy(target, source, bytes);
 }
 
-void weir_copy_settle(void)
+void weir_copy_fence(void)
 {
 #ifdef WEIR_COPY_PASSES_CACHES
     _mm_sfence();

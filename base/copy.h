@@ -29,7 +29,7 @@ void weir_copy(void *to, const void *from, size_t bytes);
  * x86-64: Intel SDM volume 1, 10.4.6.2; AMD64 APM volume 1, 5.4.3), so that the CPU need not read them from memory
  * first. Where a call begins or ends within a line, that part of the line is written as weir_copy() writes it. Machines
  * without such a store, and builds with a sanitizer, write everything as weir_copy() does. This thread reads back what
- * it has written; weir_copy_settle() comes before another thread may read the target.
+ * it has written; weir_copy_fence() comes before another thread may read the target.
  */
 void weir_copy_past_caches(void *to, const void *from, size_t bytes);
 
@@ -76,6 +76,6 @@ static inline void weir_copy_line_past_caches(uint8_t *to, const uint8_t *from)
 
 /* Orders this thread's stores past the caches before all its later stores. Plain stores have that order by themselves.
  */
-void weir_copy_settle(void);
+void weir_copy_fence(void);
 
 #endif

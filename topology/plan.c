@@ -243,8 +243,8 @@ static int choose_nodes(struct weir_plan *plan, const struct weir_topology *topo
     return 0;
 }
 
-int weir_plan_settle(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_notice_sink *sink,
-                     struct weir_error *err)
+int weir_plan_fit(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_notice_sink *sink,
+                  struct weir_error *err)
 {
     const struct weir_cpuset *allowed = weir_topology_allowed(topology);
     unsigned lost_count;
@@ -258,8 +258,8 @@ int weir_plan_settle(struct weir_plan *plan, const struct weir_topology *topolog
     return 0;
 }
 
-int weir_plan_make_unsettled(struct weir_plan *plan, const struct weir_topology *topology,
-                             const struct weir_cpuset *cpus, const char *spec, struct weir_error *err)
+int weir_plan_make_wishes(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_cpuset *cpus,
+                          const char *spec, struct weir_error *err)
 {
     struct weir_plan_spec parsed;
     int result = weir_plan_spec_parse(&parsed, spec, err);
@@ -285,9 +285,9 @@ int weir_plan_make(struct weir_plan *plan, const struct weir_topology *topology,
                    const char *spec, const struct weir_notice_sink *sink, struct weir_error *err)
 {
     struct weir_plan made = {NULL, 0};
-    int result = weir_plan_make_unsettled(&made, topology, cpus, spec, err);
+    int result = weir_plan_make_wishes(&made, topology, cpus, spec, err);
     if (result == 0)
-        result = weir_plan_settle(&made, topology, sink, err);
+        result = weir_plan_fit(&made, topology, sink, err);
     if (result < 0)
         weir_plan_fini(&made);
     else

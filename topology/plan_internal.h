@@ -33,11 +33,11 @@ int weir_plan_spec_parse(struct weir_plan_spec *spec, const char *text, struct w
 void weir_plan_spec_fini(struct weir_plan_spec *spec);
 
 /* The first half of weir_plan_make(): readers where spec wishes them. */
-int weir_plan_make_unsettled(struct weir_plan *plan, const struct weir_topology *topology,
-                             const struct weir_cpuset *cpus, const char *spec, struct weir_error *err);
+int weir_plan_make_wishes(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_cpuset *cpus,
+                          const char *spec, struct weir_error *err);
 
 /* The second half: fits the wishes to what this process may use, and chooses nodes. */
-int weir_plan_settle(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_notice_sink *sink,
-                     struct weir_error *err);
+int weir_plan_fit(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_notice_sink *sink,
+                  struct weir_error *err);
 
 #endif

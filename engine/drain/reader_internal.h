@@ -60,7 +60,7 @@ static inline bool weir_reader_renames(const struct weir_reader_ring *r)
 static inline void weir_reader_settle(const struct weir_reader *reader)
 {
     if (reader->past_caches)
-        weir_copy_settle();
+        weir_copy_fence();
 }
 
 /* ---- reader_drain.c ---- */

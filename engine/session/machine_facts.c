@@ -8,7 +8,7 @@
 #include "base/bits.h"
 #include "engine/events/registers.h"
 #include "io/probe.h"
-#include "topology/plan_housing.h"
+#include "topology/plan_housekeeping.h"
 
 /* The free space of the folder that the path's last component stands in; UINT64_MAX: not known. */
 static uint64_t free_bytes_at(const char *path)

@@ -9,7 +9,7 @@
 #include "engine/events/sample_size.h"
 #include "engine/session/record_file.h"
 #include "engine/session/recording_plan_internal.h"
-#include "topology/plan_housing.h"
+#include "topology/plan_housekeeping.h"
 
 bool weir_recording_plan_has_tasks(const struct weir_record_options *options)
 {
@@ -44,13 +44,13 @@ static int choose_cpus(struct weir_recording_plan *plan, struct weir_error *err)
 static int place_readers(struct weir_recording_plan *plan, struct weir_error *err)
 {
     const struct weir_record_options *options = plan->options;
-    const struct weir_plan_housing housing = {
+    const struct weir_plan_housekeeping housekeeping = {
         .reader_cpus = options->reader_cpus,
         .efficient = options->efficient_readers ? &plan->machine->efficient_cpus : NULL,
         .quiet = &plan->machine->quiet_cpus,
     };
-    return weir_plan_make_housed(&plan->placement, &plan->housekeeping_cpus, plan->machine->topology, &plan->cpus,
-                                 options->threads_spec, &housing, options->notices, err);
+    return weir_plan_make_with_housekeeping(&plan->placement, &plan->housekeeping_cpus, plan->machine->topology,
+                                            &plan->cpus, options->threads_spec, &housekeeping, options->notices, err);
 }
 
 /* ---- AUX ---- */

@@ -50,5 +50,5 @@ Test(copy, every_length_at_every_offset_in_a_line_goes_past_the_caches)
                 copy_and_check(weir_copy_past_caches, sources[i], to, bytes);
         }
     }
-    weir_copy_settle();
+    weir_copy_fence();
 }

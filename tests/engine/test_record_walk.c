@@ -240,7 +240,7 @@ static uint64_t copy_while_walking(unsigned events, unsigned lines)
     memset(untouched, 0xee, sizeof(untouched));
     struct weir_walk_copy copy = {.to = target, .from = source + 8, .bytes = lines * WEIR_CACHE_LINE_BYTES};
     cr_assert_eq(weir_record_walk_copying(&walk.layout, walk.data, walk.bytes, &walk.counts, &copy), 800);
-    weir_copy_settle();
+    weir_copy_fence();
     cr_assert_eq(walk.counts.last_sample_ns, 20);
     cr_assert_leq(copy.copied, copy.bytes);
     cr_assert_eq(copy.copied % WEIR_CACHE_LINE_BYTES, 0);

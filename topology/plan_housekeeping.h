@@ -15,8 +15,8 @@
  *   --threads=MASKS      stays as it is: the masks say where readers run. With the first two that is an error
  * Set-up thread; allocates.
  */
-#ifndef WEIR_TOPOLOGY_PLAN_HOUSING_H
-#define WEIR_TOPOLOGY_PLAN_HOUSING_H
+#ifndef WEIR_TOPOLOGY_PLAN_HOUSEKEEPING_H
+#define WEIR_TOPOLOGY_PLAN_HOUSEKEEPING_H
 
 #include "base/cpuset.h"
 #include "base/error.h"
@@ -24,7 +24,7 @@
 #include "topology/plan.h"
 #include "topology/topology.h"
 
-struct weir_plan_housing {
+struct weir_plan_housekeeping {
     const struct weir_cpuset *reader_cpus; /* borrowed; NULL: not given; else not empty */
     const struct weir_cpuset *efficient;   /* borrowed; NULL: not asked for, and so with reader_cpus; empty: there are
                                             * none, which is told */
@@ -39,14 +39,15 @@ struct weir_plan_housing {
 int weir_quiet_cpus_read(struct weir_cpuset *set, const char *root);
 
 /*
- * weir_plan_make() with housing. *house is replaced by the housekeeping CPUs, in which the threads that are no readers
- * should run too; it is empty where nothing narrows the machine, and where all of it is quiet, which is then passed
- * over with a warning, as is a machine without efficient CPUs that weir may run on. A notice tells which CPUs are
- * spared. As weir_plan_make(), and -EINVAL for a CPU of reader_cpus that is not online, and for reader_cpus and
- * efficient with masks.
+ * weir_plan_make() with housekeeping. *housekeeping_cpus is replaced by the housekeeping CPUs, in which the threads
+ * that are no readers should run too; it is empty where nothing narrows the machine, and where all of it is quiet,
+ * which is then passed over with a warning, as is a machine without efficient CPUs that weir may run on. A notice tells
+ * which CPUs are spared. As weir_plan_make(), and -EINVAL for a CPU of reader_cpus that is not online, and for
+ * reader_cpus and efficient with masks.
  */
-int weir_plan_make_housed(struct weir_plan *plan, struct weir_cpuset *house, const struct weir_topology *topology,
-                          const struct weir_cpuset *cpus, const char *spec, const struct weir_plan_housing *housing,
-                          const struct weir_notice_sink *sink, struct weir_error *err);
+int weir_plan_make_with_housekeeping(struct weir_plan *plan, struct weir_cpuset *housekeeping_cpus,
+                                     const struct weir_topology *topology, const struct weir_cpuset *cpus,
+                                     const char *spec, const struct weir_plan_housekeeping *housekeeping,
+                                     const struct weir_notice_sink *sink, struct weir_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* Plans for machines of which only some CPUs are to do the reading, on synthetic machines. */
-#include "topology/plan_housing.h"
+#include "topology/plan_housekeeping.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "tests/base/failing_alloc.h"
 #include "tests/topology/fixture.h"
 
-struct house_case {
+struct housekeeping_case {
     const char *machine;
     const char *recorded;    /* NULL: all */
     const char *spec;        /* NULL: no --threads */
@@ -21,7 +21,7 @@ struct house_case {
 
 struct made {
     struct weir_topology *topology;
-    struct weir_cpuset cpus, reader_cpus, efficient, quiet, house;
+    struct weir_cpuset cpus, reader_cpus, efficient, quiet, housekeeping_cpus;
     struct weir_plan plan;
     unsigned notices;
     enum weir_notice_level level; /* of the last one */
@@ -41,7 +41,7 @@ static void parse(struct weir_cpuset *set, const char *list)
     cr_assert_eq(weir_cpuset_parse(set, list, NULL), 0);
 }
 
-static void prepare(struct made *made, const struct house_case *asked)
+static void prepare(struct made *made, const struct housekeeping_case *asked)
 {
     memset(made, 0, sizeof(*made));
     cr_assert_eq(weir_topology_load_synthetic(&made->topology, asked->machine, NULL), 0);
@@ -57,16 +57,16 @@ static void prepare(struct made *made, const struct house_case *asked)
         parse(&made->quiet, asked->quiet);
 }
 
-static int make(struct made *made, const struct house_case *asked, struct weir_error *err)
+static int make(struct made *made, const struct housekeeping_case *asked, struct weir_error *err)
 {
-    const struct weir_plan_housing housing = {
+    const struct weir_plan_housekeeping housekeeping = {
         .reader_cpus = asked->reader_cpus ? &made->reader_cpus : NULL,
         .efficient = asked->efficient ? &made->efficient : NULL,
         .quiet = asked->quiet ? &made->quiet : NULL,
     };
     const struct weir_notice_sink sink = {keep_notice, made};
-    return weir_plan_make_housed(&made->plan, &made->house, made->topology, &made->cpus, asked->spec, &housing, &sink,
-                                 err);
+    return weir_plan_make_with_housekeeping(&made->plan, &made->housekeeping_cpus, made->topology, &made->cpus,
+                                            asked->spec, &housekeeping, &sink, err);
 }
 
 static void release(struct made *made)
@@ -76,19 +76,19 @@ static void release(struct made *made)
     weir_cpuset_fini(&made->reader_cpus);
     weir_cpuset_fini(&made->efficient);
     weir_cpuset_fini(&made->quiet);
-    weir_cpuset_fini(&made->house);
+    weir_cpuset_fini(&made->housekeeping_cpus);
     weir_topology_free(made->topology);
 }
 
-static void expect_plan(const struct house_case *asked, const char *house, const char *description)
+static void expect_plan(const struct housekeeping_case *asked, const char *housekeeping_cpus, const char *description)
 {
     struct made made;
     struct weir_error err = {0};
     prepare(&made, asked);
     cr_assert_eq(make(&made, asked, &err), 0, "%s", err.what);
     char list[128];
-    weir_cpuset_format(&made.house, list, sizeof(list));
-    cr_expect_str_eq(list, house);
+    weir_cpuset_format(&made.housekeeping_cpus, list, sizeof(list));
+    cr_expect_str_eq(list, housekeeping_cpus);
     struct weir_buf text = WEIR_BUF_INIT;
     weir_plan_describe(&made.plan, &text);
     cr_expect_str_eq(weir_buf_str(&text), description);
@@ -96,7 +96,7 @@ static void expect_plan(const struct house_case *asked, const char *house, const
     release(&made);
 }
 
-static void expect_refusal(const struct house_case *asked, const char *what, const char *hint)
+static void expect_refusal(const struct housekeeping_case *asked, const char *what, const char *hint)
 {
     struct made made;
     struct weir_error err = {0};
@@ -110,29 +110,30 @@ static void expect_refusal(const struct house_case *asked, const char *what, con
 
 /* ---- refusals ---- */
 
-Test(plan_housing, reader_cpu_that_is_not_online_is_refused)
+Test(plan_housekeeping, reader_cpu_that_is_not_online_is_refused)
 {
-    expect_refusal(&(struct house_case){.machine = "pu:4", .reader_cpus = "1,9"}, "--reader-cpus: CPU 9 is not online",
-                   "online are CPUs 0-3");
+    expect_refusal(&(struct housekeeping_case){.machine = "pu:4", .reader_cpus = "1,9"},
+                   "--reader-cpus: CPU 9 is not online", "online are CPUs 0-3");
 }
 
-Test(plan_housing, reader_cpus_beside_masks_are_refused)
+Test(plan_housekeeping, reader_cpus_beside_masks_are_refused)
 {
-    expect_refusal(&(struct house_case){.machine = "pu:4", .spec = "0-3/0", .reader_cpus = "1"},
+    expect_refusal(&(struct housekeeping_case){.machine = "pu:4", .spec = "0-3/0", .reader_cpus = "1"},
                    "--reader-cpus does not go with the masks of --threads",
                    "the masks say where each reader runs, behind the slash");
 }
 
-Test(plan_housing, bad_layout_and_no_cpu_are_refused_as_without)
+Test(plan_housekeeping, bad_layout_and_no_cpu_are_refused_as_without)
 {
-    expect_refusal(&(struct house_case){.machine = "pu:4", .spec = "cups", .reader_cpus = "1"},
+    expect_refusal(&(struct housekeeping_case){.machine = "pu:4", .spec = "cups", .reader_cpus = "1"},
                    "--threads=cups: unknown layout", "did you mean --threads=cpu?");
-    expect_refusal(&(struct house_case){.machine = "pu:4", .recorded = "", .reader_cpus = "1"}, "no CPU to record", "");
+    expect_refusal(&(struct housekeeping_case){.machine = "pu:4", .recorded = "", .reader_cpus = "1"},
+                   "no CPU to record", "");
 }
 
-Test(plan_housing, each_allocation_failing_in_turn_is_reported)
+Test(plan_housekeeping, each_allocation_failing_in_turn_is_reported)
 {
-    const struct house_case asked = {.machine = "numa:2 pu:4", .quiet = "1-3,5"};
+    const struct housekeeping_case asked = {.machine = "numa:2 pu:4", .quiet = "1-3,5"};
     unsigned failures = 0;
     for (int result = -1; result != 0; failures++) {
         struct made made;
@@ -149,77 +150,79 @@ Test(plan_housing, each_allocation_failing_in_turn_is_reported)
 
 /* ---- nothing to spare ---- */
 
-Test(plan_housing, without_housing_the_plan_is_the_plain_one)
+Test(plan_housekeeping, without_housing_the_plan_is_the_plain_one)
 {
-    expect_plan(&(struct house_case){.machine = "pu:2"}, "",
+    expect_plan(&(struct housekeeping_case){.machine = "pu:2"}, "",
                 "reader 0: cpus 0, runs on 0, node 0\nreader 1: cpus 1, runs on 1, node 0\n");
-    expect_plan(&(struct house_case){.machine = "pu:2", .quiet = "7-9"}, "", /* not online */
+    expect_plan(&(struct housekeeping_case){.machine = "pu:2", .quiet = "7-9"}, "", /* not online */
                 "reader 0: cpus 0, runs on 0, node 0\nreader 1: cpus 1, runs on 1, node 0\n");
 }
 
-Test(plan_housing, machine_that_is_isolated_as_a_whole_is_read_from_all_cpus_with_a_warning)
+Test(plan_housekeeping, machine_that_is_isolated_as_a_whole_is_read_from_all_cpus_with_a_warning)
 {
-    const struct house_case asked = {.machine = "pu:2", .quiet = "0-1"};
+    const struct housekeeping_case asked = {.machine = "pu:2", .quiet = "0-1"};
     struct made made;
     prepare(&made, &asked);
     cr_assert_eq(make(&made, &asked, NULL), 0);
     cr_expect_eq(made.notices, 1);
     cr_expect_eq(made.level, WEIR_NOTICE_WARNING);
     cr_expect_eq(made.plan.reader_count, 2);
-    cr_expect(weir_cpuset_is_empty(&made.house));
+    cr_expect(weir_cpuset_is_empty(&made.housekeeping_cpus));
     release(&made);
 }
 
 /* ---- isolated CPUs ---- */
 
-Test(plan_housing, isolated_cpus_are_dealt_out_to_the_others_of_their_node)
+Test(plan_housekeeping, isolated_cpus_are_dealt_out_to_the_others_of_their_node)
 {
-    expect_plan(&(struct house_case){.machine = "numa:2 pu:6", .quiet = "2-5,7-11"}, "0-1,6",
+    expect_plan(&(struct housekeeping_case){.machine = "numa:2 pu:6", .quiet = "2-5,7-11"}, "0-1,6",
                 "reader 0: cpus 0,2-3, runs on 0, node 0\n"
                 "reader 1: cpus 1,4-5, runs on 1, node 0\n"
                 "reader 2: cpus 6-11, runs on 6, node 1\n");
 }
 
-Test(plan_housing, node_without_housekeeping_cpus_is_read_from_all_of_them)
+Test(plan_housekeeping, node_without_housekeeping_cpus_is_read_from_all_of_them)
 {
-    expect_plan(&(struct house_case){.machine = "numa:2 pu:4", .quiet = "2-7"}, "0-1",
+    expect_plan(&(struct housekeeping_case){.machine = "numa:2 pu:4", .quiet = "2-7"}, "0-1",
                 "reader 0: cpus 0,2,4-5, runs on 0, node 0\n"
                 "reader 1: cpus 1,3,6-7, runs on 1, node 0\n");
 }
 
-Test(plan_housing, isolated_cpus_alone_are_read_from_those_that_are_not_recorded)
+Test(plan_housekeeping, isolated_cpus_alone_are_read_from_those_that_are_not_recorded)
 {
-    expect_plan(&(struct house_case){.machine = "pu:4", .recorded = "2-3", .quiet = "2-3"}, "0-1",
+    expect_plan(&(struct housekeeping_case){.machine = "pu:4", .recorded = "2-3", .quiet = "2-3"}, "0-1",
                 "reader 0: cpus 2, runs on 0, node 0\n"
                 "reader 1: cpus 3, runs on 1, node 0\n");
 }
 
-Test(plan_housing, masks_of_the_user_stand_above_isolation)
+Test(plan_housekeeping, masks_of_the_user_stand_above_isolation)
 {
-    expect_plan(&(struct house_case){.machine = "pu:4", .spec = "0-3/3", .quiet = "2-3"}, "0-1",
+    expect_plan(&(struct housekeeping_case){.machine = "pu:4", .spec = "0-3/3", .quiet = "2-3"}, "0-1",
                 "reader 0: cpus 0-3, runs on 3, node 0\n");
 }
 
-Test(plan_housing, layouts_keep_their_readers_off_isolated_cpus)
+Test(plan_housekeeping, layouts_keep_their_readers_off_isolated_cpus)
 {
-    expect_plan(&(struct house_case){.machine = "numa:2 core:2 pu:2", .spec = "numa", .quiet = "1-3,6-7"}, "0,4-5",
+    expect_plan(&(struct housekeeping_case){.machine = "numa:2 core:2 pu:2", .spec = "numa", .quiet = "1-3,6-7"},
+                "0,4-5",
                 "reader 0: cpus 0-3, runs on 0, node 0\n"
                 "reader 1: cpus 4-7, runs on 4-5, node 1\n");
-    expect_plan(&(struct house_case){.machine = "numa:2 core:2 pu:2", .spec = "core", .quiet = "1-3,6-7"}, "0,4-5",
+    expect_plan(&(struct housekeeping_case){.machine = "numa:2 core:2 pu:2", .spec = "core", .quiet = "1-3,6-7"},
+                "0,4-5",
                 "reader 0: cpus 0-1, runs on 0, node 0\n"
                 "reader 1: cpus 2-3, runs on 0, node 0\n"
                 "reader 2: cpus 4-5, runs on 4-5, node 1\n"
                 "reader 3: cpus 6-7, runs on 4-5, node 1\n");
-    expect_plan(&(struct house_case){.machine = "numa:2 pu:2", .spec = "cpu", .quiet = "2-3"}, "0-1",
+    expect_plan(&(struct housekeeping_case){.machine = "numa:2 pu:2", .spec = "cpu", .quiet = "2-3"}, "0-1",
                 "reader 0: cpus 0, runs on 0, node 0\n"
                 "reader 1: cpus 1, runs on 1, node 0\n"
                 "reader 2: cpus 2, runs on 0-1, node 0\n"
                 "reader 3: cpus 3, runs on 0-1, node 0\n");
 }
 
-Test(plan_housing, spared_cpus_are_told_once)
+Test(plan_housekeeping, spared_cpus_are_told_once)
 {
-    const struct house_case asked = {.machine = "pu:4", .quiet = "2-3,9"};
+    const struct housekeeping_case asked = {.machine = "pu:4", .quiet = "2-3,9"};
     struct made made;
     prepare(&made, &asked);
     cr_assert_eq(make(&made, &asked, NULL), 0);
@@ -231,12 +234,12 @@ Test(plan_housing, spared_cpus_are_told_once)
 
 /* ---- --reader-cpus ---- */
 
-Test(plan_housing, named_cpus_do_all_the_reading_also_isolated_ones)
+Test(plan_housekeeping, named_cpus_do_all_the_reading_also_isolated_ones)
 {
-    expect_plan(&(struct house_case){.machine = "numa:2 pu:4", .reader_cpus = "3,7", .quiet = "3"}, "3,7",
+    expect_plan(&(struct housekeeping_case){.machine = "numa:2 pu:4", .reader_cpus = "3,7", .quiet = "3"}, "3,7",
                 "reader 0: cpus 0-3, runs on 3, node 0\n"
                 "reader 1: cpus 4-7, runs on 7, node 1\n");
-    expect_plan(&(struct house_case){.machine = "numa:2 pu:4", .spec = "numa", .reader_cpus = "3"}, "3",
+    expect_plan(&(struct housekeeping_case){.machine = "numa:2 pu:4", .spec = "numa", .reader_cpus = "3"}, "3",
                 "reader 0: cpus 0-3, runs on 3, node 0\n"
                 "reader 1: cpus 4-7, runs on 3, node 0\n");
 }
@@ -244,57 +247,58 @@ Test(plan_housing, named_cpus_do_all_the_reading_also_isolated_ones)
 /* ---- --reader-cpus=efficient ---- */
 
 /* As Intel's: two fast cores of two threads, and behind them four that save energy. */
-Test(plan_housing, efficient_cores_read_those_that_are_not_but_quiet_ones_do_not)
+Test(plan_housekeeping, efficient_cores_read_those_that_are_not_but_quiet_ones_do_not)
 {
-    expect_plan(&(struct house_case){.machine = "pu:8", .efficient = "4-7"}, "4-7",
+    expect_plan(&(struct housekeeping_case){.machine = "pu:8", .efficient = "4-7"}, "4-7",
                 "reader 0: cpus 0,4, runs on 4, node 0\n"
                 "reader 1: cpus 1,5, runs on 5, node 0\n"
                 "reader 2: cpus 2,6, runs on 6, node 0\n"
                 "reader 3: cpus 3,7, runs on 7, node 0\n");
-    expect_plan(&(struct house_case){.machine = "pu:8", .efficient = "4-7", .quiet = "2-6"}, "7",
+    expect_plan(&(struct housekeeping_case){.machine = "pu:8", .efficient = "4-7", .quiet = "2-6"}, "7",
                 "reader 0: cpus 0-7, runs on 7, node 0\n");
-    expect_plan(&(struct house_case){.machine = "numa:2 pu:4", .spec = "numa", .efficient = "2-3,6-7"}, "2-3,6-7",
+    expect_plan(&(struct housekeeping_case){.machine = "numa:2 pu:4", .spec = "numa", .efficient = "2-3,6-7"},
+                "2-3,6-7",
                 "reader 0: cpus 0-3, runs on 2-3, node 0\n"
                 "reader 1: cpus 4-7, runs on 6-7, node 1\n");
 }
 
-static void expect_warning(const struct house_case *asked, const char *house, const char *line)
+static void expect_warning(const struct housekeeping_case *asked, const char *housekeeping_cpus, const char *line)
 {
     struct made made;
     char list[128];
     prepare(&made, asked);
     cr_assert_eq(make(&made, asked, NULL), 0);
-    weir_cpuset_format(&made.house, list, sizeof(list));
-    cr_expect_str_eq(list, house);
+    weir_cpuset_format(&made.housekeeping_cpus, list, sizeof(list));
+    cr_expect_str_eq(list, housekeeping_cpus);
     cr_expect_eq(made.level, WEIR_NOTICE_WARNING);
     cr_expect_str_eq(made.line, line);
     release(&made);
 }
 
-Test(plan_housing, machine_without_efficient_cores_for_readers_is_told_of)
+Test(plan_housekeeping, machine_without_efficient_cores_for_readers_is_told_of)
 {
     expect_warning(
-        &(struct house_case){.machine = "pu:4", .efficient = ""}, "",
+        &(struct housekeeping_case){.machine = "pu:4", .efficient = ""}, "",
         "--reader-cpus=efficient: this machine tells of no kind of CPUs that saves energy; readers run where "
         "they would without it");
     expect_warning(
-        &(struct house_case){.machine = "pu:4", .efficient = "2-3", .quiet = "1-3"}, "0",
+        &(struct housekeeping_case){.machine = "pu:4", .efficient = "2-3", .quiet = "1-3"}, "0",
         "--reader-cpus=efficient: no efficient CPU is one that weir may run on; readers run where they would "
         "without it");
 }
 
-Test(plan_housing, efficient_cores_do_not_go_with_masks)
+Test(plan_housekeeping, efficient_cores_do_not_go_with_masks)
 {
-    expect_refusal(&(struct house_case){.machine = "pu:4", .spec = "0-1/0", .efficient = "2-3"},
+    expect_refusal(&(struct housekeeping_case){.machine = "pu:4", .spec = "0-1/0", .efficient = "2-3"},
                    "--reader-cpus does not go with the masks of --threads",
                    "the masks say where each reader runs, behind the slash");
 }
 
-Test(plan_housing, large_machine_with_a_housekeeping_core_on_each_node)
+Test(plan_housekeeping, large_machine_with_a_housekeeping_core_on_each_node)
 {
     struct made made;
-    const struct house_case asked = {.machine = "numa:8 core:64 pu:2",
-                                     .reader_cpus = "0-1,128-129,256-257,384-385,512-513,640-641,768-769,896-897"};
+    const struct housekeeping_case asked = {
+        .machine = "numa:8 core:64 pu:2", .reader_cpus = "0-1,128-129,256-257,384-385,512-513,640-641,768-769,896-897"};
     prepare(&made, &asked);
     cr_assert_eq(make(&made, &asked, NULL), 0);
     cr_assert_eq(made.plan.reader_count, 16);
@@ -308,7 +312,7 @@ Test(plan_housing, large_machine_with_a_housekeeping_core_on_each_node)
 
 /* ---- what the kernel was told ---- */
 
-Test(plan_housing, isolated_and_nohz_full_cpus_are_read_together)
+Test(plan_housekeeping, isolated_and_nohz_full_cpus_are_read_together)
 {
     struct weir_cpuset set = WEIR_CPUSET_INIT;
     struct fixture root;

@@ -3,7 +3,7 @@
  * Source: Documentation/admin-guide/kernel-parameters.txt on isolcpus= and nohz_full=, Linux 6.12; the files of sysfs
  * are those of drivers/base/cpu.c.
  */
-#include "topology/plan_housing.h"
+#include "topology/plan_housekeeping.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -45,17 +45,17 @@ static int out_of_memory(struct weir_error *err)
 
 /* ---- which CPUs are housekeeping CPUs ---- */
 
-static int check_reader_cpus(const struct weir_topology *topology, const struct weir_plan_housing *housing,
+static int check_reader_cpus(const struct weir_topology *topology, const struct weir_plan_housekeeping *housekeeping,
                              enum weir_plan_layout layout, struct weir_error *err)
 {
     static const struct weir_cpuset none = WEIR_CPUSET_INIT;
     const struct weir_cpuset *online = weir_topology_online(topology);
-    if (layout == WEIR_PLAN_LAYOUT_MASKS && (housing->reader_cpus || housing->efficient)) {
+    if (layout == WEIR_PLAN_LAYOUT_MASKS && (housekeeping->reader_cpus || housekeeping->efficient)) {
         weir_error_set(err, -EINVAL, "--reader-cpus does not go with the masks of --threads");
         weir_error_hint(err, "the masks say where each reader runs, behind the slash");
         return -EINVAL;
     }
-    WEIR_CPUSET_FOREACH(cpu, housing->reader_cpus ? housing->reader_cpus : &none) {
+    WEIR_CPUSET_FOREACH(cpu, housekeeping->reader_cpus ? housekeeping->reader_cpus : &none) {
         if (weir_cpuset_has(online, (unsigned)cpu))
             continue;
         char list[LIST_TEXT_BYTES];
@@ -67,19 +67,19 @@ static int check_reader_cpus(const struct weir_topology *topology, const struct 
     return 0;
 }
 
-static void tell_spared(const struct weir_cpuset *spared, const struct weir_cpuset *house,
+static void tell_spared(const struct weir_cpuset *spared, const struct weir_cpuset *housekeeping_cpus,
                         const struct weir_notice_sink *sink)
 {
     char quiet[LIST_TEXT_BYTES], others[LIST_TEXT_BYTES];
     weir_cpuset_format(spared, quiet, sizeof(quiet));
-    weir_cpuset_format(house, others, sizeof(others));
+    weir_cpuset_format(housekeeping_cpus, others, sizeof(others));
     weir_notice(sink, WEIR_NOTICE_VERBOSE, "CPUs %s are isolated (isolcpus=, nohz_full=): weir runs on CPUs %s", quiet,
                 others);
 }
 
-/* *house becomes what quiet CPUs leave, or empty: they do not narrow the machine. */
-static int leave_quiet(struct weir_cpuset *house, const struct weir_topology *topology, const struct weir_cpuset *quiet,
-                       const struct weir_notice_sink *sink)
+/* *housekeeping_cpus becomes what quiet CPUs leave, or empty: they do not narrow the machine. */
+static int leave_quiet(struct weir_cpuset *housekeeping_cpus, const struct weir_topology *topology,
+                       const struct weir_cpuset *quiet, const struct weir_notice_sink *sink)
 {
     const struct weir_cpuset *online = weir_topology_online(topology);
     if (!quiet || !weir_cpuset_intersects(quiet, online))
@@ -88,24 +88,26 @@ static int leave_quiet(struct weir_cpuset *house, const struct weir_topology *to
     struct weir_cpuset spared = WEIR_CPUSET_INIT;
     int result = weir_cpuset_and(&spared, quiet, online);
     if (result == 0)
-        result = weir_cpuset_without(house, online, &spared);
+        result = weir_cpuset_without(housekeeping_cpus, online, &spared);
     if (result == 0)
-        result = weir_cpuset_and(house, house, weir_topology_allowed(topology));
-    if (result == 0 && weir_cpuset_is_empty(house))
+        result = weir_cpuset_and(housekeeping_cpus, housekeeping_cpus, weir_topology_allowed(topology));
+    if (result == 0 && weir_cpuset_is_empty(housekeeping_cpus))
         weir_notice(sink, WEIR_NOTICE_WARNING,
                     "all CPUs that weir may run on are isolated (isolcpus=, nohz_full=): its readers run on them");
     else if (result == 0)
-        tell_spared(&spared, house, sink);
+        tell_spared(&spared, housekeeping_cpus, sink);
     weir_cpuset_fini(&spared);
     return result;
 }
 
-/* Of the house, or of all CPUs where it is empty, only the efficient ones; the house stays where there are none. */
-static int keep_efficient(struct weir_cpuset *house, const struct weir_topology *topology,
+/* Of the housekeeping_cpus, or of all CPUs where it is empty, only the efficient ones; the housekeeping_cpus stays
+ * where there are none. */
+static int keep_efficient(struct weir_cpuset *housekeeping_cpus, const struct weir_topology *topology,
                           const struct weir_cpuset *efficient, const struct weir_notice_sink *sink)
 {
     struct weir_cpuset kept = WEIR_CPUSET_INIT;
-    const struct weir_cpuset *from = weir_cpuset_is_empty(house) ? weir_topology_allowed(topology) : house;
+    const struct weir_cpuset *from =
+        weir_cpuset_is_empty(housekeeping_cpus) ? weir_topology_allowed(topology) : housekeeping_cpus;
     int result = weir_cpuset_and(&kept, efficient, from);
     if (result == 0 && weir_cpuset_is_empty(&kept)) {
         weir_notice(sink, WEIR_NOTICE_WARNING, "--reader-cpus=efficient: %s; readers run where they would without it",
@@ -115,23 +117,24 @@ static int keep_efficient(struct weir_cpuset *house, const struct weir_topology 
         char list[LIST_TEXT_BYTES];
         weir_cpuset_format(&kept, list, sizeof(list));
         weir_notice(sink, WEIR_NOTICE_VERBOSE, "weir runs on the efficient CPUs %s", list);
-        weir_cpuset_fini(house);
-        *house = kept;
+        weir_cpuset_fini(housekeeping_cpus);
+        *housekeeping_cpus = kept;
         return 0;
     }
     weir_cpuset_fini(&kept);
     return result;
 }
 
-/* *house becomes the housekeeping CPUs, or empty: the machine is not narrowed. */
-static int choose_house(struct weir_cpuset *house, const struct weir_topology *topology,
-                        const struct weir_plan_housing *housing, const struct weir_notice_sink *sink)
+/* *housekeeping_cpus becomes the housekeeping CPUs, or empty: the machine is not narrowed. */
+static int choose_housekeeping_cpus(struct weir_cpuset *housekeeping_cpus, const struct weir_topology *topology,
+                                    const struct weir_plan_housekeeping *housekeeping,
+                                    const struct weir_notice_sink *sink)
 {
-    if (housing->reader_cpus)
-        return weir_cpuset_copy(house, housing->reader_cpus);
-    int result = leave_quiet(house, topology, housing->quiet, sink);
-    if (result == 0 && housing->efficient)
-        result = keep_efficient(house, topology, housing->efficient, sink);
+    if (housekeeping->reader_cpus)
+        return weir_cpuset_copy(housekeeping_cpus, housekeeping->reader_cpus);
+    int result = leave_quiet(housekeeping_cpus, topology, housekeeping->quiet, sink);
+    if (result == 0 && housekeeping->efficient)
+        result = keep_efficient(housekeeping_cpus, topology, housekeeping->efficient, sink);
     return result;
 }
 
@@ -142,9 +145,9 @@ static int node_of(const struct weir_topology *topology, int cpu)
     return weir_topology_cpu(topology, (unsigned)cpu)->home_node;
 }
 
-static bool is_kept_by(const struct weir_topology *topology, int keeper, int node)
+static bool is_kept_by(const struct weir_topology *topology, int housekeeper, int node)
 {
-    return node < 0 || node_of(topology, keeper) == node;
+    return node < 0 || node_of(topology, housekeeper) == node;
 }
 
 /* How many of the CPUs are on that node; node < 0: on any. */
@@ -158,94 +161,97 @@ static unsigned count_on(const struct weir_topology *topology, const struct weir
 }
 
 /* The housekeeping CPU of that number among those of the node. */
-static int keeper_at(const struct weir_topology *topology, const struct weir_cpuset *house, int node, unsigned number)
+static int housekeeper_at(const struct weir_topology *topology, const struct weir_cpuset *housekeeping_cpus, int node,
+                          unsigned number)
 {
-    WEIR_CPUSET_FOREACH(keeper, house) {
-        if (is_kept_by(topology, keeper, node) && number-- == 0)
-            return keeper;
+    WEIR_CPUSET_FOREACH(housekeeper, housekeeping_cpus) {
+        if (is_kept_by(topology, housekeeper, node) && number-- == 0)
+            return housekeeper;
     }
     weir_assert(!"number is below what count_on() said");
     return -1;
 }
 
-/* The reader that runs on keeper alone; made when there is none. */
-static struct weir_plan_reader *reader_on(struct weir_plan *plan, int keeper)
+/* The reader that runs on housekeeper alone; made when there is none. */
+static struct weir_plan_reader *reader_on(struct weir_plan *plan, int housekeeper)
 {
     for (unsigned i = plan->reader_count; i > 0; i--) {
-        if (weir_cpuset_has(&plan->readers[i - 1].affinity, (unsigned)keeper))
+        if (weir_cpuset_has(&plan->readers[i - 1].affinity, (unsigned)housekeeper))
             return &plan->readers[i - 1];
     }
     struct weir_plan_reader *reader = &plan->readers[plan->reader_count];
-    if (weir_cpuset_add(&reader->affinity, (unsigned)keeper) < 0)
+    if (weir_cpuset_add(&reader->affinity, (unsigned)housekeeper) < 0)
         return NULL;
     plan->reader_count++;
     return reader;
 }
 
-static int add_to_reader(struct weir_plan *plan, int keeper, int cpu)
+static int add_to_reader(struct weir_plan *plan, int housekeeper, int cpu)
 {
-    struct weir_plan_reader *reader = reader_on(plan, keeper);
+    struct weir_plan_reader *reader = reader_on(plan, housekeeper);
     return reader ? weir_cpuset_add(&reader->cpus, (unsigned)cpu) : -ENOMEM;
 }
 
 /* The CPUs of one node that are no housekeeping CPUs: neighbours go to the same reader, as they share caches. */
 static int deal_node(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_cpuset *spared,
-                     const struct weir_cpuset *house, int node)
+                     const struct weir_cpuset *housekeeping_cpus, int node)
 {
-    unsigned cpus = count_on(topology, spared, node), keepers = count_on(topology, house, node), dealt = 0;
-    int home = keepers > 0 ? node : -1;
-    keepers = keepers > 0 ? keepers : weir_cpuset_count(house);
+    unsigned cpus = count_on(topology, spared, node), housekeepers = count_on(topology, housekeeping_cpus, node),
+             dealt = 0;
+    int home = housekeepers > 0 ? node : -1;
+    housekeepers = housekeepers > 0 ? housekeepers : weir_cpuset_count(housekeeping_cpus);
     int result = 0;
     WEIR_CPUSET_FOREACH(cpu, spared) {
         if (result == 0 && node_of(topology, cpu) == node)
-            result = add_to_reader(plan, keeper_at(topology, house, home, dealt++ * keepers / cpus), cpu);
+            result = add_to_reader(
+                plan, housekeeper_at(topology, housekeeping_cpus, home, dealt++ * housekeepers / cpus), cpu);
     }
     return result;
 }
 
 /* One reader for each housekeeping CPU that has something to drain. */
 static int deal_out(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_cpuset *cpus,
-                    const struct weir_cpuset *house)
+                    const struct weir_cpuset *housekeeping_cpus)
 {
     struct weir_cpuset spared = WEIR_CPUSET_INIT;
-    int result = weir_cpuset_without(&spared, cpus, house);
+    int result = weir_cpuset_without(&spared, cpus, housekeeping_cpus);
     WEIR_CPUSET_FOREACH(cpu, cpus) {
-        if (result == 0 && weir_cpuset_has(house, (unsigned)cpu))
+        if (result == 0 && weir_cpuset_has(housekeeping_cpus, (unsigned)cpu))
             result = add_to_reader(plan, cpu, cpu);
     }
     for (int node = 0; result == 0 && node < (int)weir_topology_node_limit(topology); node++)
-        result = deal_node(plan, topology, &spared, house, node);
+        result = deal_node(plan, topology, &spared, housekeeping_cpus, node);
     weir_cpuset_fini(&spared);
     return result;
 }
 
-static int plan_by_keepers(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_cpuset *cpus,
-                           const struct weir_cpuset *house)
+static int plan_by_housekeepers(struct weir_plan *plan, const struct weir_topology *topology,
+                                const struct weir_cpuset *cpus, const struct weir_cpuset *housekeeping_cpus)
 {
-    plan->readers = calloc(weir_cpuset_count(house), sizeof(*plan->readers));
-    return plan->readers ? deal_out(plan, topology, cpus, house) : -ENOMEM;
+    plan->readers = calloc(weir_cpuset_count(housekeeping_cpus), sizeof(*plan->readers));
+    return plan->readers ? deal_out(plan, topology, cpus, housekeeping_cpus) : -ENOMEM;
 }
 
 /* Narrows the affinity of one reader, which was made by a layout, to the housekeeping CPUs. */
 static int move_reader(struct weir_plan_reader *reader, const struct weir_topology *topology,
-                       const struct weir_cpuset *house)
+                       const struct weir_cpuset *housekeeping_cpus)
 {
-    if (weir_cpuset_intersects(&reader->affinity, house))
-        return weir_cpuset_and(&reader->affinity, &reader->affinity, house);
+    if (weir_cpuset_intersects(&reader->affinity, housekeeping_cpus))
+        return weir_cpuset_and(&reader->affinity, &reader->affinity, housekeeping_cpus);
 
     struct weir_cpuset near = WEIR_CPUSET_INIT;
     int result = 0;
-    WEIR_CPUSET_FOREACH(keeper, house) {
+    WEIR_CPUSET_FOREACH(housekeeper, housekeeping_cpus) {
         WEIR_CPUSET_FOREACH(cpu, &reader->cpus) {
-            if (node_of(topology, keeper) != node_of(topology, cpu))
+            if (node_of(topology, housekeeper) != node_of(topology, cpu))
                 continue;
-            if (weir_cpuset_add(&near, (unsigned)keeper) < 0)
+            if (weir_cpuset_add(&near, (unsigned)housekeeper) < 0)
                 result = -ENOMEM;
             break;
         }
     }
     if (result == 0)
-        result = weir_cpuset_copy(&reader->affinity, weir_cpuset_is_empty(&near) ? house : &near);
+        result = weir_cpuset_copy(&reader->affinity, weir_cpuset_is_empty(&near) ? housekeeping_cpus : &near);
     weir_cpuset_fini(&near);
     return result;
 }
@@ -257,29 +263,30 @@ static int by_first_cpu(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-static int make_housed(struct weir_plan *plan, const struct weir_cpuset *house, const struct weir_topology *topology,
-                       const struct weir_cpuset *cpus, const char *spec, const struct weir_notice_sink *sink,
-                       struct weir_error *err)
+static int make_with_housekeeping(struct weir_plan *plan, const struct weir_cpuset *housekeeping_cpus,
+                                  const struct weir_topology *topology, const struct weir_cpuset *cpus,
+                                  const char *spec, const struct weir_notice_sink *sink, struct weir_error *err)
 {
-    int result = weir_plan_make_unsettled(plan, topology, cpus, spec, err);
+    int result = weir_plan_make_wishes(plan, topology, cpus, spec, err);
     if (result < 0)
         return result;
     if (!spec) {
         struct weir_plan dealt = {NULL, 0};
-        result = plan_by_keepers(&dealt, topology, cpus, house);
+        result = plan_by_housekeepers(&dealt, topology, cpus, housekeeping_cpus);
         weir_plan_fini(plan);
         *plan = dealt;
         if (result == 0)
             qsort(plan->readers, plan->reader_count, sizeof(*plan->readers), by_first_cpu);
     }
     for (unsigned i = 0; spec && result == 0 && i < plan->reader_count; i++)
-        result = move_reader(&plan->readers[i], topology, house);
-    return result < 0 ? out_of_memory(err) : weir_plan_settle(plan, topology, sink, err);
+        result = move_reader(&plan->readers[i], topology, housekeeping_cpus);
+    return result < 0 ? out_of_memory(err) : weir_plan_fit(plan, topology, sink, err);
 }
 
-int weir_plan_make_housed(struct weir_plan *plan, struct weir_cpuset *house, const struct weir_topology *topology,
-                          const struct weir_cpuset *cpus, const char *spec, const struct weir_plan_housing *housing,
-                          const struct weir_notice_sink *sink, struct weir_error *err)
+int weir_plan_make_with_housekeeping(struct weir_plan *plan, struct weir_cpuset *housekeeping_cpus,
+                                     const struct weir_topology *topology, const struct weir_cpuset *cpus,
+                                     const char *spec, const struct weir_plan_housekeeping *housekeeping,
+                                     const struct weir_notice_sink *sink, struct weir_error *err)
 {
     struct weir_plan_spec parsed;
     int result = weir_plan_spec_parse(&parsed, spec, err);
@@ -289,21 +296,21 @@ int weir_plan_make_housed(struct weir_plan *plan, struct weir_cpuset *house, con
     weir_plan_spec_fini(&parsed);
 
     struct weir_cpuset chosen = WEIR_CPUSET_INIT;
-    result = check_reader_cpus(topology, housing, layout, err);
-    if (result == 0 && choose_house(&chosen, topology, housing, sink) < 0)
+    result = check_reader_cpus(topology, housekeeping, layout, err);
+    if (result == 0 && choose_housekeeping_cpus(&chosen, topology, housekeeping, sink) < 0)
         result = out_of_memory(err);
     struct weir_plan made = {NULL, 0};
     if (result == 0 && (weir_cpuset_is_empty(&chosen) || layout == WEIR_PLAN_LAYOUT_MASKS))
         result = weir_plan_make(&made, topology, cpus, spec, sink, err);
     else if (result == 0)
-        result = make_housed(&made, &chosen, topology, cpus, spec, sink, err);
+        result = make_with_housekeeping(&made, &chosen, topology, cpus, spec, sink, err);
     if (result < 0) {
         weir_plan_fini(&made);
         weir_cpuset_fini(&chosen);
         return result;
     }
-    weir_cpuset_fini(house);
-    *house = chosen;
+    weir_cpuset_fini(housekeeping_cpus);
+    *housekeeping_cpus = chosen;
     *plan = made;
     return 0;
 }
