@@ -1,4 +1,4 @@
-/* Uevents of CPUs, and the list that they are about. One thread. */
+/* Uevents of CPUs, and the kernel's list of online CPUs. One thread. */
 #include "topology/cpu_watch.h"
 
 #include <errno.h>
@@ -11,9 +11,9 @@
 #include "topology/sysroot.h"
 
 #define KERNEL_GROUP  1u           /* multicast group of the kernel's own uevents; 2 is udev's */
-#define MESSAGE_BYTES (2048 + 512) /* UEVENT_BUFFER_SIZE, and the line in front */
+#define MESSAGE_BYTES (2048 + 512) /* UEVENT_BUFFER_SIZE, and the line before it */
 
-/* "PREFIX137", and nothing behind the number. */
+/* Reads the number of "PREFIX137"; nothing may follow it. */
 static bool parse_cpu(const char *text, size_t length, const char *prefix, unsigned *cpu)
 {
     size_t skipped = strlen(prefix);
@@ -33,7 +33,7 @@ static bool parse_cpu(const char *text, size_t length, const char *prefix, unsig
 
 bool weir_cpu_uevent_parse(const char *message, size_t bytes, struct weir_cpu_change *change)
 {
-    const char *end = memchr(message, '\0', bytes); /* the line in front ends in a zero */
+    const char *end = memchr(message, '\0', bytes); /* the line before the variables ends in a zero */
     size_t length = end ? (size_t)(end - message) : 0;
     change->came = parse_cpu(message, length, "online@/devices/system/cpu/cpu", &change->cpu);
     return change->came || parse_cpu(message, length, "offline@/devices/system/cpu/cpu", &change->cpu);
@@ -71,7 +71,7 @@ int weir_cpu_watch_next(const struct weir_cpu_watch *watch, struct weir_cpu_chan
             continue;
         if (got < 0)
             return errno == ENOBUFS ? -ENOBUFS : 0;
-        if (from.nl_pid == 0 && weir_cpu_uevent_parse(message, (size_t)got, change)) /* 0: of the kernel */
+        if (from.nl_pid == 0 && weir_cpu_uevent_parse(message, (size_t)got, change)) /* 0: from the kernel */
             return 1;
     }
     return 0;
@@ -103,7 +103,7 @@ int weir_cpu_watch_offline(const struct weir_cpu_watch *watch, const struct weir
     struct weir_cpuset present = WEIR_CPUSET_INIT;
     struct weir_sysroot root;
     weir_sysroot_init(&root, watch->sysroot);
-    weir_sysroot_read_list(&root, &present, "sys/devices/system/cpu/present"); /* not told: none */
+    weir_sysroot_read_list(&root, &present, "sys/devices/system/cpu/present"); /* unknown: none */
     int result = root.error < 0 ? root.error : weir_cpuset_without(offline, &present, online);
     weir_cpuset_fini(&present);
     weir_sysroot_fini(&root);

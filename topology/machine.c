@@ -1,9 +1,9 @@
 /*
- * The description of a machine: names and PMUs here, CPUs, caches and memory in machine_cpu.c, machine_cache.c and
- * machine_memory.c. Runs once per recording, on the thread that sets it up.
+ * The description of a machine: names and PMUs here; CPUs, caches and memory in machine_cpu.c, machine_cache.c and
+ * machine_memory.c. Runs once per recording, on the set-up thread.
  *
- * Source: the write_*() functions of tools/perf/util/header.c, Linux 6.12, which say what consumers expect; where each
- * figure is found: Documentation/ABI/testing/sysfs-* and proc(5).
+ * Source: the write_*() functions of tools/perf/util/header.c, Linux 6.12, for the values that consumers expect;
+ * Documentation/ABI/testing/sysfs-* and proc(5) for the place of each value.
  */
 #include "topology/machine.h"
 
@@ -92,7 +92,7 @@ static void collect_hybrid_cpus(struct weir_machine_pmu *pmu, struct weir_sysroo
         pmu->cpus = weir_sysroot_copy(root, text, strlen(text));
 }
 
-/* Adds the PMU of that name when it tells its type. */
+/* Adds the PMU of that name if its type is known. */
 static void collect_pmu(struct weir_buf *pmus, struct weir_sysroot *root, const char *name)
 {
     int64_t type;
@@ -118,7 +118,7 @@ static int compare_pmus(const void *a, const void *b)
     return order ? order : strcmp(x->name, y->name);
 }
 
-/* Sorted, because the order in which a folder lists its entries is none. */
+/* Sorts the PMUs: a folder lists its entries in no order. */
 static void collect_pmus(struct weir_machine *machine, struct weir_sysroot *root)
 {
     DIR *dir = weir_sysroot_opendir(root, "sys/bus/event_source/devices");

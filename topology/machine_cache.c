@@ -1,9 +1,9 @@
 /*
- * The caches of a machine, each once. One thread.
+ * The caches of a machine, each listed once. One thread.
  *
- * sysfs describes a cache under each CPU that shares it. perf reads all of these and drops equal ones; here a cache is
- * taken from the first of the CPUs on its own list, which comes to the same and needs no comparing (1024 CPUs have some
- * 4000 descriptions). Order as perf's: by level, then by CPU, then by index.
+ * sysfs describes a cache under each CPU that shares it. perf reads all descriptions and drops equal ones. weir takes a
+ * cache only from the first CPU of the cache's own list, which gives the same caches without comparing some 4000
+ * descriptions of 1024 CPUs. The order is perf's: by level, then by CPU, then by index.
  *
  * Source: Documentation/ABI/testing/sysfs-devices-system-cpu; build_caches() in tools/perf/util/header.c, Linux 6.12.
  */
@@ -32,7 +32,7 @@ static void free_cache(struct weir_machine_cache *cache)
     free(cache->cpus);
 }
 
-/* Appends the cache to caches, unless sysfs does not tell what it is. */
+/* Appends the cache to caches, unless sysfs does not describe it. */
 static void collect_cache(struct weir_buf *caches, struct weir_sysroot *root, unsigned cpu, unsigned index)
 {
     struct weir_machine_cache cache = {
@@ -55,19 +55,20 @@ static void collect_cache(struct weir_buf *caches, struct weir_sysroot *root, un
     free_cache(&cache);
 }
 
-/* The caches that cpu is the first to share. shared: for reuse. */
+/* Collects the caches whose first sharing CPU is cpu. shared: a set to reuse. */
 static void collect_of_cpu(struct weir_buf *caches, struct weir_sysroot *root, unsigned cpu, struct weir_cpuset *shared)
 {
     for (unsigned index = 0; index < CACHE_INDEX_LIMIT && root->error == 0; index++) {
         if (!weir_sysroot_read_list(root, shared, CACHE_PATH "shared_cpu_list", cpu, index))
             return;
-        /* A list that leaves its own CPU out (broken virtual machines) still describes a cache of that CPU. */
+        /* A list without its own CPU (broken virtual machines) still describes a cache of that CPU. */
         if (!weir_cpuset_has(shared, cpu) || weir_cpuset_next(shared, 0) == (int)cpu)
             collect_cache(caches, root, cpu, index);
     }
 }
 
-/* Moves count caches to *machine, level after level (qsort(3) is not stable). False: no memory, nothing was moved. */
+/* Moves count caches to *machine, level after level, because qsort(3) is not stable. False: no memory, and nothing has
+ * moved. */
 static bool move_by_level(struct weir_machine *machine, struct weir_sysroot *root,
                           const struct weir_machine_cache *caches, size_t count)
 {

@@ -1,5 +1,5 @@
 /*
- * The CPUs of a machine: what they are called, how many, and who shares core, die and package with whom. One thread.
+ * The CPUs of a machine: their name and number, and the CPUs that share a core, die or package. One thread.
  *
  * Source: Documentation/admin-guide/cputopology.rst, proc(5) on cpuinfo,
  * Documentation/arch/arm64/cpu-feature-registers.rst; get_cpuid() in tools/perf/arch/{x86,arm64}/util/header.c and
@@ -16,7 +16,7 @@
 
 #define CPU_DIR "sys/devices/system/cpu"
 
-/* Part of a text that someone else owns. */
+/* A part of a text that its caller owns. */
 struct span {
     const char *text; /* NULL: nothing */
     size_t length;
@@ -42,7 +42,7 @@ static struct span cpuinfo_value(const char *cpuinfo, const char *key)
     return (struct span){NULL, 0};
 }
 
-/* Each run of white space becomes one space; none is left at the end. */
+/* Turns each run of white space into one space, and removes it at the end. */
 static void fold_white_space(char *text)
 {
     char *out = text;
@@ -58,7 +58,7 @@ static void fold_white_space(char *text)
     *out = '\0';
 }
 
-/* The line that names the CPU is called differently by x86, loongarch and powerpc; arm64 has none. */
+/* The key of the line with the CPU's name differs between x86, loongarch and powerpc; arm64 has no such line. */
 static char *cpu_desc_of(struct weir_sysroot *root, const char *cpuinfo)
 {
     static const char *const keys[] = {"model name", "Model Name", "cpu"};
@@ -71,8 +71,8 @@ static char *cpu_desc_of(struct weir_sysroot *root, const char *cpuinfo)
     return desc;
 }
 
-/* x86: "vendor,family,model,stepping". The kernel works these out of the cpuid instruction just as perf does, so that
- * reading them here serves recorded machines too. NULL when one of the four is not told. */
+/* x86: "vendor,family,model,stepping". The kernel derives these values from the cpuid instruction just as perf does, so
+ * cpuinfo serves for recorded machines too. NULL when one of the four is unknown. */
 static char *x86_cpuid_of(struct weir_sysroot *root, const char *cpuinfo)
 {
     static const char *const keys[] = {"vendor_id", "cpu family", "model", "stepping"};
@@ -80,7 +80,7 @@ static char *x86_cpuid_of(struct weir_sysroot *root, const char *cpuinfo)
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(keys); i++) {
         struct span value = cpuinfo_value(cpuinfo, keys[i]);
         bool is_number = value.text && isdigit((unsigned char)value.text[0]);
-        if (!value.text || value.length == 0 || (i > 0 && !is_number)) { /* "unknown" is how the kernel says so */
+        if (!value.text || value.length == 0 || (i > 0 && !is_number)) { /* the kernel prints "unknown" */
             weir_buf_fini(&id);
             return NULL;
         }
@@ -107,7 +107,7 @@ static char *arm64_cpuid_of(struct weir_sysroot *root, const struct weir_cpuset 
     return NULL;
 }
 
-/* text is read before the MIDR files are, which reuse its buffer. */
+/* Reads text before the MIDR files, which reuse its buffer. */
 static void collect_identity(struct weir_machine *machine, struct weir_sysroot *root, const struct weir_cpuset *online)
 {
     const char *cpuinfo = weir_sysroot_read(root, "proc/cpuinfo");
@@ -119,7 +119,7 @@ static void collect_identity(struct weir_machine *machine, struct weir_sysroot *
         machine->cpuid = arm64_cpuid_of(root, online);
 }
 
-/* CPUs of the topology that share the package (or core) of cpu. Owned by the caller. */
+/* Returns the CPUs of the topology that share the package (or core) of cpu. Owned by the caller. */
 static char *siblings_by_topology(struct weir_sysroot *root, const struct weir_topology *topology,
                                   const struct weir_topology_cpu *cpu, bool same_core)
 {
@@ -140,7 +140,7 @@ static char *siblings_by_topology(struct weir_sysroot *root, const struct weir_t
     return list;
 }
 
-/* What is left to say without sysfs. */
+/* Describes the CPUs without sysfs. */
 static void describe_by_topology(struct weir_machine_cpu *out, struct weir_sysroot *root,
                                  const struct weir_topology *topology, const struct weir_topology_cpu *cpu)
 {
@@ -163,7 +163,7 @@ static int32_t topology_id(struct weir_sysroot *root, unsigned cpu, const char *
     return (int32_t)id;
 }
 
-/* A list under its present name, or the one that kernels before 5.3 gave it. */
+/* Reads a list under its present name, or under its name in kernels before 5.3. */
 static char *topology_list(struct weir_sysroot *root, unsigned cpu, const char *name, const char *old_name)
 {
     if (weir_sysroot_read(root, CPU_DIR "/cpu%u/topology/%s", cpu, name))
@@ -188,7 +188,7 @@ static void describe_by_sysfs(struct weir_machine_cpu *out, struct weir_sysroot 
 static void collect_each(struct weir_machine *machine, const struct weir_topology *topology, struct weir_sysroot *root,
                          const struct weir_cpuset *online, bool has_sysfs)
 {
-    /* perf describes dies on these only: others print die files that hold nothing. */
+    /* perf records dies on these architectures only; others have die files without meaning. */
     bool has_dies = strcmp(machine->arch, "x86_64") == 0 || strcmp(machine->arch, "s390x") == 0;
 
     machine->cpus = weir_sysroot_alloc(root, weir_cpuset_count(online), sizeof(*machine->cpus));

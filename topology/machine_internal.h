@@ -7,8 +7,8 @@
 #include "topology/topology.h"
 
 /*
- * Each fills its fields of a zeroed *machine and stops early once root->error is set; what it has filled by then is
- * released by weir_machine_fini().
+ * Each function fills its fields of a zeroed *machine, and stops early once root->error is set. weir_machine_fini()
+ * releases the fields in both cases.
  */
 
 /* cpu_desc, cpuid, cpus_available, cpus_online, cpus, caches. Needs machine->arch. */

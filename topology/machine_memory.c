@@ -1,5 +1,5 @@
 /*
- * The memory of a machine: how much, on which NUMA nodes, and which hotpluggable blocks make up each node. One thread.
+ * The memory of a machine: its size, its NUMA nodes, and the hotpluggable blocks of each node. One thread.
  *
  * Source: proc(5) on meminfo, Documentation/ABI/stable/sysfs-devices-node,
  * Documentation/admin-guide/mm/memory-hotplug.rst; write_numa_topology() and write_mem_topology() in
@@ -18,14 +18,15 @@
 
 #define BITS_PER_WORD 64
 
-/* The number behind the first occurrence of key in meminfo ("MemTotal:" occurs once in each), 0 when there is none. */
+/* Returns the number behind the first occurrence of key in meminfo; 0: no such key. "MemTotal:" occurs once in each
+ * file. */
 static uint64_t meminfo_kb(const char *meminfo, const char *key)
 {
     const char *found = strstr(meminfo, key);
     return found ? strtoull(found + strlen(key), NULL, 10) : 0;
 }
 
-/* The block number of an entry "memory12" of a node's folder, or -1. */
+/* Returns the block number of an entry "memory12" of a node's folder, or -1. */
 static int64_t block_number(const char *entry_name)
 {
     static const char prefix[] = "memory";
@@ -37,7 +38,7 @@ static int64_t block_number(const char *entry_name)
     return *end == '\0' && number < MEMORY_BLOCK_LIMIT ? (int64_t)number : -1;
 }
 
-/* The greatest block number in the folder plus one. */
+/* Returns the greatest block number in the folder, plus one. */
 static uint64_t block_limit(DIR *dir)
 {
     uint64_t limit = 0;
@@ -50,7 +51,7 @@ static uint64_t block_limit(DIR *dir)
     return limit;
 }
 
-/* A block that comes online between the two passes and lies beyond the bitmap is left out. */
+/* Leaves out a block that goes online between the two passes and lies beyond the bitmap. */
 static void collect_blocks(struct weir_machine_node *node, struct weir_sysroot *root)
 {
     DIR *dir = weir_sysroot_opendir(root, NODE_DIR "/node%u", node->id);
@@ -83,7 +84,7 @@ static void collect_node(struct weir_machine_node *node, struct weir_sysroot *ro
     collect_blocks(node, root);
 }
 
-/* Node lists have the grammar of CPU lists, and no machine has more nodes than CPUs are allowed for. */
+/* Node lists have the grammar of CPU lists, and no machine has more nodes than WEIR_CPU_LIMIT. */
 static void collect_nodes(struct weir_machine *machine, struct weir_sysroot *root)
 {
     struct weir_cpuset nodes = WEIR_CPUSET_INIT;

@@ -1,4 +1,4 @@
-/* Looking for the memory limit of this process's cgroups. One thread. */
+/* Searches mountinfo and the cgroup files for the limit. One thread. */
 #include "topology/memory_limit.h"
 
 #include <stdbool.h>
@@ -12,9 +12,9 @@
 
 struct hierarchy {
     bool is_v1;
-    char *mounted; /* owned; the folder that a cgroup stands at ... */
-    char *root;    /* owned; ... and that cgroup's path; NULL: not mounted */
-    char *path;    /* owned; of our own cgroup; NULL: not told */
+    char *mounted; /* owned; a folder where a cgroup is mounted */
+    char *root;    /* owned; the path of that cgroup; NULL: not mounted */
+    char *path;    /* owned; the path of our own cgroup; NULL: unknown */
 };
 
 static bool is_octal(char digit)
@@ -22,7 +22,7 @@ static bool is_octal(char digit)
     return digit >= '0' && digit <= '7';
 }
 
-/* What would part the words of a line is written as a backslash and three octal digits (proc_pid_mountinfo(5)). */
+/* Decodes a backslash and three octal digits: mountinfo writes separators inside a word so (proc_pid_mountinfo(5)). */
 static void unescape(char *word)
 {
     const char *from = word;
@@ -34,7 +34,7 @@ static void unescape(char *word)
     *word = '\0';
 }
 
-/* A word of a line, up to a blank or its end; *at moves behind it. */
+/* Takes a word of a line, up to a blank or the line's end, and moves *at behind it. */
 static char *take_word(struct weir_sysroot *root, const char **at)
 {
     *at += strspn(*at, " ");
@@ -46,7 +46,7 @@ static char *take_word(struct weir_sysroot *root, const char **at)
     return word;
 }
 
-/* Whether a comma-separated list of so many bytes has that word. */
+/* Returns whether a comma-separated list of `bytes` bytes contains the word. */
 static bool lists(const char *list, size_t length, const char *word)
 {
     size_t word_length = strlen(word);
@@ -113,7 +113,7 @@ static void find_path(struct weir_sysroot *root, struct hierarchy *hierarchy)
     }
 }
 
-/* What of our path is below the cgroup that is mounted: all of it, when that is another's. */
+/* Returns the part of our path below the mounted cgroup; the whole path if the mounted cgroup is not above ours. */
 static const char *path_below(const struct hierarchy *hierarchy)
 {
     size_t length = strlen(hierarchy->root);
@@ -144,7 +144,7 @@ static void follow(struct weir_sysroot *root, const struct hierarchy *hierarchy,
     size_t length = strlen(path);
     while (length > 0 && path[length - 1] == '/')
         length--;
-    for (;;) { /* our own, and those above it */
+    for (;;) { /* our own cgroup, then each one above it */
         take_limit(root, hierarchy, path, length, limit);
         if (length == 0)
             return;

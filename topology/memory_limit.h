@@ -1,10 +1,10 @@
 /*
- * How much memory the cgroups of this process leave it: the least limit of its own and of all above it, in the
- * hierarchy of version 1 that has the memory controller, else in that of version 2.
+ * The memory that the cgroups of this process allow: the least limit of its own cgroup and of all cgroups above. The
+ * hierarchy of version 1 counts if it has the memory controller, otherwise the one of version 2.
  *
- * What a process maps is charged to its cgroup when it is touched, and when there is no more the kernel ends a process
- * of the group. Rings of perf events are not charged (rb_alloc_page() in kernel/events/ring_buffer.c of Linux 6.18 asks
- * for no accounting).
+ * The kernel charges a page to the cgroup when the process touches it. When the limit is reached, the kernel kills a
+ * process of the cgroup. The kernel does not charge rings of perf events (rb_alloc_page() in
+ * kernel/events/ring_buffer.c of Linux 6.18 asks for no accounting).
  *
  * Source: cgroups(7); /proc/PID/cgroup and mountinfo in proc(5); Documentation/admin-guide/cgroup-v1/memory.rst and
  * cgroup-v2.rst. One thread; blocks on small files of procfs and cgroupfs.
@@ -18,11 +18,11 @@
 #define WEIR_MEMORY_UNLIMITED UINT64_MAX
 
 struct weir_memory_limit {
-    uint64_t bytes;      /* WEIR_MEMORY_UNLIMITED: there is none, or none that is told */
-    char file[PATH_MAX]; /* that says so; "" without */
+    uint64_t bytes;      /* WEIR_MEMORY_UNLIMITED: no limit, or an unknown one */
+    char file[PATH_MAX]; /* the file with the limit; "": no limit */
 };
 
-/* Finds it. root: "" for this machine. What cannot be read limits nothing. 0 or -ENOMEM. */
+/* Finds the limit. root: "" for this machine. A file that cannot be read sets no limit. 0 or -ENOMEM. */
 int weir_memory_limit_read(struct weir_memory_limit *limit, const char *root);
 
 #endif

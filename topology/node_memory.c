@@ -21,7 +21,7 @@
 
 #define BITS_PER_LONG (sizeof(unsigned long) * CHAR_BIT)
 
-/* 0 when bytes cannot be rounded up. */
+/* Returns 0 when bytes cannot be rounded up. */
 static size_t mapping_bytes(size_t bytes)
 {
     size_t padded;
@@ -30,8 +30,8 @@ static size_t mapping_bytes(size_t bytes)
     return weir_align_up(bytes, WEIR_NODE_MEMORY_ALIGN_BYTES);
 }
 
-/* Maps size bytes (a multiple of the alignment) at an aligned address: one alignment more, the ends given back.
- * munmap(2) of an end fails only at the limit of mappings; then the untouched pages cost address space and no more. */
+/* Maps size bytes (a multiple of the alignment) at an aligned address: maps one alignment more and unmaps both ends.
+ * munmap(2) of an end fails only at the limit of mappings; the untouched pages then cost address space, no memory. */
 static int map_aligned(uint8_t **out, size_t size)
 {
     const size_t align = WEIR_NODE_MEMORY_ALIGN_BYTES;
@@ -47,7 +47,7 @@ static int map_aligned(uint8_t **out, size_t size)
     return 0;
 }
 
-/* Asks for the pages on node. Refusals are passed over: see the header. */
+/* Asks the kernel for pages on node. A refusal changes nothing: see the header. */
 static void prefer_node(uint8_t *memory, size_t size, int node)
 {
     unsigned long mask[WEIR_NODE_LIMIT / BITS_PER_LONG] = {0};

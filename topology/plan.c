@@ -1,14 +1,14 @@
 /*
- * The placement plan. Made once, on the thread that sets a recording up; read-only afterwards.
+ * The placement plan. Made once, on the set-up thread; read-only afterwards.
  *
- *   spec -> readers with the CPUs they drain and the CPUs they wish to run on   (by unit of the machine, or by masks)
- *        -> wishes narrowed to the CPUs that this process may use
- *        -> NUMA node where most of what is left lies
+ *     spec -> readers with the CPUs they drain and the CPUs they wish to run on   (by unit of the machine, or by masks)
+ *          -> wishes narrowed to the CPUs that this process may use
+ *          -> NUMA node of most of the remaining CPUs
  *
- * Source: record__init_thread_masks() in tools/perf/builtin-record.c of Linux 6.12, whose plans these are. Different on
- * purpose: units without a CPU to record are passed over (perf refuses "-C 0 --threads=core"), CPUs that no mask drains
- * are an error (perf leaves them unrecorded), and affinities may overlap and may lie outside of -C, so that a few
- * housekeeping CPUs can do all the reading.
+ * Source: record__init_thread_masks() in tools/perf/builtin-record.c of Linux 6.12, which makes the same plans. weir
+ * differs on purpose: it skips units without a CPU to record (perf refuses "-C 0 --threads=core") and refuses masks
+ * that leave a CPU undrained (perf leaves it unrecorded). Affinities may overlap and may lie outside of -C, so that a
+ * few housekeeping CPUs can run all readers.
  */
 #include "topology/plan.h"
 
@@ -58,7 +58,7 @@ void weir_plan_keep(struct weir_plan *plan, unsigned count)
         reader_fini(&plan->readers[--plan->reader_count]);
 }
 
-/* Refuses a set that is not a subset of the online CPUs. whose: what names them, for the message. */
+/* Refuses a set that is not a subset of the online CPUs. whose: the option that names the CPUs, for the message. */
 static int check_online(const struct weir_topology *topology, const struct weir_cpuset *set, const char *whose,
                         struct weir_error *err)
 {
@@ -80,7 +80,7 @@ static int check_recorded(const struct weir_topology *topology, const struct wei
     return check_online(topology, cpus, "CPUs to record", err);
 }
 
-/* The number that two CPUs share when they belong to one reader. */
+/* Returns the number of the CPU's unit; CPUs with the same number belong to one reader. */
 static unsigned unit_of(const struct weir_topology_cpu *cpu, enum weir_plan_layout layout)
 {
     switch (layout) {
@@ -99,8 +99,8 @@ static unsigned unit_of(const struct weir_topology_cpu *cpu, enum weir_plan_layo
     return 0;
 }
 
-/* The reader of unit among the plan's, units[] telling whose each is; made when there is none.
- * Searched from the end: neighbours mostly share a unit, and 1024 CPUs that do not take half a million compares. */
+/* Returns the reader of unit, made if there is none; units[] holds the unit of each reader. Searches from the end:
+ * neighboring CPUs mostly share a unit, so 1024 CPUs do not take half a million compares. */
 static struct weir_plan_reader *reader_of(struct weir_plan *plan, unsigned *units, unsigned unit)
 {
     for (unsigned i = plan->reader_count; i > 0; i--) {
@@ -139,7 +139,7 @@ static int plan_by_unit(struct weir_plan *plan, const struct weir_topology *topo
     return result < 0 ? out_of_memory(err) : 0;
 }
 
-/* One reader from one mask: its CPUs are those to record. */
+/* Makes one reader from one mask. It drains the mask's CPUs that are recorded. */
 static int reader_from_mask(struct weir_plan_reader *reader, const struct weir_topology *topology,
                             const struct weir_cpuset *cpus, const struct weir_plan_mask *mask, struct weir_error *err)
 {
@@ -199,7 +199,7 @@ static int plan_by_masks(struct weir_plan *plan, const struct weir_topology *top
     return check_complete(plan, cpus, err);
 }
 
-/* Takes out of each wish what this process may not use. *lost_count: readers whose whole wish that was. */
+/* Removes from each affinity the CPUs that this process may not use. *lost_count: readers without any CPU left. */
 static int narrow_affinities(struct weir_plan *plan, const struct weir_cpuset *allowed, unsigned *lost_count)
 {
     *lost_count = 0;
@@ -212,7 +212,8 @@ static int narrow_affinities(struct weir_plan *plan, const struct weir_cpuset *a
     return 0;
 }
 
-/* The node that most CPUs of set are nearest to; the least of equals. votes: one per node, all 0 before and after. */
+/* Returns the node that most CPUs of set are nearest to; the least of equals. votes: one per node, all 0 before and
+ * after. */
 static int majority_node(const struct weir_topology *topology, const struct weir_cpuset *set, unsigned *votes)
 {
     int best = -1;
@@ -228,7 +229,7 @@ static int majority_node(const struct weir_topology *topology, const struct weir
     return best;
 }
 
-/* A reader's memory lies where the reader runs; where that is anywhere, near the rings that it drains. */
+/* Places each reader's memory where the reader runs; if it may run anywhere, near the rings that it drains. */
 static int choose_nodes(struct weir_plan *plan, const struct weir_topology *topology)
 {
     unsigned *votes = calloc(weir_topology_node_limit(topology), sizeof(*votes));

@@ -1,7 +1,8 @@
 /*
- * Plans for machines of which only some CPUs are to do the reading. Made once, on the thread that sets a recording up.
- * Source: Documentation/admin-guide/kernel-parameters.txt on isolcpus= and nohz_full=, Linux 6.12; the files of sysfs
- * are those of drivers/base/cpu.c.
+ * Plans for machines on which only some CPUs run readers. Made once, on the set-up thread.
+ *
+ * Source: Documentation/admin-guide/kernel-parameters.txt on isolcpus= and nohz_full=, Linux 6.12; drivers/base/cpu.c
+ * for the files of sysfs.
  */
 #include "topology/plan_housekeeping.h"
 
@@ -24,7 +25,7 @@ int weir_quiet_cpus_read(struct weir_cpuset *set, const char *path)
     int result = 0;
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && result == 0; i++) {
         struct weir_cpuset list = WEIR_CPUSET_INIT;
-        /* "(null)" is what nohz_full holds on kernels that know it and were told of none: no list. */
+        /* A kernel with nohz_full support but without the parameter prints "(null)", which is no list. */
         if (weir_sysroot_read_list(&root, &list, "%s", files[i]))
             result = weir_cpuset_or(&quiet, &quiet, &list);
         weir_cpuset_fini(&list);
@@ -77,7 +78,7 @@ static void tell_spared(const struct weir_cpuset *spared, const struct weir_cpus
                 others);
 }
 
-/* *housekeeping_cpus becomes what quiet CPUs leave, or empty: they do not narrow the machine. */
+/* Sets *housekeeping_cpus to the CPUs that are not quiet; empty if quiet CPUs do not narrow the machine. */
 static int leave_quiet(struct weir_cpuset *housekeeping_cpus, const struct weir_topology *topology,
                        const struct weir_cpuset *quiet, const struct weir_notice_sink *sink)
 {
@@ -100,8 +101,8 @@ static int leave_quiet(struct weir_cpuset *housekeeping_cpus, const struct weir_
     return result;
 }
 
-/* Of the housekeeping_cpus, or of all CPUs where it is empty, only the efficient ones; the housekeeping_cpus stays
- * where there are none. */
+/* Keeps the efficient CPUs of *housekeeping_cpus, or of all allowed CPUs if that is empty. Changes nothing, with a
+ * warning, if there are none. */
 static int keep_efficient(struct weir_cpuset *housekeeping_cpus, const struct weir_topology *topology,
                           const struct weir_cpuset *efficient, const struct weir_notice_sink *sink)
 {
@@ -125,7 +126,7 @@ static int keep_efficient(struct weir_cpuset *housekeeping_cpus, const struct we
     return result;
 }
 
-/* *housekeeping_cpus becomes the housekeeping CPUs, or empty: the machine is not narrowed. */
+/* Sets *housekeeping_cpus; empty: nothing narrows the machine. */
 static int choose_housekeeping_cpus(struct weir_cpuset *housekeeping_cpus, const struct weir_topology *topology,
                                     const struct weir_plan_housekeeping *housekeeping,
                                     const struct weir_notice_sink *sink)
@@ -150,7 +151,7 @@ static bool is_kept_by(const struct weir_topology *topology, int housekeeper, in
     return node < 0 || node_of(topology, housekeeper) == node;
 }
 
-/* How many of the CPUs are on that node; node < 0: on any. */
+/* Returns how many CPUs of set are on the node; node < 0: on any node. */
 static unsigned count_on(const struct weir_topology *topology, const struct weir_cpuset *set, int node)
 {
     unsigned count = 0;
@@ -160,7 +161,7 @@ static unsigned count_on(const struct weir_topology *topology, const struct weir
     return count;
 }
 
-/* The housekeeping CPU of that number among those of the node. */
+/* Returns the housekeeping CPU with that number among those of the node. */
 static int housekeeper_at(const struct weir_topology *topology, const struct weir_cpuset *housekeeping_cpus, int node,
                           unsigned number)
 {
@@ -172,7 +173,7 @@ static int housekeeper_at(const struct weir_topology *topology, const struct wei
     return -1;
 }
 
-/* The reader that runs on housekeeper alone; made when there is none. */
+/* Returns the reader that runs on housekeeper alone, made if there is none. */
 static struct weir_plan_reader *reader_on(struct weir_plan *plan, int housekeeper)
 {
     for (unsigned i = plan->reader_count; i > 0; i--) {
@@ -192,7 +193,7 @@ static int add_to_reader(struct weir_plan *plan, int housekeeper, int cpu)
     return reader ? weir_cpuset_add(&reader->cpus, (unsigned)cpu) : -ENOMEM;
 }
 
-/* The CPUs of one node that are no housekeeping CPUs: neighbours go to the same reader, as they share caches. */
+/* Deals out the other CPUs of one node. Neighbors go to the same reader, as they share caches. */
 static int deal_node(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_cpuset *spared,
                      const struct weir_cpuset *housekeeping_cpus, int node)
 {
@@ -209,7 +210,7 @@ static int deal_node(struct weir_plan *plan, const struct weir_topology *topolog
     return result;
 }
 
-/* One reader for each housekeeping CPU that has something to drain. */
+/* Makes one reader for each housekeeping CPU that has something to drain. */
 static int deal_out(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_cpuset *cpus,
                     const struct weir_cpuset *housekeeping_cpus)
 {
@@ -232,7 +233,7 @@ static int plan_by_housekeepers(struct weir_plan *plan, const struct weir_topolo
     return plan->readers ? deal_out(plan, topology, cpus, housekeeping_cpus) : -ENOMEM;
 }
 
-/* Narrows the affinity of one reader, which was made by a layout, to the housekeeping CPUs. */
+/* Narrows the affinity of a reader of a layout to the housekeeping CPUs. */
 static int move_reader(struct weir_plan_reader *reader, const struct weir_topology *topology,
                        const struct weir_cpuset *housekeeping_cpus)
 {

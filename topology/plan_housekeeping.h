@@ -1,18 +1,19 @@
 /*
- * Where readers may run, as far as that is not where their CPUs are: housekeeping CPUs.
+ * Plans for machines on which only some CPUs, the housekeeping CPUs, run readers.
  *
- * Three things narrow the machine:
- *   reader_cpus  --reader-cpus: the user names the CPUs that are to do all the reading
- *   efficient    --reader-cpus=efficient: of a hybrid machine the cores that save energy, but for quiet ones
- *   quiet        CPUs that the administrator keeps free of other work (kernel parameters isolcpus= and nohz_full=); no
- *                reader runs there unless the user names them
- * The rest are the housekeeping CPUs. They change a plan of weir_plan_make() so:
- *   no --threads         one reader for each housekeeping CPU. It drains its own CPU, and the CPUs that are no
- *                        housekeeping CPUs are dealt out in turn to those of their NUMA node, or to all where their
- * node has none
- *   --threads=LAYOUT     the readers stay; each runs on the housekeeping CPUs among its own, else on those of the nodes
- *                        of its CPUs, else on any
- *   --threads=MASKS      stays as it is: the masks say where readers run. With the first two that is an error
+ * Three things narrow the machine to housekeeping CPUs:
+ *     reader_cpus  --reader-cpus: the user names the CPUs that run all readers
+ *     efficient    --reader-cpus=efficient: the energy-saving cores of a hybrid machine, without its quiet CPUs
+ *     quiet        CPUs that the administrator keeps free of other work (kernel parameters isolcpus= and nohz_full=).
+ * No reader runs there unless the user names them
+ *
+ * Housekeeping CPUs change a plan of weir_plan_make() as follows:
+ *     no --threads         one reader for each housekeeping CPU. It drains its own CPU. The other CPUs are dealt out in
+ *                          turn to the readers of their NUMA node, or to all readers if the node has none
+ *     --threads=LAYOUT     the readers stay. Each runs on the housekeeping CPUs among its own CPUs; if there are none,
+ * on those of its CPUs' nodes; if there are none, on any
+ *     --threads=MASKS      stays unchanged, as the masks say where readers run. reader_cpus and efficient are errors
+ *
  * Set-up thread; allocates.
  */
 #ifndef WEIR_TOPOLOGY_PLAN_HOUSEKEEPING_H
@@ -25,25 +26,27 @@
 #include "topology/topology.h"
 
 struct weir_plan_housekeeping {
-    const struct weir_cpuset *reader_cpus; /* borrowed; NULL: not given; else not empty */
-    const struct weir_cpuset *efficient;   /* borrowed; NULL: not asked for, and so with reader_cpus; empty: there are
-                                            * none, which is told */
+    const struct weir_cpuset *reader_cpus; /* borrowed; not empty; NULL: the option is not given */
+    const struct weir_cpuset *efficient;   /* borrowed; NULL: not asked for, as with reader_cpus; empty: the machine has
+                                              none, which gives a warning */
     const struct weir_cpuset *quiet;       /* borrowed; NULL or empty: none */
 };
 
 /*
- * The CPUs that the kernel of the machine below `root` ("": this one) was told to keep free: those of
- * sys/devices/system/cpu/isolated and nohz_full. Replaces set; empty where neither is told. 0 or -ENOMEM. Blocks on
- * sysfs reads.
+ * Replaces set by the CPUs that the kernel keeps free of other work: those of sys/devices/system/cpu/isolated and
+ * nohz_full below `root` ("": this machine). Empty where neither file names any. 0 or -ENOMEM. Blocks on sysfs reads.
  */
 int weir_quiet_cpus_read(struct weir_cpuset *set, const char *root);
 
 /*
- * weir_plan_make() with housekeeping. *housekeeping_cpus is replaced by the housekeeping CPUs, in which the threads
- * that are no readers should run too; it is empty where nothing narrows the machine, and where all of it is quiet,
- * which is then passed over with a warning, as is a machine without efficient CPUs that weir may run on. A notice tells
- * which CPUs are spared. As weir_plan_make(), and -EINVAL for a CPU of reader_cpus that is not online, and for
- * reader_cpus and efficient with masks.
+ * Makes a plan as weir_plan_make() does, and narrows it to the housekeeping CPUs.
+ *
+ * *housekeeping_cpus is replaced; the threads that are not readers should run there too. It is empty if nothing narrows
+ * the machine. It is also empty, with a warning, if all CPUs are quiet, or if efficient names no CPU that weir may use.
+ * A notice lists the CPUs that weir keeps off.
+ *
+ * Results as weir_plan_make(); also -EINVAL for a CPU of reader_cpus that is not online, and for reader_cpus or
+ * efficient with masks.
  */
 int weir_plan_make_with_housekeeping(struct weir_plan *plan, struct weir_cpuset *housekeeping_cpus,
                                      const struct weir_topology *topology, const struct weir_cpuset *cpus,

@@ -1,4 +1,4 @@
-/* The --threads argument, parsed; for topology/plan*.c and their tests. */
+/* The parsed --threads argument, and the two halves of weir_plan_make(); for topology/plan*.c and their tests. */
 #ifndef WEIR_TOPOLOGY_PLAN_INTERNAL_H
 #define WEIR_TOPOLOGY_PLAN_INTERNAL_H
 
@@ -18,7 +18,7 @@ enum weir_plan_layout {
 struct weir_plan_mask {
     struct weir_cpuset cpus;     /* as written; not empty; no overlap with other masks */
     struct weir_cpuset affinity; /* as written; not empty */
-    unsigned column;             /* of its first character in the argument, from 1 */
+    unsigned column;             /* of the mask's first character in the argument, from 1 */
 };
 
 struct weir_plan_spec {
@@ -32,11 +32,11 @@ int weir_plan_spec_parse(struct weir_plan_spec *spec, const char *text, struct w
 
 void weir_plan_spec_fini(struct weir_plan_spec *spec);
 
-/* The first half of weir_plan_make(): readers where spec wishes them. */
+/* Makes the readers with the CPUs that spec wishes for each: the first half of weir_plan_make(). */
 int weir_plan_make_wishes(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_cpuset *cpus,
                           const char *spec, struct weir_error *err);
 
-/* The second half: fits the wishes to what this process may use, and chooses nodes. */
+/* Narrows the wishes to the CPUs that this process may use, and chooses nodes: the second half of weir_plan_make(). */
 int weir_plan_fit(struct weir_plan *plan, const struct weir_topology *topology, const struct weir_notice_sink *sink,
                   struct weir_error *err);
 

@@ -33,10 +33,10 @@ static const struct layout_name {
     {"numa", WEIR_PLAN_LAYOUT_NUMA},
 };
 
-/* A mask list that is being read. */
+/* The state of reading a mask list. */
 struct parser {
     const char *text;            /* the whole argument, borrowed */
-    struct weir_buf masks;       /* struct weir_plan_mask each: what was read so far */
+    struct weir_buf masks;       /* the masks read so far, each a struct weir_plan_mask */
     struct weir_cpuset all_cpus; /* union of the masks' cpus */
     struct weir_error *err;      /* borrowed; may be NULL */
 };
@@ -63,7 +63,7 @@ static void mask_fini(struct weir_plan_mask *mask)
     weir_cpuset_fini(&mask->affinity);
 }
 
-/* Reads the CPU list in [begin, end). role: what to call it in the error. */
+/* Reads the CPU list in [begin, end). role: the list's name in errors. */
 static int parse_list(struct parser *parser, struct weir_cpuset *set, const char *begin, const char *end,
                       const char *role)
 {
@@ -96,7 +96,7 @@ static int parse_list(struct parser *parser, struct weir_cpuset *set, const char
     return result < 0 ? out_of_memory(parser->err) : 0;
 }
 
-/* Adds the mask's CPUs to those named so far, none of which it may name again. */
+/* Adds the mask's CPUs to all_cpus. An earlier mask must not name any of them. */
 static int claim_cpus(struct parser *parser, const struct weir_plan_mask *mask)
 {
     WEIR_CPUSET_FOREACH(cpu, &mask->cpus) {
@@ -113,7 +113,7 @@ static int claim_cpus(struct parser *parser, const struct weir_plan_mask *mask)
     return 0;
 }
 
-/* Reads the mask in [begin, end) into *mask, which the caller releases in any case. */
+/* Reads the mask in [begin, end) into *mask. The caller releases *mask on failure too. */
 static int parse_mask(struct parser *parser, struct weir_plan_mask *mask, const char *begin, const char *end)
 {
     mask->column = column_of(parser, begin);

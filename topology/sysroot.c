@@ -1,4 +1,4 @@
-/* Small files of proc/ and sys/ below a root folder. Runs on the thread that collects, once, off the data path. */
+/* Small files of proc/ and sys/ below a root folder. Runs on the set-up thread, once, off the data path. */
 #include "topology/sysroot.h"
 
 #include <ctype.h>
@@ -28,7 +28,7 @@ bool weir_sysroot_is_this_machine(const struct weir_sysroot *root)
     return root->path[0] == '\0';
 }
 
-/* False when the path does not fit: such a file is not told of. */
+/* Builds a path. False when it does not fit: such a file counts as unknown. */
 PATH_FORMAT(3)
 static bool format_path(char path[PATH_MAX], const struct weir_sysroot *root, const char *format, va_list args)
 {
@@ -39,8 +39,8 @@ static bool format_path(char path[PATH_MAX], const struct weir_sysroot *root, co
     return more >= 0 && more < PATH_MAX - used;
 }
 
-/* Reads at most bytes into data. Bounded, unlike weir_buf_append_file(): a whole /proc/cpuinfo is megabytes on a big
- * machine, of which the first CPU is wanted. Returns the bytes read or -errno. */
+/* Reads at most `bytes` into data. Bounded, unlike weir_buf_append_file(): /proc/cpuinfo of a big machine has
+ * megabytes, of which only the first CPU is needed. Returns the bytes read or -errno. */
 static ssize_t read_head(const char *path, char *data, size_t bytes)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);

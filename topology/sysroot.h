@@ -1,8 +1,9 @@
 /*
- * Small files of proc/ and sys/ below a root folder, so that recorded machines can be read as the present one is.
+ * Reads small files of proc/ and sys/ below a root folder, so that recorded machines can be read like this machine.
  *
- * A file that is not there, cannot be read or does not hold what was asked for is "not told": no error. Only a failed
- * allocation is one; it sticks, like struct weir_buf's, and is asked for once at the end. One thread per struct.
+ * A file that is missing, unreadable or without the wanted value makes the value "unknown", which is not an error. Only
+ * a failed allocation is an error: it stays in the struct, as in struct weir_buf, and the caller checks it once at the
+ * end. One thread per struct.
  */
 #ifndef WEIR_TOPOLOGY_SYSROOT_H
 #define WEIR_TOPOLOGY_SYSROOT_H
@@ -15,49 +16,50 @@
 #include "base/buf.h"
 #include "base/cpuset.h"
 
-/* Bytes of a file that are looked at: a page of sysfs, a long CPU list, the first CPUs of /proc/cpuinfo. */
+/* Bytes that are read of a file: enough for a page of sysfs, a long CPU list, the first CPUs of /proc/cpuinfo. */
 #define WEIR_SYSROOT_FILE_BYTES 65536
 
 struct weir_sysroot {
     const char *path;     /* borrowed; "" for this machine */
-    struct weir_buf text; /* the file that was read last */
+    struct weir_buf text; /* the text of the last file read */
     int error;            /* 0 or -ENOMEM */
 };
 
-/* path: "" or a folder without trailing slash; borrowed until fini. Does not fail. */
+/* Prepares root. path: "" or a folder without trailing slash; borrowed until fini. Does not fail. */
 void weir_sysroot_init(struct weir_sysroot *root, const char *path);
 void weir_sysroot_fini(struct weir_sysroot *root);
 
-/* True for path "": what only a system call tells may then be asked of the kernel. */
+/* Returns true for path "": system calls may then supply values that no file has. */
 bool weir_sysroot_is_this_machine(const struct weir_sysroot *root);
 
 /*
- * All below take a path relative to the root, formatted: "sys/devices/system/cpu/cpu%u/topology/core_id".
- * They block on open(2) and read(2), and allocate.
+ * All functions below take a formatted path relative to the root: "sys/devices/system/cpu/cpu%u/topology/core_id". They
+ * block on open(2) and read(2), and allocate.
  */
 
-/* The file's first WEIR_SYSROOT_FILE_BYTES without white space at the end, borrowed until the next read.
- * NULL: not told. */
+/* Returns the file's first WEIR_SYSROOT_FILE_BYTES without white space at the end, borrowed until the next read. NULL:
+ * unknown. */
 const char *weir_sysroot_read(struct weir_sysroot *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A copy of the file's text, owned by the caller; "" when not told. NULL only with root->error set. */
+/* Returns a copy of the file's text, owned by the caller; "" when unknown. NULL only with root->error set. */
 char *weir_sysroot_read_copy(struct weir_sysroot *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* True and *value when the file is one number in that base, else *value is unchanged. */
+/* Returns true and sets *value when the file is one number in that base; otherwise *value is unchanged. */
 bool weir_sysroot_read_number(struct weir_sysroot *root, int base, int64_t *value, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* True when the file is a CPU list (or node list), which then replaces set, else set is unchanged. */
+/* Returns true and replaces set when the file is a CPU list (or node list); otherwise set is unchanged. */
 bool weir_sysroot_read_list(struct weir_sysroot *root, struct weir_cpuset *set, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* NULL: not told. To be given back with closedir(3). */
+/* Opens a folder, to be closed with closedir(3). NULL: unknown. */
 DIR *weir_sysroot_opendir(struct weir_sysroot *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A string of the first length bytes of text, owned by the caller. NULL only with root->error set. */
+/* Returns a string of the first length bytes of text, owned by the caller. NULL only with root->error set. */
 char *weir_sysroot_copy(struct weir_sysroot *root, const char *text, size_t length);
 
-/* count elements of bytes each, zeroed, owned by the caller. NULL only with root->error set, or count 0. */
+/* Returns `count` zeroed elements of `bytes` each, owned by the caller. NULL only with root->error set, or with count
+ * 0. */
 void *weir_sysroot_alloc(struct weir_sysroot *root, size_t count, size_t bytes);
 
 #endif

@@ -7,8 +7,8 @@
 #include <sched.h>
 
 /*
- * The words of a struct weir_cpuset are the kernel's CPU mask as they stand: bit n of a little endian array of words,
- * whose length is free (unlike cpu_set_t's). The kernel ignores bits beyond its own CPUs.
+ * The words of a struct weir_cpuset have the form of the kernel's CPU mask: bit n of a little-endian array of words.
+ * The array may have any length, unlike cpu_set_t. The kernel ignores bits beyond its own CPUs.
  */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "64-bit words must read as an array of long");
 
@@ -25,13 +25,13 @@ int weir_thread_pin(const struct weir_cpuset *set)
     return weir_thread_pin_other(0, set);
 }
 
-/* EINVAL says that the mask is shorter than the kernel's: the one way to learn that length. */
+/* EINVAL means that the mask is shorter than the kernel's. The kernel offers no other way to learn that length. */
 int weir_thread_affinity(struct weir_cpuset *set)
 {
     int result = -EINVAL;
     for (unsigned limit = CPU_SETSIZE; result == -EINVAL && limit <= WEIR_CPU_LIMIT; limit *= 2) {
         struct weir_cpuset found = WEIR_CPUSET_INIT;
-        result = weir_cpuset_add(&found, limit - 1); /* makes room for all below */
+        result = weir_cpuset_add(&found, limit - 1); /* allocates the words for all lower CPUs */
         if (result < 0)
             return result;
         size_t bytes = found.word_count * sizeof(found.words[0]);

@@ -1,8 +1,8 @@
 /*
  * The machine's CPUs, cores, packages and NUMA nodes.
  *
- * hwloc is asked once, at load; what weir needs is copied into plain arrays and hwloc's tree is dropped, so that a
- * loaded topology is immutable data. Runs on the thread that sets a recording up.
+ * hwloc runs once, at load. weir copies what it needs into plain arrays and drops hwloc's tree, so that a loaded
+ * topology is immutable data. Runs on the set-up thread.
  *
  * Source: hwloc 2.9, hwloc.h and "Topology Attributes: Distances, Memory Attributes and CPU Kinds" in its manual.
  */
@@ -19,13 +19,14 @@
 #include "topology/thread_affinity.h"
 
 /*
- * INCLUDE_DISALLOWED: the CPUs outside of our cpuset are recorded too. DONT_CHANGE_BINDING: hwloc's cpuid backend would
- * migrate us over every CPU, which disturbs what is about to be measured and finds nothing that sysfs does not tell.
+ * INCLUDE_DISALLOWED: weir also records CPUs outside of its own cpuset. DONT_CHANGE_BINDING: hwloc's cpuid backend
+ * would migrate this thread over every CPU, which disturbs the programs to be measured and finds nothing that sysfs
+ * lacks.
  */
 #define LOAD_FLAGS \
     (HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED | HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS)
 
-/* What a machine is taken to have when nothing tells: small enough to size rings and pool modestly. */
+/* The memory that a machine of unknown memory is assumed to have: little, so that rings and pool stay small. */
 #define UNKNOWN_MEMORY_BYTES (1ull << 30)
 
 struct weir_topology {
@@ -49,7 +50,8 @@ static struct hwloc_distances_s *latencies_get(hwloc_topology_t tree)
     return latencies;
 }
 
-/* Without a matrix all nodes are equally far; one that the matrix leaves out is farther than all in it. */
+/* Returns the latency between two nodes. Without a matrix all nodes are equally far; a node outside of the matrix is
+ * farther than all nodes in it. */
 static hwloc_uint64_t latency_between(struct hwloc_distances_s *latencies, hwloc_obj_t from, hwloc_obj_t to)
 {
     hwloc_uint64_t there, back;
@@ -58,7 +60,8 @@ static hwloc_uint64_t latency_between(struct hwloc_distances_s *latencies, hwloc
     return hwloc_distances_obj_pair_values(latencies, from, to, &there, &back) == 0 ? there : UINT64_MAX;
 }
 
-/* The node of `nodes` that has memory and is nearest to home; among equals the one of least index. NULL: none. */
+/* Returns the node of `nodes` that has memory and is nearest to home; among equals the one of least index. NULL: none.
+ */
 static hwloc_obj_t nearest_of(hwloc_topology_t tree, hwloc_const_nodeset_t nodes, hwloc_obj_t home,
                               struct hwloc_distances_s *latencies)
 {
@@ -81,9 +84,9 @@ static hwloc_obj_t nearest_of(hwloc_topology_t tree, hwloc_const_nodeset_t nodes
 }
 
 /*
- * The node whose memory serves CPUs of `home`: itself when it has memory. Else the nearest by the distance matrix, and
- * without a matrix the first met in the smallest part of the machine that has any. Where no node tells its memory
- * (no sysfs), home.
+ * Returns the node whose memory serves CPUs of `home`: home, if it has memory; otherwise the nearest node by the
+ * distance matrix. Without a matrix, the first node found in the smallest part of the machine that has memory. Without
+ * any known memory (no sysfs), home.
  */
 static hwloc_obj_t memory_node_of(hwloc_topology_t tree, hwloc_obj_t home, struct hwloc_distances_s *latencies)
 {
@@ -97,8 +100,8 @@ static hwloc_obj_t memory_node_of(hwloc_topology_t tree, hwloc_obj_t home, struc
 }
 
 /*
- * The NUMA node that pu belongs to. Of several (high-bandwidth or far memory beside the plain one) the one of least
- * index: firmware lists plain memory first. NULL where hwloc sees no node at all.
+ * Returns the NUMA node that pu belongs to. Of several nodes (high-bandwidth or far memory beside plain memory), the
+ * one of least index: firmware lists plain memory first. NULL: hwloc sees no node at all.
  */
 static hwloc_obj_t home_node_of(hwloc_topology_t tree, hwloc_obj_t pu)
 {
@@ -110,7 +113,7 @@ static hwloc_obj_t home_node_of(hwloc_topology_t tree, hwloc_obj_t pu)
     return NULL;
 }
 
-/* Number of the object of `type` that holds pu. A PU outside of all of them gets the number `otherwise`. */
+/* Returns the number of the object of `type` that holds pu; `otherwise` for a PU outside of all such objects. */
 static unsigned ancestor_number(hwloc_topology_t tree, hwloc_obj_t pu, hwloc_obj_type_t type, unsigned otherwise)
 {
     hwloc_obj_t ancestor = hwloc_get_ancestor_obj_by_type(tree, type, pu);
@@ -129,7 +132,7 @@ static int compare_cpus(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Without cores each PU is a core of its own; without packages all are in one. */
+/* Fills the CPUs. Without cores each PU is a core of its own; without packages all PUs are in one package. */
 static void fill_cpus(struct weir_topology *topology, hwloc_topology_t tree)
 {
     unsigned cores = object_count(tree, HWLOC_OBJ_CORE);
@@ -198,7 +201,7 @@ static uint64_t memory_bytes_of(hwloc_topology_t tree)
     return UNKNOWN_MEMORY_BYTES;
 }
 
-/* sched_getaffinity(2) already counts the cpuset in. Where it is refused, all online CPUs are taken as allowed. */
+/* sched_getaffinity(2) already applies the cpuset. If the call is refused, all online CPUs count as allowed. */
 static int collect_allowed(struct weir_topology *topology, struct weir_error *err)
 {
     struct weir_cpuset affinity = WEIR_CPUSET_INIT;
@@ -211,7 +214,7 @@ static int collect_allowed(struct weir_topology *topology, struct weir_error *er
     return result < 0 ? weir_error_set_errno(err, result, "cannot load the CPU topology") : 0;
 }
 
-/* Opens hwloc's tree unloaded, with all kinds of objects off that weir does not look at. */
+/* Opens hwloc's tree unloaded, and turns off the kinds of objects that weir does not use. */
 static int tree_open(hwloc_topology_t *tree, unsigned long flags, struct weir_error *err)
 {
     if (hwloc_topology_init(tree) < 0)
@@ -220,7 +223,7 @@ static int tree_open(hwloc_topology_t *tree, unsigned long flags, struct weir_er
         hwloc_topology_set_all_types_filter(*tree, HWLOC_TYPE_FILTER_KEEP_NONE) == 0 &&
         hwloc_topology_set_type_filter(*tree, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL) == 0 &&
         hwloc_topology_set_type_filter(*tree, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL) == 0 &&
-        /* Without groups hwloc hangs every NUMA node that is no package onto the whole machine. */
+        /* Without groups hwloc attaches every NUMA node that is not a package to the whole machine. */
         hwloc_topology_set_type_filter(*tree, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE) == 0)
         return 0;
     hwloc_topology_destroy(*tree);
@@ -236,7 +239,8 @@ static int tree_use_synthetic(hwloc_topology_t tree, const char *description, st
     return -EINVAL;
 }
 
-/* hwloc itself would pass over a bad variable in silence and load the real machine. It prefers SYNTHETIC to XMLFILE. */
+/* Checks the variables, because hwloc ignores a bad one in silence and loads this machine. hwloc prefers SYNTHETIC to
+ * XMLFILE. */
 static int tree_use_environment(hwloc_topology_t tree, struct weir_error *err)
 {
     const char *synthetic = getenv("HWLOC_SYNTHETIC");
@@ -262,7 +266,7 @@ static int tree_load(hwloc_topology_t tree, struct weir_error *err)
     return -EINVAL;
 }
 
-/* Copies out of a loaded tree what weir keeps. */
+/* Copies what weir needs from a loaded tree. */
 static int topology_from(struct weir_topology **out, hwloc_topology_t tree, struct weir_error *err)
 {
     struct weir_topology *topology = calloc(1, sizeof(*topology));
@@ -284,7 +288,7 @@ static int topology_from(struct weir_topology **out, hwloc_topology_t tree, stru
     return 0;
 }
 
-/* description NULL: what the environment names, else this machine. */
+/* Loads a machine. description NULL: the machine that the environment names, otherwise this machine. */
 static int topology_load(struct weir_topology **out, const char *description, struct weir_error *err)
 {
     hwloc_topology_t tree;
@@ -312,7 +316,7 @@ int weir_topology_load_synthetic(struct weir_topology **out, const char *descrip
 
 /* ---- kinds of CPUs ---- */
 
-/* hwloc sorts them, the most efficient first, where it knows how they rank. */
+/* hwloc sorts the kinds by efficiency, the most efficient first, if it knows their ranks. */
 static int collect_efficient(struct weir_cpuset *set, hwloc_topology_t tree, hwloc_bitmap_t cpus)
 {
     int efficiency = -1;

@@ -150,7 +150,7 @@ Test(plan_housekeeping, each_allocation_failing_in_turn_is_reported)
 
 /* ---- nothing to spare ---- */
 
-Test(plan_housekeeping, without_housing_the_plan_is_the_plain_one)
+Test(plan_housekeeping, without_housekeeping_the_plan_is_the_plain_one)
 {
     expect_plan(&(struct housekeeping_case){.machine = "pu:2"}, "",
                 "reader 0: cpus 0, runs on 0, node 0\nreader 1: cpus 1, runs on 1, node 0\n");
