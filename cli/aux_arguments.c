@@ -1,5 +1,5 @@
 /*
- * -S and --aux-sample: their texts, and what excludes AUX areas. Main thread. The grammar is that of
+ * -S and --aux-sample: their texts. Main thread. The grammar is that of
  * auxtrace_parse_snapshot_options() and auxtrace_parse_sample_options(), tools/perf/util/auxtrace.c, Linux 6.1, but for
  * numbers, which are those of all options (cli/value.h).
  */
@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "cli/record_arguments.h"
 #include "cli/ring_options.h"
 #include "cli/value.h"
 #include "engine/events/event_config.h"
@@ -52,59 +53,4 @@ int weir_apply_aux_sample(void *arguments, const char *text, struct weir_error *
     record->options.aux.sample = true;
     record->options.aux.sample_bytes = (uint32_t)bytes;
     return 0;
-}
-
-/* What a recording with AUX areas cannot be, in the order in which it is told. */
-struct conflict {
-    const char *option; /* NULL: there is none */
-    const char *hint;
-};
-
-static struct conflict conflict_of(const struct weir_record_arguments *arguments, bool overwrites)
-{
-    const struct {
-        bool given;
-        struct conflict conflict;
-    } rows[] = {
-        {arguments->options.append,
-         {"--append", "only a recording without AUX areas can be continued: name another file (-o)"}},
-        {overwrites, {"--overwrite", "-S has the kernel keep the newest trace"}},
-    };
-    for (size_t i = 0; i < WEIR_ARRAY_COUNT(rows); i++) {
-        if (rows[i].given)
-            return rows[i].conflict;
-    }
-    return (struct conflict){0};
-}
-
-int weir_aux_arguments_check(const struct weir_record_arguments *arguments, struct weir_error *err)
-{
-    struct conflict conflict = conflict_of(arguments, arguments->options.overwrite);
-    if (!conflict.option || !(arguments->options.aux.snapshot || arguments->options.aux.sample))
-        return 0;
-    weir_error_set(err, -EINVAL, "option '%s' cannot be used with '%s'",
-                   arguments->options.aux.snapshot ? "--snapshot" : "--aux-sample", conflict.option);
-    weir_error_hint(err, "%s", conflict.hint);
-    return -EINVAL;
-}
-
-int weir_aux_arguments_check_events(const struct weir_record_arguments *arguments, const struct weir_event_list *events,
-                                    struct weir_error *err)
-{
-    int result = weir_aux_events_check(events, &arguments->options.aux, err);
-    const struct weir_event *event = weir_aux_events_find(events);
-    if (result < 0 || !event)
-        return result;
-    bool overwrites = weir_event_list_overwrites(events, arguments->options.overwrite, NULL) == 1; /* by terms, too */
-    struct conflict conflict = conflict_of(arguments, overwrites);
-    if (!conflict.option && (arguments->options.retained_bytes || arguments->options.retained_span_ns) &&
-        !arguments->options.aux.snapshot)
-        conflict = (struct conflict){"--memory", "-S as well: the kernel keeps the newest trace, and a snapshot takes "
-                                                 "that and the samples"};
-    if (!conflict.option)
-        return 0;
-    weir_error_set(err, -EINVAL, "event %s has an AUX area, which cannot be recorded with '%s'", event->name,
-                   conflict.option);
-    weir_error_hint(err, "%s", conflict.hint);
-    return -EINVAL;
 }

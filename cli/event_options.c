@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cli/aux_arguments.h"
 #include "cli/target_options.h"
 #include "engine/events/event_filter.h"
 #include "engine/events/event_parse.h"
@@ -69,8 +68,7 @@ int weir_event_options_collect(const struct weir_record_arguments *arguments, st
     events->bpf_build = &arguments->bpf_build;
     if (arguments->events.count == 0) {
         int result = weir_event_list_add_default(events, NULL);
-        return result < 0 ? weir_error_set_errno(err, result, "cannot set up the default event")
-                          : weir_aux_arguments_check_events(arguments, events, err);
+        return result < 0 ? weir_error_set_errno(err, result, "cannot set up the default event") : 0;
     }
     int result = 0;
     size_t cgroups = 0;
@@ -79,8 +77,6 @@ int weir_event_options_collect(const struct weir_record_arguments *arguments, st
         if (result == 0)
             result = weir_target_options_assign_cgroups(arguments, i + 1, events, &cgroups, err);
     }
-    if (result == 0)
-        result = weir_aux_arguments_check_events(arguments, events, err);
     if (result < 0 && err && !err->hint[0])
         weir_error_hint(err, HINT_EVENTS);
     if (result == 0 && arguments->group)

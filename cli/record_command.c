@@ -110,10 +110,7 @@ static void choose_output(struct weir_record_arguments *arguments)
 {
     struct weir_record_options *options = &arguments->options;
     struct stat st;
-    bool wants_files = arguments->output_given || options->kcore || options->append || options->sync ||
-                       options->switching.timestamp || options->switching.command || options->keep_free_bytes ||
-                       options->on_full != WEIR_RECORD_ON_FULL_STOP;
-    if (!wants_files && fstat(STDOUT_FILENO, &st) == 0 && S_ISFIFO(st.st_mode)) {
+    if (!weir_record_options_want_files(arguments) && fstat(STDOUT_FILENO, &st) == 0 && S_ISFIFO(st.st_mode)) {
         options->output_path = WEIR_RECORD_OUTPUT_STDOUT;
         options->output_kind = WEIR_RECORD_OUTPUT_STREAM;
     }
@@ -140,7 +137,7 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
     if (code == 0)
         code = weir_event_options_collect(arguments, &events, &err);
     if (code == 0)
-        code = weir_record_options_resolve_terms(arguments, &events, &err);
+        code = weir_record_options_resolve_events(arguments, &events, &err);
     if (code == 0)
         code = weir_cgroup_open(&events, NULL, &err);
     if (code == 0)

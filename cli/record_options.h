@@ -5,6 +5,7 @@
 #ifndef WEIR_CLI_RECORD_OPTIONS_H
 #define WEIR_CLI_RECORD_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -32,9 +33,12 @@ int weir_record_options_parse_noted(struct weir_record_arguments *arguments, cha
 int weir_record_options_resolve(struct weir_record_arguments *arguments, uint64_t page_bytes,
                                 const struct weir_notice_sink *notices, struct weir_error *err);
 
-/* Once the events are known: what their terms say of --overwrite goes before it, and the rules about memory apply
- * again. 0 or -EINVAL with err. */
-int weir_record_options_resolve_terms(struct weir_record_arguments *arguments, const struct weir_event_list *events,
-                                      struct weir_error *err);
+/* Whether an option asks for files: then a recording that is piped does not become a stream. Once resolved. */
+bool weir_record_options_want_files(const struct weir_record_arguments *arguments);
+
+/* Applies the rules once the events are known, with what their terms say of --overwrite and with their AUX areas. 0 or
+ * -EINVAL with err. */
+int weir_record_options_resolve_events(struct weir_record_arguments *arguments, const struct weir_event_list *events,
+                                       struct weir_error *err);
 
 #endif

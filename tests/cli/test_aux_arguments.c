@@ -1,5 +1,4 @@
 /* What an event with an AUX area, and options about such areas, are refused with. */
-#include "cli/aux_arguments.h"
 #include "cli/record_options.h"
 
 #include <criterion/criterion.h>
@@ -55,7 +54,7 @@ Test(aux_arguments, events_go_with_the_options_or_are_refused)
         weir_record_arguments_init(&arguments);
         words_split(&words, rows[i].options);
         cr_assert_eq(weir_record_options_parse(&arguments, words.argv, &err), 0, "%s", err.what);
-        int result = weir_aux_arguments_check_events(&arguments, &events, &err);
+        int result = weir_record_options_resolve_events(&arguments, &events, &err);
         cr_expect_eq(result, rows[i].what ? -EINVAL : 0, "%s -e %s: %s", rows[i].options, rows[i].name, err.what);
         if (rows[i].what) {
             cr_expect_str_eq(err.what, rows[i].what, "%s", err.what);
@@ -72,8 +71,8 @@ Test(aux_arguments, term_overwrite_of_all_events_is_refused_as_the_option)
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(both); i++)
         both[i].terms = (struct weir_event_terms){.given = WEIR_TERM_OVERWRITE, .overwrite = true};
     const struct weir_event_list events = {.events = both, .count = WEIR_ARRAY_COUNT(both)};
-    const struct weir_record_arguments arguments = {0};
+    struct weir_record_arguments arguments = {0};
     struct weir_error err = {0};
-    cr_expect_eq(weir_aux_arguments_check_events(&arguments, &events, &err), -EINVAL);
+    cr_expect_eq(weir_record_options_resolve_events(&arguments, &events, &err), -EINVAL);
     cr_expect_str_eq(err.what, "event intel_pt// has an AUX area, which cannot be recorded with '--overwrite'");
 }

@@ -1,48 +1,14 @@
 # shellcheck shell=bash
 # Every mode with every other: each pair records all calls of a command once, whatever files come of it, or is refused
-# before anything is opened, with one line that says why. To add a mode, add a line to `modes`; to refuse a pair, one to
-# `refused`.
+# before anything is opened, with one line that says why. Modes and refusals are those of engine/modes/modes.c.
 
 needs_perf_events
 
 # NAME OPTIONS: what it takes for nothing to be left out on purpose.
-modes="\
-threads --threads=package
-switch --switch-output
-keep -M 32M --snapshot-on-exit --snapshot-keep 9
-memory -M 32M --snapshot-on-exit
-overwrite --overwrite
-pipe -o -
-z -z
-max-size --max-size=256M
-append -A
-per-thread --per-thread
-on-full --on-full=suspend
-tail --tail-synthesize
-service --on-rotate true --sync
-sparing --shed=cpus
-kcore --kcore"
+modes=$("$WEIR_MODES" | sed -n 's/^mode //p')
 
 # NAME NAME TEXT: of pairs in the order of `modes`.
-refused="\
-switch pipe only files end and go on in others: not a stream ('-o -')
-switch append option '--append' cannot be used with '--switch-output'
-switch kcore only files end and go on in others: not '--kcore'
-keep overwrite option '--overwrite' cannot be used with '--memory'
-keep pipe only files end and go on in others: not a stream ('-o -')
-keep append option '--append' cannot be used with '--snapshot-keep'
-keep kcore only files end and go on in others: not '--kcore'
-memory overwrite option '--overwrite' cannot be used with '--memory'
-pipe append option '--append' cannot be used with '-o -'
-pipe on-full option '--on-full' cannot be used with '-o -'
-pipe kcore option '--kcore' cannot be used with '-o -'
-pipe service option '--sync' cannot be used with '-o -'
-z append option '--append' cannot be used with '-z'
-append service option '--append' cannot be used with '--on-rotate'
-append kcore option '--append' cannot be used with '--kcore'
-per-thread kcore option '--kcore' cannot be used with '--per-thread'
-on-full kcore option '--on-full' needs --keep-free with '--kcore'
-service kcore only files end and go on in others: not '--kcore'"
+refused=$("$WEIR_MODES" | sed -n 's/^refused //p')
 
 syscalls=(-e raw_syscalls:sys_enter -c 1 -m 4M)
 calls=1000
@@ -81,11 +47,11 @@ expect_composed() {
     rm -rf it.data*
     if [[ " $* " = *" per-thread "* ]]; then wanted=$calls; fi # children have no rings
     if [[ " $* " = *" append "* ]]; then
-        local first=("${options[@]/#-A/--no-append}")
+        local first=("${options[@]/#--append/--no-append}")
         record_calls "${first[@]}"
         before=$wanted
     fi
-    if [[ " $* " = *" pipe "* ]]; then
+    if [[ " $* " = *" stream "* ]]; then
         record_calls "${options[@]}" >it.data
         perf script -i - --comm "$WEIR_LOAD_NAME" -F comm,trace <it.data 2>perf.err >script.out || true
         expect_eq "status of $*" "$status" 0
@@ -121,43 +87,43 @@ with_all() {
         reason=$(sed -n "s/^$1 $name //p" <<<"$refused")
         if [ "$reason" ]; then
             expect_refusal "$1" "$name" "$reason"
-        elif [ "$name" != kcore ] || [ -e /proc/kcore ]; then
+        elif [ "$1" != kcore ] || [ -e /proc/kcore ]; then
             expect_composed "$1" "$name"
         fi
     done <<<"$(sed "0,/^$1\$/d" <<<"$names")"
 }
 
-test_readers_of_several_cpus() { with_all threads; }
-test_several_files() { with_all switch; }
-test_files_of_snapshots() { with_all keep; }
+test_streams() { with_all stream; }
+test_copies_of_the_kernel() { with_all kcore; }
+test_files_that_are_continued() { with_all append; }
+test_compression() { with_all compressed; }
+test_files_that_outlive_the_machine() { with_all sync; }
+test_limits() { with_all max-size; }
+test_files_of_snapshots() { with_all snapshot-files; }
+test_several_files() { with_all rotation; }
+test_commands_for_each_file() { with_all on-rotate; }
+test_full_file_systems() { with_all on-full-suspend; }
 test_memory() { with_all memory; }
 test_rings_of_the_newest() { with_all overwrite; }
-test_streams() { with_all pipe; }
-test_compression() { with_all z; }
-test_limits() { with_all max-size; }
-test_files_that_are_continued() { with_all append; }
 test_rings_of_tasks() { with_all per-thread; }
-test_full_file_systems() { with_all on-full; }
-test_tails() { with_all tail; }
-test_services() { with_all service; }
-test_what_spares_memory_and_disk() { with_all sparing; }
+test_readers_of_several_cpus() { with_all threads; }
+test_shedding() { with_all shed-cpus; }
 
-test_copies_of_the_kernel() {
+test_copies_of_the_kernel_were_not_left_out() {
     [ -e /proc/kcore ] || skip "needs /proc/kcore: what is recorded with --kcore was left out of all pairs"
-    expect_composed threads kcore
 }
 
-test_refusals_are_of_modes_that_there_are() {
-    local first second
-    while read -r first second _; do
-        grep -q "^$first " <<<"$modes" || fail "there is no mode '$first'"
-        sed "0,/^$first /d" <<<"$modes" | grep -q "^$second " || fail "'$second' does not stand behind '$first'"
-    done <<<"$refused"
+# The last one stands behind all others.
+test_each_mode_has_a_case() {
+    local name
+    while read -r name; do
+        declare -f | grep -q "with_all $name\$" || fail "no case has mode '$name' with those behind it"
+    done <<<"$(head -n -1 <<<"$modes" | cut -d' ' -f1)"
 }
 
 # As they are used: a stream, a service that keeps its files, a flight recorder that is asked by all who can.
 test_modes_of_real_life() {
-    expect_composed threads pipe z
+    expect_composed threads stream compressed
     rm -rf it.data*
     record_calls -o it.data -a --threads=package -z --switch-output=1M --switch-max-files 50 \
         --on-rotate 'touch rotated'
