@@ -7,11 +7,6 @@
 #define PENDING "pending"
 
 static const struct module_exception circles[] = {
-    {"cli/",
-     "bench_command cli doctor_command dump_command inspect_command list_command "
-     "record_command recover_command",
-     PENDING},
-    {"cli/", "option option_text", PENDING},
     {"engine/drain/", "pipeline pipeline_threads", PENDING},
     {"engine/drain/", "reader round_mark rounds", PENDING},
     {"engine/events/",
@@ -28,10 +23,6 @@ static const struct module_exception circles[] = {
 };
 
 static const struct module_exception declarations[] = {
-    {"cli/cli.h",
-     "bench_command doctor_command dump_command inspect_command list_command record_command "
-     "recover_command",
-     PENDING},
     {"engine/drain/pipeline.h", "pipeline_threads", PENDING},
     {"engine/drain/reader_internal.h", "round_mark", PENDING},
     {"engine/events/aux_events.h", "aux_config aux_info", PENDING},
