@@ -20,14 +20,16 @@ static uint64_t day_now_ns(void *ctx)
     return read_ns(CLOCK_REALTIME);
 }
 
-const struct weir_clock weir_clock_monotonic = {.now_ns = monotonic_now_ns};
-const struct weir_clock weir_clock_day = {.now_ns = day_now_ns};
-
-uint64_t weir_clock_suspended_ns(void)
+static uint64_t suspended_now_ns(void *ctx)
 {
+    (void)ctx;
     uint64_t monotonic_ns = read_ns(CLOCK_MONOTONIC), boot_ns = read_ns(CLOCK_BOOTTIME);
     return boot_ns > monotonic_ns ? boot_ns - monotonic_ns : 0; /* a time namespace may shift either clock */
 }
+
+const struct weir_clock weir_clock_monotonic = {.now_ns = monotonic_now_ns};
+const struct weir_clock weir_clock_day = {.now_ns = day_now_ns};
+const struct weir_clock weir_clock_suspended = {.now_ns = suspended_now_ns};
 
 uint64_t weir_clock_thread_cpu_ns(void)
 {

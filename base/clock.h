@@ -21,6 +21,10 @@ extern const struct weir_clock weir_clock_monotonic;
  * for times that people read, never for durations or order. */
 extern const struct weir_clock weir_clock_day;
 
+/* The time that the machine has been suspended since boot: CLOCK_BOOTTIME less CLOCK_MONOTONIC. The two are read one
+ * after the other, so the time may be slightly too long. */
+extern const struct weir_clock weir_clock_suspended;
+
 static inline uint64_t weir_clock_now_ns(const struct weir_clock *clock)
 {
     return clock->now_ns(clock->ctx);
@@ -31,10 +35,6 @@ static inline struct timespec weir_clock_timespec(uint64_t ns)
 {
     return (struct timespec){.tv_sec = (time_t)(ns / WEIR_NS_PER_S), .tv_nsec = (long)(ns % WEIR_NS_PER_S)};
 }
-
-/* Returns the time that the machine has been suspended since boot: CLOCK_BOOTTIME less CLOCK_MONOTONIC. The two are
- * read one after the other, so the result may be slightly too long. */
-uint64_t weir_clock_suspended_ns(void);
 
 /* Returns the CPU time of the calling thread so far; CLOCK_THREAD_CPUTIME_ID, see clock_gettime(2), a system call. */
 uint64_t weir_clock_thread_cpu_ns(void);

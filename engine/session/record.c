@@ -295,6 +295,41 @@ static void tell_of_output(void *ctx)
                     path, suffix, strerror(-unsized));
 }
 
+static int map_rings(void *ctx, unsigned place, struct weir_error *err)
+{
+    struct weir_session *session = ctx;
+    for (int sideband = 0; sideband < 2; sideband++) {
+        int result = weir_session_map_ring(session, place, sideband);
+        if (result < 0)
+            return weir_session_explain_map(session, place, sideband, result, err);
+    }
+    return 0;
+}
+
+static int add_to_triggers(void *ctx, int cpu, struct weir_error *err)
+{
+    return weir_session_add_cpu_to_triggers(ctx, cpu, err);
+}
+
+static int follow_cpus(struct weir_session *session)
+{
+    return weir_cpu_follower_watch(&session->cpu_follower,
+                                   &(struct weir_cpu_follower_setup){
+                                       .sources = &session->coordinator.sources,
+                                       .events = &session->events,
+                                       .cpus = &session->plan.cpus,
+                                       .pipeline = &session->pipeline,
+                                       .limits = &session->machine.limits,
+                                       .suspended = &weir_clock_suspended,
+                                       .notices = session->options->notices,
+                                       .list_id = session->facts.descriptions[0].ids[0],
+                                       .expects_all_cpus = !session->options->cpus && !session->plan.per_thread,
+                                       .map_rings = map_rings,
+                                       .add_to_triggers = add_to_triggers,
+                                       .ctx = session,
+                                   });
+}
+
 /* What the coordinator's loop listens to, and what it does of itself. */
 static int watch(struct weir_session *session, struct weir_error *err)
 {
@@ -308,7 +343,7 @@ static int watch(struct weir_session *session, struct weir_error *err)
     int result = weir_coordinator_watch(coordinator, &session->pipeline, workload,
                                         weir_recording_plan_has_tasks(session->options));
     if (result == 0)
-        result = weir_session_watch_cpus(session);
+        result = follow_cpus(session);
     if (result == 0)
         result = weir_session_watch_aux(session);
     return result < 0 ? weir_error_set_errno(err, result, "cannot watch the recording") : 0;
@@ -416,9 +451,7 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
         .day = &weir_clock_day,
         .result = result,
         .workload = WEIR_WORKLOAD_INIT,
-        .cpu_watch = {.fd = -1},
-        .cpu_timer_fd = -1,
-        .resume_fd = -1,
+        .cpu_follower = WEIR_CPU_FOLLOWER_INIT,
         .aux_timer_fd = -1,
     };
     int code = record(&session, workload_failed, err);

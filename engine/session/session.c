@@ -14,7 +14,7 @@ int weir_session_open_events(struct weir_session *session, struct weir_error *er
                                      &(struct weir_event_set_setup){
                                          .kernel = session->kernel,
                                          .list = session->options->events,
-                                         .cpus = &session->cpus,
+                                         .cpus = &session->plan.cpus,
                                          .late_cpus = &session->machine.late_cpus,
                                          .targets = &session->targets,
                                          .per_thread = session->plan.per_thread,
@@ -226,13 +226,11 @@ void weir_session_release(struct weir_session *session)
     weir_control_fini(&session->control);
     weir_session_close_triggers(session);
     weir_targets_fini(&session->targets);
-    weir_session_unwatch_cpus(session);
+    weir_cpu_follower_close(&session->cpu_follower);
     weir_session_unwatch_aux(session);
     if (session->coordinating)
         weir_coordinator_fini(&session->coordinator);
     weir_session_leave_house(session);
     weir_recording_plan_fini(&session->plan);
-    weir_cpuset_fini(&session->cpus);
-    weir_cpuset_fini(&session->cpus_online);
     weir_machine_facts_fini(&session->machine);
 }

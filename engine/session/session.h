@@ -17,6 +17,7 @@
 #include "engine/session/append.h"
 #include "engine/session/control.h"
 #include "engine/session/coordinator.h"
+#include "engine/session/cpu_follower.h"
 #include "engine/session/disk_guard.h"
 #include "engine/session/event_trigger.h"
 #include "engine/session/file_facts.h"
@@ -34,7 +35,6 @@
 #include "format/event_desc.h"
 #include "format/kcore.h"
 #include "format/synth.h"
-#include "topology/cpu_watch.h"
 
 struct weir_session {
     const struct weir_record_options *options; /* borrowed */
@@ -45,14 +45,7 @@ struct weir_session {
 
     struct weir_machine_facts machine; /* but for the limit on descriptors const once it was read */
     struct weir_recording_plan plan;   /* const once events stay open */
-    struct weir_cpuset cpus;           /* recorded and there: at the start those of the plan */
-    struct weir_cpuset cpus_online;    /* at the last look */
-    struct weir_cpu_watch cpu_watch;
-    int cpu_timer_fd;  /* owned timerfd: the next look that nobody else asks for; -1: none */
-    int resume_fd;     /* owned timerfd: the machine may have been suspended; -1: none */
-    uint64_t slept_ns; /* for how long it had been in all, at the last look */
-    bool cpus_changed; /* and the file does not say so yet */
-    bool cpus_moved;   /* they are not those of the start, or were not once */
+    struct weir_cpu_follower cpu_follower;
     bool staged;                /* plan says where readers run on this machine, although topology is that of another */
     struct weir_cpuset outside; /* where the calling thread ran before; empty: it has not moved */
     struct weir_targets targets;
@@ -115,8 +108,9 @@ void weir_session_unwatch_aux(struct weir_session *session);
 /* Holds the AUX events still, for a snapshot of their areas, or lets them go on. */
 void weir_session_pause_aux(struct weir_session *session, bool paused);
 
-/* Appends AUXTRACE_INFO, if there are AUX areas. Once rings are mapped. 0, -ENOMEM or -ENODEV. */
-int weir_session_append_aux_info(const struct weir_session *session, struct weir_buf *out);
+/* Appends AUXTRACE_INFO for CPUs, if there are AUX areas. Once rings are mapped. 0, -ENOMEM or -ENODEV. */
+int weir_session_append_aux_info(const struct weir_session *session, const struct weir_cpuset *cpus,
+                                 struct weir_buf *out);
 
 /* Tells the plan. 0, or -ENOMEM with err: more than the memory cgroup allows. */
 int weir_session_tell_plan(const struct weir_session *session, struct weir_error *err);
@@ -137,7 +131,7 @@ bool weir_session_end_asks_for_snapshot(const struct weir_session *session);
 /* Whether what is kept at the end goes to the file. */
 bool weir_session_ends_with_snapshot(const struct weir_session *session);
 
-/* Opens the events of options->events on session->cpus and session->targets, with watermarks for session->ring_bytes.
+/* Opens the events of options->events on the plan's CPUs and session->targets, with watermarks for session->ring_bytes.
  * 0 or -errno with err. */
 int weir_session_open_events(struct weir_session *session, struct weir_error *err);
 
@@ -166,19 +160,6 @@ int weir_session_describe(struct weir_session *session, struct weir_error *err);
 
 /* Opens session->file at options->output_path, head written. After map_rings() and describe(). 0 or -errno with err. */
 int weir_session_open_file(struct weir_session *session, struct weir_error *err);
-
-/* Begins to watch the CPUs; which are offline and would be recorded. 0 or -ENOMEM with err. */
-int weir_session_choose_late_cpus(struct weir_session *session, struct weir_error *err);
-
-/* Lets the coordinator's loop follow what happens to CPUs, beginning with what has happened since the list was made.
- * While recording. 0 or -errno. */
-int weir_session_watch_cpus(struct weir_session *session);
-
-/* A file has its beginning, which knows the CPUs of the start only. While the pool is there. */
-void weir_session_tell_cpus_again(struct weir_session *session);
-
-/* Before the coordinator ends. In any state. */
-void weir_session_unwatch_cpus(struct weir_session *session);
 
 /* Appends ID_INDEX, EVENT_UPDATE, THREAD_MAP and CPU_MAP records. 0 or -ENOMEM. */
 int weir_session_append_index(const struct weir_session *session, struct weir_buf *out);

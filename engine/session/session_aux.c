@@ -222,7 +222,8 @@ void weir_session_sum_aux(struct weir_session *session)
 
 /* perf takes an AUXTRACE record only behind this one (perf_event__process_auxtrace()), and what stands behind a switch
  * may come before the rest of a file's beginning: so the order carries it (weir_writer_rotation_set_first()). */
-int weir_session_append_aux_info(const struct weir_session *session, struct weir_buf *out)
+int weir_session_append_aux_info(const struct weir_session *session, const struct weir_cpuset *cpus,
+                                 struct weir_buf *out)
 {
     if (session->plan.aux.mode == WEIR_AUX_NONE)
         return 0;
@@ -235,9 +236,9 @@ int weir_session_append_aux_info(const struct weir_session *session, struct weir
         .cap_user_time_zero = conversion.has_zero,
         .per_thread = session->plan.per_thread,
         .system_wide = session->plan.config.system_wide,
-        .cpus = &session->cpus,
+        .cpus = cpus,
     };
-    size_t count = weir_aux_words_max(session->events.list, weir_cpuset_count(&session->cpus));
+    size_t count = weir_aux_words_max(session->events.list, weir_cpuset_count(cpus));
     uint64_t *words = calloc(weir_max_u64(count, 1), sizeof(*words));
     if (!words)
         return -ENOMEM;

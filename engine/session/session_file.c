@@ -66,7 +66,7 @@ static int synthesize_index(struct weir_session *session, struct weir_error *err
     struct weir_buf records = WEIR_BUF_INIT;
     int result = weir_session_append_index(session, &records);
     if (result == 0)
-        result = weir_session_append_aux_info(session, &records);
+        result = weir_session_append_aux_info(session, &session->plan.cpus, &records);
     if (result == 0)
         result = emit_pieces(session, &records);
     weir_buf_fini(&records);

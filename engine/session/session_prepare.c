@@ -25,6 +25,20 @@ static int open_append(struct weir_session *session, struct weir_error *err)
     return result;
 }
 
+/* From here on no change of CPUs is missed. */
+static int list_late_cpus(struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_record_options *options = session->options;
+    const struct weir_topology *topology = session->machine.topology;
+    const struct weir_cpuset *online = weir_topology_online(topology);
+    bool system_wide = weir_recording_plan_is_system_wide(options);
+    bool has_late = !options->cpus && (system_wide || !options->per_thread) && weir_topology_is_this_machine(topology);
+    int result = weir_cpu_follower_open(&session->cpu_follower, "", online);
+    if (result == 0 && has_late)
+        result = weir_cpu_follower_list_late(&session->cpu_follower, online, system_wide, &session->machine.late_cpus);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot list CPUs that are offline") : 0;
+}
+
 int weir_session_prepare(struct weir_session *session, struct weir_error *err)
 {
     const struct weir_record_options *options = session->options;
@@ -36,14 +50,12 @@ int weir_session_prepare(struct weir_session *session, struct weir_error *err)
     if (result == 0)
         result = weir_machine_facts_read(&session->machine, options, session->kernel, err);
     if (result == 0)
-        result = weir_session_choose_late_cpus(session, err);
+        result = list_late_cpus(session, err);
     if (result < 0)
         return result;
     bool without_ids = session->append && weir_append_is_without_ids(session->append);
     result = weir_recording_plan_make(&session->plan, options, &session->machine, session->append ? &without_ids : NULL,
                                       err);
-    if (result == 0 && weir_cpuset_copy(&session->cpus, &session->plan.cpus) < 0)
-        result = weir_error_set_errno(err, -ENOMEM, "cannot list the CPUs");
     return result;
 }
 

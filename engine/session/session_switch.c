@@ -207,7 +207,7 @@ static void take_answer(struct weir_session_switch *change)
     struct weir_session *session = change->session;
     weir_rounds_resume(&session->pipeline.rounds, now_ns(session));
     change->step = WEIR_SWITCH_DRAINING;
-    weir_session_tell_cpus_again(session);
+    weir_cpu_follower_tell_again(&session->cpu_follower);
     /* Relaxed: only whether. An output that failed is told elsewhere. */
     bool is_output = atomic_load_explicit(&session->pipeline.writer.error, memory_order_relaxed) < 0;
     if (change->answer_result < 0 && !is_output)
@@ -328,7 +328,7 @@ int weir_session_switch_init(struct weir_session_switch *change, struct weir_ses
     change->full_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int result = change->progress_fd < 0 || change->full_fd < 0 ? -errno : 0;
     if (result == 0)
-        result = weir_session_append_aux_info(session, &change->first_records);
+        result = weir_session_append_aux_info(session, &session->cpu_follower.recorded, &change->first_records);
     if (result == 0 && session->options->switching.period_ns > 0)
         result = make_timer(&change->timer_fd);
     if (result == 0 && session->options->switching.bytes > 0)

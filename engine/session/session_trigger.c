@@ -19,7 +19,7 @@ static int open_events(struct weir_session *session, struct weir_event_trigger *
                                            {
                                                .kernel = session->kernel,
                                                .list = list,
-                                               .cpus = &session->cpus,
+                                               .cpus = &session->plan.cpus,
                                                .late_cpus = &session->machine.late_cpus,
                                                .targets = &session->targets,
                                                .per_thread = session->plan.per_thread,

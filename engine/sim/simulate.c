@@ -51,11 +51,11 @@ static int plan(struct weir_session *session, const struct weir_simulate_options
     snprintf(machine, sizeof(machine), "numa:%u core:%u pu:1", options->nodes, options->load.cpus / options->nodes);
     int result = weir_topology_load_synthetic(&session->machine.topology, machine, err);
     if (result == 0)
-        result = weir_cpuset_copy(&session->cpus, weir_topology_online(session->machine.topology));
+        result = weir_cpuset_copy(&session->plan.cpus, weir_topology_online(session->machine.topology));
     session->plan.options = session->options;
     session->plan.machine = &session->machine;
     if (result == 0)
-        result = weir_plan_make(&session->plan.placement, session->machine.topology, &session->cpus,
+        result = weir_plan_make(&session->plan.placement, session->machine.topology, &session->plan.cpus,
                                 options->threads_spec, options->notices, err);
     return result;
 }
@@ -392,9 +392,7 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
         .day = &weir_clock_day,
         .result = &result->record,
         .workload = WEIR_WORKLOAD_INIT,
-        .cpu_watch = {.fd = -1},
-        .cpu_timer_fd = -1,
-        .resume_fd = -1,
+        .cpu_follower = WEIR_CPU_FOLLOWER_INIT,
         .aux_timer_fd = -1,
         .plan = {.buffer_bytes = options->buffer_bytes, .retained_bytes = options->retained_bytes},
     };

@@ -59,7 +59,7 @@ void sim_rig_take_cpu(struct sim_rig *rig, unsigned place)
     weir_sim_kernel_set_cpu(rig->sim, rig->set.places[place].cpu, false);
 }
 
-/* As session_cpus.c has it, for the first event alone. */
+/* As cpu_follower.c has it, for the first event alone. */
 static void note_return(struct sim_rig *rig, unsigned place)
 {
     const struct weir_record_sample_id trailer = {

@@ -64,7 +64,7 @@ void sim_rig_fini(struct sim_rig *rig);
 void sim_rig_take_cpu(struct sim_rig *rig, unsigned place);
 void sim_rig_bring_cpu(struct sim_rig *rig, unsigned place);
 
-/* One comes and may not be recorded: 0 or -errno, as open_place() in session_cpus.c. It may be tried again. */
+/* One comes and may not be recorded: 0 or -errno, as open_place() in cpu_follower.c. It may be tried again. */
 int sim_rig_try_bring_cpu(struct sim_rig *rig, unsigned place, struct weir_error *err);
 
 /* The descriptor of an event; event == set.event_count - 1 is the sideband event. */
