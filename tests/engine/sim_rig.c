@@ -41,16 +41,19 @@ static int map_ring(struct sim_rig *rig, unsigned place, bool sideband)
     return 0;
 }
 
+int sim_rig_map_place(struct sim_rig *rig, unsigned place)
+{
+    int result = map_ring(rig, place, false);
+    return result == 0 ? map_ring(rig, place, true) : result;
+}
+
 static int map_rings(struct sim_rig *rig, const struct sim_rig_options *options)
 {
     int result = 0;
     rig->ring_bytes = options->ring_bytes;
     rig->sideband_ring_bytes = options->sideband_ring_bytes ? options->sideband_ring_bytes : options->ring_bytes;
-    for (unsigned place = 0; result == 0 && place < rig->set.late_from; place++) {
-        result = map_ring(rig, place, false);
-        if (result == 0)
-            result = map_ring(rig, place, true);
-    }
+    for (unsigned place = 0; result == 0 && place < rig->set.late_from; place++)
+        result = sim_rig_map_place(rig, place);
     return result;
 }
 
@@ -88,9 +91,7 @@ int sim_rig_try_bring_cpu(struct sim_rig *rig, unsigned place, struct weir_error
             note_return(rig, place);
     }
     if (result == 0 && !weir_pipeline_has_place(&rig->pipeline, place)) {
-        result = map_ring(rig, place, false);
-        if (result == 0)
-            result = map_ring(rig, place, true);
+        result = sim_rig_map_place(rig, place);
         if (result == 0)
             weir_pipeline_wake_place(&rig->pipeline, place);
     }

@@ -64,6 +64,9 @@ void sim_rig_fini(struct sim_rig *rig);
 void sim_rig_take_cpu(struct sim_rig *rig, unsigned place);
 void sim_rig_bring_cpu(struct sim_rig *rig, unsigned place);
 
+/* Maps both rings of a place: what the coordinator does when a CPU comes for the first time. 0 or -errno. */
+int sim_rig_map_place(struct sim_rig *rig, unsigned place);
+
 /* One comes and may not be recorded: 0 or -errno, as open_place() in cpu_follower.c. It may be tried again. */
 int sim_rig_try_bring_cpu(struct sim_rig *rig, unsigned place, struct weir_error *err);
 
