@@ -1,4 +1,4 @@
-/* Search by probes, see search.h. */
+/* The state of a search: the highest good value and the least bad one. Caller's thread. */
 #include "engine/sim/search.h"
 
 #include "base/assert.h"
@@ -8,13 +8,13 @@
 
 struct progress {
     const struct weir_search *search;
-    uint64_t good;    /* highest value that held; 0: none */
-    uint64_t bad;     /* least value that did not; greatest + 1: none */
-    bool unreachable; /* what is known of bad is only that it is out of reach */
+    uint64_t good;    /* the highest value that held; 0: none */
+    uint64_t bad;     /* the least value that did not hold; greatest + 1: none */
+    bool unreachable; /* bad is out of reach; nothing else is known of it */
     struct weir_error *err;
 };
 
-/* Probes and narrows. 0 or -errno. */
+/* Probes a value and narrows the range. 0 or -errno. */
 static int probe(struct progress *p, uint64_t value)
 {
     enum weir_probe_outcome outcome;
@@ -30,7 +30,7 @@ static int probe(struct progress *p, uint64_t value)
     return 0;
 }
 
-/* A good value and a bad one, as far as there are any. */
+/* Finds a good value and a bad one, if there are any. */
 static int bracket(struct progress *p)
 {
     const struct weir_search *search = p->search;
@@ -43,7 +43,7 @@ static int bracket(struct progress *p)
     return result;
 }
 
-/* The value half way between good and bad by ratio, found without floating point: the root of their product. */
+/* Returns the geometric mean of good and bad, computed without floating point: the root of their product. */
 static uint64_t middle(uint64_t good, uint64_t bad)
 {
     uint64_t low = good, high = bad;

@@ -1,10 +1,10 @@
 /*
- * The search for the highest value at which something still holds: a rate without loss, the longest stall without loss.
+ * Searches the highest value that still holds: a rate without loss, or a stall without loss.
  *
- * Steps of four upwards from the first value (downwards when that is too much already), then halving, by ratio, until
- * the highest good and the least bad value are within WEIR_SEARCH_PERCENT of each other. Measurements are noisy, so
- * what was found is probed once more and lowered until it holds again: the last probe is always that of the value
- * returned. Pure but for the probes; caller's thread.
+ * The search multiplies the first value by four until a probe fails, or divides it by four until a probe holds. It then
+ * takes the geometric mean of the highest good and the least bad value until the two are within WEIR_SEARCH_PERCENT.
+ * Measurements are noisy, so the search probes the result once more and lowers it until it holds again: the last probe
+ * is always the probe of the returned value. Pure but for the probes; caller's thread.
  */
 #ifndef WEIR_ENGINE_SIM_SEARCH_H
 #define WEIR_ENGINE_SIM_SEARCH_H
@@ -18,24 +18,25 @@
 enum weir_probe_outcome {
     WEIR_PROBE_HOLDS,
     WEIR_PROBE_FAILS,
-    WEIR_PROBE_OUT_OF_REACH, /* the value could not be brought about, so that the probe says nothing */
+    WEIR_PROBE_OUT_OF_REACH, /* the value could not be reached, so the probe proves nothing */
 };
 
-enum weir_search_limit {        /* why it goes no higher */
+enum weir_search_limit {        /* why the search goes no higher */
     WEIR_SEARCH_LIMIT_FAILURE,  /* higher values fail */
     WEIR_SEARCH_LIMIT_REACH,    /* higher values are out of reach */
-    WEIR_SEARCH_LIMIT_GREATEST, /* the greatest value that was asked for holds */
+    WEIR_SEARCH_LIMIT_GREATEST, /* the greatest value allowed holds */
 };
 
 struct weir_search {
-    uint64_t first;    /* probed first, at least 1 */
+    uint64_t first;    /* the value of the first probe, at least 1 */
     uint64_t greatest; /* not less than first */
-    /* 0 with *outcome, or -errno with err, which ends the search. */
+    /* Probes a value. 0 with *outcome, or -errno with err, which ends the search. */
     int (*probe)(void *ctx, uint64_t value, enum weir_probe_outcome *outcome, struct weir_error *err);
     void *ctx; /* borrowed */
 };
 
-/* *best is 0 when not even 1 holds; *limit is of the least value that did not. 0, or what a probe returned. */
+/* Runs the search. *best is 0 when not even 1 holds; *limit describes the least value that did not hold. 0, or the
+ * error of a probe. */
 int weir_search_highest(const struct weir_search *search, uint64_t *best, enum weir_search_limit *limit,
                         struct weir_error *err);
 

@@ -1,4 +1,4 @@
-/* A write queue that can stand still. All but stall() runs on the thread that owns the output. */
+/* A write queue that can stall. All functions but weir_sim_disk_stall() run on the thread that owns the output. */
 #include "engine/sim/sim_disk.h"
 
 #include <errno.h>
@@ -8,8 +8,8 @@
 
 struct stalling_queue {
     struct weir_sim_disk *disk;            /* borrowed */
-    const struct weir_io_queue_ops *queue; /* the real one's */
-    void *ctx;                             /* the real one, owned */
+    const struct weir_io_queue_ops *queue; /* of the real queue */
+    void *ctx;                             /* the real queue; owned */
 };
 
 void weir_sim_disk_init(struct weir_sim_disk *disk, const struct weir_clock *clock)
@@ -21,12 +21,12 @@ void weir_sim_disk_init(struct weir_sim_disk *disk, const struct weir_clock *clo
 
 void weir_sim_disk_stall(struct weir_sim_disk *disk, uint64_t from_ns, uint64_t until_ns)
 {
-    /* Relaxed: times are all that is told. */
+    /* Relaxed: the two times publish no other data. */
     atomic_store_explicit(&disk->from_ns, from_ns, memory_order_relaxed);
     atomic_store_explicit(&disk->until_ns, until_ns, memory_order_relaxed);
 }
 
-/* For how long it stands still from now on. */
+/* Returns the rest of the stall; 0 outside of it. */
 static uint64_t stall_left_ns(const struct stalling_queue *stalling)
 {
     const struct weir_sim_disk *disk = stalling->disk;
@@ -55,7 +55,7 @@ static int open_queue(void **queue, const struct weir_io_queue_config *config, u
     return result;
 }
 
-/* Neither of the real queues starts a write before flush() or reap(). (Who stalls a disk syncs nothing.) */
+/* The real queues start writes in flush() and reap() only. A recording with a stall syncs nothing. */
 static int submit(void *queue, const struct weir_io_write *write)
 {
     const struct stalling_queue *stalling = queue;

@@ -21,40 +21,39 @@
 #define CPUS_OFFLINE_MAX 64  /* CPUs from here on stay online */
 
 struct sim_ring {
-    struct perf_event_mmap_page *page; /* owned by who mapped it; unmapped by ring_unmap */
+    struct perf_event_mmap_page *page; /* owned by the caller that mapped it; ring_unmap unmaps it */
     uint8_t *data;
     uint64_t bytes;
     uint64_t head;      /* producer only; published in page->data_head */
     uint64_t wakeup;    /* producer only: head at the last wake-up */
     uint64_t watermark; /* 0: wake for every record */
     uint64_t lost;      /* producer only: since the last LOST record */
-    bool newest;        /* the oldest records are overwritten; head counts down */
+    bool newest;        /* an overwritten ring: head counts down */
     _Atomic bool paused;
-    int wake_fd;   /* borrowed: of the event that mapped it */
-    int mapped_by; /* its descriptor */
+    int wake_fd; /* borrowed: eventfd of the event that mapped the ring */
 };
 
 struct sim_event {
     int fd; /* owned eventfd, the event's descriptor; -1 after close */
     struct weir_sim_origin origin;
     pid_t pid;
-    const struct sim_event *leader; /* borrowed; NULL: none but itself */
+    const struct sim_event *leader; /* borrowed; NULL: the event leads itself */
     struct sim_ring *ring;          /* borrowed; NULL before map or set_output */
     _Atomic bool enabled;
-    bool dead; /* its CPU was taken away */
+    bool dead; /* its CPU went off line */
     _Atomic uint64_t produced;
     _Atomic uint64_t lost;
 };
 
-/* Events of so many descriptors in a row. */
+/* The events of PAGE_FDS descriptors in a row. */
 struct sim_event_page {
     struct sim_event *_Atomic by_fd[PAGE_FDS]; /* owned */
 };
 
 struct weir_sim_kernel {
-    pthread_mutex_t lock; /* around what opening changes */
-    /* Owned; by descriptor. A page that is there stays, so that producers and readers can look while others are opened:
-     * they find (acquire) what was put in (release). */
+    pthread_mutex_t lock; /* held while an event is opened */
+    /* Owned; by descriptor. A page stays once it is there, so that producers and readers can look up events while
+     * others are opened: their acquire of a pointer pairs with the release that publishes it. */
     struct sim_event_page *_Atomic pages[PAGES];
     struct sim_ring **rings; /* owned */
     size_t ring_count;
@@ -100,7 +99,7 @@ void weir_sim_kernel_free(struct weir_sim_kernel *sim)
     if (!sim)
         return;
     for (size_t i = 0; i < PAGES; i++)
-        free_page(atomic_load_explicit(&sim->pages[i], memory_order_relaxed)); /* nobody else looks any more */
+        free_page(atomic_load_explicit(&sim->pages[i], memory_order_relaxed)); /* no other thread looks any more */
     for (size_t i = 0; i < sim->ring_count; i++) {
         if (sim->rings[i]->page)
             munmap(sim->rings[i]->page, mapping_bytes(sim->rings[i]->bytes));
@@ -156,7 +155,7 @@ static int register_event(struct weir_sim_kernel *sim, struct sim_event *event)
     return 0;
 }
 
-/* perf_event_open(), kernel/events/core.c, Linux 6.12: what it says about places and groups. */
+/* Checks places and groups as perf_event_open() does (kernel/events/core.c, Linux 6.12). */
 static int refuse_open(const struct sim_event *leader, pid_t pid, int cpu, int group_fd, unsigned long flags)
 {
     if (pid == -1 && cpu == -1)
@@ -239,7 +238,7 @@ static int sim_event_set_output(void *ctx, int fd, int ring_fd)
     if (event->origin.attr.write_backward != owner->origin.attr.write_backward)
         return -EINVAL;
     if (event->origin.cpu == -1 && event->pid != owner->pid)
-        return -EINVAL; /* nor those of different tasks */
+        return -EINVAL; /* no rings across tasks */
     event->ring = owner->ring;
     return 0;
 }
@@ -247,13 +246,13 @@ static int sim_event_set_output(void *ctx, int fd, int ring_fd)
 static int sim_event_set_filter(void *ctx, int fd, const char *filter)
 {
     (void)ctx, (void)fd, (void)filter;
-    return -EINVAL; /* as for every event that is not a tracepoint */
+    return -EINVAL; /* as Linux answers for all events but tracepoints */
 }
 
 static int sim_event_programs(void *ctx, int fd, unsigned *count)
 {
     (void)ctx, (void)fd, (void)count;
-    return -EINVAL; /* likewise */
+    return -EINVAL; /* as Linux answers for all events but tracepoints */
 }
 
 static int sim_event_read(void *ctx, int fd, uint64_t read_format, uint64_t id, struct weir_event_count *count)
@@ -289,7 +288,7 @@ static int sim_ring_map(void *ctx, int fd, size_t data_bytes, struct perf_event_
     if (!event || !weir_is_power_of_two(data_bytes) || data_bytes % page_bytes)
         return -EINVAL;
     if (event->origin.cpu == -1 && event->origin.attr.inherit)
-        return -EINVAL; /* perf_mmap(): a ring that many CPUs would write to */
+        return -EINVAL; /* perf_mmap(): many CPUs would write to one ring */
     void *base = mmap(NULL, mapping_bytes(data_bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
         return -errno;
@@ -343,7 +342,7 @@ static int sim_poll(void *ctx, struct pollfd *fds, nfds_t count, int timeout_ms)
     if (ready < 0)
         return -errno;
     for (nfds_t i = 0; ready > 0 && i < count; i++) {
-        /* perf_poll() takes the wake-up with it: the next poll reports the next one. */
+        /* perf_poll() consumes the wake-up: the next poll reports the next one. */
         if ((fds[i].revents & POLLIN) && event_of(ctx, fds[i].fd)) {
             eventfd_t taken;
             eventfd_read(fds[i].fd, &taken);
@@ -412,7 +411,7 @@ static bool is_enabled(const struct sim_event *event)
 
 static bool has_room(const struct sim_ring *ring, size_t bytes)
 {
-    /* Linux writes a larger record over its own beginning: who maps such a ring has to see to it. */
+    /* Linux lets a larger record overwrite its own beginning; the code that maps such a ring must prevent that. */
     weir_assert(!ring->newest || bytes <= ring->bytes);
     /* Sequentially consistent on both sides: who pauses and then looks whether a producer is at work (race_snapshot.c)
      * sees it, or the producer sees the pause. */
@@ -432,7 +431,7 @@ static bool output(struct sim_event *event, const uint8_t *record, size_t bytes,
         return false;
     struct sim_ring *ring = event->ring;
     atomic_fetch_add_explicit(&event->produced, 1, memory_order_release);
-    if (!ring) /* perf_output_begin() leaves it at that: nothing is lost that was not wanted */
+    if (!ring) /* as perf_output_begin(): without a ring nothing is lost */
         return false;
 
     if (!has_room(ring, bytes)) {

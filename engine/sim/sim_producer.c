@@ -1,4 +1,5 @@
-/* Producer threads of a simulated machine. start and stop on the coordinator, the rest on the threads. */
+/* Producer threads of a simulated machine. The coordinator starts and stops them; everything else runs on the threads.
+ */
 #include "engine/sim/sim_producer.h"
 
 #include <errno.h>
@@ -16,9 +17,9 @@
 
 #define SIDEBAND_EVERY 1024 /* samples between two side records of a CPU */
 #define BURST_MAX      64   /* by default */
-#define CHECK_EVERY    64   /* samples between two looks at the clock, and at whether to stop */
+#define CHECK_EVERY    64   /* samples between two checks of the clock and of the request to stop */
 #define PACING_NS      WEIR_NS_PER_MS
-#define TASK_BASE      1000 /* simulated CPU n runs a task of this id plus n */
+#define TASK_BASE      1000 /* the task of simulated CPU n has the id TASK_BASE + n */
 #define STACK_BYTES    8192
 #define FRAMES_MIN     8
 #define FRAMES_MAX     40
@@ -41,19 +42,19 @@ int weir_sim_mix_add_events(const struct weir_sim_mix *mix, struct weir_event_li
     return result;
 }
 
-/* Whose sample comes next. */
+/* The position in the sequence of samples. */
 struct turn {
     unsigned cpu;
-    uint64_t n;     /* of that CPU */
-    uint64_t begin; /* of this round, in which each CPU has one turn */
+    uint64_t n;     /* number of the sample on that CPU */
+    uint64_t begin; /* number of the first sample of this turn of all CPUs */
     uint64_t end;
 };
 
 struct producer {
     struct weir_sim_producers *all; /* borrowed */
     struct turn turn;
-    uint64_t random;    /* state of what is drawn by lot */
-    unsigned first_cpu; /* and every all->count-th from there */
+    uint64_t random;    /* state of the random numbers */
+    unsigned first_cpu; /* this CPU, and each all->count-th CPU after it */
     pthread_t thread;
     bool started;
     uint64_t ended_ns; /* written by the thread, read after it was joined, as is the next */
@@ -63,8 +64,8 @@ struct producer {
 struct weir_sim_producers {
     struct weir_sim_producers_setup setup;
     unsigned parts;                              /* sum of the mix */
-    unsigned event_of_kind[WEIR_SIM_KIND_COUNT]; /* index of the event; only of kinds in the mix */
-    uint8_t *memory;                             /* owned: what payloads and stacks are filled with */
+    unsigned event_of_kind[WEIR_SIM_KIND_COUNT]; /* index of the event; valid for kinds in the mix */
+    uint8_t *memory;                             /* owned: the bytes of payloads and stacks */
     uint64_t chain[FRAMES_MAX];
     uint64_t started_ns;
     uint64_t burst; /* at least 1 */
@@ -134,7 +135,7 @@ static void advance(struct producer *producer)
         begin_round(producer, turn->end);
 }
 
-/* Of so many CPUs together: what they should have produced by now. */
+/* Returns the number of samples that `cpus` CPUs should have produced by now. */
 static uint64_t records_due(const struct weir_sim_load *load, unsigned cpus, uint64_t elapsed_ns)
 {
     uint64_t total = load->records_per_cpu * cpus;
@@ -144,7 +145,7 @@ static uint64_t records_due(const struct weir_sim_load *load, unsigned cpus, uin
     return due < (double)total ? (uint64_t)due : total;
 }
 
-/* Where it may not run any more it runs elsewhere. */
+/* If the thread may not run there any more, it runs elsewhere. */
 static void play_cpu(const struct producer *producer)
 {
     struct weir_cpuset cpu = WEIR_CPUSET_INIT;
@@ -162,7 +163,7 @@ static void *producer_main(void *argument)
     unsigned cpus = (load->cpus - producer->first_cpu + all->count - 1) / all->count;
     uint64_t total = load->records_per_cpu * cpus, produced = 0;
     begin_round(producer, 0);
-    /* Relaxed: nothing is passed on with it. */
+    /* Relaxed: the flag publishes no other data. */
     while (produced < total && !atomic_load_explicit(&all->stop, memory_order_relaxed)) {
         uint64_t due = records_due(load, cpus, weir_clock_now_ns(all->setup.clock) - all->started_ns);
         uint64_t until = weir_min_u64(due, produced + CHECK_EVERY);
@@ -179,7 +180,7 @@ static void *producer_main(void *argument)
     return NULL;
 }
 
-/* What all samples are filled from. */
+/* Makes the bytes that fill all samples. */
 static int fill_memory(struct weir_sim_producers *all)
 {
     size_t bytes = weir_max_u64(all->setup.load.payload_bytes, STACK_BYTES);
@@ -193,7 +194,7 @@ static int fill_memory(struct weir_sim_producers *all)
     return 0;
 }
 
-/* By default the CPUs of a producer go on side by side: a turn is what is due in the time that it sleeps. */
+/* By default a turn has the samples that are due in one sleep, so that the CPUs of a producer go on side by side. */
 static uint64_t choose_burst(const struct weir_sim_load *load)
 {
     if (load->burst > 0)

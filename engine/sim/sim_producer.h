@@ -1,14 +1,14 @@
 /*
- * Threads that play the CPUs of a simulated machine: they write samples and side records into simulated rings, each for
- * a share of the CPUs, at a set rate or as fast as they can. What a sample looks like:
+ * Threads that play the CPUs of a simulated machine. Each thread writes samples and side records into the simulated
+ * rings of its share of the CPUs, at a set rate or as fast as it can. There are three kinds of samples:
  *
  *     tracepoint   a raw payload of up to payload_bytes, as of bpf-output or a tracepoint
  *     callchain    8 to 40 user frames
- *     dwarf        user registers and 8 KiB of user stack, as --call-graph dwarf has them
+ *     dwarf        user registers and 8 KiB of user stack, as of --call-graph dwarf
  *
- * Each kind is an event of its own, as in a recording with several -e. One producer thread per CPU of the real machine
- * at most: they compete with the readers for it, so what is lost here may be the fault of the simulation, and CPU time
- * per byte tells more than bytes per second where there are more rings than CPUs.
+ * Each kind is an event of its own, as in a recording with several -e. There is at most one producer thread per CPU of
+ * the real machine. Producers compete with the readers for these CPUs, so the simulation itself may cause losses. With
+ * more rings than CPUs, CPU time per byte says more than bytes per second.
  */
 #ifndef WEIR_ENGINE_SIM_SIM_PRODUCER_H
 #define WEIR_ENGINE_SIM_SIM_PRODUCER_H
@@ -29,7 +29,7 @@ enum weir_sim_kind {
     WEIR_SIM_KIND_COUNT,
 };
 
-/* How a record mix names the kinds. */
+/* The names of the kinds in a record mix. */
 extern const char *const weir_sim_kind_names[WEIR_SIM_KIND_COUNT];
 
 struct weir_sim_mix {
@@ -39,9 +39,9 @@ struct weir_sim_mix {
 struct weir_sim_load {
     unsigned cpus;
     uint64_t records_per_cpu;
-    uint64_t rate_per_cpu_hz; /* samples; 0: flat out */
-    uint64_t burst; /* samples of a CPU before the next of those that one thread plays; 0: few, so that all go on side
-                     * by side. A rate is kept on the average then. */
+    uint64_t rate_per_cpu_hz; /* samples; 0: as fast as possible */
+    uint64_t burst; /* samples of one CPU before the thread's next CPU gets its turn; 0: few, so that all CPUs go on
+                       side by side. A rate is kept on average. */
     uint32_t payload_bytes; /* of tracepoints, at least 8 */
     struct weir_sim_mix mix;
     uint64_t seed;
@@ -54,29 +54,29 @@ struct weir_sim_producers; /* opaque */
 
 struct weir_sim_producers_setup {
     struct weir_sim_load load;
-    const struct weir_event_set *events; /* borrowed; open and mapped, those of the mix first */
+    const struct weir_event_set *events; /* borrowed; open and mapped, the events of the mix first */
     struct weir_sim_kernel *sim;         /* borrowed */
     const struct weir_sim_stage *stage;  /* borrowed */
     const struct weir_clock *clock;      /* borrowed */
-    int done_fd;                         /* borrowed eventfd: each thread adds one when it has produced all */
+    int done_fd;                         /* borrowed eventfd: each thread adds one when it has produced everything */
 };
 
-/* Starts the threads, one on each CPU of the stage at most. *out is owned by the caller, also after a failure. 0 or
- * -errno with err. */
+/* Starts the threads, at most one on each CPU of the stage. The caller owns *out, also after a failure. 0 or -errno
+ * with err. */
 int weir_sim_producers_start(struct weir_sim_producers **out, const struct weir_sim_producers_setup *setup,
                              struct weir_error *err);
 
 unsigned weir_sim_producers_count(const struct weir_sim_producers *producers);
 
 struct weir_sim_produced {
-    double seconds;     /* until the last of them had produced all, or was stopped */
-    double cpu_seconds; /* of their threads */
+    double seconds;     /* until the last thread had produced everything, or was stopped */
+    double cpu_seconds; /* of all producer threads */
 };
 
-/* Makes what still runs stop and frees all. produced may be NULL. NULL-safe. */
+/* Stops the threads that still run and frees everything. producers and produced may be NULL. */
 void weir_sim_producers_stop(struct weir_sim_producers *producers, struct weir_sim_produced *produced);
 
-/* The next number from a seed, which is not 0: xorshift64* (Vigna, 2016). */
+/* Returns the next random number; the state is never 0. xorshift64* (Vigna, 2016). */
 uint64_t weir_sim_random(uint64_t *state);
 
 #endif

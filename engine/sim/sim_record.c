@@ -1,4 +1,4 @@
-/* What a simulated kernel writes, put together field by field. Layouts: perf_event_open(2). Any thread. */
+/* The records of a simulated kernel, put together field by field. Layouts: perf_event_open(2). Any thread. */
 #include "engine/sim/sim_record.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ static void put_trailer(const struct weir_sim_origin *origin, uint8_t *record, s
         put_u64(record, at, origin->id);
 }
 
-/* The size field counts itself out and the padding in, so that the record ends on a multiple of 8. */
+/* The size field counts the padding but not itself, so that the record ends on a multiple of 8. */
 static void put_raw(uint8_t *record, size_t *at, const struct weir_sim_sample *sample)
 {
     uint32_t size = (uint32_t)weir_align_up(sample->raw_bytes + sizeof(uint32_t), 8) - (uint32_t)sizeof(uint32_t);
@@ -60,7 +60,7 @@ static void put_chain(uint8_t *record, size_t *at, const struct weir_sim_sample 
     *at += sample->chain_count * sizeof(uint64_t);
 }
 
-/* The registers of the mask, each holding its number. */
+/* Appends the registers of the mask; each holds its own number. */
 static void put_registers(uint8_t *record, size_t *at, uint64_t mask)
 {
     put_u64(record, at, PERF_SAMPLE_REGS_ABI_64);
@@ -68,7 +68,7 @@ static void put_registers(uint8_t *record, size_t *at, uint64_t mask)
         put_u64(record, at, (uint64_t)__builtin_ctzll(mask));
 }
 
-/* Size, bytes, and how many of them the task had in use: all. */
+/* Appends the size, the bytes, and the number of bytes that the task had in use: all. */
 static void put_stack(uint8_t *record, size_t *at, const void *stack, uint32_t bytes)
 {
     put_u64(record, at, bytes);
@@ -77,7 +77,7 @@ static void put_stack(uint8_t *record, size_t *at, const void *stack, uint32_t b
     put_u64(record, at, bytes);
 }
 
-/* The fields in the order of perf_event_open(2), "PERF_RECORD_SAMPLE". */
+/* Appends the fields in the order of perf_event_open(2), "PERF_RECORD_SAMPLE". */
 size_t weir_sim_record_sample(const struct weir_sim_origin *origin, const struct weir_sim_sample *sample,
                               uint8_t *record)
 {

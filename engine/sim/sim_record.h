@@ -1,6 +1,6 @@
 /*
- * The records of a simulated kernel, as bytes: samples, COMM and LOST, with the fields that an event's attr asks for,
- * those of them that weir ever does. Pure; any thread. Source: perf_event_open(2).
+ * The records of a simulated kernel, as bytes: samples, COMM and LOST. Of the fields that an attr can ask for, they
+ * have those that weir ever asks for. Pure; any thread. Source: perf_event_open(2).
  */
 #ifndef WEIR_ENGINE_SIM_SIM_RECORD_H
 #define WEIR_ENGINE_SIM_SIM_RECORD_H
@@ -13,7 +13,7 @@
 #define WEIR_SIM_RECORD_MAX_BYTES      65528u /* of any record */
 #define WEIR_SIM_SIDE_RECORD_MAX_BYTES 128u   /* of LOST and COMM, with the longest trailer */
 
-/* What an event puts into its records. */
+/* The event that a record comes from. */
 struct weir_sim_origin {
     struct perf_event_attr attr;
     uint64_t id;
@@ -31,11 +31,12 @@ struct weir_sim_sample {
     const void *stack;     /* used with PERF_SAMPLE_STACK_USER: attr.sample_stack_user bytes, below 64 KiB */
 };
 
-/* Each writes one record, which has room for WEIR_SIM_RECORD_MAX_BYTES, and returns its size, a multiple of 8. */
+/* Writes a sample into record, which has room for WEIR_SIM_RECORD_MAX_BYTES, and returns its size, a multiple of 8. */
 size_t weir_sim_record_sample(const struct weir_sim_origin *origin, const struct weir_sim_sample *sample,
                               uint8_t *record);
 
-/* With a sample_id trailer where the attr asks for one; for these two WEIR_SIM_SIDE_RECORD_MAX_BYTES are enough. */
+/* Write a COMM or LOST record, with a sample_id trailer if the attr asks for it, and return its size. record has room
+ * for WEIR_SIM_SIDE_RECORD_MAX_BYTES. */
 size_t weir_sim_record_comm(const struct weir_sim_origin *origin, uint32_t pid, const char *comm, uint64_t time_ns,
                             uint8_t *record);
 size_t weir_sim_record_lost(const struct weir_sim_origin *origin, uint64_t lost, uint64_t time_ns, uint8_t *record);

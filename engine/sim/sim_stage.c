@@ -1,4 +1,4 @@
-/* Which CPUs play simulated ones, see sim_stage.h. */
+/* The CPUs of this machine, in the order of the simulated ones. Set-up only. */
 #include "engine/sim/sim_stage.h"
 
 #include <errno.h>

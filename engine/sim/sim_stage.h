@@ -1,8 +1,7 @@
 /*
- * Which CPUs of this machine play those of a simulated one. Simulated CPU n is played by the n-th CPU that this process
- * may run on, counted round and round: the producer that writes its rings and the reader that empties them run there,
- * as both do on a real machine. So what a reader copies comes out of the cache of its own core, and it takes its CPU
- * from the load that it records. Set-up only.
+ * Maps the CPUs of a simulated machine to CPUs of this machine. Simulated CPU n is the n-th CPU that this process may
+ * run on, counted round and round. The producer and the reader of its rings both run on that CPU, as on a real machine.
+ * So the reader copies from the cache of its own core, and takes CPU time from the load that it records. Set-up only.
  */
 #ifndef WEIR_ENGINE_SIM_SIM_STAGE_H
 #define WEIR_ENGINE_SIM_SIM_STAGE_H
@@ -14,16 +13,16 @@ struct weir_sim_stage {
     unsigned count;
 };
 
-/* Of the CPUs that the calling thread may run on. 0 or -errno. */
+/* Takes the CPUs that the calling thread may run on. 0 or -errno. */
 int weir_sim_stage_init(struct weir_sim_stage *stage);
 
-/* NULL-safe. */
+/* Releases the CPUs. NULL is allowed. */
 void weir_sim_stage_fini(struct weir_sim_stage *stage);
 
-/* The CPU of this machine that plays a simulated one. */
+/* Returns the CPU of this machine for a simulated one. */
 unsigned weir_sim_stage_cpu(const struct weir_sim_stage *stage, unsigned simulated);
 
-/* Replaces simulated CPUs by those of this machine. 0 or -ENOMEM. */
+/* Replaces the simulated CPUs in set by their CPUs of this machine. 0 or -ENOMEM. */
 int weir_sim_stage_translate(const struct weir_sim_stage *stage, struct weir_cpuset *set);
 
 #endif

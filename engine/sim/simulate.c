@@ -1,6 +1,6 @@
 /*
- * A run on simulated rings. The calling thread is the coordinator; producer threads (sim_producer.h) play the machine's
- * CPUs; readers and writer are the real ones.
+ * A recording from simulated rings. The calling thread is the coordinator; producer threads (sim_producer.h) play the
+ * machine's CPUs; readers and writer are the real ones.
  */
 #include "engine/sim/simulate.h"
 
@@ -25,8 +25,8 @@
 #define RING_DEFAULT_BYTES  (512ull << 10)
 #define SIDEBAND_RING_BYTES (64ull << 10)
 #define PAYLOAD_MAX_BYTES   60000u
-#define SNAPSHOT_CHANCE     8             /* one in so many milliseconds */
-#define COPY_AREA_MAX_BYTES (64ull << 20) /* what memcpy is tried on: larger areas are no different */
+#define SNAPSHOT_CHANCE     8             /* a snapshot in one of this many milliseconds */
+#define COPY_AREA_MAX_BYTES (64ull << 20) /* memory that memcpy(3) is measured on: larger areas give the same speed */
 
 struct simulation {
     const struct weir_simulate_options *options; /* borrowed */
@@ -40,7 +40,7 @@ struct simulation {
     struct weir_sim_producers *producers;
     struct weir_sim_stage stage;
     int done_fd;     /* owned */
-    uint64_t random; /* when snapshots are taken */
+    uint64_t random; /* state of the random times of snapshots */
 };
 
 /* ---- setting up ---- */
@@ -60,7 +60,7 @@ static int plan(struct weir_session *session, const struct weir_simulate_options
     return result;
 }
 
-/* Readers run where the CPUs are played whose rings they would be next to. */
+/* Places each reader on the CPU of this machine that plays the CPU of its rings. */
 static int stage(struct simulation *s)
 {
     struct weir_plan *plan = &s->session.plan.placement;
@@ -71,7 +71,7 @@ static int stage(struct simulation *s)
     return result;
 }
 
-/* A simulated kernel's events are descriptors, too. */
+/* Returns the descriptors that the run needs: each event of the simulated kernel has one. */
 static uint64_t fds_needed(const struct simulation *s)
 {
     return weir_budget_fds((unsigned)s->events.count, s->options->load.cpus, 1, s->session.plan.placement.reader_count);
@@ -143,8 +143,8 @@ static int open_all(struct simulation *s, struct weir_error *err)
 
 /* ---- running ---- */
 
-/* Of samples that are kept in memory: perhaps, and refused while the last one is on its way. Returns when to think of
- * it again. */
+/* Takes a snapshot of the samples in memory, by chance; the request is refused while the last snapshot is being
+ * written. Returns the time of the next chance. */
 static uint64_t snapshot_perhaps(struct simulation *s, uint64_t now_ns)
 {
     if (s->options->retained_bytes == 0)
@@ -154,8 +154,8 @@ static uint64_t snapshot_perhaps(struct simulation *s, uint64_t now_ns)
     return now_ns + WEIR_NS_PER_MS;
 }
 
-/* The coordinator's loop of a simulated run: rounds until so many producers are done, a moment, a signal, or a failed
- * output. */
+/* The coordinator's loop of a simulated run. It ends when `producers` threads are done, at until_ns, by a signal, or
+ * when the output fails. */
 static void run(struct simulation *s, unsigned producers, uint64_t until_ns)
 {
     struct weir_session *session = &s->session;
@@ -191,7 +191,7 @@ static double process_cpu_seconds(void)
     return (double)used.tv_sec + (double)used.tv_nsec / (double)WEIR_NS_PER_S;
 }
 
-/* Nothing is produced, and nobody should do anything. */
+/* Measures the idle time: nothing is produced, and no thread should wake up. */
 static void idle(struct simulation *s, struct weir_simulate_result *result)
 {
     if (s->options->idle_ns == 0)
@@ -205,7 +205,7 @@ static void idle(struct simulation *s, struct weir_simulate_result *result)
     result->idle_switches = (uint64_t)(after.ru_nvcsw - before.ru_nvcsw);
 }
 
-/* From the first record to the closed file. */
+/* Runs from the first record to the closed file. */
 static int produce_and_finish(struct simulation *s, struct weir_simulate_result *result, struct weir_error *err)
 {
     struct weir_session *session = &s->session;

@@ -1,4 +1,4 @@
-/* Judging the facts of weir doctor. Pure; any thread. */
+/* The rules that judge the facts of `weir doctor`. Pure; any thread. */
 #include "engine/upkeep/doctor.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "engine/drain/chunk.h"
 #include "engine/session/budget.h"
 
-#define EVENTS_ASSUMED   3u /* two events and the one for side records */
+#define EVENTS_ASSUMED   3u /* two events, and one for side records */
 #define FREE_BYTES_LEAST (1ull << 30)
 #define POOL_BYTES       (32ull << 20) /* of each reader */
 
@@ -37,7 +37,7 @@ find(struct findings *found, const char *name, enum weir_verdict verdict, const 
 static void judge_events(const struct weir_doctor_facts *facts, struct findings *found)
 {
     int error = facts->event_error;
-    if (error == 0) /* whatever /proc shows of the knobs */
+    if (error == 0) /* trying counts more than the settings in /proc */
         find(found, "events", WEIR_VERDICT_OK, "perf_event_open(2) works");
     else if (!facts->limits.has_perf_events)
         find(found, "events", WEIR_VERDICT_BAD, "this kernel was built without CONFIG_PERF_EVENTS");
@@ -96,7 +96,7 @@ static void judge_capabilities(const struct weir_doctor_facts *facts, struct fin
                         ->fix);
 }
 
-/* Rings and the writer's buffers: two limits, two budgets. */
+/* Judges the locked memory of rings and of the writer's buffers: two limits, two budgets. */
 static void judge_memory(const struct weir_doctor_facts *facts, struct findings *found)
 {
     const struct weir_kernel_limits *limits = &facts->limits;
@@ -127,7 +127,7 @@ static void judge_memory(const struct weir_doctor_facts *facts, struct findings 
                         ->fix);
 }
 
-/* As weir record -a would begin. */
+/* Judges the memory that `weir record -a` takes at its start. */
 static void judge_cgroup(const struct weir_doctor_facts *facts, struct findings *found)
 {
     const struct weir_budget_input input = {

@@ -1,4 +1,4 @@
-/* Carries out a plan of recovery. Main thread. */
+/* Carries out the plan of a recovery: copies or changes files. Main thread. */
 #include "engine/upkeep/recover.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 #define FILE_MODE   0600
 #define FOLDER_MODE 0700
-#define KERNEL_MODE 0400 /* as it was made */
+#define KERNEL_MODE 0400 /* the mode that the recorder gives it */
 #define COPY_BYTES  (1u << 20)
 
 static int write_at(int fd, const void *data, size_t bytes, uint64_t offset)
@@ -33,7 +33,7 @@ static int write_at(int fd, const void *data, size_t bytes, uint64_t offset)
     return 0;
 }
 
-/* [at, end) of one file to the same place in the other. */
+/* Copies [at, end) of one file to the same place in another. */
 static int copy(int from, int to, uint64_t at, uint64_t end)
 {
     uint8_t *buffer = malloc(COPY_BYTES);
@@ -43,7 +43,7 @@ static int copy(int from, int to, uint64_t at, uint64_t end)
         if (count < 0 && errno != EINTR)
             result = -errno;
         else if (count == 0)
-            result = -EIO; /* it has shrunk since it was planned */
+            result = -EIO; /* the file has shrunk since it was planned */
         else if (count > 0)
             result = write_at(to, buffer, (size_t)count, at);
         at += count > 0 ? (size_t)count : 0;
@@ -57,8 +57,8 @@ static int sync_fd(int fd)
     return fsync(fd) < 0 ? -errno : 0;
 }
 
-/* Tail and header, and what the header does not speak of any more goes last: a crash in between leaves what there was
- * before, or the whole. (Only what stood where the tail goes, is in the tail alone until the header is written.) */
+/* Writes the tail, then the header, and removes leftover bytes last, so that a crash in between leaves the old
+ * recording or the new one. (Bytes that the tail replaces exist only in the tail until the header is written.) */
 static int write_plan(int fd, const struct weir_recovery *recovery)
 {
     uint64_t end = recovery->data_end + recovery->tail.used;
@@ -87,8 +87,8 @@ static int fail_output(const char *path, int code, struct weir_error *err)
     return code;
 }
 
-/* Copies the first bytes of a file into a new one, which the plan completes; NULL: as it is. 0 or -errno with err, and
- * there is no new one. */
+/* Copies the first bytes of a file into a new file, which the plan completes; plan NULL: copies the file unchanged. 0
+ * or -errno with err; on failure there is no new file. */
 static int copy_file(const char *input_path, const char *output_path, uint64_t bytes,
                      const struct weir_recovery *recovery, struct weir_error *err)
 {
@@ -108,7 +108,7 @@ static int copy_file(const char *input_path, const char *output_path, uint64_t b
     return result < 0 ? fail_output(output_path, result, err) : 0;
 }
 
-/* The file itself, or the directory's main one. */
+/* Returns the path of the file, or of the directory's main file. */
 static int copy_main(const char *input_path, const char *output_path, const struct weir_recovery *recovery,
                      struct weir_error *err)
 {
@@ -122,21 +122,21 @@ static int copy_main(const char *input_path, const char *output_path, const stru
 
 /* ---- copies of the kernel ---- */
 
-/* Holes stay holes: most of kcore may be one. */
+/* Copies data and keeps holes: most of kcore may be a hole. */
 static int copy_sparse(int from, int to, uint64_t bytes)
 {
     int result = ftruncate(to, (off_t)bytes) < 0 ? -errno : 0;
     for (off_t at = 0; result == 0;) {
         off_t data = lseek(from, at, SEEK_DATA);
         if (data < 0)
-            return errno == ENXIO ? 0 : -errno; /* nothing but a hole up to the end */
+            return errno == ENXIO ? 0 : -errno; /* a hole up to the end of the file */
         at = lseek(from, data, SEEK_HOLE);
         result = at < 0 ? -errno : copy(from, to, (uint64_t)data, weir_min_u64((uint64_t)at, bytes));
     }
     return result;
 }
 
-/* What is no file is left out, as one that is not there. */
+/* Skips entries that are not regular files, like missing ones. */
 static int copy_kernel_file(int from_folder, int to_folder, const char *name)
 {
     struct stat status;
@@ -178,7 +178,7 @@ static int copy_kernel_files(int from_folder, const char *path)
     return result;
 }
 
-/* The copy that --kcore has made, where there is one. */
+/* Copies the image that --kcore has made, if there is one. */
 static int copy_kernel(const char *input_path, const char *output_path, struct weir_error *err)
 {
     char path[PATH_MAX];
@@ -205,14 +205,14 @@ static void remove_kernel(const char *directory)
 
 /* ---- directories ---- */
 
-/* As weir_recovery_path(), with err. */
+/* Does as weir_recovery_path(), and fills err. */
 static int path_in(char path[PATH_MAX], const char *directory, const size_t *number, struct weir_error *err)
 {
     int result = weir_recovery_path(path, directory, number);
     return result < 0 ? weir_error_set_errno(err, result, "cannot open %.64s...", directory) : 0;
 }
 
-/* Parts and kernel first: while the main one is not there, perf finds no recording. */
+/* Copies parts and kernel image first: without the main file, perf finds no recording. */
 static int copy_directory(const char *input_path, const char *output_path, const struct weir_recovery *recovery,
                           struct weir_error *err)
 {
@@ -250,9 +250,9 @@ static int copy_directory(const char *input_path, const char *output_path, const
 /* ---- in place ---- */
 
 /*
- * A descriptor of what is to be changed, or -errno with err. A recording may come from anybody, with links in it that
- * name files of whoever recovers it: as outputs (io/output_file.c), what links lead to or what has other names is not
- * written.
+ * Opens a file that is to be changed: a descriptor, or -errno with err. A recording may come from anybody, and links in
+ * it may name files of the user who recovers it. So nothing is written through symbolic links or to files with other
+ * hard links, as with outputs (io/output_file.c).
  */
 static int open_to_change(const char *path, int access_mode, struct weir_error *err)
 {
@@ -279,7 +279,7 @@ static int open_part(const char *directory, size_t number, struct weir_error *er
     return result < 0 ? result : open_to_change(path, O_WRONLY, err);
 }
 
-/* Whether those that are to be cut can be, before anything is. */
+/* Checks that all parts that have to be cut can be cut, before any of them is. */
 static int check_parts(const char *directory, const struct weir_recovery *recovery, struct weir_error *err)
 {
     for (size_t i = 0; i < recovery->part_count; i++) {
@@ -309,7 +309,7 @@ static int cut_parts(const char *directory, const struct weir_recovery *recovery
     return result;
 }
 
-/* A recorder that still writes to the file holds its lock, and would go on over what is written here. */
+/* Refuses a file that a recorder still writes: the recorder holds its lock, and would write over the recovery. */
 static int complete_main(int fd, const char *path, const struct weir_recovery *recovery, struct weir_error *err)
 {
     int result = weir_output_check_lock(fd, path, err);

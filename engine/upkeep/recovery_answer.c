@@ -1,4 +1,4 @@
-/* The answer of the process that plans a recovery; see recovery_answer.h. */
+/* The answer of the process that plans a recovery, as bytes in a pipe. Any thread. */
 #include "engine/upkeep/recovery_answer.h"
 
 #include <errno.h>
@@ -10,17 +10,17 @@
 #include "base/bits.h"
 
 #define TAIL_MAX_BYTES (WEIR_RECOVERY_FEATURES_MAX_BYTES + MADE_MAX_BYTES)
-#define MADE_MAX_BYTES (4 * WEIR_FEATURE_MAX_BYTES) /* features that are made anew, and records of losses */
-#define PARTS_MAX      65536u                       /* format/perf_input.c reads no more */
+#define MADE_MAX_BYTES (4 * WEIR_FEATURE_MAX_BYTES) /* rebuilt features, and records of losses */
+#define PARTS_MAX      65536u                       /* the limit of format/perf_input.c */
 #define STEP_BYTES     (1u << 20)
 #define ERRNO_MAX      4095 /* of Linux */
 
-struct answer { /* as it goes through the pipe; both ends are this program */
+struct answer { /* as sent through the pipe; both ends are this program */
     struct weir_error err;
     struct weir_error cause; /* of the recovery */
     int32_t result;
     uint32_t is_whole, is_same_boot, is_directory, is_stream; /* 0 or 1 */
-    uint64_t part_count, tail_bytes;                          /* of what follows */
+    uint64_t part_count, tail_bytes;                          /* of the data behind this struct */
     uint64_t records, samples, data_end, said_end, dropped_bytes;
     struct weir_perf_header header;
     uint64_t features[4];
@@ -42,7 +42,7 @@ static int write_all(int fd, const void *data, size_t bytes)
 int weir_recovery_answer_write(int fd, int result, const struct weir_recovery *recovery, const struct weir_error *err)
 {
     struct answer said;
-    memset(&said, 0, sizeof(said)); /* its padding goes through the pipe */
+    memset(&said, 0, sizeof(said)); /* the padding is sent, too */
     said.result = result;
     said.err = *err;
     if (result < 0)
@@ -69,7 +69,7 @@ int weir_recovery_answer_write(int fd, int result, const struct weir_recovery *r
 
 /* ---- reading ---- */
 
-/* Whether there were as many bytes. */
+/* Reads exactly `bytes` bytes; false: there were fewer. */
 static bool read_all(int fd, void *data, size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {
@@ -81,7 +81,7 @@ static bool read_all(int fd, void *data, size_t bytes)
     return true;
 }
 
-/* Its lines made fit to be printed. */
+/* Makes the lines of the error fit to be printed. */
 static bool take_error(struct weir_error *err, const struct weir_error *said)
 {
     if (said->code > 0 || said->code < -ERRNO_MAX || !memchr(said->what, '\0', sizeof(said->what)) ||
@@ -98,7 +98,8 @@ static bool has_bytes(const char *path, uint64_t bytes)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && bytes <= (uint64_t)status.st_size;
 }
 
-/* What the reader relies on; the rest is what the file will say, and as good as the file was. */
+/* Checks the fields that this process relies on. The other fields go into the file, and are as trustworthy as the file
+ * was. */
 static bool is_sane(const struct answer *said, const char *path)
 {
     struct stat status;

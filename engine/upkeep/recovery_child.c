@@ -1,4 +1,4 @@
-/* The process that plans a recovery, and the end of it. What it says: recovery_answer.h. */
+/* The process that plans a recovery, and the wait for its end. recovery_answer.h has the form of its answer. */
 #include "engine/upkeep/recovery_child.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static void answer(int fd, const struct weir_recovery_options *options, const st
     struct weir_error err = {0};
     bound.gate = &gate;
     int result = weir_recovery_plan(&recovery, &bound, &err);
-    weir_recovery_answer_write(fd, result, &recovery, &err); /* a parent that is gone needs none */
+    weir_recovery_answer_write(fd, result, &recovery, &err); /* a parent that has gone needs no answer */
     weir_recovery_fini(&recovery);
 }
 

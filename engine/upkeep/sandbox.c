@@ -1,9 +1,9 @@
 /*
- * The filters of engine/upkeep/sandbox.h. A rule is a call, or a call with one of its arguments masked and compared;
- * several rules of one call are alternatives. Any thread.
+ * The filters of engine/upkeep/sandbox.h. A rule is a call, or a call with one argument masked and compared; several
+ * rules of one call are alternatives. Any thread.
  *
- * The lists hold what glibc makes of the functions that are used, on the architectures that weir runs on: some of these
- * do not have some of the calls, and libseccomp leaves such a rule out.
+ * The lists hold the calls that glibc's functions make, on the architectures that weir runs on. libseccomp leaves out a
+ * rule whose call an architecture does not have.
  */
 #include "engine/upkeep/sandbox.h"
 
@@ -22,14 +22,14 @@
 #include "base/bits.h"
 #include "base/sanitizer.h"
 
-/* sched.h has them by another name on some systems; clone(2). */
+/* The values of clone(2), which some systems' sched.h names differently. */
 #define CLONE_OF_FORK (0x00200000u | 0x01000000u | SIGCHLD) /* CHILD_CLEARTID, CHILD_SETTID */
-#define ANY           UINT32_MAX                            /* instead of an argument's number */
+#define ANY           UINT32_MAX                            /* in place of an argument's number */
 #define WRITING_FLAGS (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
 
 struct rule {
     int call;
-    uint32_t argument; /* ANY: whatever they are */
+    uint32_t argument; /* ANY: all arguments are allowed */
     uint64_t mask, value;
 };
 
@@ -50,7 +50,7 @@ static const struct rule reading[] = {
     {SCMP_SYS(madvise), ANY},
     {SCMP_SYS(futex), ANY},
     {SCMP_SYS(getrandom), ANY},
-    {SCMP_SYS(sysinfo), ANY}, /* qsort(3) of more than 1 KiB asks how much memory there is */
+    {SCMP_SYS(sysinfo), ANY}, /* qsort(3) of more than 1 KiB asks for the size of memory */
     {SCMP_SYS(clock_gettime), ANY},
     {SCMP_SYS(gettimeofday), ANY},
     {SCMP_SYS(restart_syscall), ANY},
@@ -63,7 +63,7 @@ static const struct rule reading[] = {
     {SCMP_SYS(getpid), ANY},
     {SCMP_SYS(gettid), ANY},
     {SCMP_SYS(tgkill), 2, UINT32_MAX, SIGABRT},
-    /* fork(3) and what the child of format/trace_formats.c does */
+    /* fork(3), and the calls of the child of format/trace_formats.c */
     {SCMP_SYS(clone), 0, UINT64_MAX, CLONE_OF_FORK},
     {SCMP_SYS(set_robust_list), ANY},
     {SCMP_SYS(pipe2), ANY},
@@ -90,7 +90,7 @@ static const struct rule recovery[] = {
     {SCMP_SYS(uname), ANY},
 };
 
-/* The leak check at the end, which stops the process from a thread of its own, and reports with their symbols. */
+/* The leak check at exit, which stops the process from a thread of its own and reports with symbols. */
 static const struct rule sanitizers[] = {
 #ifdef WEIR_HAS_SANITIZER
     {SCMP_SYS(clone), ANY},
@@ -146,9 +146,8 @@ static int load(enum weir_sandbox kind)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
     if (!filter)
-        return -ENOSYS; /* seccomp_init(3): the kernel does not know the action; its own word for it is lost */
-    /* The kernel's own refusal is to be told, not libseccomp's word for it. Calls in another word size have no rules.
-     */
+        return -ENOSYS; /* the kernel does not know the action; seccomp_init(3) gives no errno */
+    /* Functions return the kernel's errno, not libseccomp's. Calls of another word size have no rules. */
     int result = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
     if (result == 0)
         result = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
