@@ -1,6 +1,6 @@
 /*
- * The client's side of weir's control protocol (docs/control.md). No state, no allocation. Any thread; what does not
- * wait is safe in signal handlers (signal-safety(7)).
+ * The client's side of weir's control protocol (docs/control.md). No state, no allocation. Any thread; functions that
+ * do not wait are safe in signal handlers (signal-safety(7)).
  */
 #include <weir/snapshot.h>
 
@@ -15,11 +15,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define COMMAND_BYTES_MAX 1024 /* of the protocol, without its newline */
+#define COMMAND_BYTES_MAX 1024 /* limit of the protocol, without the newline */
 
 /* ---- connections ---- */
 
-/* 0, or -EINVAL. *bytes: how long the address is. */
+/* Parses an address. *bytes: its length. 0, or -EINVAL. */
 static int parse_address(const char *text, struct sockaddr_un *address, socklen_t *bytes)
 {
     static const char prefix[] = "unix:";
@@ -71,13 +71,13 @@ int weir_connect(void)
 
 /* ---- without waiting ---- */
 
-/* A peer that has gone: whether it had read all that it was sent is of no interest. */
+/* Converts an errno. A peer that has gone is -EPIPE, whether or not it had read everything. */
 static int failure_of(int code)
 {
     return code == ECONNRESET ? -EPIPE : -code;
 }
 
-/* Sends one command as a whole. errno stays. */
+/* Sends one command as a whole. errno is unchanged. */
 static int tell(int weir, const char *line, size_t bytes, int flags)
 {
     if (weir < 0)
@@ -92,7 +92,7 @@ static int tell(int weir, const char *line, size_t bytes, int flags)
     return result;
 }
 
-/* The minus sign: no answer is wanted, which nobody would read. */
+/* The minus sign suppresses the answer, as nobody would read it. */
 #define TELL(weir, command) tell(weir, "-" command "\n", sizeof("-" command "\n") - 1, MSG_DONTWAIT)
 
 int weir_snapshot(int weir)
@@ -121,11 +121,12 @@ static const char refused[] = "error: ", ack[] = "ack\n";
 #define REFUSED_BYTES (sizeof(refused) - 1)
 #define ACK_BYTES     (sizeof(ack) - 1)
 
-/* An answer ends in a zero byte; its last line is "ack", or its only one is "error: " and why. */
+/* The state of reading an answer. An answer ends in a zero byte. Its last line is "ack", or its only line is "error: "
+ * and the reason. */
 struct reading {
-    char *answer; /* the caller's, cut to its size; without an "error: " that it begins with */
+    char *answer; /* the caller's buffer; text is cut to its size; a leading "error: " is left out */
     size_t room, used;
-    char first[REFUSED_BYTES], last[ACK_BYTES + 1]; /* bytes of the whole: from its beginning, before its end */
+    char first[REFUSED_BYTES], last[ACK_BYTES + 1]; /* the first and the last bytes of the whole answer */
     uint64_t bytes;
 };
 
@@ -134,7 +135,7 @@ static bool begins_as_refusal(const struct reading *reading)
     return reading->bytes >= REFUSED_BYTES && memcmp(reading->first, refused, REFUSED_BYTES) == 0;
 }
 
-/* Takes a part of the answer. True: that was all. */
+/* Takes a part of the answer. Returns true when the answer is complete. */
 static bool take(struct reading *reading, const char *data, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++) {
@@ -152,7 +153,7 @@ static bool take(struct reading *reading, const char *data, size_t bytes)
     return false;
 }
 
-/* It was no refusal: what take() left out is put before the rest. */
+/* The answer is no refusal: puts back the "error: " that take() has left out. */
 static void restore_beginning(struct reading *reading)
 {
     size_t room = reading->room > 0 ? reading->room - 1 : 0;
@@ -166,11 +167,11 @@ static void restore_beginning(struct reading *reading)
     reading->used += bytes;
 }
 
-/* Takes what only says how it went out of the answer, which has a byte at least. */
+/* Removes "ack" or "error: " from the answer, which has at least one byte. */
 static int conclude(struct reading *reading)
 {
     const char *end = reading->last + sizeof(reading->last);
-    bool done = memcmp(end - ACK_BYTES, ack, ACK_BYTES) == 0 && /* and that is all of its line */
+    bool done = memcmp(end - ACK_BYTES, ack, ACK_BYTES) == 0 && /* "ack" is a whole line */
                 (reading->bytes == ACK_BYTES || reading->last[0] == '\n');
     uint64_t left_bytes = reading->bytes - (done ? ACK_BYTES : end[-1] == '\n');
     if (begins_as_refusal(reading) && done)
@@ -204,13 +205,13 @@ int weir_ask(int weir, const char *command, char *answer, size_t answer_bytes)
     size_t length = strlen(command);
     if (answer_bytes > 0)
         answer[0] = '\0';
-    if (length == 0 || command[0] == '-' || strchr(command, '\n')) /* nothing would be answered */
+    if (length == 0 || command[0] == '-' || strchr(command, '\n')) /* weir would not answer */
         return -EINVAL;
     if (length > COMMAND_BYTES_MAX)
         return -EMSGSIZE;
     snprintf(line, sizeof(line), "%s\n", command);
     int result = tell(weir, line, length + 1, 0);
-    if (result < 0 && result != -EPIPE) /* who is turned away is told why, and finds the connection closed */
+    if (result < 0 && result != -EPIPE) /* a rejected program gets the reason, and then finds the connection closed */
         return result;
     int before = errno;
     struct reading reading = {.answer = answer, .room = answer_bytes};

@@ -1,11 +1,11 @@
 /*
- * A program that has itself recorded up to the moment at which something goes wrong:
+ * A program whose recording ends at the moment when something goes wrong:
  *
  *     cc snapshot.c $(pkg-config --cflags --libs weir) -o snapshot
  *     weir record -M 16M -e raw_syscalls:sys_enter -c 1 -- ./snapshot
  *
- * perf.data then holds the calls between its two snapshots: the second has replaced the first. Without weir it runs all
- * the same.
+ * perf.data then holds the system calls between its two snapshots: the second has replaced the first. Without weir, the
+ * program runs unchanged.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static int weir;
 static void on_trouble(int number)
 {
     (void)number;
-    weir_snapshot(weir); /* safe here: it makes one system call, and does not wait */
+    weir_snapshot(weir); /* safe here: one system call, without waiting */
 }
 
 static void work(void)
@@ -39,14 +39,14 @@ int main(void)
     signal(SIGUSR1, on_trouble);
 
     work();
-    int result = weir_snapshot_alloc(weir); /* memory for the snapshots to come, and the first of them */
+    int result = weir_snapshot_alloc(weir); /* reserves memory for later snapshots, and takes the first */
     if (result < 0)
         fprintf(stderr, "no snapshot: %s\n", strerror(-result));
 
     work();
     raise(SIGUSR1);
 
-    /* Commands are done in order: once this one is answered, the snapshot was written. */
+    /* weir carries out commands in order: the answer to this one means that the snapshot is written. */
     if (weir_ask(weir, "ping", answer, sizeof(answer)) == 0)
         printf("two snapshots taken\n");
     return 0;

@@ -1,20 +1,20 @@
 /*
- * Snapshots of a recording, taken by the program that is recorded: the pair of the kernel's tracing_snapshot() and
- * tracing_snapshot_alloc(), for programs that run under `weir record -M SIZE` or `--overwrite`.
+ * Snapshots of a recording, taken by the recorded program. The functions correspond to the kernel's tracing_snapshot()
+ * and tracing_snapshot_alloc(), for programs that run under `weir record -M SIZE` or `--overwrite`.
  *
- *     int weir = weir_connect();            once, at the start; negative: nobody records this program by weir
- *     weir_snapshot_alloc(weir);            sets memory aside, and takes a snapshot
+ *     int weir = weir_connect();            once, at the start; negative: weir does not record this program
+ *     weir_snapshot_alloc(weir);            reserves memory, and takes a snapshot
  *     ...
- *     weir_snapshot(weir);                  when something went wrong; in a signal handler, too
+ *     weir_snapshot(weir);                  when something goes wrong; also in a signal handler
  *
- * The connection is a descriptor: it is closed by close(2), and closed in programs that are executed. Functions that
- * do not wait may be called by any thread at any time, and from signal handlers: all they do is one send(2). Functions
- * that wait are for one thread of one process at a time; another one, and a child after fork(2), has a connection of
- * its own. errno is as it was before.
+ * The connection is a descriptor: close(2) closes it, and so does execve(2). Functions that do not wait make one
+ * send(2), so any thread and any signal handler may call them at any time. Functions that wait are for one thread of
+ * one process at a time. Another thread or process, such as a child after fork(2), opens a connection of its own. No
+ * function changes errno.
  *
- * All functions take a negative descriptor, and return -EBADF for it: a program need not ask whether it is recorded.
- * Other results of all: -EPIPE when weir has gone, when its recording has ended, or when it has turned the program away
- * (weir_ask() is told why), and those of send(2).
+ * All functions accept a negative descriptor and return -EBADF for it, so that a program need not ask whether it is
+ * recorded. All may return -EPIPE: weir has gone, its recording has ended, or it has rejected the program (weir_ask()
+ * gets the reason). All may return the errors of send(2).
  */
 #ifndef WEIR_LIBWEIR_INCLUDE_WEIR_SNAPSHOT_H
 #define WEIR_LIBWEIR_INCLUDE_WEIR_SNAPSHOT_H
@@ -28,49 +28,52 @@ extern "C" {
 #define WEIR_SNAPSHOT_API_VERSION 1
 
 /*
- * Connects to the weir that records this program, by WEIR_CONTROL in the environment. Returns a descriptor;
- * -ENOENT when there is no such variable, -EINVAL when it holds no address, -ECONNREFUSED when that weir has gone, or
+ * Connects to the weir that records this program, which the environment variable WEIR_CONTROL names. Returns a
+ * descriptor; -ENOENT: no such variable; -EINVAL: its value is not an address; -ECONNREFUSED: that weir has gone; or
  * another error of socket(2) or connect(2).
  */
 int weir_connect(void);
 
-/* The same, with the value that WEIR_CONTROL has: "unix:@NAME" or "unix:/PATH". */
+/* Connects to an address in the form of WEIR_CONTROL: "unix:@NAME" or "unix:/PATH". Results as weir_connect(). */
 int weir_connect_to(const char *address);
 
 /*
- * Asks for a snapshot: what is in memory goes to the file, and the memory that was set aside takes its place. Does not
- * wait. When no memory was set aside weir says so, and this is the last snapshot: recording stops, and what is in
- * memory is kept for the file's end. Asked for while a snapshot is still being written, it is refused. Both are told by
- * weir. Asked for as the last thing before the program ends or crashes, it is taken. 0 once it is asked for, or -EAGAIN
- * when weir has not taken what was asked before.
+ * Asks for a snapshot: weir writes the samples in memory to the file, and goes on in the memory that was reserved. Does
+ * not wait. 0: the request is sent; -EAGAIN: weir has not yet received earlier requests.
  *
- * A snapshot replaces the one before of this pair of functions and of the commands that they stand for, as in the
- * kernel: it is in a file of its own, FILE.TIME, which is FILE when recording has ended, and the one before goes once
- * that is whole. Under --snapshot-keep N the newest N stay. Dumps (SIGUSR2, --snapshot-on) are never replaced. What
- * cannot go on in another file (a stream, -A, --kcore) has all snapshots, one behind the other;
- * under --switch-output and --on-rotate all files stay, or as many as --switch-max-files says.
+ * Without reserved memory, weir prints a message and this is the last snapshot: recording stops, and the samples in
+ * memory go to the end of the file. While an earlier snapshot is being written, weir refuses the request with a
+ * message. A request made just before the program ends or crashes is still carried out.
+ *
+ * As in the kernel, a snapshot replaces the earlier one that these functions, or the equal commands of the control
+ * protocol, have taken. It is a file of its own, FILE.TIME, which becomes FILE when the recording ends. weir removes
+ * the earlier one once the new one is complete; with --snapshot-keep N it keeps the newest N. Dumps (SIGUSR2,
+ * --snapshot-on) are never replaced. Outputs that cannot go on in another file (a stream, -A, --kcore) hold all
+ * snapshots, one after the other. With --switch-output and --on-rotate all files stay, or as many as --switch-max-files
+ * allows.
  */
 int weir_snapshot(int weir);
 
 /*
- * Has memory set aside, if that was not done before, then takes a snapshot, and waits until it is written. 0, or
- * -EREMOTEIO when weir has refused it, for want of memory, say: then recording goes on as before.
+ * Reserves memory if that has not been done, takes a snapshot, and waits until it is written. 0, or -EREMOTEIO: weir
+ * has refused, for example for lack of memory, and the recording goes on unchanged.
  */
 int weir_snapshot_alloc(int weir);
 
-/* Has samples count, or not. Does not wait; as weir_snapshot(). */
+/* Enable and disable the events. Do not wait; results as weir_snapshot(). */
 int weir_enable(int weir);
 int weir_disable(int weir);
 
-/* Asks for a new output file, under --switch-output. Does not wait; as weir_snapshot(). */
+/* Asks for a new output file, with --switch-output. Does not wait; results as weir_snapshot(). */
 int weir_switch_output(int weir);
 
 /*
- * Has any command of weir's control protocol done ("status", "enable EVENT", ...) and waits for the answer. What it
- * says besides "ack", or why it was refused, is in answer (may be NULL with 0 bytes): a string, cut to its size. 0;
- * -EREMOTEIO when weir has refused it; -EINVAL for an empty command, one with a newline in it, or one with the minus
- * sign in front that says that no answer is wanted; -EMSGSIZE for one of more than 1024 bytes; -EPROTO for an answer
- * that is none.
+ * Sends any command of weir's control protocol ("status", "enable EVENT", ...) and waits for the answer. answer
+ * receives the text besides "ack", or the reason of a refusal, as a string cut to its size; it may be NULL with 0
+ * bytes.
+ *
+ * 0; -EREMOTEIO: weir has refused; -EINVAL: the command is empty, contains a newline, or begins with the minus sign
+ * that suppresses an answer; -EMSGSIZE: more than 1024 bytes; -EPROTO: the answer is malformed.
  */
 int weir_ask(int weir, const char *command, char *answer, size_t answer_bytes);
 
