@@ -1,4 +1,4 @@
-/* A parser by hand over one text, and a search in the functions that each filter names. Main thread. */
+/* A hand-written parser, and the search for the functions that each filter names. Main thread. */
 #include "engine/events/address_filter.h"
 
 #include <ctype.h>
@@ -19,7 +19,7 @@
 #include "format/functions.h"
 
 #define NAME_BYTES 512
-#define ANY        (-1) /* of functions of one name: the only one */
+#define ANY        (-1) /* the only function of that name */
 #define GLOBAL     0
 #define SHOWN_MAX  4 /* functions of one name in a hint */
 
@@ -27,13 +27,13 @@ static const char grammar[] =
     "filter|start|stop|tracestop FUNCTION|ADDRESS [/ FUNCTION|SIZE] [@FILE], with blanks around functions";
 
 struct place {
-    char name[NAME_BYTES]; /* "": number holds */
-    int which;             /* ANY, GLOBAL, or the Nth */
+    char name[NAME_BYTES]; /* "": the place is `number` */
+    int which;             /* ANY, GLOBAL, or N: the Nth function of that name */
     uint64_t number;
 };
 
 struct filter {
-    const char *action; /* as the kernel has it */
+    const char *action; /* the kernel's word */
     bool is_range;
     struct place from, to; /* to: the end, or a size */
     bool has_to;
@@ -61,7 +61,7 @@ static void skip(struct parser *parser, const char *letters)
     parser->at += strspn(parser->at, letters);
 }
 
-/* What goes on to one of the letters or the end. 0 or -EINVAL. */
+/* Cuts the text up to one of the letters or the end. 0 or -EINVAL. */
 static int take_word(struct parser *parser, const char *letters, char *word, size_t bytes, const char *expected)
 {
     size_t length = strcspn(parser->at, letters);
@@ -287,7 +287,7 @@ static void take_all(struct filter *filter, const struct weir_functions *functio
     }
 }
 
-/* Sets the numbers for the names. */
+/* Replaces names by numbers. */
 static int resolve_names(const struct parser *parser, struct filter *filter, const struct weir_functions *functions)
 {
     const struct weir_function *from = NULL, *to = NULL;

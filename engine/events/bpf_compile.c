@@ -14,7 +14,7 @@
 #include "base/array.h"
 #include "base/bits.h"
 
-/* What the macros of bpf_tracing.h go by. */
+/* The macro by which bpf_tracing.h knows the architecture. */
 #if defined(__x86_64__) || defined(__i386__)
 #define TARGET_ARCH "-D__TARGET_ARCH_x86"
 #elif defined(__aarch64__)
@@ -50,7 +50,7 @@ static void add(struct arguments *arguments, const char *word)
     words[arguments->count] = NULL;
 }
 
-/* options: a copy of the user's, which is cut into words. */
+/* options: a copy of the user's options, which this cuts into words. */
 static int collect(struct arguments *arguments, const char *source, const struct weir_bpf_build *build, char *options)
 {
     static const char *const always[] = {
@@ -77,7 +77,7 @@ static int collect(struct arguments *arguments, const char *source, const struct
     return arguments->error;
 }
 
-/* 0 or -errno. SIGPIPE and its like may be ignored by whoever started weir: so they are for the compiler. */
+/* 0 or -errno. The compiler starts with default signals: the parent of weir may ignore SIGPIPE and others. */
 static int spawn(const char *const *words, int object, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
@@ -121,7 +121,7 @@ static int spawn_and_wait(const char *const *words, const char *source, int obje
     return -EINVAL;
 }
 
-/* Whoever started weir may have it ignore the end of its children: no exit status could be had then (wait(2)). */
+/* The parent of weir may have set SIGCHLD to be ignored: then waitpid(2) returns no exit status (wait(2)). */
 static int run(const char *const *words, const char *source, int object, struct weir_error *err)
 {
     const struct sigaction told = {.sa_handler = SIG_DFL};

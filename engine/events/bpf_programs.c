@@ -1,7 +1,6 @@
 /*
- * libbpf behind BPF programs as events. What it says goes through one function for the whole process and without a
- * context, so that the listener of the call in progress stands in a variable of the thread; messages outside of such a
- * call are dropped.
+ * BPF programs as events, by libbpf. libbpf passes its messages to one function of the process, without a context. So a
+ * thread-local variable holds the listener while a call of libbpf runs; messages at other times are dropped.
  */
 #include "engine/events/bpf_programs.h"
 
@@ -26,14 +25,14 @@
 
 struct program {
     struct bpf_program *program;        /* of the object */
-    const struct weir_bpf_event *event; /* NULL: attached to something that is no event */
+    const struct weir_bpf_event *event; /* NULL: attached to a kprobe or the like, which is no event */
     struct bpf_link *link;              /* owned; NULL: not attached */
 };
 
 struct source {
     struct weir_bpf_event event;
-    char *owned[2];      /* the texts in it */
-    struct bpf_map *map; /* of an output, of the object */
+    char *owned[2];      /* the texts that `event` points to */
+    struct bpf_map *map; /* borrowed from the object; NULL: not an output */
 };
 
 struct weir_bpf_programs {
@@ -45,7 +44,7 @@ struct weir_bpf_programs {
     size_t source_count;
 };
 
-/* ---- what libbpf says ---- */
+/* ---- messages of libbpf ---- */
 
 struct listener {
     const struct weir_notice_sink *notices;
@@ -90,13 +89,13 @@ static void stop_listening(void)
     listener = NULL;
 }
 
-/* What libbpf has said first tells more than its code. */
+/* The first message of libbpf tells more than its code does. */
 static int refuse(const struct weir_bpf_programs *programs, int code, const char *what, const struct listener *heard,
                   const char *hint, struct weir_error *err)
 {
     char text[LINE_BYTES];
     libbpf_strerror(code, text, sizeof(text));
-    code = code > -__LIBBPF_ERRNO__START ? code : -EINVAL; /* it has some of its own beyond those of errno(3) */
+    code = code > -__LIBBPF_ERRNO__START ? code : -EINVAL; /* libbpf has codes of its own beyond those of errno(3) */
     weir_error_set(err, code, "cannot %s '%s': %s", what, programs->path, heard->first[0] ? heard->first : text);
     weir_error_hint(err, "%s", hint);
     return code;
@@ -143,18 +142,18 @@ static int open_object(struct weir_bpf_programs *programs, const struct weir_bpf
     return code < 0 ? refuse(programs, code, "read BPF programs from", &heard, HINT_OBJECT, err) : 0;
 }
 
-/* ---- what there is to record ---- */
+/* ---- events of the file ---- */
 
 static struct source *add_source(struct weir_bpf_programs *programs, const char *first, const char *second)
 {
     struct source *source = &programs->sources[programs->source_count];
     source->owned[0] = strdup(first);
     source->owned[1] = second ? strdup(second) : NULL;
-    programs->source_count++; /* to be freed, whatever it has */
+    programs->source_count++; /* counted first: free() has to see a half-filled one */
     return source->owned[0] && (!second || source->owned[1]) ? source : NULL;
 }
 
-/* The event of that tracepoint, which several programs may share. 0 or -ENOMEM. */
+/* Finds or adds the event of a tracepoint, which several programs may share. 0 or -ENOMEM. */
 static int note_tracepoint(struct weir_bpf_programs *programs, struct program *program, const char *system,
                            const char *name)
 {
@@ -312,7 +311,7 @@ const struct weir_bpf_event *weir_bpf_programs_event(const struct weir_bpf_progr
     return number < programs->source_count ? &programs->sources[number].event : NULL;
 }
 
-/* ---- at work ---- */
+/* ---- load, attach, detach ---- */
 
 int weir_bpf_programs_load(struct weir_bpf_programs *programs, const struct weir_notice_sink *notices,
                            struct weir_error *err)

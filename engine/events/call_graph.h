@@ -1,9 +1,9 @@
 /*
- * How call chains are made, and the text that asks for it: the argument of --call-graph, of the configuration's
- * record.call-graph and of the term call-graph=. Pure functions, any thread; no allocation.
+ * How call chains are made: the argument of --call-graph, of the configuration's record.call-graph and of the term
+ * call-graph=. Any thread; no allocation.
  *
  * Grammar: fp[,FRAMES] | dwarf[,BYTES] | lbr, in lower case; numbers are decimal, or hexadecimal with 0x.
- * Source: perf-record(1) on --call-graph; what it does with each text was tried with perf 6.1.
+ * Source: perf-record(1) on --call-graph. Each text was tried with perf 6.1.
  */
 #ifndef WEIR_ENGINE_EVENTS_CALL_GRAPH_H
 #define WEIR_ENGINE_EVENTS_CALL_GRAPH_H
@@ -15,7 +15,7 @@
 enum weir_call_graph {
     WEIR_CALL_GRAPH_NONE,
     WEIR_CALL_GRAPH_FP,    /* by the kernel, along frame pointers */
-    WEIR_CALL_GRAPH_DWARF, /* by the reader, from registers and a copy of the user stack */
+    WEIR_CALL_GRAPH_DWARF, /* by the consumer, from registers and a copy of the user stack */
     WEIR_CALL_GRAPH_LBR,   /* by the CPU's record of the last branches */
 };
 
@@ -24,13 +24,13 @@ enum weir_call_graph {
 
 struct weir_call_graph_request {
     enum weir_call_graph mode;
-    uint32_t stack_bytes; /* DWARF: of each copy of the user stack, a multiple of 8; else 0 */
-    uint32_t max_stack;   /* FP: frames at most; 0: what kernel.perf_event_max_stack says */
+    uint32_t stack_bytes; /* DWARF: size of each copy of the user stack, a multiple of 8; else 0 */
+    uint32_t max_stack;   /* FP: frames at most; 0: kernel.perf_event_max_stack */
 };
 
 /*
- * 0, or -EINVAL with err (what is wrong; the hint says what may stand there); then request is untouched. A stack size
- * is rounded up to a multiple of 8; 0 and more than WEIR_STACK_BYTES_MAX are refused. Frames must be below 65536.
+ * Parses the text. A stack size is rounded up to a multiple of 8; 0 and more than WEIR_STACK_BYTES_MAX are refused.
+ * Frames must be below 65536. 0; or -EINVAL with err (the hint has the valid values), and *request is unchanged.
  */
 int weir_call_graph_parse(const char *text, struct weir_call_graph_request *request, struct weir_error *err);
 

@@ -1,7 +1,5 @@
-/*
- * Cgroups of events: which event has which, and where they are. Main thread, set-up. Source of the rules:
- * parse_cgroups(), tools/perf/util/cgroup.c, Linux 6.1.
- */
+/* The names of -G, and the folders behind them. Source of the rules: parse_cgroups(), tools/perf/util/cgroup.c,
+ * Linux 6.1. */
 #include "engine/events/cgroup.h"
 
 #include <errno.h>
@@ -64,7 +62,7 @@ static int open_one(struct weir_event *event, const char *hierarchy, struct weir
     return 0;
 }
 
-/* That of an earlier event of the same cgroup; -1: there is none. */
+/* The descriptor of an earlier event of the same cgroup; -1: there is none. */
 static int find_open(const struct weir_event_list *list, size_t index)
 {
     for (size_t i = 0; i < index; i++) {

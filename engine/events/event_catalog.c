@@ -1,4 +1,4 @@
-/* Tables, sysfs and tracefs, section by section. Protocol and sources: event_catalog.h. */
+/* One group of functions for each source of events: tables, sysfs, tracefs. */
 #include "engine/events/event_catalog.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ struct visit {
     const struct weir_catalog_setup *setup;
     int (*visit)(void *ctx, const struct weir_catalog_entry *entry);
     void *ctx;
-    struct weir_buf kprobes, uprobes; /* what tracefs says of dynamic probes */
+    struct weir_buf kprobes, uprobes; /* text of kprobe_events and uprobe_events */
 };
 
 static const struct {
@@ -76,7 +76,7 @@ static int show(const struct visit *visit, const struct weir_catalog_entry *entr
 
 /* ---- generic events ---- */
 
-/* Whether the kernel has it for some task of ours; that it is forbidden means that it is there. */
+/* Whether the kernel has the event. EACCES and EPERM mean that it has. */
 static bool is_supported(const struct visit *visit, uint32_t type, uint64_t config)
 {
     const struct weir_kernel *kernel = visit->setup->kernel;
@@ -150,7 +150,7 @@ static int visit_cache_name(void *ctx, const char *name)
 
 /* ---- PMUs ---- */
 
-/* An alias of a core PMU may be named without it, as others may; perf list shows both forms for these only. */
+/* An alias may be named without its PMU. perf list shows both forms for core PMUs only, and so does weir. */
 static int visit_alias(const struct visit *visit, const struct weir_pmu *pmu, const struct weir_pmu_alias *alias)
 {
     char name[2 * NAME_MAX + 3];
@@ -188,7 +188,7 @@ static int visit_form(const struct visit *visit, const struct weir_pmu *pmu)
     return result;
 }
 
-/* "intel_pt//": all that there is to choose of a trace may be left to its default. */
+/* "intel_pt//": every term of a trace has a default. */
 static int visit_trace(const struct visit *visit, const struct weir_pmu *pmu)
 {
     char name[WEIR_EVENT_WORD_BYTES];
@@ -252,7 +252,7 @@ struct collected {
     size_t count;
 };
 
-/* Passes over what has no id: it cannot be recorded. */
+/* Skips tracepoints without an id, which cannot be recorded. */
 static int collect_tracepoint(void *ctx, const char *system, const char *name)
 {
     struct collected *collected = ctx;
@@ -290,7 +290,7 @@ static void read_probes(struct weir_buf *probes, const char *root, const char *f
 {
     char path[PATH_MAX];
     if ((size_t)snprintf(path, sizeof(path), "%s/%s", root, file) < sizeof(path))
-        weir_buf_append_file(probes, path); /* root's alone: others learn nothing of probes */
+        weir_buf_append_file(probes, path); /* only root may read it: for others no tracepoint is shown as a probe */
 }
 
 static int visit_tracepoints(struct visit *visit, struct weir_error *err)

@@ -1,9 +1,8 @@
 /*
- * The events that a machine offers, one after the other: what `weir list` shows. Main thread; blocks as reading sysfs
- * and tracefs does, allocates, and opens generic events for a moment to see whether they are there.
+ * The events of the machine, for `weir list`. Main thread; allocates, reads sysfs and tracefs, and opens each generic
+ * event for a moment to see whether the kernel has it.
  *
- * Source: perf-list(1); which of the generic events are shown follows is_event_supported(),
- * tools/perf/util/print-events.c, Linux 6.1.
+ * Source: perf-list(1); is_event_supported(), tools/perf/util/print-events.c, Linux 6.1, for the generic events.
  */
 #ifndef WEIR_ENGINE_EVENTS_EVENT_CATALOG_H
 #define WEIR_ENGINE_EVENTS_EVENT_CATALOG_H
@@ -15,30 +14,30 @@
 #include "engine/events/event_parse.h"
 #include "engine/kernel/kernel.h"
 
-/* Sections, in the order in which they are visited; a set of bits. */
+/* Sections, in the order in which weir_catalog_visit() visits them; bits of a set. */
 enum weir_catalog_section {
     WEIR_CATALOG_HARDWARE = 1u << 0,   /* generic hardware events that can be opened */
-    WEIR_CATALOG_SOFTWARE = 1u << 1,   /* likewise */
-    WEIR_CATALOG_CACHE = 1u << 2,      /* likewise */
-    WEIR_CATALOG_PMU = 1u << 3,        /* aliases of PMUs; and PMUs that trace (engine/events/aux_events.h) */
+    WEIR_CATALOG_SOFTWARE = 1u << 1,   /* generic software events that can be opened */
+    WEIR_CATALOG_CACHE = 1u << 2,      /* generic cache events that can be opened */
+    WEIR_CATALOG_PMU = 1u << 3,        /* aliases of PMUs, and PMUs that trace into an AUX area */
     WEIR_CATALOG_RAW = 1u << 4,        /* forms: rNNN, and the terms of each PMU with bit fields */
-    WEIR_CATALOG_BREAKPOINT = 1u << 5, /* a form */
-    WEIR_CATALOG_TRACEPOINT = 1u << 6, /* and dynamic probes */
+    WEIR_CATALOG_BREAKPOINT = 1u << 5, /* the form of a breakpoint */
+    WEIR_CATALOG_TRACEPOINT = 1u << 6, /* tracepoints and dynamic probes */
 };
 
 #define WEIR_CATALOG_ALL ((WEIR_CATALOG_TRACEPOINT << 1) - 1)
 
-/* All borrowed until the visitor returns; NULL: there is none. */
+/* One event, or the form of one. Texts are borrowed until the visitor returns; NULL: the entry has none. */
 struct weir_catalog_entry {
     enum weir_catalog_section section;
-    const char *name;    /* what -e takes; of a form: with placeholders */
-    const char *other;   /* another spelling of the same */
-    const char *pmu;     /* of an alias or of a PMU's terms */
-    const char *terms;   /* of an alias: what it stands for */
+    const char *name;    /* for -e; a form has placeholders */
+    const char *other;   /* another spelling */
+    const char *pmu;     /* of an alias, or of the form of a PMU's terms */
+    const char *terms;   /* of an alias: the terms that it stands for */
     const char *unit;    /* of an alias: of count x scale */
-    const char *dynamic; /* of a tracepoint that somebody made: "kprobe" or "uprobe" */
+    const char *dynamic; /* of a dynamic probe: "kprobe" or "uprobe" */
     double scale;        /* of an alias; 1 for all others */
-    bool is_form;        /* name is not an event */
+    bool is_form;        /* name has placeholders, and is not an event itself */
 };
 
 struct weir_catalog_setup {
@@ -48,24 +47,24 @@ struct weir_catalog_setup {
 };
 
 /*
- * Visits each entry of the sections until the visitor returns non-zero, which is then returned; entries of a section
- * come in the order of their names. 0, -ENOMEM, or, when everything else was
- * visited, what kept the tracepoints from being read: -EACCES, -ENODEV (err and its hint say why).
+ * Visits the entries of the sections, in each section by name, until the visitor returns non-zero, and returns that. 0;
+ * -ENOMEM; or, after all other sections, -EACCES or -ENODEV with err and hint: the tracepoints cannot be read.
  */
 int weir_catalog_visit(const struct weir_catalog_setup *setup,
                        int (*visit)(void *ctx, const struct weir_catalog_entry *entry), void *ctx,
                        struct weir_error *err);
 
 /*
- * Whether the entry is meant by a word of the user: a pattern (glob(7)) that matches its name or its other spelling;
- * one without a colon may match anywhere in it, as perf list does it.
+ * Whether the user's word, a pattern (glob(7)), matches the entry's name or its other spelling. As in perf list, a
+ * pattern without a colon may match any part of the name.
  */
 bool weir_catalog_matches(const struct weir_catalog_entry *entry, const char *word);
 
-/* The section of that name (hw, hardware, sw, software, cache, hwcache, pmu, raw, breakpoint, tracepoint); 0: none. */
+/* The section that a word names (hw, hardware, sw, software, cache, hwcache, pmu, raw, breakpoint, tracepoint); 0:
+ * none. */
 unsigned weir_catalog_section(const char *word);
 
-/* The sections in which a pattern may match: tracepoints only when it has a colon, else all that have names. */
+/* The sections that a pattern may match: with a colon only the tracepoints, else all sections but those of forms. */
 unsigned weir_catalog_sections_of_pattern(const char *pattern);
 
 #endif

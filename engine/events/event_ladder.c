@@ -1,4 +1,4 @@
-/* The two tables of what older kernels refuse: what may be dropped, and what was asked for. Coordinator thread. */
+/* The two tables of features: those that may be dropped, and those that an option asks for. Coordinator thread. */
 #include "engine/events/event_ladder.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include "base/bits.h"
 #include "engine/events/registers.h"
 
-/* Functions that drop something take it out of an attr, and say whether it was there. */
+/* Each drop_*() clears a feature in an attr, and returns whether it was set. */
 
 #define DROP_FLAG(name)                                   \
     static bool drop_##name(struct perf_event_attr *attr) \
@@ -24,7 +24,7 @@
         return had;                                       \
     }
 
-/* ---- what may be dropped ---- */
+/* ---- features that may be dropped ---- */
 
 DROP_BITS(lost, read_format, PERF_FORMAT_LOST)
 DROP_FLAG(text_poke)
@@ -45,7 +45,7 @@ static bool drop_bpf_records(struct perf_event_attr *attr)
     return had;
 }
 
-/* Of call stacks only: with -j they were asked for. */
+/* In call stacks only: with -j an option asks for the flags. */
 static bool drop_lbr_flags(struct perf_event_attr *attr)
 {
     const uint64_t bits = PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMPLE_BRANCH_NO_CYCLES;
@@ -61,7 +61,7 @@ DROP_FLAG(comm_exec)
 
 static const struct {
     const char *what;
-    bool (*drop)(struct perf_event_attr *attr); /* one of the two; neither: what every open has */
+    bool (*drop)(struct perf_event_attr *attr); /* either this or drop_of_event; neither: a flag of every open */
     bool (*drop_of_event)(struct weir_event *event);
 } steps[] = {
     {"PERF_FORMAT_LOST (Linux 6.0): losses are known from LOST records only", drop_lost},
@@ -114,7 +114,7 @@ unsigned long weir_event_ladder_flags(const struct weir_event_ladder *ladder)
     return PERF_FLAG_FD_CLOEXEC;
 }
 
-/* ---- what was asked for ---- */
+/* ---- features that an option asks for ---- */
 
 DROP_BITS(branch_priv, branch_sample_type, PERF_SAMPLE_BRANCH_PRIV_SAVE)
 DROP_FLAG(build_id)

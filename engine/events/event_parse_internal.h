@@ -36,10 +36,10 @@ struct weir_event_parser {
 
 void weir_event_parser_advance(struct weir_event_parser *parser);
 
-/* Steps over the sign when it is the token; what follows is an event's. */
+/* Skips the sign when it is the token, and returns whether it was. */
 bool weir_event_parser_accept(struct weir_event_parser *parser, char sign);
 
-/* -EINVAL: something else stands where `wanted` should. */
+/* Sets the error that another token stands where `wanted` should. -EINVAL. */
 int weir_event_parser_unexpected(struct weir_event_parser *parser, const char *wanted);
 
 int weir_event_parser_no_memory(struct weir_event_parser *parser);
@@ -47,10 +47,10 @@ int weir_event_parser_no_memory(struct weir_event_parser *parser);
 /* Appends an event with the defaults of perf record: the host only, all levels. NULL: out of memory, error set. */
 struct weir_event *weir_event_parser_append(struct weir_event_parser *parser);
 
-/* Reads the list of PMUs, once. */
+/* Reads the list of PMUs, once. 0 or -ENOMEM with the error set. */
 int weir_event_parser_read_pmus(struct weir_event_parser *parser);
 
-/* Reads that, too, and describes all PMUs. */
+/* Reads the list of PMUs and describes them all. 0 or -ENOMEM with the error set. */
 int weir_event_parser_describe_pmus(struct weir_event_parser *parser);
 
 /* ---- event_parse_modifiers.c ---- */
@@ -70,31 +70,31 @@ struct weir_event_term_list {
     size_t count;
 };
 
-/* terms = "/" [ term { "," term } ] "/". Any terms, borrowed from the text; no term at all when no slash is there. */
+/* terms = "/" [ term { "," term } ] "/". Their texts are borrowed. Without a slash there are no terms. */
 int weir_event_terms_parse(struct weir_event_parser *parser, struct weir_event_term_list *terms);
 
-/* Terms alone, up to the end of the scanned text: the content of an alias file. */
+/* Terms without slashes, up to the end of the scanned text: the content of an alias file. */
 int weir_event_terms_parse_all(struct weir_event_parser *parser, struct weir_event_term_list *terms);
 
-/* What an event's terms may be. */
+/* The terms that an event may have. */
 enum weir_event_term_place {
     WEIR_TERMS_OF_SYMBOL,     /* the generic ones */
-    WEIR_TERMS_OF_TRACEPOINT, /* those of the generic ones that do not say which event it is, nor how often */
-    WEIR_TERMS_OF_PMU,        /* the generic ones; others are left to the PMU */
+    WEIR_TERMS_OF_TRACEPOINT, /* the generic ones that choose neither event nor period */
+    WEIR_TERMS_OF_PMU,        /* the generic ones, and those of the PMU */
 };
 
-/* Applies the generic term. 0; -ENOENT without an error: it is no generic term, or none that may be there. */
+/* Applies a generic term. 0; -EINVAL or -ENOMEM; -ENOENT without an error set: it is no generic term of that place. */
 int weir_event_term_apply(struct weir_event_parser *parser, const struct weir_event_term_text *term,
                           enum weir_event_term_place place, struct weir_event *event);
 
-/* Applies terms to the events from index `first` on; one that is no generic term is an error. */
+/* Applies generic terms to the events from index `first` on. -EINVAL for any other term. */
 int weir_event_terms_apply(struct weir_event_parser *parser, const struct weir_event_term_list *terms,
                            enum weir_event_term_place place, size_t first);
 
-/* Offers the names of the generic terms that may be there. */
+/* Offers the names of the generic terms of that place as suggestions. */
 void weir_event_terms_offer(struct weir_suggest *suggest, enum weir_event_term_place place);
 
-/* -EINVAL: the number of that term is missing, none, or above max. */
+/* Reads the value of a term. 0; -EINVAL: it is missing, not a number, below min or above max. */
 int weir_event_term_number(struct weir_event_parser *parser, const struct weir_event_term_text *term, uint64_t min,
                            uint64_t max, uint64_t *number);
 
@@ -103,38 +103,38 @@ bool weir_event_term_set_config(struct weir_event *event, unsigned word, uint64_
 
 /* ---- one file for each kind of event ---- */
 
-/* breakpoint = "mem" ":" number [ "/" number ] [ ":" access ] [ terms ]. The token is "mem". *more: modifiers stand
- * behind the access without a colon, and are the token. */
+/* breakpoint = "mem" ":" number [ "/" number ] [ ":" access ] [ terms ]. The token is "mem". *more: modifiers follow
+ * the access without a colon, and are the token. */
 int weir_event_breakpoint_parse(struct weir_event_parser *parser, bool *more);
 
 /* tracepoint = word ":" word [ terms ]. The token is the colon behind system. */
 int weir_event_tracepoint_parse(struct weir_event_parser *parser, const struct weir_event_token *system);
 
-/* Appends one tracepoint; what is wrong with it is said of the token at start. */
+/* Appends one tracepoint. start: the token that an error names. */
 int weir_event_tracepoint_add(struct weir_event_parser *parser, const struct weir_event_token *start,
                               const char *system, const char *name);
 
-/* Gives the events from index `first` on that are tracepoints by their number alone (2:NNN) their names, so that their
- * formats can be recorded. Those that no tracepoint has stay as they are. */
+/* Names the events from index `first` on that are tracepoints by number (2:NNN), so that their formats can be recorded.
+ * Numbers that no tracepoint has stay as they are. */
 int weir_event_tracepoint_name_ids(struct weir_event_parser *parser, size_t first);
 
-/* pmu = word terms; or an alias when no PMU is meant. The token is the first slash. */
+/* pmu = word terms; an alias when the word stands for no PMU. The token is the first slash. */
 int weir_event_pmu_parse(struct weir_event_parser *parser, const struct weir_event_token *word);
 
-/* alias = word [ terms ], on every PMU that has it. The token is what follows the word. *found: there is one. */
+/* alias = word [ terms ], on every PMU that has the alias. The token is behind the word. *found: a PMU has it. */
 int weir_event_alias_parse(struct weir_event_parser *parser, const struct weir_event_token *word, bool *found);
 
-/* Length of the name of a BPF file that the text begins with; 0: there is none. */
+/* The length of the BPF file's name at the start of the text; 0: the text does not begin with one. */
 size_t weir_event_bpf_length(const char *text);
 
-/* bpf: a name of that length, which begins with the token. */
+/* bpf: a file name of that length, which begins at the token. */
 int weir_event_bpf_parse(struct weir_event_parser *parser, size_t length);
 
-/* On machines with several kinds of cores: the events from index `first` on, which name generic ones, become one for
- * each kind. */
+/* On machines with several kinds of cores: makes of each generic event from index `first` on one event for each kind.
+ */
 int weir_event_hybrid_expand(struct weir_event_parser *parser, size_t first);
 
-/* Offers the aliases of all PMUs. */
+/* Offers the aliases of all PMUs as suggestions. */
 void weir_event_aliases_offer(struct weir_event_parser *parser, struct weir_suggest *suggest);
 
 #endif

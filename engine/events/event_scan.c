@@ -1,4 +1,4 @@
-/* One pass over the text, no memory of its own. Protocol and character classes: event_scan.h. */
+/* The character classes of words, and the numbers. */
 #include "engine/events/event_scan.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@ static bool is_word_character(char c, enum weir_event_scan_mode mode)
     return isalnum((unsigned char)c) || (c && strchr("_-.*?[]!@", c)) || (mode == WEIR_SCAN_TERMS && c == ':');
 }
 
-/* at stands on the opening quote. A quote that is not closed is a sign, which no production takes. */
+/* at: the opening quote. A quote that is not closed becomes a sign, which no production accepts. */
 static const char *scan_quoted(struct weir_event_token *token, const char *at)
 {
     const char *end = strchr(at + 1, '\'');

@@ -1,6 +1,6 @@
 /*
- * The scanner under the event grammar: words, quoted words and signs, each with its column. Keeps no state but the
- * place in the text; never fails. Any thread.
+ * The scanner of the event grammar: splits a text into words, quoted words and signs, each with its column. It never
+ * fails and allocates nothing. Any thread.
  */
 #ifndef WEIR_ENGINE_EVENTS_EVENT_SCAN_H
 #define WEIR_ENGINE_EVENTS_EVENT_SCAN_H
@@ -15,17 +15,17 @@ enum weir_event_token_kind {
     WEIR_TOKEN_END,
     WEIR_TOKEN_WORD,
     WEIR_TOKEN_QUOTED, /* 'text', without the quotes; among terms only */
-    WEIR_TOKEN_SIGN,   /* one character that no word has: , : / { } = ... */
+    WEIR_TOKEN_SIGN,   /* one character that cannot be in a word: , : / { } = ... */
 };
 
 struct weir_event_token {
     enum weir_event_token_kind kind;
     const char *text; /* borrowed from the scanned text, not terminated */
     size_t length;
-    unsigned column; /* from 1; of a quoted word: of its quote */
+    unsigned column; /* from 1; for a quoted word: the column of its quote */
 };
 
-/* Which characters a word has depends on where it stands. */
+/* The characters that a word may have depend on where the word stands. */
 enum weir_event_scan_mode {
     WEIR_SCAN_EVENTS, /* letters, digits and _-.*?[]!@ */
     WEIR_SCAN_TERMS,  /* between slashes: also ':' */
@@ -37,10 +37,10 @@ struct weir_event_scanner {
     struct weir_event_token token;
 };
 
-/* Starts at text; its first token, an event's, is there. */
+/* Starts at text, and reads the first token in WEIR_SCAN_EVENTS mode. */
 void weir_event_scan_start(struct weir_event_scanner *scanner, const char *text);
 
-/* Goes to the next token. Blanks between tokens are passed over. */
+/* Reads the next token. Skips blanks before it. */
 void weir_event_scan_next(struct weir_event_scanner *scanner, enum weir_event_scan_mode mode);
 
 /* Drops the first `length` bytes of the token. */
@@ -48,13 +48,13 @@ void weir_event_scan_shorten(struct weir_event_scanner *scanner, size_t length);
 
 bool weir_event_token_is_sign(const struct weir_event_token *token, char sign);
 
-/* The whole token is this word. */
+/* Whether the whole token is this word. */
 bool weir_event_token_is(const struct weir_event_token *token, const char *word);
 
-/* The token is a number, decimal or 0x and hex digits, that fits. */
+/* Reads the token as a number of 64 bits, decimal or 0x and hex digits. False: it is none. */
 bool weir_event_token_number(const struct weir_event_token *token, uint64_t *number);
 
-/* Copies the token's text, cut at bytes - 1, for what wants a string. */
+/* Copies the token's text as a string, cut to bytes - 1 characters. */
 void weir_event_token_copy(const struct weir_event_token *token, char *text, size_t bytes);
 
 #endif

@@ -196,7 +196,7 @@ uint64_t weir_event_set_read_lost(const struct weir_event_set *set)
 
 /* ---- control ---- */
 
-static void switch_event(struct weir_event_set *set, unsigned event, int (*verb)(void *ctx, int fd))
+static void toggle_event(struct weir_event_set *set, unsigned event, int (*verb)(void *ctx, int fd))
 {
     size_t first = weir_event_set_slot(set, event, 0, 0), end = first + weir_event_set_slots(set);
     for (size_t i = first; i < end; i++) {
@@ -211,37 +211,37 @@ static bool is_inherited(const struct weir_event_set *set, unsigned event)
 }
 
 /* True: some of them are inherited. A group goes with its leader. */
-static bool switch_leaders(struct weir_event_set *set, bool sideband, int (*verb)(void *ctx, int fd))
+static bool toggle_leaders(struct weir_event_set *set, bool sideband, int (*verb)(void *ctx, int fd))
 {
     bool inherited = false;
     for (unsigned event = 0; event < set->event_count; event++) {
         if (!owns_ring(set, event, sideband) || set->list->events[event].leader != event)
             continue;
-        switch_event(set, event, verb);
+        toggle_event(set, event, verb);
         inherited = inherited || is_inherited(set, event);
     }
     return inherited;
 }
 
-static void switch_events(struct weir_event_set *set, bool sideband, int (*verb)(void *ctx, int fd))
+static void toggle_events(struct weir_event_set *set, bool sideband, int (*verb)(void *ctx, int fd))
 {
-    if (!switch_leaders(set, sideband, verb))
+    if (!toggle_leaders(set, sideband, verb))
         return;
     weir_clock_pause_ns(FORK_NS);
-    switch_leaders(set, sideband, verb);
+    toggle_leaders(set, sideband, verb);
 }
 
-void weir_event_set_switch(struct weir_event_set *set, unsigned event, bool on)
+void weir_event_set_toggle(struct weir_event_set *set, unsigned event, bool on)
 {
     weir_assert(set->list->events[event].leader == event);
     set->disables += set->on[event] && !on;
     set->on[event] = on;
     int (*verb)(void *ctx, int fd) = on ? set->kernel->ops->event_enable : set->kernel->ops->event_disable;
-    switch_event(set, event, verb);
+    toggle_event(set, event, verb);
     if (!is_inherited(set, event))
         return;
     weir_clock_pause_ns(FORK_NS);
-    switch_event(set, event, verb);
+    toggle_event(set, event, verb);
 }
 
 void weir_event_set_enable_at(struct weir_event_set *set, unsigned event, unsigned place)
@@ -265,7 +265,7 @@ void weir_event_set_restart_at(struct weir_event_set *set, unsigned event, unsig
 }
 
 /* Whether any of them was on. */
-static bool note_switched(struct weir_event_set *set, bool sideband, bool on)
+static bool note_toggled(struct weir_event_set *set, bool sideband, bool on)
 {
     bool was_on = false;
     for (unsigned event = 0; event < set->event_count; event++) {
@@ -279,21 +279,21 @@ static bool note_switched(struct weir_event_set *set, bool sideband, bool on)
 
 void weir_event_set_enable(struct weir_event_set *set, bool sideband)
 {
-    (void)note_switched(set, sideband, true);
-    switch_events(set, sideband, set->kernel->ops->event_enable);
+    (void)note_toggled(set, sideband, true);
+    toggle_events(set, sideband, set->kernel->ops->event_enable);
 }
 
 void weir_event_set_disable_samples(struct weir_event_set *set)
 {
-    set->disables += note_switched(set, false, false);
-    switch_events(set, false, set->kernel->ops->event_disable);
+    set->disables += note_toggled(set, false, false);
+    toggle_events(set, false, set->kernel->ops->event_disable);
 }
 
 void weir_event_set_disable(struct weir_event_set *set)
 {
     weir_event_set_disable_samples(set);
-    (void)note_switched(set, true, false);
-    switch_events(set, true, set->kernel->ops->event_disable);
+    (void)note_toggled(set, true, false);
+    toggle_events(set, true, set->kernel->ops->event_disable);
 }
 
 static int read_count(const struct weir_event_set *set, unsigned event, size_t slot, struct weir_event_count *count)

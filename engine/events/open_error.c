@@ -1,5 +1,5 @@
 /*
- * Refusals of perf_event_open(2) and mmap(2) in words, one function per errno that has more than one cause.
+ * One function for each errno of perf_event_open(2) and mmap(2) that has more than one cause.
  *
  * Source: the ERRORS section of perf_event_open(2); perf_event_open(), perf_allow_kernel() and perf_allow_cpu() in
  * kernel/events/core.c and perf_trace_event_perm() in kernel/trace/trace_event_perf.c, Linux 6.12.
@@ -15,7 +15,7 @@
 #define KIB          UINT64_C(1024)
 #define OBJECT_BYTES 256
 
-/* What perf_event_paranoid must be at most for an attempt to pass without privileges, and what it is that needs it. */
+/* The highest perf_event_paranoid at which an attempt passes without privileges, and the part of it that needs this. */
 struct need {
     int paranoid;
     const char *what;

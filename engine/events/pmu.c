@@ -1,4 +1,4 @@
-/* Reads the directories of sysfs; small files only, each with one read(2). Main thread, set-up. Sources: pmu.h. */
+/* Reads the directories of sysfs, each file with one read(2). Main thread, set-up. */
 #include "engine/events/pmu.h"
 
 #include <ctype.h>
@@ -232,7 +232,7 @@ static bool ends_with(const char *name, const char *end)
     return length > end_length && strcmp(name + length - end_length, end) == 0;
 }
 
-/* Files beside those of the aliases that say more about them. */
+/* Endings of the files that hold the unit and scale of an alias. */
 static bool is_attribute(const char *name)
 {
     static const char *const ends[] = {".unit", ".scale", ".per-pkg", ".snapshot"};
@@ -273,7 +273,7 @@ static int add_alias(struct weir_pmu_list *list, struct weir_pmu *pmu, const cha
         .unit = has_unit ? strdup(unit) : NULL,
         .scale = read_scale(list, pmu, name),
     };
-    pmu->alias_count++; /* forget_description() frees what is there of it */
+    pmu->alias_count++; /* counted although half-filled: forget_description() frees its parts */
     return alias->name && alias->terms && (alias->unit || !has_unit) ? 0 : -ENOMEM;
 }
 

@@ -1,10 +1,10 @@
 /*
  * The PMUs of the machine as sysfs describes them: /sys/bus/event_source/devices/NAME.
  *
- * Each has a number for perf_event_attr.type, names for bit fields of config words (format/), names for events made of
- * such fields (events/, "aliases", with optional unit and scale), and the CPUs on which its events are to be opened
- * (cpumask of uncore PMUs, cpus of core PMUs of several kinds). The directories are read when the list is made; what a
- * PMU offers when weir_pmu_describe() is called for it. What cannot be read or understood is left out.
+ * A PMU has a number for perf_event_attr.type, names for bit fields of config words (format/), names for events made of
+ * such fields (events/: aliases, with optional unit and scale), and the CPUs on which its events are opened (cpumask of
+ * uncore PMUs, cpus of core PMUs where there are several kinds). weir_pmu_list_read() reads names, numbers and CPUs;
+ * weir_pmu_describe() reads fields and aliases. Both leave out what they cannot read or understand.
  *
  * Main thread, set-up; allocates, and blocks as reading sysfs does. Source:
  * Documentation/ABI/testing/sysfs-bus-event_source-devices*, Linux 6.12; tools/perf/util/pmu.c, Linux 6.1.
@@ -37,7 +37,7 @@ struct weir_pmu_alias {
 struct weir_pmu {
     char *name; /* owned */
     uint32_t type;
-    bool described;                  /* what follows was read */
+    bool described;                  /* weir_pmu_describe() has read the fields below */
     struct weir_cpuset cpus;         /* owned; empty: all */
     struct weir_pmu_format *formats; /* owned; by name */
     size_t format_count;
@@ -47,7 +47,7 @@ struct weir_pmu {
 
 struct weir_pmu_list {
     char *devices;         /* owned; path of the directory */
-    struct weir_pmu *pmus; /* owned; by name, numbers in names by value */
+    struct weir_pmu *pmus; /* owned; sorted by name, with numbers in names by value */
     size_t count;
 };
 
@@ -56,51 +56,52 @@ struct weir_pmu_list {
         NULL, NULL, 0      \
     }
 
-/* Fills the list. sysfs_root NULL: "/sys". A machine without PMUs gives an empty list. 0 or -ENOMEM. */
+/* Reads the list. sysfs_root NULL: "/sys". On a machine without PMUs the list is empty. 0 or -ENOMEM. */
 int weir_pmu_list_read(struct weir_pmu_list *list, const char *sysfs_root);
 
-/* Takes NULL and a list that was not read. */
+/* Frees the list. NULL-safe; takes a list that was not read. */
 void weir_pmu_list_fini(struct weir_pmu_list *list);
 
-/* Reads what the PMU (of that list) offers, once. 0 or -ENOMEM; then nothing was added. */
+/* Reads fields and aliases of a PMU of that list, once. 0; or -ENOMEM, and the PMU is unchanged. */
 int weir_pmu_describe(const struct weir_pmu_list *list, struct weir_pmu *pmu);
 
 /*
- * True when the user's word stands for this PMU: its name; its name without a number at the end (uncore_imc or
- * uncore_imc_ for uncore_imc_0); either without "uncore_" in front; a pattern (glob(7)) that matches its name.
+ * Whether the user's word stands for this PMU. The word is its name; its name without the number at the end (uncore_imc
+ * or uncore_imc_ for uncore_imc_0); either of these without "uncore_"; or a pattern (glob(7)) that matches its name.
  */
 bool weir_pmu_matches(const struct weir_pmu *pmu, const char *word);
 
-/* NULL: none of that name. The name need not be terminated. An alias is found whatever its case, as by perf. */
+/* Finds a field or an alias by name; NULL: there is none. The name need not be terminated. The case of an alias does
+ * not matter, as in perf. */
 const struct weir_pmu_format *weir_pmu_find_format(const struct weir_pmu *pmu, const char *name, size_t length);
 const struct weir_pmu_alias *weir_pmu_find_alias(const struct weir_pmu *pmu, const char *name, size_t length);
 
-/* One of the core PMUs of a machine with several kinds of cores (cpu_core, cpu_atom); described ones only. */
+/* Whether it is a core PMU of a machine with several kinds of cores (cpu_core, cpu_atom). The PMU is described. */
 bool weir_pmu_is_hybrid_core(const struct weir_pmu *pmu);
 
-/* Any core PMU: also the one that is named cpu, and those of ARM. Described ones only. */
+/* Whether it is any core PMU: also `cpu`, and those of ARM. The PMU is described. */
 bool weir_pmu_is_core(const struct weir_pmu *pmu);
 
-/* The number of address filters that an event of that type may have (nr_addr_filters); 0 when there is none. */
+/* The number of address filters that an event of that type may have (nr_addr_filters); 0: none. */
 unsigned weir_pmu_address_filters(const struct weir_pmu_list *list, uint32_t type);
 
-/* Reads a number that the PMU has in a file of its own, in that base. False: there is none, or it is no number. */
+/* Reads a number from a file in the PMU's folder. base: of its digits. False: no such file, or not a number. */
 bool weir_pmu_number(const struct weir_pmu_list *list, const struct weir_pmu *pmu, const char *file, int base,
                      uint64_t *value);
 
-/* Reads a number that another file of the same sysfs has; path: below its root. False: likewise. */
+/* Reads a number from another file of the same sysfs. path: below its root. False: no such file, or not a number. */
 bool weir_pmu_list_number(const struct weir_pmu_list *list, const char *path, int base, uint64_t *value);
 
-/* The bits of attr.config, or of another word, that a format of the PMU stands for; 0: it has no such format. */
+/* The bits of the config word that a named field of the PMU covers; 0: the PMU has no such field. */
 uint64_t weir_pmu_format_bits(const struct weir_pmu *pmu, const char *name);
 
-/* NULL: none has that type. */
+/* The PMU of that type; NULL: there is none. */
 struct weir_pmu *weir_pmu_find_type(const struct weir_pmu_list *list, uint32_t type);
 
-/* Reads the number of a trace sink (CoreSight: PMU/sinks/NAME, hexadecimal). True when there is one of that name. */
+/* Reads the number of a trace sink (CoreSight: PMU/sinks/NAME, hexadecimal). False: there is no sink of that name. */
 bool weir_pmu_sink(const struct weir_pmu_list *list, const struct weir_pmu *pmu, const char *name, uint64_t *id);
 
-/* Spreads value over the bits of a format, lowest to lowest. Any value up to weir_pmu_format_max() is whole. */
+/* Spreads value over the bits of a field, lowest bit first. Values up to weir_pmu_format_max() fit. */
 uint64_t weir_pmu_format_place(const struct weir_pmu_format *format, uint64_t value);
 uint64_t weir_pmu_format_max(const struct weir_pmu_format *format);
 

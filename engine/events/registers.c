@@ -73,7 +73,7 @@ void weir_registers_format(const struct weir_register_set *set, uint64_t bits, s
     }
 }
 
-/* bits, when an event with this attr can be opened. */
+/* Returns bits when an event with this attr can be opened, else 0. */
 static uint64_t probe(const struct weir_kernel *kernel, struct perf_event_attr *attr, uint64_t bits)
 {
     if (!bits)

@@ -1,4 +1,4 @@
-/* Names of clocks, and what relates a clock to the time of day. Main thread. Source: clockids[] and parse_clockid(),
+/* Names of clocks, and their relation to the time of day. Main thread. Source: clockids[] and parse_clockid(),
  * tools/perf/util/clockid.c, and record__init_clock(), tools/perf/builtin-record.c, Linux 6.1. */
 #include "engine/events/sample_clock.h"
 
@@ -65,8 +65,8 @@ static uint64_t to_ns(const struct timespec *time)
 }
 
 /*
- * How much later a clock is here than the kernel has it for samples: clocks of a time namespace have an offset, which
- * clock_gettime(2) adds (time_namespaces(7)). "monotonic  1000000  0" and "boottime  1000000  0".
+ * Returns by how much clock_gettime(2) is ahead of the clock that the kernel stamps samples with: the offset of the
+ * time namespace (time_namespaces(7)). Lines are "monotonic  1000000  0" and "boottime  1000000  0".
  */
 static int64_t offset_of_namespace_ns(int32_t id)
 {

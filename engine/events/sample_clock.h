@@ -17,17 +17,17 @@ struct weir_sample_clock {
 };
 
 /* Reads a name (monotonic, monotonic_raw, realtime, boottime, tai; mono, raw, real, boot), with or without CLOCK_, in
- * any case, or a number. 0, or -EINVAL with err (the hint names the clocks); then id is untouched. */
+ * any case, or a number. 0; or -EINVAL with err (the hint names the clocks), and *id is unchanged. */
 int weir_sample_clock_parse(const char *text, int32_t *id, struct weir_error *err);
 
-/* What relates the clock to the time of day, for the file. */
+/* One moment on the clock and in the time of day, for the file. */
 struct weir_clock_reference {
     uint64_t resolution_ns;  /* 0: not known */
-    uint64_t time_of_day_ns; /* since 1970, at the moment when */
-    uint64_t clock_ns;       /* the clock showed this, outside of time namespaces: as samples have it */
+    uint64_t time_of_day_ns; /* since 1970 */
+    uint64_t clock_ns; /* at the same moment, without the offset of a time namespace: the kernel stamps samples so */
 };
 
-/* Asks the system's clocks. 0, or -errno with err: the clock does not exist here. */
+/* Reads both clocks. 0; or -errno with err: the machine has no such clock. */
 int weir_sample_clock_reference(int32_t id, struct weir_clock_reference *reference, struct weir_error *err);
 
 #endif

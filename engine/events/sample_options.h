@@ -1,6 +1,6 @@
 /*
- * What samples hold and which further records are taken, for all events of a recording alike: perf record's options for
- * it, in plain values. Constant once filled; no functions but one.
+ * The options of perf record on what samples hold and which side records are taken, the same for all events of a
+ * recording. Plain values, constant once filled.
  */
 #ifndef WEIR_ENGINE_EVENTS_SAMPLE_OPTIONS_H
 #define WEIR_ENGINE_EVENTS_SAMPLE_OPTIONS_H
@@ -13,7 +13,7 @@
 #include "engine/events/sample_clock.h"
 
 enum weir_choice {
-    WEIR_CHOICE_NONE, /* nothing was said */
+    WEIR_CHOICE_NONE, /* neither was given */
     WEIR_CHOICE_YES,
     WEIR_CHOICE_NO,
 };
@@ -23,25 +23,25 @@ struct weir_sample_options {
     bool kernel_callchains;                    /* the kernel's part of call chains only */
     bool user_callchains;                      /* the user's part only */
 
-    bool addresses;          /* -d: data address and source; and maps that hold no code */
+    bool addresses;          /* -d: data address and source; and maps without code */
     bool physical_addresses; /* --phys-data */
     bool data_page_size;
     bool code_page_size;
-    bool identifiers; /* also where there is one event only */
+    bool identifiers; /* ids in samples, also where there is one event only */
     bool raw;         /* -R */
     bool weight;      /* -W */
     bool transaction;
-    bool running_time;              /* with what is read with samples, the times that counters ran */
+    bool running_time;              /* counts in samples (:S) come with the times that counters ran */
     bool no_samples;                /* -n: count, do not sample */
-    enum weir_choice period;        /* -P, --no-period; nothing said: where it varies */
+    enum weir_choice period;        /* -P, --no-period; NONE: where the period varies */
     uint64_t branch_filter;         /* -b, -j: PERF_SAMPLE_BRANCH_*; 0: no branches */
     uint64_t intr_regs;             /* -I: bits of engine/events/registers.h; 0: none */
     uint64_t user_regs;             /* --user-regs; 0: none */
-    bool intr_regs_all;             /* -I without a list: also those registers that only some CPUs can sample */
-    bool user_regs_all;             /* --user-regs without a list: likewise */
-    uint64_t user_regs_extended;    /* of these, what this machine has: set with the events, not by the user */
+    bool intr_regs_all;             /* -I without a list: also the registers that only some CPUs can sample */
+    bool user_regs_all;             /* --user-regs without a list: also the registers that only some CPUs can sample */
+    uint64_t user_regs_extended;    /* the ones among them that this machine has; set by the engine, not by the user */
     struct weir_sample_clock clock; /* -k */
-    bool no_buffering;              /* wake up for each record */
+    bool no_buffering;              /* the kernel wakes the reader for each record */
 
     bool switch_events; /* context switches */
     bool namespaces;

@@ -1,4 +1,4 @@
-/* The length of samples. Pure; any thread. */
+/* Adds up the fields of a sample. */
 #include "engine/events/sample_size.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
      PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_PHYS_ADDR | \
      PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE)
 
-/* These begin with a count, the type of registers, or the like. */
+/* These fields begin with one u64: a count, the type of registers, or the like. */
 #define COUNTED_FIELDS                                                                                               \
     (PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | \
      PERF_SAMPLE_REGS_INTR)

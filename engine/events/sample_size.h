@@ -1,5 +1,5 @@
 /*
- * How long samples are at least, for the question whether a ring can hold any. Pure; any thread.
+ * The least size of samples, and whether a ring can hold one. Any thread; no allocation.
  * Source: the layout of PERF_RECORD_SAMPLE, include/uapi/linux/perf_event.h; perf_sample_ustack_size() and
  * perf_prepare_sample(), kernel/events/core.c; __perf_output_begin(), kernel/events/ring_buffer.c, Linux 6.12.
  */
@@ -11,14 +11,15 @@
 #include "base/error.h"
 #include "engine/events/event_list.h"
 
-/* Bytes that every sample of a user task has: what varies (call chains, raw data, branches) is counted as empty, copies
- * of the user stack, which the kernel pads, and of an AUX area, which it does not cut where nothing was written, as
- * full. At most WEIR_RECORD_MAX_BYTES. */
+/* The least bytes of a sample of a user task, at most WEIR_RECORD_MAX_BYTES. Parts that vary (call chains, raw data,
+ * branches) count as empty. Copies of the user stack and of an AUX area count as
+ * full: the kernel makes room for all of them, used or not. */
 uint64_t weir_sample_bytes_least(const struct perf_event_attr *attr);
 
 /*
- * Whether rings of that size can take samples of each event, with a LOST record before them as the kernel wants it
- * once anything was lost. 0, or -EINVAL with err: which event cannot, and the hint has the size that can.
+ * Checks that a ring of that size can take a sample of each event, with the LOST record that the kernel writes before
+ * it after a loss. 0; or -EINVAL with err: it names an event whose samples do not fit, and the hint has a size that
+ * fits.
  */
 int weir_sample_check_ring(const struct weir_event_list *list, uint64_t ring_bytes, struct weir_error *err);
 

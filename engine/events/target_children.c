@@ -1,4 +1,4 @@
-/* The processes that targets start while weir attaches to them. See the header for the threads. */
+/* Walks /proc/PID/task/TID/children from the targets down. */
 #include "engine/events/target_children.h"
 
 #include <dirent.h>
@@ -15,14 +15,14 @@
 
 #define STAT_BYTES 1024 /* 52 numbers and a name */
 
-/* The kernel goes on by number where the child that it stood at has ended, and so passes over as many as have ended
- * before (get_children_pid(), fs/proc/array.c): it is looked again until nobody is new, but not for ever where tasks
- * fork on. */
+/* Rounds over all targets, until one finds nobody new or this many are done: tasks may fork on for ever. One round may
+ * miss children. When the child at which the kernel stands has ended, it continues by index, and skips as many
+ * children as have ended before (get_children_pid(), fs/proc/array.c). */
 #define LOOKS 4
 
 struct search {
     struct weir_targets *targets;
-    size_t capacity, listed; /* of targets->pids; how many of them were there before */
+    size_t capacity, listed; /* of targets->pids; number of pids before the call */
     const char *proc_root;
 };
 
@@ -61,7 +61,7 @@ static int add(struct search *search, pid_t pid)
     return 0;
 }
 
-/* The file holds numbers, each with a blank behind it. */
+/* The file has numbers, each followed by a blank. */
 static int add_of_thread(struct search *search, int task_fd, const char *tid)
 {
     char path[NAME_MAX + sizeof("/children")];
@@ -71,7 +71,7 @@ static int add_of_thread(struct search *search, int task_fd, const char *tid)
     if (!children) {
         if (fd >= 0)
             close(fd);
-        return 0; /* ended, or nothing that this kernel tells */
+        return 0; /* the task has ended, or this kernel lists no children */
     }
     while (result == 0 && fscanf(children, "%d", &child) == 1)
         result = add(search, child);

@@ -1,8 +1,6 @@
 /*
- * From processes, threads or a user to the threads to attach to. Main thread, set-up. Source: proc_pid_task(5),
- * proc_pid_status(5).
- *
- * Threads that start while a folder is read may be missed by readdir(3): see targets.h.
+ * Lists threads from /proc. readdir(3) may miss threads that start meanwhile; targets.h says what follows. Source:
+ * proc_pid_task(5), proc_pid_status(5).
  */
 #include "engine/events/targets.h"
 
@@ -24,7 +22,7 @@
 #include "base/clock.h"
 #include "format/proc_text.h"
 
-#define STATUS_BYTES      4096 /* what is wanted stands near its start */
+#define STATUS_BYTES      4096 /* "Uid:" stands near the start of the file */
 #define USER_RECORD_BYTES 16384
 
 /* A growing list of thread ids. */
@@ -119,7 +117,7 @@ static void fill(struct weir_targets *targets, struct tid_list *threads, struct 
     *targets = (struct weir_targets){threads->tids, threads->count, processes->tids, processes->count};
 }
 
-/* Out of memory. */
+/* Frees both lists and says that memory is out. -ENOMEM. */
 static int release_lists(struct tid_list *threads, struct tid_list *processes, struct weir_error *err)
 {
     free(threads->tids);
@@ -222,7 +220,7 @@ static bool is_of_user(const char *proc_root, pid_t pid, uid_t uid)
     return *end == '\t' && strtoul(end, NULL, 10) == uid;
 }
 
-/* Appends the threads of those of all processes that are the user's, and keeps only these in the list of processes. */
+/* Keeps the user's processes in the list, and appends their threads. */
 static int keep_user(struct tid_list *threads, struct tid_list *processes, const char *proc_root, uid_t uid,
                      struct weir_error *err)
 {

@@ -198,7 +198,7 @@ void weir_session_pause_aux(struct weir_session *session, bool paused)
         return;
     session->aux_paused = paused;
     if (is_on(session))
-        weir_event_set_switch(&session->events, (unsigned)session->plan.aux.event, !paused);
+        weir_event_set_toggle(&session->events, (unsigned)session->plan.aux.event, !paused);
 }
 
 static void add_area(struct weir_session *session, const struct weir_reader_ring *r)

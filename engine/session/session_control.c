@@ -68,7 +68,7 @@ static int switch_event(void *ctx, const char *name, bool on, struct weir_error 
         int result = event->leader != i ? refuse_member(list, event, err) : on ? refuse_permanent(session, err) : 0;
         if (result < 0)
             return result;
-        weir_event_set_switch(&session->events, i, on);
+        weir_event_set_toggle(&session->events, i, on);
         if (session->plan.aux.mode != WEIR_AUX_NONE && i == session->plan.aux.event)
             session->aux_off = !on;
         found++;

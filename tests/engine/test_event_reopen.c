@@ -261,14 +261,14 @@ Test(event_reopen, events_are_switched_as_those_of_other_cpus)
 Test(event_reopen, event_that_was_switched_off_alone_stays_off_on_a_cpu_that_comes_back)
 {
     set_up("cs,faults");
-    weir_event_set_switch(&rig.set, 1, false);
+    weir_event_set_toggle(&rig.set, 1, false);
     cr_assert_eq(weir_event_set_reopen(&rig.set, 0, &rig.limits, &rig.err), 0);
     unsigned enables = rig.faulty.enables;
     weir_event_set_enable_place(&rig.set, 0);
     cr_assert_eq(rig.faulty.enables, enables + 2, "the sideband event and the one that is on");
 
     weir_event_set_disable_samples(&rig.set);
-    weir_event_set_switch(&rig.set, 1, true);
+    weir_event_set_toggle(&rig.set, 1, true);
     cr_assert_eq(weir_event_set_reopen(&rig.set, 0, &rig.limits, &rig.err), 0);
     enables = rig.faulty.enables;
     weir_event_set_enable_place(&rig.set, 0);

@@ -500,7 +500,7 @@ Test(event_set, what_children_inherit_is_switched_twice)
     cr_assert_eq(f.faulty.enables, 2 * 2 * CPUS, "tasks, each twice");
     weir_event_set_enable(&f.set, false);
     cr_assert_eq(f.faulty.enables, 3 * 2 * 2 * CPUS);
-    weir_event_set_switch(&f.set, 0, false);
+    weir_event_set_toggle(&f.set, 0, false);
     cr_assert_eq(f.faulty.disables, 2 * 2 * CPUS);
     cr_assert_eq(f.set.disables, 1, "an event that is off is not cut off again");
     weir_event_set_end(&f.set);
@@ -548,10 +548,10 @@ Test(event_set, disables_of_events_that_can_count_are_counted)
     weir_event_set_enable(&f.set, true);
     weir_event_set_disable_samples(&f.set);
     cr_assert_eq(f.set.disables, 0, "none was on but the sideband event");
-    weir_event_set_switch(&f.set, 1, true);
+    weir_event_set_toggle(&f.set, 1, true);
     weir_event_set_disable_samples(&f.set);
     cr_assert_eq(f.set.disables, 1, "one was on");
-    weir_event_set_switch(&f.set, 1, false);
+    weir_event_set_toggle(&f.set, 1, false);
     weir_event_set_disable(&f.set);
     cr_assert_eq(f.set.disables, 1, "all were off");
     event_set_rig_fini(&f);
