@@ -19,6 +19,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "base/clock.h"
+#include "engine/aux/aux_drain.h"
 #include "engine/drain/reader.h"
 #include "format/aux_records.h"
 #include "perf-tests/spread.h"
@@ -69,20 +70,19 @@ static void init(struct bench *bench, uint64_t area_bytes)
     bench->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     const struct weir_reader_setup setup = {
         .kernel = &bench->raw.kernel,
-        .pool = &bench->pool,
-        .queue = &bench->queue,
         .control = &bench->control,
+        .sink = {.pool = &bench->pool, .queue = &bench->queue},
         .layout = {.ids = &bench->ids, .id_offset = 8, .time_offset = 16},
         .event_count = 1,
         .reader_count = 1,
         .ring_count = 1,
         .live_readers = &bench->live,
         .ended_fd = bench->fd,
-        .has_aux = true,
+        .aux = &weir_aux_drain_hooks,
         .aux_fd = bench->fd,
     };
     weir_assert(bench->fd >= 0 && weir_reader_init(&bench->reader, &setup) == 0);
-    struct weir_reader_ring *r = &bench->reader.rings[0];
+    struct weir_reader_ring *r = &bench->reader.rings.at[0];
     weir_assert(weir_ring_map(&r->ring, &bench->raw.kernel, 0, RING_BYTES) == 0);
     weir_assert(weir_aux_area_map(&r->aux->area, &r->ring, 0, area_bytes, false) == 0);
     r->aux->entry_bytes = 1;

@@ -62,14 +62,17 @@ static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned 
 
     *result = weir_reader_init(reader, &(struct weir_reader_setup){
                                            .kernel = setup->kernel,
-                                           .pool = &pipeline->pool,
-                                           .grower = setup->grow_pool ? &pipeline->grower : NULL,
-                                           .number = index,
-                                           .pool_share = share,
-                                           .queue = &pipeline->queue,
                                            .control = &pipeline->control,
+                                           .sink =
+                                               {
+                                                   .pool = &pipeline->pool,
+                                                   .grower = setup->grow_pool ? &pipeline->grower : NULL,
+                                                   .queue = &pipeline->queue,
+                                                   .clock = setup->clock,
+                                                   .number = index,
+                                                   .pool_share = share,
+                                               },
                                            .layout = setup->layout,
-                                           .clock = setup->clock,
                                            .event_count = setup->event_count,
                                            .retained_chunks = pipeline->retention.chunks_per_reader,
                                            .retained_span_ns = setup->retained_span_ns,
@@ -79,7 +82,7 @@ static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned 
                                            .ring_count = 2 * places,
                                            .live_readers = &pipeline->live_readers,
                                            .ended_fd = pipeline->ended_fd,
-                                           .has_aux = setup->has_aux,
+                                           .aux = setup->aux,
                                            .aux_fd = pipeline->aux_fd,
                                        });
     if (*result < 0)
@@ -91,9 +94,9 @@ static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned 
             continue;
         /* Sideband first: it is small, and what it tells is needed to understand the samples. */
         for (int sideband = 1; sideband >= 0; sideband--) {
-            reader->rings[ring].place = i;
-            atomic_init(&reader->rings[ring].dormant, setup->places[i].late);
-            reader->rings[ring++].sideband = sideband;
+            reader->rings.at[ring].place = i;
+            atomic_init(&reader->rings.at[ring].dormant, setup->places[i].late);
+            reader->rings.at[ring++].sideband = sideband;
         }
     }
     return reader;
@@ -216,9 +219,9 @@ struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsi
 {
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         struct weir_reader *reader = pipeline->readers[i];
-        for (unsigned ring = 0; ring < reader->ring_count; ring++) {
-            if (reader->rings[ring].place == place && reader->rings[ring].sideband == sideband)
-                return &reader->rings[ring];
+        for (unsigned ring = 0; ring < reader->rings.count; ring++) {
+            if (reader->rings.at[ring].place == place && reader->rings.at[ring].sideband == sideband)
+                return &reader->rings.at[ring];
         }
     }
     weir_assert(!"every place has a reader: weir_plan_make() proves it of CPUs, drains() of tasks");
@@ -229,9 +232,9 @@ static const struct weir_ring *first_ring(const struct weir_pipeline *pipeline)
 {
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         const struct weir_reader *reader = pipeline->readers[i];
-        for (unsigned ring = 0; ring < reader->ring_count; ring++) {
-            if (reader->rings[ring].ring.page && !reader->rings[ring].sideband)
-                return &reader->rings[ring].ring;
+        for (unsigned ring = 0; ring < reader->rings.count; ring++) {
+            if (reader->rings.at[ring].ring.page && !reader->rings.at[ring].sideband)
+                return &reader->rings.at[ring].ring;
         }
     }
     return NULL;
@@ -249,7 +252,7 @@ static struct weir_reader *reader_of(const struct weir_pipeline *pipeline, const
 {
     for (unsigned i = 0;; i++) {
         struct weir_reader *reader = pipeline->readers[i];
-        if (ring >= reader->rings && ring < reader->rings + reader->ring_count)
+        if (ring >= reader->rings.at && ring < reader->rings.at + reader->rings.count)
             return reader;
     }
 }
@@ -264,9 +267,9 @@ void weir_pipeline_rename_place(struct weir_pipeline *pipeline, unsigned place)
 {
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         struct weir_reader *reader = pipeline->readers[i];
-        for (unsigned ring = 0; ring < reader->ring_count; ring++) {
-            if (reader->rings[ring].place == place)
-                weir_reader_rename(&reader->rings[ring]);
+        for (unsigned ring = 0; ring < reader->rings.count; ring++) {
+            if (reader->rings.at[ring].place == place)
+                weir_reader_ring_rename(&reader->rings.at[ring]);
         }
     }
 }
@@ -275,7 +278,7 @@ int weir_pipeline_note_return(struct weir_pipeline *pipeline, unsigned place, bo
                               size_t bytes)
 {
     struct weir_reader_ring *ring = weir_pipeline_ring(pipeline, place, sideband);
-    return ring->ring.page && !ring->ring.newest ? weir_reader_note_return(ring, records, bytes) : 0;
+    return ring->ring.page && !ring->ring.newest ? weir_reader_ring_note_return(ring, records, bytes) : 0;
 }
 
 void weir_pipeline_note_mapping(struct weir_pipeline *pipeline, bool mapping)
@@ -297,10 +300,10 @@ bool weir_pipeline_has_place(const struct weir_pipeline *pipeline, unsigned plac
     bool has = !pipeline->setup.places[place].late;
     for (unsigned i = 0; !has && i < pipeline->reader_count; i++) {
         const struct weir_reader *reader = pipeline->readers[i];
-        for (unsigned ring = 0; ring < reader->ring_count; ring++) {
+        for (unsigned ring = 0; ring < reader->rings.count; ring++) {
             /* Relaxed: written by this thread, the coordinator's. */
-            has |= reader->rings[ring].place == place &&
-                   !atomic_load_explicit(&reader->rings[ring].dormant, memory_order_relaxed);
+            has |= reader->rings.at[ring].place == place &&
+                   !atomic_load_explicit(&reader->rings.at[ring].dormant, memory_order_relaxed);
         }
     }
     return has;
@@ -349,7 +352,7 @@ static bool makes_marks(const struct weir_pipeline *pipeline)
 {
     const struct weir_pipeline_setup *setup = &pipeline->setup;
     return !pipeline->compressing && setup->retained_bytes == 0 && !setup->snapshots_only &&
-           !setup->ends_with_snapshots && !setup->has_aux;
+           !setup->ends_with_snapshots && !setup->aux;
 }
 
 /* While so much comes of all rings a reader is woken by its own, and so need not be for a round: twice what that takes,
@@ -363,8 +366,8 @@ static uint64_t round_patient_bytes(const struct weir_pipeline *pipeline, const 
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         const struct weir_reader *reader = pipeline->readers[i];
         uint64_t largest = 0;
-        for (unsigned n = 0; n < reader->ring_count; n++)
-            largest = weir_max_u64(largest, reader->rings[n].ring.bytes);
+        for (unsigned n = 0; n < reader->rings.count; n++)
+            largest = weir_max_u64(largest, reader->rings.at[n].ring.bytes);
         bytes += weir_min_u64(2 * largest / WEIR_RING_WATERMARK_SHARE, ROUND_PATIENT_MAX_BYTES);
     }
     return bytes;
@@ -378,9 +381,9 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
     bool past_caches = output && weir_output_is_unread(output) && !pipeline->compressing;
     unsigned live = 0;
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
-        pipeline->readers[i]->past_caches = past_caches;
-        pipeline->readers[i]->mark_bytes = marked ? WEIR_ROUND_MARK_BYTES : 0;
-        live += pipeline->readers[i]->ring_count > 0;
+        pipeline->readers[i]->sink.past_caches = past_caches;
+        pipeline->readers[i]->marks.bytes = marked ? WEIR_ROUND_MARK_BYTES : 0;
+        live += pipeline->readers[i]->rings.count > 0;
     }
     atomic_init(&pipeline->live_readers, live); /* before the threads that count it down */
 

@@ -65,7 +65,7 @@ struct weir_pipeline_setup {
     uint64_t retained_span_ns;    /* with it: 0, or for how long */
     const struct weir_shed_plan *shed; /* borrowed until fini; NULL: nothing is shed */
     const struct weir_event_set *set;  /* borrowed until fini; NULL when none is ever opened anew */
-    bool has_aux;                      /* data rings are to have AUX areas */
+    const struct weir_aux_hooks *aux;  /* data rings are to have AUX areas; NULL: none has */
     bool ends_with_snapshots;          /* where an output ends, what is kept by then goes to it: a cut is a snapshot */
     bool snapshots_only; /* with that; rounds close snapshots only: samples are kept, by readers or by the kernel */
     bool grow_pool;      /* make all but the start of it ready when it is needed, on a thread for that */
@@ -120,10 +120,10 @@ struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsi
 /* weir_ring_time_conversion() of the first data ring that is mapped; zeros when none is. */
 void weir_pipeline_time_conversion(const struct weir_pipeline *pipeline, struct weir_time_conversion *conversion);
 
-/* Its events are opened anew and not on yet: weir_reader_rename() of its rings. */
+/* Its events are opened anew and not on yet: weir_reader_ring_rename() of its rings. */
 void weir_pipeline_rename_place(struct weir_pipeline *pipeline, unsigned place);
 
-/* The CPU of that ring has come back: weir_reader_note_return(), if the ring is mapped and not one of the newest
+/* The CPU of that ring has come back: weir_reader_ring_note_return(), if the ring is mapped and not one of the newest
  * records, which do not stand in the order of time. 0 or -ENOMEM. */
 int weir_pipeline_note_return(struct weir_pipeline *pipeline, unsigned place, bool sideband, const void *records,
                               size_t bytes);

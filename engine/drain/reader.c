@@ -1,9 +1,8 @@
 /*
- * A reader: made, taken apart, its steps, and the chunks that it hands over. step() and run() are called on the
- * reader's own thread; drop_ring(), mapped_rings(), has_passed(), is_past() and wakes_soon() on the coordinator. The
- * protocol and the labels of the memory order are in reader.h and ring.h.
+ * A reader: its steps, its sleep, and how it is woken. step(), wait() and run() are called on the reader's own thread;
+ * the coordinator calls the others. The protocol and its edges: reader.h.
  */
-#include "engine/drain/reader_internal.h"
+#include "engine/drain/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,88 +14,104 @@
 #include "base/bits.h"
 #include "engine/kernel/test_point.h"
 
-/* A reader that waits for a chunk comes again after so long: hundreds of readers that do so each millisecond would cost
- * more than all that they have to copy. */
+/* A reader that waits for a chunk comes again after so long. Hundreds of readers that came each millisecond would use
+ * more CPU time than their copying. */
 #define STARVED_POLL_MS     1 /* a ring is half full or more, or at first */
 #define STARVED_POLL_MS_MAX 8 /* otherwise: doubled each time up to here */
 
-static int init_rings(struct weir_reader *reader, unsigned event_count)
+/* ---- making and taking apart ---- */
+
+static int init_retention(struct weir_reader *reader)
 {
-    reader->rings = calloc(reader->ring_count, sizeof(*reader->rings));
-    reader->polls = calloc(reader->ring_count + 1, sizeof(*reader->polls));
-    if (!reader->rings || !reader->polls)
+    const struct weir_reader_setup *setup = &reader->setup;
+    if (setup->retained_chunks == 0)
+        return 0;
+    reader->retention = calloc(1, sizeof(*reader->retention));
+    if (!reader->retention)
         return -ENOMEM;
-    for (unsigned i = 0; i < reader->ring_count; i++) {
-        uint64_t *samples = calloc(event_count, sizeof(*samples));
-        if (!samples)
-            return -ENOMEM;
-        reader->rings[i].counts.samples = samples;
-    }
-    return 0;
+    return weir_retention_init(reader->retention, &(struct weir_retention_setup){
+                                                      .pool = setup->sink.pool,
+                                                      .room = setup->retained_chunks,
+                                                      .span_ns = setup->retained_span_ns,
+                                                      .counters = (size_t)setup->ring_count * setup->event_count,
+                                                      .sink = &reader->sink,
+                                                      .rings = &reader->rings,
+                                                  });
+}
+
+static int init_aux(struct weir_reader *reader)
+{
+    const struct weir_aux_hooks *hooks = reader->setup.aux;
+    if (!hooks)
+        return 0;
+    int result = hooks->init(&reader->aux, &reader->sink, &reader->rings, reader->setup.aux_fd);
+    reader->sink.aux = hooks;
+    reader->sink.aux_ctx = reader->aux;
+    return result;
+}
+
+static int init_parts(struct weir_reader *reader)
+{
+    const struct weir_reader_setup *setup = &reader->setup;
+    const struct weir_shedder_setup shedder = {
+        .plan = setup->shed,
+        .layout = &setup->layout,
+        .set = setup->set,
+        .sink = &reader->sink,
+        .rings = &reader->rings,
+        .reader_count = setup->reader_count,
+    };
+    weir_chunk_sink_init(&reader->sink, &setup->sink);
+    weir_mark_maker_init(&reader->marks, &reader->sink, &reader->rings);
+    int result = weir_reader_rings_init(&reader->rings, setup->ring_count, setup->event_count);
+    if (result == 0)
+        result = init_aux(reader);
+    if (result == 0)
+        result = init_retention(reader);
+    if (result == 0)
+        result = weir_shedder_init(&reader->shedder, &shedder);
+    reader->drainer = (struct weir_drainer){
+        .sink = &reader->sink,
+        .retention = reader->retention,
+        .shedder = &reader->shedder,
+        .marks = &reader->marks,
+        .layout = &setup->layout,
+        .set = setup->set,
+    };
+    return result;
 }
 
 int weir_reader_init(struct weir_reader *reader, const struct weir_reader_setup *setup)
 {
     memset(reader, 0, sizeof(*reader));
-    reader->kernel = setup->kernel;
-    reader->pool = setup->pool;
-    reader->grower = setup->grower;
-    reader->number = setup->number;
-    reader->pool_share = setup->pool_share;
-    reader->queue = setup->queue;
-    reader->control = setup->control;
-    reader->layout = setup->layout;
-    reader->clock = setup->clock;
-    reader->set = setup->set;
-    reader->ring_count = setup->ring_count;
-    reader->event_count = setup->event_count;
-    reader->live_readers = setup->live_readers;
-    reader->ended_fd = setup->ended_fd;
+    reader->setup = *setup;
     reader->wake_fds[0] = reader->wake_fds[1] = -1;
-    reader->aux_fd = -1;
-
     for (int i = 0; i < 2; i++) {
         reader->wake_fds[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (reader->wake_fds[i] < 0)
             return -errno;
     }
-    int result = init_rings(reader, setup->event_count);
-    if (result == 0)
-        result = weir_reader_init_aux(reader, setup);
-    if (result == 0)
-        result = weir_reader_init_retention(reader, setup);
-    return result < 0 ? result : weir_reader_init_shedding(reader, setup);
-}
-
-static void free_ring(struct weir_reader *reader, struct weir_reader_ring *r)
-{
-    weir_reader_free_aux(reader, r);
-    weir_ring_unmap(&r->ring);
-    free(r->counts.samples);
-    free(r->gaps);
-    weir_reader_free_returns(r);
+    reader->polls = calloc(setup->ring_count + 1, sizeof(*reader->polls));
+    return reader->polls ? init_parts(reader) : -ENOMEM;
 }
 
 void weir_reader_drop_ring(struct weir_reader *reader, struct weir_reader_ring *r)
 {
-    weir_assert(!r->ring.page);
-    free_ring(reader, r);
-    size_t behind = (size_t)(reader->rings + reader->ring_count - (r + 1));
-    memmove(r, r + 1, behind * sizeof(*r));
-    reader->ring_count--;
+    if (reader->setup.aux)
+        reader->setup.aux->drop_ring(reader->aux, r);
+    weir_reader_rings_drop(&reader->rings, r);
 }
 
 void weir_reader_fini(struct weir_reader *reader)
 {
     if (!reader)
         return;
-    if (reader->chunk)
-        weir_pool_put(reader->pool, reader->chunk);
+    weir_chunk_sink_fini(&reader->sink);
     weir_retention_fini(reader->retention);
     free(reader->retention);
-    for (unsigned i = 0; reader->rings && i < reader->ring_count; i++)
-        free_ring(reader, &reader->rings[i]);
-    free(reader->rings);
+    if (reader->setup.aux)
+        reader->setup.aux->fini(reader->aux);
+    weir_reader_rings_fini(&reader->rings);
     free(reader->polls);
     for (int i = 0; i < 2; i++) {
         if (reader->wake_fds[i] >= 0)
@@ -106,142 +121,116 @@ void weir_reader_fini(struct weir_reader *reader)
     reader->wake_fds[0] = reader->wake_fds[1] = -1;
 }
 
-/* Samples that it has seen pass. */
-static uint64_t sum_samples(const struct weir_reader *reader)
-{
-    uint64_t samples = 0;
-    for (unsigned i = 0; i < reader->ring_count; i++) {
-        for (unsigned event = 0; event < reader->event_count; event++)
-            samples += reader->rings[i].counts.samples[event];
-    }
-    return samples;
-}
+/* ---- steps ---- */
 
-/* Tells how far we are. Relaxed: the numbers are read for their own sake. */
+/* Publishes how far the reader is, if it has handed over a chunk. Relaxed: the numbers are read for their own sake. */
 static void publish_counts(struct weir_reader *reader)
 {
+    if (reader->told_handed == reader->sink.handed)
+        return;
+    reader->told_handed = reader->sink.handed;
     uint64_t starved = 0;
-    for (unsigned i = 0; i < reader->ring_count; i++)
-        starved += reader->rings[i].lost_while_starved;
-    atomic_store_explicit(&reader->handed_samples, sum_samples(reader), memory_order_relaxed);
+    for (unsigned i = 0; i < reader->rings.count; i++)
+        starved += reader->rings.at[i].lost_while_starved;
+    uint64_t samples = weir_reader_rings_samples(&reader->rings);
+    atomic_store_explicit(&reader->handed_samples, samples, memory_order_relaxed);
     atomic_store_explicit(&reader->handed_starved, starved, memory_order_relaxed);
     atomic_store_explicit(&reader->handed_wakeups, reader->wakeups, memory_order_relaxed);
-}
-
-/* The chunk and those that follow it, as the writer is to see them. */
-static void make_ready(struct weir_reader *reader, struct weir_chunk *chunk)
-{
-    weir_reader_settle(reader);
-    /* Relaxed: the coordinator only compares sums, to see whether anything has moved. */
-    uint64_t bytes = atomic_load_explicit(&reader->handed_bytes, memory_order_relaxed) + weir_chunk_train_bytes(chunk);
-    atomic_store_explicit(&reader->handed_bytes, bytes, memory_order_relaxed);
-    if (reader->tee && !chunk->opaque) {
-        chunk->tee = reader->number + 1;
-        chunk->side_bytes = weir_side_tee_pushed(reader->tee);
-    }
-    uint64_t now_ns = reader->clock ? weir_clock_now_ns(reader->clock) : 0;
-    for (; chunk; chunk = chunk->follower) {
-        chunk->returned = &reader->returned;
-        chunk->reader = reader->number + 1;
-        chunk->handed_ns = now_ns;
-        reader->handed++;
-        reader->lent_bytes += chunk->share == reader->pool_share ? 0 : chunk->used;
-    }
-}
-
-void weir_reader_push(struct weir_reader *reader, struct weir_chunk *chunk)
-{
-    publish_counts(reader);
-    make_ready(reader, chunk);
-    weir_chunk_queue_push(reader->queue, chunk);
-}
-
-void weir_reader_push_train(struct weir_reader *reader, struct weir_chunk *train)
-{
-    struct weir_chunk *chunk = reader->chunk;
-    if (!chunk || chunk->used == 0) {
-        weir_reader_push(reader, train);
-        return;
-    }
-    publish_counts(reader);
-    make_ready(reader, chunk);
-    make_ready(reader, train);
-    reader->chunk = NULL;
-    weir_chunk_queue_push_pair(reader->queue, chunk, train);
-}
-
-void weir_reader_note_holding(struct weir_reader *reader)
-{
-    bool holds = reader->untold_rings > 0 || weir_reader_owes_aux(reader);
-    atomic_store_explicit(&reader->holding, holds, memory_order_release); /* (K) */
-}
-
-void weir_reader_hand_over(struct weir_reader *reader)
-{
-    if (!weir_reader_push_with_aux(reader))
-        weir_reader_push(reader, reader->chunk);
-    reader->chunk = NULL;
-    weir_test_point(WEIR_AT_READER_HELD);
-    weir_reader_note_holding(reader);
-}
-
-struct weir_chunk *weir_reader_take_chunk(struct weir_reader *reader, bool is_first)
-{
-    weir_reader_note_pressure(reader);
-    /* A reader with nothing in the pipeline may take of the reserve. */
-    bool use_reserve = is_first && weir_reader_chunks_outside(reader) == 0;
-    struct weir_chunk *chunk = weir_pool_take(reader->pool, reader->pool_share, use_reserve);
-    if (reader->grower)
-        weir_pool_grower_tell(reader->grower);
-    return chunk;
-}
-
-bool weir_reader_change_chunk(struct weir_reader *reader)
-{
-    if (reader->chunk)
-        weir_reader_hand_over(reader);
-    reader->chunk = weir_reader_take_chunk(reader, true);
-    return reader->chunk != NULL;
 }
 
 /* Whether one of the epochs after `passed`, up to `epoch`, is a snapshot. */
 static bool is_snapshot(const struct weir_reader *reader, uint64_t passed, uint64_t epoch)
 {
-    /* Relaxed: stored before the epoch of that number was released (J). */
-    uint64_t snapshot = atomic_load_explicit(&reader->control->snapshot_epoch, memory_order_relaxed);
+    /* Relaxed: (epoch-open) publishes it. */
+    uint64_t snapshot = atomic_load_explicit(&reader->setup.control->snapshot_epoch, memory_order_relaxed);
     return snapshot > passed && snapshot <= epoch;
 }
 
-static bool read_all_newest(struct weir_reader *reader)
+static bool is_last(const struct weir_reader *reader, uint64_t epoch)
+{
+    /* Relaxed: (epoch-open) publishes it. */
+    return epoch >= atomic_load_explicit(&reader->setup.control->stop_epoch, memory_order_relaxed);
+}
+
+/* Drains a ring, and its AUX area up to the AUX records seen. False: come again. */
+static bool drain_ring(struct weir_reader *reader, struct weir_reader_ring *r)
+{
+    const struct weir_aux_hooks *aux = reader->setup.aux;
+    if (!aux)
+        return weir_drainer_drain(&reader->drainer, r);
+    uint64_t published = aux->published(reader->aux, r);
+    bool all = weir_drainer_drain(&reader->drainer, r);
+    return aux->drain(reader->aux, r, published, reader->drainer.stopping) && all;
+}
+
+/* Also drains the rings behind one that has to wait: each is to know that its losses from now on are the pool's fault.
+ * False: come again. */
+static bool drain_all(struct weir_reader *reader)
 {
     bool all = true;
-    for (unsigned i = 0; i < reader->ring_count; i++) {
-        struct weir_reader_ring *r = &reader->rings[i];
-        if (weir_reader_is_dormant(r))
-            continue;
-        if (r->ring.newest)
-            all &= weir_reader_read_newest(reader, r);
-        all &= weir_reader_read_newest_aux(reader, r);
+    for (unsigned i = 0; i < reader->rings.count; i++) {
+        if (!weir_reader_ring_is_dormant(&reader->rings.at[i]))
+            all &= drain_ring(reader, &reader->rings.at[i]);
     }
-    for (unsigned i = 0; all && i < reader->ring_count; i++)
-        weir_reader_end_newest_aux(&reader->rings[i]);
     return all;
 }
 
-/* All that was asked for has been handed over, and nothing is retained. Relaxed: published by passed_epoch (L). */
+/* Reads the rings and AUX areas of the newest records. False: come again. */
+static bool read_all_newest(struct weir_reader *reader)
+{
+    const struct weir_aux_hooks *aux = reader->setup.aux;
+    bool all = true;
+    for (unsigned i = 0; i < reader->rings.count; i++) {
+        struct weir_reader_ring *r = &reader->rings.at[i];
+        if (weir_reader_ring_is_dormant(r))
+            continue;
+        if (r->ring.newest)
+            all &= weir_drainer_read_newest(&reader->drainer, r);
+        if (aux)
+            all &= aux->read_newest(reader->aux, r);
+    }
+    if (all && aux)
+        aux->end_newest(reader->aux);
+    return all;
+}
+
+/* Passes on what is retained. False: come again. */
+static bool pass_retained(struct weir_reader *reader, uint64_t epoch, bool snapshot)
+{
+    /* Relaxed: (epoch-open) publishes it. */
+    uint64_t newest_ns = atomic_load_explicit(&reader->setup.control->newest_ns, memory_order_relaxed);
+    if (snapshot)
+        return weir_retention_hand_over(reader->retention, newest_ns);
+    return !is_last(reader, epoch) || weir_retention_evict_all(reader->retention, newest_ns);
+}
+
+/* Publishes the samples handed over so far: nothing is retained. Relaxed: (epoch-passed) publishes it. */
 static void note_snapshot(struct weir_reader *reader)
 {
     uint64_t evicted = reader->retention ? weir_retention_evicted(reader->retention) : 0;
-    atomic_store_explicit(&reader->snapshot_samples, sum_samples(reader) - evicted, memory_order_relaxed);
+    uint64_t samples = weir_reader_rings_samples(&reader->rings) - evicted;
+    atomic_store_explicit(&reader->snapshot_samples, samples, memory_order_relaxed);
 }
 
-static enum weir_reader_state starved(struct weir_reader *reader)
+/* All rings are drained: hands over what they held, and passes the epoch. False: come again. */
+static bool pass_epoch(struct weir_reader *reader, uint64_t passed, uint64_t epoch, uint64_t began_ns)
 {
-    reader->starved_steps++;
-    reader->starved_wait_ms = reader->half_full || reader->starved_wait_ms == 0
-                                  ? STARVED_POLL_MS
-                                  : (unsigned)weir_min_u64(2ull * reader->starved_wait_ms, STARVED_POLL_MS_MAX);
-    return WEIR_READER_STARVED;
+    struct weir_chunk_sink *sink = &reader->sink;
+    bool snapshot = is_snapshot(reader, passed, epoch);
+    if (sink->untold_rings > 0 && !weir_shedder_tell_all(&reader->shedder))
+        return false;
+    if (reader->retention && !pass_retained(reader, epoch, snapshot))
+        return false;
+    if (snapshot && !read_all_newest(reader))
+        return false;
+    if (sink->chunk && sink->chunk->used > 0)
+        weir_chunk_sink_hand_over(sink);
+    if (snapshot)
+        note_snapshot(reader);
+    weir_test_point(WEIR_AT_READER_PASS);
+    atomic_store_explicit(&reader->passed_ns, began_ns, memory_order_relaxed); /* a hint, for who wakes the reader */
+    atomic_store_explicit(&reader->passed_epoch, epoch, memory_order_release); /* (epoch-passed) */
+    return true;
 }
 
 static void note_look(struct weir_reader *reader, uint64_t began_ns, bool leaves_behind)
@@ -251,62 +240,140 @@ static void note_look(struct weir_reader *reader, uint64_t began_ns, bool leaves
     weir_drain_watch_look(&reader->drain_watch,
                           &(struct weir_drain_look){
                               .at_ns = began_ns,
-                              .rotations = &reader->control->rotations,
+                              .rotations = &reader->setup.control->rotations,
                               .due = reader->wakeups != reader->looked_wakeups || reader->starved_wait_ms > 0,
                               .leaves_behind = leaves_behind,
-                              .fill_per_mille = reader->fill_per_mille,
+                              .fill_per_mille = reader->drainer.fill_per_mille,
                           });
     reader->looked_wakeups = reader->wakeups;
 }
 
-enum weir_reader_state weir_reader_step(struct weir_reader *reader)
+/* False: come again. */
+static bool step(struct weir_reader *reader, uint64_t epoch, uint64_t began_ns)
 {
-    uint64_t began_ns = reader->clock ? weir_clock_now_ns(reader->clock) : 0;
-    uint64_t epoch = atomic_load_explicit(&reader->control->epoch, memory_order_seq_cst); /* (J), (M) */
-    uint64_t passed = atomic_load_explicit(&reader->passed_epoch, memory_order_relaxed);  /* our own word */
+    uint64_t passed = atomic_load_explicit(&reader->passed_epoch, memory_order_relaxed); /* our own word */
     weir_test_point(WEIR_AT_READER_EPOCH);
+    weir_drainer_begin(&reader->drainer, is_last(reader, epoch));
+    if (weir_chunk_sink_pressure(&reader->sink) > WEIR_PRESSURE_NONE)
+        weir_chunk_sink_note_pressure(&reader->sink);
 
-    /* Relaxed: published by the release of that epoch (J). */
-    reader->stopping = epoch >= atomic_load_explicit(&reader->control->stop_epoch, memory_order_relaxed);
-    if (weir_reader_pressure(reader) > WEIR_PRESSURE_NONE)
-        weir_reader_note_pressure(reader);
-
-    /* All rings, also behind one that has to wait: each is to know that what it loses now is the pool's fault. */
-    bool has_to_wait = false;
-    reader->half_full = false;
-    reader->fill_per_mille = 0;
-    for (unsigned i = 0; i < reader->ring_count; i++) {
-        if (!weir_reader_is_dormant(&reader->rings[i]))
-            has_to_wait |= !weir_reader_drain_with_aux(reader, &reader->rings[i]);
-    }
-    note_look(reader, began_ns, has_to_wait);
-    if (has_to_wait)
-        return starved(reader);
+    bool all = drain_all(reader);
+    note_look(reader, began_ns, !all);
+    if (!all)
+        return false;
     reader->starved_wait_ms = 0;
     if (reader->retention) /* relaxed: a hint, for the span of other readers */
         atomic_store_explicit(&reader->newest_ns, reader->retention->newest_ns, memory_order_relaxed);
+    weir_mark_maker_drained(&reader->marks, began_ns);
+    return epoch == passed || pass_epoch(reader, passed, epoch, began_ns);
+}
 
-    weir_reader_mark_drained(reader, began_ns);
-    if (epoch != passed) {
-        if (reader->untold_rings > 0 && !weir_reader_tell_all(reader))
-            return starved(reader);
-        bool snapshot = is_snapshot(reader, passed, epoch);
-        if (reader->retention && !weir_reader_pass_retained(reader, epoch, snapshot))
-            return starved(reader);
-        if (snapshot && !read_all_newest(reader))
-            return starved(reader);
-        if (reader->chunk && reader->chunk->used > 0)
-            weir_reader_hand_over(reader);
-        if (snapshot)
-            note_snapshot(reader);
-        weir_test_point(WEIR_AT_READER_PASS);
-        atomic_store_explicit(&reader->passed_ns, began_ns, memory_order_relaxed); /* a hint, for who wakes it */
-        atomic_store_explicit(&reader->passed_epoch, epoch, memory_order_release); /* (L) */
+/* The pool is empty: says when to come again. */
+static void wait_for_chunk(struct weir_reader *reader)
+{
+    reader->starved_steps++;
+    reader->starved_wait_ms = reader->drainer.half_full || reader->starved_wait_ms == 0
+                                  ? STARVED_POLL_MS
+                                  : (unsigned)weir_min_u64(2ull * reader->starved_wait_ms, STARVED_POLL_MS_MAX);
+}
+
+enum weir_reader_state weir_reader_step(struct weir_reader *reader)
+{
+    const struct weir_clock *clock = reader->setup.sink.clock;
+    uint64_t began_ns = clock ? weir_clock_now_ns(clock) : 0;
+    /* (epoch-open), (reader-wake) */
+    uint64_t epoch = atomic_load_explicit(&reader->setup.control->epoch, memory_order_seq_cst);
+    bool all = step(reader, epoch, began_ns);
+    publish_counts(reader);
+    if (!all) {
+        wait_for_chunk(reader);
+        return WEIR_READER_STARVED;
     }
-    /* Relaxed: stop_epoch is set before the epoch of that number is released (J). */
-    if (epoch >= atomic_load_explicit(&reader->control->stop_epoch, memory_order_relaxed))
-        return WEIR_READER_STOPPED;
-    return WEIR_READER_DRAINED;
+    return is_last(reader, epoch) ? WEIR_READER_STOPPED : WEIR_READER_DRAINED;
+}
+
+/* ---- sleeping and waking ---- */
+
+/* A dormant ring is of a CPU that has another ring, and its tasks are that one's. */
+static bool all_ended(const struct weir_reader *reader)
+{
+    for (unsigned i = 0; i < reader->rings.count; i++) {
+        const struct weir_reader_ring *r = &reader->rings.at[i];
+        if (!weir_reader_ring_is_dormant(r) && r->poll_fd < r->poll_fd_count)
+            return false;
+    }
+    return true;
+}
+
+/* The descriptor in use has hung up: its task is gone. Takes the next one; after the last one of the last ring of the
+ * last reader the coordinator is told. */
+static void next_poll_fd(struct weir_reader *reader, struct weir_reader_ring *r)
+{
+    do {
+        r->poll_fd++;
+    } while (r->poll_fd < r->poll_fd_count && r->poll_fds[r->poll_fd] < 0);
+    if (reader->ended || reader->setup.ended_fd < 0 || !all_ended(reader))
+        return;
+    reader->ended = true;
+    /* Relaxed: nothing but the number itself is told. */
+    if (atomic_fetch_sub_explicit(reader->setup.live_readers, 1, memory_order_relaxed) == 1)
+        eventfd_write(reader->setup.ended_fd, 1);
+}
+
+void weir_reader_wait(struct weir_reader *reader, enum weir_reader_state state)
+{
+    uint64_t taken = atomic_load_explicit(&reader->wakes_taken, memory_order_relaxed); /* our own word */
+    reader->polls[0] = (struct pollfd){.fd = reader->wake_fds[taken % 2], .events = POLLIN};
+    for (unsigned i = 0; i < reader->rings.count; i++) {
+        const struct weir_reader_ring *r = &reader->rings.at[i];
+        bool dormant = weir_reader_ring_is_dormant(r); /* the coordinator may be mapping it: leave the rest alone */
+        /* A negative descriptor is passed over by poll(2). */
+        int fd = !dormant && r->poll_fd < r->poll_fd_count ? r->poll_fds[r->poll_fd] : -1;
+        /* A ring of the newest records is read on demand: of its descriptors only the end matters. */
+        reader->polls[i + 1] = (struct pollfd){.fd = fd, .events = !dormant && !r->ring.newest ? POLLIN : 0};
+    }
+
+    int timeout_ms = state == WEIR_READER_STARVED ? (int)reader->starved_wait_ms : -1;
+    weir_test_point(WEIR_AT_READER_SLEEP);
+    const struct weir_kernel *kernel = reader->setup.kernel;
+    int ready = kernel->ops->poll(kernel->ctx, reader->polls, reader->rings.count + 1, timeout_ms);
+    if (ready <= 0)
+        return;
+
+    bool data = false;
+    for (unsigned i = 0; i < reader->rings.count; i++) {
+        short events = reader->polls[i + 1].revents;
+        data |= (events & POLLIN) != 0;
+        if (events & (POLLHUP | POLLERR | POLLNVAL))
+            next_poll_fd(reader, &reader->rings.at[i]);
+    }
+    reader->wakeups += data;
+    if (reader->polls[0].revents & POLLIN) {
+        weir_test_point(WEIR_AT_READER_WOKEN);
+        /* (reader-wake); and release: the coordinator's next use of this descriptor comes after our poll of it. */
+        atomic_store_explicit(&reader->wakes_taken, taken + 1, memory_order_seq_cst);
+    }
+}
+
+void weir_reader_wake(struct weir_reader *reader)
+{
+    /* (reader-wake); and acquire pairs with the release in wait(): the reader polls the other descriptor by now. */
+    if (reader->wakes_sent != atomic_load_explicit(&reader->wakes_taken, memory_order_seq_cst))
+        return;
+    if (reader->wakes_sent > 0) {
+        eventfd_t used;
+        eventfd_read(reader->wake_fds[(reader->wakes_sent - 1) % 2], &used);
+    }
+    eventfd_write(reader->wake_fds[reader->wakes_sent % 2], 1);
+    reader->wakes_sent++;
+}
+
+void weir_reader_end_dormancy(struct weir_reader *reader, struct weir_reader_ring *r)
+{
+    weir_assert(r->ring.page && r->poll_fd_count > 0);
+    atomic_store_explicit(&r->dormant, false, memory_order_seq_cst); /* (ring-awake) */
+    weir_test_point(WEIR_AT_RING_BEGUN);
+    weir_reader_wake(reader);
 }
 
 void weir_reader_run(struct weir_reader *reader)
@@ -319,17 +386,16 @@ void weir_reader_run(struct weir_reader *reader)
     }
 }
 
-unsigned weir_reader_mapped_rings(const struct weir_reader *reader)
+/* ---- questions ---- */
+
+uint64_t weir_reader_evicted(const struct weir_reader *reader, unsigned ring, unsigned event)
 {
-    unsigned count = 0;
-    for (unsigned i = 0; i < reader->ring_count; i++)
-        count += reader->rings[i].ring.page != NULL;
-    return count;
+    return reader->retention ? reader->retention->evicted[(size_t)ring * reader->rings.event_count + event] : 0;
 }
 
 bool weir_reader_has_passed(const struct weir_reader *reader, uint64_t epoch)
 {
-    return atomic_load_explicit(&reader->passed_epoch, memory_order_acquire) >= epoch; /* (L) */
+    return atomic_load_explicit(&reader->passed_epoch, memory_order_acquire) >= epoch; /* (epoch-passed) */
 }
 
 bool weir_reader_is_past(const struct weir_reader *reader, uint64_t epoch)
@@ -339,19 +405,21 @@ bool weir_reader_is_past(const struct weir_reader *reader, uint64_t epoch)
 
 bool weir_reader_is_idle(const struct weir_reader *reader)
 {
-    /* The rings first: a drained ring (E) shows us the holding flag that was set before its tail was released. */
-    for (unsigned i = 0; i < reader->ring_count; i++) {
-        if (!weir_reader_is_dormant(&reader->rings[i]) && !weir_ring_is_drained(&reader->rings[i].ring))
+    /* The rings first: a drained ring (ring-drained) shows us the holding flag from before its tail was released. */
+    for (unsigned i = 0; i < reader->rings.count; i++) {
+        const struct weir_reader_ring *r = &reader->rings.at[i];
+        if (!weir_reader_ring_is_dormant(r) && !weir_ring_is_drained(&r->ring))
             return false;
     }
-    return !atomic_load_explicit(&reader->holding, memory_order_acquire); /* (K) */
+    return !atomic_load_explicit(&reader->sink.holding, memory_order_acquire); /* (holding-clear) */
 }
 
 bool weir_reader_wakes_soon(const struct weir_reader *reader)
 {
-    for (unsigned i = 0; i < reader->ring_count; i++) {
-        const struct weir_reader_ring *r = &reader->rings[i];
-        if (!weir_reader_is_dormant(r) && weir_ring_fill(&r->ring) >= r->ring.bytes / WEIR_RING_WATERMARK_SHARE / 2)
+    for (unsigned i = 0; i < reader->rings.count; i++) {
+        const struct weir_reader_ring *r = &reader->rings.at[i];
+        if (!weir_reader_ring_is_dormant(r) &&
+            weir_ring_fill(&r->ring) >= r->ring.bytes / WEIR_RING_WATERMARK_SHARE / 2)
             return true;
     }
     return false;

@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "engine/kernel/test_point.h"
 
 #define SPAN_SLICES       8
 #define EVICTED_SHARE     8 /* of what a reader holds, at most so much at a time */
@@ -42,6 +43,8 @@ int weir_retention_init(struct weir_retention *retention, const struct weir_rete
         .room = setup->room,
         .span_ns = setup->span_ns,
         .counters = setup->counters,
+        .sink = setup->sink,
+        .rings = setup->rings,
     };
     retention->list = calloc(setup->room, sizeof(*retention->list));
     retention->counts = calloc(setup->room, weir_max_u64(setup->counters, 1) * sizeof(*retention->counts));
@@ -182,4 +185,107 @@ uint64_t weir_retention_evicted(const struct weir_retention *retention)
 struct weir_chunk *weir_retention_take(struct weir_retention *retention)
 {
     return retention->count > 0 ? take_out(retention) : NULL;
+}
+
+/* ---- between the list and the sink ---- */
+
+/* Evicts the oldest chunk and returns it. NULL: the sink has no room for its records that may not be evicted. */
+static struct weir_chunk *evict(struct weir_retention *retention)
+{
+    struct weir_chunk_sink *sink = retention->sink;
+    uint64_t side_bytes = weir_retention_side_bytes(retention);
+    if (side_bytes > 0 && !weir_chunk_sink_make_room(sink, side_bytes))
+        return NULL;
+    struct weir_chunk *chunk = weir_retention_evict(retention, sink->chunk);
+    if (side_bytes > 0)
+        weir_chunk_sink_hold(sink);
+    return chunk;
+}
+
+static bool evict_to_pool(struct weir_retention *retention)
+{
+    struct weir_chunk *chunk = evict(retention);
+    if (!chunk)
+        return false;
+    weir_chunk_sink_fence(retention->sink);
+    weir_pool_retain(retention->pool, -1);
+    weir_pool_put(retention->pool, chunk);
+    return true;
+}
+
+struct weir_chunk *weir_retention_open_next(struct weir_retention *retention)
+{
+    struct weir_chunk *chunk = NULL;
+    if (weir_retention_has_room(retention))
+        chunk = weir_chunk_sink_take(retention->sink, true);
+    if (chunk)
+        weir_pool_retain(retention->pool, 1);
+    else if (retention->count > 0)
+        chunk = evict(retention);
+    if (chunk)
+        weir_retention_open(retention, chunk);
+    return chunk;
+}
+
+void weir_retention_seal_counted(struct weir_retention *retention)
+{
+    const struct weir_reader_rings *rings = retention->rings;
+    uint64_t *counters = weir_retention_counters(retention);
+    for (unsigned i = 0; i < rings->count; i++)
+        memcpy(counters + (size_t)i * rings->event_count, rings->at[i].counts.samples,
+               rings->event_count * sizeof(*counters));
+    weir_retention_seal(retention);
+}
+
+/* False: come again, the sink has no room for records that may not be evicted. */
+static bool evict_outdated(struct weir_retention *retention, uint64_t newest_ns)
+{
+    while (weir_retention_is_outdated(retention, newest_ns)) {
+        if (!evict_to_pool(retention))
+            return false;
+    }
+    return true;
+}
+
+void weir_retention_end_slice(struct weir_retention *retention)
+{
+    weir_retention_seal_counted(retention);
+    evict_outdated(retention, 0);
+}
+
+/* Seals the open chunk and evicts the outdated ones. False: come again. */
+static bool seal_all(struct weir_retention *retention, uint64_t newest_ns)
+{
+    if (retention->open.chunk && retention->open.chunk->used > 0)
+        weir_retention_seal_counted(retention);
+    return evict_outdated(retention, newest_ns);
+}
+
+bool weir_retention_hand_over(struct weir_retention *retention, uint64_t newest_ns)
+{
+    struct weir_chunk_sink *sink = retention->sink;
+    if (!seal_all(retention, newest_ns))
+        return false;
+    /* The records that were copied out of evicted chunks are older than the retained ones. */
+    if (sink->chunk && sink->chunk->used > 0)
+        weir_chunk_sink_hand_over(sink);
+    struct weir_chunk *chunk;
+    while ((chunk = weir_retention_take(retention))) {
+        weir_pool_retain(retention->pool, -1);
+        weir_test_point(WEIR_AT_SNAPSHOT_PUSH);
+        weir_chunk_sink_push(sink, chunk);
+    }
+    return true;
+}
+
+bool weir_retention_evict_all(struct weir_retention *retention, uint64_t newest_ns)
+{
+    if (!seal_all(retention, newest_ns))
+        return false;
+    uint64_t before = weir_retention_evicted(retention);
+    bool emptied = true;
+    while (emptied && retention->count > 0)
+        emptied = evict_to_pool(retention);
+    retention->left_samples += weir_retention_evicted(retention) - before;
+    return emptied;
 }

@@ -25,6 +25,8 @@
 #include <stdint.h>
 
 #include "engine/drain/chunk.h"
+#include "engine/drain/chunk_sink.h"
+#include "engine/drain/reader_ring.h"
 
 #define WEIR_RETENTION_CHUNKS_MIN      2u  /* one to fill, one to evict */
 #define WEIR_RETENTION_SPAN_CHUNKS_MIN 12u /* with a span: nine slices and what they overlap */
@@ -43,10 +45,12 @@ struct weir_retained {
 };
 
 struct weir_retention {
-    struct weir_pool *pool; /* borrowed */
-    uint32_t room;          /* chunks at most, with the one being filled */
-    uint64_t span_ns;       /* 0: bounded by room alone */
-    size_t counters;        /* rings x events */
+    struct weir_pool *pool;                /* borrowed */
+    struct weir_chunk_sink *sink;          /* borrowed: chunks come from it and go to it; NULL: the list stands alone */
+    const struct weir_reader_rings *rings; /* borrowed; with a sink: whose samples are retained */
+    uint32_t room;                         /* chunks at most, with the one being filled */
+    uint64_t span_ns;                      /* 0: bounded by room alone */
+    size_t counters;                       /* rings x events */
 
     struct weir_retained *list; /* owned; a ring of `room` entries */
     uint32_t first, count;      /* sealed ones */
@@ -57,6 +61,7 @@ struct weir_retention {
     uint64_t *evicted; /* owned; [counter]: of these, evicted */
     uint64_t *counts;  /* owned: all counters of the list, in one piece */
     uint64_t evicted_chunks;
+    uint64_t left_samples; /* evicted at the end of the recording: no snapshot has asked for them */
 };
 
 /* bytes: to retain in all, > 0; at least what each reader needs is planned. Chunks are small enough that a reader
@@ -71,6 +76,8 @@ struct weir_retention_setup {
     uint32_t room; /* at least WEIR_RETENTION_CHUNKS_MIN */
     uint64_t span_ns;
     size_t counters;
+    struct weir_chunk_sink *sink;          /* may be NULL, with rings */
+    const struct weir_reader_rings *rings; /* as they are before any is dropped: `counters` of them */
 };
 
 /* 0 or -ENOMEM; half-built is for fini(). */
@@ -113,5 +120,31 @@ uint64_t weir_retention_evicted(const struct weir_retention *retention);
 
 /* Takes the oldest chunk out of the list as it is, to be handed over; NULL when the list is empty. */
 struct weir_chunk *weir_retention_take(struct weir_retention *retention);
+
+/* ---- between the list and the sink ---- */
+
+/* Opens another chunk: from the pool, or the evicted oldest one. NULL: come again, records that may not be evicted have
+ * no room in the sink. No chunk is open. */
+struct weir_chunk *weir_retention_open_next(struct weir_retention *retention);
+
+/* Seals the open chunk with the counts of all rings. */
+void weir_retention_seal_counted(struct weir_retention *retention);
+
+/* Seals the open chunk, which covers its share of the span, and evicts the chunks that are older than the span. */
+void weir_retention_end_slice(struct weir_retention *retention);
+
+/* A block was added to the open chunk; side_bytes of it are not of samples. */
+static inline void weir_retention_note_block(struct weir_retention *retention, uint64_t side_bytes)
+{
+    if (weir_retention_note(retention, side_bytes))
+        weir_retention_end_slice(retention);
+}
+
+/* Hands over all retained chunks for a snapshot. newest_ns: of the samples of all readers, as for is_outdated(). False:
+ * come again. */
+bool weir_retention_hand_over(struct weir_retention *retention, uint64_t newest_ns);
+
+/* Evicts all retained chunks at the end of the recording. newest_ns as for hand_over(). False: come again. */
+bool weir_retention_evict_all(struct weir_retention *retention, uint64_t newest_ns);
 
 #endif

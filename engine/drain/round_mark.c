@@ -1,103 +1,14 @@
-/* Marks: made by readers, settled by the writer. The rules are in round_mark.h. */
+/* The writer settles which marks become round markers. Writer thread. The rules: round_mark.h. */
 #include "engine/drain/round_mark.h"
 
 #include <string.h>
 
 #include "base/bits.h"
-#include "engine/drain/reader_internal.h"
 #include "engine/drain/rounds.h"
 #include "format/perf_file.h"
 #include "format/records.h"
 
 #define MARK_BYTES ((uint32_t)sizeof(struct perf_event_header))
-
-/* ---- readers ---- */
-
-/* Whether that ring is the only one of the reader's with records since some time before the last whole step. */
-static bool is_alone(struct weir_reader *reader, const struct weir_reader_ring *r, uint64_t now_ns)
-{
-    uint64_t others_bytes = 0;
-    bool drained = true;
-    for (unsigned i = 0; i < reader->ring_count; i++) {
-        const struct weir_reader_ring *other = &reader->rings[i];
-        if (other == r || weir_reader_is_dormant(other))
-            continue;
-        others_bytes += other->drained_bytes;
-        drained &= weir_ring_is_drained(&other->ring);
-    }
-    if (reader->alone != r || reader->alone_bytes != others_bytes) {
-        reader->alone = r;
-        reader->alone_bytes = others_bytes;
-        reader->alone_ns = now_ns;
-    }
-    return drained && reader->drained_ns >= reader->alone_ns + WEIR_ROUND_GRACE_NS;
-}
-
-/* Whether there is room for one behind the bytes that it has handed over and has in its chunk. */
-static bool has_room(const struct weir_reader *reader, uint64_t *bytes)
-{
-    const struct weir_chunk *chunk = reader->chunk;
-    if (!chunk || chunk->used == 0 || chunk->mark_count == WEIR_CHUNK_MARKS || reader->untold_rings > 0)
-        return false;
-    /* Relaxed: our own word. */
-    *bytes = atomic_load_explicit(&reader->handed_bytes, memory_order_relaxed) + chunk->used;
-    return chunk->capacity - chunk->used >= MARK_BYTES;
-}
-
-/* r: the ring that may be alone; NULL: none. began_ns: as in the mark. */
-static void mark(struct weir_reader *reader, const struct weir_reader_ring *r, uint64_t began_ns)
-{
-    uint64_t bytes;
-    uint64_t *marked_bytes = began_ns > 0 ? &reader->marked_drained_bytes : &reader->marked_bytes;
-    if (!has_room(reader, &bytes) || bytes < *marked_bytes + reader->mark_bytes)
-        return;
-    struct weir_chunk *chunk = reader->chunk;
-    struct weir_round_mark *last = chunk->mark_count > 0 ? &chunk->marks[chunk->mark_count - 1] : NULL;
-    if (last && last->at + MARK_BYTES == chunk->used) { /* nothing has come since: its rings were drained by then */
-        last->began_ns = began_ns;
-        *marked_bytes = bytes;
-        return;
-    }
-    uint64_t now_ns = weir_clock_now_ns(reader->clock);
-    bool alone = r && r->counts.ends_with_sample && is_alone(reader, r, now_ns);
-    if (!alone && began_ns == 0) { /* looked at again after as much, not after each block: there may be many rings */
-        *marked_bytes = bytes;
-        return;
-    }
-    chunk->marks[chunk->mark_count++] = (struct weir_round_mark){
-        .at = chunk->used,
-        .began_ns = began_ns,
-        .ended_ns = now_ns,
-        .alone_ns = alone ? reader->drained_ns : 0,
-        .sample_ns = alone ? r->newest_ns : 0,
-    };
-    weir_record_fill_padding(chunk->data + chunk->used, MARK_BYTES);
-    chunk->used += MARK_BYTES;
-    *marked_bytes = bytes + MARK_BYTES;
-}
-
-void weir_reader_mark_within(struct weir_reader *reader, const struct weir_reader_ring *r)
-{
-    if (reader->mark_bytes > 0 && !r->sideband)
-        mark(reader, r, 0);
-}
-
-bool weir_reader_marks_soon(const struct weir_reader *reader, uint64_t bytes)
-{
-    uint64_t there;
-    return reader->mark_bytes > 0 && has_room(reader, &there) &&
-           there + bytes >= reader->marked_bytes + reader->mark_bytes;
-}
-
-void weir_reader_mark_drained(struct weir_reader *reader, uint64_t began_ns)
-{
-    if (reader->mark_bytes == 0)
-        return;
-    mark(reader, reader->alone, began_ns);
-    reader->drained_ns = began_ns;
-}
-
-/* ---- the writer ---- */
 
 void weir_round_marks_init(struct weir_round_marks *marks, struct weir_chunk_queue *queue,
                            const struct weir_round_marks_setup *setup)

@@ -59,9 +59,6 @@
 #include "engine/drain/chunk_queue.h"
 #include "engine/drain/reader.h"
 
-/* What a reader drains between two marks at least. */
-#define WEIR_ROUND_MARK_BYTES (256u * 1024)
-
 /* All borrowed. */
 struct weir_round_marks_setup {
     struct weir_reader *const *readers; /* NULL: they make no marks */

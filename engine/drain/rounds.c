@@ -43,7 +43,7 @@ static uint64_t handed_bytes(const struct weir_rounds *rounds)
 {
     uint64_t bytes = 0;
     for (unsigned i = 0; i < rounds->reader_count; i++)
-        bytes += atomic_load_explicit(&rounds->readers[i]->handed_bytes, memory_order_relaxed);
+        bytes += atomic_load_explicit(&rounds->readers[i]->sink.handed_bytes, memory_order_relaxed);
     return bytes;
 }
 

@@ -114,7 +114,6 @@ struct weir_rounds {
 };
 
 #define WEIR_ROUND_PERIOD_NS (1000 * WEIR_NS_PER_MS)
-#define WEIR_ROUND_GRACE_NS  (2 * WEIR_NS_PER_MS)
 #define WEIR_ROUND_KICK_NS   (5 * WEIR_NS_PER_MS) /* from the end of an epoch to one that is kicked for */
 /* How long a reader is left to itself from one epoch that it passes to the next, for each reader that there is, and in
  * all. */

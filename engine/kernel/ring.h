@@ -101,7 +101,7 @@ const uint8_t *weir_ring_at(const struct weir_ring *ring, uint64_t position, uin
 /*
  * True when all that the kernel had published was given back (D) at the time of the call. Any thread. (E)
  * data_tail is read with acquire: it pairs with (D), so that what the reader stored before its release (that it holds a
- * chunk: reader_drain.c) is visible to the caller that saw the ring drained.
+ * chunk: chunk_sink.h) is visible to the caller that saw the ring drained.
  * A ring of the newest records counts as drained: between snapshots nobody takes anything from it.
  */
 bool weir_ring_is_drained(const struct weir_ring *ring);

@@ -61,8 +61,8 @@ static void add_drained(const struct weir_pipeline *pipeline, struct weir_record
 {
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         const struct weir_reader *reader = pipeline->readers[i];
-        for (unsigned n = 0; n < reader->ring_count; n++) {
-            const struct weir_reader_ring *r = &reader->rings[n];
+        for (unsigned n = 0; n < reader->rings.count; n++) {
+            const struct weir_reader_ring *r = &reader->rings.at[n];
             for (unsigned event = 0; event < result->event_count; event++) {
                 uint64_t evicted = weir_reader_evicted(reader, n, event);
                 row_at(result, r->place, event)->written += r->counts.samples[event] - evicted;
@@ -191,8 +191,8 @@ static bool has_overwritten(const struct weir_pipeline *pipeline, unsigned place
     bool has = false;
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         const struct weir_reader *reader = pipeline->readers[i];
-        for (unsigned n = 0; n < reader->ring_count; n++)
-            has |= reader->rings[n].place == place && reader->rings[n].overwritten_bytes > 0;
+        for (unsigned n = 0; n < reader->rings.count; n++)
+            has |= reader->rings.at[n].place == place && reader->rings.at[n].overwritten_bytes > 0;
     }
     return has;
 }
@@ -321,21 +321,21 @@ static void total_readers(const struct weir_pipeline *pipeline, struct weir_reco
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         const struct weir_reader *reader = pipeline->readers[i];
         result->wakeups += reader->wakeups;
-        result->left_samples += reader->left_samples;
+        result->left_samples += reader->retention ? reader->retention->left_samples : 0;
         /* Relaxed: joined. */
-        result->trimmed_samples += atomic_load_explicit(&reader->trimmed_samples, memory_order_relaxed);
-        result->trimmed_bytes += atomic_load_explicit(&reader->trimmed_bytes, memory_order_relaxed);
+        result->trimmed_samples += atomic_load_explicit(&reader->shedder.trimmed_samples, memory_order_relaxed);
+        result->trimmed_bytes += atomic_load_explicit(&reader->shedder.trimmed_bytes, memory_order_relaxed);
         for (unsigned level = 0; level < WEIR_PRESSURE_COUNT; level++)
-            result->pressure_rises[level] += reader->pressure_rises[level];
-        for (unsigned n = 0; n < reader->ring_count; n++) {
-            result->throttled += reader->rings[n].counts.throttled;
-            result->lost_while_pool_empty += reader->rings[n].lost_while_starved;
-            if (reader->rings[n].starved && !reader->rings[n].sideband)
-                result->lost_while_pool_empty += lost_at_the_end(&reader->rings[n], result);
-            result->overwritten |= reader->rings[n].ring.newest;
-            result->overwritten_bytes += reader->rings[n].overwritten_bytes;
-            result->discarded_bytes += reader->rings[n].discarded_bytes;
-            result->unknown_samples += reader->rings[n].counts.unknown_samples;
+            result->pressure_rises[level] += reader->sink.pressure_rises[level];
+        for (unsigned n = 0; n < reader->rings.count; n++) {
+            result->throttled += reader->rings.at[n].counts.throttled;
+            result->lost_while_pool_empty += reader->rings.at[n].lost_while_starved;
+            if (reader->rings.at[n].starved && !reader->rings.at[n].sideband)
+                result->lost_while_pool_empty += lost_at_the_end(&reader->rings.at[n], result);
+            result->overwritten |= reader->rings.at[n].ring.newest;
+            result->overwritten_bytes += reader->rings.at[n].overwritten_bytes;
+            result->discarded_bytes += reader->rings.at[n].discarded_bytes;
+            result->unknown_samples += reader->rings.at[n].counts.unknown_samples;
         }
     }
 }

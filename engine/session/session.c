@@ -5,6 +5,7 @@
 #include "engine/session/session.h"
 
 #include "base/bits.h"
+#include "engine/aux/aux_drain.h"
 #include "engine/events/open_error.h"
 #include "engine/events/sample_size.h"
 
@@ -80,7 +81,7 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
         .retained_span_ns = session->options->retained_span_ns,
         .shed = &session->shed,
         .set = events,
-        .has_aux = session->plan.aux.mode != WEIR_AUX_NONE,
+        .aux = session->plan.aux.mode != WEIR_AUX_NONE ? &weir_aux_drain_hooks : NULL,
         .ends_with_snapshots = session->plan.aux.mode == WEIR_AUX_SNAPSHOT,
         .snapshots_only = session->plan.retained_bytes > 0 || session->plan.overwrite,
         .grow_pool = session->plan.grow_pool,
@@ -123,7 +124,7 @@ int weir_session_map_ring(struct weir_session *session, unsigned place, bool sid
         return result;
     unsigned count;
     const int *fds = weir_event_set_poll_fds(&session->events, place, sideband, &count);
-    weir_reader_set_poll_fds(r, fds, count);
+    weir_reader_ring_set_poll_fds(r, fds, count);
     return 0;
 }
 

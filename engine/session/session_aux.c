@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "engine/aux/aux_drain.h"
 #include "engine/events/aux_events.h"
 #include "engine/session/session.h"
 #include "format/aux_records.h"
@@ -99,8 +100,8 @@ static void for_each_area(struct weir_session *session,
 {
     for (unsigned i = 0; i < session->pipeline.reader_count; i++) {
         const struct weir_reader *reader = session->pipeline.readers[i];
-        for (unsigned ring = 0; ring < reader->ring_count; ring++) {
-            const struct weir_reader_ring *r = &reader->rings[ring];
+        for (unsigned ring = 0; ring < reader->rings.count; ring++) {
+            const struct weir_reader_ring *r = &reader->rings.at[ring];
             if (r->aux && r->aux->area.page)
                 look(session, r);
         }
@@ -110,7 +111,7 @@ static void for_each_area(struct weir_session *session,
 /* Enables an event that it is time for, and notes when the timer is to come for the next. */
 static void enable_in_time(struct weir_session *session, const struct weir_reader_ring *r)
 {
-    struct weir_reader_aux *aux = r->aux;
+    struct weir_aux_drain *aux = r->aux;
     uint64_t now_ns = session->aux_now_ns;
     if (aux->enable_step_ns == 0)
         return;
@@ -132,7 +133,7 @@ static void enable_in_time(struct weir_session *session, const struct weir_reade
 
 static void take_request(struct weir_session *session, const struct weir_reader_ring *r)
 {
-    struct weir_reader_aux *aux = r->aux;
+    struct weir_aux_drain *aux = r->aux;
     /* Acquire pairs with the reader's release: the room is there. */
     if (!atomic_exchange_explicit(&aux->wants_enable, false, memory_order_acquire))
         return;

@@ -149,16 +149,16 @@ static void sum_readers(const struct weir_pipeline *pipeline, struct sums *sums)
     /* Relaxed: numbers for their own sake. */
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         const struct weir_reader *reader = pipeline->readers[i];
-        sums->bytes += atomic_load_explicit(&reader->handed_bytes, memory_order_relaxed);
+        sums->bytes += atomic_load_explicit(&reader->sink.handed_bytes, memory_order_relaxed);
         sums->samples += atomic_load_explicit(&reader->handed_samples, memory_order_relaxed);
         sums->wakeups += atomic_load_explicit(&reader->handed_wakeups, memory_order_relaxed);
         sums->starved += atomic_load_explicit(&reader->handed_starved, memory_order_relaxed);
-        sums->shed += atomic_load_explicit(&reader->shed_samples, memory_order_relaxed);
-        sums->trimmed += atomic_load_explicit(&reader->trimmed_samples, memory_order_relaxed);
-        sums->trimmed_bytes += atomic_load_explicit(&reader->trimmed_bytes, memory_order_relaxed);
-        enum weir_pressure pressure = atomic_load_explicit(&reader->pressure, memory_order_relaxed);
+        sums->shed += atomic_load_explicit(&reader->shedder.shed_samples, memory_order_relaxed);
+        sums->trimmed += atomic_load_explicit(&reader->shedder.trimmed_samples, memory_order_relaxed);
+        sums->trimmed_bytes += atomic_load_explicit(&reader->shedder.trimmed_bytes, memory_order_relaxed);
+        enum weir_pressure pressure = atomic_load_explicit(&reader->sink.pressure, memory_order_relaxed);
         sums->pressure = pressure > sums->pressure ? pressure : sums->pressure;
-        sums->rings += reader->ring_count;
+        sums->rings += reader->rings.count;
     }
 }
 

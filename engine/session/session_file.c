@@ -333,7 +333,7 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     result->ring_bytes = session->plan.ring_bytes;
     result->rings = 0;
     for (unsigned i = 0; i < session->pipeline.reader_count; i++)
-        result->rings += weir_reader_mapped_rings(session->pipeline.readers[i]);
+        result->rings += weir_reader_rings_mapped(&session->pipeline.readers[i]->rings);
     result->pool_bytes = (uint64_t)session->pipeline.pool.chunk_count * session->pipeline.pool.chunk_bytes;
     struct weir_buf *lost = &session->file->last_records;
     bool is_stream = session->options->output_kind == WEIR_RECORD_OUTPUT_STREAM;

@@ -32,7 +32,7 @@ int weir_session_make_sideband(struct weir_session *session, struct weir_error *
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot set up the sideband thread");
     for (unsigned i = 0; i < pipeline->reader_count; i++)
-        pipeline->readers[i]->tee = weir_sideband_tee(session->sideband, i);
+        pipeline->readers[i]->sink.tee = weir_sideband_tee(session->sideband, i);
     return 0;
 }
 

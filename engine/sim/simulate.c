@@ -253,11 +253,11 @@ static void count_readers(const struct weir_session *session, struct weir_simula
         double cpu_seconds = (double)session->pipeline.threads[i].cpu_time_ns / (double)WEIR_NS_PER_S;
         here->readers++;
         here->wakeups += reader->wakeups;
-        here->crossed_bytes += reader->lent_bytes;
+        here->crossed_bytes += reader->sink.lent_bytes;
         here->reader_cpu_seconds += cpu_seconds;
         result->reader_cpu_seconds += cpu_seconds;
-        for (unsigned n = 0; n < reader->ring_count; n++) {
-            const struct weir_reader_ring *r = &reader->rings[n];
+        for (unsigned n = 0; n < reader->rings.count; n++) {
+            const struct weir_reader_ring *r = &reader->rings.at[n];
             struct weir_simulate_node *home = node_of_cpu(result, session, session->events.places[r->place].cpu);
             home->bytes += r->drained_bytes;
             home->crossed_bytes += home == here ? 0 : r->drained_bytes;

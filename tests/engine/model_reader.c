@@ -27,9 +27,10 @@ static int wake_read(int fd);
 #define eventfd_write(fd, value)               wake_write(fd)
 #define eventfd_read(fd, value)                ((void)(value), wake_read(fd))
 #include "engine/drain/chunk_queue.c"
+#include "engine/drain/chunk_sink.c"
+#include "engine/drain/drainer.c"
 #include "engine/drain/reader.c"
-#include "engine/drain/reader_drain.c"
-#include "engine/drain/reader_wait.c"
+#include "engine/drain/reader_ring.c"
 #include "engine/drain/rounds.c"
 #include "engine/kernel/ring.c"
 
@@ -126,18 +127,26 @@ static void begin(void)
         .counts.samples = samples,
     };
     reader = (struct weir_reader){
-        .kernel = &kernel,
-        .pool = &pool,
-        .queue = &queue,
-        .control = &control,
-        .layout = {.ids = &ids, .id_offset = TEST_SAMPLE_ID_OFFSET, .time_offset = -1, .sideband_event = 1},
-        .rings = &ring,
-        .ring_count = 1,
-        .event_count = 1,
+        .setup =
+            {
+                .kernel = &kernel,
+                .control = &control,
+                .sink = {.pool = &pool, .queue = &queue},
+                .layout = {.ids = &ids, .id_offset = TEST_SAMPLE_ID_OFFSET, .time_offset = -1, .sideband_event = 1},
+                .ended_fd = -1,
+            },
+        .rings = {.at = &ring, .count = 1, .event_count = 1},
         .wake_fds = {0, 1},
-        .ended_fd = -1,
-        .aux_fd = -1,
         .polls = polls,
+    };
+    weir_chunk_sink_init(&reader.sink, &reader.setup.sink);
+    reader.shedder = (struct weir_shedder){.sink = &reader.sink, .rings = &reader.rings};
+    weir_mark_maker_init(&reader.marks, &reader.sink, &reader.rings);
+    reader.drainer = (struct weir_drainer){
+        .sink = &reader.sink,
+        .shedder = &reader.shedder,
+        .marks = &reader.marks,
+        .layout = &reader.setup.layout,
     };
     weir_rounds_init(&rounds, &control, readers, 1, &queue, 0);
     rounds.bytes_at_marker = UINT64_MAX; /* each epoch gets a marker */

@@ -100,7 +100,7 @@ static uint32_t empty_chunks_held(const struct weir_pipeline *pipeline)
 {
     uint32_t held = 0;
     for (unsigned i = 0; i < pipeline->reader_count; i++)
-        held += pipeline->readers[i]->chunk && pipeline->readers[i]->chunk->used == 0;
+        held += pipeline->readers[i]->sink.chunk && pipeline->readers[i]->sink.chunk->used == 0;
     return held;
 }
 
@@ -120,8 +120,8 @@ static bool check_totals(const struct sim *sim, const struct walk_result *walked
                         (unsigned long long)rounds);
     uint64_t lost_reported = 0;
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
-        for (unsigned n = 0; n < pipeline->readers[i]->ring_count; n++)
-            lost_reported += pipeline->readers[i]->rings[n].counts.lost_reported;
+        for (unsigned n = 0; n < pipeline->readers[i]->rings.count; n++)
+            lost_reported += pipeline->readers[i]->rings.at[n].counts.lost_reported;
     }
     if (!failed && walked->lost_reported != lost_reported)
         return sim_fail(sim, "the file tells of %llu lost records, the rings of %llu",

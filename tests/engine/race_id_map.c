@@ -202,8 +202,8 @@ static uint64_t join_readers(struct race *race)
     for (unsigned i = 0; i < race->reader_count; i++) {
         const struct weir_reader *reader = race->readers[i].reader;
         pthread_join(race->readers[i].thread, NULL);
-        for (unsigned n = 0; n < reader->ring_count; n++)
-            unknown += reader->rings[n].counts.unknown_samples;
+        for (unsigned n = 0; n < reader->rings.count; n++)
+            unknown += reader->rings.at[n].counts.unknown_samples;
     }
     consume(race);
     return unknown;

@@ -161,7 +161,7 @@ static int race_barrier(struct race *race)
     struct weir_error err;
     weir_assert(weir_pipeline_prepare(&race->rig.pipeline, NULL, &err) == 0);
     for (unsigned i = 0; i < CPUS; i += 2)
-        race->rig.pipeline.readers[i]->past_caches = true;
+        race->rig.pipeline.readers[i]->sink.past_caches = true;
     weir_event_set_enable(&race->rig.set, false);
     start_readers(race);
     for (unsigned i = 0; i < CPUS; i++) {

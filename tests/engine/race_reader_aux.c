@@ -21,6 +21,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "base/clock.h"
+#include "engine/aux/aux_drain.h"
 #include "engine/drain/reader.h"
 #include "engine/drain/rounds.h"
 #include "format/aux_records.h"
@@ -181,7 +182,7 @@ static void consume(struct race *race)
 static void advance(struct race *race)
 {
     struct weir_rounds *rounds = &race->rounds;
-    struct weir_reader_aux *aux = race->reader.rings[0].aux;
+    struct weir_aux_drain *aux = race->reader.rings.at[0].aux;
     if (atomic_exchange_explicit(&aux->wants_enable, false, memory_order_acquire))
         atomic_store_explicit(&race->enabled, true, memory_order_release);
     if (!rounds->open)
@@ -212,25 +213,24 @@ static void init(struct race *race, unsigned traces)
     weir_assert(race->fd >= 0);
     const struct weir_reader_setup setup = {
         .kernel = &race->raw.kernel,
-        .pool = &race->pool,
-        .queue = &race->queue,
         .control = &race->control,
+        .sink = {.pool = &race->pool, .queue = &race->queue},
         .layout = {.ids = &race->ids, .id_offset = 8, .time_offset = 16},
         .event_count = 1,
         .reader_count = 1,
         .ring_count = 1,
         .live_readers = &race->live,
         .ended_fd = race->fd,
-        .has_aux = true,
+        .aux = &weir_aux_drain_hooks,
         .aux_fd = race->fd,
     };
     weir_assert(weir_reader_init(&race->reader, &setup) == 0);
-    struct weir_reader_ring *r = &race->reader.rings[0];
+    struct weir_reader_ring *r = &race->reader.rings.at[0];
     weir_assert(weir_ring_map(&r->ring, &race->raw.kernel, 0, RING_BYTES) == 0);
     weir_assert(weir_aux_area_map(&r->aux->area, &r->ring, 0, AREA_BYTES, false) == 0);
     r->aux->entry_bytes = 1;
     static const int poll_fd = 1000;
-    weir_reader_set_poll_fds(r, &poll_fd, 1);
+    weir_reader_ring_set_poll_fds(r, &poll_fd, 1);
     race->readers[0] = &race->reader;
     weir_rounds_init(&race->rounds, &race->control, race->readers, 1, &race->queue, 0);
     atomic_init(&race->enabled, true);
@@ -274,8 +274,8 @@ static int run(void *ctx)
     pthread_join(reader, NULL);
     consume(race);
     printf("%llu bytes in %llu pieces, %llu cut; area full %llu times; markers %llu, early %llu; wrong %llu\n",
-           (unsigned long long)race->seen, (unsigned long long)race->reader.rings[0].aux->pieces,
-           (unsigned long long)race->reader.rings[0].aux->cut_pieces, (unsigned long long)race->stops,
+           (unsigned long long)race->seen, (unsigned long long)race->reader.rings.at[0].aux->pieces,
+           (unsigned long long)race->reader.rings.at[0].aux->cut_pieces, (unsigned long long)race->stops,
            (unsigned long long)race->markers, (unsigned long long)race->early, (unsigned long long)race->wrong);
     int failures = race->early || race->wrong || race->seen != race->written || race->markers == 0;
     fini(race);

@@ -136,7 +136,7 @@ static void init(struct race *race)
     weir_round_marks_init(&race->marks, &pipeline->queue, &setup);
     weir_event_set_enable(&race->rig.set, false);
     for (unsigned i = 0; i < CPUS; i++) {
-        pipeline->readers[i]->mark_bytes = MARK_BYTES;
+        pipeline->readers[i]->marks.bytes = MARK_BYTES;
         weir_assert(pthread_create(&race->readers[i], NULL, read_rings, pipeline->readers[i]) == 0);
     }
     weir_assert(pthread_create(&race->producer, NULL, produce, race) == 0);

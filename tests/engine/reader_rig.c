@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "engine/aux/aux_drain.h"
 #include "format/perf_file.h"
 #include "tests/engine/test_record.h"
 
@@ -26,10 +27,8 @@ static void init_reader(struct reader_rig *rig, unsigned index, const struct rig
     struct weir_reader *reader = &rig->readers[index];
     struct weir_reader_setup setup = {
         .kernel = &rig->raw.kernel,
-        .pool = &rig->pool,
-        .number = index,
-        .queue = &rig->queue,
         .control = &rig->control,
+        .sink = {.pool = &rig->pool, .queue = &rig->queue, .number = index},
         .layout =
             {
                 .ids = &rig->ids,
@@ -45,26 +44,26 @@ static void init_reader(struct reader_rig *rig, unsigned index, const struct rig
         .ring_count = options->rings_per_reader,
         .live_readers = &rig->live_readers,
         .ended_fd = rig->ended_fd,
-        .has_aux = options->aux_bytes > 0,
+        .aux = options->aux_bytes > 0 ? &weir_aux_drain_hooks : NULL,
         .aux_fd = rig->aux_fd,
     };
     cr_assert_eq(weir_reader_init(reader, &setup), 0);
-    reader->past_caches = options->past_caches;
+    reader->sink.past_caches = options->past_caches;
     rig->reader_list[index] = reader;
     for (unsigned n = 0; n < options->rings_per_reader; n++) {
         unsigned ring = index * options->rings_per_reader + n;
         rig->raw.rings[ring].start = options->start;
-        cr_assert_eq(weir_ring_map(&reader->rings[n].ring, &rig->raw.kernel, (int)ring, options->ring_bytes), 0);
+        cr_assert_eq(weir_ring_map(&reader->rings.at[n].ring, &rig->raw.kernel, (int)ring, options->ring_bytes), 0);
         rig->poll_fds[ring] = 1000 + (int)ring;
-        weir_reader_set_poll_fds(&reader->rings[n], &rig->poll_fds[ring], 1);
-        struct weir_reader_aux *aux = reader->rings[n].aux;
+        weir_reader_ring_set_poll_fds(&reader->rings.at[n], &rig->poll_fds[ring], 1);
+        struct weir_aux_drain *aux = reader->rings.at[n].aux;
         if (!aux)
             continue;
-        *aux = (struct weir_reader_aux){
+        *aux = (struct weir_aux_drain){
             .index = ring, .task = -1, .cpu = (int)ring, .entry_bytes = 1, .snapshot_bytes = options->aux_bytes};
-        cr_assert_eq(
-            weir_aux_area_map(&aux->area, &reader->rings[n].ring, (int)ring, options->aux_bytes, options->aux_newest),
-            0);
+        cr_assert_eq(weir_aux_area_map(&aux->area, &reader->rings.at[n].ring, (int)ring, options->aux_bytes,
+                                       options->aux_newest),
+                     0);
     }
 }
 

@@ -37,7 +37,7 @@ static int map_ring(struct sim_rig *rig, unsigned place, bool sideband)
         return result;
     unsigned count;
     const int *fds = weir_event_set_poll_fds(&rig->set, place, sideband, &count);
-    weir_reader_set_poll_fds(r, fds, count);
+    weir_reader_ring_set_poll_fds(r, fds, count);
     return 0;
 }
 

@@ -355,7 +355,7 @@ static unsigned mapped_rings(const struct fixture *f)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < f->rig.pipeline.reader_count; i++)
-        count += weir_reader_mapped_rings(f->rig.pipeline.readers[i]);
+        count += weir_reader_rings_mapped(&f->rig.pipeline.readers[i]->rings);
     return count;
 }
 
@@ -516,11 +516,11 @@ Test(ledger, counts_of_all_readers_and_rings_are_summed)
     for (unsigned i = 0; i < CPUS; i++) {
         struct weir_reader *reader = f.rig.pipeline.readers[i];
         reader->wakeups = 10 + i;
-        for (unsigned n = 0; n < reader->ring_count; n++) {
-            reader->rings[n].counts.throttled = 1 + n;
-            reader->rings[n].counts.unknown_samples = 3;
-            reader->rings[n].discarded_bytes = 8;
-            reader->rings[n].lost_while_starved = 4;
+        for (unsigned n = 0; n < reader->rings.count; n++) {
+            reader->rings.at[n].counts.throttled = 1 + n;
+            reader->rings.at[n].counts.unknown_samples = 3;
+            reader->rings.at[n].discarded_bytes = 8;
+            reader->rings.at[n].lost_while_starved = 4;
         }
     }
     f.rig.pipeline.writer.rounds = 6;
@@ -541,7 +541,7 @@ Test(ledger, no_more_is_blamed_on_the_pool_than_was_lost)
     put(&f, 0, 0, RING_BYTES / SAMPLE_BYTES + 3);
     drain(&f);
     collect(&f);
-    f.rig.pipeline.readers[0]->rings[1].lost_while_starved = 50; /* LOST records also count other events' losses */
+    f.rig.pipeline.readers[0]->rings.at[1].lost_while_starved = 50; /* LOST records also count other events' losses */
     weir_ledger_settle(&f.rig.pipeline, &f.result);
     cr_assert_eq(f.result.lost_while_pool_empty, 3);
     fixture_fini(&f);
@@ -555,7 +555,7 @@ Test(ledger, what_a_starved_ring_loses_to_its_end_is_the_pools_too)
     put(&f, 0, 0, RING_BYTES / SAMPLE_BYTES + 20);
     put(&f, 1, 0, RING_BYTES / SAMPLE_BYTES + 5);
     drain(&f);
-    f.rig.pipeline.readers[0]->rings[1].starved = true;
+    f.rig.pipeline.readers[0]->rings.at[1].starved = true;
     collect(&f);
     weir_ledger_settle(&f.rig.pipeline, &f.result);
     cr_assert_eq(f.result.lost_samples, 25);
@@ -571,7 +571,7 @@ Test(ledger, losses_of_side_events_are_none_of_the_pools)
     put(&f, 0, 1, 4);
     put(&f, 1, 0, RING_BYTES / SAMPLE_BYTES + 5);
     drain(&f);
-    f.rig.pipeline.readers[0]->rings[1].starved = true;
+    f.rig.pipeline.readers[0]->rings.at[1].starved = true;
     collect(&f);
     f.result.side_event = 1; /* as with --kcore, which has two */
     weir_ledger_settle(&f.rig.pipeline, &f.result);
@@ -591,13 +591,13 @@ Test(ledger, what_was_shed_is_lost_and_told_apart)
     drain(&f);
     struct weir_shed_gap gaps[EVENTS] = {{.samples = 7}};
     struct weir_reader *reader = f.rig.pipeline.readers[0];
-    reader->rings[1].gaps = gaps;
-    reader->trimmed_samples = 3;
-    reader->trimmed_bytes = 300;
-    reader->pressure_rises[WEIR_PRESSURE_HIGH] = 2;
+    reader->rings.at[1].gaps = gaps;
+    reader->shedder.trimmed_samples = 3;
+    reader->shedder.trimmed_bytes = 300;
+    reader->sink.pressure_rises[WEIR_PRESSURE_HIGH] = 2;
     collect(&f);
     weir_ledger_settle(&f.rig.pipeline, &f.result);
-    reader->rings[1].gaps = NULL;
+    reader->rings.at[1].gaps = NULL;
     cr_assert_eq(f.result.ledger[0].written, 10);
     cr_assert_eq(f.result.ledger[0].shed, 7);
     cr_assert_eq(f.result.shed_samples, 7);

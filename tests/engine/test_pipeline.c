@@ -83,8 +83,8 @@ Test(pipeline, every_cpu_has_a_data_and_a_sideband_ring_with_its_reader)
     struct sim_rig rig;
     sim_rig_init(&rig, &(struct sim_rig_options){.cpus = CPUS, .ring_bytes = 4096, .threads_spec = "0-1/0:2/1"});
     cr_assert_eq(rig.pipeline.reader_count, 2);
-    cr_assert_eq(rig.pipeline.readers[0]->ring_count, 4);
-    cr_assert_eq(rig.pipeline.readers[1]->ring_count, 2);
+    cr_assert_eq(rig.pipeline.readers[0]->rings.count, 4);
+    cr_assert_eq(rig.pipeline.readers[1]->rings.count, 2);
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
         const struct weir_reader_ring *data = weir_pipeline_ring(&rig.pipeline, cpu, false);
         const struct weir_reader_ring *side = weir_pipeline_ring(&rig.pipeline, cpu, true);
@@ -94,7 +94,7 @@ Test(pipeline, every_cpu_has_a_data_and_a_sideband_ring_with_its_reader)
         cr_assert_eq(side->sideband, true);
         cr_assert_eq(data, side + 1); /* sideband is read first */
         const struct weir_reader *reader = rig.pipeline.readers[cpu / 2];
-        cr_assert(data >= reader->rings && data < reader->rings + reader->ring_count);
+        cr_assert(data >= reader->rings.at && data < reader->rings.at + reader->rings.count);
     }
     sim_rig_fini(&rig);
 }
@@ -117,13 +117,13 @@ Test(pipeline, rings_of_tasks_are_dealt_out_to_the_readers_in_turn)
     sim_rig_init(&rig, &(struct sim_rig_options){.cpus = CPUS, .ring_bytes = 4096, .threads_spec = "0-1/0:2/1"});
     init_for_tasks(&rig, &pipeline);
     cr_assert_eq(pipeline.reader_count, 2);
-    cr_assert_eq(pipeline.readers[0]->ring_count, 4);
-    cr_assert_eq(pipeline.readers[1]->ring_count, 2);
+    cr_assert_eq(pipeline.readers[0]->rings.count, 4);
+    cr_assert_eq(pipeline.readers[1]->rings.count, 2);
     for (unsigned place = 0; place < 3; place++) {
         const struct weir_reader *reader = pipeline.readers[place % 2];
         const struct weir_reader_ring *data = weir_pipeline_ring(&pipeline, place, false);
         cr_assert_eq(data->place, place);
-        cr_assert(data >= reader->rings && data < reader->rings + reader->ring_count);
+        cr_assert(data >= reader->rings.at && data < reader->rings.at + reader->rings.count);
     }
     weir_pipeline_fini(&pipeline);
     sim_rig_fini(&rig);
@@ -138,8 +138,8 @@ Test(pipeline, rings_that_no_event_is_open_for_are_taken_out)
     weir_pipeline_drop_ring(&pipeline, 1, false); /* both of the second reader */
     weir_pipeline_drop_ring(&pipeline, 1, true);
     weir_pipeline_drop_ring(&pipeline, 0, true);
-    cr_assert_eq(pipeline.readers[0]->ring_count, 3);
-    cr_assert_eq(pipeline.readers[1]->ring_count, 0);
+    cr_assert_eq(pipeline.readers[0]->rings.count, 3);
+    cr_assert_eq(pipeline.readers[1]->rings.count, 0);
     cr_assert_eq(weir_pipeline_ring(&pipeline, 0, false)->place, 0);
     cr_assert_eq(weir_pipeline_ring(&pipeline, 2, true)->place, 2);
     cr_assert_eq(weir_pipeline_ring(&pipeline, 2, false)->place, 2);
@@ -199,13 +199,13 @@ static struct prepared prepare(const struct sim_rig_options *options, const stru
     cr_assert_eq(weir_output_write_head(output, head, sizeof(head)), 0);
     cr_assert_eq(weir_pipeline_prepare(&rig.pipeline, output, &err), 0, "%s", err.what);
     struct prepared prepared = {
-        .past_caches = rig.pipeline.readers[0]->past_caches,
-        .marks = rig.pipeline.readers[0]->mark_bytes > 0,
+        .past_caches = rig.pipeline.readers[0]->sink.past_caches,
+        .marks = rig.pipeline.readers[0]->marks.bytes > 0,
         .round_patient_bytes = rig.pipeline.writer.setup.round_patient_bytes,
     };
     for (unsigned i = 0; i < rig.pipeline.reader_count; i++) {
-        cr_assert_eq(rig.pipeline.readers[i]->past_caches, prepared.past_caches);
-        cr_assert_eq(rig.pipeline.readers[i]->mark_bytes > 0, prepared.marks);
+        cr_assert_eq(rig.pipeline.readers[i]->sink.past_caches, prepared.past_caches);
+        cr_assert_eq(rig.pipeline.readers[i]->marks.bytes > 0, prepared.marks);
     }
     cr_assert_eq(rig.pipeline.writer.marks.setup.readers, prepared.marks ? rig.pipeline.readers : NULL);
     weir_pipeline_stop(&rig.pipeline);

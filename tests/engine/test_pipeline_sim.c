@@ -197,7 +197,7 @@ static int prepare(struct sim *sim, struct weir_error *err)
     pipeline->writer.setup.round_patient_bytes = 1 + chance(sim, 1u << 20);
     uint64_t mark_bytes = 1 + sim_chance(&sim->fault_random, 16 * 1024);
     for (unsigned i = 0; i < pipeline->reader_count; i++)
-        pipeline->readers[i]->mark_bytes = pipeline->readers[i]->mark_bytes > 0 ? mark_bytes : 0;
+        pipeline->readers[i]->marks.bytes = pipeline->readers[i]->marks.bytes > 0 ? mark_bytes : 0;
     return 0;
 }
 

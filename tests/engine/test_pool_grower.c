@@ -102,7 +102,7 @@ Test(pool_grower, is_told_by_a_reader_while_the_writer_does_not_come_back)
     struct weir_pool_grower grower;
     rig_init(&rig, &(struct rig_options){.ring_bytes = 1024 * 1024, .chunks = 8, .ready_chunks = 4});
     weir_pool_grower_init(&grower, &rig.pool);
-    rig.readers[0].grower = &grower;
+    rig.readers[0].setup.sink.grower = &grower;
     for (unsigned n = 0; n < 12; n++) /* two to a chunk */
         rig_put_sample(&rig, 0, n, 48 * 1024);
     cr_assert_eq(weir_reader_step(&rig.readers[0]), WEIR_READER_STARVED);

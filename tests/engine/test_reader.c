@@ -43,7 +43,7 @@ Test(reader, out_of_memory_leaves_nothing_behind)
         int result = weir_reader_init(&reader, &setup);
         weir_reader_fini(&reader);
         cr_assert_eq(reader.wake_fds[0], -1);
-        cr_assert_null(reader.rings);
+        cr_assert_null(reader.rings.at);
         if (result == 0)
             break;
         cr_assert_eq(result, -ENOMEM);
@@ -78,10 +78,10 @@ Test(reader, empty_ring_costs_nothing)
     struct reader_rig rig;
     rig_init(&rig, &(struct rig_options){.rings_per_reader = 2, .start = 4088});
     expect_step(&rig, WEIR_READER_DRAINED);
-    cr_assert_null(rig.readers[0].chunk);
+    cr_assert_null(rig.readers[0].sink.chunk);
     cr_assert_eq(weir_pool_free_count(&rig.pool), 7);
     cr_assert_null(rig_pop(&rig));
-    cr_assert_eq(rig.readers[0].holding, false);
+    cr_assert_eq(rig.readers[0].sink.holding, false);
     rig_fini(&rig);
 }
 
@@ -96,13 +96,13 @@ Test(reader, ring_that_begins_with_no_record_is_skipped_and_counted)
         test_header_put(bytes, PERF_RECORD_SAMPLE, impossible_sizes[i]);
         raw_ring_put(&rig.raw, 0, bytes, sizeof(bytes));
         expect_step(&rig, WEIR_READER_DRAINED);
-        cr_assert_eq(rig.readers[0].rings[0].discarded_bytes, sizeof(bytes), "size %u", impossible_sizes[i]);
+        cr_assert_eq(rig.readers[0].rings.at[0].discarded_bytes, sizeof(bytes), "size %u", impossible_sizes[i]);
         cr_assert_eq(raw_ring_tail(&rig.raw, 0), raw_ring_head(&rig.raw, 0));
-        cr_assert_eq(rig.readers[0].rings[0].drained_bytes, 0);
+        cr_assert_eq(rig.readers[0].rings.at[0].drained_bytes, 0);
 
         rig_put_sample(&rig, 0, 1, SMALL_BYTES);
         rig_expect_samples(&rig, flush(&rig), 1, 1);
-        cr_assert_eq(rig.readers[0].rings[0].discarded_bytes, sizeof(bytes));
+        cr_assert_eq(rig.readers[0].rings.at[0].discarded_bytes, sizeof(bytes));
         rig_fini(&rig);
     }
 }
@@ -118,8 +118,8 @@ Test(reader, good_records_before_a_bad_one_are_kept)
         test_header_put(bytes, PERF_RECORD_SAMPLE, impossible_sizes[i]);
         raw_ring_put(&rig.raw, 0, bytes, sizeof(bytes));
         expect_step(&rig, WEIR_READER_DRAINED);
-        cr_assert_eq(rig.readers[0].rings[0].discarded_bytes, sizeof(bytes), "size %u", impossible_sizes[i]);
-        cr_assert_eq(rig.readers[0].rings[0].drained_bytes, 2 * SMALL_BYTES);
+        cr_assert_eq(rig.readers[0].rings.at[0].discarded_bytes, sizeof(bytes), "size %u", impossible_sizes[i]);
+        cr_assert_eq(rig.readers[0].rings.at[0].drained_bytes, 2 * SMALL_BYTES);
         rig_expect_samples(&rig, flush(&rig), 1, 2);
         rig_fini(&rig);
     }
@@ -138,8 +138,8 @@ Test(reader, record_that_reaches_beyond_the_head_is_skipped_and_counted)
             test_header_put(bytes, PERF_RECORD_SAMPLE, (uint16_t)size);
             raw_ring_put(&rig.raw, 0, bytes, size - 8);
             expect_step(&rig, WEIR_READER_DRAINED);
-            cr_assert_eq(rig.readers[0].rings[0].discarded_bytes, size - 8, "size %u", size);
-            cr_assert_eq(rig.readers[0].rings[0].counts.samples[0], good);
+            cr_assert_eq(rig.readers[0].rings.at[0].discarded_bytes, size - 8, "size %u", size);
+            cr_assert_eq(rig.readers[0].rings.at[0].counts.samples[0], good);
             cr_assert_eq(raw_ring_tail(&rig.raw, 0), raw_ring_head(&rig.raw, 0));
             rig_fini(&rig);
         }
@@ -152,7 +152,7 @@ Test(reader, bytes_that_hold_no_header_are_skipped_and_counted)
     rig_init(&rig, &(struct rig_options){0});
     raw_ring_put(&rig.raw, 0, "\x09\x00\x00\x00", 4);
     expect_step(&rig, WEIR_READER_DRAINED);
-    cr_assert_eq(rig.readers[0].rings[0].discarded_bytes, 4);
+    cr_assert_eq(rig.readers[0].rings.at[0].discarded_bytes, 4);
     cr_assert_eq(raw_ring_tail(&rig.raw, 0), 4);
     rig_fini(&rig);
 }
@@ -165,8 +165,8 @@ Test(reader, bad_ring_does_not_concern_the_next_one)
     raw_ring_put(&rig.raw, 0, zeros, sizeof(zeros));
     rig_put_sample(&rig, 1, 9, SMALL_BYTES);
     rig_expect_samples(&rig, flush(&rig), 9, 1);
-    cr_assert_eq(rig.readers[0].rings[0].discarded_bytes, sizeof(zeros));
-    cr_assert_eq(rig.readers[0].rings[1].discarded_bytes, 0);
+    cr_assert_eq(rig.readers[0].rings.at[0].discarded_bytes, sizeof(zeros));
+    cr_assert_eq(rig.readers[0].rings.at[1].discarded_bytes, 0);
     rig_fini(&rig);
 }
 
@@ -207,8 +207,8 @@ static void check_round_and_round(bool past_caches)
         rig_put_sample(&rig, 0, sequence, bytes);
         rig_expect_samples(&rig, flush(&rig), sequence++, 1);
     }
-    cr_assert_eq(rig.readers[0].rings[0].counts.samples[0], 509);
-    cr_assert_eq(rig.readers[0].rings[0].discarded_bytes, 0);
+    cr_assert_eq(rig.readers[0].rings.at[0].counts.samples[0], 509);
+    cr_assert_eq(rig.readers[0].rings.at[0].discarded_bytes, 0);
     rig_fini(&rig);
 }
 
@@ -291,16 +291,16 @@ Test(reader, chunk_filled_to_the_last_byte_is_handed_over_with_the_next_record)
     for (unsigned n = 0; n < 32; n++)
         rig_put_sample(&rig, 0, n, RIG_CHUNK_BYTES / 32);
     expect_step(&rig, WEIR_READER_DRAINED);
-    cr_assert_eq(rig.readers[0].chunk->used, RIG_CHUNK_BYTES);
-    cr_assert_eq(rig.readers[0].handed, 0);
+    cr_assert_eq(rig.readers[0].sink.chunk->used, RIG_CHUNK_BYTES);
+    cr_assert_eq(rig.readers[0].sink.handed, 0);
     cr_assert_null(rig_pop(&rig));
 
     rig_put_sample(&rig, 0, 32, SMALL_BYTES);
     expect_step(&rig, WEIR_READER_DRAINED);
-    cr_assert_eq(rig.readers[0].handed, 1);
-    cr_assert_eq(rig.readers[0].handed_bytes, RIG_CHUNK_BYTES);
-    cr_assert_eq(rig.readers[0].chunk->used, SMALL_BYTES);
-    cr_assert_eq(rig.readers[0].holding, true);
+    cr_assert_eq(rig.readers[0].sink.handed, 1);
+    cr_assert_eq(rig.readers[0].sink.handed_bytes, RIG_CHUNK_BYTES);
+    cr_assert_eq(rig.readers[0].sink.chunk->used, SMALL_BYTES);
+    cr_assert_eq(rig.readers[0].sink.holding, true);
     rig_expect_samples(&rig, rig_pop(&rig), 0, 32);
     rig_fini(&rig);
 }
@@ -312,7 +312,7 @@ Test(reader, chunk_tells_when_it_was_handed_over_where_there_is_a_clock)
     struct fake_clock fake = {.now_ns = 77};
     const struct weir_clock clock = fake_clock_interface(&fake);
     for (unsigned told = 0; told < 2; told++) {
-        rig.readers[0].clock = told ? &clock : NULL;
+        rig.readers[0].setup.sink.clock = told ? &clock : NULL;
         rig_put_sample(&rig, 0, told, SMALL_BYTES);
         struct weir_chunk *chunk = flush(&rig);
         cr_assert_eq(chunk->handed_ns, told ? 77 : 0);
@@ -327,11 +327,11 @@ Test(reader, bytes_in_chunks_of_another_node_are_counted)
     rig_init(&rig, &(struct rig_options){0});
     rig_put_sample(&rig, 0, 0, SMALL_BYTES);
     rig_expect_samples(&rig, flush(&rig), 0, 1);
-    cr_assert_eq(rig.readers[0].lent_bytes, 0);
-    rig.readers[0].pool_share = 1; /* of a pool that has one share, so that all is lent */
+    cr_assert_eq(rig.readers[0].sink.lent_bytes, 0);
+    rig.readers[0].setup.sink.pool_share = 1; /* of a pool that has one share, so that all is lent */
     rig_put_sample(&rig, 0, 1, SMALL_BYTES);
     rig_expect_samples(&rig, flush(&rig), 1, 1);
-    cr_assert_eq(rig.readers[0].lent_bytes, SMALL_BYTES);
+    cr_assert_eq(rig.readers[0].sink.lent_bytes, SMALL_BYTES);
     rig_fini(&rig);
 }
 
@@ -347,7 +347,7 @@ Test(reader, record_that_does_not_fit_begins_the_next_chunk_in_mid_drain)
     rig_expect_samples(&rig, first, 0, 2);
     rig_expect_samples(&rig, second, 2, 2);
     cr_assert_null(rig_pop(&rig));
-    cr_assert_eq(rig.readers[0].handed_bytes, 192 * 1024);
+    cr_assert_eq(rig.readers[0].sink.handed_bytes, 192 * 1024);
     rig_expect_samples(&rig, flush(&rig), 4, 1);
     rig_fini(&rig);
 }
@@ -360,9 +360,9 @@ Test(reader, rings_of_a_reader_share_a_chunk)
     rig_put_sample(&rig, 1, 2, SMALL_BYTES);
     rig_put_sample(&rig, 2, 3, SMALL_BYTES);
     rig_expect_samples(&rig, flush(&rig), 1, 3);
-    cr_assert_eq(rig.readers[0].handed, 1);
+    cr_assert_eq(rig.readers[0].sink.handed, 1);
     for (unsigned n = 0; n < 3; n++)
-        cr_assert_eq(rig.readers[0].rings[n].counts.samples[0], 1);
+        cr_assert_eq(rig.readers[0].rings.at[n].counts.samples[0], 1);
     rig_fini(&rig);
 }
 
@@ -397,7 +397,7 @@ Test(reader, empty_pool_leaves_records_in_the_ring_until_a_chunk_is_free)
     cr_assert_eq(rig.readers[0].starved_steps, 2);
     cr_assert_eq(raw_ring_tail(&rig.raw, 0), 0);
     cr_assert_eq(rig.readers[0].passed_epoch, 0);
-    cr_assert_eq(rig.readers[0].rings[0].starved, false); /* the ring has room */
+    cr_assert_eq(rig.readers[0].rings.at[0].starved, false); /* the ring has room */
 
     put_all(&rig, taken, count);
     expect_step(&rig, WEIR_READER_DRAINED);
@@ -415,7 +415,7 @@ Test(reader, starving_in_mid_drain_keeps_what_was_read_and_resumes_behind_it)
     /* Two chunks of two records each; every one that comes back takes two more. */
     for (uint64_t n = 0; n < 6; n += 2) {
         expect_step(&rig, WEIR_READER_STARVED);
-        cr_assert_null(rig.readers[0].chunk);
+        cr_assert_null(rig.readers[0].sink.chunk);
         cr_assert_eq(raw_ring_tail(&rig.raw, 0), (n + 4) * 48 * 1024);
         rig_expect_samples(&rig, rig_pop(&rig), n, 2);
     }
@@ -459,7 +459,7 @@ Test(reader, losses_are_told_apart_when_the_pool_was_empty_and_the_ring_nearly_f
     rig_init(&rig, &(struct rig_options){0});
     put_lost(&rig, 3); /* nobody starved: not the pool's */
     expect_step(&rig, WEIR_READER_DRAINED);
-    cr_assert_eq(rig.readers[0].rings[0].lost_while_starved, 0);
+    cr_assert_eq(rig.readers[0].rings.at[0].lost_while_starved, 0);
     struct weir_chunk *chunk = flush(&rig);
     rig_return(&rig, chunk);
 
@@ -467,16 +467,16 @@ Test(reader, losses_are_told_apart_when_the_pool_was_empty_and_the_ring_nearly_f
     for (unsigned n = 0; n < 56; n++) /* seven eighths of the ring */
         rig_put_sample(&rig, 0, n, SMALL_BYTES);
     expect_step(&rig, WEIR_READER_STARVED);
-    cr_assert_eq(rig.readers[0].rings[0].starved, true);
+    cr_assert_eq(rig.readers[0].rings.at[0].starved, true);
     put_all(&rig, taken, count);
     expect_step(&rig, WEIR_READER_DRAINED);
     put_lost(&rig, 40);
     expect_step(&rig, WEIR_READER_DRAINED);
     put_lost(&rig, 2); /* a later loss has another cause */
     expect_step(&rig, WEIR_READER_DRAINED);
-    cr_assert_eq(rig.readers[0].rings[0].lost_while_starved, 40);
-    cr_assert_eq(rig.readers[0].rings[0].starved, false);
-    cr_assert_eq(rig.readers[0].rings[0].counts.lost_reported, 45);
+    cr_assert_eq(rig.readers[0].rings.at[0].lost_while_starved, 40);
+    cr_assert_eq(rig.readers[0].rings.at[0].starved, false);
+    cr_assert_eq(rig.readers[0].rings.at[0].counts.lost_reported, 45);
     rig_fini(&rig);
 }
 
@@ -484,7 +484,7 @@ Test(reader, side_records_that_a_starved_ring_loses_are_not_told_as_samples)
 {
     struct reader_rig rig;
     rig_init(&rig, &(struct rig_options){0});
-    struct weir_reader_ring *ring = &rig.readers[0].rings[0];
+    struct weir_reader_ring *ring = &rig.readers[0].rings.at[0];
     ring->sideband = ring->starved = true;
     put_lost(&rig, 40);
     expect_step(&rig, WEIR_READER_DRAINED);
@@ -510,7 +510,7 @@ Test(reader, gaps_between_drains_fill_of_rings_and_waits_are_counted)
     struct fake_clock fake = {.now_ns = WEIR_NS_PER_S};
     const struct weir_clock clock = fake_clock_interface(&fake);
     struct weir_reader *reader = &rig.readers[0];
-    reader->clock = &clock;
+    reader->setup.sink.clock = &clock;
     expect_step(&rig, WEIR_READER_DRAINED);
     rig_put_sample(&rig, 1, 0, SMALL_BYTES);
     fake.now_ns += 7 * WEIR_NS_PER_MS;
@@ -560,8 +560,8 @@ Test(reader, ring_behind_a_waiting_one_is_marked_as_starved_too)
         rig_put_sample(&rig, 1, n, SMALL_BYTES);
     expect_step(&rig, WEIR_READER_STARVED);
     cr_assert_eq(rig.readers[0].starved_steps, 1);
-    cr_assert_eq(rig.readers[0].rings[0].starved, false);
-    cr_assert_eq(rig.readers[0].rings[1].starved, true);
+    cr_assert_eq(rig.readers[0].rings.at[0].starved, false);
+    cr_assert_eq(rig.readers[0].rings.at[1].starved, true);
     put_all(&rig, taken, count);
     expect_step(&rig, WEIR_READER_DRAINED);
     rig_fini(&rig);
@@ -576,7 +576,7 @@ Test(reader, ring_stays_marked_as_starved_until_its_losses_are_told)
     for (unsigned n = 0; n < 5; n++)
         rig_put_sample(&rig, 0, n, 48 * 1024);
     expect_step(&rig, WEIR_READER_STARVED);
-    cr_assert_eq(rig.readers[0].rings[0].starved, true);
+    cr_assert_eq(rig.readers[0].rings.at[0].starved, true);
 
     weir_pool_put(&rig.pool, taken[--count]); /* for two of them */
     expect_step(&rig, WEIR_READER_STARVED);
@@ -584,7 +584,7 @@ Test(reader, ring_stays_marked_as_starved_until_its_losses_are_told)
     put_all(&rig, taken, count);
     put_lost(&rig, 40);
     expect_step(&rig, WEIR_READER_DRAINED);
-    cr_assert_eq(rig.readers[0].rings[0].lost_while_starved, 40);
+    cr_assert_eq(rig.readers[0].rings.at[0].lost_while_starved, 40);
     rig_fini(&rig);
 }
 
@@ -605,7 +605,7 @@ Test(reader, what_passes_is_counted)
     raw_ring_put(&rig.raw, 0, record, test_side_put(record, PERF_RECORD_COMM, RIG_SIDE_ID));
     expect_step(&rig, WEIR_READER_DRAINED);
 
-    const struct weir_reader_ring *r = &rig.readers[0].rings[0];
+    const struct weir_reader_ring *r = &rig.readers[0].rings.at[0];
     cr_assert_eq(r->counts.samples[0], 2);
     cr_assert_eq(r->counts.samples[1], 0);
     cr_assert_eq(r->counts.unknown_samples, 1);
@@ -616,7 +616,7 @@ Test(reader, what_passes_is_counted)
     cr_assert_eq(r->counts.last_sample_ns, 102);
     cr_assert_eq(r->drained_bytes, 3 * SMALL_BYTES + 2 * TEST_LOST_BYTES + 2 * TEST_SIDE_BYTES);
     cr_assert_eq(r->discarded_bytes, 0);
-    cr_assert_eq(rig.readers[0].chunk->used, r->drained_bytes);
+    cr_assert_eq(rig.readers[0].sink.chunk->used, r->drained_bytes);
     rig_fini(&rig);
 }
 
@@ -629,7 +629,7 @@ Test(reader, epoch_is_passed_without_a_chunk_when_there_is_nothing)
     rig_open_epoch(&rig);
     expect_step(&rig, WEIR_READER_DRAINED);
     cr_assert_eq(rig.readers[0].passed_epoch, 1);
-    cr_assert_eq(rig.readers[0].handed, 0);
+    cr_assert_eq(rig.readers[0].sink.handed, 0);
     cr_assert_null(rig_pop(&rig));
     rig_fini(&rig);
 }
@@ -641,13 +641,13 @@ Test(reader, epoch_is_passed_once_with_all_that_was_there)
     rig_put_sample(&rig, 0, 1, SMALL_BYTES);
     expect_step(&rig, WEIR_READER_DRAINED);
     cr_assert_null(rig_pop(&rig)); /* no epoch, no hurry */
-    cr_assert_eq(rig.readers[0].holding, true);
+    cr_assert_eq(rig.readers[0].sink.holding, true);
 
     rig_put_sample(&rig, 1, 2, SMALL_BYTES);
     rig_open_epoch(&rig);
     expect_step(&rig, WEIR_READER_DRAINED);
     cr_assert_eq(rig.readers[0].passed_epoch, 1);
-    cr_assert_eq(rig.readers[0].holding, false);
+    cr_assert_eq(rig.readers[0].sink.holding, false);
     rig_expect_samples(&rig, rig_pop(&rig), 1, 2);
 
     rig_put_sample(&rig, 0, 3, SMALL_BYTES);
@@ -724,7 +724,7 @@ Test(reader, reader_is_past_without_a_step_once_its_last_chunk_is_pushed)
     for (unsigned n = 0; n < 3; n++)
         rig_put_sample(&rig, 0, n, 48 * 1024);
     expect_step(&rig, WEIR_READER_DRAINED);
-    cr_assert_eq(rig.readers[0].handed, 1);
+    cr_assert_eq(rig.readers[0].sink.handed, 1);
     cr_assert_not(weir_reader_is_past(&rig.readers[0], 1));
     struct weir_chunk *chunk = flush(&rig);
     cr_assert(weir_reader_is_past(&rig.readers[0], 2));

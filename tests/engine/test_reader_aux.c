@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
+#include "engine/aux/aux_drain.h"
 #include "engine/drain/reader.h"
 #include "format/aux_records.h"
 #include "tests/engine/reader_rig.h"
@@ -61,9 +62,9 @@ static void expect_step(enum weir_reader_state state)
     cr_assert_eq(weir_reader_step(&rig.readers[0]), state);
 }
 
-static struct weir_reader_aux *aux(void)
+static struct weir_aux_drain *aux(void)
 {
-    return rig.readers[0].rings[0].aux;
+    return rig.readers[0].rings.at[0].aux;
 }
 
 /* Whether the coordinator was asked to enable an event since the last look. */
@@ -135,7 +136,7 @@ Test(reader_aux, bytes_that_a_record_tells_of_become_one_piece_and_are_given_bac
     expect_piece(1000, 13); /* with padding */
     expect_step(WEIR_READER_DRAINED);
     cr_assert_null(pop_train());
-    cr_assert(aux()->pieces == 2 && aux()->bytes == 1013 && rig.readers[0].rings[0].counts.aux_records == 2);
+    cr_assert(aux()->pieces == 2 && aux()->bytes == 1013 && rig.readers[0].rings.at[0].counts.aux_records == 2);
     rig_fini(&rig);
 }
 
@@ -273,7 +274,7 @@ Test(reader_aux, bytes_that_never_come_hold_up_no_recording_for_good)
     while (weir_reader_step(&rig.readers[0]) == WEIR_READER_STARVED && steps < 5000)
         steps++;
     cr_assert(weir_reader_has_passed(&rig.readers[0], 1) && steps > 500, "%u steps", steps);
-    cr_assert_eq(rig.readers[0].rings[0].discarded_bytes, 64);
+    cr_assert_eq(rig.readers[0].rings.at[0].discarded_bytes, 64);
     rig_fini(&rig);
 }
 
@@ -289,11 +290,11 @@ Test(reader_aux, chunk_that_is_handed_over_before_the_area_leaves_the_reader_hol
         rig_put_sample(&rig, 0, n + 1, 2048);
         weir_reader_step(reader);
     }
-    cr_assert(atomic_load(&reader->holding));
+    cr_assert(atomic_load(&reader->sink.holding));
     raw_aux_publish(&rig.raw, 0, 64);
     rig_open_epoch(&rig);
     expect_step(WEIR_READER_DRAINED);
-    cr_assert_not(atomic_load(&reader->holding));
+    cr_assert_not(atomic_load(&reader->sink.holding));
     rig_fini(&rig);
 }
 
@@ -358,7 +359,7 @@ Test(reader_aux, event_is_to_be_enabled_again_when_its_area_may_have_been_full)
     cr_assert(was_asked());
     expect_step(WEIR_READER_DRAINED);
     cr_assert_not(was_asked());
-    cr_assert_eq(rig.readers[0].rings[0].counts.aux_truncated, 2);
+    cr_assert_eq(rig.readers[0].rings.at[0].counts.aux_truncated, 2);
     rig_fini(&rig);
 }
 
@@ -495,7 +496,7 @@ Test(reader_aux, area_that_cannot_be_mapped_leaves_the_ring_as_it_was)
     rig_init(&rig, &(struct rig_options){0});
     rig.raw.map_error = -EPERM;
     struct weir_aux_area area = {0};
-    cr_assert_eq(weir_aux_area_map(&area, &rig.readers[0].rings[0].ring, 0, AREA_BYTES, false), -EPERM);
+    cr_assert_eq(weir_aux_area_map(&area, &rig.readers[0].rings.at[0].ring, 0, AREA_BYTES, false), -EPERM);
     cr_assert(!area.page && rig.raw.rings[0].page->aux_size == 0 && rig.raw.rings[0].page->aux_offset == 0);
     weir_aux_area_unmap(&area);
     weir_aux_area_unmap(NULL);

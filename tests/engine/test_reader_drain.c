@@ -45,7 +45,7 @@ static void check_blocks_and_chunks(bool past_caches, const uint16_t *sizes, siz
             seen += count;
         }
         cr_assert_eq(seen, put, "start %llu", (unsigned long long)start);
-        cr_assert_eq(rig.readers[0].rings[0].drained_bytes, bytes);
+        cr_assert_eq(rig.readers[0].rings.at[0].drained_bytes, bytes);
         rig_fini(&rig);
     }
 }
@@ -84,7 +84,7 @@ static void expect_drained(uint32_t type, uint64_t id, uint64_t samples, uint64_
     rig_init(&rig, &(struct rig_options){0});
     cr_assert_eq(weir_id_map_init(&set.id_map, 1), 0);
     weir_id_map_add(&set.id_map, RIG_ID, 0, 0);
-    rig.readers[0].set = &set;
+    rig.readers[0].drainer.set = &set;
     rig_put_sample(&rig, 0, 1, SAMPLE_BYTES);
     test_sample_put(record, STRANGE, 2, 2, SAMPLE_BYTES);
     raw_ring_put(&rig.raw, 0, record, sizeof(record));
@@ -94,8 +94,8 @@ static void expect_drained(uint32_t type, uint64_t id, uint64_t samples, uint64_
     cr_assert_not_null(chunk);
     memcpy(&found, chunk->data + SAMPLE_BYTES + TEST_SAMPLE_ID_OFFSET, sizeof(found));
     cr_expect_eq(found, id);
-    cr_expect_eq(rig.readers[0].rings[0].counts.samples[0], samples);
-    cr_expect_eq(rig.readers[0].rings[0].counts.unknown_samples, unknown);
+    cr_expect_eq(rig.readers[0].rings.at[0].counts.samples[0], samples);
+    cr_expect_eq(rig.readers[0].rings.at[0].counts.unknown_samples, unknown);
     weir_pool_put(&rig.pool, chunk);
     weir_id_map_fini(&set.id_map);
     rig_fini(&rig);

@@ -28,7 +28,7 @@ static void fixture_init(struct fixture *f, unsigned retained_chunks, uint64_t s
                           .retained_chunks = retained_chunks,
                           .retained_span_ns = span_ns,
                       });
-    f->rig.readers[0].rings[1].sideband = true;
+    f->rig.readers[0].rings.at[1].sideband = true;
     f->next = 1;
 }
 
@@ -185,7 +185,7 @@ Test(reader_retention, side_rings_go_to_the_file_as_ever)
     produce(&f, 1);
     raw_ring_put(&f.rig.raw, 1, record, test_side_put(record, PERF_RECORD_COMM, RIG_SIDE_ID));
     weir_reader_step(&f.rig.readers[0]);
-    cr_assert(f.rig.readers[0].holding);
+    cr_assert(f.rig.readers[0].sink.holding);
     rig_open_epoch(&f.rig);
     weir_reader_step(&f.rig.readers[0]);
     struct weir_chunk *chunk = rig_pop(&f.rig);

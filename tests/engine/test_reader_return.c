@@ -38,7 +38,7 @@ Test(reader_return, no_memory_is_reported_and_the_ring_is_as_it_was)
     struct weir_buf records = WEIR_BUF_INIT;
     append_returns(&records, 1);
     failing_alloc_after(0);
-    cr_assert_eq(weir_reader_note_return(&rig.readers[0].rings[0], records.data, records.used), -ENOMEM);
+    cr_assert_eq(weir_reader_ring_note_return(&rig.readers[0].rings.at[0], records.data, records.used), -ENOMEM);
     failing_alloc_never();
     rig_open_epoch(&rig);
     cr_assert_eq(weir_reader_step(&rig.readers[0]), WEIR_READER_DRAINED);
@@ -57,7 +57,7 @@ Test(reader_return, more_than_a_chunk_takes_goes_to_several_between_what_was_bef
     struct weir_buf records = WEIR_BUF_INIT;
     append_returns(&records, EVENTS);
     rig_put_sample(&rig, 0, 1, SAMPLE_BYTES);
-    cr_assert_eq(weir_reader_note_return(&rig.readers[0].rings[0], records.data, records.used), 0);
+    cr_assert_eq(weir_reader_ring_note_return(&rig.readers[0].rings.at[0], records.data, records.used), 0);
     rig_put_sample(&rig, 0, 2, SAMPLE_BYTES);
     rig_open_epoch(&rig);
     cr_assert_eq(weir_reader_step(&rig.readers[0]), WEIR_READER_DRAINED);

@@ -85,7 +85,7 @@ static enum weir_reader_state step(struct fixture *f, unsigned reader)
 /* Until the pool is as full as that; hardly anything is then left in the ring. */
 static void press(struct fixture *f, unsigned reader, unsigned ring, enum weir_pressure pressure)
 {
-    for (unsigned n = 0; f->rig.readers[reader].pressure < pressure; n++) {
+    for (unsigned n = 0; f->rig.readers[reader].sink.pressure < pressure; n++) {
         cr_assert_lt(n, CHUNKS * A_CHUNK / 8);
         put(f, ring, 8);
         step(f, reader);
@@ -105,7 +105,7 @@ static void fill(struct fixture *f, unsigned ring, unsigned samples)
 
 static struct weir_reader_ring *ring_of(struct fixture *f, unsigned reader, unsigned ring)
 {
-    return &f->rig.readers[reader].rings[ring];
+    return &f->rig.readers[reader].rings.at[ring];
 }
 
 /* ---- setting up ---- */
@@ -114,8 +114,12 @@ Test(reader_shed, out_of_memory_leaves_nothing_behind)
 {
     struct fixture f;
     fixture_init(&f, WEIR_SHED_CPUS, &(struct rig_options){0});
-    struct weir_reader_setup setup = {
-        .event_count = 2, .ring_count = 2, .ended_fd = -1, .pool = &f.rig.pool, .shed = &f.plan, .reader_count = 1};
+    struct weir_reader_setup setup = {.event_count = 2,
+                                      .ring_count = 2,
+                                      .ended_fd = -1,
+                                      .sink.pool = &f.rig.pool,
+                                      .shed = &f.plan,
+                                      .reader_count = 1};
     struct weir_reader reader;
     unsigned failures = 0;
     for (;; failures++) {
@@ -138,17 +142,17 @@ Test(reader_shed, ring_is_left_alone_and_then_halved)
     struct fixture f;
     fixture_init(&f, WEIR_SHED_CPUS, &(struct rig_options){0});
     press(&f, 0, 0, WEIR_PRESSURE_FULL);
-    cr_assert_eq(f.rig.readers[0].shed_samples, 0);
+    cr_assert_eq(f.rig.readers[0].shedder.shed_samples, 0);
 
     fill(&f, 0, A_CHUNK); /* half of the ring */
     cr_assert_eq(step(&f, 0), WEIR_READER_STARVED);
     cr_assert_eq(left_in(&f, 0), RING_BYTES / 2);
-    cr_assert_eq(f.rig.readers[0].shed_samples, 0);
+    cr_assert_eq(f.rig.readers[0].shedder.shed_samples, 0);
 
     put(&f, 0, 20);
     cr_assert_eq(step(&f, 0), WEIR_READER_STARVED);
     cr_assert_eq(left_in(&f, 0), RING_BYTES / 2);
-    cr_assert_eq(f.rig.readers[0].shed_samples, 20);
+    cr_assert_eq(f.rig.readers[0].shedder.shed_samples, 20);
     cr_assert_eq(ring_of(&f, 0, 0)->gaps[0].samples, 20);
     fixture_fini(&f);
 }
@@ -161,11 +165,11 @@ Test(reader_shed, gap_is_told_before_what_follows_it)
     press(&f, 0, 0, WEIR_PRESSURE_FULL);
     fill(&f, 0, A_CHUNK + 20);
     step(&f, 0);
-    uint64_t dropped = f.rig.readers[0].shed_samples;
+    uint64_t dropped = f.rig.readers[0].shedder.shed_samples;
     cr_assert_eq(dropped, 20);
     uint64_t first_left = f.next - A_CHUNK + 1;
     give_back(&f);
-    cr_assert_eq(f.rig.readers[0].holding, true);
+    cr_assert_eq(f.rig.readers[0].sink.holding, true);
 
     rig_open_epoch(&f.rig);
     cr_assert_eq(step(&f, 0), WEIR_READER_DRAINED);
@@ -196,8 +200,8 @@ Test(reader_shed, gap_is_told_before_what_follows_it)
     cr_assert_eq(told, dropped);
     cr_assert_eq(expected, f.next + 1);
     cr_assert_geq(seen, A_CHUNK);
-    cr_assert_eq(f.rig.readers[0].untold_rings, 0);
-    cr_assert_eq(f.rig.readers[0].holding, false);
+    cr_assert_eq(f.rig.readers[0].sink.untold_rings, 0);
+    cr_assert_eq(f.rig.readers[0].sink.holding, false);
     fixture_fini(&f);
 }
 
@@ -208,15 +212,15 @@ Test(reader_shed, reader_is_not_past_an_epoch_before_it_has_told)
     press(&f, 0, 0, WEIR_PRESSURE_FULL);
     fill(&f, 0, A_CHUNK + 20);
     step(&f, 0);
-    cr_assert_eq(f.rig.readers[0].shed_samples, 20);
+    cr_assert_eq(f.rig.readers[0].shedder.shed_samples, 20);
     rig_open_epoch(&f.rig);
     cr_assert_eq(step(&f, 0), WEIR_READER_STARVED);
     cr_assert_eq(weir_reader_is_past(&f.rig.readers[0], f.rig.control.epoch), false);
-    cr_assert_eq(f.rig.readers[0].holding, true);
+    cr_assert_eq(f.rig.readers[0].sink.holding, true);
     give_back(&f);
     step(&f, 0);
     cr_assert_eq(weir_reader_is_past(&f.rig.readers[0], f.rig.control.epoch), true);
-    cr_assert_eq(f.rig.readers[0].untold_rings, 0);
+    cr_assert_eq(f.rig.readers[0].sink.untold_rings, 0);
     fixture_fini(&f);
 }
 
@@ -228,10 +232,10 @@ Test(reader_shed, reader_within_its_share_goes_on)
     put(&f, 1, 3);
     cr_assert_eq(step(&f, 1), WEIR_READER_DRAINED);
     cr_assert_eq(left_in(&f, 1), 0);
-    cr_assert_eq(f.rig.readers[1].shed_samples, 0);
+    cr_assert_eq(f.rig.readers[1].shedder.shed_samples, 0);
     fill(&f, 0, A_CHUNK + 1);
     cr_assert_eq(step(&f, 0), WEIR_READER_STARVED);
-    cr_assert_eq(f.rig.readers[0].shed_samples, 1);
+    cr_assert_eq(f.rig.readers[0].shedder.shed_samples, 1);
     fixture_fini(&f);
 }
 
@@ -251,7 +255,7 @@ Test(reader_shed, side_records_are_never_shed)
     raw_ring_put(&f.rig.raw, 0, lost, sizeof(lost));
     put(&f, 0, 40);
     cr_assert_eq(step(&f, 0), WEIR_READER_STARVED);
-    cr_assert_eq(f.rig.readers[0].shed_samples, 28); /* 20, LOST, 8; 32 are half of the ring */
+    cr_assert_eq(f.rig.readers[0].shedder.shed_samples, 28); /* 20, LOST, 8; 32 are half of the ring */
     cr_assert_eq(left_in(&f, 1), 0);
     cr_assert_eq(ring_of(&f, 0, 1)->counts.other_records, 100);
     cr_assert_eq(ring_of(&f, 0, 0)->counts.lost_reported, 9);
@@ -281,7 +285,7 @@ Test(reader_shed, nothing_is_dropped_at_the_end)
     f.rig.control.stop_epoch = 1;
     rig_open_epoch(&f.rig);
     step(&f, 0);
-    cr_assert_eq(f.rig.readers[0].shed_samples, 0);
+    cr_assert_eq(f.rig.readers[0].shedder.shed_samples, 0);
     give_back(&f);
     cr_assert_eq(step(&f, 0), WEIR_READER_STOPPED);
     cr_assert_eq(ring_of(&f, 0, 0)->counts.samples[0], f.next);
@@ -296,7 +300,7 @@ Test(reader_shed, nothing_is_dropped_unless_it_may_be)
         press(&f, 0, 0, WEIR_PRESSURE_FULL);
         fill(&f, 0, 50);
         step(&f, 0);
-        cr_assert_eq(f.rig.readers[0].shed_samples, 0);
+        cr_assert_eq(f.rig.readers[0].shedder.shed_samples, 0);
         cr_assert_null(ring_of(&f, 0, 0)->gaps);
         fixture_fini(&f);
     }
@@ -311,14 +315,14 @@ Test(reader_shed, pressure_rises_with_the_chunks_in_use_and_falls_with_them)
     const struct weir_reader *reader = &f.rig.readers[0];
     press(&f, 0, 0, WEIR_PRESSURE_FULL);
     for (unsigned level = WEIR_PRESSURE_SOME; level <= WEIR_PRESSURE_FULL; level++)
-        cr_assert_eq(reader->pressure_rises[level], 1);
+        cr_assert_eq(reader->sink.pressure_rises[level], 1);
     give_back(&f);
-    cr_assert_eq(reader->pressure, WEIR_PRESSURE_FULL, "nobody has looked");
+    cr_assert_eq(reader->sink.pressure, WEIR_PRESSURE_FULL, "nobody has looked");
     step(&f, 0);
-    cr_assert_eq(reader->pressure, WEIR_PRESSURE_NONE);
+    cr_assert_eq(reader->sink.pressure, WEIR_PRESSURE_NONE);
     press(&f, 0, 0, WEIR_PRESSURE_SOME);
-    cr_assert_eq(reader->pressure_rises[WEIR_PRESSURE_SOME], 2);
-    cr_assert_eq(reader->pressure_rises[WEIR_PRESSURE_HIGH], 1);
+    cr_assert_eq(reader->sink.pressure_rises[WEIR_PRESSURE_SOME], 2);
+    cr_assert_eq(reader->sink.pressure_rises[WEIR_PRESSURE_HIGH], 1);
     fixture_fini(&f);
 }
 
@@ -354,24 +358,24 @@ Test(reader_shed, stacks_are_cut_from_three_quarters_on)
     struct fixture f;
     trimming_init(&f, WEIR_SHED_STACKS, &(struct rig_options){0});
     struct weir_reader *reader = &f.rig.readers[0];
-    while (reader->pressure < WEIR_PRESSURE_HIGH) {
-        cr_assert_eq(reader->trimmed_samples, 0);
+    while (reader->sink.pressure < WEIR_PRESSURE_HIGH) {
+        cr_assert_eq(reader->shedder.trimmed_samples, 0);
         put_dumps(&f, 15); /* not quite a chunk */
         step(&f, 0);
     }
-    uint64_t before = reader->trimmed_samples, whole_before = reader->trimmed_bytes;
+    uint64_t before = reader->shedder.trimmed_samples, whole_before = reader->shedder.trimmed_bytes;
     cr_assert_eq(whole_before, before * (DUMP_BYTES - DUMP_BYTES / 4));
     put_dumps(&f, 10);
     step(&f, 0);
-    cr_assert_eq(reader->trimmed_samples, before + 10);
-    cr_assert_eq(reader->trimmed_bytes, whole_before + 10 * (DUMP_BYTES - DUMP_BYTES / 4));
+    cr_assert_eq(reader->shedder.trimmed_samples, before + 10);
+    cr_assert_eq(reader->shedder.trimmed_bytes, whole_before + 10 * (DUMP_BYTES - DUMP_BYTES / 4));
     cr_assert_eq(ring_of(&f, 0, 0)->counts.samples[0], f.next, "all are there");
 
     give_back(&f);
     step(&f, 0);
     put_dumps(&f, 10);
     step(&f, 0);
-    cr_assert_eq(reader->trimmed_samples, before + 10, "no pressure, no cuts");
+    cr_assert_eq(reader->shedder.trimmed_samples, before + 10, "no pressure, no cuts");
     fixture_fini(&f);
 }
 
@@ -383,7 +387,7 @@ Test(reader_shed, stacks_that_may_not_be_cut_are_not)
         put_dumps(&f, 15);
         step(&f, 0);
     }
-    cr_assert_geq(f.rig.readers[0].pressure, WEIR_PRESSURE_HIGH);
-    cr_assert_eq(f.rig.readers[0].trimmed_bytes, 0);
+    cr_assert_geq(f.rig.readers[0].sink.pressure, WEIR_PRESSURE_HIGH);
+    cr_assert_eq(f.rig.readers[0].shedder.trimmed_bytes, 0);
     fixture_fini(&f);
 }

@@ -141,8 +141,8 @@ Test(reader_wait, descriptors_of_tasks_that_were_gone_at_the_open_are_passed_ove
     const int none[] = {-1, -1}, second[] = {-1, 55, -1};
     struct reader_rig rig;
     rig_init(&rig, &(struct rig_options){.rings_per_reader = 2});
-    weir_reader_set_poll_fds(&rig.readers[0].rings[0], none, 2);
-    weir_reader_set_poll_fds(&rig.readers[0].rings[1], second, 3);
+    weir_reader_ring_set_poll_fds(&rig.readers[0].rings.at[0], none, 2);
+    weir_reader_ring_set_poll_fds(&rig.readers[0].rings.at[1], second, 3);
     wait_drained(&rig);
     cr_assert_eq(rig.raw.polled[1].fd, -1);
     cr_assert_eq(rig.raw.polled[2].fd, 55);
@@ -157,7 +157,7 @@ Test(reader_wait, hang_up_moves_to_the_next_descriptor_and_the_last_one_is_told)
         const int fds[] = {50, -1, 52};
         struct reader_rig rig;
         rig_init(&rig, &(struct rig_options){0});
-        weir_reader_set_poll_fds(&rig.readers[0].rings[0], fds, 3);
+        weir_reader_ring_set_poll_fds(&rig.readers[0].rings.at[0], fds, 3);
         wait_drained(&rig);
         cr_assert_eq(rig.raw.polled[1].fd, 50);
         rig.raw.revents[0] = hang_ups[i];
@@ -204,7 +204,7 @@ Test(reader_wait, end_is_told_once_whatever_rings_are_dormant_or_wake_up)
     struct reader_rig rig;
     rig_init(&rig, &(struct rig_options){.rings_per_reader = 3});
     struct weir_reader *reader = &rig.readers[0];
-    reader->rings[1].dormant = true;
+    reader->rings.at[1].dormant = true;
     rig.raw.revents[0] = POLLHUP;
     wait_drained(&rig);
     cr_assert_eq(written(rig.ended_fd), 0);
@@ -213,7 +213,7 @@ Test(reader_wait, end_is_told_once_whatever_rings_are_dormant_or_wake_up)
     wait_drained(&rig);
     cr_assert_eq(rig.raw.polled[2].fd, -1, "nobody polls a dormant ring");
     cr_assert_eq(written(rig.ended_fd), 1);
-    weir_reader_end_dormancy(reader, &reader->rings[1]);
+    weir_reader_end_dormancy(reader, &reader->rings.at[1]);
     rig.raw.revents[1] = POLLHUP;
     wait_drained(&rig);
     cr_assert_eq(written(rig.ended_fd), 0);
@@ -225,9 +225,9 @@ Test(reader_wait, dropped_ring_is_neither_polled_nor_waited_for)
 {
     struct reader_rig rig;
     rig_init(&rig, &(struct rig_options){.rings_per_reader = 3});
-    weir_ring_unmap(&rig.readers[0].rings[1].ring);
-    weir_reader_drop_ring(&rig.readers[0], &rig.readers[0].rings[1]);
-    cr_assert_eq(rig.readers[0].ring_count, 2);
+    weir_ring_unmap(&rig.readers[0].rings.at[1].ring);
+    weir_reader_drop_ring(&rig.readers[0], &rig.readers[0].rings.at[1]);
+    cr_assert_eq(rig.readers[0].rings.count, 2);
     wait_drained(&rig);
     cr_assert_eq(rig.raw.polled[1].fd, 1000);
     cr_assert_eq(rig.raw.polled[2].fd, 1002);
@@ -255,7 +255,7 @@ Test(reader_wait, reader_without_an_ended_descriptor_only_stops_polling)
 {
     struct reader_rig rig;
     rig_init(&rig, &(struct rig_options){0});
-    rig.readers[0].ended_fd = -1;
+    rig.readers[0].setup.ended_fd = -1;
     rig.raw.revents[0] = POLLHUP;
     wait_drained(&rig);
     wait_drained(&rig);

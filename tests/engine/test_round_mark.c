@@ -31,8 +31,8 @@ static void fixture_init(struct fixture *f, unsigned readers, unsigned rings_per
     rig_init(&f->rig,
              &(struct rig_options){.readers = readers, .rings_per_reader = rings_per_reader, .ring_bytes = 256 * 1024});
     for (unsigned i = 0; i < readers; i++) {
-        f->rig.readers[i].clock = &f->clock;
-        f->rig.readers[i].mark_bytes = MARK_BYTES;
+        f->rig.readers[i].setup.sink.clock = &f->clock;
+        f->rig.readers[i].marks.bytes = MARK_BYTES;
     }
     const struct weir_round_marks_setup setup = {f->rig.reader_list, readers, &f->rig.control};
     weir_round_marks_init(&f->marks, &f->rig.queue, &setup);
@@ -74,7 +74,7 @@ static void hand_over(struct fixture *f, unsigned reader)
 {
     rig_open_epoch(&f->rig);
     step(f, reader);
-    cr_assert_null(f->rig.readers[reader].chunk);
+    cr_assert_null(f->rig.readers[reader].sink.chunk);
 }
 
 static unsigned count_type(const struct weir_chunk *chunk, uint32_t type)
@@ -110,7 +110,7 @@ Test(round_mark, mark_stands_behind_what_was_drained_and_says_when)
     fixture_init(&f, 1, 1);
     put(&f, 0, 4, 0);
     step(&f, 0);
-    const struct weir_chunk *chunk = f.rig.readers[0].chunk;
+    const struct weir_chunk *chunk = f.rig.readers[0].sink.chunk;
     cr_assert_eq(chunk->mark_count, 1);
     cr_assert_eq(chunk->marks[0].at, 4 * SAMPLE_BYTES);
     cr_assert_eq(chunk->marks[0].began_ns, START_NS);
@@ -128,18 +128,18 @@ Test(round_mark, marks_are_so_many_bytes_apart)
     fixture_init(&f, 1, 1);
     put(&f, 0, 3, 0);
     step(&f, 0);
-    cr_assert_eq(f.rig.readers[0].chunk->mark_count, 0);
+    cr_assert_eq(f.rig.readers[0].sink.chunk->mark_count, 0);
     put(&f, 0, 1, 0);
     step(&f, 0);
-    cr_assert_eq(f.rig.readers[0].chunk->mark_count, 1);
+    cr_assert_eq(f.rig.readers[0].sink.chunk->mark_count, 1);
     step(&f, 0);
     put(&f, 0, 3, 0);
     step(&f, 0);
-    cr_assert_eq(f.rig.readers[0].chunk->mark_count, 1);
+    cr_assert_eq(f.rig.readers[0].sink.chunk->mark_count, 1);
     hand_over(&f, 0);
     put(&f, 0, 1, 0); /* those in the chunk before count, too */
     step(&f, 0);
-    cr_assert_eq(f.rig.readers[0].chunk->mark_count, 1);
+    cr_assert_eq(f.rig.readers[0].sink.chunk->mark_count, 1);
     fixture_fini(&f);
 }
 
@@ -147,13 +147,13 @@ Test(round_mark, reader_that_is_to_make_none_makes_none)
 {
     struct fixture f;
     fixture_init(&f, 1, 1);
-    f.rig.readers[0].mark_bytes = 0;
+    f.rig.readers[0].marks.bytes = 0;
     put(&f, 0, 40, WEIR_NS_PER_MS);
     step(&f, 0);
     put(&f, 0, 40, WEIR_NS_PER_MS);
     step(&f, 0);
-    cr_assert_eq(f.rig.readers[0].chunk->mark_count, 0);
-    cr_assert_eq(f.rig.readers[0].chunk->used, 80 * SAMPLE_BYTES);
+    cr_assert_eq(f.rig.readers[0].sink.chunk->mark_count, 0);
+    cr_assert_eq(f.rig.readers[0].sink.chunk->used, 80 * SAMPLE_BYTES);
     fixture_fini(&f);
 }
 
@@ -162,8 +162,8 @@ Test(round_mark, chunk_has_room_for_so_many_marks)
     struct fixture f;
     fixture_init(&f, 1, 1);
     produce_marks(&f, 0, WEIR_CHUNK_MARKS + 3, 0);
-    cr_assert_eq(f.rig.readers[0].chunk->mark_count, WEIR_CHUNK_MARKS);
-    cr_assert_eq(f.rig.readers[0].chunk->used, 4 * SAMPLE_BYTES * (WEIR_CHUNK_MARKS + 3) + 8 * WEIR_CHUNK_MARKS);
+    cr_assert_eq(f.rig.readers[0].sink.chunk->mark_count, WEIR_CHUNK_MARKS);
+    cr_assert_eq(f.rig.readers[0].sink.chunk->used, 4 * SAMPLE_BYTES * (WEIR_CHUNK_MARKS + 3) + 8 * WEIR_CHUNK_MARKS);
     fixture_fini(&f);
 }
 
@@ -173,8 +173,8 @@ Test(round_mark, chunk_that_is_full_to_the_last_byte_gets_none)
     fixture_init(&f, 1, 1);
     put(&f, 0, RIG_CHUNK_BYTES / SAMPLE_BYTES, 0);
     step(&f, 0);
-    cr_assert_eq(f.rig.readers[0].chunk->used, RIG_CHUNK_BYTES);
-    cr_assert_eq(f.rig.readers[0].chunk->mark_count, 0);
+    cr_assert_eq(f.rig.readers[0].sink.chunk->used, RIG_CHUNK_BYTES);
+    cr_assert_eq(f.rig.readers[0].sink.chunk->mark_count, 0);
     fixture_fini(&f);
 }
 
@@ -182,12 +182,12 @@ Test(round_mark, none_is_made_before_the_file_tells_of_what_was_dropped)
 {
     struct fixture f;
     fixture_init(&f, 1, 1);
-    f.rig.readers[0].untold_rings = 1;
+    f.rig.readers[0].sink.untold_rings = 1;
     produce_marks(&f, 0, 2, WEIR_ROUND_GRACE_NS);
-    cr_assert_eq(f.rig.readers[0].chunk->mark_count, 0);
-    f.rig.readers[0].untold_rings = 0;
+    cr_assert_eq(f.rig.readers[0].sink.chunk->mark_count, 0);
+    f.rig.readers[0].sink.untold_rings = 0;
     produce_marks(&f, 0, 1, WEIR_ROUND_GRACE_NS);
-    cr_assert_eq(f.rig.readers[0].chunk->mark_count, 1);
+    cr_assert_eq(f.rig.readers[0].sink.chunk->mark_count, 1);
     fixture_fini(&f);
 }
 
@@ -248,7 +248,7 @@ Test(round_mark, nothing_is_a_round_while_another_reader_has_something)
     step(&f, 2);
     put(&f, 2, 1, 0);
     step(&f, 2); /* in its chunk */
-    cr_assert_not_null(f.rig.readers[2].chunk);
+    cr_assert_not_null(f.rig.readers[2].sink.chunk);
     produce_marks(&f, 0, 2, WEIR_ROUND_GRACE_NS);
     hand_over(&f, 0);
     expect_rounds(&f, 2, 0);
@@ -322,7 +322,7 @@ Test(round_mark, mark_within_a_ring_is_also_that_behind_it_when_nothing_comes_be
         step(&f, 0);
         pass(&f, WEIR_ROUND_GRACE_NS);
     }
-    const struct weir_chunk *chunk = f.rig.readers[0].chunk;
+    const struct weir_chunk *chunk = f.rig.readers[0].sink.chunk;
     cr_assert_eq(chunk->mark_count, 4);
     cr_assert_eq(chunk->used, 4 * (4 * SAMPLE_BYTES + 8));
     cr_assert_eq(chunk->marks[3].began_ns, START_NS + 3 * WEIR_ROUND_GRACE_NS);
@@ -378,12 +378,12 @@ Test(round_mark, ring_is_not_alone_when_another_of_its_reader_has_had_something)
     put(&f, 0, 1, 0); /* drained before it in the same step */
     put(&f, 1, 32, WEIR_NS_PER_MS);
     step(&f, 0);
-    cr_assert_eq(f.rig.readers[0].chunk->mark_count, 1, "all is drained");
-    cr_assert_eq(f.rig.readers[0].chunk->marks[0].alone_ns, 0);
+    cr_assert_eq(f.rig.readers[0].sink.chunk->mark_count, 1, "all is drained");
+    cr_assert_eq(f.rig.readers[0].sink.chunk->marks[0].alone_ns, 0);
     pass(&f, WEIR_ROUND_GRACE_NS);
     put(&f, 1, 32, WEIR_NS_PER_MS); /* not for a grace yet when the last step began */
     step(&f, 0);
-    cr_assert_eq(f.rig.readers[0].chunk->mark_count, 2);
+    cr_assert_eq(f.rig.readers[0].sink.chunk->mark_count, 2);
     fixture_fini(&f);
 }
 
@@ -395,8 +395,8 @@ Test(round_mark, ring_is_not_alone_when_another_of_its_reader_has_something)
     put(&f, 1, 1, 0); /* drained behind it */
     put(&f, 0, 32, WEIR_NS_PER_MS);
     step(&f, 0);
-    cr_assert_eq(f.rig.readers[0].chunk->mark_count, 1);
-    cr_assert_eq(f.rig.readers[0].chunk->marks[0].at, 33 * SAMPLE_BYTES);
+    cr_assert_eq(f.rig.readers[0].sink.chunk->mark_count, 1);
+    cr_assert_eq(f.rig.readers[0].sink.chunk->marks[0].at, 33 * SAMPLE_BYTES);
     fixture_fini(&f);
 }
 
@@ -412,7 +412,7 @@ Test(round_mark, no_round_is_between_a_lost_record_and_its_sample)
     raw_ring_put(&f.rig.raw, 0, record, test_lost_put(record, RIG_ID, 3)); /* the last of the first block */
     put(&f, 0, 8, WEIR_NS_PER_MS);
     step(&f, 0);
-    const struct weir_chunk *chunk = f.rig.readers[0].chunk;
+    const struct weir_chunk *chunk = f.rig.readers[0].sink.chunk;
     cr_assert_eq(chunk->mark_count, 1);
     cr_assert_eq(chunk->marks[0].at, 16 * SAMPLE_BYTES);
     fixture_fini(&f);

@@ -68,7 +68,7 @@ static void model_init(struct model *m, uint64_t seed)
     for (unsigned i = 0; i < BUSY_READERS; i++) { /* in order, wherever the idle ones are between them */
         struct model_cpu *cpu = &m->cpus[i];
         m->readers[i * (count - 1) / BUSY_READERS] = &m->rig.readers[i];
-        m->rig.readers[i].clock = &m->clock;
+        m->rig.readers[i].setup.sink.clock = &m->clock;
         cpu->interval_ns = WEIR_NS_PER_MS << chance(m, 18);
         cpu->next_ns = START_NS + until_next(m, cpu);
         cpu->up_ns = NEVER_NS;

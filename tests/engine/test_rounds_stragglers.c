@@ -66,7 +66,7 @@ Test(rounds_stragglers, time_that_a_reader_is_left_begins_with_the_epoch_that_it
     rounds_rig_init_crowd(&f);
     struct fake_clock fake = {.now_ns = ROUNDS_RIG_EPOCH_NS};
     const struct weir_clock clock = fake_clock_interface(&fake);
-    f.rig.readers[ROUNDS_RIG_STRAGGLER].clock = &clock;
+    f.rig.readers[ROUNDS_RIG_STRAGGLER].setup.sink.clock = &clock;
     rig_put_sample(&f.rig, ROUNDS_RIG_STRAGGLER, 1, 64);
     weir_rounds_advance(&f.rounds, ROUNDS_RIG_EPOCH_NS);
     rounds_rig_step(&f, ROUNDS_RIG_STRAGGLER);

@@ -1,37 +1,69 @@
-/*
- * Draining a ring: its records are copied into chunks block by block, and walked while they are in the cache: where
- * they were copied to, or, when that was past the caches, where they came from. The reader's thread only; the order in
- * which words are written is that of reader.h and ring.h.
- */
-#include "engine/drain/reader_internal.h"
+/* Draining a ring. Reader thread. In which order words are written: drainer.h, chunk_sink.h and ring.h. */
+#include "engine/drain/drainer.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "engine/drain/record_rename.h"
 #include "engine/kernel/test_point.h"
 #include "format/perf_file.h"
 
 /* Copied and walked in one go: source and target together are half of a 32 KiB first-level cache. */
 #define BLOCK_BYTES (8u * 1024)
 
-/* A chunk with room for at least one byte, or NULL. */
-static struct weir_chunk *chunk_to_fill(struct weir_reader *reader, const struct weir_reader_ring *r)
+/* Whether the records of a ring stay in memory (retention.h). */
+static bool retains(const struct weir_drainer *drainer, const struct weir_reader_ring *r)
 {
-    if (weir_reader_retains(reader, r)) {
-        struct weir_chunk *open = reader->retention->open.chunk;
-        return open ? open : weir_reader_open_retained(reader);
-    }
-    return weir_reader_make_room(reader, 0) ? reader->chunk : NULL;
+    return drainer->retention && !r->sideband;
 }
 
-static void close_chunk(struct weir_reader *reader, const struct weir_reader_ring *r)
+/* A chunk with room for at least one byte, or NULL. */
+static struct weir_chunk *chunk_to_fill(struct weir_drainer *drainer, const struct weir_reader_ring *r)
 {
-    if (weir_reader_retains(reader, r))
-        weir_reader_seal_retained(reader);
+    if (retains(drainer, r)) {
+        struct weir_chunk *open = drainer->retention->open.chunk;
+        return open ? open : weir_retention_open_next(drainer->retention);
+    }
+    return weir_chunk_sink_make_room(drainer->sink, 0) ? drainer->sink->chunk : NULL;
+}
+
+static void close_chunk(struct weir_drainer *drainer, const struct weir_reader_ring *r)
+{
+    if (retains(drainer, r))
+        weir_retention_seal_counted(drainer->retention);
     else
-        weir_reader_hand_over(reader);
+        weir_chunk_sink_hand_over(drainer->sink);
+}
+
+/* So many bytes of records that are not samples, among others, stand in the ring's chunk now. */
+static void note_filled(struct weir_drainer *drainer, const struct weir_reader_ring *r, uint64_t side_bytes)
+{
+    if (retains(drainer, r))
+        weir_retention_note_block(drainer->retention, side_bytes);
+    else
+        weir_chunk_sink_hold(drainer->sink);
+}
+
+/* Whether a ring's records are copied past the caches: no step after the copy looks at them again. */
+static bool passes_caches(const struct weir_drainer *drainer, const struct weir_reader_ring *r)
+{
+    return drainer->sink->past_caches && !r->sideband && !weir_reader_ring_renames(r) &&
+           !weir_shedder_trims(drainer->shedder);
+}
+
+/* Trims the stack dumps in a block, if it is time to. Returns the bytes that are left. */
+static uint64_t trim(struct weir_drainer *drainer, const struct weir_reader_ring *r, uint8_t *data, uint64_t bytes)
+{
+    if (!weir_shedder_trims(drainer->shedder) || r->sideband || r->ring.newest || retains(drainer, r))
+        return bytes;
+    return weir_shedder_trim(drainer->shedder, data, bytes);
+}
+
+static bool holds_back(const struct weir_drainer *drainer, const struct weir_reader_ring *r)
+{
+    return weir_shedder_holds_back(drainer->shedder, r) && !drainer->stopping && !retains(drainer, r);
 }
 
 /* Side records are no samples, which is what is told of. */
@@ -95,12 +127,12 @@ static const uint8_t *find_in_cache(const struct weir_reader_ring *r, const uint
 }
 
 /* What the walk of a block copies: the lines behind it, as many as another block has. most: as for the block. */
-static struct weir_walk_copy lines_behind(const struct weir_reader *reader, const struct weir_reader_ring *r,
+static struct weir_walk_copy lines_behind(const struct weir_drainer *drainer, const struct weir_reader_ring *r,
                                           struct weir_chunk *chunk, uint64_t bytes, uint64_t most)
 {
     uint64_t lines = weir_align_down(weir_min_u64(most - bytes, BLOCK_BYTES), WEIR_CACHE_LINE_BYTES);
     const uint8_t *from = weir_ring_at(&r->ring, r->ring.tail + bytes, lines);
-    if (!from || lines == 0 || weir_reader_marks_soon(reader, bytes + lines))
+    if (!from || lines == 0 || weir_mark_maker_is_near(drainer->marks, bytes + lines))
         return (struct weir_walk_copy){0};
     struct weir_walk_copy copy = {.to = chunk->data + chunk->used + bytes, .from = from, .bytes = lines};
     weir_assert((uintptr_t)copy.to % WEIR_CACHE_LINE_BYTES == 0); /* blocks end there */
@@ -108,11 +140,11 @@ static struct weir_walk_copy lines_behind(const struct weir_reader *reader, cons
 }
 
 /* Samples with ids of nobody: of an event whose samples the kernel puts under ids of others. */
-static void adopt_samples(const struct weir_reader *reader, struct weir_reader_ring *r, uint8_t *data, uint64_t bytes)
+static void adopt_samples(const struct weir_drainer *drainer, struct weir_reader_ring *r, uint8_t *data, uint64_t bytes)
 {
-    uint64_t *samples = r->counts.samples + r->place * reader->layout.place_stride;
-    if (reader->set)
-        r->counts.unknown_samples -= weir_record_adopt(reader->set, r->place, data, bytes, samples);
+    uint64_t *samples = r->counts.samples + r->place * drainer->layout->place_stride;
+    if (drainer->set)
+        r->counts.unknown_samples -= weir_record_adopt(drainer->set, r->place, data, bytes, samples);
 }
 
 /*
@@ -120,7 +152,7 @@ static void adopt_samples(const struct weir_reader *reader, struct weir_reader_r
  * trimmed, they take less of the chunk); 0 when the chunk has no room for the next record; -EBADMSG when there is no
  * valid record.
  */
-static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r, struct weir_chunk *chunk,
+static int64_t move_block(struct weir_drainer *drainer, struct weir_reader_ring *r, struct weir_chunk *chunk,
                           struct begun *begun, uint64_t available)
 {
     uint64_t most = weir_min_u64(available, chunk->capacity - chunk->used);
@@ -128,51 +160,48 @@ static int64_t move_block(struct weir_reader *reader, struct weir_reader_ring *r
     uint64_t bytes = begun->chunk == chunk && begun->used == chunk->used ? begun->bytes : 0;
     uint64_t lost_before = r->counts.lost_reported, side_before = r->counts.other_bytes;
     uint64_t unknown_before = r->counts.unknown_samples;
-    bool past_caches = weir_reader_passes_caches(reader, r);
+    bool past_caches = passes_caches(drainer, r);
     bytes = copy_block(r, chunk, bytes, most, past_caches);
     struct weir_walk_copy copy = {0};
     if (past_caches)
-        copy = lines_behind(reader, r, chunk, bytes, most);
+        copy = lines_behind(drainer, r, chunk, bytes, most);
     const uint8_t *walked = find_in_cache(r, to, bytes, past_caches);
-    int64_t moved = weir_record_walk_copying(&reader->layout, walked, bytes, &r->counts, &copy);
+    int64_t moved = weir_record_walk_copying(drainer->layout, walked, bytes, &r->counts, &copy);
     if (moved <= 0)
         return moved;
 
     if (r->counts.unknown_samples != unknown_before)
-        adopt_samples(reader, r, to, (uint64_t)moved);
-    if (weir_reader_renames(r))
-        weir_record_rename(reader->set, to, (uint64_t)moved);
-    if (r->sideband && reader->layout.maps_have_no_ids)
+        adopt_samples(drainer, r, to, (uint64_t)moved);
+    if (weir_reader_ring_renames(r))
+        weir_record_rename(drainer->set, to, (uint64_t)moved);
+    if (r->sideband && drainer->layout->maps_have_no_ids)
         weir_record_mend_maps(to, (uint64_t)moved);
-    if (r->sideband && reader->tee)
-        weir_side_tee_push(reader->tee, to, (size_t)moved);
+    if (r->sideband && drainer->sink->tee)
+        weir_side_tee_push(drainer->sink->tee, to, (size_t)moved);
     note_lost(r, r->counts.lost_reported - lost_before);
     chunk->lost_reported += r->counts.lost_reported - lost_before;
     note_times(r, chunk);
-    uint64_t kept = weir_reader_trims(reader) ? weir_reader_trim(reader, r, to, (uint64_t)moved) : (uint64_t)moved;
+    uint64_t kept = trim(drainer, r, to, (uint64_t)moved);
     chunk->used += (uint32_t)kept;
     /* Behind records that were trimmed it does not stand where they end now. */
     *begun = (struct begun){chunk, chunk->used, kept == (uint64_t)moved ? bytes - (uint64_t)moved + copy.copied : 0};
     r->drained_bytes += (uint64_t)moved;
-    if (weir_reader_retains(reader, r))
-        weir_reader_note_retained(reader, r->counts.other_bytes - side_before);
-    else /* relaxed: ordered before the release of the tail that follows (D) */
-        atomic_store_explicit(&reader->holding, true, memory_order_relaxed);
+    note_filled(drainer, r, r->counts.other_bytes - side_before);
     return moved;
 }
 
 /* With a span: whether what comes next is a sample for another chunk than the open one. */
-static bool begins_slice(const struct weir_reader *reader, const struct weir_reader_ring *r)
+static bool begins_slice(const struct weir_drainer *drainer, const struct weir_reader_ring *r)
 {
-    if (!weir_reader_retains(reader, r) || reader->retention->span_ns == 0 || !reader->retention->open.chunk)
+    if (!retains(drainer, r) || drainer->retention->span_ns == 0 || !drainer->retention->open.chunk)
         return false;
     struct perf_event_header header;
     weir_ring_copy(&r->ring, r->ring.tail, &header, sizeof(header));
-    if (header.type != PERF_RECORD_SAMPLE || header.size < reader->layout.time_offset + (int)sizeof(uint64_t))
+    if (header.type != PERF_RECORD_SAMPLE || header.size < drainer->layout->time_offset + (int)sizeof(uint64_t))
         return false;
     uint64_t time_ns;
-    weir_ring_copy(&r->ring, r->ring.tail + (uint64_t)reader->layout.time_offset, &time_ns, sizeof(time_ns));
-    return weir_retention_begins_slice(reader->retention, time_ns);
+    weir_ring_copy(&r->ring, r->ring.tail + (uint64_t)drainer->layout->time_offset, &time_ns, sizeof(time_ns));
+    return weir_retention_begins_slice(drainer->retention, time_ns);
 }
 
 /* What lies below head is no sequence of records: skips it, so that what follows may be read again. */
@@ -193,22 +222,22 @@ static void begin_newest(struct weir_reader_ring *r)
     r->overwritten_bytes += written - kept;
 }
 
-bool weir_reader_read_newest(struct weir_reader *reader, struct weir_reader_ring *r)
+bool weir_drainer_read_newest(struct weir_drainer *drainer, struct weir_reader_ring *r)
 {
     if (!r->reading_newest)
         begin_newest(r);
     struct begun begun = {0};
     while (r->ring.tail != r->newest_end) {
-        struct weir_chunk *chunk = chunk_to_fill(reader, r);
+        struct weir_chunk *chunk = chunk_to_fill(drainer, r);
         if (!chunk)
             return false;
         uint64_t left = r->newest_end - r->ring.tail, room = chunk->capacity - chunk->used;
-        int64_t moved = move_block(reader, r, chunk, &begun, left);
+        int64_t moved = move_block(drainer, r, chunk, &begun, left);
         weir_test_point(WEIR_AT_SNAPSHOT_READ);
         if (moved > 0) {
             r->ring.tail += (uint64_t)moved;
         } else if (moved == 0 && room < weir_min_u64(left, WEIR_RECORD_MAX_BYTES)) {
-            close_chunk(reader, r);
+            close_chunk(drainer, r);
         } else { /* the oldest record, of which the newest has taken a part */
             r->overwritten_bytes += left;
             break;
@@ -219,22 +248,23 @@ bool weir_reader_read_newest(struct weir_reader *reader, struct weir_reader_ring
     return true;
 }
 
-static void note_starved(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t left)
+static void note_starved(struct weir_drainer *drainer, struct weir_reader_ring *r, uint64_t left)
 {
     r->starved |= left >= r->ring.bytes - r->ring.bytes / 8;
-    reader->half_full |= left >= r->ring.bytes / 2;
+    drainer->half_full |= left >= r->ring.bytes / 2;
 }
 
 /* Moves the one record that stands first. False: come again, the pool is empty. */
-static bool move_record(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t head)
+static bool move_record(struct weir_drainer *drainer, struct weir_reader_ring *r, uint64_t head)
 {
     struct perf_event_header header = {0};
     weir_ring_copy(&r->ring, r->ring.tail, &header, sizeof(header));
     uint64_t bytes = weir_max_u64(header.size, sizeof(header));
-    if (!weir_reader_tell(reader, r) || !weir_reader_make_room(reader, bytes))
+    if (!weir_shedder_tell(drainer->shedder, r) || !weir_chunk_sink_make_room(drainer->sink, bytes))
         return false;
     struct begun none = {0};
-    int64_t moved = bytes <= head - r->ring.tail ? move_block(reader, r, reader->chunk, &none, bytes) : -EBADMSG;
+    int64_t moved =
+        bytes <= head - r->ring.tail ? move_block(drainer, r, drainer->sink->chunk, &none, bytes) : -EBADMSG;
     if (moved <= 0)
         discard(r, head);
     else
@@ -243,81 +273,81 @@ static bool move_record(struct weir_reader *reader, struct weir_reader_ring *r, 
 }
 
 /* Leaves a ring alone while it is half empty at least; makes it so. */
-static enum weir_reader_state hold_back(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t head)
+static void hold_back(struct weir_drainer *drainer, struct weir_reader_ring *r, uint64_t head)
 {
-    note_starved(reader, r, head - r->ring.tail);
+    note_starved(drainer, r, head - r->ring.tail);
     while (head - r->ring.tail > r->ring.bytes / 2) {
-        if (!weir_reader_drop(reader, r, head) && !move_record(reader, r, head))
+        if (!weir_shedder_drop(drainer->shedder, r, head) && !move_record(drainer, r, head))
             break;
     }
-    return WEIR_READER_STARVED;
 }
 
 /* Puts what says so where the tail stands. False: come again, the pool is empty. */
-static bool pass_return(struct weir_reader *reader, struct weir_reader_ring *r, const struct weir_reader_return *next)
+static bool pass_return(struct weir_drainer *drainer, struct weir_reader_ring *r, const struct weir_reader_return *next)
 {
-    struct weir_chunk *chunk = chunk_to_fill(reader, r);
+    struct weir_chunk *chunk = chunk_to_fill(drainer, r);
     if (chunk && chunk->capacity - chunk->used < next->bytes) {
-        close_chunk(reader, r);
-        chunk = chunk_to_fill(reader, r);
+        close_chunk(drainer, r);
+        chunk = chunk_to_fill(drainer, r);
     }
     if (!chunk)
         return false;
     memcpy(chunk->data + chunk->used, next->records, next->bytes);
     chunk->used += (uint32_t)next->bytes;
     r->passed = next;
-    if (weir_reader_retains(reader, r))
-        weir_reader_note_retained(reader, next->bytes);
-    else /* relaxed: these records are no older than a round, whichever it is */
-        atomic_store_explicit(&reader->holding, true, memory_order_relaxed);
+    note_filled(drainer, r, next->bytes);
     return true;
 }
 
-static enum weir_reader_state drain_to(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t head)
+/* False: come again. */
+static bool drain_to(struct weir_drainer *drainer, struct weir_reader_ring *r, uint64_t head)
 {
     struct begun begun = {0};
     while (r->ring.tail != head) {
-        if (begins_slice(reader, r))
-            weir_reader_end_slice(reader);
-        if (weir_reader_holds_back(reader, r))
-            return hold_back(reader, r, head);
-        struct weir_chunk *chunk = !r->untold || weir_reader_tell(reader, r) ? chunk_to_fill(reader, r) : NULL;
-        if (!chunk) {
-            note_starved(reader, r, head - r->ring.tail);
-            return WEIR_READER_STARVED;
+        if (begins_slice(drainer, r))
+            weir_retention_end_slice(drainer->retention);
+        if (holds_back(drainer, r)) {
+            hold_back(drainer, r, head);
+            return false;
         }
-        int64_t moved = move_block(reader, r, chunk, &begun, head - r->ring.tail);
+        struct weir_chunk *chunk =
+            !r->untold || weir_shedder_tell(drainer->shedder, r) ? chunk_to_fill(drainer, r) : NULL;
+        if (!chunk) {
+            note_starved(drainer, r, head - r->ring.tail);
+            return false;
+        }
+        int64_t moved = move_block(drainer, r, chunk, &begun, head - r->ring.tail);
         if (moved < 0 || (moved == 0 && chunk->used == 0)) {
             discard(r, head);
             break;
         }
         if (moved == 0) {
             /* A record below head is whole, so it was the chunk that was too small for it. */
-            close_chunk(reader, r);
+            close_chunk(drainer, r);
             continue;
         }
         weir_test_point(WEIR_AT_READER_RELEASE);
         weir_ring_release(&r->ring, r->ring.tail + (uint64_t)moved);
-        weir_reader_mark_within(reader, r);
+        weir_mark_maker_within(drainer->marks, r);
     }
-    return WEIR_READER_DRAINED;
+    return true;
 }
 
-enum weir_reader_state weir_reader_drain(struct weir_reader *reader, struct weir_reader_ring *r)
+bool weir_drainer_drain(struct weir_drainer *drainer, struct weir_reader_ring *r)
 {
     if (r->ring.newest)
-        return WEIR_READER_DRAINED;
+        return true;
     uint64_t head = weir_ring_head(&r->ring);
     uint64_t fill_per_mille = weir_min_u64((head - r->ring.tail) * 1000 / r->ring.bytes, 1000);
-    reader->fill_per_mille = (uint32_t)weir_max_u64(reader->fill_per_mille, fill_per_mille);
+    drainer->fill_per_mille = (uint32_t)weir_max_u64(drainer->fill_per_mille, fill_per_mille);
     const struct weir_reader_return *next;
-    while ((next = weir_reader_next_return(r)) && next->at - r->ring.tail <= head - r->ring.tail) {
-        if (drain_to(reader, r, next->at) == WEIR_READER_STARVED)
-            return WEIR_READER_STARVED;
-        if (!pass_return(reader, r, next)) {
-            note_starved(reader, r, head - r->ring.tail);
-            return WEIR_READER_STARVED;
+    while ((next = weir_reader_ring_next_return(r)) && next->at - r->ring.tail <= head - r->ring.tail) {
+        if (!drain_to(drainer, r, next->at))
+            return false;
+        if (!pass_return(drainer, r, next)) {
+            note_starved(drainer, r, head - r->ring.tail);
+            return false;
         }
     }
-    return drain_to(reader, r, head);
+    return drain_to(drainer, r, head);
 }

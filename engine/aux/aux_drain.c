@@ -1,5 +1,5 @@
 /*
- * AUX areas: their bytes become AUXTRACE records. Reader thread, but for init and free. Protocol: ring.h and reader.h.
+ * Draining AUX areas. Reader thread, but for init(), drop_ring() and fini(). Protocol: aux_drain.h, ring.h.
  *
  * A piece is what one AUXTRACE record tells of, up to the whole area. It may lie across the end of the area. With
  * entries of a fixed size (BTS: 24 bytes) the driver leaves what is no whole entry there unused, and it is left out; so
@@ -17,7 +17,7 @@
  * chunks; those that it has meanwhile are no danger to others, because the pool has room for the snapshots of all areas
  * at once.
  */
-#include "engine/drain/reader_internal.h"
+#include "engine/aux/aux_drain.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +28,10 @@
 #endif
 
 #include "base/bits.h"
+#include "base/clock.h"
 #include "base/copy.h"
+#include "engine/drain/chunk_sink.h"
+#include "engine/drain/reader_ring.h"
 #include "engine/kernel/test_point.h"
 #include "format/aux_records.h"
 
@@ -46,25 +49,47 @@
 #define SPINS     1000
 #define WAITS_MAX 1000 /* steps, a millisecond or more apart */
 
-int weir_reader_init_aux(struct weir_reader *reader, const struct weir_reader_setup *setup)
+/* The AUX areas of one reader: the context of the hooks. */
+struct aux_reader {
+    struct weir_chunk_sink *sink;    /* borrowed */
+    struct weir_reader_rings *rings; /* borrowed */
+    int enable_fd;                   /* borrowed */
+};
+
+static int init(void **ctx, struct weir_chunk_sink *sink, struct weir_reader_rings *rings, int fd)
 {
-    reader->aux_fd = setup->has_aux ? setup->aux_fd : -1;
-    for (unsigned i = 0; setup->has_aux && i < reader->ring_count; i++) {
-        reader->rings[i].aux = calloc(1, sizeof(*reader->rings[i].aux));
-        if (!reader->rings[i].aux)
+    struct aux_reader *reader = malloc(sizeof(*reader));
+    *ctx = reader;
+    if (!reader)
+        return -ENOMEM;
+    *reader = (struct aux_reader){.sink = sink, .rings = rings, .enable_fd = fd};
+    for (unsigned i = 0; i < rings->count; i++) {
+        rings->at[i].aux = calloc(1, sizeof(*rings->at[i].aux));
+        if (!rings->at[i].aux)
             return -ENOMEM;
     }
     return 0;
 }
 
-void weir_reader_free_aux(struct weir_reader *reader, struct weir_reader_ring *r)
+static void drop_ring(void *ctx, struct weir_reader_ring *r)
 {
+    const struct aux_reader *reader = ctx;
     if (!r->aux)
         return;
-    weir_pool_put_train(reader->pool, r->aux->train);
+    weir_pool_put_train(reader->sink->setup->pool, r->aux->train);
     weir_aux_area_unmap(&r->aux->area);
     free(r->aux);
     r->aux = NULL;
+}
+
+static void fini(void *ctx)
+{
+    struct aux_reader *reader = ctx;
+    if (!reader)
+        return;
+    for (unsigned i = 0; i < reader->rings->count; i++)
+        drop_ring(reader, &reader->rings->at[i]);
+    free(reader);
 }
 
 static bool is_drained_as_it_fills(const struct weir_reader_ring *r)
@@ -77,23 +102,24 @@ static bool owes(const struct weir_reader_ring *r)
     return is_drained_as_it_fills(r) && r->aux->area.tail < r->counts.aux_end;
 }
 
-bool weir_reader_owes_aux(const struct weir_reader *reader)
+static bool any_owes(void *ctx)
 {
+    const struct aux_reader *reader = ctx;
     bool any = false;
-    for (unsigned i = 0; reader->aux_fd >= 0 && i < reader->ring_count; i++)
-        any |= !weir_reader_is_dormant(&reader->rings[i]) && owes(&reader->rings[i]);
+    for (unsigned i = 0; i < reader->rings->count; i++)
+        any |= !weir_reader_ring_is_dormant(&reader->rings->at[i]) && owes(&reader->rings->at[i]);
     return any;
 }
 
 /* ---- pieces ---- */
 
-static uint64_t piece_bytes(const struct weir_reader_aux *aux)
+static uint64_t piece_bytes(const struct weir_aux_drain *aux)
 {
     return aux->before_wrap + aux->behind_wrap;
 }
 
 /* Sets out to copy [from, from + bytes). */
-static void begin_piece(struct weir_reader_aux *aux, uint64_t from, uint64_t bytes)
+static void begin_piece(struct weir_aux_drain *aux, uint64_t from, uint64_t bytes)
 {
     uint64_t to_wrap = aux->area.bytes - (from & (aux->area.bytes - 1));
     aux->from = from;
@@ -106,7 +132,7 @@ static void begin_piece(struct weir_reader_aux *aux, uint64_t from, uint64_t byt
     aux->copied = 0;
 }
 
-static void copy_of_piece(const struct weir_reader_aux *aux, uint64_t at, uint8_t *to, uint64_t bytes)
+static void copy_of_piece(const struct weir_aux_drain *aux, uint64_t at, uint8_t *to, uint64_t bytes)
 {
     uint64_t first = at < aux->before_wrap ? weir_min_u64(bytes, aux->before_wrap - at) : 0;
     uint64_t offset = aux->from & (aux->area.bytes - 1);
@@ -117,9 +143,9 @@ static void copy_of_piece(const struct weir_reader_aux *aux, uint64_t at, uint8_
 }
 
 /* Another chunk for the train. False: the pool is empty. */
-static bool extend_train(struct weir_reader *reader, struct weir_reader_aux *aux)
+static bool extend_train(struct aux_reader *reader, struct weir_aux_drain *aux)
 {
-    struct weir_chunk *chunk = weir_reader_take_chunk(reader, !aux->last);
+    struct weir_chunk *chunk = weir_chunk_sink_take(reader->sink, !aux->last);
     if (!chunk)
         return false;
     chunk->opaque = true;
@@ -135,7 +161,7 @@ static bool extend_train(struct weir_reader *reader, struct weir_reader_aux *aux
 }
 
 /* Goes on copying. False: the pool is empty. */
-static bool fill_train(struct weir_reader *reader, struct weir_reader_aux *aux)
+static bool fill_train(struct aux_reader *reader, struct weir_aux_drain *aux)
 {
     while (aux->copied < piece_bytes(aux)) {
         if ((!aux->last || aux->last->used == aux->last->capacity) && !extend_train(reader, aux))
@@ -150,7 +176,7 @@ static bool fill_train(struct weir_reader *reader, struct weir_reader_aux *aux)
 }
 
 /* Ends the piece before its end, all chunks that it has being full. Returns how much of the area that is. */
-static uint64_t cut_piece(struct weir_reader_aux *aux)
+static uint64_t cut_piece(struct weir_aux_drain *aux)
 {
     uint64_t cut = aux->copied % CUT_BYTES;
     aux->last->used -= (uint32_t)cut;
@@ -169,7 +195,7 @@ static uint64_t reference(void)
 #endif
 }
 
-static void hand_over_train(struct weir_reader *reader, struct weir_reader_aux *aux)
+static void hand_over_train(struct aux_reader *reader, struct weir_aux_drain *aux)
 {
     uint64_t padding = weir_align_up(aux->copied, WEIR_AUXTRACE_ALIGN) - aux->copied;
     memset(aux->last->data + aux->last->used, 0, padding); /* capacities are multiples of it, too */
@@ -187,13 +213,13 @@ static void hand_over_train(struct weir_reader *reader, struct weir_reader_aux *
     aux->bytes += aux->copied;
     struct weir_chunk *train = aux->train;
     aux->train = aux->last = NULL;
-    weir_reader_push_train(reader, train);
+    weir_chunk_sink_push_train(reader->sink, train);
 }
 
 /* ---- full trace ---- */
 
 /* Whether the area may have been full. used: bytes of it before they were given back. */
-static bool was_nearly_full(const struct weir_reader_aux *aux, uint64_t used)
+static bool was_nearly_full(const struct weir_aux_drain *aux, uint64_t used)
 {
     uint64_t room = weir_max_u64(aux->area.bytes / ROOM_SHARE, ROOM_LEAST);
     return used > 0 && used + room >= aux->area.bytes;
@@ -201,15 +227,15 @@ static bool was_nearly_full(const struct weir_reader_aux *aux, uint64_t used)
 
 /* Asks for the event to be enabled, if it may have been disabled. Also when nothing was read: a record that tells of no
  * bytes may say that there was no room for any. */
-static void ask_to_enable(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t used)
+static void ask_to_enable(struct aux_reader *reader, struct weir_reader_ring *r, uint64_t used)
 {
-    struct weir_reader_aux *aux = r->aux;
+    struct weir_aux_drain *aux = r->aux;
     if (!was_nearly_full(aux, used) && r->counts.aux_truncated == aux->truncated_seen)
         return;
     aux->truncated_seen = r->counts.aux_truncated;
     /* Release: who takes it sees the room (D'). */
     atomic_store_explicit(&aux->wants_enable, true, memory_order_release);
-    eventfd_write(reader->aux_fd, 1);
+    eventfd_write(reader->enable_fd, 1);
 }
 
 /* Whether an AUX record tells of bytes that the kernel does not publish: no recording is to hang on them. */
@@ -232,10 +258,10 @@ static uint64_t await_head(const struct weir_reader_ring *r, uint64_t wanted)
 }
 
 /* Where to copy to: published was aux_head before the ring was drained. False: come again for the rest. */
-static bool find_end(const struct weir_reader *reader, struct weir_reader_ring *r, uint64_t published, uint64_t *end)
+static bool find_end(struct weir_reader_ring *r, uint64_t published, bool stopping, uint64_t *end)
 {
     uint64_t wanted = weir_max_u64(published, r->counts.aux_end), head = await_head(r, wanted);
-    *end = reader->stopping ? head : weir_min_u64(wanted, head);
+    *end = stopping ? head : weir_min_u64(wanted, head);
     bool is_there = head >= wanted || never_comes(r, head);
     if (is_there)
         r->aux->waits = 0;
@@ -243,9 +269,9 @@ static bool find_end(const struct weir_reader *reader, struct weir_reader_ring *
 }
 
 /* False: come again, the pool is empty. */
-static bool copy_piece(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t end)
+static bool copy_piece(struct aux_reader *reader, struct weir_reader_ring *r, uint64_t end)
 {
-    struct weir_reader_aux *aux = r->aux;
+    struct weir_aux_drain *aux = r->aux;
     begin_piece(aux, aux->area.tail, end - aux->area.tail);
     if (piece_bytes(aux) > 0) {
         bool whole = fill_train(reader, aux);
@@ -261,7 +287,7 @@ static bool copy_piece(struct weir_reader *reader, struct weir_reader_ring *r, u
 }
 
 /* False: come again, the pool is empty. */
-static bool copy_up_to(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t end)
+static bool copy_up_to(struct aux_reader *reader, struct weir_reader_ring *r, uint64_t end)
 {
     uint64_t used = r->aux->area.tail != end ? weir_aux_area_head(&r->aux->area) - r->aux->area.tail : 0;
     bool has_chunks = true;
@@ -271,43 +297,45 @@ static bool copy_up_to(struct weir_reader *reader, struct weir_reader_ring *r, u
     return has_chunks;
 }
 
-/* False: come again. */
-static bool drain_aux(struct weir_reader *reader, struct weir_reader_ring *r, uint64_t published)
+static uint64_t published_of(void *ctx, const struct weir_reader_ring *r)
 {
+    (void)ctx;
+    uint64_t published = is_drained_as_it_fills(r) ? weir_aux_area_head(&r->aux->area) : 0;
+    weir_test_point(WEIR_AT_AUX_HEAD);
+    return published;
+}
+
+static bool drain(void *ctx, struct weir_reader_ring *r, uint64_t published, bool stopping)
+{
+    struct aux_reader *reader = ctx;
+    if (!is_drained_as_it_fills(r))
+        return true;
     uint64_t end;
-    bool is_there = find_end(reader, r, published, &end), any = r->aux->area.tail != end;
+    bool is_there = find_end(r, published, stopping, &end), any = r->aux->area.tail != end;
     bool has_chunks = copy_up_to(reader, r, end);
-    if (any && (!reader->chunk || reader->chunk->used == 0)) /* (K); what was owed may have been all that it held */
-        weir_reader_note_holding(reader);
+    const struct weir_chunk *chunk = reader->sink->chunk;
+    if (any && (!chunk || chunk->used == 0)) /* the bytes that were owed may have been all that the reader held */
+        weir_chunk_sink_note_holding(reader->sink);
     return is_there && has_chunks;
 }
 
-bool weir_reader_push_with_aux(struct weir_reader *reader)
+static bool push_chunk(void *ctx)
 {
-    for (unsigned i = 0; reader->aux_fd >= 0 && reader->chunk && i < reader->ring_count; i++) {
-        struct weir_reader_ring *r = &reader->rings[i];
+    struct aux_reader *reader = ctx;
+    for (unsigned i = 0; reader->sink->chunk && i < reader->rings->count; i++) {
+        struct weir_reader_ring *r = &reader->rings->at[i];
         uint64_t end = r->counts.aux_end;
-        if (!weir_reader_is_dormant(r) && owes(r) && await_head(r, end) >= end)
+        if (!weir_reader_ring_is_dormant(r) && owes(r) && await_head(r, end) >= end)
             copy_up_to(reader, r, end);
     }
-    return !reader->chunk;
-}
-
-bool weir_reader_drain_with_aux(struct weir_reader *reader, struct weir_reader_ring *r)
-{
-    uint64_t published = is_drained_as_it_fills(r) ? weir_aux_area_head(&r->aux->area) : 0;
-    weir_test_point(WEIR_AT_AUX_HEAD);
-    bool all = weir_reader_drain(reader, r) == WEIR_READER_DRAINED;
-    if (is_drained_as_it_fills(r))
-        all &= drain_aux(reader, r, published);
-    return all;
+    return !reader->sink->chunk;
 }
 
 /* ---- snapshots ---- */
 
 /* Whether the kernel has come to the area's end and begun anew: its drivers tell of a position within the area, or of
  * one that counts on. */
-static bool has_been_full(const struct weir_reader_aux *aux, uint64_t head)
+static bool has_been_full(const struct weir_aux_drain *aux, uint64_t head)
 {
     const struct weir_aux_area *area = &aux->area;
     if (aux->was_full || head >= area->bytes)
@@ -321,7 +349,7 @@ static bool has_been_full(const struct weir_reader_aux *aux, uint64_t head)
 
 /* Sets out to copy the newest bytes: all there are, or those since the last snapshot while the area has never been
  * full. */
-static void begin_snapshot(struct weir_reader_aux *aux)
+static void begin_snapshot(struct weir_aux_drain *aux)
 {
     struct weir_aux_area *area = &aux->area;
     uint64_t mask = area->bytes - 1, head = weir_aux_area_head(area), offset = head & mask;
@@ -336,9 +364,10 @@ static void begin_snapshot(struct weir_reader_aux *aux)
     aux->reading = true;
 }
 
-bool weir_reader_read_newest_aux(struct weir_reader *reader, struct weir_reader_ring *r)
+static bool read_newest(void *ctx, struct weir_reader_ring *r)
 {
-    struct weir_reader_aux *aux = r->aux;
+    struct aux_reader *reader = ctx;
+    struct weir_aux_drain *aux = r->aux;
     if (!aux || !aux->area.newest || aux->sampled || aux->was_read)
         return true;
     if (!aux->reading)
@@ -348,15 +377,30 @@ bool weir_reader_read_newest_aux(struct weir_reader *reader, struct weir_reader_
     weir_test_point(WEIR_AT_SNAPSHOT_READ);
     if (aux->train) {
         hand_over_train(reader, aux);
-        weir_reader_note_holding(reader);
+        weir_chunk_sink_note_holding(reader->sink);
     }
     aux->reading = false;
     aux->was_read = true;
     return true;
 }
 
-void weir_reader_end_newest_aux(struct weir_reader_ring *r)
+static void end_newest(void *ctx)
 {
-    if (r->aux)
-        r->aux->was_read = false;
+    struct aux_reader *reader = ctx;
+    for (unsigned i = 0; i < reader->rings->count; i++) {
+        if (reader->rings->at[i].aux)
+            reader->rings->at[i].aux->was_read = false;
+    }
 }
+
+const struct weir_aux_hooks weir_aux_drain_hooks = {
+    .init = init,
+    .drop_ring = drop_ring,
+    .fini = fini,
+    .published = published_of,
+    .drain = drain,
+    .read_newest = read_newest,
+    .end_newest = end_newest,
+    .owes = any_owes,
+    .push_chunk = push_chunk,
+};
