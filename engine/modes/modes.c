@@ -14,7 +14,7 @@
 
 static const struct weir_mode_row rows[WEIR_MODE_COUNT] = {
     [WEIR_MODE_STREAM] = {"stream", "output", "-o -", .example = "-o -"},
-    [WEIR_MODE_KCORE] = {"kcore", "output", "--kcore", .example = "--kcore"},
+    [WEIR_MODE_KCORE] = {"kcore", "output", "--kcore", BIT(WEIR_MODE_ALL_TASKS), "--kcore"},
     [WEIR_MODE_APPEND] = {"append", "output", "--append", .example = "--append"},
     [WEIR_MODE_FORCE] = {"force", "output", "--force"},
     [WEIR_MODE_COMPRESSED] = {"compressed", "output", "-z", .example = "-z"},
@@ -29,6 +29,7 @@ static const struct weir_mode_row rows[WEIR_MODE_COUNT] = {
     [WEIR_MODE_TIME_NAMES] = {"time-names", "files", "--timestamp-filename"},
     [WEIR_MODE_ON_ROTATE] = {"on-rotate", "files", "--on-rotate", .example = "--on-rotate true"},
     [WEIR_MODE_MAX_FILES] = {"max-files", "files", "--switch-max-files"},
+    [WEIR_MODE_ONE_FILE] = {"one-file", "files", NULL}, /* of a simulation */
 
     [WEIR_MODE_FULL_SUSPENDS] = {"on-full-suspend", "full disk", "--on-full", .example = "--on-full=suspend"},
     [WEIR_MODE_FULL_ROTATES] = {"on-full-rotate", "full disk", "--on-full"},
@@ -53,10 +54,11 @@ static const struct weir_mode_row rows[WEIR_MODE_COUNT] = {
     [WEIR_MODE_SYSTEM_WIDE] = {"system-wide", "events", "--all-cpus"},
     [WEIR_MODE_SEVERAL_EVENTS] = {"several-events", "events", NULL},
     [WEIR_MODE_READ_COUNTS] = {"read-counts", "events", NULL},
-    [WEIR_MODE_ALL_SWITCHES] = {"all-switches", "events", NULL},
+    [WEIR_MODE_ALL_TASKS] = {"all-tasks", "events", NULL},
     [WEIR_MODE_THREAD_COUNTS] = {"thread-counts", "events", "--stat"},
     [WEIR_MODE_DELAY] = {"delay", "events", "--delay"},
     [WEIR_MODE_IDENTIFIERS] = {"identifiers", "events", "--sample-identifier"},
+    [WEIR_MODE_CONTINUES_WITH_IDS] = {"continues-with-ids", "events", NULL},
     [WEIR_MODE_CONTINUES_WITHOUT_IDS] = {"continues-without-ids", "events", NULL},
     [WEIR_MODE_TAIL] = {"tail", "events", "--tail-synthesize", .example = "--tail-synthesize"},
 };
@@ -198,11 +200,17 @@ bool weir_modes_keep_samples(const struct weir_modes *modes)
     return has_any(modes, KEEPS_SAMPLES);
 }
 
+bool weir_modes_take_snapshots(const struct weir_modes *modes)
+{
+    return has_any(modes, HAS_NEWEST);
+}
+
 bool weir_modes_pair_ends_files(const struct weir_modes *modes)
 {
     return weir_modes_keep_samples(modes) &&
            !has_any(modes, BIT(WEIR_MODE_STREAM) | BIT(WEIR_MODE_KCORE) | BIT(WEIR_MODE_APPEND) |
-                               BIT(WEIR_MODE_ROTATION) | BIT(WEIR_MODE_TIME_NAMES) | BIT(WEIR_MODE_ON_ROTATE));
+                               BIT(WEIR_MODE_ROTATION) | BIT(WEIR_MODE_TIME_NAMES) | BIT(WEIR_MODE_ON_ROTATE) |
+                               BIT(WEIR_MODE_ONE_FILE));
 }
 
 bool weir_modes_snapshots_end_files(const struct weir_modes *modes)
@@ -220,7 +228,7 @@ bool weir_modes_finish_files(const struct weir_modes *modes)
     return weir_modes_rotate(modes) || has_any(modes, BIT(WEIR_MODE_TIME_NAMES) | BIT(WEIR_MODE_ON_ROTATE));
 }
 
-bool weir_modes_describe_at_end(const struct weir_modes *modes)
+bool weir_modes_describe_at_end_only(const struct weir_modes *modes)
 {
     return weir_modes_have(modes, WEIR_MODE_TAIL) && !weir_modes_rotate(modes);
 }
@@ -252,8 +260,7 @@ bool weir_modes_may_wait_for_output(const struct weir_modes *modes)
 
 bool weir_modes_need_event_of_all_tasks(const struct weir_modes *modes)
 {
-    return has_any(modes, BIT(WEIR_MODE_KCORE) | BIT(WEIR_MODE_ALL_SWITCHES)) &&
-           !weir_modes_have(modes, WEIR_MODE_SYSTEM_WIDE);
+    return weir_modes_have(modes, WEIR_MODE_ALL_TASKS) && !weir_modes_have(modes, WEIR_MODE_SYSTEM_WIDE);
 }
 
 /* Ids tell records apart where counts were read, where tasks have rings of their own, whose CPU says nothing, and of
@@ -267,8 +274,8 @@ static bool need_ids(const struct weir_modes *modes)
 
 bool weir_modes_leave_out_ids(const struct weir_modes *modes)
 {
-    bool wanted = !has_any(modes, BIT(WEIR_MODE_SYSTEM_WIDE) | BIT(WEIR_MODE_DELAY) | BIT(WEIR_MODE_IDENTIFIERS));
-    if (weir_modes_have(modes, WEIR_MODE_APPEND)) /* what is continued stays as it is */
-        wanted = weir_modes_have(modes, WEIR_MODE_CONTINUES_WITHOUT_IDS);
-    return wanted && !need_ids(modes);
+    if (weir_modes_have(modes, WEIR_MODE_CONTINUES_WITH_IDS) || need_ids(modes))
+        return false;
+    return weir_modes_have(modes, WEIR_MODE_CONTINUES_WITHOUT_IDS) || /* what is continued stays as it is */
+           !has_any(modes, BIT(WEIR_MODE_SYSTEM_WIDE) | BIT(WEIR_MODE_DELAY) | BIT(WEIR_MODE_IDENTIFIERS));
 }

@@ -34,6 +34,7 @@ enum weir_mode {
     WEIR_MODE_TIME_NAMES,
     WEIR_MODE_ON_ROTATE,
     WEIR_MODE_MAX_FILES,
+    WEIR_MODE_ONE_FILE,
 
     /* A full file system. */
     WEIR_MODE_FULL_SUSPENDS,
@@ -63,10 +64,11 @@ enum weir_mode {
     WEIR_MODE_SYSTEM_WIDE,
     WEIR_MODE_SEVERAL_EVENTS,
     WEIR_MODE_READ_COUNTS,
-    WEIR_MODE_ALL_SWITCHES,
+    WEIR_MODE_ALL_TASKS,
     WEIR_MODE_THREAD_COUNTS,
     WEIR_MODE_DELAY,
     WEIR_MODE_IDENTIFIERS,
+    WEIR_MODE_CONTINUES_WITH_IDS,
     WEIR_MODE_CONTINUES_WITHOUT_IDS,
     WEIR_MODE_TAIL,
 
@@ -133,6 +135,9 @@ bool weir_modes_exclude(const struct weir_modes *modes, enum weir_mode mode);
 /* Samples stay in memory or in rings until a snapshot is asked for. */
 bool weir_modes_keep_samples(const struct weir_modes *modes);
 
+/* A snapshot may be asked for: samples or AUX areas hold the newest. */
+bool weir_modes_take_snapshots(const struct weir_modes *modes);
+
 /* A snapshot of the pair ends its file, which replaces that of the snapshot before (docs/control.md). */
 bool weir_modes_pair_ends_files(const struct weir_modes *modes);
 
@@ -145,9 +150,9 @@ bool weir_modes_rotate(const struct weir_modes *modes);
 /* The output gets its name, or somebody is told of it, only once it is finished. */
 bool weir_modes_finish_files(const struct weir_modes *modes);
 
-/* The tasks and maps of before the recording are described at its end: a file that ends earlier needs them at its
+/* The tasks and maps of before the recording are described at its end only: a file that ends earlier needs them at its
  * start. */
-bool weir_modes_describe_at_end(const struct weir_modes *modes);
+bool weir_modes_describe_at_end_only(const struct weir_modes *modes);
 
 /* Rings or AUX areas hold the newest, and stand still while a snapshot of them is taken. */
 bool weir_modes_pause_for_snapshots(const struct weir_modes *modes);

@@ -47,7 +47,7 @@ int weir_file_finisher_new(struct weir_file_finisher **made, const struct weir_f
     if (!finisher)
         return -ENOMEM;
     const struct weir_record_options *options = setup->session->options;
-    bool replaces = setup->session->plan.pair_ends_file;
+    bool replaces = weir_modes_pair_ends_files(&setup->session->plan.modes);
     finisher->setup = *setup;
     pthread_mutex_init(&finisher->lock, NULL);
     pthread_cond_init(&finisher->changed, NULL);

@@ -42,7 +42,7 @@ static int init_targets(struct weir_session *session, struct weir_error *err)
     if (!session->plan.config.system_wide && !weir_recording_plan_has_tasks(session->options))
         spec = (struct weir_target_spec){.kind = WEIR_TARGET_PROCESSES, .ids = &session->workload.pid, .id_count = 1};
     int result = weir_targets_find(&session->targets, &spec, NULL, err);
-    if (result == 0 && session->plan.per_thread)
+    if (result == 0 && weir_recording_plan_per_thread(&session->plan))
         result = weir_recording_plan_fit_tasks(&session->plan, session->targets.count, err);
     return result;
 }
@@ -170,7 +170,7 @@ static int exclude_self(struct weir_session *session, struct weir_error *err)
         count += weir_sideband_tids(session->sideband, tids + count);
     if (session->change.proc_reader)
         tids[count++] = weir_proc_reader_tid(session->change.proc_reader);
-    if (session->plan.rotates)
+    if (weir_modes_rotate(&session->plan.modes))
         tids[count++] = weir_file_finisher_tid(session->finisher);
     warn_about_own_samples(session);
     int result = weir_event_set_exclude_tasks(&session->events, tids, count, err);
@@ -313,21 +313,22 @@ static int add_to_triggers(void *ctx, int cpu, struct weir_error *err)
 
 static int follow_cpus(struct weir_session *session)
 {
-    return weir_cpu_follower_watch(&session->cpu_follower,
-                                   &(struct weir_cpu_follower_setup){
-                                       .sources = &session->coordinator.sources,
-                                       .events = &session->events,
-                                       .cpus = &session->plan.cpus,
-                                       .pipeline = &session->pipeline,
-                                       .limits = &session->machine.limits,
-                                       .suspended = &weir_clock_suspended,
-                                       .notices = session->options->notices,
-                                       .list_id = session->facts.descriptions[0].ids[0],
-                                       .expects_all_cpus = !session->options->cpus && !session->plan.per_thread,
-                                       .map_rings = map_rings,
-                                       .add_to_triggers = add_to_triggers,
-                                       .ctx = session,
-                                   });
+    return weir_cpu_follower_watch(
+        &session->cpu_follower,
+        &(struct weir_cpu_follower_setup){
+            .sources = &session->coordinator.sources,
+            .events = &session->events,
+            .cpus = &session->plan.cpus,
+            .pipeline = &session->pipeline,
+            .limits = &session->machine.limits,
+            .suspended = &weir_clock_suspended,
+            .notices = session->options->notices,
+            .list_id = session->facts.descriptions[0].ids[0],
+            .expects_all_cpus = !session->options->cpus && !weir_recording_plan_per_thread(&session->plan),
+            .map_rings = map_rings,
+            .add_to_triggers = add_to_triggers,
+            .ctx = session,
+        });
 }
 
 /* What the coordinator's loop listens to, and what it does of itself. */

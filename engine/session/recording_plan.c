@@ -8,6 +8,7 @@
 #include "base/remedy.h"
 #include "engine/events/sample_size.h"
 #include "engine/session/record_file.h"
+#include "engine/session/record_modes.h"
 #include "engine/session/recording_plan_internal.h"
 #include "topology/plan_housekeeping.h"
 
@@ -62,7 +63,7 @@ static int choose_aux(struct weir_recording_plan *plan, struct weir_error *err)
     const struct weir_aux_setting setting = {
         .limits = &plan->machine->limits,
         .cpus = &plan->cpus,
-        .per_thread = plan->per_thread,
+        .per_thread = weir_recording_plan_per_thread(plan),
         .system_wide = system_wide,
         .command_only = !system_wide && !weir_recording_plan_has_tasks(options) && !options->cpus,
         .clock_given = options->samples.clock.given,
@@ -76,26 +77,14 @@ static int choose_aux(struct weir_recording_plan *plan, struct weir_error *err)
 
 /* ---- files ---- */
 
-/* A snapshot of the pair ends its file in a recording into one plain file, when nobody has said what is to become of
- * several. */
-static bool pair_ends_file(const struct weir_recording_plan *plan)
+static int check_file_names(const struct weir_recording_plan *plan, struct weir_error *err)
 {
     const struct weir_record_options *options = plan->options;
-    const struct weir_switch_options *asked = &options->switching;
-    bool is_plain = options->output_kind == WEIR_RECORD_OUTPUT_FILE && !options->kcore && !options->append;
-    bool keeps_samples = plan->retained_bytes > 0 || plan->overwrite;
-    return is_plain && keeps_samples && !asked->enabled && !asked->timestamp && !asked->command;
-}
-
-static int choose_files(struct weir_recording_plan *plan, struct weir_error *err)
-{
-    const struct weir_record_options *options = plan->options;
-    plan->pair_ends_file = pair_ends_file(plan);
-    plan->rotates = options->switching.enabled || plan->pair_ends_file;
-    if (!plan->rotates && !options->switching.timestamp)
+    bool rotates = weir_modes_rotate(&plan->modes);
+    if (!rotates && !weir_modes_have(&plan->modes, WEIR_MODE_TIME_NAMES))
         return 0;
     /* Else the first rotation would be refused, or the end. */
-    return weir_record_file_check_name(options->output_path, plan->rotates ? WEIR_HIDING_PREFIX : "", err);
+    return weir_record_file_check_name(options->output_path, rotates ? WEIR_HIDING_PREFIX : "", err);
 }
 
 /* ---- what is asked of each event ---- */
@@ -141,7 +130,7 @@ static int configure(struct weir_recording_plan *plan, struct weir_error *err)
         config->samples.user_regs |= plan->machine->user_registers;
     config->build_ids_in_maps = options->build_ids_in_maps;
     config->text_pokes = options->kcore;
-    config->inherit = !options->no_inherit && !plan->per_thread;
+    config->inherit = !options->no_inherit && !weir_recording_plan_per_thread(plan);
     config->inherit_stat = options->inherit_stat;
     config->starts_disabled = !weir_schedule_starts_enabled(&options->schedule);
     config->enable_on_exec = !config->system_wide && !weir_recording_plan_has_tasks(options);
@@ -157,7 +146,7 @@ static int configure(struct weir_recording_plan *plan, struct weir_error *err)
 static int check_inheritance(const struct weir_recording_plan *plan, struct weir_error *err)
 {
     const struct weir_event_list *events = plan->options->events;
-    for (size_t i = 0; plan->per_thread && i < events->count; i++) {
+    for (size_t i = 0; weir_recording_plan_per_thread(plan) && i < events->count; i++) {
         const struct weir_event_terms *terms = &events->events[i].terms;
         if (!(terms->given & WEIR_TERM_INHERIT) || !terms->inherit)
             continue;
@@ -186,34 +175,51 @@ static int check_outputs_of_programs(const struct weir_recording_plan *plan, str
 
 /* ---- side events ---- */
 
-/* Changes of the kernel's code are of all tasks, whichever are recorded. */
-static bool has_all_tasks_event(const struct weir_recording_plan *plan)
+static int add_side_events(struct weir_recording_plan *plan, struct weir_error *err)
 {
-    return (plan->config.text_pokes || plan->config.all_switches) && !plan->config.system_wide;
+    struct weir_event_list *events = plan->options->events;
+    int result = weir_event_list_add_sideband(events);
+    if (result == 0 && weir_modes_need_event_of_all_tasks(&plan->modes))
+        result = weir_event_list_add_text_pokes(events);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot add events") : 0;
 }
 
-/* Not where ids tell records apart: counts that were read, tasks that have rings of their own, whose CPU says nothing,
- * and side records that a rotation repeats at the beginning of the next file. */
-static bool can_do_without_ids(const struct weir_recording_plan *plan)
+/* ---- modes ---- */
+
+static void set_mode(struct weir_recording_plan *plan, enum weir_mode mode, bool on)
+{
+    if (on)
+        weir_modes_add(&plan->modes, mode);
+    else
+        weir_modes_remove(&plan->modes, mode);
+}
+
+/* Of the targets: before anything is chosen by them. */
+static void choose_target_modes(struct weir_recording_plan *plan)
+{
+    bool system_wide = weir_recording_plan_is_system_wide(plan->options);
+    plan->modes = weir_record_modes(plan->options);
+    plan->config.system_wide = system_wide;
+    set_mode(plan, WEIR_MODE_SYSTEM_WIDE, system_wide);
+    set_mode(plan, WEIR_MODE_PER_THREAD, plan->options->per_thread && !system_wide);
+}
+
+/* Of the events, once the AUX event is ready. 0, or -EINVAL with err: a rule refuses them. */
+static int choose_event_modes(struct weir_recording_plan *plan, const bool *without_ids, struct weir_error *err)
 {
     const struct weir_event_list *events = plan->options->events;
-    return events->count == 1 && !events->events[0].sample_read && !plan->config.inherit_stat && !plan->per_thread &&
-           plan->aux.mode == WEIR_AUX_NONE && !has_all_tasks_event(plan) && !plan->rotates;
-}
-
-static int add_side_events(struct weir_recording_plan *plan, const bool *without_ids, struct weir_error *err)
-{
-    const struct weir_record_options *options = plan->options;
-    /* The file looks as perf's own of one event of tasks: no record has an id, and the side event is not in the file
-     * (docs/format.md, "One event"). What is continued stays as it is. */
-    bool is_wanted = !plan->config.system_wide && !plan->config.starts_disabled && !options->samples.identifiers;
-    if (without_ids)
-        is_wanted = *without_ids;
-    plan->config.without_ids = is_wanted && can_do_without_ids(plan);
-    int result = weir_event_list_add_sideband(options->events);
-    if (result == 0 && has_all_tasks_event(plan))
-        result = weir_event_list_add_text_pokes(options->events);
-    return result < 0 ? weir_error_set_errno(err, result, "cannot add events") : 0;
+    const struct weir_event *aux = weir_aux_events_find(events);
+    int overwrite = weir_event_list_overwrites(events, plan->options->overwrite, err);
+    if (overwrite < 0)
+        return overwrite;
+    plan->config.overwrite = overwrite;
+    set_mode(plan, WEIR_MODE_OVERWRITE, overwrite);
+    set_mode(plan, WEIR_MODE_AUX, plan->aux.mode != WEIR_AUX_NONE);
+    set_mode(plan, WEIR_MODE_SEVERAL_EVENTS, events->count > 1);
+    set_mode(plan, WEIR_MODE_READ_COUNTS, events->count > 0 && events->events[0].sample_read);
+    set_mode(plan, WEIR_MODE_CONTINUES_WITH_IDS, without_ids && !*without_ids);
+    set_mode(plan, WEIR_MODE_CONTINUES_WITHOUT_IDS, without_ids && *without_ids);
+    return weir_modes_check(&plan->modes, aux ? aux->name : NULL, err);
 }
 
 /* ---- all of it ---- */
@@ -223,8 +229,7 @@ int weir_recording_plan_make(struct weir_recording_plan *plan, const struct weir
 {
     plan->options = options;
     plan->machine = machine;
-    plan->config.system_wide = weir_recording_plan_is_system_wide(options);
-    plan->per_thread = options->per_thread && !plan->config.system_wide;
+    choose_target_modes(plan);
     int result = check_outputs_of_programs(plan, err);
     if (result == 0)
         result = choose_cpus(plan, err);
@@ -234,13 +239,11 @@ int weir_recording_plan_make(struct weir_recording_plan *plan, const struct weir
         result = choose_aux(plan, err);
     if (result < 0)
         return result;
-    result = weir_event_list_overwrites(options->events, options->overwrite, err);
-    if (result < 0)
-        return result;
-    plan->overwrite = plan->config.overwrite = result;
-    result = weir_recording_plan_choose_sizes(plan, err);
+    result = choose_event_modes(plan, without_ids, err);
     if (result == 0)
-        result = choose_files(plan, err);
+        result = weir_recording_plan_choose_sizes(plan, err);
+    if (result == 0)
+        result = check_file_names(plan, err);
     if (result == 0)
         result = check_inheritance(plan, err);
     if (result == 0)
@@ -248,7 +251,9 @@ int weir_recording_plan_make(struct weir_recording_plan *plan, const struct weir
     if (result < 0)
         return result;
     weir_aux_plan_apply(&plan->aux, &plan->config);
-    return add_side_events(plan, without_ids, err);
+    set_mode(plan, WEIR_MODE_ALL_TASKS, plan->config.all_switches || plan->config.text_pokes);
+    plan->config.without_ids = weir_modes_leave_out_ids(&plan->modes);
+    return add_side_events(plan, err);
 }
 
 int weir_recording_plan_fit_tasks(struct weir_recording_plan *plan, size_t tasks, struct weir_error *err)

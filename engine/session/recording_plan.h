@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "engine/events/aux_events.h"
 #include "engine/events/event_list.h"
+#include "engine/modes/modes.h"
 #include "engine/session/machine_facts.h"
 #include "engine/session/record.h"
 #include "topology/plan.h"
@@ -29,10 +30,7 @@ struct weir_recording_plan {
     struct weir_cpuset housekeeping_cpus;      /* owned; where threads run that are no readers; empty: anywhere */
     struct weir_event_config config;           /* what is asked of each event */
     struct weir_aux_plan aux;                  /* mode NONE: no event has an AUX area */
-    bool per_thread;                           /* rings for tasks, not for CPUs */
-    bool overwrite;                            /* samples stay in the kernel's rings, by option or by term */
-    bool rotates;                              /* the output may be rotated */
-    bool pair_ends_file; /* a snapshot of the pair ends its file and replaces the file of the one before */
+    struct weir_modes modes;                   /* of the options, with what events and targets say */
     bool grow_pool; /* no size was named: the pool makes what a stalled disk needs ready only when the disk stalls */
     size_t tasks;   /* --per-thread: how many have rings; 0: not listed yet */
     uint64_t ring_bytes;          /* data area of each data ring */
@@ -61,6 +59,12 @@ void weir_recording_plan_fini(struct weir_recording_plan *plan);
 
 /* Whether -a, or -C without tasks, has all tasks of the CPUs recorded. */
 bool weir_recording_plan_is_system_wide(const struct weir_record_options *options);
+
+/* Whether rings are for tasks instead of CPUs. */
+static inline bool weir_recording_plan_per_thread(const struct weir_recording_plan *plan)
+{
+    return weir_modes_have(&plan->modes, WEIR_MODE_PER_THREAD);
+}
 
 /* Whether tasks are named to be recorded (-p, -t, -u). */
 bool weir_recording_plan_has_tasks(const struct weir_record_options *options);

@@ -39,7 +39,7 @@ static unsigned events_needed(const struct weir_record_options *options)
 uint64_t weir_recording_plan_fds_needed(const struct weir_recording_plan *plan, size_t tasks)
 {
     const struct weir_record_options *options = plan->options;
-    unsigned places = plan->per_thread ? 1 : (unsigned)weir_recording_plan_places(plan);
+    unsigned places = weir_recording_plan_per_thread(plan) ? 1 : (unsigned)weir_recording_plan_places(plan);
     unsigned readers = plan->placement.reader_count;
     uint64_t apart = options->inherit_stat ? tasks : 0; /* one for each target */
     return weir_budget_fds(events_needed(options), places, (unsigned)weir_max_u64(tasks, 1), readers) + apart +
@@ -181,8 +181,8 @@ static void shrink_aux(struct weir_recording_plan *plan)
 /* --on-full=rotate: what is in the pool when a file is to end is still written to it. */
 static void fit_pool_to_disk(struct weir_recording_plan *plan)
 {
-    bool holds_snapshots = plan->overwrite || plan->aux.mode == WEIR_AUX_SNAPSHOT; /* whole, or not at all */
-    if (plan->options->on_full != WEIR_RECORD_ON_FULL_ROTATE || plan->options->buffer_bytes > 0 || holds_snapshots ||
+    bool holds_snapshots = weir_modes_pause_for_snapshots(&plan->modes); /* whole, or not at all */
+    if (!weir_modes_have(&plan->modes, WEIR_MODE_FULL_ROTATES) || plan->options->buffer_bytes > 0 || holds_snapshots ||
         plan->machine->free_bytes == UINT64_MAX)
         return;
     uint64_t least = (uint64_t)plan->placement.reader_count * WEIR_CHUNK_MAX_BYTES;
@@ -196,7 +196,7 @@ int weir_recording_plan_choose_sizes(struct weir_recording_plan *plan, struct we
 {
     choose_rings(plan);
     choose_pool(plan);
-    if (plan->overwrite)
+    if (weir_modes_have(&plan->modes, WEIR_MODE_OVERWRITE))
         fit_pool_to_overwritten_rings(plan);
     int result = choose_retained(plan, err);
     if (result == 0)

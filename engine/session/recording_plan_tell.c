@@ -27,7 +27,7 @@ static void tell_of_larger_files(const struct weir_recording_plan *plan)
 {
     const struct weir_record_options *options = plan->options;
     uint64_t bytes = options->switching.bytes, watermark = plan->ring_bytes / WEIR_RING_WATERMARK_SHARE;
-    bool gathers = !options->samples.no_buffering && plan->retained_bytes == 0 && !plan->overwrite;
+    bool gathers = !options->samples.no_buffering && !weir_modes_keep_samples(&plan->modes);
     if (gathers && bytes > 0 && bytes < watermark)
         weir_notice(
             options->notices, WEIR_NOTICE_WARNING,
@@ -85,7 +85,8 @@ int weir_recording_plan_tell(const struct weir_recording_plan *plan, size_t task
     };
     struct weir_budget budget;
     weir_budget_compute(&budget, &input);
-    if (plan->per_thread) /* how large they are follows from the list that is attached to */
+    if (weir_modes_have(&plan->modes,
+                        WEIR_MODE_PER_THREAD)) /* how large they are follows from the list that is attached to */
         weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "memory: rings for each task, pool %llu MiB",
                     (unsigned long long)(plan->buffer_bytes >> 20));
     else

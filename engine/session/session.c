@@ -18,7 +18,7 @@ int weir_session_open_events(struct weir_session *session, struct weir_error *er
                                          .cpus = &session->plan.cpus,
                                          .late_cpus = &session->machine.late_cpus,
                                          .targets = &session->targets,
-                                         .per_thread = session->plan.per_thread,
+                                         .per_thread = weir_recording_plan_per_thread(&session->plan),
                                          .config = &session->plan.config,
                                          .limits = &session->machine.limits,
                                          .notices = session->options->notices,
@@ -49,12 +49,6 @@ static void while_waiting(void *ctx)
         weir_writer_give_up_stream(&session->pipeline.writer);
 }
 
-/* A stream's reader may read nothing, and older files have to make room. */
-static bool may_wait(const struct weir_record_options *options)
-{
-    return options->output_kind == WEIR_RECORD_OUTPUT_STREAM || options->on_full == WEIR_RECORD_ON_FULL_ROTATE;
-}
-
 /* Of the sizes that outputs are to have; 0: they may have any. */
 static uint64_t least_size(const struct weir_record_options *options)
 {
@@ -83,7 +77,7 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
         .set = events,
         .aux = session->plan.aux.mode != WEIR_AUX_NONE ? &weir_aux_drain_hooks : NULL,
         .ends_with_snapshots = session->plan.aux.mode == WEIR_AUX_SNAPSHOT,
-        .snapshots_only = session->plan.retained_bytes > 0 || session->plan.overwrite,
+        .snapshots_only = weir_modes_keep_samples(&session->plan.modes),
         .grow_pool = session->plan.grow_pool,
         .max_bytes = session->options->max_bytes,
         .size_bytes = least_size(session->options),
@@ -93,9 +87,9 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
         .realtime_priority = (int)session->options->realtime_priority,
         /* A ring that follows its task has no CPU of its own: its reader runs where there is room, unless told. */
         .pin = (session->staged || weir_topology_is_this_machine(session->machine.topology)) &&
-               (!session->plan.per_thread || session->options->threads_spec),
+               (!weir_recording_plan_per_thread(&session->plan) || session->options->threads_spec),
         .notices = session->options->notices,
-        .while_waiting = may_wait(session->options) ? while_waiting : NULL,
+        .while_waiting = weir_modes_may_wait_for_output(&session->plan.modes) ? while_waiting : NULL,
         .waiting_ctx = session,
     };
     setup.layout.maps_have_no_ids = !session->plan.config.build_ids_in_maps;
@@ -182,14 +176,13 @@ int weir_session_open_file(struct weir_session *session, struct weir_error *err)
 
 int weir_session_make_finisher(struct weir_session *session, struct weir_error *err)
 {
-    const struct weir_switch_options *asked = &session->options->switching;
-    bool switches = session->plan.rotates;
-    if (!switches && !asked->timestamp && !asked->command)
+    bool rotates = weir_modes_rotate(&session->plan.modes);
+    if (!weir_modes_finish_files(&session->plan.modes))
         return 0;
     int result = weir_file_finisher_new(&session->finisher, &(struct weir_file_finisher_setup){
                                                                 .session = session,
                                                                 .child_mask = &session->coordinator.mask_before,
-                                                                .room_fd = switches ? session->change.progress_fd : -1,
+                                                                .room_fd = rotates ? session->change.progress_fd : -1,
                                                                 .rotations = &session->pipeline.control.rotations,
                                                             });
     return result < 0 ? weir_error_set_errno(err, result, "cannot set up the finishing of files") : 0;

@@ -235,7 +235,7 @@ int weir_session_append_aux_info(const struct weir_session *session, const struc
         .time_mult = (uint32_t)conversion.multiplier,
         .time_zero = conversion.zero,
         .cap_user_time_zero = conversion.has_zero,
-        .per_thread = session->plan.per_thread,
+        .per_thread = weir_recording_plan_per_thread(&session->plan),
         .system_wide = session->plan.config.system_wide,
         .cpus = cpus,
     };

@@ -115,7 +115,8 @@ static bool records_kernel(const struct weir_event_list *list)
 static int emit_kernel(void *ctx, const void *records, size_t bytes)
 {
     struct weir_session *session = ctx;
-    uint8_t *copy = session->plan.rotates ? weir_buf_extend(&session->change.kernel_records, bytes) : NULL;
+    uint8_t *copy =
+        weir_modes_rotate(&session->plan.modes) ? weir_buf_extend(&session->change.kernel_records, bytes) : NULL;
     if (copy)
         memcpy(copy, records, bytes);
     return emit(ctx, records, bytes);
@@ -188,7 +189,7 @@ int weir_session_begin_file(struct weir_session *session, struct weir_error *err
     if (result == 0)
         result = synthesize_index(session, err);
     /* A file that ends before the recording does would have no names: the end of that is too late for it. */
-    bool at_end_only = session->options->tail_synthesize && !session->plan.rotates;
+    bool at_end_only = weir_modes_describe_at_end_only(&session->plan.modes);
     if (result < 0 || !at_end_only)
         return result < 0 ? result : weir_session_synthesize(session, err);
     if (session->sideband) /* it need not wait for the end */
@@ -251,7 +252,7 @@ static bool is_hurried(void *ctx)
 /* Whether the last file is none to keep: snapshots end their files, it has none, and others have. */
 static bool is_left_over(const struct weir_session *session)
 {
-    bool snapshots_end_files = session->options->switching.each_snapshot || session->plan.pair_ends_file;
+    bool snapshots_end_files = weir_modes_snapshots_end_files(&session->plan.modes);
     return snapshots_end_files && session->change.count > 0 &&
            session->pipeline.rounds.snapshots == session->change.snapshots;
 }
@@ -282,7 +283,7 @@ static int keep_file(struct weir_session *session, struct weir_error *err)
     result->stamped = session->options->switching.timestamp && weir_output_has_name(session->file->output);
     weir_file_finisher_stop(session->finisher, is_hurried, session);
     weir_record_file_stamp(session->file, session->day);
-    if (session->plan.pair_ends_file)
+    if (weir_modes_pair_ends_files(&session->plan.modes))
         keep_beside_pair(session);
     else if (is_left_over(session))
         weir_output_remove(session->file->output);

@@ -12,7 +12,7 @@ int weir_session_make_sideband(struct weir_session *session, struct weir_error *
 {
     const struct weir_record_options *options = session->options;
     const struct weir_event_list *events = session->events.list;
-    if (options->no_build_ids && !session->plan.rotates)
+    if (options->no_build_ids && !weir_modes_rotate(&session->plan.modes))
         return 0; /* nobody would use what it finds */
     struct weir_pipeline *pipeline = &session->pipeline;
     int result =

@@ -18,7 +18,7 @@ static void pause_rings(void *ctx, bool paused)
 {
     struct weir_session *session = ctx;
     weir_session_pause_aux(session, paused); /* disabling waits for the CPU that runs it: what it wrote is whole */
-    if (!session->plan.overwrite)
+    if (!weir_modes_have(&session->plan.modes, WEIR_MODE_OVERWRITE))
         return;
     session->snapshot_pauses = paused;
     weir_session_pause_rings(session);
@@ -40,11 +40,11 @@ void weir_session_begin_snapshots(struct weir_session *session)
         .pipeline = &session->pipeline,
         .events = &session->events,
         .notices = session->options->notices,
-        .end_file = session->options->switching.each_snapshot || session->plan.pair_ends_file ? end_file : NULL,
+        .end_file = weir_modes_snapshots_end_files(&session->plan.modes) ? end_file : NULL,
         .end_file_ctx = session,
         .dumps_end_files = session->options->switching.each_snapshot,
     };
-    if (session->plan.overwrite || session->plan.aux.mode == WEIR_AUX_SNAPSHOT) {
+    if (weir_modes_pause_for_snapshots(&session->plan.modes)) {
         session->pipeline.rounds.pause = pause_rings;
         session->pipeline.rounds.pause_ctx = session;
     }
@@ -61,5 +61,6 @@ bool weir_session_end_asks_for_snapshot(const struct weir_session *session)
 bool weir_session_ends_with_snapshot(const struct weir_session *session)
 {
     bool is_asked = weir_snapshots_are_possible(&session->snapshots) && weir_session_end_asks_for_snapshot(session);
-    return session->plan.overwrite || is_asked || session->snapshots.permanent || session->change.taken_back;
+    return weir_modes_have(&session->plan.modes, WEIR_MODE_OVERWRITE) || is_asked || session->snapshots.permanent ||
+           session->change.taken_back;
 }

@@ -142,7 +142,7 @@ static void note_snapshots(struct weir_session_switch *change)
     uint64_t snapshots = session->pipeline.rounds.snapshots;
     uint64_t samples = weir_pipeline_snapshot_samples(&session->pipeline);
     file->samples = samples - change->samples;
-    file->lasting = session->plan.pair_ends_file && snapshots - change->snapshots > 1;
+    file->lasting = weir_modes_pair_ends_files(&session->plan.modes) && snapshots - change->snapshots > 1;
     change->snapshots = snapshots;
     change->samples = samples;
 }
@@ -319,7 +319,7 @@ int weir_session_switch_init(struct weir_session_switch *change, struct weir_ses
 {
     *change = (struct weir_session_switch){
         .session = session, .progress_fd = -1, .full_fd = -1, .timer_fd = -1, .again_fd = -1};
-    if (!session->plan.rotates)
+    if (!weir_modes_rotate(&session->plan.modes))
         return 0;
     change->side_bytes = calloc(session->pipeline.reader_count, sizeof(*change->side_bytes));
     if (!change->side_bytes)
@@ -349,7 +349,7 @@ int weir_session_switch_init(struct weir_session_switch *change, struct weir_ses
 int weir_session_switch_watch(struct weir_session_switch *change, struct weir_error *err)
 {
     struct weir_session *session = change->session;
-    if (!session || !session->plan.rotates)
+    if (!session || !weir_modes_rotate(&session->plan.modes))
         return 0;
     struct weir_poll_set *sources = &session->coordinator.sources;
     int result = weir_poll_set_add(sources, change->progress_fd, POLLIN, on_progress, change);
@@ -369,7 +369,7 @@ int weir_session_switch_start(struct weir_session_switch *change, struct weir_er
 {
     struct weir_session *session = change->session;
     struct weir_synth_options options;
-    if (!session || !session->plan.rotates)
+    if (!session || !weir_modes_rotate(&session->plan.modes))
         return 0;
     weir_session_synth_options(session, &options);
     int result = weir_proc_reader_start(&change->proc_reader, &options);

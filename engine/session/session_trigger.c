@@ -22,7 +22,7 @@ static int open_events(struct weir_session *session, struct weir_event_trigger *
                                                .cpus = &session->plan.cpus,
                                                .late_cpus = &session->machine.late_cpus,
                                                .targets = &session->targets,
-                                               .per_thread = session->plan.per_thread,
+                                               .per_thread = weir_recording_plan_per_thread(&session->plan),
                                                .limits = &session->machine.limits,
                                                .notices = options->notices,
                                            },

@@ -363,6 +363,16 @@ static int check_options(const struct weir_simulate_options *options, struct wei
     return 0;
 }
 
+static struct weir_modes modes_of(const struct weir_simulate_options *options)
+{
+    struct weir_modes modes = {0};
+    weir_modes_add(&modes, WEIR_MODE_SYSTEM_WIDE);
+    weir_modes_add(&modes, WEIR_MODE_ONE_FILE);
+    if (options->retained_bytes > 0)
+        weir_modes_add(&modes, WEIR_MODE_MEMORY);
+    return modes;
+}
+
 int weir_simulate_run(const struct weir_simulate_options *options, struct weir_simulate_result *result,
                       struct weir_error *err)
 {
@@ -394,7 +404,9 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
         .workload = WEIR_WORKLOAD_INIT,
         .cpu_follower = WEIR_CPU_FOLLOWER_INIT,
         .aux_timer_fd = -1,
-        .plan = {.buffer_bytes = options->buffer_bytes, .retained_bytes = options->retained_bytes},
+        .plan = {.modes = modes_of(options),
+                 .buffer_bytes = options->buffer_bytes,
+                 .retained_bytes = options->retained_bytes},
     };
     weir_sim_disk_init(&s.disk, s.session.clock);
     s.disk_ops = weir_sim_disk_ops(&s.disk);

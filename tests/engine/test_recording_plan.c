@@ -128,7 +128,7 @@ Test(recording_plan, rotation_repeats_side_records_so_records_carry_ids)
     options.system_wide = false;
     options.switching.enabled = options.switching.timestamp = true;
     cr_assert_eq(make(&err), 0, "%s", err.what);
-    cr_assert(plan.rotates);
+    cr_assert(weir_modes_rotate(&plan.modes));
     cr_assert_not(plan.config.without_ids);
 }
 
@@ -146,9 +146,18 @@ Test(recording_plan, samples_in_memory_let_a_snapshot_of_the_pair_end_its_file)
     struct weir_error err = {0};
     options.retained_bytes = 64 * MIB;
     cr_assert_eq(make(&err), 0, "%s", err.what);
-    cr_assert(plan.pair_ends_file);
-    cr_assert(plan.rotates);
+    cr_assert(weir_modes_pair_ends_files(&plan.modes));
+    cr_assert(weir_modes_rotate(&plan.modes));
     cr_assert_not(plan.grow_pool);
+}
+
+Test(recording_plan, modes_that_exclude_one_another_are_refused_whoever_asks)
+{
+    struct weir_error err = {0};
+    options.retained_bytes = 64 * MIB;
+    options.overwrite = true;
+    cr_assert_eq(make(&err), -EINVAL);
+    cr_assert_str_eq(err.what, "option '--overwrite' cannot be used with '--memory'");
 }
 
 Test(recording_plan, more_samples_than_a_quarter_of_memory_are_refused)
@@ -184,6 +193,7 @@ Test(recording_plan, pool_takes_a_quarter_of_a_small_disk_where_files_make_room)
 {
     struct weir_error err = {0};
     options.on_full = WEIR_RECORD_ON_FULL_ROTATE;
+    options.switching.enabled = options.switching.timestamp = true;
     machine.free_bytes = 80 * MIB;
     cr_assert_eq(make(&err), 0, "%s", err.what);
     cr_assert_eq(plan.buffer_bytes, 20 * MIB);
@@ -198,6 +208,8 @@ static void set_up_aux(void)
     cr_assert_eq(weir_cpuset_parse(&plan.cpus, "0-1", &err), 0);
     plan.placement.reader_count = 2;
     plan.aux.mode = WEIR_AUX_SNAPSHOT;
+    weir_modes_add(&plan.modes, WEIR_MODE_AUX);
+    weir_modes_add(&plan.modes, WEIR_MODE_AUX_SNAPSHOT);
     plan.aux.snapshot_bytes = plan.aux.area_bytes = 4 * MIB;
 }
 
@@ -237,7 +249,7 @@ Test(recording_plan_aux, pool_that_is_larger_anyhow_stays)
 Test(recording_plan_aux, each_task_has_an_area_where_rings_are_of_tasks)
 {
     struct weir_error err = {0};
-    plan.per_thread = true;
+    weir_modes_add(&plan.modes, WEIR_MODE_PER_THREAD);
     plan.tasks = 140;
     cr_assert_eq(weir_recording_plan_choose_sizes(&plan, &err), 0, "%s", err.what);
     cr_assert_eq(plan.buffer_bytes, (140 * 6 + 2 * 8) * MIB);
@@ -246,11 +258,12 @@ Test(recording_plan_aux, each_task_has_an_area_where_rings_are_of_tasks)
 Test(recording_plan_aux, pool_for_snapshots_does_not_shrink_for_the_sake_of_a_small_disk)
 {
     struct weir_error err = {0};
-    options.on_full = WEIR_RECORD_ON_FULL_ROTATE;
+    weir_modes_add(&plan.modes, WEIR_MODE_FULL_ROTATES);
     machine.free_bytes = 80 * MIB;
     cr_assert_eq(weir_recording_plan_choose_sizes(&plan, &err), 0, "%s", err.what);
     cr_assert_eq(plan.buffer_bytes, plain_pool_bytes());
     plan.aux.mode = WEIR_AUX_FULL;
+    weir_modes_remove(&plan.modes, WEIR_MODE_AUX_SNAPSHOT);
     cr_assert_eq(weir_recording_plan_choose_sizes(&plan, &err), 0, "%s", err.what);
     cr_assert_eq(plan.buffer_bytes, 20 * MIB);
 }

@@ -131,7 +131,7 @@ Test(session_trigger, ftrace_takes_what_is_asked_for_of_the_end)
     weir_session_end_with_ftrace(&f.session);
     cr_assert(was_taken(&f));
     f.options.snapshot_on_exit = false;
-    f.session.plan.overwrite = true;
+    weir_modes_add(&f.session.plan.modes, WEIR_MODE_OVERWRITE);
     weir_session_end_with_ftrace(&f.session);
     cr_assert_not(was_taken(&f));
 
