@@ -32,11 +32,12 @@ static const struct weir_removed_option removed[] = {
 static const char *const usages[] = {"[OPTION...]", "[OPTION...] [--] COMMAND [ARGUMENT...]", NULL};
 
 static const char *const description[] = {
-    "Records Linux perf events into one file that perf report, perf script and every other reader of perf.data "
-    "understands. One thread per CPU drains the kernel's rings; one seekable file in rounds comes out.",
-    "Recording lasts until COMMAND ends, until the processes of -p are gone, or until a signal (SIGINT, SIGTERM, "
-    "SIGHUP, SIGQUIT). It ends with the lines that perf record ends with; when anything was lost, a line says how "
-    "much, where, why, and what would prevent it.",
+    "Records Linux perf events into one file that perf report, perf script and every other consumer of "
+    "perf.data understands. One thread per CPU drains the kernel's rings; the output is one seekable "
+    "file in rounds.",
+    "Recording lasts until COMMAND ends, until the processes of -p are gone, or until a signal "
+    "(SIGINT, SIGTERM, SIGHUP, SIGQUIT). It ends with the closing lines of perf record. After a loss, "
+    "a line has its size, place, cause and remedy.",
     NULL,
 };
 

@@ -10,18 +10,19 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(options.dry_run, bool),
         .section = SECTION,
-        .help = "check everything that can be checked without recording, and exit; with -v show the plan",
+        .help = "check all options without recording, and exit; with -v show the plan",
     },
     {
         .long_name = "print-config",
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(print_config, bool),
         .section = SECTION,
-        .help = "print what is in force, as a configuration file with where each line comes from, and exit",
+        .help = "print the settings in force, as a configuration file with the origin of each line, and exit",
         .details = "A line KEY = VALUE below [record], in the form of perf-config(1), stands for the option --KEY: in "
                    "SYSCONFDIR/weir/config, then in $XDG_CONFIG_HOME/weir/config or ~/.config/weir/config, or only in "
-                   "the file that $WEIR_CONFIG names. The command line goes before them. call-graph is what -g stands "
-                   "for, build-id one of cache, no-cache, skip and mmap; these two are taken from perf's files, too.",
+                   "the file that $WEIR_CONFIG names. The command line goes before these files. call-graph is the "
+                   "meaning of -g; build-id is one of cache, no-cache, skip and mmap. These two keys are taken from "
+                   "perf's files, too.",
     },
     WEIR_OPTION_HELP_ROW,
 };

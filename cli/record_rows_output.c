@@ -61,11 +61,10 @@ static const struct weir_option options[] = {
         .default_text = WEIR_RECORD_OUTPUT_DEFAULT,
         .section = SECTION,
         .help = "write the recording to FILE; a file of that name becomes FILE.old. -: to standard output",
-        .details =
-            "To standard output goes a stream for a reader such as perf report -i - or weir dump -i -. So it does "
-            "without -o when standard output is a pipe, as with perf record, unless another option asks for files. The "
-            "command's own output then goes to standard error. When the reader ends, the recording ends, and the "
-            "command runs on.",
+        .details = "Standard output gets a stream for a consumer such as perf report -i - or weir dump -i -; also "
+                   "without -o when standard output is a pipe, as with perf record, unless another option asks for "
+                   "files. The command's own output then goes to standard error. When the consumer ends, the "
+                   "recording ends, and the command runs on.",
     },
     {
         .long_name = "kcore",
@@ -74,10 +73,9 @@ static const struct weir_option options[] = {
         .field = FIELD(options.kcore, bool),
         .section = SECTION,
         .help = "copy the kernel's code from /proc/kcore into a directory with the recording",
-        .details =
-            "FILE becomes a directory with data, which is the recording, and kcore_dir, in which perf annotate finds "
-            "the kernel as it ran, with all that it had patched in its own code; later changes are recorded as they "
-            "happen (TEXT_POKE, Linux 5.8). Takes root, and as much room as the kernel has code.",
+        .details = "FILE becomes a directory with data, which is the recording, and kcore_dir, in which perf annotate "
+                   "finds the running kernel with its patched code; later changes are recorded as they happen "
+                   "(TEXT_POKE, Linux 5.8). Needs root, and disk space for the kernel's code.",
     },
     {
         .short_name = 'A',
@@ -86,11 +84,10 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(options.append, bool),
         .section = SECTION,
-        .help = "continue the recording that is in the output file, if it has the same events",
-        .details =
-            "What is recorded is added when recording has ended: until then, and whatever goes wrong, the file is "
-            "as it was. A file that is missing or empty is made. The recording has to be of the same boot, "
-            "finished, and not compressed.",
+        .help = "continue the recording in the output file, if it has the same events",
+        .details = "The new records are added when recording has ended: until then, and after any failure, the file "
+                   "is unchanged. A missing or empty file is made anew. The old recording has to be of the same boot, "
+                   "finished, and not compressed.",
     },
     {
         .short_name = 'f',
@@ -107,13 +104,12 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(options.sync, bool),
         .section = SECTION,
-        .help = "once a second, make what is in the file outlive the machine, too",
-        .details =
-            "A file opens up to its last checkpoint when weir is killed; with this it also does after a power cut, for "
-            "two flushes of the disk a second. Without it the kernel writes when it likes, until the file is synced at "
-            "the end. Nothing waits for the disk, but the disk has more to do at once. What perf needs a feature for "
-            "(tracepoints, -z) takes weir recover first, as ever. With -A what is there and what is added "
-            "stand in FILE.appending until recording ends. No option of perf record.",
+        .help = "once a second, sync the file, so that it outlives the machine, too",
+        .details = "After a kill a file opens up to its last checkpoint; with this option also after a power cut, at "
+                   "the cost of two flushes of the disk a second. Without it the kernel writes at its own pace until "
+                   "the file is synced at the end. No thread of weir waits for the flushes. Recordings for which perf "
+                   "needs a feature (tracepoints, -z) need weir recover first. With -A the old and the new records "
+                   "stand in FILE.appending until recording ends. No option of perf record.",
     },
     {
         .short_name = 'B',
@@ -122,8 +118,8 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(options.no_build_ids, bool),
         .section = SECTION,
-        .help = "leave the build ids of what was mapped out of the recording",
-        .details = "They are read while recording, by a thread of low priority, and cost no time at the end.",
+        .help = "leave the build ids of mapped files out of the recording",
+        .details = "A thread of low priority reads build ids while recording; they cost no time at the end.",
     },
     {
         .long_name = "buildid-mmap",
@@ -132,8 +128,8 @@ static const struct weir_option options[] = {
         .field = FIELD(options.build_ids_in_maps, bool),
         .section = SECTION,
         .help = "let the kernel write build ids into the records of mappings (Linux 5.12)",
-        .details = "weir then need not open the mapped files. Their table is written all the same, unless -B is given: "
-                   "some readers know no other place.",
+        .details = "weir then need not open the mapped files. The table of build ids is written all the same, unless "
+                   "-B is given: some consumers know no other place.",
     },
     {
         .long_name = "buildid-all",
@@ -153,9 +149,8 @@ static const struct weir_option options[] = {
         .default_text = "on",
         .section = SECTION,
         .help = "copy nothing into perf's cache of files by build id",
-        .details =
-            "With --buildid-cache what was mapped is copied there when recording has ended, so that the recording "
-            "can be read when these files have been replaced. perf record copies unless told not to.",
+        .details = "With --buildid-cache weir copies mapped files there when recording has ended, so that the "
+                   "recording can be read after the files were replaced. perf record copies unless told not to.",
     },
     {
         .long_name = "buildid-dir",
@@ -164,7 +159,7 @@ static const struct weir_option options[] = {
         .field = FIELD(options.build_id_dir, const char *),
         .default_text = "~/.debug",
         .section = SECTION,
-        .help = "the cache that --buildid-cache copies into",
+        .help = "the cache of --buildid-cache",
     },
     {
         .short_name = 'z',
@@ -178,8 +173,8 @@ static const struct weir_option options[] = {
         .default_text = "none; 1 for -z alone",
         .section = SECTION,
         .help = "compress the recording with zstd, from level 1 (fastest) to 22 (smallest file)",
-        .details = "By threads of their own, one for each eight CPUs. When they are behind and the memory of "
-                   "--buffer-size is nearly used up, records are written as they are, and nothing is lost.",
+        .details = "Threads of their own compress, one for each eight CPUs. When they are behind and the memory of "
+                   "--buffer-size is nearly used up, records are written uncompressed, and none is lost.",
     },
     {
         .long_name = "max-size",
@@ -192,10 +187,9 @@ static const struct weir_option options[] = {
         .default_text = "no limit",
         .section = SECTION,
         .help = "end the recording before its data takes more than SIZE (suffix B, K, M or G)",
-        .details =
-            "What is in the kernel's rings then is not written; -v counts it. The records with which a recording "
-            "begins are written whatever SIZE is, and its header and description come on top. Several files count "
-            "together, also those that were removed since.",
+        .details = "Records in the kernel's rings at that moment are not written; -v counts them. The records with "
+                   "which a recording begins are written for any SIZE, and header and features come on top. Several "
+                   "files count together, removed ones included.",
     },
     {
         .long_name = "timestamp-boundary",
@@ -214,12 +208,11 @@ static const struct weir_option options[] = {
         .field = FIELD(verbosity, unsigned),
         .section = SECTION,
         .help = "show the plan, and at the end the counts and losses of each CPU; -vv: all decisions",
-        .details =
-            "For events that are all sampled (-c 1), COUNTED, which is the kernel's own count, is the sum of "
-            "the columns before it. CUT OFF is what was counted in the very moment in which the event was "
-            "disabled, or of sched:sched_waking and sched:sched_wakeup* while the recorded task slept: the kernel "
-            "makes no sample of it, and does not call it lost. Clocks and sched:sched_stat_* count nanoseconds, and "
-            "outputs of BPF programs nothing.",
+        .details = "With -c 1, COUNTED, the kernel's own count, is the sum of the columns before it. CUT OFF has the "
+                   "occurrences in the moment in which the event was disabled, and those of sched:sched_waking and "
+                   "sched:sched_wakeup* while the recorded task slept: the kernel makes no sample of them, and does "
+                   "not call them lost. Clocks and sched:sched_stat_* count nanoseconds, and outputs of BPF programs "
+                   "nothing.",
     },
     {
         .short_name = 'q',
@@ -228,7 +221,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(quiet, bool),
         .section = SECTION,
-        .help = "show nothing but errors; goes before -v",
+        .help = "show errors only; goes before -v",
     },
 };
 

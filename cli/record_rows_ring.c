@@ -73,7 +73,7 @@ static const struct weir_option options[] = {
         .unit = "%",
         .default_text = "losses are told and change no exit status",
         .section = SECTION,
-        .help = "exit with status 3 when more than this part of the samples was lost",
+        .help = "exit with status 3 when more than PCT percent of the samples were lost",
         .details = "0 allows none. The file is finished all the same. Status 3 stands for a workload that exited with "
                    "0 and for a signal that ended the recording; any other status of the workload is kept.",
     },
@@ -85,13 +85,12 @@ static const struct weir_option options[] = {
         .apply = apply_memory,
         .default_text = "none: samples go to the file as they come",
         .section = SECTION,
-        .help = "keep the newest samples in so much memory, or for so long, until a snapshot is asked for",
-        .details =
-            "SIGUSR2 writes what memory holds to the file, any number of times; recording goes on meanwhile. "
-            "Older samples make room for newer ones; records of mappings and tasks always go to the file, so "
-            "that every sample of a snapshot finds its symbols. Memory is taken at the start; with TIME it is 64 "
-            "MiB for each reader, at most a sixteenth of the machine's. What is written when recording ends "
-            "(--snapshot-on-exit) may begin a second earlier than TIME says.",
+        .help = "keep the newest samples in SIZE of memory, or for TIME, until a snapshot is requested",
+        .details = "SIGUSR2 writes the samples in memory to the file, any number of times; recording continues "
+                   "meanwhile. Older samples make room for newer ones; records of mappings and tasks always go to the "
+                   "file, so that every sample of a snapshot finds its symbols. Memory is taken at the start; with "
+                   "TIME it is 64 MiB for each reader, at most a sixteenth of the machine's. The snapshot at the end "
+                   "(--snapshot-on-exit) may begin a second earlier than TIME says.",
     },
     {
         .long_name = "overwrite",
@@ -100,9 +99,9 @@ static const struct weir_option options[] = {
         .field = FIELD(options.overwrite, bool),
         .section = SECTION,
         .help = "let the kernel's rings keep the newest samples (-m); they are read at the end",
-        .details = "SIGUSR2 has them read earlier, any number of times; all rings are paused for that at one moment, "
-                   "and what comes meanwhile is counted as lost. No reader runs in between. Records of mappings and "
-                   "tasks are recorded as ever.",
+        .details = "SIGUSR2 has weir read the rings earlier, any number of times. All rings are paused at one moment "
+                   "for that, and the events of the meantime are counted as lost. No reader runs in between. Records "
+                   "of mappings and tasks are recorded all the time.",
     },
     {
         .short_name = 'S',
@@ -114,10 +113,10 @@ static const struct weir_option options[] = {
         .default_text = "AUX areas go to the file as they fill up",
         .section = SECTION,
         .help = "let the kernel keep the newest trace in AUX areas; SIGUSR2 writes it to the file; e: at the end, too",
-        .details = "Of each area SIZE bytes at most; without it all of the area (-m ,AUX). Needs an event with an AUX "
-                   "area, such as intel_pt//. All that asks for a snapshot takes one: signals, --control, "
-                   "--snapshot-on. Tracing stops while it is taken; with -M samples are kept in memory meanwhile, and "
-                   "without it they go to the file as they come.",
+        .details = "At most SIZE bytes of each area; all of the area by default (-m ,AUX). Needs an event with an AUX "
+                   "area, such as intel_pt//. Each request for a snapshot takes one: signals, --control, "
+                   "--snapshot-on. Tracing stops during a snapshot. Samples stay in memory with -M, and go to the "
+                   "file as they come without it.",
     },
     {
         .long_name = "aux-sample",
@@ -128,8 +127,8 @@ static const struct weir_option options[] = {
         .default_text = "samples hold no trace; SIZE is 4096",
         .section = SECTION,
         .help = "put the newest SIZE bytes of the AUX area into each sample of the events that its event leads",
-        .details = "As in -e '{intel_pt//,cycles}': 60K at most. Of single events the term aux-sample-size says how "
-                   "much, 0 for none, and needs no --aux-sample. The trace as a whole is not recorded.",
+        .details = "As in -e '{intel_pt//,cycles}': 60K at most. The term aux-sample-size sets the size for single "
+                   "events, 0 for none, and needs no --aux-sample. The whole trace is not recorded.",
     },
     {
         .long_name = "snapshot-on-exit",
@@ -137,7 +136,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(options.snapshot_on_exit, bool),
         .section = SECTION,
-        .help = "with -M or -S: write what memory holds when recording ends, too; --overwrite always does",
+        .help = "with -M or -S: take a snapshot when recording ends, too; --overwrite always does",
     },
     {
         .long_name = "reader-cpus",
@@ -149,10 +148,10 @@ static const struct weir_option options[] = {
         .help = "the CPUs on which weir's threads run, such as housekeeping CPUs; or 'efficient': the efficient cores "
                 "of a hybrid machine",
         .details = "One reader runs on each of them and drains the rings of the CPUs of its NUMA node; with "
-                   "--threads=LAYOUT the readers stay as they are and only move there. Without it, no reader runs on "
-                   "CPUs that the kernel was told to isolate (isolcpus=, nohz_full=), unless masks of --threads say "
-                   "so. 'efficient' leaves these out, too; where all CPUs are of one kind it warns, and changes "
-                   "nothing.",
+                   "--threads=LAYOUT the number of readers stays and only their CPUs change. By default no reader "
+                   "runs on CPUs that the kernel was told to isolate (isolcpus=, nohz_full=), unless masks of "
+                   "--threads say so. 'efficient' leaves isolated CPUs out, too; on a machine with one kind of CPUs "
+                   "it warns, and changes nothing.",
     },
     {
         .long_name = "no-buffering",

@@ -3,7 +3,7 @@
 
 #include "cli/sample_arguments.h"
 
-#define SECTION "What samples and files hold"
+#define SECTION "Samples and files"
 
 #define SYNTH_THREADS_MAX  256u
 #define MAP_TIMEOUT_MS_MAX UINT32_MAX
@@ -27,7 +27,7 @@ static const struct weir_option options[] = {
         .help = "record call chains: fp (frame pointers), dwarf (copies of the user stack, SIZE bytes each) or lbr "
                 "(branch registers of the CPU)",
         .details = "SIZE is rounded up to a multiple of 8, 65528 at most, 8192 without it. dwarf also records user "
-                   "registers and what -d does. For fp, SIZE is the number of frames at most.",
+                   "registers and the fields of -d. For fp, SIZE is the greatest number of frames.",
     },
     {
         .long_name = "kernel-callchains",
@@ -35,7 +35,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(options.samples.kernel_callchains, bool),
         .section = SECTION,
-        .help = "of call chains, record the kernel's part only",
+        .help = "of call chains, record the kernel part only",
     },
     {
         .long_name = "user-callchains",
@@ -43,7 +43,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(options.samples.user_callchains, bool),
         .section = SECTION,
-        .help = "of call chains, record the part of user space only",
+        .help = "of call chains, record the user part only",
     },
     {
         .short_name = 'd',
@@ -52,7 +52,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(options.samples.addresses, bool),
         .section = SECTION,
-        .help = "record data addresses, where the data came from, and maps that hold no code",
+        .help = "record data addresses, the source of the data, and mappings without code",
     },
     {
         .long_name = "phys-data",
@@ -102,7 +102,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(options.samples.raw, bool),
         .section = SECTION,
-        .help = "record the raw data of all events; those of tracepoints always are",
+        .help = "record the raw data of all events; raw data of tracepoints is always recorded",
     },
     {
         .short_name = 'T',
@@ -111,7 +111,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(timestamp, bool),
         .section = SECTION,
-        .help = "record the time of samples, which is always done",
+        .help = "record the time of samples; weir always does",
     },
     {
         .short_name = 'P',
@@ -129,7 +129,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(sample_cpu, bool),
         .section = SECTION,
-        .help = "record the CPU of samples, which is always done",
+        .help = "record the CPU of samples; weir always does",
     },
     {
         .long_name = "sample-identifier",
@@ -137,7 +137,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(options.samples.identifiers, bool),
         .section = SECTION,
-        .help = "record the event of samples also where there is one only, of tasks",
+        .help = "record the event of samples also in a recording of a single event of tasks",
     },
     {
         .short_name = 'b',
@@ -186,7 +186,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(options.samples.running_time, bool),
         .section = SECTION,
-        .help = "record for how long counters ran, with what is read with samples (:S)",
+        .help = "record the running time of counters that are read with samples (:S)",
     },
     {
         .long_name = "no-bpf-event",
@@ -219,7 +219,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(options.samples.cgroups, bool),
         .section = SECTION,
-        .help = "record cgroups, and of which one each sample is",
+        .help = "record cgroups, and the cgroup of each sample",
     },
     {
         .long_name = "synth",
@@ -228,7 +228,7 @@ static const struct weir_option options[] = {
         .apply = weir_apply_synth,
         .default_text = "all",
         .section = SECTION,
-        .help = "what is recorded of what was there before: task, mmap (task too), cgroup, all or no",
+        .help = "record the state from before the recording: task, mmap (task too), cgroup, all or no",
     },
     {
         .long_name = "num-thread-synthesize",
@@ -239,7 +239,7 @@ static const struct weir_option options[] = {
         .max = SYNTH_THREADS_MAX,
         .default_text = "one per CPU, 16 at most",
         .section = SECTION,
-        .help = "read /proc with so many threads at the start",
+        .help = "read /proc with N threads at the start",
     },
     {
         .long_name = "tail-synthesize",
@@ -247,10 +247,10 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(options.tail_synthesize, bool),
         .section = SECTION,
-        .help = "describe what is there when recording ends, instead of what was there at the start",
-        .details = "Tasks that end meanwhile and began before are then without names and maps. --overwrite does not "
-                   "imply it, as it does for perf: side records are never overwritten. Where files end before the "
-                   "recording does, what was there at the start is described, too.",
+        .help = "describe tasks and mappings as of the end of recording, instead of the start",
+        .details = "Tasks from before the recording that end during it are then without names and mappings. "
+                   "--overwrite does not imply this option, as it does for perf: side records are never overwritten. "
+                   "Where files end before the recording does, the state at the start is described, too.",
     },
     {
         .long_name = "proc-map-timeout",
@@ -262,7 +262,7 @@ static const struct weir_option options[] = {
         .max = MAP_TIMEOUT_MS_MAX,
         .default_text = "500",
         .section = SECTION,
-        .help = "give up on reading the maps of a process after so long",
+        .help = "give up reading the mappings of a process after MS milliseconds",
     },
 };
 

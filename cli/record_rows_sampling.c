@@ -42,13 +42,13 @@ static const struct weir_option options[] = {
         .section = SECTION,
         .help = "record this event: a hardware, software or cache event, rNNN, PMU/TERMS/, a tracepoint SYSTEM:NAME or "
                 "mem:ADDRESS[/LENGTH][:rwx]",
-        .details =
-            "Names, terms and modifiers are those of perf-list(1) and perf-record(1), such as cycles:u, "
-            "cpu/event=0x3c,umask=1/, cs/call-graph=no/, {cycles,instructions}:S or 'sched:*'. A pattern stands "
-            "for all tracepoints or PMUs that match it. FILE.c and FILE.o are BPF programs: each tracepoint that "
-            "one is attached to by its section is an event, of which is recorded for what the program does not "
-            "return 0, and each map of type BPF_MAP_TYPE_PERF_EVENT_ARRAY another, with -a or -C, which has what "
-            "programs send there by bpf_perf_event_output(). They run while weir records.",
+        .details = "Names, terms and modifiers are those of perf-list(1) and perf-record(1), such as cycles:u, "
+                   "cpu/event=0x3c,umask=1/, cs/call-graph=no/, {cycles,instructions}:S or 'sched:*'. A pattern "
+                   "stands for all tracepoints or PMUs that match it. FILE.c and FILE.o are BPF programs. Each "
+                   "tracepoint to which a section attaches a program is an event; weir records the hits for which the "
+                   "program does not return 0. Each map of type BPF_MAP_TYPE_PERF_EVENT_ARRAY is another event, with "
+                   "-a or -C: the data that programs send by bpf_perf_event_output(). The programs run while weir "
+                   "records.",
     },
     {
         .long_name = "filter",
@@ -57,11 +57,11 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_event_options_apply_filter,
         .section = SECTION,
-        .help = "record only what matches, such as 'prev_pid > 1 && comm == \"sh\"', of the -e before it",
+        .help = "record only matching occurrences, such as 'prev_pid > 1 && comm == \"sh\"', of the -e before it",
         .details = "For tracepoints: the kernel's filter grammar (Documentation/trace/events.rst), over the fields of "
-                   "events/SYSTEM/NAME/format in tracefs. Of several all must match. For PMUs that trace instructions: "
-                   "filter|start|stop|tracestop FUNCTION|ADDRESS [/ FUNCTION|SIZE] [@FILE], with blanks around "
-                   "functions, which are those of FILE or of the kernel; 'NAME #2' is the second of that name.",
+                   "events/SYSTEM/NAME/format in tracefs. Of several filters all must match. For PMUs that trace "
+                   "instructions: filter|start|stop|tracestop FUNCTION|ADDRESS [/ FUNCTION|SIZE] [@FILE], with blanks "
+                   "around functions of FILE or of the kernel; 'NAME #2' is the second of that name.",
     },
     {
         .long_name = "group",
@@ -83,9 +83,9 @@ static const struct weir_option options[] = {
         .max = FREQ_HZ_MAX,
         .default_text = "4000",
         .section = SECTION,
-        .help = "sample about so many times per second and CPU",
-        .details = "Above kernel.perf_event_max_sample_rate it is lowered to that, with a warning; max asks for just "
-                   "that rate. Tracepoints are sampled each time unless -F or -c is given.",
+        .help = "sample about HZ times per second and CPU",
+        .details = "A rate above kernel.perf_event_max_sample_rate is lowered to that limit, with a warning; max asks "
+                   "for the limit. Tracepoints are sampled each time unless -F or -c is given.",
     },
     {
         .short_name = 'c',
@@ -129,7 +129,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(options.samples.no_samples, bool),
         .section = SECTION,
-        .help = "do not sample: the file then holds processes, maps and the like",
+        .help = "do not sample: the file then holds processes and mappings only",
     },
     {
         .short_name = 'k',
@@ -152,7 +152,7 @@ static const struct weir_option options[] = {
         .apply = apply_delay,
         .clear = clear_delay,
         .section = SECTION,
-        .help = "let events count only so many milliseconds after the start, never (-1), or in these windows",
+        .help = "let events count only after MS milliseconds, never (-1), or in these windows",
         .details =
             "The start is that of the command or, without one, of the recording. Mappings and names of tasks are "
             "recorded all the time. With windows recording ends with the last one, and the command is terminated.",
@@ -164,8 +164,8 @@ static const struct weir_option options[] = {
         .field = FIELD(options.exclude_self, bool),
         .section = SECTION,
         .help = "leave out the events of weir itself, all its threads",
-        .details = "Together with --filter both must match. The kernel can do so for tracepoints only; of other events "
-                   "weir's own stay, which is said.",
+        .details = "Together with --filter both must match. The kernel can leave tasks out of tracepoints only; "
+                   "samples of other events by weir stay, with a warning.",
     },
     {
         .long_name = "clang-path",

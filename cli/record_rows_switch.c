@@ -91,12 +91,11 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_switch_output,
         .section = SECTION,
-        .help = "go on in a new file at SIGUSR2, and after SIZE (100M) or every TIME (30s)",
-        .details =
-            "Each file is complete in itself, and begins with the tasks and maps of its time; no event is lost or "
-            "doubled because of a switch. A finished file is FILE.TIME, in UTC, with a number behind it where "
-            "that is taken; the one that is being written is FILE. Side records of the last moment before a "
-            "switch are in both files.",
+        .help = "continue in a new file at SIGUSR2, and after SIZE (100M) or every TIME (30s)",
+        .details = "Each file is complete in itself, and begins with the tasks and maps of its time; a rotation loses "
+                   "and doubles no event. A finished file is FILE.TIME, in UTC, with a number behind it where that "
+                   "name is taken; the file being written is FILE. Side records of the last moment before a rotation "
+                   "are in both files.",
     },
     {
         .long_name = "switch-max-files",
@@ -125,8 +124,8 @@ static const struct weir_option options[] = {
         .min = 1,
         .max = UINT64_MAX,
         .section = SECTION,
-        .help = "leave SIZE of the output's file system free: less is full",
-        .details = "It is looked at ten times a second; what was recorded before that is still written.",
+        .help = "leave SIZE of the output's file system free: with less it counts as full",
+        .details = "weir looks ten times a second; records from before are still written.",
     },
     {
         .long_name = "on-full",
@@ -136,11 +135,11 @@ static const struct weir_option options[] = {
         .default_text = "stop",
         .section = SECTION,
         .help = "when the file system is full, also by --keep-free: end, remove the oldest files, or wait for room",
-        .details =
-            "rotate needs --switch-output and removes files of this recording only; it ends when there are none. A "
-            "file gets what waits in memory when it ends, so the buffers then take a quarter of the free space at "
-            "most. While suspended the kernel counts all samples as lost, and they are told as such; mappings and task "
-            "names are recorded on. Whatever ends the recording, the command runs on.",
+        .details = "rotate needs --switch-output and removes files of this recording only; recording ends when there "
+                   "are none. An ending file gets the records in memory, so the buffers then take a quarter of the "
+                   "free space at most. During a suspension the kernel counts all samples as lost, and weir reports "
+                   "them so; mappings and task names are still recorded. The command runs on after any end of the "
+                   "recording.",
     },
     {
         .long_name = "on-rotate",
@@ -149,8 +148,8 @@ static const struct weir_option options[] = {
         .apply = apply_on_rotate,
         .section = SECTION,
         .help = "run COMMAND with the path of each finished file as its last argument",
-        .details = "COMMAND is split at blanks and started without a shell. It is waited for at the end of the "
-                   "recording, until a signal comes; a failure of it is one warning.",
+        .details = "weir splits COMMAND at blanks and starts it without a shell. At the end of the recording weir "
+                   "waits for the command, until a signal comes. A failure is one warning.",
     },
 };
 

@@ -3,7 +3,7 @@
 
 #include "cli/target_options.h"
 
-#define SECTION "What is recorded"
+#define SECTION "Targets"
 
 static const struct weir_option options[] = {
     {
@@ -14,8 +14,8 @@ static const struct weir_option options[] = {
         .field = FIELD(options.system_wide, bool),
         .section = SECTION,
         .help = "record all tasks on all CPUs",
-        .details = "This is what happens when neither a target nor a command is given. With a command, recording "
-                   "lasts as long as the command runs.",
+        .details = "The default without a target and a command. With a command, recording lasts as long as the "
+                   "command runs.",
     },
     {
         .short_name = 'C',
@@ -46,7 +46,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_target_options_apply_tids,
         .section = SECTION,
-        .help = "record these running threads, and nothing that they start unless --inherit is given",
+        .help = "record these running threads, and no tasks that they start unless --inherit is given",
         .details = "Goes before -a, -C and -u.",
     },
     {
@@ -57,7 +57,7 @@ static const struct weir_option options[] = {
         .field = FIELD(user, const char *),
         .section = SECTION,
         .help = "record all tasks that run as this user, who is given by name or number",
-        .details = "Goes before -a and -C. Those are recorded that run when recording begins, and what they start.",
+        .details = "Goes before -a and -C. Recorded are the tasks that run when recording begins, and their children.",
     },
     {
         .short_name = 'G',
@@ -67,11 +67,10 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_target_options_apply_cgroups,
         .section = SECTION,
-        .help = "let the events of the -e before it count only what runs in these cgroups, on whole CPUs",
-        .details =
-            "One cgroup is for all events so far; of several, each is for one event, in their order, and an empty "
-            "name leaves an event without. Names are paths in the hierarchy of version 1 with the perf_event "
-            "controller or, where there is none, in that of version 2.",
+        .help = "let the events of the -e before it count only in tasks of these cgroups, on whole CPUs",
+        .details = "One cgroup holds for all events so far. Several cgroups hold for one event each, in order; an "
+                   "empty name leaves an event without a cgroup. Names are paths in the hierarchy of version 1 with "
+                   "the perf_event controller or, where there is none, in that of version 2.",
     },
     {
         .long_name = "per-thread",
@@ -100,10 +99,9 @@ static const struct weir_option options[] = {
         .field = FIELD(options.inherit_stat, bool),
         .section = SECTION,
         .help = "record the counts of each thread that ends, for perf report -T",
-        .details =
-            "For tasks on several CPUs the kernel (Linux 6.18) writes these counts into the rings of all of them, "
-            "unsynchronised with what is sampled there, which can damage a ring of samples: the more threads end, "
-            "the sooner. What is lost so is told where all is sampled (-c 1).",
+        .details = "For tasks on several CPUs the kernel (Linux 6.18) writes these counts into the rings of all of "
+                   "them, unsynchronized with the samples there, which can damage a data ring: the more threads end, "
+                   "the sooner. Such losses are told where every occurrence is sampled (-c 1).",
     },
 };
 

@@ -48,10 +48,9 @@ static const struct weir_option options[] = {
         .clear = clear_control,
         .section = SECTION,
         .help = "take commands from descriptor or fifo CTL, one a line, and answer to ACK",
-        .details =
-            "Commands are enable [EVENT], disable [EVENT], evlist [-v|-g|-F], dump, snapshot, snapshot-alloc, switch, "
-            "status (a line of JSON), ping and stop. Each is answered by ack, or by error: and why, once it is "
-            "done. With -D -1 nothing counts before the first enable.",
+        .details = "Commands are enable [EVENT], disable [EVENT], evlist [-v|-g|-F], dump, snapshot, snapshot-alloc, "
+                   "switch, status (a line of JSON), ping and stop. Each is answered when it is done, by ack, or by "
+                   "error: and the reason. With -D -1 no event counts before the first enable.",
     },
     {
         .long_name = "switch-output-event",
@@ -60,9 +59,9 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_TEXT_LIST,
         .field = FIELD(switch_on, struct weir_text_list),
         .section = SECTION,
-        .help = "go on in another file whenever EVENT occurs; implies --switch-output=signal",
-        .details = "EVENT is one of -e, on the same CPUs and tasks; it is not recorded unless -e names it, too. Every "
-                   "occurrence counts, unless it names a period. A filter stands behind another colon, as in "
+        .help = "continue in another file whenever EVENT occurs; implies --switch-output=signal",
+        .details = "EVENT is any event of -e, on the same CPUs and tasks; it is recorded only if -e names it, too. "
+                   "Every occurrence counts, unless it names a period. A filter stands behind another colon, as in "
                    "sched:sched_process_exit:comm == \"make\".",
     },
     {
@@ -72,10 +71,10 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_snapshot_on,
         .section = SECTION,
-        .help = "write what -M or -S keeps in memory when EVENT occurs, at the end, or when the command crashes",
-        .details =
-            "EVENT and FILTER are as for --switch-output-event. exit is --snapshot-on-exit; crash is the same for "
-            "a command that was killed by SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS or SIGTRAP.",
+        .help = "take a snapshot of -M or -S when EVENT occurs, at the end, or when the command crashes",
+        .details = "EVENT and FILTER are as for --switch-output-event. exit is --snapshot-on-exit; crash is "
+                   "--snapshot-on-exit for a command killed by SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS or "
+                   "SIGTRAP.",
     },
     {
         .long_name = "snapshot-on-once",
@@ -83,7 +82,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(options.snapshot_on.once, bool),
         .section = SECTION,
-        .help = "the first occurrence of the events of --snapshot-on only",
+        .help = "take the first occurrence of the events of --snapshot-on only",
     },
     {
         .long_name = "snapshot-hold-off",
@@ -94,7 +93,7 @@ static const struct weir_option options[] = {
         .max = UINT32_MAX,
         .default_text = "1000",
         .section = SECTION,
-        .help = "after an occurrence of --snapshot-on let so much time pass before the next one counts",
+        .help = "after an occurrence of --snapshot-on let MS milliseconds pass before the next one counts",
     },
     {
         .long_name = "snapshot-keep",
@@ -106,12 +105,12 @@ static const struct weir_option options[] = {
         .default_text = "dumps in one file, of the pair the newest",
         .section = SECTION,
         .help = "put each snapshot into a file of its own, FILE.TIME, and keep the newest N; 1: each replaces the last",
-        .details = "A file is removed once the next one is whole. Each is complete in itself, as with --switch-output; "
-                   "what was recorded after the last snapshot is in none, unless --snapshot-on-exit takes one. Without "
-                   "it what SIGUSR2, events and dump ask for stands in FILE, one behind the other. A snapshot of the "
-                   "pair (commands snapshot, snapshot-alloc; libweir) then replaces the one before: it is FILE.TIME, "
-                   "and FILE at the end, unless dumps are in that. With -S alone, and where files are not plain, or "
-                   "named or counted by other options, those of the pair stand behind one another, too.",
+        .details = "A file is removed once the next one is whole. Each file is complete in itself, as with "
+                   "--switch-output; samples after the last snapshot are in none, unless --snapshot-on-exit takes "
+                   "one. Without this option, snapshots by SIGUSR2, events and dump follow one another in FILE. A "
+                   "snapshot of the pair (commands snapshot, snapshot-alloc; libweir) then replaces the one before: "
+                   "it is FILE.TIME, and FILE at the end, unless FILE holds dumps. With -S alone, and where files are "
+                   "not plain, or named or counted by other options, snapshots of the pair follow one another, too.",
     },
     {
         .long_name = "ftrace-snapshot",
@@ -120,7 +119,7 @@ static const struct weir_option options[] = {
         .field = FIELD(options.ftrace_snapshot, bool),
         .section = SECTION,
         .help = "with each snapshot have ftrace take its own, in tracefs' file snapshot",
-        .details = "Needs a kernel with CONFIG_TRACER_SNAPSHOT. Without -M it is the only one that is taken. There is "
+        .details = "Needs a kernel with CONFIG_TRACER_SNAPSHOT. Without -M only ftrace takes a snapshot. ftrace takes "
                    "one at the end when --snapshot-on exit or crash asks for it.",
     },
 };

@@ -78,9 +78,9 @@ static const struct weir_option options[] = {
         .section = WEIR_RING_OPTIONS_SECTION,
         .help = "size of each kernel ring: a number of pages, or a size with B, K, M or G",
         .details = "Rounded up to a power of two pages. Without CAP_IPC_LOCK the kernel allows "
-                   "kernel.perf_event_mlock_kb per CPU and user, beyond RLIMIT_MEMLOCK. AUX is the size of the area "
-                   "beside each ring of an event that has one (intel_pt, intel_bts, arm_spe_N, cs_etm): 4M without "
-                   "it, and 128K where the kernel limits what rings take; nothing else uses it.",
+                   "kernel.perf_event_mlock_kb per CPU and user, beyond RLIMIT_MEMLOCK. AUX is the size of the AUX "
+                   "area beside each ring of intel_pt, intel_bts, arm_spe_N and cs_etm: 4M by default, 128K where the "
+                   "kernel limits the memory of rings.",
     },
     {
         .long_name = "buffer-size",
@@ -91,8 +91,8 @@ static const struct weir_option options[] = {
         .max = WEIR_BUFFER_BYTES_MAX,
         .default_text = "chosen from memory and CPU count",
         .section = WEIR_RING_OPTIONS_SECTION,
-        .help = "memory for what was drained and is not yet written, in all",
-        .details = "It bounds how long the disk may stall without loss.",
+        .help = "memory for records that are drained and not yet written, in all",
+        .details = "The size bounds the longest stall of the disk without loss.",
     },
     {
         .long_name = "shed",
@@ -101,14 +101,13 @@ static const struct weir_option options[] = {
         .apply = apply_shed,
         .default_text = "batches",
         .section = WEIR_RING_OPTIONS_SECTION,
-        .help = "what to do without while the disk is behind: each step includes those before it",
-        .details =
-            "batches, when half of the buffers is in use: rounds are further apart, which changes no record. "
-            "stacks, at three quarters: dumps of user stacks (--call-graph dwarf) are cut to a quarter, from the "
-            "outer end. cpus, at seven eighths: samples of the CPUs that hold most of the buffers are dropped "
-            "once their rings are half full; LOST_SAMPLES records, the ledger and the closing line tell of them, "
-            "and --max-loss counts them. Side records are never shed, nor are samples that -M or --overwrite "
-            "keep in memory.",
+        .help = "what to give up while the disk is behind: each step includes those before it",
+        .details = "batches, when half of the buffers is in use: rounds are further apart, which changes no record. "
+                   "stacks, at three quarters: dumps of user stacks (--call-graph dwarf) are cut to a quarter, from "
+                   "the outer end. cpus, at seven eighths: samples of the CPUs that hold most of the buffers are "
+                   "dropped once their rings are half full; LOST_SAMPLES records, the ledger and the closing line "
+                   "report them, and --max-loss counts them. Side records are never shed, nor are samples that -M or "
+                   "--overwrite keep in memory.",
     },
     {
         .long_name = "threads",
