@@ -1,4 +1,4 @@
-/* What an event is called when its file does not say: perf's names of the kernel's generic events. Pure, any thread. */
+/* Names events that a recording does not name: perf's names of the kernel's generic events. Pure, any thread. */
 #ifndef WEIR_FORMAT_ATTR_NAME_H
 #define WEIR_FORMAT_ATTR_NAME_H
 

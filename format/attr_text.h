@@ -1,4 +1,4 @@
-/* A perf_event_attr in words: those of `perf evlist -v` (perf_event_attr__fprintf() of Linux 6.1). Any thread. */
+/* A perf_event_attr as text, as `perf evlist -v` prints it (perf_event_attr__fprintf() of Linux 6.1). Any thread. */
 #ifndef WEIR_FORMAT_ATTR_TEXT_H
 #define WEIR_FORMAT_ATTR_TEXT_H
 
@@ -7,13 +7,14 @@
 
 #include "base/buf.h"
 
-/* "type: 1, size: 128, { sample_period, sample_freq }: 4000, sample_type: IP|TID, ...": what is not zero. */
+/* Appends the fields that are not zero: "type: 1, size: 128, { sample_period, sample_freq }: 4000, sample_type: IP|TID,
+ * ...". */
 void weir_attr_append_text(struct weir_buf *out, const struct perf_event_attr *attr);
 
-/* "IP|TID|TIME"; "none" for 0. */
+/* Appends "IP|TID|TIME"; "none" for 0. */
 void weir_attr_append_sample_type(struct weir_buf *out, uint64_t sample_type);
 
-/* "ID|LOST"; "none" for 0. */
+/* Appends "ID|LOST"; "none" for 0. */
 void weir_attr_append_read_format(struct weir_buf *out, uint64_t read_format);
 
 #endif

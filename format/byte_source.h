@@ -1,7 +1,7 @@
 /*
- * Where bytes of a recording come from: a regular file, read at any place, or a stream (FIFO, pipe, socket, terminal),
- * read once. Files are read with pread(2) and never mapped: a file that shrinks meanwhile ends early, it does not kill
- * the reader. One thread; all functions but close may block as read(2) does.
+ * The source of a recording's bytes: a regular file, read at any offset, or a stream (FIFO, pipe, socket, terminal),
+ * read once. Files are read with pread(2) and never mapped: a file that shrinks meanwhile ends early and does not kill
+ * the process by SIGBUS. One thread; all functions but close may block as read(2) does.
  */
 #ifndef WEIR_FORMAT_BYTE_SOURCE_H
 #define WEIR_FORMAT_BYTE_SOURCE_H
@@ -16,9 +16,9 @@
 
 struct weir_byte_source {
     int fd;              /* -1: closed */
-    bool is_owned;       /* close(2) it; false: standard input */
-    bool is_file;        /* regular: has a size and any place can be read */
-    uint64_t file_bytes; /* when it was opened; 0 unless is_file */
+    bool is_owned;       /* fd is closed with the source; false: standard input */
+    bool is_file;        /* a regular file: it has a size, and any offset can be read */
+    uint64_t file_bytes; /* size at opening; 0 unless is_file */
     char path[PATH_MAX]; /* for messages: "-" becomes "standard input" */
 };
 
@@ -28,17 +28,17 @@ struct weir_byte_source {
  */
 int weir_byte_source_open(struct weir_byte_source *source, const char *path, struct weir_error *err);
 
-/* Takes fd, open for reading, over: it is closed with the source, and at once when this fails. shown: its name in
+/* Takes over fd, which is open for reading: the source closes it, at once if this call fails. shown: its name in
  * messages. Results as weir_byte_source_open(). */
 int weir_byte_source_adopt(struct weir_byte_source *source, int fd, const char *shown, struct weir_error *err);
 
-/* Closes it when it is owned. A zeroed struct with fd -1 and NULL are allowed. */
+/* Closes the source's fd if it is owned. A zeroed struct with fd -1, and NULL, are allowed. */
 void weir_byte_source_close(struct weir_byte_source *source);
 
-/* Reads bytes at offset of a file; fewer only at the file's end. The count, or -errno. */
+/* Reads `bytes` bytes at offset of a file; fewer only at the file's end. Returns the count, or -errno. */
 ssize_t weir_byte_source_read_at(const struct weir_byte_source *source, uint64_t offset, void *data, size_t bytes);
 
-/* Reads the next bytes of a stream; fewer only at its end. The count, or -errno. */
+/* Reads the next `bytes` bytes of a stream; fewer only at its end. Returns the count, or -errno. */
 ssize_t weir_byte_source_read(const struct weir_byte_source *source, void *data, size_t bytes);
 
 #endif

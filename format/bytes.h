@@ -1,5 +1,5 @@
 /*
- * Reading numbers out of bytes that nobody has checked: unaligned loads, and a cursor that never passes its end.
+ * Reads numbers from unchecked bytes: unaligned loads, and a cursor that never passes its end.
  *
  * Little endian, as base/buf.h. Pure, any thread, no allocation.
  */
@@ -32,7 +32,7 @@ static inline uint64_t weir_load_u64(const void *bytes)
     return value;
 }
 
-/* A place in bytes. A read beyond the end sets `failed`; it and all later ones give 0 or NULL. */
+/* A position in bytes. A read beyond the end sets `failed`; that read and all later ones return 0 or NULL. */
 struct weir_cursor {
     const uint8_t *data; /* borrowed */
     size_t bytes;        /* left */
@@ -63,7 +63,7 @@ static inline uint64_t weir_cursor_u64(struct weir_cursor *cursor)
     return bytes ? weir_load_u64(bytes) : 0;
 }
 
-/* Text that ends in a zero, and that zero; NULL when there is none. */
+/* Takes a text with its terminating zero; NULL: no zero follows. */
 static inline const char *weir_cursor_text(struct weir_cursor *cursor)
 {
     size_t length = cursor->failed ? cursor->bytes : strnlen((const char *)cursor->data, cursor->bytes);
@@ -74,7 +74,7 @@ static inline const char *weir_cursor_text(struct weir_cursor *cursor)
     return (const char *)weir_cursor_take(cursor, length + 1);
 }
 
-/* perf's string: u32 length, then so many bytes with a zero among them. NULL when there is none. */
+/* Takes perf's string: u32 length, then as many bytes with a zero among them. NULL: no such string follows. */
 static inline const char *weir_cursor_string(struct weir_cursor *cursor)
 {
     uint32_t bytes = weir_cursor_u32(cursor);

@@ -1,4 +1,4 @@
-/* `weir dump`: the records of a recording as text or JSON, piece by piece to a sink. One thread. */
+/* `weir dump`: writes the records of a recording as text or JSON to a sink, piece by piece. One thread. */
 #ifndef WEIR_FORMAT_DUMP_H
 #define WEIR_FORMAT_DUMP_H
 
@@ -22,8 +22,8 @@ struct weir_dump_options {
     void *ctx; /* borrowed */
 };
 
-/* Dumps. What can be read of a damaged recording is written before the error. 0, or -errno with err: that of
- * weir_perf_input_open(), weir_perf_input_next() or the sink. *records: how many were written. */
+/* Dumps a recording. Of a damaged recording, writes the readable records before it fails. 0, or -errno with err: of
+ * weir_perf_input_open(), weir_perf_input_next() or the sink. *records: the number written. */
 int weir_dump_run(const struct weir_dump_options *options, uint64_t *records, struct weir_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which records are wanted. Pure but for the names that it compares; any thread. */
+/* Selects records by type, CPU, process, event and time. Pure but for the names that it compares; any thread. */
 #ifndef WEIR_FORMAT_DUMP_FILTER_H
 #define WEIR_FORMAT_DUMP_FILTER_H
 
@@ -20,13 +20,14 @@ struct weir_dump_filter {
 };
 
 /*
- * Every condition that is set has to hold, and a record that does not say (its CPU, its time ...) is not wanted then. A
- * record is of a process when its sample_id or its own pid field names it, of an event when its id does.
+ * Returns whether a record meets every condition that is set. A record without the value that a condition asks for (its
+ * CPU, its time ...) does not meet it. A record belongs to a process if its sample_id or its own pid field names it,
+ * and to an event if its id does.
  */
 bool weir_dump_filter_wants(const struct weir_dump_filter *filter, struct weir_perf_input *input,
                             const struct weir_record_view *record);
 
-/* Whether events[name] is, or matches, an event that input has named so far. */
+/* Returns whether events[name] is, or matches, an event that input has named so far. */
 bool weir_dump_filter_knows(const struct weir_dump_filter *filter, size_t name, const struct weir_perf_input *input);
 
 #endif

@@ -1,4 +1,4 @@
-/* Header features by name, and what their payloads say in one line. Pure but for the buffer; any thread. */
+/* The names of header features, and their payloads as one line of text. Pure but for the buffer; any thread. */
 #ifndef WEIR_FORMAT_FEATURE_TEXT_H
 #define WEIR_FORMAT_FEATURE_TEXT_H
 
@@ -8,10 +8,10 @@
 
 #include "base/buf.h"
 
-/* "HOSTNAME"; NULL: no feature that is known here. */
+/* Returns the name, "HOSTNAME"; NULL: an unknown feature. */
 const char *weir_feature_name(unsigned bit);
 
-/* Appends what the payload says, without newline; "(cut)" where it ends too early. Whether it does not. */
+/* Appends the payload as text, without newline, and "(cut)" if it ends too early. Returns whether it is whole. */
 bool weir_feature_text_append(unsigned bit, const uint8_t *payload, size_t bytes, struct weir_buf *out);
 
 #endif

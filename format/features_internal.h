@@ -1,15 +1,15 @@
 /*
  * The feature sections that describe the machine, for the table in features.c.
  *
- * Each appends one payload to out and returns true, or returns false with nothing appended when the machine description
- * says nothing of it. Allocation errors stay in the buffer. Layouts: see features_machine.c.
+ * Each function appends one payload to out and returns true. It returns false and appends nothing if the machine
+ * description lacks the data. Allocation errors stay in the buffer. Layouts: see features_machine.c.
  */
 #ifndef WEIR_FORMAT_FEATURES_INTERNAL_H
 #define WEIR_FORMAT_FEATURES_INTERNAL_H
 
 #include "format/features.h"
 
-/* A perf string: u32 byte count, a multiple of 64, then text, its zero and padding of zeros. */
+/* Appends a perf string: u32 byte count, a multiple of 64, then text, its zero and padding of zeros. */
 void weir_feature_append_string(struct weir_buf *out, const char *text);
 
 bool weir_feature_append_hostname(struct weir_buf *out, const struct weir_features_input *input);
