@@ -4,8 +4,8 @@
 
 #include <limits.h>
 
-/* Bytes for one: what is mounted and where, each byte of which the kernel may write as four (seq_path()), and options.
- * Of a longer line the end is passed over: options of other file systems. */
+/* Buffer size for a line: source and mount point, each byte of which the kernel may write as four (seq_path()), and
+ * options. A longer line loses its end, which holds options of other file systems. */
 #define WEIR_MOUNT_LINE_BYTES (9 * PATH_MAX)
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * The on-disk structures of perf.data (tools/perf/Documentation/perf.data-file-format.txt and tools/perf/util/header.h
- * of Linux 6.12) and of the records that perf itself adds to the kernel's (tools/lib/perf/include/perf/event.h).
- * Little endian. Sizes and offsets are asserted where a structure is declared; docs/format.md has them all, and
+ * of Linux 6.12), and the records that perf adds to the kernel's (tools/lib/perf/include/perf/event.h).
+ *
+ * Little endian. Each declaration asserts its size and offsets; docs/format.md lists them all, and
  * tests/format/test_document.c compares the two.
  */
 #ifndef WEIR_FORMAT_PERF_FILE_H
@@ -11,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A field stands where the format has it. In the place of a declaration. */
+/* Asserts the offset of a field; used in the place of a declaration. */
 #define WEIR_FIELD_AT(type, field, offset) _Static_assert(offsetof(type, field) == (offset), #type "." #field)
 
 #define WEIR_PERF_MAGIC2 0x32454c4946524550ull /* "PERFILE2" */
@@ -44,7 +45,7 @@ WEIR_FIELD_AT(struct weir_perf_header, data, 40);
 WEIR_FIELD_AT(struct weir_perf_header, event_types, 56);
 WEIR_FIELD_AT(struct weir_perf_header, features, 72);
 
-/* What a checkpoint rewrites: the size of the data section. */
+/* The place of data.size, the one field that a checkpoint rewrites. */
 #define WEIR_PERF_DATA_SIZE_OFFSET (offsetof(struct weir_perf_header, data) + offsetof(struct weir_perf_section, size))
 _Static_assert(WEIR_PERF_DATA_SIZE_OFFSET == 48, "data.size");
 
@@ -100,7 +101,7 @@ enum weir_perf_feature {
     WEIR_FEATURE_CLOCK_DATA = 29,
     WEIR_FEATURE_HYBRID_TOPOLOGY = 30,
     WEIR_FEATURE_PMU_CAPS = 31,
-    WEIR_FEATURE_LAST = 32, /* HEADER_LAST_FEATURE: in a stream, says that all have come */
+    WEIR_FEATURE_LAST = 32, /* HEADER_LAST_FEATURE: in a stream, ends the features */
 };
 
 /* PERF_RECORD_CALLCHAIN_DEFERRED, of kernels newer than the headers here. */
@@ -109,7 +110,7 @@ enum weir_perf_feature {
 /* Record types that only user space writes (enum perf_user_event_type). */
 enum weir_user_record {
     WEIR_RECORD_ATTR = 64,
-    WEIR_RECORD_EVENT_TYPE = 65, /* deprecated; every reader skips it: our padding between records */
+    WEIR_RECORD_EVENT_TYPE = 65, /* deprecated, skipped by every consumer; weir uses it as padding between records */
     WEIR_RECORD_TRACING_DATA = 66,
     WEIR_RECORD_BUILD_ID = 67,
     WEIR_RECORD_FINISHED_ROUND = 68,
@@ -131,13 +132,14 @@ enum weir_user_record {
     WEIR_RECORD_BPF_METADATA = 84,
 };
 
-/* In the misc of a LOST_SAMPLES record of ours: weir dropped them, not the kernel, which leaves this bit alone there.
- * (Bit 15 is perf's, for what a BPF filter drops.) */
+/* misc of a LOST_SAMPLES record from weir: weir dropped the samples, not the kernel, which never sets this bit there.
+ * (Bit 15 is perf's, for samples that a BPF filter drops.) */
 #define WEIR_RECORD_MISC_SHED (1u << 14)
-/* misc of LOST_SAMPLES: none are, but what follows of the event is of a CPU that was away meanwhile. */
+/* misc of a LOST_SAMPLES record that counts no samples: the event's CPU was off line, and its records continue from
+ * here. */
 #define WEIR_RECORD_MISC_RETURNED (1u << 13)
 
-enum weir_event_update { /* what an EVENT_UPDATE is about: PERF_EVENT_UPDATE__* */
+enum weir_event_update { /* the types of EVENT_UPDATE: PERF_EVENT_UPDATE__* */
     WEIR_EVENT_UPDATE_UNIT = 0,
     WEIR_EVENT_UPDATE_SCALE = 1,
     WEIR_EVENT_UPDATE_NAME = 2,

@@ -1,6 +1,6 @@
 /*
- * The text of /proc/PID/stat, status and maps (proc_pid_stat(5), proc_pid_status(5), proc_pid_maps(5)), taken apart by
- * hand: one pass, no allocation, no locale. All functions are pure; any thread.
+ * Parses the text of /proc/PID/stat, status and maps (proc_pid_stat(5), proc_pid_status(5), proc_pid_maps(5)): one
+ * pass, no allocation, no locale. All functions are pure; any thread.
  */
 #ifndef WEIR_FORMAT_PROC_TEXT_H
 #define WEIR_FORMAT_PROC_TEXT_H
@@ -20,14 +20,14 @@ struct weir_proc_stat {
     uint64_t vm_bytes;    /* 0: no address space, that is a kernel thread or a zombie */
 };
 
-/* text ends in a zero. false when it is not a whole stat line: stat is undefined then. */
+/* Parses a stat line that ends in a zero. False: not a whole stat line; stat is then undefined. */
 bool weir_proc_stat_parse(const char *text, struct weir_proc_stat *stat);
 
-/* The thread group of a status text, which ends in a zero; -1 when it does not say. */
+/* Returns the thread group in a status text that ends in a zero; -1: it names none. */
 pid_t weir_proc_status_tgid(const char *text);
 
-/* The contents of a comm file without the newline that ends it (a name may have newlines of its own), cut at 15 bytes
- * and ended by a zero. */
+/* Copies the contents of a comm file without the newline at its end, cut at 15 bytes and terminated by a zero. The name
+ * itself may contain newlines. */
 void weir_proc_comm_copy(char comm[WEIR_PROC_COMM_BYTES], const char *text, size_t bytes);
 
 struct weir_proc_map {
@@ -40,7 +40,7 @@ struct weir_proc_map {
     const char *name;    /* as maps prints it, "" for anonymous memory; borrowed from the line */
 };
 
-/* line: without newline, ends in a zero. false when it is malformed: map is undefined then. */
+/* Parses a line of maps, without newline and terminated by a zero. False: malformed; map is then undefined. */
 bool weir_proc_map_parse(const char *line, struct weir_proc_map *map);
 
 #endif

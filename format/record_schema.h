@@ -1,6 +1,6 @@
 /*
- * The records of perf.data by type: name, and the fields that stand at fixed places. What JSON shows and how short a
- * record may be come from here. Constant data; any thread.
+ * The record types of perf.data: their names, and their fields at fixed offsets. JSON shows these fields, and a record
+ * must be long enough for them. Constant data; any thread.
  *
  * Source: include/uapi/linux/perf_event.h of Linux 6.18 (enum perf_event_type), tools/lib/perf/include/perf/event.h and
  * perf_event__names[] in tools/perf/util/event.c.
@@ -18,7 +18,7 @@ enum weir_field_kind {
     WEIR_FIELD_U64,
     WEIR_FIELD_S64,
     WEIR_FIELD_ADDRESS, /* u64, shown in hex */
-    WEIR_FIELD_TEXT,    /* up to its zero, or to the record's end without the trailer; stands last */
+    WEIR_FIELD_TEXT,    /* up to its zero, or to the record's end without the trailer; the last field */
 };
 
 struct weir_field {
@@ -29,14 +29,14 @@ struct weir_field {
 
 struct weir_record_schema {
     const char *name;                /* perf's, without PERF_RECORD_ */
-    uint16_t least_bytes;            /* header and fixed part; the trailer is not counted */
+    uint16_t least_bytes;            /* header and fixed part, without the trailer */
     const struct weir_field *fields; /* NULL: none */
 };
 
-/* NULL: perf 6.12 has no record of that type. */
+/* Returns the schema of a type. NULL: perf 6.12 has no record of that type. */
 const struct weir_record_schema *weir_record_schema(uint32_t type);
 
-/* The type of a name as perf spells it, in any case, with or without PERF_RECORD_; -1: none. */
+/* Returns the type with that name, as perf spells it, in any case, with or without PERF_RECORD_; -1: none. */
 int weir_record_type_of(const char *name);
 
 #define WEIR_RECORD_TYPES 85u /* types are below this */

@@ -1,7 +1,7 @@
 /*
- * Builders of the records that user space adds to the stream. Each appends one whole record, a multiple of 8 bytes.
+ * Builders of the records that user space writes. Each appends one whole record, a multiple of 8 bytes.
  * sample_id_bytes: size of the zeroed sample_id trailer, weir_attr_sample_id_bytes(). A name that would make the record
- * longer than WEIR_RECORD_MAX_BYTES is cut (PATH_MAX never reaches that). Allocation errors stay in the buffer.
+ * longer than WEIR_RECORD_MAX_BYTES is cut (names up to PATH_MAX never are). Allocation errors stay in the buffer.
  */
 #ifndef WEIR_FORMAT_RECORDS_H
 #define WEIR_FORMAT_RECORDS_H
@@ -25,16 +25,16 @@ struct weir_record_map { /* fields of PERF_RECORD_MMAP2 */
         *build_id; /* MMAP2 only, in the place of device and inode; NULL or empty: none; borrowed */
 };
 
-/* Both add PERF_RECORD_MISC_MMAP_DATA to user maps without PROT_EXEC, as the kernel does. */
+/* Append MMAP and MMAP2. Both set PERF_RECORD_MISC_MMAP_DATA for user maps without PROT_EXEC, as the kernel does. */
 void weir_record_mmap(struct weir_buf *out, const struct weir_record_map *map, size_t sample_id_bytes);
 void weir_record_mmap2(struct weir_buf *out, const struct weir_record_map *map, size_t sample_id_bytes);
-/* exec: sets PERF_RECORD_MISC_COMM_EXEC. comm is cut at 15 bytes. */
+/* Appends COMM. exec: sets PERF_RECORD_MISC_COMM_EXEC. comm is cut at 15 bytes. */
 void weir_record_comm(struct weir_buf *out, pid_t pid, pid_t tid, const char *comm, int exec, size_t sample_id_bytes);
-/* Sets PERF_RECORD_MISC_FORK_EXEC: the maps of the new task follow, a reader must not copy the parent's. */
+/* Appends FORK with PERF_RECORD_MISC_FORK_EXEC: the new task's maps follow, so consumers must not copy the parent's. */
 void weir_record_fork(struct weir_buf *out, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid, size_t sample_id_bytes);
 #define WEIR_NAMESPACES 7 /* NR_NAMESPACES, include/uapi/linux/perf_event.h: net, uts, ipc, pid, user, mnt, cgroup */
 
-struct weir_namespace { /* what stat(2) says of /proc/PID/ns/NAME; both 0: not known */
+struct weir_namespace { /* device and inode of /proc/PID/ns/NAME by stat(2); both 0: unknown */
     uint64_t device, inode;
 };
 
@@ -44,32 +44,33 @@ WEIR_FIELD_AT(struct weir_namespace, inode, 8);
 
 void weir_record_namespaces(struct weir_buf *out, pid_t pid, pid_t tid,
                             const struct weir_namespace namespaces[WEIR_NAMESPACES], size_t sample_id_bytes);
-/* path: from the root of the hierarchy, "/" for that itself. */
+/* Appends CGROUP. path: from the root of the hierarchy; "/" is the root. */
 void weir_record_cgroup(struct weir_buf *out, uint64_t id, const char *path, size_t sample_id_bytes);
-/* PERF_RECORD_KSYMBOL: code of a BPF program was registered at an address. */
+/* Appends KSYMBOL: code of a BPF program was registered at an address. */
 void weir_record_ksymbol(struct weir_buf *out, uint64_t address, uint32_t bytes, const char *name,
                          size_t sample_id_bytes);
-/* PERF_RECORD_BPF_EVENT: a BPF program was loaded. */
+/* Appends BPF_EVENT: a BPF program was loaded. */
 void weir_record_bpf_event(struct weir_buf *out, uint32_t id, const uint8_t tag[8], size_t sample_id_bytes);
 void weir_record_finished_round(struct weir_buf *out);
 void weir_record_finished_init(struct weir_buf *out);
 
-struct weir_record_sample_id { /* values for a trailer that is not zero */
-    uint64_t sample_type;      /* which of them the trailer has, attr.sample_type */
+struct weir_record_sample_id { /* values of a trailer that is not zero */
+    uint64_t sample_type;      /* attr.sample_type: the fields that the trailer has */
     uint32_t pid, tid;
     uint64_t time_ns, id, stream_id;
     uint32_t cpu;
 };
 
-#define WEIR_RECORD_LOST_SAMPLES_MAX_BYTES 64u /* with all that a trailer may have */
+#define WEIR_RECORD_LOST_SAMPLES_MAX_BYTES 64u /* with the longest trailer */
 
-/* PERF_RECORD_LOST_SAMPLES: `lost` samples of the event whose id the trailer names. */
+/* Appends LOST_SAMPLES: `lost` samples of the event whose id the trailer names. */
 void weir_record_lost_samples(struct weir_buf *out, uint64_t lost, const struct weir_record_sample_id *trailer);
-/* LOST_SAMPLES of none, with WEIR_RECORD_MISC_RETURNED: the CPU in the trailer, which is of one event, has come back.
- */
+/* Appends LOST_SAMPLES of zero samples with WEIR_RECORD_MISC_RETURNED: the CPU in the trailer is on line again. The
+ * trailer names one event. */
 void weir_record_returned(struct weir_buf *out, const struct weir_record_sample_id *trailer);
 
-/* Fills bytes (a multiple of 8, 8 .. 65528) with one record of type WEIR_RECORD_EVENT_TYPE that readers skip. */
+/* Fills `bytes` bytes (a multiple of 8, 8 .. 65528) with one record of type WEIR_RECORD_EVENT_TYPE, which consumers
+ * skip. */
 void weir_record_fill_padding(void *data, size_t bytes);
 
 #endif
