@@ -1,6 +1,6 @@
 /*
- * One pass over a recording: how much of what is in it, and what does not add up. Memory grows with events, CPUs and
- * AUX areas only, and with AUXTRACE records up to 64 MiB. One thread; allocates.
+ * One pass over a recording: counts its contents and finds contradictions. Memory grows with events, CPUs and AUX areas
+ * only, and with AUXTRACE records up to 64 MiB. One thread; allocates.
  */
 #ifndef WEIR_FORMAT_SCAN_H
 #define WEIR_FORMAT_SCAN_H
@@ -16,31 +16,31 @@
 #include "format/scan_order.h"
 #include "format/scan_problem.h"
 
-struct weir_scan_event { /* of one event */
+struct weir_scan_event { /* counts of one event */
     uint64_t samples;
-    uint64_t lost;         /* sum of its LOST records: what rings had no room for, as readers saw it */
+    uint64_t lost;         /* sum of its LOST records: records that the rings had no room for */
     uint64_t lost_samples; /* sum of its LOST_SAMPLES records: the kernel's own count */
-    uint64_t shed;         /* the same of those with WEIR_RECORD_MISC_SHED: dropped by weir */
+    uint64_t shed;         /* sum of its LOST_SAMPLES records with WEIR_RECORD_MISC_SHED: dropped by weir */
     uint64_t throttles, unthrottles;
 };
 
-/* Records of a CPU between two times that it was away (WEIR_RECORD_MISC_RETURNED). */
+/* The records of a CPU between two times off line (WEIR_RECORD_MISC_RETURNED). */
 struct weir_scan_span {
-    size_t opening; /* how often it had come back by then */
+    size_t opening; /* number of times that the CPU had come back before */
     uint64_t first_ns, last_ns;
 };
 
-#define WEIR_SCAN_SPANS 64u /* of one CPU that are told apart */
+#define WEIR_SCAN_SPANS 64u /* spans that are distinguished per CPU */
 
-struct weir_scan_cpu { /* of one CPU */
+struct weir_scan_cpu { /* counts of one CPU */
     uint64_t samples, records;
-    uint64_t first_ns, last_ns;   /* of its records with a time */
+    uint64_t first_ns, last_ns;   /* times of its records, if they have one */
     struct weir_scan_span *spans; /* owned; ascending by opening */
     size_t span_count;
 };
 
-struct weir_scan_part { /* a file of a directory besides the main one */
-    uint64_t good_end;  /* whole records end here */
+struct weir_scan_part { /* a file of a directory other than the main one */
+    uint64_t good_end;  /* end of the whole records */
     uint64_t file_bytes;
 };
 
@@ -48,55 +48,58 @@ struct weir_scan {
     uint64_t records, bytes;
     uint64_t types[WEIR_RECORD_TYPES];
     uint64_t samples, lost, lost_samples, shed;
-    uint64_t lost_unnamed; /* by LOST records whose id the header does not name: of side records, where it names one
-                            * event only; lost does not have them */
-    uint64_t first_sample_ns, last_sample_ns; /* 0 without samples that have a time */
+    uint64_t lost_unnamed; /* sum of LOST records whose id the header does not name: losses of side records, if the
+                              header names one event only. Not part of lost */
+    uint64_t first_sample_ns, last_sample_ns; /* 0: no sample has a time */
     struct weir_scan_event *events;           /* owned; one per event of the input */
     size_t event_count;
     struct weir_scan_cpu *cpus; /* owned; by number */
     size_t cpu_count;
-    uint64_t cpu_changes;         /* EVENT_UPDATE of CPUs: how often any came or went while it was recorded */
-    struct weir_cpuset last_cpus; /* owned; what the last of these listed */
+    uint64_t cpu_changes;         /* EVENT_UPDATE records of CPUs: changes of the recorded CPUs during the recording */
+    struct weir_cpuset last_cpus; /* owned; the list of the last such record */
 
     struct weir_scan_problem unknown_type; /* perf refuses the whole file */
-    struct weir_scan_problem short_record; /* shorter than its type must be, or a sample's field is outside of it */
-    struct weir_scan_problem odd_size;     /* no multiple of 8 */
+    struct weir_scan_problem short_record; /* shorter than its type requires, or a sample's field lies outside of it */
+    struct weir_scan_problem odd_size;     /* not a multiple of 8 */
     struct weir_scan_problem unknown_id;   /* a sample of no event in the header */
-    struct weir_scan_problem late_record;  /* older than what the rounds before it promised */
-    struct weir_scan_problem disorder;     /* older by more than an interrupt takes than the one before of its id */
-    struct weir_scan_problem clock_step;   /* the same, by a clock that may be set: it was */
-    uint64_t clock_step_ns;                /* the longest of these */
+    struct weir_scan_problem late_record;  /* older than the time that an earlier round guarantees */
+    struct weir_scan_problem disorder;   /* older than the previous record of its id, by more than an interrupt lasts */
+    struct weir_scan_problem clock_step; /* older likewise, by a clock that may be set: somebody set it */
+    uint64_t clock_step_ns;              /* the longest clock_step */
     struct weir_scan_order order;
-    struct weir_scan_problem wrong_raw; /* a tracepoint's sample whose own type is not its event's */
+    struct weir_scan_problem wrong_raw; /* a sample of a tracepoint whose own type is not its event's */
 
     struct weir_scan_aux aux; /* of AUX areas */
 
     uint64_t expanded_max; /* most bytes that a COMPRESSED record has expanded to */
 
-    /* Whole records end here; what is behind could not be read. Of the input's own file. */
+    /* End of the whole records in the input's own file; the bytes behind it cannot be read. */
     uint64_t good_end;
-    struct weir_scan_part *parts; /* owned; of a directory DIR/data.0 and following */
+    struct weir_scan_part *parts; /* owned; the files DIR/data.0 and following of a directory */
     size_t part_count;
-    uint64_t cut_records, cut_samples; /* of those that were counted: stand behind good_end */
-    struct weir_error end;             /* of the first file that is damaged; code 0: all data ended where it should */
+    uint64_t cut_records, cut_samples; /* of the counted records and samples, those behind good_end */
+    struct weir_error end; /* the damage in the first damaged file; code 0: all data ends at a whole record */
 
-    uint64_t newest_ns, round_ns, barrier_ns; /* the rounds' state, see late_record in scan.c */
+    uint64_t newest_ns, round_ns, barrier_ns; /* state of the rounds, see late_record in scan.c */
 };
 
-/* Reads all that input has left, of a directory what each of its files has. stop_at_nonsense: a record of no known
- * type, or shorter than its type must be, is the end as well: for bytes that nobody has said to be records. 0, or
- * -ENOMEM or -errno of read(2) with err; damage is a finding (scan->end), not an error. *scan is to be given to
- * weir_scan_fini() in any case. */
+/*
+ * Reads the rest of input; of a directory, the rest of each file. stop_at_nonsense: a record of unknown type, or
+ * shorter than its type requires, ends the data as well, for bytes that may not be records at all.
+ *
+ * 0, or -ENOMEM or -errno of read(2) with err. Damage is a finding (scan->end), not an error. Release *scan with
+ * weir_scan_fini() in any case.
+ */
 int weir_scan_run(struct weir_scan *scan, struct weir_perf_input *input, bool stop_at_nonsense, struct weir_error *err);
 void weir_scan_fini(struct weir_scan *scan);
 
-/* How often a CPU was away: between spans[i] and spans[i + 1] for each i below that. */
+/* Returns how often a CPU was off line: between spans[i] and spans[i + 1] for each i below that number. */
 size_t weir_scan_gaps(const struct weir_scan *scan, size_t cpu);
 
-/* The CPU had gone when recording ended, after its last record. */
+/* Returns whether the CPU was off line at the end of the recording. */
 bool weir_scan_is_gone_at_end(const struct weir_scan *scan, size_t cpu);
 
-/* Records of the data came out of COMPRESSED ones. */
+/* Returns whether records of the data were compressed. */
 bool weir_scan_is_compressed(const struct weir_scan *scan);
 
 #endif

@@ -1,13 +1,15 @@
 /*
- * Whether records come in the order in which their rings gave them. An id is of one event on one CPU (or task), and so
- * of one ring; its records are ordered by time, but for those that an interrupt wrote while the one that it interrupted
- * had its time already and no place yet (perf_prepare_sample() before perf_output_begin() in kernel/events/core.c).
- * Such steps back are as long as an interrupt; a chunk in the wrong place is milliseconds and more. Between them stand
- * the records that say that a CPU was away.
+ * Checks that the records of each ring stand in the order in which the ring delivered them.
  *
- * A clock of day may be set back (realtime, and with it tai: clock_settime(2)). What a ring then has is still in the
- * order in which it was made, so a long step of such a clock is its own, and the records behind it are held against
- * the first of them.
+ * An id belongs to one event on one CPU (or task), and so to one ring, whose records are ordered by time. An exception
+ * are records that an interrupt writes while the interrupted record has its time but no place yet
+ * (perf_prepare_sample() before perf_output_begin() in kernel/events/core.c). Such a step back is as long as an
+ * interrupt; a chunk in the wrong place causes a step of milliseconds and more. Records that mark a CPU's return
+ * separate its times.
+ *
+ * A clock of day may be set back (realtime, and with it tai: clock_settime(2)). The ring's order is still right then.
+ * So a long step of such a clock counts as a setting of the clock, and later records are compared with the first one
+ * after it.
  */
 #ifndef WEIR_FORMAT_SCAN_ORDER_H
 #define WEIR_FORMAT_SCAN_ORDER_H
@@ -16,29 +18,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WEIR_SCAN_STEP_BACK_NS 10000000ull /* more is no interrupt */
+#define WEIR_SCAN_STEP_BACK_NS 10000000ull /* a longer step is no interrupt */
 
 struct weir_scan_id {
     uint64_t id;
-    uint64_t last_ns; /* the newest of its records so far */
-    size_t returns;   /* how often its CPU came back before this place */
+    uint64_t last_ns; /* time of its newest record so far */
+    size_t returns;   /* number of times that its CPU had come back before this place */
 };
 
 struct weir_scan_order {
-    void *ids;                   /* owned: struct weir_scan_id, of tsearch(3) */
-    size_t count;                /* of them */
-    struct weir_scan_id *recent; /* the last one that was asked for; NULL */
-    uint64_t steps_back;         /* of WEIR_SCAN_STEP_BACK_NS at most */
-    uint64_t longest_ns;         /* of these */
+    void *ids;                   /* owned: struct weir_scan_id in a tree of tsearch(3) */
+    size_t count;                /* of ids */
+    struct weir_scan_id *recent; /* the id of the last search; or NULL */
+    uint64_t steps_back;         /* steps of at most WEIR_SCAN_STEP_BACK_NS */
+    uint64_t longest_ns;         /* the longest of steps_back */
 };
 
-/* Notes a record. may_be_set: its clock. *step_ns: how much older it is than the one before; 0: it is not. 0 or
- * -ENOMEM. */
+/* Takes a record. may_be_set: its clock may be set. *step_ns: how much older the record is than the one before; 0: it
+ * is not older. 0 or -ENOMEM. */
 int weir_scan_order_note(struct weir_scan_order *order, uint64_t id, uint64_t time_ns, bool may_be_set,
                          uint64_t *step_ns);
-/* The CPU of that id has come back. 0 or -ENOMEM. */
+/* Takes the return of the CPU of that id. 0 or -ENOMEM. */
 int weir_scan_order_return(struct weir_scan_order *order, uint64_t id);
-/* How often it did so far. */
+/* Returns how often the CPU of that id has come back so far. */
 size_t weir_scan_order_returns(struct weir_scan_order *order, uint64_t id);
 void weir_scan_order_fini(struct weir_scan_order *order);
 

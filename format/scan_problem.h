@@ -1,4 +1,4 @@
-/* Something in a recording that does not add up: how often, and where first. Pure; one thread. */
+/* A kind of contradiction in a recording: its number, and the place of the first. Pure; one thread. */
 #ifndef WEIR_FORMAT_SCAN_PROBLEM_H
 #define WEIR_FORMAT_SCAN_PROBLEM_H
 
@@ -6,7 +6,7 @@
 
 struct weir_scan_problem {
     uint64_t count;
-    uint64_t first_offset; /* in its file */
+    uint64_t first_offset; /* offset in its file */
 };
 
 static inline void weir_scan_problem_note(struct weir_scan_problem *problem, uint64_t offset)

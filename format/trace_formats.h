@@ -1,7 +1,7 @@
 /*
  * The formats of tracepoints in a TRACING_DATA section: listed while the section is read, then parsed by libtraceevent,
- * which crashes on some that are damaged. So none is listed that is too large, too deeply nested or no text, and a
- * child process tries all of them first: those that it does not survive are left out. One thread.
+ * which crashes on some damaged ones. So formats that are too large, too deeply nested or not text are not listed. A
+ * child process tries the others first, and those that it does not survive are left out. One thread.
  */
 #ifndef WEIR_FORMAT_TRACE_FORMATS_H
 #define WEIR_FORMAT_TRACE_FORMATS_H
@@ -16,30 +16,30 @@
 
 struct tep_handle;
 
-/* A format as the section has it; borrowed from there. */
+/* A format in the section; borrowed from there. */
 struct weir_trace_format {
     const char *system;
     const uint8_t *text;
     size_t bytes;
-    bool is_bad; /* libtraceevent does not survive it */
+    bool is_bad; /* libtraceevent crashes on it */
 };
 
 struct weir_trace_formats {
     struct weir_trace_format *items; /* owned */
     size_t count, capacity;
-    size_t bytes_max; /* of one */
-    char *scratch;    /* owned; where one is parsed, bytes_max and a zero: a child allocates nothing of ours */
-    bool failed;      /* no memory */
+    size_t bytes_max; /* of the longest format */
+    char *scratch;    /* owned; bytes_max and a zero, for the format being parsed: the child need not allocate */
+    bool failed;      /* memory ran out */
 };
 
 /* Lists the formats of one system at the cursor: their number, and size and text of each. system: borrowed like the
- * texts until parse(); NULL: they are passed over. */
+ * texts until weir_trace_formats_parse(); NULL: skips them. */
 void weir_trace_formats_list(struct weir_trace_formats *list, const char *system, struct weir_cursor *cursor);
 
-/* Gives those that can be parsed to tep. Allocates, forks: the caller has one thread. */
+/* Gives the formats that can be parsed to tep. Allocates, forks: the caller has one thread. */
 void weir_trace_formats_parse(struct weir_trace_formats *list, struct tep_handle *tep);
 
-/* Frees what the list owns. {0} is fine. */
+/* Releases the list. A zeroed list is allowed. */
 void weir_trace_formats_fini(struct weir_trace_formats *list);
 
 #endif

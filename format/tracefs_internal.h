@@ -1,17 +1,17 @@
-/* tracefs with its places given, for tests. */
+/* tracefs with its mount points as parameters, for tests. */
 #ifndef WEIR_FORMAT_TRACEFS_INTERNAL_H
 #define WEIR_FORMAT_TRACEFS_INTERNAL_H
 
 #include "format/tracefs.h"
 
 /*
- * weir_tracefs_find() over these candidates (NULL-terminated, tried in order), then over the mounts file (format of
- * proc_pid_mounts(5)). A candidate counts only when it is a mounted tracefs.
+ * Does as weir_tracefs_find() over these candidates (NULL-terminated, tried in order), then over the mounts file
+ * (format of proc_pid_mounts(5)). A candidate counts only if it is a mounted tracefs.
  */
 int weir_tracefs_find_among(const char *const *candidates, const char *mounts, char *path, size_t bytes,
                             struct weir_error *err);
 
-/* 0, or -EINVAL when a path component made from it would leave its folder: empty, ".", ".." or with a '/'. */
+/* Checks a path component. 0, or -EINVAL: it would lead out of its folder, being empty, ".", ".." or with a '/'. */
 int weir_tracefs_check_name(const char *kind, const char *name, struct weir_error *err);
 
 #endif
