@@ -11,7 +11,7 @@
 
 #include "base/bits.h"
 
-/* Whether it is one of these tracepoints of the scheduler. */
+/* Whether the event is one of the named tracepoints of the scheduler. */
 static bool is_of_scheduler(const struct weir_event *event, const char *const *names, size_t count)
 {
     if (!event->tracepoint_system || strcmp(event->tracepoint_system, "sched") != 0)
@@ -33,7 +33,8 @@ static bool counts_nanoseconds(const struct weir_event *event)
 bool weir_event_counts_samples(const struct weir_event *event)
 {
     const struct perf_event_attr *attr = &event->attr;
-    if (attr->freq || attr->sample_period != 1 || event->bpf) /* programs write into the ring, and count nothing */
+    if (attr->freq || attr->sample_period != 1 ||
+        event->bpf) /* the samples come from a BPF program, not from the count */
         return false;
     switch (attr->type) {
     case PERF_TYPE_TRACEPOINT:
@@ -51,7 +52,7 @@ bool weir_event_counts_sleepers(const struct weir_event *event)
     return is_of_scheduler(event, names, WEIR_ARRAY_COUNT(names)) && weir_event_counts_samples(event);
 }
 
-/* ---- what is tried next ---- */
+/* ---- fallbacks ---- */
 
 bool weir_event_lower_precision(struct weir_event *event)
 {
@@ -78,7 +79,7 @@ void weir_event_restore_precision(struct weir_event *event)
         event->attr.precise_ip = WEIR_PRECISE_IP_MAX;
 }
 
-/* The modifiers at the end of a name, with the blanks around them; "" when there are none. */
+/* The modifiers at the end of a name, with the blanks around them; "": there are none. */
 static const char *modifiers_of(const char *name)
 {
     const char *end = name;
@@ -89,8 +90,8 @@ static const char *modifiers_of(const char *name)
     return end > name && weir_event_is_modifiers(end) ? end : "";
 }
 
-/* The clock's name for an event that is `cycles`: its terms and the modifiers that a clock can honour stay. NULL: out
- * of memory. The result is the caller's. */
+/* Makes the name of the clock that replaces `cycles`: with its terms, and its modifiers but p and P. NULL: out of
+ * memory. The caller frees the name. */
 static char *name_of_clock(const struct weir_event *event)
 {
     const char *terms = event->pmu_name ? NULL : strchr(event->name, '/');
@@ -106,7 +107,8 @@ static char *name_of_clock(const struct weir_event *event)
 
     char *name;
     size_t terms_length = terms ? strlen(terms) - strlen(modifiers) : 0;
-    while (terms_length > 0 && length == 0 && terms[terms_length - 1] != '/') /* a colon for none */
+    while (terms_length > 0 && length == 0 &&
+           terms[terms_length - 1] != '/') /* a colon without modifiers behind it goes */
         terms_length--;
     if (asprintf(&name, "cpu-clock%.*s%s%s", (int)terms_length, terms ? terms : "", length && !terms ? ":" : "", kept) <
         0)
@@ -131,13 +133,13 @@ bool weir_event_fall_back_to_software(struct weir_event *event)
     return true;
 }
 
-/* mem:ADDRESS:ACCESS, with or without modifiers, which follow the access letters. */
+/* Whether it is mem:ADDRESS:ACCESS, behind whose access letters modifiers follow without a colon. */
 static bool has_access(const struct weir_event *event)
 {
     return event->attr.type == PERF_TYPE_BREAKPOINT && strchr(event->name, ':') != strrchr(event->name, ':');
 }
 
-/* NULL: out of memory. The result is the caller's. */
+/* Makes the name with the modifier u. NULL: out of memory. The caller frees the name. */
 static char *name_in_user_space(const struct weir_event *event)
 {
     const char *name = event->name;

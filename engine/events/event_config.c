@@ -1,9 +1,9 @@
 /*
- * Completes the attrs of a list: what perf 6.1 sets for the same command line, but for the differences that
- * docs/compatibility.md lists. Main thread, set-up; no allocation, no system call.
+ * Sets the attrs that perf 6.1 sets for the same command line; docs/compatibility.md lists the differences. Main
+ * thread, set-up.
  *
  * Source: evsel__config(), tools/perf/util/evsel.c, and evlist__config(), tools/perf/util/record.c, Linux 6.1;
- * perf_event_open(2). tests/engine/test_event_config.c holds each value against what perf itself was seen to open.
+ * perf_event_open(2). tests/engine/test_event_config.c compares each value with the attrs that perf itself opened.
  */
 #include "engine/events/event_config.h"
 
@@ -14,10 +14,10 @@
 #include "base/bits.h"
 #include "engine/events/registers.h"
 
-/* On every event: what samples need, and TID, TIME and CPU in every trailer of side records. */
+/* On every event: IP for samples; TID, TIME and CPU for samples and for the trailers of side records. */
 #define SAMPLE_TYPE_ALL (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
-/* And first of all the id, but where there is one event only. */
+/* The id comes on top, unless there is one event only. */
 static uint64_t sample_type_of_all(const struct weir_event_config *config)
 {
     return SAMPLE_TYPE_ALL | (config->without_ids ? 0 : PERF_SAMPLE_IDENTIFIER);
@@ -27,7 +27,7 @@ static uint64_t sample_type_of_all(const struct weir_event_config *config)
     (PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_NO_CYCLES | \
      PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMPLE_BRANCH_HW_INDEX)
 
-/* The weight in three parts where CPUs have such, as perf has it for these architectures. */
+/* The weight in three parts on the architectures whose CPUs have these, as in perf. */
 #if defined(__x86_64__) || defined(__i386__) || defined(__powerpc__)
 #define SAMPLE_WEIGHT PERF_SAMPLE_WEIGHT_STRUCT
 #else
@@ -41,19 +41,19 @@ static bool is_software(const struct weir_event *event, uint64_t config)
     return event->attr.type == PERF_TYPE_SOFTWARE && event->attr.config == config;
 }
 
-/* Events whose payload is their point. */
+/* Events that are recorded for their raw data. */
 static bool has_payload(const struct weir_event *event)
 {
     return event->attr.type == PERF_TYPE_TRACEPOINT || is_software(event, PERF_COUNT_SW_BPF_OUTPUT);
 }
 
-/* Events of which each one is recorded, unless -c or -F say otherwise. */
+/* Events with period 1, unless -c or -F say otherwise. */
 static bool is_sampled_each_time(const struct weir_event *event)
 {
     return has_payload(event) || event->attr.type == PERF_TYPE_BREAKPOINT;
 }
 
-/* ftrace:function: user call chains fault pages in, and the page fault handler is itself traced. */
+/* ftrace:function takes no user call chains: these fault pages in, and the page fault handler is itself traced. */
 static bool is_function_trace(const struct weir_event *event)
 {
     return event->tracepoint_system && strcmp(event->tracepoint_system, "ftrace") == 0 &&
@@ -65,7 +65,7 @@ static bool has_term(const struct weir_event *event, enum weir_event_term term)
     return event->terms.given & term;
 }
 
-/* The first event of the group besides its leader; the leader: there is none. */
+/* The first member of the group besides its leader; the leader itself when it is alone. */
 static size_t first_member(const struct weir_event_list *list, size_t leader)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -85,14 +85,15 @@ static bool is_aux(const struct weir_event *event)
     return event->aux != WEIR_AUX_KIND_NONE;
 }
 
-/* The event whose samples the others of a group are read with: its leader, but one with an AUX area has no samples. */
+/* The event of a :S group that samples: the leader, or the first member when the leader has an AUX area, which has no
+ * samples. */
 static size_t sampler_of(const struct weir_event_list *list, size_t index)
 {
     size_t leader = list->events[index].leader;
     return is_aux(&list->events[leader]) ? first_member(list, leader) : leader;
 }
 
-/* One of a group that is read when another one samples: has no samples of its own unless its terms ask for them. */
+/* Whether the event is only read into the samples of another one (:S), and its terms do not ask for own samples. */
 static bool is_read_with_leader(const struct weir_event_list *list, size_t index)
 {
     const struct weir_event *event = &list->events[index];
@@ -102,7 +103,7 @@ static bool is_read_with_leader(const struct weir_event_list *list, size_t index
 
 /* ---- call chains ---- */
 
-/* What holds for one event: its own terms before the options. */
+/* The call chains of one event: its own terms override the options. */
 static struct weir_call_graph_request call_graph_of(const struct weir_event *event,
                                                     const struct weir_event_config *config)
 {
@@ -122,7 +123,7 @@ static struct weir_call_graph_request call_graph_of(const struct weir_event *eve
     return request;
 }
 
-/* The branch registers hold one thing, and as a call stack that of user space. */
+/* The branch registers hold either branches or the call stack, and as a call stack only that of user space. */
 static bool lbr_is_free(const struct weir_event *event, const struct weir_event_config *config)
 {
     return !config->samples.branch_filter && !event->attr.exclude_user;
@@ -152,7 +153,7 @@ static void configure_call_graph(struct weir_event *event, const struct weir_eve
         attr->sample_regs_user |=
             samples->user_regs ? registers->unwind : registers->usual | samples->user_regs_extended;
         attr->sample_stack_user = request.stack_bytes;
-        attr->exclude_callchain_user = 1; /* the reader makes that part from the stack */
+        attr->exclude_callchain_user = 1; /* the consumer unwinds the user part from the stack */
     }
 }
 
@@ -169,11 +170,11 @@ static void configure_period(struct weir_event *event, const struct weir_event_c
         attr->sample_period = is_aux(event) ? event->aux_attr.period : 1;
     else
         attr->sample_period = config->period;
-    /* A software event or tracepoint that is to tell its period is sampled each time, whatever the period:
-     * perf_swevent_event(), kernel/events/core.c, Linux 6.12. */
+    /* The kernel samples a software event or tracepoint with PERF_SAMPLE_PERIOD at each occurrence, whatever its
+     * period: perf_swevent_event(), kernel/events/core.c, Linux 6.12. So only period 1 and frequencies have it. */
     bool tells_period = attr->freq || (has_payload(event) && attr->sample_period == 1);
     if (config->samples.no_samples)
-        attr->sample_period = 0; /* shares its place with the frequency */
+        attr->sample_period = 0; /* a union with sample_freq */
 
     if (has_term(event, WEIR_TERM_PERIOD)) {
         attr->freq = 0;
@@ -238,7 +239,7 @@ static uint64_t fields_of(const struct weir_sample_options *samples)
     return bits;
 }
 
-/* What an AUX area has to do with it. */
+/* Sets the AUX fields. */
 static void configure_aux(struct weir_event *event)
 {
     struct perf_event_attr *attr = &event->attr;
@@ -258,7 +259,7 @@ static void configure_samples(struct weir_event *event, const struct weir_event_
     if (has_payload(event))
         attr->sample_type |= PERF_SAMPLE_RAW;
     configure_period(event, config);
-    if (event->aux == WEIR_AUX_KIND_INTEL_PT) { /* has no samples to hold these: as perf */
+    if (event->aux == WEIR_AUX_KIND_INTEL_PT) { /* intel_pt has no samples that could hold the others, as in perf */
         attr->sample_type &= ~(uint64_t)PERF_SAMPLE_RAW;
     } else {
         configure_registers(event, &config->samples);
@@ -271,7 +272,7 @@ static void configure_samples(struct weir_event *event, const struct weir_event_
         attr->write_backward = event->terms.overwrite;
 }
 
-/* :S, of a group or of one event in it. */
+/* :S, of a group or of a single event. */
 static void configure_reading(const struct weir_event_list *list, struct weir_event *event)
 {
     struct perf_event_attr *attr = &event->attr;
@@ -283,7 +284,7 @@ static void configure_reading(const struct weir_event_list *list, struct weir_ev
     }
 }
 
-/* What belongs to the sample_type of another event: the kernel refuses one without the other. */
+/* Copies sample_type and the fields that belong to it: the kernel refuses one without the others. */
 static void take_sample_fields(struct perf_event_attr *attr, const struct perf_event_attr *from)
 {
     attr->sample_type = from->sample_type;
@@ -297,8 +298,8 @@ static void take_sample_fields(struct perf_event_attr *attr, const struct perf_e
         attr->branch_sample_type = from->branch_sample_type;
 }
 
-/* The others of a group that is read into the samples of one (:S) only count, unless their terms say otherwise; they
- * have its sample_type for readers that parse these with it. Once all have theirs. */
+/* The members of a :S group only count, unless their terms say otherwise. They get the sampler's sample_type, for
+ * consumers that parse its samples with a member's attr. Called when all attrs have their own sample_type. */
 static void configure_read(struct weir_event_list *list, size_t index)
 {
     struct weir_event *event = &list->events[index];
@@ -353,7 +354,7 @@ static void configure_wakeup(struct perf_event_attr *attr, const struct weir_eve
         attr->wakeup_watermark = bytes;
 }
 
-/* Whether another event tells of the kernel's code, that of all tasks. */
+/* Whether the list has the side event of all tasks, which carries changes of the kernel's code. */
 static bool has_all_tasks(const struct weir_event_list *list)
 {
     return list->events[list->count - 1].all_tasks;
@@ -375,7 +376,7 @@ static void configure_tasks(const struct weir_event_list *list, struct perf_even
     attr->comm = 1;
     attr->comm_exec = 1;
     attr->task = 1;
-    bool has_code = !(config->text_pokes && has_all_tasks(list)); /* and not another event */
+    bool has_code = !(config->text_pokes && has_all_tasks(list)); /* else the side event of all tasks carries them */
     attr->ksymbol = has_code;
     attr->text_poke = config->text_pokes && has_code;
     attr->bpf_event = !samples->no_bpf_events;
@@ -392,7 +393,8 @@ static void configure_sideband(const struct weir_event_list *list, struct weir_e
     struct perf_event_attr *attr = &event->attr;
     attr->sample_period = 1; /* a frequency would start a timer for an event that never counts */
     attr->sample_type = sample_type_of_all(config);
-    if (config->inherit && !config->system_wide) /* its ring is to stay whole: session/ledger.c, may_be_damaged() */
+    /* READ records of children may damage a ring (engine/session/ledger.c, may_be_damaged()): keep this one whole. */
+    if (config->inherit && !config->system_wide)
         attr->inherit_stat = 0;
     if (event->all_tasks)
         configure_all_tasks(attr, config);
@@ -402,7 +404,7 @@ static void configure_sideband(const struct weir_event_list *list, struct weir_e
     configure_wakeup(attr, config, config->sideband_watermark_bytes);
 }
 
-/* What the text has set, and nothing else. */
+/* The attr with only the fields that the text has set. */
 static struct perf_event_attr attr_of_text(const struct perf_event_attr *attr)
 {
     return (struct perf_event_attr){
@@ -474,7 +476,7 @@ void weir_event_list_configure(struct weir_event_list *list, const struct weir_e
         configure_event(list, i, config);
     for (size_t i = 0; i < list->count; i++)
         configure_read(list, i);
-    /* As with perf: unwinding looks into data that lies beside the code. */
+    /* As in perf: unwinding needs data mappings beside the code. */
     for (size_t i = 0; any_copies_stacks(list) && i < list->count; i++)
         list->events[i].attr.mmap_data |= list->events[i].sideband && !list->events[i].all_tasks;
 }
@@ -488,7 +490,7 @@ void weir_event_list_limit_to(struct weir_event_list *list, enum weir_event_side
     }
 }
 
-/* ---- what cannot be had ---- */
+/* ---- limits ---- */
 
 static void tell_limits_of(const struct weir_event *event, const struct weir_event_config *config,
                            const struct weir_notice_sink *notices)

@@ -1,4 +1,4 @@
-/* Filters of the events of a list: what --filter says, joined to what earlier ones said. Main thread, set-up. */
+/* Joins the texts of --filter, and resolves those that are address filters. Main thread, set-up. */
 #include "engine/events/event_filter.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "engine/events/address_filter.h"
 #include "engine/events/pmu.h"
 
-/* Adds text to what the event has. 0 or -ENOMEM. */
+/* Joins text to the filter that the event has. 0 or -ENOMEM. */
 static int append(struct weir_event *event, const char *text)
 {
     char *filter;
@@ -23,7 +23,7 @@ static int append(struct weir_event *event, const char *text)
     return 0;
 }
 
-/* Of an event that is no tracepoint. */
+/* Gives a filter to an event that is no tracepoint: the event must take address filters. */
 static int append_address_filter(struct weir_event *event, const char *text, const struct weir_pmu_list *pmus,
                                  struct weir_error *err)
 {
@@ -49,7 +49,7 @@ int weir_event_list_filter(struct weir_event_list *list, size_t first, const cha
     int result = 0;
     for (size_t i = first; result == 0 && i < list->count; i++) {
         struct weir_event *event = &list->events[i];
-        if (!event->tracepoint_system && !pmus.devices) /* not read yet: tracepoints need none */
+        if (!event->tracepoint_system && !pmus.devices) /* read once, and not for tracepoints */
             result = weir_pmu_list_read(&pmus, sysfs_root);
         if (result == 0)
             result = event->tracepoint_system ? append(event, text) : append_address_filter(event, text, &pmus, err);

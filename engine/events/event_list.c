@@ -74,7 +74,7 @@ int weir_event_list_add_sideband(struct weir_event_list *list)
     struct weir_event *event = &list->events[list->count - 1];
     event->attr.type = PERF_TYPE_SOFTWARE;
     event->attr.config = PERF_COUNT_SW_DUMMY;
-    /* It never counts: these only keep perf_event_paranoid 2 from refusing it. Kernel-side records come all the same.
+    /* It never counts. With these bits perf_event_paranoid 2 lets it pass; it gets records of the kernel all the same.
      */
     event->attr.exclude_kernel = 1;
     event->attr.exclude_hv = 1;
@@ -91,7 +91,7 @@ int weir_event_list_add_text_pokes(struct weir_event_list *list)
     return result;
 }
 
-/* Moves one event towards the front; those in between make room. */
+/* Moves one event towards the front. */
 static void move_event(struct weir_event_list *list, size_t from, size_t to)
 {
     const struct weir_event moved = list->events[from];
@@ -129,7 +129,7 @@ void weir_event_list_group(struct weir_event_list *list)
         list->events[i].leader = 0;
 }
 
-/* Whether do_perf_sw_event() has samples of it. */
+/* Whether do_perf_sw_event() makes the event's samples. */
 static bool may_be_misnamed(const struct weir_event *event)
 {
     const struct perf_event_attr *attr = &event->attr;

@@ -12,10 +12,12 @@
  *   raw         = "r" hex digit { hex digit } .                           at most 16 digits
  *   suffix      = ":" modifiers | modifiers .                             without the colon only behind a slash
  *
- * and, in files of their own: bpf, modifiers, terms, breakpoint, tracepoint, pmu, alias. A word is tried in this order:
- * symbol, cache, raw, number, alias, tracepoint. Blanks may stand between tokens. Every error names the column, from 1,
- * of the token that cannot be there. Source: tools/perf/util/parse-events.{l,y,c}, Linux 6.1, and what that perf was
- * seen to open (docs/compatibility.md has the differences).
+ * bpf, modifiers, terms, breakpoint, tracepoint, pmu and alias have files of their own, event_parse_*.c. A word is
+ * tried in this order: symbol, cache, raw, number, alias, tracepoint. Blanks may stand between tokens. Every error
+ * names the column, from 1, of the wrong token.
+ *
+ * Source: tools/perf/util/parse-events.{l,y,c}, Linux 6.1, and the events that this perf opened (docs/compatibility.md
+ * has the differences).
  */
 #include <ctype.h>
 #include <errno.h>
@@ -72,7 +74,7 @@ struct weir_event *weir_event_parser_append(struct weir_event_parser *parser)
 {
     struct weir_event *event = weir_event_list_append(parser->list);
     if (event)
-        event->attr.exclude_guest = 1; /* perf record looks at the host, unless modifiers say otherwise */
+        event->attr.exclude_guest = 1; /* perf record leaves guests out, unless modifiers say otherwise */
     else
         weir_event_parser_no_memory(parser);
     return event;
@@ -100,7 +102,7 @@ int weir_event_parser_describe_pmus(struct weir_event_parser *parser)
 
 /* ---- generic and raw events ---- */
 
-/* Event of a type and config, with what terms there are. */
+/* An event of a type and config, with its terms. The token is behind the event. */
 static int parse_numeric(struct weir_event_parser *parser, uint32_t type, uint64_t config)
 {
     size_t first = parser->list->count;
@@ -132,7 +134,7 @@ static int parse_type_config(struct weir_event_parser *parser, const struct weir
     return parse_numeric(parser, (uint32_t)type, config);
 }
 
-/* True when the word has the form of a raw event: "r" and nothing but hex digits, however many. */
+/* Whether the word has the form of a raw event: "r" and only hex digits, however many. */
 static bool is_raw(const struct weir_event_token *word)
 {
     if (word->length < 2 || word->text[0] != 'r')
@@ -188,7 +190,7 @@ static int set_unknown(struct weir_event_parser *parser, const struct weir_event
     return -ENOENT;
 }
 
-/* In place of the error that says that there is no such event; a name that is near is kept. */
+/* Replaces the error of an unknown event, and keeps its "did you mean". */
 static int set_no_cache_event(struct weir_event_parser *parser, const struct weir_event_token *word, const char *what)
 {
     struct weir_error unknown = {0};
@@ -203,7 +205,7 @@ static int set_no_cache_event(struct weir_event_parser *parser, const struct wei
 
 /* ---- events ---- */
 
-/* The word is no generic event. */
+/* An alias or a tracepoint. The word is no generic event. */
 static int parse_other(struct weir_event_parser *parser, const struct weir_event_token *word)
 {
     bool found;
@@ -213,7 +215,7 @@ static int parse_other(struct weir_event_parser *parser, const struct weir_event
     return at_sign(parser, ':') ? weir_event_tracepoint_parse(parser, word) : set_unknown(parser, word);
 }
 
-/* What comes before the modifiers. *more: modifiers stand there without a colon. */
+/* An event without its modifiers. *more: modifiers follow without a colon. */
 static int parse_event_source(struct weir_event_parser *parser, bool *more)
 {
     const struct weir_event_token word = parser->scan.token;
@@ -244,8 +246,8 @@ static int parse_event_source(struct weir_event_parser *parser, bool *more)
     return is_cache ? set_no_cache_event(parser, &word, what) : result;
 }
 
-/* Names the events from index `first` on as the user did, but those that have names of their own: tracepoints, and
- * name=. On machines with several kinds of cores the generic ones say which kind they are of, as perf's do. */
+/* Names the events from index `first` on as the user wrote them, unless they have a name: tracepoints, and name=. On
+ * machines with several kinds of cores the name of a generic event has the kind of core, as in perf. */
 static int set_names(struct weir_event_parser *parser, size_t first, const char *text, size_t length)
 {
     for (size_t i = first; i < parser->list->count; i++) {
@@ -293,7 +295,7 @@ static bool on_same_pmu(const struct weir_event *a, const struct weir_event *b)
     return a->pmu_name && b->pmu_name && strcmp(a->pmu_name, b->pmu_name) == 0;
 }
 
-/* The first of the group's events that is on the same PMU; the first of all for an event of no PMU. */
+/* The first event of the group on the same PMU; for an event of no PMU, the group's first event. */
 static size_t find_leader(const struct weir_event_list *list, size_t first, size_t event)
 {
     size_t leader = first;
@@ -304,7 +306,8 @@ static size_t find_leader(const struct weir_event_list *list, size_t first, size
     return leader;
 }
 
-/* Each PMU counts apart: a group whose first member is one event per PMU is one group per PMU. True when it is. */
+/* A group whose first member is one event per PMU becomes one group per PMU, for each PMU counts apart. Returns whether
+ * it did. */
 static bool set_leaders(struct weir_event_list *list, size_t first, size_t first_member_end)
 {
     bool per_pmu = first_member_end > first + 1 && list->events[first].pmu_name;
@@ -313,7 +316,7 @@ static bool set_leaders(struct weir_event_list *list, size_t first, size_t first
     return per_pmu;
 }
 
-/* Puts the members of each group behind its leader: what describes groups in a file needs them together. */
+/* Puts the members of each group behind its leader: GROUP_DESC in a file needs them together. */
 static int gather_members(struct weir_event_parser *parser, size_t first)
 {
     struct weir_event *events = parser->list->events;
@@ -335,7 +338,7 @@ static int gather_members(struct weir_event_parser *parser, size_t first)
     return 0;
 }
 
-/* Each leader gets the group's name. */
+/* Gives each leader the group's name. */
 static int name_groups(struct weir_event_parser *parser, size_t first, const struct weir_event_token *name)
 {
     for (size_t i = first; i < parser->list->count; i++) {
@@ -349,7 +352,7 @@ static int name_groups(struct weir_event_parser *parser, size_t first, const str
     return 0;
 }
 
-/* name: of the group, NULL: it has none. The token is the brace. */
+/* name: of the group; NULL: it has none. The token is the brace. */
 static int parse_group(struct weir_event_parser *parser, const struct weir_event_token *name)
 {
     size_t first = parser->list->count, first_member_end = 0;
@@ -418,7 +421,7 @@ int weir_event_list_parse(struct weir_event_list *list, const char *text, const 
 
 /* ---- the default event ---- */
 
-/* On AMD, precise cycles are counted by the IBS PMU, which refuses to leave guests out. */
+/* AMD counts precise cycles with the IBS PMU, which refuses to leave guests out. */
 static bool cpu_is_amd(void)
 {
 #if defined(__i386__) || defined(__x86_64__)

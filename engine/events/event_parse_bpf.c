@@ -1,10 +1,10 @@
 /*
- * BPF programs as events: from the name of a file in -e to the events that it stands for. Main thread, set-up.
+ * The name of a BPF file, and the events of its programs. Main thread, set-up.
  *
  *   bpf = any characters but "," "{" "}" that end in ".o", ".bpf" or ".c" .
  *
- * As by perf record of Linux 4.8 (tools/perf/util/parse-events.l), which tries it before all others; it takes no terms
- * and no modifiers here.
+ * As in perf record of Linux 4.8 (tools/perf/util/parse-events.l), which tries it before all other events. Unlike
+ * there, it takes no terms and no modifiers.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -30,7 +30,7 @@ size_t weir_event_bpf_length(const char *text)
     return 0;
 }
 
-/* Hands the programs over to the list. 0 or -ENOMEM; then they stay the caller's. */
+/* Gives the programs to the list. 0; or -ENOMEM, and they stay the caller's. */
 static int keep_programs(struct weir_event_list *list, struct weir_bpf_programs *programs)
 {
     struct weir_bpf_programs **all =
@@ -50,7 +50,7 @@ static int add_output(struct weir_event_parser *parser, const char *name, struct
         return -ENOMEM;
     event->attr.type = PERF_TYPE_SOFTWARE;
     event->attr.config = PERF_COUNT_SW_BPF_OUTPUT;
-    event->terms.given = WEIR_TERM_INHERIT; /* and it is not: the kernel takes no other (perf_event_read_local()) */
+    event->terms.given = WEIR_TERM_INHERIT; /* no-inherit: maps take no inherited event (perf_event_read_local()) */
     event->bpf = programs;
     event->bpf_index = index;
     event->name = strdup(name);

@@ -3,8 +3,8 @@
  *
  *   breakpoint = "mem" ":" number [ "/" number ] [ ":" access ] [ terms ] .
  *
- * Source: perf_event_open(2), PERF_TYPE_BREAKPOINT; defaults as by perf 6.1: reads and writes of 4 bytes, or the
- * execution of the instruction there. Each hit is recorded unless -c or -F say otherwise.
+ * Source: perf_event_open(2), PERF_TYPE_BREAKPOINT. Defaults are those of perf 6.1: reads and writes of 4 bytes, or the
+ * execution of the instruction at ADDRESS.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -21,7 +21,7 @@ static const struct {
     uint32_t bit;
 } accesses[] = {{'r', HW_BREAKPOINT_R}, {'w', HW_BREAKPOINT_W}, {'x', HW_BREAKPOINT_X}};
 
-/* 0: no access. */
+/* The HW_BREAKPOINT_* bit of an access letter; 0: it is none. */
 static uint32_t access_bit(char letter)
 {
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(accesses); i++) {
@@ -39,7 +39,7 @@ static int parse_number(struct weir_event_parser *parser, const char *wanted, ui
     return 0;
 }
 
-/* The token is the word behind a colon: access letters, perhaps with modifiers behind them, or modifiers alone. */
+/* The token is the word behind the colon: access letters, modifiers behind them, or modifiers alone. */
 static int parse_access(struct weir_event_parser *parser, uint32_t *type, bool *more)
 {
     const struct weir_event_token word = parser->scan.token;
@@ -60,7 +60,7 @@ static int parse_access(struct weir_event_parser *parser, uint32_t *type, bool *
     return 0;
 }
 
-/* Terms, which have names, stand behind a slash as well. */
+/* Whether a length follows. Terms follow a slash as well, but begin with a letter. */
 static bool at_length(const struct weir_event_parser *parser)
 {
     const char *next = parser->scan.next;

@@ -1,11 +1,11 @@
 /*
- * The letters behind an event or a group. Main thread, set-up.
+ * The modifiers of an event or a group. Main thread, set-up.
  *
  *   modifiers = letter { letter } .     one each of u k h I G H P S D W e b, up to three p
  *
- * What each sets follows get_event_modifier(), tools/perf/util/parse-events.c, Linux 6.1: giving any replaces all
- * defaults, so that `cycles:I` counts guests and `cycles` does not; those of a group come on top of its members' own,
- * except that only its leader is pinned or exclusive.
+ * Source: get_event_modifier(), tools/perf/util/parse-events.c, Linux 6.1. Any modifier replaces all defaults:
+ * `cycles:I` counts guests and `cycles` does not. The modifiers of a group add to those of its members, but only the
+ * leader is pinned or exclusive.
  */
 #include <errno.h>
 
@@ -32,7 +32,8 @@ static int add_letter(struct weir_event_parser *parser, struct weir_event_modifi
     return 0;
 }
 
-/* Adds letters to the event's own. group: they are its group's, which leave the guest out where the event did. */
+/* Adds letters to those of the event. group: the letters are its group's, and an event that leaves guests out keeps
+ * doing so. */
 static int apply(struct weir_event_parser *parser, size_t index, const struct weir_event_modifiers *add, bool group)
 {
     struct weir_event *event = &parser->list->events[index];

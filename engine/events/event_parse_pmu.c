@@ -1,14 +1,14 @@
 /*
- * Events of the PMUs that sysfs describes: pmu/terms/, aliases by their bare name, and the generic events on machines
- * with several kinds of cores. Main thread, set-up; reads sysfs.
+ * Events of the PMUs in sysfs: pmu/terms/, aliases by their bare name, and the generic events on machines with several
+ * kinds of cores. Main thread, set-up; reads sysfs.
  *
  *   pmu   = word terms .       the PMUs that the word stands for: weir_pmu_matches()
  *   alias = word [ terms ] .   every PMU that has an alias of that name
  *
- * Terms are applied as perf 6.1 does (perf_pmu__config(), tools/perf/util/pmu.c): first the generic ones, config words
- * among them; then the bit fields, those of aliases and those of the user alike, are OR-ed into the words. So
- * cpu/mem-loads,ldlat=30/ on top of an alias that has ldlat=3 gives 31, as by perf. Events with an AUX area may have a
- * default config (engine/events/aux_config.h), of which terms replace their bits.
+ * Terms are applied as in perf 6.1 (perf_pmu__config(), tools/perf/util/pmu.c): first the generic ones, including
+ * config=; then the bit fields, from aliases and from the user, are OR-ed into the config words. So
+ * cpu/mem-loads,ldlat=30/ with an alias that has ldlat=3 gives 31. Where an event with an AUX area has a default
+ * config, a field replaces its bits.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -21,14 +21,14 @@
 #include "engine/events/event_names.h"
 #include "engine/events/event_parse_internal.h"
 
-/* What one event of a PMU is made from. */
+/* One event of a PMU in the making. */
 struct build {
     struct weir_event_parser *parser;
     struct weir_pmu *pmu; /* borrowed, described */
     size_t event;         /* index */
     const struct weir_event_term_list *terms;
-    unsigned unit_column; /* of the alias that gave the unit or scale; 0: none did */
-    bool replaces;        /* terms take the place of what the PMU's default config has in their bits */
+    unsigned unit_column; /* column of the alias with a unit or scale; 0: none yet */
+    bool replaces;        /* a field replaces its bits of the PMU's default config */
 };
 
 static struct weir_event *built(const struct build *build)
@@ -55,7 +55,7 @@ static bool is_raw_term(const struct weir_event_term_text *term, uint64_t *confi
     return weir_event_token_number(&digits, config);
 }
 
-/* "?" in an alias: the user is to give that term himself. */
+/* "?" in an alias: the user has to give that term. */
 static bool is_parameter(const struct weir_event_term_text *term)
 {
     return weir_event_token_is(&term->value, "?");
@@ -121,7 +121,7 @@ static int apply_field(const struct build *build, const struct weir_event_term_t
                           format->name, term->name.column, format->word);
 }
 
-/* @SINK of CoreSight: which buffer takes the trace. */
+/* @SINK of CoreSight: the buffer for the trace. */
 static int apply_sink(const struct build *build, const struct weir_event_term_text *term)
 {
     char name[WEIR_EVENT_WORD_BYTES];
@@ -152,7 +152,7 @@ static int apply_pmu_term(struct build *build, const struct weir_event_term_text
 
 /* ---- aliases ---- */
 
-/* The alias that the term stands for: NAME or event=NAME. NULL: it stands for none. */
+/* The alias that a term names: NAME or event=NAME. NULL: none. */
 static const struct weir_pmu_alias *find_alias(const struct weir_pmu *pmu, const struct weir_event_term_text *term)
 {
     uint64_t number;
@@ -181,8 +181,8 @@ static int take_unit(struct build *build, const struct weir_pmu_alias *alias, un
     return 0;
 }
 
-/* Calls apply for each term of the alias's text. */
-static int apply_alias(struct build *build, const struct weir_pmu_alias *alias, bool generic)
+/* Applies the terms that the alias stands for. */
+static int apply_alias(struct build *build, const struct weir_pmu_alias *alias)
 {
     struct weir_error reason = {0};
     struct weir_event_parser parser = {.err = &reason, .list = build->parser->list};
@@ -192,10 +192,7 @@ static int apply_alias(struct build *build, const struct weir_pmu_alias *alias, 
     int result = weir_event_terms_parse_all(&parser, &terms);
     for (size_t i = 0; result == 0 && i < terms.count; i++) {
         int applied = weir_event_term_apply(&parser, &terms.terms[i], WEIR_TERMS_OF_PMU, built(build));
-        if (generic || applied != -ENOENT)
-            result = applied == -ENOENT ? 0 : applied;
-        else
-            result = apply_pmu_term(build, &terms.terms[i]);
+        result = applied == -ENOENT ? apply_pmu_term(build, &terms.terms[i]) : applied;
     }
     if (result < 0 && reason.code != 0)
         weir_error_set(build->parser->err, result, "alias '%s' of PMU %s: %s", alias->name, build->pmu->name,
@@ -205,7 +202,7 @@ static int apply_alias(struct build *build, const struct weir_pmu_alias *alias, 
 
 /* ---- generic events of one kind of core ---- */
 
-/* cpu/cycles/ and cpu_core/LLC-loads/: the term is a generic event, which is counted there. */
+/* cpu/cycles/ and cpu_core/LLC-loads/: the term is a generic event, counted on that PMU. */
 static bool apply_generic_event(const struct build *build, const struct weir_event_term_text *term)
 {
     struct weir_event *event = built(build);
@@ -257,7 +254,7 @@ static int apply_terms(struct build *build)
         if (alias) {
             result = take_unit(build, alias, term->name.column);
             if (result == 0)
-                result = apply_alias(build, alias, false);
+                result = apply_alias(build, alias);
         } else if (!done[i] && !apply_generic_event(build, term)) {
             result = apply_pmu_term(build, term);
         }
@@ -292,7 +289,7 @@ static int set_unknown_pmu(struct weir_event_parser *parser, const char *word, u
     return -ENOENT;
 }
 
-/* Whether the word stands for the PMU: exactly when one has that very name. */
+/* Whether the word stands for the PMU. exact: a PMU has that very name, and only it is meant. */
 static bool is_meant(const struct weir_pmu *pmu, const char *word, bool exact)
 {
     return exact ? strcmp(pmu->name, word) == 0 : weir_pmu_matches(pmu, word);
@@ -313,7 +310,7 @@ static int add_all(struct weir_event_parser *parser, const char *word, bool exac
     return result;
 }
 
-/* Whether one has that very name, and whether the word stands for any. */
+/* *exact: a PMU has that very name. *any: the word stands for a PMU. */
 static void find_pmus(const struct weir_pmu_list *pmus, const char *word, bool *exact, bool *any)
 {
     *exact = *any = false;
@@ -376,7 +373,7 @@ void weir_event_aliases_offer(struct weir_event_parser *parser, struct weir_sugg
 
 /* ---- several kinds of cores ---- */
 
-/* Makes the event at index one of that core PMU. */
+/* Binds the event to that core PMU. */
 static int bind(struct weir_event_parser *parser, size_t index, const struct weir_pmu *pmu)
 {
     struct weir_event *event = &parser->list->events[index];

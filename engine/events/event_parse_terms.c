@@ -1,11 +1,11 @@
 /*
- * Terms between slashes, and what those that every event may have ask for. Main thread, set-up.
+ * Terms between slashes, and the generic ones, which every event may have. Main thread, set-up.
  *
  *   terms = "/" [ term { "," term } ] "/" .
  *   term  = word [ "=" ( word | "'" text "'" ) ] .
  *
- * Names and meanings: perf-record(1), "EVENT" and perf-list(1); which of them a tracepoint may have follows
- * config_term_tracepoint(), tools/perf/util/parse-events.c, Linux 6.1. Of two terms of one name the last holds.
+ * Source: perf-record(1), "EVENT", and perf-list(1); for the terms of tracepoints config_term_tracepoint(),
+ * tools/perf/util/parse-events.c, Linux 6.1. Of two terms of one name the last one counts.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -101,7 +101,7 @@ bool weir_event_term_set_config(struct weir_event *event, unsigned word, uint64_
     return true;
 }
 
-/* What the table says about a generic term. */
+/* One generic term. */
 struct term_row {
     const char *name;
     enum term_kind kind;
@@ -210,7 +210,7 @@ static int apply_call_graph(struct weir_event_parser *parser, const struct weir_
                           (int)term->value.length, term->value.text, term->value.column);
 }
 
-/* Several kinds of branches are in quotes, with commas between them. */
+/* The value is a quoted list when it has several kinds of branches. */
 static int apply_branch_type(struct weir_event_parser *parser, const struct weir_event_term_text *term,
                              struct weir_event *event)
 {
@@ -266,7 +266,7 @@ int weir_event_term_apply(struct weir_event_parser *parser, const struct weir_ev
         return apply_flag(parser, term, row, event);
 
     bool is_config = row->term == 0;
-    uint64_t value = 1; /* a word of config alone is that, as by perf; a number that was forgotten is a slip */
+    uint64_t value = 1; /* config alone is config=1, as in perf; any other term needs its number */
     if (!is_config || term->value.kind != WEIR_TOKEN_END) {
         int result = weir_event_term_number(parser, term, row->min, row->max, &value);
         if (result < 0)
@@ -319,7 +319,7 @@ int weir_event_terms_apply(struct weir_event_parser *parser, const struct weir_e
 
 /* ---- the text ---- */
 
-/* term, from the token on. */
+/* One term, from the token on. */
 static int parse_term(struct weir_event_parser *parser, struct weir_event_term_list *terms)
 {
     struct weir_event_scanner *scan = &parser->scan;

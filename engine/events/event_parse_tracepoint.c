@@ -1,11 +1,11 @@
 /*
- * SYSTEM:NAME, one tracepoint, or a pattern that stands for several: dynamic probes (kprobe_events, uprobe_events)
- * are tracepoints like others. Main thread, set-up; reads tracefs.
+ * SYSTEM:NAME, a tracepoint, or a pattern for several. Dynamic probes (kprobe_events, uprobe_events) are tracepoints.
+ * Main thread, set-up; reads tracefs.
  *
  *   tracepoint = word ":" word [ terms ] .
  *
- * A pattern (glob(7)) in either word stands for what matches, in the order of tracefs, as by perf. Unlike by perf 6.1,
- * a system that matches without having a matching event does not fail the whole.
+ * A pattern (glob(7)) in either word stands for all tracepoints that match, in the order of tracefs, as in perf. Unlike
+ * in perf 6.1, a system that matches but has no matching event is no error.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -22,7 +22,7 @@ static int find_tracefs(struct weir_event_parser *parser, struct weir_error *err
     return parser->tracefs[0] ? 0 : weir_tracefs_find(parser->tracefs, sizeof(parser->tracefs), err);
 }
 
-/* Appends the event and looks its id up. What is wrong with the tracepoint goes to reason, and memory to the parser. */
+/* Appends the event and looks up its id. Sets reason when the tracepoint is wrong, the parser's error on -ENOMEM. */
 static int add(struct weir_event_parser *parser, const char *system, const char *name, struct weir_error *reason)
 {
     struct weir_event *event = weir_event_parser_append(parser);
@@ -45,7 +45,7 @@ static int add(struct weir_event_parser *parser, const char *system, const char 
 
 /* ---- one tracepoint ---- */
 
-/* `cyclse:u` reads as tracepoint u of cyclse. Says what was meant when it is a known name but for a slip. */
+/* Whether `cyclse:u`, which reads as tracepoint u of system cyclse, is a misspelt name of an event; suggest has it. */
 static bool is_misspelt_symbol(struct weir_event_parser *parser, const char *system, const char *name,
                                struct weir_suggest *suggest)
 {
@@ -96,7 +96,8 @@ static int add_match(void *ctx, const char *system, const char *name)
     int result = add(match->parser, system, name, match->reason);
     if (result != -ENOENT && result != -EINVAL)
         return result;
-    weir_event_list_truncate(match->parser->list, match->parser->list->count - 1); /* gone, or without an id */
+    /* The tracepoint is gone, or has no id. */
+    weir_event_list_truncate(match->parser->list, match->parser->list->count - 1);
     return 0;
 }
 

@@ -1,6 +1,4 @@
-/*
- * Redirecting, enabling, reading and closing the events of a recording. Coordinator thread.
- */
+/* The rings, states and counts of open events, and their end. Coordinator thread. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +7,8 @@
 #include "base/clock.h"
 #include "engine/events/event_set_internal.h"
 
-#define FORK_NS 1000000 /* from reading the parent's state to being linked takes some 50 us, unless it is preempted */
+#define FORK_NS \
+    1000000 /* a fork takes some 50 us from copying the state to linking the child, unless it is preempted */
 
 int weir_event_set_fd(const struct weir_event_set *set, unsigned event, unsigned place, unsigned task)
 {
@@ -85,7 +84,7 @@ static bool owns_ring(const struct weir_event_set *set, unsigned event, bool sid
     return set->list->events[event].sideband == sideband;
 }
 
-/* The first open descriptor among the events of that ring at that place, or -1; *owner is the event that it is of. */
+/* The first open descriptor of the ring's events at that place, or -1. *owner: the event of the descriptor. */
 static int ring_owner_fd(const struct weir_event_set *set, unsigned place, bool sideband, unsigned *owner)
 {
     for (unsigned event = 0; event < set->event_count; event++) {
@@ -156,7 +155,7 @@ const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned pl
 {
     unsigned event;
     *count = set->task_count;
-    if (set->task_count == 1 && set->ring_fds[2 * place + sideband] >= 0) /* the events may be opened anew */
+    if (set->task_count == 1 && set->ring_fds[2 * place + sideband] >= 0) /* the events may be reopened */
         return &set->ring_fds[2 * place + sideband];
     int owner_fd = ring_owner_fd(set, place, sideband, &event);
     weir_assert(owner_fd >= 0);
@@ -194,7 +193,7 @@ uint64_t weir_event_set_read_lost(const struct weir_event_set *set)
     return lost;
 }
 
-/* ---- control ---- */
+/* ---- enable, disable ---- */
 
 static void toggle_event(struct weir_event_set *set, unsigned event, int (*verb)(void *ctx, int fd))
 {
@@ -210,7 +209,7 @@ static bool is_inherited(const struct weir_event_set *set, unsigned event)
     return set->list->events[event].attr.inherit && set->targets->tids[0] != -1;
 }
 
-/* True: some of them are inherited. A group goes with its leader. */
+/* Toggles the leaders, and so their groups. Returns whether any is inherited. */
 static bool toggle_leaders(struct weir_event_set *set, bool sideband, int (*verb)(void *ctx, int fd))
 {
     bool inherited = false;
@@ -264,7 +263,7 @@ void weir_event_set_restart_at(struct weir_event_set *set, unsigned event, unsig
     weir_event_set_enable_at(set, event, place);
 }
 
-/* Whether any of them was on. */
+/* Notes the new state of the leaders. Returns whether any was on. */
 static bool note_toggled(struct weir_event_set *set, bool sideband, bool on)
 {
     bool was_on = false;
@@ -316,7 +315,8 @@ void weir_event_set_end(struct weir_event_set *set)
         if (read_count(set, (unsigned)(slot / per_event), slot, &set->last_counts[slot]) < 0)
             set->last_counts[slot] = (struct weir_event_count){0};
     }
-    for (size_t i = 0; i < set->list->bpf_count; i++) /* others may listen to the same tracepoints */
+    for (size_t i = 0; i < set->list->bpf_count;
+         i++) /* while attached they also decide what other recorders of these tracepoints get */
         weir_bpf_programs_detach(set->list->bpf[i]);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Filters on open events: what --filter gave the events of the list, and the tasks that are left out. Coordinator
- * thread.
+ * Sets the filters of open events: those of --filter, and the one that leaves weir's own threads out of tracepoints.
+ * Coordinator thread.
  *
  * Source: PERF_EVENT_IOC_SET_FILTER, perf_event_open(2); Documentation/trace/events.rst, Linux 6.12, on the grammar of
  * tracepoint filters.
@@ -19,7 +19,7 @@ static int compare_pids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* "common_pid < 10 || common_pid > 12" for the runs of consecutive ids: threads that were made together have such. */
+/* Writes "common_pid < 10 || common_pid > 12" for each run of consecutive ids: threads made together have such ids. */
 static int exclude_text(struct weir_buf *text, const pid_t *tids, size_t count)
 {
     pid_t *sorted = malloc(count * sizeof(*sorted));
@@ -42,15 +42,15 @@ static int exclude_text(struct weir_buf *text, const pid_t *tids, size_t count)
     return weir_buf_error(text);
 }
 
-/* The kernel's parser of tracepoint filters returns numbers of its own for these, which are no errno
- * (kernel/trace/trace_events_filter.c of Linux 6.12, TOO_MANY_CLOSE, TOO_MANY_OPEN, MISSING_QUOTE). NULL: none. */
+/* For unbalanced filters of tracepoints the kernel returns numbers that are no errno
+ * (kernel/trace/trace_events_filter.c of Linux 6.12, TOO_MANY_CLOSE, TOO_MANY_OPEN, MISSING_QUOTE). NULL: an errno. */
 static const char *imbalance(int code)
 {
     static const char *const names[] = {"a ')' has no '('", "a '(' has no ')'", "a quotation mark is missing"};
     return code <= -1 && code >= -3 ? names[-code - 1] : NULL;
 }
 
-/* perf_event_set_filter() in kernel/events/core.c takes a page, with the zero at the end. */
+/* perf_event_set_filter(), kernel/events/core.c, takes at most a page, with the terminating zero. */
 static bool is_too_long(const char *text)
 {
     return strlen(text) >= (size_t)sysconf(_SC_PAGESIZE);
@@ -110,7 +110,7 @@ int weir_event_set_apply_filters(struct weir_event_set *set, struct weir_error *
     return result;
 }
 
-/* What an event is filtered by: its own filter, and for tracepoints the tasks that are left out. Nothing: by none. */
+/* Appends the filter of an event: its own, for a tracepoint together with that of weir's own threads. */
 static void append_filter(const struct weir_event_set *set, unsigned event, struct weir_buf *out)
 {
     const struct weir_event *described = &set->list->events[event];

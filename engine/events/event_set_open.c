@@ -1,7 +1,4 @@
-/*
- * Opening the events of a recording: what is opened in which order, and what is tried next when the kernel refuses.
- * Coordinator thread only.
- */
+/* Opens the events of a recording, and weakens an event or its attr when the kernel refuses it. Coordinator thread. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +10,10 @@
 #include "engine/events/open_error.h"
 
 #define FILE_ID_MARK      (1ull << 63)
-#define FILE_ID_SLOT_BITS 24u /* more slots of late CPUs than there are descriptors */
+#define FILE_ID_SLOT_BITS 24u /* a set never has 2^24 slots: there are not so many descriptors */
 
 #define OPEN_AGAIN       1 /* attrs were weakened: start over */
-#define OPEN_EVENT_AGAIN 2 /* that of the refused event only: those before it stay open */
+#define OPEN_EVENT_AGAIN 2 /* the refused event's attr was weakened: the events before it stay open */
 
 struct opener {
     struct weir_event_set *set;
@@ -67,7 +64,8 @@ static int allocate(struct weir_event_set *set, const struct weir_event_set_setu
     set->file_ids = calloc(count, sizeof(*set->file_ids));
     set->ring_fds = malloc(2 * (size_t)set->place_count * sizeof(*set->ring_fds));
     if (set->fds)
-        memset(set->fds, 0xff, count * sizeof(*set->fds)); /* whatever else is missing, these are closed */
+        memset(set->fds, 0xff,
+               count * sizeof(*set->fds)); /* weir_event_set_close() looks at these also after -ENOMEM */
     set->on = calloc(set->event_count, sizeof(*set->on));
     set->apart_fds = malloc(set->targets->count * sizeof(*set->apart_fds));
     if (set->apart_fds)
@@ -100,7 +98,7 @@ static bool step_down_ladder(struct opener *opener, struct weir_event *refused, 
     return true;
 }
 
-/* Says the fall-back in perf's sense: the event that the user did not have to name is replaced by one that works. */
+/* As in perf: replaces cycles, which the user need not have named, by an event that works, and says so. */
 static bool fall_back_to_software(struct opener *opener, struct weir_event *event, int code)
 {
     if (code != -ENOENT && code != -ENODEV && code != -ENXIO && code != -EOPNOTSUPP)
@@ -116,7 +114,7 @@ static bool fall_back_to_software(struct opener *opener, struct weir_event *even
     return fell;
 }
 
-/* ":u" helps a user who may look at his own tasks but not at the kernel; for all tasks of a CPU it does not, nor where
+/* ":u" helps a user who may record his own tasks but not the kernel. It helps neither for all tasks of a CPU, nor when
  * something else refuses, such as a seccomp filter. */
 static bool fall_back_to_user(struct opener *opener, struct weir_event *event, int code, pid_t pid)
 {
@@ -131,7 +129,7 @@ static bool fall_back_to_user(struct opener *opener, struct weir_event *event, i
     return true;
 }
 
-/* An event at the highest precision that the machine has: finds out which that is, from the top. */
+/* Finds the highest precision that the machine has, from the top. */
 static bool lower_precision(struct opener *opener, struct weir_event *event, int code)
 {
     bool refused = code == -EOPNOTSUPP || code == -ENOENT || code == -EINVAL;
@@ -141,7 +139,7 @@ static bool lower_precision(struct opener *opener, struct weir_event *event, int
     return true;
 }
 
-/* Most PMUs that are no CPU's cannot tell guests from the host. Before the ladder, which would drop more, of all. */
+/* Most PMUs outside the CPUs cannot tell guest from host. Tried before the ladder, which weakens all events. */
 static bool include_machines(struct opener *opener, struct weir_event *event, int code)
 {
     if (code != -EINVAL || event->attr.type < PERF_TYPE_MAX || !weir_event_include_machines(event))
@@ -152,7 +150,7 @@ static bool include_machines(struct opener *opener, struct weir_event *event, in
     return true;
 }
 
-/* A weak group that the kernel does not take is opened as single events, as perf does. */
+/* Opens the events of a weak group (:W) one by one when the kernel refuses the group, as perf does. */
 static bool break_weak_group(struct opener *opener, size_t member, int code)
 {
     struct weir_event_list *list = opener->setup->list;
@@ -174,13 +172,13 @@ static bool break_weak_group(struct opener *opener, size_t member, int code)
 
 /* ---- opening ---- */
 
-/* Which target the events of a slot are for. */
+/* The index of the target that a slot is for. */
 static size_t target_of(const struct weir_event_set *set, unsigned place, unsigned task)
 {
     return set->places[place].cpu < 0 ? place : task;
 }
 
-/* What perf_event_open(2) calls pid. */
+/* The argument `pid` of perf_event_open(2). */
 static pid_t pid_of(const struct weir_event_set *set, const struct weir_event *event, unsigned place, unsigned task)
 {
     if (event->cgroup)
@@ -188,13 +186,13 @@ static pid_t pid_of(const struct weir_event_set *set, const struct weir_event *e
     return event->all_tasks ? -1 : set->targets->tids[target_of(set, place, task)];
 }
 
-/* Events of all tasks have one descriptor at each CPU, in the place of the first task's. */
+/* The number of descriptors at each place. Events of all tasks have one, in the slot of the first task. */
 static unsigned tasks_of(const struct weir_event_set *set, unsigned event)
 {
     return set->list->events[event].all_tasks ? 1 : set->task_count;
 }
 
-/* A member of a group is open where its leader is: elsewhere nothing would start or stop it. */
+/* A member is open only where its leader is: elsewhere nothing would enable or disable it. */
 bool weir_event_set_belongs_at(const struct weir_event_set *set, size_t event, unsigned place)
 {
     const struct weir_event *described = &set->list->events[event];
@@ -229,7 +227,7 @@ static unsigned long open_flags(const struct opener *opener, const struct weir_e
     return weir_event_ladder_flags(&opener->ladder) | (event->cgroup ? PERF_FLAG_PID_CGROUP : 0);
 }
 
-/* Whether it is the group that the kernel does not take the event into. */
+/* Whether the kernel refuses the event only in its group: opens it alone, and closes it at once. */
 static bool is_refused_in_group(const struct opener *opener, unsigned event, unsigned place, unsigned task)
 {
     const struct weir_event_set *set = opener->set;
@@ -244,8 +242,8 @@ static bool is_refused_in_group(const struct opener *opener, unsigned event, uns
     return fd >= 0;
 }
 
-/* What to do about a failed open: OPEN_AGAIN or OPEN_EVENT_AGAIN with weaker attrs, 0 when the task is gone, or the
- * error explained. */
+/* Reacts to a failed open. OPEN_AGAIN or OPEN_EVENT_AGAIN after weakening attrs; 0: the task is gone; or -errno with
+ * err. */
 static int handle_refusal(struct opener *opener, unsigned event_index, unsigned place, unsigned task, int code,
                           struct weir_error *err)
 {
@@ -263,7 +261,7 @@ static int handle_refusal(struct opener *opener, unsigned event_index, unsigned 
     if (break_weak_group(opener, event_index, code))
         return OPEN_AGAIN;
     bool in_group = code == -EINVAL && is_refused_in_group(opener, event_index, place, task);
-    if (!in_group && step_down_ladder(opener, event, code)) /* no older kernel would take more into a group */
+    if (!in_group && step_down_ladder(opener, event, code)) /* a weaker attr does not make the group fit */
         return OPEN_AGAIN;
 
     struct weir_open_attempt attempt = {
@@ -284,7 +282,7 @@ static int handle_refusal(struct opener *opener, unsigned event_index, unsigned 
     return weir_open_error_explain(err, code, &attempt, opener->setup->limits);
 }
 
-/* Nothing that works is made weaker for a CPU that may never come. */
+/* A refusal on a late CPU weakens nothing: the CPU may never come. */
 static void tell_refused_late(const struct opener *opener, const struct weir_event *event, int cpu, int code)
 {
     weir_notice(opener->setup->notices, WEIR_NOTICE_VERBOSE,
@@ -302,7 +300,7 @@ static int open_one(struct opener *opener, unsigned event, unsigned place, unsig
     pid_t pid = pid_of(set, described, place, task);
     bool is_late = set->places[place].late;
     if (is_late && leader != event && group_fd < 0)
-        return 0; /* its leader was refused there */
+        return 0; /* the kernel refused its leader there */
     int fd = kernel->ops->event_open(kernel->ctx, &described->attr, pid, set->places[place].cpu, group_fd,
                                      open_flags(opener, described));
     if (fd < 0 && fd != -ESRCH && is_late) {
@@ -326,7 +324,7 @@ static bool can_be_opened(const struct weir_event_set *set, unsigned event, unsi
     return weir_event_set_belongs_at(set, event, place) && !is_refused;
 }
 
-/* Of its places and tasks, those that the event belongs at. 0, OPEN_AGAIN, OPEN_EVENT_AGAIN or -errno with err. */
+/* Opens an event at all places that it belongs at. 0, OPEN_AGAIN, OPEN_EVENT_AGAIN or -errno with err. */
 static int open_event(struct opener *opener, unsigned event, struct weir_error *err)
 {
     struct weir_event_set *set = opener->set;
@@ -355,8 +353,9 @@ static int open_all(struct opener *opener, struct weir_error *err)
 }
 
 /*
- * Filters that are set later, when the output is there already: each is tried on an event of its own that is closed at
- * once, for the kernel takes one per event and for ever.
+ * Tries a filter on an extra event, which it closes at once. weir_event_set_exclude_tasks() sets the real filters after
+ * the output was created, and a filter that the kernel refuses should fail before. The kernel takes only one filter per
+ * event, for good.
  */
 static int try_filter(const struct opener *opener, unsigned event, unsigned place, struct weir_error *err)
 {
@@ -368,7 +367,7 @@ static int try_filter(const struct opener *opener, unsigned event, unsigned plac
     int fd = set->kernel->ops->event_open(set->kernel->ctx, &attr, pid, set->places[place].cpu, -1,
                                           open_flags(opener, described));
     if (fd < 0)
-        return 0; /* such as no counter left: the open event will tell */
+        return 0; /* such as no counter left: then the filter is checked when it is set */
     int result = set->kernel->ops->event_set_filter(set->kernel->ctx, fd, described->filter);
     set->kernel->ops->event_close(set->kernel->ctx, fd);
     return result < 0 ? weir_event_filter_refused(described, described->filter, result, err) : 0;
@@ -389,8 +388,8 @@ static int try_filters(const struct opener *opener, struct weir_error *err)
 }
 
 /*
- * What is open is called by its id. What will be open when a late CPU comes gets a number that the kernel, which counts
- * from 1 since it was booted, never gives to an event, and that no other recording of this boot has.
+ * The file id of an open event is its id. An event that will be open when a late CPU comes gets a number that the
+ * kernel never uses, for it counts ids from 1 since boot, and that no other recording of this boot uses.
  */
 static void choose_file_ids(struct weir_event_set *set)
 {
@@ -427,7 +426,7 @@ static int build_id_map(struct weir_event_set *set)
     return 0;
 }
 
-/* The places are CPUs, in no order. */
+/* Places must be CPUs; late ones need not be in order. */
 static int build_cpu_table(struct weir_event_set *set)
 {
     size_t count = 0;
@@ -454,11 +453,13 @@ static bool any_task_left(const struct weir_event_set *set, const bool *gone)
 }
 
 /*
- * With -s the kernel exchanges the counts of two tasks when it switches from one to the other by exchanging their whole
- * contexts (perf_event_sync_stat(), kernel/events/core.c), event by event in the order of both lists. The target's is
- * the order of opening, that of a child is by CPU and PMU: so counts of one event went to another. A child whose parent
- * has an event that is not inherited is no clone, for which contexts are not exchanged (inherit_task_group()); among
- * its own children the order is one.
+ * -s: opens one event on each target that children do not inherit, so that counts stay with their event.
+ *
+ * At a context switch between a task and its clone the kernel exchanges their whole event contexts. With -s it then
+ * exchanges the counts as well, event by event in the order of both lists (perf_event_sync_stat(),
+ * kernel/events/core.c). The lists differ: the target's is in the order of opening, the child's by CPU and PMU. So
+ * counts of one event went to another. An event that is not inherited makes the child no clone (inherit_task_group()),
+ * and the kernel exchanges nothing. Among the children themselves the lists have one order.
  */
 static int keep_contexts_apart(struct opener *opener, struct weir_error *err)
 {
@@ -503,7 +504,7 @@ static int set_no_memory(const struct weir_event_set_setup *setup, struct weir_e
                                 weir_cpuset_count(setup->cpus));
 }
 
-/* Events that execve(2) enables are not enabled by weir, and count all the same. */
+/* Events that execve(2) enables count as on, though weir does not enable them. */
 static void note_on(struct weir_event_set *set)
 {
     for (unsigned event = 0; event < set->event_count; event++) {

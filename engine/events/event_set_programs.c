@@ -1,6 +1,4 @@
-/*
- * The BPF programs of a set of open events: loading and attaching them, and directing their outputs to the events.
- * Coordinator thread.
+/* Loads and attaches the BPF programs of a set of open events, and directs their outputs to them. Coordinator thread.
  */
 #include "engine/events/bpf_programs.h"
 #include "engine/events/event_set_internal.h"
@@ -20,7 +18,7 @@ int weir_event_set_direct_outputs(const struct weir_event_set *set, unsigned pla
     return 0;
 }
 
-/* A descriptor of the event, wherever it is open; -1: it is nowhere. */
+/* Any open descriptor of the event; -1: there is none. */
 static int any_fd(const struct weir_event_set *set, unsigned event)
 {
     size_t from = weir_event_set_slot(set, event, 0, 0), to = weir_event_set_slot(set, event + 1, 0, 0);

@@ -1,6 +1,6 @@
 /*
- * Opening the events of all tasks on a CPU that comes online while recording. Coordinator thread; readers drain the
- * CPU's rings meanwhile, if it had any: they look at ring_fds, which stay.
+ * Reopens the events of all tasks on a CPU that comes online while recording. Coordinator thread. Readers may drain the
+ * CPU's rings meanwhile: they poll ring_fds, which stay open.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "engine/events/event_set_internal.h"
 #include "engine/events/open_error.h"
 
-struct fresh {     /* what is opened for one place, until all of it is */
+struct fresh {     /* new events of one place, until all of them are open */
     int *fds;      /* owned; [event]; -1: not open */
     uint64_t *ids; /* owned; [event] */
 };
@@ -45,7 +45,7 @@ static int open_event(const struct weir_event_set *set, unsigned event, unsigned
     const struct weir_kernel *kernel = set->kernel;
     const struct weir_event *described = &set->list->events[event];
     struct perf_event_attr attr = described->attr;
-    attr.disabled = described->leader == event; /* whatever it was at the start: enable_place() switches it on */
+    attr.disabled = described->leader == event; /* weir_event_set_enable_place() enables it */
     int cpu = set->places[place].cpu, group_fd = described->leader == event ? -1 : fresh->fds[described->leader];
     int fd = kernel->ops->event_open(kernel->ctx, &attr, described->cgroup ? described->cgroup_fd : -1, cpu, group_fd,
                                      set->open_flags | (described->cgroup ? PERF_FLAG_PID_CGROUP : 0));
@@ -110,7 +110,7 @@ static int make_room_for_retired(struct weir_event_set *set)
     return 0;
 }
 
-/* There is room. */
+/* Moves an event to the retired ones, for which there is room. */
 static void retire(struct weir_event_set *set, unsigned event, unsigned place)
 {
     size_t slot = weir_event_set_slot(set, event, place, 0);
@@ -119,10 +119,10 @@ static void retire(struct weir_event_set *set, unsigned event, unsigned place)
         return;
     struct weir_event_retired *retired = &set->retired[set->retired_count++];
     *retired = (struct weir_event_retired){.event = event, .place = place, .fd = -1};
-    set->disables++; /* by the kernel, when the CPU went */
-    /* It may be alive, if it was opened after the CPU had come and that was told later: no record comes twice. */
+    set->disables++; /* the kernel disabled it when the CPU went offline */
+    /* It may be alive: opened after the CPU came, but before weir was told. Disabled, it writes no record twice. */
     set->kernel->ops->event_disable(set->kernel->ctx, fd);
-    weir_event_set_read(set, event, place, 0, &retired->count); /* an event of this kernel that was read before */
+    weir_event_set_read(set, event, place, 0, &retired->count); /* cannot fail: the event is open */
     retired->count.id = set->ids[slot];
     if (fd == set->ring_fds[2 * place] || fd == set->ring_fds[2 * place + 1])
         retired->fd = fd;
