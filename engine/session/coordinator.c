@@ -261,27 +261,39 @@ enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator)
     return end;
 }
 
+/* Whether another ending signal has come since the last call. */
+static bool is_asked_again(struct weir_coordinator *coordinator)
+{
+    int number = read_signals(coordinator);
+    bool came = number != 0 || coordinator->hastened;
+    coordinator->hastened = false;
+    if (number && !coordinator->ending_signal)
+        coordinator->ending_signal = number;
+    return came;
+}
+
+bool weir_coordinator_is_hurried(struct weir_coordinator *coordinator)
+{
+    coordinator->hurried |= is_asked_again(coordinator);
+    return coordinator->hurried;
+}
+
+bool weir_coordinator_was_hurried(const struct weir_coordinator *coordinator)
+{
+    return coordinator->hurried;
+}
+
 void weir_coordinator_wait_workload(struct weir_coordinator *coordinator, int patience_ms)
 {
     uint64_t begun_ns = weir_clock_now_ns(coordinator->clock);
     for (;;) {
-        bool hurried = weir_coordinator_is_hurried(coordinator); /* takes SIGCHLD: before it is looked what that says */
+        bool asked_again = is_asked_again(coordinator); /* takes SIGCHLD: before it is looked what that says */
         weir_test_point(WEIR_AT_WORKLOAD_WAIT);
-        if (weir_workload_poll(coordinator->workload) || hurried)
+        if (weir_workload_poll(coordinator->workload) || asked_again)
             return;
         uint64_t passed_ns = weir_clock_now_ns(coordinator->clock) - begun_ns;
         if (patience_ms >= 0 && passed_ns >= (uint64_t)patience_ms * WEIR_NS_PER_MS)
             return;
         weir_poll_set_wait(&coordinator->late_sources, patience_ms);
     }
-}
-
-bool weir_coordinator_is_hurried(struct weir_coordinator *coordinator)
-{
-    int number = read_signals(coordinator);
-    bool hurried = number != 0 || coordinator->hastened;
-    coordinator->hastened = false;
-    if (number && !coordinator->ending_signal)
-        coordinator->ending_signal = number;
-    return hurried;
 }

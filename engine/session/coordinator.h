@@ -26,7 +26,8 @@ struct weir_coordinator {
     int timer_fd;                   /* owned; the next call of weir_rounds_advance() */
     sigset_t mask_before;           /* restored by fini as far as it does, given to the workload */
     int ending_signal;              /* 0, or the first one that came */
-    bool hastened;                  /* another came while the loop ended, and is_hurried() has not told it yet */
+    bool hastened;                  /* another came while the loop ended, and nobody was told yet */
+    bool hurried;                   /* is_hurried() has found one */
 
     /* The last ending signal that was read, but for those that said the same again. */
     const struct weir_clock *clock; /* borrowed; monotonic */
@@ -84,8 +85,12 @@ void weir_coordinator_end(struct weir_coordinator *coordinator, enum weir_record
  * most; negative: however long that takes. */
 void weir_coordinator_wait_workload(struct weir_coordinator *coordinator, int patience_ms);
 
-/* True when a(nother) ending signal has come: finishing should leave out its slow part. One that the same process sent
- * again within 10 ms is no other: timeout(1) signals its child, and then the child's group. Does not block. */
+/* True once a(nother) ending signal has come: finishing leaves out its slow parts. One that the same process sent again
+ * within 10 ms is no other: timeout(1) signals its child, and then the child's group. Does not block. One thread at a
+ * time: the coordinator, or a thread that it waits for. */
 bool weir_coordinator_is_hurried(struct weir_coordinator *coordinator);
+
+/* What is_hurried() has found so far; reads no signal. */
+bool weir_coordinator_was_hurried(const struct weir_coordinator *coordinator);
 
 #endif

@@ -64,8 +64,8 @@ static void rotate(struct weir_disk_guard *guard, const struct finding *found)
         warn(guard, found, "the oldest files of this recording are removed; this is told once");
     guard->told_rotation = true;
     /* One at a time: what is on its way may be enough, and a disk that is slow must not cost them all. */
-    enum weir_finisher_work work = weir_file_finisher_work(session->finisher);
-    if (work == WEIR_FINISHER_DROPS || weir_file_finisher_drop_oldest(session->finisher) ||
+    enum weir_finisher_work work = weir_file_finisher_work(session->files.finisher);
+    if (work == WEIR_FINISHER_DROPS || weir_file_finisher_drop_oldest(session->files.finisher) ||
         work == WEIR_FINISHER_FINISHES)
         guard->helpless = 0;
     else if (found->full)
@@ -120,7 +120,7 @@ static void look(struct weir_disk_guard *guard)
     else if (found.low)
         stop(guard, &found);
     if (!found.low)
-        weir_session_switch_ask_again(&session->change);
+        weir_file_series_ask_again(&session->files);
 }
 
 static void on_timer(void *ctx, short revents)
@@ -166,7 +166,7 @@ void weir_disk_guard_tend(struct weir_disk_guard *guard)
     guard->tended_ns = now_ns;
     bool hurried = false;
     if (pthread_equal(pthread_self(), guard->coordinator)) /* whose signals are */
-        hurried = session->hurried |= weir_coordinator_is_hurried(&session->coordinator);
+        hurried = weir_coordinator_is_hurried(&session->coordinator);
     const struct finding found = {.full = is_full(session)};
     if (found.full && hurried)
         weir_writer_wait_for_space(&session->pipeline.writer, false);
@@ -189,10 +189,10 @@ bool weir_disk_guard_make_room(struct weir_session *session)
 {
     if (session->options->on_full != WEIR_RECORD_ON_FULL_ROTATE)
         return false;
-    if (weir_file_finisher_work(session->finisher) != WEIR_FINISHER_DROPS &&
-        !weir_file_finisher_drop_oldest(session->finisher))
+    if (weir_file_finisher_work(session->files.finisher) != WEIR_FINISHER_DROPS &&
+        !weir_file_finisher_drop_oldest(session->files.finisher))
         return false;
-    weir_file_finisher_await_drops(session->finisher);
+    weir_file_finisher_await_drops(session->files.finisher);
     return true;
 }
 

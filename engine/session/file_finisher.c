@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "engine/kernel/test_point.h"
 #include "engine/session/kept_files.h"
-#include "engine/session/session.h"
 
 #define BUILD_ID_TIMEOUT_MS 1000u
 #define HASTE_LOOK_NS       (100 * WEIR_NS_PER_MS)
@@ -46,8 +45,8 @@ int weir_file_finisher_new(struct weir_file_finisher **made, const struct weir_f
     struct weir_file_finisher *finisher = calloc(1, sizeof(*finisher));
     if (!finisher)
         return -ENOMEM;
-    const struct weir_record_options *options = setup->session->options;
-    bool replaces = weir_modes_pair_ends_files(&setup->session->plan.modes);
+    const struct weir_record_options *options = setup->plan->options;
+    bool replaces = weir_modes_pair_ends_files(&setup->plan->modes);
     finisher->setup = *setup;
     pthread_mutex_init(&finisher->lock, NULL);
     pthread_cond_init(&finisher->changed, NULL);
@@ -96,7 +95,7 @@ static bool is_hurried(void *ctx)
  */
 static bool find_room(struct weir_file_finisher *finisher, unsigned tries)
 {
-    enum weir_record_on_full on_full = finisher->setup.session->options->on_full;
+    enum weir_record_on_full on_full = finisher->setup.plan->options->on_full;
     bool rotates = on_full == WEIR_RECORD_ON_FULL_ROTATE;
     if (on_full == WEIR_RECORD_ON_FULL_STOP || (rotates && tries >= ROOM_TRIES_MOST))
         return false;
@@ -115,7 +114,7 @@ static int finish_file(struct weir_file_finisher *finisher, struct weir_record_f
     int result;
     do {
         *err = (struct weir_error){0};
-        result = weir_record_file_finish(file, &finisher->setup.session->facts, err);
+        result = weir_record_file_finish(file, finisher->setup.facts, err);
     } while (weir_output_lacks_space(result) && find_room(finisher, tries++));
     return result;
 }
@@ -174,21 +173,22 @@ static bool is_command_hurried(void *ctx)
 static void take_lists(struct weir_file_finisher *finisher, struct weir_record_file *file, bool hurried,
                        struct weir_build_id_entry **build_ids)
 {
-    const struct weir_session *session = finisher->setup.session;
+    const struct weir_record_options *options = finisher->setup.plan->options;
+    struct weir_sideband *sideband = finisher->setup.sideband;
     const struct weir_sideband_patience patience = {.meanwhile = drop_meanwhile, .ctx = finisher};
-    if (!session->sideband)
+    if (!sideband)
         return;
-    if (!session->options->no_build_ids &&
-        weir_sideband_copy_build_ids(session->sideband, file->number, hurried ? 0 : BUILD_ID_TIMEOUT_MS, &patience,
-                                     build_ids, &file->build_id_count) == 0)
+    if (!options->no_build_ids &&
+        weir_sideband_copy_build_ids(sideband, file->number, hurried ? 0 : BUILD_ID_TIMEOUT_MS, &patience, build_ids,
+                                     &file->build_id_count) == 0)
         file->build_ids = *build_ids;
-    weir_sideband_list_bpf_programs(session->sideband, file->number, &patience, &file->bpf);
+    weir_sideband_list_bpf_programs(sideband, file->number, &patience, &file->bpf);
 }
 
 /* A failure of one file is kept, and told at once; the recording goes on. */
 static void finish(struct weir_file_finisher *finisher, struct weir_record_file *file)
 {
-    const struct weir_session *session = finisher->setup.session;
+    const struct weir_record_options *options = finisher->setup.plan->options;
     struct weir_error written = {0}, finished = {0}, named = {0};
     struct weir_build_id_entry *build_ids = NULL;
     bool hurried = is_hurried(finisher);
@@ -205,11 +205,11 @@ static void finish(struct weir_file_finisher *finisher, struct weir_record_file 
     weir_kept_files_add(finisher->kept, file, is_command_hurried, finisher);
     free(build_ids);
     if (file->unwritten_samples > 0)
-        weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "'%s' lacks %llu samples that could not be written",
+        weir_notice(options->notices, WEIR_NOTICE_WARNING, "'%s' lacks %llu samples that could not be written",
                     weir_output_path(file->output), (unsigned long long)file->unwritten_samples);
     const struct weir_error *err = written.code != 0 ? &written : finished.code != 0 ? &finished : &named;
     if (err->code != 0)
-        weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "%s", err->what);
+        weir_notice(options->notices, WEIR_NOTICE_WARNING, "%s", err->what);
     add(finisher, file->file_bytes, err);
     weir_record_file_close(file);
 }
@@ -351,14 +351,14 @@ void weir_file_finisher_keep(struct weir_file_finisher *finisher, struct weir_re
 {
     struct weir_error err = {0};
     if (name(finisher, file, &err) < 0)
-        weir_notice(finisher->setup.session->options->notices, WEIR_NOTICE_WARNING, "%s", err.what);
+        weir_notice(finisher->setup.plan->options->notices, WEIR_NOTICE_WARNING, "%s", err.what);
     weir_kept_files_add(finisher->kept, file, hurried, ctx);
     add(finisher, file->file_bytes, &err);
 }
 
 bool weir_file_finisher_pass_name(struct weir_file_finisher *finisher, struct weir_record_file *file)
 {
-    const struct weir_notice_sink *notices = finisher->setup.session->options->notices;
+    const struct weir_notice_sink *notices = finisher->setup.plan->options->notices;
     struct weir_error err = {0};
     int result = weir_kept_files_pass_name(finisher->kept, file, &err);
     if (result == 0)
@@ -375,7 +375,7 @@ void weir_file_finisher_keep_named(struct weir_file_finisher *finisher, const st
     if (replaces && !file->broken)
         weir_kept_files_add_last(finisher->kept, file);
     else if (before)
-        weir_notice(finisher->setup.session->options->notices, WEIR_NOTICE_INFO,
+        weir_notice(finisher->setup.plan->options->notices, WEIR_NOTICE_INFO,
                     "the newest snapshot of the pair is in '%s'", before);
     add(finisher, file->file_bytes, &(struct weir_error){0});
 }

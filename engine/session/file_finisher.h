@@ -8,15 +8,15 @@
  * finished by the coordinator when that thread has ended, and kept by the same rules. Files are finished in the order
  * in which they were pushed.
  *
- * Where snapshots of the pair replace one another (recording_plan.h, pair_ends_file) one file of them stays, those in
- * which there are dumps not counted, and it takes the name PATH from the last file when nothing is in that.
+ * Where snapshots of the pair replace one another (weir_modes_pair_ends_files()) one file of them stays, those
+ * in which there are dumps not counted, and it takes the name PATH from the last file when nothing is in that.
  *
  * The name: PATH.<UTC time as perf writes it, YYYYmmddHHMMSScc>, with "-001" and so on behind it where that is taken;
  * nothing is ever replaced. A file has its name only when it is whole: while it is finished it is hidden, as
  * ".NAME.<time>" in the same folder.
  *
  * The command's arguments are given as they are, without a shell, with the path of the file as the last one. At most
- * WEIR_FINISHER_COMMANDS run at a time: beyond that the thread waits until one has ended. Its failure is one warning.
+ * WEIR_KEPT_COMMANDS run at a time: beyond that the thread waits until one has ended. Its failure is one warning.
  * How long a command takes is nobody's business here: it is waited for until the recording is hurried to its end.
  *
  * Warnings and the line "Dump PATH" go to the recording's notices, from the thread that found out.
@@ -32,14 +32,17 @@
 #include "engine/drain/drain_watch.h"
 #include "engine/session/kept_files.h"
 #include "engine/session/record_file.h"
+#include "engine/session/recording_plan.h"
+#include "engine/tasks/sideband.h"
 
-#define WEIR_FINISHER_FILES    8u  /* that wait for the thread, the one that it has in hand not among them */
-#define WEIR_FINISHER_COMMANDS 16u /* that run at a time */
+#define WEIR_FINISHER_FILES 8u /* that wait for the thread, the one that it has in hand not among them */
 
 struct weir_file_finisher; /* on the heap: it has a thread */
 
 struct weir_file_finisher_setup {
-    const struct weir_session *session;    /* borrowed until free */
+    const struct weir_recording_plan *plan; /* borrowed until free, as all pointers here */
+    const struct weir_file_facts *facts;
+    struct weir_sideband *sideband;        /* what files are told of build ids and BPF programs; NULL: nothing */
     const sigset_t *child_mask;            /* of the commands; borrowed until free */
     int room_fd;                           /* borrowed eventfd, told when a file was taken from the queue; -1: none */
     struct weir_rotation_count *rotations; /* borrowed; one ends with each file that was pushed and finished */

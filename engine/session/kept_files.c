@@ -14,7 +14,6 @@
 #include "base/array.h"
 #include "base/bits.h"
 #include "base/clock.h"
-#include "engine/session/file_finisher.h"
 
 #define WAIT_NS       (100 * WEIR_NS_PER_MS)
 #define TELL_AFTER_NS (3 * WEIR_NS_PER_S)
@@ -32,7 +31,7 @@ struct weir_kept_files {
     struct kept_file *files; /* owned; oldest first; empty when none is ever to be removed */
     size_t count, room;
     struct weir_removed_files removed;
-    pid_t running[WEIR_FINISHER_COMMANDS];
+    pid_t running[WEIR_KEPT_COMMANDS];
     unsigned running_count;
     bool told; /* of a command that failed */
 };
@@ -209,7 +208,7 @@ static int spawn(const struct weir_kept_files *kept, char *const *argv, pid_t *p
 /* Waits while too many run. False: that was given up. */
 static bool await_room(struct weir_kept_files *kept, bool (*hurried)(void *ctx), void *ctx)
 {
-    for (reap_all(kept); kept->running_count == WEIR_FINISHER_COMMANDS; reap_all(kept)) {
+    for (reap_all(kept); kept->running_count == WEIR_KEPT_COMMANDS; reap_all(kept)) {
         if (hurried(ctx))
             return false;
         weir_clock_pause_ns(WAIT_NS);

@@ -13,6 +13,8 @@
 #include "base/notice.h"
 #include "engine/session/record_file.h"
 
+#define WEIR_KEPT_COMMANDS 16u /* that run at a time */
+
 struct weir_kept_files; /* opaque */
 
 struct weir_kept_files_setup {

@@ -20,12 +20,11 @@
 #include "base/bits.h"
 #include "engine/events/open_error.h"
 #include "engine/kernel/privileges.h"
-#include "engine/session/file_finisher.h"
 #include "engine/session/ledger.h"
 #include "engine/session/session.h"
 #include "format/zstd_pack.h"
 
-#define OWN_THREADS (3 + WEIR_SIDEBAND_THREADS) /* beside the pipeline's: coordinator, reader of /proc, finisher */
+#define OWN_THREADS (1 + WEIR_FILE_SERIES_THREADS + WEIR_SIDEBAND_THREADS) /* beside the pipeline's */
 
 #define HURRIED_WAIT_MS 300 /* for a command that was asked to end; most do so at once */
 
@@ -128,13 +127,11 @@ static int open_everything(struct weir_session *session, struct weir_error *err)
     result = weir_event_set_start_programs(&session->events, session->options->notices, err);
     if (result < 0)
         return result;
-    result = weir_session_describe(session, err);
+    result = weir_session_open_files(session, err);
     if (result < 0)
         return result;
-    result = weir_ledger_reserve(&session->events, &session->told_losses, session->result);
-    if (result < 0)
-        return weir_error_set_errno(err, result, "cannot set up the ledger");
-    return weir_session_open_file(session, err);
+    result = weir_ledger_reserve(&session->events, &session->files.told_losses, session->result);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot set up the ledger") : 0;
 }
 
 /* ---- begin ---- */
@@ -166,12 +163,9 @@ static int exclude_self(struct weir_session *session, struct weir_error *err)
         return weir_error_set_errno(err, -ENOMEM, "cannot exclude weir's own threads");
     unsigned count = weir_pipeline_tids(&session->pipeline, tids);
     tids[count++] = gettid();
-    if (session->sideband)
-        count += weir_sideband_tids(session->sideband, tids + count);
-    if (session->change.proc_reader)
-        tids[count++] = weir_proc_reader_tid(session->change.proc_reader);
-    if (weir_modes_rotate(&session->plan.modes))
-        tids[count++] = weir_file_finisher_tid(session->finisher);
+    if (session->sideband.sideband)
+        count += weir_sideband_tids(session->sideband.sideband, tids + count);
+    count += weir_file_series_tids(&session->files, tids + count);
     warn_about_own_samples(session);
     int result = weir_event_set_exclude_tasks(&session->events, tids, count, err);
     free(tids);
@@ -189,37 +183,35 @@ static int start_workload(struct weir_session *session, bool *workload_failed, s
 
 static int begin(struct weir_session *session, bool *workload_failed, struct weir_error *err)
 {
-    int result = weir_session_make_sideband(session, err);
+    int result = weir_sideband_host_make(&session->sideband, &session->plan, &session->facts, &session->events,
+                                         &session->pipeline, err);
+    session->beginning.setup.sideband = session->sideband.sideband;
     if (result == 0)
-        result = weir_session_switch_init(&session->change, session, err);
-    if (result == 0)
-        result = weir_session_make_finisher(session, err);
-    if (result == 0)
-        result = weir_session_switch_watch(&session->change, err);
+        result = weir_file_series_prepare(&session->files, err);
     if (result == 0)
         result = weir_disk_guard_init(&session->guard, session, err);
     if (result == 0)
-        result = weir_pipeline_start(&session->pipeline, session->file->output, err);
+        result = weir_pipeline_start(&session->pipeline, session->files.current->output, err);
     if (result == 0)
-        result = weir_session_start_sideband(session, err);
+        result = weir_sideband_host_start(&session->sideband, err);
     if (result == 0)
-        result = weir_session_switch_start(&session->change, err);
+        result = weir_file_series_start(&session->files, err);
     if (result == 0)
         result = exclude_self(session, err);
     if (result < 0)
         return result;
     weir_notice(session->options->notices, WEIR_NOTICE_VERBOSE, "output: %s",
-                weir_output_describe(session->file->output));
+                weir_output_describe(session->files.current->output));
 
     /* Sideband first: a mapping that changes while /proc is read is then in the file twice rather than not at all. */
     if (!session->plan.config.enable_on_exec)
         weir_event_set_enable(&session->events, true);
-    result = session->options->kcore ? weir_record_file_copy_kernel(session->file, &session->facts, err) : 0;
+    result = session->options->kcore ? weir_record_file_copy_kernel(session->files.current, &session->facts, err) : 0;
     if (result == 0)
-        result = weir_session_begin_file(session, err);
-    bool is_stream = session->file->kind == WEIR_RECORD_OUTPUT_STREAM;
-    session->given_up = is_stream && result == -ECANCELED;
-    if (session->given_up || (is_stream && result == -EPIPE)) {
+        result = weir_beginning_write_first(&session->beginning, err);
+    bool is_stream = session->options->output_kind == WEIR_RECORD_OUTPUT_STREAM;
+    session->files.given_up = is_stream && result == -ECANCELED;
+    if (session->files.given_up || (is_stream && result == -EPIPE)) {
         *err = (struct weir_error){0}; /* the loop ends at once; the command is to run all the same */
         result = 0;
     }
@@ -231,18 +223,14 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
     else if (!session->plan.config.enable_on_exec)
         weir_event_set_enable(&session->events, false);
     result = start_workload(session, workload_failed, err);
-    if (result < 0 || (session->append && !session->options->sync))
-        return result;
-    result = session->append ? weir_record_file_name_beside(session->file, err)
-                             : weir_record_file_publish(session->file, err);
-    return result < 0 ? result : weir_record_file_sync_name(session->file, err);
+    return result < 0 ? result : weir_file_series_name(&session->files, err);
 }
 
 /* ---- end ---- */
 
 static void tell_of_reader(struct weir_session *session, enum weir_record_end end)
 {
-    if (!session->reader_gone)
+    if (!session->files.reader_gone)
         return;
     bool runs_on = session->options->command && !weir_workload_poll(&session->workload);
     weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "the reader of the recording has gone%s%s",
@@ -269,30 +257,16 @@ static void end_workload(struct weir_session *session, enum weir_record_end end,
     else if (end == WEIR_RECORD_END_OUTPUT && !weir_workload_poll(workload))
         weir_notice(session->options->notices, WEIR_NOTICE_WARNING, "recording has ended (%s); the command runs on",
                     err->what);
-    weir_coordinator_wait_workload(&session->coordinator, session->hurried ? HURRIED_WAIT_MS : -1);
+    weir_coordinator_wait_workload(&session->coordinator,
+                                   weir_coordinator_was_hurried(&session->coordinator) ? HURRIED_WAIT_MS : -1);
     session->result->has_workload_status = workload->reaped;
     session->result->workload_status = workload->status;
 }
 
-/* The file is told of at the end, too, with what is lost. Recording goes on: what is to come may still be saved, by
- * another name or what /proc/PID/fd has. */
 static void tell_of_output(void *ctx)
 {
     struct weir_session *session = ctx;
-    int taken = atomic_exchange_explicit(&session->pipeline.writer.taken, 0, memory_order_relaxed);
-    const char *path = session->file->path;
-    const char *suffix = session->append ? WEIR_APPEND_SUFFIX : ""; /* what continues a file goes on beside it */
-    if (taken == -ENOENT)
-        weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
-                    "'%s%s' was removed while recording: what is recorded goes when recording ends", path, suffix);
-    else if (taken < 0)
-        weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
-                    "'%s%s' was cut while recording: what stood there is lost", path, suffix);
-    int unsized = atomic_exchange_explicit(&session->pipeline.writer.unsized, 0, memory_order_relaxed);
-    if (unsized < 0)
-        weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
-                    "cannot write the size of '%s%s' into its head (%s): until it is finished readers may find less",
-                    path, suffix, strerror(-unsized));
+    weir_file_series_tell_output(&session->files);
 }
 
 static int map_rings(void *ctx, unsigned place, struct weir_error *err)
@@ -358,7 +332,7 @@ static void abandon(struct weir_session *session, const struct weir_error *err)
     if (workload->go_fd >= 0 || weir_workload_poll(workload))
         return;
     weir_event_set_disable(&session->events);
-    weir_sideband_halt(session->sideband); /* it looks at the pipeline's epochs */
+    weir_sideband_halt(session->sideband.sideband); /* it looks at the pipeline's epochs */
     weir_pipeline_stop(&session->pipeline);
     weir_control_end(&session->control, &session->coordinator.late_sources);
     end_workload(session, WEIR_RECORD_END_OUTPUT, err);
@@ -373,16 +347,16 @@ static int finish(struct weir_session *session, struct weir_error *err)
         weir_event_set_tell_programs(&session->events, session->options->notices);
     session->samples_on = false; /* the end of a snapshot is not to switch anything on */
     weir_disk_guard_settle(&session->guard);
-    weir_session_switch_settle(&session->change);
-    int described = session->options->tail_synthesize ? weir_session_synthesize(session, err) : 0;
+    weir_file_series_settle(&session->files);
+    int described = session->options->tail_synthesize ? weir_beginning_synthesize(&session->beginning, err) : 0;
     weir_pipeline_stop_readers(&session->pipeline, weir_session_ends_with_snapshot(session));
     int code = weir_session_finish(session, err);
-    if (result->end == WEIR_RECORD_END_OUTPUT && session->reader_gone)
+    if (result->end == WEIR_RECORD_END_OUTPUT && session->files.reader_gone)
         result->end = WEIR_RECORD_END_READER;
     weir_snapshots_end(&session->snapshots);
     /* Else a command that runs on would wait for answers, and we for it. */
     weir_control_end(&session->control, &session->coordinator.late_sources);
-    if (code == 0 && described < 0 && session->reader_gone) { /* which is no failure, whoever met it first */
+    if (code == 0 && described < 0 && session->files.reader_gone) { /* which is no failure, whoever met it first */
         *err = (struct weir_error){0};
         described = 0;
     }

@@ -29,24 +29,21 @@ int weir_session_open_events(struct weir_session *session, struct weir_error *er
 }
 
 /* Any thread, one at a time; the coordinator is waiting for it, or is it. */
-static bool is_hurried(struct weir_session *session)
-{
-    bool came = weir_coordinator_is_hurried(&session->coordinator);
-    if (came && !session->hurried)
-        weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
-                    "signal while the reader of the recording does not read: what it has not taken is given up");
-    session->hurried |= came;
-    return session->hurried;
-}
-
-/* As above. */
 static void while_waiting(void *ctx)
 {
     struct weir_session *session = ctx;
-    if (session->options->output_kind != WEIR_RECORD_OUTPUT_STREAM)
+    struct weir_coordinator *coordinator = &session->coordinator;
+    if (session->options->output_kind != WEIR_RECORD_OUTPUT_STREAM) {
         weir_disk_guard_tend(&session->guard);
-    else if (is_hurried(session))
-        weir_writer_give_up_stream(&session->pipeline.writer);
+        return;
+    }
+    bool was_hurried = weir_coordinator_was_hurried(coordinator);
+    if (!weir_coordinator_is_hurried(coordinator))
+        return;
+    if (!was_hurried)
+        weir_notice(session->options->notices, WEIR_NOTICE_WARNING,
+                    "signal while the reader of the recording does not read: what it has not taken is given up");
+    weir_writer_give_up_stream(&session->pipeline.writer);
 }
 
 /* Of the sizes that outputs are to have; 0: they may have any. */
@@ -149,55 +146,115 @@ int weir_session_map_rings(struct weir_session *session, struct weir_error *err)
     return 0;
 }
 
-int weir_session_describe(struct weir_session *session, struct weir_error *err)
+/* ---- files ---- */
+
+static int append_aux_info(void *ctx, struct weir_buf *out)
 {
-    return weir_file_facts_gather(&session->facts,
-                                  &(struct weir_file_facts_sources){
-                                      .options = session->options,
-                                      .events = &session->events,
-                                      .config = &session->plan.config,
-                                      .topology = session->machine.topology,
-                                      .clock_reference = &session->machine.clock_reference,
-                                      .append = session->append,
-                                      .kcore = &session->kcore,
-                                      .chunk_bytes = session->pipeline.pool.chunk_bytes,
-                                  },
-                                  err);
+    struct weir_session *session = ctx;
+    return weir_session_append_aux_info(session, &session->plan.cpus, out);
 }
 
-int weir_session_open_file(struct weir_session *session, struct weir_error *err)
+static bool make_room(void *ctx)
 {
-    int result = weir_record_file_open(&session->file, &session->facts, &session->pipeline,
-                                       session->options->output_path, session->io, err);
-    if (result == 0 && session->append)
-        weir_append_lock(session->append);
-    return result;
+    return weir_disk_guard_make_room(ctx);
 }
 
-int weir_session_make_finisher(struct weir_session *session, struct weir_error *err)
+static void tell_cpus_again(void *ctx)
 {
-    bool rotates = weir_modes_rotate(&session->plan.modes);
-    if (!weir_modes_finish_files(&session->plan.modes))
-        return 0;
-    int result = weir_file_finisher_new(&session->finisher, &(struct weir_file_finisher_setup){
-                                                                .session = session,
-                                                                .child_mask = &session->coordinator.mask_before,
-                                                                .room_fd = rotates ? session->change.progress_fd : -1,
-                                                                .rotations = &session->pipeline.control.rotations,
-                                                            });
-    return result < 0 ? weir_error_set_errno(err, result, "cannot set up the finishing of files") : 0;
+    struct weir_session *session = ctx;
+    weir_cpu_follower_tell_again(&session->cpu_follower);
 }
+
+static void complete_snapshot(void *ctx)
+{
+    struct weir_session *session = ctx;
+    weir_snapshots_complete(&session->snapshots);
+}
+
+static bool is_hurried(void *ctx)
+{
+    struct weir_session *session = ctx;
+    return weir_coordinator_is_hurried(&session->coordinator);
+}
+
+static void init_files(struct weir_session *session)
+{
+    weir_beginning_init(&session->beginning, &(struct weir_beginning_setup){
+                                                 .plan = &session->plan,
+                                                 .facts = &session->facts,
+                                                 .events = &session->events,
+                                                 .targets = &session->targets,
+                                                 .pipeline = &session->pipeline,
+                                                 .workload = &session->workload.pid,
+                                                 .append_aux_info = append_aux_info,
+                                                 .aux_ctx = session,
+                                             });
+    bool is_guarded = session->options->keep_free_bytes > 0 || session->options->on_full != WEIR_RECORD_ON_FULL_STOP;
+    weir_file_series_init(&session->files, &(struct weir_file_series_setup){
+                                               .plan = &session->plan,
+                                               .facts = &session->facts,
+                                               .beginning = &session->beginning,
+                                               .events = &session->events,
+                                               .pipeline = &session->pipeline,
+                                               .sideband = &session->sideband,
+                                               .append = session->append,
+                                               .result = session->result,
+                                               .clock = session->clock,
+                                               .day = session->day,
+                                               .io = session->io,
+                                               .sources = &session->coordinator.sources,
+                                               .triggers = &session->coordinator.triggers,
+                                               .child_mask = &session->coordinator.mask_before,
+                                               .guard_asks_again = is_guarded,
+                                               .hooks =
+                                                   {
+                                                       .make_room = make_room,
+                                                       .later_file_began = tell_cpus_again,
+                                                       .snapshot_ended = complete_snapshot,
+                                                       .is_hurried = is_hurried,
+                                                       .ctx = session,
+                                                   },
+                                           });
+}
+
+int weir_session_open_files(struct weir_session *session, struct weir_error *err)
+{
+    int result = weir_file_facts_gather(&session->facts,
+                                        &(struct weir_file_facts_sources){
+                                            .options = session->options,
+                                            .events = &session->events,
+                                            .config = &session->plan.config,
+                                            .topology = session->machine.topology,
+                                            .clock_reference = &session->machine.clock_reference,
+                                            .append = session->append,
+                                            .kcore = &session->kcore,
+                                            .chunk_bytes = session->pipeline.pool.chunk_bytes,
+                                        },
+                                        err);
+    init_files(session);
+    return result < 0 ? result : weir_file_series_open(&session->files, err);
+}
+
+int weir_session_finish(struct weir_session *session, struct weir_error *err)
+{
+    struct weir_record_result *result = session->result;
+    const struct weir_pipeline *pipeline = &session->pipeline;
+    result->ring_bytes = session->plan.ring_bytes;
+    for (unsigned i = 0; i < pipeline->reader_count; i++)
+        result->rings += weir_reader_rings_mapped(&pipeline->readers[i]->rings);
+    result->pool_bytes = (uint64_t)pipeline->pool.chunk_count * pipeline->pool.chunk_bytes;
+    int code = weir_file_series_finish(&session->files, session->snapshots.permanent, err);
+    weir_session_sum_aux(session);
+    return code;
+}
+
+/* ---- release ---- */
 
 void weir_session_close_events(struct weir_session *session)
 {
     if (session->piped)
         weir_pipeline_stop(&session->pipeline);
-    /* The kernel may still read from the pool for them. */
-    weir_file_finisher_free(session->finisher);
-    weir_session_switch_fini(&session->change);
-    weir_record_file_close(session->file);
-    session->finisher = NULL;
-    session->file = NULL;
+    weir_file_series_close(&session->files);
     if (session->piped)
         weir_pipeline_fini(&session->pipeline);
     weir_shed_plan_fini(&session->shed);
@@ -208,10 +265,10 @@ void weir_session_close_events(struct weir_session *session)
 void weir_session_release(struct weir_session *session)
 {
     weir_file_facts_fini(&session->facts);
-    weir_sideband_halt(session->sideband); /* it looks at the pipeline's epochs */
+    weir_sideband_halt(session->sideband.sideband); /* it looks at the pipeline's epochs */
     weir_session_close_events(session);
-    weir_session_free_sideband(session); /* the readers, which are gone now, wrote to its tees */
-    weir_told_losses_fini(&session->told_losses);
+    weir_sideband_host_fini(&session->sideband); /* the readers, which are gone now, wrote to its tees */
+    weir_beginning_fini(&session->beginning);
     weir_disk_guard_fini(&session->guard);
     weir_append_free(session->append);
     weir_kcore_close(&session->kcore);

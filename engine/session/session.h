@@ -15,20 +15,19 @@
 #include "engine/events/targets.h"
 #include "engine/kernel/kernel.h"
 #include "engine/session/append.h"
+#include "engine/session/beginning.h"
 #include "engine/session/control.h"
 #include "engine/session/coordinator.h"
 #include "engine/session/cpu_follower.h"
 #include "engine/session/disk_guard.h"
 #include "engine/session/event_trigger.h"
 #include "engine/session/file_facts.h"
-#include "engine/session/file_finisher.h"
+#include "engine/session/file_series.h"
 #include "engine/session/ftrace_snapshot.h"
-#include "engine/session/ledger.h"
 #include "engine/session/machine_facts.h"
 #include "engine/session/record.h"
-#include "engine/session/record_file.h"
 #include "engine/session/recording_plan.h"
-#include "engine/session/session_switch.h"
+#include "engine/session/sideband_host.h"
 #include "engine/session/snapshot.h"
 #include "engine/session/workload.h"
 #include "engine/tasks/sideband.h"
@@ -64,29 +63,20 @@ struct weir_session {
     struct weir_control control; /* clients that may ask for something */
     uint64_t started_ns;         /* when the coordinator's loop began */
     bool samples_on;             /* events count, or were last said to */
-    bool hurried;                /* a signal came while finishing: slow parts are left out */
-    bool reader_gone; /* the recording is a stream that nobody reads any more; set by weir_session_finish() */
-    bool given_up;    /* it is one whose reader did not read when a signal came, before anything was recorded */
     struct weir_workload workload;
     struct weir_event_set events;
     struct weir_shed_plan shed; /* borrowed by the pipeline */
     struct weir_pipeline pipeline;
-    bool piped;                    /* pipeline was initialised */
-    const struct weir_io_ops *io;  /* borrowed; what files are written with; NULL: the real system calls */
-    struct weir_append *append;    /* owned; the file that is continued; NULL: none is */
-    struct weir_kcore kcore;       /* owned; with --kcore */
-    struct weir_record_file *file; /* owned; what the recording is written to now */
-    struct weir_session_switch change;
-    struct weir_file_finisher *finisher; /* owned; NULL: there is one file, and it keeps its name */
-    struct weir_disk_guard guard;
-    struct weir_told_losses told_losses; /* of the files before this one */
-    bool told_programs;                  /* of others, on tracepoints of ours */
-
-    struct weir_sideband *sideband;        /* owned; NULL: none is wanted */
-    struct weir_build_id_entry *build_ids; /* owned; for the feature, once the sideband thread has ended */
-    size_t build_id_count;
-
+    bool piped;                   /* pipeline was initialised */
+    const struct weir_io_ops *io; /* borrowed; what files are written with; NULL: the real system calls */
+    struct weir_append *append;   /* owned; the file that is continued; NULL: none is */
+    struct weir_kcore kcore;      /* owned; with --kcore */
     struct weir_file_facts facts; /* const once the first file is open */
+    struct weir_beginning beginning;
+    struct weir_sideband_host sideband;
+    struct weir_file_series files;
+    struct weir_disk_guard guard;
+    bool told_programs; /* of others, on tracepoints of ours */
 };
 
 /* Reads the machine's facts and makes the plan, with the list of events as they are to be opened. 0 or -errno with err.
@@ -155,27 +145,12 @@ void weir_session_close_events(struct weir_session *session);
 /* Undoes everything, in any state. The options and the result stay, and a file that was published. */
 void weir_session_release(struct weir_session *session);
 
-/* Gathers session->facts. After map_rings(). 0 or -errno with err. */
-int weir_session_describe(struct weir_session *session, struct weir_error *err);
+/* Gathers session->facts and opens the first file at options->output_path. After map_rings(). 0 or -errno with err. */
+int weir_session_open_files(struct weir_session *session, struct weir_error *err);
 
-/* Opens session->file at options->output_path, head written. After map_rings() and describe(). 0 or -errno with err. */
-int weir_session_open_file(struct weir_session *session, struct weir_error *err);
-
-/* Appends ID_INDEX, EVENT_UPDATE, THREAD_MAP and CPU_MAP records. 0 or -ENOMEM. */
-int weir_session_append_index(const struct weir_session *session, struct weir_buf *out);
-
-/* What synthesis is to do, but for emit. */
-void weir_session_synth_options(const struct weir_session *session, struct weir_synth_options *options);
-
-/* Makes the finisher when files are to be switched, named by time or told to a command. 0 or -errno with err. */
-int weir_session_make_finisher(struct weir_session *session, struct weir_error *err);
-
-/* ID_INDEX, THREAD_MAP and CPU_MAP records into the pipeline and then, unless that is asked for at the end, what was
- * there before, as synthesize() has it. */
-int weir_session_begin_file(struct weir_session *session, struct weir_error *err);
-
-/* Kernel map, modules, tasks and maps into the pipeline, closed by FINISHED_INIT. */
-int weir_session_synthesize(struct weir_session *session, struct weir_error *err);
+/* Ends a recording whose readers have ended: weir_file_series_finish(), and what the result says of rings and AUX
+ * areas. 0 or -errno with err. */
+int weir_session_finish(struct weir_session *session, struct weir_error *err);
 
 /* Registers the triggers that every recording has, opens --control and, for a workload, the socket of libweir. After
  * weir_coordinator_init(). 0 or -errno with err. */
@@ -195,19 +170,5 @@ bool weir_session_command_crashed(const struct weir_session *session);
 
 /* Switches samples on or off, and says so. ctx: the session. */
 void weir_session_switch_samples(void *ctx, bool on);
-
-/* The sideband thread, unless no build ids are wanted: made before the readers start, which fill its tees, started with
- * them, stopped after them; stop() fills build_ids. 0 or -errno with err. */
-int weir_session_make_sideband(struct weir_session *session, struct weir_error *err);
-int weir_session_start_sideband(struct weir_session *session, struct weir_error *err);
-int weir_session_stop_sideband(struct weir_session *session, struct weir_error *err);
-/* Copies what has a build id into the cache that was asked for; says so, or why not. After stop(). */
-void weir_session_fill_build_id_cache(struct weir_session *session);
-/* After the readers are gone. NULL-safe. */
-void weir_session_free_sideband(struct weir_session *session);
-
-/* After the readers have ended: ledger, LOST_SAMPLES, end of the writer, features, final head, fsync. Fills the result.
- * 0 or -errno with err; the file keeps what was good. */
-int weir_session_finish(struct weir_session *session, struct weir_error *err);
 
 #endif

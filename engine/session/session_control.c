@@ -226,7 +226,7 @@ static void tell_status(void *ctx, struct weir_buf *out)
     weir_buf_printf(out, "\"pool\":{\"bytes\":%" PRIu64 ",\"used_bytes\":%" PRIu64 "},", session->plan.buffer_bytes,
                     (uint64_t)weir_pool_used_count(pool) * pool->chunk_bytes);
     weir_buf_printf(out, "\"wakeups\":%" PRIu64 ",\"rounds\":%" PRIu64 ",\"files\":%" PRIu64 ",", sums.wakeups,
-                    session->pipeline.rounds.pushed, session->change.count + 1);
+                    session->pipeline.rounds.pushed, session->files.rotation.count + 1);
     weir_buf_printf(out, "\"snapshots\":%" PRIu64 ",", session->pipeline.rounds.snapshots);
     append_drains(&session->pipeline, out);
     append_triggers(&session->coordinator.triggers, out);

@@ -54,9 +54,8 @@ int weir_session_prepare(struct weir_session *session, struct weir_error *err)
     if (result < 0)
         return result;
     bool without_ids = session->append && weir_append_is_without_ids(session->append);
-    result = weir_recording_plan_make(&session->plan, options, &session->machine, session->append ? &without_ids : NULL,
-                                      err);
-    return result;
+    return weir_recording_plan_make(&session->plan, options, &session->machine, session->append ? &without_ids : NULL,
+                                    err);
 }
 
 /* How many are named, as of now: they are listed again when they are attached to, and who is missing is told then. */

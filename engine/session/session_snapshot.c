@@ -31,7 +31,7 @@ static void pause_rings(void *ctx, bool paused)
 static int end_file(void *ctx, struct weir_error *err)
 {
     struct weir_session *session = ctx;
-    return weir_session_switch_begin(&session->change, err);
+    return weir_file_series_rotate(&session->files, err);
 }
 
 void weir_session_begin_snapshots(struct weir_session *session)
@@ -62,5 +62,5 @@ bool weir_session_ends_with_snapshot(const struct weir_session *session)
 {
     bool is_asked = weir_snapshots_are_possible(&session->snapshots) && weir_session_end_asks_for_snapshot(session);
     return weir_modes_have(&session->plan.modes, WEIR_MODE_OVERWRITE) || is_asked || session->snapshots.permanent ||
-           session->change.taken_back;
+           session->files.rotation.taken_back;
 }

@@ -11,7 +11,7 @@
  * does: it ends the file (end_file), which is a switch of the output, and the file of the one before is removed once
  * that is whole (kept_files.h). ftrace replaces at once, because its second buffer is all the room that there is. With
  * --snapshot-keep dumps end their file, too; where a file cannot be ended, the pair's snapshots follow one another, too
- * (recording_plan.h, pair_ends_file).
+ * (weir_modes_pair_ends_files()).
  *
  * One snapshot at a time: until the last one is on file another is refused. Coordinator only; nothing blocks but
  * weir_snapshot_alloc(), and end_file() on opening and naming files.

@@ -131,13 +131,11 @@ static int open_all(struct simulation *s, struct weir_error *err)
     if (result == 0)
         result = weir_session_map_rings(session, err);
     if (result == 0)
-        result = weir_session_describe(session, err);
+        result = weir_session_open_files(session, err);
     if (result == 0)
-        result = weir_session_open_file(session, err);
+        result = weir_pipeline_start(&session->pipeline, session->files.current->output, err);
     if (result == 0)
-        result = weir_pipeline_start(&session->pipeline, session->file->output, err);
-    if (result == 0)
-        result = weir_record_file_publish(session->file, err);
+        result = weir_file_series_name(&session->files, err);
     return result;
 }
 
@@ -302,7 +300,7 @@ static int collect(const struct simulation *s, struct weir_simulate_result *resu
     result->writer_cpu_seconds = (double)pipeline->threads[pipeline->reader_count].cpu_time_ns / (double)WEIR_NS_PER_S;
     result->latency_ns = pipeline->writer.latency_ns;
     struct weir_output_stats stats;
-    weir_output_get_stats(session->file->output, &stats);
+    weir_output_get_stats(session->files.current->output, &stats);
     result->direct_bytes = stats.direct_bytes;
     result->record.signal = session->coordinator.ending_signal;
     return 0;

@@ -29,6 +29,7 @@ void finisher_rig_init(struct finisher_rig *rig, const struct weir_notice_sink *
     rig->description.attr.size = sizeof(rig->description.attr);
     rig->session = (struct weir_session){
         .options = &rig->options,
+        .plan = {.options = &rig->options},
         .facts =
             {
                 .options = &rig->options,
@@ -47,7 +48,9 @@ void finisher_rig_init(struct finisher_rig *rig, const struct weir_notice_sink *
 void finisher_rig_start(struct finisher_rig *rig)
 {
     const struct weir_file_finisher_setup setup = {
-        .session = &rig->session,
+        .plan = &rig->session.plan,
+        .facts = &rig->session.facts,
+        .sideband = rig->session.sideband.sideband,
         .child_mask = &rig->signals,
         .room_fd = rig->room_fd,
         .rotations = &rig->rotations,

@@ -1,4 +1,4 @@
-/* A recording that is just enough for the finisher: files that have ended, without data, hidden as session_switch.c
+/* A recording that is just enough for the finisher: files that have ended, without data, hidden as a rotation
  * leaves them, in a folder of their own. No Criterion: race programs use it too. One thread. */
 #ifndef WEIR_TESTS_ENGINE_FINISHER_RIG_H
 #define WEIR_TESTS_ENGINE_FINISHER_RIG_H

@@ -393,7 +393,8 @@ Test(coordinator, second_ending_signal_is_haste, .timeout = 30)
     raise(SIGTERM);
     cr_assert(weir_coordinator_is_hurried(&f.coordinator));
     cr_assert_eq(f.coordinator.ending_signal, SIGINT); /* the first one is what is told */
-    cr_assert_not(weir_coordinator_is_hurried(&f.coordinator));
+    cr_assert(weir_coordinator_is_hurried(&f.coordinator), "haste does not pass");
+    cr_assert(weir_coordinator_was_hurried(&f.coordinator));
     fixture_fini(&f);
 }
 
@@ -427,9 +428,22 @@ Test(coordinator, signal_that_is_sent_twice_at_once_is_no_haste, .timeout = 30)
     told_ns = 9 * WEIR_NS_PER_MS;
     raise(SIGTERM);
     cr_assert_not(weir_coordinator_is_hurried(&f.coordinator));
+    cr_assert_not(weir_coordinator_was_hurried(&f.coordinator));
     told_ns = 10 * WEIR_NS_PER_MS;
     raise(SIGTERM);
     cr_assert(weir_coordinator_is_hurried(&f.coordinator));
+    fixture_fini(&f);
+}
+
+Test(coordinator, another_signal_at_once_is_haste, .timeout = 30)
+{
+    static const struct weir_clock clock = {.now_ns = tell_ns};
+    struct fixture f;
+    fixture_init(&f);
+    f.coordinator.clock = &clock;
+    told_ns = 0;
+    raise(SIGTERM);
+    cr_assert_eq(run(&f), WEIR_RECORD_END_SIGNAL);
     raise(SIGINT);
     cr_assert(weir_coordinator_is_hurried(&f.coordinator));
     fixture_fini(&f);

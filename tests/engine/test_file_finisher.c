@@ -3,6 +3,7 @@
  * with. Its names and commands are those of test_kept_files.c, its races those of race_file_finisher.c.
  */
 #include "engine/session/file_finisher.h"
+#include "engine/session/file_series_internal.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -120,7 +121,7 @@ static void look_at_full_disk(struct weir_disk_guard *guard, unsigned looks)
     struct weir_session *session = &rig.session;
     clock = fake_clock_interface(&now);
     session->clock = &clock;
-    session->finisher = rig.finisher;
+    session->files.finisher = rig.finisher;
     session->coordinator.signal_fd = -1;
     session->pipeline.writer.full = session->pipeline.writer.waits = true;
     guard->session = session;
@@ -214,50 +215,48 @@ Test(file_finisher, what_is_to_be_removed_does_not_wait_for_commands)
     cr_assert_eq(mkfifo(fifo, 0600), 0);
     rig.options.switching.command = command;
     finisher_rig_start(&rig);
-    for (unsigned i = 0; i <= WEIR_FINISHER_COMMANDS; i++) {
+    for (unsigned i = 0; i <= WEIR_KEPT_COMMANDS; i++) {
         struct weir_record_file *file = finisher_rig_make_file(&rig, NULL);
         while (!weir_file_finisher_push(rig.finisher, file))
             usleep(1000);
     }
-    await_told(WEIR_FINISHER_COMMANDS + 1);
+    await_told(WEIR_KEPT_COMMANDS + 1);
     cr_expect(weir_file_finisher_drop_oldest(rig.finisher));
     weir_file_finisher_await_drops(rig.finisher);
     int fd = open(fifo, O_RDWR);
     cr_assert_geq(fd, 0);
-    for (unsigned i = 0; i <= WEIR_FINISHER_COMMANDS; i++)
+    for (unsigned i = 0; i <= WEIR_KEPT_COMMANDS; i++)
         cr_assert_eq(write(fd, "\n", 1), 1);
     weir_file_finisher_stop(rig.finisher, no_haste, NULL);
     weir_file_finisher_await_commands(rig.finisher, no_haste, NULL);
     close(fd);
     unlink(fifo);
     cr_expect_eq(weir_file_finisher_removed(rig.finisher).files, 1);
-    cr_expect_eq(clean_folder(), WEIR_FINISHER_COMMANDS);
+    cr_expect_eq(clean_folder(), WEIR_KEPT_COMMANDS);
 }
 
 /* Nobody has said what the next file begins with, and nobody will: /proc hangs. */
-Test(file_finisher, file_that_was_left_is_finished_though_the_switch_had_no_answer)
+Test(file_finisher, file_that_was_left_is_finished_though_the_rotation_had_no_answer)
 {
     finisher_rig_start(&rig);
-    struct weir_session *session = &rig.session;
-    struct weir_session_switch *change = &session->change;
-    session->finisher = rig.finisher;
-    weir_triggers_init(&session->coordinator.triggers, &sink);
-    session->snapshots.triggers = &session->coordinator.triggers;
-    *change = (struct weir_session_switch){
-        .session = session,
-        .step = WEIR_SWITCH_ANSWERING,
-        .left = finisher_rig_make_file(&rig, NULL),
-        .progress_fd = rig.room_fd,
+    struct weir_triggers triggers;
+    weir_triggers_init(&triggers, &sink);
+    struct weir_file_series series = {
+        .setup = {.plan = &rig.session.plan, .triggers = &triggers},
+        .finisher = rig.finisher,
+        .ended = finisher_rig_make_file(&rig, NULL),
+        .rotation = {.step = WEIR_ROTATION_ANSWERING, .progress_fd = rig.room_fd},
     };
-    weir_writer_rotation_init(&change->order, NULL);
-    change->order.item.state = WEIR_CHUNK_IN_FLIGHT;
-    weir_session_switch_end(change);
-    cr_assert_not_null(change->left, "it is still the writer's");
-    change->order.item.state = WEIR_CHUNK_FREE;
-    weir_session_switch_end(change);
-    cr_expect_null(change->left);
-    cr_expect_eq(change->step, WEIR_SWITCH_IDLE);
-    weir_session_switch_end(change);
+    struct weir_writer_rotation *order = &series.rotation.order;
+    weir_writer_rotation_init(order, NULL);
+    order->item.state = WEIR_CHUNK_IN_FLIGHT;
+    weir_file_rotation_end(&series);
+    cr_assert_not_null(series.ended, "it is still the writer's");
+    order->item.state = WEIR_CHUNK_FREE;
+    weir_file_rotation_end(&series);
+    cr_expect_null(series.ended);
+    cr_expect_eq(series.rotation.step, WEIR_ROTATION_IDLE);
+    weir_file_rotation_end(&series);
     weir_file_finisher_stop(rig.finisher, no_haste, NULL);
     cr_expect_eq(weir_file_finisher_sums(rig.finisher)->files, 1);
     cr_expect_eq(told_count, 1);
@@ -290,7 +289,7 @@ Test(file_finisher, oldest_file_goes_while_the_sideband_waits_for_room)
     sem_init(&may_answer, 0, 0);
     cr_assert_eq(weir_sideband_new(&sideband, &setup), 0);
     cr_assert_eq(weir_sideband_start(sideband), 0);
-    rig.session.sideband = sideband;
+    rig.session.sideband.sideband = sideband;
     finisher_rig_start(&rig);
     cr_assert(weir_file_finisher_push(rig.finisher, finisher_rig_make_file(&rig, NULL)));
     cr_assert(is_told_of_room(PATIENCE_MS));

@@ -232,7 +232,7 @@ Test(kept_files, no_more_commands_run_than_may_and_haste_starts_none)
     snprintf(script, sizeof(script), "read -r _ <'%s'", pipe_path);
     char *command[] = {shell, option, script, NULL};
     struct weir_kept_files *kept = make(0, command);
-    for (unsigned i = 0; i < WEIR_FINISHER_COMMANDS; i++) {
+    for (unsigned i = 0; i < WEIR_KEPT_COMMANDS; i++) {
         add(kept, STAMP);
         told.count = 0;
     }
@@ -245,7 +245,7 @@ Test(kept_files, no_more_commands_run_than_may_and_haste_starts_none)
 
     int fd = open(pipe_path, O_RDWR | O_CLOEXEC);
     cr_assert_geq(fd, 0);
-    for (unsigned i = 0; i < WEIR_FINISHER_COMMANDS; i++)
+    for (unsigned i = 0; i < WEIR_KEPT_COMMANDS; i++)
         cr_assert_eq(write(fd, "\n", 1), 1);
     weir_kept_files_await_commands(kept, never, NULL);
     close(fd);

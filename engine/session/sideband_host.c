@@ -1,44 +1,45 @@
-/* A recording's sideband thread: begun with the readers, ended when they have. Coordinator thread. */
+/* A recording's sideband thread; see sideband_host.h. Coordinator thread. */
+#include "engine/session/sideband_host.h"
+
 #include <limits.h>
 #include <stdlib.h>
 
-#include "engine/session/session.h"
 #include "engine/tasks/build_id_cache.h"
 
 #define STOP_TIMEOUT_MS    1000u /* for the build ids that are not read yet, whatever the file systems do */
 #define HURRIED_TIMEOUT_MS 0u
 
-int weir_session_make_sideband(struct weir_session *session, struct weir_error *err)
+int weir_sideband_host_make(struct weir_sideband_host *host, const struct weir_recording_plan *plan,
+                            const struct weir_file_facts *facts, const struct weir_event_set *events,
+                            struct weir_pipeline *pipeline, struct weir_error *err)
 {
-    const struct weir_record_options *options = session->options;
-    const struct weir_event_list *events = session->events.list;
-    if (options->no_build_ids && !weir_modes_rotate(&session->plan.modes))
-        return 0; /* nobody would use what it finds */
-    struct weir_pipeline *pipeline = &session->pipeline;
-    int result =
-        weir_sideband_new(&session->sideband,
-                          &(struct weir_sideband_setup){
-                              .attr = &session->facts.descriptions[0].attr,
-                              .tee_count = pipeline->reader_count,
-                              .epoch = &pipeline->control.epoch,
-                              .read_build_ids = !options->no_build_ids,
-                              .keeps_files = options->fill_build_id_cache,
-                              .read_bpf_programs = !options->no_build_ids && !options->samples.no_bpf_events &&
-                                                   session->file->kind != WEIR_RECORD_OUTPUT_STREAM,
-                              /* It knows of code and names only. */
-                              .is_doubtful = events->events[weir_event_set_sideband(&session->events)].attr.mmap_data ||
-                                             options->samples.namespaces,
-                          });
+    const struct weir_record_options *options = plan->options;
+    bool reads_programs =
+        !options->no_build_ids && !options->samples.no_bpf_events && options->output_kind != WEIR_RECORD_OUTPUT_STREAM;
+    bool maps_data = events->list->events[weir_event_set_sideband(events)].attr.mmap_data;
+    host->options = options;
+    if (options->no_build_ids && !weir_modes_rotate(&plan->modes))
+        return 0;
+    int result = weir_sideband_new(&host->sideband, &(struct weir_sideband_setup){
+                                                        .attr = &facts->descriptions[0].attr,
+                                                        .tee_count = pipeline->reader_count,
+                                                        .epoch = &pipeline->control.epoch,
+                                                        .read_build_ids = !options->no_build_ids,
+                                                        .keeps_files = options->fill_build_id_cache,
+                                                        .read_bpf_programs = reads_programs,
+                                                        /* It knows of code and names only. */
+                                                        .is_doubtful = maps_data || options->samples.namespaces,
+                                                    });
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot set up the sideband thread");
     for (unsigned i = 0; i < pipeline->reader_count; i++)
-        pipeline->readers[i]->sink.tee = weir_sideband_tee(session->sideband, i);
+        pipeline->readers[i]->sink.tee = weir_sideband_tee(host->sideband, i);
     return 0;
 }
 
-int weir_session_start_sideband(struct weir_session *session, struct weir_error *err)
+int weir_sideband_host_start(struct weir_sideband_host *host, struct weir_error *err)
 {
-    int result = session->sideband ? weir_sideband_start(session->sideband) : 0;
+    int result = host->sideband ? weir_sideband_start(host->sideband) : 0;
     if (result < 0) {
         weir_error_set_errno(err, result, "cannot start the sideband thread");
         weir_error_hint(err, "see ulimit -u and kernel.threads-max; --no-buildid does without it");
@@ -46,9 +47,9 @@ int weir_session_start_sideband(struct weir_session *session, struct weir_error 
     return result;
 }
 
-static void report(const struct weir_session *session, const struct weir_sideband_counts *counts)
+static void report(const struct weir_sideband_host *host, const struct weir_sideband_counts *counts)
 {
-    const struct weir_notice_sink *notices = session->options->notices;
+    const struct weir_notice_sink *notices = host->options->notices;
     uint64_t cpu_time_ns = counts->cpu_time_ns + counts->ids_cpu_time_ns;
     weir_notice(notices, WEIR_NOTICE_VERBOSE,
                 "sideband: %llu records, %llu tasks, %llu mapped files, %llu build ids; %llu.%03llu ms of CPU time",
@@ -77,28 +78,27 @@ static void report(const struct weir_session *session, const struct weir_sideban
                     (unsigned long long)counts->unread);
 }
 
-int weir_session_stop_sideband(struct weir_session *session, struct weir_error *err)
+int weir_sideband_host_stop(struct weir_sideband_host *host, uint32_t file_number, bool hurried, struct weir_error *err)
 {
-    if (!session->sideband)
+    if (!host->sideband)
         return 0;
     struct weir_sideband_counts counts;
-    session->hurried |= weir_coordinator_is_hurried(&session->coordinator);
-    weir_sideband_stop(session->sideband, session->hurried ? HURRIED_TIMEOUT_MS : STOP_TIMEOUT_MS, &counts);
-    report(session, &counts);
-    if (session->options->no_build_ids)
+    weir_sideband_stop(host->sideband, hurried ? HURRIED_TIMEOUT_MS : STOP_TIMEOUT_MS, &counts);
+    report(host, &counts);
+    if (host->options->no_build_ids)
         return 0;
-    int result = weir_mapped_files_list(weir_sideband_files(session->sideband), session->file->number,
-                                        &session->build_ids, &session->build_id_count);
+    int result = weir_mapped_files_list(weir_sideband_files(host->sideband), file_number, &host->build_ids,
+                                        &host->build_id_count);
     return result < 0 ? weir_error_set_errno(err, result, "cannot list build ids") : 0;
 }
 
-void weir_session_fill_build_id_cache(struct weir_session *session)
+void weir_sideband_host_fill_cache(const struct weir_sideband_host *host)
 {
-    const char *dir = session->options->build_id_dir;
-    const struct weir_notice_sink *notices = session->options->notices;
-    char at_home[PATH_MAX];
-    if (!session->options->fill_build_id_cache || !session->sideband || session->hurried)
+    if (!host->sideband || !host->options->fill_build_id_cache)
         return;
+    const char *dir = host->options->build_id_dir;
+    const struct weir_notice_sink *notices = host->options->notices;
+    char at_home[PATH_MAX];
     if (!dir && !weir_build_id_cache_default(at_home, sizeof(at_home))) {
         weir_notice(notices, WEIR_NOTICE_WARNING, "no build-id cache: HOME is not set; name a folder by --buildid-dir");
         return;
@@ -106,8 +106,8 @@ void weir_session_fill_build_id_cache(struct weir_session *session)
     dir = dir ? dir : at_home;
     struct weir_build_id_cache_counts counts;
     struct weir_error err = {0};
-    if (weir_build_id_cache_fill(dir, weir_sideband_files(session->sideband), weir_sideband_roots(session->sideband),
-                                 &counts, &err) < 0) {
+    if (weir_build_id_cache_fill(dir, weir_sideband_files(host->sideband), weir_sideband_roots(host->sideband), &counts,
+                                 &err) < 0) {
         weir_notice(notices, WEIR_NOTICE_WARNING, "%s; the recording is whole", err.what);
         return;
     }
@@ -115,11 +115,9 @@ void weir_session_fill_build_id_cache(struct weir_session *session)
                 dir, counts.added, counts.present, counts.left_out);
 }
 
-void weir_session_free_sideband(struct weir_session *session)
+void weir_sideband_host_fini(struct weir_sideband_host *host)
 {
-    free(session->build_ids);
-    session->build_ids = NULL;
-    session->build_id_count = 0;
-    weir_sideband_free(session->sideband);
-    session->sideband = NULL;
+    free(host->build_ids);
+    weir_sideband_free(host->sideband);
+    *host = (struct weir_sideband_host){0};
 }

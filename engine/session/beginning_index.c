@@ -1,15 +1,15 @@
-/* Which id of a recording is of which CPU and task, for the head of its data. Coordinator thread. */
+/* Which id of a recording is of which CPU and task; see beginning_internal.h. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/bits.h"
-#include "engine/session/session.h"
+#include "engine/session/beginning_internal.h"
 #include "format/index_records.h"
 
-static int append_ids(const struct weir_session *session, struct weir_buf *out)
+static int append_ids(const struct weir_beginning *beginning, struct weir_buf *out)
 {
-    const struct weir_event_set *set = &session->events;
-    size_t most = (size_t)session->facts.description_count * set->place_count * set->task_count, count = 0;
+    const struct weir_event_set *set = beginning->setup.events;
+    size_t most = (size_t)beginning->setup.facts->description_count * set->place_count * set->task_count, count = 0;
     struct weir_id_index_entry *entries = calloc(weir_max_u64(most, 1), sizeof(*entries));
     if (!entries)
         return -ENOMEM;
@@ -25,7 +25,7 @@ static int append_ids(const struct weir_session *session, struct weir_buf *out)
             .cpu = (uint64_t)(int64_t)set->places[place].cpu,
             .tid = (uint64_t)(int64_t)(all_tasks    ? -1
                                        : alone >= 0 ? alone
-                                                    : session->targets.tids[task]),
+                                                    : beginning->setup.targets->tids[task]),
         };
     }
     weir_record_id_index(out, entries, count);
@@ -33,9 +33,9 @@ static int append_ids(const struct weir_session *session, struct weir_buf *out)
     return 0;
 }
 
-static int append_cpus(const struct weir_session *session, struct weir_buf *out)
+static int append_cpus(const struct weir_beginning *beginning, struct weir_buf *out)
 {
-    const struct weir_event_set *set = &session->events;
+    const struct weir_event_set *set = beginning->setup.events;
     int *cpus = calloc(set->place_count, sizeof(*cpus));
     if (!cpus)
         return -ENOMEM;
@@ -64,12 +64,12 @@ static int append_event_cpus(const struct weir_cpuset *cpus, uint64_t id, struct
 }
 
 /* What an event's counts are in, and on which CPUs it counts, where that goes without saying no more. */
-static int append_events(const struct weir_session *session, struct weir_buf *out)
+static int append_events(const struct weir_beginning *beginning, struct weir_buf *out)
 {
     int result = 0;
-    for (unsigned i = 0; result == 0 && i < session->facts.description_count; i++) {
-        const struct weir_event *event = &session->events.list->events[i];
-        const struct weir_event_desc *described = &session->facts.descriptions[i];
+    for (unsigned i = 0; result == 0 && i < beginning->setup.facts->description_count; i++) {
+        const struct weir_event *event = &beginning->setup.events->list->events[i];
+        const struct weir_event_desc *described = &beginning->setup.facts->descriptions[i];
         if (described->id_count == 0)
             continue;
         if (event->unit && event->unit[0])
@@ -82,10 +82,10 @@ static int append_events(const struct weir_session *session, struct weir_buf *ou
     return result;
 }
 
-static void append_time_conversion(const struct weir_session *session, struct weir_buf *out)
+static void append_time_conversion(const struct weir_beginning *beginning, struct weir_buf *out)
 {
     struct weir_time_conversion conversion;
-    weir_pipeline_time_conversion(&session->pipeline, &conversion);
+    weir_pipeline_time_conversion(beginning->setup.pipeline, &conversion);
     if (!conversion.has_zero)
         return;
     const struct weir_time_conv conv = {
@@ -100,17 +100,18 @@ static void append_time_conversion(const struct weir_session *session, struct we
     weir_record_time_conv(out, &conv);
 }
 
-int weir_session_append_index(const struct weir_session *session, struct weir_buf *out)
+int weir_beginning_append_index(const struct weir_beginning *beginning, struct weir_buf *out)
 {
-    append_time_conversion(session, out);
-    int result = append_ids(session, out);
-    if (session->append) /* readers want one map of threads and CPUs in a file, and have that of before */
+    append_time_conversion(beginning, out);
+    int result = append_ids(beginning, out);
+    if (beginning->setup.facts
+            ->append) /* readers want one map of threads and CPUs in a file, and have that of before */
         return result < 0 ? result : weir_buf_error(out);
     if (result == 0)
-        result = append_events(session, out);
+        result = append_events(beginning, out);
     if (result == 0)
-        weir_record_thread_map(out, session->targets.tids, session->targets.count);
+        weir_record_thread_map(out, beginning->setup.targets->tids, beginning->setup.targets->count);
     if (result == 0)
-        result = append_cpus(session, out);
+        result = append_cpus(beginning, out);
     return result < 0 ? result : weir_buf_error(out);
 }
