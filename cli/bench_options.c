@@ -105,7 +105,7 @@ static const struct weir_option load_options[] = {
         .max = NODES_MAX,
         .default_text = "1",
         .section = LOAD,
-        .help = "how many NUMA nodes the CPUs are spread over, evenly",
+        .help = "number of NUMA nodes over which the CPUs are spread, evenly",
         .details = "Readers and chunks are placed as on such a machine, and bytes that cross nodes are counted; the "
                    "memory itself lies where this machine puts it.",
     },
@@ -119,7 +119,7 @@ static const struct weir_option load_options[] = {
         .default_text = "1000000",
         .section = LOAD,
         .help = "samples that each CPU produces",
-        .details = "With --stall and neither this nor --seconds the run is as long as the stall needs.",
+        .details = "With --stall, and without --records and --seconds, the run is as long as the stall needs.",
     },
     {
         .long_name = "seconds",
@@ -130,8 +130,8 @@ static const struct weir_option load_options[] = {
         .min = 1,
         .max = SECONDS_MAX,
         .section = LOAD,
-        .help = "instead of --records: so many seconds at --rate; of each run of --rate=max",
-        .details = "A run of --rate=max takes one second without it.",
+        .help = "instead of --records: N seconds at --rate; of each run of --rate=max",
+        .details = "By default a run of --rate=max takes one second.",
     },
     {
         .long_name = "rate",
@@ -144,9 +144,9 @@ static const struct weir_option load_options[] = {
         .default_text = "as fast as they can",
         .section = LOAD,
         .help = "samples per second that each CPU produces; max: search the highest without loss",
-        .details = "The search repeats the run with other rates until the highest that loses nothing is known to 5 %; "
-                   "what is reported is a run with that rate. The producers share the machine with the readers, so it "
-                   "is what this machine can do at both.",
+        .details = "The search repeats the run with other rates until the highest rate without loss is known to 5 %; "
+                   "the report is of a run with that rate. The producers share the machine with the readers, so the "
+                   "rate is what this machine achieves at both.",
     },
     {
         .long_name = "burst",
@@ -156,14 +156,14 @@ static const struct weir_option load_options[] = {
         .unit = "samples",
         .min = 1,
         .max = RECORDS_MAX,
-        .default_text = "few: all CPUs go on side by side",
+        .default_text = "few: all CPUs proceed side by side",
         .section = LOAD,
         .help = "samples that a CPU produces before another one has its turn",
-        .details = "Where there are more simulated CPUs than this machine has, each of these plays several in turn. "
-                   "Side by side they have taken its caches from each other before a ring is full enough to be read; "
-                   "with bursts of a ring's quarter and more, what is drained was written just before, as on a "
-                   "machine where each CPU has caches of its own. With --rate each CPU has that rate on the average, "
-                   "and the rate of all of them together during its turn.",
+        .details = "With more simulated CPUs than this machine has, each real CPU plays several in turn. Side by "
+                   "side, simulated CPUs evict each other's rings from the caches before a ring reaches its "
+                   "watermark. With bursts of a quarter of a ring and more, readers drain records that were written "
+                   "just before, as on a machine where each CPU has caches of its own. With --rate each simulated CPU "
+                   "has that rate on average, and the rate of all together during its turn.",
     },
     {
         .long_name = "mix",
@@ -172,7 +172,7 @@ static const struct weir_option load_options[] = {
         .apply = apply_mix,
         .default_text = "tracepoint",
         .section = LOAD,
-        .help = "what the samples are: tracepoint, callchain, dwarf, by parts of all samples",
+        .help = "kinds of samples: tracepoint, callchain, dwarf, by parts of all samples",
         .details = "tracepoint: the raw bytes of --payload; callchain: 8 to 40 frames; dwarf: registers and 8 KiB of "
                    "stack. Each kind is an event of its own.",
     },
@@ -196,7 +196,7 @@ static const struct weir_option load_options[] = {
         .max = UINT64_MAX,
         .default_text = "1",
         .section = LOAD,
-        .help = "what sizes and times of the records follow from",
+        .help = "seed of the sizes and times of the records",
     },
 };
 
@@ -209,7 +209,7 @@ static const struct weir_option run_options[] = {
         .field = FIELD(options.output_path, const char *),
         .default_text = OUTPUT_DEFAULT,
         .section = WEIR_RING_OPTIONS_SECTION,
-        .help = "write to FILE, to have its disk in the figures",
+        .help = "write to FILE, so that the figures include its disk",
     },
     {
         .long_name = "stall",
@@ -220,10 +220,9 @@ static const struct weir_option run_options[] = {
         .min = 1,
         .max = STALL_MAX_MS,
         .section = WEIR_RING_OPTIONS_SECTION,
-        .help = "the disk stands still for so long; max: search the longest without loss",
-        .details = "Needs --rate. The stall comes 200 ms after the start; in that time nothing is written, through the "
-                   "page cache or past it. What the pool should hold by the rule pool >= rate x stall is shown "
-                   "beside it.",
+        .help = "let the disk stand still for MS milliseconds; max: search the longest stall without loss",
+        .details = "Needs --rate. The stall begins 200 ms after the start; the disk takes no write meanwhile, through "
+                   "the page cache or past it. The report shows the stall beside the rule pool >= rate x stall.",
     },
     {
         .long_name = "json",
@@ -264,17 +263,18 @@ static const struct weir_option_rows *const parts[] = {&load_rows, &weir_ring_op
 static const char *const usages[] = {"[OPTION...]", NULL};
 
 static const char *const description[] = {
-    "Runs weir's own readers, buffers and writer on simulated rings: threads write records into memory of the layout "
-    "and the memory order that the kernel's rings have. Needs no privileges.",
-    "Every sample is counted: what was produced is what was written and what was lost, or the run fails.",
+    "Runs weir's own readers, buffers and writer on simulated rings: threads write records into memory "
+    "with the layout and the memory order of the kernel's rings. Needs no privileges.",
+    "Every sample is counted: produced equals written plus lost, or the run fails.",
     NULL,
 };
 
 static const struct weir_example examples[] = {
-    {"weir bench drain --cpus 64 --rate 20000", "What 64 CPUs with 20000 samples per second each cost."},
+    {"weir bench drain --cpus 64 --rate 20000", "The cost of 64 CPUs with 20000 samples per second each."},
     {"weir bench drain -o out.data --json", "The rate into a file, for a script."},
     {"weir bench drain --cpus 16 --mix tracepoint:99,dwarf:1 --rate max", "The highest rate without loss."},
-    {"weir bench drain --cpus 16 --rate 50000 --buffer-size 256M --stall max", "What a pool of that size bridges."},
+    {"weir bench drain --cpus 16 --rate 50000 --buffer-size 256M --stall max",
+     "The longest stall that a pool of that size bridges."},
     {NULL, NULL},
 };
 

@@ -26,7 +26,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(all, bool),
         .section = OUTPUT,
-        .help = "show what is well too",
+        .help = "show passed checks, too",
     },
     WEIR_OPTION_HELP_ROW,
 };
@@ -34,32 +34,34 @@ static const struct weir_option options[] = {
 static const char *const usages[] = {"[OPTION...] [FOLDER]", NULL};
 
 static const char *const description[] = {
-    "Looks at what this user's recordings would meet on this system, and names the command that mends each: perf "
-    "events and hardware counters, kernel.perf_event_paranoid, capabilities, locked memory for rings and buffers, file "
-    "descriptors, kernel addresses, the NMI watchdog, tracefs, seccomp filters, io_uring, O_DIRECT and free space in "
-    "FOLDER (by default the current one), and NUMA nodes. Nothing is changed.",
-    "note: a recording works, with less than there could be. limited: some recordings are refused. bad: none works. "
-    "The commands are those that weir record names in its hints; what sudo sysctl sets lasts until the next boot.",
+    "Looks at the limits on this user's recordings on this system, and names the command that removes "
+    "each: perf events and hardware counters, kernel.perf_event_paranoid, capabilities, locked memory "
+    "for rings and buffers, file descriptors, kernel addresses, the NMI watchdog, tracefs, seccomp "
+    "filters, io_uring, O_DIRECT and free space in FOLDER (by default the current one), and NUMA "
+    "nodes. Nothing is changed.",
+    "note: recordings work, with less than there could be. limited: some recordings are refused. bad: "
+    "none works. weir record names the same commands in its hints; a setting by sudo sysctl lasts "
+    "until the next boot.",
     NULL,
 };
 
 static const struct weir_example examples[] = {
-    {"weir doctor", "What stands in the way here, if anything."},
+    {"weir doctor", "Obstacles on this machine, if any."},
     {"weir doctor --json /var/lib/weir | jq -r '.[] | select(.fix) | .fix'", "The commands alone."},
     {NULL, NULL},
 };
 
 static const struct weir_exit_meaning exits[] = {
-    {"0", "Nothing limits recordings, or only what a note tells."},
+    {"0", "Nothing limits recordings, but for notes."},
     {"1", "Some recordings are refused, or all."},
-    {"125", "weir itself failed; a line on standard error says at what."},
+    {"125", "weir itself failed; a line on standard error says why."},
     {"129", "An option or an argument is wrong; nothing was touched."},
     {NULL, NULL},
 };
 
 const struct weir_command weir_doctor_command = {
     .name = "doctor",
-    .summary = "tell what limits recordings on this system, and the commands that mend it",
+    .summary = "show the limits on recordings on this system, and the commands that remove them",
     .usages = usages,
     .description = description,
     .exits = exits,

@@ -43,7 +43,7 @@ static const struct weir_option options[] = {
         .field = FIELD(cpus, struct weir_cpuset),
         .section = FILTER,
         .help = "only records of these CPUs",
-        .details = "Records that do not say their CPU are left out.",
+        .details = "Records without a CPU are left out.",
     },
     {
         .long_name = "pid",
@@ -61,7 +61,7 @@ static const struct weir_option options[] = {
         .field = FIELD(events, struct weir_text_list),
         .section = FILTER,
         .help = "only records of this event, which may be a pattern such as sched:*",
-        .details = "Besides samples those that name the event by its id, such as LOST_SAMPLES.",
+        .details = "Samples, and records with the event's id, such as LOST_SAMPLES.",
     },
     {
         .long_name = "time",
@@ -70,7 +70,7 @@ static const struct weir_option options[] = {
         .field = FIELD(time_text, const char *),
         .section = FILTER,
         .help = "only records of this span of time, in seconds as perf script shows them",
-        .details = "Either side may be left out. Records that do not say their time are left out.",
+        .details = "Either side may be left out. Records without a time are left out.",
     },
     {
         .long_name = "limit",
@@ -106,11 +106,11 @@ static const struct weir_option options[] = {
 static const char *const usages[] = {"[OPTION...] [FILE]", NULL};
 
 static const char *const description[] = {
-    "Shows every record of a recording as perf script -D does: where it stands, how long it is, its bytes in hex and "
-    "as text, and what it says; the fields of tracepoints by their own print format. Records come in the order of the "
-    "file, compressed ones behind the record that they came out of.",
-    "Reads perf.data files, perf's directories, and streams, of weir and of perf, also damaged and unfinished ones: up "
-    "to the first byte that makes no sense, which is then told with its offset.",
+    "Shows every record of a recording as perf script -D does: its offset, length, bytes in hex and as "
+    "text, and its fields; tracepoints by their own print format. Records come in the order of the "
+    "file, decompressed ones behind their COMPRESSED record.",
+    "Reads perf.data files, perf's directories, and streams, of weir and of perf, also damaged and "
+    "unfinished ones: up to the first byte that makes no sense, with its offset.",
     NULL,
 };
 

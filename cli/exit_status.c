@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <sys/wait.h>
 
-#define MEANING_OF_FAILURE                                                  \
-    {                                                                       \
-        "125", "weir itself failed; a line on standard error says at what." \
+#define MEANING_OF_FAILURE                                              \
+    {                                                                   \
+        "125", "weir itself failed; a line on standard error says why." \
     }
 #define MEANING_OF_USAGE                                                 \
     {                                                                    \
@@ -28,9 +28,8 @@ const struct weir_exit_meaning weir_exit_meanings_of_bench[] = {
     {"0", "All went well."},
     MEANING_OF_FAILURE,
     MEANING_OF_USAGE,
-    {"signal",
-     "A signal that ended the run (SIGINT, SIGTERM, SIGHUP, SIGQUIT) ends weir too, after the figures of what "
-     "was produced until then; of a search there are none."},
+    {"signal", "A signal that ended the run (SIGINT, SIGTERM, SIGHUP, SIGQUIT) ends weir too, after the figures "
+               "up to then; a search has none."},
     MEANINGS_END,
 };
 
@@ -50,8 +49,8 @@ const struct weir_exit_meaning weir_exit_meanings_of_recording[] = {
 
 const struct weir_exit_meaning weir_exit_meanings_of_reading[] = {
     {"0", "All went well."},
-    {"1", "The recording is damaged, or is none; a line on standard error says what and at which offset. What could be "
-          "read was shown."},
+    {"1", "The file is damaged, or is no recording; a line on standard error says how and at which offset. "
+          "The readable part was shown."},
     MEANING_OF_FAILURE,
     MEANING_OF_USAGE,
     MEANINGS_END,

@@ -33,7 +33,7 @@ static const struct weir_option help_options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_completion,
         .section = "Other options",
-        .help = "print what makes this shell complete weir's commands and options",
+        .help = "print a script with which this shell completes weir's commands and options",
         .details = "Installed with weir. Without installing: source <(weir help --completion bash), in a start-up file "
                    "of the shell.",
     },
@@ -43,7 +43,7 @@ static const struct weir_option help_options[] = {
 static const char *const usages[] = {"[--man] [COMMAND]", "--completion SHELL", NULL};
 
 static const char *const description[] = {
-    "Without COMMAND, lists the commands; with it, shows what COMMAND --help shows.",
+    "Without COMMAND, lists the commands; with COMMAND, shows the text of COMMAND --help.",
     "Man pages, completions and help come from the same tables.",
     NULL,
 };

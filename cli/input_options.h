@@ -10,16 +10,16 @@
 #define WEIR_INPUT_HELP "read FILE; - is standard input" /* of those that read streams, too */
 
 /* Of --json. */
-#define WEIR_INPUT_JSON_DETAILS                                                                                   \
-    "Numbers have up to 64 bits: what keeps them as doubles, as jq does, rounds whole ones beyond 2^53, such as " \
-    "times of -k realtime."
+#define WEIR_INPUT_JSON_DETAILS                                                                                       \
+    "Numbers have up to 64 bits: programs that keep them as doubles, as jq does, round whole ones beyond 2^53, such " \
+    "as times of -k realtime."
 
 /* The row of -i for a `const char *` at field. */
 #define WEIR_INPUT_ROW(offset, words)                                                                             \
     {                                                                                                             \
         .short_name = 'i', .long_name = "input", .argument = "FILE", .kind = WEIR_OPTION_TEXT, .field = (offset), \
         .default_text = WEIR_INPUT_DEFAULT, .section = "Input", .help = (words),                                  \
-        .details = "The same as naming the file as an argument.",                                                 \
+        .details = "Same as the file as an argument.",                                                            \
     }
 
 /*

@@ -28,13 +28,13 @@ static const struct weir_option info_options[] = {
 };
 
 static const char *const info_description[] = {
-    "Shows what a recording says of itself and how much of what is in it: header, features, events with their samples "
-    "and losses, records per type and per CPU, the span of time. Reads all of it once.",
+    "Shows header, features, events with their samples and losses, records per type and per CPU, and "
+    "the span of time of a recording. Reads the whole file once.",
     NULL,
 };
 
 static const struct weir_example info_examples[] = {
-    {"weir info", "What is in perf.data."},
+    {"weir info", "The content of perf.data."},
     {"weir info --json perf.data | jq .samples", "The number of samples, for a script."},
     {NULL, NULL},
 };
@@ -60,45 +60,47 @@ static const struct weir_option verify_options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(quiet, bool),
         .section = OTHER,
-        .help = "nothing but the exit status",
+        .help = "print nothing; only the exit status tells",
     },
     WEIR_OPTION_HELP_ROW,
 };
 
 static const char *const verify_description[] = {
-    "Checks whether a recording keeps the rules that its readers rely on, one line each: ok or FAIL, and what was "
-    "found where.",
-    "boundaries: records follow each other without a gap up to the end of the data. finished: the header says where "
-    "that is. features: each is inside the file, in bytes of its own, and can be read to its end; tracepoints are "
-    "described. types: perf refuses a file with a record that it does not know. shapes: every field is inside its "
-    "record. ids: every sample is of an event in the header. raw: samples of tracepoints say the id of their event. "
-    "order: the records of an event and CPU come as they were made. events: EVENT_DESC says the same of the events as "
-    "the head. rounds: no record comes later than the FINISHED_ROUND records before it allow. balance: what LOST "
-    "records tell is not more than what the kernel counted.",
-    "Of a recording with AUX areas: areas: each area's stretches follow one another, and are of one CPU or task. "
-    "index: AUXTRACE lists the AUXTRACE records of the file, which perf's decoders go by.",
-    "Lines that begin with note tell of gaps: events that were throttled, CPUs without a record or that were offline "
-    "for a while, and when; and bytes of AUX areas that are not in the file.",
+    "Checks whether a recording keeps the rules on which consumers rely, one line each: ok or FAIL, "
+    "with the finding and its place.",
+    "boundaries: records follow each other without a gap up to the end of the data. finished: the "
+    "header has the end of the data. features: each is inside the file, in bytes of its own, and "
+    "readable to its end; tracepoints are described. types: every record has a type that perf knows, "
+    "or perf refuses the file. shapes: every field is inside its record. ids: every sample is of an "
+    "event in the header. raw: samples of tracepoints have the id of their event. order: the records "
+    "of an event and CPU stand in the order of their making. events: EVENT_DESC and the head agree on "
+    "the events. rounds: no record comes later than the FINISHED_ROUND records before it allow. "
+    "balance: LOST records report no more losses than the kernel counted.",
+    "For a recording with AUX areas: areas: each area's stretches follow one another, and are of one "
+    "CPU or task. index: the feature AUXTRACE, by which perf's decoders go, lists the AUXTRACE records "
+    "of the file.",
+    "Lines that begin with note report gaps: throttled events, CPUs without a record, CPUs that were "
+    "offline for a while, with times; and bytes of AUX areas that are not in the file.",
     NULL,
 };
 
 static const struct weir_example verify_examples[] = {
     {"weir verify perf.data", "Checks the file."},
-    {"weir verify -q perf.data || weir recover --in-place perf.data", "Repairs it when it has to be."},
+    {"weir verify -q perf.data || weir recover --in-place perf.data", "Repairs the file if necessary."},
     {NULL, NULL},
 };
 
 static const struct weir_exit_meaning verify_exits[] = {
     {"0", "All rules are kept."},
     {"1", "A rule is not kept, or the file is no recording."},
-    {"125", "weir itself failed, or there is no file that it may read; a line on standard error says at what."},
+    {"125", "weir itself failed, or there is no file that it may read; a line on standard error says why."},
     {"129", "An option or an argument is wrong; nothing was touched."},
     {NULL, NULL},
 };
 
 const struct weir_command weir_verify_command = {
     .name = "verify",
-    .summary = "check whether a recording keeps the rules that its readers rely on",
+    .summary = "check whether a recording keeps the rules on which consumers rely",
     .usages = usages,
     .description = verify_description,
     .exits = verify_exits,

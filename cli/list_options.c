@@ -14,7 +14,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(details, bool),
         .section = OUTPUT,
-        .help = "show what each alias of a PMU stands for",
+        .help = "show the terms behind each alias of a PMU",
     },
     {
         .short_name = 'j',
@@ -31,7 +31,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(raw_dump, bool),
         .section = OUTPUT,
-        .help = "print nothing but names, one on each line, as completion of -e in a shell needs them",
+        .help = "print names only, one on each line, for completion of -e in a shell",
     },
     WEIR_OPTION_HELP_ROW,
 };
@@ -39,27 +39,28 @@ static const struct weir_option options[] = {
 static const char *const usages[] = {"[OPTION...] [SECTION|PATTERN]...", NULL};
 
 static const char *const description[] = {
-    "Lists the events of this machine that -e takes: generic hardware, software and cache events that the kernel can "
-    "open, what its PMUs name in sysfs, the forms of raw events and breakpoints, tracepoints and dynamic probes.",
-    "SECTION is one of hw, sw, cache, pmu, raw, breakpoint and tracepoint. A pattern shows what it matches: with a "
-    "colon, as in 'sched:*', whole "
-    "tracepoints; without, any part of a name. Several words show what any of them does. Quote patterns, or the shell "
-    "expands them.",
-    "Tracepoints need a tracefs that may be read; without, the rest is listed and a hint says what to do. Events that "
-    "only perf's tables for CPU models name are not listed: write them as cpu/event=0xNN,umask=0xNN/.",
+    "Lists the events of this machine that -e takes: generic hardware, software and cache events that "
+    "the kernel can open, events of PMUs in sysfs, the forms of raw events and breakpoints, "
+    "tracepoints and dynamic probes.",
+    "SECTION is one of hw, sw, cache, pmu, raw, breakpoint and tracepoint. A pattern shows the events "
+    "that it matches: with a colon, as in 'sched:*', whole names of tracepoints; without, any part of "
+    "a name. Several words show the events of any of them. Quote patterns, or the shell expands them.",
+    "Tracepoints need a readable tracefs; without it weir lists the rest and prints a hint. Events "
+    "that only perf's tables for CPU models name are not listed: write them as "
+    "cpu/event=0xNN,umask=0xNN/.",
     NULL,
 };
 
 static const struct weir_example examples[] = {
     {"weir list hw cache", "The generic events of the CPU."},
     {"weir list 'sched:*'", "The tracepoints of the scheduler."},
-    {"weir list --json pmu", "What the PMUs offer, with units and scales, for a program."},
+    {"weir list --json pmu", "The events of PMUs, with units and scales, for a program."},
     {NULL, NULL},
 };
 
 const struct weir_command weir_list_command = {
     .name = "list",
-    .summary = "list the events that this machine offers",
+    .summary = "list the events of this machine",
     .usages = usages,
     .description = description,
     .exits = weir_exit_meanings,

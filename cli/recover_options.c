@@ -23,7 +23,7 @@ static const struct weir_option options[] = {
         .field = FIELD(assume_this_kernel, bool),
         .section = INPUT,
         .help = "describe tracepoints by this kernel without comparing kernel and boot",
-        .details = "If the recording is of another kernel, its tracepoints are decoded wrongly, or as others.",
+        .details = "Tracepoints of a recording of another kernel are then decoded wrongly, or as other events.",
     },
     {
         .short_name = 'o',
@@ -33,7 +33,7 @@ static const struct weir_option options[] = {
         .field = FIELD(output_path, const char *),
         .default_text = "the input's name and .recovered",
         .section = OUTPUT,
-        .help = "write what was recovered to FILE, which must not exist (a directory to a directory)",
+        .help = "write the result to FILE, which must not exist (of a directory: a directory)",
     },
     {
         .long_name = "in-place",
@@ -42,9 +42,9 @@ static const struct weir_option options[] = {
         .field = FIELD(in_place, bool),
         .section = OUTPUT,
         .help = "change the file itself",
-        .details = "Bytes that are no records are lost then. A file that is still being recorded to is refused, and so "
-                   "are symbolic links and files that have other names: nothing is written through them. Of a stream "
-                   "nobody can tell whether it is still being written.",
+        .details = "Bytes that are no records are lost then. weir refuses a file that is still being recorded, "
+                   "symbolic links, and files with other names, and writes through none of them. weir cannot tell "
+                   "whether a stream is still being written.",
     },
     {
         .short_name = 'q',
@@ -53,7 +53,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(quiet, bool),
         .section = OTHER,
-        .help = "do not say what was done",
+        .help = "print no summary",
     },
     WEIR_OPTION_HELP_ROW,
 };
@@ -61,18 +61,18 @@ static const struct weir_option options[] = {
 static const char *const usages[] = {"[OPTION...] [FILE]", NULL};
 
 static const char *const description[] = {
-    "Makes a perf.data file that perf reads whole out of one that was never finished (its recorder was killed, the "
-    "machine went down), or that is cut or damaged: its data ends with the last whole record, and what the header "
-    "lacks is completed. The file itself is not changed unless --in-place is given.",
+    "Makes an unfinished file (its recorder was killed, the machine went down), or a cut or damaged "
+    "one, into a perf.data file that perf reads whole. The data of the new file ends with the last "
+    "whole record, and its header is complete. The input is unchanged unless --in-place is given.",
     "Of a directory (perf's parallel layout) each file ends with its last whole record, and DIR/data is completed. A "
     "copy of the kernel (--kcore) goes along.",
-    "A stream that was saved (weir record -o - >FILE) ends with its last whole record, and with what was lost of each "
-    "event as far as it says so itself. Its build ids came last, and are not made anew.",
-    "A recording of tracepoints is useless without their formats, which are written last. They are taken from this "
-    "machine's tracefs, but only if the file was recorded by the kernel that runs now and since it was booted: the "
-    "kernel's address and length in the file are those of now, the file was last written after the boot, none of its "
-    "samples is of the future, each of its tracepoint ids is one of this kernel, and each sample says the id that its "
-    "event has.",
+    "A saved stream (weir record -o - >FILE) ends with its last whole record, and with the losses of "
+    "each event that its LOST records report. Its build ids came last, and are not made anew.",
+    "A recording of tracepoints is useless without their formats, which are written last. weir takes "
+    "them from this machine's tracefs, but only if the running kernel recorded the file since its "
+    "boot: the kernel's address and length in the file are the present ones, the file was last written "
+    "after the boot, no sample is of the future, each tracepoint id is one of this kernel, and each "
+    "sample has the id of its event.",
     NULL,
 };
 
