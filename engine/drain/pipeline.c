@@ -346,21 +346,11 @@ int weir_pipeline_open_stream(const struct weir_pipeline *pipeline, int fd, cons
     return weir_output_open_stream(output, fd, &options, err);
 }
 
-/* Whether readers make marks for rounds. What is compressed has none in it, what is kept in memory is not written in
- * the order of marks, and between AUX records and their data nothing is to come. */
-static bool makes_marks(const struct weir_pipeline *pipeline)
-{
-    const struct weir_pipeline_setup *setup = &pipeline->setup;
-    return !pipeline->compressing && setup->retained_bytes == 0 && !setup->snapshots_only &&
-           !setup->ends_with_snapshots && !setup->aux;
-}
-
 /* While so much comes of all rings a reader is woken by its own, and so need not be for a round: twice what that takes,
- * for a reader that has half of what the others have. What a reader of the file copies (it is compressed, or comes
- * through a pipe) it holds in memory of its own: nothing more of that. */
-static uint64_t round_patient_bytes(const struct weir_pipeline *pipeline, const struct weir_output *output)
+ * for a reader that has half of what the others have. Nothing more where the consumer holds rounds in memory. */
+static uint64_t round_patient_bytes(const struct weir_pipeline *pipeline)
 {
-    if (pipeline->compressing || (output && weir_output_is_stream(output)))
+    if (weir_modes_consumer_holds_rounds(&pipeline->setup.modes))
         return 0;
     uint64_t bytes = 0;
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
@@ -375,10 +365,10 @@ static uint64_t round_patient_bytes(const struct weir_pipeline *pipeline, const 
 
 int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err)
 {
-    /* Compression, pipes and the page cache read what was copied; a device does not need it in a cache. */
     struct weir_round_marks_setup marks = {pipeline->readers, pipeline->reader_count, &pipeline->control};
-    bool marked = output && makes_marks(pipeline);
-    bool past_caches = output && weir_output_is_unread(output) && !pipeline->compressing;
+    const struct weir_modes *modes = &pipeline->setup.modes;
+    bool marked = output && weir_modes_make_marks(modes);
+    bool past_caches = output && weir_output_is_unread(output) && weir_modes_copy_past_caches(modes);
     unsigned live = 0;
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         pipeline->readers[i]->sink.past_caches = past_caches;
@@ -402,7 +392,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
                                                 .failed_counters = (uint64_t)setup->place_count * setup->event_count,
                                                 .round_bytes = ROUND_PER_READER_BYTES * pipeline->reader_count,
                                                 .round_more_bytes = ROUND_MORE_BYTES,
-                                                .round_patient_bytes = round_patient_bytes(pipeline, output),
+                                                .round_patient_bytes = round_patient_bytes(pipeline),
                                                 .stretches = setup->shed && setup->shed->most >= WEIR_SHED_BATCHES,
                                                 .kick_fd = pipeline->kick_fd,
                                                 .max_bytes = setup->max_bytes,
@@ -417,8 +407,8 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
         return weir_error_set_errno(err, result, "cannot set up the writer");
     weir_rounds_init(&pipeline->rounds, &pipeline->control, pipeline->readers, pipeline->reader_count, &pipeline->queue,
                      weir_clock_now_ns(setup->clock));
-    pipeline->rounds.keep_to_snapshots = setup->snapshots_only;
-    pipeline->rounds.cut_with_snapshot = setup->snapshots_only || setup->ends_with_snapshots;
+    pipeline->rounds.keep_to_snapshots = weir_modes_keep_samples(modes);
+    pipeline->rounds.cut_with_snapshot = weir_modes_take_snapshots(modes);
     pipeline->rounds.drain_first = setup->retained_span_ns > 0;
     pipeline->rounds.stretching = pipeline->writer.setup.stretches ? &pipeline->pool : NULL;
     return 0;

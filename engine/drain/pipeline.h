@@ -29,6 +29,7 @@
 #include "engine/drain/writer.h"
 #include "engine/kernel/event_place.h"
 #include "engine/kernel/kernel.h"
+#include "engine/modes/modes.h"
 #include "io/output.h"
 #include "topology/plan.h"
 
@@ -66,9 +67,8 @@ struct weir_pipeline_setup {
     const struct weir_shed_plan *shed; /* borrowed until fini; NULL: nothing is shed */
     const struct weir_event_set *set;  /* borrowed until fini; NULL when none is ever opened anew */
     const struct weir_aux_hooks *aux;  /* data rings are to have AUX areas; NULL: none has */
-    bool ends_with_snapshots;          /* where an output ends, what is kept by then goes to it: a cut is a snapshot */
-    bool snapshots_only; /* with that; rounds close snapshots only: samples are kept, by readers or by the kernel */
-    bool grow_pool;      /* make all but the start of it ready when it is needed, on a thread for that */
+    struct weir_modes modes;           /* marks, copies and snapshots follow from them */
+    bool grow_pool;                    /* make all but the start of it ready when it is needed, on a thread for that */
     int realtime_priority;
     bool pin; /* false for synthetic topologies */
 

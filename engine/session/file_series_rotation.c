@@ -415,7 +415,7 @@ static void take_back(struct weir_file_series *series)
     series->next = NULL;
     series->rotation.step = WEIR_ROTATION_IDLE;
     weir_rotation_count_end(&pipeline->control.rotations);
-    series->rotation.taken_back = pipeline->setup.snapshots_only;
+    series->rotation.taken_back = weir_modes_keep_samples(&pipeline->setup.modes);
     show(series);
     refuse(series);
 }

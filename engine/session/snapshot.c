@@ -7,8 +7,7 @@
 
 bool weir_snapshots_are_possible(const struct weir_snapshots *snapshots)
 {
-    const struct weir_pipeline_setup *setup = &snapshots->pipeline->setup;
-    return setup->snapshots_only || setup->ends_with_snapshots;
+    return weir_modes_take_snapshots(&snapshots->pipeline->setup.modes);
 }
 
 /* Takes one, which ends the file or goes behind what is there. */

@@ -172,6 +172,20 @@ static int open_machine(struct sim_rig *rig, const struct sim_rig_options *optio
     return result == 0 ? open_events(rig, options, err) : result;
 }
 
+static struct weir_modes modes_of(const struct sim_rig_options *options)
+{
+    struct weir_modes modes = {0};
+    if (options->retained_bytes > 0)
+        weir_modes_add(&modes, WEIR_MODE_MEMORY);
+    if (options->overwrite)
+        weir_modes_add(&modes, WEIR_MODE_OVERWRITE);
+    if (options->compression_level > 0)
+        weir_modes_add(&modes, WEIR_MODE_COMPRESSED);
+    if (options->stream)
+        weir_modes_add(&modes, WEIR_MODE_STREAM);
+    return modes;
+}
+
 static int open_pipeline(struct sim_rig *rig, const struct sim_rig_options *options, struct weir_error *err)
 {
     int result = weir_shed_plan_init(&rig->shed, options->shed, &rig->list);
@@ -193,7 +207,7 @@ static int open_pipeline(struct sim_rig *rig, const struct sim_rig_options *opti
         .retained_span_ns = options->retained_span_ns,
         .shed = &rig->shed,
         .set = options->renames ? &rig->set : NULL,
-        .snapshots_only = options->retained_bytes > 0 || options->overwrite,
+        .modes = modes_of(options),
     };
     result = explained(weir_pipeline_init(&rig->pipeline, &setup, err), err);
     rig->piped = result == 0;

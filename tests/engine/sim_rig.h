@@ -26,6 +26,7 @@ struct sim_rig_options {
     bool without_ids;        /* of one event: records are told apart by their CPU */
     bool grow_pool;          /* what is beyond the start of the pool is not ready */
     bool overwrite;          /* rings of the newest samples */
+    bool stream;             /* the output is one */
     uint64_t retained_bytes; /* 0: everything goes to the file */
     uint64_t retained_span_ns;
     enum weir_shed shed;

@@ -270,9 +270,11 @@ Test(pipeline, round_of_a_stream_is_overdue_as_soon_as_it_is_full)
     struct sim_rig rig;
     struct weir_error err = {0};
     struct weir_output *output = NULL;
+    struct sim_rig_options options = rig_options;
+    options.stream = true;
     int fds[2];
     cr_assert_eq(pipe(fds), 0);
-    sim_rig_init(&rig, &rig_options);
+    sim_rig_init(&rig, &options);
     cr_assert_eq(weir_pipeline_open_stream(&rig.pipeline, fds[1], NULL, &output, &err), 0, "%s", err.what);
     cr_assert_eq(weir_output_write_head(output, head, sizeof(head)), 0);
     cr_assert_eq(weir_pipeline_prepare(&rig.pipeline, output, &err), 0, "%s", err.what);
