@@ -1,4 +1,5 @@
-/* Names from type and config. Source: enum perf_hw_id, enum perf_sw_ids; evsel__hw_name() in tools/perf. Pure. */
+/* The names of generic events, from type and config. Source: enum perf_hw_id, enum perf_sw_ids; evsel__hw_name() in
+ * tools/perf. Pure. */
 #include "format/attr_name.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* A perf_event_attr in words. Pure but for the buffer; any thread. */
+/* A perf_event_attr as text, field by field. Pure but for the buffer; any thread. */
 #include "format/attr_text.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Builders of AUXTRACE_INFO (coordinator, when an output begins) and AUXTRACE (reader threads). */
+/* Builders of AUXTRACE_INFO (on the coordinator, when an output begins) and AUXTRACE (on reader threads). */
 #include "format/aux_records.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * What AUXTRACE_INFO and AUXTRACE_ERROR say, in perf's words. One thread.
+ * The text of AUXTRACE_INFO and AUXTRACE_ERROR, as perf prints it. One thread.
  *
  * Source: intel_pt_info_fmts[], intel_bts_info_fmts[] and arm_spe_info_fmts[], cs_etm__print_auxtrace_info() and
  * perf_event__fprintf_auxtrace_error() in tools/perf/util of Linux 6.1; with "Multiplier" as in 6.8.

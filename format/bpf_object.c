@@ -1,4 +1,4 @@
-/* BPF programs and types as images; see bpf_object.h. Any thread. */
+/* BPF programs and types as images for the features. Any thread. */
 #include "format/bpf_object.h"
 
 #include <errno.h>

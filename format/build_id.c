@@ -1,9 +1,8 @@
 /*
- * Finding build ids: in the tables of a file (elf_file.h), and among notes, of which those of the kernel and its
- * modules come without a file around them.
+ * Finds build ids in the tables of an ELF file (elf_file.h), and among bare notes, as the kernel shows its own and its
+ * modules'. Any thread.
  *
- * Source: elf(5); which places are looked at: read_build_id() in tools/perf/util/symbol-elf.c of Linux 6.12. Any
- * thread.
+ * Source: elf(5); read_build_id() in tools/perf/util/symbol-elf.c of Linux 6.12 for the places to search.
  */
 #include "format/build_id.h"
 

@@ -1,4 +1,4 @@
-/* Looking through a list of mounts for control groups. Any thread. */
+/* Searches a list of mounts for control groups. Any thread. */
 #include "format/cgroup_mount.h"
 
 #include <mntent.h>

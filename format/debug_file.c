@@ -1,6 +1,6 @@
 /*
- * Finding the debug file of a program. The checksum of .gnu_debuglink is the CRC-32 of ITU-T V.42, least significant
- * bit first.
+ * Finds the debug file of a program. The checksum of .gnu_debuglink is the CRC-32 of ITU-T V.42, least significant bit
+ * first.
  */
 #include "format/debug_file.h"
 

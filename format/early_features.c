@@ -1,4 +1,4 @@
-/* The copy of the features in the head. Any thread. Source of the checksum: RFC 9923 (FNV). */
+/* The copy of the features in the head: encoding and checksum. Any thread. Source of the checksum: RFC 9923 (FNV). */
 #include "format/early_features.h"
 
 #include <string.h>

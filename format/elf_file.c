@@ -1,4 +1,5 @@
-/* See elf_file.h. Numbers are little endian, as this program is (base/buf.c), and of the file's word size. */
+/* Reads heads and table entries of ELF files. Numbers are little endian, as on this host (base/buf.c), and of the
+ * file's word size. Any thread. */
 #include "format/elf_file.h"
 
 #include <elf.h>

@@ -1,5 +1,5 @@
 /*
- * What the file says about an event, computed from its attr: the size to write and where fixed fields stand.
+ * Properties of an event in the file, computed from its attr: the size to write, and the offsets of fixed fields.
  *
  * Any thread; only weir_attr_append() allocates. Layouts: perf_event_open(2) and include/uapi/linux/perf_event.h
  * (comments above PERF_RECORD_SAMPLE and struct sample_id); sizes: PERF_ATTR_SIZE_VERn of the same header.

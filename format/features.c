@@ -1,9 +1,9 @@
 /*
- * The feature sections behind the data: which are written, in what order, and those that describe the recording.
- * Those that describe the machine are in features_machine.c.
+ * The feature sections behind the data: their choice and order, and the features that describe the recording.
+ * features_machine.c has those that describe the machine.
  *
- * Run by the coordinator when an output is finished. One table row per feature. The payloads are built first, because
- * only then is it known how many entries the table in front of them has.
+ * The coordinator runs it when an output is finished. There is one table row per feature. The payloads are built first,
+ * because their number decides the size of the table before them.
  *
  * Source of every layout: write_*() in tools/perf/util/header.c of Linux 6.12; of the table: perf_header__adds_write().
  */

@@ -1,7 +1,7 @@
 /*
- * The feature sections that describe the machine, written from base/machine.h's plain description.
+ * The feature sections that describe the machine, written from base/machine.h's description.
  *
- * Run by the coordinator when an output is finished; reads no file itself. "string" below is a perf string
+ * The coordinator runs it when an output is finished; it reads no file. "string" below is a perf string
  * (weir_feature_append_string()). Source of every layout: write_*() in tools/perf/util/header.c of Linux 6.12.
  */
 #include <string.h>

@@ -8,9 +8,9 @@
  *   ...    zeros up to the next multiple of 4096
  *   data.offset
  *
- * Run by the coordinator when an output is opened and when it is finished. Source: perf_session__do_write_header() in
- * tools/perf/util/header.c of Linux 6.12. perf starts the data right behind the attrs; readers take its place from
- * data.offset, so O_DIRECT writes may begin on a block of their own.
+ * The coordinator runs it when an output is opened and when it is finished. Source: perf_session__do_write_header() in
+ * tools/perf/util/header.c of Linux 6.12. perf starts the data right behind the attrs. Consumers take its place from
+ * data.offset, so weir starts it on a block of its own for O_DIRECT writes.
  */
 #include "format/head.h"
 

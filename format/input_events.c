@@ -1,4 +1,5 @@
-/* See format/input_events.h. Ids are searched by halving; ids that arrive later are searched one by one for a while. */
+/* The events of a recording that is read. Ids that are sorted are found by bisection, later ones by a linear search
+ * until sorting them is cheaper. One thread. */
 #include "format/input_events.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /*
- * Copying /proc/kcore, kallsyms and modules; see kcore.h. Coordinator thread.
+ * Copies /proc/kcore, kallsyms and modules. Coordinator thread.
  *
- *     kallsyms ─┬─ copied, and looked through for the ranges of code
+ *     kallsyms ─┬─ copied, and searched for the ranges of code
  *     modules ──┘
- *     kcore ────── program headers x ranges = segments; a head that names them, then their bytes
- *     kallsyms ─── read again: the same as the copy, or all of it once more
+ *     kcore ────── program headers x ranges = segments; a head that lists them, then their bytes
+ *     kallsyms ─── read again and compared with the copy; if they differ, everything is copied once more
  */
 #include "format/kcore.h"
 

@@ -1,4 +1,4 @@
-/* Symbols to ranges, ranges to segments; see kcore_ranges.h. Pure. */
+/* Turns symbols into ranges, and ranges into segments. Pure. */
 #include "format/kcore_ranges.h"
 
 #include <ctype.h>

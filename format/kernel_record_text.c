@@ -1,4 +1,4 @@
-/* What the kernel's records say, in perf's words. One thread. */
+/* The text of the kernel's records, as perf prints it. One thread. */
 #include "format/kernel_record_text.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Lines of a file through a buffer of the caller. Each reader belongs to one thread. */
+/* Lines of a file through a buffer of the caller. Each struct belongs to one thread. */
 #include "format/line_reader.h"
 
 #include <errno.h>

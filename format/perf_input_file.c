@@ -1,8 +1,8 @@
 /*
  * The head of a perf.data file: header, attrs with their ids, and the table of features behind the data. One thread.
  *
- * Layout: docs/format.md. perf steps from one attr to the next by the attr's own size, others by header.attr_size;
- * files whose two differ are read by the latter, as the format's description says.
+ * Layout: docs/format.md. perf steps from one attr to the next by the attr's own size, other consumers by
+ * header.attr_size. If the two differ, weir uses header.attr_size, as the format's description says.
  */
 #include <errno.h>
 #include <inttypes.h>

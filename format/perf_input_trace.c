@@ -1,4 +1,4 @@
-/* TRACING_DATA of a file's features or a pipe's record. One thread. */
+/* TRACING_DATA, from a file's features or a pipe's record. One thread. */
 #include "format/perf_input_trace.h"
 
 #include <errno.h>

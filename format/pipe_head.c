@@ -1,14 +1,14 @@
 /*
- * The start of a perf.data stream, in the order of perf: header (magic, size 16), an ATTR record for each event, an
- * EVENT_UPDATE record with its name, FEATURE records, TRACING_DATA. Run by the coordinator when an output is opened.
+ * The start of a perf.data stream, in perf's order: header (magic, size 16), an ATTR record for each event, an
+ * EVENT_UPDATE record with its name, FEATURE records, TRACING_DATA. The coordinator runs it when an output is opened.
  *
  * Source: perf_event__synthesize_for_pipe() and perf_event__synthesize_extra_attr() in
  * tools/perf/util/synthetic-events.c, struct perf_record_header_attr and following in
  * tools/lib/perf/include/perf/event.h, of Linux 6.12.
  *
- * perf before 6.2 takes the ids of an ATTR record from where its own struct perf_event_attr ends, whatever the attr
- * says its size is. From 5.14 to 6.2 that is 128 bytes, so attrs have that size here, or more when a field behind it is
- * in use; in a file, where the ids are elsewhere, they are as small as can be (format/head.c).
+ * perf before 6.2 expects the ids of an ATTR record at the end of its own struct perf_event_attr, whatever size the
+ * attr states. From 5.14 to 6.2 that is 128 bytes, so attrs in a stream have that size, or more if they use a later
+ * field. In a file, where the ids are elsewhere, attrs are as small as possible (format/head.c).
  */
 #include "format/pipe_head.h"
 

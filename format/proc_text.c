@@ -1,8 +1,8 @@
 /*
  * Parsers of the /proc/PID files that synthesis reads. Any thread; no state.
  *
- * Each take_*() moves the cursor behind what it took, or returns false and leaves it. Where the text ends in a zero,
- * the zero is simply a character that nothing takes.
+ * Each take_*() function moves the cursor behind the bytes that it takes, or returns false and leaves the cursor. A
+ * zero at the end of a text is a character that no function takes.
  */
 #include "format/proc_text.h"
 

@@ -1,5 +1,5 @@
 /*
- * What records say beyond the fields of their schemas, as JSON: lists, alternatives, bytes. Names are those of
+ * The JSON of the parts of a record that its schema does not list: lists, alternatives, bytes. Names are those of
  * linux/perf_event.h and of perf's structures (tools/lib/perf/include/perf/event.h). One thread.
  */
 #include "format/record_json.h"

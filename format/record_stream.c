@@ -1,11 +1,10 @@
 /*
- * A window slides over the bytes; records are returned where they lie in it. What a COMPRESSED record holds is
- * decompressed into a second buffer piece by piece, and its records are returned from there before the window moves on.
- * One thread.
+ * A window slides over the bytes, and records are returned in place. A COMPRESSED record is decompressed piece by piece
+ * into a second buffer, and its records are returned from there before the window moves on. One thread.
  *
- * The pieces are of one zstd stream, and a record may begin in one piece and end in the next: what is left of a piece
- * stays in the second buffer until the next COMPRESSED record is fed. (perf refuses to split them when it writes, but
- * keeps the rest too when it reads.)
+ * All pieces belong to one zstd stream, and a record may begin in one piece and end in the next. So the rest of a piece
+ * stays in the second buffer until the next COMPRESSED record is fed. (perf never splits records when it writes, but
+ * keeps the rest when it reads.)
  */
 #include "format/record_stream.h"
 

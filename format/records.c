@@ -1,8 +1,8 @@
 /*
- * Builders of the records that user space adds to the kernel's stream.
+ * Builders of the records that user space writes.
  *
- * Run by the synthesis threads and the coordinator, each on a buffer of its own; never on the data path, except
- * weir_record_fill_padding(), which writes into memory that the caller has and allocates nothing.
+ * The synthesis threads and the coordinator run them, each on a buffer of its own. Only weir_record_fill_padding() runs
+ * on the data path: it writes into the caller's memory and allocates nothing.
  *
  * A record is: header, fixed part, text padded with zeros to 8 bytes, sample_id trailer. The structures below are the
  * fixed parts. Source: include/uapi/linux/perf_event.h (enum perf_event_type) for the kernel's types,

@@ -1,4 +1,4 @@
-/* The plan of a recovery. One thread. */
+/* The plan of a recovery: finds the end of the data, then builds features and header. One thread. */
 #include "format/recovery.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /*
- * Whether a recording is of this boot. One thread.
+ * Checks that a recording belongs to this boot. One thread.
  *
- * The kernel's map names the address of a symbol, which moves with every kernel that is built and, where the kernel is
- * placed at random, with every boot. The time of boot is btime in proc_stat(5).
+ * The kernel's map contains the address of a symbol. That address changes with every kernel build and, if the kernel is
+ * loaded at a random address, with every boot. The time of boot is btime in proc_stat(5).
  */
 #include "format/same_boot.h"
 

@@ -1,4 +1,4 @@
-/* Layouts from attrs, and samples by them. Pure; any thread. */
+/* Computes layouts from attrs, and parses samples by them. Pure; any thread. */
 #include "format/sample_layout.h"
 
 #include <errno.h>

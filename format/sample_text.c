@@ -1,4 +1,4 @@
-/* What a sample says, in perf's words (dump_sample() in tools/perf/util/session.c) and as JSON. One thread. */
+/* The fields of a sample as text (dump_sample() in tools/perf/util/session.c) and as JSON. One thread. */
 #include "format/sample_text.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /*
  * One pass over a recording. One thread.
  *
- * Rounds: a reader that meets FINISHED_ROUND n delivers everything up to the newest time before round n - 1. So from
- * there on no record may be older than that (ordered_events__flush() in tools/perf/util/ordered-events.c).
+ * Rounds: a consumer that reads FINISHED_ROUND n delivers all records up to the newest time before round n - 1. So no
+ * later record may be older than that time (ordered_events__flush() in tools/perf/util/ordered-events.c).
  */
 #include "format/scan.h"
 

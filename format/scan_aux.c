@@ -1,4 +1,4 @@
-/* What a recording holds of AUX areas. One thread. */
+/* Counts and checks the AUX areas of a recording. One thread. */
 #include "format/scan_aux.h"
 
 #include <errno.h>

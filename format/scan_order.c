@@ -1,4 +1,4 @@
-/* Order of records by id: a balanced tree, because a file names its ids in whatever order it likes. One thread;
+/* The order of records by id. Ids are in a balanced tree, because a file may name them in any order. One thread;
  * allocates. Source: tsearch(3). */
 #include "format/scan_order.h"
 

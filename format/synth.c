@@ -1,16 +1,16 @@
 /*
  * Synthesis of tasks: the threads that share /proc, their output blocks, and the public functions.
  *
- * The list of processes is the directory /proc itself: each worker asks for the next few entries under a lock and then
- * reads those processes on its own, until the directory has no more. Nothing is listed beforehand, so a process is read
- * moments after it was seen, no memory grows with their number, and a worker that meets a process of ten thousand
- * threads does not hold up the others.
+ * The directory /proc itself is the list of processes: each worker reads the next few entries under a lock, and then
+ * reads those processes on its own, until the directory ends. Nothing is listed beforehand. So weir reads a process
+ * moments after it has seen it, no memory grows with the number of processes, and a worker with a process of ten
+ * thousand threads does not delay the others.
  *
  *   worker: lock proc_lock; getdents64(proc_fd); unlock
  *           for each entry: weir_synth_process() into its block, emit() when the block is nearly full
- *           at the end: emit() what is left
+ *           at the end: emit() the rest
  *
- * The first error of any worker is stored in run->result, which all look at between processes.
+ * The first error of any worker is stored in run->result, which all workers check between processes.
  */
 #include "format/synth.h"
 

@@ -1,4 +1,4 @@
-/* Synthesised records on their way to emit(), a block at a time. Each block is one thread's. */
+/* Collects synthesized records into blocks for emit(). Each block belongs to one thread. */
 #include <limits.h>
 
 #include "base/assert.h"

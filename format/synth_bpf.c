@@ -1,9 +1,9 @@
 /*
  * Records of the BPF programs that were loaded before recording began: a KSYMBOL for each piece of code, then one
- * BPF_EVENT, as the kernel writes them for a program that is loaded later. Run by one thread.
+ * BPF_EVENT, as the kernel writes them for later programs. Runs on one thread.
  *
- * Names are the kernel's own: "bpf_prog_", the tag in hex, "_" and the name of the program; a program of several
- * functions has "_F" there, since their names are in its BTF, which is not read.
+ * Names have the kernel's form: "bpf_prog_", the tag in hex, "_" and the name of the program. A program of several
+ * functions has "_F" instead of the functions' names, which are in its BTF; weir does not read that.
  *
  * Source: bpf(2), include/uapi/linux/bpf.h; perf_event__synthesize_one_bpf_prog() in tools/perf/util/bpf-event.c of
  * Linux 6.12.

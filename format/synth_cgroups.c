@@ -1,9 +1,9 @@
 /*
- * CGROUP records of the control groups that exist. Runs on the caller's thread, before recording begins.
+ * CGROUP records of the existing control groups. Runs on the caller's thread, before recording begins.
  *
- * A group's id is what name_to_handle_at(2) gives for its directory: the number that PERF_SAMPLE_CGROUP has. The tree
- * is walked with one open descriptor per level. Source: perf_event__synthesize_cgroups(),
- * tools/perf/util/synthetic-events.c, Linux 6.1.
+ * name_to_handle_at(2) of a group's directory gives its id, the number in PERF_SAMPLE_CGROUP. The walk of the tree has
+ * one open descriptor per level. Source: perf_event__synthesize_cgroups(), tools/perf/util/synthetic-events.c, Linux
+ * 6.1.
  */
 #include <dirent.h>
 #include <errno.h>

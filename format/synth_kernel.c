@@ -1,14 +1,14 @@
 /*
- * Records of the kernel's own map and of its modules. Run by one thread, which may run beside those of the tasks.
+ * Records of the kernel's own map and of its modules. Runs on one thread, which may run beside those of the tasks.
  *
- * The kernel's map starts at _text (or _stext, where there is no _text), ends at _edata (or _etext, or the first
- * module), and names the symbol that it starts with: a reader that has a vmlinux works out from it how far the kernel
- * was moved at boot. All are found in one pass over kallsyms (perf makes three), whose order is not ours to rely on.
+ * The kernel's map starts at _text (or _stext), ends at _edata (or _etext, or the first module), and names the symbol
+ * at its start. From that symbol, a consumer with a vmlinux computes how far the kernel was moved at boot. One pass
+ * over kallsyms finds all symbols (perf makes three passes); the pass relies on no order.
  *
- * A whole pass costs some 50 ms of CPU time, most of what a short recording costs in all, because few kernels have
- * _edata in kallsyms (CONFIG_KALLSYMS_ALL). On x86-64 the image lies in memory in one piece (arch/x86/kernel/
- * vmlinux.lds.S), so the distance from "Kernel code" to the end of "Kernel data" in /proc/iomem is that from _text to
- * _edata, and the pass ends at _text, one of the first symbols. Who may not see iomem's addresses sees zeros there.
+ * A whole pass costs some 50 ms of CPU time, most of the cost of a short recording, because few kernels have _edata in
+ * kallsyms (CONFIG_KALLSYMS_ALL). On x86-64 the image is contiguous in memory (arch/x86/kernel/vmlinux.lds.S). So the
+ * distance from "Kernel code" to the end of "Kernel data" in /proc/iomem equals that from _text to _edata, and the pass
+ * can end at _text, one of the first symbols. Users without the privilege to see iomem's addresses see zeros there.
  *
  * Source: machine__get_running_kernel_start(), machine__create_kernel_maps(), perf_event__synthesize_kernel_mmap() and
  * perf_event__synthesize_modules() in tools/perf/util of Linux 6.12; insert_kernel_resources in

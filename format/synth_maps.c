@@ -1,15 +1,16 @@
 /*
- * MMAP2 records of one process. Run by the synthesis workers.
+ * MMAP2 records of one process. Runs on the synthesis workers.
  *
  * Two sources give the same records. PROCMAP_QUERY (Linux 6.11) is an ioctl on the maps file that returns one map in
- * binary and can be asked for executable ones only, which is what a recording without -d needs: 5 maps instead of 30
- * lines of text. It does not know the map that the kernel adds outside of the address space ([vsyscall] on x86). That
- * one is the same for all 64-bit tasks and is taken from our own maps; a task is known to be one by executable maps
- * above 4 GiB, so that only a static program at low addresses and without a vDSO goes without. Everything else, also
- * -d, reads the text.
+ * binary form. It can skip maps that are not executable, which a recording without -d does not need: 5 maps instead of
+ * 30 lines of text. All other cases, also -d, read the text.
  *
- * Which maps are kept and how they are named: perf_event__synthesize_mmap_events(), tools/perf of Linux 6.12.
- * Source of the query: include/uapi/linux/fs.h of Linux 6.11, which Debian 12's headers do not have yet.
+ * The query does not return the map that the kernel adds outside of the address space ([vsyscall] on x86). That map is
+ * the same for all 64-bit tasks, and weir copies it from its own maps. Executable maps above 4 GiB identify a 64-bit
+ * task, so only a static program at low addresses and without a vDSO misses it.
+ *
+ * Source: perf_event__synthesize_mmap_events(), tools/perf of Linux 6.12, for the choice and names of maps;
+ * include/uapi/linux/fs.h of Linux 6.11 for the query, which Debian 12's headers do not have yet.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /*
- * The kernel's modules: where they are loaded, and which file each came from. Run by one thread.
+ * The kernel's modules: their addresses and files. Runs on one thread.
  *
- * Addresses and sizes are those of /proc/modules; a file is what modules.dep names for the module, found without
- * walking /lib/modules/RELEASE as perf does. In file names '-' and '_' are the same to modprobe(8), and the kernel
- * knows underscores only.
+ * Addresses and sizes come from /proc/modules. modules.dep names each module's file, so weir need not walk
+ * /lib/modules/RELEASE as perf does. In file names '-' and '_' are equal for modprobe(8); the kernel uses underscores
+ * only.
  */
 #include <errno.h>
 #include <fcntl.h>

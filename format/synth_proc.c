@@ -1,4 +1,4 @@
-/* What all of synthesis reads /proc with. Any thread. */
+/* Helpers for reading /proc, used by all of synthesis. Any thread. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>

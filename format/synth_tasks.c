@@ -1,16 +1,20 @@
 /*
- * FORK and COMM records of the threads of one process. Run by the synthesis workers.
+ * FORK and COMM records of the threads of one process. Runs on the synthesis workers.
  *
- * What is asked of /proc is the least that gives perf's records: /proc/PID/stat has the name, the parent, the number of
- * threads and whether there is an address space, so that a process of one thread costs stat and maps, and a kernel
- * thread stat alone. Only where there are more threads is task/ listed, and of those the name alone is missing (comm).
- * perf reads the much longer task/TID/status of each, and lists task/ always.
+ * Synthesis reads as little of /proc as perf's records need. /proc/PID/stat has the name, the parent, the number of
+ * threads and whether there is an address space. So a process of one thread costs stat and maps, and a kernel thread
+ * stat alone. Only for more threads does weir list task/ and read each thread's name (comm). perf always lists task/,
+ * and reads the much longer task/TID/status of each thread.
  *
  * Deliberate differences from perf's records:
- * - A name with a newline or a backslash is given as it is, as the kernel's own COMM records do; perf gives status'
- *   escaped form.
- * - Where the first thread has ended before the others, its maps are read from one that still runs; perf gives none.
+ *
+ * - A name with a newline or a backslash stays as it is, as in the kernel's own COMM records; perf uses the escaped
+ * form in status.
+ *
+ * - If the first thread has ended before the others, its maps are read from one that still runs; perf gives none.
+ *
  * - A process whose maps we may not open has its threads all the same; perf leaves them out.
+ *
  * Otherwise the records are those of __event__synthesize_thread(), tools/perf of Linux 6.12.
  */
 #include <dirent.h>

@@ -1,4 +1,5 @@
-/* What a file says as text, JSON and hex dump. The dump's form is trace_event()'s in tools/perf/util/debug.c. */
+/* Unchecked bytes as text, JSON and hex dump. The dump's form is trace_event()'s in tools/perf/util/debug.c. Any
+ * thread. */
 #include "format/text_out.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The formats of a TRACING_DATA section, given to libtraceevent as far as it survives them. One thread. */
+/* Gives libtraceevent the formats of a TRACING_DATA section that it survives. One thread. */
 #include "format/trace_formats.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * What of a print format is harmless for a sample. The forms are those of libtraceevent 1.7, src/event-parse.c:
- * eval_num_arg(), print_str_arg(), parse_arg_format(). One thread.
+ * The constructs of a print format that are harmless for a sample. The forms are those of libtraceevent 1.7,
+ * src/event-parse.c: eval_num_arg(), print_str_arg(), parse_arg_format(). One thread.
  */
 #include "format/trace_printable.h"
 

@@ -1,7 +1,7 @@
 /*
- * Tracepoints as tracefs describes them: where it is mounted, the id of an event, the names that there are.
+ * Tracepoints as tracefs describes them: the mount point, the id of an event, the names of all events.
  *
- * Run while a recording is set up, on the caller's thread. Reads only; never mounts. Source:
+ * Runs on the caller's thread while a recording is set up. Reads only; never mounts. Source:
  * Documentation/trace/ftrace.rst ("The File System") and events.rst of Linux 6.12.
  */
 #include "format/tracefs.h"

@@ -1,4 +1,4 @@
-/* What the records that only user space writes say, in perf's words. One thread. */
+/* The text of the records that only user space writes, as perf prints it. One thread. */
 #include "format/user_record_text.h"
 
 #include <inttypes.h>

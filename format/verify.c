@@ -1,9 +1,9 @@
 /*
- * The rules of docs/format.md and format/scan.h, checked on a recording. One thread.
+ * Checks the rules of docs/format.md and format/scan.h on a recording. One thread.
  *
- * Balance: LOST records are what a reader of the rings was told, when there was room to tell it; LOST_SAMPLES are the
- * kernel's own counts, read at the end. So where the kernel counts (PERF_FORMAT_LOST), there must not be more of the
- * first than of the second.
+ * Balance: LOST records are the losses that the kernel could report in the ring when there was room again. LOST_SAMPLES
+ * are the kernel's own counts, read at the end. So if the kernel counts (PERF_FORMAT_LOST), LOST may not exceed
+ * LOST_SAMPLES.
  */
 #include "format/verify.h"
 

@@ -1,4 +1,4 @@
-/* libzstd's decoder as a source of bytes. One thread per stream. */
+/* libzstd's decoder, which returns its output piece by piece. One thread per stream. */
 #include "format/zstd_stream.h"
 
 #include <errno.h>
