@@ -52,7 +52,7 @@ void weir_shared_histogram_add(struct weir_shared_histogram *histogram, uint64_t
     unsigned bucket = bucket_of(value);
     if (bucket >= WEIR_SHARED_HISTOGRAM_BUCKETS)
         bucket = WEIR_SHARED_HISTOGRAM_BUCKETS - 1;
-    /* Relaxed, and no read-modify-write: one thread writes, and no reader derives other data from the counts. */
+    /* Relaxed, and no read-modify-write: one thread writes, and the counts publish no other data. */
     uint64_t count = atomic_load_explicit(&histogram->buckets[bucket], memory_order_relaxed);
     atomic_store_explicit(&histogram->buckets[bucket], count + 1, memory_order_relaxed);
     if (value > atomic_load_explicit(&histogram->max, memory_order_relaxed))

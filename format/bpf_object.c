@@ -120,8 +120,8 @@ static void ask_for_arrays(struct bpf_prog_info *wanted, const struct bpf_prog_i
     }
 }
 
-/* Offsets in the place of addresses; the arrays that the kernel has filled, a bit for each. It hides those that the
- * reader may not see, by a count or an address of 0. */
+/* Replaces addresses by offsets. Returns a bit for each array that the kernel has filled; it hides arrays that the
+ * caller may not see by a count or an address of 0. */
 static uint64_t place_arrays(struct bpf_prog_info *info, const struct bpf_prog_info *counted)
 {
     uint64_t present = 0, offset = 0;

@@ -14,7 +14,7 @@
 #include "base/bits.h"
 #include "format/features_internal.h"
 
-#define NAMELESS_GROUP                 "{anon_group}" /* readers know it */
+#define NAMELESS_GROUP                 "{anon_group}" /* the name that consumers expect */
 #define FEATURE_WORD_BITS              64u
 #define DIR_VERSION                    1u         /* PERF_DIR_VERSION */
 #define BUILD_ID_NAME_MAX              4095u      /* PATH_MAX without its zero */
@@ -80,8 +80,8 @@ static bool append_cmdline(struct weir_buf *out, const struct weir_features_inpu
 }
 
 /*
- * u32 count, u32 attr bytes; per event the attr, u32 id count, string name, u64 ids. The same attrs and ids as in the
- * head: some readers take them from here.
+ * u32 count, u32 attr bytes; per event the attr, u32 id count, string name, u64 ids. Attrs and ids are
+ * those of the head; some consumers take them from here.
  */
 static bool append_event_desc(struct weir_buf *out, const struct weir_features_input *input)
 {
@@ -100,7 +100,7 @@ static bool append_event_desc(struct weir_buf *out, const struct weir_features_i
     return true;
 }
 
-/* The one section that is empty by design: its bit alone tells readers that samples carry branches. */
+/* The one section that is empty by design: its bit alone tells consumers that samples carry branches. */
 static bool append_branch_stack(struct weir_buf *out, const struct weir_features_input *input)
 {
     (void)out;
@@ -205,7 +205,7 @@ static bool append_bpf_btfs(struct weir_buf *out, const struct weir_features_inp
     return append_images(out, input->bpf_btfs, input->bpf_btf_count);
 }
 
-/* u32 version 0, u32 type 1 (zstd), u32 level, u32 ratio, u32 mmap_len: what readers make room for. */
+/* u32 version 0, u32 type 1 (zstd), u32 level, u32 ratio, u32 mmap_len: the room that consumers need for a record. */
 static bool append_compressed(struct weir_buf *out, const struct weir_features_input *input)
 {
     const struct weir_compression *compression = &input->compression;

@@ -21,7 +21,7 @@
 #include "base/array.h"
 #include "format/debug_file.h"
 #include "format/elf_file.h"
-#include "format/line_reader.h"
+#include "format/line_source.h"
 
 #define PROC_ROOT  "/proc"
 #define LINE_BYTES (4 * PATH_MAX) /* symbols have at most 512 bytes */
@@ -245,14 +245,14 @@ int weir_functions_of_kernel(struct weir_functions *functions, const char *proc_
     if (fd < 0)
         return -errno;
     struct kernel_scan scan = {.functions = functions};
-    struct weir_line_reader reader;
-    weir_line_reader_init(&reader, fd, text, sizeof(text));
+    struct weir_line_source lines;
+    weir_line_source_init(&lines, fd, text, sizeof(text));
     int result = 0;
-    for (char *line; result == 0 && (line = weir_line_reader_next(&reader));)
+    for (char *line; result == 0 && (line = weir_line_source_next(&lines));)
         result = note_symbol(&scan, line);
     close(fd);
     if (result == 0)
-        result = reader.error;
+        result = lines.error;
     if (result == 0 && scan.any && !scan.any_shown)
         result = -EACCES;
     if (result == 0 && functions->count == 0)

@@ -20,7 +20,7 @@
 #include "base/bits.h"
 #include "base/remedy.h"
 #include "format/kcore_ranges.h"
-#include "format/line_reader.h"
+#include "format/line_source.h"
 
 #define FILE_MODE    0400
 #define TRIES        3
@@ -139,14 +139,14 @@ static int note_lines(struct weir_kcore_symbols *symbols, int fd,
                       void (*note)(struct weir_kcore_symbols *symbols, const char *line))
 {
     char text[LINE_BYTES];
-    struct weir_line_reader reader;
+    struct weir_line_source lines;
     if (lseek(fd, 0, SEEK_SET) < 0)
         return -errno;
-    weir_line_reader_init(&reader, fd, text, sizeof(text));
+    weir_line_source_init(&lines, fd, text, sizeof(text));
     const char *line;
-    while ((line = weir_line_reader_next(&reader)))
+    while ((line = weir_line_source_next(&lines)))
         note(symbols, line);
-    return reader.error;
+    return lines.error;
 }
 
 /* Copies the file, and notes what its lines say. */

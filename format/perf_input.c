@@ -87,7 +87,8 @@ static bool find_part_beyond(const char *path, unsigned number, unsigned *beyond
     return is_found;
 }
 
-/* There are as many parts as `number`, where none of them was removed: readers would take the others for all. */
+/* Refuses a gap: there are `number` parts, but a later one exists too, so one was removed. Other consumers would take
+ * the parts before it for the whole. */
 static int check_parts(const char *path, unsigned number, struct weir_error *err)
 {
     unsigned beyond;
@@ -164,7 +165,7 @@ static int open_source(struct weir_perf_input *input, const char *path, struct w
     return open_parts(input, path, err);
 }
 
-/* HEADER_COMPRESSED {u32 version, type, level, ratio, mmap_len}: readers decompress a record into mmap_len bytes. */
+/* HEADER_COMPRESSED {u32 version, type, level, ratio, mmap_len}: a record expands to at most mmap_len bytes. */
 static int find_expanded_max(struct weir_perf_input *input)
 {
     struct weir_buf payload = WEIR_BUF_INIT;

@@ -55,7 +55,8 @@ static void append_name(struct weir_buf *out, const char *name, uint64_t id)
     weir_buf_append_zeros(out, room - bytes);
 }
 
-/* An event of more ids than a record holds becomes several, which readers take for events of the same name. */
+/* An event with more ids than a record holds becomes several events, which consumers take for events of the same name.
+ */
 static void append_event(struct weir_buf *out, const struct weir_event_desc *event, uint32_t attr_bytes)
 {
     size_t done = 0;

@@ -149,7 +149,7 @@ static void append_record(struct weir_buf *out, struct perf_event_header *fixed,
     weir_buf_append_zeros(out, room - text_bytes + sample_id_bytes);
 }
 
-/* The kernel marks user maps that hold no code, and readers keep those apart (perf_event_mmap_event()). */
+/* The kernel marks user maps that hold no code, and consumers keep those apart (perf_event_mmap_event()). */
 static uint16_t map_misc(const struct weir_record_map *map)
 {
     bool data_map = map->cpumode == PERF_RECORD_MISC_USER && !(map->protection & PROT_EXEC);

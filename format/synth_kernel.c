@@ -22,11 +22,11 @@
 #include <unistd.h>
 
 #include "base/remedy.h"
-#include "format/line_reader.h"
+#include "format/line_source.h"
 #include "format/records.h"
 #include "format/synth_internal.h"
 
-#define KERNEL_PID      ((pid_t)-1) /* readers take it for the host's kernel */
+#define KERNEL_PID      ((pid_t)-1) /* consumers take it for the host's kernel */
 #define KERNEL_MAP_NAME "[kernel.kallsyms]"
 #define UNKNOWN_END     UINT64_MAX
 #define KNOB_BYTES      32u
@@ -85,11 +85,11 @@ static uint64_t read_image_bytes(int proc_fd)
     if (fd < 0)
         return 0;
     char text[PATH_MAX];
-    struct weir_line_reader reader;
-    weir_line_reader_init(&reader, fd, text, sizeof(text));
+    struct weir_line_source lines;
+    weir_line_source_init(&lines, fd, text, sizeof(text));
     uint64_t code = 0, code_last = 0, data = 0, data_last = 0;
     const char *line;
-    while (data_last == 0 && (line = weir_line_reader_next(&reader))) {
+    while (data_last == 0 && (line = weir_line_source_next(&lines))) {
         if (!parse_resource(line, "Kernel code", &code, &code_last))
             parse_resource(line, "Kernel data", &data, &data_last);
     }
@@ -126,16 +126,16 @@ static int read_symbols(struct kernel_scan *scan)
     if (fd < 0)
         return -errno;
     char text[4 * PATH_MAX]; /* symbols have at most 512 bytes, and a read gives a page */
-    struct weir_line_reader reader;
-    weir_line_reader_init(&reader, fd, text, sizeof(text));
+    struct weir_line_source lines;
+    weir_line_source_init(&lines, fd, text, sizeof(text));
     struct kernel_symbols *symbols = &scan->symbols;
     const char *line;
     if (IMAGE_IS_CONTIGUOUS)
         symbols->image_bytes = read_image_bytes(scan->proc_fd);
-    while (!has_bounds(symbols) && (line = weir_line_reader_next(&reader)))
+    while (!has_bounds(symbols) && (line = weir_line_source_next(&lines)))
         note_symbol(symbols, line);
     close(fd);
-    return reader.error;
+    return lines.error;
 }
 
 /* ---- what cannot be recorded ---- */

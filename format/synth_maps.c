@@ -24,7 +24,7 @@
 #include "base/bits.h"
 #include "base/clock.h"
 #include "base/regular_file.h"
-#include "format/line_reader.h"
+#include "format/line_source.h"
 #include "format/records.h"
 #include "format/synth_internal.h"
 
@@ -92,20 +92,20 @@ void weir_synth_maps_init(struct weir_synth_maps *maps, int proc_fd, unsigned ti
 {
     *maps = (struct weir_synth_maps){.timeout_ns = (timeout_ms ? timeout_ms : DEFAULT_TIMEOUT_MS) * WEIR_NS_PER_MS};
     char text[WEIR_SYNTH_TEXT_BYTES];
-    struct weir_line_reader reader;
+    struct weir_line_source lines;
     char *line;
 
     int fd = openat(proc_fd, "mounts", O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
-        weir_line_reader_init(&reader, fd, text, sizeof(text));
-        while ((line = weir_line_reader_next(&reader)) && read_huge_mount(maps, line)) {
+        weir_line_source_init(&lines, fd, text, sizeof(text));
+        while ((line = weir_line_source_next(&lines)) && read_huge_mount(maps, line)) {
         }
         close(fd);
     }
     fd = openat(proc_fd, "self/maps", O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
-        weir_line_reader_init(&reader, fd, text, sizeof(text));
-        while (!maps->has_gate && (line = weir_line_reader_next(&reader)))
+        weir_line_source_init(&lines, fd, text, sizeof(text));
+        while (!maps->has_gate && (line = weir_line_source_next(&lines)))
             maps->has_gate = read_gate(maps, line);
         close(fd);
     }
@@ -186,7 +186,7 @@ static bool is_late(const struct maps_walk *walk)
     return weir_clock_now_ns(&weir_clock_monotonic) - walk->start_ns > walk->worker->run->maps.timeout_ns;
 }
 
-/* The last record of a list that took too long: the map in hand, wanted or not, marked so that readers know. */
+/* Marks the last record of a list that took too long, so that consumers know: the present map, wanted or not. */
 static int emit_timed_out(const struct maps_walk *walk, const struct weir_proc_map *map)
 {
     struct weir_synth_worker *worker = walk->worker;
@@ -201,19 +201,19 @@ static int emit_timed_out(const struct maps_walk *walk, const struct weir_proc_m
 static int read_maps(const struct maps_walk *walk)
 {
     struct weir_synth_worker *worker = walk->worker;
-    struct weir_line_reader reader;
-    weir_line_reader_init(&reader, walk->fd, worker->text, sizeof(worker->text));
+    struct weir_line_source lines;
+    weir_line_source_init(&lines, walk->fd, worker->text, sizeof(worker->text));
 
     uint64_t reads = 0;
     const char *line;
-    while ((line = weir_line_reader_next(&reader))) {
+    while ((line = weir_line_source_next(&lines))) {
         struct weir_proc_map map;
         if (!weir_proc_map_parse(line, &map))
             continue;
         /* Time passes in read(2): lines that came with the same one need no look at the clock. */
-        if (reads != reader.reads && is_late(walk))
+        if (reads != lines.reads && is_late(walk))
             return emit_timed_out(walk, &map);
-        reads = reader.reads;
+        reads = lines.reads;
         if (!is_wanted(worker, map.protection))
             continue;
         read_build_id(walk, &map);

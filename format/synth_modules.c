@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "format/line_reader.h"
+#include "format/line_source.h"
 #include "format/synth_internal.h"
 
 #define RELEASE_BYTES     128u   /* uname(2) gives 64 */
@@ -63,11 +63,11 @@ static int read_modules(struct weir_synth_modules *modules, int proc_fd, char *t
     int fd = openat(proc_fd, "modules", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0;
-    struct weir_line_reader reader;
-    weir_line_reader_init(&reader, fd, text, MODULE_LINE_BYTES);
+    struct weir_line_source lines;
+    weir_line_source_init(&lines, fd, text, MODULE_LINE_BYTES);
     int result = 0;
     char *line;
-    while (result == 0 && (line = weir_line_reader_next(&reader))) {
+    while (result == 0 && (line = weir_line_source_next(&lines))) {
         struct weir_synth_module module;
         if (parse_module(line, &module))
             result = add_module(modules, &module);
@@ -150,11 +150,11 @@ static int find_files(struct weir_synth_modules *modules, int proc_fd, const cha
     if (fd < 0)
         return 0;
 
-    struct weir_line_reader reader;
-    weir_line_reader_init(&reader, fd, text, MODULE_LINE_BYTES);
+    struct weir_line_source lines;
+    weir_line_source_init(&lines, fd, text, MODULE_LINE_BYTES);
     int result = 0;
     char *line;
-    while (result == 0 && (line = weir_line_reader_next(&reader)))
+    while (result == 0 && (line = weir_line_source_next(&lines)))
         result = note_file(modules, line, directory);
     close(fd);
     return result;

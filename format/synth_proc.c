@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "format/line_reader.h"
+#include "format/line_source.h"
 #include "format/synth_internal.h"
 
 bool weir_synth_is_gone(int code)
@@ -24,9 +24,9 @@ bool weir_synth_knob_read(int proc_fd, const char *path, char *value, size_t byt
     int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    struct weir_line_reader reader;
-    weir_line_reader_init(&reader, fd, value, bytes);
-    const char *line = weir_line_reader_next(&reader);
+    struct weir_line_source lines;
+    weir_line_source_init(&lines, fd, value, bytes);
+    const char *line = weir_line_source_next(&lines);
     close(fd);
     return line && line[0] != '\0';
 }

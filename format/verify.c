@@ -195,7 +195,7 @@ static const uint8_t *match_description(const struct weir_input_event *event, co
     return is_same ? at + name_bytes + id_bytes : NULL;
 }
 
-/* Some readers take attrs and ids from EVENT_DESC, others from the head. */
+/* Some consumers take attrs and ids from EVENT_DESC, others from the head. */
 static void check_descriptions(struct verdicts *verdicts, const struct weir_perf_input *input)
 {
     struct weir_buf payload = WEIR_BUF_INIT;

@@ -1,10 +1,10 @@
 /*
- * Lines of a file through a small buffer (format/line_reader.h). Input: a byte that chooses the buffer's size, and the
+ * Lines of a file through a small buffer (format/line_source.h). Input: a byte that chooses the buffer's size, and the
  * file.
  *
  * The lines are those that a reading of the whole file in memory gives, each cut to what the buffer holds.
  */
-#include "format/line_reader.h"
+#include "format/line_source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,18 +61,18 @@ static void run(void *object, const uint8_t *data, size_t bytes)
 
     char *buffer = malloc(buffer_bytes);
     weir_assert(buffer);
-    struct weir_line_reader reader;
-    weir_line_reader_init(&reader, fixture->fd, buffer, buffer_bytes);
+    struct weir_line_source lines;
+    weir_line_source_init(&lines, fixture->fd, buffer, buffer_bytes);
     while (file.bytes > 0) {
         struct fuzz_part expected = take_line(&file);
         if (expected.bytes > buffer_bytes - 1)
             expected.bytes = buffer_bytes - 1;
-        const char *line = weir_line_reader_next(&reader);
+        const char *line = weir_line_source_next(&lines);
         weir_assert(line && line >= buffer && line + expected.bytes < buffer + buffer_bytes);
         weir_assert(memcmp(line, expected.data, expected.bytes) == 0 && line[expected.bytes] == '\0');
     }
-    weir_assert(!weir_line_reader_next(&reader));
-    weir_assert(!weir_line_reader_next(&reader) && reader.error == 0);
+    weir_assert(!weir_line_source_next(&lines));
+    weir_assert(!weir_line_source_next(&lines) && lines.error == 0);
     free(buffer);
 }
 
