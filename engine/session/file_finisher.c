@@ -285,6 +285,16 @@ void weir_file_finisher_await_drops(struct weir_file_finisher *finisher)
     pthread_mutex_unlock(&finisher->lock);
 }
 
+bool weir_file_finisher_make_room(struct weir_file_finisher *finisher)
+{
+    if (!finisher || finisher->setup.plan->options->on_full != WEIR_RECORD_ON_FULL_ROTATE)
+        return false;
+    if (weir_file_finisher_work(finisher) != WEIR_FINISHER_DROPS && !weir_file_finisher_drop_oldest(finisher))
+        return false;
+    weir_file_finisher_await_drops(finisher);
+    return true;
+}
+
 int weir_file_finisher_start(struct weir_file_finisher *finisher)
 {
     int result = -pthread_create(&finisher->thread, NULL, thread_main, finisher);

@@ -79,6 +79,10 @@ enum weir_finisher_work {
 /* What is under way, any of which may take as long as the disk does. Coordinator; does not block. */
 enum weir_finisher_work weir_file_finisher_work(struct weir_file_finisher *finisher);
 
+/* With on_full ROTATE removes the oldest finished file, for a write that found no room. False: there is none, or
+ * finisher is NULL. Blocks until the file is gone, behind what the thread has in hand. Before stop(). Coordinator. */
+bool weir_file_finisher_make_room(struct weir_file_finisher *finisher);
+
 /* Waits until those are removed that drop_oldest() was asked for, behind what the thread has in hand. Before stop().
  * Coordinator. */
 void weir_file_finisher_await_drops(struct weir_file_finisher *finisher);

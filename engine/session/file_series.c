@@ -14,12 +14,6 @@ void weir_file_series_init(struct weir_file_series *series, const struct weir_fi
     };
 }
 
-bool weir_file_series_make_room(const struct weir_file_series *series)
-{
-    const struct weir_file_series_hooks *hooks = &series->setup.hooks;
-    return hooks->make_room && hooks->make_room(hooks->ctx);
-}
-
 int weir_file_series_open(struct weir_file_series *series, struct weir_error *err)
 {
     const struct weir_file_series_setup *setup = &series->setup;

@@ -57,7 +57,6 @@
 
 /* What a series has others do; each may be NULL. */
 struct weir_file_series_hooks {
-    bool (*make_room)(void *ctx);        /* removes an older file of a full file system; false: there is none. Blocks */
     void (*later_file_began)(void *ctx); /* a later file has its beginning, with the CPUs of the start */
     void (*snapshot_ended)(void *ctx);   /* a rotation that was not asked for by its own trigger is over */
     bool (*is_hurried)(void *ctx);       /* a signal asks for a quick end */

@@ -115,7 +115,7 @@ static void complete_file(struct weir_file_series *series)
 static int finish_file(struct weir_file_series *series, struct weir_error *err)
 {
     int result = weir_record_file_finish(series->current, series->setup.facts, err);
-    while (weir_output_lacks_space(result) && weir_file_series_make_room(series)) {
+    while (weir_output_lacks_space(result) && weir_file_finisher_make_room(series->finisher)) {
         *err = (struct weir_error){0};
         result = weir_record_file_finish(series->current, series->setup.facts, err);
     }

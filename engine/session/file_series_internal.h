@@ -17,7 +17,4 @@ void weir_file_rotation_end(struct weir_file_series *series);
 /* In any state. */
 void weir_file_rotation_fini(struct weir_file_series *series);
 
-/* The hook make_room(); false without. */
-bool weir_file_series_make_room(const struct weir_file_series *series);
-
 #endif

@@ -66,12 +66,12 @@ static int open_next(struct weir_file_series *series, struct weir_error *err)
     int result;
     do
         result = hide(series, err);
-    while (weir_output_lacks_space(result) && weir_file_series_make_room(series));
+    while (weir_output_lacks_space(result) && weir_file_finisher_make_room(series->finisher));
     if (result < 0)
         return result;
     do
         result = weir_record_file_open(&series->next, setup->facts, setup->pipeline, series->current->path, NULL, err);
-    while (weir_output_lacks_space(result) && weir_file_series_make_room(series));
+    while (weir_output_lacks_space(result) && weir_file_finisher_make_room(series->finisher));
     if (result < 0)
         show(series);
     return result;

@@ -189,7 +189,7 @@ static int begin(struct weir_session *session, bool *workload_failed, struct wei
     if (result == 0)
         result = weir_file_series_prepare(&session->files, err);
     if (result == 0)
-        result = weir_disk_guard_init(&session->guard, session, err);
+        result = weir_session_guard_disk(session, err);
     if (result == 0)
         result = weir_pipeline_start(&session->pipeline, session->files.current->output, err);
     if (result == 0)
@@ -347,6 +347,7 @@ static int finish(struct weir_session *session, struct weir_error *err)
         weir_event_set_tell_programs(&session->events, session->options->notices);
     session->samples_on = false; /* the end of a snapshot is not to switch anything on */
     weir_disk_guard_settle(&session->guard);
+    result->lost_suspended = session->guard.lost_suspended;
     weir_file_series_settle(&session->files);
     int described = session->options->tail_synthesize ? weir_beginning_synthesize(&session->beginning, err) : 0;
     weir_pipeline_stop_readers(&session->pipeline, weir_session_ends_with_snapshot(session));

@@ -153,11 +153,6 @@ static int append_aux_info(void *ctx, struct weir_buf *out)
     return weir_session_append_aux_info(session, &session->plan.cpus, out);
 }
 
-static bool make_room(void *ctx)
-{
-    return weir_disk_guard_make_room(ctx);
-}
-
 static void tell_cpus_again(void *ctx)
 {
     struct weir_session *session = ctx;
@@ -207,7 +202,6 @@ static void init_files(struct weir_session *session)
                                                .guard_asks_again = is_guarded,
                                                .hooks =
                                                    {
-                                                       .make_room = make_room,
                                                        .later_file_began = tell_cpus_again,
                                                        .snapshot_ended = complete_snapshot,
                                                        .is_hurried = is_hurried,
@@ -245,6 +239,63 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
     int code = weir_file_series_finish(&session->files, session->snapshots.permanent, err);
     weir_session_sum_aux(session);
     return code;
+}
+
+/* ---- the guard of the disk: what it asks of the recording. Coordinator ---- */
+
+static void end_for_space(void *ctx)
+{
+    struct weir_session *session = ctx;
+    weir_coordinator_end(&session->coordinator, WEIR_RECORD_END_SPACE);
+}
+
+static void rotate_for_space(void *ctx)
+{
+    struct weir_session *session = ctx;
+    weir_triggers_fire(&session->coordinator.triggers, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BY_SIZE);
+}
+
+static void pause_for_space(void *ctx)
+{
+    weir_session_pause_rings(ctx);
+}
+
+static uint64_t count_lost(void *ctx)
+{
+    struct weir_session *session = ctx;
+    return weir_event_set_read_lost(&session->events);
+}
+
+static void use_space(void *ctx)
+{
+    struct weir_session *session = ctx;
+    weir_file_series_ask_again(&session->files);
+}
+
+int weir_session_guard_disk(struct weir_session *session, struct weir_error *err)
+{
+    const struct weir_record_options *options = session->options;
+    const struct weir_recording_plan *plan = &session->plan;
+    const struct weir_disk_guard_setup setup = {
+        .output_path = options->output_path,
+        .on_full = options->on_full,
+        .keep_free_bytes = options->keep_free_bytes,
+        .file_bytes = options->switching.bytes,
+        .memory_bytes = plan->buffer_bytes + plan->retained_bytes,
+        .rings_bytes = plan->ring_bytes * session->events.place_count,
+        .notices = options->notices,
+        .clock = session->clock,
+        .writer = &session->pipeline.writer,
+        .finisher = session->files.finisher,
+        .ctx = session,
+        .end_recording = end_for_space,
+        .rotate_output = rotate_for_space,
+        .pause_samples = pause_for_space,
+        .count_lost = count_lost,
+        .find_room = use_space,
+        .is_hurried = is_hurried,
+    };
+    return weir_disk_guard_init(&session->guard, &setup, &session->coordinator.sources, err);
 }
 
 /* ---- release ---- */

@@ -148,6 +148,10 @@ void weir_session_release(struct weir_session *session);
 /* Gathers session->facts and opens the first file at options->output_path. After map_rings(). 0 or -errno with err. */
 int weir_session_open_files(struct weir_session *session, struct weir_error *err);
 
+/* Has the guard look at the free space of the output, if options ask for it. The pipeline and the series are prepared.
+ * 0 or -errno with err. */
+int weir_session_guard_disk(struct weir_session *session, struct weir_error *err);
+
 /* Ends a recording whose readers have ended: weir_file_series_finish(), and what the result says of rings and AUX
  * areas. 0 or -errno with err. */
 int weir_session_finish(struct weir_session *session, struct weir_error *err);

@@ -2,6 +2,7 @@
  * The finisher at its bounds: more files than its queue holds, and a disk or a quota without room for what a file ends
  * with. Its names and commands are those of test_kept_files.c, its races those of race_file_finisher.c.
  */
+#include "engine/session/disk_guard.h"
 #include "engine/session/file_finisher.h"
 #include "engine/session/file_series_internal.h"
 
@@ -25,7 +26,8 @@
 #define TABLE_BYTES 512 /* no table of features has so many; less than the features themselves */
 
 static struct finisher_rig rig;
-static sem_t gate; /* where the finisher's thread waits when it tells of a file */
+static struct weir_writer writer; /* of which the guard uses `full` and `waits` */
+static sem_t gate;                /* where the finisher's thread waits when it tells of a file */
 static bool gated;
 static char told[16][256];
 static _Atomic unsigned told_count, warned; /* the finisher tells */
@@ -118,14 +120,18 @@ static void look_at_full_disk(struct weir_disk_guard *guard, unsigned looks)
 {
     static struct fake_clock now;
     static struct weir_clock clock;
-    struct weir_session *session = &rig.session;
     clock = fake_clock_interface(&now);
-    session->clock = &clock;
-    session->files.finisher = rig.finisher;
-    session->coordinator.signal_fd = -1;
-    session->pipeline.writer.full = session->pipeline.writer.waits = true;
-    guard->session = session;
+    writer.full = writer.waits = true;
+    guard->active = true;
     guard->folder = rig.folder;
+    guard->setup = (struct weir_disk_guard_setup){
+        .on_full = WEIR_RECORD_ON_FULL_ROTATE,
+        .notices = &sink,
+        .clock = &clock,
+        .writer = &writer,
+        .finisher = rig.finisher,
+        .is_hurried = no_haste,
+    };
     weir_disk_guard_settle(guard);
     for (unsigned i = 0; i < looks; i++) {
         now.now_ns += 100 * WEIR_NS_PER_MS;
@@ -178,11 +184,11 @@ Test(file_finisher, full_disk_waits_for_the_file_that_is_being_finished)
     await_told(1);
     look_at_full_disk(&guard, 20);
     cr_expect_eq(weir_file_finisher_work(rig.finisher), WEIR_FINISHER_FINISHES);
-    cr_expect(rig.session.pipeline.writer.waits);
+    cr_expect(writer.waits);
     sem_post(&gate);
     have_finished_file_removed(&guard);
     look_at_full_disk(&guard, 20);
-    cr_expect_not(rig.session.pipeline.writer.waits, "there is nothing left to remove, and nothing to wait for");
+    cr_expect_not(writer.waits, "there is nothing left to remove, and nothing to wait for");
     weir_file_finisher_stop(rig.finisher, no_haste, NULL);
     cr_expect_eq(clean_folder(), 0);
 }
@@ -193,14 +199,14 @@ Test(file_finisher, full_disk_without_a_file_to_remove_is_given_up_at_the_tenth_
     struct weir_disk_guard guard = {0};
     finisher_rig_start(&rig);
     look_at_full_disk(&guard, 9);
-    cr_assert(rig.session.pipeline.writer.waits);
+    cr_assert(writer.waits);
     cr_assert(weir_file_finisher_push(rig.finisher, finisher_rig_make_file(&rig, NULL)));
     await_told(1);
     have_finished_file_removed(&guard);
     look_at_full_disk(&guard, 9);
-    cr_expect(rig.session.pipeline.writer.waits, "the one that was removed begins the row anew");
+    cr_expect(writer.waits, "the one that was removed begins the row anew");
     look_at_full_disk(&guard, 1);
-    cr_expect_not(rig.session.pipeline.writer.waits);
+    cr_expect_not(writer.waits);
     weir_file_finisher_stop(rig.finisher, no_haste, NULL);
     cr_expect_eq(clean_folder(), 0);
 }
