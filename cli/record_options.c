@@ -12,7 +12,7 @@
 #include "cli/record_rows.h"
 #include "cli/ring_options.h"
 #include "cli/target_options.h"
-#include "engine/events/aux_events.h"
+#include "engine/aux/aux_events.h"
 #include "engine/events/event_config.h"
 #include "engine/events/event_list.h"
 #include "engine/session/record_modes.h"

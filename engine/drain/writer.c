@@ -1,5 +1,5 @@
 /* The writer thread. Everything here runs on it, but stop(). Protocol: writer.h. */
-#include "engine/drain/writer_internal.h"
+#include "engine/drain/writer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "base/bits.h"
 #include "engine/drain/shed.h"
 #include "engine/kernel/test_point.h"
+#include "format/perf_file.h"
 
 #define GATHER_MS     40           /* between steps while data flows, at most */
 #define GATHER_BYTES  (8ull << 20) /* are worth a step: see docs/performance.md, "The writer" */
@@ -46,7 +47,7 @@ void weir_writer_fini(struct weir_writer *writer)
     for (unsigned i = 0; i < WEIR_ARRAY_COUNT(writer->failed_of); i++)
         free(writer->failed_of[i]);
     free(writer->side_bytes);
-    weir_aux_index_fini(&writer->account.aux_index);
+    weir_train_list_fini(&writer->account.trains);
 }
 
 static bool waits_for_space(const struct weir_writer *writer)
@@ -155,7 +156,7 @@ static void leave_out(struct weir_writer *writer, struct weir_chunk *chunk)
     if (!chunk->opaque)
         count_failed(writer, &writer->account, chunk, 0);
     else
-        writer->failed_aux_bytes += weir_chunk_train_bytes(chunk);
+        writer->failed_train_bytes += weir_chunk_train_bytes(chunk);
     weir_pool_put_train(writer->setup.pool, chunk);
 }
 
@@ -175,6 +176,17 @@ static void count_rounds(struct weir_writer *writer, struct weir_writer_account 
     uint32_t markers = weir_round_marks_within(chunk, bytes);
     writer->rounds += markers;
     account->rounds += markers;
+}
+
+/* A chunk of a train has completed. The last chunk tells the result of all: when one fails, all behind it do. */
+static void complete_train(struct weir_writer *writer, struct weir_writer_account *account,
+                           const struct weir_chunk *chunk, int result)
+{
+    account->train_completing += chunk->used;
+    if (chunk->follower)
+        return;
+    *(result < 0 ? &writer->failed_train_bytes : &writer->train_bytes) += account->train_completing;
+    account->train_completing = 0;
 }
 
 static void complete(struct weir_writer *writer, struct weir_writer_account *account,
@@ -198,7 +210,7 @@ static void complete(struct weir_writer *writer, struct weir_writer_account *acc
     }
     count_rounds(writer, account, chunk, result == 0 ? chunk->used : is_packed ? 0 : done->begun_bytes);
     if (chunk->opaque)
-        weir_writer_account_aux(writer, account, chunk, result);
+        complete_train(writer, account, chunk, result);
     else if (result < 0)
         count_failed(writer, account, chunk, is_packed ? 0 : done->begun_bytes); /* a frame that is cut is lost */
     else
@@ -250,6 +262,21 @@ static void settle_data(struct weir_writer *writer, struct weir_chunk *chunk)
     writer->lost_reported += chunk->lost_reported;
 }
 
+/* Appends one chunk of a train. */
+static void append_train(struct weir_writer *writer, struct weir_chunk *chunk, bool pressed)
+{
+    if (!chunk->follows)
+        weir_output_begin_whole(writer->output);
+    if (!chunk->follower)
+        weir_output_end_whole(writer->output);
+    writer->train = chunk->follower;
+    writer->awaited += chunk->awaited;
+    writer->output_bytes += chunk->used;
+    uint64_t offset = weir_output_append(writer->output, chunk->data, chunk->used, chunk->buffer_index, pressed, chunk);
+    if (!chunk->follows && offset != UINT64_MAX && !weir_output_is_stream(writer->output))
+        weir_train_list_add(&writer->account.trains, offset);
+}
+
 /* Rounds are counted in raw bytes: what a reader of the file has to hold. */
 static void append(struct weir_writer *writer, const struct weir_compressor_result *item, bool pressed)
 {
@@ -263,7 +290,7 @@ static void append(struct weir_writer *writer, const struct weir_compressor_resu
         return;
     }
     if (chunk->opaque) {
-        weir_writer_append_aux(writer, chunk, pressed);
+        append_train(writer, chunk, pressed);
         return;
     }
     const void *data = item->data;

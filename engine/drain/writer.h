@@ -30,8 +30,8 @@
  *
  * Rounds that readers have marked (round_mark.h) count as well: while there are any nobody is told.
  *
- * A train (chunk.h) is appended as one whole: nothing comes between its chunks, and no checkpoint ends in it. It is AUX
- * data, which is neither walked nor compressed, nor counted for rounds: readers of the file need not hold it in order.
+ * A train (chunk.h) is appended as one whole: nothing comes between its chunks, and no checkpoint ends in it. The
+ * writer neither walks nor compresses its data, nor counts the data for rounds: consumers need not hold it in order.
  *
  * A rotation changes the output: what stands behind it in the queue goes to the next one at once, while what stood
  * before it is still on its way to the one that is left (writer_rotation.h).
@@ -89,13 +89,13 @@ struct weir_writer {
     uint64_t *side_bytes;                  /* owned; for each reader: up to where its tee stands before this moment */
     uint64_t lost_reported;                /* sum of the LOST records appended to all outputs */
     uint64_t packed_in_bytes, packed_out_bytes; /* of what was compressed, before and behind, in all outputs */
-    struct weir_chunk first;   /* stands for the first records of an output after a rotation; of its kind */
-    struct weir_chunk *train;  /* the next one of a train whose first ones were appended; NULL: none is under way */
-    uint64_t aux_bytes;        /* of AUXTRACE records and their data, in all outputs */
-    uint64_t failed_aux_bytes; /* the same of those that are in none, as `failed` */
-    uint64_t output_bytes;     /* appended to the current output */
-    uint64_t left_bytes;       /* appended to those before it */
-    bool told_full;            /* of the current output */
+    struct weir_chunk first;     /* stands for the first records of an output after a rotation; of its kind */
+    struct weir_chunk *train;    /* the next one of a train whose first ones were appended; NULL: none is under way */
+    uint64_t train_bytes;        /* of trains, in all outputs */
+    uint64_t failed_train_bytes; /* of trains that are in no output, as `failed` */
+    uint64_t output_bytes;       /* appended to the current output */
+    uint64_t left_bytes;         /* appended to those before it */
+    bool told_full;              /* of the current output */
     struct weir_walk_counts failed; /* what chunks held that did not reach their file: by failure, or by max_bytes */
     uint64_t *failed_of[2];         /* owned: the samples of that, in turn for one output and for the next */
     uint64_t bytes_since_round;

@@ -23,9 +23,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/drain/aux_index.h"
 #include "engine/drain/chunk.h"
 #include "engine/drain/chunk_queue.h"
+#include "engine/drain/train_list.h"
 #include "io/output.h"
 
 /* The writer's account of one output. */
@@ -33,11 +33,11 @@ struct weir_writer_account {
     uint64_t first_sample_ns, last_sample_ns; /* of all samples in the output; both 0: none */
     uint64_t rounds;                          /* markers in the output */
     uint64_t raw_bytes, compressed_bytes;     /* before and after compression */
-    struct weir_aux_index aux_index;          /* owned by the owner of the account */
-    uint64_t aux_completing;  /* bytes of the AUXTRACE record whose first chunks have completed, its last one not */
-    uint64_t *failed_samples; /* [CPU and event]: samples meant for this output that are not in it (`failed` of the
-                               * writer sums all outputs). Owned by the writer; that of an old output holds until the
-                               * next push */
+    struct weir_train_list trains;            /* owned by the owner of the account */
+    uint64_t train_completing; /* bytes of the train whose first chunks have completed, its last one not */
+    uint64_t *failed_samples;  /* [CPU and event]: samples meant for this output that are not in it (`failed` of the
+                                * writer sums all outputs). Owned by the writer; that of an old output holds until the
+                                * next push */
 };
 
 /* One rotation. The writer owns it from its push until is_done(). */

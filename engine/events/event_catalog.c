@@ -12,7 +12,7 @@
 
 #include "base/bits.h"
 #include "base/buf.h"
-#include "engine/events/aux_events.h"
+#include "engine/events/aux_terms.h"
 #include "engine/events/cache_events.h"
 #include "engine/events/event_names.h"
 #include "engine/events/event_scan.h"
@@ -204,7 +204,7 @@ static int visit_pmus(const struct visit *visit, const struct weir_pmu_list *pmu
         result = weir_pmu_describe(pmus, &pmus->pmus[i]);
         for (size_t j = 0; result == 0 && j < pmus->pmus[i].alias_count; j++)
             result = visit_alias(visit, &pmus->pmus[i], &pmus->pmus[i].aliases[j]);
-        if (result == 0 && weir_aux_kind_of(pmus->pmus[i].name) != WEIR_AUX_KIND_NONE)
+        if (result == 0 && weir_aux_terms_kind(pmus->pmus[i].name) != WEIR_AUX_KIND_NONE)
             result = visit_trace(visit, &pmus->pmus[i]);
     }
     return result;

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/events/aux_config.h"
+#include "engine/events/aux_terms.h"
 #include "engine/events/cache_events.h"
 #include "engine/events/event_names.h"
 #include "engine/events/event_parse_internal.h"
@@ -271,7 +271,7 @@ static int add(struct weir_event_parser *parser, struct weir_pmu *pmu, const str
     struct build build = {.parser = parser, .pmu = pmu, .event = parser->list->count - 1, .terms = terms};
     int result = set_pmu(parser, event, pmu);
     if (result == 0)
-        build.replaces = weir_aux_config_begin(event, &parser->pmus, pmu);
+        build.replaces = weir_aux_terms_begin(event, &parser->pmus, pmu);
     return result < 0 ? result : apply_terms(&build);
 }
 

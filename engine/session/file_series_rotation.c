@@ -463,7 +463,7 @@ void weir_file_rotation_fini(struct weir_file_series *series)
     struct weir_file_rotation *rotation = &series->rotation;
     weir_record_file_close(series->next);
     weir_record_file_close(series->ended);
-    weir_aux_index_fini(&rotation->order.account.aux_index);
+    weir_train_list_fini(&rotation->order.account.trains);
     weir_proc_reader_free(rotation->proc_reader);
     weir_buf_fini(&rotation->losses);
     weir_buf_fini(&rotation->first_records);

@@ -22,7 +22,7 @@
 #include "engine/drain/drain_watch.h"
 #include "engine/drain/pressure.h"
 #include "engine/drain/shed.h"
-#include "engine/events/aux_events.h"
+#include "engine/aux/aux_events.h"
 #include "engine/events/event_list.h"
 #include "engine/events/targets.h"
 #include "engine/session/control.h"

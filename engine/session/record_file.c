@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "engine/aux/aux_index.h"
 #include "engine/drain/pipeline.h"
 #include "format/early_features.h"
 #include "format/features.h"
@@ -34,9 +35,9 @@ void weir_record_file_note(struct weir_record_file *file, struct weir_writer_acc
     file->last_sample_ns = account->last_sample_ns;
     file->raw_bytes = account->raw_bytes;
     file->compressed_bytes = account->compressed_bytes;
-    if (account->aux_index.count > 0) { /* else it may be the second time */
-        file->aux_index = account->aux_index;
-        account->aux_index = (struct weir_aux_index){0};
+    if (account->trains.count > 0) { /* else it may be the second time */
+        file->trains = account->trains;
+        account->trains = (struct weir_train_list){0};
     }
 }
 
@@ -147,15 +148,17 @@ static int build_features(const struct weir_record_file *file, const struct weir
 {
     struct weir_buf tracing_data = WEIR_BUF_INIT;
     struct weir_features_input input;
+    struct weir_aux_index_entry *aux_index = NULL;
     int result = describe(file, facts, &input, &tracing_data, err);
     if (result == 0) {
-        input.aux_index = file->aux_index.entries;
-        input.aux_index_count = weir_aux_index_count_before(&file->aux_index, file->head_bytes + data_bytes);
+        input.aux_index_count = weir_aux_index_make(&file->trains, file->head_bytes + data_bytes, &aux_index);
+        input.aux_index = aux_index;
         result = weir_features_build(sections, file->head_bytes + data_bytes, &input, features);
         if (result < 0)
             weir_error_set_errno(err, result, "cannot build the feature sections");
     }
     weir_buf_fini(&tracing_data);
+    free(aux_index);
     return result;
 }
 
@@ -473,7 +476,7 @@ void weir_record_file_close(struct weir_record_file *file)
 {
     if (!file)
         return;
-    weir_aux_index_fini(&file->aux_index);
+    weir_train_list_fini(&file->trains);
     weir_output_close(file->output);
     weir_output_folder_close(file->folder);
     weir_bpf_list_fini(&file->bpf);

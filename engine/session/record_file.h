@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "engine/drain/aux_index.h"
+#include "engine/drain/train_list.h"
 #include "engine/session/file_facts.h"
 #include "engine/session/record.h"
 #include "engine/tasks/bpf_images.h"
@@ -51,17 +51,17 @@ struct weir_record_file {
     uint64_t raw_bytes, compressed_bytes; /* set before finish: what compression was given, and made of it; 0: none */
     const struct weir_build_id_entry *build_ids; /* borrowed; set before finish */
     size_t build_id_count;
-    struct weir_aux_index aux_index; /* owned; set before finish */
-    struct weir_bpf_list bpf;        /* owned, but for the images; set before finish */
-    struct weir_buf last_records; /* owned; whole ones that end the data, also where it was cut. Set before finish; not
-                                   * of a stream, which has no end behind what its writer was given */
-    uint32_t number;              /* of the recording's outputs, from 0 */
-    uint64_t unwritten_samples;   /* of which these tell: failed writes took them. Set before finish */
-    uint64_t file_bytes;          /* all of it; set by finish */
-    uint64_t samples;             /* in its snapshots, where it ends with one; set when it ends */
-    bool lasting;                 /* it has snapshots that no other replaces; set when it ends */
-    bool broken;                  /* not all of it could be written; set when it was finished */
-    char stamp[WEIR_STAMP_BYTES]; /* when it ended, for its name; "" until it is known */
+    struct weir_train_list trains; /* owned; set before finish */
+    struct weir_bpf_list bpf;      /* owned, but for the images; set before finish */
+    struct weir_buf last_records;  /* owned; whole ones that end the data, also where it was cut. Set before finish; not
+                                    * of a stream, which has no end behind what its writer was given */
+    uint32_t number;               /* of the recording's outputs, from 0 */
+    uint64_t unwritten_samples;    /* of which these tell: failed writes took them. Set before finish */
+    uint64_t file_bytes;           /* all of it; set by finish */
+    uint64_t samples;              /* in its snapshots, where it ends with one; set when it ends */
+    bool lasting;                  /* it has snapshots that no other replaces; set when it ends */
+    bool broken;                   /* not all of it could be written; set when it was finished */
+    char stamp[WEIR_STAMP_BYTES];  /* when it ended, for its name; "" until it is known */
 };
 
 /*

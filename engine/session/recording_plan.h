@@ -15,7 +15,7 @@
 
 #include "base/cpuset.h"
 #include "base/error.h"
-#include "engine/events/aux_events.h"
+#include "engine/aux/aux_events.h"
 #include "engine/events/event_list.h"
 #include "engine/modes/modes.h"
 #include "engine/session/machine_facts.h"

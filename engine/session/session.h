@@ -10,7 +10,7 @@
 
 #include "engine/drain/pipeline.h"
 #include "engine/drain/shed.h"
-#include "engine/events/aux_events.h"
+#include "engine/aux/aux_events.h"
 #include "engine/events/event_set.h"
 #include "engine/events/targets.h"
 #include "engine/kernel/kernel.h"

@@ -26,7 +26,8 @@
 
 #include "base/bits.h"
 #include "engine/aux/aux_drain.h"
-#include "engine/events/aux_events.h"
+#include "engine/aux/aux_events.h"
+#include "engine/aux/aux_info.h"
 #include "engine/session/session.h"
 #include "format/aux_records.h"
 
@@ -215,7 +216,7 @@ void weir_session_sum_aux(struct weir_session *session)
     struct weir_record_aux *sum = &session->result->aux;
     sum->area_bytes = session->plan.aux.area_bytes;
     sum->kept_newest = session->plan.aux.mode == WEIR_AUX_SNAPSHOT;
-    sum->failed_bytes = session->pipeline.writer.failed_aux_bytes;
+    sum->failed_bytes = session->pipeline.writer.failed_train_bytes;
     for_each_area(session, add_area);
 }
 
@@ -239,12 +240,12 @@ int weir_session_append_aux_info(const struct weir_session *session, const struc
         .system_wide = session->plan.config.system_wide,
         .cpus = cpus,
     };
-    size_t count = weir_aux_words_max(session->events.list, weir_cpuset_count(cpus));
+    size_t count = weir_aux_info_words_max(session->events.list, weir_cpuset_count(cpus));
     uint64_t *words = calloc(weir_max_u64(count, 1), sizeof(*words));
     if (!words)
         return -ENOMEM;
     uint32_t type;
-    int result = weir_aux_events_describe(&session->plan.aux, session->events.list, &facts, &type, words, &count);
+    int result = weir_aux_info_describe(&session->plan.aux, session->events.list, &facts, &type, words, &count);
     if (result == 0)
         result = weir_auxtrace_info_append(out, type, words, count);
     free(words);

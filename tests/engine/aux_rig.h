@@ -2,7 +2,8 @@
 #ifndef WEIR_TESTS_ENGINE_AUX_RIG_H
 #define WEIR_TESTS_ENGINE_AUX_RIG_H
 
-#include "engine/events/aux_events.h"
+#include "engine/aux/aux_events.h"
+#include "engine/aux/aux_info.h"
 #include "engine/events/event_parse.h"
 #include "tests/engine/fake_sysfs.h"
 

@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "format/perf_file.h"
 #include "tests/engine/parking.h"
 #include "tests/engine/sim_rig.h"
 

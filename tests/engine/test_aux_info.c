@@ -43,8 +43,8 @@ static void info_init(struct info *info, const char *events)
 
 static int describe(struct info *info)
 {
-    return weir_aux_events_describe(&info->rig.plan, &info->rig.list, &info->facts, &info->type, info->words,
-                                    &info->count);
+    return weir_aux_info_describe(&info->rig.plan, &info->rig.list, &info->facts, &info->type, info->words,
+                                  &info->count);
 }
 
 static void expect(struct info *info, uint32_t type, const uint64_t *words, size_t count)
@@ -52,7 +52,7 @@ static void expect(struct info *info, uint32_t type, const uint64_t *words, size
     cr_assert_eq(describe(info), 0);
     cr_expect_eq(info->type, type);
     cr_assert_eq(info->count, count, "%zu words", info->count);
-    cr_expect_leq(count, weir_aux_words_max(&info->rig.list, weir_cpuset_count(&info->rig.cpus)));
+    cr_expect_leq(count, weir_aux_info_words_max(&info->rig.list, weir_cpuset_count(&info->rig.cpus)));
     for (size_t i = 0; i < count; i++)
         cr_expect_eq(info->words[i], words[i], "word %zu: 0x%llx", i, (unsigned long long)info->words[i]);
 }
@@ -164,7 +164,7 @@ Test(aux_info, intel_pt_with_a_filter)
         cr_expect_eq(info.words[16], strlen(filters[i]));
         cr_expect_str_eq((const char *)&info.words[17], filters[i]);
         cr_expect_eq(info.words[17 + filter_words[i]], 1, "event trace");
-        cr_expect_leq(info.count, weir_aux_words_max(&info.rig.list, 1));
+        cr_expect_leq(info.count, weir_aux_info_words_max(&info.rig.list, 1));
         aux_rig_fini(&info.rig);
     }
 }

@@ -1,8 +1,10 @@
 /* Trains of chunks on their way to the file: in one piece, in the index, or told as lost. One step at a time. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "engine/aux/aux_index.h"
 #include "tests/engine/writer_rig.h"
 
 #define HEAD_BYTES WRITER_RIG_HEAD_BYTES
@@ -42,13 +44,14 @@ Test(writer_aux, train_stands_in_one_piece_and_in_the_index_and_no_checkpoint_en
         uint64_t stable = weir_output_stable_bytes(f.output);
         cr_assert(stable <= 64 || stable >= 64 + bytes, "%ju", (uintmax_t)stable);
     }
-    const struct weir_aux_index *index = &f.writer.account.aux_index;
-    cr_assert_eq(index->count, 1);
-    cr_assert(index->entries[0].file_offset == HEAD_BYTES + 64 && index->entries[0].bytes == 48);
-    const uint8_t *at = fake_io_bytes(f.disk) + index->entries[0].file_offset;
+    struct weir_aux_index_entry *index;
+    cr_assert_eq(weir_aux_index_make(&f.writer.account.trains, UINT64_MAX, &index), 1);
+    cr_assert(index[0].file_offset == HEAD_BYTES + 64 && index[0].bytes == 48);
+    const uint8_t *at = fake_io_bytes(f.disk) + index[0].file_offset;
+    free(index);
     for (uint64_t n = 0; n < bytes; n++)
         cr_assert_eq(at[n], 1 + n / WEIR_CHUNK_MIN_BYTES);
-    cr_assert(f.writer.aux_bytes == bytes && f.writer.failed_aux_bytes == 0);
+    cr_assert(f.writer.train_bytes == bytes && f.writer.failed_train_bytes == 0);
     cr_assert_eq(f.returned, 2 + TRAIN_CHUNKS);
     cr_assert_lt(f.writer.bytes_since_round, 200); /* readers of the file do not hold it */
     writer_rig_fini(&f);
@@ -65,8 +68,10 @@ Test(writer_aux, train_that_fails_is_not_in_the_file_and_told_as_a_whole)
     writer_rig_settle(&f);
     cr_assert_eq(f.writer.error, -ENOSPC);
     cr_assert_eq(weir_output_stable_bytes(f.output), 64);
-    cr_assert(f.writer.aux_bytes == 0 && f.writer.failed_aux_bytes == 2 * bytes);
-    cr_assert_eq(weir_aux_index_count_before(&f.writer.account.aux_index, HEAD_BYTES + 64), 0);
+    cr_assert(f.writer.train_bytes == 0 && f.writer.failed_train_bytes == 2 * bytes);
+    struct weir_aux_index_entry *index;
+    cr_assert_eq(weir_aux_index_make(&f.writer.account.trains, HEAD_BYTES + 64, &index), 0);
+    cr_assert_null(index);
     cr_assert_eq(f.writer.failed.samples[0], 0);
     writer_rig_fini(&f);
 }
@@ -78,9 +83,9 @@ Test(writer_aux, train_beyond_the_largest_size_is_left_out_whole)
     f.writer.setup.max_bytes = 2 * WEIR_CHUNK_MIN_BYTES;
     uint64_t bytes = push_train(&f);
     writer_rig_settle(&f);
-    cr_assert(f.writer.limited && f.writer.failed_aux_bytes == bytes && f.returned == TRAIN_CHUNKS);
+    cr_assert(f.writer.limited && f.writer.failed_train_bytes == bytes && f.returned == TRAIN_CHUNKS);
     cr_assert_eq(weir_output_stable_bytes(f.output), 0);
-    cr_assert_eq(f.writer.account.aux_index.count, 0);
+    cr_assert_eq(f.writer.account.trains.count, 0);
     writer_rig_fini(&f);
 }
 
@@ -102,7 +107,7 @@ Test(writer_aux, train_passes_by_compression)
     cr_assert_lt(f.writer.packed_out_bytes, f.writer.packed_in_bytes);
     cr_assert_eq(f.writer.packed_in_bytes, 8192);
     cr_assert_eq(weir_output_stable_bytes(f.output), bytes + f.writer.packed_out_bytes);
-    cr_assert_eq(f.writer.account.aux_index.count, 1);
+    cr_assert_eq(f.writer.account.trains.count, 1);
     weir_compressor_fini(&compressor);
     writer_rig_fini(&f);
 }

@@ -1,5 +1,5 @@
 /*
- * Lists of events with AUX areas (engine/events/aux_events.h), on a machine that has each kind. Input: a byte that says
+ * Lists of events with AUX areas (engine/aux/aux_events.h), on a machine that has each kind. Input: a byte that says
  * how they are recorded, and the text of -e.
  *
  * What is taken: the AUX event is at the front with its group, no event got lost, leaders come first, sizes are those
@@ -13,7 +13,8 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
-#include "engine/events/aux_events.h"
+#include "engine/aux/aux_events.h"
+#include "engine/aux/aux_info.h"
 #include "engine/events/event_parse.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tree.h"
@@ -129,10 +130,10 @@ static void check_description(const struct weir_event_list *list, const struct w
     const struct weir_aux_facts facts = {
         .time_mult = 1, .per_thread = setting->per_thread, .cpus = setting->cpus, .sysfs_root = setting->sysfs_root};
     uint64_t words[WORDS];
-    size_t count = weir_aux_words_max(list, weir_cpuset_count(setting->cpus)), room = count;
+    size_t count = weir_aux_info_words_max(list, weir_cpuset_count(setting->cpus)), room = count;
     weir_assert(count <= WORDS);
     uint32_t type;
-    weir_assert(weir_aux_events_describe(plan, list, &facts, &type, words, &count) == 0);
+    weir_assert(weir_aux_info_describe(plan, list, &facts, &type, words, &count) == 0);
     weir_assert(count <= room && type >= 1 && type <= 4);
 }
 

@@ -9,7 +9,7 @@
 static const struct module_exception circles[] = {
     {"engine/drain/", "pipeline pipeline_threads", PENDING},
     {"engine/events/",
-     "aux_config aux_events aux_info event_bpf event_breakpoint event_cache event_config "
+     "event_bpf event_breakpoint event_cache event_config "
      "event_filter event_ladder event_list event_modifiers event_names event_open "
      "event_parse event_pmu event_reopen event_set event_terms event_tracepoint",
      PENDING},
@@ -23,7 +23,6 @@ static const struct module_exception circles[] = {
 
 static const struct module_exception declarations[] = {
     {"engine/drain/pipeline.h", "pipeline_threads", PENDING},
-    {"engine/events/aux_events.h", "aux_config aux_info", PENDING},
     {"engine/events/event_list.h", "event_config event_filter event_parse", PENDING},
     {"engine/events/event_list_internal.h", "event_filter event_modifiers event_names event_parse", PENDING},
     {"engine/events/event_parse_internal.h",

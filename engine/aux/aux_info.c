@@ -4,7 +4,7 @@
  * Source: *_info_fill() of the files that aux_events.h names, and the enums of tools/perf/util/intel-pt.h, intel-bts.h,
  * arm-spe.h and cs-etm.h, Linux 6.1, whose order the words have.
  */
-#include "engine/events/aux_events.h"
+#include "engine/aux/aux_info.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #endif
 
 #include "base/bits.h"
-#include "engine/events/aux_config.h"
+#include "engine/aux/aux_config.h"
 
 /* PERF_AUXTRACE_* of tools/lib/perf/include/perf/event.h */
 enum {
@@ -221,7 +221,7 @@ static void describe_cs_etm(struct words *words, const struct weir_aux_plan *pla
 
 /* ---- all ---- */
 
-size_t weir_aux_words_max(const struct weir_event_list *list, unsigned cpus)
+size_t weir_aux_info_words_max(const struct weir_event_list *list, unsigned cpus)
 {
     size_t filter_words = 0;
     for (size_t i = 0; i < list->count; i++) {
@@ -252,8 +252,8 @@ static uint32_t describe(struct words *words, const struct weir_aux_plan *plan, 
     }
 }
 
-int weir_aux_events_describe(const struct weir_aux_plan *plan, const struct weir_event_list *list,
-                             const struct weir_aux_facts *facts, uint32_t *type, uint64_t *words, size_t *count)
+int weir_aux_info_describe(const struct weir_aux_plan *plan, const struct weir_event_list *list,
+                           const struct weir_aux_facts *facts, uint32_t *type, uint64_t *words, size_t *count)
 {
     const struct weir_event *event = &list->events[plan->event];
     struct weir_pmu_list pmus = WEIR_PMU_LIST_INIT;

@@ -1,18 +1,19 @@
 /*
- * What is asked of the PMU of an AUX event: the default config of each kind, and which configs it can do. Main thread,
- * set-up; reads sysfs. Does not allocate.
+ * The config of an AUX event behind its terms (engine/events/aux_terms.h): completes the config, and checks that the
+ * PMU can do it. Main thread, set-up; reads sysfs. Does not allocate.
  *
- * Source: Linux 6.1, tools/perf/arch/x86/util/intel-pt.c (intel_pt_default_config(), intel_pt_validate_config(),
+ * Source: Linux 6.1, tools/perf/arch/x86/util/intel-pt.c (intel_pt_validate_config(),
  * intel_pt_config_sample_mode(), intel_pt_psb_period(), intel_pt_exclude_guest()), arch/arm64/util/arm-spe.c
- * (arm_spe_pmu_default_config(), arm_spe_set_timestamp()), arch/arm/util/cs-etm.c (cs_etm_set_option()).
+ * (arm_spe_set_timestamp()), arch/arm/util/cs-etm.c (cs_etm_set_option()).
  */
-#ifndef WEIR_ENGINE_EVENTS_AUX_CONFIG_H
-#define WEIR_ENGINE_EVENTS_AUX_CONFIG_H
+#ifndef WEIR_ENGINE_AUX_AUX_CONFIG_H
+#define WEIR_ENGINE_AUX_AUX_CONFIG_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine/events/aux_events.h"
+#include "base/error.h"
+#include "engine/aux/aux_plan.h"
 #include "engine/events/pmu.h"
 
 /* Bits of the config of cs_etm (include/linux/coresight-pmu.h, Linux 6.1). */
@@ -24,10 +25,6 @@ enum weir_etm_option {
     WEIR_ETM_TIMESTAMPS = 28,
     WEIR_ETM_RETURN_STACK = 29,
 };
-
-/* Gives a new event of that PMU (described, of that list) its kind, and what it has before its terms are applied. True:
- * terms replace what they stand for. An event of any other PMU stays as it is: false. */
-bool weir_aux_config_begin(struct weir_event *event, const struct weir_pmu_list *pmus, const struct weir_pmu *pmu);
 
 /*
  * Completes the config and the aux_attr of the AUX event, once it is known how its area is used, and checks that the

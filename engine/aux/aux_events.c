@@ -1,13 +1,13 @@
 /*
  * Finding the AUX event, its group, and the sizes of its area. Main thread, set-up. Sources: aux_events.h.
  */
-#include "engine/events/aux_events.h"
+#include "engine/aux/aux_events.h"
 
 #include <errno.h>
 #include <inttypes.h>
 
 #include "base/bits.h"
-#include "engine/events/aux_config.h"
+#include "engine/aux/aux_config.h"
 #include "engine/events/pmu.h"
 
 #define KIB                  UINT64_C(1024)
@@ -22,7 +22,8 @@
 
 #define HINT_GROUP "-e '{intel_pt//,cycles}': an AUX area event that leads those whose samples hold its trace"
 
-const char *weir_aux_kind_name(enum weir_aux_kind kind)
+/* As in -e: "intel_pt". */
+static const char *kind_name(enum weir_aux_kind kind)
 {
     static const char *const names[] = {
         [WEIR_AUX_KIND_NONE] = "none",           [WEIR_AUX_KIND_INTEL_PT] = "intel_pt",
@@ -288,7 +289,7 @@ static int check_area(enum weir_aux_kind kind, const struct weir_aux_plan *plan,
     if (plan->area_bytes >= least)
         return 0;
     weir_error_set(err, -EINVAL, "an AUX area of %" PRIu64 " bytes is too small for %s", plan->area_bytes,
-                   weir_aux_kind_name(kind));
+                   kind_name(kind));
     weir_error_hint(err, "-m ,%" PRIu64 "K is the least", least / KIB);
     return -EINVAL;
 }
