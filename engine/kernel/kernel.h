@@ -1,7 +1,7 @@
 /*
- * The kernel's perf interface behind a struct of functions: the real one (ring.c) and the simulated one
- * (sim_kernel.c). All return 0 or a result >= 0, or -errno as perf_event_open(2), ioctl(2), mmap(2), poll(2) give it;
- * EINTR of open is retried inside. Every function may be called from any thread.
+ * The kernel's perf interface behind a struct of functions: the real one (ring.c) and the simulated one (sim_kernel.c).
+ * Functions return 0 or a result >= 0, or the -errno of perf_event_open(2), ioctl(2), mmap(2), read(2) or poll(2).
+ * event_open() retries after EINTR. Any thread.
  */
 #ifndef WEIR_ENGINE_KERNEL_KERNEL_H
 #define WEIR_ENGINE_KERNEL_KERNEL_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What read(2) gives of one event for read_format ID | LOST, the two times, and GROUP. */
+/* The counts of one event, by read(2). Fields that read_format does not ask for are 0. */
 struct weir_event_count {
     uint64_t value;
     uint64_t time_enabled_ns;
@@ -23,8 +23,8 @@ struct weir_event_count {
 };
 
 struct weir_kernel_ops {
-    /* A descriptor, to be closed with event_close. Close-on-exec: by PERF_FLAG_FD_CLOEXEC from its birth on; without
-     * that flag (Linux 3.13) a child that another thread starts in between inherits it. */
+    /* Returns a descriptor for event_close(). It is close-on-exec: from its birth with PERF_FLAG_FD_CLOEXEC. Without
+     * that flag (Linux 3.13) a child that another thread starts at that moment inherits it. */
     int (*event_open)(void *ctx, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
     void (*event_close)(void *ctx, int fd);
     int (*event_id)(void *ctx, int fd, uint64_t *id);               /* PERF_EVENT_IOC_ID */
@@ -32,20 +32,19 @@ struct weir_kernel_ops {
     int (*event_disable)(void *ctx, int fd);                        /* PERF_EVENT_IOC_DISABLE */
     int (*event_set_output)(void *ctx, int fd, int ring_fd);        /* PERF_EVENT_IOC_SET_OUTPUT */
     int (*event_set_filter)(void *ctx, int fd, const char *filter); /* PERF_EVENT_IOC_SET_FILTER */
-    /* How many BPF programs there are on the event's tracepoint, whoever has attached them: PERF_EVENT_IOC_QUERY_BPF.
-     * -EINVAL: it is of no tracepoint; -EPERM: without CAP_PERFMON nobody is told. */
+    /* Counts the BPF programs on the event's tracepoint, whoever attached them: PERF_EVENT_IOC_QUERY_BPF. -EINVAL: it
+     * is no tracepoint; -EPERM: the caller lacks CAP_PERFMON. */
     int (*event_programs)(void *ctx, int fd, unsigned *count);
-    /* id: of the event behind fd, which picks it out of its group with PERF_FORMAT_GROUP; else not looked at. */
+    /* id: of the event behind fd, to find its counts in those of its group; unused without PERF_FORMAT_GROUP. */
     int (*event_read)(void *ctx, int fd, uint64_t read_format, uint64_t id, struct weir_event_count *count);
-    /* Maps one control page and data_bytes (a power of two of pages) of ring, readable and writable, shared. */
+    /* Maps a ring for reading and writing: one control page and data_bytes, a power of two of pages. */
     int (*ring_map)(void *ctx, int fd, size_t data_bytes, struct perf_event_mmap_page **page);
-    /* The same, readable only: the kernel then overwrites the oldest records, of events with attr.write_backward. */
+    /* Maps a ring read-only, of an event with attr.write_backward: the kernel overwrites the oldest records. */
     int (*ring_map_newest)(void *ctx, int fd, size_t data_bytes, struct perf_event_mmap_page **page);
     int (*ring_pause)(void *ctx, int fd, bool paused); /* PERF_EVENT_IOC_PAUSE_OUTPUT */
     void (*ring_unmap)(void *ctx, struct perf_event_mmap_page *page, size_t data_bytes);
-    /* Maps the AUX area that the control page of the event's ring describes (aux_offset, aux_size), which fd outputs
-     * to. writable: the kernel stops where aux_tail stands; else it overwrites the oldest. -EOPNOTSUPP: its PMU has
-     * none. */
+    /* Maps the AUX area of an event; the control page of its ring has aux_offset and aux_size. writable: the kernel
+     * stops at aux_tail; else it overwrites the oldest bytes. -EOPNOTSUPP: the event's PMU has no AUX area. */
     int (*aux_map)(void *ctx, int fd, uint64_t offset, size_t bytes, bool writable, void **area);
     void (*aux_unmap)(void *ctx, void *area, size_t bytes);
     int (*poll)(void *ctx, struct pollfd *fds, nfds_t count, int timeout_ms);

@@ -1,4 +1,4 @@
-/* What the kernel allows, read from procfs, rlimits and capabilities. Main thread, set-up. */
+/* Reads procfs, rlimits and capabilities. Main thread, set-up. */
 #include "engine/kernel/kernel_limits.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "base/bits.h"
 #include "base/buf.h"
 
-/* kernel/events/core.c: what the knobs are at boot. */
+/* The knobs at boot: kernel/events/core.c. */
 #define PARANOID_AT_BOOT           2
 #define MLOCK_KB_AT_BOOT(page_kb)  (512 + (page_kb))
 #define MAX_SAMPLE_RATE_AT_BOOT_HZ 100000
@@ -28,9 +28,9 @@
 #define DATA_RING_BYTES_LEAST (512 * KIB)
 #define SIDEBAND_RING_BYTES   MIB
 #define MEMORY_SHARE_OF_RINGS 64
-#define CONTROL_PAGES_PER_CPU 2 /* one in front of each ring */
+#define CONTROL_PAGES_PER_CPU 2 /* one for each ring */
 
-/* The first number of a file that holds an int, as all knobs here do in the kernel, or the fallback. */
+/* Reads the number in a file; all knobs here are ints in the kernel. The fallback where it cannot be read. */
 static long long read_number(const char *proc_root, const char *name, long long fallback)
 {
     char path[PATH_MAX];
@@ -49,7 +49,7 @@ static long long read_number(const char *proc_root, const char *name, long long 
     return number;
 }
 
-/* A number that cannot be negative. */
+/* Reads a number that cannot be negative. */
 static uint64_t read_amount(const char *proc_root, const char *name, uint64_t fallback)
 {
     long long number = read_number(proc_root, name, -1);
@@ -84,7 +84,7 @@ static void read_capabilities(struct weir_kernel_limits *limits)
     cap_t caps = limits->in_user_namespace ? NULL : cap_get_proc();
     for (size_t i = 0; caps && i < WEIR_ARRAY_COUNT(wanted); i++) {
         cap_flag_value_t held = CAP_CLEAR;
-        /* A kernel that does not know the capability leaves it cleared. */
+        /* A kernel without the capability leaves it cleared. */
         if (cap_get_flag(caps, wanted[i].value, CAP_EFFECTIVE, &held) < 0 || held != CAP_SET)
             continue;
         if (wanted[i].is_perfmon)
@@ -172,7 +172,7 @@ struct weir_ring_sizes weir_ring_bytes_choose(const struct weir_kernel_limits *l
     if (weir_kernel_limits_rings_are_free(limits))
         return by_memory;
 
-    /* A knob set to gigabytes is leave to use them, not a wish. */
+    /* A knob of gigabytes permits rings of gigabytes, but does not ask for them. */
     struct weir_ring_sizes by_mlock = choose_by_mlock(limits);
     return by_mlock.data_bytes < by_memory.data_bytes ? by_mlock : by_memory;
 }

@@ -1,4 +1,4 @@
-/* Descriptors and their callbacks, on poll(2). The thread that owns the set. */
+/* Arrays of sources, waited for with poll(2). */
 #include "engine/kernel/poll_set.h"
 
 #include <errno.h>
@@ -83,14 +83,14 @@ unsigned weir_poll_set_wait(struct weir_poll_set *set, int timeout_ms)
     size_t waited_for = set->count;
     for (size_t i = 0; i < waited_for; i++) {
         const struct weir_poll_source *source = &set->sources[i];
-        /* A negative descriptor is passed over by poll(2). */
+        /* poll(2) ignores a negative descriptor. */
         set->fds[i] = (struct pollfd){.fd = source->events ? source->fd : -1, .events = source->events};
     }
     if (poll(set->fds, waited_for, timeout_ms) <= 0)
         return 0;
     unsigned called = 0;
     for (size_t i = 0; i < waited_for; i++) {
-        /* A callback may make both arrays anew: nothing is borrowed from them across one. */
+        /* A callback may reallocate both arrays: keep no pointer into them across one. */
         const struct weir_poll_source source = set->sources[i];
         short revents = set->fds[i].revents;
         if (revents == 0 || source.fd < 0)

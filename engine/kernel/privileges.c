@@ -12,12 +12,12 @@
 #include "base/bits.h"
 #include "base/remedy.h"
 
-/* What an administrator may give to the file. None of these opens a file or becomes a user that the caller could not.
- */
+/* Capabilities that the program file may have. None of them lets the caller open a file or become a user that he could
+ * not without. */
 static const cap_value_t for_files[] = {CAP_PERFMON,    CAP_BPF,      CAP_IPC_LOCK,     CAP_SYSLOG,
                                         CAP_SYS_PTRACE, CAP_SYS_NICE, CAP_SYS_RESOURCE, CAP_SYS_ADMIN};
 
-/* What root keeps while recording: the above, and files and processes of others. */
+/* Capabilities that root keeps while recording: those for perf events, and for files and processes of others. */
 static const cap_value_t kept_besides[] = {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER, CAP_KILL};
 
 static bool is_among(cap_value_t wanted, const cap_value_t *list, size_t count)
@@ -29,7 +29,7 @@ static bool is_among(cap_value_t wanted, const cap_value_t *list, size_t count)
     return false;
 }
 
-/* The first capability that is held and not for files; -1: none. */
+/* The first capability that the program has and its file must not have; -1: none. */
 static int excessive_capability(void)
 {
     cap_t caps = cap_get_proc();
@@ -44,7 +44,7 @@ static int excessive_capability(void)
     return found;
 }
 
-/* hwloc loads plugins from where its variables say, and does not ask whether it may. */
+/* hwloc loads plugins from the folders that its variables name, also in a program with more rights than its caller. */
 static const char *library_variable(void)
 {
     for (char **variable = environ; variable && *variable; variable++) {
@@ -99,8 +99,8 @@ void weir_privileges_drop_unneeded(void)
     cap_free(caps);
 }
 
-/* Not with a cap_t, which is allocated: malloc(3) would make an arena for each of hundreds of threads that never
- * allocate anything again. */
+/* By capset(2), not with an allocated cap_t: malloc(3) would make an arena for each of hundreds of threads, which never
+ * allocate again. */
 void weir_privileges_drop_all(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};

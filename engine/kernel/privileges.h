@@ -1,14 +1,13 @@
 /*
- * What weir may do, kept to what it has to.
+ * weir keeps only the privileges that it needs.
  *
- *     start             refused: set-user-ID, set-group-ID, file capabilities that are for more than perf events
- *     events are open   the process drops what it will not need; the workload, which was forked before, keeps all of
- *                       what is its own
- *     threads           those of the data path (readers, writer, pool, compression) drop everything, once they have
- *                       their priority
+ *     start             weir refuses to run set-user-ID, set-group-ID, or with file capabilities beyond perf events
+ *     events are open   the process drops the capabilities that it no longer needs; the workload, which was forked
+ * before, keeps its own threads           the threads of the data path (readers, writer, pool, compression) drop all
+ * capabilities, once they have their priority
  *
- * Capabilities are a thread's (capabilities(7)); threads made later inherit what is left, and nothing gets any back:
- * the bounding and inheritable sets are not touched, so that what is executed has what its user has.
+ * Capabilities belong to a thread (capabilities(7)). Threads made later inherit the remaining ones, and no thread gets
+ * any back. The bounding and inheritable sets stay as they are, so that an executed command has the rights of its user.
  */
 #ifndef WEIR_ENGINE_KERNEL_PRIVILEGES_H
 #define WEIR_ENGINE_KERNEL_PRIVILEGES_H
@@ -16,14 +15,14 @@
 #include "base/error.h"
 
 /*
- * Whether the program was given rights that its caller does not have and that writing files and running commands in his
- * name would give away. File capabilities as such are not refused: they are how the kernel's documentation hands out
- * perf events (Documentation/admin-guide/perf-security.rst). 0, or -EPERM with err. Main thread, first of all.
+ * Refuses rights that the caller does not have, and could use through the files that weir writes and the commands that
+ * it runs. File capabilities for perf events are allowed: the kernel's documentation recommends them
+ * (Documentation/admin-guide/perf-security.rst). 0; or -EPERM with err. Main thread, before anything else.
  */
 int weir_privileges_check(struct weir_error *err);
 
-/* Drops what is needed neither for events of CPUs that come later, nor for /proc, nor for files of other users that
- * root writes. The calling thread. Failures are passed over: what cannot be dropped is kept. */
+/* Drops the capabilities of the calling thread, except those for events on CPUs that come later, for /proc, and for
+ * files of other users that root writes. Keeps what it cannot drop. */
 void weir_privileges_drop_unneeded(void);
 
 /* Drops all capabilities of the calling thread. */

@@ -1,6 +1,6 @@
 /*
- * How soon a thread runs after it was woken. A reader that shares its CPU with the storm it records must run before the
- * rest of its ring fills; what the kernel offers for that, strongest first:
+ * The scheduling of readers and writer. A reader that shares its CPU with the load that it records must run before the
+ * rest of its ring fills. The kernel offers, strongest first:
  *
  *     SCHED_FIFO (-r)            runs at once, and may slow the workload down
  *     nice -20 (CAP_SYS_NICE)    gets its CPU within a tick
@@ -13,9 +13,9 @@
 #define WEIR_ENGINE_KERNEL_THREAD_PRIORITY_H
 
 /*
- * Applies to the calling thread: SCHED_FIFO of `realtime` (1..99) when that is not 0, else nice -20 with a short slice,
- * else (without the privilege) the short slice alone. Returns 0 when what was asked for was granted (for realtime 0
- * always), or -errno (-EPERM: SCHED_FIFO refused, the thread has the next best).
+ * Gives the calling thread SCHED_FIFO of priority `realtime` (1 to 99). With realtime 0, or when SCHED_FIFO is refused,
+ * it gets nice -20 and a short slice; without the privilege for nice only the short slice. 0; or -errno (-EPERM) when
+ * SCHED_FIFO was refused.
  */
 int weir_thread_prioritize(int realtime);
 

@@ -1,4 +1,4 @@
-/* The table of BPF programs and types; see bpf_images.h. Run by the sideband thread under its lock. */
+/* Two arrays of images, sorted by id: programs and types. Called under the sideband's lock. */
 #include "engine/tasks/bpf_images.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "engine/tasks/mapped_files.h"
 
-/* Where the image of the id is, or would be. */
+/* The index of the image of that id, or the index where it belongs. */
 static size_t find(const struct weir_bpf_image_set *set, uint32_t id)
 {
     size_t low = 0, high = set->count;
@@ -68,7 +68,7 @@ uint32_t weir_bpf_images_next(struct weir_bpf_images *images)
     return id;
 }
 
-/* Takes the image. False when there is no room for it. */
+/* Adds the image. False: no room. */
 static bool add(struct weir_bpf_images *images, struct weir_bpf_image_set *set, struct weir_bpf_image *image)
 {
     if (has(set, image->id)) {
@@ -104,7 +104,7 @@ void weir_bpf_images_add(struct weir_bpf_images *images, struct weir_bpf_image *
     images->read += program && fits;
     if (btf)
         fits &= add(images, &images->btfs, btf);
-    touch(images, &images->btfs, btf_id); /* it may be that of another program, too */
+    touch(images, &images->btfs, btf_id); /* another program may have the same types */
     images->left_out += !fits;
 }
 
@@ -144,7 +144,7 @@ static void forget(struct weir_bpf_images *images, struct weir_bpf_image_set *se
     set->count = kept;
 }
 
-void weir_bpf_images_forget(struct weir_bpf_images *images)
+void weir_bpf_images_free_unloaded(struct weir_bpf_images *images)
 {
     forget(images, &images->programs);
     forget(images, &images->btfs);

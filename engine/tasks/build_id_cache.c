@@ -1,6 +1,6 @@
 /*
- * Filling the build-id cache. A copy is written under another name and renamed, and the link comes last: who finds the
- * link finds a whole copy. What is copied has the build id under which it is filed, whatever its name leads to by now.
+ * Fills the build-id cache. A copy is written under another name, renamed, and then linked: behind a link there is
+ * always a whole copy. Before the copy the build id of the file is checked: its name may lead to another file by now.
  *
  * Source of the layout: build_id_cache__add() in tools/perf/util/build-id.c of Linux 6.12.
  */
@@ -46,7 +46,7 @@ static void describe(struct addition *addition)
     snprintf(addition->folder, sizeof(addition->folder), "%s/%s", name, addition->text);
 }
 
-/* Makes the folders of path, but for its last part. */
+/* Makes the folders of path, without its last part. */
 static int make_folders(int dir_fd, const char *path)
 {
     char part[2 * PATH_MAX];
@@ -63,7 +63,7 @@ static const char *copy_name(enum weir_mapped_kind kind)
     return kind == WEIR_MAPPED_KERNEL ? "kallsyms" : "elf";
 }
 
-/* A descriptor of what is to be copied, which has the id under which it is filed. */
+/* Opens the file to copy, and checks that it has the build id. A descriptor or -errno. */
 static int open_source(const struct addition *addition)
 {
     if (addition->file->kind == WEIR_MAPPED_KERNEL) {
@@ -89,7 +89,7 @@ static int open_source(const struct addition *addition)
     return -ESTALE;
 }
 
-/* Files of /proc have no size and cannot be sent: by read and write. */
+/* Copies by read(2) and write(2): files of /proc have no size, and sendfile(2) does not take them. */
 static int copy_text(int from, int to)
 {
     char text[16384];
@@ -101,7 +101,7 @@ static int copy_text(int from, int to)
     return got < 0 ? -errno : 0;
 }
 
-/* [at, end), to the same place. */
+/* Copies [at, end) to the same offset. */
 static int copy_stretch(int from, int to, off_t at, off_t end)
 {
     if (lseek(to, at, SEEK_SET) < 0)
@@ -114,7 +114,8 @@ static int copy_stretch(int from, int to, off_t at, off_t end)
     return 0;
 }
 
-/* As it is now, holes included: a file of a few blocks may say that it has many TiB, or be written on and on. */
+/* Copies the file up to its present size, with its holes: a file of a few blocks may have a size of TiB, and a file may
+ * grow for ever. */
 static int copy_file(int from, int to)
 {
     struct stat status;

@@ -1,5 +1,5 @@
 /*
- * From a mapping to its file and build id. Run by the sideband thread, without its lock: a file on a dead server may
+ * From a mapping to its file and build id. The build-id thread runs it without the lock: a file on a dead server may
  * take any time.
  *
  * Source: proc(5) on PID/root and PID/map_files.
@@ -73,7 +73,7 @@ int weir_mapped_file_open(const struct weir_mapped_file *file, const char *name,
 
 /* ---- reading ---- */
 
-/* The name of a module as sysfs spells it, from "[name]" or ".../na-me.ko.xz". */
+/* The name of a module in sysfs, from "[name]" or ".../na-me.ko.xz". */
 static bool module_name(const char *name, char *module, size_t bytes)
 {
     const char *base = strrchr(name, '/');

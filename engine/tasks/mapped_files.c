@@ -1,6 +1,6 @@
 /*
- * The table of mapped files: two chained hash tables over one array, by name with file and by file alone. Owned by the
- * sideband thread; at the end of a recording by the coordinator.
+ * Two chained hash tables over one array of objects: by name and file, and by file alone. Used by the sideband thread,
+ * and at the end of a recording by the coordinator.
  */
 #include "engine/tasks/mapped_files.h"
 
@@ -14,7 +14,7 @@
 #define KERNEL_NAME  "[kernel."
 #define KERNEL_FIRST 2 /* passes of list(): the kernel, then the rest */
 
-/* What there is no file of: tools/perf/util/map.c, is_anon_memory() and is_no_dso_memory(). */
+/* Names of memory without a file: is_anon_memory() and is_no_dso_memory(), tools/perf/util/map.c. */
 static const char *const no_files[] = {
     "//anon", "/dev/zero", "/anon_hugepage", "/memfd:", "/SYSV", "//toolong", "anon_inode:", "[",
 };
@@ -40,7 +40,7 @@ void weir_mapped_files_fini(struct weir_mapped_files *files)
     weir_mapped_files_init(files);
 }
 
-/* ---- what is asked for ---- */
+/* ---- the object of a record ---- */
 
 struct wanted {
     const char *name;
@@ -114,7 +114,7 @@ static uint32_t find(const struct weir_mapped_files *files, const struct wanted 
         const char *name = weir_mapped_files_name(files, i);
         if (strncmp(name, wanted->name, wanted->name_bytes) != 0 || name[wanted->name_bytes] != '\0')
             continue;
-        /* A record with a build id has no inode to tell files of one name apart by: the build id does. */
+        /* A record with a build id has no inode: the build id tells files of one name apart. */
         if (wanted->record->build_id.bytes == 0 || is_same_id(&file->build_id, &wanted->record->build_id))
             return i;
     }
@@ -146,7 +146,7 @@ static void link_in(struct weir_mapped_files *files, uint32_t index)
     }
 }
 
-/* Makes both tables anew. */
+/* Rebuilds both tables. */
 static void relink(struct weir_mapped_files *files)
 {
     memset(files->by_name, 0xff, files->bucket_count * sizeof(*files->by_name)); /* WEIR_MAPPED_NONE */
@@ -157,7 +157,7 @@ static void relink(struct weir_mapped_files *files)
     }
 }
 
-/* Twice the room for objects, and as many buckets. */
+/* Doubles the room for objects, and makes as many buckets. */
 static int grow(struct weir_mapped_files *files)
 {
     uint32_t room = files->room ? files->room * 2 : FIRST_ROOM;
@@ -182,13 +182,13 @@ static int grow(struct weir_mapped_files *files)
     return 0;
 }
 
-/* A place for one more object. 0 or -errno. */
+/* Makes sure of a place for one more object. 0 or -errno. */
 static int find_place(struct weir_mapped_files *files)
 {
     return files->first_free == WEIR_MAPPED_NONE && files->count == files->room ? grow(files) : 0;
 }
 
-/* Takes the place that was found. */
+/* Takes that place. */
 static uint32_t take_place(struct weir_mapped_files *files)
 {
     uint32_t index = files->first_free;
@@ -205,7 +205,7 @@ static int64_t append_name(struct weir_mapped_files *files, const struct wanted 
         return -ENOSPC;
     char *to = weir_buf_extend(&files->names, wanted->name_bytes + 1);
     if (!to) {
-        files->names.error = 0; /* tried anew with the next one */
+        files->names.error = 0; /* the next object may have memory again */
         return -ENOMEM;
     }
     memcpy(to, wanted->name, wanted->name_bytes);
@@ -274,7 +274,7 @@ int64_t weir_mapped_files_add(struct weir_mapped_files *files, const struct weir
     struct weir_mapped_file *file = &files->all[index];
     if (file->generation == 0)
         file->generation = record->map.inode_generation;
-    /* The newest mapping is the likeliest to be there still. */
+    /* The newest mapping is the one most likely to be there still. */
     file->pid = record->map.pid;
     file->start = record->map.start;
     file->end = record->map.start + record->map.bytes;
@@ -282,7 +282,7 @@ int64_t weir_mapped_files_add(struct weir_mapped_files *files, const struct weir
     return index;
 }
 
-/* ---- forgetting ---- */
+/* ---- freeing ---- */
 
 void weir_mapped_files_begin_output(struct weir_mapped_files *files)
 {
@@ -293,7 +293,7 @@ void weir_mapped_files_touch(struct weir_mapped_files *files, uint32_t index)
 {
     struct weir_mapped_file *file = &files->all[index];
     file->last_output = files->output;
-    if (file->same_file != WEIR_MAPPED_NONE) /* it has the id */
+    if (file->same_file != WEIR_MAPPED_NONE) /* the other object has the id */
         files->all[file->same_file].last_output = files->output;
 }
 
@@ -303,7 +303,7 @@ static bool is_forgettable(const struct weir_mapped_files *files, const struct w
     return is_file && !file->awaits_id && files->output - file->last_output > WEIR_MAPPED_OUTPUTS_KEPT;
 }
 
-/* Puts the names that are left behind one another. Without memory for that they stay where they are. */
+/* Moves the remaining names together. Without memory for that they stay where they are. */
 static void gather_names(struct weir_mapped_files *files, size_t bytes)
 {
     struct weir_buf names = WEIR_BUF_INIT;
@@ -324,7 +324,7 @@ static void gather_names(struct weir_mapped_files *files, size_t bytes)
     files->names = names;
 }
 
-void weir_mapped_files_forget(struct weir_mapped_files *files)
+void weir_mapped_files_free_unmapped(struct weir_mapped_files *files)
 {
     size_t name_bytes = 0;
     bool any = false;
@@ -345,7 +345,7 @@ void weir_mapped_files_forget(struct weir_mapped_files *files)
         gather_names(files, name_bytes);
 }
 
-/* ---- looking ---- */
+/* ---- lists ---- */
 
 uint32_t weir_mapped_files_next_new(struct weir_mapped_files *files)
 {

@@ -1,6 +1,6 @@
 /*
- * A thread, and one request at a time that is handed to it; see proc_reader.h. All but `options`, which do not change,
- * is guarded by the lock; the thread gives it away while it reads a process, into a buffer that only it has.
+ * One thread, with one request at a time. The lock guards all fields but `options`, which is constant. The thread
+ * releases the lock while it reads a process, into a buffer of its own.
  */
 #include "engine/tasks/proc_reader.h"
 
@@ -20,18 +20,18 @@ struct weir_proc_reader {
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    pid_t tid;     /* 0: the thread does not run yet */
+    pid_t tid;     /* 0: the thread has not started yet */
     bool ending;   /* free() was called */
-    bool orphaned; /* and did not wait: the thread frees */
-    bool is_out;   /* the thread reads a process */
-    bool waiting;  /* somebody waits for the request; false: it was given up */
+    bool orphaned; /* free() did not wait: the thread frees */
+    bool is_out;   /* the thread is reading a process */
+    bool waiting;  /* the caller waits for the request; false: it has given up */
     bool hurried;
-    uint64_t last_ns; /* hurried: CLOCK_MONOTONIC, when requests end */
+    uint64_t last_ns; /* CLOCK_MONOTONIC at which requests end, by hurry() */
     pid_t *pids;      /* owned; the request */
     size_t count;
     int result;                     /* -errno ended the request */
     struct weir_proc_reading taken; /* of the request so far */
-    struct weir_buf records;        /* of what was taken */
+    struct weir_buf records;        /* records of the processes that were read */
 };
 
 static int append(void *ctx, const void *records, size_t bytes)
@@ -54,7 +54,7 @@ static bool is_unfinished(const struct weir_proc_reader *reader)
     return reader->result == 0 && reader->taken.processes < reader->count;
 }
 
-/* Reads the next process of the request. Under the lock, which it gives away meanwhile. */
+/* Reads the next process of the request. Under the lock, which it releases meanwhile. */
 static void read_next(struct weir_proc_reader *reader)
 {
     struct weir_buf records = WEIR_BUF_INIT;
@@ -104,7 +104,7 @@ int weir_proc_reader_start(struct weir_proc_reader **made, const struct weir_syn
     if (!reader)
         return -ENOMEM;
     reader->options = *options;
-    reader->options.notices = NULL; /* they may be gone before the thread is */
+    reader->options.notices = NULL; /* the sink may be gone before the thread ends */
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -130,7 +130,7 @@ pid_t weir_proc_reader_tid(const struct weir_proc_reader *reader)
     return reader->tid; /* constant after start() */
 }
 
-/* Waits while processes are finished. Under the lock. */
+/* Waits as long as the thread finishes processes. Under the lock. */
 static void await(struct weir_proc_reader *reader, unsigned hang_ms)
 {
     size_t before = reader->taken.processes;
@@ -151,7 +151,7 @@ static void await(struct weir_proc_reader *reader, unsigned hang_ms)
     }
 }
 
-/* Under the lock; nothing of an earlier request is under way. */
+/* Starts a request. Under the lock; no earlier request may be under way. */
 static int request(struct weir_proc_reader *reader, const pid_t *pids, size_t count)
 {
     pid_t *copy = reallocarray(reader->pids, count, sizeof(*copy));

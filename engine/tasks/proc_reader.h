@@ -1,10 +1,10 @@
 /*
- * Reads processes from /proc on a thread of its own, so that nobody hangs who needs them: /proc/PID/maps waits for a
- * lock of the process's memory, which a task may hold that itself waits for a dead server (proc(5); mmap_lock in
- * fs/proc/task_mmu.c of Linux 6.12), and with build ids in maps its files are opened.
+ * Reads processes from /proc on a thread of its own, so that no other thread hangs. /proc/PID/maps waits for the memory
+ * lock of the process, and a task that waits for a dead server may hold that lock (proc(5); mmap_lock in
+ * fs/proc/task_mmu.c of Linux 6.12). With build ids in maps, reading opens the mapped files as well.
  *
- * A request ends when all is read, or when no process was finished for a while. The thread is left to itself then;
- * until it comes back further requests end at once with nothing read, so there is never more than one that hangs.
+ * A request ends when all processes are read, or when none was finished for a while. The thread then hangs alone. Until
+ * it comes back, further requests end at once with nothing read: never more than one thread hangs.
  */
 #ifndef WEIR_ENGINE_TASKS_PROC_READER_H
 #define WEIR_ENGINE_TASKS_PROC_READER_H
@@ -18,32 +18,31 @@
 
 struct weir_proc_reader; /* on the heap: its thread may outlive the recording */
 
-/* Starts the thread. options: copied, but for its texts, which are borrowed for good; emit and notices are not used.
- * 0, -ENOMEM or -errno of pthread_create(3). Signals must be blocked. */
+/* Starts the thread. options is copied, but its texts are borrowed for as long as the thread lives; emit and notices
+ * are not used. Signals must be blocked. 0, -ENOMEM or -errno of pthread_create(3). */
 int weir_proc_reader_start(struct weir_proc_reader **reader, const struct weir_synth_options *options);
 
-/* Of its thread. */
+/* The id of the thread. */
 pid_t weir_proc_reader_tid(const struct weir_proc_reader *reader);
 
 struct weir_proc_reading {
-    size_t processes; /* the first so many were read */
-    uint64_t cut;     /* of these, whose list of maps took longer than options.map_timeout_ms */
+    size_t processes; /* number of processes read: the first ones of the request */
+    uint64_t cut;     /* those of them whose list of maps took longer than options.map_timeout_ms */
 };
 
 /*
- * Appends to records what weir_synth_processes() says of these processes: of all, unless none was finished for hang_ms,
- * or the time of hurry() is up.
- * 0; -ETIMEDOUT: not of all; -errno of the synthesis, or -ENOMEM: nor then. *taken is set in any case. Blocks. One
- * thread at a time.
+ * Appends the records of weir_synth_processes() for these processes. Ends early when no process was finished for
+ * hang_ms, or when the time of weir_proc_reader_hurry() is up. 0: all were read; -ETIMEDOUT, -ENOMEM or -errno of the
+ * synthesis: only the first taken->processes were. *taken is set in any case. Blocks. One thread at a time.
  */
 int weir_proc_reader_read(struct weir_proc_reader *reader, const pid_t *pids, size_t count, unsigned hang_ms,
                           struct weir_buf *records, struct weir_proc_reading *taken);
 
-/* From now on there are so many milliseconds for all that is requested: a request that is not done by then ends as if
- * it hung, however many processes are finished meanwhile. NULL-safe. Any thread. */
+/* Limits all present and further requests to ms from now on: a request that is not done by then ends with -ETIMEDOUT,
+ * however many processes it has finished. NULL-safe. Any thread. */
 void weir_proc_reader_hurry(struct weir_proc_reader *reader, unsigned ms);
 
-/* NULL-safe. Does not wait for a thread that hangs: that frees when it comes back. */
+/* Ends the thread and frees. Does not wait for a thread that hangs: it frees when it comes back. NULL-safe. */
 void weir_proc_reader_free(struct weir_proc_reader *reader);
 
 #endif

@@ -1,4 +1,6 @@
-/* The sideband thread; see sideband.h. It holds the lock but for reading BPF programs and for sleeping. */
+/* The life of the sideband thread, and its answers. The thread releases the lock only to read BPF programs and to
+ * sleep.
+ */
 #include "engine/tasks/sideband.h"
 
 #include <errno.h>
@@ -17,10 +19,10 @@
 
 #define TEE_BYTES_MAX    (1024u * 1024)
 #define TEE_BYTES_MIN    (512u * 1024) /* a reader wakes when a quarter of a sideband ring of 1 MiB is filled */
-#define TEES_BYTES       (128u << 20)  /* of all tees, until they are at their minimum */
+#define TEES_BYTES       (128u << 20)  /* for all tees together, unless the minimum of each needs more */
 #define IDLE_PAUSE_MS    100u
 #define LOCK_PAUSE_NS    (10 * WEIR_NS_PER_MS)
-#define CLOSE_TIMEOUT_MS 1000u /* of free() without stop(): a recording that did not come about */
+#define CLOSE_TIMEOUT_MS 1000u /* of weir_sideband_free() without stop(): the recording failed to start */
 
 /* ---- making ---- */
 
@@ -106,8 +108,9 @@ static int emit_kept_back(void *ctx, const struct weir_side_origin *origin, cons
     if (!copy)
         return -ENOMEM;
     memcpy(copy, record, bytes);
-    /* It is repeated, like one that is synthesised: of no event, whose own records stand in the order of their ring.
-     * The id is the last word of the trailer (PERF_SAMPLE_IDENTIFIER, perf_event_open(2) on sample_id_all). */
+    /* The record is repeated, like a synthesized one, and belongs to no event: an event's own records keep the order of
+     * their ring. The id is the last word of the trailer (PERF_SAMPLE_IDENTIFIER, perf_event_open(2) on sample_id_all).
+     */
     if (kept->trailer_bytes >= sizeof(uint64_t) && bytes >= sizeof(uint64_t))
         memset(copy + bytes - sizeof(uint64_t), 0, sizeof(uint64_t));
     return kept->sink->emit(kept->sink->ctx, copy, bytes);
@@ -159,7 +162,7 @@ void weir_sideband_ask(struct weir_sideband *sideband, struct weir_sideband_ques
     pthread_mutex_unlock(&sideband->lock);
 }
 
-/* bpf(2) says which programs are loaded; where it does not, all may be. */
+/* Touches the programs that are loaded, by bpf(2); without its answer all of them. */
 static void touch_programs(struct weir_sideband *sideband)
 {
     struct weir_bpf_images *programs = &sideband->programs;
@@ -171,11 +174,11 @@ static void touch_programs(struct weir_sideband *sideband)
         weir_bpf_images_touch(programs, id);
     if (result != -ENOENT)
         weir_bpf_images_touch_all(programs);
-    weir_bpf_images_forget(programs);
+    weir_bpf_images_free_unloaded(programs);
 }
 
-/* Answers what was asked. Under the lock, and after a look at the tees that began after the question was there: what
- * the writer has seen of a reader was in its tee before. */
+/* Answers the question. Under the lock, after a look at the tees that began after the question was asked: the side
+ * records that the writer has seen were in a tee before. */
 static void answer(struct weir_sideband *sideband, struct weir_sideband_question *question)
 {
     if (!question)
@@ -188,12 +191,12 @@ static void answer(struct weir_sideband *sideband, struct weir_sideband_question
     weir_task_map_touch_files(&sideband->tasks);
     touch_programs(sideband);
     if (!sideband->setup.keeps_files)
-        weir_mapped_files_forget(&sideband->files);
+        weir_mapped_files_free_unmapped(&sideband->files);
 }
 
 /* ---- BPF programs ---- */
 
-/* Reads one; false when none is left to read. Gives the lock away meanwhile. */
+/* Reads one program. False: none is left to read. Releases the lock meanwhile. */
 static bool read_next_program(struct weir_sideband *sideband)
 {
     uint32_t id = weir_bpf_images_next(&sideband->programs);
@@ -250,7 +253,7 @@ void weir_sideband_pause(struct weir_sideband *sideband, unsigned ms)
 
 static void finish(struct weir_sideband *sideband)
 {
-    /* The coordinator waits now. Taking the niceness back may be refused: then it is waited for a little longer. */
+    /* The coordinator waits now. Where raising the priority again is refused, it waits a little longer. */
     setpriority(PRIO_PROCESS, (id_t)sideband->intake.tid, 0);
     weir_sideband_end_feed(sideband);
     struct weir_sideband_question *question = sideband->question;
@@ -281,7 +284,7 @@ static void release(struct weir_sideband *sideband)
     free(sideband);
 }
 
-/* The last of those that hold it frees. */
+/* Frees the struct for its last holder. */
 static void give_up(struct weir_sideband *sideband)
 {
     pthread_mutex_lock(&sideband->lock);
@@ -358,7 +361,7 @@ int weir_sideband_start(struct weir_sideband *sideband)
 
 unsigned weir_sideband_tids(const struct weir_sideband *sideband, pid_t tids[WEIR_SIDEBAND_THREADS])
 {
-    unsigned count = 0; /* they are constant after start() */
+    unsigned count = 0; /* the ids are constant after start() */
     tids[count++] = sideband->intake.tid;
     if (sideband->ids.started)
         tids[count++] = sideband->ids.tid;
@@ -411,13 +414,13 @@ void weir_sideband_stop(struct weir_sideband *sideband, unsigned timeout_ms, str
             break;
         weir_sideband_pause(sideband, (unsigned)((until_ns - now_ns) / WEIR_NS_PER_MS) + 1);
     }
-    /* From here on a thread that is stuck touches nothing but its own stack and the lock. */
+    /* From here on a thread that hangs touches only its own stack and the lock. */
     sideband->holders += !has_ended(intake) + !has_ended(ids);
     sideband->left_behind = sideband->holders > 1;
     pthread_cond_signal(&sideband->unread);
     count(sideband);
     if (sideband->reading_since_ns != 0)
-        sideband->counts.unread++; /* the one that it is stuck on */
+        sideband->counts.unread++; /* the file that the thread hangs on */
     *counts = sideband->counts;
     struct weir_sideband_question *unanswered = sideband->question;
     sideband->question = NULL;

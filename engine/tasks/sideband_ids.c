@@ -1,7 +1,7 @@
 /*
- * The thread that reads build ids of mapped files, on whatever file systems they are: it may hang there for any time,
- * and nobody waits for it without a bound (sideband.h). It gives the lock away while it reads. At nice 10 until
- * recording has ended. And copy_build_ids(), for the finisher: those that it has read so far.
+ * The build-id thread, and weir_sideband_copy_build_ids(), which lists the ids read so far. The thread may hang in a
+ * file system for any time, so nobody waits for it without a bound. It releases the lock while it reads, and runs at
+ * nice 10 until recording has ended.
  */
 #include "engine/tasks/sideband_internal.h"
 
@@ -16,7 +16,7 @@
 
 #define NAME_BYTES 4096u /* PATH_MAX */
 
-/* Reads one; false when there is none to read. */
+/* Reads the id of one file. False: none waits to be read. */
 static bool read_next(struct weir_sideband *sideband)
 {
     uint32_t index = weir_mapped_files_next_new(&sideband->files);
@@ -51,7 +51,7 @@ void *weir_sideband_ids_main(void *argument)
     pthread_mutex_lock(&sideband->lock);
     weir_sideband_thread_begin(sideband, &sideband->ids);
     while (!sideband->left_behind) {
-        if (sideband->stopping && is_nice) /* the coordinator waits now; where it is refused, a little longer */
+        if (sideband->stopping && is_nice) /* the coordinator waits now; where this is refused, a little longer */
             setpriority(PRIO_PROCESS, (id_t)sideband->ids.tid, 0);
         is_nice = !sideband->stopping;
         if (read_next(sideband))
@@ -70,7 +70,7 @@ static bool has_unread(const struct weir_sideband *sideband)
            (sideband->reading_since_ns != 0 || sideband->files.first_new != WEIR_MAPPED_NONE);
 }
 
-/* It has been at one file for so long already: whoever waited for that one need not do so again. */
+/* Whether the read of the present file has already taken that long: a caller need not wait for it again. */
 static bool hangs(const struct weir_sideband *sideband, uint64_t now_ns, unsigned timeout_ms)
 {
     return sideband->reading_since_ns != 0 && now_ns - sideband->reading_since_ns >= timeout_ms * WEIR_NS_PER_MS;
@@ -83,7 +83,7 @@ static bool is_worth_waiting(const struct weir_sideband *sideband, uint64_t unti
            !hangs(sideband, now_ns, timeout_ms);
 }
 
-/* Moves the names, which are the table's, behind the entries. Under the lock. */
+/* Copies the names, which the table owns, behind the entries. Under the lock. */
 static int copy_entries(const struct weir_build_id_entry *entries, size_t count, struct weir_build_id_entry **copies)
 {
     size_t names = 0;

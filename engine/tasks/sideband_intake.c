@@ -1,6 +1,6 @@
 /*
- * What the sideband is given: synthesised records, which any thread feeds, and what readers put into their tees. The
- * thread takes both in: files that code is mapped from, BPF programs, and the task map, in the order of time.
+ * Takes in the records: synthesized ones, which any thread feeds, and those that readers put into their tees. From them
+ * come the files that code is mapped from, the BPF programs and, in order of time, the task map.
  */
 #include "engine/tasks/sideband_internal.h"
 
@@ -49,7 +49,7 @@ static bool maps_code(const struct weir_side_record *record)
     return record->map.cpumode == PERF_RECORD_MISC_KERNEL || !(record->misc & PERF_RECORD_MISC_MMAP_DATA);
 }
 
-/* origin: NULL for synthesised records. */
+/* origin: NULL for a synthesized record. */
 static void take_record(struct weir_sideband *sideband, const uint8_t *data, const struct weir_side_record *record,
                         const struct weir_side_origin *origin)
 {
@@ -63,7 +63,7 @@ static void take_record(struct weir_sideband *sideband, const uint8_t *data, con
     if (record->type == PERF_RECORD_BPF_EVENT) {
         if (sideband->setup.read_bpf_programs)
             weir_bpf_images_note(&sideband->programs, record->bpf_program);
-        return; /* of no task: the order does not matter */
+        return; /* it concerns no task: order does not matter */
     }
     if (origin)
         weir_side_queue_push(&sideband->queue, data, record->bytes, record->time_ns, origin);
@@ -117,7 +117,7 @@ bool weir_sideband_has_missed(const struct weir_sideband *sideband)
 bool weir_sideband_take_in(struct weir_sideband *sideband)
 {
     uint64_t records = sideband->counts.records, missed = 0;
-    uint64_t epoch = atomic_load_explicit(sideband->setup.epoch, memory_order_acquire); /* (N) */
+    uint64_t epoch = atomic_load_explicit(sideband->setup.epoch, memory_order_acquire); /* (tees-filled) */
     weir_test_point(WEIR_AT_SIDE_EPOCH);
     for (unsigned i = 0; i < sideband->setup.tee_count; i++) {
         weir_buf_reset(&sideband->drained);
@@ -137,7 +137,7 @@ bool weir_sideband_take_in(struct weir_sideband *sideband)
         block = next;
     }
     weir_test_point(WEIR_AT_SIDE_DRAINED);
-    /* (N): the second look is for what is seen from here on. */
+    /* (tees-filled): read again, for the records that are seen from here on. */
     uint64_t epoch_after = atomic_load_explicit(sideband->setup.epoch, memory_order_acquire);
     if (ended)
         weir_side_queue_advance(&sideband->queue, epoch, epoch_after, apply_one, sideband);

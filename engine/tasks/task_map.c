@@ -76,7 +76,7 @@ static int grow(struct weir_task_map *map)
     return 0;
 }
 
-/* Adds an entry for tid, which has none. NULL when there is no room. Pointers to entries are stale afterwards. */
+/* Adds an entry for tid, which has none. NULL: no room. Invalidates pointers to entries. */
 static struct weir_task *add(struct weir_task_map *map, pid_t tid)
 {
     uint32_t i = map->free;
@@ -113,7 +113,7 @@ static bool is_leader(const struct weir_task *task)
     return task->tid == task->pid;
 }
 
-/* The thread has ended, as was told or must have been. */
+/* Removes a thread that has ended, by its EXIT or because its number is reused. */
 static void end_task(struct weir_task_map *map, struct weir_task *task)
 {
     struct weir_task *process = is_leader(task) ? task : find(map, task->pid);
@@ -126,8 +126,8 @@ static void end_task(struct weir_task_map *map, struct weir_task *task)
         remove_entry(map, process);
 }
 
-/* The number is used again: what had it has ended unseen; if that was a process, with all of its threads. */
-static void forget(struct weir_task_map *map, struct weir_task *task)
+/* Removes the task whose number is reused: its EXIT was missed. A process goes with all of its threads. */
+static void remove_stale(struct weir_task_map *map, struct weir_task *task)
 {
     if (is_leader(task))
         remove_entry(map, task);
@@ -135,14 +135,14 @@ static void forget(struct weir_task_map *map, struct weir_task *task)
         end_task(map, task);
 }
 
-/* The entry of process pid, made when it is not there; NULL: no room. */
+/* Finds or adds the entry of process pid. NULL: no room. */
 static struct weir_task *process_of(struct weir_task_map *map, pid_t pid)
 {
     struct weir_task *process = find(map, pid);
     if (process && is_leader(process))
         return process;
     if (process)
-        forget(map, process);
+        remove_stale(map, process);
     process = add(map, pid);
     if (process) {
         process->pid = pid;
@@ -157,7 +157,7 @@ static void start_running(struct weir_task *process)
     process->is_running = true;
 }
 
-/* The task, made when it is not there, running; NULL: no room. */
+/* Finds or adds the task, as running. NULL: no room. */
 static struct weir_task *task_of(struct weir_task_map *map, pid_t pid, pid_t tid)
 {
     struct weir_task *process = process_of(map, pid);
@@ -172,7 +172,7 @@ static struct weir_task *task_of(struct weir_task_map *map, pid_t pid, pid_t tid
         return task;
     uint32_t serial = process->serial;
     if (task)
-        forget(map, task);
+        remove_stale(map, task);
     task = add(map, tid);
     if (!task)
         return NULL;
@@ -196,7 +196,7 @@ static void apply_fork(struct weir_task_map *map, const struct weir_side_record 
 {
     struct weir_task *stale = find(map, record->tid);
     if (stale)
-        forget(map, stale);
+        remove_stale(map, stale);
 
     struct weir_task *task = task_of(map, record->pid, record->tid);
     if (!task) {
@@ -222,7 +222,7 @@ static void apply_exec(struct weir_task_map *map, pid_t pid)
     weir_task_mappings_drop(process->maps, &map->map_bytes);
     process->maps = NULL;
     process->is_incomplete = false;
-    /* Its other threads have ended; those that nobody told of end by being of an old serial. */
+    /* The other threads have ended. A new serial ends those whose EXIT was missed. */
     process->serial = ++map->serial;
     process->is_running = true;
     process->threads = 1;
@@ -253,7 +253,7 @@ static void apply_map(struct weir_task_map *map, const struct weir_side_record *
     uint64_t end = mapped->start + mapped->bytes;
     if (mapped->cpumode != PERF_RECORD_MISC_USER || end <= mapped->start)
         return;
-    /* The thread that maps runs; the first one of its process may have ended. */
+    /* The thread of the record runs; the first thread of its process may have ended. */
     struct weir_task *process = task_of(map, record->pid, record->tid) ? find(map, record->pid) : NULL;
     if (!process) {
         refuse(map);
@@ -378,10 +378,10 @@ static int emit_maps(struct emission *emission, const struct weir_task *process)
             .protection = mapping->protection,
             .flags = mapping->flags,
             .cpumode = PERF_RECORD_MISC_USER,
-            .build_id = file->inode == 0 ? &file->build_id : NULL, /* it came instead of the inode */
+            .build_id = file->inode == 0 ? &file->build_id : NULL, /* the record had it instead of the inode */
             .filename = weir_mapped_files_name(files, mapping->file),
         };
-        /* MMAP records do not tell it, but what is kept here was executable. */
+        /* MMAP records have no protection, but all maps kept here are executable. */
         record.protection |= PROT_EXEC;
         weir_record_mmap2(&emission->records, &record, emission->sink->sample_id_bytes);
     }
@@ -395,7 +395,7 @@ static int emit_process(struct emission *emission, const struct weir_task *proce
         return result;
     if (!process->is_incomplete && !emission->map->is_doubtful)
         return emit_maps(emission, process);
-    /* Behind what was emitted of it. */
+    /* The sink may emit at once: flush the records before. */
     result = flush(emission);
     return result < 0 ? result : emission->sink->incomplete(emission->sink->ctx, process->pid);
 }

@@ -117,12 +117,12 @@ Test(bpf_images, what_no_output_lists_any_more_is_forgotten_and_gives_its_room_b
     add_program(1, 100, 8);
     add_program(2, 102, WEIR_BPF_IMAGES_MAX_BYTES / 2 - 8);
     for (unsigned output = 1; output <= WEIR_MAPPED_OUTPUTS_KEPT + 1; output++) {
-        weir_bpf_images_forget(&images);
+        weir_bpf_images_free_unloaded(&images);
         cr_assert_eq(images.programs.count, 2, "output %u", output);
         weir_bpf_images_begin_output(&images);
         weir_bpf_images_touch(&images, 1);
     }
-    weir_bpf_images_forget(&images);
+    weir_bpf_images_free_unloaded(&images);
     cr_expect_eq(images.programs.count, 1);
     cr_expect_eq(images.btfs.count, 1);
     cr_expect_eq(images.bytes, 16);

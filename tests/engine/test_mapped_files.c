@@ -215,7 +215,7 @@ static void begin_outputs(struct weir_mapped_files *files, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         weir_mapped_files_begin_output(files);
-        weir_mapped_files_forget(files);
+        weir_mapped_files_free_unmapped(files);
     }
 }
 
@@ -325,7 +325,7 @@ Test(mapped_files, places_and_names_do_not_grow_with_what_was_forgotten)
             read_all(&files);
             weir_mapped_files_begin_output(&files);
             weir_mapped_files_touch(&files, 0);
-            weir_mapped_files_forget(&files);
+            weir_mapped_files_free_unmapped(&files);
         }
     }
     cr_assert_eq(files.left_out, 0);
