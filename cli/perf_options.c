@@ -31,7 +31,7 @@ const struct weir_perf_option weir_perf_options[WEIR_PERF_OPTION_COUNT] = {
     {'d', "data", WEIR_PERF_ARGUMENT_NONE, WEIR_PERF_2_6_38 | WEIR_PERF_4_8 | WEIR_PERF_6_1, NULL},
     {0, "data-page-size", WEIR_PERF_ARGUMENT_NONE, WEIR_PERF_6_1, NULL},
     {0, "debuginfod", WEIR_PERF_ARGUMENT_OPTIONAL, WEIR_PERF_6_1,
-     "leave it out: weir writes the build ids, readers of the file fetch what belongs to them"},
+     "leave it out: weir writes build ids, by which consumers of the file fetch debug files"},
     {'D', "delay", WEIR_PERF_ARGUMENT_NEEDED, WEIR_PERF_4_8 | WEIR_PERF_6_1, NULL},
     {0, "dry-run", WEIR_PERF_ARGUMENT_NONE, WEIR_PERF_4_8 | WEIR_PERF_6_1, NULL},
     {'e', "event", WEIR_PERF_ARGUMENT_NEEDED, WEIR_PERF_2_6_38 | WEIR_PERF_4_8 | WEIR_PERF_6_1, NULL},

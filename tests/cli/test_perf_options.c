@@ -248,8 +248,8 @@ Test(perf_options, docs_say_of_each_option_who_has_it)
     weir_buf_printf(&text, "# Options of perf record and of weir record\n\n"
                            "Written by `tests/cli/test_perf_options.c` from the two option tables; "
                            "`WEIR_GOLDEN_UPDATE=1 ctest -R cli_perf`\nrenews it. "
-                           "An option that weir lacks is refused with what the last column says. What weir does\n"
-                           "otherwise with an option that both have is in [compatibility.md](compatibility.md).\n\n");
+                           "weir refuses an option that it lacks, with the hint of the last column.\n"
+                           "[compatibility.md](compatibility.md) has the differences in options of both.\n\n");
     write_perf_options(&text);
     write_own_options(&text);
     golden_expect("WEIR_DOCS_DIR", "perf-options.md", &text);
