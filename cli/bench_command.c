@@ -17,8 +17,7 @@
 #include "engine/sim/simulate.h"
 #include "engine/sim/simulate_search.h"
 
-static struct weir_simulate_options to_options(const struct weir_bench_arguments *arguments,
-                                               const struct weir_notice_sink *notices)
+static struct weir_simulate_options to_options(const struct weir_bench_arguments *arguments)
 {
     bool searches_rate = arguments->goal == WEIR_SIMULATE_RATE, searches_stall = arguments->goal == WEIR_SIMULATE_STALL;
     return (struct weir_simulate_options){
@@ -33,13 +32,8 @@ static struct weir_simulate_options to_options(const struct weir_bench_arguments
                 .seed = arguments->seed,
             },
         .nodes = (unsigned)arguments->nodes,
-        .ring_bytes = arguments->options.ring_bytes,
-        .buffer_bytes = arguments->options.buffer_bytes,
-        .shed = arguments->options.shed,
-        .threads_spec = arguments->options.threads_spec,
-        .output_path = arguments->options.output_path,
+        .record = arguments->options,
         .stall_ns = searches_stall ? 0 : arguments->stall_ms * WEIR_NS_PER_MS,
-        .notices = notices,
     };
 }
 
@@ -81,7 +75,8 @@ static int simulate(struct weir_bench_arguments *arguments, struct weir_print *p
         return weir_answer_refusal(print, code, &err);
 
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then EFBIG of the write */
-    struct weir_simulate_options options = to_options(arguments, &notices);
+    arguments->options.notices = &notices;
+    struct weir_simulate_options options = to_options(arguments);
     struct weir_simulate_result result = {0};
     struct weir_simulate_found found;
     code = weir_simulate_search(&options, arguments->goal, arguments->probe_ns, &found, &result, &err);

@@ -71,9 +71,9 @@ static struct weir_simulate_options options_for(const struct settings *settings,
                 .seed = 1,
             },
         .nodes = 1,
-        .ring_bytes = RING_BYTES,
-        .buffer_bytes = pool_bytes(rings),
-        .output_path = settings->output,
+        .record.ring_bytes = RING_BYTES,
+        .record.buffer_bytes = pool_bytes(rings),
+        .record.output_path = settings->output,
     };
 }
 

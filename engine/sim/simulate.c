@@ -18,6 +18,7 @@
 
 #include "base/bits.h"
 #include "engine/session/budget.h"
+#include "engine/session/record_modes.h"
 #include "engine/session/session.h"
 #include "engine/sim/sim_disk.h"
 #include "engine/sim/sim_kernel.h"
@@ -56,7 +57,7 @@ static int plan(struct weir_session *session, const struct weir_simulate_options
     session->plan.machine = &session->machine;
     if (result == 0)
         result = weir_plan_make(&session->plan.placement, session->machine.topology, &session->plan.cpus,
-                                options->threads_spec, options->notices, err);
+                                options->record.threads_spec, options->record.notices, err);
     return result;
 }
 
@@ -109,7 +110,7 @@ static int prepare(struct simulation *s, struct weir_error *err)
     if (session->plan.buffer_bytes == 0)
         session->plan.buffer_bytes = weir_pool_default_bytes(weir_topology_memory_bytes(session->machine.topology),
                                                              session->plan.placement.reader_count);
-    session->plan.ring_bytes = options->ring_bytes ? options->ring_bytes : RING_DEFAULT_BYTES;
+    session->plan.ring_bytes = options->record.ring_bytes ? options->record.ring_bytes : RING_DEFAULT_BYTES;
     session->plan.sideband_ring_bytes = weir_min_u64(SIDEBAND_RING_BYTES, session->plan.ring_bytes);
     session->plan.config = (struct weir_event_config){
         .period = 1,
@@ -145,7 +146,7 @@ static int open_all(struct simulation *s, struct weir_error *err)
  * written. Returns the time of the next chance. */
 static uint64_t snapshot_perhaps(struct simulation *s, uint64_t now_ns)
 {
-    if (s->options->retained_bytes == 0)
+    if (s->options->record.retained_bytes == 0)
         return UINT64_MAX;
     if (weir_sim_random(&s->random) % SNAPSHOT_CHANCE == 0)
         weir_rounds_snapshot(&s->session.pipeline.rounds);
@@ -226,7 +227,7 @@ static int produce_and_finish(struct simulation *s, struct weir_simulate_result 
     struct weir_sim_produced produced = {0};
     weir_sim_producers_stop(s->producers, &produced);
     weir_event_set_disable(&session->events);
-    weir_pipeline_stop_readers(&session->pipeline, s->options->retained_bytes > 0);
+    weir_pipeline_stop_readers(&session->pipeline, s->options->record.retained_bytes > 0);
     int finished = weir_session_finish(session, code == 0 ? err : NULL);
     result->seconds = (double)(weir_clock_now_ns(session->clock) - started_ns) / (double)WEIR_NS_PER_S;
     result->produce_seconds = produced.seconds;
@@ -355,20 +356,11 @@ static int check_options(const struct weir_simulate_options *options, struct wei
         return weir_error_set(err, -EINVAL, "cannot simulate payloads of %u bytes: 8 to %u", load->payload_bytes,
                               PAYLOAD_MAX_BYTES);
     uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-    if (options->ring_bytes && (!weir_is_power_of_two(options->ring_bytes) || options->ring_bytes < page_bytes))
+    if (options->record.ring_bytes &&
+        (!weir_is_power_of_two(options->record.ring_bytes) || options->record.ring_bytes < page_bytes))
         return weir_error_set(err, -EINVAL, "cannot simulate rings of %llu bytes: a power of two of pages",
-                              (unsigned long long)options->ring_bytes);
+                              (unsigned long long)options->record.ring_bytes);
     return 0;
-}
-
-static struct weir_modes modes_of(const struct weir_simulate_options *options)
-{
-    struct weir_modes modes = {0};
-    weir_modes_add(&modes, WEIR_MODE_SYSTEM_WIDE);
-    weir_modes_add(&modes, WEIR_MODE_ONE_FILE);
-    if (options->retained_bytes > 0)
-        weir_modes_add(&modes, WEIR_MODE_MEMORY);
-    return modes;
 }
 
 int weir_simulate_run(const struct weir_simulate_options *options, struct weir_simulate_result *result,
@@ -384,15 +376,9 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
         .random = options->load.seed * 2 + 1,
         .events = WEIR_EVENT_LIST_INIT,
         .done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
-        .record_options =
-            {
-                .system_wide = true,
-                .output_path = options->output_path,
-                .notices = options->notices,
-                .retained_span_ns = options->retained_span_ns,
-                .shed = options->shed,
-            },
+        .record_options = options->record,
     };
+    s.record_options.system_wide = true;
     s.record_options.events = &s.events;
     s.session = (struct weir_session){
         .options = &s.record_options,
@@ -402,10 +388,11 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
         .workload = WEIR_WORKLOAD_INIT,
         .cpu_follower = WEIR_CPU_FOLLOWER_INIT,
         .aux_timer_fd = -1,
-        .plan = {.modes = modes_of(options),
-                 .buffer_bytes = options->buffer_bytes,
-                 .retained_bytes = options->retained_bytes},
+        .plan = {.modes = weir_record_modes(&s.record_options),
+                 .buffer_bytes = options->record.buffer_bytes,
+                 .retained_bytes = options->record.retained_bytes},
     };
+    weir_modes_add(&s.session.plan.modes, WEIR_MODE_ONE_FILE);
     weir_sim_disk_init(&s.disk, s.session.clock);
     s.disk_ops = weir_sim_disk_ops(&s.disk);
     if (s.done_fd < 0) {

@@ -21,17 +21,12 @@
 struct weir_simulate_options {
     struct weir_sim_load load; /* 1..1024 CPUs, each with a data and a sideband ring; payloads of 8..60000 bytes */
     unsigned nodes;            /* NUMA nodes that the CPUs are spread over evenly; divides their number */
-    uint64_t ring_bytes;       /* power of two; 0: 512 KiB */
-    uint64_t buffer_bytes;     /* chunk pool; 0: default */
-    enum weir_shed shed;
-    const char *threads_spec;  /* over a synthetic topology of the CPUs and nodes; NULL: "cpu" */
-    const char *output_path;   /* file, or /dev/null */
-    uint64_t idle_ns;          /* pause before the first record, measured apart */
-    uint64_t stall_ns;         /* the disk stalls for this time, once, WEIR_SIMULATE_WARM_UP_NS after the start */
-    uint64_t retained_bytes;   /* 0: samples go to the file; otherwise this much memory holds the newest samples.
-                                  Snapshots are taken at moments that follow from load.seed, and at the end */
-    uint64_t retained_span_ns; /* limits the span of time in that memory; used with retained_bytes */
-    const struct weir_notice_sink *notices;
+    uint64_t idle_ns;          /* before anything is produced; counted apart */
+    uint64_t stall_ns;         /* the disk stands still for so long, once, WEIR_SIMULATE_WARM_UP_NS after the start */
+    /* Of these ring_bytes (0: 512 KiB), buffer_bytes, shed, threads_spec (over a synthetic topology of the CPUs and
+     * nodes), output_path (a file, or /dev/null), notices, and retained_bytes with retained_span_ns: then snapshots are
+     * taken at moments that follow from load.seed, and one at the end. */
+    struct weir_record_options record;
 };
 
 #define WEIR_SIMULATE_WARM_UP_NS (200 * WEIR_NS_PER_MS)

@@ -27,9 +27,9 @@ struct search {
 static void describe(const struct search *s, uint64_t value)
 {
     const struct weir_simulate_result *result = s->result;
-    weir_notice(s->options.notices, WEIR_NOTICE_VERBOSE, "run %u: %" PRIu64 " %s: %" PRIu64 " of %" PRIu64 " lost",
-                s->found->runs, value, s->goal == WEIR_SIMULATE_RATE ? "Hz per CPU" : "ms", result->record.lost_samples,
-                result->produced);
+    weir_notice(s->options.record.notices, WEIR_NOTICE_VERBOSE,
+                "run %u: %" PRIu64 " %s: %" PRIu64 " of %" PRIu64 " lost", s->found->runs, value,
+                s->goal == WEIR_SIMULATE_RATE ? "Hz per CPU" : "ms", result->record.lost_samples, result->produced);
 }
 
 /* Whether the producers came up to the rate: samples that they did not produce prove nothing about the drain. */

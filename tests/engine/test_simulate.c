@@ -21,9 +21,9 @@ static const struct weir_simulate_options small = {
             .seed = 1,
         },
     .nodes = 1,
-    .ring_bytes = 1 << 20, /* all of it fits, so that nothing can be lost */
-    .buffer_bytes = 8 << 20,
-    .output_path = "/dev/null",
+    .record.ring_bytes = 1 << 20, /* all of it fits, so that nothing can be lost */
+    .record.buffer_bytes = 8 << 20,
+    .record.output_path = "/dev/null",
 };
 
 static void refuse(struct weir_simulate_options options, const char *what, const char *hint)
@@ -51,7 +51,7 @@ Test(simulate, impossible_machines_are_refused)
     options.load.payload_bytes = 60001;
     refuse(options, "cannot simulate payloads of 60001 bytes: 8 to 60000", "");
     options = small;
-    options.ring_bytes = 5000;
+    options.record.ring_bytes = 5000;
     refuse(options, "cannot simulate rings of 5000 bytes: a power of two of pages", "");
 }
 
@@ -97,8 +97,8 @@ Test(simulate, kinds_of_a_mix_are_events_of_their_own, .timeout = 60)
 {
     struct weir_simulate_options options = small;
     options.load.mix = (struct weir_sim_mix){.parts = {0, 3, 1}};
-    options.ring_bytes = 16 << 20;
-    options.buffer_bytes = 64 << 20;
+    options.record.ring_bytes = 16 << 20;
+    options.record.buffer_bytes = 64 << 20;
     struct weir_simulate_result result;
     run(&options, &result);
     cr_expect_eq(result.record.lost_samples, 0);
@@ -117,7 +117,7 @@ Test(simulate, nodes_have_their_own_readers_and_bytes, .timeout = 60)
 {
     struct weir_simulate_options options = small;
     options.nodes = 2;
-    options.threads_spec = "numa";
+    options.record.threads_spec = "numa";
     struct weir_simulate_result result;
     run(&options, &result);
     cr_assert_eq(result.node_count, 2);
@@ -134,7 +134,7 @@ Test(simulate, rings_read_from_another_node_cross, .timeout = 60)
 {
     struct weir_simulate_options options = small;
     options.nodes = 2;
-    options.threads_spec = "0-3/0"; /* all by one reader on the first node */
+    options.record.threads_spec = "0-3/0"; /* all by one reader on the first node */
     struct weir_simulate_result result;
     run(&options, &result);
     cr_expect_eq(result.nodes[0].crossed_bytes, 0);
@@ -176,7 +176,7 @@ Test(simulate, search_ends_with_a_run_that_loses_nothing, .timeout = 120)
 {
     struct weir_simulate_options options = small;
     options.load.cpus = 2;
-    options.ring_bytes = 64 << 10;
+    options.record.ring_bytes = 64 << 10;
     struct weir_simulate_result result;
     struct weir_simulate_found found;
     struct weir_error err = {0};
