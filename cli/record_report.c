@@ -245,7 +245,7 @@ static void append_aux_snapshots(struct weir_buf *text, const struct weir_record
 }
 
 /* Decoders go on behind a gap; perf report tells of it, too ("AUX data lost N times"). */
-static void append_lost_aux(struct weir_buf *text, const struct weir_record_aux *aux)
+static void append_lost_aux(struct weir_buf *text, const struct weir_aux_sum *aux)
 {
     if (aux->truncated > 0)
         weir_buf_printf(text,

@@ -320,7 +320,7 @@ static int watch(struct weir_session *session, struct weir_error *err)
     if (result == 0)
         result = follow_cpus(session);
     if (result == 0)
-        result = weir_session_watch_aux(session);
+        result = weir_aux_keeper_watch(&session->aux, &coordinator->sources);
     return result < 0 ? weir_error_set_errno(err, result, "cannot watch the recording") : 0;
 }
 
@@ -345,7 +345,8 @@ static int finish(struct weir_session *session, struct weir_error *err)
     weir_event_set_end(&session->events);
     if (!session->told_programs) /* they may have come meanwhile */
         weir_event_set_tell_programs(&session->events, session->options->notices);
-    session->samples_on = false; /* the end of a snapshot is not to switch anything on */
+    session->samples_on = false;
+    weir_aux_keeper_set_on(&session->aux, false); /* the end of a snapshot enables nothing any more */
     weir_disk_guard_settle(&session->guard);
     result->lost_suspended = session->guard.lost_suspended;
     weir_file_series_settle(&session->files);
@@ -411,6 +412,7 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
     weir_session_follow_with_ftrace(session);
     session->started_ns = weir_clock_now_ns(session->clock);
     session->samples_on = !session->plan.config.starts_disabled;
+    weir_aux_keeper_set_on(&session->aux, session->samples_on);
     session->result->end = weir_coordinator_run(&session->coordinator);
     return finish(session, err);
 }
@@ -428,7 +430,7 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
         .result = result,
         .workload = WEIR_WORKLOAD_INIT,
         .cpu_follower = WEIR_CPU_FOLLOWER_INIT,
-        .aux_timer_fd = -1,
+        .aux = WEIR_AUX_KEEPER_INIT,
     };
     int code = record(&session, workload_failed, err);
     if (code == -EMFILE)

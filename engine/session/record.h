@@ -19,6 +19,7 @@
 #include "base/cpuset.h"
 #include "base/error.h"
 #include "base/notice.h"
+#include "engine/aux/aux_sum.h"
 #include "engine/drain/drain_watch.h"
 #include "engine/drain/pressure.h"
 #include "engine/drain/shed.h"
@@ -174,15 +175,6 @@ struct weir_ledger_row {
     uint64_t counted; /* the event's own count, PERF_EVENT read(2) value */
 };
 
-/* What became of AUX areas; all 0 without any. */
-struct weir_record_aux {
-    uint64_t areas, area_bytes; /* how many, and of what size */
-    bool kept_newest;           /* -S: only snapshots of them were taken */
-    uint64_t failed_bytes;      /* of AUXTRACE records with their data that are in no file: by failure, or max_bytes */
-    uint64_t records;           /* AUX records */
-    uint64_t truncated;         /* of these, where trace is missing because the area was full */
-};
-
 struct weir_record_result {
     enum weir_record_end end;
     int signal;          /* 0, or to be re-raised by the caller: it ended the recording, or came at its end */
@@ -221,7 +213,7 @@ struct weir_record_result {
     uint64_t ring_bytes; /* data bytes per ring that were used */
     uint64_t rings;
     uint64_t pool_bytes;
-    struct weir_record_aux aux;
+    struct weir_aux_sum aux;   /* all 0 without AUX areas */
     uint64_t left_out_samples; /* recorded after max_bytes was reached; not among the lost ones */
     uint64_t compressed_in_bytes, compressed_out_bytes;   /* -z: of what was compressed and is in the files */
     uint64_t compressor_bytes;                            /* all that its threads were given: more with max_bytes */

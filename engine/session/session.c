@@ -93,6 +93,15 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
     session->piped = result == 0;
     if (result < 0)
         weir_shed_plan_fini(&session->shed);
+    weir_aux_keeper_init(&session->aux, &(struct weir_aux_keeper_setup){
+                                            .plan = &session->plan.aux,
+                                            .events = &session->events,
+                                            .pipeline = &session->pipeline,
+                                            .clock = session->clock,
+                                            .cpus = &session->plan.cpus,
+                                            .per_thread = weir_recording_plan_per_thread(&session->plan),
+                                            .system_wide = session->plan.config.system_wide,
+                                        });
     return result;
 }
 
@@ -109,7 +118,7 @@ int weir_session_map_ring(struct weir_session *session, unsigned place, bool sid
     if (!r->ring.page) /* else by an attempt that came only so far */
         result = weir_event_set_map_ring(&session->events, place, sideband, bytes, &r->ring);
     if (result == 0 && !sideband)
-        result = weir_session_map_aux(session, place, r);
+        result = weir_aux_keeper_map(&session->aux, place, r);
     if (result < 0)
         return result;
     unsigned count;
@@ -150,7 +159,7 @@ int weir_session_map_rings(struct weir_session *session, struct weir_error *err)
 static int append_aux_info(void *ctx, struct weir_buf *out)
 {
     struct weir_session *session = ctx;
-    return weir_session_append_aux_info(session, &session->plan.cpus, out);
+    return weir_aux_keeper_append_info(&session->aux, out);
 }
 
 static void tell_cpus_again(void *ctx)
@@ -237,7 +246,7 @@ int weir_session_finish(struct weir_session *session, struct weir_error *err)
         result->rings += weir_reader_rings_mapped(&pipeline->readers[i]->rings);
     result->pool_bytes = (uint64_t)pipeline->pool.chunk_count * pipeline->pool.chunk_bytes;
     int code = weir_file_series_finish(&session->files, session->snapshots.permanent, err);
-    weir_session_sum_aux(session);
+    weir_aux_keeper_sum(&session->aux, &result->aux);
     return code;
 }
 
@@ -328,7 +337,7 @@ void weir_session_release(struct weir_session *session)
     weir_session_close_triggers(session);
     weir_targets_fini(&session->targets);
     weir_cpu_follower_close(&session->cpu_follower);
-    weir_session_unwatch_aux(session);
+    weir_aux_keeper_fini(&session->aux);
     if (session->coordinating)
         weir_coordinator_fini(&session->coordinator);
     weir_session_leave_house(session);

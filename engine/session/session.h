@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine/aux/aux_keeper.h"
 #include "engine/drain/pipeline.h"
 #include "engine/drain/shed.h"
 #include "engine/aux/aux_events.h"
@@ -49,10 +50,7 @@ struct weir_session {
     struct weir_cpuset outside; /* where the calling thread ran before; empty: it has not moved */
     struct weir_targets targets;
 
-    bool aux_off;                     /* its events were switched off by their name */
-    bool aux_paused;                  /* its events are off for a snapshot, whatever samples_on says */
-    int aux_timer_fd;                 /* owned timerfd: when they are enabled once more; -1: none */
-    uint64_t aux_now_ns, aux_next_ns; /* while they are: the time, and when the timer is to come; 0: never */
+    struct weir_aux_keeper aux;
     struct weir_snapshots snapshots;
     bool snapshot_pauses; /* rings are paused for one that is being taken */
     struct weir_event_trigger switch_trigger, snapshot_trigger;
@@ -82,25 +80,6 @@ struct weir_session {
 /* Reads the machine's facts and makes the plan, with the list of events as they are to be opened. 0 or -errno with err.
  */
 int weir_session_prepare(struct weir_session *session, struct weir_error *err);
-
-/* Maps the AUX area beside a data ring that is mapped, if there is to be one. 0 or -errno without err. */
-int weir_session_map_aux(struct weir_session *session, unsigned place, struct weir_reader_ring *r);
-
-/* Sums up what became of the areas, for the result. Readers and writer have ended. */
-void weir_session_sum_aux(struct weir_session *session);
-
-/* Lets the coordinator's loop enable AUX events whose area was full. While recording. 0 or -errno. */
-int weir_session_watch_aux(struct weir_session *session);
-
-/* Before the coordinator ends. In any state. */
-void weir_session_unwatch_aux(struct weir_session *session);
-
-/* Holds the AUX events still, for a snapshot of their areas, or lets them go on. */
-void weir_session_pause_aux(struct weir_session *session, bool paused);
-
-/* Appends AUXTRACE_INFO for CPUs, if there are AUX areas. Once rings are mapped. 0, -ENOMEM or -ENODEV. */
-int weir_session_append_aux_info(const struct weir_session *session, const struct weir_cpuset *cpus,
-                                 struct weir_buf *out);
 
 /* Tells the plan. 0, or -ENOMEM with err: more than the memory cgroup allows. */
 int weir_session_tell_plan(const struct weir_session *session, struct weir_error *err);

@@ -20,9 +20,7 @@ void weir_session_switch_samples(void *ctx, bool on)
     else
         weir_event_set_disable_samples(&session->events);
     session->samples_on = on;
-    session->aux_off = false; /* they go with all others */
-    if (on && session->aux_paused)
-        weir_session_pause_aux(session, true);
+    weir_aux_keeper_set_on(&session->aux, on);
     weir_notice(session->options->notices, WEIR_NOTICE_INFO, on ? "Events enabled" : "Events disabled");
 }
 
@@ -70,7 +68,7 @@ static int switch_event(void *ctx, const char *name, bool on, struct weir_error 
             return result;
         weir_event_set_toggle(&session->events, i, on);
         if (session->plan.aux.mode != WEIR_AUX_NONE && i == session->plan.aux.event)
-            session->aux_off = !on;
+            weir_aux_keeper_set_on(&session->aux, on);
         found++;
     }
     if (found == 0) {

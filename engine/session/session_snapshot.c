@@ -17,7 +17,7 @@ void weir_session_pause_rings(struct weir_session *session)
 static void pause_rings(void *ctx, bool paused)
 {
     struct weir_session *session = ctx;
-    weir_session_pause_aux(session, paused); /* disabling waits for the CPU that runs it: what it wrote is whole */
+    weir_aux_keeper_pause(&session->aux, paused);
     if (!weir_modes_have(&session->plan.modes, WEIR_MODE_OVERWRITE))
         return;
     session->snapshot_pauses = paused;

@@ -387,7 +387,7 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
         .result = &result->record,
         .workload = WEIR_WORKLOAD_INIT,
         .cpu_follower = WEIR_CPU_FOLLOWER_INIT,
-        .aux_timer_fd = -1,
+        .aux = WEIR_AUX_KEEPER_INIT,
         .plan = {.modes = weir_record_modes(&s.record_options),
                  .buffer_bytes = options->record.buffer_bytes,
                  .retained_bytes = options->record.retained_bytes},

@@ -208,6 +208,7 @@ static int open_pipeline(struct sim_rig *rig, const struct sim_rig_options *opti
         .shed = &rig->shed,
         .set = options->renames ? &rig->set : NULL,
         .modes = modes_of(options),
+        .aux = options->aux,
     };
     result = explained(weir_pipeline_init(&rig->pipeline, &setup, err), err);
     rig->piped = result == 0;

@@ -12,10 +12,11 @@
 
 struct sim_rig_options {
     unsigned cpus;
-    unsigned late;            /* so many more, which are offline at the start */
-    bool of_task;             /* events of one task, which are on while a late CPU has no rings; else of all tasks */
-    const char *events;       /* NULL: "bpf-output", samples with a payload */
-    const char *threads_spec; /* NULL: a reader per CPU */
+    unsigned late; /* so many more, which are offline at the start */
+    bool of_task;  /* events of one task, which are on while a late CPU has no rings; else of all tasks */
+    const struct weir_aux_hooks *aux; /* data rings have room for AUX areas; NULL: none has */
+    const char *events;               /* NULL: "bpf-output", samples with a payload */
+    const char *threads_spec;         /* NULL: a reader per CPU */
     uint64_t ring_bytes;
     uint64_t sideband_ring_bytes; /* 0: as ring_bytes */
     uint32_t watermark_bytes;     /* 0: a quarter of the ring */
