@@ -83,7 +83,7 @@ struct weir_modes {
 
 _Static_assert(WEIR_MODE_COUNT <= 64, "a set of modes is 64 bits");
 
-/* One mode, for who reads the table. */
+/* One mode. */
 struct weir_mode_row {
     const char *name;    /* of the mode, in docs and tests */
     const char *subject; /* what it is a choice about */
@@ -138,7 +138,7 @@ bool weir_modes_keep_samples(const struct weir_modes *modes);
 /* A snapshot may be asked for: samples or AUX areas hold the newest. */
 bool weir_modes_take_snapshots(const struct weir_modes *modes);
 
-/* A snapshot of the pair ends its file, which replaces that of the snapshot before (docs/control.md). */
+/* A snapshot of the pair ends its file, which replaces the file of the snapshot before (docs/control.md). */
 bool weir_modes_pair_ends_files(const struct weir_modes *modes);
 
 /* Each snapshot ends its file, or those of the pair do. */
@@ -169,7 +169,7 @@ bool weir_modes_copy_past_caches(const struct weir_modes *modes);
 /* The consumer copies each round into memory of its own: rounds are not to be longer than they must. */
 bool weir_modes_consumer_holds_rounds(const struct weir_modes *modes);
 
-/* The output may stand still for as long as somebody else likes: the reader of a stream, or who removes old files. */
+/* The output may stand still for as long as the consumer of a stream, or the removal of old files, takes. */
 bool weir_modes_may_wait_for_output(const struct weir_modes *modes);
 
 /* An event for all tasks of a CPU is needed beside those of the recorded tasks. */

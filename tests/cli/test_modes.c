@@ -107,28 +107,65 @@ Test(modes, what_one_implies_comes_with_it_and_is_not_taken_with_it)
     cr_assert_not(weir_modes_have(&modes, WEIR_MODE_ROTATION_EVENT));
 }
 
-/* The options of an example, as the engine gets them, are the modes that the table says they are. */
+/* The modes of the options as the engine gets them. */
+static struct weir_modes modes_of_line(const char *line)
+{
+    struct words words;
+    struct weir_record_arguments arguments;
+    struct weir_error err = {0};
+    weir_record_arguments_init(&arguments);
+    words_split(&words, line);
+    cr_assert_eq(weir_record_options_parse(&arguments, words.argv, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_record_options_resolve(&arguments, 4096, NULL, &err), 0, "%s", err.what);
+    const struct weir_modes modes = weir_record_modes(&arguments.options);
+    weir_record_arguments_fini(&arguments);
+    return modes;
+}
+
+static void expect_modes(const char *options, uint64_t set)
+{
+    char line[WORDS_LINE_BYTES];
+    snprintf(line, sizeof(line), "%s true", options); /* a command: or all CPUs are recorded */
+    const struct weir_modes modes = modes_of_line(line), wanted = modes_of(set);
+    cr_expect_eq(modes.set, wanted.set, "%s: %#llx instead of %#llx", options, (unsigned long long)modes.set,
+                 (unsigned long long)wanted.set);
+}
+
 Test(modes, examples_have_the_modes_that_they_are_said_to_have)
 {
     for (unsigned mode = 0; mode < WEIR_MODE_COUNT; mode++) {
         const struct weir_mode_row *row = weir_mode_row(mode);
-        struct words words;
-        struct weir_record_arguments arguments;
-        struct weir_error err = {0};
-        if (!row->example)
-            continue;
-        weir_record_arguments_init(&arguments);
-        char line[WORDS_LINE_BYTES];
-        snprintf(line, sizeof(line), "%s true", row->example); /* a command: or all CPUs are recorded */
-        words_split(&words, line);
-        cr_assert_eq(weir_record_options_parse(&arguments, words.argv, &err), 0, "%s", err.what);
-        cr_assert_eq(weir_record_options_resolve(&arguments, 4096, NULL, &err), 0, "%s", err.what);
-        const struct weir_modes modes = weir_record_modes(&arguments.options);
-        const struct weir_modes wanted = modes_of(WEIR_MODE_BIT(mode) | row->example_modes);
-        cr_expect_eq(modes.set, wanted.set, "%s: %#llx instead of %#llx", row->name, (unsigned long long)modes.set,
-                     (unsigned long long)wanted.set);
-        weir_record_arguments_fini(&arguments);
+        if (row->example)
+            expect_modes(row->example, WEIR_MODE_BIT(mode) | row->example_modes);
     }
+}
+
+Test(modes, options_without_an_example_have_theirs)
+{
+    static const struct {
+        const char *options;
+        uint64_t set;
+    } rows[] = {
+        {"", 0},
+        {"-a", WEIR_MODE_BIT(WEIR_MODE_SYSTEM_WIDE)},
+        {"-D 5", WEIR_MODE_BIT(WEIR_MODE_DELAY)},
+        {"-s", WEIR_MODE_BIT(WEIR_MODE_THREAD_COUNTS)},
+        {"--sample-identifier", WEIR_MODE_BIT(WEIR_MODE_IDENTIFIERS)},
+        {"--timestamp-filename", WEIR_MODE_BIT(WEIR_MODE_TIME_NAMES)},
+        {"--switch-output-event cs", WEIR_MODE_BIT(WEIR_MODE_ROTATION)}, /* its events are not parsed yet */
+        {"--switch-output --switch-max-files 3",
+         WEIR_MODE_BIT(WEIR_MODE_ROTATION) | WEIR_MODE_BIT(WEIR_MODE_MAX_FILES)},
+        {"--on-full=rotate --switch-output", WEIR_MODE_BIT(WEIR_MODE_ROTATION) | WEIR_MODE_BIT(WEIR_MODE_FULL_ROTATES)},
+        {"--keep-free 1G", WEIR_MODE_BIT(WEIR_MODE_KEEP_FREE)},
+        {"-M 5s", WEIR_MODE_BIT(WEIR_MODE_MEMORY)},
+        {"--ftrace-snapshot --snapshot-on crash",
+         WEIR_MODE_BIT(WEIR_MODE_FTRACE_SNAPSHOT) | WEIR_MODE_BIT(WEIR_MODE_SNAPSHOT_ON)},
+        {"-S", WEIR_MODE_BIT(WEIR_MODE_AUX_SNAPSHOT)},
+        {"--aux-sample", WEIR_MODE_BIT(WEIR_MODE_AUX_SAMPLE)},
+        {"--shed=stacks", 0},
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(rows); i++)
+        expect_modes(rows[i].options, rows[i].set);
 }
 
 /* ---- what follows ---- */
