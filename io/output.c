@@ -6,15 +6,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/bits.h"
 #include "base/remedy.h"
 #include "io/output_internal.h"
 
-#define DEPTH_DEFAULT  32u
-#define FINISH_WAIT_MS 1000u /* per look at the queue, not a limit */
-#define RETRY_MAX      1000u
+#define DEPTH_DEFAULT   32u
+#define FINISH_WAIT_MS  1000u /* per look at the queue, not a limit */
+#define RETRY_MAX       1000u
+#define COPY_BYTES      (1ull << 30) /* in one call of copy_file_range(2) */
+#define COPY_STEP_BYTES (1u << 20)   /* where the kernel refuses that call */
 
 /* ---- open ---- */
 
@@ -161,20 +164,6 @@ static int open_writes(struct weir_output *output, const struct weir_output_opti
     return 0;
 }
 
-int weir_output_check(const char *path, struct weir_error *err)
-{
-    struct weir_output_file file;
-    int rc = weir_output_file_open(&file, path, NULL, err);
-    if (rc == 0)
-        weir_output_file_fini(&file);
-    return rc;
-}
-
-int weir_output_check_stream(int fd, struct weir_error *err)
-{
-    return weir_output_file_check_stream(fd, err);
-}
-
 /* path: NULL for a stream. */
 static int open_output(struct weir_output **out, const char *path, int stream_fd,
                        const struct weir_output_options *options, struct weir_error *err)
@@ -219,54 +208,9 @@ bool weir_output_is_stream(const struct weir_output *output)
     return output->file.stream;
 }
 
-int weir_output_publish(struct weir_output *output, struct weir_error *err)
+struct weir_output_file *weir_output_file_of(struct weir_output *output)
 {
-    return weir_output_file_publish(&output->file, err);
-}
-
-bool weir_output_has_name(const struct weir_output *output)
-{
-    return output->file.name;
-}
-
-bool weir_output_is_at_name(const struct weir_output *output)
-{
-    return weir_output_file_is_at_name(&output->file);
-}
-
-bool weir_output_was_taken(const struct weir_output *output)
-{
-    return output->file.published && !weir_output_file_is_at_name(&output->file);
-}
-
-int weir_output_rename(struct weir_output *output, const char *name, struct weir_error *err)
-{
-    return weir_output_file_rename(&output->file, name, err);
-}
-
-void weir_output_remove(struct weir_output *output)
-{
-    weir_output_file_remove(&output->file);
-}
-
-int weir_output_pass_name(struct weir_output *output, const char *heir, dev_t device, ino_t inode)
-{
-    return weir_output_file_pass_name(&output->file, heir, device, inode);
-}
-
-const char *weir_output_path(const struct weir_output *output)
-{
-    return output->file.path;
-}
-
-int weir_output_set_path(struct weir_output *output, const char *path)
-{
-    char *copy = strdup(path);
-    if (!copy)
-        return -ENOMEM;
-    free(output->file.path);
-    output->file.path = copy;
-    return 0;
+    return &output->file;
 }
 
 /* ---- head ---- */
@@ -321,6 +265,52 @@ int weir_output_write_head(struct weir_output *output, const void *head, size_t 
     return 0;
 }
 
+/* Through memory: for file systems that cannot copy among themselves. 0 or -errno; -ENODATA: `from` has ended. */
+static int copy_by_hand(struct weir_output *output, int from, uint64_t at, uint64_t end, uint64_t bytes)
+{
+    uint8_t *buffer = malloc(COPY_STEP_BYTES);
+    int rc = buffer ? 0 : -ENOMEM;
+    while (rc == 0 && bytes > 0) {
+        ssize_t got = pread(from, buffer, weir_min_u64(bytes, COPY_STEP_BYTES), (off_t)at);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            rc = got < 0 ? -errno : -ENODATA;
+            continue;
+        }
+        rc = weir_output_write_whole(output, buffer, (size_t)got, end);
+        at += (uint64_t)got;
+        end += (uint64_t)got;
+        bytes -= (uint64_t)got;
+    }
+    free(buffer);
+    return rc;
+}
+
+int weir_output_copy_in(struct weir_output *output, int fd, uint64_t offset, uint64_t bytes)
+{
+    weir_assert(output->begun && !output->file.stream && output->span_added == 0 && output->end == output->head_bytes);
+    off_t from = (off_t)offset, to = (off_t)output->end;
+    uint64_t left = bytes;
+    int rc = 0;
+    while (left > 0 && rc == 0) {
+        ssize_t copied = output->writes.file_ops->copy_range(output->writes.ctx, fd, &from, output->file.fd, &to,
+                                                             weir_min_u64(left, COPY_BYTES));
+        if (copied == -EINTR)
+            continue;
+        if (copied <= 0) { /* kernels and file systems differ; what cannot be will fail again */
+            rc = copy_by_hand(output, fd, (uint64_t)from, (uint64_t)to, left);
+            break;
+        }
+        left -= (uint64_t)copied;
+    }
+    if (rc < 0)
+        return rc;
+    output->end += bytes;
+    output->stable_end = output->writes.written_end = output->end;
+    return 0;
+}
+
 int weir_output_patch_head(struct weir_output *output, uint64_t offset, const void *data, size_t bytes)
 {
     weir_assert(!output->file.stream && offset <= output->head_bytes && bytes <= output->head_bytes - offset);
@@ -351,7 +341,8 @@ bool weir_output_is_full(const struct weir_output *output)
 
 void weir_output_try_again(struct weir_output *output)
 {
-    weir_output_writes_try_again(&output->writes);
+    output->writes.held_back = false;
+    output->writes.preallocates = output->writes.direct; /* it may have failed for want of room */
 }
 
 void weir_output_wait_for_space(struct weir_output *output, bool waits)
@@ -449,11 +440,6 @@ int weir_output_begin_sync(struct weir_output *output)
 int weir_output_sync_result(const struct weir_output *output)
 {
     return output->writes.syncing ? -EINPROGRESS : output->writes.sync_result;
-}
-
-int weir_output_sync_name(const struct weir_output *output)
-{
-    return weir_output_file_sync_name(&output->file);
 }
 
 int weir_output_sync(struct weir_output *output)

@@ -1,14 +1,14 @@
 /*
- * The file behind an output: which paths are written at all, the nameless file, its lock, its name. Set-up and end of
- * a recording only, never on the data path.
+ * The file of an output: which paths are written at all, the nameless file, its lock, its name. Set-up and end of a
+ * recording only, never on the data path.
  *
- * The lock is a POSIX record lock (fcntl(2)), because F_GETLK names the holder's process; open file description locks
- * do not. It is advisory, not inherited by the workload, and goes away with the process however that ends. Its known
- * trap: closing any descriptor of the same file in this process drops it. Within weir only the output that holds a
- * file opens it, and it closes all at once.
+ * The lock is a POSIX record lock (fcntl(2)), because F_GETLK names the process that holds it; open file description
+ * locks do not. It is advisory, not inherited by the workload, and goes away with the process however the process ends.
+ * Its known trap: closing any descriptor of the same file in this process drops the lock. Within weir only the output
+ * that holds a file opens it, and closes all descriptors at once.
  *
  * Nameless files are made with O_TMPFILE and named with linkat(2) through /proc/self/fd, see open(2). Where the file
- * system has no O_TMPFILE or /proc is not mounted, a hidden name in the same directory does, made with O_EXCL.
+ * system has no O_TMPFILE or /proc is not mounted, a hidden name in the same directory serves, made with O_EXCL.
  */
 #include "io/output_file_internal.h"
 
@@ -23,7 +23,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "io/output.h"
 #include "io/output_refusal.h"
 
 #define FILE_MODE    0600
@@ -136,7 +135,7 @@ static int refuse_locked(const char *path, pid_t pid, struct weir_error *err)
     return -EBUSY;
 }
 
-int weir_output_check_lock(int fd, const char *path, struct weir_error *err)
+int weir_output_file_check_lock(int fd, const char *path, struct weir_error *err)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? refuse_locked(path, lock.l_pid, err) : 0;
@@ -149,7 +148,7 @@ static int check_lock(const struct weir_output_file *file, struct weir_error *er
     if (fd < 0)
         return 0; /* unreadable or just gone: it is only renamed, for which the directory counts */
 
-    int rc = weir_output_check_lock(fd, file->path, err);
+    int rc = weir_output_file_check_lock(fd, file->path, err);
     close(fd);
     return rc;
 }
@@ -262,11 +261,15 @@ static int make_file(struct weir_output_file *file, struct weir_error *err)
     return rc;
 }
 
-/* Locks the file for F_GETLK of other recorders. */
-static void lock_file(const struct weir_output_file *file, const struct weir_notice_sink *notices)
+int weir_output_file_lock(int fd)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (fcntl(file->fd, F_SETLK, &lock) < 0)
+    return fcntl(fd, F_SETLK, &lock) < 0 ? -errno : 0;
+}
+
+static void lock_file(const struct weir_output_file *file, const struct weir_notice_sink *notices)
+{
+    if (weir_output_file_lock(file->fd) < 0)
         weir_notice(notices, WEIR_NOTICE_VERBOSE,
                     "cannot lock '%s' (%m): a second recorder on the same output would not be noticed", file->path);
 }
@@ -318,6 +321,15 @@ int weir_output_file_open(struct weir_output_file *file, const char *path, const
     int rc = open_checked(file, path, notices, err);
     if (rc < 0)
         weir_output_file_fini(file);
+    return rc;
+}
+
+int weir_output_file_check(const char *path, struct weir_error *err)
+{
+    struct weir_output_file file;
+    int rc = weir_output_file_open(&file, path, NULL, err);
+    if (rc == 0)
+        weir_output_file_fini(&file);
     return rc;
 }
 
@@ -380,6 +392,31 @@ bool weir_output_file_is_at(const struct weir_output_file *file, const char *nam
     struct stat here, there;
     return fstat(file->fd, &here) == 0 && fstatat(file->dir_fd, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
            here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+const char *weir_output_file_path(const struct weir_output_file *file)
+{
+    return file->path;
+}
+
+int weir_output_file_set_path(struct weir_output_file *file, const char *path)
+{
+    char *copy = strdup(path);
+    if (!copy)
+        return -ENOMEM;
+    free(file->path);
+    file->path = copy;
+    return 0;
+}
+
+bool weir_output_file_has_name(const struct weir_output_file *file)
+{
+    return file->name;
+}
+
+bool weir_output_file_was_taken(const struct weir_output_file *file)
+{
+    return file->published && !weir_output_file_is_at_name(file);
 }
 
 bool weir_output_file_is_at_name(const struct weir_output_file *file)

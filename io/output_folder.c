@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
-#include "io/output.h"
+#include "io/output_file.h"
 #include "io/output_refusal.h"
 
 #define FOLDER_MODE  0700
@@ -129,7 +129,7 @@ static int check_lock(const char *path, struct weir_error *err)
     char main_path[PATH_MAX];
     if (snprintf(main_path, sizeof(main_path), "%s/" MAIN_FILE, path) >= (int)sizeof(main_path))
         return weir_error_set(err, -ENAMETOOLONG, "the name of the output is too long");
-    return access(main_path, F_OK) == 0 ? weir_output_check(main_path, err) : 0;
+    return access(main_path, F_OK) == 0 ? weir_output_file_check(main_path, err) : 0;
 }
 
 static int check_paths(const struct weir_output_folder *folder, bool *exists, bool *old_exists, struct weir_error *err)

@@ -4,6 +4,7 @@
  *     output_writes.c   the writes of the file: submitted, retried, retired in order
  *     output_append.c   the spans: staged or in place, completed in order
  *     output_reserve.c  room for the end of the file
+ *     output_kept.c     whether the file still holds its bytes
  *     output.c          open, head, finish, close
  */
 #ifndef WEIR_IO_OUTPUT_INTERNAL_H
@@ -108,9 +109,6 @@ int weir_output_writes_flush(struct weir_output_writes *writes);
 /* Takes completions, waiting up to wait_ms for the first, submits again what needs it, and moves written_end. */
 void weir_output_writes_collect(struct weir_output_writes *writes, unsigned wait_ms);
 
-/* Lets full writes be submitted again. */
-void weir_output_writes_try_again(struct weir_output_writes *writes);
-
 /* Gives everything up by that error; the queue is closed. Only where the kernel holds none of our memory (a stream's
  * queue), or its queue has failed. */
 void weir_output_writes_abandon(struct weir_output_writes *writes, int error);
@@ -160,7 +158,7 @@ struct weir_output {
     bool in_whole;       /* between begin_whole() and end_whole() */
     bool whole_begun;    /* a span of a whole was appended, and its last one was not */
     bool finished;
-    bool was_named;      /* it has a name beside the one that it is to take, or a look has found one */
+    bool looked_named;   /* a look has found the file with a name */
     bool told_taken;     /* a look has found it removed or cut */
     uint64_t looked_end; /* stable_end at the last look */
 

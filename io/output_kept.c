@@ -67,8 +67,8 @@ static int look(struct weir_output *output)
     if (output->file.stream || fstat(output->file.fd, &status) < 0 || !S_ISREG(status.st_mode))
         return 0;
     if (status.st_nlink == 0)
-        return output->was_named ? -ENOENT : 0;
-    output->was_named = true;
+        return output->looked_named || output->file.beside ? -ENOENT : 0;
+    output->looked_named = true;
     output->looked_end = end;
     if ((uint64_t)status.st_size < end)
         return -ENODATA;

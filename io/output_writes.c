@@ -220,12 +220,6 @@ static bool is_worth_retrying(struct weir_output_writes *writes, struct weir_out
     return false;
 }
 
-void weir_output_writes_try_again(struct weir_output_writes *writes)
-{
-    writes->held_back = false;
-    writes->preallocates = writes->direct;
-}
-
 static void complete(struct weir_output_writes *writes, struct weir_output_write *write, int64_t result)
 {
     writes->held--;

@@ -320,7 +320,7 @@ static int run(const struct settings *settings, struct pool *pool, struct measur
     rc = measure_output(settings, output, pool, spans, measure);
     snprintf(how, 128, "%s", weir_output_describe(output));
     if (rc == 0)
-        rc = weir_output_publish(output, &err);
+        rc = weir_output_file_publish(weir_output_file_of(output), &err);
     weir_output_close(output);
     if (rc == 0)
         rc = read_back(path, pool, spans, &measure->checksum);

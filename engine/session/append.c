@@ -30,7 +30,7 @@ static int find_file(struct weir_append *append, const char *path, struct weir_e
         return errno == ENOENT ? 0 : weir_error_set_errno(err, -errno, "cannot append to '%s'", path);
     if (!S_ISREG(st.st_mode))
         return S_ISDIR(st.st_mode) ? fail(err, path, "it is a directory") : 0; /* what the output's checks refuse */
-    weir_output_identity_of(&append->identity, &st);
+    weir_output_file_identify(&append->identity, &st);
     return st.st_size > 0;
 }
 
@@ -215,7 +215,7 @@ void weir_append_lock(struct weir_append *append)
 {
     append->lock_fd = open(append->input.source.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (append->lock_fd >= 0)
-        weir_output_lock(append->lock_fd);
+        weir_output_file_lock(append->lock_fd);
 }
 
 void weir_append_free(struct weir_append *append)

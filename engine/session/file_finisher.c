@@ -206,7 +206,8 @@ static void finish(struct weir_file_finisher *finisher, struct weir_record_file 
     free(build_ids);
     if (file->unwritten_samples > 0)
         weir_notice(options->notices, WEIR_NOTICE_WARNING, "'%s' lacks %llu samples that could not be written",
-                    weir_output_path(file->output), (unsigned long long)file->unwritten_samples);
+                    weir_output_file_path(weir_output_file_of(file->output)),
+                    (unsigned long long)file->unwritten_samples);
     const struct weir_error *err = written.code != 0 ? &written : finished.code != 0 ? &finished : &named;
     if (err->code != 0)
         weir_notice(options->notices, WEIR_NOTICE_WARNING, "%s", err->what);

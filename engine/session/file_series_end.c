@@ -164,13 +164,14 @@ static int keep_file(struct weir_file_series *series, bool keeps_snapshot, struc
     result->files = 1;
     if (!series->finisher)
         return 0;
-    result->stamped = plan->options->switching.timestamp && weir_output_has_name(series->current->output);
+    result->stamped =
+        plan->options->switching.timestamp && weir_output_file_has_name(weir_output_file_of(series->current->output));
     weir_file_finisher_stop(series->finisher, is_hurried, series);
     weir_record_file_stamp(series->current, series->setup.day);
     if (weir_modes_pair_ends_files(&plan->modes))
         keep_beside_pair(series, keeps_snapshot);
     else if (is_left_over(series))
-        weir_output_remove(series->current->output);
+        weir_output_file_remove(weir_output_file_of(series->current->output));
     else
         weir_file_finisher_keep(series->finisher, series->current, is_hurried, series);
     weir_file_finisher_await_commands(series->finisher, is_hurried, series);
@@ -190,11 +191,12 @@ static int replace_continued(struct weir_file_series *series, int failure, struc
         return failure;
     int result = failure;
     if (failure == 0)
-        result = weir_output_replace(series->current->output, &append->identity, err);
+        result = weir_output_file_replace(weir_output_file_of(series->current->output), &append->identity, err);
     if (result == 0)
         return weir_record_file_sync_name(series->current, err);
     series->setup.result->file_bytes = 0; /* of FILE */
-    if (failure == 0 && weir_output_keep_beside(series->current->output, WEIR_APPEND_SUFFIX, NULL) == 0)
+    if (failure == 0 &&
+        weir_output_file_keep_beside(weir_output_file_of(series->current->output), WEIR_APPEND_SUFFIX, NULL) == 0)
         weir_error_hint(err, "'%s%s' has what was in it before, and what was recorded", series->current->path,
                         WEIR_APPEND_SUFFIX);
     else

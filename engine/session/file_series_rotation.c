@@ -55,7 +55,8 @@ static void show(struct weir_file_series *series)
     struct weir_record_file *file = series->current;
     struct weir_error err = {0};
     const char *slash = strrchr(file->path, '/');
-    if (weir_output_rename(file->output, slash ? slash + 1 : file->path, &err) < 0 && err.code != -ENOENT)
+    if (weir_output_file_rename(weir_output_file_of(file->output), slash ? slash + 1 : file->path, &err) < 0 &&
+        err.code != -ENOENT)
         weir_notice(notices_of(series), WEIR_NOTICE_WARNING, "%s", err.what);
 }
 

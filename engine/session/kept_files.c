@@ -87,7 +87,7 @@ static void forget_taken(struct weir_kept_files *kept)
 
 static void note(struct weir_kept_files *kept, const struct weir_record_file *file)
 {
-    const char *path = weir_output_path(file->output);
+    const char *path = weir_output_file_path(weir_output_file_of(file->output));
     struct stat st;
     if ((kept->setup.most == 0 && !kept->setup.droppable) || (kept->setup.whole_only && file->broken) ||
         lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
@@ -256,9 +256,10 @@ void weir_kept_files_await_commands(struct weir_kept_files *kept, bool (*hurried
 
 int weir_kept_files_name(const struct weir_kept_files *kept, struct weir_record_file *file, struct weir_error *err)
 {
-    if (kept->setup.stamped && weir_output_was_taken(file->output)) {
+    const struct weir_output_file *on_disk = weir_output_file_of(file->output);
+    if (kept->setup.stamped && weir_output_file_was_taken(on_disk)) {
         weir_notice(kept->setup.notices, WEIR_NOTICE_WARNING, "the output '%s' is not at its name any more",
-                    weir_output_path(file->output));
+                    weir_output_file_path(on_disk));
         return 0;
     }
     int result = kept->setup.stamped ? weir_record_file_rename(file, "", err) : 0;
@@ -268,8 +269,9 @@ int weir_kept_files_name(const struct weir_kept_files *kept, struct weir_record_
 void weir_kept_files_add(struct weir_kept_files *kept, const struct weir_record_file *file, bool (*hurried)(void *ctx),
                          void *ctx)
 {
-    const char *path = weir_output_path(file->output);
-    if (!weir_output_is_at_name(file->output))
+    const struct weir_output_file *on_disk = weir_output_file_of(file->output);
+    const char *path = weir_output_file_path(on_disk);
+    if (!weir_output_file_is_at_name(on_disk))
         return;
     if (kept->setup.stamped)
         weir_notice(kept->setup.notices, WEIR_NOTICE_INFO, "[ weir record: Dump %s ]", path);
@@ -285,7 +287,7 @@ void weir_kept_files_add(struct weir_kept_files *kept, const struct weir_record_
 
 void weir_kept_files_add_last(struct weir_kept_files *kept, const struct weir_record_file *file)
 {
-    if (weir_output_is_at_name(file->output))
+    if (weir_output_file_is_at_name(weir_output_file_of(file->output)))
         note(kept, file);
 }
 
@@ -300,7 +302,8 @@ int weir_kept_files_pass_name(struct weir_kept_files *kept, struct weir_record_f
     if (!newest)
         return weir_error_set(err, -ENOENT, "'%s' holds no snapshot, and no other file a whole one", file->path);
     const char *slash = strrchr(newest->path, '/');
-    int result = weir_output_pass_name(file->output, slash ? slash + 1 : newest->path, newest->device, newest->inode);
+    int result = weir_output_file_pass_name(weir_output_file_of(file->output), slash ? slash + 1 : newest->path,
+                                            newest->device, newest->inode);
     if (result == -ENOENT && !is_there(newest)) {
         weir_error_set(err, result, "'%s' holds no snapshot, and '%s' is not there any more", file->path, newest->path);
         free(newest->path);

@@ -67,7 +67,7 @@ int weir_record_file_rename(struct weir_record_file *file, const char *prefix, s
                             : snprintf(name, sizeof(name), "%s%s.%s-%03u", prefix, base, file->stamp, n);
         if (length < 0 || (size_t)length >= sizeof(name))
             return weir_error_set_errno(err, -ENAMETOOLONG, "cannot rename '%s'", file->path);
-        result = weir_output_rename(file->output, name, &why);
+        result = weir_output_file_rename(weir_output_file_of(file->output), name, &why);
     }
     if (result < 0 && err)
         *err = why;
@@ -254,7 +254,7 @@ static int open_in_folder(struct weir_record_file *file, const struct weir_pipel
     if (snprintf(path, sizeof(path), "%s/data", weir_output_folder_path(file->folder)) >= (int)sizeof(path))
         return weir_error_set(err, -ENAMETOOLONG, "the name of the output is too long");
     result = weir_pipeline_open_output(pipeline, path, io, &file->output, err);
-    return result < 0 ? result : weir_output_publish(file->output, err);
+    return result < 0 ? result : weir_output_file_publish(weir_output_file_of(file->output), err);
 }
 
 /* The data of the file that is continued stands first. */
@@ -262,7 +262,7 @@ static int copy_in(struct weir_record_file *file, const struct weir_append *appe
 {
     const struct weir_perf_input *input = &append->input;
     const struct weir_perf_section *data = &input->header.data;
-    weir_output_give_owner(file->output, &append->identity);
+    weir_output_file_give_owner(weir_output_file_of(file->output), &append->identity);
     int result = weir_output_copy_in(file->output, input->source.fd, data->offset, data->size);
     return result < 0 ? weir_error_set_errno(err, result, "cannot copy the recording of before, '%s'", file->path) : 0;
 }
@@ -309,7 +309,7 @@ static int publish_folder(struct weir_record_file *file, struct weir_error *err)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/data", file->path);
-    int result = weir_output_set_path(file->output, path);
+    int result = weir_output_file_set_path(weir_output_file_of(file->output), path);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot set up the output");
     return weir_output_folder_publish(file->folder, err);
@@ -317,19 +317,20 @@ static int publish_folder(struct weir_record_file *file, struct weir_error *err)
 
 int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err)
 {
-    return file->folder ? publish_folder(file, err) : weir_output_publish(file->output, err);
+    return file->folder ? publish_folder(file, err) : weir_output_file_publish(weir_output_file_of(file->output), err);
 }
 
 int weir_record_file_name_beside(struct weir_record_file *file, struct weir_error *err)
 {
-    return weir_output_name_beside(file->output, WEIR_APPEND_SUFFIX, err);
+    return weir_output_file_name_beside(weir_output_file_of(file->output), WEIR_APPEND_SUFFIX, err);
 }
 
 int weir_record_file_sync_name(const struct weir_record_file *file, struct weir_error *err)
 {
     if (!file->syncs)
         return 0;
-    int result = file->folder ? weir_output_folder_sync(file->folder) : weir_output_sync_name(file->output);
+    int result = file->folder ? weir_output_folder_sync(file->folder)
+                              : weir_output_file_sync_name(weir_output_file_of(file->output));
     return result < 0 ? weir_error_set_errno(err, result, "cannot sync the directory of %s", file->path) : 0;
 }
 

@@ -97,7 +97,7 @@ void weir_record_file_note(struct weir_record_file *file, struct weir_writer_acc
 void weir_record_file_stamp(struct weir_record_file *file, const struct weir_clock *day);
 
 /* Gives it the name "PREFIX" + last component of its path + ".STAMP", with "-001" and so on behind it where that is
- * taken. Never replaces anything. 0 or -errno with err, as weir_output_rename(). */
+ * taken. Never replaces anything. 0 or -errno with err, as weir_output_file_rename(). */
 int weir_record_file_rename(struct weir_record_file *file, const char *prefix, struct weir_error *err);
 
 /* Whether rename() will have room for the name that it makes of the one in path. 0; -ENAMETOOLONG with err. */

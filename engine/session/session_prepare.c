@@ -12,9 +12,9 @@
 static int check_output(const struct weir_record_options *options, struct weir_error *err)
 {
     if (options->output_kind == WEIR_RECORD_OUTPUT_STREAM)
-        return weir_output_check_stream(options->output_fd, err);
+        return weir_output_file_check_stream(options->output_fd, err);
     return options->kcore ? weir_output_folder_check(options->output_path, err)
-                          : weir_output_check(options->output_path, err);
+                          : weir_output_file_check(options->output_path, err);
 }
 
 static int open_append(struct weir_session *session, struct weir_error *err)

@@ -312,7 +312,7 @@ static int cut_parts(const char *directory, const struct weir_recovery *recovery
 /* Refuses a file that a recorder still writes: the recorder holds its lock, and would write over the recovery. */
 static int complete_main(int fd, const char *path, const struct weir_recovery *recovery, struct weir_error *err)
 {
-    int result = weir_output_check_lock(fd, path, err);
+    int result = weir_output_file_check_lock(fd, path, err);
     if (result == 0 && recovery->is_directory)
         result = cut_parts(path, recovery, err);
     if (result < 0)

@@ -398,17 +398,17 @@ Test(kept_files, newest_one_takes_the_name_of_the_last_or_is_replaced_by_it)
     struct weir_error err = {0};
     struct weir_kept_files *kept = make(1, NULL);
     struct weir_record_file last = make_file(path);
-    cr_assert_eq(weir_output_publish(last.output, NULL), 0);
+    cr_assert_eq(weir_output_file_publish(weir_output_file_of(last.output), NULL), 0);
     cr_expect_null(weir_kept_files_newest(kept));
     cr_expect_eq(weir_kept_files_pass_name(kept, &last, &err), -ENOENT);
     cr_expect(strstr(err.what, "no other file a whole one"), "%s", err.what);
-    weir_output_remove(last.output);
+    weir_output_file_remove(weir_output_file_of(last.output));
     add_snapshot(kept, "2026112118000001", 10, false);
-    cr_assert_eq(weir_output_rename(last.output, "data", NULL), -ENOENT);
+    cr_assert_eq(weir_output_file_rename(weir_output_file_of(last.output), "data", NULL), -ENOENT);
     weir_output_close(last.output);
 
     last = make_file(path);
-    cr_assert_eq(weir_output_publish(last.output, NULL), 0);
+    cr_assert_eq(weir_output_file_publish(weir_output_file_of(last.output), NULL), 0);
     last.file_bytes = 1;
     weir_kept_files_add_last(kept, &last);
     cr_expect_not(is_there("data.2026112118000001"));
@@ -416,15 +416,15 @@ Test(kept_files, newest_one_takes_the_name_of_the_last_or_is_replaced_by_it)
     weir_kept_files_free(kept);
 
     kept = make(1, NULL);
-    weir_output_rename(last.output, "data.2026112118000002", NULL);
+    weir_output_file_rename(weir_output_file_of(last.output), "data.2026112118000002", NULL);
     weir_kept_files_add_last(kept, &last);
     struct weir_record_file left_over = make_file(path);
-    cr_assert_eq(weir_output_publish(left_over.output, NULL), 0);
-    weir_output_rename(last.output, "taken-away", NULL);
+    cr_assert_eq(weir_output_file_publish(weir_output_file_of(left_over.output), NULL), 0);
+    weir_output_file_rename(weir_output_file_of(last.output), "taken-away", NULL);
     cr_expect_eq(weir_kept_files_pass_name(kept, &left_over, &err), -ENOENT);
     cr_expect(strstr(err.what, "is not there any more"), "%s", err.what);
     cr_expect_null(weir_kept_files_newest(kept));
-    weir_output_rename(last.output, "data.2026112118000002", NULL);
+    weir_output_file_rename(weir_output_file_of(last.output), "data.2026112118000002", NULL);
     weir_kept_files_add_last(kept, &last);
     cr_expect_eq(weir_kept_files_pass_name(kept, &left_over, &err), 0);
     cr_expect(is_there("data"));

@@ -143,7 +143,7 @@ static pid_t start_recorder(const char *path)
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         int fd = open(path, O_RDWR | O_CLOEXEC);
-        ready = fd >= 0 && weir_output_lock(fd) == 0;
+        ready = fd >= 0 && weir_output_file_lock(fd) == 0;
         if (write(ends[1], &ready, 1) == 1)
             pause();
         _exit(0);

@@ -129,7 +129,7 @@ struct file_run_result file_run(const char *path, const struct file_run_options 
     span_fill(tail, HEAD_NUMBER + 1, sizeof(tail));
     cr_assert_eq(weir_output_write_head(run.output, head, sizeof(head)), 0);
     struct file_run_result result = {.error = 0};
-    cr_assert_eq(weir_output_publish(run.output, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_output_file_publish(weir_output_file_of(run.output), &err), 0, "%s", err.what);
     write_all(&run, options->pressed_at_times);
     result.error = weir_output_error(run.output);
     cr_assert_eq(result.error, run.error);

@@ -91,7 +91,7 @@ static void expect_refused(const char *path, int code, const char *word)
     cr_assert_eq(err.code, code);
     cr_assert_not_null(strstr(err.what, word), "'%s' lacks '%s'", err.what, word);
     struct weir_error checked = {0};
-    cr_assert_eq(weir_output_check(path, &checked), code);
+    cr_assert_eq(weir_output_file_check(path, &checked), code);
     cr_assert_str_eq(checked.what, err.what);
 }
 
@@ -99,7 +99,7 @@ static void expect_refused(const char *path, int code, const char *word)
 static void expect_hint(const char *path, const char *hint)
 {
     struct weir_error err = {0};
-    cr_assert_lt(weir_output_check(path, &err), 0);
+    cr_assert_lt(weir_output_file_check(path, &err), 0);
     const char *found = strstr(err.hint, hint);
     cr_assert(found && found[strlen(hint)] == '\0', "'%s' is not at the end of '%s'", hint, err.hint);
 }
@@ -209,7 +209,7 @@ Test(output_file, existing_file_without_room_for_its_backup_name_is_refused)
     cr_assert_eq(rename(place_of(name).text, place_of(name + 1).text), 0);
     struct weir_output *output = open_good(name + 1);
     struct weir_error err;
-    cr_assert_eq(weir_output_publish(output, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_output_file_publish(weir_output_file_of(output), &err), 0, "%s", err.what);
     weir_output_close(output);
     cr_assert_eq(entries(), 2);
 }
@@ -284,7 +284,7 @@ Test(output_file, nothing_is_to_be_seen_before_publish)
 
 Test(output_file, check_leaves_nothing_behind)
 {
-    cr_assert_eq(weir_output_check(place_of("file").text, NULL), 0);
+    cr_assert_eq(weir_output_file_check(place_of("file").text, NULL), 0);
     cr_assert_eq(entries(), 0);
 }
 
@@ -306,7 +306,7 @@ Test(output_file, descriptors_do_not_reach_the_workload)
 static void publish(struct weir_output *output)
 {
     struct weir_error err;
-    cr_assert_eq(weir_output_publish(output, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_output_file_publish(weir_output_file_of(output), &err), 0, "%s", err.what);
 }
 
 Test(output_file, published_file_is_private_and_has_one_name)
@@ -379,7 +379,7 @@ Test(output_file, link_that_appears_after_open_is_not_replaced)
     struct weir_output *output = open_good("file");
     cr_assert_eq(symlink("target", place_of("file").text), 0);
     struct weir_error err;
-    cr_assert_eq(weir_output_publish(output, &err), -ELOOP);
+    cr_assert_eq(weir_output_file_publish(weir_output_file_of(output), &err), -ELOOP);
     weir_output_close(output);
     cr_assert_eq(entries(), 1);
 }
@@ -392,7 +392,7 @@ Test(output_file, existing_file_that_cannot_be_put_back_is_named)
     refuse_call(SYS_renameat2, EEXIST);
     struct weir_error err;
     char hint[PATH_MAX + 64];
-    cr_assert_eq(weir_output_publish(output, &err), -EIO);
+    cr_assert_eq(weir_output_file_publish(weir_output_file_of(output), &err), -EIO);
     format_text(hint, sizeof(hint), "the file that was there is now '%s.old'", place_of("file").text);
     cr_assert_str_eq(err.hint, hint);
     expect_text("file.old", "old");
@@ -405,7 +405,7 @@ Test(output_file, existing_file_is_back_when_naming_fails)
     struct weir_output *output = open_good("file");
     refuse_call(SYS_linkat, EIO);
     struct weir_error err;
-    cr_assert_eq(weir_output_publish(output, &err), -EIO);
+    cr_assert_eq(weir_output_file_publish(weir_output_file_of(output), &err), -EIO);
     cr_assert_not_null(strstr(err.what, "cannot name the output"));
     expect_text("file", "old");
     weir_output_close(output);
@@ -418,7 +418,7 @@ Test(output_file, existing_file_stays_when_it_cannot_be_renamed)
     struct weir_output *output = open_good("file");
     refuse_call(SYS_renameat, EIO);
     refuse_call(SYS_renameat2, EIO);
-    cr_assert_eq(weir_output_publish(output, NULL), -EIO);
+    cr_assert_eq(weir_output_file_publish(weir_output_file_of(output), NULL), -EIO);
     expect_text("file", "old");
     weir_output_close(output);
     cr_assert_eq(entries(), 1);
@@ -506,10 +506,10 @@ Test(output_file, rename_replaces_nothing)
     struct weir_output *output = open_good("file");
     publish(output);
     struct weir_error err;
-    cr_assert_eq(weir_output_rename(output, "taken", &err), -EEXIST);
+    cr_assert_eq(weir_output_file_rename(weir_output_file_of(output), "taken", &err), -EEXIST);
     cr_assert_not_null(strstr(err.what, "taken"));
     expect_text("taken", "old");
-    cr_assert_str_eq(weir_output_path(output), place_of("file").text);
+    cr_assert_str_eq(weir_output_file_path(weir_output_file_of(output)), place_of("file").text);
     weir_output_close(output);
     cr_assert_eq(entries(), 2);
 }
@@ -519,9 +519,9 @@ Test(output_file, what_is_at_the_name_but_not_ours_is_not_renamed)
     struct weir_output *output = open_good("file");
     publish(output);
     cr_assert_eq(unlink(place_of("file").text), 0);
-    cr_assert_eq(weir_output_rename(output, "other", NULL), -ENOENT);
+    cr_assert_eq(weir_output_file_rename(weir_output_file_of(output), "other", NULL), -ENOENT);
     temp_tree_write_text(&tree, "file", "new");
-    cr_assert_eq(weir_output_rename(output, "other", NULL), -ENOENT);
+    cr_assert_eq(weir_output_file_rename(weir_output_file_of(output), "other", NULL), -ENOENT);
     expect_text("file", "new");
     weir_output_close(output);
     cr_assert_eq(entries(), 1);
@@ -534,7 +534,7 @@ Test(output_file, rename_to_a_name_that_is_too_long_is_refused)
     name[sizeof(name) - 1] = '\0';
     struct weir_output *output = open_good("file");
     publish(output);
-    cr_assert_eq(weir_output_rename(output, name, NULL), -ENAMETOOLONG);
+    cr_assert_eq(weir_output_file_rename(weir_output_file_of(output), name, NULL), -ENAMETOOLONG);
     weir_output_close(output);
     cr_assert_eq(entries(), 1);
 }
@@ -543,8 +543,8 @@ Test(output_file, renamed_file_is_at_its_new_name_only_and_the_old_one_is_free)
 {
     struct weir_output *output = open_good("file");
     publish(output);
-    cr_assert_eq(weir_output_rename(output, "other", NULL), 0);
-    cr_assert_str_eq(weir_output_path(output), place_of("other").text);
+    cr_assert_eq(weir_output_file_rename(weir_output_file_of(output), "other", NULL), 0);
+    cr_assert_str_eq(weir_output_file_path(weir_output_file_of(output)), place_of("other").text);
     cr_assert_eq(entries(), 1);
     struct weir_output *next = open_good("file");
     publish(next);
@@ -556,8 +556,8 @@ Test(output_file, renamed_file_is_at_its_new_name_only_and_the_old_one_is_free)
 Test(output_file, nameless_file_gets_the_name_that_it_is_renamed_to)
 {
     struct weir_output *output = open_good("file");
-    cr_assert_eq(weir_output_rename(output, "other", NULL), 0);
-    cr_assert_eq(weir_output_publish(output, NULL), 0);
+    cr_assert_eq(weir_output_file_rename(weir_output_file_of(output), "other", NULL), 0);
+    cr_assert_eq(weir_output_file_publish(weir_output_file_of(output), NULL), 0);
     weir_output_close(output);
     cr_assert_eq(entries(), 1);
     cr_assert_eq(access(place_of("other").text, F_OK), 0);
@@ -574,16 +574,16 @@ static struct stat stat_of(const char *name)
 Test(output_file, only_the_file_that_is_meant_gets_the_name_that_is_passed_on)
 {
     struct weir_output *output = open_good("file");
-    cr_expect_eq(weir_output_pass_name(output, "heir", 0, 0), -ENOENT, "not published");
+    cr_expect_eq(weir_output_file_pass_name(weir_output_file_of(output), "heir", 0, 0), -ENOENT, "not published");
     publish(output);
     temp_tree_write_text(&tree, "heir", "a snapshot");
     temp_tree_write_text(&tree, "another", "no snapshot");
     struct stat heir = stat_of("heir");
-    cr_expect_eq(weir_output_pass_name(output, "nowhere", heir.st_dev, heir.st_ino), -ENOENT);
-    cr_expect_eq(weir_output_pass_name(output, "another", heir.st_dev, heir.st_ino), -ENOENT);
+    cr_expect_eq(weir_output_file_pass_name(weir_output_file_of(output), "nowhere", heir.st_dev, heir.st_ino), -ENOENT);
+    cr_expect_eq(weir_output_file_pass_name(weir_output_file_of(output), "another", heir.st_dev, heir.st_ino), -ENOENT);
     expect_text("file", "");
     refuse_call(SYS_renameat, EIO);
-    cr_expect_eq(weir_output_pass_name(output, "heir", heir.st_dev, heir.st_ino), -EIO);
+    cr_expect_eq(weir_output_file_pass_name(weir_output_file_of(output), "heir", heir.st_dev, heir.st_ino), -EIO);
     expect_text("file", "");
     expect_text("heir", "a snapshot");
     weir_output_close(output);
@@ -598,7 +598,7 @@ Test(output_file, name_of_somebody_elses_file_is_not_passed_on)
     struct stat heir = stat_of("heir");
     cr_assert_eq(unlink(place_of("file").text), 0);
     temp_tree_write_text(&tree, "file", "new");
-    cr_expect_eq(weir_output_pass_name(output, "heir", heir.st_dev, heir.st_ino), -ENOENT);
+    cr_expect_eq(weir_output_file_pass_name(weir_output_file_of(output), "heir", heir.st_dev, heir.st_ino), -ENOENT);
     expect_text("file", "new");
     expect_text("heir", "a snapshot");
     weir_output_close(output);
@@ -610,10 +610,10 @@ Test(output_file, heir_has_the_name_and_the_output_vanishes)
     publish(output);
     temp_tree_write_text(&tree, "heir", "a snapshot");
     struct stat heir = stat_of("heir");
-    cr_assert_eq(weir_output_pass_name(output, "heir", heir.st_dev, heir.st_ino), 0);
+    cr_assert_eq(weir_output_file_pass_name(weir_output_file_of(output), "heir", heir.st_dev, heir.st_ino), 0);
     expect_text("file", "a snapshot");
-    weir_output_remove(output); /* it has no name any more */
-    cr_expect_eq(weir_output_pass_name(output, "heir", heir.st_dev, heir.st_ino), -ENOENT);
+    weir_output_file_remove(weir_output_file_of(output)); /* it has no name any more */
+    cr_expect_eq(weir_output_file_pass_name(weir_output_file_of(output), "heir", heir.st_dev, heir.st_ino), -ENOENT);
     weir_output_close(output);
     expect_text("file", "a snapshot");
     cr_expect_eq(entries(), 1);
@@ -623,8 +623,8 @@ Test(output_file, null_device_keeps_its_name)
 {
     struct weir_output *output = NULL;
     cr_assert_eq(open_output(&output, "/dev/null", NULL), 0);
-    cr_assert_eq(weir_output_rename(output, "other", NULL), 0);
-    cr_assert_eq(weir_output_pass_name(output, "other", 0, 0), -EOPNOTSUPP);
-    cr_assert_str_eq(weir_output_path(output), "/dev/null");
+    cr_assert_eq(weir_output_file_rename(weir_output_file_of(output), "other", NULL), 0);
+    cr_assert_eq(weir_output_file_pass_name(weir_output_file_of(output), "other", 0, 0), -EOPNOTSUPP);
+    cr_assert_str_eq(weir_output_file_path(weir_output_file_of(output)), "/dev/null");
     weir_output_close(output);
 }

@@ -59,7 +59,7 @@ static void add_file(const struct weir_output_folder *folder, const char *name)
     snprintf(full, sizeof(full), "%s/%s", weir_output_folder_path(folder), name);
     const struct weir_output_options options = {.engine = WEIR_OUTPUT_WRITEV, .stage_bytes = 16u * 1024};
     cr_assert_eq(weir_output_open(&output, full, &options, &err), 0, "%s", err.what);
-    cr_assert_eq(weir_output_publish(output, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_output_file_publish(weir_output_file_of(output), &err), 0, "%s", err.what);
     weir_output_close(output);
 }
 

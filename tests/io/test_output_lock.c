@@ -55,7 +55,7 @@ static pid_t start_recorder(bool publishes)
         static const char head[HEAD_BYTES];
         struct weir_output *output;
         char good = open_output(&output, NULL) == 0 && weir_output_write_head(output, head, sizeof(head)) == 0 &&
-                    (!publishes || weir_output_publish(output, NULL) == 0);
+                    (!publishes || weir_output_file_publish(weir_output_file_of(output), NULL) == 0);
         if (write(ready[1], &good, 1) == 1)
             pause();
         _exit(1);
@@ -86,7 +86,7 @@ Test(output_lock, second_recorder_is_refused_and_told_the_first_ones_pid)
     cr_assert_null(output);
     cr_assert(strstr(err.what, holder) && strcmp(err.hint, command) == 0, "%s; %s", err.what, err.hint);
     struct weir_error checked;
-    cr_assert_eq(weir_output_check(path, &checked), -EBUSY);
+    cr_assert_eq(weir_output_file_check(path, &checked), -EBUSY);
     cr_assert_str_eq(checked.what, err.what);
     cr_assert_eq(entries(), 1);
     kill_recorder(pid);
@@ -97,7 +97,7 @@ Test(output_lock, recorder_that_publishes_second_is_refused)
     struct weir_output *output;
     cr_assert_eq(open_output(&output, NULL), 0);
     pid_t pid = start_recorder(true);
-    cr_assert_eq(weir_output_publish(output, NULL), -EBUSY);
+    cr_assert_eq(weir_output_file_publish(weir_output_file_of(output), NULL), -EBUSY);
     weir_output_close(output);
     cr_assert_eq(entries(), 1);
     kill_recorder(pid);
@@ -123,7 +123,7 @@ Test(output_lock, lock_ends_with_its_process)
     struct weir_output *output;
     struct weir_error err = {0};
     cr_assert_eq(open_output(&output, &err), 0, "%s", err.what);
-    cr_assert_eq(weir_output_publish(output, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_output_file_publish(weir_output_file_of(output), &err), 0, "%s", err.what);
     weir_output_close(output);
     cr_assert_eq(entries(), 2); /* the killed one's file is the backup */
 }

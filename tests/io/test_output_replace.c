@@ -26,7 +26,7 @@ static void note_identity(void)
 {
     struct stat st;
     cr_assert_eq(stat(path, &st), 0);
-    weir_output_identity_of(&was, &st);
+    weir_output_file_identify(&was, &st);
 }
 
 static void make_file(void)
@@ -84,7 +84,7 @@ Test(output_replace, file_that_was_changed_meanwhile_is_left_alone)
     struct weir_output *output = open_output();
     struct weir_error err = {0};
     was.bytes++;
-    cr_assert_eq(weir_output_replace(output, &was, &err), -ESTALE);
+    cr_assert_eq(weir_output_file_replace(weir_output_file_of(output), &was, &err), -ESTALE);
     was.bytes--;
     weir_output_close(output);
     expect_old_file();
@@ -97,7 +97,7 @@ static struct weir_output *continue_taken_file(void)
     struct weir_error err = {0};
     cr_assert_eq(weir_output_copy_in(output, old_fd, 0, OLD_BYTES), 0);
     cr_assert_eq(unlink(path), 0);
-    cr_assert_eq(weir_output_replace(output, &was, &err), -ENOENT);
+    cr_assert_eq(weir_output_file_replace(weir_output_file_of(output), &was, &err), -ENOENT);
     return output;
 }
 
@@ -115,7 +115,7 @@ Test(output_replace, output_whose_file_was_taken_can_be_kept_beside_its_place)
 {
     struct weir_error err = {0};
     struct weir_output *output = continue_taken_file();
-    cr_assert_eq(weir_output_keep_beside(output, ".appending", &err), 0, "%s", err.what);
+    cr_assert_eq(weir_output_file_keep_beside(weir_output_file_of(output), ".appending", &err), 0, "%s", err.what);
     weir_output_close(output);
     expect_kept();
 }
@@ -124,11 +124,11 @@ Test(output_replace, output_that_stands_beside_its_place_is_kept_there)
 {
     struct weir_error err = {0};
     struct weir_output *output = open_output();
-    cr_assert_eq(weir_output_name_beside(output, ".appending", &err), 0, "%s", err.what);
+    cr_assert_eq(weir_output_file_name_beside(weir_output_file_of(output), ".appending", &err), 0, "%s", err.what);
     cr_assert_eq(weir_output_copy_in(output, old_fd, 0, OLD_BYTES), 0);
     cr_assert_eq(unlink(path), 0);
-    cr_assert_eq(weir_output_replace(output, &was, &err), -ENOENT);
-    cr_assert_eq(weir_output_keep_beside(output, ".appending", &err), 0, "%s", err.what);
+    cr_assert_eq(weir_output_file_replace(weir_output_file_of(output), &was, &err), -ENOENT);
+    cr_assert_eq(weir_output_file_keep_beside(weir_output_file_of(output), ".appending", &err), 0, "%s", err.what);
     weir_output_close(output);
     expect_kept();
 }
@@ -138,7 +138,7 @@ Test(output_replace, output_is_not_kept_in_the_place_of_another_file)
     struct weir_error err = {0};
     struct weir_output *output = continue_taken_file();
     temp_tree_write(&tree, "it.appending", "other", 5);
-    cr_assert_eq(weir_output_keep_beside(output, ".appending", &err), -EEXIST);
+    cr_assert_eq(weir_output_file_keep_beside(weir_output_file_of(output), ".appending", &err), -EEXIST);
     weir_output_close(output);
     char other[PATH_MAX];
     struct stat st;
@@ -171,7 +171,7 @@ Test(output_replace, name_beside_that_is_taken_is_left_alone)
     temp_tree_write(&tree, "it.beside", "x", 1);
     struct weir_output *output = open_output();
     struct weir_error err = {0};
-    cr_assert_eq(weir_output_name_beside(output, ".beside", &err), -EEXIST);
+    cr_assert_eq(weir_output_file_name_beside(weir_output_file_of(output), ".beside", &err), -EEXIST);
     weir_output_close(output);
     expect_old_file();
     cr_assert_eq(names_in_folder(), 2);
@@ -180,7 +180,7 @@ Test(output_replace, name_beside_that_is_taken_is_left_alone)
 Test(output_replace, name_beside_goes_with_the_output_that_does_not_replace)
 {
     struct weir_output *output = open_output();
-    cr_assert_eq(weir_output_name_beside(output, ".beside", NULL), 0);
+    cr_assert_eq(weir_output_file_name_beside(weir_output_file_of(output), ".beside", NULL), 0);
     cr_assert_eq(names_in_folder(), 2);
     weir_output_close(output);
     expect_old_file();
@@ -190,7 +190,7 @@ Test(output_replace, name_beside_goes_with_the_output_that_does_not_replace)
     output = open_output();
     char beside[PATH_MAX];
     temp_tree_path(&tree, "it.beside", beside);
-    cr_assert_eq(weir_output_name_beside(output, ".beside", NULL), 0);
+    cr_assert_eq(weir_output_file_name_beside(weir_output_file_of(output), ".beside", NULL), 0);
     cr_assert_eq(unlink(beside), 0);
     temp_tree_write(&tree, "it.beside", "x", 1);
     weir_output_close(output);
@@ -206,14 +206,14 @@ Test(output_replace, name_beside_that_is_gone_or_another_files_replaces_nothing)
     for (int another = 0; another < 2; another++) {
         struct weir_output *output = open_output();
         struct weir_error err = {0};
-        cr_assert_eq(weir_output_name_beside(output, ".beside", NULL), 0);
+        cr_assert_eq(weir_output_file_name_beside(weir_output_file_of(output), ".beside", NULL), 0);
         cr_assert_eq(unlink(beside), 0);
         if (another)
             temp_tree_write(&tree, "it.beside", "x", 1);
         cr_assert_eq(weir_output_look(output), -ENOENT); /* though it is the first look */
         cr_assert_eq(weir_output_look(output), 0);
         cr_assert_eq(weir_output_finish(output, NULL, 0), 0);
-        cr_assert_eq(weir_output_replace(output, &was, &err), -ENOENT);
+        cr_assert_eq(weir_output_file_replace(weir_output_file_of(output), &was, &err), -ENOENT);
         cr_assert_str_eq(err.what, what);
         weir_output_close(output);
         expect_old_file();
@@ -226,9 +226,9 @@ Test(output_replace, name_beside_becomes_the_name)
     struct weir_output *output = open_output();
     struct weir_error err = {0};
     cr_assert_eq(weir_output_copy_in(output, old_fd, 0, OLD_BYTES), 0);
-    cr_assert_eq(weir_output_name_beside(output, ".beside", &err), 0, "%s", err.what);
+    cr_assert_eq(weir_output_file_name_beside(weir_output_file_of(output), ".beside", &err), 0, "%s", err.what);
     cr_assert_eq(weir_output_finish(output, NULL, 0), 0);
-    cr_assert_eq(weir_output_replace(output, &was, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_output_file_replace(weir_output_file_of(output), &was, &err), 0, "%s", err.what);
     weir_output_close(output);
     struct stat st;
     cr_assert_eq(stat(path, &st), 0);
@@ -243,7 +243,7 @@ Test(output_replace, bytes_of_before_stand_first_and_the_name_is_taken)
         cr_assert_eq(chown(path, 54321, 54322), 0);
     note_identity();
     struct weir_output *output = open_output();
-    weir_output_give_owner(output, &was);
+    weir_output_file_give_owner(weir_output_file_of(output), &was);
     cr_assert_eq(weir_output_copy_in(output, old_fd, OLD_OFFSET, OLD_BYTES - OLD_OFFSET), 0);
     cr_assert_eq(weir_output_stable_bytes(output), OLD_BYTES - OLD_OFFSET);
     static const uint8_t span[64] = {1, 2, 3};
@@ -255,7 +255,7 @@ Test(output_replace, bytes_of_before_stand_first_and_the_name_is_taken)
     cr_assert_eq(done.result, 0);
     cr_assert_eq(weir_output_finish(output, "tail", 4), 0);
     struct weir_error err = {0};
-    cr_assert_eq(weir_output_replace(output, &was, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_output_file_replace(weir_output_file_of(output), &was, &err), 0, "%s", err.what);
     weir_output_close(output);
 
     struct stat st;

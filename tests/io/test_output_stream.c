@@ -97,7 +97,7 @@ static void expect_all(const int fds[2], size_t bite)
     }
     reap_all(output, 0);
     cr_assert_eq(weir_output_stable_bytes(output), (uint64_t)SPANS * (SPAN_BYTES + SMALL_BYTES));
-    cr_assert_eq(weir_output_publish(output, NULL), 0);
+    cr_assert_eq(weir_output_file_publish(weir_output_file_of(output), NULL), 0);
     cr_assert_eq(weir_output_finish(output, NULL, 0), 0);
     cr_assert_eq(weir_output_sync(output), 0);
     weir_output_close(output);
@@ -120,7 +120,7 @@ Test(output_stream, terminal_is_refused)
     cr_assert_geq(terminal, 0);
     struct weir_error err = {0};
     struct weir_output *output = NULL;
-    cr_assert_eq(weir_output_check_stream(terminal, &err), -ENOTTY);
+    cr_assert_eq(weir_output_file_check_stream(terminal, &err), -ENOTTY);
     cr_assert_eq(weir_output_open_stream(&output, terminal, &plain, &err), -ENOTTY);
     cr_assert_str_eq(err.what, "standard output is a terminal: a recording is no text");
     cr_assert_str_eq(err.hint, "name a file (-o perf.data), or a reader: weir record -o - ... | perf report -i -");
@@ -133,10 +133,10 @@ Test(output_stream, what_is_closed_or_for_reading_only_is_refused)
     int fds[2];
     struct weir_error err = {0};
     cr_assert_eq(pipe(fds), 0);
-    cr_assert_eq(weir_output_check_stream(fds[0], &err), -EBADF);
+    cr_assert_eq(weir_output_file_check_stream(fds[0], &err), -EBADF);
     close(fds[0]);
     close(fds[1]);
-    cr_assert_eq(weir_output_check_stream(fds[1], &err), -EBADF);
+    cr_assert_eq(weir_output_file_check_stream(fds[1], &err), -EBADF);
 }
 
 Test(output_stream, reader_that_has_gone_fails_all_that_is_left)

@@ -17,7 +17,6 @@ static const struct module_exception circles[] = {
     {"engine/session/", "control control_socket", PENDING},
     {"engine/session/", "*", PENDING},
     {"engine/tasks/", "task_map task_mappings", PENDING},
-    {"io/", "output output_file", PENDING},
     {NULL, NULL, NULL},
 };
 
@@ -34,8 +33,6 @@ static const struct module_exception declarations[] = {
     {"engine/session/control.h", "control_socket", PENDING},
     {"engine/session/session.h", "*", PENDING},
     {"engine/session/session_switch.h", "switch_answer", PENDING},
-    {"io/output.h", "output_file", PENDING},
-    {"io/output_file_internal.h", "output", PENDING},
     {NULL, NULL, NULL},
 };
 
