@@ -2,12 +2,12 @@
 #SBATCH --job-name=recorded
 #SBATCH --nodes=4
 #SBATCH --ntasks-per-node=1
-# A job whose step is recorded: each of its tasks by a weir of its own, which ends when the task does, with its exit
-# status, and writes weir.JOBID.TASK.data into the folder that the job was submitted from. docs/fleet.md.
+# A job with a recorded step. A weir of its own records each task, ends with the task and its exit status, and writes
+# weir.JOBID.TASK.data into the folder from which the job was submitted. docs/fleet.md.
 # sbatch slurm-record.sh COMMAND...
 set -euo pipefail
 
-# How much of a command of one's own may be recorded depends on kernel.perf_event_paranoid of the nodes.
+# kernel.perf_event_paranoid of the nodes limits the events of one's own commands.
 what=(-e cpu-clock -F 99 -g)
 
 # shellcheck disable=SC2016 # expanded on the nodes
