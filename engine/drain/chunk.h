@@ -6,21 +6,20 @@
  *     FREE ──take──► FILLING ──push──► QUEUED ──pop──► IN_FLIGHT ──put──► FREE
  *     (pool)         (one reader)      (queue)         (writer, kernel)   (pool)
  *
- * The state is asserted at every step. All memory is reserved on the NUMA node of the readers that will use it before
- * recording starts, and as much of it as is always in use is faulted in then. The rest is there for a stalled disk: its
- * chunks join the free list, faulted in, when weir_pool_grow() says so, on a thread that no reader waits for
- * (pool_grower.h). So a short recording does not pay for the zeroing of memory that it never uses. When a node's chunks
- * are all in use the pool lends one of another node, and when none is left take() returns NULL: the reader then leaves
- * the records in its ring.
+ * The state is asserted at every step. All memory is reserved before the recording starts, on the NUMA node of the
+ * readers that will use it; the part that is always in use is faulted in then. The rest is there for a stalled disk:
+ * weir_pool_grow() faults its chunks in and puts them on the free list, on a thread that no reader waits for
+ * (pool_grower.h). So a short recording does not pay for zeroing memory that it never uses. When all chunks of a node
+ * are in use the pool lends a chunk of another node. When none is left, take() returns NULL, and the reader leaves the
+ * records in its ring.
  *
  * A record that is larger than a chunk (AUXTRACE, whose data is a piece of an AUX area) travels in a train: chunks that
- * are linked by `follower`, of which all but the last are full. The queue carries the first one, the others go with it
- * through the same states, and each goes back to the pool by itself.
+ * are linked by `follower`, of which all but the last are full. The queue carries the first chunk of the train, and the
+ * others go with it through the same states. Each chunk goes back to the pool by itself.
  *
  * The free list is a stack (Treiber, "Systems programming: coping with parallelism", IBM RJ 5118, 1986) whose top is
- * one 64-bit word, {tag, index + 1}: the tag grows with every push, so that a top that was popped and pushed again in
- * between is not mistaken for the old one. Last in, first out also keeps the few chunks that a slow recording needs in
- * the cache.
+ * one 64-bit word, {tag, index + 1}. The tag grows with every push: a top that was popped and pushed again meanwhile
+ * differs from the old one. Last in, first out also keeps the few chunks that a slow recording needs in the cache.
  */
 #ifndef WEIR_ENGINE_DRAIN_CHUNK_H
 #define WEIR_ENGINE_DRAIN_CHUNK_H
@@ -89,7 +88,7 @@ struct weir_chunk {
 /* Moves a chunk from one state to the next and asserts that it was in the first. Owner only. */
 void weir_chunk_advance(struct weir_chunk *chunk, enum weir_chunk_state from, enum weir_chunk_state to);
 
-/* Bytes of a chunk and of those that follow it. Owner only. */
+/* Bytes of a chunk and of its followers. Owner only. */
 uint64_t weir_chunk_train_bytes(const struct weir_chunk *chunk);
 
 /* As taken from the pool: no bytes, no times. Owner only. */
@@ -141,8 +140,8 @@ struct weir_pool_share { /* what one NUMA node is to have */
 int weir_pool_init(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes,
                    const struct weir_pool_share *shares, unsigned share_count, struct weir_error *err);
 
-/* The same with chunks of at most chunk_bytes_max, a power of two of at least WEIR_CHUNK_MIN_BYTES; readers keep up to
- * kept_bytes (of ready_bytes, leaving two chunks for each of them) for themselves: weir_pool_retain(). */
+/* As weir_pool_init(), with chunks of at most chunk_bytes_max, a power of two of at least WEIR_CHUNK_MIN_BYTES. Readers
+ * keep up to kept_bytes for themselves (weir_pool_retain()): of ready_bytes, leaving two chunks for each reader. */
 int weir_pool_init_chunked(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes, uint32_t chunk_bytes_max,
                            uint64_t kept_bytes, const struct weir_pool_share *shares, unsigned share_count,
                            struct weir_error *err);
@@ -168,8 +167,8 @@ void weir_pool_retain(struct weir_pool *pool, int32_t chunks);
 /* Chunks that are neither free nor kept by a reader at about this moment. */
 uint32_t weir_pool_used_count(const struct weir_pool *pool);
 
-/* What a pool of total_bytes comes to for so many readers on one node: whole chunks, two for each reader at least, and
- * the size of each. */
+/* The size of a pool of total_bytes for so many readers on one node, in whole chunks, at least two for each reader; and
+ * the size of a chunk. */
 uint64_t weir_pool_whole_bytes(uint64_t total_bytes, unsigned readers);
 uint32_t weir_pool_chunk_bytes(uint64_t total_bytes, unsigned readers);
 
@@ -185,7 +184,7 @@ struct weir_chunk *weir_pool_take(struct weir_pool *pool, unsigned share, bool u
 /* Gives a chunk back (any state but FREE) and counts it to its reader. Any thread; lock-free. */
 void weir_pool_put(struct weir_pool *pool, struct weir_chunk *chunk);
 
-/* The same with those that follow it. */
+/* Gives back a chunk and its followers; NULL: none. Any thread; lock-free. */
 void weir_pool_put_train(struct weir_pool *pool, struct weir_chunk *chunk);
 
 /* Free chunks at about this moment. */

@@ -48,21 +48,21 @@ static void advance_train(struct weir_chunk *chunk, enum weir_chunk_state from, 
         weir_chunk_advance(chunk, from, to);
 }
 
-/* From first to last they are linked already. */
+/* first to last are linked already. */
 static void link_last(struct weir_chunk_queue *queue, struct weir_chunk *first, struct weir_chunk *last)
 {
     atomic_store_explicit(&last->queue_next, NULL, memory_order_relaxed); /* not shared yet */
-    /* (F), and the producer's half of (H) */
+    /* (queue-order), and the producer's half of (queue-park) */
     struct weir_chunk *before = atomic_exchange_explicit(&queue->last, last, memory_order_seq_cst);
     weir_test_point(WEIR_AT_QUEUE_LINK);
-    /* (G) */
+    /* (queue-link) */
     atomic_store_explicit(&before->queue_next, first, memory_order_release);
 }
 
 static void count_pushed(struct weir_chunk_queue *queue, unsigned count, bool awaited)
 {
     weir_test_point(WEIR_AT_QUEUE_COUNT);
-    /* (H) */
+    /* (queue-park) */
     uint64_t pushed = atomic_fetch_add_explicit(&queue->pushed, count, memory_order_seq_cst) + count;
     weir_test_point(WEIR_AT_QUEUE_WAKE);
     if (awaited) {
@@ -81,7 +81,7 @@ static void count_pushed(struct weir_chunk_queue *queue, unsigned count, bool aw
 
 void weir_chunk_queue_push(struct weir_chunk_queue *queue, struct weir_chunk *chunk)
 {
-    bool awaited = chunk->awaited; /* it is the writer's once it is linked */
+    bool awaited = chunk->awaited; /* the writer owns the chunk once it is linked */
     advance_train(chunk, WEIR_CHUNK_FILLING, WEIR_CHUNK_QUEUED);
     link_last(queue, chunk, chunk);
     count_pushed(queue, 1, awaited);
@@ -92,7 +92,7 @@ void weir_chunk_queue_push_pair(struct weir_chunk_queue *queue, struct weir_chun
     bool awaited = first->awaited || second->awaited;
     advance_train(first, WEIR_CHUNK_FILLING, WEIR_CHUNK_QUEUED);
     advance_train(second, WEIR_CHUNK_FILLING, WEIR_CHUNK_QUEUED);
-    atomic_store_explicit(&first->queue_next, second, memory_order_relaxed); /* published by (G) */
+    atomic_store_explicit(&first->queue_next, second, memory_order_relaxed); /* published by (queue-link) */
     link_last(queue, first, second);
     count_pushed(queue, 2, awaited);
 }
@@ -100,7 +100,7 @@ void weir_chunk_queue_push_pair(struct weir_chunk_queue *queue, struct weir_chun
 struct weir_chunk *weir_chunk_queue_pop(struct weir_chunk_queue *queue)
 {
     struct weir_chunk *first = queue->first;
-    /* (G) */
+    /* (queue-link) */
     struct weir_chunk *next = atomic_load_explicit(&first->queue_next, memory_order_acquire);
     if (first == &queue->stub) {
         if (!next)
@@ -109,9 +109,10 @@ struct weir_chunk *weir_chunk_queue_pop(struct weir_chunk_queue *queue)
         next = atomic_load_explicit(&first->queue_next, memory_order_acquire);
     }
     if (!next) {
-        /* first is the only linked node: it can leave once something stands behind it. Acquire pairs with (F). */
+        /* first is the only linked node: it can leave once something stands behind it. Acquire pairs with
+         * (queue-order). */
         if (first != atomic_load_explicit(&queue->last, memory_order_acquire))
-            return NULL; /* a producer is between (F) and (G) */
+            return NULL; /* a producer is between (queue-order) and (queue-link) */
         link_last(queue, &queue->stub, &queue->stub);
         next = atomic_load_explicit(&first->queue_next, memory_order_acquire);
         if (!next)
@@ -125,13 +126,14 @@ struct weir_chunk *weir_chunk_queue_pop(struct weir_chunk_queue *queue)
 
 bool weir_chunk_queue_is_empty(struct weir_chunk_queue *queue)
 {
-    /* (H): everything that a producer exchanged before this load is seen. */
+    /* (queue-park): everything that a producer exchanged before this load is seen. */
     return atomic_load_explicit(&queue->last, memory_order_seq_cst) == &queue->stub && queue->first == &queue->stub;
 }
 
 bool weir_chunk_queue_is_of(struct weir_chunk_queue *queue, uint32_t reader, const struct weir_chunk **last)
 {
-    /* (F): as is_empty(). Up to there all pushes that the caller can know of are linked, or one is under way. */
+    /* (queue-order): as is_empty(). Up to there all pushes that the caller can know of are linked, or one is under way.
+     */
     const struct weir_chunk *end = atomic_load_explicit(&queue->last, memory_order_seq_cst);
     const struct weir_chunk *node = queue->first;
     *last = NULL;
@@ -143,7 +145,7 @@ bool weir_chunk_queue_is_of(struct weir_chunk_queue *queue, uint32_t reader, con
         }
         if (node == end)
             return true;
-        node = atomic_load_explicit(&node->queue_next, memory_order_acquire); /* (G) */
+        node = atomic_load_explicit(&node->queue_next, memory_order_acquire); /* (queue-link) */
     }
     *last = NULL;
     return false;
@@ -156,7 +158,7 @@ enum weir_chunk_queue_park weir_chunk_queue_park(struct weir_chunk_queue *queue,
     /* Relaxed: published by the exchange that follows. */
     atomic_store_explicit(&queue->wake_at, wake_at, memory_order_relaxed);
     uint32_t state = AWAKE;
-    /* (H) */
+    /* (queue-park) */
     atomic_compare_exchange_strong_explicit(&queue->parked, &state, PARKED, memory_order_seq_cst, memory_order_acquire);
     weir_test_point(WEIR_AT_QUEUE_PARK);
     bool sleeps = state == AWAKE && atomic_load_explicit(&queue->pushed, memory_order_seq_cst) < wake_at;

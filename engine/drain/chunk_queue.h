@@ -1,26 +1,26 @@
 /*
- * The way of chunks from many readers to the one writer: an intrusive, unbounded-by-itself FIFO (it holds at most the
- * pool, which is bounded). Producers never wait and make no system call, except that one of them wakes a parked writer
- * when there are as many chunks as it has parked for: at most one futex wake for each time that it sleeps.
+ * The queue of chunks from all readers to the writer: an intrusive FIFO. It holds at most the pool, which is bounded.
+ * Producers never wait. They make no system call, but that one producer wakes a parked writer once the writer has as
+ * many chunks as it parked for: at most one futex wake for each sleep of the writer.
  *
- * Algorithm: D. Vyukov, "Intrusive MPSC node-based queue" (1024cores.net, 2010). A push is one exchange on `last`; the
- * order of exchanges is the order of the queue, whoever links its node first. That is what rounds rest on: a round
- * marker pushed after all chunks that it closes were pushed also leaves after them.
+ * Algorithm: D. Vyukov, "Intrusive MPSC node-based queue" (1024cores.net, 2010). A push is one exchange on `last`. The
+ * order of exchanges is the order of the queue, whoever links its node first. Rounds rest on that order: a round marker
+ * that is pushed after all chunks of its round also leaves the queue after them.
  *
- *     producer                                        writer
- *     node.next = NULL                                next = first.next, acquire        (G)
- *     before = exchange(last, node)        (F)        ... chunk contents ...; popped++
- *     before.next = node, release          (G)        wake_at = popped + chunks
- *     n = ++pushed                         (H)        parked = PARKED                   (H)
- *     parked == PARKED, n >= wake_at?      (H)        pushed >= wake_at?                (H)
- *         -> PARKED to WOKEN, futex wake                  no -> futex wait
+ *     producer                                               writer
+ *     node.next = NULL                                       next = first.next, acquire    (queue-link)
+ *     before = exchange(last, node)        (queue-order)     ... chunk contents ...; popped++
+ *     before.next = node, release          (queue-link)      wake_at = popped + chunks
+ *     n = ++pushed                         (queue-park)      parked = PARKED               (queue-park)
+ *     parked == PARKED, n >= wake_at?      (queue-park)      pushed >= wake_at?            (queue-park)
+ *         -> PARKED to WOKEN, futex wake                         no -> futex wait
  *
- *     (F) acquire-release: a producer's own earlier stores are ordered before the link of any later producer.
- *     (G) the writer reads the chunk only after its producer's stores.
- *     (H) sequentially consistent on both sides: either the producer whose push completes the number sees PARKED, and
- *         the wake_at of that park or of a later one, or the writer sees its count. Who exchanges PARKED for WOKEN is
- *         the one who wakes. A chunk may be popped before its producer has counted it; then popped is ahead for that
- *         moment, and so is wake_at.
+ *     (queue-order) Acquire-release: a producer's own earlier stores are ordered before the link of any later producer.
+ *     (queue-link)  The writer reads the chunk only after its producer's stores.
+ *     (queue-park)  Sequentially consistent on both sides. Either the producer whose push completes the number sees
+ *                   PARKED, and the wake_at of that park or of a later one; or the writer sees that producer's count.
+ * The producer that exchanges PARKED for WOKEN wakes the writer. The writer may pop a chunk before its producer has
+ * counted it: popped is then ahead for that moment, and so is wake_at.
  */
 #ifndef WEIR_ENGINE_DRAIN_CHUNK_QUEUE_H
 #define WEIR_ENGINE_DRAIN_CHUNK_QUEUE_H

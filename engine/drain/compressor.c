@@ -1,5 +1,5 @@
-/* Compression threads. worker_main() and what stands above it run on them; all else on the writer, but for set-up and
- * end, which are the coordinator's. Protocol: compressor.h. Source: futex(2). */
+/* Compression threads. worker_main() and the functions above it run on them; the coordinator runs set-up and end, the
+ * writer all others. Protocol: compressor.h. Source: futex(2). */
 #include "engine/drain/compressor.h"
 
 #include <errno.h>
@@ -31,40 +31,42 @@ static void compress(struct weir_zstd_packer *packer, struct weir_compressor_slo
 {
     slot->bytes = weir_zstd_pack(packer, slot->data, slot->chunk->data, slot->chunk->used);
     weir_test_point(WEIR_AT_COMPRESS_DONE);
-    atomic_store_explicit(&slot->state, WEIR_COMPRESSOR_DONE, memory_order_release); /* (D) */
+    atomic_store_explicit(&slot->state, WEIR_COMPRESSOR_DONE, memory_order_release); /* (work-done) */
 }
 
-/* Takes the next slot that waits; NULL: there is none. */
+/* Takes the next waiting slot; NULL: none waits. */
 static struct weir_compressor_slot *take(struct weir_compressor *compressor)
 {
-    /* (T) acquire, here and where the exchange fails: who sees a number that another one has taken sees it offered. An
-     * `offered` from before would differ from it as one from behind does, and the exchange would succeed. */
+    /* (work-taken) acquire, here and where the exchange fails: a thread that reads a number which another one has
+     * left sees that much offered. An `offered` older than `taken` would differ from it, too, and the exchange would
+     * succeed.
+     */
     uint32_t number = atomic_load_explicit(&compressor->taken, memory_order_acquire);
-    while (number != atomic_load_explicit(&compressor->offered, memory_order_acquire)) { /* (S) */
-        /* Relaxed: (S) orders it. With a stale number the exchange fails. */
+    while (number != atomic_load_explicit(&compressor->offered, memory_order_acquire)) { /* (work-offered) */
+        /* Relaxed: (work-offered) orders it. With a stale number the exchange fails. */
         struct weir_compressor_slot *slot =
             atomic_load_explicit(&compressor->work[number % compressor->slot_count], memory_order_relaxed);
         weir_test_point(WEIR_AT_COMPRESS_TAKE);
         if (atomic_compare_exchange_weak_explicit(&compressor->taken, &number, number + 1, memory_order_acq_rel,
-                                                  memory_order_acquire)) /* (T) */
+                                                  memory_order_acquire)) /* (work-taken) */
             return slot;
     }
     return NULL;
 }
 
-/* heard: the bell, as it was before there was nothing to do. */
+/* Sleeps until the bell is rung. heard: the bell before the look for work. */
 static void wait_for_bell(struct weir_compressor *compressor, uint32_t heard)
 {
-    atomic_fetch_add_explicit(&compressor->sleepers, 1, memory_order_seq_cst); /* (B) */
+    atomic_fetch_add_explicit(&compressor->sleepers, 1, memory_order_seq_cst); /* (worker-bell) */
     weir_test_point(WEIR_AT_COMPRESS_SLEEP);
     syscall(SYS_futex, &compressor->bell, FUTEX_WAIT_PRIVATE, heard, NULL, NULL, 0);
     atomic_fetch_sub_explicit(&compressor->sleepers, 1, memory_order_relaxed); /* a wake too many at most */
 }
 
-/* For what was stored before. */
+/* Rings the bell, for work or an end that was stored before. */
 static void ring_bell(struct weir_compressor *compressor, int workers)
 {
-    atomic_fetch_add_explicit(&compressor->bell, 1, memory_order_seq_cst); /* (B) */
+    atomic_fetch_add_explicit(&compressor->bell, 1, memory_order_seq_cst); /* (worker-bell) */
     if (atomic_load_explicit(&compressor->sleepers, memory_order_seq_cst) > 0)
         syscall(SYS_futex, &compressor->bell, FUTEX_WAKE_PRIVATE, workers, NULL, NULL, 0);
 }
@@ -78,8 +80,8 @@ static void *worker_main(void *argument)
     /* Release pairs with start(). */
     atomic_fetch_add_explicit(&compressor->started, 1, memory_order_release);
     for (;;) {
-        uint32_t heard = atomic_load_explicit(&compressor->bell, memory_order_acquire); /* (B) */
-        bool stops = atomic_load_explicit(&compressor->stopping, memory_order_acquire); /* (E) */
+        uint32_t heard = atomic_load_explicit(&compressor->bell, memory_order_acquire); /* (worker-bell) */
+        bool stops = atomic_load_explicit(&compressor->stopping, memory_order_acquire); /* (work-end) */
         struct weir_compressor_slot *slot = take(compressor);
         if (slot)
             compress(worker->packer, slot);
@@ -216,7 +218,7 @@ int weir_compressor_start(struct weir_compressor *compressor, struct weir_error 
 
 void weir_compressor_stop(struct weir_compressor *compressor)
 {
-    atomic_store_explicit(&compressor->stopping, true, memory_order_release); /* (E) */
+    atomic_store_explicit(&compressor->stopping, true, memory_order_release); /* (work-end) */
     ring_bell(compressor, INT_MAX);
     for (unsigned i = 0; compressor->workers && i < compressor->worker_count; i++) {
         struct weir_compressor_worker *worker = &compressor->workers[i];
@@ -260,9 +262,10 @@ void weir_compressor_submit(struct weir_compressor *compressor, struct weir_chun
     if (raw)
         return;
     uint32_t number = atomic_load_explicit(&compressor->offered, memory_order_relaxed); /* our own word */
-    atomic_store_explicit(&compressor->work[number % compressor->slot_count], slot, memory_order_relaxed); /* by (S) */
+    atomic_store_explicit(&compressor->work[number % compressor->slot_count], slot,
+                          memory_order_relaxed); /* by (work-offered) */
     weir_test_point(WEIR_AT_COMPRESS_OFFER);
-    atomic_store_explicit(&compressor->offered, number + 1, memory_order_release); /* (S) */
+    atomic_store_explicit(&compressor->offered, number + 1, memory_order_release); /* (work-offered) */
 }
 
 void weir_compressor_kick(struct weir_compressor *compressor)
@@ -280,7 +283,7 @@ bool weir_compressor_next(struct weir_compressor *compressor, struct weir_compre
     if (compressor->appended == compressor->submitted)
         return false;
     struct weir_compressor_slot *slot = slot_at(compressor, compressor->appended);
-    if (atomic_load_explicit(&slot->state, memory_order_acquire) != WEIR_COMPRESSOR_DONE) /* (D) */
+    if (atomic_load_explicit(&slot->state, memory_order_acquire) != WEIR_COMPRESSOR_DONE) /* (work-done) */
         return false;
     struct weir_chunk *chunk = slot->chunk;
     compressor->appended++;

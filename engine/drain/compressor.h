@@ -1,39 +1,41 @@
 /*
  * Compression (-z) between the writer's queue and its output: threads make COMPRESSED records of whole chunks
- * (format/zstd_pack.h), side by side, and the writer appends them in the order in which it took the chunks.
+ * (format/zstd_pack.h) in parallel, and the writer appends the records in the order in which it took the chunks.
  *
  *     slots, by free-running numbers:   completed <= appended <= submitted <= completed + slot_count
- *     work, the slots that wait:        taken <= offered
+ *     work, the waiting slots:          taken <= offered
  *
- *     writer                                              worker
+ *     writer                                                 worker
  *     slot.chunk = ...; state = WAITING
- *     work[n] = slot; offered = n + 1      (S)            n < offered                                   (S)
- *                                                         taken: n -> n + 1 by compare and swap         (T)
- *                                                         slot.data = compressed; state = DONE, release (D)
- *     state of the oldest slot, acquire    (D)
+ *     work[n] = slot; offered = n + 1     (work-offered)     n < offered                            (work-offered)
+ *                                                            taken: n -> n + 1 by compare and swap  (work-taken)
+ *                                                            slot.data = compressed; state = DONE   (work-done)
+ *     state of the oldest slot            (work-done)
  *     append to the output; reap; completed + 1
  *
- *     (S) the worker sees work[n] and its slot's chunk. (T) one worker has it; and who sees the number that another one
- *     has left there sees that much offered. (D) the writer sees what it made.
- *     work[n] is written again when slot_count more were offered; by then its slot was completed, so it was taken.
- *     (A worker that looked at an old n may read the new one: its exchange fails.)
+ *     (work-offered) Release and acquire: the worker sees work[n] and the chunk of that slot.
+ *     (work-taken)   Acquire-release: one worker has the slot. A worker that reads a number which another one has left
+ * in taken sees that much offered. (work-done)    Release and acquire: the writer sees the compressed bytes. The writer
+ * reuses work[n] once slot_count more slots were offered. By then slot n was completed, so it was taken. (A worker that
+ * read an old n may read the new entry: its exchange then fails.)
  *
- *     kick(), stop()                                      worker
- *     offered, or stopping, release        (E)            bell, acquire (B); stopping, acquire          (E)
- *     bell + 1                             (B)            no work, not stopping: sleepers + 1           (B)
- *     sleepers > 0 -> futex wake           (B)            futex wait while the bell is as it was
+ *     kick(), stop()                                         worker
+ *     offered, or stopping                (work-end)         bell  (worker-bell);  stopping         (work-end)
+ *     bell + 1                            (worker-bell)      no work, not stopping: sleepers + 1    (worker-bell)
+ *     sleepers > 0 -> futex wake          (worker-bell)      futex wait while the bell is as it was
  *
- *     (B) sequentially consistent on both sides, but for the load: who has read the bell after it was rung sees what it
- *     was rung for. Else the futex finds it rung, or whoever rings it finds the sleeper.
- *     (E) who sees the end sees all that was offered before, and looks for that once more.
+ *     (worker-bell)  Sequentially consistent on both sides, but for the worker's load of the bell: a worker that reads
+ * the bell after a ring sees the work that it was rung for. Otherwise the futex finds the bell changed, or the thread
+ * that rings finds the sleeper. (work-end)     Release and acquire: a worker that sees the end sees all work that was
+ * offered before, and looks for work once more.
  *
- * Round markers and AUX data take a slot as well (of a train the first chunk does), and are DONE from the start: so
- * the order is that of the queue. The raw chunk stays with its slot until its bytes are on file, because a failed
- * write has to be accounted for sample by sample; the number of slots bounds what is held that way. Each slot has a
- * buffer of its own: nothing is allocated while data flows.
+ * Round markers and trains take a slot as well (the first chunk of a train does), and are DONE from the start: so the
+ * output has the order of the queue. The raw chunk stays with its slot until its bytes are on file, because a failed
+ * write is accounted sample by sample; the number of slots bounds the chunks held that way. Each slot has its own
+ * buffer: nothing is allocated while data flows.
  *
- * When the pool is nearly empty and the workers are behind, chunks go to the file as they are: readers of the file take
- * both, and no event is lost because compression is slow.
+ * When the pool is nearly empty and the workers are behind, chunks go to the file uncompressed: consumers take both,
+ * and no event is lost because compression is slow.
  */
 #ifndef WEIR_ENGINE_DRAIN_COMPRESSOR_H
 #define WEIR_ENGINE_DRAIN_COMPRESSOR_H
@@ -58,7 +60,7 @@ enum weir_compressor_state {
 };
 
 struct weir_compressor_slot {
-    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic(enum weir_compressor_state) state; /* (D) */
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic(enum weir_compressor_state) state; /* (work-done) */
     struct weir_chunk *chunk; /* borrowed from the queue until completed, then NULL; written by the writer */
     uint8_t *data;            /* constant: the slot's buffer, 4096-aligned; owned by the compressor */
     size_t bytes;             /* compressed; 0: the chunk goes to the file as it is. Written by whoever makes it DONE */
@@ -99,10 +101,10 @@ struct weir_compressor {
     uint64_t submitted, appended, completed;
     struct weir_compressor_totals totals;
 
-    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint32_t offered; /* (S) */
-    _Atomic uint32_t bell;                                    /* (B); futex word */
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint32_t offered; /* (work-offered) */
+    _Atomic uint32_t bell;                                    /* (worker-bell); futex word */
     _Atomic bool stopping;
-    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint32_t taken; /* (T) */
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint32_t taken; /* (work-taken) */
     _Atomic uint32_t sleepers;
     _Atomic uint32_t started;
 };

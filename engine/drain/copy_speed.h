@@ -1,13 +1,13 @@
 /*
- * How fast one core of this machine copies memory: the bound of any drain path, to compare it with in the same run.
- * Any thread; allocates, takes a tenth of a second, a quarter where a core plays many rings.
+ * How fast one core of this machine copies memory: the bound of any drain path, to be compared with it in the same run.
+ * Any thread; allocates; takes a tenth of a second, or a quarter where a core plays many rings.
  *
- * It is asked for what a reader does: a core writes some of a ring, as it does while it plays the kernel, and copies it
- * out of its caches into memory that lies as chunks do. Only the copying counts. A core that plays many rings has
- * written to all of them before the first is full enough to be read, and then most of it is in its caches no more.
+ * The measurement does a reader's work: a core writes a part of a ring, as it does while it plays the kernel, and then
+ * copies that part into memory that lies as chunks do. Only the copying counts. A core that plays many rings writes to
+ * all of them before the first is full enough to be read; most of its bytes have then left the core's caches.
  *
- * What is told of a drain path is a mean over its run, in which others take caches and bandwidth from it. So this is a
- * mean as well, and is to be measured before the run and after it.
+ * A drain path's figure is a mean over its run, in which other threads take caches and bandwidth from it. So this
+ * figure is a mean as well, and is measured before the run and after it.
  */
 #ifndef WEIR_ENGINE_DRAIN_COPY_SPEED_H
 #define WEIR_ENGINE_DRAIN_COPY_SPEED_H
@@ -16,10 +16,10 @@
 
 struct weir_copy_sum {
     uint64_t bytes;
-    uint64_t cpu_ns; /* of the thread that has copied them */
+    uint64_t cpu_ns; /* of the copying thread */
 };
 
-/* What memcpy(3) has moved in pieces of 24 KiB; all 0 where there was no memory. */
+/* Moved by memcpy(3) in pieces of 24 KiB; all 0 when there was no memory. */
 struct weir_copy_speed {
     struct weir_copy_sum aligned; /* source and target begin at cache lines */
     struct weir_copy_sum records; /* the source begins 8 bytes behind a line, as records do */

@@ -1,15 +1,14 @@
 /*
- * How readers keep up, in figures of their own: how long a reader leaves its rings alone, how full they are when it
- * comes back, how long it waits for memory. Gaps and waits around a rotation of the output are kept apart.
+ * How readers keep up: how long a reader leaves its rings alone, how full they are when it comes back, how long it
+ * waits for memory. Gaps and waits around a rotation of the output are kept apart.
  *
- *     gap     from one look at the rings to the next one that a watermark has called for
- *     fill    of the fullest ring at that look, in thousandths of it
- *     wait    for a chunk: from the look that left records behind for want of one to the look that left none
+ *     gap     from one look at the rings to the next look that a watermark has called for
+ *     fill    of the fullest ring at that look, in thousandths
+ *     wait    for a chunk: from the look that left records behind for want of a chunk to the look that left none
  *
- * In a storm the gap is the period of the drains; where little happens it is the time in which a quarter of a ring
- * fills. A reader that was held up has a longer gap and a fuller ring than others in the same storm. Looks for the sake
- * of a round or a snapshot find rings below their watermark: they are no gap and have no fill, but the next gap begins
- * with them.
+ * In a storm the gap is the period of the drains; otherwise it is the time in which a quarter of a ring fills. A reader
+ * that was held up has a longer gap and a fuller ring than others in the same storm. Looks for a round or a snapshot
+ * find rings below their watermark: they count as no gap and no fill, but the next gap begins with them.
  *
  * A gap or a wait is around a rotation when it overlaps the time from the beginning of the rotation to the end of the
  * finisher's work on the old file, its fsync included: the rotation takes CPU time and the disk for that long.

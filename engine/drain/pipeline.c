@@ -470,7 +470,7 @@ int weir_pipeline_make_spare(struct weir_pipeline *pipeline)
 uint64_t weir_pipeline_snapshot_samples(const struct weir_pipeline *pipeline)
 {
     uint64_t samples = 0;
-    for (unsigned i = 0; i < pipeline->reader_count; i++) /* relaxed: its epoch was seen passed (L) */
+    for (unsigned i = 0; i < pipeline->reader_count; i++) /* relaxed: its epoch was seen passed (epoch-passed) */
         samples += atomic_load_explicit(&pipeline->readers[i]->snapshot_samples, memory_order_relaxed);
     return samples;
 }

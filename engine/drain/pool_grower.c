@@ -31,13 +31,13 @@ static void wait_until_told(struct weir_pool_grower *grower)
             syscall(SYS_futex, &grower->word, FUTEX_WAIT_PRIVATE, ASLEEP, NULL, NULL, 0);
         } while (atomic_load_explicit(&grower->word, memory_order_relaxed) == ASLEEP);
     }
-    /* (W) */
+    /* (grower-told) */
     atomic_exchange_explicit(&grower->word, AWAKE, memory_order_acquire);
 }
 
 static void tell(struct weir_pool_grower *grower)
 {
-    /* (W) */
+    /* (grower-told) */
     if (atomic_exchange_explicit(&grower->word, TOLD, memory_order_release) == ASLEEP)
         syscall(SYS_futex, &grower->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
@@ -52,7 +52,7 @@ void weir_pool_grower_run(struct weir_pool_grower *grower)
                 return;
         }
         wait_until_told(grower);
-        /* (W) pairs with stop(), too. */
+        /* (grower-told) pairs with stop(), too. */
         if (atomic_load_explicit(&grower->stopping, memory_order_relaxed))
             return;
     }
@@ -66,7 +66,7 @@ void weir_pool_grower_tell(struct weir_pool_grower *grower)
 
 void weir_pool_grower_stop(struct weir_pool_grower *grower)
 {
-    /* Relaxed: (W) in tell() releases it. */
+    /* Relaxed: (grower-told) in tell() releases it. */
     atomic_store_explicit(&grower->stopping, true, memory_order_relaxed);
     tell(grower);
 }

@@ -2,19 +2,20 @@
  * The thread that makes more of the pool ready while recording, so that neither a reader nor the writer ever waits for
  * the kernel to zero memory.
  *
- *     reader (with each chunk), writer (each pass)    grower
- *     less than half of what is ready is free?        AWAKE to ASLEEP, unless it is TOLD; futex wait while ASLEEP
- *     word = TOLD, release            (W)             word = AWAKE, acquire             (W)
- *     it was ASLEEP -> futex wake                     grow until half is free
+ *     reader (with each chunk), writer (each pass)     grower
+ *     less than half of the ready chunks is free?      AWAKE to ASLEEP, unless it is TOLD; futex wait while ASLEEP
+ *     word = TOLD, release          (grower-told)      word = AWAKE, acquire        (grower-told)
+ *     it was ASLEEP -> futex wake                      grow until half is free
  *
- *     (W) only says "look again": what there is to see are the pool's own counters. Who finds it ASLEEP is the one that
- *         wakes it, so there is at most one wake for each time that it waits, and none while it works.
+ *     (grower-told) The word only asks the grower to look again: the grower then reads the pool's own counters. The
+ *                   thread that finds the word ASLEEP wakes the grower. So there is at most one wake for each wait, and
+ *                   none while the grower works.
  *
- * Readers tell it too, because what they take fastest they take while the writer does not come back: from a write, an
- * fallocate(2) or the head of the file, in a system call that the file system keeps. When all is ready there is
- * nothing to tell.
+ * Readers tell the grower, too: they take chunks fastest while the writer is held in a system call (a write, an
+ * fallocate(2), the head of the file). When all chunks are ready, nobody has anything to tell.
  *
- * It ends by itself when all is ready or when the kernel has no memory left: then the pool stays as large as it is.
+ * The grower ends by itself when all chunks are ready, or when the kernel has no memory left: the pool then keeps its
+ * size.
  */
 #ifndef WEIR_ENGINE_DRAIN_POOL_GROWER_H
 #define WEIR_ENGINE_DRAIN_POOL_GROWER_H

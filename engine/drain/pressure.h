@@ -1,15 +1,15 @@
 /*
- * Pressure: how far the output is behind, told by how much of the pool is in use. Whoever wants to know works it out
- * from the pool's counts, which it reads anyway, and keeps the level that it saw last:
+ * Pressure: how far the output is behind, as the part of the pool that is in use. Each thread that needs the level
+ * works it out from the pool's counts, which it reads anyway, and keeps the level that it saw last:
  *
  *     level   enters above   leaves at      of the chunks that readers may take (all but the reserve)
  *     SOME        4/8            3/8
  *     HIGH        6/8            5/8
  *     FULL        7/8            6/8
  *
- * The gap between entering and leaving keeps a pool that hovers at a bound from switching to and fro. There is no
- * shared word for the level and nobody who decides for the others: readers that see different levels for a moment do no
- * harm, and a writer or a coordinator that is held up cannot leave an old level standing.
+ * The gap between entering and leaving keeps a pool that hovers at a bound from toggling the level. No word is shared
+ * for the level, and no thread decides it for others: readers that see different levels for a moment do no harm, and a
+ * writer or a coordinator that is held up cannot leave an old level standing.
  *
  * Pure; any thread.
  */
@@ -31,7 +31,7 @@ enum weir_pressure {
 /* The level of `used` chunks of `room`, when it was `before` at the last look. */
 enum weir_pressure weir_pressure_next(enum weir_pressure before, uint64_t used, uint64_t room);
 
-/* The same of a pool at about this moment; what readers keep (retention.h) is not in use. */
+/* The level of a pool at about this moment; chunks that readers retain (retention.h) are not in use. */
 enum weir_pressure weir_pool_pressure(const struct weir_pool *pool, enum weir_pressure before);
 
 /* "none", "some", "high", "full". */

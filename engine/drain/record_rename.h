@@ -1,20 +1,20 @@
 /*
  * One id for an event on a CPU, however often the CPU comes.
  *
- * The kernel's event of a CPU that goes is dead, and the one that is opened when the CPU comes back has an id of its
- * own. A file could be told of it at its end, a stream never, and readers would take it for another event. So the
- * recording names each event on each CPU once, at its start, also on CPUs that are offline then, and what the kernel
- * writes under a later id is put under that name when it has been copied out of the ring:
+ * The kernel's event of a CPU that goes offline is dead, and the event that weir opens when the CPU comes back has
+ * another id. A file could list that id at its end, a stream never, and consumers would take it for another event. So
+ * the recording names each event on each CPU once, at its start, also on CPUs that are offline then. Records that the
+ * kernel writes under a later id are put under that name once they have been copied out of the ring:
  *
  *     sample            IDENTIFIER, which stands first; with READ the ids between the values
  *     any other record  the end of its trailer
- *     READ              the ids between the values besides
- *     LOST, THROTTLE, UNTHROTTLE   the ids in their body besides
+ *     READ              also the ids between the values
+ *     LOST, THROTTLE, UNTHROTTLE   also the ids in their body
  *
- * And a sample that the kernel has put under another recorder's id, or that of an event of ours that only asks for
- * something, gets the one that it should have had.
+ * A sample that the kernel has put under another recorder's id, or under that of a side event of weir's, gets the id of
+ * its own event.
  *
- * Where samples and trailers have no ids (weir_event_set.by_cpu) there are only those in bodies.
+ * Where samples and trailers have no ids (weir_event_set.by_cpu) only the ids in bodies are put under the name.
  *
  * Pure but for the bytes; any thread. Source: perf_event_open(2), "MMAP layout"; perf_output_read() in
  * kernel/events/core.c of Linux 6.18. PERF_SAMPLE_ID and STREAM_ID are never asked for.

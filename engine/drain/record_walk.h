@@ -1,6 +1,6 @@
 /*
- * Walking whole records: finds boundaries and counts what passes, without decoding more than a header, an id and a
- * time. Shared by the readers (hot path) and by the writer when it must say what a failed write has lost.
+ * Walking whole records: finds boundaries and counts records, without decoding more than a header, an id and a time.
+ * Readers walk on the hot path; the writer walks a chunk whose write has failed, to count the lost samples.
  */
 #ifndef WEIR_ENGINE_DRAIN_RECORD_WALK_H
 #define WEIR_ENGINE_DRAIN_RECORD_WALK_H

@@ -1,21 +1,22 @@
 /*
- * What a reader keeps in memory (-M): its own bounded list of chunks of samples, oldest first, instead of the queue to
- * the writer.
+ * The samples that a reader keeps in memory (-M): a bounded list of chunks, oldest first, instead of the writer's
+ * queue.
  *
- *     data ring ──copy──► chunk being filled ──seal──► [ oldest ... newest ] ──evict──► the same chunk, filled again
- *                                                           └─── at a snapshot: all of it, in order, to the writer
+ *     data ring ──copy──► open chunk ──seal──► [ oldest ... newest ] ──evict──► the same chunk, filled again
+ *                                                    └─── at a snapshot: all of it, in order, to the writer
  *
- * Whole chunks are evicted, so whole records are. Records in them that are not samples (LOST, THROTTLE, READ ...) are
- * copied out first, into a chunk that goes to the file: nothing is evicted but samples.
+ * Whole chunks are evicted, and so whole records. The records of a chunk that are not samples (LOST, THROTTLE, READ
+ * ...) are copied to the sink before its eviction: only samples are evicted.
  *
- * How many samples a chunk holds is not counted by a second walk: when a chunk is sealed, the reader's counters are
- * copied to it. What lies between the counters of a chunk and those of the one before it is in that chunk.
+ * No second walk counts the samples of a chunk: when a chunk is sealed, the reader's counters are copied to its entry.
+ * The difference from the entry before is the chunk's own count.
  *
- * Bounded by chunks (room) and, with a span, by the time of records: a chunk goes once its newest sample is older than
- * the newest one seen by the span. A chunk is then sealed when it covers an eighth of the span, so that what is kept
- * covers at least the span and at most an eighth more.
+ * The list is bounded by chunks (room) and, with a span, by the time of records: a chunk is evicted once its newest
+ * sample is older than the newest one seen by more than the span. A chunk is then sealed when it covers an eighth of
+ * the span, so the list covers at least the span and at most an eighth more.
  *
- * Owned by one reader; its thread only. Nothing here makes a system call, takes a lock or allocates, but for init().
+ * One reader owns the list; reader thread only. Nothing but init() makes a system call other than a futex wake (by way
+ * of the sink), takes a lock or allocates.
  */
 #ifndef WEIR_ENGINE_DRAIN_RETENTION_H
 #define WEIR_ENGINE_DRAIN_RETENTION_H
@@ -39,8 +40,8 @@ struct weir_retention_plan {
 };
 
 struct weir_retained {
-    struct weir_chunk *chunk; /* FILLING, the reader's; knows the times of its samples */
-    uint64_t side_bytes;      /* of its records that are not samples */
+    struct weir_chunk *chunk; /* FILLING, owned by the reader; has the times of its samples */
+    uint64_t side_bytes;      /* of the records in it that are not samples */
     uint64_t *drained;        /* owned by the list; [counter]: samples drained when it was sealed */
 };
 
@@ -64,11 +65,11 @@ struct weir_retention {
     uint64_t left_samples; /* evicted at the end of the recording: no snapshot has asked for them */
 };
 
-/* bytes: to retain in all, > 0; at least what each reader needs is planned. Chunks are small enough that a reader
- * evicts an eighth of what it holds, or less, at a time, where WEIR_CHUNK_MIN_BYTES allows. Pure. */
+/* bytes: to retain in all, > 0; the plan may have more, because each reader needs a few chunks. A chunk is at most an
+ * eighth of what its reader retains, where WEIR_CHUNK_MIN_BYTES allows: so much is evicted at a time. Pure. */
 struct weir_retention_plan weir_retention_plan(uint64_t bytes, uint64_t span_ns, unsigned readers);
 
-/* Bytes to retain with a span when none are named, for a machine of that memory. */
+/* Bytes to retain with a span when the user names none, for a machine of that memory. */
 uint64_t weir_retention_default_bytes(uint64_t memory_bytes, unsigned readers);
 
 struct weir_retention_setup {
@@ -86,39 +87,40 @@ int weir_retention_init(struct weir_retention *retention, const struct weir_rete
 /* Gives all chunks back to the pool. NULL-safe. */
 void weir_retention_fini(struct weir_retention *retention);
 
-/* Begins to fill a chunk that was taken from the pool or evicted. */
+/* Opens a chunk that was taken from the pool or evicted. No chunk is open. */
 void weir_retention_open(struct weir_retention *retention, struct weir_chunk *chunk);
 
-/* Tells of a block that was added to the open chunk, and of the bytes in it that are not of samples. True when the
- * chunk covers its share of the span and should be sealed. */
+/* Notes a block that was added to the open chunk; side_bytes of it are not of samples. True when the chunk covers its
+ * share of the span and should be sealed. */
 bool weir_retention_note(struct weir_retention *retention, uint64_t side_bytes);
 
-/* True when a sample of that time should not join the open chunk: with what is there it would cover too long a time. */
+/* Whether a sample of that time should not join the open chunk, which would then cover too long a time. */
 bool weir_retention_begins_slice(const struct weir_retention *retention, uint64_t time_ns);
 
-/* Where to put the counters of the chunk that is to be sealed. */
+/* The place for the counters of the chunk that is sealed next. */
 uint64_t *weir_retention_counters(struct weir_retention *retention);
 
-/* Moves the open chunk to the end of the list. There must be room: can_seal(). */
+/* Moves the open chunk to the end of the list, which has room for it. */
 void weir_retention_seal(struct weir_retention *retention);
 
-/* True when one more chunk may be taken from the pool. */
+/* Whether one more chunk may be taken from the pool. */
 bool weir_retention_has_room(const struct weir_retention *retention);
 
-/* Bytes that the oldest chunk needs elsewhere when it is evicted. The list is not empty. */
+/* Bytes that the sink needs room for when the oldest chunk is evicted. The list is not empty. */
 uint64_t weir_retention_side_bytes(const struct weir_retention *retention);
 
-/* True when the oldest chunk holds nothing younger than the span. newest_ns: of samples anywhere, 0 when not known. */
+/* Whether all samples of the oldest chunk are older than the span. newest_ns: of the samples of all readers; 0: not
+ * known. */
 bool weir_retention_is_outdated(const struct weir_retention *retention, uint64_t newest_ns);
 
-/* Takes the oldest chunk out of the list; its records that are not samples are appended to `side`, which has room for
- * them and may be NULL without any. The chunk is the caller's, empty. The list is not empty. */
+/* Takes the oldest chunk out of the list, and appends its records that are not samples to `side`, which has room for
+ * them and may be NULL when there are none. Returns the chunk, empty, which the caller owns. The list is not empty. */
 struct weir_chunk *weir_retention_evict(struct weir_retention *retention, struct weir_chunk *side);
 
 /* Samples evicted so far. */
 uint64_t weir_retention_evicted(const struct weir_retention *retention);
 
-/* Takes the oldest chunk out of the list as it is, to be handed over; NULL when the list is empty. */
+/* Takes the oldest chunk out of the list with its records, for a snapshot; NULL when the list is empty. */
 struct weir_chunk *weir_retention_take(struct weir_retention *retention);
 
 /* ---- between the list and the sink ---- */

@@ -85,7 +85,7 @@ static void open_epoch(struct weir_rounds *rounds, uint64_t now_ns, bool snapsho
     rounds->snapshot_open = snapshot;
     rounds->snapshot_wanted &= !snapshot;
     weir_test_point(WEIR_AT_ROUND_OPEN);
-    /* (J) and (M) in reader.h */
+    /* (epoch-open) and (reader-wake) in reader.h */
     atomic_store_explicit(&rounds->control->epoch, current_epoch(rounds) + 1, memory_order_seq_cst);
     rounds->open = true;
     rounds->wanted = false;

@@ -1,30 +1,31 @@
 /*
- * Shedding: what a recording does without when its output is behind, so that it need not do without more. Each step
- * includes those before it; how far it may go is the user's choice (--shed), when a step is taken is the pressure's
- * (pressure.h), and each step is taken back when the pressure falls:
+ * Shedding: while the output is behind, a recording gives up little, in order not to lose more. Each step includes
+ * those before it. The user chooses the last step (--shed); the pressure (pressure.h) decides when a step is taken, and
+ * each step is taken back when the pressure falls:
  *
- *     step      from pressure   what it does
+ *     step      from pressure   effect
  *     BATCHES   SOME            rounds are four times as far apart: readers hand over fuller chunks, so that the pool
  *                               holds more. No record changes.
  *     STACKS    HIGH            dumps of user stacks are cut to a quarter (1 KiB at least), from the outer end; and
- *                               always to what is used of them, which loses nothing
+ *                               always to their used part, which loses nothing
  *     CPUS      FULL            a reader with more than its share of the pool on the way to the disk leaves its data
- *                               rings alone; what is beyond half of such a ring is dropped, the oldest samples first
+ *                               rings alone; of a ring that is more than half full it drops the oldest samples
  *
  * Side records are never shed: neither those of sideband rings, whose reader goes on taking chunks, nor those that
- * stand between the samples of data rings (LOST, THROTTLE, READ). Nor are samples that are kept in memory (-M,
- * --overwrite), where older ones make room; nor those that are drained at the end, when no more come.
+ * stand between the samples of data rings (LOST, THROTTLE, READ). Samples that are kept in memory (-M, --overwrite) are
+ * not shed either, because older ones make room there; nor are the samples that are drained at the end, when no more
+ * come.
  *
- * A trimmed dump is one that the kernel could have written: its size word and the record's size are smaller, the word
- * behind it says how much of it is used, all that follows has moved up. The innermost frames stay.
+ * A trimmed dump is a dump that the kernel could have written: its size word and the record's size are smaller, the
+ * word behind it says how much of it is used, and all that follows has moved up. The innermost frames stay.
  *
- * Dropped samples are counted for each ring and event. Before the next record of the ring goes to the file, and before
- * an epoch is passed, a LOST_SAMPLES record tells of them there, with the event's id and the time of the last one, so
- * that every reader of the file, each file of several and each round has the loss where it happened. Its misc has
+ * Dropped samples are counted for each ring and event. A LOST_SAMPLES record reports them, with the event's id and the
+ * time of the last dropped sample. It stands before the next record of that ring in the file, and before the epoch is
+ * passed: so every consumer, each file of a rotation and each round has the loss where it happened. Its misc field has
  * WEIR_RECORD_MISC_SHED (format/perf_file.h), which tells it from the kernel's own counts.
  *
- * All of it runs on the reader's thread, on bytes that it reads anyway: no allocation, no system call. The plan is
- * shared and constant.
+ * All functions but those of the plan run on the reader's thread, on bytes that it reads anyway: no allocation, no
+ * system call. The plan is shared and constant.
  */
 #ifndef WEIR_ENGINE_DRAIN_SHED_H
 #define WEIR_ENGINE_DRAIN_SHED_H

@@ -1,10 +1,10 @@
 /*
  * Side records that are kept back until their order is proven.
  *
- * Readers drain their CPUs at different times, so records come in any order within about two rounds. The queue takes
- * note of the newest time that it has seen and of the epoch at that moment; once an epoch two higher is open, every
- * older record has come (sideband.h, N), and all up to that time are passed on in the order of time, equal times in the
- * order in which they came.
+ * Readers drain their CPUs at different times, so records come in any order within about two rounds. The queue notes
+ * the newest time that it has seen, and the epoch at that moment. Once an epoch two higher is open, every older record
+ * has come (tees-filled of sideband.h). The queue then passes on all records up to that time in the order of time,
+ * records of equal times in the order in which they came.
  *
  * Bounded: above WEIR_SIDE_QUEUE_BYTES the older half is passed on without proof (counted); above twice that records
  * are dropped (counted). One thread at a time.
@@ -36,8 +36,8 @@ struct weir_side_queue {
     struct weir_side_entry *entries; /* owned */
     size_t count, room;
     uint64_t newest_ns;     /* of all records so far */
-    bool has_horizon;       /* the two below hold */
-    uint64_t horizon_ns;    /* up to here order is proven ... */
+    bool has_horizon;       /* horizon_ns and horizon_epoch hold */
+    uint64_t horizon_ns;    /* up to this time order is proven ... */
     uint64_t horizon_epoch; /* ... once this epoch is open */
     uint64_t unproven;      /* records passed on without proof */
     uint64_t lost;          /* records dropped */
@@ -52,17 +52,19 @@ void weir_side_queue_fini(struct weir_side_queue *queue);
 void weir_side_queue_push(struct weir_side_queue *queue, const uint8_t *record, size_t bytes, uint64_t time_ns,
                           const struct weir_side_origin *origin);
 
-/* Shows every record that is kept back, in the order in which they came. visit: -errno ends it. 0, or that. */
+/* Shows every record in the queue, in the order in which they came. A -errno of visit ends the visit and is returned;
+ * else 0. */
 int weir_side_queue_visit(const struct weir_side_queue *queue,
                           int (*visit)(void *ctx, const struct weir_side_origin *origin, const uint8_t *record,
                                        size_t bytes),
                           void *ctx);
 
-/* Passes on what is proven. epoch: read before all that was pushed was drained; epoch_after: read after that. */
+/* Passes on the records whose order is proven. epoch: read before the pushed records were drained; epoch_after: read
+ * after that. */
 void weir_side_queue_advance(struct weir_side_queue *queue, uint64_t epoch, uint64_t epoch_after, weir_side_apply apply,
                              void *ctx);
 
-/* Passes on everything: no more will come. */
+/* Passes on everything: no more records come. */
 void weir_side_queue_apply_all(struct weir_side_queue *queue, weir_side_apply apply, void *ctx);
 
 #endif

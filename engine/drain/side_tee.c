@@ -31,7 +31,7 @@ void weir_side_tee_push(struct weir_side_tee *tee, const void *records, size_t b
 {
     uint64_t head = atomic_load_explicit(&tee->head, memory_order_relaxed); /* our own word */
     if (bytes > tee->bytes - (head - tee->known_tail)) {
-        tee->known_tail = atomic_load_explicit(&tee->tail, memory_order_acquire); /* (T2) */
+        tee->known_tail = atomic_load_explicit(&tee->tail, memory_order_acquire); /* (tee-tail) */
         if (bytes > tee->bytes - (head - tee->known_tail)) {
             /* Relaxed: a count, our own word. */
             uint64_t missed = atomic_load_explicit(&tee->missed, memory_order_relaxed);
@@ -44,12 +44,12 @@ void weir_side_tee_push(struct weir_side_tee *tee, const void *records, size_t b
     memcpy(tee->data + at, records, first);
     memcpy(tee->data, (const uint8_t *)records + first, bytes - first);
     weir_test_point(WEIR_AT_TEE_PUSH);
-    atomic_store_explicit(&tee->head, head + bytes, memory_order_release); /* (T1) */
+    atomic_store_explicit(&tee->head, head + bytes, memory_order_release); /* (tee-head) */
 }
 
 int64_t weir_side_tee_drain(struct weir_side_tee *tee, struct weir_buf *out)
 {
-    uint64_t head = atomic_load_explicit(&tee->head, memory_order_acquire); /* (T1) */
+    uint64_t head = atomic_load_explicit(&tee->head, memory_order_acquire); /* (tee-head) */
     uint64_t tail = atomic_load_explicit(&tee->tail, memory_order_relaxed); /* our own word */
     size_t bytes = head - tail;
     if (bytes == 0)
@@ -62,7 +62,7 @@ int64_t weir_side_tee_drain(struct weir_side_tee *tee, struct weir_buf *out)
     memcpy(to, tee->data + at, first);
     memcpy(to + first, tee->data, bytes - first);
     weir_test_point(WEIR_AT_TEE_DRAIN);
-    atomic_store_explicit(&tee->tail, head, memory_order_release); /* (T2) */
+    atomic_store_explicit(&tee->tail, head, memory_order_release); /* (tee-tail) */
     return (int64_t)bytes;
 }
 

@@ -1,19 +1,19 @@
 /*
  * A tee: carries a copy of the side records that one reader has drained to the thread that keeps the task map.
  *
- * A ring of bytes with one producer (the reader) and one consumer. Blocks of whole records go in whole or not at all;
- * the producer never waits, makes no system call and allocates nothing: what finds no room is counted as missed, and
- * who reads the tee knows from then on that it has not seen everything. Only side records come this way, which have
- * rings of their own: samples are never copied here.
+ * A ring of bytes with one producer (the reader) and one consumer. The producer pushes blocks of whole records, whole
+ * or not at all. The producer never waits, makes no system call and allocates nothing: it counts a block without room
+ * as missed, and the consumer knows from then on that it has not seen every record. Only side records take this way,
+ * and they have rings of their own: samples are never copied here.
  *
- *     producer                                   consumer
- *     store bytes                                head, acquire              (T1)
- *     head += bytes, release    (T1)             load bytes
- *     tail, acquire             (T2)             tail += bytes, release     (T2)
+ *     producer                                    consumer
+ *     store bytes                                 head, acquire              (tee-head)
+ *     head += bytes, release    (tee-head)        load bytes
+ *     tail, acquire             (tee-tail)        tail += bytes, release     (tee-tail)
  *
- *     (T1) pairs a release of head with the consumer's acquire: who sees the head sees the bytes below it.
- *     (T2) pairs a release of tail with the producer's acquire: the bytes below tail have been read, so their place may
- *          be written. It is looked at only when the room that was known before does not do.
+ *     (tee-head) The consumer that reads the head sees the bytes below it.
+ *     (tee-tail) The consumer has read the bytes below the tail, so the producer may write their place. The producer
+ * reads the tail only when the room that it knew before does not suffice.
  *
  * Indexes run freely; the ring is a power of two. Each side writes its own cache line.
  */

@@ -2,39 +2,38 @@
  * The writer: takes chunks and round markers from the queue, in order, and appends them to the output.
  *
  *     step:  while the output takes more and the queue has more: append
- *            (with -z by way of the compressor: what is queued goes in, what is done comes out, in the same order)
+ *            (with -z through the compressor: queued chunks go in, finished ones come out, in the same order)
  *            flush to the kernel; reap completions; give chunks back to the pool (a failed chunk is walked first, so
  *            that every sample in it is counted as lost by a failed write, per CPU and event)
  *            when a checkpoint is due: write data.size = stable bytes into the head (checkpoint.h)
  *
- * An output that waits for space (io/output.h) is tried ten times a second. Meanwhile what it does not take stays in
- * the queue, and the pool runs low; who looks at `full` sees to it that less is produced (disk_guard.h).
+ * An output that waits for space (io/output.h) is tried ten times a second. Meanwhile its chunks stay in the queue, and
+ * the pool runs low; the disk guard reads `full` and has less recorded (disk_guard.h).
  *
- * The thread repeats steps. Between them it parks in the queue, so that chunks gather and go to the kernel in one call:
+ * The thread repeats steps. Between two steps it parks in the queue, so that chunks gather and go to the kernel in one
+ * call:
  *
- *     while data flows    until 8 MiB of chunks stand in the queue, an eighth of the pool, or half of what readers may
- *                         still take, but for 40 ms at most. The push that completes them wakes it: once for a batch
- *     in haste            1 ms, without a wake: less than half of what is ready in the pool is free, so that what comes
- *                         back from the disk matters
- *     for others          10 ms: it looks after what does not wake it (compression, an output that a rotation has left,
- *                         a snapshot that is awaited)
- *     when idle           until the next push, or a checkpoint
+ *     while data flows    until 8 MiB of chunks stand in the queue, an eighth of the pool, or half of the chunks that
+ *                         readers may still take, but for 40 ms at most. The push that completes the number wakes the
+ *                         writer: one wake for a batch
+ *     in haste            1 ms, without a wake: less than half of the ready chunks is free, so that every chunk that
+ * comes back from the disk matters for others          10 ms: something is under way that wakes nobody (compression, an
+ * output that a rotation has left, a snapshot that is awaited) when idle           until the next push, or a checkpoint
  *
- * What is in the pool when it wakes bounds what a storm that begins suddenly can take: half of it is still there.
- * After stop() it ends when queue and output are empty.
+ * The pool's state when the writer wakes bounds the storm that may begin suddenly: half of the pool is still free then.
+ * After stop() the thread ends when queue and output are empty.
  *
- * A round marker counts bytes: when round_bytes have passed since the last one, and a 64th of what the output holds,
- * round_more_bytes at most, the coordinator is told through kick_fd. Readers of the file hold two rounds in memory, so
- * with that share these are a small part of what they hold of a small file. When round_patient_bytes more have passed
- * and no marker has come it is told again, and finds the round overdue.
- *
- * Rounds that readers have marked (round_mark.h) count as well: while there are any nobody is told.
+ * Rounds. When round_bytes have passed since the last marker, and a 64th of the output's bytes (round_more_bytes at
+ * most), the writer tells the coordinator through kick_fd. Consumers hold two rounds in memory, so with that share two
+ * rounds are a small part of a small file. When round_patient_bytes more have passed without a marker, the writer tells
+ * the coordinator again, and marks the round as overdue. Rounds that readers have marked (round_mark.h) count as well:
+ * while there are any, the writer tells nobody.
  *
  * A train (chunk.h) is appended as one whole: nothing comes between its chunks, and no checkpoint ends in it. The
  * writer neither walks nor compresses its data, nor counts the data for rounds: consumers need not hold it in order.
  *
- * A rotation changes the output: what stands behind it in the queue goes to the next one at once, while what stood
- * before it is still on its way to the one that is left (writer_rotation.h).
+ * A rotation changes the output: items behind it in the queue go to the next output at once, while chunks before it may
+ * still be on their way to the old one (writer_rotation.h).
  */
 #ifndef WEIR_ENGINE_DRAIN_WRITER_H
 #define WEIR_ENGINE_DRAIN_WRITER_H

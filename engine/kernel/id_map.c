@@ -34,7 +34,7 @@ static void insert(struct weir_id_table *table, const struct weir_id_entry *entr
     struct weir_id_entry *at = &table->slots[slot];
     at->event = entry->event;
     at->place = entry->place;
-    __atomic_store_n(&at->id, entry->id, __ATOMIC_RELEASE); /* (P) */
+    __atomic_store_n(&at->id, entry->id, __ATOMIC_RELEASE); /* (ids-published) */
     table->used++;
 }
 
@@ -97,7 +97,7 @@ int weir_id_map_extend(struct weir_id_map *map, const struct weir_id_entry *entr
     }
     if (table != old) {
         weir_test_point(WEIR_AT_IDS_PUBLISH);
-        atomic_store_explicit(&map->table, table, memory_order_release); /* (P) */
+        atomic_store_explicit(&map->table, table, memory_order_release); /* (ids-published) */
     }
     return 0;
 }

@@ -8,13 +8,13 @@
  *
  *     coordinator                                    reader, writer
  *     -----------                                    --------------
- *     entry; its id, release             (P)         data_head, acquire (C in ring.h): records of the new ids
- *     or: a table; map.table, release    (P)         map.table, acquire; a slot's id, acquire   (Q)
+ *     entry; its id, release                         data_head, acquire (C in ring.h): records of the new ids
+ *     or: a table; map.table, release                map.table, acquire; a slot's id, acquire
  *     enable the events (ioctl)                      look the id up
  *
- *     (P) pairs with (Q): who sees the pointer sees all of the table, who sees an id sees its entry. A record of a new
- *     id can only be written after its event was enabled, which was after (P); so who has read the record (C) finds its
- *     id.
+ *     (ids-published) A thread that reads the pointer sees all of the table; a thread that reads an id sees its entry.
+ *                     The kernel writes a record of a new id only after the event was enabled, and that was after the
+ *                     release; so a thread that has read the record (C) finds its id.
  *
  * Tables that were replaced stay until fini(), because nobody knows who still looks at them: together they are smaller
  * than the last one. Ids stay as well, for the same reason: up to 64 bytes for each event each time that a CPU comes.
@@ -61,14 +61,14 @@ void weir_id_map_fini(struct weir_id_map *map);
 /* Adds one id (not 0, not there yet). Before the map is shared. */
 void weir_id_map_add(struct weir_id_map *map, uint64_t id, uint32_t event, uint32_t place);
 
-/* Adds ids to a map that is shared (P). Before their events are enabled. Coordinator. 0 or -ENOMEM: then the map is as
- * it was. */
+/* Adds ids to a map that is shared (ids-published). Before their events are enabled. Coordinator. 0 or -ENOMEM: then
+ * the map is as it was. */
 int weir_id_map_extend(struct weir_id_map *map, const struct weir_id_entry *entries, size_t count);
 
-/* The table as it is now (Q). */
+/* The table as it is now (ids-published). */
 static inline const struct weir_id_table *weir_id_map_table(const struct weir_id_map *map)
 {
-    return atomic_load_explicit(&map->table, memory_order_acquire); /* (Q) */
+    return atomic_load_explicit(&map->table, memory_order_acquire); /* (ids-published) */
 }
 
 /* The entry of id, or NULL (always for 0). Any thread; what it points to stays until fini(). */
@@ -79,7 +79,7 @@ static inline const struct weir_id_entry *weir_id_map_find(const struct weir_id_
     /* Fibonacci hashing (Knuth, TAOCP 3, 6.4): ids of one CPU are a fixed stride apart. */
     size_t slot = (size_t)((id * 0x9e3779b97f4a7c15ull) >> table->shift);
     for (;; slot = (slot + 1) & (table->slot_count - 1)) {
-        uint64_t found = __atomic_load_n(&table->slots[slot].id, __ATOMIC_ACQUIRE); /* (Q) */
+        uint64_t found = __atomic_load_n(&table->slots[slot].id, __ATOMIC_ACQUIRE); /* (ids-published) */
         if (found == id)
             return id ? &table->slots[slot] : NULL;
         if (found == 0)

@@ -100,7 +100,8 @@ uint64_t weir_ring_fill(const struct weir_ring *ring)
     if (ring->newest)
         return 0;
     /* Tail first: a head read later can only be farther on, so that equality means empty at the time of the second
-     * read. The acquire on the tail is (E); the one on the head keeps the two reads in this order on the other side. */
+     * read. The acquire on the tail is (ring-drained); the one on the head keeps the two reads in this order on the
+     * other side. */
     uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
     uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
     return head - tail;

@@ -44,7 +44,8 @@
  * within it, or counts on, as the PMU's driver has it; it stands still, and so does the area, while the event is
  * disabled.
  *
- * A third party, the coordinator, asks whether a ring is empty without owning it (E): see weir_ring_is_drained().
+ * The coordinator, a third thread, asks whether a ring is empty without owning it: see weir_ring_is_drained()
+ * (ring-drained). The letters (A) to (D) are those of the kernel's ring_buffer.c.
  */
 #ifndef WEIR_ENGINE_KERNEL_RING_H
 #define WEIR_ENGINE_KERNEL_RING_H
@@ -99,7 +100,7 @@ void weir_ring_copy_past_caches(const struct weir_ring *ring, uint64_t position,
 const uint8_t *weir_ring_at(const struct weir_ring *ring, uint64_t position, uint64_t bytes);
 
 /*
- * True when all that the kernel had published was given back (D) at the time of the call. Any thread. (E)
+ * True when all that the kernel had published was given back (D) at the time of the call. Any thread. (ring-drained)
  * data_tail is read with acquire: it pairs with (D), so that what the reader stored before its release (that it holds a
  * chunk: chunk_sink.h) is visible to the caller that saw the ring drained.
  * A ring of the newest records counts as drained: between snapshots nobody takes anything from it.

@@ -20,20 +20,20 @@ enum weir_test_point {
     WEIR_AT_POOL_GROW,  /* chunks are faulted in, and not free yet */
     WEIR_AT_GROWER_SLEEP,
 
-    WEIR_AT_QUEUE_LINK,  /* (F) done, (G) not: the queue is cut in two */
-    WEIR_AT_QUEUE_COUNT, /* (G) done: the chunk can be popped, and is not counted */
-    WEIR_AT_QUEUE_WAKE,  /* counted (H); whether the writer is parked was not looked at */
+    WEIR_AT_QUEUE_LINK,  /* (queue-order) done, (queue-link) not: the queue is cut in two */
+    WEIR_AT_QUEUE_COUNT, /* (queue-link) done: the chunk can be popped, and is not counted */
+    WEIR_AT_QUEUE_WAKE,  /* counted (queue-park); whether the writer is parked was not looked at */
     WEIR_AT_QUEUE_REST,  /* the writer has popped what there is, and does not say that it is parked */
     WEIR_AT_QUEUE_PARK,  /* the writer says that it is parked, and is not */
 
-    WEIR_AT_READER_EPOCH,   /* (J) the epoch was read, the heads were not */
+    WEIR_AT_READER_EPOCH,   /* (epoch-open) the epoch was read, the heads were not */
     WEIR_AT_READER_RELEASE, /* holding is set, data_tail not moved */
     WEIR_AT_AUX_HEAD,       /* (C') aux_head was read, data_head was not */
     WEIR_AT_AUX_RELEASE,    /* a train is pushed, aux_tail not moved (D') */
-    WEIR_AT_READER_HELD,    /* the chunk is pushed, holding still set (K) */
-    WEIR_AT_READER_PASS,    /* all is handed over, the epoch not passed (L) */
+    WEIR_AT_READER_HELD,    /* the chunk is pushed, holding still set (holding-clear) */
+    WEIR_AT_READER_PASS,    /* all is handed over, the epoch not passed (epoch-passed) */
     WEIR_AT_READER_SLEEP,   /* before poll(2) */
-    WEIR_AT_READER_WOKEN,   /* the wake was seen, and not taken (M) */
+    WEIR_AT_READER_WOKEN,   /* the wake was seen, and not taken (reader-wake) */
 
     WEIR_AT_ROUND_OPEN, /* what a snapshot needs is stored, its epoch not */
     WEIR_AT_ROUND_MARK, /* all readers are past, the marker not pushed */
@@ -42,17 +42,17 @@ enum weir_test_point {
     WEIR_AT_SNAPSHOT_PUSH,   /* a chunk has left the list of what is retained, and is not pushed */
     WEIR_AT_SNAPSHOT_READ,   /* between two blocks of a ring of the newest records */
 
-    WEIR_AT_TEE_PUSH,  /* (T1) bytes are there, the head is not moved */
-    WEIR_AT_TEE_DRAIN, /* (T2) bytes are read, the tail is not moved */
+    WEIR_AT_TEE_PUSH,  /* (tee-head) bytes are there, the head is not moved */
+    WEIR_AT_TEE_DRAIN, /* (tee-tail) bytes are read, the tail is not moved */
 
-    WEIR_AT_IDS_PUBLISH, /* (P) the table with new ids is built, and not the map's */
-    WEIR_AT_IDS_ADD,     /* (P) a new id is not in the table, in which there is room */
-    WEIR_AT_IDS_LOOK_UP, /* (Q) the table was read, nothing in it was looked up */
-    WEIR_AT_RING_BEGUN,  /* (N) of reader.h: the ring is no longer dormant, its reader not woken */
-    WEIR_AT_RING_RETURN, /* (R) of reader.h: that its CPU has come back is noted, and not the ring's */
+    WEIR_AT_IDS_PUBLISH, /* (ids-published) the table with new ids is built, and not the map's */
+    WEIR_AT_IDS_ADD,     /* (ids-published) a new id is not in the table, in which there is room */
+    WEIR_AT_IDS_LOOK_UP, /* (ids-published) the table was read, nothing in it was looked up */
+    WEIR_AT_RING_BEGUN,  /* (ring-awake) the ring is no longer dormant, its reader not woken */
+    WEIR_AT_RING_RETURN, /* (cpu-return) that its CPU has come back is noted, and not the ring's */
 
     WEIR_AT_SIDE_QUESTION, /* a question was seen, the tees were not looked at for it */
-    WEIR_AT_SIDE_EPOCH,    /* (N) of sideband.h: the epoch was read, the tees were not */
+    WEIR_AT_SIDE_EPOCH,    /* (tees-filled) the epoch was read, the tees were not */
     WEIR_AT_SIDE_DRAINED,  /* the tees were read, the epoch was not looked at again */
     WEIR_AT_SIDE_UNLOCKED, /* a file is read without the lock, what it has is not entered */
 
@@ -60,10 +60,10 @@ enum weir_test_point {
     WEIR_AT_FINISHER_DONE,  /* a file has its name, and is not counted */
     WEIR_AT_FINISHER_DROP,  /* without the lock, what is to be removed is there */
 
-    WEIR_AT_COMPRESS_OFFER, /* (S) the slot is in the list, the number is not */
-    WEIR_AT_COMPRESS_TAKE,  /* (T) the slot was read, and is not exchanged */
-    WEIR_AT_COMPRESS_DONE,  /* (D) compressed, and not said so */
-    WEIR_AT_COMPRESS_SLEEP, /* (B) there was nothing to do: counted as asleep, and not asleep */
+    WEIR_AT_COMPRESS_OFFER, /* (work-offered) the slot is in the list, the number is not */
+    WEIR_AT_COMPRESS_TAKE,  /* (work-taken) the slot was read, and is not exchanged */
+    WEIR_AT_COMPRESS_DONE,  /* (work-done) compressed, and not said so */
+    WEIR_AT_COMPRESS_SLEEP, /* (worker-bell) there was nothing to do: counted as asleep, and not asleep */
 
     WEIR_AT_ROTATION_BEGIN, /* (rotation-begun) the output is changed, begun is not stored */
     WEIR_AT_ROTATION_DONE,  /* (rotation-done) the old output has nothing pending, FREE is not stored */

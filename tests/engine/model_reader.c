@@ -4,7 +4,8 @@
  *
  *     barrier   A kernel that publishes a record, a reader that takes a step, and the coordinator, which notes what is
  *               published, opens an epoch and looks whether the reader is past it. Where it finds that, all of that
- *               stands before the marker. (K) and the release of (L) are not shown: that machine makes no store early.
+ *               stands before the marker. (holding-clear) and the release of (epoch-passed) are not shown: that
+ *               machine makes no store early.
  *     wake      A reader that sleeps in poll(2), and the coordinator, which wakes it and then ends the recording. The
  *               reader comes to its end.
  */

@@ -1,7 +1,7 @@
 /*
- * The sideband thread's rule (N) of sideband.h, step by step: the thread is held at a test point while the two readers
- * and the coordinator, all played by this program, do the one thing that the rule is there for. race_sideband.c has
- * the same in a storm, where it comes as it comes; here each way to break the rule is found in each run.
+ * The rule (tees-filled) of the sideband thread, step by step: the thread is held at a test point while the two
+ * readers and the coordinator, all played by this program, do the one thing that the rule is there for.
+ * race_sideband.c has the same in a storm, by chance; here each run finds each way to break the rule.
  *
  * In each of them a task is forked on CPU 0, whose reader is late with that, and ends on CPU 1. If the end is taken in
  * first, the task is still there when all is over.

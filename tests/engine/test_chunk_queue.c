@@ -63,7 +63,7 @@ Test(chunk_queue, push_that_is_not_linked_yet_is_neither_popped_nor_overlooked)
     weir_chunk_queue_init(&queue);
     make_chunks(chunks, 2);
     weir_chunk_queue_push(&queue, &chunks[0]);
-    /* A producer that was stopped between the exchange (F) and the link (G). */
+    /* A producer that was stopped between the exchange (queue-order) and the link (queue-link). */
     struct weir_chunk *before = atomic_exchange(&queue.last, &chunks[1]);
     chunks[1].state = WEIR_CHUNK_QUEUED;
     cr_assert_eq(before, &chunks[0]);
@@ -144,7 +144,7 @@ Test(chunk_queue, queue_is_of_nobody_while_a_push_is_under_way)
     weir_chunk_queue_init(&queue);
     make_chunks(chunks, 2);
     weir_chunk_queue_push(&queue, &chunks[0]);
-    struct weir_chunk *before = atomic_exchange(&queue.last, &chunks[1]); /* between (F) and (G) */
+    struct weir_chunk *before = atomic_exchange(&queue.last, &chunks[1]); /* between (queue-order) and (queue-link) */
     cr_assert_not(weir_chunk_queue_is_of(&queue, 0, &last));
     cr_assert_null(last);
     atomic_store(&before->queue_next, &chunks[1]);
