@@ -1,4 +1,4 @@
-/* Draining a ring. Reader thread. In which order words are written: drainer.h, chunk_sink.h and ring.h. */
+/* Draining a ring. Reader thread. The order of its stores: drainer.h, chunk_sink.h and ring.h. */
 #include "engine/drain/drainer.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static void close_chunk(struct weir_drainer *drainer, const struct weir_reader_r
         weir_chunk_sink_hand_over(drainer->sink);
 }
 
-/* So many bytes of records that are not samples, among others, stand in the ring's chunk now. */
+/* Records of the ring were added to its chunk; side_bytes of them are not of samples. */
 static void note_filled(struct weir_drainer *drainer, const struct weir_reader_ring *r, uint64_t side_bytes)
 {
     if (retains(drainer, r))
@@ -66,7 +66,7 @@ static bool holds_back(const struct weir_drainer *drainer, const struct weir_rea
     return weir_shedder_holds_back(drainer->shedder, r) && !drainer->stopping && !retains(drainer, r);
 }
 
-/* Side records are no samples, which is what is told of. */
+/* Counts losses of samples while the pool was empty. Side records are no samples. */
 static void note_lost(struct weir_reader_ring *r, uint64_t lost)
 {
     if (lost > 0 && r->starved && !r->sideband) {
@@ -75,8 +75,8 @@ static void note_lost(struct weir_reader_ring *r, uint64_t lost)
     }
 }
 
-/* Samples of a ring stand in order of time, newest last or, in a ring of the newest records, newest first; those of
- * other rings may be older. */
+/* Widens the chunk's span of times by the block just walked. The samples of one ring stand in order of time (newest
+ * first in a ring of the newest records), but a chunk has samples of several rings. */
 static void note_times(struct weir_reader_ring *r, struct weir_chunk *chunk)
 {
     const struct weir_walk_counts *counts = &r->counts;
@@ -88,17 +88,17 @@ static void note_times(struct weir_reader_ring *r, struct weir_chunk *chunk)
     r->newest_ns = weir_max_u64(r->newest_ns, newest_ns);
 }
 
-/* What a chunk holds behind its records: what was copied while these were walked, and the beginning of one of which the
- * rest is still in the ring. It is not copied again, as long as the chunk is the same and nothing was added to it. */
+/* Bytes behind the records of a chunk that are copied already: the lines that were copied during the walk, and the
+ * beginning of a record that ends in a later block. They hold while nothing else is added to that chunk. */
 struct begun {
     const struct weir_chunk *chunk;
     uint32_t used;
     uint64_t bytes;
 };
 
-/* Copies [ring->tail, + most), for which there is room, behind what the chunk holds of it already, up to a block in
- * all, or to the end of the first record where that is longer. Returns what is there now. Past the caches, a block ends
- * where a line of the chunk does, because a line that is written in two parts does not go past them. */
+/* Copies records from the tail into the chunk, behind the begun bytes: a block, or the whole first record where that is
+ * longer, but at most `most` bytes, for which there is room. Returns the bytes that are there now. Past the caches, a
+ * block ends at the end of a cache line, because a line that is written in two parts does not pass them. */
 static uint64_t copy_block(const struct weir_reader_ring *r, struct weir_chunk *chunk, uint64_t begun_bytes,
                            uint64_t most, bool past_caches)
 {
@@ -118,7 +118,7 @@ static uint64_t copy_block(const struct weir_reader_ring *r, struct weir_chunk *
     return bytes;
 }
 
-/* Where a block that was copied is to be walked. */
+/* Where to walk a block: in the cache. */
 static const uint8_t *find_in_cache(const struct weir_reader_ring *r, const uint8_t *copy, uint64_t bytes,
                                     bool past_caches)
 {
@@ -126,7 +126,7 @@ static const uint8_t *find_in_cache(const struct weir_reader_ring *r, const uint
     return source ? source : copy;
 }
 
-/* What the walk of a block copies: the lines behind it, as many as another block has. most: as for the block. */
+/* The lines behind a block, which its walk copies: at most as many as a block has. most: as for copy_block(). */
 static struct weir_walk_copy lines_behind(const struct weir_drainer *drainer, const struct weir_reader_ring *r,
                                           struct weir_chunk *chunk, uint64_t bytes, uint64_t most)
 {
@@ -139,7 +139,7 @@ static struct weir_walk_copy lines_behind(const struct weir_drainer *drainer, co
     return copy;
 }
 
-/* Samples with ids of nobody: of an event whose samples the kernel puts under ids of others. */
+/* Counts samples whose id is of no event of ours: the kernel put them under ids of other recorders. */
 static void adopt_samples(const struct weir_drainer *drainer, struct weir_reader_ring *r, uint8_t *data, uint64_t bytes)
 {
     uint64_t *samples = r->counts.samples + r->place * drainer->layout->place_stride;
@@ -183,14 +183,14 @@ static int64_t move_block(struct weir_drainer *drainer, struct weir_reader_ring 
     note_times(r, chunk);
     uint64_t kept = trim(drainer, r, to, (uint64_t)moved);
     chunk->used += (uint32_t)kept;
-    /* Behind records that were trimmed it does not stand where they end now. */
+    /* After a trim the begun bytes do not stand where the records end. */
     *begun = (struct begun){chunk, chunk->used, kept == (uint64_t)moved ? bytes - (uint64_t)moved + copy.copied : 0};
     r->drained_bytes += (uint64_t)moved;
     note_filled(drainer, r, r->counts.other_bytes - side_before);
     return moved;
 }
 
-/* With a span: whether what comes next is a sample for another chunk than the open one. */
+/* With a span: whether the next record is a sample for another chunk than the open one. */
 static bool begins_slice(const struct weir_drainer *drainer, const struct weir_reader_ring *r)
 {
     if (!retains(drainer, r) || drainer->retention->span_ns == 0 || !drainer->retention->open.chunk)
@@ -204,14 +204,14 @@ static bool begins_slice(const struct weir_drainer *drainer, const struct weir_r
     return weir_retention_begins_slice(drainer->retention, time_ns);
 }
 
-/* What lies below head is no sequence of records: skips it, so that what follows may be read again. */
+/* Skips bytes that are no sequence of records, so that records behind head can be read. */
 static void discard(struct weir_reader_ring *r, uint64_t head)
 {
     r->discarded_bytes += head - r->ring.tail;
     weir_ring_release(&r->ring, head);
 }
 
-/* Finds out what a ring of the newest records holds that was not read before. */
+/* Begins to read the records of a ring of the newest records that no snapshot has read yet. */
 static void begin_newest(struct weir_reader_ring *r)
 {
     uint64_t head = weir_ring_head(&r->ring), written = r->ring.tail - head;
@@ -238,7 +238,7 @@ bool weir_drainer_read_newest(struct weir_drainer *drainer, struct weir_reader_r
             r->ring.tail += (uint64_t)moved;
         } else if (moved == 0 && room < weir_min_u64(left, WEIR_RECORD_MAX_BYTES)) {
             close_chunk(drainer, r);
-        } else { /* the oldest record, of which the newest has taken a part */
+        } else { /* the oldest record, which the newest one has partly overwritten */
             r->overwritten_bytes += left;
             break;
         }
@@ -254,7 +254,7 @@ static void note_starved(struct weir_drainer *drainer, struct weir_reader_ring *
     drainer->half_full |= left >= r->ring.bytes / 2;
 }
 
-/* Moves the one record that stands first. False: come again, the pool is empty. */
+/* Moves the first record of the ring. False: come again, the pool is empty. */
 static bool move_record(struct weir_drainer *drainer, struct weir_reader_ring *r, uint64_t head)
 {
     struct perf_event_header header = {0};
@@ -272,7 +272,7 @@ static bool move_record(struct weir_drainer *drainer, struct weir_reader_ring *r
     return true;
 }
 
-/* Leaves a ring alone while it is half empty at least; makes it so. */
+/* Leaves a ring alone until it is more than half full; then drops samples, and moves other records, down to half. */
 static void hold_back(struct weir_drainer *drainer, struct weir_reader_ring *r, uint64_t head)
 {
     note_starved(drainer, r, head - r->ring.tail);
@@ -282,7 +282,7 @@ static void hold_back(struct weir_drainer *drainer, struct weir_reader_ring *r, 
     }
 }
 
-/* Puts what says so where the tail stands. False: come again, the pool is empty. */
+/* Adds the records of a return, which stands at the tail. False: come again, the pool is empty. */
 static bool pass_return(struct weir_drainer *drainer, struct weir_reader_ring *r, const struct weir_reader_return *next)
 {
     struct weir_chunk *chunk = chunk_to_fill(drainer, r);
@@ -322,7 +322,7 @@ static bool drain_to(struct weir_drainer *drainer, struct weir_reader_ring *r, u
             break;
         }
         if (moved == 0) {
-            /* A record below head is whole, so it was the chunk that was too small for it. */
+            /* A record below head is whole, so the chunk was too small for it. */
             close_chunk(drainer, r);
             continue;
         }

@@ -2,7 +2,7 @@
  * Building the data path and taking it apart. Runs on the coordinator, but for emit() and try_emit(), which synthesis
  * threads call, too. Its threads: pipeline_threads.c.
  */
-#include "engine/drain/pipeline.h"
+#include "engine/drain/pipeline_internal.h"
 
 #include <errno.h>
 #include <semaphore.h>
@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "format/records.h"
 
-#define ROUND_PER_READER_BYTES  (1ull << 20) /* a round may wake each reader that holds anything: a wake per MiB */
-#define ROUND_MORE_BYTES        (8ull << 20) /* a reader of the file holds about two rounds in memory */
+#define ROUND_PER_READER_BYTES  (1ull << 20) /* a round may wake each reader that holds records: a wake per MiB */
+#define ROUND_MORE_BYTES        (8ull << 20) /* a consumer holds about two rounds in memory */
 #define ROUND_PATIENT_MAX_BYTES (4ull << 20) /* per reader, for the same reason */
 #define EMIT_RETRY_NS           (WEIR_NS_PER_MS / 2)
 
@@ -309,12 +309,6 @@ bool weir_pipeline_has_place(const struct weir_pipeline *pipeline, unsigned plac
     return has;
 }
 
-/* Then the writer has an output. */
-static bool has_started(const struct weir_pipeline *pipeline)
-{
-    return pipeline->threads && pipeline->threads[pipeline->reader_count].started;
-}
-
 static struct weir_output_options output_options(const struct weir_pipeline *pipeline, const struct weir_io_ops *io)
 {
     const struct weir_pool *pool = &pipeline->pool;
@@ -328,7 +322,7 @@ static struct weir_output_options output_options(const struct weir_pipeline *pip
         .fill_padding = weir_record_fill_padding,
         .io = io,
         .notices = pipeline->setup.notices,
-        .refusal_is_told = has_started(pipeline),
+        .refusal_is_told = weir_pipeline_has_started(pipeline),
     };
 }
 

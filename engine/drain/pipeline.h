@@ -68,12 +68,12 @@ struct weir_pipeline_setup {
     const struct weir_event_set *set;  /* borrowed until fini; NULL when none is ever opened anew */
     const struct weir_aux_hooks *aux;  /* data rings are to have AUX areas; NULL: none has */
     struct weir_modes modes;           /* marks, copies and snapshots follow from them */
-    bool grow_pool;                    /* make all but the start of it ready when it is needed, on a thread for that */
+    bool grow_pool;                    /* a thread readies all but the start of the pool when it is needed */
     int realtime_priority;
     bool pin; /* false for synthetic topologies */
 
-    /* Called ten times a second or more by whoever waits for the output while recording begins or ends: for what is to
-     * be done meanwhile so that the wait has an end. Any thread, one at a time. NULL: nothing is. */
+    /* Called at least ten times a second by each thread that waits for the output while recording begins or ends, so
+     * that the caller can end the wait. Any thread, one call at a time. NULL: none. */
     void (*while_waiting)(void *ctx);
     void *waiting_ctx;
     const struct weir_notice_sink *notices;
@@ -107,11 +107,10 @@ struct weir_pipeline {
 /* 0, -ENOMEM or the errno of eventfd(2), with err. On failure everything is released. */
 int weir_pipeline_init(struct weir_pipeline *pipeline, const struct weir_pipeline_setup *setup, struct weir_error *err);
 
-/* Stops the threads that still run. Outputs that were opened on it may be closed after this. NULL-safe, in any state.
- */
+/* Stops the threads that still run. The caller may then close the pipeline's outputs. NULL-safe, in any state. */
 void weir_pipeline_stop(struct weir_pipeline *pipeline);
 
-/* Stops, unmaps rings, frees the pool, to which no output may refer any more. NULL-safe; half-built fine. */
+/* Stops, unmaps the rings, frees the pool. No output may refer to the pool any more. NULL-safe; half-built fine. */
 void weir_pipeline_fini(struct weir_pipeline *pipeline);
 
 /* One of the two rings of a place, to be mapped by the caller before start(). */
@@ -120,27 +119,27 @@ struct weir_reader_ring *weir_pipeline_ring(struct weir_pipeline *pipeline, unsi
 /* weir_ring_time_conversion() of the first data ring that is mapped; zeros when none is. */
 void weir_pipeline_time_conversion(const struct weir_pipeline *pipeline, struct weir_time_conversion *conversion);
 
-/* Its events are opened anew and not on yet: weir_reader_ring_rename() of its rings. */
+/* Calls weir_reader_ring_rename() for the rings of a place whose events are opened anew and not enabled yet. */
 void weir_pipeline_rename_place(struct weir_pipeline *pipeline, unsigned place);
 
-/* The CPU of that ring has come back: weir_reader_ring_note_return(), if the ring is mapped and not one of the newest
- * records, which do not stand in the order of time. 0 or -ENOMEM. */
+/* Calls weir_reader_ring_note_return() for a ring whose CPU has come back, if the ring is mapped. Not for a ring of the
+ * newest records, which do not stand in the order of time. 0 or -ENOMEM. */
 int weir_pipeline_note_return(struct weir_pipeline *pipeline, unsigned place, bool sideband, const void *records,
                               size_t bytes);
 
-/* Around the mapping of a dormant ring whose events are on, and wake_place(). Coordinator. */
+/* Begins and ends the mapping of a dormant ring whose events are enabled, wake_place() included. Coordinator. */
 void weir_pipeline_note_mapping(struct weir_pipeline *pipeline, bool mapping);
 
-/* Lets the readers at those rings of a late place that are mapped now and have their descriptors. After start(). */
+/* Ends the dormancy of the rings of a late place that are mapped and have their descriptors. After start(). */
 void weir_pipeline_wake_place(struct weir_pipeline *pipeline, unsigned place);
 
-/* Pins the readers to their CPUs again of which this is one: it has come back. Without effect where it cannot. */
+/* Pins the readers of a CPU that has come back to their CPUs again. No effect where pinning fails. */
 void weir_pipeline_pin_again(struct weir_pipeline *pipeline, unsigned cpu);
 
-/* False for a late place that has never come. */
+/* Whether the rings of a place are awake: false for a late place that has never come. */
 bool weir_pipeline_has_place(const struct weir_pipeline *pipeline, unsigned place);
 
-/* Takes out a ring that no event is open for. Not mapped, before start(). */
+/* Takes out a ring for which no event is open. It is not mapped; before start(). */
 void weir_pipeline_drop_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband);
 
 /* Opens an output with the pool's memory as registered buffers. io: NULL for the real system calls. *output is owned by
@@ -148,19 +147,19 @@ void weir_pipeline_drop_ring(struct weir_pipeline *pipeline, unsigned place, boo
 int weir_pipeline_open_output(const struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
                               struct weir_output **output, struct weir_error *err);
 
-/* The same for a stream: fd is borrowed for the call. */
+/* Opens a stream likewise; fd is borrowed for the call. */
 int weir_pipeline_open_stream(const struct weir_pipeline *pipeline, int fd, const struct weir_io_ops *io,
                               struct weir_output **output, struct weir_error *err);
 
-/* Makes the writer and the rounds. output: the first one, borrowed, its head written. Done by start(); for tests
- * without, which may take the writer's place (output NULL). */
+/* Makes the writer and the rounds. output: the first one, borrowed, its head written. start() calls this; tests without
+ * threads call it themselves, and may take the writer's place (output NULL). */
 int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err);
 
 /* Creates the threads and waits until each has pinned itself and taken its priority. Signals must be blocked. output as
  * for prepare(). */
 int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err);
 
-/* Takes the writer's kick, if there is one, as the wish for an epoch (weir_rounds_want()). Coordinator. */
+/* Takes the writer's kick, if there is one, and asks for an epoch (weir_rounds_want()). Coordinator. */
 void weir_pipeline_take_kick(struct weir_pipeline *pipeline);
 
 /* The thread ids of readers, writer, grower and compression; returns their number, weir_pipeline_tids_max() at most.
@@ -168,10 +167,10 @@ void weir_pipeline_take_kick(struct weir_pipeline *pipeline);
 unsigned weir_pipeline_tids(const struct weir_pipeline *pipeline, pid_t *tids);
 unsigned weir_pipeline_tids_max(const struct weir_pipeline *pipeline);
 
-/* As emit(), but gives up when no chunk is free: true when the records are in the queue. Does not block. */
+/* As weir_pipeline_emit(), but never blocks: false when no chunk is free. */
 bool weir_pipeline_try_emit(struct weir_pipeline *pipeline, const void *records, size_t bytes);
 
-/* Does what is to be done while the output is waited for (setup.while_waiting). Any thread that waits for it. */
+/* Calls setup.while_waiting(). For threads that wait for the output. */
 void weir_pipeline_keep_patience(struct weir_pipeline *pipeline);
 
 /* Sends whole records (at most WEIR_CHUNK_MIN_BYTES) down the queue, in order for one thread. Waits for a free chunk.

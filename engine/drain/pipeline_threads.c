@@ -2,7 +2,7 @@
  * The threads of the data path: started, named, pinned and prioritised, joined in order. Runs on the coordinator, but
  * for the body of the threads and keep_patience().
  */
-#include "engine/drain/pipeline.h"
+#include "engine/drain/pipeline_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -176,11 +176,11 @@ void weir_pipeline_stop_writer(struct weir_pipeline *pipeline)
 {
     weir_rounds_close(&pipeline->rounds);
     weir_writer_stop(&pipeline->writer);
-    join(pipeline, &pipeline->threads[pipeline->reader_count]);
+    join(pipeline, weir_pipeline_writer_thread(pipeline));
     if (pipeline->compressing)
         weir_compressor_stop(&pipeline->compressor);
     weir_pool_grower_stop(&pipeline->grower);
-    join(pipeline, &pipeline->threads[pipeline->reader_count + 1]);
+    join(pipeline, weir_pipeline_grower_thread(pipeline));
 }
 
 void weir_pipeline_stop(struct weir_pipeline *pipeline)
@@ -193,6 +193,6 @@ void weir_pipeline_stop(struct weir_pipeline *pipeline)
         readers |= pipeline->threads[i].started;
     if (readers)
         weir_pipeline_stop_readers(pipeline, false);
-    if (pipeline->threads[pipeline->reader_count].started)
+    if (weir_pipeline_has_started(pipeline))
         weir_pipeline_stop_writer(pipeline);
 }

@@ -19,7 +19,7 @@ void weir_round_marks_init(struct weir_round_marks *marks, struct weir_chunk_que
         marks->setup = *setup;
 }
 
-/* The one that was found busy last is likely to be so still. */
+/* Whether all readers but this one are idle. The reader that was busy at the last look is asked first. */
 static bool are_others_idle(struct weir_round_marks *marks, uint32_t reader)
 {
     for (unsigned n = 0; n < marks->setup.reader_count; n++) {
@@ -32,23 +32,23 @@ static bool are_others_idle(struct weir_round_marks *marks, uint32_t reader)
     return true;
 }
 
-/* Whether all that others had published by now stands before the chunk, which is out of the queue. */
+/* Whether everything that other readers' rings hold by now stands before the chunk, which has left the queue. */
 static bool is_clear(struct weir_round_marks *marks, const struct weir_chunk *chunk)
 {
-    /* Acquire: who maps a ring afterwards does so later than now. */
+    /* Acquire: a ring that is mapped afterwards is mapped later than this look. */
     return !atomic_load_explicit(&marks->setup.control->mapping, memory_order_acquire) &&
            are_others_idle(marks, chunk->reader) &&
            weir_chunk_queue_is_of(marks->queue, chunk->reader, &marks->cleared_to);
 }
 
-/* All that is older than the last marker was published before the mark's reader began to drain. */
+/* The condition of began_ns: the reader began its drain after the bound of the last marker. */
 static bool is_behind(const struct weir_round_marks *marks, const struct weir_round_mark *mark)
 {
     return mark->began_ns >= marks->marker_ns + WEIR_ROUND_GRACE_NS;
 }
 
-/* The last marker was of that ring, too, and what it does not hold itself of what is older than that marker was
- * published before the mark's reader had drained all of its rings. */
+/* The conditions of alone_ns and sample_ns: the last marker was of the same ring, and other readers' records were
+ * handed over before the mark's reader had last drained all of its rings. */
 static bool is_behind_own(const struct weir_round_marks *marks, const struct weir_chunk *chunk,
                           const struct weir_round_mark *mark)
 {
@@ -58,7 +58,7 @@ static bool is_behind_own(const struct weir_round_marks *marks, const struct wei
            mark->alone_ns >= others_ns + WEIR_ROUND_GRACE_NS;
 }
 
-/* What is in a chunk was published before it was handed over. */
+/* Notes the hand-over of a chunk: its records were published before that. */
 static void note_appended(struct weir_round_marks *marks, const struct weir_chunk *chunk)
 {
     if (chunk->reader == marks->appended_reader) {
@@ -75,7 +75,7 @@ static void note_appended(struct weir_round_marks *marks, const struct weir_chun
 static void make_marker(struct weir_chunk *chunk, const struct weir_round_mark *mark)
 {
     memcpy(chunk->data + mark->at, &weir_finished_round, sizeof(weir_finished_round));
-    chunk->marks[chunk->marker_count++] = *mark; /* that one or one before it */
+    chunk->marks[chunk->marker_count++] = *mark; /* over that mark or an earlier one */
 }
 
 uint32_t weir_round_marks_settle(struct weir_round_marks *marks, struct weir_chunk *chunk)

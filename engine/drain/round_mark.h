@@ -32,9 +32,9 @@
  * not older than the records that other readers handed over G before alone_ns, nor than those of the reader's other
  *                 rings.
  *     sample_ns   Against the ring's own records: the mark stands behind a sample of that time, so x, published behind
- *                 that sample, has a time > sample_ns - G. The newest record before the last marker stood behind a
- * sample of this ring, too; it was published before that sample of the mark, and its time is < the last marker's
- *                 sample_ns + G.
+ *                 that sample, has a time > sample_ns - G. The last marker stood behind a sample of this ring, too. No
+ *                 record of this ring before the last marker was published after that sample, so the times of these
+ *                 records are < the last marker's sample_ns + G <= sample_ns - G.
  *
  * The writer's look at the queue holds for every chunk that stood in the queue: the writer does not look again before
  * it has appended these (cleared_to).

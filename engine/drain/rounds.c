@@ -1,4 +1,4 @@
-/* Epochs and round markers. Coordinator thread. The argument why this is a barrier is in rounds.h. */
+/* Epochs and round markers. Coordinator thread. The proof that an epoch is a barrier: rounds.h. */
 #include "engine/drain/rounds.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include "format/perf_file.h"
 
 #define SNAPSHOT_PASS_NS (WEIR_NS_PER_MS / 2)  /* between two looks at readers that pass a snapshot */
-#define SNAPSHOT_LOOK_NS (10 * WEIR_NS_PER_MS) /* the same while it is being written */
-#define PATIENT_LOOKS    8                     /* at readers that are given time to pass by themselves */
+#define SNAPSHOT_LOOK_NS (10 * WEIR_NS_PER_MS) /* between two looks at a snapshot that is being written */
+#define PATIENT_LOOKS    8                     /* at readers that may still pass by themselves */
 
 const struct perf_event_header weir_finished_round = {
     .type = WEIR_RECORD_FINISHED_ROUND,
@@ -66,7 +66,7 @@ static uint64_t current_epoch(const struct weir_rounds *rounds)
     return atomic_load_explicit(&rounds->control->epoch, memory_order_relaxed); /* our own word */
 }
 
-/* What the readers need to know of a snapshot, before they see its epoch. */
+/* Stores the words that readers need for a snapshot, before they see its epoch. */
 static void announce_snapshot(struct weir_rounds *rounds)
 {
     uint64_t newest_ns = 0;
@@ -120,13 +120,13 @@ static bool is_pressing(const struct weir_rounds *rounds)
     return rounds->hasty || rounds->snapshot_open || rounds->cut == WEIR_ROUNDS_CUT_OPEN || is_awaited(rounds);
 }
 
-/* From one epoch that a reader passes to the next: how long it is left to itself. */
+/* Time since its last epoch before a sleeping reader is woken. */
 static uint64_t patience_ns(const struct weir_rounds *rounds)
 {
     return weir_min_u64(rounds->reader_count * WEIR_ROUND_PATIENCE_NS, WEIR_ROUND_PATIENCE_MAX_NS);
 }
 
-/* Twice as long when it is about to wake up by itself: what it has taken so far is what that will take. */
+/* Twice the patience if the reader is about to wake by itself: it needs about as long again. */
 static bool is_left_to_itself(const struct weir_rounds *rounds, const struct weir_reader *reader, uint64_t now_ns)
 {
     /* Relaxed: a hint. */
@@ -135,7 +135,7 @@ static bool is_left_to_itself(const struct weir_rounds *rounds, const struct wei
     return now_ns < passed_ns + patience || (now_ns < passed_ns + 2 * patience && weir_reader_wakes_soon(reader));
 }
 
-/* Those that have been left to themselves for long enough; each once in an epoch. */
+/* Wakes the readers whose patience is over; each once in an epoch. */
 static void wake_stragglers(struct weir_rounds *rounds, uint64_t now_ns)
 {
     bool pressing = is_pressing(rounds), all = true;
@@ -153,13 +153,13 @@ static void wake_stragglers(struct weir_rounds *rounds, uint64_t now_ns)
     rounds->woken = all;
 }
 
-/* False as well when one is awaited now that had nothing to do when the others were woken. */
+/* False also when the epoch waits for a reader that was idle when the others were woken. */
 static bool has_woken_all(const struct weir_rounds *rounds)
 {
     return rounds->woken && rounds->readers[rounds->first_pending]->woken_epoch == current_epoch(rounds);
 }
 
-/* A marker, unless nothing has come since the last one. False when none is free: the writer is far behind. */
+/* Pushes a marker, unless nothing has come since the last one. False: none is free, the writer is far behind. */
 static bool mark(struct weir_rounds *rounds)
 {
     uint64_t bytes = handed_bytes(rounds);
@@ -171,7 +171,7 @@ static bool mark(struct weir_rounds *rounds)
     return true;
 }
 
-/* False when the marker has to wait for a free one. */
+/* Pushes the marker of a snapshot, and resumes the rings. False: try again, no marker is free. */
 static bool close_snapshot(struct weir_rounds *rounds)
 {
     const struct weir_chunk *marker = &rounds->markers[rounds->pushed % WEIR_ROUND_MARKERS];
@@ -187,7 +187,7 @@ static bool close_snapshot(struct weir_rounds *rounds)
     return true;
 }
 
-/* From the beginning of one epoch to the next one that nobody asks for. */
+/* Time from one epoch to the next one that nobody asks for. */
 static uint64_t period_ns(struct weir_rounds *rounds)
 {
     if (!rounds->stretching)
@@ -196,7 +196,7 @@ static uint64_t period_ns(struct weir_rounds *rounds)
     return WEIR_ROUND_PERIOD_NS * (rounds->pressure >= WEIR_PRESSURE_SOME ? WEIR_SHED_ROUND_FACTOR : 1);
 }
 
-/* Closes the open epoch. False: it is to be tried again. */
+/* Closes the open epoch. False: try again. */
 static bool close_epoch(struct weir_rounds *rounds, uint64_t now_ns)
 {
     weir_test_point(WEIR_AT_ROUND_MARK);
@@ -204,7 +204,7 @@ static bool close_epoch(struct weir_rounds *rounds, uint64_t now_ns)
         if (!close_snapshot(rounds))
             return false;
     } else if (!rounds->keep_to_snapshots) {
-        /* With no marker free the next epoch will do; but for a cut, which is where its marker is. */
+        /* Without a free marker the next epoch closes the round; but a cut needs its own marker. */
         if (!mark(rounds) && rounds->cut == WEIR_ROUNDS_CUT_OPEN)
             return false;
     }
@@ -230,7 +230,7 @@ static void open_due(struct weir_rounds *rounds, uint64_t now_ns)
     bool cuts = rounds->cut == WEIR_ROUNDS_CUT_WANTED;
     bool snapshot = rounds->snapshot_wanted || (cuts && rounds->cut_with_snapshot);
     if (snapshot && rounds->drain_first && !rounds->drained_first) {
-        /* Then all readers have told of their newest sample, which says what is outdated (announce_snapshot()). */
+        /* After that epoch all readers have published their newest sample, which says which chunks are outdated. */
         rounds->drained_first = true;
         open_epoch(rounds, now_ns, false);
         wake_stragglers(rounds, now_ns);
@@ -248,7 +248,7 @@ static void open_due(struct weir_rounds *rounds, uint64_t now_ns)
         wake_stragglers(rounds, now_ns);
 }
 
-/* An epoch is open: when to look again. */
+/* While an epoch is open: when to look again. */
 static uint64_t open_until_ns(const struct weir_rounds *rounds, uint64_t now_ns)
 {
     if (rounds->snapshot_open)
@@ -268,7 +268,7 @@ static void look_after_snapshot(struct weir_rounds *rounds)
         rounds->snapshot_written(rounds->snapshot_ctx);
 }
 
-/* No epoch is open: when to look again. */
+/* While no epoch is open: when to look again. */
 static uint64_t idle_until_ns(const struct weir_rounds *rounds, uint64_t now_ns)
 {
     if (rounds->cut == WEIR_ROUNDS_CUT)
@@ -279,7 +279,7 @@ static uint64_t idle_until_ns(const struct weir_rounds *rounds, uint64_t now_ns)
 void weir_rounds_want(struct weir_rounds *rounds, bool hasty)
 {
     if (rounds->cut == WEIR_ROUNDS_CUT)
-        return; /* it was of the output that is left */
+        return; /* the wish was for the old output */
     rounds->wanted |= !rounds->open;
     rounds->hasty |= hasty;
 }
@@ -338,7 +338,7 @@ void weir_rounds_stop(struct weir_rounds *rounds, bool snapshot)
 {
     /* Relaxed: published by the release of the epoch that follows. */
     atomic_store_explicit(&rounds->control->stop_epoch, current_epoch(rounds) + 1, memory_order_relaxed);
-    /* One that some readers have passed already is what the others end with. */
+    /* If some readers have passed a snapshot already, the others end with it, too. */
     open_epoch(rounds, 0, snapshot || rounds->snapshot_wanted || rounds->snapshot_open);
     for (unsigned i = 0; i < rounds->reader_count; i++)
         weir_reader_wake(rounds->readers[i]);

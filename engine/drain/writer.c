@@ -15,8 +15,8 @@
 #define GATHER_MS     40           /* between steps while data flows, at most */
 #define GATHER_BYTES  (8ull << 20) /* are worth a step: see docs/performance.md, "The writer" */
 #define GATHER_SHARE  8            /* and no more than this part of the pool */
-#define PASS_MS       10           /* between steps while something is looked after that wakes nobody */
-#define HASTE_MS      1            /* while less than half of what is ready in the pool is free */
+#define PASS_MS       10           /* between steps while something is under way that wakes nobody */
+#define HASTE_MS      1            /* while less than half of the ready chunks is free */
 #define PARK_AFTER_MS 200          /* without anything to do */
 #define REAP_MAX      64
 #define TRY_AGAIN_NS  (100 * WEIR_NS_PER_MS)
@@ -52,7 +52,7 @@ void weir_writer_fini(struct weir_writer *writer)
 
 static bool waits_for_space(const struct weir_writer *writer)
 {
-    /* Relaxed: nothing else is ordered by it. */
+    /* Relaxed: it orders nothing else. */
     return atomic_load_explicit(&writer->waits, memory_order_relaxed);
 }
 
@@ -65,7 +65,7 @@ static struct weir_writer_rotation *rotation_of(struct weir_chunk *item)
     return (struct weir_writer_rotation *)(void *)item;
 }
 
-/* Of the output that begins. What failed of the one before the last has been told. */
+/* Begins the account of the next output. It takes the memory of the output before last, which was reported by then. */
 static void begin_account(struct weir_writer *writer)
 {
     uint64_t *failed = writer->failed_of[writer->account.failed_samples == writer->failed_of[0]];
@@ -73,7 +73,7 @@ static void begin_account(struct weir_writer *writer)
     writer->account = (struct weir_writer_account){.failed_samples = failed};
 }
 
-/* What the coordinator was told is done, or of an output that is left. */
+/* A round begins: the wish for a marker is granted, or was for the old output. */
 static void begin_round(struct weir_writer *writer)
 {
     writer->kicked = false;
@@ -122,7 +122,7 @@ static void kick_coordinator(const struct weir_writer *writer)
         eventfd_write(writer->setup.kick_fd, 1);
 }
 
-/* Whether --max-size leaves the item out. What weir itself says (the beginning, and the losses at the end) stays. */
+/* Whether --max-size leaves the item out. Weir's own records (the beginning, and the losses at the end) stay. */
 static bool is_over_limit(struct weir_writer *writer, const struct weir_compressor_result *item)
 {
     if (writer->setup.max_bytes == 0 || item->chunk->kind != WEIR_CHUNK_DATA || !item->chunk->returned)
@@ -138,7 +138,7 @@ static bool is_over_limit(struct weir_writer *writer, const struct weir_compress
     return true;
 }
 
-/* The chunk's records are not in the output of that account, nor in any other, but for those in its begun bytes. */
+/* Counts the records of a chunk as lost, but for those in its begun bytes. account: of the output that failed. */
 static void count_failed(struct weir_writer *writer, const struct weir_writer_account *account,
                          const struct weir_chunk *chunk, size_t begun_bytes)
 {
@@ -169,7 +169,7 @@ static void note_times(struct weir_writer_account *account, const struct weir_ch
     account->last_sample_ns = weir_max_u64(account->last_sample_ns, chunk->last_sample_ns);
 }
 
-/* bytes: so many of the chunk's are on file. */
+/* Counts the markers in a chunk of which so many bytes are on file. */
 static void count_rounds(struct weir_writer *writer, struct weir_writer_account *account,
                          const struct weir_chunk *chunk, size_t bytes)
 {
@@ -241,7 +241,7 @@ static void tell_of_failure(struct weir_writer *writer, const struct weir_output
     }
 }
 
-/* What is appended of a marker: itself, or padding in its place. */
+/* Returns the bytes to append for a marker of the coordinator: the marker, or padding in its place. */
 static const void *settle_marker(struct weir_writer *writer, struct weir_chunk *marker)
 {
     static const struct perf_event_header padding = {.type = WEIR_RECORD_EVENT_TYPE, .size = sizeof(padding)};
@@ -277,7 +277,7 @@ static void append_train(struct weir_writer *writer, struct weir_chunk *chunk, b
         weir_train_list_add(&writer->account.trains, offset);
 }
 
-/* Rounds are counted in raw bytes: what a reader of the file has to hold. */
+/* Rounds are counted in raw bytes, which a consumer has to hold. */
 static void append(struct weir_writer *writer, const struct weir_compressor_result *item, bool pressed)
 {
     struct weir_chunk *chunk = item->chunk;
@@ -348,7 +348,7 @@ static bool append_queued(struct weir_writer *writer)
     return any;
 }
 
-/* What is on its way to the output that was left; hands it back after the last of it. True when something moved. */
+/* Reaps the old output, and hands it back when nothing of it is pending. True when something moved. */
 static bool finish_rotation(struct weir_writer *writer, unsigned wait_ms)
 {
     struct weir_writer_rotation *rotation = writer->rotation;
@@ -370,7 +370,7 @@ static bool finish_rotation(struct weir_writer *writer, unsigned wait_ms)
 
 /* ---- outputs that wait for space ---- */
 
-/* True when it waits. */
+/* True when the output waits for space. again: try it now. */
 static bool look_for_space(const struct weir_writer *writer, struct weir_output *output, bool again)
 {
     weir_output_wait_for_space(output, waits_for_space(writer));
@@ -416,7 +416,7 @@ static void tell_of_round(struct weir_writer *writer)
     }
 }
 
-/* Likewise of a full or a failed output. */
+/* Tells the coordinator of a round, a full output or a failed output. */
 static void tell(struct weir_writer *writer)
 {
     tell_of_round(writer);
@@ -434,8 +434,8 @@ static void tell_of_file(struct weir_writer *writer, _Atomic int *word, int what
     kick_coordinator(writer);
 }
 
-/* Tells what was found of the file on the way: that it was taken, and once that its head cannot be written; of what the
- * output has failed of, tell() does. */
+/* Tells the coordinator that somebody has taken the file, and once that its head cannot be written. tell() reports a
+ * failed output. */
 static void tell_of_checkpoint(struct weir_writer *writer)
 {
     struct weir_checkpoint *checkpoint = &writer->checkpoint;
@@ -476,8 +476,8 @@ bool weir_writer_is_idle(struct weir_writer *writer)
            (!writer->setup.compressor || weir_compressor_backlog(writer->setup.compressor) == 0);
 }
 
-/* How many chunks are worth a step. When half of what readers may take at once is used up the rest has to last until we
- * run; and what has gathered when the disk begins to stand still is missing in the pool then. */
+/* How many chunks are worth a step: at most half of the chunks that readers may take at once, because the other half
+ * has to last until the writer runs, and gathered chunks are missing in the pool when the disk begins to stall. */
 static unsigned batch(const struct weir_pool *pool)
 {
     uint32_t free = weir_pool_free_count(pool);
@@ -492,7 +492,7 @@ static bool looks_after_something(const struct weir_writer *writer)
            (writer->setup.compressor && weir_compressor_backlog(writer->setup.compressor) > 0);
 }
 
-/* Lets chunks gather. moved: the last step was not for nothing. Returns how many milliseconds it may have taken. */
+/* Lets chunks gather. moved: the last step moved something. Returns the milliseconds that this may have taken. */
 static unsigned gather(struct weir_writer *writer, bool moved)
 {
     const struct weir_pool *pool = writer->setup.pool;
@@ -507,7 +507,7 @@ static unsigned gather(struct weir_writer *writer, bool moved)
     return pause_ms;
 }
 
-/* Sleeps as the state of things asks. Returns how long nothing has moved. */
+/* Sleeps as long as nothing needs the writer. Returns for how long nothing has moved. */
 static unsigned rest(struct weir_writer *writer, unsigned quiet_ms, bool moved)
 {
     writer->sleeps++;
@@ -524,10 +524,10 @@ void weir_writer_run(struct weir_writer *writer)
 {
     unsigned quiet_ms = 0;
     for (;;) {
-        /* Acquire pairs with stop(): what was pushed before is seen by the emptiness check below. */
+        /* Acquire pairs with stop(): the emptiness check below sees every push before it. */
         bool stopping = atomic_load_explicit(&writer->stopping, memory_order_acquire);
-        /* A full output is waited for: sleeping would let the pool run dry. So is the reader of a stream, which may
-         * take little at a time: nobody but this thread moves what is pending. */
+        /* Waits for a full output in the step: sleeping would let the pool run dry. Likewise for the consumer of a
+         * stream, which may take little at a time: only this thread moves pending bytes. */
         bool full = !weir_output_can_append(writer->output) ||
                     (weir_output_is_stream(writer->output) && weir_output_pending(writer->output) > 0);
         bool moved = weir_writer_step(writer, full || stopping ? PASS_MS : 0);

@@ -58,66 +58,66 @@
 struct weir_writer_setup {
     struct weir_chunk_queue *queue;
     struct weir_pool *pool;
-    struct weir_output *output; /* the first; head written; the writer thread has it until it ends or is rotated */
+    struct weir_output *output; /* the first; head written; the writer thread uses it until a rotation leaves it */
     const struct weir_clock *clock;
     struct weir_walk_layout layout;     /* place_stride: events per CPU in failed.samples */
     unsigned reader_count;              /* that fill chunks */
     uint64_t failed_counters;           /* CPUs x events */
-    uint64_t round_bytes;               /* kick the coordinator after so many bytes without a round, and */
-    uint64_t round_more_bytes;          /* a share of what the output holds, so many at most; */
-    uint64_t round_patient_bytes;       /* once more after so many more */
-    bool stretches;                     /* under pressure after WEIR_SHED_ROUND_FACTOR times as many */
+    uint64_t round_bytes;               /* kick the coordinator after so many bytes without a marker, ... */
+    uint64_t round_more_bytes;          /* ... and a 64th of the output's bytes, so many at most, ... */
+    uint64_t round_patient_bytes;       /* ... and again after so many more */
+    bool stretches;                     /* under pressure WEIR_SHED_ROUND_FACTOR times as many bytes */
     int kick_fd;                        /* borrowed eventfd, -1: none */
-    uint64_t full_bytes;                /* tell full_fd, once for each output that has got so many; 0: never */
+    uint64_t full_bytes;                /* write to full_fd, once for each output that has so many; 0: never */
     int full_fd;                        /* borrowed eventfd */
     uint64_t max_bytes;                 /* --max-size: of data in all outputs; 0: no limit */
     bool sync;                          /* --sync: checkpoints outlive the machine */
     struct weir_pool_grower *grower;    /* borrowed; NULL: all of the pool is ready */
     struct weir_compressor *compressor; /* borrowed; NULL: chunks go to the file as they are */
 
-    const struct weir_round_marks_setup *marks; /* copied; NULL: readers make none */
+    const struct weir_round_marks_setup *marks; /* copied; NULL: readers make no marks */
 };
 
 struct weir_writer {
     struct weir_writer_setup setup;
 
     /* Writer thread only; readable by others after it was joined. */
-    struct weir_output *output;            /* borrowed: the current one */
-    struct weir_writer_rotation *rotation; /* borrowed: under way, its left output is not drained yet; NULL: none */
-    struct weir_writer_account account;    /* of the current output */
-    uint64_t *side_bytes;                  /* owned; for each reader: up to where its tee stands before this moment */
-    uint64_t lost_reported;                /* sum of the LOST records appended to all outputs */
-    uint64_t packed_in_bytes, packed_out_bytes; /* of what was compressed, before and behind, in all outputs */
-    struct weir_chunk first;     /* stands for the first records of an output after a rotation; of its kind */
-    struct weir_chunk *train;    /* the next one of a train whose first ones were appended; NULL: none is under way */
-    uint64_t train_bytes;        /* of trains, in all outputs */
-    uint64_t failed_train_bytes; /* of trains that are in no output, as `failed` */
-    uint64_t output_bytes;       /* appended to the current output */
-    uint64_t left_bytes;         /* appended to those before it */
-    bool told_full;              /* of the current output */
-    struct weir_walk_counts failed; /* what chunks held that did not reach their file: by failure, or by max_bytes */
-    uint64_t *failed_of[2];         /* owned: the samples of that, in turn for one output and for the next */
+    struct weir_output *output;                 /* borrowed: the current one */
+    struct weir_writer_rotation *rotation;      /* borrowed; its old output has writes pending; NULL: none */
+    struct weir_writer_account account;         /* of the current output */
+    uint64_t *side_bytes;                       /* owned; [reader]: bytes of its side tee that are appended by now */
+    uint64_t lost_reported;                     /* sum of the LOST records appended to all outputs */
+    uint64_t packed_in_bytes, packed_out_bytes; /* before and after compression, in all outputs */
+    struct weir_chunk first;        /* item of the first records of an output after a rotation; of its kind */
+    struct weir_chunk *train;       /* next chunk of the train that is being appended; NULL: none is */
+    uint64_t train_bytes;           /* of trains, in all outputs */
+    uint64_t failed_train_bytes;    /* of trains that are in no output, as `failed` */
+    uint64_t output_bytes;          /* appended to the current output */
+    uint64_t left_bytes;            /* appended to earlier outputs */
+    bool told_full;                 /* of the current output */
+    struct weir_walk_counts failed; /* records that did not reach their file, by failure or by max_bytes */
+    uint64_t *failed_of[2];         /* owned: samples of `failed` by output, in turn for one output and the next */
     uint64_t bytes_since_round;
     bool kicked;
-    unsigned awaited;            /* chunks appended and not complete, of those that are awaited */
+    unsigned awaited;            /* awaited chunks that are appended and not complete */
     enum weir_pressure pressure; /* of the pool, at the last step */
     struct weir_checkpoint checkpoint;
     bool told_unsized;
     uint64_t rounds; /* markers on file, in all outputs */
     struct weir_round_marks marks;
     uint64_t sleeps;
-    uint64_t tried_ns;                /* when an output that waits for space was tried last */
-    struct weir_histogram latency_ns; /* from the reader's hands to the file, of each chunk of data that got there */
+    uint64_t tried_ns;                /* when an output without space was tried last */
+    struct weir_histogram latency_ns; /* from the hand-over to the file, of each chunk of data that got there */
 
-    _Atomic bool overdue;  /* by the writer, before it kicks: the round that it wants is */
+    _Atomic bool overdue;  /* by the writer, before it kicks: the wanted round is overdue */
     _Atomic bool stopping; /* written by stop(), read by the writer */
     _Atomic bool given_up; /* written by give_up_stream(), read by the writer */
     _Atomic bool waits;    /* written by wait_for_space(), read by the writer */
     _Atomic bool full;     /* by the writer: an output waits for space on its file system */
-    _Atomic bool limited;  /* by the writer: max_bytes was reached. What readers drain from then on is not written */
+    _Atomic bool limited;  /* by the writer: max_bytes was reached; records drained later are not written */
     _Atomic int error;     /* of the output; written by the writer, read by the coordinator */
-    _Atomic int taken;     /* what weir_output_look() has found; written by the writer, taken by the coordinator */
-    _Atomic int unsized;   /* why data.size could not be written; as taken, but once only */
+    _Atomic int taken;     /* result of weir_output_look(); written by the writer, taken by the coordinator */
+    _Atomic int unsized;   /* -errno of a failed write of data.size; as taken, but once only */
 };
 
 /* 0 or -ENOMEM. */
@@ -130,18 +130,18 @@ bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms);
 /* The body of the writer thread. */
 void weir_writer_run(struct weir_writer *writer);
 
-/* Fails the output with -ECANCELED when it is a stream: its reader is not waited for any longer. Otherwise without
- * effect. Any thread. */
+/* Fails an output that is a stream with -ECANCELED: the writer waits no longer for its consumer. No effect on a file.
+ * Any thread. */
 void weir_writer_give_up_stream(struct weir_writer *writer);
 
 /* Whether files wait for space (weir_output_wait_for_space()); not at first. Any thread. */
 void weir_writer_wait_for_space(struct weir_writer *writer, bool waits);
 
-/* Makes run() return once all that was pushed before is written or failed; what waits for space goes on doing so. Any
- * thread. */
+/* Makes run() return once every item pushed before is written or failed. An output without space goes on waiting for
+ * it. Any thread. */
 void weir_writer_stop(struct weir_writer *writer);
 
-/* True when nothing is queued nor in flight. Writer thread (tests: the one that steps). */
+/* Whether nothing is queued or in flight. Writer thread (in tests the thread that steps). */
 bool weir_writer_is_idle(struct weir_writer *writer);
 
 #endif

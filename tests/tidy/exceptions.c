@@ -7,7 +7,6 @@
 #define PENDING "pending"
 
 static const struct module_exception circles[] = {
-    {"engine/drain/", "pipeline pipeline_threads", PENDING},
     {"engine/events/",
      "event_bpf event_breakpoint event_cache event_config "
      "event_filter event_ladder event_list event_modifiers event_names event_open "
@@ -21,7 +20,6 @@ static const struct module_exception circles[] = {
 };
 
 static const struct module_exception declarations[] = {
-    {"engine/drain/pipeline.h", "pipeline_threads", PENDING},
     {"engine/events/event_list.h", "event_config event_filter event_parse", PENDING},
     {"engine/events/event_list_internal.h", "event_filter event_modifiers event_names event_parse", PENDING},
     {"engine/events/event_parse_internal.h",
