@@ -160,7 +160,8 @@ static void append_parameters(struct weir_buf *text, const struct weir_simulate_
                     load->payload_bytes, load->seed, result->record.ring_bytes);
     weir_buf_printf(text, ", \"pool_bytes\": %" PRIu64 ", \"stall_ms\": %" PRIu64 ", \"threads\": ",
                     result->record.pool_bytes, (uint64_t)(options->stall_ns / WEIR_NS_PER_MS));
-    weir_text_append_json_string(text, options->record.threads_spec ? options->record.threads_spec : "cpu");
+    weir_text_append_json_string(text,
+                                 options->record.readers.threads_spec ? options->record.readers.threads_spec : "cpu");
     weir_buf_printf(text, ", \"shed\": \"%s\", \"output\": ", weir_shed_word(options->record.shed));
     weir_text_append_json_string(text, options->record.output_path);
     weir_buf_printf(text, "}");

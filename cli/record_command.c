@@ -38,10 +38,10 @@ _Static_assert(WEIR_VALUE_FREQ_MAX == WEIR_RECORD_FREQ_MAX, "\"max\" must reach 
 static void complete_options(struct weir_record_options *options, const struct weir_invocation *invocation,
                              const struct weir_notice_sink *notices)
 {
-    options->drop_privileges = true;
-    options->command_line = (const char *const *)invocation->argv;
-    options->command_line_count = invocation->argc;
-    options->ignored_before = &invocation->ignored;
+    options->caller.drop_privileges = true;
+    options->caller.command_line = (const char *const *)invocation->argv;
+    options->caller.command_line_count = invocation->argc;
+    options->caller.ignored_before = &invocation->ignored;
     options->notices = notices;
 }
 
@@ -54,7 +54,7 @@ static void print_report(struct weir_print *print, const struct weir_record_opti
         .output_path = options->output_path,
         .is_stream = options->output_kind == WEIR_RECORD_OUTPUT_STREAM,
         .stamped = result->stamped,
-        .realtime_priority = options->realtime_priority,
+        .realtime_priority = options->readers.realtime_priority,
         .limits = &limits,
     };
     struct weir_buf text = WEIR_BUF_INIT;

@@ -42,13 +42,13 @@ static void clear_compression(void *object)
 static int leave_cache(void *object, const char *text, struct weir_error *err)
 {
     (void)text, (void)err;
-    ((struct weir_record_arguments *)object)->options.fill_build_id_cache = false;
+    ((struct weir_record_arguments *)object)->options.build_ids.fill_cache = false;
     return 0;
 }
 
 static void fill_cache(void *object)
 {
-    ((struct weir_record_arguments *)object)->options.fill_build_id_cache = true;
+    ((struct weir_record_arguments *)object)->options.build_ids.fill_cache = true;
 }
 
 static const struct weir_option options[] = {
@@ -116,7 +116,7 @@ static const struct weir_option options[] = {
         .long_name = "no-buildid",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.no_build_ids, bool),
+        .field = FIELD(options.build_ids.left_out, bool),
         .section = SECTION,
         .help = "leave the build ids of mapped files out of the recording",
         .details = "A thread of low priority reads build ids while recording; they cost no time at the end.",
@@ -125,7 +125,7 @@ static const struct weir_option options[] = {
         .long_name = "buildid-mmap",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.build_ids_in_maps, bool),
+        .field = FIELD(options.build_ids.in_maps, bool),
         .section = SECTION,
         .help = "let the kernel write build ids into the records of mappings (Linux 5.12)",
         .details = "weir then need not open the mapped files. The table of build ids is written all the same, unless "
@@ -156,7 +156,7 @@ static const struct weir_option options[] = {
         .long_name = "buildid-dir",
         .argument = "DIR",
         .kind = WEIR_OPTION_TEXT,
-        .field = FIELD(options.build_id_dir, const char *),
+        .field = FIELD(options.build_ids.cache_dir, const char *),
         .default_text = "~/.debug",
         .section = SECTION,
         .help = "the cache of --buildid-cache",

@@ -20,8 +20,8 @@ static int apply_reader_cpus(void *object, const char *text, struct weir_error *
     if (strcmp(text, "efficient") == 0) {
         weir_cpuset_fini(&arguments->reader_cpus);
         arguments->reader_cpus = (struct weir_cpuset)WEIR_CPUSET_INIT;
-        arguments->options.reader_cpus = NULL;
-        arguments->options.efficient_readers = true;
+        arguments->options.readers.cpus = NULL;
+        arguments->options.readers.efficient = true;
         return 0;
     }
     int result = weir_value_parse_cpu_list(text, &arguments->reader_cpus, &below);
@@ -31,8 +31,8 @@ static int apply_reader_cpus(void *object, const char *text, struct weir_error *
                              "machine that save energy");
         return result;
     }
-    arguments->options.reader_cpus = &arguments->reader_cpus;
-    arguments->options.efficient_readers = false;
+    arguments->options.readers.cpus = &arguments->reader_cpus;
+    arguments->options.readers.efficient = false;
     return 0;
 }
 
@@ -166,7 +166,7 @@ static const struct weir_option options[] = {
         .long_name = "realtime",
         .argument = "PRIO",
         .kind = WEIR_OPTION_UNSIGNED,
-        .field = FIELD(options.realtime_priority, unsigned),
+        .field = FIELD(options.readers.realtime_priority, unsigned),
         .min = REALTIME_MIN,
         .max = REALTIME_MAX,
         .default_text = "none",

@@ -47,7 +47,7 @@ static int apply_threads(void *object, const char *text, struct weir_error *err)
     const char *spec = text ? text : WEIR_THREADS_SPEC_ABSENT;
     int result = weir_plan_check_spec(spec, err);
     if (result == 0)
-        arguments->options.threads_spec = spec;
+        arguments->options.readers.threads_spec = spec;
     return result;
 }
 

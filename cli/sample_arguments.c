@@ -173,11 +173,12 @@ static bool is_word(const char *text, size_t length, const char *word)
 int weir_apply_synth(void *arguments, const char *text, struct weir_error *err)
 {
     struct weir_record_arguments *record = arguments;
-    struct weir_synth_choice choice = {0};
+    struct weir_synth_choice choice = record->options.synth;
+    choice.tasks = choice.maps = choice.cgroups = false;
     for (const char *at = text;;) {
         size_t length = strcspn(at, ",");
         if (is_word(at, length, "all"))
-            choice = (struct weir_synth_choice){.tasks = true, .maps = true, .cgroups = true};
+            choice.tasks = choice.maps = choice.cgroups = true;
         else if (is_word(at, length, "task"))
             choice.tasks = true;
         else if (is_word(at, length, "mmap"))

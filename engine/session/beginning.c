@@ -30,12 +30,12 @@ void weir_beginning_synth_options(const struct weir_beginning *beginning, struct
     unsigned threads = (unsigned)weir_clamp_u64(allowed, 1, SYNTH_THREADS_MAX);
     *options = (struct weir_synth_options){
         .sample_id_bytes = weir_attr_sample_id_bytes(&setup->facts->descriptions[0].attr),
-        .threads = asked->synth_threads ? asked->synth_threads : threads,
+        .threads = asked->synth.threads ? asked->synth.threads : threads,
         .data_maps = setup->events->list->events[weir_event_set_sideband(setup->events)].attr.mmap_data,
         .no_maps = !asked->synth.maps,
         .namespaces = asked->samples.namespaces,
-        .map_timeout_ms = asked->synth_map_timeout_ms,
-        .build_ids = asked->build_ids_in_maps,
+        .map_timeout_ms = asked->synth.map_timeout_ms,
+        .build_ids = asked->build_ids.in_maps,
         .notices = asked->notices,
     };
 }

@@ -58,7 +58,7 @@ int weir_file_finisher_new(struct weir_file_finisher **made, const struct weir_f
                                                           .droppable = options->on_full == WEIR_RECORD_ON_FULL_ROTATE,
                                                           .command = options->switching.command,
                                                           .child_mask = setup->child_mask,
-                                                          .ignored = options->ignored_before,
+                                                          .ignored = options->caller.ignored_before,
                                                           .notices = options->notices,
                                                       });
     if (result < 0)
@@ -178,7 +178,7 @@ static void take_lists(struct weir_file_finisher *finisher, struct weir_record_f
     const struct weir_sideband_patience patience = {.meanwhile = drop_meanwhile, .ctx = finisher};
     if (!sideband)
         return;
-    if (!options->no_build_ids &&
+    if (!options->build_ids.left_out &&
         weir_sideband_copy_build_ids(sideband, file->number, hurried ? 0 : BUILD_ID_TIMEOUT_MS, &patience, build_ids,
                                      &file->build_id_count) == 0)
         file->build_ids = *build_ids;

@@ -387,7 +387,7 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
         result = weir_session_open_control(session, err);
     session->workload.off_stdout = session->options->output_kind == WEIR_RECORD_OUTPUT_STREAM;
     session->workload.environment = session->control.environment;
-    session->workload.ignored = session->options->ignored_before;
+    session->workload.ignored = session->options->caller.ignored_before;
     if (result == 0 && session->options->command)
         result = weir_workload_prepare(&session->workload, session->options->command, &session->coordinator.mask_before,
                                        err);
@@ -397,7 +397,7 @@ static int record(struct weir_session *session, bool *workload_failed, struct we
     if (result == 0)
         result = weir_session_open_triggers(session, err);
     if (result == 0) {
-        if (session->options->drop_privileges)
+        if (session->options->caller.drop_privileges)
             weir_privileges_drop_unneeded(); /* before the threads, which inherit what is left */
         result = watch(session, err);
     }

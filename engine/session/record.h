@@ -19,11 +19,11 @@
 #include "base/cpuset.h"
 #include "base/error.h"
 #include "base/notice.h"
+#include "engine/aux/aux_events.h"
 #include "engine/aux/aux_sum.h"
 #include "engine/drain/drain_watch.h"
 #include "engine/drain/pressure.h"
 #include "engine/drain/shed.h"
-#include "engine/aux/aux_events.h"
 #include "engine/events/event_list.h"
 #include "engine/events/targets.h"
 #include "engine/session/control.h"
@@ -39,6 +39,22 @@ struct weir_synth_choice { /* --synth: which records of what was there before; t
     bool tasks;            /* of other tasks than the workload */
     bool maps;             /* with tasks only */
     bool cgroups;
+    unsigned threads;        /* 0: chosen */
+    uint32_t map_timeout_ms; /* per process; 0: 500 */
+};
+
+struct weir_build_id_options {
+    bool left_out;         /* -B: no BUILD_ID table */
+    bool in_maps;          /* --buildid-mmap: the kernel puts them into MMAP2 records */
+    bool fill_cache;       /* --buildid-cache: copy mapped files, once recording has ended */
+    const char *cache_dir; /* --buildid-dir; NULL: $HOME/.debug */
+};
+
+struct weir_reader_options {
+    const char *threads_spec;       /* --threads=SPEC; NULL: "cpu" */
+    const struct weir_cpuset *cpus; /* --reader-cpus: where weir's threads run; NULL: not given */
+    bool efficient;                 /* --reader-cpus=efficient; never with cpus */
+    unsigned realtime_priority;     /* -r: SCHED_FIFO 1..99 for readers and writer; 0: none */
 };
 
 enum weir_record_output_kind {
@@ -69,6 +85,16 @@ struct weir_switch_options { /* several files, one after another */
     char *const *command; /* --on-rotate: gets the path of each finished file as its last argument; NULL: none */
 };
 
+struct weir_record_caller {          /* the program that records */
+    bool drop_privileges;            /* the calling thread is the program's own: it keeps what recording needs */
+    const char *const *command_line; /* the program's argv, for the CMDLINE feature */
+    size_t command_line_count;
+    /* Signals that the program was started with ignored, as the command and those of --on-rotate are to be; NULL: none
+     * of those that the program ignores itself. */
+    const sigset_t *ignored_before;
+};
+
+/* Which of them go together: engine/modes/modes.h. */
 struct weir_record_options {
     /* What is recorded: -a, -C, tasks or a command; with none of them the caller sets system_wide, as perf does. */
     bool system_wide;
@@ -90,8 +116,6 @@ struct weir_record_options {
     struct weir_sample_options samples;
     bool no_switch_events; /* --no-switch-events: nor where a decoder of an AUX area needs them */
     struct weir_synth_choice synth;
-    unsigned synth_threads;        /* 0: chosen */
-    uint32_t synth_map_timeout_ms; /* per process; 0: 500 */
 
     struct weir_aux_options aux; /* -S, --aux-sample, -m ,AUX */
 
@@ -101,23 +125,19 @@ struct weir_record_options {
      * (retained_bytes may be 0 then: chosen) samples that are older than it are evicted too. */
     uint64_t retained_bytes;
     uint64_t retained_span_ns;
-    bool overwrite;           /* --overwrite: the kernel's rings keep the newest samples; not with the two above */
-    bool tail_synthesize;     /* --tail-synthesize: what was there before is described at the end; with several files at
-                               * the start, too */
-    bool snapshot_on_exit;    /* what is retained at the end goes to the file; always with overwrite */
-    const char *threads_spec; /* --threads=SPEC; NULL: "cpu" */
-    const struct weir_cpuset *reader_cpus; /* --reader-cpus: where weir's threads run; NULL: not given */
-    bool efficient_readers;                /* --reader-cpus=efficient; never with reader_cpus */
-    unsigned realtime_priority;            /* -r: SCHED_FIFO 1..99 for readers and writer; 0: none */
-    const char *output_path;               /* -o; of a stream, its name for messages */
+    bool overwrite;        /* --overwrite: the kernel's rings keep the newest samples */
+    bool tail_synthesize;  /* --tail-synthesize: what was there before is described at the end; with several files at
+                            * the start, too */
+    bool snapshot_on_exit; /* what is retained at the end goes to the file; always with overwrite */
+    struct weir_reader_options readers;
+    const char *output_path; /* -o; of a stream, its name for messages */
     enum weir_record_output_kind output_kind;
-    bool kcore;    /* --kcore: a copy of the kernel's code beside the data, in a folder; not with a stream, nor with
-                    * append,    switching or per_thread */
+    bool kcore;    /* --kcore: a copy of the kernel's code beside the data, in a folder */
     int output_fd; /* of WEIR_RECORD_OUTPUT_STREAM: where it goes; borrowed */
-    bool append;   /* -A: continue the file that is there; only with WEIR_RECORD_OUTPUT_FILE, without compression */
+    bool append;   /* -A: continue the file that is there */
 
     enum weir_shed shed;   /* --shed: what may be done without while the output is behind (engine/drain/shed.h) */
-    bool sync;             /* --sync: what checkpoints cover outlives the machine; not with a stream, nor with append */
+    bool sync;             /* --sync: what checkpoints cover outlives the machine */
     uint64_t max_bytes;    /* --max-size: of data in all files, to a chunk; recording ends there. 0: no limit */
     int compression_level; /* -z: of zstd, 1 .. 22; 0: none */
 
@@ -128,18 +148,11 @@ struct weir_record_options {
     enum weir_record_on_full on_full;
     uint64_t keep_free_bytes; /* --keep-free: of the output's file system; less is full. 0: only that itself is */
 
-    bool no_build_ids;                /* -B: no BUILD_ID table */
-    bool fill_build_id_cache;         /* --buildid-cache: copy what was mapped, once recording has ended */
-    const char *build_id_dir;         /* --buildid-dir: there; NULL: $HOME/.debug */
-    bool build_ids_in_maps;           /* --buildid-mmap: the kernel puts them into MMAP2 records */
+    struct weir_build_id_options build_ids;
     struct weir_control_spec control; /* --control; borrowed names */
-    bool drop_privileges;             /* the calling thread is the program's own: it keeps what recording needs */
     bool dry_run;                     /* stop after everything that needs no kernel event was checked and described */
 
-    const char *const *command_line; /* weir's own argv for the CMDLINE feature */
-    size_t command_line_count;
-    const sigset_t *ignored_before; /* signals that the caller was started with ignored, as the command and those of
-                                     * --on-rotate are to be; NULL: none of those that it ignores itself */
+    struct weir_record_caller caller;
     const struct weir_notice_sink *notices; /* may be NULL */
 };
 

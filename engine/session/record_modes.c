@@ -38,7 +38,7 @@ struct weir_modes weir_record_modes(const struct weir_record_options *options)
         {options->aux.snapshot, WEIR_MODE_AUX_SNAPSHOT},
         {options->aux.sample, WEIR_MODE_AUX_SAMPLE},
         {options->per_thread, WEIR_MODE_PER_THREAD},
-        {options->threads_spec != NULL, WEIR_MODE_THREADS},
+        {options->readers.threads_spec != NULL, WEIR_MODE_THREADS},
         {options->shed == WEIR_SHED_CPUS, WEIR_MODE_SHED_CPUS},
         {options->system_wide, WEIR_MODE_SYSTEM_WIDE},
         {options->inherit_stat, WEIR_MODE_THREAD_COUNTS},

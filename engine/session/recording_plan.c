@@ -46,12 +46,13 @@ static int place_readers(struct weir_recording_plan *plan, struct weir_error *er
 {
     const struct weir_record_options *options = plan->options;
     const struct weir_plan_housekeeping housekeeping = {
-        .reader_cpus = options->reader_cpus,
-        .efficient = options->efficient_readers ? &plan->machine->efficient_cpus : NULL,
+        .reader_cpus = options->readers.cpus,
+        .efficient = options->readers.efficient ? &plan->machine->efficient_cpus : NULL,
         .quiet = &plan->machine->quiet_cpus,
     };
     return weir_plan_make_with_housekeeping(&plan->placement, &plan->housekeeping_cpus, plan->machine->topology,
-                                            &plan->cpus, options->threads_spec, &housekeeping, options->notices, err);
+                                            &plan->cpus, options->readers.threads_spec, &housekeeping, options->notices,
+                                            err);
 }
 
 /* ---- AUX ---- */
@@ -128,7 +129,7 @@ static int configure(struct weir_recording_plan *plan, struct weir_error *err)
     config->samples.user_regs_extended = plan->machine->user_registers;
     if (options->samples.user_regs_all)
         config->samples.user_regs |= plan->machine->user_registers;
-    config->build_ids_in_maps = options->build_ids_in_maps;
+    config->build_ids_in_maps = options->build_ids.in_maps;
     config->text_pokes = options->kcore;
     config->inherit = !options->no_inherit && !weir_recording_plan_per_thread(plan);
     config->inherit_stat = options->inherit_stat;

@@ -78,7 +78,7 @@ int weir_recording_plan_tell(const struct weir_recording_plan *plan, size_t task
         .aux_area_bytes = plan->aux.area_bytes,
         .pool_bytes = pool_bytes,
         .pool_grows = plan->grow_pool,
-        .sideband = !options->no_build_ids,
+        .sideband = !options->build_ids.left_out,
         .page_bytes = machine->limits.page_bytes,
         .compression_threads = weir_recording_plan_compression_threads(plan),
         .compression = compression_memory(plan, pool_bytes),

@@ -80,10 +80,10 @@ int weir_session_init_pipeline(struct weir_session *session, struct weir_error *
         .sync = session->options->sync,
         .compression_level = session->options->compression_level,
         .compression_threads = weir_recording_plan_compression_threads(&session->plan),
-        .realtime_priority = (int)session->options->realtime_priority,
+        .realtime_priority = (int)session->options->readers.realtime_priority,
         /* A ring that follows its task has no CPU of its own: its reader runs where there is room, unless told. */
         .pin = (session->staged || weir_topology_is_this_machine(session->machine.topology)) &&
-               (!weir_recording_plan_per_thread(&session->plan) || session->options->threads_spec),
+               (!weir_recording_plan_per_thread(&session->plan) || session->options->readers.threads_spec),
         .notices = session->options->notices,
         .while_waiting = weir_modes_may_wait_for_output(&session->plan.modes) ? while_waiting : NULL,
         .waiting_ctx = session,

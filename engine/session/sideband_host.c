@@ -14,18 +14,18 @@ int weir_sideband_host_make(struct weir_sideband_host *host, const struct weir_r
                             struct weir_pipeline *pipeline, struct weir_error *err)
 {
     const struct weir_record_options *options = plan->options;
-    bool reads_programs =
-        !options->no_build_ids && !options->samples.no_bpf_events && options->output_kind != WEIR_RECORD_OUTPUT_STREAM;
+    bool reads_programs = !options->build_ids.left_out && !options->samples.no_bpf_events &&
+                          options->output_kind != WEIR_RECORD_OUTPUT_STREAM;
     bool maps_data = events->list->events[weir_event_set_sideband(events)].attr.mmap_data;
     host->options = options;
-    if (options->no_build_ids && !weir_modes_rotate(&plan->modes))
+    if (options->build_ids.left_out && !weir_modes_rotate(&plan->modes))
         return 0;
     int result = weir_sideband_new(&host->sideband, &(struct weir_sideband_setup){
                                                         .attr = &facts->descriptions[0].attr,
                                                         .tee_count = pipeline->reader_count,
                                                         .epoch = &pipeline->control.epoch,
-                                                        .read_build_ids = !options->no_build_ids,
-                                                        .keeps_files = options->fill_build_id_cache,
+                                                        .read_build_ids = !options->build_ids.left_out,
+                                                        .keeps_files = options->build_ids.fill_cache,
                                                         .read_bpf_programs = reads_programs,
                                                         /* It knows of code and names only. */
                                                         .is_doubtful = maps_data || options->samples.namespaces,
@@ -85,7 +85,7 @@ int weir_sideband_host_stop(struct weir_sideband_host *host, uint32_t file_numbe
     struct weir_sideband_counts counts;
     weir_sideband_stop(host->sideband, hurried ? HURRIED_TIMEOUT_MS : STOP_TIMEOUT_MS, &counts);
     report(host, &counts);
-    if (host->options->no_build_ids)
+    if (host->options->build_ids.left_out)
         return 0;
     int result = weir_mapped_files_list(weir_sideband_files(host->sideband), file_number, &host->build_ids,
                                         &host->build_id_count);
@@ -94,9 +94,9 @@ int weir_sideband_host_stop(struct weir_sideband_host *host, uint32_t file_numbe
 
 void weir_sideband_host_fill_cache(const struct weir_sideband_host *host)
 {
-    if (!host->sideband || !host->options->fill_build_id_cache)
+    if (!host->sideband || !host->options->build_ids.fill_cache)
         return;
-    const char *dir = host->options->build_id_dir;
+    const char *dir = host->options->build_ids.cache_dir;
     const struct weir_notice_sink *notices = host->options->notices;
     char at_home[PATH_MAX];
     if (!dir && !weir_build_id_cache_default(at_home, sizeof(at_home))) {

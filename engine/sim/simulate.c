@@ -57,7 +57,7 @@ static int plan(struct weir_session *session, const struct weir_simulate_options
     session->plan.machine = &session->machine;
     if (result == 0)
         result = weir_plan_make(&session->plan.placement, session->machine.topology, &session->plan.cpus,
-                                options->record.threads_spec, options->record.notices, err);
+                                options->record.readers.threads_spec, options->record.notices, err);
     return result;
 }
 

@@ -123,7 +123,7 @@ Test(bench_options, defaults_are_what_help_says)
     cr_expect_eq(arguments.seed, 1);
     cr_expect_eq(arguments.options.ring_bytes, 0);
     cr_expect_eq(arguments.options.buffer_bytes, 0);
-    cr_expect_null(arguments.options.threads_spec);
+    cr_expect_null(arguments.options.readers.threads_spec);
     cr_expect_str_eq(arguments.options.output_path, "/dev/null");
     cr_expect_eq(arguments.nodes, 1);
     cr_expect_eq(arguments.stall_ms, 0);
@@ -151,7 +151,7 @@ Test(bench_options, every_option_reaches_its_field)
     cr_expect_eq(arguments.seed, 0);
     cr_expect_eq(arguments.options.ring_bytes, 8192);
     cr_expect_eq(arguments.options.buffer_bytes, 3 << 20);
-    cr_expect_str_eq(arguments.options.threads_spec, "numa");
+    cr_expect_str_eq(arguments.options.readers.threads_spec, "numa");
     cr_expect_str_eq(arguments.options.output_path, "out");
     cr_expect(arguments.json && arguments.quiet && arguments.verbosity == 1);
 }

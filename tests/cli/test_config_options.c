@@ -163,7 +163,7 @@ Test(config_options, keys_set_what_options_set)
     cr_expect(arguments.quiet);
     cr_expect(arguments.options.system_wide);
     cr_expect_str_eq(arguments.options.output_path, "a b");
-    cr_expect_str_eq(arguments.options.threads_spec, "cpu");
+    cr_expect_str_eq(arguments.options.readers.threads_spec, "cpu");
     cr_assert_eq(arguments.events.count, 1);
     cr_expect_str_eq(arguments.events.items[0], "cs");
 }
@@ -212,7 +212,7 @@ Test(config_options, later_file_goes_before_the_earlier_one)
     add(&set.weir, "user", "[record]\nfreq = 2\nevent = page-faults\n");
     cr_assert_eq(apply("true"), 0);
     cr_expect_eq(arguments.options.freq_hz, 2);
-    cr_expect_eq(arguments.options.realtime_priority, 5);
+    cr_expect_eq(arguments.options.readers.realtime_priority, 5);
     cr_assert_eq(arguments.events.count, 1);
     cr_expect_str_eq(arguments.events.items[0], "page-faults");
 }
@@ -299,7 +299,7 @@ Test(config_options, build_id_stands_for_options)
     add(&set.weir, "it", "[record]\nbuild-id = cache\n");
     cr_assert_eq(apply("true"), 0);
     cr_expect_str_eq(set_by("it"), "no-buildid-cache", "negated");
-    cr_expect(arguments.options.fill_build_id_cache);
+    cr_expect(arguments.options.build_ids.fill_cache);
 }
 
 Test(config_options, call_graph_is_what_g_stands_for)
@@ -366,7 +366,7 @@ Test(config_options, printed_configuration_is_read_as_the_same)
     cr_expect_eq(arguments.options.freq_hz, 2);
     cr_expect_eq(arguments.events.count, 2);
     cr_expect_str_eq(arguments.options.output_path, " #\t\\");
-    cr_expect_str_eq(arguments.options.build_id_dir, "cache\f", "blanks at the end are its own");
+    cr_expect_str_eq(arguments.options.build_ids.cache_dir, "cache\f", "blanks at the end are its own");
     weir_buf_fini(&first);
 }
 

@@ -385,14 +385,14 @@ Test(record_options, repeated_option_is_replaced)
     cr_expect_eq(arguments.options.freq_hz, 2);
     cr_expect_eq(arguments.options.ring_bytes, 2 * PAGE);
     cr_expect_eq(arguments.options.buffer_bytes, 2 << 20);
-    cr_expect_eq(arguments.options.realtime_priority, 2);
+    cr_expect_eq(arguments.options.readers.realtime_priority, 2);
     cr_expect_str_eq(arguments.options.output_path, "b");
 
     cr_expect_eq(parse("-p 7,8,9 -p 5 -c 1 -c 2 --threads=core --threads=numa"), 0);
     cr_assert_eq(arguments.pid_count, 1);
     cr_expect_eq(arguments.pids[0], 5);
     cr_expect_eq(arguments.options.period, 2);
-    cr_expect_str_eq(arguments.options.threads_spec, "numa");
+    cr_expect_str_eq(arguments.options.readers.threads_spec, "numa");
 
     cr_expect_eq(parse("-a -a -g -g -q -q --dry-run --dry-run --exclude-perf --exclude-perf"), 0);
     cr_expect(arguments.options.system_wide && arguments.options.samples.call_graph.mode == WEIR_CALL_GRAPH_FP &&
@@ -427,8 +427,8 @@ Test(record_options, without_options_the_whole_machine_goes_to_perf_data)
     cr_expect_str_eq(arguments.options.output_path, "perf.data");
     cr_expect(arguments.options.freq_hz == 0 && arguments.options.period == 0 && arguments.events.count == 0);
     cr_expect(arguments.options.ring_bytes == 0 && arguments.options.buffer_bytes == 0 &&
-              arguments.options.realtime_priority == 0);
-    cr_expect_null(arguments.options.threads_spec);
+              arguments.options.readers.realtime_priority == 0);
+    cr_expect_null(arguments.options.readers.threads_spec);
     cr_expect_eq(notice_count, 0);
 }
 
@@ -568,7 +568,7 @@ Test(record_options, bounds_are_taken)
 Test(record_options, threads_without_spec_is_cpu)
 {
     cr_expect_eq(parse("--threads numa"), 0);
-    cr_expect_str_eq(arguments.options.threads_spec, "cpu");
+    cr_expect_str_eq(arguments.options.readers.threads_spec, "cpu");
     cr_expect_str_eq(arguments.options.command[0], "numa");
 }
 

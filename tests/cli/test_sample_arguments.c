@@ -64,7 +64,7 @@ Test(sample_arguments, without_options_nothing_is_asked_for)
     const struct weir_sample_options nothing = {0};
     cr_expect_arr_eq(parse("true"), &nothing, sizeof(nothing));
     cr_expect(arguments.options.synth.tasks && arguments.options.synth.maps && arguments.options.synth.cgroups);
-    cr_expect(arguments.options.synth_threads == 0 && arguments.options.synth_map_timeout_ms == 0);
+    cr_expect(arguments.options.synth.threads == 0 && arguments.options.synth.map_timeout_ms == 0);
     cr_expect_not(arguments.list_registers);
     cr_expect_eq(warnings, 0);
 }
@@ -178,6 +178,6 @@ Test(sample_arguments, synth_is_what_was_named_last)
         cr_expect_eq(arguments.options.synth.maps, lines[i].want.maps, "%s", lines[i].line);
         cr_expect_eq(arguments.options.synth.cgroups, lines[i].want.cgroups, "%s", lines[i].line);
     }
-    parse("--num-thread-synthesize 4 --proc-map-timeout=20 true");
-    cr_expect(arguments.options.synth_threads == 4 && arguments.options.synth_map_timeout_ms == 20);
+    parse("--num-thread-synthesize 4 --proc-map-timeout=20 --synth=task true");
+    cr_expect(arguments.options.synth.threads == 4 && arguments.options.synth.map_timeout_ms == 20);
 }

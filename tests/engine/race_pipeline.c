@@ -120,10 +120,10 @@ int main(void)
         .record.output_path = path,
     };
     int failures = race("reader per cpu", &options);
-    options.record.threads_spec = "package";
+    options.record.readers.threads_spec = "package";
     options.record.ring_bytes = 16u << 10;
     failures += race("one reader, small rings", &options);
-    options.record.threads_spec = "0-3/0-3:4-7/4-7";
+    options.record.readers.threads_spec = "0-3/0-3:4-7/4-7";
     options.record.ring_bytes = 256u << 10;
     options.record.buffer_bytes = 512u << 10;
     options.load.payload_bytes = 8000;
@@ -142,12 +142,12 @@ int main(void)
         .record.retained_bytes = 4u << 20,
     };
     failures += race("snapshots of memory, reader per cpu", &options);
-    options.record.threads_spec = "package";
+    options.record.readers.threads_spec = "package";
     options.record.buffer_bytes = 1u << 20;
     options.record.retained_bytes = 1u << 20;
     options.record.ring_bytes = 64u << 10;
     failures += race("snapshots of little memory, one reader", &options);
-    options.record.threads_spec = "0-3/0-3:4-7/4-7";
+    options.record.readers.threads_spec = "0-3/0-3:4-7/4-7";
     options.record.retained_span_ns = 5 * WEIR_NS_PER_MS;
     options.load.rate_per_cpu_hz = 50000;
     failures += race("snapshots of some milliseconds", &options);

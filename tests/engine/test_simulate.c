@@ -117,7 +117,7 @@ Test(simulate, nodes_have_their_own_readers_and_bytes, .timeout = 60)
 {
     struct weir_simulate_options options = small;
     options.nodes = 2;
-    options.record.threads_spec = "numa";
+    options.record.readers.threads_spec = "numa";
     struct weir_simulate_result result;
     run(&options, &result);
     cr_assert_eq(result.node_count, 2);
@@ -134,7 +134,7 @@ Test(simulate, rings_read_from_another_node_cross, .timeout = 60)
 {
     struct weir_simulate_options options = small;
     options.nodes = 2;
-    options.record.threads_spec = "0-3/0"; /* all by one reader on the first node */
+    options.record.readers.threads_spec = "0-3/0"; /* all by one reader on the first node */
     struct weir_simulate_result result;
     run(&options, &result);
     cr_expect_eq(result.nodes[0].crossed_bytes, 0);

@@ -107,8 +107,8 @@ static void write_numbers(struct words *words, const struct weir_record_argument
         words_add(words, "--mmap-pages=,%" PRIu64 "%s", aux->number, aux->in_bytes ? "B" : "");
     if (arguments->options.buffer_bytes)
         words_add(words, "--buffer-size=%" PRIu64, arguments->options.buffer_bytes);
-    if (arguments->options.realtime_priority)
-        words_add(words, "--realtime=%u", arguments->options.realtime_priority);
+    if (arguments->options.readers.realtime_priority)
+        words_add(words, "--realtime=%u", arguments->options.readers.realtime_priority);
 }
 
 /* The flags about samples: their names and where they are kept. */
@@ -201,8 +201,8 @@ static bool write_arguments(struct words *words, const struct weir_record_argume
     write_samples(words, arguments);
     if (arguments->options.exclude_self)
         words_add(words, "--exclude-perf");
-    if (arguments->options.threads_spec)
-        words_add(words, "--threads=%s", arguments->options.threads_spec);
+    if (arguments->options.readers.threads_spec)
+        words_add(words, "--threads=%s", arguments->options.readers.threads_spec);
     if (arguments->verbosity > 0)
         write_verbosity(words, arguments->verbosity);
     if (arguments->quiet)
@@ -244,9 +244,10 @@ static void check_equal(const struct weir_record_arguments *a, const struct weir
     weir_assert(ring_size_equal(&a->ring_sizes.data, &b->ring_sizes.data));
     weir_assert(ring_size_equal(&a->ring_sizes.aux, &b->ring_sizes.aux) &&
                 a->options.buffer_bytes == b->options.buffer_bytes);
-    weir_assert(text_equal(a->options.threads_spec, b->options.threads_spec) &&
+    weir_assert(text_equal(a->options.readers.threads_spec, b->options.readers.threads_spec) &&
                 text_equal(a->options.output_path, b->options.output_path));
-    weir_assert(a->options.realtime_priority == b->options.realtime_priority && a->verbosity == b->verbosity);
+    weir_assert(a->options.readers.realtime_priority == b->options.readers.realtime_priority &&
+                a->verbosity == b->verbosity);
     weir_assert(a->quiet == b->quiet && a->options.dry_run == b->options.dry_run);
     weir_assert((a->options.command != NULL) == (b->options.command != NULL));
     for (size_t i = 0; a->options.command && a->options.command[i]; i++)
@@ -283,10 +284,11 @@ static void check_ranges(const struct weir_record_arguments *arguments, const st
 {
     weir_assert(arguments->options.freq_hz <= UINT32_MAX || arguments->options.freq_hz == WEIR_VALUE_FREQ_MAX);
     weir_assert(arguments->options.period <= INT64_MAX);
-    weir_assert(arguments->options.realtime_priority <= 99);
+    weir_assert(arguments->options.readers.realtime_priority <= 99);
     weir_assert(arguments->options.buffer_bytes == 0 || (arguments->options.buffer_bytes >= WEIR_BUFFER_BYTES_MIN &&
                                                          arguments->options.buffer_bytes <= WEIR_BUFFER_BYTES_MAX));
-    weir_assert(!arguments->options.threads_spec || weir_plan_check_spec(arguments->options.threads_spec, NULL) == 0);
+    weir_assert(!arguments->options.readers.threads_spec ||
+                weir_plan_check_spec(arguments->options.readers.threads_spec, NULL) == 0);
     weir_assert(arguments->options.output_path[0] != '\0');
     for (size_t i = 0; i < arguments->pid_count; i++)
         weir_assert(arguments->pids[i] > 0);
