@@ -10,8 +10,8 @@
 
 #include "io/io_ops.h"
 
-/* Files that live in the page cache have nothing to gain from O_DIRECT, whether or not the kernel accepts it there
- * (tmpfs does since 6.6), nor from fallocate(2), which would zero pages that are about to be written. */
+/* Whether a file lives in the page cache. Such a file gains nothing from O_DIRECT, which tmpfs accepts since 6.6, nor
+ * from fallocate(2), which would zero pages that are about to be written. */
 static bool is_memory_file(int fd)
 {
     struct statfs fs;
@@ -30,7 +30,7 @@ static int file_open_direct(void *ctx, int fd)
     if (is_memory_file(fd) || is_device(fd))
         return -EOPNOTSUPP;
 
-    /* A second open file description: O_DIRECT set by F_SETFL would hold for the first one too. */
+    /* A second open file description: O_DIRECT set by F_SETFL would hold for the first description too. */
     char path[32];
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     int direct = open(path, O_WRONLY | O_DIRECT | O_CLOEXEC);
@@ -115,7 +115,7 @@ static int file_wait_for_room(void *ctx, int fd, unsigned wait_ms)
 {
     (void)ctx;
     struct pollfd stream = {.fd = fd, .events = POLLOUT};
-    return poll(&stream, 1, (int)wait_ms) > 0; /* EINTR: as if nothing had happened yet */
+    return poll(&stream, 1, (int)wait_ms) > 0; /* EINTR counts as no room yet */
 }
 
 const struct weir_io_file_ops weir_io_file_real = {

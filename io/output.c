@@ -1,6 +1,6 @@
 /*
- * An output from open to close: the file, the queue that writes it, its head and its end. One thread at a time. The
- * data in between goes through output_append.c and output_writes.c.
+ * An output from open to close: the file, its write queue, its head and its end. One thread at a time. The data between
+ * head and end goes through output_append.c and output_writes.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,13 +21,13 @@
 
 /* ---- open ---- */
 
-/* How many of the caller's buffers are to be registered. */
+/* Returns how many of the caller's buffers are registered. */
 static unsigned early_count(const struct weir_output *output)
 {
     return output->buffer_count - output->late_count;
 }
 
-/* What is to be registered: early buffers and, as the last one, the staging memory. Owned by the caller; NULL: no
+/* Lists the memory to register: early buffers and, as the last one, the staging memory. Owned by the caller; NULL: no
  * memory. */
 static struct iovec *early_buffers(const struct weir_output *output)
 {
@@ -64,7 +64,7 @@ static int open_queue(struct weir_output *output, const struct weir_io_queue_ops
     return rc;
 }
 
-/* What could be done about io_uring being refused, for which text may be used. */
+/* Returns advice for a user whom the kernel refuses io_uring, perhaps in text. */
 static const char *uring_advice(int rc, char text[WEIR_REMEDY_BYTES])
 {
     switch (rc) {
@@ -114,7 +114,7 @@ static int choose_queue(struct weir_output *output, const struct weir_output_opt
     return rc < 0 ? weir_error_set_errno(err, rc, "cannot set up plain writes") : 0;
 }
 
-/* Opens the file once more for direct writes, where that is wanted and to be had. */
+/* Opens the file once more for direct writes, where the options want them and the file system has them. */
 static void open_direct(struct weir_output *output, const struct weir_output_options *options)
 {
     struct weir_output_writes *writes = &output->writes;
@@ -139,7 +139,7 @@ static void describe(struct weir_output *output, unsigned registered)
              name, buffers);
 }
 
-/* Everything behind the file. 0 or -errno with err. */
+/* Opens all but the file: staging memory, writes, queue. 0 or -errno with err. */
 static int open_writes(struct weir_output *output, const struct weir_output_options *options, struct weir_error *err)
 {
     output->writes.depth =
@@ -234,7 +234,7 @@ int weir_output_write_whole(struct weir_output *output, const void *data, size_t
     return 0;
 }
 
-/* Nothing is waited for here: whoever is to read may not have begun to. */
+/* Queues a copy of the head without waiting: the consumer may not have begun to read. */
 static int queue_stream_head(struct weir_output *output, const void *head, size_t head_bytes)
 {
     weir_assert(!output->begun && head_bytes > 0 && head_bytes <= WEIR_IO_WRITE_MAX_BYTES);
@@ -265,7 +265,7 @@ int weir_output_write_head(struct weir_output *output, const void *head, size_t 
     return 0;
 }
 
-/* Through memory: for file systems that cannot copy among themselves. 0 or -errno; -ENODATA: `from` has ended. */
+/* Copies through memory, between file systems that have no copy of their own. 0 or -errno; -ENODATA: `from` ended. */
 static int copy_by_hand(struct weir_output *output, int from, uint64_t at, uint64_t end, uint64_t bytes)
 {
     uint8_t *buffer = malloc(COPY_STEP_BYTES);
@@ -298,7 +298,7 @@ int weir_output_copy_in(struct weir_output *output, int fd, uint64_t offset, uin
                                                              weir_min_u64(left, COPY_BYTES));
         if (copied == -EINTR)
             continue;
-        if (copied <= 0) { /* kernels and file systems differ; what cannot be will fail again */
+        if (copied <= 0) { /* kernels and file systems differ; a real failure comes again */
             rc = copy_by_hand(output, fd, (uint64_t)from, (uint64_t)to, left);
             break;
         }
@@ -317,7 +317,7 @@ int weir_output_patch_head(struct weir_output *output, uint64_t offset, const vo
     return weir_output_write_whole(output, data, bytes, offset);
 }
 
-/* ---- what became of it ---- */
+/* ---- state ---- */
 
 void weir_output_abandon(struct weir_output *output, int error)
 {
@@ -388,8 +388,8 @@ const char *weir_output_describe(const struct weir_output *output)
 
 /* ---- end ---- */
 
-/* What was set aside is given back when there is no room without it. File systems with a journal give back what was cut
- * when that is committed, and may not find it before. */
+/* Writes the tail, in the end with the room that was set aside. A file system with a journal frees cut blocks when the
+ * journal commits, and may find no room before: hence the fsync(2). */
 static int write_tail(struct weir_output *output, const void *tail, size_t bytes)
 {
     const struct weir_output_writes *writes = &output->writes;
@@ -418,7 +418,7 @@ int weir_output_finish(struct weir_output *output, const void *tail, size_t tail
         return 0;
     }
 
-    /* After a failure the data is cut first: what it gives back may be what the tail needs. */
+    /* After a failure the data is cut first: the tail may need the room. */
     uint64_t end = output->stable_end;
     if (writes->error < 0)
         writes->file_ops->ftruncate(writes->ctx, output->file.fd, (off_t)end);
@@ -458,7 +458,7 @@ void weir_output_close(struct weir_output *output)
     weir_output_writes_fini(writes);
     weir_output_give_back(output);
     weir_output_file_drop_hidden(&output->file);
-    /* Both at once: the first close drops the lock. */
+    /* Both descriptors at once: the first close drops the lock. */
     if (output->direct_fd >= 0)
         writes->file_ops->close(writes->ctx, output->direct_fd);
     if (output->file.fd >= 0)

@@ -2,23 +2,23 @@
  * The spans of an output: how each becomes part of a write, and when it is complete. One thread at a time; nothing
  * allocates.
  *
- *     append ─┬─ large ─► a write from where it lies
+ *     append ─┬─ large ─► a write from the caller's memory
  *             └─ small ─┬► copied over the padding of a write that the queue does not have yet
- *                       └► copied into the open stage ─► a write when that is full, when a large span follows,
+ *                       └► copied into the open stage ─► a write when the stage is full, when a large span follows,
  *                                                        or at push_tail
  *
  * A large span can go out with O_DIRECT when it lies on a block in one of the caller's buffers, with room up to the
- * next block behind it. That room, the slack, takes a padding record, and before it the small spans that come next and
- * fit: the marker of a round, right behind the round's last chunk, began a block of its own otherwise, which the next
- * chunk had to have padded. The file offset must be a multiple of the block as well: if it is not, the open stage is
- * first closed with a padding record of its own. All other large spans, and all while the pool is pressed, go through
- * the page cache at whatever offset they come.
+ * next block behind it. That room, the slack, takes a padding record, and before the padding the next small spans that
+ * fit. Otherwise the marker of a round, right behind the round's last chunk, would begin a block of its own, and the
+ * next chunk would need padding. The file offset must be a multiple of the block as well: if it is not, the open stage
+ * is first closed with a padding record of its own. All other large spans, and all spans while the pool is pressed, go
+ * through the page cache at any offset.
  *
- * The stage: a full one goes out with O_DIRECT when it begins on a block; what lies behind its last whole block moves
- * on to the next stage, so that this one begins on a block again. What push_tail writes goes through the page cache,
- * to its last byte. (Rejected: padding the tail with zeros to a whole block, with O_DIRECT, and writing that block
- * again when more comes. It makes writes overlap, so that they must wait for one another, and a span of eight bytes
- * waits for the disk.) Direct and buffered writes of one file never share a block, so neither hides the other's bytes.
+ * A full stage that begins on a block goes out with O_DIRECT. The bytes behind its last whole block move to the next
+ * stage, so that the next stage begins on a block again. push_tail writes through the page cache, to the last byte.
+ * (Rejected: padding the tail with zeros to a whole block, with O_DIRECT, and writing that block again when more comes.
+ * Then writes overlap and must wait for one another, and a span of eight bytes waits for the disk.) Direct and buffered
+ * writes of one file never share a block, so neither hides the other's bytes.
  *
  * Spans complete in order: each is on file when written_end has reached its end.
  */
@@ -71,7 +71,7 @@ static bool stage_has_room(const struct weir_output *output, size_t bytes)
     return output->stage.used + bytes + BLOCK_BYTES <= output->stage_bytes;
 }
 
-/* Opens the next staging buffer for what goes to output->end. */
+/* Opens the next staging buffer, whose first byte goes to output->end. */
 static void open_stage(struct weir_output *output)
 {
     weir_assert(!output->stage.open && stages_in_use(output) < WEIR_OUTPUT_STAGE_COUNT);
@@ -93,7 +93,7 @@ static void *extend_stage(struct weir_output *output, size_t bytes)
     return room;
 }
 
-/* Makes a write of the stage. */
+/* Turns the stage into a write. */
 static void close_stage(struct weir_output *output, bool pressed)
 {
     const struct weir_output_stage *stage = &output->stage;
@@ -156,8 +156,9 @@ void weir_output_push_tail(struct weir_output *output)
 
 /* ---- spans in place ---- */
 
-/* Where padding behind the data goes; NULL when the data is not on a block or the bytes up to the next one are not in
- * the caller's buffer. (The data is the caller's and constant, the bytes behind it are lent to us: see output.h.) */
+/* Returns where padding behind the data goes; NULL when the data is not on a block or the bytes up to the next one are
+ * not in the caller's buffer. (The data is the caller's and constant, the bytes behind it are lent to us: see
+ * output.h.) */
 static uint8_t *room_behind(const struct weir_output *output, const uint8_t *data, size_t bytes, int buffer_index)
 {
     if (buffer_index < 0)
@@ -263,7 +264,7 @@ uint64_t weir_output_append(struct weir_output *output, const void *data, size_t
     else
         end = append_in_place(output, data, bytes, buffer_index, pressed);
     add_span(output, token, end, bytes);
-    /* A full output is waited for: then everything must be on its way. */
+    /* The caller waits for an output that takes no more: everything must be on its way then. */
     if (!weir_output_can_append(output))
         weir_output_push_tail(output);
     return end - bytes;
@@ -281,7 +282,7 @@ void weir_output_settle_spans(struct weir_output *output)
     }
 }
 
-/* Of a span that is not on file whole. */
+/* Returns how many bytes are out of a span that is not on file whole. */
 static size_t begun_bytes(const struct weir_output *output, const struct weir_output_span *span)
 {
     if (!output->file.stream || span->end == UINT64_MAX)
@@ -297,7 +298,7 @@ unsigned weir_output_reap(struct weir_output *output, struct weir_output_done *d
         weir_output_writes_collect(&output->writes, waits ? wait_ms : 0);
     weir_output_settle_spans(output);
 
-    /* After a failure the others are given back when nothing of theirs is the kernel's any more. */
+    /* After a failure the other spans are given back when the kernel holds none of their memory any more. */
     bool failed = output->writes.error < 0 && weir_output_writes_idle(&output->writes);
     uint64_t complete = failed ? output->span_added : output->span_on_file;
     unsigned count = 0;

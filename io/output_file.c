@@ -122,10 +122,10 @@ static int check_kind(const struct weir_output_file *file, const struct stat *st
     return rc;
 }
 
-/* pid: as F_GETLK has it, 0 for a process of another pid namespace, -1 for a lock that no one process owns. */
+/* pid: from F_GETLK; 0: a process of another pid namespace, -1: a lock that no single process owns. */
 static int refuse_locked(const char *path, pid_t pid, struct weir_error *err)
 {
-    if (pid <= 0) { /* not to be put into a command: kill(1) takes both for many processes */
+    if (pid <= 0) { /* not for a command: kill(1) takes both for many processes */
         weir_error_set(err, -EBUSY, "output '%s' is being written by a process that cannot be seen from here", path);
         weir_error_hint(err, "choose another file; lslocks, run where that process runs, shows who holds this one");
         return -EBUSY;
@@ -146,7 +146,7 @@ static int check_lock(const struct weir_output_file *file, struct weir_error *er
 {
     int fd = openat(file->dir_fd, file->name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
-        return 0; /* unreadable or just gone: it is only renamed, for which the directory counts */
+        return 0; /* unreadable or just gone: only renamed, which needs rights to the directory alone */
 
     int rc = weir_output_file_check_lock(fd, file->path, err);
     close(fd);
@@ -202,7 +202,7 @@ static struct proc_fd_path proc_fd_path_of(int fd)
     return path;
 }
 
-/* A file without a name that can be given one later. 0 or -errno. */
+/* Makes a nameless file that can get a name later. 0 or -errno. */
 static int open_nameless(struct weir_output_file *file)
 {
     file->fd = openat(file->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, FILE_MODE);
@@ -217,7 +217,7 @@ static int open_nameless(struct weir_output_file *file)
     return 0;
 }
 
-/* A hidden name beside the final one, for file systems without O_TMPFILE. 0 or -errno. */
+/* Makes a file with a hidden name beside the final one, for file systems without O_TMPFILE. 0 or -errno. */
 static int open_hidden(struct weir_output_file *file)
 {
     for (unsigned i = 0; i < HIDDEN_TRIES; i++) {
@@ -237,7 +237,7 @@ static int open_hidden(struct weir_output_file *file)
     return -EEXIST;
 }
 
-/* Whether the directory was removed while we hold it, as the current one may have been. */
+/* Whether somebody has removed the directory, which may be the current one. */
 static bool directory_is_gone(const struct weir_output_file *file)
 {
     struct stat st;
@@ -367,7 +367,7 @@ int weir_output_file_publish(struct weir_output_file *file, struct weir_error *e
     if (file->published)
         return 0;
     bool exists;
-    int rc = check_existing(file, &exists, err); /* what was true at open may have changed */
+    int rc = check_existing(file, &exists, err); /* the path may have changed since open */
     if (rc < 0)
         return rc;
 

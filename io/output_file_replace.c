@@ -50,7 +50,7 @@ static int check_unchanged(const struct weir_output_file *file, const struct wei
 void weir_output_file_give_owner(struct weir_output_file *file, const struct weir_output_identity *was)
 {
     if (fchown(file->fd, was->uid, was->gid) < 0)
-        return; /* replace() looks whose it is */
+        return; /* replace() compares the owners */
 }
 
 int weir_output_file_name_beside(struct weir_output_file *file, const char *suffix, struct weir_error *err)
@@ -117,7 +117,7 @@ int weir_output_file_replace(struct weir_output_file *file, const struct weir_ou
     if (file->hidden && !weir_output_file_is_at(file, file->hidden))
         return weir_error_set(err, -ENOENT, "'%s' was removed while recording, before it took the place of '%s'",
                               file->hidden, file->path);
-    /* Who may read it stays as it was; where it could not be given back, it is ours alone. */
+    /* The rights stay as they were. A file that could not be given to its owner is ours alone. */
     struct stat st;
     if (fstat(file->fd, &st) == 0 && st.st_uid == was->uid && st.st_gid == was->gid)
         fchmod(file->fd, was->mode & 07777);
@@ -129,6 +129,6 @@ int weir_output_file_replace(struct weir_output_file *file, const struct weir_ou
     free(file->hidden);
     file->hidden = NULL;
     file->published = true;
-    weir_output_file_sync_name(file); /* advisory: the name is there for everybody that runs */
+    weir_output_file_sync_name(file); /* advisory: all running processes see the name already */
     return 0;
 }

@@ -1,12 +1,12 @@
 /*
- * The stream behind an output: what is taken for one, and how it is opened so that writing to it never blocks for long.
+ * The stream of an output: which descriptors are taken, and how they are opened so that a write never blocks for long.
  * Set-up only.
  *
- * Whether a descriptor blocks is a property of its open file description, which for standard output is shared with the
- * shell and with whatever else writes there: setting O_NONBLOCK on it would change it for all of them. A pipe is opened
- * once more instead, through /proc/self/fd, which gives a description of our own (proc(5), pipe(7)). Where that cannot
- * be had, and for sockets, what is written goes in pieces for which poll(2) has found room. A regular file and a device
- * are written as they come, at the place and with the flags that the shell opened them with (">", ">>").
+ * Whether a descriptor blocks is a property of its open file description. Standard output shares the description with
+ * the shell and with all other writers, so setting O_NONBLOCK would change it for all of them. Instead a pipe is opened
+ * once more, through /proc/self/fd, which gives a description of our own (proc(5), pipe(7)). Where that fails, and for
+ * sockets, bytes go out in pieces for which poll(2) has found room. A regular file or a device is written at the place
+ * and with the flags of the shell (">", ">>").
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +22,8 @@
 
 #define STREAM_NAME         "-"
 #define PIPE_MAX_FILE       "/proc/sys/fs/pipe-max-size"
-#define PIPE_BYTES_FALLBACK (1 << 20) /* what fs.pipe-max-size is unless it was changed */
-#define PIPE_BYTES_LEAST    (1 << 16) /* what a pipe has from the start */
+#define PIPE_BYTES_FALLBACK (1 << 20) /* the default of fs.pipe-max-size */
+#define PIPE_BYTES_LEAST    (1 << 16) /* of a new pipe */
 
 int weir_output_file_check_stream(int fd, struct weir_error *err)
 {
@@ -51,8 +51,8 @@ static int read_pipe_max(void)
     return bytes > 0 && bytes <= INT_MAX ? (int)bytes : PIPE_BYTES_FALLBACK;
 }
 
-/* The more a pipe holds, the longer may its reader be busy. The share of an unprivileged user may be used up (EPERM).
- */
+/* Enlarges a pipe: the more it holds, the longer its consumer may be busy. An unprivileged user may have used up the
+ * share of all pipes (EPERM). */
 static void enlarge_pipe(int fd)
 {
     int present = fcntl(fd, F_GETPIPE_SZ);
@@ -62,7 +62,7 @@ static void enlarge_pipe(int fd)
     }
 }
 
-/* A description of our own that does not block, or -1. */
+/* Opens a description of our own that does not block. The descriptor, or -1. */
 static int open_again(int fd)
 {
     char path[32];

@@ -1,4 +1,4 @@
-/* The folder of a recording of several files: its rules, hidden name and final name. Protocol: output_folder.h. */
+/* The folder of a recording: its rules, hidden name and final name. Protocol: output_folder.h. */
 #include "io/output_folder.h"
 
 #include <dirent.h>
@@ -26,10 +26,10 @@ static const char *const kcore_files[] = {"kallsyms", "kcore", "modules"};
 struct weir_output_folder {
     char *path;   /* owned: as given */
     char *old;    /* owned: path + OLD_SUFFIX */
-    char *hidden; /* owned: where it is while unpublished; NULL when it is nowhere */
+    char *hidden; /* owned: its path while unpublished; NULL: no folder of that path */
 };
 
-/* "data" or "data.N". */
+/* Whether the name is one of a recording: "data", or "data.N" as perf makes them. */
 static bool is_recording_file(const char *name)
 {
     size_t length = strlen(MAIN_FILE);
@@ -102,7 +102,7 @@ static int check_entries(const char *path, struct weir_error *err)
     return rc;
 }
 
-/* 0 (*exists says whether a folder is there, which may be renamed or removed) or -errno with err. */
+/* Checks that a folder of that path, if there is one (*exists), may be renamed or removed. 0 or -errno with err. */
 static int check_existing(const char *path, bool *exists, struct weir_error *err)
 {
     struct stat st;
@@ -123,7 +123,7 @@ static int check_existing(const char *path, bool *exists, struct weir_error *err
     return check_entries(path, err);
 }
 
-/* Whether another recorder writes into the existing folder. */
+/* Checks that no other recorder writes into the existing folder. 0 or -errno with err. */
 static int check_lock(const char *path, struct weir_error *err)
 {
     char main_path[PATH_MAX];
@@ -186,7 +186,7 @@ static int make_hidden(struct weir_output_folder *folder)
     return -EEXIST;
 }
 
-/* Without the slashes at its end, which rename(2) and lstat(2) would understand in their own ways. */
+/* Takes the path without the slashes at its end, which rename(2) and lstat(2) read differently. */
 static int take_path(struct weir_output_folder *folder, const char *path, struct weir_error *err)
 {
     size_t length = strlen(path);
@@ -259,7 +259,7 @@ int weir_output_folder_publish(struct weir_output_folder *folder, struct weir_er
     if (!folder->hidden)
         return 0;
     bool exists, old_exists;
-    int rc = check_paths(folder, &exists, &old_exists, err); /* what was true at open may have changed */
+    int rc = check_paths(folder, &exists, &old_exists, err); /* the path may have changed since open */
     if (rc < 0)
         return rc;
     if (exists && old_exists)
@@ -277,7 +277,7 @@ int weir_output_folder_publish(struct weir_output_folder *folder, struct weir_er
     return 0;
 }
 
-/* fsync(2) of what stands at that name. 0 or -errno. */
+/* fsync(2) of the file or folder of that name. 0 or -errno. */
 static int sync_at(int folder_fd, const char *name)
 {
     int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);

@@ -1,5 +1,5 @@
 /*
- * Inside of an output; for io/ and its tests. Parts, each in a file of its own, each known only to those behind it:
+ * The inside of an output, for io/ and its tests. Its parts, each of which knows only the parts above it in this list:
  *
  *     output_writes.c   the writes of the file: submitted, retried, retired in order
  *     output_append.c   the spans: staged or in place, completed in order
@@ -33,19 +33,19 @@ enum weir_output_write_state {
     WEIR_OUTPUT_WRITE_OVER,   /* on file whole, or given up */
 };
 
-/* One write. Each begins in the file where the one before it ends. */
+/* One write. It begins in the file where the write before it ends. */
 struct weir_output_write {
     const uint8_t *data; /* borrowed until over */
     uint64_t offset;     /* of its first byte in the file */
     size_t bytes;
     int buffer_index; /* registered buffer that holds data, -1: none */
     bool direct;      /* O_DIRECT is wanted; address, offset and length are multiples of the block */
-    bool staged;      /* data is a staging buffer, free again when this is retired */
+    bool staged;      /* data is a staging buffer, free again when the write is retired */
 
     uint64_t number; /* from here on set by weir_output_writes_add() and after */
-    size_t written;  /* bytes of it on file */
+    size_t written;  /* bytes on file */
     unsigned retries;
-    enum weir_io_file file; /* how it was submitted last */
+    enum weir_io_file file; /* of the last submission */
     enum weir_output_write_state state;
 };
 
@@ -60,24 +60,24 @@ struct weir_output_writes {
     struct weir_output_write *ring; /* owned; ring_size entries, a power of two */
     unsigned ring_size;
     uint64_t added, retired; /* free running: writes [retired, added) are in the ring */
-    unsigned queued, held;   /* of those, by state */
+    unsigned queued, held;   /* writes in the ring, by state */
     uint64_t stages_retired; /* staged writes retired so far */
 
     uint64_t written_end; /* file offset up to which everything is on file */
     uint64_t failed_from; /* number of the first write that failed; UINT64_MAX: none */
-    int error;            /* why */
+    int error;            /* of that write */
 
-    bool syncing;    /* an fdatasync is with the queue; its address is the tag */
-    int sync_result; /* of the last one that came back: 0, -EAGAIN (nothing is known) or another -errno */
+    bool syncing;    /* an fdatasync is with the queue; the address of this field is its tag */
+    int sync_result; /* of the last fdatasync that completed: 0, -EAGAIN (unknown) or another -errno */
 
-    bool waits_for_space; /* no room is no failure */
-    bool full;            /* a write found none, and none has found any since */
+    bool waits_for_space; /* want of room is no failure */
+    bool full;            /* a write found no room, and no write has found any since */
     bool held_back;       /* nothing is submitted until try_again() */
 
     bool direct;             /* O_DIRECT works as far as is known */
     bool preallocates;       /* fallocate(2) works as far as is known */
-    uint64_t allocated_end;  /* file offset up to which it was asked for */
-    uint64_t allocate_bytes; /* what to ask for next */
+    uint64_t allocated_end;  /* file offset up to which space was asked for */
+    uint64_t allocate_bytes; /* so many more are asked for next */
     struct weir_output_stats stats;
 };
 
@@ -93,27 +93,28 @@ unsigned weir_output_writes_room(const struct weir_output_writes *writes);
 /* Adds a write behind all others; no system call. Needs room and no error. */
 void weir_output_writes_add(struct weir_output_writes *writes, const struct weir_output_write *write);
 
-/* True when the queue does not have the newest write, and nothing of it is on file: its data may still be changed. */
+/* True when the queue does not have the newest write, and no byte of the write is on file: its data may still change.
+ */
 bool weir_output_writes_newest_is_new(const struct weir_output_writes *writes);
 
-/* Has fdatasync(2) done to fd, see weir_output_begin_sync(). One at a time; no system call. 0, -EBUSY or the error. A
- * failure, when it comes, fails what is not written yet. */
+/* Submits an fdatasync(2) of fd, see weir_output_begin_sync(). One at a time; no system call. 0, -EBUSY or the error.
+ * If it fails later, all writes that are not over fail. */
 int weir_output_writes_sync(struct weir_output_writes *writes, int fd);
 
-/* True when no write is in the ring, and no sync on its way: nothing in memory is the kernel's. */
+/* True when no write is in the ring and no fdatasync on its way: the kernel holds none of our memory. */
 bool weir_output_writes_idle(const struct weir_output_writes *writes);
 
 /* Makes the kernel start as many writes as may be in flight. 0 or -errno when the queue itself failed. */
 int weir_output_writes_flush(struct weir_output_writes *writes);
 
-/* Takes completions, waiting up to wait_ms for the first, submits again what needs it, and moves written_end. */
+/* Takes completions, waiting up to wait_ms for the first, submits writes again where needed, and moves written_end. */
 void weir_output_writes_collect(struct weir_output_writes *writes, unsigned wait_ms);
 
-/* Gives everything up by that error; the queue is closed. Only where the kernel holds none of our memory (a stream's
- * queue), or its queue has failed. */
+/* Fails all writes by that error and closes the queue. Only where the kernel holds none of our memory (the queue of a
+ * stream), or the queue itself has failed. */
 void weir_output_writes_abandon(struct weir_output_writes *writes, int error);
 
-/* Fills in what the writes count; the rest becomes 0. */
+/* Fills in the counts of the writes; the other fields become 0. */
 void weir_output_writes_get_stats(const struct weir_output_writes *writes, struct weir_output_stats *stats);
 
 /* ---- output_append.c ---- */
@@ -122,7 +123,7 @@ struct weir_output_span {
     void *token;  /* the caller's */
     uint64_t end; /* file offset behind its last byte, padding not included; UINT64_MAX: will never be on file */
     size_t bytes;
-    bool goes_on; /* it is part of a whole, and not the last one */
+    bool goes_on; /* the span is part of a whole, and not its last one */
 };
 
 /* The staging buffer that is being filled. */
@@ -142,7 +143,7 @@ struct weir_output_slack {
 struct weir_output {
     struct weir_output_file file;
     int direct_fd;  /* owned; -1: none */
-    int reserve_fd; /* owned; what was set aside; -1: nothing */
+    int reserve_fd; /* owned; the room set aside; -1: none */
     struct weir_output_writes writes;
     void (*fill_padding)(void *data, size_t bytes);
     const struct iovec *buffers; /* borrowed from the options */
@@ -151,10 +152,10 @@ struct weir_output {
 
     size_t stream_piece; /* streams: see struct weir_io_queue_config */
     void *stream_head;   /* owned; a copy of a stream's head, which is written like the data behind it */
-    bool begun;          /* the head was written */
+    bool begun;          /* write_head() was called */
     uint64_t head_bytes;
     uint64_t end;        /* file offset where the next span goes */
-    uint64_t stable_end; /* file offset behind the last span that is on file and ends what it is part of */
+    uint64_t stable_end; /* file offset behind the last span on file that is no part of a whole, or ends one */
     bool in_whole;       /* between begin_whole() and end_whole() */
     bool whole_begun;    /* a span of a whole was appended, and its last one was not */
     bool finished;
@@ -165,10 +166,10 @@ struct weir_output {
     struct weir_output_span spans[WEIR_OUTPUT_SPAN_MAX];
     uint64_t span_added, span_on_file, span_reaped; /* free running */
 
-    uint8_t *stage_memory;  /* owned; STAGE_COUNT buffers one behind another */
+    uint8_t *stage_memory;  /* owned; STAGE_COUNT buffers one behind the other */
     size_t stage_bytes;     /* of each */
     size_t copy_bytes;      /* shorter spans are copied */
-    int stage_buffer_index; /* registered buffer that it is, -1: none */
+    int stage_buffer_index; /* index of stage_memory among registered buffers, -1: none */
     uint64_t stages_opened; /* free running: the n-th one opened is buffer n % STAGE_COUNT */
     struct weir_output_stage stage;
     struct weir_output_slack slack;
@@ -181,15 +182,15 @@ struct weir_output {
 
 /* ---- output_reserve.c ---- */
 
-/* Lets go of what was set aside. False: nothing was. */
+/* Frees the room that was set aside. False: there is none. */
 bool weir_output_give_back(struct weir_output *output);
 
 /* ---- output.c ---- */
 
-/* pwrite(2) of all of it, through the page cache. 0 or -errno. */
+/* pwrite(2) of all bytes, through the page cache. 0 or -errno. */
 int weir_output_write_whole(struct weir_output *output, const void *data, size_t bytes, uint64_t offset);
 
-/* Notes which spans are on file by now. */
+/* Moves span_on_file and stable_end over the spans that are on file by now. */
 void weir_output_settle_spans(struct weir_output *output);
 
 #endif

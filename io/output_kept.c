@@ -1,10 +1,10 @@
 /*
- * Whether an output is still what was written: nobody has removed or cut its file. One thread, now and then and at the
- * end.
+ * Whether somebody has removed or cut the file of an output. The thread that owns the output, while it writes and at
+ * the end.
  *
- * A file that is cut and then written behind the cut has a hole (lseek(2), SEEK_HOLE), and of what is written here
- * nothing ever leaves one on ext4, XFS, btrfs and tmpfs. On other file systems blocks of zeros may become holes, so
- * there only the file's size and its first bytes tell.
+ * A file that is cut and then written behind the cut has a hole (lseek(2), SEEK_HOLE). An output itself never makes a
+ * hole on ext4, XFS, btrfs and tmpfs. On other file systems blocks of zeros may become holes, so there only the size
+ * and the first bytes of the file tell.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -31,7 +31,7 @@ static bool keeps_zeros(int fd)
     return is_known;
 }
 
-/* The first byte of [0, end) that is not there any more; end: all are. */
+/* Returns the first byte of [0, end) that is missing; end: none is. */
 static uint64_t first_missing(int fd, uint64_t bytes, uint64_t end)
 {
     uint8_t first = 0;
@@ -58,8 +58,8 @@ int weir_output_check_kept(const struct weir_output *output, struct weir_error *
                           file->path, missing);
 }
 
-/* What was cut off and written behind has a hole that reaches from the cut to the block where the writer was, which is
- * at the end at the last look or beyond it: so the block in front of that one tells. */
+/* A file that was cut and written on has a hole from the cut to the block where the writer was. That block is at or
+ * behind the end of the last look: so the block in front of that end tells. */
 static int look(struct weir_output *output)
 {
     struct stat status;

@@ -1,4 +1,4 @@
-/* Lines and hints that are the same for files and folders. Any thread. */
+/* Lines and hints that outputs of both kinds give: files and folders. Any thread. */
 #include "io/output_refusal.h"
 
 #include <errno.h>

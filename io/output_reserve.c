@@ -1,9 +1,9 @@
 /*
- * Room for the end of a file, held by a file without a name beside it until the end is written: see
- * weir_output_set_aside(). Set-up and end only; the thread that owns the output.
+ * Room for the end of a file, held by a nameless file beside it until the end is written: see weir_output_set_aside().
+ * Set-up and end only; the thread that owns the output.
  *
- * Space in the file itself, behind its data, would be taken by the data, and space far behind it would stay allocated
- * after a kill. A file that was never named goes with its descriptor.
+ * The data would use up room right behind it in the file itself, and room far behind it would stay allocated after a
+ * kill. A nameless file vanishes with its descriptor.
  */
 #include <fcntl.h>
 #include <sys/statvfs.h>
@@ -44,7 +44,8 @@ bool weir_output_give_back(struct weir_output *output)
     const struct weir_output_writes *writes = &output->writes;
     if (output->reserve_fd < 0)
         return false;
-    writes->file_ops->ftruncate(writes->ctx, output->reserve_fd, 0); /* at once: some close it behind our back */
+    writes->file_ops->ftruncate(writes->ctx, output->reserve_fd,
+                                0); /* frees the room at once: some file systems close in the background */
     writes->file_ops->close(writes->ctx, output->reserve_fd);
     output->reserve_fd = -1;
     return true;

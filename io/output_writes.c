@@ -1,24 +1,24 @@
 /*
  * The writes of an output's file. One thread at a time; nothing allocates after init.
  *
- * They stand in a ring, each beginning in the file where the one before it ends, so that no two ever overlap. They are
- * submitted in order, complete in any order, and are retired in order again:
+ * Writes stand in a ring. Each begins in the file where the write before it ends, so that no two ever overlap. Writes
+ * are submitted in order, complete in any order, and are retired in order again:
  *
  *     written_end        failed_from                       added
  *         │ over  held  over  held │ (failed) over held over  │ queued queued
  *         ▲ retired
  *
- * A short completion, and a refusal for the moment, puts the write back to be submitted for the rest. A direct write
- * that is refused for its alignment turns O_DIRECT off and goes out through the page cache. Any other failure is final:
- * what lies behind it is not submitted any more and what is in flight there is ignored when it completes, but the
- * writes before it are still seen through, so that written_end ends exactly where the failure begins.
+ * After a short completion, and after a refusal for the moment, the rest of the write is submitted again. A direct
+ * write that is refused for its alignment turns O_DIRECT off and goes out through the page cache. Any other failure is
+ * final: no later write is submitted any more, and a later write in flight is ignored when it completes. The writes
+ * before the failed one are still completed, so that written_end ends exactly where the failure begins.
  *
- * Where space is waited for, no room is a refusal for the moment: the write is put back, and nothing is submitted until
- * the owner says that it is to be tried again. Writes that were in flight then may find room or not, as it comes.
+ * Where the output waits for room, want of room is a refusal for the moment: the write is put back, and nothing is
+ * submitted until try_again(). Writes already in flight may find room or not.
  *
- * Direct writes go into space that fallocate(2) has added to the file. Without that each one extends the file, which
- * ext4 and xfs do under the inode's exclusive lock: io_uring then cannot start it inline and hands it to worker
- * threads, at many times the CPU time.
+ * Direct writes go into space that fallocate(2) has added to the file. Without that space each write extends the file,
+ * which ext4 and xfs do under the inode's exclusive lock: io_uring then cannot start the write inline and hands it to
+ * worker threads, at many times the CPU time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -91,9 +91,9 @@ bool weir_output_writes_newest_is_new(const struct weir_output_writes *writes)
 }
 
 /*
- * Advisory: when it fails the writes extend the file themselves. Buffered writes may have gone past what is allocated,
- * and those that are still on their way have no space yet: so it begins with them. What is allocated behind them may be
- * the last of the disk, and then they would fail, and all behind them would be lost.
+ * Allocates ahead of the writes. Advisory: after a failure the writes extend the file themselves. Buffered writes may
+ * have gone past the allocated space, and those in flight have no space yet, so the allocation begins with them:
+ * allocated behind them, it could take the last room of the disk, and then they and all later writes would fail.
  */
 static void preallocate(struct weir_output_writes *writes, uint64_t end)
 {
@@ -113,7 +113,7 @@ static void preallocate(struct weir_output_writes *writes, uint64_t end)
 static bool submit(struct weir_output_writes *writes, struct weir_output_write *write)
 {
     uint64_t offset = write->offset + write->written;
-    /* What a short completion has left over may begin anywhere. */
+    /* The rest after a short completion may begin anywhere. */
     bool direct = write->direct && writes->direct && offset % BLOCK_BYTES == 0;
     if (direct)
         preallocate(writes, write->offset + write->bytes);
@@ -153,7 +153,7 @@ static bool submit_queued(struct weir_output_writes *writes)
     return any;
 }
 
-/* Gives up the write of that number and all behind it; those that are in flight are over when they complete. */
+/* Gives up the write of that number and all later ones; a write in flight is over when it completes. */
 static void fail_from(struct weir_output_writes *writes, uint64_t number, int error)
 {
     if (writes->error == 0)
@@ -168,21 +168,22 @@ static void fail_from(struct weir_output_writes *writes, uint64_t number, int er
     }
 }
 
-/* Takes what is over from the ring's old end and moves written_end along. */
+/* Takes writes that are over from the ring's old end and moves written_end along. */
 static void retire(struct weir_output_writes *writes)
 {
     while (writes->retired < writes->added) {
         const struct weir_output_write *write = write_at(writes, writes->retired);
         if (write->state != WEIR_OUTPUT_WRITE_OVER)
             return;
-        if (write->number <= writes->failed_from) /* the failed one as far as it came: a full disk is used up */
+        if (write->number <=
+            writes->failed_from) /* also the part of the failed one that is written: it uses a full disk up */
             writes->written_end = write->offset + write->written;
         writes->stages_retired += write->staged;
         writes->retired++;
     }
 }
 
-/* Closing the queue waits for what the kernel holds, as far as that can still be waited for. */
+/* Closing the queue waits until the kernel holds none of our memory, if the queue still works. */
 void weir_output_writes_abandon(struct weir_output_writes *writes, int error)
 {
     writes->stats.enters = writes->queue_ops->enters(writes->queue);
@@ -207,7 +208,7 @@ static void count_written(struct weir_output_writes *writes, const struct weir_o
         writes->stats.buffered_bytes += bytes;
 }
 
-/* Whether a completion without progress (-errno) leaves hope; then the write may be submitted again. */
+/* Whether a write that completed without progress (-errno) may succeed when it is submitted again. */
 static bool is_worth_retrying(struct weir_output_writes *writes, struct weir_output_write *write, int result)
 {
     if (result == -EINTR || result == -EAGAIN)
@@ -261,7 +262,8 @@ int weir_output_writes_sync(struct weir_output_writes *writes, int fd)
     return rc;
 }
 
-/* The disk has lost something, and fdatasync(2) does not say what, nor says so again: nothing more is to follow. */
+/* On failure the disk has lost bytes; fdatasync(2) says neither which nor says so again. So no later write may follow.
+ */
 static void end_sync(struct weir_output_writes *writes, int result)
 {
     writes->syncing = false;

@@ -1,4 +1,4 @@
-/* Trying out what an output would use. Source: io_uring_setup(2), open(2) on O_TMPFILE and O_DIRECT, statvfs(3). */
+/* Tries out what an output would use. Source: io_uring_setup(2), open(2) on O_TMPFILE and O_DIRECT, statvfs(3). */
 #include "io/probe.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ static int probe_named(int dir_fd)
     return result;
 }
 
-/* As the current directory may have been. */
+/* The current directory may have been removed. */
 static bool is_removed(int dir_fd)
 {
     struct stat status;
@@ -60,7 +60,7 @@ int weir_io_probe_direct(const char *folder)
     if (dir_fd < 0)
         return -errno;
     int result = probe_nameless(dir_fd);
-    /* Where it is O_TMPFILE that is refused: as io/output_file.c has it. */
+    /* O_TMPFILE itself may be refused: a hidden name serves then, as in io/output_file.c. */
     if (result == -EOPNOTSUPP || result == -EISDIR || result == -EINVAL || result == -ENOENT)
         result = probe_named(dir_fd);
     if (result < 0 && is_removed(dir_fd)) /* EPERM by ext4 */

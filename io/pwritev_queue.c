@@ -1,12 +1,12 @@
 /*
- * The write queue on pwritev(2), for where io_uring is refused: seccomp filters of containers,
+ * The write queue on pwritev(2), used where io_uring is refused: seccomp filters of containers,
  * kernel.io_uring_disabled, kernels before 5.11. One thread at a time; nothing allocates after open.
  *
- * flush() does the writes, in the order of submit(), on the calling thread, and blocks as they do. Writes that lie
- * behind one another in the same file go out in one call. Nothing is retried here: a short or failed write is a
- * completion like io_uring's, and the caller's to judge; those that were to follow in the same call are tried anew.
- * Only when a call for several fails as a whole is the first of them tried alone: a direct write for which some blocks
- * are missing fails whole, and it may be those of the last part.
+ * flush() does the writes, in the order of submit(), on the calling thread, and blocks as long as they take. Writes
+ * that follow one another in the same file go out in one call. The queue retries nothing: a short or failed write is a
+ * completion like io_uring's, which the caller judges; the later writes of the same call are tried in the next one.
+ * When a call for several writes fails as a whole, the queue tries the first one alone: a direct write fails whole when
+ * some blocks are missing, and these may belong to the last part.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "base/bits.h"
 #include "io/sync_queue.h"
 
-#define PARTS_MAX 8 /* per call: more would only keep the first of them waiting for the last */
+#define PARTS_MAX 8 /* per call: with more, the first write would only wait longer for the last */
 
 static int pwritev_open(void **out, const struct weir_io_queue_config *config, unsigned *registered)
 {
@@ -35,7 +35,7 @@ static int pwritev_submit(void *ctx, const struct weir_io_write *write)
     return weir_io_sync_queue_submit(ctx, write);
 }
 
-/* How many writes from `first` on lie behind one another in one file, up to PARTS_MAX; fills parts. */
+/* Returns how many writes from `first` on follow one another in one file, up to PARTS_MAX; fills parts. */
 static int gather(const struct weir_io_sync_queue *queue, unsigned first, struct iovec *parts)
 {
     const struct weir_io_write *writes = queue->writes;
@@ -54,7 +54,7 @@ static int gather(const struct weir_io_sync_queue *queue, unsigned first, struct
     return count;
 }
 
-/* Hands one result out to the writes from `first` on that it answers; returns how many. */
+/* Distributes one result over the writes from `first` on; returns how many of them it completes. */
 static unsigned settle(struct weir_io_sync_queue *queue, unsigned first, int part_count, ssize_t result)
 {
     unsigned settled = 0;
@@ -68,7 +68,7 @@ static unsigned settle(struct weir_io_sync_queue *queue, unsigned first, int par
     return settled;
 }
 
-/* One system call, for `first` and what follows it. */
+/* Makes one system call, for `first` and the writes that follow it in the file. */
 static ssize_t call(struct weir_io_sync_queue *queue, const struct weir_io_write *first, const struct iovec *parts,
                     int part_count)
 {
@@ -96,7 +96,7 @@ static int pwritev_flush(void *ctx)
     return 0;
 }
 
-/* Done at once: whoever has no queue in the kernel waits for the disk here as it does in flush(). */
+/* Syncs at once: without a queue in the kernel the caller waits for the disk here, as in flush(). */
 static int pwritev_sync(void *ctx, int fd, void *tag)
 {
     struct weir_io_sync_queue *queue = ctx;
@@ -110,7 +110,7 @@ static int pwritev_sync(void *ctx, int fd, void *tag)
 
 static int pwritev_reap(void *ctx, struct weir_io_completion *done, unsigned max, unsigned wait_ms)
 {
-    (void)wait_ms; /* whatever was submitted is complete after flush */
+    (void)wait_ms; /* all submitted writes are complete after flush */
     pwritev_flush(ctx);
     return weir_io_sync_queue_take(ctx, done, max);
 }

@@ -1,24 +1,23 @@
 /*
- * The write queue for what cannot be sought in: pipes, FIFOs, sockets. One thread at a time; nothing allocates after
- * open.
+ * The write queue for pipes, FIFOs and sockets, which cannot be sought in. One thread at a time; nothing allocates
+ * after open.
  *
- * The bytes of all writes go out one behind the other, in the order of submit(); where they would lie in a file does
- * not matter. A write completes when it is whole: what a full pipe takes of a write is remembered, and the rest goes
- * first the next time. After a failure every write, now and later, completes with it: a stream that has a hole cannot
- * be read. Only the one that it has cut completes short, with what is out of it, and its rest fails when it comes
- * again.
+ * The bytes of all writes go out one behind the other, in the order of submit(); file offsets do not matter. A write
+ * completes when it is out as a whole: the queue remembers how much of a write a full pipe has taken, and the rest goes
+ * first in the next call. After a failure every write, present or later, completes with the error, because nobody can
+ * read a stream with a hole. Only the write that the failure has cut completes short, with the bytes that are out, and
+ * its rest fails when it is submitted again.
  *
- * Nothing here blocks but reap(), for its wait_ms at most, so that a reader that has stopped reading never holds the
- * writer for good. The descriptor is non-blocking where that can be had (weir_output_open_stream()); elsewhere poll(2)
- * is asked before each piece of config.stream_piece bytes, which a pipe that poll(2) calls writable takes at once
- * (pipe(7), PIPE_BUF).
+ * Only reap() blocks, for its wait_ms at most, so that a consumer that has stopped reading never holds the writer for
+ * good. The descriptor is non-blocking where possible (weir_output_open_stream()). Elsewhere poll(2) is asked before
+ * each piece of config.stream_piece bytes, which a pipe that poll(2) calls writable takes at once (pipe(7), PIPE_BUF).
  *
- * A reader that takes small bites makes a full pipe writable at each page. Going on at once then would cost two context
- * switches per page; the queue lets the reader go on for half a millisecond first, in which it empties a good part of
- * the pipe.
+ * A consumer that reads little at a time makes a full pipe writable at each page. Writing at once would then cost two
+ * context switches per page. The queue lets the consumer run for half a millisecond first, in which it empties a good
+ * part of the pipe.
  *
- * Rejected: vmsplice(2), which saves the copy into the pipe, but does not tell when the reader is done with a page, so
- * that a chunk could never be used again.
+ * Rejected: vmsplice(2), which saves the copy into the pipe, but does not tell when the consumer is done with a page:
+ * no chunk could ever be used again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +34,7 @@
 struct stream_queue {
     struct weir_io_sync_queue sync;
     size_t written; /* bytes of the oldest write that are out */
-    int error;      /* 0, or what every write completes with from now on */
+    int error;      /* 0, or the result of every write from now on */
     bool was_full;  /* the last call did not take all */
 };
 
@@ -58,7 +57,7 @@ static int stream_submit(void *ctx, const struct weir_io_write *write)
     return weir_io_sync_queue_submit(&queue->sync, write);
 }
 
-/* The bytes that go out next, as far as one call takes them; returns the number of parts. */
+/* Fills parts with the bytes that go out next, as many as one call takes; returns the number of parts. */
 static int gather(const struct stream_queue *queue, struct iovec *parts)
 {
     size_t room = queue->sync.config.stream_piece ? queue->sync.config.stream_piece : WEIR_IO_WRITE_MAX_BYTES;
@@ -100,7 +99,7 @@ static void fail_all(struct stream_queue *queue)
     take_off(queue, queue->sync.write_count);
 }
 
-/* One call. Bytes that went out, or -errno. */
+/* Makes one call. Returns the bytes that went out, or -errno. */
 static ssize_t put(struct stream_queue *queue)
 {
     const struct weir_io_queue_config *config = &queue->sync.config;

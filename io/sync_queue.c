@@ -1,4 +1,4 @@
-/* Writes that are submitted, and writes that are done; see sync_queue.h. */
+/* Submitted writes and completions of the queues that write on the calling thread; see sync_queue.h. */
 #include "io/sync_queue.h"
 
 #include <errno.h>

@@ -1,13 +1,13 @@
 /*
  * The write queue on io_uring(7). One thread at a time; nothing allocates after open.
  *
- * Life of a write: submit() fills a submission entry (no system call), flush() or reap() makes the kernel consume it
- * (io_uring_enter(2)), its completion comes back from reap(). At most `depth` writes are between submit() and reap(),
+ * Life of a write: submit() fills a submission entry (no system call), flush() or reap() makes the kernel consume the
+ * entry (io_uring_enter(2)), reap() returns the completion. At most `depth` writes are between submit() and reap(),
  * and the completion ring has twice as many entries, so that it cannot overflow.
  *
  * Ring flags: COOP_TASKRUN spares the interrupt that would tell a running thread of each completion; TASKRUN_FLAG lets
  * a peek see that completions are due. SINGLE_ISSUER with DEFER_TASKRUN was measured too: no difference at the 1000 to
- * 10000 writes per second that chunks make, and it would tie an output to the thread that first used it.
+ * 10000 writes per second that chunks make, and the output would be tied to the thread that first used it.
  *
  * The kernel must have IORING_FEAT_EXT_ARG (5.11): before that a timed wait costs a submission entry of its own. An
  * older kernel is treated like one without io_uring.
@@ -26,7 +26,7 @@
 
 #define NEEDED_FEATURES   (IORING_FEAT_EXT_ARG | IORING_FEAT_NODROP)
 #define WORKER_MAX        4u  /* kernel worker threads for writes that would block; they count as threads of ours */
-#define ENTER_RETRY_MAX   16u /* then what was refused stays queued for the next call */
+#define ENTER_RETRY_MAX   16u /* then a refused entry stays queued for the next call */
 #define ENTER_RETRY_NS    (1 * WEIR_NS_PER_MS)
 #define COMPLETIONS_BATCH 32u
 
@@ -40,7 +40,7 @@ struct uring_queue {
     uint64_t enters;
 };
 
-/* Flags from most to least wanted; a kernel answers EINVAL to those that it does not know. */
+/* Flags from most to least wanted; a kernel answers EINVAL to flags that it does not know. */
 static const unsigned setup_flags[] = {
     IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL, /* 5.19 */
     IORING_SETUP_SUBMIT_ALL,                                                         /* 5.18 */
@@ -64,7 +64,8 @@ static int setup_ring(struct io_uring *ring, unsigned depth)
     return 0;
 }
 
-/* All of this only saves work per write: what the kernel refuses (RLIMIT_MEMLOCK, age) is done without. */
+/* Registers files and buffers, and bounds workers. It only saves work per write: a refusal (RLIMIT_MEMLOCK, an old
+ * kernel) is no failure. */
 static void register_resources(struct uring_queue *queue, const struct weir_io_queue_config *config)
 {
     unsigned workers[2] = {WORKER_MAX, 0}; /* bounded (regular files), unbounded: as it is */
@@ -98,7 +99,7 @@ static int uring_open(void **out, const struct weir_io_queue_config *config, uns
     return 0;
 }
 
-/* NULL: as many are in flight as there may be. */
+/* Returns NULL when as many writes are in flight as allowed. */
 static struct io_uring_sqe *take_entry(struct uring_queue *queue)
 {
     return queue->held < queue->depth ? io_uring_get_sqe(&queue->ring) : NULL;
@@ -212,7 +213,7 @@ static uint64_t uring_enters(const void *ctx)
 static void uring_close(void *ctx)
 {
     struct uring_queue *queue = ctx;
-    /* What the kernel never consumed needs no completion. */
+    /* An entry that the kernel never consumed needs no completion. */
     while (queue->held > io_uring_sq_ready(&queue->ring)) {
         struct io_uring_cqe *cqe;
         int rc = io_uring_wait_cqe(&queue->ring, &cqe);
@@ -223,7 +224,7 @@ static void uring_close(void *ctx)
             queue->held--;
         }
     }
-    /* The kernel takes a ring down behind our back; what it holds of ours it is to let go of now. */
+    /* The kernel takes a ring down in the background; unregistered files and buffers are free at once. */
     if (queue->files_registered)
         io_uring_unregister_files(&queue->ring);
     if (queue->registered_buffers > 0)
