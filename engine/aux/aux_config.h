@@ -27,18 +27,18 @@ enum weir_etm_option {
 };
 
 /*
- * Completes the config and the aux_attr of the AUX event, once it is known how its area is used, and checks that the
- * PMU can do it. pmu: its own, described. 0, or -EINVAL with err.
+ * Completes the config and the aux_attr of the AUX event for the mode of the plan, and checks that the PMU can do them.
+ * pmu: the event's own, described. 0, or -EINVAL with err.
  */
 int weir_aux_config_complete(struct weir_event *event, const struct weir_pmu_list *pmus, const struct weir_pmu *pmu,
                              const struct weir_aux_plan *plan, const struct weir_aux_setting *setting,
                              struct weir_error *err);
 
-/* How far apart the packets of intel_pt are at most that a decoder can begin at, in bytes. */
+/* Largest distance, in bytes, between two PSB packets of intel_pt, at which a decoder can begin. */
 uint64_t weir_aux_config_psb_bytes(const struct weir_event *event, const struct weir_pmu_list *pmus,
                                    const struct weir_pmu *pmu);
 
-/* Reads PMU/cpuN/FILE, a number in hexadecimal, as CoreSight has it for each CPU. False: as weir_pmu_number(). */
+/* Reads PMU/cpuN/FILE, a hexadecimal number that CoreSight has for each CPU. False: as weir_pmu_number(). */
 bool weir_aux_config_of_cpu(const struct weir_pmu_list *pmus, const struct weir_pmu *pmu, unsigned cpu,
                             const char *file, uint64_t *value);
 

@@ -1,21 +1,20 @@
 /*
  * Draining AUX areas. Reader thread, but for init(), drop_ring() and fini(). Protocol: aux_drain.h, ring.h.
  *
- * A piece is what one AUXTRACE record tells of, up to the whole area. It may lie across the end of the area. With
- * entries of a fixed size (BTS: 24 bytes) the driver leaves what is no whole entry there unused, and it is left out; so
- * does perf (__auxtrace_mmap__read() in tools/perf/util/auxtrace.c, Linux 6.1).
+ * A piece is the data of one AUXTRACE record, up to the whole area. It may lie across the end of the area. With entries
+ * of a fixed size (BTS: 24 bytes) the driver leaves the rest before the area's end unused, if no whole entry fits; the
+ * piece leaves these bytes out, as perf does (__auxtrace_mmap__read() in tools/perf/util/auxtrace.c, Linux 6.1).
  *
- * The chunk with the AUX records goes into the queue together with what they are of, as one item of it, so no switch of
- * the output comes between. A chunk that is full while its ring is being drained takes along what its records tell of
- * up to there. It goes by itself only when the pool is empty, and when the kernel has not published the bytes yet:
- * other rings need a chunk meanwhile. (Where that was so of two areas, it takes along only one's.) Decoders of Intel's
- * do not mind bytes in the next file.
+ * The chunk with AUX records and the train with their bytes go into the queue as one item, so no rotation comes between
+ * them. A chunk that is full while its ring is being drained takes along the bytes that its records describe by then.
+ * The chunk goes alone only when the pool is empty, or when the kernel has not published the bytes yet: other rings
+ * need a chunk meanwhile. (If two areas are in that state, the chunk takes along the bytes of one.) Decoders of Intel's
+ * traces accept bytes in the next file.
  *
- * Decoders take the pieces of a full trace as one stream, wherever it is cut (intel_pt_get_buffer()), but for
- * CoreSight's, which wants all that an AUX record tells of in one piece (cs_etm__queue_aux_fragment()). That is so, but
- * when the pool is empty. A snapshot is one piece in any case: two would be taken for two snapshots. So it waits for
- * chunks; those that it has meanwhile are no danger to others, because the pool has room for the snapshots of all areas
- * at once.
+ * Decoders take the pieces of a full trace as one stream, wherever it is cut (intel_pt_get_buffer()). Only CoreSight's
+ * decoder wants all bytes of an AUX record in one piece (cs_etm__queue_aux_fragment()), which is so unless the pool is
+ * empty. A snapshot is always one piece, because decoders would take two pieces for two snapshots. So it waits for
+ * chunks. The chunks that it holds meanwhile endanger nobody: the pool has room for the snapshots of all areas at once.
  */
 #include "engine/aux/aux_drain.h"
 
@@ -35,17 +34,17 @@
 #include "engine/kernel/test_point.h"
 #include "format/aux_records.h"
 
-/* A piece that is cut ends on all that decoders take for a unit: BTS entries (24), SPE records (64), CoreSight frames
- * (16), and without padding. */
+/* A piece that is cut ends at a multiple of the units of all decoders: BTS entries (24), SPE records (64), CoreSight
+ * frames (16); and without padding. */
 #define CUT_BYTES 192u
 
 /* An area that was filled to three quarters may have been full: drivers want some pages of room. */
 #define ROOM_SHARE 4
 #define ROOM_LEAST (4u * 4096)
 
-#define FIRST_WRAP_BYTES 4096u /* as perf looks for it: intel_pt_first_wrap() */
+#define FIRST_WRAP_BYTES 4096u /* as in perf's intel_pt_first_wrap() */
 
-/* Between the AUX record and aux_head the kernel takes some instructions, and as long as its CPU is not run. */
+/* The kernel publishes aux_head a few instructions after the AUX record; later if its virtual CPU is not run. */
 #define SPINS     1000
 #define WAITS_MAX 1000 /* steps, a millisecond or more apart */
 
@@ -118,7 +117,7 @@ static uint64_t piece_bytes(const struct weir_aux_drain *aux)
     return aux->before_wrap + aux->behind_wrap;
 }
 
-/* Sets out to copy [from, from + bytes). */
+/* Begins the piece [from, from + bytes). */
 static void begin_piece(struct weir_aux_drain *aux, uint64_t from, uint64_t bytes)
 {
     uint64_t to_wrap = aux->area.bytes - (from & (aux->area.bytes - 1));
@@ -160,7 +159,7 @@ static bool extend_train(struct aux_reader *reader, struct weir_aux_drain *aux)
     return true;
 }
 
-/* Goes on copying. False: the pool is empty. */
+/* Goes on copying the piece. False: the pool is empty. */
 static bool fill_train(struct aux_reader *reader, struct weir_aux_drain *aux)
 {
     while (aux->copied < piece_bytes(aux)) {
@@ -175,7 +174,7 @@ static bool fill_train(struct aux_reader *reader, struct weir_aux_drain *aux)
     return true;
 }
 
-/* Ends the piece before its end, all chunks that it has being full. Returns how much of the area that is. */
+/* Cuts the piece short: all its chunks are full. Returns the bytes of the area that it has. */
 static uint64_t cut_piece(struct weir_aux_drain *aux)
 {
     uint64_t cut = aux->copied % CUT_BYTES;
@@ -185,7 +184,7 @@ static uint64_t cut_piece(struct weir_aux_drain *aux)
     return aux->copied + (aux->copied > aux->before_wrap || aux->before_wrap == 0 ? aux->left_out : 0);
 }
 
-/* Orders pieces as perf's reference does: decoders on x86 compare it with the times of their packets. */
+/* The reference of a piece, by which decoders order pieces; on x86 they compare it with the times of packets. */
 static uint64_t reference(void)
 {
 #ifdef __x86_64__
@@ -218,27 +217,27 @@ static void hand_over_train(struct aux_reader *reader, struct weir_aux_drain *au
 
 /* ---- full trace ---- */
 
-/* Whether the area may have been full. used: bytes of it before they were given back. */
+/* Whether the area may have been full. used: its bytes before the release. */
 static bool was_nearly_full(const struct weir_aux_drain *aux, uint64_t used)
 {
     uint64_t room = weir_max_u64(aux->area.bytes / ROOM_SHARE, ROOM_LEAST);
     return used > 0 && used + room >= aux->area.bytes;
 }
 
-/* Asks for the event to be enabled, if it may have been disabled. Also when nothing was read: a record that tells of no
- * bytes may say that there was no room for any. */
+/* Asks the coordinator to enable the event, if the kernel may have disabled it; also when nothing was read, because an
+ * AUX record without bytes may say that there was no room for any. */
 static void ask_to_enable(struct aux_reader *reader, struct weir_reader_ring *r, uint64_t used)
 {
     struct weir_aux_drain *aux = r->aux;
     if (!was_nearly_full(aux, used) && r->counts.aux_truncated == aux->truncated_seen)
         return;
     aux->truncated_seen = r->counts.aux_truncated;
-    /* Release: who takes it sees the room (D'). */
+    /* Release: the coordinator that takes the wish sees the room (D'). */
     atomic_store_explicit(&aux->wants_enable, true, memory_order_release);
     eventfd_write(reader->enable_fd, 1);
 }
 
-/* Whether an AUX record tells of bytes that the kernel does not publish: no recording is to hang on them. */
+/* Whether to give up bytes of an AUX record that the kernel does not publish: no recording may hang on them. */
 static bool never_comes(struct weir_reader_ring *r, uint64_t head)
 {
     if (++r->aux->waits <= WAITS_MAX)
@@ -248,7 +247,7 @@ static bool never_comes(struct weir_reader_ring *r, uint64_t head)
     return true;
 }
 
-/* aux_head, which is wanted to be there soon. */
+/* Reads aux_head, which should reach `wanted` soon. */
 static uint64_t await_head(const struct weir_reader_ring *r, uint64_t wanted)
 {
     uint64_t head = weir_aux_area_head(&r->aux->area);
@@ -257,7 +256,7 @@ static uint64_t await_head(const struct weir_reader_ring *r, uint64_t wanted)
     return head;
 }
 
-/* Where to copy to: published was aux_head before the ring was drained. False: come again for the rest. */
+/* Finds the position to drain to. published: aux_head before the ring was drained. False: come again for the rest. */
 static bool find_end(struct weir_reader_ring *r, uint64_t published, bool stopping, uint64_t *end)
 {
     uint64_t wanted = weir_max_u64(published, r->counts.aux_end), head = await_head(r, wanted);
@@ -268,7 +267,7 @@ static bool find_end(struct weir_reader_ring *r, uint64_t published, bool stoppi
     return is_there;
 }
 
-/* False: come again, the pool is empty. */
+/* Copies one piece, and releases its bytes. False: come again, the pool is empty. */
 static bool copy_piece(struct aux_reader *reader, struct weir_reader_ring *r, uint64_t end)
 {
     struct weir_aux_drain *aux = r->aux;
@@ -286,7 +285,7 @@ static bool copy_piece(struct aux_reader *reader, struct weir_reader_ring *r, ui
     return true;
 }
 
-/* False: come again, the pool is empty. */
+/* Copies the area up to `end`. False: come again, the pool is empty. */
 static bool copy_up_to(struct aux_reader *reader, struct weir_reader_ring *r, uint64_t end)
 {
     uint64_t used = r->aux->area.tail != end ? weir_aux_area_head(&r->aux->area) - r->aux->area.tail : 0;
@@ -333,8 +332,8 @@ static bool push_chunk(void *ctx)
 
 /* ---- snapshots ---- */
 
-/* Whether the kernel has come to the area's end and begun anew: its drivers tell of a position within the area, or of
- * one that counts on. */
+/* Whether the kernel has written the area to its end at least once. Drivers give head as an offset in the area, or as a
+ * free-running position. */
 static bool has_been_full(const struct weir_aux_drain *aux, uint64_t head)
 {
     const struct weir_aux_area *area = &aux->area;
@@ -347,8 +346,7 @@ static bool has_been_full(const struct weir_aux_drain *aux, uint64_t head)
     return any != 0;
 }
 
-/* Sets out to copy the newest bytes: all there are, or those since the last snapshot while the area has never been
- * full. */
+/* Begins the piece of a snapshot: all bytes, or those since the last snapshot while the area has never been full. */
 static void begin_snapshot(struct weir_aux_drain *aux)
 {
     struct weir_aux_area *area = &aux->area;

@@ -13,7 +13,7 @@
 #include "engine/aux/aux_plan.h"
 #include "engine/events/event_list.h"
 
-/* What is known once the areas are mapped. */
+/* Facts that are known once the areas are mapped. */
 struct weir_aux_facts {
     /* Of the struct perf_event_mmap_page of the first ring. */
     uint16_t time_shift;
@@ -28,12 +28,12 @@ struct weir_aux_facts {
 
 #define WEIR_AUX_WORDS_OF_CPU 11 /* of AUXTRACE_INFO, at most, for each CPU */
 
-/* Room that weir_aux_info_describe() needs at most, in words. cpus: how many. */
+/* Most words that weir_aux_info_describe() writes. cpus: their number. */
 size_t weir_aux_info_words_max(const struct weir_event_list *list, unsigned cpus);
 
 /*
- * Fills in what AUXTRACE_INFO holds for the plan's kind: type (PERF_AUXTRACE_*) and the private words. *count: in, the
- * room of words; out, how many there are. 0; -ENOSPC: no room; -ENODEV: the PMU has gone; -ENOMEM.
+ * Fills in the fields of AUXTRACE_INFO for the plan's kind: type (PERF_AUXTRACE_*) and the private words. *count: in,
+ * the room of words; out, their number. 0; -ENOSPC: no room; -ENODEV: the PMU has gone; -ENOMEM.
  */
 int weir_aux_info_describe(const struct weir_aux_plan *plan, const struct weir_event_list *list,
                            const struct weir_aux_facts *facts, uint32_t *type, uint64_t *words, size_t *count);

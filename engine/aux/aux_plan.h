@@ -19,12 +19,12 @@
 
 enum weir_aux_mode {
     WEIR_AUX_NONE,
-    WEIR_AUX_FULL,     /* all that the PMU writes goes to the file */
+    WEIR_AUX_FULL,     /* all bytes of the PMU go to the file */
     WEIR_AUX_SNAPSHOT, /* -S: the kernel keeps the newest, and a trigger takes it */
-    WEIR_AUX_SAMPLE,   /* --aux-sample: samples hold what was newest when they were taken */
+    WEIR_AUX_SAMPLE,   /* --aux-sample: samples hold the newest bytes at their moment */
 };
 
-/* What the user wants: plain values. */
+/* The user's options. */
 struct weir_aux_options {
     bool snapshot;           /* -S */
     bool snapshot_on_exit;   /* -Se; with snapshot */
@@ -34,10 +34,10 @@ struct weir_aux_options {
     uint64_t area_bytes;     /* -m ,AUX: a power of two, whole pages; 0: chosen */
 };
 
-/* What else is known of the recording. */
+/* Other facts of the recording. */
 struct weir_aux_setting {
     const struct weir_kernel_limits *limits;
-    const struct weir_cpuset *cpus;         /* that are recorded; with per_thread: those that are online */
+    const struct weir_cpuset *cpus;         /* the recorded CPUs; with per_thread the online ones */
     bool per_thread;                        /* a ring for each task */
     bool system_wide;                       /* all tasks of the CPUs */
     bool command_only;                      /* neither CPUs nor tasks were named: a fresh workload */
@@ -48,10 +48,10 @@ struct weir_aux_setting {
     const char *sysfs_root;                 /* NULL: /sys */
 };
 
-/* Which context switches a decoder needs to know whose trace it is. */
+/* The context switches by which a decoder knows the task of a trace. */
 enum weir_aux_switches {
-    WEIR_AUX_SWITCHES_AS_ASKED, /* none: as the user has it */
-    WEIR_AUX_SWITCHES_RECORDED, /* of what is recorded */
+    WEIR_AUX_SWITCHES_AS_ASKED, /* it needs none: as the user asks */
+    WEIR_AUX_SWITCHES_RECORDED, /* of the recorded tasks */
     WEIR_AUX_SWITCHES_ALL,      /* of all tasks on the CPUs, although only some are recorded */
 };
 
@@ -60,14 +60,14 @@ struct weir_aux_plan {
     enum weir_aux_mode mode;
     size_t event;            /* the AUX event's index in the list */
     uint64_t area_bytes;     /* of each area; a power of two, whole pages */
-    uint64_t snapshot_bytes; /* SNAPSHOT: of each area at most so much is taken; <= area_bytes */
-    unsigned alignment;      /* of what is taken from an area, from its beginning: 24 for intel_bts, else 1 */
+    uint64_t snapshot_bytes; /* SNAPSHOT: taken of each area, at most; <= area_bytes */
+    unsigned alignment;      /* of a snapshot, counted from the beginning of the area: 24 for intel_bts, else 1 */
     bool snapshot_on_exit;
-    /* Data rings should have no more than this: the area counts against the same limit (kernel.perf_event_mlock_kb) as
-     * they do. 0: as they are. */
+    /* Largest size of the data rings, which count against the same limit (kernel.perf_event_mlock_kb) as the area. 0:
+     * any size. */
     uint64_t data_ring_bytes_wanted;
     enum weir_aux_switches switches;
-    bool text_pokes; /* changes of the kernel's code are needed to decode */
+    bool text_pokes; /* a decoder needs the changes of the kernel's code */
 };
 
 #endif

@@ -49,10 +49,10 @@ enum weir_chunk_kind {
 /* A record in a chunk of data that may become a round marker: round_mark.h. */
 struct weir_round_mark {
     uint32_t at;        /* of the chunk's bytes */
-    uint64_t began_ns;  /* what its rings held then stands before it; 0: they are not drained yet */
-    uint64_t ended_ns;  /* what stands before it was published before that */
-    uint64_t alone_ns;  /* only one of its rings has had records since, and what it held then was drained; 0: not so */
-    uint64_t sample_ns; /* with that: of the newest sample of that ring, by the clock of the recording */
+    uint64_t began_ns;  /* all that the reader's rings held then stands before the mark; 0: they are not drained */
+    uint64_t ended_ns;  /* all records before the mark were published before that */
+    uint64_t alone_ns;  /* all rings were drained then, and only one has had records since; 0: not known */
+    uint64_t sample_ns; /* with alone_ns: newest sample of that ring, by the clock of the recording */
 };
 
 #define WEIR_CHUNK_MARKS 8u
@@ -62,23 +62,23 @@ struct weir_chunk {
     _Atomic uint32_t free_next;           /* chunk.c: index + 1 of the next free chunk, 0 at the end */
     _Atomic(enum weir_chunk_state) state; /* written by the owner */
     enum weir_chunk_kind kind;            /* constant */
-    bool awaited;                         /* by the owner, before the push: somebody waits for it to be written */
+    bool awaited;                         /* by the owner, before the push: a thread waits for its write */
     uint32_t index;                       /* constant: position in the pool */
     uint32_t capacity;                    /* constant: bytes, a multiple of 4096 */
     uint32_t used;                        /* bytes of whole records; written by the owner */
     uint32_t reader;                      /* by its reader: 1 + number of the reader; 0: no reader filled it */
-    uint32_t tee;                         /* by its reader: 1 + number of the reader; 0: no reader filled it */
-    uint64_t side_bytes;                  /* by its reader: bytes in that one's tee up to the end of this chunk */
+    uint32_t tee;                         /* by its reader: 1 + number of the reader; 0: side_bytes is not set */
+    uint64_t side_bytes;                  /* by its reader: bytes of its side tee up to the end of this chunk */
     uint64_t lost_reported;               /* by its reader: sum of the LOST records in it */
     uint64_t first_sample_ns;             /* by its reader: oldest and newest sample of it, by the clock of the */
     uint64_t last_sample_ns;              /* recording; both 0: no sample, or samples without time */
     int buffer_index;                     /* constant: which of the pool's buffers holds data */
     uint8_t *data;                        /* constant; 4096-aligned; owned by the pool */
-    _Atomic uint64_t *returned;           /* counter of the reader that filled it, for its share; may be NULL */
-    uint64_t handed_ns;                   /* when its reader handed it over; 0: not told; written by the owner */
-    struct weir_chunk *follower;          /* by its reader: the next one of a train, see above; NULL: none */
-    bool follows;                         /* by its reader: it is behind another one in a train */
-    bool opaque;                          /* by its reader: one AUXTRACE record with its data, or a part of that */
+    _Atomic uint64_t *returned;           /* counter of the reader that filled it; may be NULL */
+    uint64_t handed_ns;                   /* when its reader handed it over; 0: not known; written by the owner */
+    struct weir_chunk *follower;          /* by its reader: the next chunk of its train; NULL: none */
+    bool follows;                         /* by its reader: not the first chunk of its train */
+    bool opaque;                          /* by its reader: part of a train, whose data no one walks */
     uint32_t share;                       /* constant: which of the pool's shares (nodes) its memory belongs to */
     uint32_t mark_count;                  /* by its reader */
     uint32_t marker_count;                /* by the writer: marks that became markers */
@@ -91,12 +91,12 @@ void weir_chunk_advance(struct weir_chunk *chunk, enum weir_chunk_state from, en
 /* Bytes of a chunk and of its followers. Owner only. */
 uint64_t weir_chunk_train_bytes(const struct weir_chunk *chunk);
 
-/* As taken from the pool: no bytes, no times. Owner only. */
+/* Resets a chunk to its state after take(): no bytes, no times. Owner only. */
 void weir_chunk_empty(struct weir_chunk *chunk);
 
 struct weir_pool_node {
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint64_t top;        /* tag << 32 | index + 1 */
-    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint32_t free_count; /* may lag the stack by those who are inside */
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint32_t free_count; /* lags the stack by the threads inside push and pop */
     int node;                                                    /* NUMA node */
     void *memory;                                                /* owned */
     size_t bytes;
@@ -126,7 +126,7 @@ struct weir_pool {
 #define WEIR_POOL_GROW_BYTES (4u * 1024 * 1024) /* faulted in at a time: two huge pages of x86-64 */
 #define WEIR_POOL_ALL_READY  UINT64_MAX
 
-struct weir_pool_share { /* what one NUMA node is to have */
+struct weir_pool_share { /* the part of one NUMA node */
     int node;
     unsigned readers;
 };
@@ -150,14 +150,14 @@ void weir_pool_fini(struct weir_pool *pool);
 /* Bytes to have ready from the start when the user names no size. */
 uint64_t weir_pool_default_ready_bytes(unsigned readers);
 
-/* True when less than half of what is ready and not kept by readers is free, and there is more to make ready. Any
+/* Whether less than half of the chunks that are ready and not kept by readers is free, and more can be made ready. Any
  * thread. */
 bool weir_pool_wants_growth(const struct weir_pool *pool);
 
 /*
  * Faults in WEIR_POOL_GROW_BYTES more (at least a chunk), on the node that has the smallest share of its chunks free,
  * and frees them for use. One thread at a time; blocks while the kernel zeroes the memory. 0, -ENOMEM, or -ENOSPC when
- * all is ready.
+ * all chunks are ready.
  */
 int weir_pool_grow(struct weir_pool *pool);
 
@@ -176,7 +176,7 @@ uint32_t weir_pool_chunk_bytes(uint64_t total_bytes, unsigned readers);
 uint64_t weir_pool_default_bytes(uint64_t memory_bytes, unsigned readers);
 
 /*
- * Takes a chunk for filling (state FILLING, used 0): from slot `share` (index into shares), else from another one.
+ * Takes a chunk for filling (state FILLING, used 0): from slot `share` (index into shares), else from another slot.
  * use_reserve: also the last pool->reserve chunks. NULL when there is none. Any thread; lock-free, never blocks.
  */
 struct weir_chunk *weir_pool_take(struct weir_pool *pool, unsigned share, bool use_reserve);

@@ -19,8 +19,8 @@
  *     (queue-link)  The writer reads the chunk only after its producer's stores.
  *     (queue-park)  Sequentially consistent on both sides. Either the producer whose push completes the number sees
  *                   PARKED, and the wake_at of that park or of a later one; or the writer sees that producer's count.
- * The producer that exchanges PARKED for WOKEN wakes the writer. The writer may pop a chunk before its producer has
- * counted it: popped is then ahead for that moment, and so is wake_at.
+ *                   The producer that exchanges PARKED for WOKEN wakes the writer. The writer may pop a chunk before
+ *                   its producer has counted it: popped is then ahead for that moment, and so is wake_at.
  */
 #ifndef WEIR_ENGINE_DRAIN_CHUNK_QUEUE_H
 #define WEIR_ENGINE_DRAIN_CHUNK_QUEUE_H

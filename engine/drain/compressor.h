@@ -15,9 +15,11 @@
  *
  *     (work-offered) Release and acquire: the worker sees work[n] and the chunk of that slot.
  *     (work-taken)   Acquire-release: one worker has the slot. A worker that reads a number which another one has left
- * in taken sees that much offered. (work-done)    Release and acquire: the writer sees the compressed bytes. The writer
- * reuses work[n] once slot_count more slots were offered. By then slot n was completed, so it was taken. (A worker that
- * read an old n may read the new entry: its exchange then fails.)
+ *                    in taken sees that much offered.
+ *     (work-done)    Release and acquire: the writer sees the compressed bytes.
+ *
+ * The writer reuses work[n] once slot_count more slots were offered. By then slot n was completed, so it was taken. (A
+ * worker that read an old n may read the new entry: its exchange then fails.)
  *
  *     kick(), stop()                                         worker
  *     offered, or stopping                (work-end)         bell  (worker-bell);  stopping         (work-end)
@@ -25,9 +27,10 @@
  *     sleepers > 0 -> futex wake          (worker-bell)      futex wait while the bell is as it was
  *
  *     (worker-bell)  Sequentially consistent on both sides, but for the worker's load of the bell: a worker that reads
- * the bell after a ring sees the work that it was rung for. Otherwise the futex finds the bell changed, or the thread
- * that rings finds the sleeper. (work-end)     Release and acquire: a worker that sees the end sees all work that was
- * offered before, and looks for work once more.
+ *                    the bell after a ring sees the work that it was rung for. Otherwise the futex finds the bell
+ *                    changed, or the thread that rings finds the sleeper.
+ *     (work-end)     Release and acquire: a worker that sees the end sees all work that was offered before, and looks
+ *                    for work once more.
  *
  * Round markers and trains take a slot as well (the first chunk of a train does), and are DONE from the start: so the
  * output has the order of the queue. The raw chunk stays with its slot until its bytes are on file, because a failed
@@ -63,7 +66,7 @@ struct weir_compressor_slot {
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic(enum weir_compressor_state) state; /* (work-done) */
     struct weir_chunk *chunk; /* borrowed from the queue until completed, then NULL; written by the writer */
     uint8_t *data;            /* constant: the slot's buffer, 4096-aligned; owned by the compressor */
-    size_t bytes;             /* compressed; 0: the chunk goes to the file as it is. Written by whoever makes it DONE */
+    size_t bytes;             /* compressed; 0: the chunk goes to the file uncompressed. By the thread that sets DONE */
 };
 
 struct weir_compressor_setup {
@@ -84,7 +87,7 @@ struct weir_compressor_worker {
 
 struct weir_compressor_totals {
     uint64_t in_bytes, out_bytes; /* of chunks that were compressed */
-    uint64_t raw_bytes;           /* of chunks that went out as they were */
+    uint64_t raw_bytes;           /* of chunks that went out uncompressed */
     uint64_t cpu_time_ns;         /* of the workers, once they have ended */
 };
 
@@ -109,16 +112,17 @@ struct weir_compressor {
     _Atomic uint32_t started;
 };
 
-/* Threads for a machine of so many CPUs: one for each eight, 16 at most; they take CPU from what is measured. */
+/* Threads for a machine of so many CPUs: one for each eight, 16 at most, because they take CPU from the workload. */
 unsigned weir_compressor_default_workers(unsigned cpus);
 
-/* What one of that setup takes: `least` from the start, `most` when all its slots are full. No memory: zeros. */
+/* The memory of a compressor of that setup: `least` from the start, `most` when all slots are full. Zeros when there is
+ * no memory. */
 struct weir_compressor_memory {
     uint64_t least, most;
 };
 struct weir_compressor_memory weir_compressor_memory_of(const struct weir_compressor_setup *setup);
 
-/* Takes all memory. 0 or -ENOMEM with err. */
+/* Reserves all memory. 0 or -ENOMEM with err. */
 int weir_compressor_init(struct weir_compressor *compressor, const struct weir_compressor_setup *setup,
                          struct weir_error *err);
 /* Ends the threads; frees all. NULL-safe; half-built fine. */
@@ -127,35 +131,35 @@ void weir_compressor_fini(struct weir_compressor *compressor);
 /* Starts the workers, at normal priority, wherever there is room. Signals must be blocked. 0 or -errno with err. */
 int weir_compressor_start(struct weir_compressor *compressor, struct weir_error *err);
 
-/* Ends the workers once all that was offered is done. The coordinator, after the writer has ended. */
+/* Ends the workers once all offered work is done. The coordinator, after the writer has ended. */
 void weir_compressor_stop(struct weir_compressor *compressor);
 
 /* ---- writer thread ---- */
 
-/* True while submit() has a slot. */
+/* Whether submit() has a slot. */
 bool weir_compressor_can_submit(const struct weir_compressor *compressor);
 
 /* Gives the next chunk, in the order of the file. pressed: the pool is nearly empty. */
 void weir_compressor_submit(struct weir_compressor *compressor, struct weir_chunk *chunk, bool pressed);
 
-/* Wakes workers for what was submitted since; without workers compresses it now. */
+/* Wakes workers for the chunks submitted since the last kick; without workers compresses them now. */
 void weir_compressor_kick(struct weir_compressor *compressor);
 
-struct weir_compressor_result { /* what goes to the output */
+struct weir_compressor_result { /* the next bytes of the output */
     struct weir_chunk *chunk;
     const uint8_t *data;
     size_t bytes;
     int buffer_index;
 };
 
-/* The next in order, if it is done: to be appended now, and given to complete() later. */
+/* The next result in order, if it is done. The caller appends it now, and gives the chunk to complete() later. */
 bool weir_compressor_next(struct weir_compressor *compressor, struct weir_compressor_result *result);
 
-/* One that was given out is on file, or has failed: its slot is free when those before it are. (Chunks of two outputs,
- * one of which was left, complete independently.) Whether it was compressed. */
+/* Notes that a chunk of a result is on file or has failed. Its slot is free when all earlier slots are. (Around a
+ * rotation the chunks of two outputs complete independently.) Returns whether the chunk was compressed. */
 bool weir_compressor_complete(struct weir_compressor *compressor, const struct weir_chunk *chunk);
 
-/* Submitted and not yet given out by next(). */
+/* Chunks submitted and not yet returned by next(). */
 unsigned weir_compressor_backlog(const struct weir_compressor *compressor);
 
 #endif

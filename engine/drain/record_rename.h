@@ -27,17 +27,15 @@
 #include "engine/events/event_set.h"
 
 /*
- * Puts the records in [data, data + bytes), which are whole and have been walked, under the ids that the file knows
- * them by (weir_event_set_file_id()). Ids of no event of the set stay. Looks at what of the set does not change while
- * recording, and at its id map.
+ * Replaces the ids of the records in [data, data + bytes), which are whole and have been walked, by the ids of the file
+ * (weir_event_set_file_id()). Ids of no event of the set stay. Reads the id map and constant parts of the set.
  */
 void weir_record_rename(const struct weir_event_set *set, uint8_t *data, uint64_t bytes);
 
 /*
- * Puts the samples in [data, data + bytes), which are whole and have been walked, that have an id of no event of the
- * set under the id that the file knows their event by at that place, and counts them in samples[event]. Which event
- * that is weir_event_list_find_misnamed() says; an id of a set that asks for something says more than one of another
- * recorder. Returns how many.
+ * Gives the samples in [data, data + bytes) whose id is of no event of the set the id of their event at that place, and
+ * counts them in samples[event]. The records are whole and have been walked. weir_event_list_find_misnamed() tells the
+ * event of such a sample. Returns the number of samples.
  */
 uint64_t weir_record_adopt(const struct weir_event_set *set, unsigned place, uint8_t *data, uint64_t bytes,
                            uint64_t *samples);

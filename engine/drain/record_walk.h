@@ -14,7 +14,7 @@
 
 struct weir_walk_layout { /* where samples keep their fields; the same for every event of a recording */
     const struct weir_id_map *ids;
-    /* Borrowed, of by_cpu_count entries, where records have no ids (weir_event_set.by_cpu); NULL where they have. */
+    /* Borrowed, by_cpu_count entries: for records without ids (weir_event_set.by_cpu); NULL: records have ids. */
     const struct weir_id_entry *by_cpu;
     size_t by_cpu_count;
     int id_offset;           /* in a sample, from the record's start: PERF_SAMPLE_IDENTIFIER; with by_cpu the word of
@@ -26,10 +26,10 @@ struct weir_walk_layout { /* where samples keep their fields; the same for every
                               * of this event or of one behind it, or by the CPU in it; all as of this one */
 };
 
-/* Of the events of a set that is open; what it borrows is the set's. The rest (strides, maps_have_no_ids) is 0. */
+/* The layout of an open set, from which it borrows. place_stride and maps_have_no_ids are 0. */
 struct weir_walk_layout weir_walk_layout_of(const struct weir_event_set *set);
 
-/* Of what event and place a sample is, by the word at layout->id_offset; NULL: of none of ours. Any thread. */
+/* The event and place of a sample, by the word at layout->id_offset; NULL: of no event of the set. Any thread. */
 static inline const struct weir_id_entry *weir_walk_find(const struct weir_walk_layout *layout, uint64_t word)
 {
     if (!layout->by_cpu)
@@ -41,42 +41,42 @@ static inline const struct weir_id_entry *weir_walk_find(const struct weir_walk_
 
 struct weir_walk_counts {
     uint64_t *samples;        /* see place_stride; owned by the holder of the struct */
-    uint64_t other_bytes;     /* of all records that are not samples as they should be */
-    uint64_t other_records;   /* neither samples nor reports of losses, which no event has produced */
-    uint64_t unknown_samples; /* with an id of no event of ours, and too short for any; kept so that the sum is exact */
+    uint64_t other_bytes;     /* of all records but well-formed samples */
+    uint64_t other_records;   /* neither samples nor reports of losses */
+    uint64_t unknown_samples; /* with an unknown id, or too short for one; counted so that the sum is exact */
     uint64_t lost_reported;   /* sum of PERF_RECORD_LOST.lost */
     uint64_t throttled;       /* PERF_RECORD_THROTTLE */
     uint64_t aux_records;     /* PERF_RECORD_AUX */
-    uint64_t aux_truncated;   /* of these, after which trace is missing because the AUX area was full */
-    uint64_t aux_end;         /* what the last of them tells of ends there in the AUX area's count; 0: none yet */
-    /* The walk's own: the first ids it has met; it has quick ways for them, which the next walk begins with. */
+    uint64_t aux_truncated;   /* of these, before a gap in the trace: the AUX area was full */
+    uint64_t aux_end;         /* end of the last AUX record's bytes, as a position of the area; 0: none yet */
+    /* Private to the walk: the first ids that it has met, which it counts on a fast path; the next walk reuses them. */
     uint32_t ids[WEIR_WALK_IDS];
     unsigned id_count;
-    /* Of the last walk only: */
-    uint64_t first_sample_ns, last_sample_ns; /* times in its first and its last sample; 0: it has none */
-    bool ends_with_sample;                    /* it has a sample, and no other record behind it */
+    /* Of the last walk only. */
+    uint64_t first_sample_ns, last_sample_ns; /* times of its first and its last sample; 0: it has none */
+    bool ends_with_sample;                    /* a sample is its last record */
 };
 
 /*
  * Walks the records in [data, data + bytes), the first of which starts at data. Stops before a record that is not
- * whole, and before a header that cannot be (size below 8 or not a multiple of 8). Returns the bytes of the records
- * walked; -EBADMSG when the first header already cannot be. Any thread; allocates nothing.
+ * whole, and before an invalid header (size below 8 or not a multiple of 8). Returns the bytes of the walked records;
+ * -EBADMSG when the first header is invalid. Any thread; allocates nothing.
  */
 int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *data, uint64_t bytes,
                          struct weir_walk_counts *counts);
 
 /*
- * What a walk copies on its way, past the caches (base/copy.h): some lines with each sample. The walk waits for one
- * header after the other, and the stores wait for memory; they do so at the same time.
+ * Bytes that a walk copies on its way, past the caches (base/copy.h), some lines with each sample: the walk waits for
+ * one header after the other, the stores wait for memory, and both waits overlap.
  */
 struct weir_walk_copy {
     uint8_t *to;         /* at the beginning of a cache line */
-    const uint8_t *from; /* behind or beside what is walked */
+    const uint8_t *from; /* behind or beside the walked bytes */
     uint64_t bytes;      /* whole lines */
     uint64_t copied;     /* of these: whole lines, too */
 };
 
-/* As weir_record_walk(), and copies some of that, or all. Nothing is copied where no sample is walked. */
+/* As weir_record_walk(), and copies some or all of those bytes; none where it walks no sample. */
 int64_t weir_record_walk_copying(const struct weir_walk_layout *layout, const uint8_t *data, uint64_t bytes,
                                  struct weir_walk_counts *counts, struct weir_walk_copy *copy);
 
@@ -85,11 +85,11 @@ int64_t weir_record_walk_copying(const struct weir_walk_layout *layout, const ui
 size_t weir_record_whole_bytes(const uint8_t *data, size_t bytes);
 
 /*
- * Takes the flag that says that an MMAP2 record has a build id from all that are in [data, data + bytes), which have
- * been walked: for recordings without such ids. The kernel makes one header of a mapping for all events that want it,
- * and when it has set the flag for another recorder's event, which does ask for them, it is left set for those that
- * come behind it (perf_event_mmap_output() in kernel/events/core.c of Linux 6.18). perf then takes the device number
- * for the length of a build id, and aborts. Any thread.
+ * Clears the flag for a build id in all MMAP2 records of [data, data + bytes), which have been walked: for recordings
+ * without build ids. The kernel makes one header of a mapping for all events that want the record. When it sets the
+ * flag for another recorder's event, which asks for build ids, it leaves the flag set for the events behind that one
+ * (perf_event_mmap_output() in kernel/events/core.c of Linux 6.18). perf then takes the device number for the length of
+ * a build id, and aborts. Any thread.
  */
 void weir_record_mend_maps(uint8_t *data, uint64_t bytes);
 

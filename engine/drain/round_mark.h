@@ -26,11 +26,12 @@
  * the mark's reader:
  *
  *     began_ns    A step that began then drained all rings of the reader. So x was published after began_ns: its time
- * is > began_ns - G >= the bound >= M. alone_ns    The mark stands among the records of one ring, or behind them. The
- * reader's other rings are empty, and had no records since G before alone_ns, when the last step began that drained all
- * rings. So x is from this ring, or newer than every record before the mark. x was published after alone_ns, so x is
- * not older than the records that other readers handed over G before alone_ns, nor than those of the reader's other
- *                 rings.
+ *                 is > began_ns - G >= the bound >= M.
+ *     alone_ns    The mark stands among the records of one ring, or behind them. The reader's other rings are empty,
+ *                 and had no records since G before alone_ns, when the last step began that drained all rings. So x is
+ *                 from this ring, or newer than every record before the mark. x was published after alone_ns, so x is
+ *                 not older than the records that other readers handed over G before alone_ns, nor than those of the
+ *                 reader's other rings.
  *     sample_ns   Against the ring's own records: the mark stands behind a sample of that time, so x, published behind
  *                 that sample, has a time > sample_ns - G. The last marker stood behind a sample of this ring, too. No
  *                 record of this ring before the last marker was published after that sample, so the times of these

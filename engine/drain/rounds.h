@@ -26,8 +26,7 @@
  *   - A reader asleep below its watermark is woken for an epoch only after min(4 ms x readers, 2 s) since its last one
  *     (WEIR_ROUND_PATIENCE_NS, _MAX_NS); after twice that, if one of its rings is half way to its watermark. Waking
  *     hundreds of threads for a few records each costs more than their draining, and most wake by themselves meanwhile.
- *   - Haste ends the wait: the writer's, when the round has become too long for consumers, or that of a cut or a
- * snapshot.
+ *   - Haste ends the wait: of the writer, when the round has become too long for consumers; of a cut or a snapshot.
  *
  * So records in a ring or in a reader's chunk reach the writer within a second with up to 100 readers. With more
  * readers it takes two and a quarter seconds (the coordinator looks eight times in two seconds); four and a quarter at

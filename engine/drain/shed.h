@@ -48,11 +48,11 @@ enum weir_shed { /* --shed: the last step that may be taken */
 /* "none", "batches", "stacks", "cpus". */
 const char *weir_shed_word(enum weir_shed shed);
 
-#define WEIR_SHED_ROUND_FACTOR 4u /* how much further apart rounds are from BATCHES on */
+#define WEIR_SHED_ROUND_FACTOR 4u /* rounds are so many times as far apart from BATCHES on */
 
 struct weir_shed_event {
     struct weir_sample_layout layout;
-    uint32_t stack_bytes; /* what is left of a dump, a multiple of 8; 0: samples have none */
+    uint32_t stack_bytes; /* bytes of a trimmed dump, a multiple of 8; 0: samples have no dump */
 };
 
 struct weir_shed_plan {
@@ -67,36 +67,36 @@ int weir_shed_plan_init(struct weir_shed_plan *plan, enum weir_shed most, const 
 void weir_shed_plan_fini(struct weir_shed_plan *plan);
 
 struct weir_shed_trimmed {
-    uint64_t samples; /* that lost a part of what is used of their stack */
-    uint64_t bytes;   /* by which the file is smaller, with dumps that were not full */
+    uint64_t samples; /* that lost used bytes of their stack */
+    uint64_t bytes;   /* removed from the file, unused parts of dumps included */
 };
 
 /*
- * Trims the samples among the whole records in [data, data + bytes), of which there is nothing else, and closes the
- * gaps. Returns the bytes that are left; adds to *trimmed.
+ * Trims the samples in [data, data + bytes), which holds whole records only, and closes the gaps. Returns the bytes
+ * that are left; adds to *trimmed.
  */
 uint64_t weir_shed_trim(const struct weir_shed_plan *plan, const struct weir_walk_layout *layout, uint8_t *data,
                         uint64_t bytes, struct weir_shed_trimmed *trimmed);
 
-/* What was dropped of one event in one ring. Reader thread. */
+/* The dropped samples of one event in one ring. Reader thread. */
 struct weir_shed_gap {
     uint64_t samples;           /* in all */
-    uint64_t untold;            /* of these, what no record has told of yet */
-    struct weir_sample_id last; /* of the last one */
+    uint64_t untold;            /* of these, not reported by a record yet */
+    struct weir_sample_id last; /* of the last dropped sample */
 };
 
 /*
- * Passes over samples from the ring's tail on, until at most `kept` bytes are left below head or a record comes that is
- * no sample of a known event. Returns where that is; the tail is not moved. Adds to gaps[event]. Only the fixed fields
- * of each sample are read.
+ * Skips samples from the ring's tail on, until at most `kept` bytes are left below head or a record comes that is no
+ * sample of a known event. Returns that position, and does not move the tail. Adds to gaps[event]. Reads only the fixed
+ * fields of each sample.
  */
 uint64_t weir_shed_drop(const struct weir_shed_plan *plan, const struct weir_walk_layout *layout,
                         const struct weir_ring *ring, uint64_t head, uint64_t kept, struct weir_shed_gap *gaps);
 
-/* The longest record that tells of a gap. */
+/* The longest record that reports a gap. */
 #define WEIR_SHED_TOLD_BYTES_MAX 64u
 
-/* Writes the LOST_SAMPLES record of what is untold, which becomes told. Returns its bytes; 0: there is nothing. */
+/* Writes a LOST_SAMPLES record of the untold samples, which are then told. Returns its bytes; 0: none is untold. */
 uint32_t weir_shed_tell(const struct weir_shed_plan *plan, unsigned event, struct weir_shed_gap *gap,
                         uint8_t to[WEIR_SHED_TOLD_BYTES_MAX]);
 

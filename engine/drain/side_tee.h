@@ -13,7 +13,7 @@
  *
  *     (tee-head) The consumer that reads the head sees the bytes below it.
  *     (tee-tail) The consumer has read the bytes below the tail, so the producer may write their place. The producer
- * reads the tail only when the room that it knew before does not suffice.
+ *                reads the tail only when the room that it knew before does not suffice.
  *
  * Indexes run freely; the ring is a power of two. Each side writes its own cache line.
  */

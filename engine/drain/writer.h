@@ -16,9 +16,11 @@
  *     while data flows    until 8 MiB of chunks stand in the queue, an eighth of the pool, or half of the chunks that
  *                         readers may still take, but for 40 ms at most. The push that completes the number wakes the
  *                         writer: one wake for a batch
- *     in haste            1 ms, without a wake: less than half of the ready chunks is free, so that every chunk that
- * comes back from the disk matters for others          10 ms: something is under way that wakes nobody (compression, an
- * output that a rotation has left, a snapshot that is awaited) when idle           until the next push, or a checkpoint
+ *     in haste            1 ms, without a wake: less than half of the ready chunks is free, so every chunk that comes
+ *                         back from the disk matters
+ *     for others          10 ms: something is under way that wakes nobody (compression, an output that a rotation has
+ *                         left, a snapshot that is awaited)
+ *     when idle           until the next push, or a checkpoint
  *
  * The pool's state when the writer wakes bounds the storm that may begin suddenly: half of the pool is still free then.
  * After stop() the thread ends when queue and output are empty.
