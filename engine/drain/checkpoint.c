@@ -47,16 +47,16 @@ static void write_size(struct weir_checkpoint *checkpoint, struct weir_output *o
     note_error(checkpoint, weir_output_patch_head(output, WEIR_PERF_DATA_SIZE_OFFSET, &bytes, sizeof(bytes)));
 }
 
-/* ---- with sync ---- */
+/* ---- with --sync ---- */
 
-/* Has the queue do what this step asks for; when it has no room, at a later pass. */
+/* Queues the call of this step; if the queue has no room, a later pass does. */
 static void begin_sync(struct weir_checkpoint *checkpoint, struct weir_output *output)
 {
     int result = weir_output_begin_sync(output);
     if (result == 0) {
         checkpoint->syncing = true;
         weir_output_flush(output);
-    } else if (result != -EBUSY) { /* of the output, which has failed */
+    } else if (result != -EBUSY) { /* the output has failed */
         note_error(checkpoint, result);
         checkpoint->step = WEIR_CHECKPOINT_REST;
     }
@@ -76,7 +76,7 @@ static void go_on(struct weir_checkpoint *checkpoint, struct weir_output *output
     }
 }
 
-/* Sees what is under way end, and begins what follows. */
+/* Ends the step whose call is done, and begins the next one. */
 static void advance(struct weir_checkpoint *checkpoint, struct weir_output *output)
 {
     if (checkpoint->syncing) {

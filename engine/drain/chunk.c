@@ -16,7 +16,7 @@
 
 #define BUFFER_MAX_BYTES  (1ull << 30) /* one registered buffer, io_uring_register(2) */
 #define POOL_PER_READER   (32ull << 20)
-#define POOL_READY_BYTES  (4ull << 20) /* per reader: what is in use while the disk keeps up, twice */
+#define POOL_READY_BYTES  (4ull << 20) /* per reader: twice the bytes in use while the disk keeps up */
 #define POOL_MIN_BYTES    (16ull << 20)
 #define POOL_MAX_BYTES    (4ull << 30)
 #define POOL_MEMORY_SHARE 32 /* at most this part of the machine's memory */
@@ -24,10 +24,10 @@
 
 void weir_chunk_advance(struct weir_chunk *chunk, enum weir_chunk_state from, enum weir_chunk_state to)
 {
-    /* Relaxed: ownership itself is passed on by the stack and the queue; the field only witnesses it. */
+    /* Relaxed: the stack and the queue pass on ownership; the field only witnesses it. */
     weir_assert(atomic_load_explicit(&chunk->state, memory_order_relaxed) == from);
-    /* Release: but for round markers, which no stack takes back. That the writer has set one FREE is all that its owner
-     * gets to know (push_marker() in rounds.c has the acquire). */
+    /* Release: for round markers, which no stack takes back. Their owner learns from FREE alone that the writer is done
+     * with one (push_marker() in rounds.c has the acquire). */
     atomic_store_explicit(&chunk->state, to, memory_order_release);
 }
 
@@ -182,7 +182,7 @@ static int make_ready(struct weir_pool *pool, struct weir_pool_node *node, uint3
     return 0;
 }
 
-/* The node with more to make ready whose free chunks are the smallest part of it; NULL when all are ready. */
+/* The node with chunks to make ready whose free chunks are the smallest part of it; NULL when all are ready. */
 static struct weir_pool_node *node_to_grow(struct weir_pool *pool)
 {
     struct weir_pool_node *best = NULL;
@@ -246,7 +246,7 @@ static void add_buffers(struct weir_pool *pool, const struct weir_pool_node *nod
 static uint32_t first_ready(const struct weir_pool *pool, const struct weir_pool_node *node, unsigned readers,
                             unsigned all_readers, uint64_t ready_bytes)
 {
-    /* No more than there are: the product must not overflow. */
+    /* At most all chunks: the product must not overflow. */
     uint64_t chunks = weir_min_u64(ready_bytes / pool->chunk_bytes, pool->chunk_count);
     uint64_t wanted = ready_bytes == WEIR_POOL_ALL_READY ? node->count : chunks * readers / all_readers;
     return (uint32_t)weir_min_u64(node->count, weir_max_u64(wanted, 2ull * readers));
@@ -299,7 +299,7 @@ static int allocate(struct weir_pool *pool, uint64_t total_bytes, uint32_t chunk
     return 0;
 }
 
-/* All of the pool but the chunks that join it later. */
+/* Builds the pool, but for the chunks that become ready later. */
 static int build(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes, uint32_t chunk_bytes_max,
                  uint64_t kept_bytes, const struct weir_pool_share *shares, unsigned share_count)
 {

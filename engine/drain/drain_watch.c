@@ -54,7 +54,7 @@ static struct weir_drain_spread spread_of(const struct weir_histogram *histogram
     };
 }
 
-void weir_drain_sums_summarise(const struct weir_drain_sums *sums, struct weir_drain_summary *summary)
+void weir_drain_sums_summarize(const struct weir_drain_sums *sums, struct weir_drain_summary *summary)
 {
     summary->gap_us = spread_of(&sums->gap_us);
     summary->fill_per_mille = spread_of(&sums->fill_per_mille);

@@ -73,6 +73,6 @@ struct weir_drain_summary {
     struct weir_drain_spread gap_us, fill_per_mille, wait_us;
 };
 
-void weir_drain_sums_summarise(const struct weir_drain_sums *sums, struct weir_drain_summary *summary);
+void weir_drain_sums_summarize(const struct weir_drain_sums *sums, struct weir_drain_summary *summary);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Building the data path and taking it apart. Runs on the coordinator, but for emit() and try_emit(), which synthesis
- * threads call, too. Its threads: pipeline_threads.c.
+ * Building the data path and taking it apart. Runs on the coordinator; synthesis threads also call emit() and
+ * try_emit(). The threads of the data path: pipeline_threads.c.
  */
 #include "engine/drain/pipeline_internal.h"
 
@@ -18,7 +18,7 @@
 
 #define ROUND_PER_READER_BYTES  (1ull << 20) /* a round may wake each reader that holds records: a wake per MiB */
 #define ROUND_MORE_BYTES        (8ull << 20) /* a consumer holds about two rounds in memory */
-#define ROUND_PATIENT_MAX_BYTES (4ull << 20) /* per reader, for the same reason */
+#define ROUND_PATIENT_MAX_BYTES (4ull << 20) /* per reader: a consumer holds about two rounds in memory */
 #define EMIT_RETRY_NS           (WEIR_NS_PER_MS / 2)
 
 /* ---- building ---- */
@@ -39,8 +39,8 @@ static unsigned group_by_node(const struct weir_plan *plan, struct weir_pool_sha
     return count;
 }
 
-/* The plan says which CPUs a reader drains. Tasks run anywhere, and the plan knows no CPU that comes later: theirs are
- * dealt out in turn. */
+/* Whether a reader drains a place: the plan tells its CPUs. Tasks run anywhere, and the plan knows no CPU that comes
+ * later: readers get those places in turn. */
 static bool drains(const struct weir_pipeline_setup *setup, unsigned reader, unsigned place)
 {
     const struct weir_event_place *of = &setup->places[place];
@@ -92,7 +92,7 @@ static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned 
     for (unsigned i = 0; i < setup->place_count; i++) {
         if (!drains(setup, index, i))
             continue;
-        /* Sideband first: it is small, and what it tells is needed to understand the samples. */
+        /* Sideband first: its records are few, and consumers need them to understand the samples. */
         for (int sideband = 1; sideband >= 0; sideband--) {
             reader->rings.at[ring].place = i;
             atomic_init(&reader->rings.at[ring].dormant, setup->places[i].late);
@@ -122,13 +122,14 @@ static int make_readers(struct weir_pipeline *pipeline, const unsigned *share_of
     return 0;
 }
 
-/* A size that was asked for is kept to a chunk: so one has no more of it than of a reader's pool, an eighth. */
+/* An output exceeds its wanted size by a chunk at most: so a chunk is at most an eighth of that size, as it is of a
+ * reader's part of the pool. */
 static uint32_t largest_chunk(uint64_t size_bytes)
 {
     return size_bytes > 0 ? weir_pool_chunk_bytes(size_bytes, 1) : WEIR_CHUNK_MAX_BYTES;
 }
 
-/* With a retention the pool holds what is in flight, what is retained, and, not ready yet, as much as that again. */
+/* With a retention the pool has room for chunks in flight, for retained ones and, not ready yet, for as many again. */
 static int make_pool(struct weir_pipeline *pipeline, const struct weir_pool_share *shares, unsigned share_count,
                      struct weir_error *err)
 {
@@ -140,7 +141,7 @@ static int make_pool(struct weir_pipeline *pipeline, const struct weir_pool_shar
                                       largest_chunk(setup->size_bytes), 0, shares, share_count, err);
     }
     pipeline->retention = weir_retention_plan(setup->retained_bytes, setup->retained_span_ns, readers);
-    /* Whatever is retained, two chunks for each reader are left: one to fill with what must not be evicted. */
+    /* Besides the retained chunks each reader has two: one to fill with records that may not be evicted. */
     uint64_t passing_bytes = weir_max_u64(setup->buffer_bytes, 2ull * readers * pipeline->retention.chunk_bytes);
     uint64_t used_bytes = passing_bytes + pipeline->retention.bytes;
     return weir_pool_init_chunked(&pipeline->pool, used_bytes + pipeline->retention.bytes, used_bytes,
@@ -153,7 +154,7 @@ static int build(struct weir_pipeline *pipeline, struct weir_error *err)
     struct weir_pool_share *shares = calloc(readers, sizeof(*shares));
     unsigned *share_of = calloc(readers, sizeof(*share_of));
     int result = -ENOMEM;
-    bool described = false; /* in err, by the pool */
+    bool described = false; /* the pool has filled in err */
     if (shares && share_of) {
         unsigned count = group_by_node(pipeline->setup.plan, shares, share_of);
         result = make_pool(pipeline, shares, count, err);
@@ -184,7 +185,8 @@ static int build_compressor(struct weir_pipeline *pipeline, struct weir_error *e
     pipeline->compressing = result == 0;
     if (result < 0)
         return result;
-    /* Its memory is the last of the output's buffers: used as far as compression needs, so not to be registered. */
+    /* The compressor's memory is the last of the output's buffers. Only a part is ever used, so it is not registered.
+     */
     const struct weir_pool *pool = &pipeline->pool;
     pipeline->output_buffers = calloc(pool->buffer_count + 1, sizeof(*pipeline->output_buffers));
     if (!pipeline->output_buffers)
@@ -340,8 +342,8 @@ int weir_pipeline_open_stream(const struct weir_pipeline *pipeline, int fd, cons
     return weir_output_open_stream(output, fd, &options, err);
 }
 
-/* While so much comes of all rings a reader is woken by its own, and so need not be for a round: twice what that takes,
- * for a reader that has half of what the others have. Nothing more where the consumer holds rounds in memory. */
+/* The bytes that all rings give while a reader's own watermark wakes it, so that no round has to: twice the bytes up to
+ * the watermark, for a reader that gets half of the others' records. 0 where consumers do not gain by longer rounds. */
 static uint64_t round_patient_bytes(const struct weir_pipeline *pipeline)
 {
     if (weir_modes_consumer_holds_rounds(&pipeline->setup.modes))
@@ -464,18 +466,18 @@ int weir_pipeline_make_spare(struct weir_pipeline *pipeline)
 uint64_t weir_pipeline_snapshot_samples(const struct weir_pipeline *pipeline)
 {
     uint64_t samples = 0;
-    for (unsigned i = 0; i < pipeline->reader_count; i++) /* relaxed: its epoch was seen passed (epoch-passed) */
+    for (unsigned i = 0; i < pipeline->reader_count; i++) /* relaxed: (epoch-passed) published it */
         samples += atomic_load_explicit(&pipeline->readers[i]->snapshot_samples, memory_order_relaxed);
     return samples;
 }
 
-void weir_pipeline_summarise_drains(const struct weir_pipeline *pipeline, enum weir_drain_moment moment,
+void weir_pipeline_summarize_drains(const struct weir_pipeline *pipeline, enum weir_drain_moment moment,
                                     struct weir_drain_summary *summary)
 {
     struct weir_drain_sums sums = {0};
     for (unsigned i = 0; i < pipeline->reader_count; i++)
         weir_drain_watch_sum(&pipeline->readers[i]->drain_watch, moment, &sums);
-    weir_drain_sums_summarise(&sums, summary);
+    weir_drain_sums_summarize(&sums, summary);
 }
 
 void weir_pipeline_fini(struct weir_pipeline *pipeline)

@@ -91,7 +91,7 @@ struct weir_pipeline {
     struct weir_rounds rounds;
     struct weir_writer writer;
     struct weir_pool_grower grower;
-    bool compressing; /* compressor was initialised */
+    bool compressing; /* compressor was initialized */
     struct weir_compressor compressor;
     struct iovec *output_buffers;         /* owned: the pool's, and the compressor's as the last one */
     struct weir_pipeline_thread *threads; /* owned; readers, then the writer, then the grower */
@@ -189,7 +189,7 @@ bool weir_pipeline_has_spare(const struct weir_pipeline *pipeline);
 uint64_t weir_pipeline_snapshot_samples(const struct weir_pipeline *pipeline);
 
 /* How all readers kept up so far. Any thread. */
-void weir_pipeline_summarise_drains(const struct weir_pipeline *pipeline, enum weir_drain_moment moment,
+void weir_pipeline_summarize_drains(const struct weir_pipeline *pipeline, enum weir_drain_moment moment,
                                     struct weir_drain_summary *summary);
 
 /* The last drain: every reader empties its rings and ends. Events should be disabled by now. What they retain is

@@ -1,6 +1,6 @@
 /*
- * The threads of the data path: started, named, pinned and prioritised, joined in order. Runs on the coordinator, but
- * for the body of the threads and keep_patience().
+ * Starts, names, pins and prioritizes the threads of the data path, and joins them in order. Runs on the coordinator,
+ * but for the body of the threads and keep_patience().
  */
 #include "engine/drain/pipeline_internal.h"
 
@@ -148,8 +148,9 @@ void weir_pipeline_keep_patience(struct weir_pipeline *pipeline)
     pthread_mutex_unlock(&pipeline->patience);
 }
 
-/* Readers wait for chunks and the writer for its output, and that may take setup.while_waiting() to have an end. (Not
- * pthread_clockjoin_np(3), which ThreadSanitizer does not know: it would see none of what the thread did before.) */
+/* Waits a while for the end of a thread: readers wait for chunks and the writer for its output, and only
+ * setup.while_waiting() may end that. (Not pthread_clockjoin_np(3): ThreadSanitizer does not know it, and would order
+ * nothing that the thread did before.) */
 static bool has_ended_in_time(struct weir_pipeline_thread *thread)
 {
     const struct timespec until = weir_clock_timespec(weir_clock_now_ns(&weir_clock_monotonic) + PATIENCE_NS);

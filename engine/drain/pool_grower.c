@@ -23,7 +23,7 @@ void weir_pool_grower_init(struct weir_pool_grower *grower, struct weir_pool *po
 static void wait_until_told(struct weir_pool_grower *grower)
 {
     uint32_t word = AWAKE;
-    /* Relaxed, also below: the exchange at the end is what sees what it was told of. */
+    /* Relaxed, also below: the exchange at the end is the acquire of (grower-told). */
     if (atomic_compare_exchange_strong_explicit(&grower->word, &word, ASLEEP, memory_order_relaxed,
                                                 memory_order_relaxed)) {
         do {

@@ -194,7 +194,7 @@ static bool read_all_newest(struct weir_reader *reader)
     return all;
 }
 
-/* Passes on what is retained. False: come again. */
+/* Hands over the retained chunks for a snapshot, or evicts them at the end. False: come again. */
 static bool pass_retained(struct weir_reader *reader, uint64_t epoch, bool snapshot)
 {
     /* Relaxed: (epoch-open) publishes it. */
@@ -268,7 +268,7 @@ static bool step(struct weir_reader *reader, uint64_t epoch, uint64_t began_ns)
     return epoch == passed || pass_epoch(reader, passed, epoch, began_ns);
 }
 
-/* The pool is empty: says when to come again. */
+/* The pool is empty: sets the time until the next step. */
 static void wait_for_chunk(struct weir_reader *reader)
 {
     reader->starved_steps++;
@@ -294,7 +294,7 @@ enum weir_reader_state weir_reader_step(struct weir_reader *reader)
 
 /* ---- sleeping and waking ---- */
 
-/* A dormant ring is of a CPU that has another ring, and its tasks are that one's. */
+/* Whether the descriptors of all awake rings have hung up. No target depends on a dormant ring. */
 static bool all_ended(const struct weir_reader *reader)
 {
     for (unsigned i = 0; i < reader->rings.count; i++) {
@@ -305,8 +305,8 @@ static bool all_ended(const struct weir_reader *reader)
     return true;
 }
 
-/* The descriptor in use has hung up: its task is gone. Takes the next one; after the last one of the last ring of the
- * last reader the coordinator is told. */
+/* Turns to the next descriptor of a ring: the current one has hung up, because its task is gone. Tells the coordinator
+ * after the last descriptor of the last ring of the last reader. */
 static void next_poll_fd(struct weir_reader *reader, struct weir_reader_ring *r)
 {
     do {
@@ -315,7 +315,7 @@ static void next_poll_fd(struct weir_reader *reader, struct weir_reader_ring *r)
     if (reader->ended || reader->setup.ended_fd < 0 || !all_ended(reader))
         return;
     reader->ended = true;
-    /* Relaxed: nothing but the number itself is told. */
+    /* Relaxed: only the number matters. */
     if (atomic_fetch_sub_explicit(reader->setup.live_readers, 1, memory_order_relaxed) == 1)
         eventfd_write(reader->setup.ended_fd, 1);
 }
@@ -327,9 +327,9 @@ void weir_reader_wait(struct weir_reader *reader, enum weir_reader_state state)
     for (unsigned i = 0; i < reader->rings.count; i++) {
         const struct weir_reader_ring *r = &reader->rings.at[i];
         bool dormant = weir_reader_ring_is_dormant(r); /* the coordinator may be mapping it: leave the rest alone */
-        /* A negative descriptor is passed over by poll(2). */
+        /* poll(2) skips a negative descriptor. */
         int fd = !dormant && r->poll_fd < r->poll_fd_count ? r->poll_fds[r->poll_fd] : -1;
-        /* A ring of the newest records is read on demand: of its descriptors only the end matters. */
+        /* A ring of the newest records is read on demand: only the hang-up of its descriptors matters. */
         reader->polls[i + 1] = (struct pollfd){.fd = fd, .events = !dormant && !r->ring.newest ? POLLIN : 0};
     }
 
@@ -405,7 +405,7 @@ bool weir_reader_is_past(const struct weir_reader *reader, uint64_t epoch)
 
 bool weir_reader_is_idle(const struct weir_reader *reader)
 {
-    /* The rings first: a drained ring (ring-drained) shows us the holding flag from before its tail was released. */
+    /* The rings first: a thread that sees a ring drained (ring-drained) sees holding as stored before the release. */
     for (unsigned i = 0; i < reader->rings.count; i++) {
         const struct weir_reader_ring *r = &reader->rings.at[i];
         if (!weir_reader_ring_is_dormant(r) && !weir_ring_is_drained(&r->ring))

@@ -1,4 +1,4 @@
-/* Ids of the kernel become those of the file. Readers, for rings whose events were opened anew; see record_rename.h. */
+/* Replaces ids of the kernel by those of the file. Readers, for rings whose events were opened anew. */
 #include "engine/drain/record_rename.h"
 
 #include <linux/perf_event.h>
@@ -16,7 +16,7 @@
 #define TRAILER_LEAST    8u  /* the id, which is the last of it */
 #define TIMES_OF(format) (!!((format)&PERF_FORMAT_TOTAL_TIME_ENABLED) + !!((format)&PERF_FORMAT_TOTAL_TIME_RUNNING))
 
-/* Renames the id at that place. Returns its event; NULL: none of ours. */
+/* Replaces the id at that place. Returns its event; NULL: of no event of the set. */
 static const struct weir_event *rename_id(const struct weir_event_set *set, uint8_t *at)
 {
     const struct weir_id_entry *entry = weir_id_map_find(&set->id_map, weir_load_u64(at));
@@ -27,7 +27,7 @@ static const struct weir_event *rename_id(const struct weir_event_set *set, uint
     return &set->list->events[entry->event];
 }
 
-/* Values of an event, or of a group, in so many bytes. */
+/* Replaces the ids among the values of an event or of a group, which take so many bytes. */
 static void rename_values(const struct weir_event_set *set, uint64_t format, uint8_t *at, uint64_t bytes)
 {
     uint64_t words = bytes / WORD_BYTES, times = (uint64_t)TIMES_OF(format), stride = weir_read_words(format);
@@ -87,7 +87,8 @@ void weir_record_rename(const struct weir_event_set *set, uint8_t *data, uint64_
     }
 }
 
-/* Of an event of several tasks, that of the first: the kernel's id of another recorder's says nothing of the task. */
+/* The file's id of an event at a place. Of an event of several tasks it is that of the first task: another recorder's
+ * id does not tell the task. */
 static uint64_t file_id_at(const struct weir_event_set *set, unsigned event, unsigned place)
 {
     uint64_t id = 0;
@@ -96,7 +97,7 @@ static uint64_t file_id_at(const struct weir_event_set *set, unsigned event, uns
     return id;
 }
 
-/* The event that a sample with that id, of none of the set, is of. -1: nobody knows. */
+/* The event of a sample whose id is of no event of the set. -1: not known. */
 static int event_of(const struct weir_event_set *set, uint64_t id)
 {
     const struct weir_event *named = NULL;
@@ -108,7 +109,7 @@ static int event_of(const struct weir_event_set *set, uint64_t id)
     return weir_event_list_find_misnamed(set->list, named);
 }
 
-/* True when it was one of nobody, and is one of ours now. */
+/* Adopts one sample. True when its id was of no event of the set, and is now. */
 static bool adopt(const struct weir_event_set *set, unsigned place, uint8_t *id_at, uint64_t *samples)
 {
     uint64_t id = weir_load_u64(id_at);

@@ -1,6 +1,6 @@
 /*
- * The walk over record headers. Called by readers on bytes that they have just copied (so they are in the first-level
- * cache) and by the writer on chunks that could not be written.
+ * The walk over record headers. Readers call it on bytes that they have just copied, which are in the first-level
+ * cache; the writer calls it on chunks whose write has failed.
  */
 #include "engine/drain/record_walk.h"
 
@@ -25,8 +25,8 @@ struct weir_walk_layout weir_walk_layout_of(const struct weir_event_set *set)
     };
 }
 
-/* Where the side record arose. The sample_id trailer is TID, TIME, CPU and the id (PERF_SAMPLE_IDENTIFIER,
- * perf_event_open(2) on sample_id_all), where records have one. Synthesised records have 0 in all of them. */
+/* The place of a side record. The sample_id trailer is TID, TIME, CPU and the id (PERF_SAMPLE_IDENTIFIER,
+ * perf_event_open(2) on sample_id_all), where records have one. Synthesized records have 0 in all of them. */
 static const struct weir_id_entry *find_side_record(const struct weir_walk_layout *layout,
                                                     const struct perf_event_header *header, const uint8_t *record)
 {
@@ -57,7 +57,7 @@ static void count_aux(const struct perf_event_header *header, const uint8_t *rec
     counts->aux_end = weir_load_u64(record + 8) + weir_load_u64(record + 16);
 }
 
-/* Everything but samples as they should be. Rare, so kept out of the loop. */
+/* Counts any record but a well-formed sample. Rare, so kept out of the loop. */
 static __attribute__((noinline)) void count_other(const struct weir_walk_layout *layout,
                                                   const struct perf_event_header *header, const uint8_t *record,
                                                   struct weir_walk_counts *counts)
@@ -96,7 +96,7 @@ static uint32_t load_type(const uint8_t *record)
     return weir_load_u32(record + offsetof(struct perf_event_header, type));
 }
 
-/* What the counts hold of this walk only. first and last: samples, or NULL; end: of the last record. */
+/* Sets the counts that are of this walk only. first and last: samples, or NULL; end: of the last record. */
 static void note_walk(const struct weir_walk_layout *layout, const uint8_t *first, const uint8_t *last,
                       const uint8_t *end, struct weir_walk_counts *counts)
 {
@@ -106,25 +106,25 @@ static void note_walk(const struct weir_walk_layout *layout, const uint8_t *firs
     counts->ends_with_sample = last && last + load_size(last) == end;
 }
 
-/* Where samples are found, and which of them are as they should be. */
+/* The place of id and time in a sample, and the size that a well-formed sample has at least. */
 struct sample_shape {
     uint64_t id_offset;
     uint64_t needed; /* bytes, for the id and the time */
 };
 
 #define NO_ID  UINT32_MAX
-#define ID_MAX (NO_ID - 1) /* of those that a lane holds; the kernel counts from 1, and CPUs from 0 */
+#define ID_MAX (NO_ID - 1) /* largest id that a lane holds; the kernel counts ids from 1, and CPUs from 0 */
 
 typedef uint32_t lanes __attribute__((vector_size(sizeof(uint32_t) * WEIR_WALK_IDS)));
 
-/* The ids that have quick ways, and how many samples of each the walk has counted. It is in registers while samples are
- * walked: a store would have to wait until those of the copy that was just made have left for the cache, one by one,
- * and the walk with it. */
+/* The ids of the fast path, and the samples that the walk has counted of each. The tally stays in registers while
+ * samples are walked: a store to it would wait for the stores of the copy just made, which leave for the cache one by
+ * one, and the walk would wait for that store. */
 struct tally {
-    lanes ids;     /* NO_ID in those that are not used */
+    lanes ids;     /* NO_ID in unused lanes */
     lanes samples; /* of each id */
     unsigned used;
-    bool is_short; /* of lanes: an id was met that got none */
+    bool is_short; /* an id was met that got no lane */
 };
 
 static inline lanes all_lanes(uint64_t v)
@@ -139,7 +139,7 @@ static inline bool any_lane(lanes mask)
     return (h[0] | h[1]) != 0;
 }
 
-/* Whether a sample as it should be is next, all of it; *size: its bytes. */
+/* Whether the next record is a whole, well-formed sample; *size: its bytes. */
 static inline bool is_sample(const uint8_t *data, uint64_t bytes, struct sample_shape shape, uint64_t *size)
 {
     if (bytes < sizeof(struct perf_event_header))
@@ -148,11 +148,11 @@ static inline bool is_sample(const uint8_t *data, uint64_t bytes, struct sample_
     return load_type(data) == PERF_RECORD_SAMPLE && *size >= shape.needed && *size % 8 == 0 && *size <= bytes;
 }
 
-/* Copied with each sample: about as much as a small one has, so that one block of these is copied while another one is
- * walked. Of large ones there are few in a block. */
+/* Copied with each sample: about the bytes of a small sample, so that the walk of one block of small samples copies the
+ * next block. A block has few large samples. */
 #define COPY_STEP_BYTES (2u * WEIR_CACHE_LINE_BYTES)
 
-/* Copies the next lines, if there are as many; returns how many bytes are copied then. */
+/* Copies the next lines, if so many are left; returns the bytes copied so far. */
 static inline uint64_t copy_step(uint8_t *to, const uint8_t *from, uint64_t bytes, uint64_t copied)
 {
     if (copied + COPY_STEP_BYTES > bytes)
@@ -163,13 +163,13 @@ static inline uint64_t copy_step(uint8_t *to, const uint8_t *from, uint64_t byte
 }
 
 /*
- * Three loops that count samples from data on, the first of which is whole and as it should be: up to a sample that is
- * not, to another record, or to an id that the loop is not for. All return the bytes of what they have counted; *last:
- * the last of them. Apart, so that each has the registers for itself. Where the next header is takes the load of a size
- * and an addition, which is what a sample takes.
+ * Three loops that count samples from data on. The first sample is whole and well-formed. A loop ends at a sample that
+ * is not, at another record, or at an id that the loop does not count. All return the bytes of the counted samples;
+ * *last: the last of them. They are separate functions, so that each has all registers. The address of the next header
+ * takes the load of a size and an addition: that chain is the time of a sample.
  */
 
-/* The only id of the tally. */
+/* For a tally with one id. */
 static __attribute__((noinline)) uint64_t walk_one(const uint8_t *data, uint64_t bytes, struct sample_shape shape,
                                                    struct tally *tally, struct weir_walk_copy *copy,
                                                    const uint8_t **last)
@@ -193,7 +193,7 @@ static __attribute__((noinline)) uint64_t walk_one(const uint8_t *data, uint64_t
     return (uint64_t)(at - data);
 }
 
-/* All ids of the tally: which of them it is decides no branch, for nothing foretells it. */
+/* For all ids of the tally. The id decides no branch, because no predictor would foresee it. */
 static __attribute__((noinline)) uint64_t walk_few(const uint8_t *data, uint64_t bytes, struct sample_shape shape,
                                                    struct tally *tally, struct weir_walk_copy *copy,
                                                    const uint8_t **last)
@@ -221,7 +221,7 @@ static __attribute__((noinline)) uint64_t walk_few(const uint8_t *data, uint64_t
     return (uint64_t)(at - data);
 }
 
-/* Any id. */
+/* For any id. */
 static __attribute__((noinline)) uint64_t walk_many(const struct weir_walk_layout *layout, const uint8_t *data,
                                                     uint64_t bytes, struct sample_shape shape,
                                                     struct weir_walk_counts *counts, struct weir_walk_copy *copy,
@@ -238,7 +238,7 @@ static __attribute__((noinline)) uint64_t walk_many(const struct weir_walk_layou
     return (uint64_t)(at - data);
 }
 
-/* Whether the tally, which does not have the id, has taken it in. */
+/* Adds an id to the tally, which does not have it. False: no lane is free, or the id does not fit. */
 static bool tally_takes(struct tally *tally, uint64_t id)
 {
     tally->is_short |= tally->used == WEIR_WALK_IDS;
@@ -248,7 +248,7 @@ static bool tally_takes(struct tally *tally, uint64_t id)
     return true;
 }
 
-/* Any of the loops, whichever is for the first sample. 0: come again. */
+/* Runs the loop for the first sample's id. 0: come again. */
 static uint64_t walk_samples(const struct weir_walk_layout *layout, const uint8_t *data, uint64_t bytes,
                              struct sample_shape shape, struct tally *tally, struct weir_walk_counts *counts,
                              struct weir_walk_copy *copy, const uint8_t **last)
@@ -263,8 +263,8 @@ static uint64_t walk_samples(const struct weir_walk_layout *layout, const uint8_
     return walked;
 }
 
-/* Not put together in memory: the load of the vector would wait for the stores of its parts, and these for those of the
- * copy that was just made. */
+/* Builds the vectors in registers: built in memory, their load would wait for the stores of the parts, and those for
+ * the stores of the copy just made. */
 static struct tally begin_tally(const struct weir_walk_counts *counts)
 {
     static const lanes numbers = {0, 1, 2, 3};
@@ -274,7 +274,7 @@ static struct tally begin_tally(const struct weir_walk_counts *counts)
     return (struct tally){.ids = (ids & used) | (all_lanes(NO_ID) & ~used), .used = counts->id_count};
 }
 
-/* Where there are too few lanes the next walk chooses anew: who has one may be rare. */
+/* With too few lanes the next walk chooses ids anew: the present ones may be rare. */
 static void end_tally(const struct weir_walk_layout *layout, const struct tally *tally, struct weir_walk_counts *counts)
 {
     counts->id_count = tally->is_short ? 0 : tally->used;

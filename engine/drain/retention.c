@@ -1,4 +1,4 @@
-/* What a reader keeps in memory. Reader thread, but for init and fini. See retention.h. */
+/* The samples that a reader keeps in memory. Reader thread, but for init and fini. See retention.h. */
 #include "engine/drain/retention.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "engine/kernel/test_point.h"
 
 #define SPAN_SLICES       8
-#define EVICTED_SHARE     8 /* of what a reader holds, at most so much at a time */
+#define EVICTED_SHARE     8 /* at most this part of a reader's samples is evicted at a time */
 #define SPAN_PER_READER   (64ull << 20)
 #define SPAN_MEMORY_SHARE 16 /* at most this part of the machine's memory */
 
@@ -143,7 +143,7 @@ static struct weir_chunk *take_out(struct weir_retention *retention)
     return oldest->chunk;
 }
 
-/* Copies all records but samples. The bytes were walked when they came: headers are known to be good. */
+/* Copies all records but samples. The headers are valid: the drainer has walked the bytes. */
 static void copy_side_records(const struct weir_chunk *from, struct weir_chunk *side)
 {
     for (uint32_t at = 0; at < from->used;) {

@@ -1,4 +1,4 @@
-/* Trimming and dropping samples, and telling of it. Reader thread, but for the plan. See shed.h. */
+/* Trims and drops samples, and reports drops. Reader thread, but for the plan. See shed.h. */
 #include "engine/drain/shed.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ void weir_shed_plan_fini(struct weir_shed_plan *plan)
     *plan = (struct weir_shed_plan){0};
 }
 
-/* NULL: of no event of ours. */
+/* The event of an id; NULL: of no event of the plan. */
 static const struct weir_id_entry *find_event(const struct weir_shed_plan *plan, const struct weir_walk_layout *layout,
                                               const uint8_t *id_at)
 {
@@ -68,7 +68,7 @@ static void store_u64(uint8_t *at, uint64_t value)
 }
 
 /*
- * Cuts the dump of a sample in place and returns the sample's size, of which header.size is told by the caller. The
+ * Cuts the dump of a sample in place and returns the sample's new size, which the caller stores in header.size. The
  * dump is u64 size, the bytes, u64 used; without bytes the last word is not there (perf_event_open(2), "stack_user").
  */
 static uint32_t trim_sample(const struct weir_shed_event *event, uint8_t *record, uint32_t size,
@@ -83,7 +83,7 @@ static uint32_t trim_sample(const struct weir_shed_event *event, uint8_t *record
     uint64_t new_room = weir_align_up(used, WORD_BYTES);
     if (new_room >= room)
         return size;
-    uint64_t behind_at = room_at + WORD_BYTES + room + WORD_BYTES; /* what stands behind the dump */
+    uint64_t behind_at = room_at + WORD_BYTES + room + WORD_BYTES; /* the fields behind the dump */
     uint64_t at = room_at + WORD_BYTES + new_room;
     store_u64(record + room_at, new_room);
     if (new_room > 0) {
@@ -96,7 +96,7 @@ static uint32_t trim_sample(const struct weir_shed_event *event, uint8_t *record
     return (uint32_t)(size - (behind_at - at));
 }
 
-/* The size of the record once it is trimmed, of the event that it is of. */
+/* Trims a sample by the plan of its event. Returns the new size of the record. */
 static uint32_t trim_record(const struct weir_shed_plan *plan, const struct weir_walk_layout *layout, uint8_t *record,
                             uint32_t size, struct weir_shed_trimmed *trimmed)
 {
@@ -129,7 +129,7 @@ uint64_t weir_shed_trim(const struct weir_shed_plan *plan, const struct weir_wal
 
 /* ---- dropping ---- */
 
-/* The fixed fields of the record at `at`, of which `bytes` are in the ring: false when it is no whole sample of ours.
+/* Reads the fixed fields of the record at `at`, of which the ring has `bytes`. False: no whole sample of a known event.
  */
 static bool read_sample(const struct weir_shed_plan *plan, const struct weir_walk_layout *layout,
                         const struct weir_ring *ring, uint64_t at, uint64_t bytes, uint8_t fixed[FIXED_BYTES_MAX],

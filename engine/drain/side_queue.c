@@ -36,7 +36,7 @@ void weir_side_queue_push(struct weir_side_queue *queue, const uint8_t *record, 
     if (offset + bytes <= 2ull * WEIR_SIDE_QUEUE_BYTES && make_room(queue))
         to = weir_buf_extend(&queue->records, bytes);
     if (!to) {
-        queue->records.error = 0; /* tried anew with the next one */
+        queue->records.error = 0; /* the next record tries again */
         queue->lost++;
         return;
     }

@@ -340,10 +340,10 @@ static void total_readers(const struct weir_pipeline *pipeline, struct weir_reco
     }
 }
 
-static void summarise_drains(const struct weir_pipeline *pipeline, struct weir_record_result *result)
+static void summarize_drains(const struct weir_pipeline *pipeline, struct weir_record_result *result)
 {
     for (unsigned moment = 0; moment < WEIR_DRAIN_MOMENTS; moment++)
-        weir_pipeline_summarise_drains(pipeline, (enum weir_drain_moment)moment, &result->drains[moment]);
+        weir_pipeline_summarize_drains(pipeline, (enum weir_drain_moment)moment, &result->drains[moment]);
 }
 
 void weir_ledger_settle(const struct weir_pipeline *pipeline, struct weir_record_result *result)
@@ -351,7 +351,7 @@ void weir_ledger_settle(const struct weir_pipeline *pipeline, struct weir_record
     settle_failed(pipeline, result);
     total_readers(pipeline, result);
     leave_out_absent(pipeline, result);
-    summarise_drains(pipeline, result);
+    summarize_drains(pipeline, result);
     for (size_t i = 0; i < result->ledger_count; i++) {
         const struct weir_ledger_row *row = &result->ledger[i];
         if (row->event >= result->side_event) {

@@ -179,7 +179,7 @@ static void append_drains(const struct weir_pipeline *pipeline, struct weir_buf 
     static const char *const names[] = {[WEIR_DRAIN_ELSEWHERE] = "elsewhere", [WEIR_DRAIN_AT_ROTATION] = "at_switch"};
     for (unsigned moment = 0; moment < WEIR_DRAIN_MOMENTS; moment++) {
         struct weir_drain_summary drains;
-        weir_pipeline_summarise_drains(pipeline, (enum weir_drain_moment)moment, &drains);
+        weir_pipeline_summarize_drains(pipeline, (enum weir_drain_moment)moment, &drains);
         weir_buf_printf(out, "%s\"%s\":{\"drains\":%" PRIu64 ",", moment ? "," : "\"drains\":{", names[moment],
                         drains.gap_us.count);
         append_spread("gap_us", &drains.gap_us, out);

@@ -19,7 +19,7 @@ static struct weir_drain_summary summary_of(enum weir_drain_moment moment)
     struct weir_drain_sums sums = {0};
     struct weir_drain_summary summary;
     weir_drain_watch_sum(&watch, moment, &sums);
-    weir_drain_sums_summarise(&sums, &summary);
+    weir_drain_sums_summarize(&sums, &summary);
     return summary;
 }
 
@@ -117,7 +117,7 @@ Test(drain_watch, spreads_have_the_percentiles_of_all_readers)
                         .at_ns = (n + 1) * 5000000, .rotations = &rotations, .due = true, .fill_per_mille = 1000});
     weir_drain_watch_sum(&watch, WEIR_DRAIN_ELSEWHERE, &sums);
     weir_drain_watch_sum(&other, WEIR_DRAIN_ELSEWHERE, &sums);
-    weir_drain_sums_summarise(&sums, &summary);
+    weir_drain_sums_summarize(&sums, &summary);
     cr_expect_eq(summary.gap_us.count, 100);
     cr_expect_eq(summary.gap_us.p50, 4);
     cr_expect_eq(summary.gap_us.p99, 4);

@@ -498,7 +498,7 @@ static struct weir_drain_summary drains_of(const struct weir_reader *reader, enu
     struct weir_drain_sums sums = {0};
     struct weir_drain_summary summary;
     weir_drain_watch_sum(&reader->drain_watch, moment, &sums);
-    weir_drain_sums_summarise(&sums, &summary);
+    weir_drain_sums_summarize(&sums, &summary);
     return summary;
 }
 
