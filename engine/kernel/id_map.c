@@ -1,4 +1,4 @@
-/* The id tables. Built by the coordinator, read by everybody; who sees what and when is in id_map.h. */
+/* The coordinator builds and extends the tables; id_map.h has the memory order. */
 #include "engine/kernel/id_map.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static bool has_room(const struct weir_id_table *table, size_t count)
     return 2 * (table->used + count) <= table->slot_count;
 }
 
-/* There is room. Who looks meanwhile sees nothing of it or all. */
+/* Inserts an entry, for which there is room. A lookup meanwhile sees either no entry or the whole entry. */
 static void insert(struct weir_id_table *table, const struct weir_id_entry *entry)
 {
     size_t slot = (size_t)((entry->id * 0x9e3779b97f4a7c15ull) >> table->shift);
@@ -40,7 +40,7 @@ static void insert(struct weir_id_table *table, const struct weir_id_entry *entr
 
 static struct weir_id_table *own_table(const struct weir_id_map *map)
 {
-    return atomic_load_explicit(&map->table, memory_order_relaxed); /* nobody else writes it */
+    return atomic_load_explicit(&map->table, memory_order_relaxed); /* relaxed: only the coordinator writes it */
 }
 
 int weir_id_map_init(struct weir_id_map *map, size_t count)
@@ -59,7 +59,7 @@ void weir_id_map_fini(struct weir_id_map *map)
         free(table);
         table = replaced;
     }
-    atomic_store_explicit(&map->table, NULL, memory_order_relaxed); /* nobody looks any more */
+    atomic_store_explicit(&map->table, NULL, memory_order_relaxed); /* relaxed: no other thread uses the map any more */
 }
 
 void weir_id_map_add(struct weir_id_map *map, uint64_t id, uint32_t event, uint32_t place)
@@ -69,7 +69,7 @@ void weir_id_map_add(struct weir_id_map *map, uint64_t id, uint32_t event, uint3
     insert(table, &(struct weir_id_entry){.id = id, .event = event, .place = place});
 }
 
-/* A table with what is in the old one, and room for count more; NULL: no memory. */
+/* Makes a table with the entries of the old one and room for count more. NULL: out of memory. */
 static struct weir_id_table *larger_table(struct weir_id_table *old, size_t count)
 {
     struct weir_id_table *table = new_table(weir_max_u64(old->used + count, 2 * old->used));

@@ -1,24 +1,24 @@
 /*
- * From the id in a record to the event that wrote it: open-addressing tables, at most half full, in which an entry
- * never changes once it is there.
+ * From the id in a record to the event that wrote it: open-addressing tables, at most half full, whose entries never
+ * change.
  *
- * The first one is built when the events are open, and thread creation publishes it. A CPU that comes online while
- * recording brings new ids: the coordinator puts them into free slots of the table, or, when these do not do, builds a
- * table of at least twice the size with all ids, old and new, and swaps the pointer:
+ * The first table is built when the events are open; the creation of the threads publishes it. A CPU that comes online
+ * while recording brings new ids. The coordinator puts them into free slots of the table. When these do not suffice, it
+ * builds a table of at least twice the size with all ids, and swaps the pointer:
  *
  *     coordinator                                    reader, writer
  *     -----------                                    --------------
- *     entry; its id, release                         data_head, acquire (C in ring.h): records of the new ids
- *     or: a table; map.table, release                map.table, acquire; a slot's id, acquire
+ *     an entry, then its id, release                 data_head, acquire (C in ring.h): records of the new ids
+ *     or: a table, then map.table, release           map.table, acquire; the id of a slot, acquire
  *     enable the events (ioctl)                      look the id up
  *
- *     (ids-published) A thread that reads the pointer sees all of the table; a thread that reads an id sees its entry.
- *                     The kernel writes a record of a new id only after the event was enabled, and that was after the
- *                     release; so a thread that has read the record (C) finds its id.
+ *     (ids-published) A thread that sees the pointer sees all of the table, and a thread that sees an id sees its
+ * entry. The kernel writes a record of a new id only after its event was enabled, which is after the release. So a
+ * thread that has read the record finds its id.
  *
- * Tables that were replaced stay until fini(), because nobody knows who still looks at them: together they are smaller
- * than the last one. Ids stay as well, for the same reason: up to 64 bytes for each event each time that a CPU comes.
- * Lookups take no lock and write nothing.
+ * Replaced tables stay until fini(), for a lookup may still use them; together they are smaller than the last table.
+ * Ids stay for the same reason: up to 64 bytes for each event each time that a CPU comes. Lookups take no lock and
+ * write nothing.
  */
 #ifndef WEIR_ENGINE_KERNEL_ID_MAP_H
 #define WEIR_ENGINE_KERNEL_ID_MAP_H
@@ -36,9 +36,9 @@ struct weir_id_entry {
 };
 
 struct weir_id_table {
-    struct weir_id_table *replaced; /* owned; the one before, for fini() */
+    struct weir_id_table *replaced; /* owned; the table before, for fini() */
     size_t slot_count;              /* a power of two, at least twice the entries */
-    size_t used;                    /* entries; nobody looks at it but who adds some */
+    size_t used;                    /* entries; only the adding thread reads and writes it */
     unsigned shift;                 /* 64 - log2(slot_count) */
     struct weir_id_entry slots[];
 };
@@ -52,26 +52,26 @@ struct weir_id_map {
         NULL             \
     }
 
-/* Room for `count` ids. 0 or -ENOMEM. */
+/* Makes a table with room for `count` ids. 0 or -ENOMEM. */
 int weir_id_map_init(struct weir_id_map *map, size_t count);
 
-/* No thread may look anything up any more. Idempotent. */
+/* Frees all tables, which no thread uses any more. Idempotent. */
 void weir_id_map_fini(struct weir_id_map *map);
 
-/* Adds one id (not 0, not there yet). Before the map is shared. */
+/* Adds one id, which is not 0 and not in the map. Before the map is shared. */
 void weir_id_map_add(struct weir_id_map *map, uint64_t id, uint32_t event, uint32_t place);
 
-/* Adds ids to a map that is shared (ids-published). Before their events are enabled. Coordinator. 0 or -ENOMEM: then
- * the map is as it was. */
+/* Adds ids to a shared map, before their events are enabled. Coordinator. 0; or -ENOMEM, and the map is unchanged.
+ * (ids-published) */
 int weir_id_map_extend(struct weir_id_map *map, const struct weir_id_entry *entries, size_t count);
 
-/* The table as it is now (ids-published). */
+/* The present table. (ids-published) */
 static inline const struct weir_id_table *weir_id_map_table(const struct weir_id_map *map)
 {
     return atomic_load_explicit(&map->table, memory_order_acquire); /* (ids-published) */
 }
 
-/* The entry of id, or NULL (always for 0). Any thread; what it points to stays until fini(). */
+/* The entry of an id, valid until fini(); NULL: there is none, as for 0. Any thread. */
 static inline const struct weir_id_entry *weir_id_map_find(const struct weir_id_map *map, uint64_t id)
 {
     const struct weir_id_table *table = weir_id_map_table(map);

@@ -1,6 +1,6 @@
 /*
- * Event rings and the Linux side of engine/kernel/kernel.h. The protocol with the kernel is drawn in ring.h.
- * Threads: mapping by the coordinator; head, copy and release by the ring's one reader; is_drained by anybody.
+ * Event rings, AUX areas, and the Linux side of engine/kernel/kernel.h. The coordinator maps; the ring's one reader
+ * calls head, copy and release; any thread may ask whether a ring is drained.
  */
 #include "engine/kernel/ring.h"
 
@@ -99,9 +99,9 @@ uint64_t weir_ring_fill(const struct weir_ring *ring)
 {
     if (ring->newest)
         return 0;
-    /* Tail first: a head read later can only be farther on, so that equality means empty at the time of the second
-     * read. The acquire on the tail is (ring-drained); the one on the head keeps the two reads in this order on the
-     * other side. */
+    /* Tail first: a head read later can only be farther on, so equality means empty at the time of the second read. The
+     * acquire on the tail is (ring-drained). The acquire on the head orders both reads before the caller's next ones.
+     */
     uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
     uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
     return head - tail;
@@ -124,8 +124,8 @@ void weir_ring_time_conversion(const struct weir_ring *ring, struct weir_time_co
 {
     const struct perf_event_mmap_page *page = ring->page;
     for (unsigned i = 0; i < CONVERSION_TRIES; i++) {
-        /* A sequence lock, as perf_event.h has it: odd while the kernel writes. All loads are acquires, so that none
-         * comes after the second look at the lock, nor before the first. */
+        /* page->lock is a sequence lock, odd while the kernel writes (perf_event.h). All loads are acquires, so that
+         * none moves behind the second read of the lock, nor before the first. */
         uint32_t before = __atomic_load_n(&page->lock, __ATOMIC_ACQUIRE);
         uint64_t capabilities = __atomic_load_n(&page->capabilities, __ATOMIC_ACQUIRE);
         *conversion = (struct weir_time_conversion){
@@ -149,7 +149,7 @@ int weir_aux_area_map(struct weir_aux_area *area, const struct weir_ring *ring, 
 {
     weir_assert(weir_is_power_of_two(bytes) && !ring->newest);
     struct perf_event_mmap_page *page = ring->page;
-    /* Behind the ring, in what a mapping of the descriptor calls offsets. The kernel takes both from the page. */
+    /* The offset in a mapping of the descriptor: behind the ring. The kernel reads offset and size from the page. */
     uint64_t offset = (uint64_t)(ring->data - (const uint8_t *)page) + ring->bytes;
     page->aux_offset = offset;
     page->aux_size = bytes;
@@ -250,21 +250,21 @@ static int linux_event_set_filter(void *ctx, int fd, const char *filter)
 static int linux_event_programs(void *ctx, int fd, unsigned *count)
 {
     (void)ctx;
-    struct perf_event_query_bpf query = {.ids_len = 0}; /* then it only counts */
+    struct perf_event_query_bpf query = {.ids_len = 0}; /* without room for ids the kernel only counts */
     if (ioctl(fd, PERF_EVENT_IOC_QUERY_BPF, &query) < 0)
         return -errno;
     *count = query.prog_cnt;
     return 0;
 }
 
-/* perf_event_validate_size(), kernel/events/core.c, Linux 6.12: no group is read with more. */
+/* The kernel refuses groups whose counts need more: perf_event_validate_size(), kernel/events/core.c, Linux 6.12. */
 #define READ_BYTES_MAX (16 * 1024)
 
 struct read_cursor {
     const uint64_t *next, *end;
 };
 
-/* A field of "Reading results", perf_event_open(2), when its bit is set; false when the read was too short for it. */
+/* Takes a field of "Reading results", perf_event_open(2), when its bit is set. False: the read was too short. */
 static bool take_field(struct read_cursor *cursor, bool is_there, uint64_t *field)
 {
     if (!is_there)
@@ -287,7 +287,7 @@ static bool take_id_and_lost(struct read_cursor *cursor, uint64_t read_format, s
            take_field(cursor, read_format & PERF_FORMAT_LOST, &count->lost);
 }
 
-/* The whole group, of which one is ours: number, times, then value, id and losses of each. */
+/* Takes the counts of event `id` from those of its group: number, times, then value, id and losses of each. */
 static bool take_from_group(struct read_cursor *cursor, uint64_t read_format, uint64_t id,
                             struct weir_event_count *count)
 {

@@ -1,11 +1,11 @@
 /*
- * One event ring: the memory that the kernel writes records into and we read them from.
+ * One event ring: the kernel writes records into its memory, and one reader takes them out.
  *
- * This pair of files is the only place where weir touches the words that it shares with the kernel (data_head,
- * data_tail) and where it calls perf_event_open(2). (The simulated kernel, which plays the other side, is the one
- * exception and lives in sim_kernel.c.)
+ * ring.h and ring.c are the only place where weir touches the words that it shares with the kernel (data_head,
+ * data_tail and their AUX twins), and where it calls perf_event_open(2). (engine/sim/sim_kernel.c plays the kernel's
+ * side.)
  *
- * Who orders what (include/uapi/linux/perf_event.h on data_head and data_tail; kernel/events/ring_buffer.c,
+ * Memory order (include/uapi/linux/perf_event.h on data_head and data_tail; kernel/events/ring_buffer.c,
  * perf_output_put_handle(), Linux 6.12; Documentation/memory-barriers.txt on circular buffers):
  *
  *     kernel, on the ring's CPU                      reader thread
@@ -16,18 +16,22 @@
  *     write barrier                 (B)              WRITE data_tail, release           (D)
  *     WRITE data_head
  *
- *     (A) pairs with (D): the kernel overwrites a record only after we have copied it.
- *     (B) pairs with (C): we read a record only after the kernel has written all of it.
+ *     (A) pairs with (D): the kernel overwrites a record only after the reader has copied it.
+ *     (B) pairs with (C): the reader reads a record only after the kernel has written all of it.
  *
- * Rings of the newest records (--overwrite) are mapped read-only. The kernel writes them from the end of the memory to
- * its beginning, without a look at data_tail: data_head counts down, and the newest record stands at it. They are read
- * while their output is paused (PERF_EVENT_IOC_PAUSE_OUTPUT) or their events are off, so (B) and (C) hold as above and
- * nothing changes meanwhile. From head upwards stand whole records, newest first, as many bytes as were written since
- * the last look; of a ring that was written over, the last record that begins within its size may be cut, and that
- * shows by its size.
+ *     (ring-drained) The coordinator asks whether a ring is empty: it reads data_tail, acquire, then data_head. The
+ *                    acquire pairs with (D), so the coordinator sees all that the reader stored before its release.
  *
- * Beside the ring of an event whose PMU traces by itself (intel_pt, intel_bts, arm_spe, cs_etm) lies an AUX area, a
- * ring of bytes that are no records. What they are of is told by AUX records in the ring (kernel/events/ring_buffer.c,
+ * The letters (A) to (D) are those of the kernel's ring_buffer.c.
+ *
+ * A ring of the newest records (--overwrite) is mapped read-only. The kernel writes it from the end of the memory to
+ * the beginning, without a look at data_tail: data_head counts down, and the newest record stands at data_head. weir
+ * reads such a ring only while its output is paused (PERF_EVENT_IOC_PAUSE_OUTPUT) or its events are disabled, so that
+ * it does not change; (B) and (C) hold. From head upwards there are whole records, newest first, as many bytes as were
+ * written since the last look. In a ring that was written over, the last record may be cut, which its size shows.
+ *
+ * An event whose PMU traces by itself (intel_pt, intel_bts, arm_spe, cs_etm) has an AUX area beside its ring: a ring of
+ * trace bytes. AUX records in the event's ring describe what the bytes belong to (kernel/events/ring_buffer.c,
  * perf_aux_output_begin() and _end(), Linux 6.12):
  *
  *     kernel                                         reader thread
@@ -37,15 +41,14 @@
  *     WRITE AUX record; data_head                    WRITE aux_tail, release            (D')
  *     WRITE aux_head          (B')
  *
- *     (A') with (D') and (B') with (C') as above. The AUX record is published before aux_head: who reads aux_head first
- *     and data_head then sees the AUX records of all that lies below aux_head.
+ *     (A') pairs with (D'): the PMU overwrites trace only after the reader has copied it.
+ *     (B') pairs with (C'): the reader reads trace only after the PMU has written it.
  *
- * An area that is mapped read-only is overwritten, as a ring of the newest records is. aux_head is then an offset
- * within it, or counts on, as the PMU's driver has it; it stands still, and so does the area, while the event is
- * disabled.
+ * The kernel publishes an AUX record before aux_head. So a reader that reads aux_head and then data_head sees the AUX
+ * records of all trace below aux_head.
  *
- * The coordinator, a third thread, asks whether a ring is empty without owning it: see weir_ring_is_drained()
- * (ring-drained). The letters (A) to (D) are those of the kernel's ring_buffer.c.
+ * An AUX area that is mapped read-only is overwritten, like a ring of the newest records. Its aux_head is an offset in
+ * the area or counts on, depending on the PMU's driver. While the event is disabled, area and aux_head do not change.
  */
 #ifndef WEIR_ENGINE_KERNEL_RING_H
 #define WEIR_ENGINE_KERNEL_RING_H
@@ -60,12 +63,12 @@ struct weir_ring {
     struct perf_event_mmap_page *page; /* owned mapping; NULL when not mapped */
     const uint8_t *data;               /* first byte of the data area, behind the control page */
     uint64_t bytes;                    /* of the data area, a power of two */
-    uint64_t tail;                     /* reader's own copy of data_tail; only the reader touches it */
+    uint64_t tail;                     /* the reader's own copy of data_tail; newest: the head of its last look */
     const struct weir_kernel *kernel;  /* borrowed */
-    bool newest;                       /* see above; tail is then the head of the last look */
+    bool newest;                       /* a ring of the newest records */
 };
 
-/* Of a ring: its reader is woken whenever so much more has been written, by the watermark of its events. */
+/* The watermark of a ring's events: the kernel wakes the reader whenever bytes / 4 more have been written. */
 #define WEIR_RING_WATERMARK_SHARE 4
 
 #define WEIR_RING_INIT         \
@@ -73,76 +76,76 @@ struct weir_ring {
         NULL, NULL, 0, 0, NULL \
     }
 
-/* Maps the ring of descriptor fd. bytes: a power of two, a multiple of the page size. 0 or -errno: -EPERM (over the
- * mlock budget, perf_event_open(2) on perf_event_mlock_kb), -ENOMEM, -EINVAL. Set-up only. */
+/* Maps the ring of descriptor fd. bytes: a power of two, a multiple of the page size. 0; -EPERM: over the mlock budget
+ * (perf_event_open(2) on perf_event_mlock_kb); -ENOMEM; -EINVAL. Set-up only. */
 int weir_ring_map(struct weir_ring *ring, const struct weir_kernel *kernel, int fd, uint64_t bytes);
 
-/* The same for a ring of the newest records. */
+/* Maps a ring of the newest records. As weir_ring_map(). */
 int weir_ring_map_newest(struct weir_ring *ring, const struct weir_kernel *kernel, int fd, uint64_t bytes);
 
-/* NULL-safe and idempotent. No thread may read the ring any more. */
+/* Unmaps the ring, which no thread reads any more. NULL-safe and idempotent. */
 void weir_ring_unmap(struct weir_ring *ring);
 
-/* The producer's position, free running; all bytes in [tail, head) are whole records. Reader thread. (C) */
+/* The kernel's position, which never wraps; [tail, head) has whole records. Reader thread. (C) */
 uint64_t weir_ring_head(const struct weir_ring *ring);
 
-/* Gives [ring->tail, tail) back to the kernel. Everything below tail must have been copied out. Reader thread. (D) */
+/* Gives [ring->tail, tail), which was copied out, back to the kernel. Reader thread. (D) */
 void weir_ring_release(struct weir_ring *ring, uint64_t tail);
 
 /* Copies bytes from position on, across the wrap. bytes <= ring->bytes. Reader thread. */
 void weir_ring_copy(const struct weir_ring *ring, uint64_t position, void *to, uint64_t bytes);
 
-/* The same by weir_copy_past_caches(). */
+/* Copies like weir_ring_copy(), by weir_copy_past_caches(). */
 void weir_ring_copy_past_caches(const struct weir_ring *ring, uint64_t position, void *to, uint64_t bytes);
 
-/* The bytes from position on where they lie; NULL when they go on behind the wrap. bytes <= ring->bytes; valid until
- * they are released. Reader thread. */
+/* Points to the bytes from position on; NULL: they wrap. bytes <= ring->bytes. Valid until they are released. Reader
+ * thread. */
 const uint8_t *weir_ring_at(const struct weir_ring *ring, uint64_t position, uint64_t bytes);
 
 /*
- * True when all that the kernel had published was given back (D) at the time of the call. Any thread. (ring-drained)
- * data_tail is read with acquire: it pairs with (D), so that what the reader stored before its release (that it holds a
- * chunk: chunk_sink.h) is visible to the caller that saw the ring drained.
- * A ring of the newest records counts as drained: between snapshots nobody takes anything from it.
+ * Whether the reader has given back (D) everything that the kernel had published by now. A caller that sees the ring
+ * drained also sees all that the reader stored before its release of data_tail, such as that it holds a chunk
+ * (chunk_sink.h). A ring of the newest records counts as drained: between snapshots nobody takes records from it. Any
+ * thread. (ring-drained)
  */
 bool weir_ring_is_drained(const struct weir_ring *ring);
 
-/* Bytes that the kernel has published and nobody has given back: that many or fewer are left when it returns, but for
- * what was published since. 0 says what is_drained() does. Any thread. */
+/* The bytes that the kernel has published and the reader has not given back. 0: as weir_ring_is_drained(). When it
+ * returns, the reader may have given back some of them, and the kernel may have published more. Any thread. */
 uint64_t weir_ring_fill(const struct weir_ring *ring);
 
-/* How the time of records follows from the CPU's own counter: time_* of struct perf_event_mmap_page. */
+/* The conversion of the CPU's counter to the time of records: time_* of struct perf_event_mmap_page. */
 struct weir_time_conversion {
     uint64_t shift, multiplier, zero, cycles, mask;
-    bool has_zero;  /* cap_user_time_zero: the counter gives the time itself; false: the kernel tells nothing of it */
+    bool has_zero;  /* cap_user_time_zero: `zero` is valid, and gives absolute times; false: there is no conversion */
     bool has_short; /* cap_user_time_short: the counter has no more bits than mask */
 };
 
-/* Reads it from a ring that is mapped. Any thread. */
+/* Reads the conversion from a mapped ring. Any thread. */
 void weir_ring_time_conversion(const struct weir_ring *ring, struct weir_time_conversion *conversion);
 
 /* The AUX area beside a ring. */
 struct weir_aux_area {
-    struct perf_event_mmap_page *page; /* borrowed from the ring, whose mapping is to outlive this one; NULL: none */
+    struct perf_event_mmap_page *page; /* borrowed from the ring, which is unmapped later; NULL: no area */
     const uint8_t *data;               /* owned mapping */
     uint64_t bytes;                    /* a power of two */
-    uint64_t tail;                     /* reader's own copy of aux_tail; of a newest one: the head of the last look */
+    uint64_t tail;                     /* the reader's own copy of aux_tail; newest: the head of its last look */
     const struct weir_kernel *kernel;  /* borrowed */
     bool newest;                       /* the kernel overwrites the oldest bytes */
 };
 
-/* Maps the AUX area of event fd, whose ring that is (mapped writable) or which outputs to it. bytes: a power of two, a
- * multiple of the page size. 0 or -errno: -EOPNOTSUPP (its PMU has none), -EPERM (over the mlock budget), -ENOMEM,
- * -EINVAL; and then the ring is as before. Set-up only. */
+/* Maps the AUX area of event fd. ring: the event's own, or the one that it outputs to; mapped writable. bytes: a power
+ * of two, a multiple of the page size. 0; -EOPNOTSUPP: the event's PMU has no AUX area; -EPERM: over the mlock budget;
+ * -ENOMEM; -EINVAL. On failure the ring is unchanged. Set-up only. */
 int weir_aux_area_map(struct weir_aux_area *area, const struct weir_ring *ring, int fd, uint64_t bytes, bool newest);
 
-/* NULL-safe and idempotent. No thread may read the area any more. */
+/* Unmaps the area, which no thread reads any more. NULL-safe and idempotent. */
 void weir_aux_area_unmap(struct weir_aux_area *area);
 
-/* The kernel's position; bytes in [tail, head) are whole. Reader thread. (C') */
+/* The kernel's position; the trace in [tail, head) is written. Reader thread. (C') */
 uint64_t weir_aux_area_head(const struct weir_aux_area *area);
 
-/* Gives [area->tail, tail) back. Of an area that is not newest; reader thread. (D') */
+/* Gives [area->tail, tail) back to the kernel. The area is not newest. Reader thread. (D') */
 void weir_aux_area_release(struct weir_aux_area *area, uint64_t tail);
 
 #endif

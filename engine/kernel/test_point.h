@@ -1,12 +1,12 @@
 /*
- * Test points: the moments at which one thread hands something to another, or has seen what another did and not acted
- * on it yet. A race program can hold a thread at one of them while all others go on (tests/engine/parking.h), which
- * makes an interleaving that otherwise comes once in a million turns an ordinary one.
+ * Test points: places in the code where one thread hands something to another, or has seen a change by another and not
+ * yet acted on it. A race program can hold a thread at a test point while the others run (tests/engine/parking.h), and
+ * so reach an interleaving that otherwise comes once in a million turns.
  *
- * They are there in builds with a sanitizer (WEIR_TEST_POINTS): a point calls weir_test_point_reached() if the program
- * has one. In all other builds a point is an empty function.
+ * In builds with a sanitizer (WEIR_TEST_POINTS) a point calls weir_test_point_reached() if the program has that
+ * function. In other builds a point is an empty function.
  *
- * docs/races.md lists what the threads share, its hand-overs, and which program races each.
+ * docs/races.md lists the shared state, its hand-overs, and the program that races each of them.
  */
 #ifndef WEIR_ENGINE_KERNEL_TEST_POINT_H
 #define WEIR_ENGINE_KERNEL_TEST_POINT_H
