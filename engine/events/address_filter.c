@@ -190,7 +190,7 @@ static int not_found(const struct parser *parser, const struct filter *filter, c
     else if (best)
         weir_error_hint(parser->err, "did you mean '%s'?", best);
     else
-        weir_error_hint(parser->err, "nm%s lists them; a stripped file has none but those that it exports",
+        weir_error_hint(parser->err, "nm%s lists the functions; a stripped file has only those that it exports",
                         filter->file[0] ? " --defined-only" : ", or /proc/kallsyms,");
     return -EINVAL;
 }
@@ -261,7 +261,7 @@ static int read_file(const struct parser *parser, struct filter *filter, struct 
         weir_error_set(parser->err, -EINVAL, "address filter '%s': %s has no names of functions", parser->text,
                        filter->file);
         weir_error_hint(parser->err,
-                        "it is stripped and has no debug file, or is no program: an address in it needs no names");
+                        "the file is stripped and has no debug file, or is no program: give an address in it instead");
         return -EINVAL;
     }
     if (result < 0) {
@@ -300,9 +300,9 @@ static int resolve_names(const struct parser *parser, struct filter *filter, con
         filter->from.number = from->start;
     const struct weir_function *last = to ? to : filter->has_to || !filter->is_range ? NULL : from;
     if (last && last->bytes == 0) {
-        weir_error_set(parser->err, -EINVAL, "address filter '%s': how long function '%s' is cannot be known",
-                       parser->text, last == to ? filter->to.name : filter->from.name);
-        weir_error_hint(parser->err, "it is the last one: give the size as a number, FUNCTION / SIZE");
+        weir_error_set(parser->err, -EINVAL, "address filter '%s': the size of function '%s' is unknown", parser->text,
+                       last == to ? filter->to.name : filter->from.name);
+        weir_error_hint(parser->err, "it is the last function there: give its size as a number, FUNCTION / SIZE");
         return -EINVAL;
     }
     if (last && !to)
@@ -359,7 +359,7 @@ int weir_address_filter_resolve(struct weir_buf *out, const char *text, unsigned
         if (result == 0 && ++count > max) {
             result =
                 weir_error_set(err, -EINVAL, "address filter '%s': %u filters are the most for this event", text, max);
-            weir_error_hint(err, "its PMU has so many registers for them (nr_addr_filters)");
+            weir_error_hint(err, "its PMU has registers for that many (nr_addr_filters)");
         }
         if (result == 0)
             result = resolve(&parser, &filter);

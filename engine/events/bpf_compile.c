@@ -117,7 +117,7 @@ static int spawn_and_wait(const char *const *words, const char *source, int obje
     else
         weir_error_set(err, -EINVAL, "'%s' does not compile '%s' (exit status %d)", words[0], source,
                        WEXITSTATUS(status));
-    weir_error_hint(err, "what it says stands above; --clang-opt gives it more arguments, such as -I DIR");
+    weir_error_hint(err, "the compiler's messages are above; --clang-opt gives it more arguments, such as -I DIR");
     return -EINVAL;
 }
 

@@ -194,10 +194,11 @@ static bool split_tracepoint(char *section, char **system, char **name)
 
 static int set_no_section(const struct weir_bpf_programs *programs, const char *section, struct weir_error *err)
 {
-    weir_error_set(err, -EINVAL, "section '%s' of '%s' does not say what its program is attached to", section,
+    weir_error_set(err, -EINVAL, "section '%s' of '%s' does not say where to attach its program", section,
                    programs->path);
-    weir_error_hint(err, "SEC(\"tracepoint/SYSTEM/NAME\"), SEC(\"kprobe/FUNCTION\") and others of libbpf do, and "
-                         "SYSTEM:NAME");
+    weir_error_hint(
+        err,
+        "SEC(\"tracepoint/SYSTEM/NAME\"), SEC(\"kprobe/FUNCTION\") and other sections of libbpf do, and SYSTEM:NAME");
     return -EINVAL;
 }
 
@@ -322,7 +323,7 @@ int weir_bpf_programs_load(struct weir_bpf_programs *programs, const struct weir
     stop_listening();
     if (code == -EPERM) {
         weir_error_set_errno(err, code, "cannot load the BPF programs of '%s'", programs->path);
-        weir_error_hint(err, "they take root, or CAP_BPF and CAP_PERFMON; " HINT_KERNEL);
+        weir_error_hint(err, "loading needs root, or CAP_BPF and CAP_PERFMON; " HINT_KERNEL);
         return code;
     }
     return code < 0 ? refuse(programs, code, "load the BPF programs of", &heard, HINT_KERNEL, err) : 0;

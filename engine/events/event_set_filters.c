@@ -60,8 +60,8 @@ static int set_too_long(const struct weir_event *event, const char *text, struct
 {
     weir_error_set(err, -EINVAL, "cannot set a filter of %zu bytes on event %s: the kernel takes %ld", strlen(text),
                    event->name, sysconf(_SC_PAGESIZE) - 1);
-    weir_error_hint(err, "ranges take less than single values; of weir's own threads, which --exclude-perf adds, "
-                         "--threads=numa has few");
+    weir_error_hint(err, "a range is shorter than single values; --exclude-perf adds weir's own threads, and "
+                         "--threads=numa has few of them");
     return -EINVAL;
 }
 

@@ -37,11 +37,12 @@ bool weir_event_set_tell_programs(const struct weir_event_set *set, const struct
         if (fd < 0 || set->kernel->ops->event_programs(set->kernel->ctx, fd, &count) < 0 || count == 0)
             continue;
         any = true;
-        weir_notice(notices, WEIR_NOTICE_WARNING,
-                    "%u BPF program%s of others on %s:%s: what %s filter%s out is neither recorded nor counted "
-                    "('bpftool perf' tells whose they are)",
-                    count, count == 1 ? "" : "s", described->tracepoint_system, described->tracepoint_name,
-                    count == 1 ? "it" : "they", count == 1 ? "s" : "");
+        weir_notice(
+            notices, WEIR_NOTICE_WARNING,
+            "%u BPF program%s of others on %s:%s: samples that %s filter%s out are neither recorded nor counted "
+            "('bpftool perf' tells whose they are)",
+            count, count == 1 ? "" : "s", described->tracepoint_system, described->tracepoint_name,
+            count == 1 ? "it" : "they", count == 1 ? "s" : "");
     }
     return any;
 }

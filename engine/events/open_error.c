@@ -56,10 +56,11 @@ static void hint_permission(struct weir_error *err, const struct weir_open_attem
                         "CAP_PERFMON",
                         (int)attempt->pid);
     } else if (attempt->attr->type == PERF_TYPE_TRACEPOINT) {
-        weir_error_hint(err,
-                        "the kernel lets nobody sample some tracepoints (irq_vectors:irq_work_exit), which perf stat "
-                        "counts: leave it out; or a seccomp filter or security module forbids perf_event_open(2): %s",
-                        weir_remedy(WEIR_REMEDY_CONTAINER, 0, command));
+        weir_error_hint(
+            err,
+            "the kernel lets nobody sample some tracepoints (irq_vectors:irq_work_exit), though perf stat counts them: "
+            "leave it out; or a seccomp filter or security module forbids perf_event_open(2): %s",
+            weir_remedy(WEIR_REMEDY_CONTAINER, 0, command));
     } else {
         weir_error_hint(err, "a seccomp filter or security module forbids perf_event_open(2): %s",
                         weir_remedy(WEIR_REMEDY_CONTAINER, 0, command));
@@ -103,9 +104,10 @@ static void hint_invalid(struct weir_error *err, const struct weir_open_attempt 
     char command[WEIR_REMEDY_BYTES];
     bool reads_of_task = (attr->sample_type & PERF_SAMPLE_READ) && attempt->pid >= 0;
     if (attempt->is_refused_in_group && !reads_of_task)
-        weir_error_hint(err, "its group does not take it, alone it can be opened: a PMU counts only so many events at "
-                             "once, and all of a group are inherited or none; fewer events, or ':W' behind the group, "
-                             "which opens them one by one then");
+        weir_error_hint(
+            err,
+            "the event opens alone, but not in its group: a PMU counts few events at once, and a group is inherited as "
+            "a whole or not at all; fewer events, or ':W' behind the group, which then opens them one by one");
     else if (attr->freq && attr->sample_freq > limits->max_sample_rate_hz)
         weir_error_hint(err, "kernel.perf_event_max_sample_rate is %" PRIu64 ": -F max, or %s",
                         limits->max_sample_rate_hz,
@@ -117,7 +119,7 @@ static void hint_invalid(struct weir_error *err, const struct weir_open_attempt 
     else if (attr->precise_ip)
         weir_error_hint(err, "this machine may not sample it precisely: leave out the modifiers p and P");
     else if (reads_of_task)
-        weir_error_hint(err, "what :S reads cannot be inherited by child tasks: give it to the whole group, "
+        weir_error_hint(err, "child tasks cannot inherit an event that :S reads: give :S to the whole group, "
                              "'{EVENT,EVENT}:S', or try -i or -a");
     else if (attr->type == PERF_TYPE_BREAKPOINT)
         weir_error_hint(err, "a CPU watches 1, 2, 4 or 8 bytes at a multiple of that, on x86 for w, rw, or x without a "
@@ -127,8 +129,9 @@ static void hint_invalid(struct weir_error *err, const struct weir_open_attempt 
     else if (attr->type > PERF_TYPE_BREAKPOINT && attempt->pid >= 0)
         weir_error_hint(err, "events of this PMU may count whole CPUs only, not tasks: try -a");
     else if (attr->type > PERF_TYPE_BREAKPOINT)
-        weir_error_hint(err, "events of this PMU may not be able to interrupt, and so to be recorded: perf stat -a "
-                             "counts them");
+        weir_error_hint(
+            err,
+            "events of this PMU may not be able to interrupt, so they cannot be recorded: perf stat -a counts them");
     else
         weir_error_hint(err, "the CPU does not exist, or this kernel is older than what the event asks for");
 }
@@ -293,7 +296,7 @@ int weir_aux_map_error_explain(struct weir_error *err, int code, const struct we
     if (code == -EPERM)
         hint_locked_aux(err, sizes, limits);
     else if (code == -ENOMEM)
-        weir_error_hint(err, "each area is %" PRIu64 " KiB, which its PMU may want in one piece: a smaller -m ,SIZE",
+        weir_error_hint(err, "each area is %" PRIu64 " KiB, and its PMU may need it in one piece: a smaller -m ,SIZE",
                         sizes->aux_bytes / KIB);
     else if (code == -EINVAL)
         weir_error_hint(err, "its PMU does not take an area of %" PRIu64 " KiB: another -m ,SIZE",

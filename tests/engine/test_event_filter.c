@@ -153,8 +153,8 @@ Test(event_filter, filter_that_is_too_long_is_told_as_that)
     snprintf(what, sizeof(what), "cannot set a filter of %zu bytes on event sched:sched_switch: the kernel takes %zu",
              page, page - 1);
     cr_expect_str_eq(f.err.what, what);
-    cr_expect_str_eq(f.err.hint, "ranges take less than single values; of weir's own threads, which --exclude-perf "
-                                 "adds, --threads=numa has few");
+    cr_expect_str_eq(f.err.hint, "a range is shorter than single values; --exclude-perf adds weir's own threads, and "
+                                 "--threads=numa has few of them");
     event_set_rig_fini(&f);
 }
 

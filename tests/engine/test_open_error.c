@@ -109,9 +109,9 @@ static const struct refusal {
      {"irq_vectors:irq_work_exit", &tracepoint, -1, 0, 0},
      &root,
      "cannot open event 'irq_vectors:irq_work_exit' on cpu 0: Operation not permitted",
-     "the kernel lets nobody sample some tracepoints (irq_vectors:irq_work_exit), which perf stat counts: leave it "
-     "out; "
-     "or a seccomp filter or security module forbids perf_event_open(2): start the container with --cap-add=PERFMON, "
+     "the kernel lets nobody sample some tracepoints (irq_vectors:irq_work_exit), though perf stat counts them: leave "
+     "it out; or a seccomp filter or security module forbids perf_event_open(2): start the container with "
+     "--cap-add=PERFMON, "
      "or with --security-opt seccomp=unconfined"},
     {-EPERM,
      {"cycles", &cycles, 12, 0, 0},
@@ -167,20 +167,20 @@ static const struct refusal {
      {"cs:S", &reading, 12, 0, 0},
      &user,
      "cannot open event 'cs:S' of task 12 on cpu 0: Invalid argument",
-     "what :S reads cannot be inherited by child tasks: give it to the whole group, '{EVENT,EVENT}:S', or try -i or "
+     "child tasks cannot inherit an event that :S reads: give :S to the whole group, '{EVENT,EVENT}:S', or try -i or "
      "-a"},
     {-EINVAL,
      {"cs:S", &reading, 12, 0, 0, .is_refused_in_group = true},
      &user,
      "cannot open event 'cs:S' of task 12 on cpu 0: Invalid argument",
-     "what :S reads cannot be inherited by child tasks: give it to the whole group, '{EVENT,EVENT}:S', or try -i or "
+     "child tasks cannot inherit an event that :S reads: give :S to the whole group, '{EVENT,EVENT}:S', or try -i or "
      "-a"},
     {-EINVAL,
      {"cycles", &cycles, 12, 0, 0, .is_refused_in_group = true},
      &user,
      "cannot open event 'cycles' of task 12 on cpu 0: Invalid argument",
-     "its group does not take it, alone it can be opened: a PMU counts only so many events at once, and all of a group "
-     "are inherited or none; fewer events, or ':W' behind the group, which opens them one by one then"},
+     "the event opens alone, but not in its group: a PMU counts few events at once, and a group is inherited as a "
+     "whole or not at all; fewer events, or ':W' behind the group, which then opens them one by one"},
     {-EINVAL,
      {"sched:sched_switch", &tracepoint, -1, 0, 0},
      &user,
@@ -206,7 +206,7 @@ static const struct refusal {
      {"msr/tsc/", &of_pmu, -1, 0, 0},
      &user,
      "cannot open event 'msr/tsc/' on cpu 0: Invalid argument",
-     "events of this PMU may not be able to interrupt, and so to be recorded: perf stat -a counts them"},
+     "events of this PMU may not be able to interrupt, so they cannot be recorded: perf stat -a counts them"},
     {-EINVAL,
      {"cycles", &cycles, -1, 999, 0},
      &user,
@@ -374,7 +374,7 @@ Test(open_error, aux_area_that_cannot_be_mapped_says_what_would_fit)
     expect_aux_error(-EPERM, &root, "cannot map the AUX area for cpu 3 (128 pages): Operation not permitted",
                      "a security module forbids the mapping");
     expect_aux_error(-ENOMEM, &root, "cannot map the AUX area for cpu 3 (128 pages): Cannot allocate memory",
-                     "each area is 512 KiB, which its PMU may want in one piece: a smaller -m ,SIZE");
+                     "each area is 512 KiB, and its PMU may need it in one piece: a smaller -m ,SIZE");
     expect_aux_error(-EINVAL, &root, "cannot map the AUX area for cpu 3 (128 pages): Invalid argument",
                      "its PMU does not take an area of 512 KiB: another -m ,SIZE");
 }

@@ -64,8 +64,8 @@ test_programs_of_others_are_told_of() {
     wait_until test -e others.data
     record "${event[@]}" -e raw_syscalls:sys_exit -o it.data -- "$WEIR_LOAD" getppid 1000
     expect_eq "samples of what is filtered" "$(events_of it.data raw_syscalls:sys_enter)" 0
-    expect_line err "weir: warning: 1 BPF program of others on raw_syscalls:sys_enter: what it filters out is neither"
-    expect_no_line err "raw_syscalls:sys_exit: what"
+    expect_line err "weir: warning: 1 BPF program of others on raw_syscalls:sys_enter: samples that it filters out are neither"
+    expect_no_line err "raw_syscalls:sys_exit: samples"
     kill -INT "$others"
     wait "$others" || true
     expect_no_line others.err "of others"
@@ -108,14 +108,15 @@ test_files_that_are_no_programs_are_refused() {
         -a -e text.o
     echo 'int x = y;' >wrong.c
     expect_refused 129 "'clang' does not compile 'wrong.c' (exit status 1)" \
-        "what it says stands above; --clang-opt gives it more arguments, such as -I DIR" -a -e wrong.c
+        "the compiler's messages are above; --clang-opt gives it more arguments, such as -I DIR" -a -e wrong.c
     expect_line err "use of undeclared identifier 'y'"
     expect_refused 129 "cannot run 'not-there' to compile 'wrong.c': No such file or directory" \
         "apt-get install clang, --clang-path names another one, or give -e an object file" \
         -a --clang-path not-there -e wrong.c
     program calls.c "raw_syscalls=sys_enter"
-    expect_refused 129 "section 'raw_syscalls=sys_enter' of 'calls.c' does not say what its program is attached to" \
-        'SEC("tracepoint/SYSTEM/NAME"), SEC("kprobe/FUNCTION") and others of libbpf do, and SYSTEM:NAME' -a -e calls.c
+    expect_refused 129 "section 'raw_syscalls=sys_enter' of 'calls.c' does not say where to attach its program" \
+        'SEC("tracepoint/SYSTEM/NAME"), SEC("kprobe/FUNCTION") and other sections of libbpf do, and SYSTEM:NAME' \
+        -a -e calls.c
     program calls.c tracepoint/raw_syscalls/sys_entre
     expect_refused 129 "there is no tracepoint raw_syscalls:sys_entre" "did you mean raw_syscalls:sys_enter?" \
         -a -e calls.c
@@ -186,6 +187,6 @@ test_without_privileges_the_ones_that_are_missing_are_named() {
         "$WEIR_PROGRAM" record -a -e calls.o -o it.data -- touch ran 2>err || status=$?
     expect_eq "status" "$status" 125
     expect_line err "weir: cannot load the BPF programs of 'calls.o': Operation not permitted"
-    expect_line err "hint: they take root, or CAP_BPF and CAP_PERFMON; -v shows what libbpf and the kernel say"
+    expect_line err "hint: loading needs root, or CAP_BPF and CAP_PERFMON; -v shows what libbpf and the kernel say"
     if [ -e ran ] || [ -e it.data ]; then fail "something was begun"; fi
 }

@@ -34,7 +34,7 @@ test_sampled_member_alone_of_a_task_is_refused() {
     weir_record -e '{cpu-clock,cs:S}' -o it.data -- touch ran
     expect_eq "status" "$status" 125
     expect_line err ": Invalid argument"
-    expect_line err "hint: what :S reads cannot be inherited by child tasks: give it to the whole group"
+    expect_line err "hint: child tasks cannot inherit an event that :S reads: give :S to the whole group"
     if [ -e ran ]; then fail "the workload ran"; fi
 }
 
