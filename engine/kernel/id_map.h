@@ -12,9 +12,10 @@
  *     or: a table, then map.table, release           map.table, acquire; the id of a slot, acquire
  *     enable the events (ioctl)                      look the id up
  *
- *     (ids-published) A thread that sees the pointer sees all of the table, and a thread that sees an id sees its
- * entry. The kernel writes a record of a new id only after its event was enabled, which is after the release. So a
- * thread that has read the record finds its id.
+ *     (ids-published) A thread that reads the pointer sees all of the table; a thread that reads an id sees its entry.
+ *
+ * The kernel writes a record of a new id only after the event was enabled, which is after the release. So a thread that
+ * has read the record (C) finds its id.
  *
  * Replaced tables stay until fini(), for a lookup may still use them; together they are smaller than the last table.
  * Ids stay for the same reason: up to 64 bytes for each event each time that a CPU comes. Lookups take no lock and

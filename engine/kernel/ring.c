@@ -100,8 +100,7 @@ uint64_t weir_ring_fill(const struct weir_ring *ring)
     if (ring->newest)
         return 0;
     /* Tail first: a head read later can only be farther on, so equality means empty at the time of the second read. The
-     * acquire on the tail is (ring-drained). The acquire on the head orders both reads before the caller's next ones.
-     */
+     * acquire of the tail is (ring-drained); that of the head orders both reads before the reads of the caller. */
     uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
     uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
     return head - tail;

@@ -64,7 +64,8 @@ test_programs_of_others_are_told_of() {
     wait_until test -e others.data
     record "${event[@]}" -e raw_syscalls:sys_exit -o it.data -- "$WEIR_LOAD" getppid 1000
     expect_eq "samples of what is filtered" "$(events_of it.data raw_syscalls:sys_enter)" 0
-    expect_line err "weir: warning: 1 BPF program of others on raw_syscalls:sys_enter: samples that it filters out are neither"
+    expect_line err \
+        "weir: warning: 1 BPF program of others on raw_syscalls:sys_enter: samples that it filters out are neither"
     expect_no_line err "raw_syscalls:sys_exit: samples"
     kill -INT "$others"
     wait "$others" || true
