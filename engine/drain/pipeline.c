@@ -259,6 +259,14 @@ static struct weir_reader *reader_of(const struct weir_pipeline *pipeline, const
     }
 }
 
+unsigned weir_pipeline_mapped_rings(const struct weir_pipeline *pipeline)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < pipeline->reader_count; i++)
+        count += weir_reader_rings_mapped(&pipeline->readers[i]->rings);
+    return count;
+}
+
 void weir_pipeline_drop_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband)
 {
     struct weir_reader_ring *dropped = weir_pipeline_ring(pipeline, place, sideband);

@@ -139,6 +139,9 @@ void weir_pipeline_pin_again(struct weir_pipeline *pipeline, unsigned cpu);
 /* Whether the rings of a place are awake: false for a late place that has never come. */
 bool weir_pipeline_has_place(const struct weir_pipeline *pipeline, unsigned place);
 
+/* How many of its rings are mapped. Coordinator. */
+unsigned weir_pipeline_mapped_rings(const struct weir_pipeline *pipeline);
+
 /* Takes out a ring for which no event is open. It is not mapped; before start(). */
 void weir_pipeline_drop_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband);
 

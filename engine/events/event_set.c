@@ -135,7 +135,7 @@ int weir_event_set_map_ring(struct weir_event_set *set, unsigned place, bool sid
         weir_ring_unmap(ring);
     else
         set->ring_fds[2 * place + sideband] = owner_fd;
-    if (result == 0 && set->paused && !sideband)
+    if (result == 0 && set->pauses && !sideband)
         set->kernel->ops->ring_pause(set->kernel->ctx, owner_fd, true);
     return result;
 }
@@ -162,15 +162,15 @@ const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned pl
     return &set->fds[weir_event_set_slot(set, event, place, 0)];
 }
 
-void weir_event_set_pause(struct weir_event_set *set, bool paused)
+void weir_event_set_pause(struct weir_event_set *set, enum weir_pause why, bool paused)
 {
     if (set->ended)
         return;
-    set->paused = paused;
+    set->pauses = paused ? set->pauses | why : set->pauses & ~(unsigned)why;
     for (unsigned place = 0; place < set->place_count; place++) {
         int fd = set->ring_fds[2 * place];
         if (fd >= 0)
-            set->kernel->ops->ring_pause(set->kernel->ctx, fd, paused);
+            set->kernel->ops->ring_pause(set->kernel->ctx, fd, set->pauses != 0);
     }
 }
 
@@ -306,7 +306,7 @@ static int read_count(const struct weir_event_set *set, unsigned event, size_t s
 void weir_event_set_end(struct weir_event_set *set)
 {
     weir_event_set_disable(set);
-    weir_event_set_pause(set, true);
+    weir_event_set_pause(set, WEIR_PAUSE_END, true);
     set->ended = true;
     size_t per_event = weir_event_set_slots(set);
     weir_assert(set->event_count > 0 && per_event > 0); /* it is open */

@@ -84,7 +84,7 @@ struct weir_event_set {
     unsigned long open_flags; /* flags of perf_event_open(2) that this kernel takes */
     char *own_tasks;          /* owned; the filter of weir_event_set_exclude_tasks(); NULL: none */
     bool *on;                 /* owned; [event], of leaders: counts, or will with the workload's execve(2) */
-    bool paused;              /* by weir_event_set_pause(); holds for data rings that are mapped later, too */
+    unsigned pauses;          /* enum weir_pause as bits, by weir_event_set_pause(); data rings mapped later, too */
     bool ended;
     struct weir_event_count
         *last_counts; /* owned; by slot; read by weir_event_set_end(); NULL: not yet, or no memory */
@@ -173,8 +173,15 @@ int weir_event_set_map_aux(const struct weir_event_set *set, unsigned event, uns
  * at the open. Borrowed from set; constant until it is closed. */
 const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned place, bool sideband, unsigned *count);
 
-/* Stops and restarts the kernel's writing to all data rings; the kernel counts records of the pause as lost. */
-void weir_event_set_pause(struct weir_event_set *set, bool paused);
+enum weir_pause {           /* why the kernel does not write to the data rings */
+    WEIR_PAUSE_SNAPSHOT = 1,  /* a snapshot of them is being taken */
+    WEIR_PAUSE_FULL_DISK = 2, /* the output has no room */
+    WEIR_PAUSE_END = 4,
+};
+
+/* Adds or removes a reason. While there is one, the kernel writes to no data ring, and counts the records of that time
+ * as lost. */
+void weir_event_set_pause(struct weir_event_set *set, enum weir_pause why, bool paused);
 
 /* ---- enable, disable ---- */
 

@@ -116,13 +116,13 @@ static void request(struct weir_control_channel *channel, enum weir_trigger trig
 }
 
 /* A command of one event is no trigger: it has nothing to wait for. */
-static void switch_events(struct weir_control_channel *channel, const struct weir_control_command *command)
+static void toggle_events(struct weir_control_channel *channel, const struct weir_control_command *command)
 {
     const struct weir_control_host *host = channel->host;
     bool on = command->verb == WEIR_CONTROL_ENABLE;
     struct weir_error err = {0};
     if (command->event)
-        on_done(channel, host->switch_event(host->ctx, command->event, on, &err), &err);
+        on_done(channel, host->toggle_event(host->ctx, command->event, on, &err), &err);
     else
         request(channel, on ? WEIR_TRIGGER_ENABLE : WEIR_TRIGGER_DISABLE);
 }
@@ -158,7 +158,7 @@ static void execute(struct weir_control_channel *channel, const struct weir_cont
     switch (command->verb) {
     case WEIR_CONTROL_ENABLE:
     case WEIR_CONTROL_DISABLE:
-        switch_events(channel, command);
+        toggle_events(channel, command);
         return;
     case WEIR_CONTROL_DUMP:
     case WEIR_CONTROL_SNAPSHOT:

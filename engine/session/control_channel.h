@@ -30,7 +30,7 @@ struct weir_control_host {
     struct weir_triggers *triggers;
     const struct weir_notice_sink *notices; /* may be NULL */
     /* Switches all events of that name on or off. 0, or -ENOENT or -EINVAL with err. */
-    int (*switch_event)(void *ctx, const char *name, bool on, struct weir_error *err);
+    int (*toggle_event)(void *ctx, const char *name, bool on, struct weir_error *err);
     void (*list_events)(void *ctx, enum weir_control_detail detail, struct weir_buf *out); /* lines */
     void (*tell_status)(void *ctx, struct weir_buf *out);                                  /* one line of JSON */
     void *ctx;

@@ -200,7 +200,7 @@ static bool follow_schedule(const struct weir_coordinator *coordinator, struct w
         enum weir_schedule_action action = weir_schedule_next(run, now_ns);
         if (action == WEIR_SCHEDULE_WAIT || action == WEIR_SCHEDULE_END)
             return action == WEIR_SCHEDULE_END;
-        coordinator->switch_events(coordinator->switch_ctx, action == WEIR_SCHEDULE_ENABLE);
+        coordinator->toggle_events(coordinator->toggle_ctx, action == WEIR_SCHEDULE_ENABLE);
     }
 }
 

@@ -47,8 +47,8 @@ struct weir_coordinator {
 
     /* Set by the caller between init() and run(); without a schedule nothing is switched. */
     const struct weir_schedule *schedule;      /* borrowed; NULL: none */
-    void (*switch_events)(void *ctx, bool on); /* coordinator thread */
-    void *switch_ctx;                          /* borrowed */
+    void (*toggle_events)(void *ctx, bool on); /* coordinator thread */
+    void *toggle_ctx;                          /* borrowed */
     void (*writer_calls)(void *ctx); /* the writer wants something; coordinator thread; NULL: nobody asks what */
     void *writer_ctx;                /* borrowed */
 };

@@ -109,6 +109,8 @@ void weir_file_series_tell_output(const struct weir_file_series *series)
 
 void weir_file_series_close(struct weir_file_series *series)
 {
+    if (!series->setup.plan)
+        return;
     /* The kernel may still read from the pool for them. */
     weir_file_finisher_free(series->finisher);
     weir_file_rotation_fini(series);

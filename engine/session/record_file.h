@@ -34,7 +34,7 @@ struct weir_writer_account;
  *
  *     file     head without features; at the end features behind the data, and the head again
  *     with a copy of the kernel (--kcore): as a file, in a folder, with the copy beside it (format/kcore.h)
- *     stream   head with all that is known by then; at the end build ids, which are records (weir_session_finish())
+ *     stream   head with all that is known by then; at the end build ids, which are records (weir_file_series_finish())
  */
 
 struct weir_record_file {

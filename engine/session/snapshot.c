@@ -4,6 +4,10 @@
 #include <errno.h>
 
 #include "base/bits.h"
+#include "base/clock.h"
+#include "engine/modes/modes.h"
+
+#define PAUSE_GRACE_NS 100000
 
 bool weir_snapshots_are_possible(const struct weir_snapshots *snapshots)
 {
@@ -70,6 +74,30 @@ int weir_snapshot_alloc(struct weir_snapshots *snapshots, struct weir_error *err
     return weir_error_set_errno(err, result, "no snapshot: cannot make memory for it");
 }
 
+bool weir_snapshots_keep_end(const struct weir_snapshots *snapshots, bool asked)
+{
+    const struct weir_modes *modes = &snapshots->pipeline->setup.modes;
+    return weir_modes_have(modes, WEIR_MODE_OVERWRITE) || snapshots->permanent ||
+           (asked && weir_snapshots_are_possible(snapshots));
+}
+
+/* ---- rings that stand still ---- */
+
+/* Holds AUX areas and overwritten rings still while they are read. ctx: the snapshots. */
+static void pause(void *ctx, bool paused)
+{
+    struct weir_snapshots *snapshots = ctx;
+    if (snapshots->aux)
+        weir_aux_keeper_pause(snapshots->aux, paused);
+    if (!weir_modes_have(&snapshots->pipeline->setup.modes, WEIR_MODE_OVERWRITE))
+        return;
+    weir_event_set_pause(snapshots->events, WEIR_PAUSE_SNAPSHOT, paused);
+    if (!paused)
+        return;
+    /* Who is in the middle of a record holds its CPU for about a microsecond; all are out of it after this. */
+    weir_clock_pause_ns(PAUSE_GRACE_NS);
+}
+
 /* ---- as triggers ---- */
 
 static int begun(int result)
@@ -122,14 +150,19 @@ void weir_snapshots_begin(struct weir_snapshots *snapshots, struct weir_triggers
         {WEIR_TRIGGER_SNAPSHOT, run_swap},
         {WEIR_TRIGGER_SNAPSHOT_ALLOC, run_alloc},
     };
+    struct weir_rounds *rounds = &snapshots->pipeline->rounds;
     snapshots->triggers = triggers;
+    if (weir_modes_pause_for_snapshots(&snapshots->pipeline->setup.modes)) {
+        rounds->pause = pause;
+        rounds->pause_ctx = snapshots;
+    }
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(actions); i++)
         weir_triggers_register(triggers, actions[i].trigger,
                                &(struct weir_trigger_action){.run = actions[i].run, .ctx = snapshots, .busy = busy});
     if (triggers->on_signal == WEIR_TRIGGER_NONE) /* a switch is a snapshot as well */
         weir_triggers_set_signal(triggers, WEIR_TRIGGER_DUMP);
-    snapshots->pipeline->rounds.snapshot_written = complete;
-    snapshots->pipeline->rounds.snapshot_ctx = snapshots;
+    rounds->snapshot_written = complete;
+    rounds->snapshot_ctx = snapshots;
 }
 
 void weir_snapshots_end(struct weir_snapshots *snapshots)

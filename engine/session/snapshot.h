@@ -23,6 +23,7 @@
 
 #include "base/error.h"
 #include "base/notice.h"
+#include "engine/aux/aux_keeper.h"
 #include "engine/drain/pipeline.h"
 #include "engine/events/event_set.h"
 #include "engine/session/trigger.h"
@@ -30,6 +31,7 @@
 struct weir_snapshots {
     struct weir_pipeline *pipeline; /* borrowed */
     struct weir_event_set *events;  /* borrowed */
+    struct weir_aux_keeper *aux;    /* borrowed; NULL: no AUX areas */
     const struct weir_notice_sink *notices;
     struct weir_triggers *triggers; /* borrowed; set by begin() */
     /* Begins to end the file with a snapshot: 0 or -errno with err; weir_snapshots_complete() follows. NULL: snapshots
@@ -47,6 +49,10 @@ bool weir_snapshots_are_possible(const struct weir_snapshots *snapshots);
 /* Registers dump, snapshot and snapshot-alloc, and dump for SIGUSR2. Each is over when the snapshot is on file. Once
  * the pipeline runs. */
 void weir_snapshots_begin(struct weir_snapshots *snapshots, struct weir_triggers *triggers);
+
+/* Whether what memory holds at the end of the recording goes to the file. asked: somebody wants it (--snapshot-on-exit
+ * and its kin), or a rotation that was a snapshot was taken back. */
+bool weir_snapshots_keep_end(const struct weir_snapshots *snapshots, bool asked);
 
 /* The one under way is on file. */
 void weir_snapshots_complete(struct weir_snapshots *snapshots);

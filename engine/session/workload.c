@@ -275,6 +275,16 @@ static void end_held(struct weir_workload *workload)
     reap(workload);
 }
 
+bool weir_workload_has_crashed(const struct weir_workload *workload)
+{
+    static const int signals[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+    for (size_t i = 0; workload->reaped && i < WEIR_ARRAY_COUNT(signals); i++) {
+        if (WIFSIGNALED(workload->status) && WTERMSIG(workload->status) == signals[i])
+            return true;
+    }
+    return false;
+}
+
 void weir_workload_ask_to_end(struct weir_workload *workload)
 {
     if (workload->go_fd >= 0) {

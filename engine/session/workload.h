@@ -66,6 +66,9 @@ int weir_workload_start(struct weir_workload *workload, char *const *argv, struc
 /* Reaps it without blocking. True when it has ended (now or before), or when there is none. Call after SIGCHLD. */
 bool weir_workload_poll(struct weir_workload *workload);
 
+/* Whether it was reaped, killed by one of the signals that a program's own mistakes raise. */
+bool weir_workload_has_crashed(const struct weir_workload *workload);
+
 /* The one case where perf signals the workload: recording ended by itself or by a signal while it still runs. SIGTERM,
  * and SIGCONT in case it is stopped. Does not wait for its end. One that was never let go is ended as by fini(). */
 void weir_workload_ask_to_end(struct weir_workload *workload);

@@ -18,8 +18,10 @@
 
 #include "base/bits.h"
 #include "engine/session/budget.h"
+#include "engine/session/coordinator.h"
+#include "engine/session/data_path.h"
+#include "engine/session/file_series.h"
 #include "engine/session/record_modes.h"
-#include "engine/session/session.h"
 #include "engine/sim/sim_disk.h"
 #include "engine/sim/sim_kernel.h"
 
@@ -31,8 +33,17 @@
 
 struct simulation {
     const struct weir_simulate_options *options; /* borrowed */
-    struct weir_session session;
     struct weir_record_options record_options;
+    struct weir_record_result *record; /* borrowed */
+    struct weir_machine_facts machine;
+    struct weir_recording_plan plan;
+    struct weir_targets targets;
+    struct weir_coordinator coordinator;
+    bool listening; /* coordinator was initialized */
+    struct weir_data_path path;
+    struct weir_file_facts facts;
+    struct weir_sideband_host sideband; /* without a thread */
+    struct weir_file_series files;
     struct weir_event_list events;
     struct weir_sim_kernel *sim;
     struct weir_kernel kernel;
@@ -46,17 +57,18 @@ struct simulation {
 
 /* ---- setting up ---- */
 
-static int plan(struct weir_session *session, const struct weir_simulate_options *options, struct weir_error *err)
+static int plan(struct simulation *s, struct weir_error *err)
 {
+    const struct weir_simulate_options *options = s->options;
     char machine[64];
     snprintf(machine, sizeof(machine), "numa:%u core:%u pu:1", options->nodes, options->load.cpus / options->nodes);
-    int result = weir_topology_load_synthetic(&session->machine.topology, machine, err);
+    int result = weir_topology_load_synthetic(&s->machine.topology, machine, err);
     if (result == 0)
-        result = weir_cpuset_copy(&session->plan.cpus, weir_topology_online(session->machine.topology));
-    session->plan.options = session->options;
-    session->plan.machine = &session->machine;
+        result = weir_cpuset_copy(&s->plan.cpus, weir_topology_online(s->machine.topology));
+    s->plan.options = &s->record_options;
+    s->plan.machine = &s->machine;
     if (result == 0)
-        result = weir_plan_make(&session->plan.placement, session->machine.topology, &session->plan.cpus,
+        result = weir_plan_make(&s->plan.placement, s->machine.topology, &s->plan.cpus,
                                 options->record.readers.threads_spec, options->record.notices, err);
     return result;
 }
@@ -64,23 +76,22 @@ static int plan(struct weir_session *session, const struct weir_simulate_options
 /* Places each reader on the CPU of this machine that plays the CPU of its rings. */
 static int stage(struct simulation *s)
 {
-    struct weir_plan *plan = &s->session.plan.placement;
+    struct weir_plan *plan = &s->plan.placement;
     int result = weir_sim_stage_init(&s->stage);
     for (unsigned i = 0; result == 0 && i < plan->reader_count; i++)
         result = weir_sim_stage_translate(&s->stage, &plan->readers[i].affinity);
-    s->session.staged = true;
     return result;
 }
 
 /* Returns the descriptors that the run needs: each event of the simulated kernel has one. */
 static uint64_t fds_needed(const struct simulation *s)
 {
-    return weir_budget_fds((unsigned)s->events.count, s->options->load.cpus, 1, s->session.plan.placement.reader_count);
+    return weir_budget_fds((unsigned)s->events.count, s->options->load.cpus, 1, s->plan.placement.reader_count);
 }
 
 static void raise_fd_limit(struct simulation *s)
 {
-    struct weir_kernel_limits *limits = &s->session.machine.limits;
+    struct weir_kernel_limits *limits = &s->machine.limits;
     weir_kernel_limits_read(limits, NULL);
     if (fds_needed(s) > limits->nofile)
         weir_kernel_limits_raise_nofile(limits);
@@ -89,8 +100,7 @@ static void raise_fd_limit(struct simulation *s)
 static int prepare(struct simulation *s, struct weir_error *err)
 {
     const struct weir_simulate_options *options = s->options;
-    struct weir_session *session = &s->session;
-    int result = plan(session, options, err);
+    int result = plan(s, err);
     if (result == 0)
         result = stage(s);
     if (result == 0)
@@ -98,45 +108,84 @@ static int prepare(struct simulation *s, struct weir_error *err)
     if (result == 0)
         result = weir_event_list_add_sideband(&s->events);
     if (result == 0)
-        result = weir_targets_init_all(&session->targets);
+        result = weir_targets_init_all(&s->targets);
     if (result == 0)
         result = weir_sim_kernel_new(&s->sim);
     if (result < 0)
         return result;
     raise_fd_limit(s);
     s->kernel = weir_sim_kernel_interface(s->sim);
-    session->kernel = &s->kernel;
-    session->plan.grow_pool = session->plan.buffer_bytes == 0 && session->plan.retained_bytes == 0;
-    if (session->plan.buffer_bytes == 0)
-        session->plan.buffer_bytes = weir_pool_default_bytes(weir_topology_memory_bytes(session->machine.topology),
-                                                             session->plan.placement.reader_count);
-    session->plan.ring_bytes = options->record.ring_bytes ? options->record.ring_bytes : RING_DEFAULT_BYTES;
-    session->plan.sideband_ring_bytes = weir_min_u64(SIDEBAND_RING_BYTES, session->plan.ring_bytes);
-    session->plan.config = (struct weir_event_config){
+    s->plan.grow_pool = s->plan.buffer_bytes == 0 && s->plan.retained_bytes == 0;
+    if (s->plan.buffer_bytes == 0)
+        s->plan.buffer_bytes =
+            weir_pool_default_bytes(weir_topology_memory_bytes(s->machine.topology), s->plan.placement.reader_count);
+    s->plan.ring_bytes = options->record.ring_bytes ? options->record.ring_bytes : RING_DEFAULT_BYTES;
+    s->plan.sideband_ring_bytes = weir_min_u64(SIDEBAND_RING_BYTES, s->plan.ring_bytes);
+    s->plan.config = (struct weir_event_config){
         .period = 1,
         .period_or_freq_given = true,
         .system_wide = true,
-        .watermark_bytes = (uint32_t)weir_min_u64(session->plan.ring_bytes / WEIR_RING_WATERMARK_SHARE, UINT32_MAX),
-        .sideband_watermark_bytes = (uint32_t)(session->plan.sideband_ring_bytes / WEIR_RING_WATERMARK_SHARE),
+        .watermark_bytes = (uint32_t)weir_min_u64(s->plan.ring_bytes / WEIR_RING_WATERMARK_SHARE, UINT32_MAX),
+        .sideband_watermark_bytes = (uint32_t)(s->plan.sideband_ring_bytes / WEIR_RING_WATERMARK_SHARE),
     };
+    weir_data_path_init(&s->path, &(struct weir_data_path_setup){
+                                      .plan = &s->plan,
+                                      .kernel = &s->kernel,
+                                      .clock = &weir_clock_monotonic,
+                                      .targets = &s->targets,
+                                      .pins_readers = true, /* stage() has put CPUs of this machine into the plan */
+                                  });
     return 0;
+}
+
+static bool is_hurried(void *ctx)
+{
+    struct simulation *s = ctx;
+    return weir_coordinator_is_hurried(&s->coordinator);
+}
+
+static int open_files(struct simulation *s, struct weir_error *err)
+{
+    const struct weir_clock_reference no_clock = {0};
+    const struct weir_file_facts_sources sources = {
+        .options = &s->record_options,
+        .events = &s->path.events,
+        .config = &s->plan.config,
+        .topology = s->machine.topology,
+        .clock_reference = &no_clock,
+        .chunk_bytes = s->path.pipeline.pool.chunk_bytes,
+    };
+    int result = weir_file_facts_gather(&s->facts, &sources, err);
+    if (result < 0)
+        return result;
+    weir_file_series_init(&s->files, &(struct weir_file_series_setup){
+                                         .plan = &s->plan,
+                                         .facts = &s->facts,
+                                         .events = &s->path.events,
+                                         .pipeline = &s->path.pipeline,
+                                         .sideband = &s->sideband,
+                                         .result = s->record,
+                                         .clock = &weir_clock_monotonic,
+                                         .day = &weir_clock_day,
+                                         .io = s->options->stall_ns > 0 ? &s->disk_ops : NULL,
+                                         .hooks = {.is_hurried = is_hurried, .ctx = s},
+                                     });
+    return weir_file_series_open(&s->files, err);
 }
 
 static int open_all(struct simulation *s, struct weir_error *err)
 {
-    struct weir_session *session = &s->session;
-    session->io = s->options->stall_ns > 0 ? &s->disk_ops : NULL;
-    int result = weir_session_open_events(session, err);
+    int result = weir_data_path_open_events(&s->path, err);
     if (result == 0)
-        result = weir_session_init_pipeline(session, err);
+        result = weir_data_path_make_pipeline(&s->path, err);
     if (result == 0)
-        result = weir_session_map_rings(session, err);
+        result = weir_data_path_map_rings(&s->path, err);
     if (result == 0)
-        result = weir_session_open_files(session, err);
+        result = open_files(s, err);
     if (result == 0)
-        result = weir_pipeline_start(&session->pipeline, session->files.current->output, err);
+        result = weir_pipeline_start(&s->path.pipeline, s->files.current->output, err);
     if (result == 0)
-        result = weir_file_series_name(&session->files, err);
+        result = weir_file_series_name(&s->files, err);
     return result;
 }
 
@@ -149,7 +198,7 @@ static uint64_t snapshot_perhaps(struct simulation *s, uint64_t now_ns)
     if (s->options->record.retained_bytes == 0)
         return UINT64_MAX;
     if (weir_sim_random(&s->random) % SNAPSHOT_CHANCE == 0)
-        weir_rounds_snapshot(&s->session.pipeline.rounds);
+        weir_rounds_snapshot(&s->path.pipeline.rounds);
     return now_ns + WEIR_NS_PER_MS;
 }
 
@@ -157,13 +206,12 @@ static uint64_t snapshot_perhaps(struct simulation *s, uint64_t now_ns)
  * when the output fails. */
 static void run(struct simulation *s, unsigned producers, uint64_t until_ns)
 {
-    struct weir_session *session = &s->session;
-    struct weir_pipeline *pipeline = &session->pipeline;
+    struct weir_pipeline *pipeline = &s->path.pipeline;
     uint64_t done = 0;
-    uint64_t now_ns = weir_clock_now_ns(session->clock);
+    uint64_t now_ns = weir_clock_now_ns(&weir_clock_monotonic);
     while (done < producers && now_ns < until_ns &&
            atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed) == 0 &&
-           !weir_coordinator_is_hurried(&session->coordinator)) {
+           !weir_coordinator_is_hurried(&s->coordinator)) {
         uint64_t snapshot_ns = snapshot_perhaps(s, now_ns);
         uint64_t next_ns = weir_min_u64(weir_rounds_advance(&pipeline->rounds, now_ns), until_ns);
         next_ns = weir_min_u64(next_ns, snapshot_ns);
@@ -171,16 +219,16 @@ static void run(struct simulation *s, unsigned producers, uint64_t until_ns)
         struct pollfd fds[] = {
             {.fd = s->done_fd, .events = POLLIN},
             {.fd = pipeline->kick_fd, .events = POLLIN},
-            {.fd = session->coordinator.signal_fd, .events = POLLIN},
+            {.fd = s->coordinator.signal_fd, .events = POLLIN},
         };
         poll(fds, WEIR_ARRAY_COUNT(fds), (int)wait_ms);
         eventfd_t count;
         if (eventfd_read(s->done_fd, &count) == 0)
             done += count;
         weir_pipeline_take_kick(pipeline);
-        now_ns = weir_clock_now_ns(session->clock);
+        now_ns = weir_clock_now_ns(&weir_clock_monotonic);
     }
-    session->result->end = session->coordinator.ending_signal ? WEIR_RECORD_END_SIGNAL : WEIR_RECORD_END_TARGETS;
+    s->record->end = s->coordinator.ending_signal ? WEIR_RECORD_END_SIGNAL : WEIR_RECORD_END_TARGETS;
 }
 
 static double process_cpu_seconds(void)
@@ -198,26 +246,36 @@ static void idle(struct simulation *s, struct weir_simulate_result *result)
     struct rusage before, after;
     double cpu_before = process_cpu_seconds();
     getrusage(RUSAGE_SELF, &before);
-    run(s, UINT_MAX, weir_clock_now_ns(s->session.clock) + s->options->idle_ns);
+    run(s, UINT_MAX, weir_clock_now_ns(&weir_clock_monotonic) + s->options->idle_ns);
     getrusage(RUSAGE_SELF, &after);
     result->idle_cpu_seconds = process_cpu_seconds() - cpu_before;
     result->idle_switches = (uint64_t)(after.ru_nvcsw - before.ru_nvcsw);
 }
 
+/* Finishes the file and says what the run had of rings and memory. */
+static int finish(struct simulation *s, struct weir_error *err)
+{
+    const struct weir_pipeline *pipeline = &s->path.pipeline;
+    int code = weir_file_series_finish(&s->files, false, err);
+    s->record->ring_bytes = s->plan.ring_bytes;
+    s->record->rings = weir_pipeline_mapped_rings(pipeline);
+    s->record->pool_bytes = (uint64_t)pipeline->pool.chunk_count * pipeline->pool.chunk_bytes;
+    return code;
+}
+
 /* Runs from the first record to the closed file. */
 static int produce_and_finish(struct simulation *s, struct weir_simulate_result *result, struct weir_error *err)
 {
-    struct weir_session *session = &s->session;
     const struct weir_sim_producers_setup setup = {
         .load = s->options->load,
-        .events = &session->events,
+        .events = &s->path.events,
         .sim = s->sim,
         .stage = &s->stage,
-        .clock = session->clock,
+        .clock = &weir_clock_monotonic,
         .done_fd = s->done_fd,
     };
     double cpu_before = process_cpu_seconds();
-    uint64_t started_ns = weir_clock_now_ns(session->clock);
+    uint64_t started_ns = weir_clock_now_ns(&weir_clock_monotonic);
     if (s->options->stall_ns > 0)
         weir_sim_disk_stall(&s->disk, started_ns + WEIR_SIMULATE_WARM_UP_NS,
                             started_ns + WEIR_SIMULATE_WARM_UP_NS + s->options->stall_ns);
@@ -226,10 +284,10 @@ static int produce_and_finish(struct simulation *s, struct weir_simulate_result 
         run(s, weir_sim_producers_count(s->producers), UINT64_MAX);
     struct weir_sim_produced produced = {0};
     weir_sim_producers_stop(s->producers, &produced);
-    weir_event_set_disable(&session->events);
-    weir_pipeline_stop_readers(&session->pipeline, s->options->record.retained_bytes > 0);
-    int finished = weir_session_finish(session, code == 0 ? err : NULL);
-    result->seconds = (double)(weir_clock_now_ns(session->clock) - started_ns) / (double)WEIR_NS_PER_S;
+    weir_event_set_disable(&s->path.events);
+    weir_pipeline_stop_readers(&s->path.pipeline, s->options->record.retained_bytes > 0);
+    int finished = finish(s, code == 0 ? err : NULL);
+    result->seconds = (double)(weir_clock_now_ns(&weir_clock_monotonic) - started_ns) / (double)WEIR_NS_PER_S;
     result->produce_seconds = produced.seconds;
     result->recorder_cpu_seconds = process_cpu_seconds() - cpu_before - produced.cpu_seconds;
     return code < 0 ? code : finished;
@@ -237,19 +295,18 @@ static int produce_and_finish(struct simulation *s, struct weir_simulate_result 
 
 /* ---- what came of it ---- */
 
-static struct weir_simulate_node *node_of_cpu(struct weir_simulate_result *result, const struct weir_session *session,
-                                              int cpu)
+static struct weir_simulate_node *node_of_cpu(struct weir_simulate_result *result, const struct simulation *s, int cpu)
 {
-    int node = weir_topology_cpu(session->machine.topology, (unsigned)cpu)->node;
+    int node = weir_topology_cpu(s->machine.topology, (unsigned)cpu)->node;
     return &result->nodes[node]; /* a synthetic machine numbers its nodes from 0 */
 }
 
-static void count_readers(const struct weir_session *session, struct weir_simulate_result *result)
+static void count_readers(const struct simulation *s, struct weir_simulate_result *result)
 {
-    for (unsigned i = 0; i < session->pipeline.reader_count; i++) {
-        const struct weir_reader *reader = session->pipeline.readers[i];
-        struct weir_simulate_node *here = &result->nodes[session->plan.placement.readers[i].node];
-        double cpu_seconds = (double)session->pipeline.threads[i].cpu_time_ns / (double)WEIR_NS_PER_S;
+    for (unsigned i = 0; i < s->path.pipeline.reader_count; i++) {
+        const struct weir_reader *reader = s->path.pipeline.readers[i];
+        struct weir_simulate_node *here = &result->nodes[s->plan.placement.readers[i].node];
+        double cpu_seconds = (double)s->path.pipeline.threads[i].cpu_time_ns / (double)WEIR_NS_PER_S;
         here->readers++;
         here->wakeups += reader->wakeups;
         here->crossed_bytes += reader->sink.lent_bytes;
@@ -257,7 +314,7 @@ static void count_readers(const struct weir_session *session, struct weir_simula
         result->reader_cpu_seconds += cpu_seconds;
         for (unsigned n = 0; n < reader->rings.count; n++) {
             const struct weir_reader_ring *r = &reader->rings.at[n];
-            struct weir_simulate_node *home = node_of_cpu(result, session, session->events.places[r->place].cpu);
+            struct weir_simulate_node *home = node_of_cpu(result, s, s->path.events.places[r->place].cpu);
             home->bytes += r->drained_bytes;
             home->crossed_bytes += home == here ? 0 : r->drained_bytes;
             result->drained_bytes += r->drained_bytes;
@@ -267,9 +324,9 @@ static void count_readers(const struct weir_session *session, struct weir_simula
 
 static void count_samples(const struct simulation *s, struct weir_simulate_result *result)
 {
-    const struct weir_event_set *set = &s->session.events;
+    const struct weir_event_set *set = &s->path.events;
     for (unsigned place = 0; place < set->place_count; place++) {
-        node_of_cpu(result, &s->session, set->places[place].cpu)->cpus++;
+        node_of_cpu(result, s, set->places[place].cpu)->cpus++;
         for (unsigned event = 0; event < weir_event_set_sideband(set); event++) {
             uint64_t produced, lost;
             weir_sim_kernel_totals(s->sim, weir_event_set_fd(set, event, place, 0), &produced, &lost);
@@ -278,7 +335,7 @@ static void count_samples(const struct simulation *s, struct weir_simulate_resul
     }
     for (size_t i = 0; i < result->record.ledger_count; i++) {
         const struct weir_ledger_row *row = &result->record.ledger[i];
-        struct weir_simulate_node *node = node_of_cpu(result, &s->session, row->cpu);
+        struct weir_simulate_node *node = node_of_cpu(result, s, row->cpu);
         if (row->event == weir_event_set_sideband(set))
             continue;
         node->samples += row->written;
@@ -288,22 +345,21 @@ static void count_samples(const struct simulation *s, struct weir_simulate_resul
 
 static int collect(const struct simulation *s, struct weir_simulate_result *result, struct weir_error *err)
 {
-    const struct weir_session *session = &s->session;
-    result->node_count = weir_topology_node_limit(session->machine.topology);
+    result->node_count = weir_topology_node_limit(s->machine.topology);
     result->nodes = calloc(result->node_count, sizeof(*result->nodes));
     if (!result->nodes)
         return weir_error_set_errno(err, -ENOMEM, "cannot sum up the run");
     for (unsigned i = 0; i < result->node_count; i++)
         result->nodes[i].node = (int)i;
-    count_readers(session, result);
+    count_readers(s, result);
     count_samples(s, result);
-    const struct weir_pipeline *pipeline = &session->pipeline;
+    const struct weir_pipeline *pipeline = &s->path.pipeline;
     result->writer_cpu_seconds = (double)pipeline->threads[pipeline->reader_count].cpu_time_ns / (double)WEIR_NS_PER_S;
     result->latency_ns = pipeline->writer.latency_ns;
     struct weir_output_stats stats;
-    weir_output_get_stats(session->files.current->output, &stats);
+    weir_output_get_stats(s->files.current->output, &stats);
     result->direct_bytes = stats.direct_bytes;
-    result->record.signal = session->coordinator.ending_signal;
+    result->record.signal = s->coordinator.ending_signal;
     return 0;
 }
 
@@ -312,27 +368,25 @@ static int collect(const struct simulation *s, struct weir_simulate_result *resu
 static void measure_copying(const struct simulation *s, struct weir_copy_speed *speed)
 {
     unsigned cores = s->stage.count, cpus = s->options->load.cpus;
-    weir_copy_speed_measure(speed, weir_min_u64(s->session.plan.ring_bytes, COPY_AREA_MAX_BYTES),
-                            (cpus + cores - 1) / cores,
-                            weir_min_u64(s->session.plan.buffer_bytes, COPY_AREA_MAX_BYTES));
+    weir_copy_speed_measure(speed, weir_min_u64(s->plan.ring_bytes, COPY_AREA_MAX_BYTES), (cpus + cores - 1) / cores,
+                            weir_min_u64(s->plan.buffer_bytes, COPY_AREA_MAX_BYTES));
 }
 
 static int simulate(struct simulation *s, struct weir_simulate_result *result, struct weir_error *err)
 {
-    struct weir_session *session = &s->session;
-    uint64_t started_ns = weir_clock_now_ns(session->clock);
+    uint64_t started_ns = weir_clock_now_ns(&weir_clock_monotonic);
     int code = prepare(s, err);
     if (code == 0) {
-        code = weir_coordinator_init(&session->coordinator, err);
-        session->coordinating = code == 0;
+        code = weir_coordinator_init(&s->coordinator, err);
+        s->listening = code == 0;
     }
     if (code == 0)
         code = open_all(s, err);
     if (code < 0)
         return code;
-    weir_event_set_enable(&session->events, true);
-    weir_event_set_enable(&session->events, false);
-    result->open_seconds = (double)(weir_clock_now_ns(session->clock) - started_ns) / (double)WEIR_NS_PER_S;
+    weir_event_set_enable(&s->path.events, true);
+    weir_event_set_enable(&s->path.events, false);
+    result->open_seconds = (double)(weir_clock_now_ns(&weir_clock_monotonic) - started_ns) / (double)WEIR_NS_PER_S;
     idle(s, result);
     measure_copying(s, &result->copy);
     code = produce_and_finish(s, result, err);
@@ -340,6 +394,19 @@ static int simulate(struct simulation *s, struct weir_simulate_result *result, s
         return code;
     measure_copying(s, &result->copy);
     return collect(s, result, err);
+}
+
+static void release(struct simulation *s)
+{
+    weir_data_path_stop(&s->path);
+    weir_file_series_close(&s->files);
+    weir_file_facts_fini(&s->facts); /* names are the events' */
+    weir_data_path_close(&s->path);
+    weir_targets_fini(&s->targets);
+    if (s->listening)
+        weir_coordinator_fini(&s->coordinator);
+    weir_recording_plan_fini(&s->plan);
+    weir_machine_facts_fini(&s->machine);
 }
 
 static int check_options(const struct weir_simulate_options *options, struct weir_error *err)
@@ -377,23 +444,16 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
         .events = WEIR_EVENT_LIST_INIT,
         .done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
         .record_options = options->record,
+        .record = &result->record,
+        .path.aux = WEIR_AUX_KEEPER_INIT,
     };
     s.record_options.system_wide = true;
     s.record_options.events = &s.events;
-    s.session = (struct weir_session){
-        .options = &s.record_options,
-        .clock = &weir_clock_monotonic,
-        .day = &weir_clock_day,
-        .result = &result->record,
-        .workload = WEIR_WORKLOAD_INIT,
-        .cpu_follower = WEIR_CPU_FOLLOWER_INIT,
-        .aux = WEIR_AUX_KEEPER_INIT,
-        .plan = {.modes = weir_record_modes(&s.record_options),
-                 .buffer_bytes = options->record.buffer_bytes,
-                 .retained_bytes = options->record.retained_bytes},
-    };
-    weir_modes_add(&s.session.plan.modes, WEIR_MODE_ONE_FILE);
-    weir_sim_disk_init(&s.disk, s.session.clock);
+    s.plan.modes = weir_record_modes(&s.record_options);
+    s.plan.buffer_bytes = options->record.buffer_bytes;
+    s.plan.retained_bytes = options->record.retained_bytes;
+    weir_modes_add(&s.plan.modes, WEIR_MODE_ONE_FILE);
+    weir_sim_disk_init(&s.disk, &weir_clock_monotonic);
     s.disk_ops = weir_sim_disk_ops(&s.disk);
     if (s.done_fd < 0) {
         code = weir_error_set_errno(err, -errno, "cannot make an eventfd");
@@ -401,7 +461,7 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
         code = simulate(&s, result, err);
         close(s.done_fd);
     }
-    weir_session_release(&s.session);
+    release(&s);
     weir_event_list_fini(&s.events);
     weir_sim_kernel_free(s.sim);
     weir_sim_stage_fini(&s.stage);

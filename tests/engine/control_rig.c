@@ -35,7 +35,7 @@ static int snapshot(void *ctx, struct weir_error *err)
     return rig->slow ? WEIR_TRIGGER_BEGUN : 0;
 }
 
-static int switch_event(void *ctx, const char *name, bool on, struct weir_error *err)
+static int toggle_event(void *ctx, const char *name, bool on, struct weir_error *err)
 {
     struct control_rig *rig = ctx;
     if (strcmp(name, "none") == 0)
@@ -70,7 +70,7 @@ void control_rig_init(struct control_rig *rig)
         .sources = &rig->sources,
         .triggers = &rig->triggers,
         .notices = &rig->sink,
-        .switch_event = switch_event,
+        .toggle_event = toggle_event,
         .list_events = list_events,
         .tell_status = tell_status,
         .ctx = rig,

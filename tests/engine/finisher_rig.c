@@ -27,18 +27,13 @@ void finisher_rig_init(struct finisher_rig *rig, const struct weir_notice_sink *
     rig->id = 1;
     rig->description = (struct weir_event_desc){.name = "cycles", .ids = &rig->id, .id_count = 1};
     rig->description.attr.size = sizeof(rig->description.attr);
-    rig->session = (struct weir_session){
+    rig->plan.options = &rig->options;
+    rig->facts = (struct weir_file_facts){
         .options = &rig->options,
-        .plan = {.options = &rig->options},
-        .facts =
-            {
-                .options = &rig->options,
-                .machine = sample_machine(),
-                .descriptions = &rig->description,
-                .description_count = 1,
-                .id_room = 1,
-            },
-        .events.event_count = 1,
+        .machine = sample_machine(),
+        .descriptions = &rig->description,
+        .description_count = 1,
+        .id_room = 1,
     };
     sigemptyset(&rig->signals);
     rig->room_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -48,9 +43,9 @@ void finisher_rig_init(struct finisher_rig *rig, const struct weir_notice_sink *
 void finisher_rig_start(struct finisher_rig *rig)
 {
     const struct weir_file_finisher_setup setup = {
-        .plan = &rig->session.plan,
-        .facts = &rig->session.facts,
-        .sideband = rig->session.sideband.sideband,
+        .plan = &rig->plan,
+        .facts = &rig->facts,
+        .sideband = rig->sideband,
         .child_mask = &rig->signals,
         .room_fd = rig->room_fd,
         .rotations = &rig->rotations,
@@ -64,8 +59,7 @@ struct weir_record_file *finisher_rig_make_file(struct finisher_rig *rig, const 
     struct weir_record_file *file = NULL;
     struct weir_error err = {0};
     struct weir_writer_account nothing = {0};
-    int result = weir_record_file_open(&file, &rig->session.facts, &rig->session.pipeline, io ? "/dev/null" : rig->path,
-                                       io, &err);
+    int result = weir_record_file_open(&file, &rig->facts, &rig->pipeline, io ? "/dev/null" : rig->path, io, &err);
     if (result == 0)
         result = weir_record_file_publish(file, &err);
     if (result == 0) {

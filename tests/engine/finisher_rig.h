@@ -6,13 +6,19 @@
 #include <limits.h>
 #include <signal.h>
 
-#include "engine/session/session.h"
+#include "engine/drain/pipeline.h"
+#include "engine/session/file_facts.h"
+#include "engine/session/file_finisher.h"
+#include "engine/session/recording_plan.h"
 #include "tests/engine/fake_clock.h"
 
 struct finisher_rig {
     char folder[PATH_MAX - 64], path[PATH_MAX - 32];
     struct weir_record_options options; /* the caller may change it before start() */
-    struct weir_session session;
+    struct weir_recording_plan plan;
+    struct weir_file_facts facts;
+    struct weir_pipeline pipeline;  /* of which files use the memory of the pool: none */
+    struct weir_sideband *sideband; /* borrowed; set before start(); NULL: none */
     struct weir_event_desc description;
     uint64_t id;
     sigset_t signals;

@@ -91,7 +91,7 @@ static void note_published(struct race *race)
 static void pause_rings(void *ctx, bool paused)
 {
     struct race *race = ctx;
-    weir_event_set_pause(&race->rig.set, paused);
+    weir_event_set_pause(&race->rig.set, WEIR_PAUSE_SNAPSHOT, paused);
     for (unsigned i = 0; paused && i < CPUS; i++) {
         while (atomic_load_explicit(&race->producers[i].inside, memory_order_seq_cst))
             sched_yield();

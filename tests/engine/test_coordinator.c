@@ -582,8 +582,8 @@ Test(coordinator, schedule_switches_in_time_and_ends_the_recording, .timeout = 3
     fixture_init(&f);
     cr_assert_eq(weir_schedule_parse(&schedule, "20-40,60-70", NULL), 0);
     f.coordinator.schedule = &schedule;
-    f.coordinator.switch_events = note_switch;
-    f.coordinator.switch_ctx = &switches;
+    f.coordinator.toggle_events = note_switch;
+    f.coordinator.toggle_ctx = &switches;
     cr_assert_eq(run(&f), WEIR_RECORD_END_SCHEDULE);
     const uint64_t earliest_ms[] = {20, 40, 60, 70};
     cr_assert_eq(switches.count, 4);
@@ -614,8 +614,8 @@ Test(coordinator, signals_that_come_while_the_loop_ends_count, .timeout = 30)
     fixture_init(&f);
     cr_assert_eq(weir_schedule_parse(&schedule, "10-20", NULL), 0);
     f.coordinator.schedule = &schedule;
-    f.coordinator.switch_events = raise_signals;
-    f.coordinator.switch_ctx = &number;
+    f.coordinator.toggle_events = raise_signals;
+    f.coordinator.toggle_ctx = &number;
     weir_triggers_register(&f.coordinator.triggers, WEIR_TRIGGER_DUMP,
                            &(struct weir_trigger_action){.run = count_run, .ctx = &counted});
     weir_triggers_set_signal(&f.coordinator.triggers, WEIR_TRIGGER_DUMP);
@@ -635,8 +635,8 @@ Test(coordinator, signal_goes_before_a_schedule, .timeout = 30)
     fixture_init(&f);
     cr_assert_eq(weir_schedule_parse(&schedule, "2000000000", NULL), 0);
     f.coordinator.schedule = &schedule;
-    f.coordinator.switch_events = note_switch;
-    f.coordinator.switch_ctx = &switches;
+    f.coordinator.toggle_events = note_switch;
+    f.coordinator.toggle_ctx = &switches;
     raise(SIGINT);
     cr_assert_eq(run(&f), WEIR_RECORD_END_SIGNAL);
     cr_assert_eq(switches.count, 0);

@@ -594,7 +594,7 @@ Test(event_set, counts_and_rings_stay_at_the_end_as_they_are_whatever_goes_on)
     cr_assert_eq(f.faulty.disables, 2 * CPUS);
 
     f.set.kernel->ops->event_enable(f.set.kernel->ctx, fd);
-    weir_event_set_pause(&f.set, false); /* a disk that has room again */
+    weir_event_set_pause(&f.set, WEIR_PAUSE_FULL_DISK, false); /* a disk that has room again */
     cr_assert_not(weir_sim_kernel_sample(f.faulty.sim, fd, &sample), "the ring takes it");
     cr_assert_eq(weir_event_set_read(&f.set, 0, 0, 0, &count), 0);
     cr_assert_eq(count.value, 3);

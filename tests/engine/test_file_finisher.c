@@ -248,7 +248,7 @@ Test(file_finisher, file_that_was_left_is_finished_though_the_rotation_had_no_an
     struct weir_triggers triggers;
     weir_triggers_init(&triggers, &sink);
     struct weir_file_series series = {
-        .setup = {.plan = &rig.session.plan, .triggers = &triggers},
+        .setup = {.plan = &rig.plan, .triggers = &triggers},
         .finisher = rig.finisher,
         .ended = finisher_rig_make_file(&rig, NULL),
         .rotation = {.step = WEIR_ROTATION_ANSWERING, .progress_fd = rig.room_fd},
@@ -295,7 +295,7 @@ Test(file_finisher, oldest_file_goes_while_the_sideband_waits_for_room)
     sem_init(&may_answer, 0, 0);
     cr_assert_eq(weir_sideband_new(&sideband, &setup), 0);
     cr_assert_eq(weir_sideband_start(sideband), 0);
-    rig.session.sideband.sideband = sideband;
+    rig.sideband = sideband;
     finisher_rig_start(&rig);
     cr_assert(weir_file_finisher_push(rig.finisher, finisher_rig_make_file(&rig, NULL)));
     cr_assert(is_told_of_room(PATIENCE_MS));

@@ -407,10 +407,10 @@ Test(ledger, ring_that_comes_while_output_is_paused_is_paused_too)
 {
     struct fixture f;
     fixture_init_late(&f, CPUS, 1, true);
-    weir_event_set_pause(&f.rig.set, true);
+    weir_event_set_pause(&f.rig.set, WEIR_PAUSE_FULL_DISK, true);
     sim_rig_bring_cpu(&f.rig, CPUS);
     put(&f, CPUS, 0, 1);
-    weir_event_set_pause(&f.rig.set, false);
+    weir_event_set_pause(&f.rig.set, WEIR_PAUSE_FULL_DISK, false);
     put(&f, CPUS, 0, 2);
     drain(&f);
     collect(&f);

@@ -214,11 +214,11 @@ Test(overwrite, what_comes_while_rings_are_paused_is_counted_as_lost)
     struct fixture f;
     fixture_init(&f, 16 * PAGE);
     produce(&f, 10);
-    weir_event_set_pause(&f.rig.set, true);
+    weir_event_set_pause(&f.rig.set, WEIR_PAUSE_SNAPSHOT, true);
     cr_assert(!produce_one(&f, 20));
     pass_snapshot(&f);
     expect_handed_over(&f, 10, 1);
-    weir_event_set_pause(&f.rig.set, false);
+    weir_event_set_pause(&f.rig.set, WEIR_PAUSE_SNAPSHOT, false);
     cr_assert(produce_one(&f, 20));
     uint64_t produced, lost;
     weir_sim_kernel_totals(f.rig.sim, sim_rig_fd(&f.rig, 0, 0), &produced, &lost);

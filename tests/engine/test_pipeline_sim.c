@@ -168,11 +168,11 @@ static int open_output(struct sim *sim, bool in_setup, struct weir_error *err)
     return result;
 }
 
-/* As weir_session_begin_snapshots() has it; here nobody is in the middle of a record. */
+/* As weir_snapshots_begin() has it; here nobody is in the middle of a record. */
 static void pause_rings(void *ctx, bool paused)
 {
     struct sim *sim = ctx;
-    weir_event_set_pause(&sim->rig.set, paused);
+    weir_event_set_pause(&sim->rig.set, WEIR_PAUSE_SNAPSHOT, paused);
 }
 
 static int prepare(struct sim *sim, struct weir_error *err)
@@ -418,7 +418,7 @@ static bool read_step(struct weir_reader *reader)
     return stopped;
 }
 
-/* ---- switching, as engine/session/session_switch.c does it ---- */
+/* ---- rotation, as engine/session/file_series_rotation.c does it ---- */
 
 static void stall_all(struct sim *sim)
 {

@@ -1,4 +1,4 @@
-/* ftrace's snapshots beside those of a session, on a folder that plays tracefs: which triggers have one taken. */
+/* ftrace's snapshots beside those of a recording, on a folder that plays tracefs: which triggers have one taken. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <signal.h>
@@ -6,14 +6,16 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "engine/session/session.h"
+#include "engine/session/trigger_sources.h"
 #include "tests/format/temp_tree.h"
 
 struct fixture {
     struct temp_tree tree;
     struct weir_record_options options;
-    struct weir_session session;
-    struct weir_triggers *triggers;
+    struct weir_recording_plan plan;
+    struct weir_workload workload;
+    struct weir_trigger_sources sources;
+    struct weir_triggers triggers;
     char path[PATH_MAX]; /* of the file that is played */
     int result;          /* of run() */
 };
@@ -31,21 +33,25 @@ static void fixture_init(struct fixture *f)
     temp_tree_init(&f->tree);
     temp_tree_write_text(&f->tree, "snapshot", "");
     temp_tree_path(&f->tree, "snapshot", f->path);
-    f->session.options = &f->options;
-    f->triggers = &f->session.coordinator.triggers;
-    weir_triggers_init(f->triggers, NULL);
-    cr_assert_eq(weir_ftrace_snapshot_open(&f->session.ftrace, f->tree.root, &err), 0, "%s", err.what);
+    f->plan.options = f->sources.options = &f->options;
+    weir_triggers_init(&f->triggers, NULL);
+    cr_assert_eq(weir_ftrace_snapshot_open(&f->sources.ftrace, f->tree.root, &err), 0, "%s", err.what);
 }
 
 static void fixture_fini(struct fixture *f)
 {
-    weir_session_close_triggers(&f->session);
+    weir_trigger_sources_close(&f->sources);
     temp_tree_fini(&f->tree);
 }
 
 static void register_own(struct fixture *f, enum weir_trigger trigger)
 {
-    weir_triggers_register(f->triggers, trigger, &(struct weir_trigger_action){.run = run, .ctx = f});
+    weir_triggers_register(&f->triggers, trigger, &(struct weir_trigger_action){.run = run, .ctx = f});
+}
+
+static void end(struct fixture *f)
+{
+    weir_trigger_sources_end_with_ftrace(&f->sources, weir_trigger_sources_ask_at_end(&f->plan, &f->workload));
 }
 
 /* Whether one was taken since the last look. */
@@ -62,85 +68,86 @@ static bool was_taken(struct fixture *f)
 
 static bool takes(struct fixture *f, enum weir_trigger trigger)
 {
-    weir_triggers_fire(f->triggers, trigger, WEIR_TRIGGER_BY_CONTROL);
+    weir_triggers_fire(&f->triggers, trigger, WEIR_TRIGGER_BY_CONTROL);
     return was_taken(f);
 }
 
-Test(session_trigger, without_the_option_nothing_is_registered)
+Test(trigger_sources, without_the_option_nothing_is_registered)
 {
-    struct weir_session session = {0};
-    weir_triggers_init(&session.coordinator.triggers, NULL);
-    weir_session_follow_with_ftrace(&session);
-    cr_assert_null(session.coordinator.triggers.actions[WEIR_TRIGGER_DUMP].run);
-    cr_assert_eq(session.coordinator.triggers.on_signal, WEIR_TRIGGER_NONE);
+    struct weir_trigger_sources sources = {0};
+    struct weir_triggers triggers;
+    weir_triggers_init(&triggers, NULL);
+    weir_trigger_sources_follow_with_ftrace(&sources, &triggers);
+    cr_assert_null(triggers.actions[WEIR_TRIGGER_DUMP].run);
+    cr_assert_eq(triggers.on_signal, WEIR_TRIGGER_NONE);
 }
 
-Test(session_trigger, ftrace_alone_takes_what_is_asked_for_in_any_way)
+Test(trigger_sources, ftrace_alone_takes_what_is_asked_for_in_any_way)
 {
     struct fixture f;
     fixture_init(&f);
-    weir_session_follow_with_ftrace(&f.session);
+    weir_trigger_sources_follow_with_ftrace(&f.sources, &f.triggers);
     cr_assert(takes(&f, WEIR_TRIGGER_DUMP));
     cr_assert(takes(&f, WEIR_TRIGGER_SNAPSHOT));
     cr_assert(takes(&f, WEIR_TRIGGER_SNAPSHOT_ALLOC));
-    weir_triggers_signal(f.triggers);
+    weir_triggers_signal(&f.triggers);
     cr_assert(was_taken(&f));
     cr_assert_not(takes(&f, WEIR_TRIGGER_SWITCH));
     fixture_fini(&f);
 }
 
-Test(session_trigger, ftrace_goes_with_ours_and_not_with_what_is_refused)
+Test(trigger_sources, ftrace_goes_with_ours_and_not_with_what_is_refused)
 {
     struct fixture f;
     fixture_init(&f);
     register_own(&f, WEIR_TRIGGER_DUMP);
     register_own(&f, WEIR_TRIGGER_SNAPSHOT);
     register_own(&f, WEIR_TRIGGER_SWITCH);
-    weir_session_follow_with_ftrace(&f.session);
+    weir_trigger_sources_follow_with_ftrace(&f.sources, &f.triggers);
     cr_assert(takes(&f, WEIR_TRIGGER_DUMP));
     cr_assert_not(takes(&f, WEIR_TRIGGER_SWITCH));
     f.result = -ENOSPC;
     cr_assert_not(takes(&f, WEIR_TRIGGER_SNAPSHOT));
     f.result = WEIR_TRIGGER_BEGUN; /* at its begin: what led to it is what is wanted */
     cr_assert(takes(&f, WEIR_TRIGGER_SNAPSHOT));
-    weir_triggers_complete(f.triggers, WEIR_TRIGGER_SNAPSHOT, 0, NULL);
+    weir_triggers_complete(&f.triggers, WEIR_TRIGGER_SNAPSHOT, 0, NULL);
     cr_assert_not(was_taken(&f));
     fixture_fini(&f);
 }
 
 /* What SIGUSR2 means by itself stays so. */
-Test(session_trigger, signal_of_switches_is_not_taken_away)
+Test(trigger_sources, signal_of_switches_is_not_taken_away)
 {
     struct fixture f;
     fixture_init(&f);
     register_own(&f, WEIR_TRIGGER_SWITCH);
-    weir_triggers_set_signal(f.triggers, WEIR_TRIGGER_SWITCH);
-    weir_session_follow_with_ftrace(&f.session);
-    weir_triggers_signal(f.triggers);
+    weir_triggers_set_signal(&f.triggers, WEIR_TRIGGER_SWITCH);
+    weir_trigger_sources_follow_with_ftrace(&f.sources, &f.triggers);
+    weir_triggers_signal(&f.triggers);
     cr_assert_not(was_taken(&f));
     fixture_fini(&f);
 }
 
-Test(session_trigger, ftrace_takes_what_is_asked_for_of_the_end)
+Test(trigger_sources, ftrace_takes_what_is_asked_for_of_the_end)
 {
     struct fixture f;
     fixture_init(&f);
-    weir_session_end_with_ftrace(&f.session);
+    end(&f);
     cr_assert_not(was_taken(&f));
     f.options.snapshot_on_exit = true;
-    weir_session_end_with_ftrace(&f.session);
+    end(&f);
     cr_assert(was_taken(&f));
     f.options.snapshot_on_exit = false;
-    weir_modes_add(&f.session.plan.modes, WEIR_MODE_OVERWRITE);
-    weir_session_end_with_ftrace(&f.session);
+    weir_modes_add(&f.plan.modes, WEIR_MODE_OVERWRITE);
+    end(&f);
     cr_assert_not(was_taken(&f));
 
     f.options.snapshot_on.crash = true;
-    f.session.workload.reaped = true;
-    weir_session_end_with_ftrace(&f.session);
+    f.workload.reaped = true;
+    end(&f);
     cr_assert_not(was_taken(&f));
-    f.session.workload.status = SIGSEGV;
-    weir_session_end_with_ftrace(&f.session);
+    f.workload.status = SIGSEGV;
+    end(&f);
     cr_assert(was_taken(&f));
     fixture_fini(&f);
 }

@@ -1,0 +1,179 @@
+/* From open events to a pipeline with mapped rings; see data_path.h. Coordinator. */
+#include "engine/session/data_path.h"
+
+#include "base/bits.h"
+#include "engine/aux/aux_drain.h"
+#include "engine/events/open_error.h"
+#include "engine/events/sample_size.h"
+
+void weir_data_path_init(struct weir_data_path *path, const struct weir_data_path_setup *setup)
+{
+    *path = (struct weir_data_path){.setup = *setup, .aux = WEIR_AUX_KEEPER_INIT};
+}
+
+/* ---- events ---- */
+
+int weir_data_path_open_events(struct weir_data_path *path, struct weir_error *err)
+{
+    const struct weir_recording_plan *plan = path->setup.plan;
+    int result = weir_event_set_open(&path->events,
+                                     &(struct weir_event_set_setup){
+                                         .kernel = path->setup.kernel,
+                                         .list = plan->options->events,
+                                         .cpus = &plan->cpus,
+                                         .late_cpus = &plan->machine->late_cpus,
+                                         .targets = path->setup.targets,
+                                         .per_thread = weir_recording_plan_per_thread(plan),
+                                         .config = &plan->config,
+                                         .limits = &plan->machine->limits,
+                                         .notices = plan->options->notices,
+                                         .exclude_follows = plan->options->exclude_self,
+                                     },
+                                     err);
+    return result < 0 ? result : weir_sample_check_ring(plan->options->events, plan->ring_bytes, err);
+}
+
+/* ---- pipeline ---- */
+
+/* Of the sizes that outputs are to have; 0: they may have any. */
+static uint64_t least_size(const struct weir_record_options *options)
+{
+    uint64_t limit = options->max_bytes, file = options->switching.bytes;
+    return limit == 0 || (file > 0 && file < limit) ? file : limit;
+}
+
+int weir_data_path_make_pipeline(struct weir_data_path *path, struct weir_error *err)
+{
+    const struct weir_recording_plan *plan = path->setup.plan;
+    const struct weir_record_options *options = plan->options;
+    const struct weir_event_set *events = &path->events;
+    bool per_thread = weir_recording_plan_per_thread(plan);
+    int result = weir_shed_plan_init(&path->shed, options->shed, events->list);
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot plan what is shed");
+    struct weir_pipeline_setup setup = {
+        .kernel = path->setup.kernel,
+        .clock = path->setup.clock,
+        .plan = &plan->placement,
+        .places = events->places,
+        .place_count = events->place_count,
+        .event_count = events->event_count,
+        .layout = weir_walk_layout_of(events),
+        .buffer_bytes = plan->buffer_bytes,
+        .retained_bytes = plan->retained_bytes,
+        .retained_span_ns = options->retained_span_ns,
+        .shed = &path->shed,
+        .set = events,
+        .aux = plan->aux.mode != WEIR_AUX_NONE ? &weir_aux_drain_hooks : NULL,
+        .modes = plan->modes,
+        .grow_pool = plan->grow_pool,
+        .max_bytes = options->max_bytes,
+        .size_bytes = least_size(options),
+        .sync = options->sync,
+        .compression_level = options->compression_level,
+        .compression_threads = weir_recording_plan_compression_threads(plan),
+        .realtime_priority = (int)options->readers.realtime_priority,
+        /* A ring that follows its task has no CPU of its own: its reader runs where there is room, unless told. */
+        .pin = path->setup.pins_readers && (!per_thread || options->readers.threads_spec),
+        .notices = options->notices,
+        .while_waiting = weir_modes_may_wait_for_output(&plan->modes) ? path->setup.while_waiting : NULL,
+        .waiting_ctx = path->setup.waiting_ctx,
+    };
+    setup.layout.maps_have_no_ids = !plan->config.build_ids_in_maps;
+    result = weir_pipeline_init(&path->pipeline, &setup, err);
+    path->has_pipeline = result == 0;
+    if (result < 0)
+        weir_shed_plan_fini(&path->shed);
+    weir_aux_keeper_init(&path->aux, &(struct weir_aux_keeper_setup){
+                                         .plan = &plan->aux,
+                                         .events = &path->events,
+                                         .pipeline = &path->pipeline,
+                                         .clock = path->setup.clock,
+                                         .cpus = &plan->cpus,
+                                         .per_thread = per_thread,
+                                         .system_wide = plan->config.system_wide,
+                                         .sysfs_root = plan->machine->sysfs_root,
+                                     });
+    return result;
+}
+
+/* ---- rings ---- */
+
+/* 0 or -errno without err. */
+static int map_ring(struct weir_data_path *path, unsigned place, bool sideband)
+{
+    const struct weir_recording_plan *plan = path->setup.plan;
+    if (!weir_event_set_has_ring(&path->events, place, sideband)) {
+        if (!path->events.places[place].late)
+            weir_pipeline_drop_ring(&path->pipeline, place, sideband);
+        return 0;
+    }
+    struct weir_reader_ring *r = weir_pipeline_ring(&path->pipeline, place, sideband);
+    uint64_t bytes = sideband ? plan->sideband_ring_bytes : plan->ring_bytes;
+    int result = 0;
+    if (!r->ring.page) /* else by an attempt that came only so far */
+        result = weir_event_set_map_ring(&path->events, place, sideband, bytes, &r->ring);
+    if (result == 0 && !sideband)
+        result = weir_aux_keeper_map(&path->aux, place, r);
+    if (result < 0)
+        return result;
+    unsigned count;
+    const int *fds = weir_event_set_poll_fds(&path->events, place, sideband, &count);
+    weir_reader_ring_set_poll_fds(r, fds, count);
+    return 0;
+}
+
+static int explain(struct weir_data_path *path, unsigned place, bool sideband, int code, struct weir_error *err)
+{
+    const struct weir_recording_plan *plan = path->setup.plan;
+    const struct weir_event_place *at = &path->events.places[place];
+    const struct weir_kernel_limits *limits = &plan->machine->limits;
+    const struct weir_ring_sizes sizes = {plan->ring_bytes, plan->sideband_ring_bytes, plan->aux.area_bytes};
+    if (!sideband && weir_pipeline_ring(&path->pipeline, place, false)->ring.page)
+        return weir_aux_map_error_explain(err, code, at, &sizes, limits);
+    uint64_t bytes = sideband ? sizes.sideband_bytes : sizes.data_bytes;
+    return weir_ring_map_error_explain(err, code, at, bytes, &sizes, limits);
+}
+
+int weir_data_path_map_place(struct weir_data_path *path, unsigned place, struct weir_error *err)
+{
+    for (int sideband = 0; sideband < 2; sideband++) {
+        int result = map_ring(path, place, sideband);
+        if (result < 0)
+            return explain(path, place, sideband, result, err);
+    }
+    return 0;
+}
+
+int weir_data_path_map_rings(struct weir_data_path *path, struct weir_error *err)
+{
+    for (unsigned place = 0; place < path->events.place_count; place++) {
+        for (int sideband = 0; sideband < 2; sideband++) {
+            if (path->events.places[place].late && weir_event_set_has_ring(&path->events, place, sideband))
+                continue;
+            int result = map_ring(path, place, sideband);
+            if (result < 0)
+                return explain(path, place, sideband, result, err);
+        }
+    }
+    return 0;
+}
+
+/* ---- release ---- */
+
+void weir_data_path_stop(struct weir_data_path *path)
+{
+    if (path->has_pipeline)
+        weir_pipeline_stop(&path->pipeline);
+}
+
+void weir_data_path_close(struct weir_data_path *path)
+{
+    weir_data_path_stop(path);
+    weir_aux_keeper_fini(&path->aux);
+    if (path->has_pipeline)
+        weir_pipeline_fini(&path->pipeline);
+    weir_shed_plan_fini(&path->shed);
+    path->has_pipeline = false;
+    weir_event_set_close(&path->events);
+}

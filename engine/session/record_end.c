@@ -1,0 +1,135 @@
+/* ENDING: from events that are switched off to finished files, and the release of everything. Coordinator thread. */
+#include "engine/session/record_internal.h"
+#include "topology/thread_affinity.h"
+
+#define HURRIED_WAIT_MS 300 /* for a command that was asked to end; most do so at once */
+
+/* ---- the command ---- */
+
+static void tell_of_reader(struct weir_recording *recording, enum weir_record_end end)
+{
+    if (!recording->files.reader_gone)
+        return;
+    bool runs_on = recording->options->command && !weir_workload_poll(&recording->workload);
+    weir_notice(recording->options->notices, WEIR_NOTICE_WARNING, "the reader of the recording has gone%s%s",
+                end == WEIR_RECORD_END_READER ? ": recording has ended" : " before its end",
+                runs_on ? "; the command runs on" : "");
+}
+
+/*
+ * The file is whole by now. A workload that outlives its recording is terminated, as perf does; but when recording has
+ * failed, that is none of the workload's business: it runs on. A caller that waits for us gets to see its end; a
+ * further signal ends that wait, not the workload; after one that came while the file was finished it is a short one.
+ */
+static void end_workload(struct weir_recording *recording, enum weir_record_end end, const struct weir_error *err)
+{
+    const struct weir_notice_sink *notices = recording->options->notices;
+    struct weir_workload *workload = &recording->workload;
+    tell_of_reader(recording, end);
+    if (!recording->options->command)
+        return;
+    if (end == WEIR_RECORD_END_SIGNAL || end == WEIR_RECORD_END_TARGETS || end == WEIR_RECORD_END_SCHEDULE ||
+        end == WEIR_RECORD_END_ASKED || end == WEIR_RECORD_END_SIZE)
+        weir_workload_ask_to_end(workload);
+    else if (end == WEIR_RECORD_END_SPACE && !weir_workload_poll(workload))
+        weir_notice(notices, WEIR_NOTICE_WARNING, "recording has ended; the command runs on");
+    else if (end == WEIR_RECORD_END_OUTPUT && !weir_workload_poll(workload))
+        weir_notice(notices, WEIR_NOTICE_WARNING, "recording has ended (%s); the command runs on", err->what);
+    weir_coordinator_wait_workload(&recording->coordinator,
+                                   weir_coordinator_was_hurried(&recording->coordinator) ? HURRIED_WAIT_MS : -1);
+    recording->result->has_workload_status = workload->reaped;
+    recording->result->workload_status = workload->status;
+}
+
+void weir_recording_abandon(struct weir_recording *recording, const struct weir_error *err)
+{
+    struct weir_workload *workload = &recording->workload;
+    if (workload->go_fd >= 0 || weir_workload_poll(workload))
+        return;
+    weir_event_set_disable(&recording->path.events);
+    weir_sideband_halt(recording->sideband.sideband); /* it looks at the pipeline's epochs */
+    weir_data_path_stop(&recording->path);
+    weir_control_end(&recording->control, &recording->coordinator.late_sources);
+    end_workload(recording, WEIR_RECORD_END_OUTPUT, err);
+}
+
+/* ---- the end of the data ---- */
+
+/* What the result says of rings and AUX areas. */
+static void sum_rings(const struct weir_recording *recording)
+{
+    const struct weir_pipeline *pipeline = &recording->path.pipeline;
+    struct weir_record_result *result = recording->result;
+    result->ring_bytes = recording->plan.ring_bytes;
+    result->rings = weir_pipeline_mapped_rings(pipeline);
+    result->pool_bytes = (uint64_t)pipeline->pool.chunk_count * pipeline->pool.chunk_bytes;
+    weir_aux_keeper_sum(&recording->path.aux, &result->aux);
+}
+
+/* Switches events off and drains the rings. 0, or -errno with err: what --tail-synthesize writes failed. */
+static int drain(struct weir_recording *recording, struct weir_error *err)
+{
+    const struct weir_record_options *options = recording->options;
+    struct weir_event_set *events = &recording->path.events;
+    bool asks_at_end = weir_trigger_sources_ask_at_end(&recording->plan, &recording->workload);
+    weir_trigger_sources_end_with_ftrace(&recording->asking, asks_at_end);
+    weir_event_set_end(events);
+    if (!recording->told_programs) /* they may have come meanwhile */
+        weir_event_set_tell_programs(events, options->notices);
+    weir_event_toggle_end(&recording->toggle);
+    weir_disk_guard_settle(&recording->guard);
+    recording->result->lost_suspended = recording->guard.lost_suspended;
+    weir_file_series_settle(&recording->files);
+    int described = options->tail_synthesize ? weir_beginning_synthesize(&recording->beginning, err) : 0;
+    bool asked = asks_at_end || recording->files.rotation.taken_back;
+    weir_pipeline_stop_readers(&recording->path.pipeline, weir_snapshots_keep_end(&recording->snapshots, asked));
+    return described;
+}
+
+int weir_recording_end(struct weir_recording *recording, struct weir_error *err)
+{
+    struct weir_record_result *result = recording->result;
+    int described = drain(recording, err);
+    int code = weir_file_series_finish(&recording->files, recording->snapshots.permanent, err);
+    sum_rings(recording);
+    if (result->end == WEIR_RECORD_END_OUTPUT && recording->files.reader_gone)
+        result->end = WEIR_RECORD_END_READER;
+    weir_snapshots_end(&recording->snapshots);
+    /* Else a command that runs on would wait for answers, and we for it. */
+    weir_control_end(&recording->control, &recording->coordinator.late_sources);
+    if (code == 0 && described < 0 && recording->files.reader_gone) { /* no failure, whoever met it first */
+        *err = (struct weir_error){0};
+        described = 0;
+    }
+    code = code < 0 ? code : described;
+    end_workload(recording, result->end, err);
+    result->signal = recording->coordinator.ending_signal;
+    return code;
+}
+
+/* ---- release ---- */
+
+void weir_recording_release(struct weir_recording *recording)
+{
+    weir_sideband_halt(recording->sideband.sideband); /* it looks at the pipeline's epochs */
+    weir_data_path_stop(&recording->path);
+    weir_file_series_close(&recording->files);
+    weir_file_facts_fini(&recording->facts); /* names are the events' */
+    weir_data_path_close(&recording->path);
+    weir_sideband_host_fini(&recording->sideband); /* the readers, which are gone now, wrote to its tees */
+    weir_beginning_fini(&recording->beginning);
+    weir_disk_guard_fini(&recording->guard);
+    weir_append_free(recording->append);
+    weir_kcore_close(&recording->kcore);
+    weir_workload_fini(&recording->workload);
+    weir_control_fini(&recording->control);
+    weir_trigger_sources_close(&recording->asking);
+    weir_targets_fini(&recording->targets);
+    weir_cpu_follower_close(&recording->cpu_follower);
+    if (recording->phase >= WEIR_RECORDING_LISTENING)
+        weir_coordinator_fini(&recording->coordinator);
+    weir_thread_pin(&recording->cpus_before); /* back to where it ran; nothing, when it is empty */
+    weir_cpuset_fini(&recording->cpus_before);
+    weir_recording_plan_fini(&recording->plan);
+    weir_machine_facts_fini(&recording->machine);
+}

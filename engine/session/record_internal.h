@@ -1,0 +1,96 @@
+/*
+ * A recording in the making: what weir_record_run() builds step by step, and takes apart in any state. Between the
+ * files of record.h's module; nobody else knows the struct.
+ *
+ * The coordinator writes all of it. Where a member has a part that another thread writes, the member's header says so.
+ */
+#ifndef WEIR_ENGINE_SESSION_RECORD_INTERNAL_H
+#define WEIR_ENGINE_SESSION_RECORD_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/session/append.h"
+#include "engine/session/beginning.h"
+#include "engine/session/control.h"
+#include "engine/session/coordinator.h"
+#include "engine/session/cpu_follower.h"
+#include "engine/session/data_path.h"
+#include "engine/session/disk_guard.h"
+#include "engine/session/event_toggle.h"
+#include "engine/session/file_facts.h"
+#include "engine/session/file_series.h"
+#include "engine/session/machine_facts.h"
+#include "engine/session/record.h"
+#include "engine/session/recording_plan.h"
+#include "engine/session/sideband_host.h"
+#include "engine/session/snapshot.h"
+#include "engine/session/trigger_sources.h"
+#include "engine/session/workload.h"
+#include "format/kcore.h"
+
+/* The life of a recording. It goes from one phase to the next, or from any to OVER (record.c has the table). */
+enum weir_recording_phase {
+    WEIR_RECORDING_PLANNING,  /* reads the machine and makes the plan; with --dry-run that is all */
+    WEIR_RECORDING_LISTENING, /* signals and clients are heard; the command is forked and held */
+    WEIR_RECORDING_OPENING,   /* events and rings, disabled; the output, without a name */
+    WEIR_RECORDING_STARTING,  /* threads run; side events count; the file gets its beginning and its name */
+    WEIR_RECORDING_RUNNING,   /* events count; the coordinator's loop */
+    WEIR_RECORDING_ENDING,    /* events are off: last drain, losses, features, fsync; the end of the command */
+    WEIR_RECORDING_OVER,      /* nothing is held any more */
+    WEIR_RECORDING_PHASES,
+};
+
+struct weir_recording {
+    const struct weir_record_options *options; /* borrowed */
+    struct weir_record_result *result;         /* borrowed */
+    enum weir_recording_phase phase;
+
+    struct weir_machine_facts machine; /* const after PLANNING, but for the limit on descriptors */
+    struct weir_recording_plan plan;   /* const after OPENING */
+    struct weir_append *append;        /* owned; the file that is continued; NULL: none is */
+    struct weir_kcore kcore;           /* owned; with --kcore */
+    struct weir_cpuset cpus_before;    /* where the calling thread ran before; empty: it has not moved */
+
+    struct weir_coordinator coordinator;
+    struct weir_control control; /* clients that may ask for something */
+    struct weir_workload workload;
+    struct weir_cpu_follower cpu_follower;
+    struct weir_targets targets;
+    struct weir_data_path path;
+    struct weir_event_toggle toggle;
+    struct weir_snapshots snapshots;
+    struct weir_trigger_sources asking;
+
+    struct weir_file_facts facts; /* const after OPENING */
+    struct weir_beginning beginning;
+    struct weir_sideband_host sideband;
+    struct weir_file_series files;
+    struct weir_disk_guard guard;
+    uint64_t running_since_ns;
+    bool told_programs; /* that others run BPF programs on tracepoints of ours */
+};
+
+/* record_plan.c: reads the machine's facts and makes the plan; tells it. 0 or -errno with err. */
+int weir_recording_make_plan(struct weir_recording *recording, struct weir_error *err);
+
+/* record_open.c: opens events, rings and the first file. 0 or -errno with err. */
+int weir_recording_open(struct weir_recording *recording, struct weir_error *err);
+
+/* record_start.c: opens control, has the coordinator's loop watch everything, and starts threads, file and command. 0
+ * or -errno with err. */
+int weir_recording_listen(struct weir_recording *recording, struct weir_error *err);
+int weir_recording_watch(struct weir_recording *recording, struct weir_error *err);
+int weir_recording_start(struct weir_recording *recording, bool *workload_failed, struct weir_error *err);
+
+/* record_end.c: from events that are switched off to finished files. 0 or -errno with err. */
+int weir_recording_end(struct weir_recording *recording, struct weir_error *err);
+
+/* record_end.c: for a recording that failed before it ran. A command that was let go runs on, as it does when recording
+ * fails later. */
+void weir_recording_abandon(struct weir_recording *recording, const struct weir_error *err);
+
+/* record_end.c: undoes everything, in any phase. Options and result stay, and a file that has its name. */
+void weir_recording_release(struct weir_recording *recording);
+
+#endif

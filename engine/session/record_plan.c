@@ -1,0 +1,67 @@
+/* PLANNING: what needs no event, and is all of a dry run. Coordinator thread. Nothing on disk is changed. */
+#include "engine/session/record_internal.h"
+#include "io/output_file.h"
+#include "io/output_folder.h"
+
+static int check_output(const struct weir_record_options *options, struct weir_error *err)
+{
+    if (options->output_kind == WEIR_RECORD_OUTPUT_STREAM)
+        return weir_output_file_check_stream(options->output_fd, err);
+    return options->kcore ? weir_output_folder_check(options->output_path, err)
+                          : weir_output_file_check(options->output_path, err);
+}
+
+static int open_append(struct weir_recording *recording, struct weir_error *err)
+{
+    int result = weir_append_open(&recording->append, recording->options->output_path, err);
+    if (result == 0 && recording->append && recording->options->sync)
+        result = weir_append_check_name(recording->append, err);
+    return result;
+}
+
+/* From here on no change of CPUs is missed. */
+static int list_late_cpus(struct weir_recording *recording, struct weir_error *err)
+{
+    const struct weir_record_options *options = recording->options;
+    const struct weir_topology *topology = recording->machine.topology;
+    const struct weir_cpuset *online = weir_topology_online(topology);
+    struct weir_cpu_follower *follower = &recording->cpu_follower;
+    bool system_wide = weir_recording_plan_is_system_wide(options);
+    bool has_late = !options->cpus && (system_wide || !options->per_thread) && weir_topology_is_this_machine(topology);
+    int result = weir_cpu_follower_open(follower, "", online);
+    if (result == 0 && has_late)
+        result = weir_cpu_follower_list_late(follower, online, system_wide, &recording->machine.late_cpus);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot list CPUs that are offline") : 0;
+}
+
+/* How many tasks are named, as of now: they are listed again when they are attached to, and who is missing is told
+ * then. */
+static size_t count_tasks(const struct weir_record_options *options)
+{
+    struct weir_targets targets;
+    if (!weir_recording_plan_has_tasks(options) || weir_targets_find(&targets, &options->target, NULL, NULL) < 0)
+        return 0;
+    size_t count = targets.count;
+    weir_targets_fini(&targets);
+    return count;
+}
+
+int weir_recording_make_plan(struct weir_recording *recording, struct weir_error *err)
+{
+    const struct weir_record_options *options = recording->options;
+    int result = check_output(options, err);
+    if (result == 0 && options->append)
+        result = open_append(recording, err);
+    if (result == 0 && options->kcore)
+        result = weir_kcore_open(&recording->kcore, NULL, err);
+    if (result == 0)
+        result = weir_machine_facts_read(&recording->machine, options, &weir_kernel_linux, err);
+    if (result == 0)
+        result = list_late_cpus(recording, err);
+    if (result < 0)
+        return result;
+    bool without_ids = recording->append && weir_append_is_without_ids(recording->append);
+    result = weir_recording_plan_make(&recording->plan, options, &recording->machine,
+                                      recording->append ? &without_ids : NULL, err);
+    return result < 0 ? result : weir_recording_plan_tell(&recording->plan, count_tasks(options), err);
+}

@@ -1,0 +1,31 @@
+/*
+ * How a recording goes, as one line of JSON (docs/json.md): what the control command "status" answers.
+ *
+ * Reads counters that readers, writer and kernel keep anyway, each relaxed and by itself: sums of a moment, not of one
+ * instant. Coordinator thread.
+ */
+#ifndef WEIR_ENGINE_SESSION_STATUS_H
+#define WEIR_ENGINE_SESSION_STATUS_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "engine/drain/pipeline.h"
+#include "engine/events/event_set.h"
+#include "engine/session/recording_plan.h"
+#include "engine/session/trigger.h"
+
+struct weir_status_sources { /* all borrowed for the call */
+    const char *state;       /* "enabled", "disabled", "suspended" or "stopped" */
+    uint64_t elapsed_ns;     /* since the coordinator's loop began */
+    uint64_t files;          /* so far, with the one that is written to */
+    const struct weir_recording_plan *plan;
+    const struct weir_event_set *events;
+    const struct weir_pipeline *pipeline;
+    const struct weir_triggers *triggers;
+};
+
+/* Appends the line to out. One read(2) for each event and CPU. Allocates. */
+void weir_status_append(const struct weir_status_sources *sources, struct weir_buf *out);
+
+#endif
