@@ -48,7 +48,7 @@ static const struct config_case cases[] = {
     {"-a true",
      NULL,
      {.freq_hz = 4000, .system_wide = true, .inherit = true},
-     /* exclude_guest: see default_event_is_cycles_at_the_highest_precision in test_event_list.c */
+     /* exclude_guest: see default_event_is_cycles_at_the_highest_precision in test_event_parse.c */
      {HW(0), EVERY, FREQ(4000), .sample_type = TYPE_CPU | PERF_SAMPLE_PERIOD, .precise_ip = 3}},
     {"-e cycles:u -a true",
      "cycles:u",

@@ -472,9 +472,9 @@ Test(event_set, poll_descriptors_are_those_of_the_ring)
     event_set_rig_fini(&f);
 }
 
-/* ---- switching on and off, reading ---- */
+/* ---- enabling, disabling, reading ---- */
 
-Test(event_set, sideband_is_switched_apart)
+Test(event_set, side_events_are_enabled_apart)
 {
     struct event_set_rig f;
     event_set_rig_init(&f, "cs,faults", 0);
@@ -490,7 +490,7 @@ Test(event_set, sideband_is_switched_apart)
 
 /* The simulated kernel knows no tasks: what a child that is forked meanwhile would do to the first of two is not seen.
  */
-Test(event_set, what_children_inherit_is_switched_twice)
+Test(event_set, inherited_events_are_toggled_twice)
 {
     struct event_set_rig f;
     event_set_rig_init(&f, "cs,faults", 2);

@@ -49,7 +49,7 @@ static void expect_as_before(int fd, uint64_t id, unsigned open_before)
     cr_assert_eq(rig.faulty.open_now, open_before);
 }
 
-Test(event_reopen, refused_open_leaves_the_set_as_it_was)
+Test(event_set_reopen, refused_open_leaves_the_set_as_it_was)
 {
     set_up("cs");
     int fd = weir_event_set_fd(&rig.set, 0, 0, 0);
@@ -62,7 +62,7 @@ Test(event_reopen, refused_open_leaves_the_set_as_it_was)
     tear_down();
 }
 
-Test(event_reopen, redirect_or_id_that_fails_leaves_the_set_as_it_was)
+Test(event_set_reopen, redirect_or_id_that_fails_leaves_the_set_as_it_was)
 {
     set_up("cs");
     int fd = weir_event_set_fd(&rig.set, 0, 0, 0);
@@ -77,7 +77,7 @@ Test(event_reopen, redirect_or_id_that_fails_leaves_the_set_as_it_was)
     tear_down();
 }
 
-Test(event_reopen, out_of_memory_at_any_allocation_leaves_the_set_as_it_was)
+Test(event_set_reopen, out_of_memory_at_any_allocation_leaves_the_set_as_it_was)
 {
     set_up("cs");
     int fd = weir_event_set_fd(&rig.set, 0, 0, 0);
@@ -102,7 +102,7 @@ static int refuse_offline(const struct faulty_open *attempt)
     return attempt->cpu == 9 ? -ENOENT : 0;
 }
 
-Test(event_reopen, task_event_that_an_offline_cpu_refuses_is_open_on_the_others)
+Test(event_set_reopen, task_event_that_an_offline_cpu_refuses_is_open_on_the_others)
 {
     event_set_rig_init(&rig, NULL, 2);
     cr_assert_eq(weir_cpuset_add(&rig.late_cpus, 9), 0);
@@ -116,7 +116,7 @@ Test(event_reopen, task_event_that_an_offline_cpu_refuses_is_open_on_the_others)
 }
 
 /* The kernel opens them there, and children inherit them; a CPU that comes needs nothing but a ring. */
-Test(event_reopen, events_of_tasks_are_open_on_offline_cpus_and_stay)
+Test(event_set_reopen, events_of_tasks_are_open_on_offline_cpus_and_stay)
 {
     event_set_rig_init(&rig, "cs", 2);
     cr_assert_eq(weir_cpuset_add(&rig.late_cpus, 9), 0);
@@ -140,7 +140,7 @@ Test(event_reopen, events_of_tasks_are_open_on_offline_cpus_and_stay)
     event_set_rig_fini(&rig);
 }
 
-Test(event_reopen, event_of_all_tasks_beside_those_of_tasks_is_opened_when_the_cpu_comes)
+Test(event_set_reopen, event_of_all_tasks_beside_those_of_tasks_is_opened_when_the_cpu_comes)
 {
     event_set_rig_init(&rig, "cs", 2);
     cr_assert_eq(weir_event_list_add_text_pokes(&rig.list), 0);
@@ -157,7 +157,7 @@ Test(event_reopen, event_of_all_tasks_beside_those_of_tasks_is_opened_when_the_c
 }
 
 /* Whatever is opened there and how often: also where nothing was at the start. */
-Test(event_reopen, the_file_has_one_id_for_each_event_on_each_cpu)
+Test(event_set_reopen, the_file_has_one_id_for_each_event_on_each_cpu)
 {
     set_up("cs,faults");
     size_t slots = (size_t)rig.set.event_count * rig.set.place_count;
@@ -187,7 +187,7 @@ Test(event_reopen, the_file_has_one_id_for_each_event_on_each_cpu)
 }
 
 /* Late CPUs have places and nothing else. */
-Test(event_reopen, late_cpu_is_opened_when_it_comes)
+Test(event_set_reopen, late_cpu_is_opened_when_it_comes)
 {
     set_up("cs");
     cr_assert_eq(rig.set.place_count, CPUS + 1);
@@ -203,7 +203,7 @@ Test(event_reopen, late_cpu_is_opened_when_it_comes)
 }
 
 /* The old events of the rings stay open, because they are their rings; the ring of samples is of one of two events. */
-Test(event_reopen, cpu_that_comes_back_gets_new_events_in_its_old_rings)
+Test(event_set_reopen, cpu_that_comes_back_gets_new_events_in_its_old_rings)
 {
     set_up("cs,faults");
     unsigned place_fds = 3, opens = rig.faulty.open_now;
@@ -242,7 +242,7 @@ Test(event_reopen, cpu_that_comes_back_gets_new_events_in_its_old_rings)
 }
 
 /* -D, or a control command, may have switched samples off; the members of a group follow their leader. */
-Test(event_reopen, events_are_switched_as_those_of_other_cpus)
+Test(event_set_reopen, events_are_switched_as_those_of_other_cpus)
 {
     set_up("{cs,faults}");
     weir_event_set_disable_samples(&rig.set);
@@ -258,7 +258,7 @@ Test(event_reopen, events_are_switched_as_those_of_other_cpus)
     tear_down();
 }
 
-Test(event_reopen, event_that_was_switched_off_alone_stays_off_on_a_cpu_that_comes_back)
+Test(event_set_reopen, event_that_was_switched_off_alone_stays_off_on_a_cpu_that_comes_back)
 {
     set_up("cs,faults");
     weir_event_set_toggle(&rig.set, 1, false);

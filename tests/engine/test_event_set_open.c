@@ -1,6 +1,6 @@
 /*
- * Which descriptors are opened where: groups, events of a PMU of few CPUs, a ring for each task. What a kernel refuses
- * and how that is worked round is in test_event_set.c.
+ * Which descriptors are opened where: groups, events of a PMU of few CPUs, a ring for each task. Fallbacks after a
+ * refusal are in test_event_set.c.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -44,7 +44,7 @@ static void limit_to_cpu(struct weir_event *event, const char *cpu)
 
 /* ---- refusals ---- */
 
-Test(event_open, group_that_is_refused_is_an_error)
+Test(event_set_open, group_that_is_refused_is_an_error)
 {
     struct event_set_rig rig;
     init_group(&rig, "cs,faults", 2, 0);
@@ -54,7 +54,7 @@ Test(event_open, group_that_is_refused_is_an_error)
     event_set_rig_fini(&rig);
 }
 
-Test(event_open, group_that_is_not_weak_is_not_broken_up)
+Test(event_set_open, group_that_is_not_weak_is_not_broken_up)
 {
     struct event_set_rig rig;
     init_group(&rig, "cs,faults:u", 2, 0);
@@ -67,7 +67,7 @@ Test(event_open, group_that_is_not_weak_is_not_broken_up)
     event_set_rig_fini(&rig);
 }
 
-Test(event_open, event_of_a_pmu_without_a_recorded_cpu_is_an_error)
+Test(event_set_open, event_of_a_pmu_without_a_recorded_cpu_is_an_error)
 {
     struct event_set_rig rig;
     event_set_rig_init(&rig, "cs,faults", 0);
@@ -85,7 +85,7 @@ static int refuse_all_gone(const struct faulty_open *attempt)
     return -ESRCH;
 }
 
-Test(event_open, every_task_gone_is_an_error_with_a_ring_for_each_too)
+Test(event_set_open, every_task_gone_is_an_error_with_a_ring_for_each_too)
 {
     struct event_set_rig rig;
     event_set_rig_init(&rig, "cs", 3);
@@ -96,7 +96,7 @@ Test(event_open, every_task_gone_is_an_error_with_a_ring_for_each_too)
     event_set_rig_fini(&rig);
 }
 
-Test(event_open, out_of_memory_for_places_leaves_nothing_open)
+Test(event_set_open, out_of_memory_for_places_leaves_nothing_open)
 {
     for (unsigned successes = 0; successes < 2; successes++) { /* places, descriptors */
         struct event_set_rig rig;
@@ -113,7 +113,7 @@ Test(event_open, out_of_memory_for_places_leaves_nothing_open)
 
 /* ---- groups ---- */
 
-Test(event_open, members_are_opened_with_the_descriptor_of_their_leader)
+Test(event_set_open, members_are_opened_with_the_descriptor_of_their_leader)
 {
     struct event_set_rig rig;
     init_group(&rig, "cs,faults,migrations", 2, 2);
@@ -129,7 +129,7 @@ Test(event_open, members_are_opened_with_the_descriptor_of_their_leader)
     event_set_rig_fini(&rig);
 }
 
-Test(event_open, members_count_when_their_leader_does)
+Test(event_set_open, members_count_when_their_leader_does)
 {
     struct event_set_rig rig;
     init_group(&rig, "cs,faults,migrations", 2, 1);
@@ -155,7 +155,7 @@ Test(event_open, members_count_when_their_leader_does)
     event_set_rig_fini(&rig);
 }
 
-Test(event_open, weak_group_that_is_refused_is_opened_one_by_one)
+Test(event_set_open, weak_group_that_is_refused_is_opened_one_by_one)
 {
     const int codes[] = {-EINVAL, -EBADF};
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(codes); i++) {
@@ -178,7 +178,7 @@ Test(event_open, weak_group_that_is_refused_is_opened_one_by_one)
 
 /* ---- PMUs of few CPUs ---- */
 
-Test(event_open, event_is_opened_on_the_cpus_of_its_pmu)
+Test(event_set_open, event_is_opened_on_the_cpus_of_its_pmu)
 {
     struct event_set_rig rig;
     event_set_rig_init(&rig, "cs,faults", 0);
@@ -194,7 +194,7 @@ Test(event_open, event_is_opened_on_the_cpus_of_its_pmu)
     event_set_rig_fini(&rig);
 }
 
-Test(event_open, member_of_a_group_is_opened_where_its_leader_is)
+Test(event_set_open, member_of_a_group_is_opened_where_its_leader_is)
 {
     struct event_set_rig rig;
     init_group(&rig, "cs,faults", 2, 0);
@@ -205,7 +205,7 @@ Test(event_open, member_of_a_group_is_opened_where_its_leader_is)
     event_set_rig_fini(&rig);
 }
 
-Test(event_open, cpu_without_any_event_has_no_data_ring)
+Test(event_set_open, cpu_without_any_event_has_no_data_ring)
 {
     struct event_set_rig rig;
     event_set_rig_init(&rig, "cs", 0);
@@ -220,7 +220,7 @@ Test(event_open, cpu_without_any_event_has_no_data_ring)
 
 /* ---- cgroups ---- */
 
-Test(event_open, event_of_a_cgroup_is_opened_with_its_folder)
+Test(event_set_open, event_of_a_cgroup_is_opened_with_its_folder)
 {
     struct event_set_rig rig;
     event_set_rig_init(&rig, "cs,faults", 0);
@@ -239,7 +239,7 @@ Test(event_open, event_of_a_cgroup_is_opened_with_its_folder)
 
 /* ---- a ring for each task ---- */
 
-Test(event_open, per_thread_every_task_is_a_place_on_any_cpu)
+Test(event_set_open, per_thread_every_task_is_a_place_on_any_cpu)
 {
     struct event_set_rig rig;
     event_set_rig_init(&rig, "cs,faults", 3);
@@ -260,7 +260,7 @@ Test(event_open, per_thread_every_task_is_a_place_on_any_cpu)
     event_set_rig_fini(&rig);
 }
 
-Test(event_open, per_thread_each_task_has_rings_of_its_own)
+Test(event_set_open, per_thread_each_task_has_rings_of_its_own)
 {
     struct event_set_rig rig;
     event_set_rig_init(&rig, "cs,faults", 2);
@@ -284,7 +284,7 @@ static int refuse_second(const struct faulty_open *attempt)
     return attempt->pid == SECOND ? -ESRCH : 0;
 }
 
-Test(event_open, per_thread_task_that_is_gone_has_no_rings)
+Test(event_set_open, per_thread_task_that_is_gone_has_no_rings)
 {
     struct event_set_rig rig;
     event_set_rig_init(&rig, "cs", 3);
@@ -302,7 +302,7 @@ Test(event_open, per_thread_task_that_is_gone_has_no_rings)
 /* ---- text pokes ---- */
 
 /* Changes of the kernel's code are of no task: one descriptor on each CPU, for all of them, in the sideband ring. */
-Test(event_open, text_pokes_are_opened_for_all_tasks_beside_events_of_some)
+Test(event_set_open, text_pokes_are_opened_for_all_tasks_beside_events_of_some)
 {
     struct event_set_rig rig;
     event_set_rig_init(&rig, "cs", 2);
@@ -332,7 +332,7 @@ Test(event_open, text_pokes_are_opened_for_all_tasks_beside_events_of_some)
 }
 
 /* Before the command is executed, when its own side event does not count yet: the kernel is copied then. */
-Test(event_open, text_pokes_count_from_their_opening)
+Test(event_set_open, text_pokes_count_from_their_opening)
 {
     struct event_set_rig rig;
     event_set_rig_init(&rig, "cs", 1);
@@ -347,7 +347,7 @@ Test(event_open, text_pokes_count_from_their_opening)
     event_set_rig_fini(&rig);
 }
 
-Test(event_open, text_pokes_come_with_the_side_event_where_all_tasks_are_recorded)
+Test(event_set_open, text_pokes_come_with_the_side_event_where_all_tasks_are_recorded)
 {
     struct event_set_rig rig;
     event_set_rig_init(&rig, "cs", 0);

@@ -61,7 +61,7 @@ static const struct {
     {"cs_etm/@tmc_etr1/u", -EINVAL, "PMU cs_etm has no sink 'tmc_etr1' (column 8)", ""},
 };
 
-Test(event_pmu, bad_terms_are_refused_with_their_column)
+Test(event_parse_pmu, bad_terms_are_refused_with_their_column)
 {
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(refusals); i++) {
         struct rig rig;
@@ -75,7 +75,7 @@ Test(event_pmu, bad_terms_are_refused_with_their_column)
     }
 }
 
-Test(event_pmu, every_failing_allocation_leaves_the_list_as_it_was)
+Test(event_parse_pmu, every_failing_allocation_leaves_the_list_as_it_was)
 {
     static const struct {
         enum fake_machine machine;
@@ -151,7 +151,7 @@ static const struct {
     {FAKE_HYBRID, "cs", NULL, 1, 3, 0, 0},
 };
 
-Test(event_pmu, terms_give_the_attr_that_perf_opens)
+Test(event_parse_pmu, terms_give_the_attr_that_perf_opens)
 {
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(attrs); i++) {
         struct rig rig;
@@ -169,7 +169,7 @@ Test(event_pmu, terms_give_the_attr_that_perf_opens)
     }
 }
 
-Test(event_pmu, modifiers_stand_behind_the_slash_with_or_without_a_colon)
+Test(event_parse_pmu, modifiers_stand_behind_the_slash_with_or_without_a_colon)
 {
     static const char *const texts[] = {"cpu/event=1/pp", "cpu/event=1/:pp"};
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(texts); i++) {
@@ -182,7 +182,7 @@ Test(event_pmu, modifiers_stand_behind_the_slash_with_or_without_a_colon)
     }
 }
 
-Test(event_pmu, alias_may_have_generic_terms)
+Test(event_parse_pmu, alias_may_have_generic_terms)
 {
     struct rig rig;
     rig_init(&rig, FAKE_INTEL, "cpu/slow/");
@@ -192,7 +192,7 @@ Test(event_pmu, alias_may_have_generic_terms)
     rig_fini(&rig);
 }
 
-Test(event_pmu, event_knows_pmu_cpus_unit_and_scale)
+Test(event_parse_pmu, event_knows_pmu_cpus_unit_and_scale)
 {
     struct rig rig;
     rig_init(&rig, FAKE_INTEL, "energy-pkg,cs,uncore_imc_1/cas_count_read/");
@@ -226,7 +226,7 @@ static void expect_types(const struct rig *rig, const char *text, const uint32_t
     }
 }
 
-Test(event_pmu, word_may_stand_for_several_boxes)
+Test(event_parse_pmu, word_may_stand_for_several_boxes)
 {
     static const uint32_t all[] = {30, 31, 40}, two[] = {30, 31};
     static const char *const texts[] = {"uncore_imc/cas_count_read/", "imc/cas_count_read/", "cas_count_read",
@@ -243,7 +243,7 @@ Test(event_pmu, word_may_stand_for_several_boxes)
     rig_fini(&rig);
 }
 
-Test(event_pmu, group_on_several_boxes_is_one_group_for_each)
+Test(event_parse_pmu, group_on_several_boxes_is_one_group_for_each)
 {
     struct rig rig;
     rig_init(&rig, FAKE_INTEL, "cs,mine{uncore_imc_[01]/cas_count_read/,uncore_imc_[01]/event=9/,faults}:u");
@@ -260,7 +260,7 @@ Test(event_pmu, group_on_several_boxes_is_one_group_for_each)
     rig_fini(&rig);
 }
 
-Test(event_pmu, generic_events_are_one_for_each_kind_of_core)
+Test(event_parse_pmu, generic_events_are_one_for_each_kind_of_core)
 {
     static const struct {
         const char *text, *atom_name, *core_name;
