@@ -10,7 +10,7 @@
 
 #include "base/bits.h"
 
-#define PSB_BYTES_EARLY    256 /* early machines write them that often */
+#define PSB_BYTES_EARLY    256 /* distance of PSB packets on early machines */
 #define PSB_PERIOD_SHIFT   11  /* psb_period N: each 2^(N + 11) bytes */
 #define PT_ENABLE          1u  /* the bit of "pt" */
 #define PT_MODE_HOST_GUEST 1
@@ -25,7 +25,7 @@ static uint64_t number_or(const struct weir_pmu_list *pmus, const struct weir_pm
 
 /* ---- intel_pt ---- */
 
-/* A field of the config, its bits pushed together. */
+/* The value of a field of the config, whose bits may lie apart. */
 static uint64_t field_of(uint64_t config, uint64_t mask)
 {
     uint64_t value = 0, bit = 1;
@@ -53,7 +53,7 @@ static void print_values(char text[TEXT_BYTES], uint64_t valid)
     }
 }
 
-/* Checks one period or threshold against what the machine has. supported: a flag without which it has but 0. */
+/* Checks one period or threshold against the values of the machine. supported: a flag; without it, only 0 is valid. */
 static int check_period(const struct weir_event *event, const struct weir_pmu_list *pmus, const struct weir_pmu *pmu,
                         const char *name, const char *caps, const char *supported, struct weir_error *err)
 {
@@ -79,7 +79,7 @@ static int complete_intel_pt(struct weir_event *event, const struct weir_pmu_lis
                           pt_mode == PT_MODE_HOST_GUEST;
     uint64_t psb_period = weir_pmu_format_bits(pmu, "psb_period");
     if (plan->mode == WEIR_AUX_SAMPLE && !(psb_period & event->aux_attr.config_given))
-        attr->config &= ~psb_period; /* as often as it can: each piece is to have one */
+        attr->config &= ~psb_period; /* as often as possible: each sampled piece should have a PSB packet */
     if (weir_pmu_format_bits(pmu, "pt") && !(attr->config & PT_ENABLE)) {
         weir_notice(setting->notices, WEIR_NOTICE_WARNING, "event %s: there is no trace with pt=0; recording with pt=1",
                     event->name);
@@ -111,7 +111,7 @@ static void complete_arm_spe(struct weir_event *event, const struct weir_pmu *pm
     uint64_t timestamps = weir_pmu_format_bits(pmu, "ts_enable");
     if (!setting->per_thread && !(timestamps & event->aux_attr.config_given))
         event->attr.config |= timestamps;
-    event->aux_attr.sample_type = PERF_SAMPLE_DATA_SRC; /* tells readers that there are memory accesses in the trace */
+    event->aux_attr.sample_type = PERF_SAMPLE_DATA_SRC; /* tells consumers that the trace has memory accesses */
     if (event->attr.config & weir_pmu_format_bits(pmu, "pa_enable"))
         event->aux_attr.sample_type |= PERF_SAMPLE_PHYS_ADDR; /* likewise: physical addresses */
 }
@@ -131,7 +131,7 @@ static uint64_t bits(uint64_t value, unsigned first, unsigned last)
     return value >> first & ((UINT64_C(2) << (last - first)) - 1);
 }
 
-/* Whether that CPU can say whose trace it is as the config wants it. Arm IHI 0064, TRCIDR2. */
+/* Checks that a CPU can trace the context ids of the config. Arm IHI 0064, TRCIDR2. */
 static int check_context_ids(uint64_t config, unsigned cpu, uint64_t trcidr2, struct weir_error *err)
 {
     bool has_el1 = bits(trcidr2, 5, 9) == 4;                                 /* CIDSIZE: 32 bits */
@@ -148,7 +148,7 @@ static int check_context_ids(uint64_t config, unsigned cpu, uint64_t trcidr2, st
     return -EINVAL;
 }
 
-/* Several tasks share the area of a CPU: their ids and times are to be in the trace. */
+/* Asks for context ids and times in the trace: several tasks share the area of a CPU. */
 static int complete_cs_etm(struct weir_event *event, const struct weir_pmu_list *pmus, const struct weir_pmu *pmu,
                            const struct weir_aux_setting *setting, struct weir_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * Finding the AUX event, its group, and the sizes of its area. Main thread, set-up. Sources: aux_events.h.
+ * Finds the AUX event and its group, and chooses the sizes of its area. Main thread, set-up. Sources: aux_events.h.
  */
 #include "engine/aux/aux_events.h"
 
@@ -12,8 +12,8 @@
 
 #define KIB                  UINT64_C(1024)
 #define AREA_BYTES           (4096 * KIB) /* by default; perf's */
-#define AREA_BYTES_LIMITED   (128 * KIB)  /* of a user whose rings count against a limit; perf's */
-#define RING_BYTES_LIMITED   (128 * KIB)  /* then; perf has 256 KiB, but no sideband ring beside it */
+#define AREA_BYTES_LIMITED   (128 * KIB)  /* for a user whose rings count against a limit; perf's */
+#define RING_BYTES_LIMITED   (128 * KIB)  /* for the same user; perf has 256 KiB, but no sideband ring */
 #define AREA_BYTES_LEAST     (8 * KIB)
 #define SNAPSHOT_BYTES_LEAST (4 * KIB)
 #define SAMPLE_BYTES         4096u
@@ -132,7 +132,7 @@ static int check_mode(const struct weir_event *event, const struct weir_aux_plan
     return 0;
 }
 
-/* ---- events that want something of the area ---- */
+/* ---- events that use the area ---- */
 
 static bool has_members(const struct weir_event_list *list, size_t leader)
 {
@@ -143,7 +143,7 @@ static bool has_members(const struct weir_event_list *list, size_t leader)
     return false;
 }
 
-/* Puts the events up to `last` into the AUX event's group, unless one of them is in another: then none. */
+/* Puts the events up to `last` into the AUX event's group; none, if one of them is in another group. */
 static void join(struct weir_event_list *list, size_t aux, size_t last)
 {
     if (list->events[aux].leader != aux)
@@ -192,7 +192,7 @@ static int check_sampler(const struct weir_event_list *list, size_t index, struc
     return -EINVAL;
 }
 
-/* Which events hold pieces of the area, and how much. *any: there is one. */
+/* Sets the sample size of the events whose samples hold pieces of the area. *any: whether there is one. */
 static int choose_samplers(struct weir_event_list *list, size_t aux, const struct weir_aux_options *options, bool *any,
                            struct weir_error *err)
 {
@@ -246,7 +246,7 @@ static uint64_t area_for(uint64_t bytes, const struct weir_aux_setting *setting)
     return weir_round_up_power_of_two(weir_align_up(bytes, setting->limits->page_bytes));
 }
 
-/* The least and most that samples hold, of those that hold any. */
+/* The smallest and largest sample size among the events whose samples hold pieces of the area. */
 static void range_of_samples(const struct weir_event_list *list, uint32_t *least, uint32_t *most)
 {
     *least = UINT32_MAX;
@@ -294,7 +294,7 @@ static int check_area(enum weir_aux_kind kind, const struct weir_aux_plan *plan,
     return -EINVAL;
 }
 
-/* Decoding begins at certain packets: what holds none of them is worth nothing. */
+/* A decoder begins at certain packets: a piece without one cannot be decoded. */
 static void tell_small(const struct weir_aux_plan *plan, uint64_t bytes, uint64_t psb_bytes,
                        const struct weir_notice_sink *notices)
 {
@@ -305,7 +305,7 @@ static void tell_small(const struct weir_aux_plan *plan, uint64_t bytes, uint64_
                     plan->mode == WEIR_AUX_SNAPSHOT ? "a snapshot" : "a sample's piece", bytes, psb_bytes);
 }
 
-/* What of an area is wanted at once; 0: as much as there is. */
+/* The bytes of an area that a snapshot or a sample takes at once; 0: all. */
 static uint64_t wanted_of(const struct weir_event_list *list, const struct weir_event *event,
                           const struct weir_aux_options *options, const struct weir_aux_plan *plan)
 {

@@ -1,5 +1,5 @@
 /*
- * What AUXTRACE_INFO tells a decoder, kind by kind. Main thread; reads sysfs, allocates while it does.
+ * The words of AUXTRACE_INFO, kind by kind. Main thread; reads sysfs, allocates while it does.
  *
  * Source: *_info_fill() of the files that aux_events.h names, and the enums of tools/perf/util/intel-pt.h, intel-bts.h,
  * arm-spe.h and cs-etm.h, Linux 6.1, whose order the words have.
@@ -26,7 +26,7 @@ enum {
 
 #define INTEL_PT_WORDS    18 /* and the filter's text before the last one */
 #define CPUID_TSC_LEAF    0x15
-#define SWITCHES_OF_TASKS 2 /* INTEL_PT_HAVE_SCHED_SWITCH: SWITCH records of the tasks that are recorded */
+#define SWITCHES_OF_TASKS 2 /* INTEL_PT_HAVE_SCHED_SWITCH: SWITCH records of the recorded tasks */
 #define SWITCHES_OF_CPUS  3 /* likewise: SWITCH_CPU_WIDE records */
 
 #define ETM_VERSION    1
@@ -57,7 +57,7 @@ static void add(struct words *words, uint64_t word)
 
 /* ---- Intel ---- */
 
-/* How the clock of the trace's time packets and the TSC go together. */
+/* The ratio of the TSC to the clock of the trace's time packets. */
 static void read_tsc_ratio(uint64_t *numerator, uint64_t *denominator)
 {
     *numerator = *denominator = 0;
@@ -70,7 +70,7 @@ static void read_tsc_ratio(uint64_t *numerator, uint64_t *denominator)
 #endif
 }
 
-/* How time stamps of the trace become those of perf events: as many words for both kinds. */
+/* The conversion of the trace's time stamps to those of perf events: the same words for both kinds. */
 static void add_times(struct words *words, const struct weir_aux_facts *facts)
 {
     add(words, facts->time_shift);
@@ -86,7 +86,7 @@ static uint64_t switches_of(const struct weir_aux_plan *plan, const struct weir_
     return plan->switches == WEIR_AUX_SWITCHES_ALL || facts->system_wide ? SWITCHES_OF_CPUS : SWITCHES_OF_TASKS;
 }
 
-/* The text, filled up with zeros; a word more when it fills them all. */
+/* The text, padded with zeros; one word more if the text fills all words. */
 static void add_filter(struct words *words, const char *filter)
 {
     size_t length = strlen(filter), bytes = length ? weir_align_up(length + 1, sizeof(uint64_t)) : 0;
@@ -143,7 +143,7 @@ struct unit {
     unsigned cpu;
 };
 
-/* What cannot be read is 0, as by perf. */
+/* An unreadable register is 0, as in perf. */
 static uint64_t read_register(const struct unit *unit, const char *file)
 {
     uint64_t value;

@@ -1,4 +1,4 @@
-/* AUX areas: mapping, enabling, snapshots, sums, what decoders are told. Coordinator thread. See aux_keeper.h. */
+/* AUX areas: mapping, enabling, snapshots, sums, AUXTRACE_INFO. Coordinator thread. See aux_keeper.h. */
 #include "engine/aux/aux_keeper.h"
 
 #include <errno.h>
@@ -180,7 +180,7 @@ void weir_aux_keeper_pause(struct weir_aux_keeper *keeper, bool paused)
         weir_event_set_toggle(keeper->setup.events, (unsigned)keeper->setup.plan->event, !paused);
 }
 
-/* ---- sums, and what decoders are told ---- */
+/* ---- sums, AUXTRACE_INFO ---- */
 
 static void add_area(void *ctx, const struct weir_reader_ring *r)
 {

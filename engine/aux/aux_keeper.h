@@ -1,6 +1,6 @@
 /*
- * Keeps the AUX areas of a recording: maps them, has their event enabled or held still, and adds up what became of
- * them. Readers drain the areas.
+ * Keeps the AUX areas of a recording: maps them, enables their event or holds it still, and adds up their byte counts.
+ * Readers drain the areas.
  *
  * The kernel disables an event whose area is full, and the event has to be enabled by hand when there is room again
  * (perf_aux_output_begin(), kernel/events/ring_buffer.c). perf enables it after each read. In weir a reader asks for
@@ -91,7 +91,7 @@ void weir_aux_keeper_pause(struct weir_aux_keeper *keeper, bool paused);
  */
 int weir_aux_keeper_append_info(const struct weir_aux_keeper *keeper, struct weir_buf *out);
 
-/* Adds up the areas. Readers and writer have ended. */
+/* Adds the AUX byte counts to the result. Readers and writer have ended. */
 void weir_aux_keeper_sum(const struct weir_aux_keeper *keeper, struct weir_aux_sum *sum);
 
 /* Takes its timer out of the loop and closes it. Before the poll set ends. In any state; idempotent. */

@@ -166,7 +166,7 @@ enum weir_chunk_queue_park weir_chunk_queue_park(struct weir_chunk_queue *queue,
         struct timespec timeout = {.tv_sec = timeout_ms / 1000, .tv_nsec = timeout_ms % 1000 * 1000000L};
         syscall(SYS_futex, &queue->parked, FUTEX_WAIT_PRIVATE, PARKED, timeout_ms < 0 ? NULL : &timeout, NULL, 0);
     }
-    /* Acquire pairs with wake(): who takes a wake sees what was stored before it (the writer's stopping flag). */
+    /* Acquire pairs with wake(): the writer that takes a wake sees the stores before it (its stopping flag). */
     bool woken = atomic_exchange_explicit(&queue->parked, AWAKE, memory_order_acquire) == WOKEN;
     return woken ? WEIR_PARK_WOKEN : sleeps ? WEIR_PARK_TIMED_OUT : WEIR_PARK_NEEDLESS;
 }

@@ -4,8 +4,8 @@
  * many chunks as it parked for: at most one futex wake for each sleep of the writer.
  *
  * Algorithm: D. Vyukov, "Intrusive MPSC node-based queue" (1024cores.net, 2010). A push is one exchange on `last`. The
- * order of exchanges is the order of the queue, whoever links its node first. Rounds rest on that order: a round marker
- * that is pushed after all chunks of its round also leaves the queue after them.
+ * order of exchanges is the order of the queue, whichever node is linked first. Rounds rest on that order: a round
+ * marker that is pushed after all chunks of its round also leaves the queue after them.
  *
  *     producer                                               writer
  *     node.next = NULL                                       next = first.next, acquire    (queue-link)

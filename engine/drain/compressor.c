@@ -125,7 +125,7 @@ static int map_buffers(struct weir_compressor *compressor)
 {
     size_t each = slot_data_bytes(&compressor->setup);
     size_t bytes = each * compressor->slot_count;
-    /* Reserved whole, used as far as what is compressed needs: a fraction of it. */
+    /* Reserved whole; compressed bytes use a fraction of it. */
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return -ENOMEM;

@@ -18,7 +18,7 @@ struct areas {
     uint64_t source_bytes, target_bytes;
 };
 
-/* Copies the pieces of what was just written; returns how much. */
+/* Copies the bytes just written, piece by piece; returns their number. */
 static uint64_t copy_pieces(const uint8_t *source, uint64_t bytes, const struct areas *areas, uint64_t *to)
 {
     uint64_t copied = 0;

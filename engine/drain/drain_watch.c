@@ -1,4 +1,4 @@
-/* How readers keep up; see drain_watch.h for what is measured and who calls. */
+/* How readers keep up. Figures and threads: drain_watch.h. */
 #include "engine/drain/drain_watch.h"
 
 #include "base/bits.h"

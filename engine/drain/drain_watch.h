@@ -61,7 +61,7 @@ struct weir_drain_sums {
     struct weir_histogram gap_us, fill_per_mille, wait_us;
 };
 
-/* Adds what one reader has seen so far. */
+/* Adds the figures of one reader so far. */
 void weir_drain_watch_sum(const struct weir_drain_watch *watch, enum weir_drain_moment moment,
                           struct weir_drain_sums *sums);
 

@@ -32,7 +32,7 @@ static bool is_alone(struct weir_mark_maker *maker, const struct weir_reader_rin
     return drained && maker->drained_ns >= maker->alone_ns + WEIR_ROUND_GRACE_NS;
 }
 
-/* Whether the current chunk has room for a mark. bytes: what the sink has handed over and what the chunk holds. */
+/* Whether the current chunk has room for a mark. *bytes: handed over by the sink, and in the chunk. */
 static bool has_room(const struct weir_mark_maker *maker, uint64_t *bytes)
 {
     const struct weir_chunk *chunk = maker->sink->chunk;

@@ -418,7 +418,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
     return 0;
 }
 
-/* ---- what its threads want ---- */
+/* ---- wishes of its threads ---- */
 
 void weir_pipeline_take_kick(struct weir_pipeline *pipeline)
 {

@@ -62,7 +62,7 @@ struct weir_pipeline_setup {
     bool sync;                    /* checkpoints outlive the machine (checkpoint.h) */
     int compression_level;        /* 0: none */
     unsigned compression_threads; /* with a level; 0: the writer's step compresses */
-    uint64_t retained_bytes;      /* -M: what readers keep in memory, beside the pool; 0: they keep nothing */
+    uint64_t retained_bytes;      /* -M: retained by readers, in addition to buffer_bytes; 0: none */
     uint64_t retained_span_ns;    /* with it: 0, or for how long */
     const struct weir_shed_plan *shed; /* borrowed until fini; NULL: nothing is shed */
     const struct weir_event_set *set;  /* borrowed until fini; NULL when none is ever opened anew */

@@ -1,5 +1,5 @@
 /*
- * The rings of one reader, each with its counts and with what its reader knows of it.
+ * The rings of one reader, each with its counts and its reader's state.
  *
  * The ring of an offline CPU is dormant: not mapped. When the CPU comes, the coordinator maps the ring, gives it its
  * descriptors and ends its dormancy (weir_reader_end_dormancy()).

@@ -30,13 +30,13 @@
 #include "engine/drain/reader_ring.h"
 
 #define WEIR_RETENTION_CHUNKS_MIN      2u  /* one to fill, one to evict */
-#define WEIR_RETENTION_SPAN_CHUNKS_MIN 12u /* with a span: nine slices and what they overlap */
+#define WEIR_RETENTION_SPAN_CHUNKS_MIN 12u /* with a span: nine slices, and their overlap */
 
 /* How memory is dealt out to readers. */
 struct weir_retention_plan {
     uint32_t chunk_bytes; /* of the pool, at most */
     uint32_t chunks_per_reader;
-    uint64_t bytes; /* of all readers: what was asked for, in whole chunks */
+    uint64_t bytes; /* of all readers, in whole chunks */
 };
 
 struct weir_retained {

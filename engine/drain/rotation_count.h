@@ -1,8 +1,8 @@
 /*
  * Counts rotations of the output, for threads that ask whether a moment was near one.
  *
- * Any thread may begin and end a rotation. All accesses are relaxed: the count hands nothing over, it only sorts what
- * readers measure (drain_watch.h).
+ * Any thread may begin and end a rotation. All accesses are relaxed: the count hands nothing over, readers only sort
+ * their figures by it (drain_watch.h).
  */
 #ifndef WEIR_ENGINE_DRAIN_ROTATION_COUNT_H
 #define WEIR_ENGINE_DRAIN_ROTATION_COUNT_H

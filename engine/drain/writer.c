@@ -389,7 +389,7 @@ static void look_for_room(struct weir_writer *writer)
         full |= look_for_space(writer, writer->rotation->left, again);
     if (full && again)
         writer->tried_ns = now_ns;
-    /* Relaxed: whoever looks does so ten times a second. */
+    /* Relaxed: the disk guard reads it ten times a second. */
     atomic_store_explicit(&writer->full, full, memory_order_relaxed);
 }
 

@@ -1,4 +1,4 @@
-/* What an AUX event has before its terms are applied. Main thread, set-up. Sources: aux_terms.h. */
+/* The default config of an AUX event. Main thread, set-up. Sources: aux_terms.h. */
 #include "engine/events/aux_terms.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ static uint64_t number_or(const struct weir_pmu_list *pmus, const struct weir_pm
 
 /* ---- intel_pt: before its terms ---- */
 
-/* The highest of the periods, bits of which are set, up to the one that is wished for; else the next one. */
+/* The highest available period up to the wanted one, else the lowest above it. periods: a bit for each. */
 static unsigned pick_period(uint64_t periods, unsigned wished)
 {
     uint64_t up_to = periods & ((UINT64_C(2) << wished) - 1);
