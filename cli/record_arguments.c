@@ -35,7 +35,7 @@ void weir_record_arguments_fini(struct weir_record_arguments *arguments)
     weir_text_list_fini(&arguments->events);
     free(arguments->filters);
     free(arguments->cgroups);
-    weir_text_list_fini(&arguments->switch_on);
+    weir_text_list_fini(&arguments->rotate_on);
     weir_text_list_fini(&arguments->snapshot_on);
     free(arguments->on_rotate);
     weir_record_arguments_init(arguments);

@@ -54,14 +54,14 @@ struct weir_record_arguments {
     size_t cgroups_count;
     bool group;
     struct weir_bpf_build bpf_build;
-    struct weir_text_list switch_on;   /* --switch-output-event */
+    struct weir_text_list rotate_on;   /* --switch-output-event */
     struct weir_text_list snapshot_on; /* --snapshot-on, but for exit and crash */
 
     /* Owners of what options point to. */
     struct weir_cpuset reader_cpus;
     char **on_rotate; /* one block; NULL: none */
 
-    uint64_t snapshot_keep; /* options.switching.max_files and .each_snapshot, once resolved; 0: not given */
+    uint64_t snapshot_keep; /* options.rotation.max_files and .each_snapshot, once resolved; 0: not given */
     bool output_given;
     bool force; /* -f; not with options.append, once resolved */
 

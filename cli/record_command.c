@@ -129,9 +129,9 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
     choose_output(arguments);
     complete_options(&arguments->options, invocation, &notices);
     struct weir_event_list events = WEIR_EVENT_LIST_INIT;
-    struct weir_event_list switch_on = WEIR_EVENT_LIST_INIT, snapshot_on = WEIR_EVENT_LIST_INIT;
+    struct weir_event_list rotate_on = WEIR_EVENT_LIST_INIT, snapshot_on = WEIR_EVENT_LIST_INIT;
     arguments->options.events = &events;
-    arguments->options.switch_on = &switch_on;
+    arguments->options.rotate_on = &rotate_on;
     arguments->options.snapshot_on.events = &snapshot_on;
     code = weir_target_options_fill(arguments, &err);
     if (code == 0)
@@ -141,12 +141,12 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
     if (code == 0)
         code = weir_cgroup_open(&events, NULL, &err);
     if (code == 0)
-        code = weir_event_options_collect_triggers(&arguments->switch_on, "--switch-output-event", &switch_on, &err);
+        code = weir_event_options_collect_triggers(&arguments->rotate_on, "--switch-output-event", &rotate_on, &err);
     if (code == 0)
         code = weir_event_options_collect_triggers(&arguments->snapshot_on, "--snapshot-on", &snapshot_on, &err);
     int status = code < 0 ? weir_answer_refusal(print, code, &err) : record(arguments, print);
     weir_event_list_fini(&events);
-    weir_event_list_fini(&switch_on);
+    weir_event_list_fini(&rotate_on);
     weir_event_list_fini(&snapshot_on);
     return status;
 }

@@ -87,7 +87,7 @@ static struct weir_modes modes_of(const struct weir_record_arguments *arguments)
         weir_modes_add(&modes, WEIR_MODE_FORCE);
     if (arguments->snapshot_keep > 0)
         weir_modes_add(&modes, WEIR_MODE_SNAPSHOT_FILES);
-    if (arguments->switch_on.count > 0)
+    if (arguments->rotate_on.count > 0)
         weir_modes_add(&modes, WEIR_MODE_ROTATION_EVENT);
     if (arguments->snapshot_on.count > 0)
         weir_modes_add(&modes, WEIR_MODE_SNAPSHOT_ON);
@@ -97,12 +97,12 @@ static struct weir_modes modes_of(const struct weir_record_arguments *arguments)
 /* Of modes that no rule refuses: what they imply, for the engine. */
 static void apply_modes(struct weir_record_arguments *arguments, const struct weir_modes *modes)
 {
-    struct weir_switch_options *switching = &arguments->options.switching;
-    switching->enabled = weir_modes_have(modes, WEIR_MODE_ROTATION);
-    switching->timestamp = weir_modes_have(modes, WEIR_MODE_TIME_NAMES);
-    switching->each_snapshot = arguments->snapshot_keep > 0;
-    if (switching->each_snapshot) /* --switch-max-files was not given */
-        switching->max_files = (unsigned)arguments->snapshot_keep;
+    struct weir_rotation_options *rotation = &arguments->options.rotation;
+    rotation->enabled = weir_modes_have(modes, WEIR_MODE_ROTATION);
+    rotation->timestamp = weir_modes_have(modes, WEIR_MODE_TIME_NAMES);
+    rotation->each_snapshot = arguments->snapshot_keep > 0;
+    if (rotation->each_snapshot) /* --switch-max-files was not given */
+        rotation->max_files = (unsigned)arguments->snapshot_keep;
 }
 
 bool weir_record_options_want_files(const struct weir_record_arguments *arguments)

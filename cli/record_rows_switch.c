@@ -23,9 +23,9 @@ static int apply_switch_output(void *object, const char *text, struct weir_error
     bool is_signal = !text || strcmp(text, "signal") == 0;
     if (!is_signal && (weir_value_parse_size_or_time(text, &bytes, &ns) < 0 || bytes + ns == 0))
         return fail(text, err);
-    arguments->options.switching.enabled = true;
-    arguments->options.switching.bytes = bytes;
-    arguments->options.switching.period_ns = ns;
+    arguments->options.rotation.enabled = true;
+    arguments->options.rotation.bytes = bytes;
+    arguments->options.rotation.period_ns = ns;
     return 0;
 }
 
@@ -60,7 +60,7 @@ static int apply_on_rotate(void *object, const char *text, struct weir_error *er
     }
     free(arguments->on_rotate);
     arguments->on_rotate = command;
-    arguments->options.switching.command = command;
+    arguments->options.rotation.command = command;
     return 0;
 }
 
@@ -101,7 +101,7 @@ static const struct weir_option options[] = {
         .long_name = "switch-max-files",
         .argument = "N",
         .kind = WEIR_OPTION_UNSIGNED,
-        .field = FIELD(options.switching.max_files, unsigned),
+        .field = FIELD(options.rotation.max_files, unsigned),
         .max = UINT32_MAX,
         .default_text = "all",
         .section = SECTION,
@@ -111,7 +111,7 @@ static const struct weir_option options[] = {
         .long_name = "timestamp-filename",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.switching.timestamp, bool),
+        .field = FIELD(options.rotation.timestamp, bool),
         .section = SECTION,
         .help = "name the finished file FILE.TIME, in UTC, and never replace one",
         .details = "--switch-output implies it.",

@@ -57,7 +57,7 @@ static const struct weir_option options[] = {
         .argument = "EVENT",
         .repeatable = true,
         .kind = WEIR_OPTION_TEXT_LIST,
-        .field = FIELD(switch_on, struct weir_text_list),
+        .field = FIELD(rotate_on, struct weir_text_list),
         .section = SECTION,
         .help = "continue in another file whenever EVENT occurs; implies --switch-output=signal",
         .details = "EVENT is any event of -e, on the same CPUs and tasks; it is recorded only if -e names it, too. "

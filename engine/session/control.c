@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/session/control_internal.h"
+
 #define SHAPES "fd:CTL[,ACK] or fifo:CTL[,ACK]"
 
 /* ---- the argument ---- */

@@ -62,10 +62,6 @@ int weir_control_open(struct weir_control *control, const struct weir_control_sp
 /* Makes the socket and control->environment. 0 or -errno with err. */
 int weir_control_listen(struct weir_control *control, struct weir_error *err);
 
-/* Closes the socket and its clients: who waits for an answer there, and who asks from now on, sees the end of the
- * connection or is refused one. No request of theirs is under way. Idempotent. */
-void weir_control_close_socket(struct weir_control *control);
-
 /*
  * Recording has ended, but weir waits for its command: closes the socket, and has the channel of --control listen in
  * other sources from now on (borrowed until fini()), where it refuses what it is asked for. It stays open: whoever

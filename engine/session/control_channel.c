@@ -138,7 +138,7 @@ static enum weir_trigger trigger_of(enum weir_control_verb verb)
     case WEIR_CONTROL_SNAPSHOT_ALLOC:
         return WEIR_TRIGGER_SNAPSHOT_ALLOC;
     case WEIR_CONTROL_SWITCH:
-        return WEIR_TRIGGER_SWITCH;
+        return WEIR_TRIGGER_ROTATE;
     case WEIR_CONTROL_STOP:
         return WEIR_TRIGGER_STOP;
     case WEIR_CONTROL_ENABLE:

@@ -14,7 +14,7 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
-#include "engine/session/control.h"
+#include "engine/session/control_internal.h"
 
 #define BACKLOG  128 /* connections that wait for us; connect(2) of the next one blocks */
 #define RETRY_MS 100 /* from an accept(2) that failed for want of something to the next one */

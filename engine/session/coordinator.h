@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "engine/drain/pipeline.h"
 #include "engine/kernel/poll_set.h"
-#include "engine/session/record.h"
+#include "engine/session/record_result.h"
 #include "engine/session/schedule.h"
 #include "engine/session/trigger.h"
 #include "engine/session/workload.h"

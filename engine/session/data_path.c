@@ -38,7 +38,7 @@ int weir_data_path_open_events(struct weir_data_path *path, struct weir_error *e
 /* Of the sizes that outputs are to have; 0: they may have any. */
 static uint64_t least_size(const struct weir_record_options *options)
 {
-    uint64_t limit = options->max_bytes, file = options->switching.bytes;
+    uint64_t limit = options->max_bytes, file = options->rotation.bytes;
     return limit == 0 || (file > 0 && file < limit) ? file : limit;
 }
 

@@ -39,7 +39,7 @@
 #include "engine/drain/writer.h"
 #include "engine/kernel/poll_set.h"
 #include "engine/session/file_finisher.h"
-#include "engine/session/record.h"
+#include "engine/session/record_options.h"
 
 /* What the guard watches, and how it acts. All of it is borrowed until fini(), and const. */
 struct weir_disk_guard_setup {

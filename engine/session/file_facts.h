@@ -19,7 +19,7 @@
 #include "engine/events/event_set.h"
 #include "engine/events/sample_clock.h"
 #include "engine/session/append.h"
-#include "engine/session/record.h"
+#include "engine/session/record_options.h"
 #include "format/event_desc.h"
 #include "format/kcore.h"
 #include "topology/topology.h"

@@ -52,11 +52,11 @@ int weir_file_finisher_new(struct weir_file_finisher **made, const struct weir_f
     pthread_cond_init(&finisher->changed, NULL);
     sem_init(&finisher->ended, 0, 0);
     int result = weir_kept_files_new(&finisher->kept, &(struct weir_kept_files_setup){
-                                                          .stamped = options->switching.timestamp || replaces,
-                                                          .most = replaces ? 1 : options->switching.max_files,
-                                                          .whole_only = replaces || options->switching.each_snapshot,
+                                                          .stamped = options->rotation.timestamp || replaces,
+                                                          .most = replaces ? 1 : options->rotation.max_files,
+                                                          .whole_only = replaces || options->rotation.each_snapshot,
                                                           .droppable = options->on_full == WEIR_RECORD_ON_FULL_ROTATE,
-                                                          .command = options->switching.command,
+                                                          .command = options->rotation.command,
                                                           .child_mask = setup->child_mask,
                                                           .ignored = options->caller.ignored_before,
                                                           .notices = options->notices,

@@ -44,12 +44,12 @@ int weir_file_series_prepare(struct weir_file_series *series, struct weir_error 
     bool rotates = weir_modes_rotate(&series->setup.plan->modes);
     int result = rotates ? weir_file_rotation_prepare(series) : 0;
     if (result < 0)
-        return weir_error_set_errno(err, result, "cannot set up the switching of outputs");
+        return weir_error_set_errno(err, result, "cannot set up the rotation of outputs");
     result = make_finisher(series);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot set up the finishing of files");
     result = rotates ? weir_file_rotation_watch(series) : 0;
-    return result < 0 ? weir_error_set_errno(err, result, "cannot set up the switching of outputs") : 0;
+    return result < 0 ? weir_error_set_errno(err, result, "cannot set up the rotation of outputs") : 0;
 }
 
 int weir_file_series_start(struct weir_file_series *series, struct weir_error *err)

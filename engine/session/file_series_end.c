@@ -165,7 +165,7 @@ static int keep_file(struct weir_file_series *series, bool keeps_snapshot, struc
     if (!series->finisher)
         return 0;
     result->stamped =
-        plan->options->switching.timestamp && weir_output_file_has_name(weir_output_file_of(series->current->output));
+        plan->options->rotation.timestamp && weir_output_file_has_name(weir_output_file_of(series->current->output));
     weir_file_finisher_stop(series->finisher, is_hurried, series);
     weir_record_file_stamp(series->current, series->setup.day);
     if (weir_modes_pair_ends_files(&plan->modes))

@@ -35,7 +35,7 @@ static void empty(int fd)
 
 static void fire(const struct weir_file_series *series, enum weir_trigger_source source)
 {
-    weir_triggers_fire(series->setup.triggers, WEIR_TRIGGER_SWITCH, source);
+    weir_triggers_fire(series->setup.triggers, WEIR_TRIGGER_ROTATE, source);
 }
 
 /* ---- beginning ---- */
@@ -95,7 +95,7 @@ int weir_file_series_rotate(struct weir_file_series *series, struct weir_error *
     struct weir_file_rotation *rotation = &series->rotation;
     weir_assert(rotation->step == WEIR_ROTATION_IDLE);
     int result = open_next(series, err);
-    rotation->put_off = series->setup.plan->options->switching.enabled && weir_output_lacks_space(result);
+    rotation->put_off = series->setup.plan->options->rotation.enabled && weir_output_lacks_space(result);
     if (result < 0) {
         try_again(series);
         return result;
@@ -283,8 +283,8 @@ static void complete(struct weir_file_series *series)
     struct weir_triggers *triggers = series->setup.triggers;
     const struct weir_file_series_hooks *hooks = &series->setup.hooks;
     series->rotation.step = WEIR_ROTATION_IDLE;
-    if (triggers->running == WEIR_TRIGGER_SWITCH)
-        weir_triggers_complete(triggers, WEIR_TRIGGER_SWITCH, 0, NULL);
+    if (triggers->running == WEIR_TRIGGER_ROTATE)
+        weir_triggers_complete(triggers, WEIR_TRIGGER_ROTATE, 0, NULL);
     else if (hooks->snapshot_ended)
         hooks->snapshot_ended(hooks->ctx);
 }
@@ -346,7 +346,7 @@ static int make_timer(int *fd)
 static int make_descriptors(struct weir_file_series *series)
 {
     struct weir_file_rotation *rotation = &series->rotation;
-    const struct weir_switch_options *asked = &series->setup.plan->options->switching;
+    const struct weir_rotation_options *asked = &series->setup.plan->options->rotation;
     rotation->progress_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     rotation->full_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int result = rotation->progress_fd < 0 || rotation->full_fd < 0 ? -errno : 0;
@@ -360,7 +360,7 @@ static int make_descriptors(struct weir_file_series *series)
 int weir_file_rotation_prepare(struct weir_file_series *series)
 {
     struct weir_file_rotation *rotation = &series->rotation;
-    const struct weir_switch_options *asked = &series->setup.plan->options->switching;
+    const struct weir_rotation_options *asked = &series->setup.plan->options->rotation;
     const struct weir_beginning_setup *beginning = &series->setup.beginning->setup;
     struct weir_pipeline *pipeline = series->setup.pipeline;
     rotation->side_bytes = calloc(pipeline->reader_count, sizeof(*rotation->side_bytes));
@@ -376,9 +376,9 @@ int weir_file_rotation_prepare(struct weir_file_series *series)
     if (!asked->enabled) /* nobody may ask but for a snapshot */
         return 0;
     struct weir_triggers *triggers = series->setup.triggers;
-    weir_triggers_register(triggers, WEIR_TRIGGER_SWITCH, &(struct weir_trigger_action){.run = begin, .ctx = series});
+    weir_triggers_register(triggers, WEIR_TRIGGER_ROTATE, &(struct weir_trigger_action){.run = begin, .ctx = series});
     if (!asked->each_snapshot) /* else the signal is theirs */
-        weir_triggers_set_signal(triggers, WEIR_TRIGGER_SWITCH);
+        weir_triggers_set_signal(triggers, WEIR_TRIGGER_ROTATE);
     return 0;
 }
 
@@ -393,7 +393,7 @@ int weir_file_rotation_watch(struct weir_file_series *series)
         result = weir_poll_set_add(sources, rotation->again_fd, POLLIN, on_again, series);
     if (result < 0 || rotation->timer_fd < 0)
         return result;
-    const struct timespec period = weir_clock_timespec(series->setup.plan->options->switching.period_ns);
+    const struct timespec period = weir_clock_timespec(series->setup.plan->options->rotation.period_ns);
     timerfd_settime(rotation->timer_fd, 0, &(struct itimerspec){.it_interval = period, .it_value = period}, NULL);
     return weir_poll_set_add(sources, rotation->timer_fd, POLLIN, on_timer, series);
 }
@@ -404,8 +404,8 @@ static void refuse(struct weir_file_series *series)
     struct weir_triggers *triggers = series->setup.triggers;
     struct weir_error err;
     weir_error_set(&err, -ECANCELED, "the recording is ending");
-    if (triggers->running == WEIR_TRIGGER_SWITCH && triggers->running_for)
-        weir_triggers_complete(triggers, WEIR_TRIGGER_SWITCH, -ECANCELED, &err);
+    if (triggers->running == WEIR_TRIGGER_ROTATE && triggers->running_for)
+        weir_triggers_complete(triggers, WEIR_TRIGGER_ROTATE, -ECANCELED, &err);
 }
 
 static void take_back(struct weir_file_series *series)

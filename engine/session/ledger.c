@@ -27,7 +27,7 @@ static int allocate(const struct weir_event_set *set, struct weir_record_result 
         is_whole = result->event_names[event] != NULL;
     }
     if (!is_whole)
-        weir_ledger_release(result); /* a ledger without rows is one that can be settled */
+        weir_record_result_fini(result); /* a ledger without rows is one that can be settled */
     return is_whole ? 0 : -ENOMEM;
 }
 
@@ -369,15 +369,4 @@ void weir_ledger_settle(const struct weir_pipeline *pipeline, struct weir_record
     result->rounds = pipeline->writer.rounds;
     result->snapshots = pipeline->rounds.snapshots;
     result->retained_bytes = pipeline->retention.bytes;
-}
-
-void weir_ledger_release(struct weir_record_result *result)
-{
-    for (size_t i = 0; result->event_names && i < result->event_count; i++)
-        free(result->event_names[i]);
-    free(result->event_names);
-    free(result->ledger);
-    result->event_names = NULL;
-    result->ledger = NULL;
-    result->event_count = result->ledger_count = 0;
 }

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "engine/drain/pipeline.h"
 #include "engine/events/event_set.h"
-#include "engine/session/record.h"
+#include "engine/session/record_result.h"
 
 /* The losses that outputs were told of: what is lost later goes to the next one. */
 struct weir_told_losses {
@@ -67,8 +67,5 @@ int weir_ledger_tell_unwritten(const struct weir_event_set *set, const struct we
 /* Moves what failed writes took from written to lost_write_failed, and fills the totals of result (samples, losses,
  * wake-ups, throttled). The writer must have ended. */
 void weir_ledger_settle(const struct weir_pipeline *pipeline, struct weir_record_result *result);
-
-/* Frees ledger and names. */
-void weir_ledger_release(struct weir_record_result *result);
 
 #endif

@@ -16,7 +16,7 @@
 #include "engine/events/sample_clock.h"
 #include "engine/kernel/kernel.h"
 #include "engine/kernel/kernel_limits.h"
-#include "engine/session/record.h"
+#include "engine/session/record_options.h"
 #include "topology/memory_limit.h"
 #include "topology/topology.h"
 

@@ -12,7 +12,6 @@
 #include "base/assert.h"
 #include "engine/events/open_error.h"
 #include "engine/kernel/privileges.h"
-#include "engine/session/ledger.h"
 #include "engine/session/record_internal.h"
 #include "format/zstd_pack.h"
 
@@ -103,10 +102,4 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
     weir_recording_release(&recording);
     enter(&recording, WEIR_RECORDING_OVER);
     return code;
-}
-
-void weir_record_result_fini(struct weir_record_result *result)
-{
-    if (result)
-        weir_ledger_release(result);
 }

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "engine/drain/train_list.h"
 #include "engine/session/file_facts.h"
-#include "engine/session/record.h"
+#include "engine/session/record_options.h"
 #include "engine/tasks/bpf_images.h"
 #include "io/io_ops.h"
 #include "io/output.h"

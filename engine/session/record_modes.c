@@ -10,7 +10,7 @@ static bool has_events(const struct weir_event_list *list)
 
 struct weir_modes weir_record_modes(const struct weir_record_options *options)
 {
-    const struct weir_switch_options *switching = &options->switching;
+    const struct weir_rotation_options *rotation = &options->rotation;
     const struct {
         bool on;
         enum weir_mode mode;
@@ -21,12 +21,12 @@ struct weir_modes weir_record_modes(const struct weir_record_options *options)
         {options->compression_level > 0, WEIR_MODE_COMPRESSED},
         {options->sync, WEIR_MODE_SYNC},
         {options->max_bytes > 0, WEIR_MODE_MAX_SIZE},
-        {switching->each_snapshot, WEIR_MODE_SNAPSHOT_FILES},
-        {has_events(options->switch_on), WEIR_MODE_ROTATION_EVENT},
-        {switching->enabled, WEIR_MODE_ROTATION},
-        {switching->timestamp, WEIR_MODE_TIME_NAMES},
-        {switching->command != NULL, WEIR_MODE_ON_ROTATE},
-        {switching->max_files > 0 && !switching->each_snapshot, WEIR_MODE_MAX_FILES},
+        {rotation->each_snapshot, WEIR_MODE_SNAPSHOT_FILES},
+        {has_events(options->rotate_on), WEIR_MODE_ROTATION_EVENT},
+        {rotation->enabled, WEIR_MODE_ROTATION},
+        {rotation->timestamp, WEIR_MODE_TIME_NAMES},
+        {rotation->command != NULL, WEIR_MODE_ON_ROTATE},
+        {rotation->max_files > 0 && !rotation->each_snapshot, WEIR_MODE_MAX_FILES},
         {options->on_full == WEIR_RECORD_ON_FULL_SUSPEND, WEIR_MODE_FULL_SUSPENDS},
         {options->on_full == WEIR_RECORD_ON_FULL_ROTATE, WEIR_MODE_FULL_ROTATES},
         {options->keep_free_bytes > 0, WEIR_MODE_KEEP_FREE},

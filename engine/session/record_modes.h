@@ -3,7 +3,7 @@
 #define WEIR_ENGINE_SESSION_RECORD_MODES_H
 
 #include "engine/modes/modes.h"
-#include "engine/session/record.h"
+#include "engine/session/record_options.h"
 
 /* Without what the events say (weir_event_list_overwrites(), weir_aux_events_find()). */
 struct weir_modes weir_record_modes(const struct weir_record_options *options);

@@ -183,7 +183,7 @@ static void end_for_space(void *ctx)
 static void rotate_for_space(void *ctx)
 {
     struct weir_recording *recording = ctx;
-    weir_triggers_fire(&recording->coordinator.triggers, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BY_SIZE);
+    weir_triggers_fire(&recording->coordinator.triggers, WEIR_TRIGGER_ROTATE, WEIR_TRIGGER_BY_SIZE);
 }
 
 static void pause_for_space(void *ctx)
@@ -218,7 +218,7 @@ static int guard_disk(struct weir_recording *recording, struct weir_error *err)
         .output_path = options->output_path,
         .on_full = options->on_full,
         .keep_free_bytes = options->keep_free_bytes,
-        .file_bytes = options->switching.bytes,
+        .file_bytes = options->rotation.bytes,
         .memory_bytes = plan->buffer_bytes + plan->retained_bytes,
         .rings_bytes = plan->ring_bytes * recording->path.events.place_count,
         .notices = options->notices,
@@ -254,7 +254,7 @@ static void begin_snapshots(struct weir_recording *recording)
         .notices = recording->options->notices,
         .end_file = weir_modes_snapshots_end_files(&recording->plan.modes) ? end_file : NULL,
         .end_file_ctx = recording,
-        .dumps_end_files = recording->options->switching.each_snapshot,
+        .dumps_end_files = recording->options->rotation.each_snapshot,
     };
     if (weir_snapshots_are_possible(&recording->snapshots))
         weir_snapshots_begin(&recording->snapshots, triggers);

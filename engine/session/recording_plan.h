@@ -19,7 +19,7 @@
 #include "engine/events/event_list.h"
 #include "engine/modes/modes.h"
 #include "engine/session/machine_facts.h"
-#include "engine/session/record.h"
+#include "engine/session/record_options.h"
 #include "topology/plan.h"
 
 struct weir_recording_plan {

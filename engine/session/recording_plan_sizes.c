@@ -29,7 +29,7 @@ uint64_t weir_recording_plan_places(const struct weir_recording_plan *plan)
 /* With those that ask for rotations and snapshots, and a sideband event for each list. */
 static unsigned events_needed(const struct weir_record_options *options)
 {
-    const struct weir_event_list *const lists[] = {options->switch_on, options->snapshot_on.events};
+    const struct weir_event_list *const lists[] = {options->rotate_on, options->snapshot_on.events};
     size_t count = options->events->count;
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(lists); i++)
         count += lists[i] && lists[i]->count > 0 ? lists[i]->count + 1 : 0;

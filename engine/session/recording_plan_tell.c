@@ -26,7 +26,7 @@ static void tell_readers(const struct weir_recording_plan *plan)
 static void tell_of_larger_files(const struct weir_recording_plan *plan)
 {
     const struct weir_record_options *options = plan->options;
-    uint64_t bytes = options->switching.bytes, watermark = plan->ring_bytes / WEIR_RING_WATERMARK_SHARE;
+    uint64_t bytes = options->rotation.bytes, watermark = plan->ring_bytes / WEIR_RING_WATERMARK_SHARE;
     bool gathers = !options->samples.no_buffering && !weir_modes_keep_samples(&plan->modes);
     if (gathers && bytes > 0 && bytes < watermark)
         weir_notice(

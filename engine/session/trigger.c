@@ -10,7 +10,7 @@ static const char *const names[WEIR_TRIGGER_COUNT] = {
     [WEIR_TRIGGER_DUMP] = "dump",
     [WEIR_TRIGGER_SNAPSHOT] = "snapshot",
     [WEIR_TRIGGER_SNAPSHOT_ALLOC] = "snapshot-alloc",
-    [WEIR_TRIGGER_SWITCH] = "switch",
+    [WEIR_TRIGGER_ROTATE] = "switch",
     [WEIR_TRIGGER_ENABLE] = "enable",
     [WEIR_TRIGGER_DISABLE] = "disable",
     [WEIR_TRIGGER_STOP] = "stop",
@@ -89,7 +89,7 @@ static int refuse_unregistered(enum weir_trigger trigger, struct weir_error *err
         [WEIR_TRIGGER_DUMP] = "record with -M SIZE or --overwrite",
         [WEIR_TRIGGER_SNAPSHOT] = "record with -M SIZE or --overwrite",
         [WEIR_TRIGGER_SNAPSHOT_ALLOC] = "record with -M SIZE or --overwrite",
-        [WEIR_TRIGGER_SWITCH] = "record with --switch-output",
+        [WEIR_TRIGGER_ROTATE] = "record with --switch-output",
     };
     weir_error_set(err, -EOPNOTSUPP, "this recording has nothing to %s", names[trigger]);
     if (hints[trigger])

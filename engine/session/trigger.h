@@ -32,7 +32,7 @@ enum weir_trigger {
     WEIR_TRIGGER_DUMP,     /* what is kept in memory goes to the file, with the memory that there is */
     WEIR_TRIGGER_SNAPSHOT, /* the same; without memory set aside for it recording stops (engine/session/snapshot.h) */
     WEIR_TRIGGER_SNAPSHOT_ALLOC, /* the same; makes that memory first */
-    WEIR_TRIGGER_SWITCH,         /* a new output file */
+    WEIR_TRIGGER_ROTATE,         /* a new output file */
     WEIR_TRIGGER_ENABLE,         /* samples count */
     WEIR_TRIGGER_DISABLE,
     WEIR_TRIGGER_STOP, /* the recording ends */

@@ -39,7 +39,7 @@ int weir_trigger_sources_open(struct weir_trigger_sources *sources, const struct
 {
     const struct weir_record_options *options = setup->plan->options;
     sources->options = options;
-    int result = open_events(&sources->rotation, setup, options->switch_on, WEIR_TRIGGER_SWITCH, err);
+    int result = open_events(&sources->rotation, setup, options->rotate_on, WEIR_TRIGGER_ROTATE, err);
     if (result == 0)
         result = open_events(&sources->snapshot, setup, options->snapshot_on.events, WEIR_TRIGGER_DUMP, err);
     const struct weir_event_trigger *const asking[] = {&sources->rotation, &sources->snapshot};

@@ -583,27 +583,27 @@ Test(record_options, help_is_told_apart)
 Test(record_options, switch_output_is_by_signal_size_or_time_and_implies_the_time_in_the_name)
 {
     cr_expect_eq(parse("--switch-output"), 0);
-    cr_expect(arguments.options.switching.enabled && arguments.options.switching.timestamp);
-    cr_expect(arguments.options.switching.bytes == 0 && arguments.options.switching.period_ns == 0);
+    cr_expect(arguments.options.rotation.enabled && arguments.options.rotation.timestamp);
+    cr_expect(arguments.options.rotation.bytes == 0 && arguments.options.rotation.period_ns == 0);
     cr_expect_eq(parse("--switch-output=signal"), 0);
-    cr_expect(arguments.options.switching.enabled && arguments.options.switching.bytes == 0 &&
-              arguments.options.switching.period_ns == 0);
+    cr_expect(arguments.options.rotation.enabled && arguments.options.rotation.bytes == 0 &&
+              arguments.options.rotation.period_ns == 0);
     cr_expect_eq(parse("--switch-output=100M"), 0);
-    cr_expect_eq(arguments.options.switching.bytes, 100ull << 20);
-    cr_expect_eq(arguments.options.switching.period_ns, 0);
+    cr_expect_eq(arguments.options.rotation.bytes, 100ull << 20);
+    cr_expect_eq(arguments.options.rotation.period_ns, 0);
     cr_expect_eq(parse("--on-full=suspend"), 0);
     cr_expect_eq(parse("--on-full=rotate --switch-output"), 0);
     cr_expect_eq(parse("--on-full=suspend --keep-free 1G --kcore"), 0);
     cr_expect_eq(parse("-M 1M --snapshot-keep 3"), 0);
     cr_expect_eq(arguments.snapshot_keep, 3);
-    cr_expect(arguments.options.switching.enabled && arguments.options.switching.timestamp);
+    cr_expect(arguments.options.rotation.enabled && arguments.options.rotation.timestamp);
     cr_expect_eq(parse("--overwrite --snapshot-keep 3 --switch-output=5s"), 0);
     cr_expect_eq(parse("--switch-output=2m --switch-max-files 3"), 0);
-    cr_expect_eq(arguments.options.switching.bytes, 0);
-    cr_expect_eq(arguments.options.switching.period_ns, 120ull * 1000000000);
-    cr_expect_eq(arguments.options.switching.max_files, 3);
+    cr_expect_eq(arguments.options.rotation.bytes, 0);
+    cr_expect_eq(arguments.options.rotation.period_ns, 120ull * 1000000000);
+    cr_expect_eq(arguments.options.rotation.max_files, 3);
     cr_expect_eq(parse("-a"), 0);
-    cr_expect(!arguments.options.switching.enabled && !arguments.options.switching.timestamp);
+    cr_expect(!arguments.options.rotation.enabled && !arguments.options.rotation.timestamp);
 }
 
 Test(record_options, command_of_on_rotate_is_split_at_blanks_and_the_last_one_counts)

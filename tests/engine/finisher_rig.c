@@ -20,7 +20,7 @@ void finisher_rig_init(struct finisher_rig *rig, const struct weir_notice_sink *
     weir_assert(mkdtemp(rig->folder));
     snprintf(rig->path, sizeof(rig->path), "%s/data", rig->folder);
     rig->options = (struct weir_record_options){
-        .switching = {.enabled = true, .timestamp = true},
+        .rotation = {.enabled = true, .timestamp = true},
         .on_full = WEIR_RECORD_ON_FULL_ROTATE,
         .notices = notices,
     };

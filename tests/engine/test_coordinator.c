@@ -257,9 +257,9 @@ Test(coordinator, trigger_signal_does_what_it_means_until_the_end, .timeout = 30
     struct fixture f;
     fixture_init(&f);
     struct counted counted = {.fixture = &f};
-    weir_triggers_register(&f.coordinator.triggers, WEIR_TRIGGER_SWITCH,
+    weir_triggers_register(&f.coordinator.triggers, WEIR_TRIGGER_ROTATE,
                            &(struct weir_trigger_action){.run = count_run, .ctx = &counted});
-    weir_triggers_set_signal(&f.coordinator.triggers, WEIR_TRIGGER_SWITCH);
+    weir_triggers_set_signal(&f.coordinator.triggers, WEIR_TRIGGER_ROTATE);
     raise(SIGUSR2);
     cr_assert_eq(run(&f), WEIR_RECORD_END_ASKED);
     raise(SIGUSR2);
@@ -297,7 +297,7 @@ static void ask_to_switch(void *ctx, short revents)
     (void)revents;
     eventfd_t ignored;
     eventfd_read(asker->fd, &ignored);
-    weir_triggers_fire(&asker->fixture->coordinator.triggers, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BY_API);
+    weir_triggers_fire(&asker->fixture->coordinator.triggers, WEIR_TRIGGER_ROTATE, WEIR_TRIGGER_BY_API);
 }
 
 /* A connection, before it is known what the client says. */
@@ -318,7 +318,7 @@ Test(coordinator, what_was_asked_for_before_the_end_of_the_workload_counts, .tim
     fixture_init(&f);
     struct counted counted = {.fixture = &f};
     struct asker asker = {.fixture = &f, .fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK)};
-    weir_triggers_register(&f.coordinator.triggers, WEIR_TRIGGER_SWITCH,
+    weir_triggers_register(&f.coordinator.triggers, WEIR_TRIGGER_ROTATE,
                            &(struct weir_trigger_action){.run = count_run, .ctx = &counted});
     cr_assert_eq(weir_poll_set_add(&f.coordinator.sources, asker.fd, POLLIN, listen_to, &asker), 0);
     start_workload(&f, "exit 3");

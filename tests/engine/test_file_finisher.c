@@ -219,7 +219,7 @@ Test(file_finisher, what_is_to_be_removed_does_not_wait_for_commands)
     char *command[] = {limit, seconds, shell, option, script, fifo, NULL};
     snprintf(fifo, sizeof(fifo), "%s/gate", rig.folder);
     cr_assert_eq(mkfifo(fifo, 0600), 0);
-    rig.options.switching.command = command;
+    rig.options.rotation.command = command;
     finisher_rig_start(&rig);
     for (unsigned i = 0; i <= WEIR_KEPT_COMMANDS; i++) {
         struct weir_record_file *file = finisher_rig_make_file(&rig, NULL);

@@ -48,7 +48,7 @@ static void fixture_init(struct fixture *f)
 
 static void fixture_fini(struct fixture *f)
 {
-    weir_ledger_release(&f->result);
+    weir_record_result_fini(&f->result);
     weir_buf_fini(&f->lost);
     sim_rig_fini(&f->rig);
 }
@@ -113,10 +113,10 @@ Test(ledger, release_is_idempotent)
     struct fixture f;
     fixture_init(&f);
     collect(&f);
-    weir_ledger_release(&f.result);
+    weir_record_result_fini(&f.result);
     cr_assert_null(f.result.ledger);
     cr_assert_eq(f.result.ledger_count, 0);
-    weir_ledger_release(&f.result);
+    weir_record_result_fini(&f.result);
     fixture_fini(&f);
 }
 

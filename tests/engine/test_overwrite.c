@@ -243,7 +243,7 @@ Test(overwrite, the_ledger_tells_what_was_overwritten)
     cr_expect_eq(result.lost_samples, 0);
     cr_expect(result.overwritten);
     cr_expect_eq(result.overwritten_bytes, (1000 - PAGE / SAMPLE_BYTES) * SAMPLE_BYTES);
-    weir_ledger_release(&result);
+    weir_record_result_fini(&result);
     weir_buf_fini(&records);
     fixture_fini(&f);
 }
@@ -273,7 +273,7 @@ Test(overwrite, what_came_before_the_ring_is_lost_where_it_would_still_be_there)
         cr_expect_eq(result.lost_before_ring, cases[i].lost);
         cr_expect_eq(result.evicted_samples, all - cases[i].kept - cases[i].lost);
         cr_expect_eq(records.used > 0, cases[i].lost > 0, "a LOST_SAMPLES record tells of it");
-        weir_ledger_release(&result);
+        weir_record_result_fini(&result);
         weir_buf_fini(&records);
         fixture_fini(&f);
     }

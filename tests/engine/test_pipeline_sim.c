@@ -254,7 +254,7 @@ static int sim_init(struct sim *sim, uint64_t seed, struct weir_error *err)
 
 static void sim_fini(struct sim *sim)
 {
-    weir_ledger_release(&sim->result);
+    weir_record_result_fini(&sim->result);
     for (unsigned i = 0; i < sim->output_count; i++)
         weir_output_close(sim->outputs[i].output);
     sim_rig_fini(&sim->rig);

@@ -95,7 +95,7 @@ Test(recording_plan, name_without_room_for_the_time_of_a_rotation_is_refused)
         path[i] = 'x';
     path[240] = '\0';
     options.output_path = path;
-    options.switching.enabled = true;
+    options.rotation.enabled = true;
     cr_assert_eq(make(&err), -ENAMETOOLONG);
 }
 
@@ -126,7 +126,7 @@ Test(recording_plan, rotation_repeats_side_records_so_records_carry_ids)
 {
     struct weir_error err = {0};
     options.system_wide = false;
-    options.switching.enabled = options.switching.timestamp = true;
+    options.rotation.enabled = options.rotation.timestamp = true;
     cr_assert_eq(make(&err), 0, "%s", err.what);
     cr_assert(weir_modes_rotate(&plan.modes));
     cr_assert_not(plan.config.without_ids);
@@ -193,7 +193,7 @@ Test(recording_plan, pool_takes_a_quarter_of_a_small_disk_where_files_make_room)
 {
     struct weir_error err = {0};
     options.on_full = WEIR_RECORD_ON_FULL_ROTATE;
-    options.switching.enabled = options.switching.timestamp = true;
+    options.rotation.enabled = options.rotation.timestamp = true;
     machine.free_bytes = 80 * MIB;
     cr_assert_eq(make(&err), 0, "%s", err.what);
     cr_assert_eq(plan.buffer_bytes, 20 * MIB);

@@ -95,7 +95,7 @@ Test(trigger, what_nothing_was_registered_for_is_refused_with_a_hint)
         {WEIR_TRIGGER_SNAPSHOT, "this recording has nothing to snapshot", "record with -M SIZE or --overwrite"},
         {WEIR_TRIGGER_SNAPSHOT_ALLOC, "this recording has nothing to snapshot-alloc",
          "record with -M SIZE or --overwrite"},
-        {WEIR_TRIGGER_SWITCH, "this recording has nothing to switch", "record with --switch-output"},
+        {WEIR_TRIGGER_ROTATE, "this recording has nothing to switch", "record with --switch-output"},
         {WEIR_TRIGGER_ENABLE, "this recording has nothing to enable", ""},
     };
     struct fixture f;
@@ -116,7 +116,7 @@ Test(trigger, refusal_that_nobody_waits_for_is_a_warning)
 {
     struct fixture f;
     fixture_init(&f);
-    weir_triggers_fire(&f.triggers, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BY_TIMER);
+    weir_triggers_fire(&f.triggers, WEIR_TRIGGER_ROTATE, WEIR_TRIGGER_BY_TIMER);
     cr_assert_eq(f.warnings, 1);
     cr_assert_str_eq(f.warning, "switch, asked for by a timer: this recording has nothing to switch");
     add(&f, WEIR_TRIGGER_SNAPSHOT, -ENOMEM, NULL, false);
@@ -141,7 +141,7 @@ Test(trigger, refusals_for_the_same_reason_are_one_warning)
     weir_triggers_complete(&f.triggers, WEIR_TRIGGER_SNAPSHOT, -ENOSPC, &err);
     cr_assert_eq(f.warnings, 2);
     cr_assert_str_eq(f.warning, "snapshot: no room");
-    weir_triggers_fire(&f.triggers, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BY_TIMER); /* another kind */
+    weir_triggers_fire(&f.triggers, WEIR_TRIGGER_ROTATE, WEIR_TRIGGER_BY_TIMER); /* another kind */
     cr_assert_eq(f.warnings, 3);
 }
 
@@ -149,7 +149,7 @@ Test(trigger, signal_that_means_nothing_is_dropped)
 {
     struct fixture f;
     fixture_init(&f);
-    struct action *action = add(&f, WEIR_TRIGGER_SWITCH, 0, NULL, false);
+    struct action *action = add(&f, WEIR_TRIGGER_ROTATE, 0, NULL, false);
     weir_triggers_signal(&f.triggers);
     cr_assert_eq(action->runs, 0);
     cr_assert_eq(f.warnings, 0);
@@ -179,7 +179,7 @@ Test(trigger, busy_action_with_a_reason_is_refused_while_it_is_under_way)
     cr_assert_eq(action->runs, 2);
     cr_assert_eq(weir_triggers_refuse_busy(&f.triggers, WEIR_TRIGGER_SNAPSHOT, &err), -EBUSY);
     cr_assert_str_eq(err.what, "the last snapshot is still being written");
-    cr_assert_eq(weir_triggers_refuse_busy(&f.triggers, WEIR_TRIGGER_SWITCH, &err), 0); /* it would be remembered */
+    cr_assert_eq(weir_triggers_refuse_busy(&f.triggers, WEIR_TRIGGER_ROTATE, &err), 0); /* it would be remembered */
     cr_assert_eq(f.triggers.refused, 2);
 }
 
@@ -218,8 +218,8 @@ Test(trigger, signal_does_what_it_means)
 {
     struct fixture f;
     fixture_init(&f);
-    struct action *action = add(&f, WEIR_TRIGGER_SWITCH, 0, NULL, false);
-    weir_triggers_set_signal(&f.triggers, WEIR_TRIGGER_SWITCH);
+    struct action *action = add(&f, WEIR_TRIGGER_ROTATE, 0, NULL, false);
+    weir_triggers_set_signal(&f.triggers, WEIR_TRIGGER_ROTATE);
     weir_triggers_signal(&f.triggers);
     cr_assert_eq(action->runs, 1);
     cr_assert_eq(f.triggers.asked[WEIR_TRIGGER_BY_SIGNAL], 1);
@@ -230,19 +230,19 @@ Test(trigger, same_kind_is_remembered_once_for_all_who_ask)
     struct fixture f;
     struct waiter first, again[3];
     fixture_init(&f);
-    struct action *action = add(&f, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BEGUN, NULL, false);
-    ask(&f, &first, WEIR_TRIGGER_SWITCH);
+    struct action *action = add(&f, WEIR_TRIGGER_ROTATE, WEIR_TRIGGER_BEGUN, NULL, false);
+    ask(&f, &first, WEIR_TRIGGER_ROTATE);
     for (unsigned i = 0; i < 3; i++)
-        ask(&f, &again[i], WEIR_TRIGGER_SWITCH);
-    weir_triggers_fire(&f.triggers, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BY_SIZE);
+        ask(&f, &again[i], WEIR_TRIGGER_ROTATE);
+    weir_triggers_fire(&f.triggers, WEIR_TRIGGER_ROTATE, WEIR_TRIGGER_BY_SIZE);
     cr_assert_eq(action->runs, 1);
-    weir_triggers_complete(&f.triggers, WEIR_TRIGGER_SWITCH, 0, NULL);
+    weir_triggers_complete(&f.triggers, WEIR_TRIGGER_ROTATE, 0, NULL);
     cr_assert_eq(first.calls, 1);
     cr_assert_eq(action->runs, 2);
     cr_assert_eq(again[0].calls + again[1].calls + again[2].calls, 0);
     struct weir_error err;
     weir_error_set(&err, -EIO, "disk gone");
-    weir_triggers_complete(&f.triggers, WEIR_TRIGGER_SWITCH, -EIO, &err);
+    weir_triggers_complete(&f.triggers, WEIR_TRIGGER_ROTATE, -EIO, &err);
     for (unsigned i = 0; i < 3; i++) {
         cr_assert_eq(again[i].calls, 1);
         cr_assert_eq(again[i].result, -EIO);
@@ -258,14 +258,14 @@ Test(trigger, kinds_are_done_one_after_the_other_in_the_order_of_asking)
     struct fixture f;
     struct waiter waiters[3];
     fixture_init(&f);
-    struct action *first = add(&f, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BEGUN, NULL, false);
+    struct action *first = add(&f, WEIR_TRIGGER_ROTATE, WEIR_TRIGGER_BEGUN, NULL, false);
     struct action *second = add(&f, WEIR_TRIGGER_SNAPSHOT_ALLOC, 0, "busy", false);
     struct action *third = add(&f, WEIR_TRIGGER_SNAPSHOT, 0, "busy", false);
-    ask(&f, &waiters[0], WEIR_TRIGGER_SWITCH);
+    ask(&f, &waiters[0], WEIR_TRIGGER_ROTATE);
     ask(&f, &waiters[1], WEIR_TRIGGER_SNAPSHOT_ALLOC);
     ask(&f, &waiters[2], WEIR_TRIGGER_SNAPSHOT);
     cr_assert_eq(f.turns, 1);
-    weir_triggers_complete(&f.triggers, WEIR_TRIGGER_SWITCH, 0, NULL);
+    weir_triggers_complete(&f.triggers, WEIR_TRIGGER_ROTATE, 0, NULL);
     cr_assert_eq(first->turn, 1);
     cr_assert_eq(second->turn, 2);
     cr_assert_eq(third->turn, 3);
@@ -278,9 +278,9 @@ Test(trigger, immediate_action_does_not_wait)
     struct fixture f;
     struct waiter waiter, stop;
     fixture_init(&f);
-    add(&f, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BEGUN, NULL, false);
+    add(&f, WEIR_TRIGGER_ROTATE, WEIR_TRIGGER_BEGUN, NULL, false);
     add(&f, WEIR_TRIGGER_STOP, 0, NULL, true);
-    ask(&f, &waiter, WEIR_TRIGGER_SWITCH);
+    ask(&f, &waiter, WEIR_TRIGGER_ROTATE);
     ask(&f, &stop, WEIR_TRIGGER_STOP);
     cr_assert_eq(stop.calls, 1);
     cr_assert_eq(waiter.calls, 0);
@@ -291,10 +291,10 @@ Test(trigger, failure_later_that_nobody_waits_for_is_a_warning)
     struct fixture f;
     struct weir_error err;
     fixture_init(&f);
-    add(&f, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BEGUN, NULL, false);
-    weir_triggers_fire(&f.triggers, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BY_TIMER);
+    add(&f, WEIR_TRIGGER_ROTATE, WEIR_TRIGGER_BEGUN, NULL, false);
+    weir_triggers_fire(&f.triggers, WEIR_TRIGGER_ROTATE, WEIR_TRIGGER_BY_TIMER);
     weir_error_set(&err, -ENOSPC, "the disk is full");
-    weir_triggers_complete(&f.triggers, WEIR_TRIGGER_SWITCH, -ENOSPC, &err);
+    weir_triggers_complete(&f.triggers, WEIR_TRIGGER_ROTATE, -ENOSPC, &err);
     cr_assert_str_eq(f.warning, "switch: the disk is full");
 }
 
@@ -335,10 +335,10 @@ Test(trigger, end_refuses_what_is_remembered_and_all_that_follows)
     struct fixture f;
     struct waiter running, remembered, late;
     fixture_init(&f);
-    struct action *action = add(&f, WEIR_TRIGGER_SWITCH, WEIR_TRIGGER_BEGUN, NULL, false);
+    struct action *action = add(&f, WEIR_TRIGGER_ROTATE, WEIR_TRIGGER_BEGUN, NULL, false);
     add(&f, WEIR_TRIGGER_STOP, 0, NULL, true);
-    ask(&f, &running, WEIR_TRIGGER_SWITCH);
-    ask(&f, &remembered, WEIR_TRIGGER_SWITCH);
+    ask(&f, &running, WEIR_TRIGGER_ROTATE);
+    ask(&f, &remembered, WEIR_TRIGGER_ROTATE);
     weir_triggers_end(&f.triggers);
     weir_triggers_end(&f.triggers);
     cr_assert_eq(remembered.result, -ECANCELED);
@@ -347,7 +347,7 @@ Test(trigger, end_refuses_what_is_remembered_and_all_that_follows)
     ask(&f, &late, WEIR_TRIGGER_STOP);
     cr_assert_eq(late.result, -ECANCELED);
     cr_assert_eq(running.calls, 0);
-    weir_triggers_complete(&f.triggers, WEIR_TRIGGER_SWITCH, 0, NULL);
+    weir_triggers_complete(&f.triggers, WEIR_TRIGGER_ROTATE, 0, NULL);
     cr_assert_eq(running.calls, 1);
     cr_assert_eq(running.result, 0);
     cr_assert_eq(action->runs, 1);

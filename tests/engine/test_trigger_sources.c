@@ -92,7 +92,7 @@ Test(trigger_sources, ftrace_alone_takes_what_is_asked_for_in_any_way)
     cr_assert(takes(&f, WEIR_TRIGGER_SNAPSHOT_ALLOC));
     weir_triggers_signal(&f.triggers);
     cr_assert(was_taken(&f));
-    cr_assert_not(takes(&f, WEIR_TRIGGER_SWITCH));
+    cr_assert_not(takes(&f, WEIR_TRIGGER_ROTATE));
     fixture_fini(&f);
 }
 
@@ -102,10 +102,10 @@ Test(trigger_sources, ftrace_goes_with_ours_and_not_with_what_is_refused)
     fixture_init(&f);
     register_own(&f, WEIR_TRIGGER_DUMP);
     register_own(&f, WEIR_TRIGGER_SNAPSHOT);
-    register_own(&f, WEIR_TRIGGER_SWITCH);
+    register_own(&f, WEIR_TRIGGER_ROTATE);
     weir_trigger_sources_follow_with_ftrace(&f.sources, &f.triggers);
     cr_assert(takes(&f, WEIR_TRIGGER_DUMP));
-    cr_assert_not(takes(&f, WEIR_TRIGGER_SWITCH));
+    cr_assert_not(takes(&f, WEIR_TRIGGER_ROTATE));
     f.result = -ENOSPC;
     cr_assert_not(takes(&f, WEIR_TRIGGER_SNAPSHOT));
     f.result = WEIR_TRIGGER_BEGUN; /* at its begin: what led to it is what is wanted */
@@ -120,8 +120,8 @@ Test(trigger_sources, signal_of_switches_is_not_taken_away)
 {
     struct fixture f;
     fixture_init(&f);
-    register_own(&f, WEIR_TRIGGER_SWITCH);
-    weir_triggers_set_signal(&f.triggers, WEIR_TRIGGER_SWITCH);
+    register_own(&f, WEIR_TRIGGER_ROTATE);
+    weir_triggers_set_signal(&f.triggers, WEIR_TRIGGER_ROTATE);
     weir_trigger_sources_follow_with_ftrace(&f.sources, &f.triggers);
     weir_triggers_signal(&f.triggers);
     cr_assert_not(was_taken(&f));

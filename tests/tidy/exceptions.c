@@ -7,15 +7,10 @@
 #define PENDING "pending"
 
 static const struct module_exception circles[] = {
-    {"engine/session/", "control control_socket", PENDING},
-    {"engine/session/", "*", PENDING},
     {NULL, NULL, NULL},
 };
 
 static const struct module_exception declarations[] = {
-    {"engine/session/control.h", "control_socket", PENDING},
-    {"engine/session/session.h", "*", PENDING},
-    {"engine/session/session_switch.h", "switch_answer", PENDING},
     {NULL, NULL, NULL},
 };
 

@@ -1,0 +1,149 @@
+/*
+ * What a recording is asked to do, in plain values: the option table of cli/ fills them, and any other front end could.
+ * All pointers are borrowed until weir_record_run() returns (record.h).
+ */
+#ifndef WEIR_ENGINE_SESSION_RECORD_OPTIONS_H
+#define WEIR_ENGINE_SESSION_RECORD_OPTIONS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cpuset.h"
+#include "base/notice.h"
+#include "engine/aux/aux_events.h"
+#include "engine/drain/shed.h"
+#include "engine/events/event_list.h"
+#include "engine/events/targets.h"
+#include "engine/session/control.h"
+#include "engine/session/schedule.h"
+
+#define WEIR_RECORD_FREQ_DEFAULT_HZ     4000u
+#define WEIR_RECORD_COMPRESSION_DEFAULT 1 /* -z */
+#define WEIR_RECORD_COMPRESSION_MAX     22
+#define WEIR_RECORD_HOLD_OFF_DEFAULT_MS 1000u
+#define WEIR_RECORD_FREQ_MAX            UINT64_MAX /* -F max: what kernel.perf_event_max_sample_rate allows */
+
+struct weir_synth_choice { /* --synth: which records of what was there before; those of the kernel always */
+    bool tasks;            /* of other tasks than the workload */
+    bool maps;             /* with tasks only */
+    bool cgroups;
+    unsigned threads;        /* 0: chosen */
+    uint32_t map_timeout_ms; /* per process; 0: 500 */
+};
+
+struct weir_build_id_options {
+    bool left_out;         /* -B: no BUILD_ID table */
+    bool in_maps;          /* --buildid-mmap: the kernel puts them into MMAP2 records */
+    bool fill_cache;       /* --buildid-cache: copy mapped files, once recording has ended */
+    const char *cache_dir; /* --buildid-dir; NULL: $HOME/.debug */
+};
+
+struct weir_reader_options {
+    const char *threads_spec;       /* --threads=SPEC; NULL: "cpu" */
+    const struct weir_cpuset *cpus; /* --reader-cpus: where weir's threads run; NULL: not given */
+    bool efficient;                 /* --reader-cpus=efficient; never with cpus */
+    unsigned realtime_priority;     /* -r: SCHED_FIFO 1..99 for readers and writer; 0: none */
+};
+
+enum weir_record_output_kind {
+    WEIR_RECORD_OUTPUT_FILE,   /* one seekable file */
+    WEIR_RECORD_OUTPUT_STREAM, /* records as they come, to whoever reads: -o - */
+};
+
+struct weir_snapshot_condition {    /* --snapshot-on */
+    struct weir_event_list *events; /* NULL or empty: none */
+    uint64_t hold_off_ms;           /* after an occurrence that had an effect */
+    bool once;                      /* the first one only */
+    bool crash;                     /* the command's */
+};
+
+enum weir_record_on_full { /* --on-full: what a full file system does (engine/session/disk_guard.h) */
+    WEIR_RECORD_ON_FULL_STOP,
+    WEIR_RECORD_ON_FULL_ROTATE,  /* with rotation enabled */
+    WEIR_RECORD_ON_FULL_SUSPEND, /* these two without keep_free_bytes for a file only */
+};
+
+struct weir_rotation_options { /* several files, one after another */
+    bool enabled;         /* --switch-output, in whatever form; SIGUSR2 and the control channel may ask for it then */
+    uint64_t bytes;       /* when a file has got so many; 0: no matter */
+    uint64_t period_ns;   /* so often; 0: no matter */
+    bool timestamp;       /* finished files get their time into their names; implied by the caller with enabled */
+    unsigned max_files;   /* so many finished files stay; 0: all */
+    bool each_snapshot;   /* --snapshot-keep: each snapshot ends its file; with enabled, timestamp and max_files */
+    char *const *command; /* --on-rotate: gets the path of each finished file as its last argument; NULL: none */
+};
+
+struct weir_record_caller {          /* the program that records */
+    bool drop_privileges;            /* the calling thread is the program's own: it keeps what recording needs */
+    const char *const *command_line; /* the program's argv, for the CMDLINE feature */
+    size_t command_line_count;
+    /* Signals that the program was started with ignored, as the command and those of --on-rotate are to be; NULL: none
+     * of those that the program ignores itself. */
+    const sigset_t *ignored_before;
+};
+
+/* Which of them go together: engine/modes/modes.h. */
+struct weir_record_options {
+    /* What is recorded: -a, -C, tasks or a command; with none of them the caller sets system_wide, as perf does. */
+    bool system_wide;
+    const struct weir_cpuset *cpus; /* -C; NULL: all online CPUs; not with tasks */
+    struct weir_target_spec target; /* -p, -t, -u; WEIR_TARGET_ALL: no tasks are named */
+    bool per_thread;                /* a ring for each task instead of one for each CPU; not with system_wide, cpus */
+    bool no_inherit;                /* -i: tasks that the targets make are not recorded; per_thread implies it */
+    bool inherit_stat;              /* -s: a READ record for each thread that ends */
+    struct weir_schedule schedule;  /* -D: when events count; borrowed windows */
+    char *const *command;           /* argv of the workload, NULL-terminated; NULL: none */
+
+    struct weir_event_list *events; /* not empty; attrs are completed by weir_record_run() */
+    uint64_t freq_hz;               /* -F; 0: not given; WEIR_RECORD_FREQ_MAX */
+    uint64_t period;                /* -c; 0: not given */
+    bool strict_freq;               /* --strict-freq: a frequency above the limit is an error */
+    bool all_kernel, all_user;      /* at most one */
+    bool exclude_self;              /* --exclude-perf */
+
+    struct weir_sample_options samples;
+    bool no_switch_events; /* --no-switch-events: nor where a decoder of an AUX area needs them */
+    struct weir_synth_choice synth;
+
+    struct weir_aux_options aux; /* -S, --aux-sample, -m ,AUX */
+
+    uint64_t ring_bytes;   /* -m: data bytes of each ring, a power of two; 0: chosen from memory and privileges */
+    uint64_t buffer_bytes; /* --buffer-size: whole chunk pool; 0: chosen from memory and CPU count */
+    /* -M: samples stay in so much memory and reach the file only in snapshots; 0: they go to the file. With a span
+     * (retained_bytes may be 0 then: chosen) samples that are older than it are evicted too. */
+    uint64_t retained_bytes;
+    uint64_t retained_span_ns;
+    bool overwrite;        /* --overwrite: the kernel's rings keep the newest samples */
+    bool tail_synthesize;  /* --tail-synthesize: what was there before is described at the end; with several files at
+                            * the start, too */
+    bool snapshot_on_exit; /* what is retained at the end goes to the file; always with overwrite */
+    struct weir_reader_options readers;
+    const char *output_path; /* -o; of a stream, its name for messages */
+    enum weir_record_output_kind output_kind;
+    bool kcore;    /* --kcore: a copy of the kernel's code beside the data, in a folder */
+    int output_fd; /* of WEIR_RECORD_OUTPUT_STREAM: where it goes; borrowed */
+    bool append;   /* -A: continue the file that is there */
+
+    enum weir_shed shed;   /* --shed: what may be done without while the output is behind (engine/drain/shed.h) */
+    bool sync;             /* --sync: what checkpoints cover outlives the machine */
+    uint64_t max_bytes;    /* --max-size: of data in all files, to a chunk; recording ends there. 0: no limit */
+    int compression_level; /* -z: of zstd, 1 .. 22; 0: none */
+
+    struct weir_rotation_options rotation;
+    struct weir_event_list *rotate_on; /* --switch-output-event; NULL or empty: none */
+    struct weir_snapshot_condition snapshot_on;
+    bool ftrace_snapshot; /* --ftrace-snapshot */
+    enum weir_record_on_full on_full;
+    uint64_t keep_free_bytes; /* --keep-free: of the output's file system; less is full. 0: only that itself is */
+
+    struct weir_build_id_options build_ids;
+    struct weir_control_spec control; /* --control; borrowed names */
+    bool dry_run;                     /* stop after everything that needs no kernel event was checked and described */
+
+    struct weir_record_caller caller;
+    const struct weir_notice_sink *notices; /* may be NULL */
+};
+
+#endif
