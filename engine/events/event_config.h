@@ -60,7 +60,7 @@ void weir_event_list_tell_limits(const struct weir_event_list *list, const struc
  * with err: some events ask for it and others do not, though they share a ring; or it is a group of :S. */
 int weir_event_list_overwrites(const struct weir_event_list *list, bool wanted, struct weir_error *err);
 
-/* --all-kernel and --all-user: every event of the list looks at that side only, whatever its modifiers say. No event
+/* --all-kernel and --all-user: every event of the list records that side only, and its modifiers do not count. No event
  * falls back to the other side then. */
 enum weir_event_side {
     WEIR_EVENT_SIDE_KERNEL,

@@ -39,9 +39,9 @@ void weir_event_list_truncate(struct weir_event_list *list, size_t count);
 int weir_event_list_add_sideband(struct weir_event_list *list);
 
 /*
- * Appends, behind the sideband event, a side event that is opened on each CPU for all tasks. It carries changes of the
- * kernel's code (TEXT_POKE, and KSYMBOL of code made at run time), which belong to no task, and the context switches of
- * all tasks, each if the config asks for it. Needless where all tasks are recorded: the sideband event carries them
+ * Appends, behind the sideband event, a side event that is opened on each CPU for all tasks. If the config asks for
+ * them, it carries the context switches of all tasks, and changes of the kernel's code (TEXT_POKE, and KSYMBOL of code
+ * made at run time), which belong to no task. Needless where all tasks are recorded: the sideband event carries them
  * there. Needs the privileges of recording a CPU. 0 or -ENOMEM.
  */
 int weir_event_list_add_text_pokes(struct weir_event_list *list);
@@ -58,9 +58,10 @@ void weir_event_list_to_front(struct weir_event_list *list, size_t index);
  * -1: no event can have such samples, or several can. named: the software event that the id belongs to, NULL where it
  * is unknown.
  *
- * The kernel prepares the sample of a software event once for all events of that kind, whoever records them (clocks and
- * tracepoints excepted). So the samples get the id of the first such event on the CPU (do_perf_sw_event() and
- * perf_prepare_sample(), kernel/events/core.c of Linux 6.18). Reads only what is constant while recording; any thread.
+ * The kernel prepares the sample of a software event once for all events of that kind, also those of other recorders
+ * (clocks and tracepoints excepted). So the samples get the id of the first such event on the CPU (do_perf_sw_event()
+ * and perf_prepare_sample(), kernel/events/core.c of Linux 6.18). Reads only what is constant while recording; any
+ * thread.
  */
 int weir_event_list_find_misnamed(const struct weir_event_list *list, const struct weir_event *named);
 

@@ -7,10 +7,10 @@
  *     a CPU     every target has a descriptor of each event there, and all of them share the CPU's two rings;
  *     a task    (--per-thread) each event has one descriptor, with cpu -1: it follows its task, and so does its ring.
  *
- * Each place has a data ring for the records of its events (PERF_EVENT_IOC_SET_OUTPUT) and a sideband ring for those of
- * its side events (mmap, comm, task ...), so that a storm of samples never costs a mapping. A ring does not exist where
- * none of its descriptors is open: the task was gone, no event's PMU counts on the CPU, or the CPU is offline. Readers,
- * id map, ledger, LOST_SAMPLES and the ids in the file's head all use the index of the place.
+ * Each place has a data ring for the records of its events (PERF_EVENT_IOC_SET_OUTPUT). A sideband ring takes the
+ * records of its side events (mmap, comm, task ...), so that a storm of samples never costs a mapping. A ring does not
+ * exist where none of its descriptors is open: the task was gone, no event's PMU counts on the CPU, or the CPU is
+ * offline. Readers, id map, ledger, LOST_SAMPLES and the ids in the file's head all use the index of the place.
  *
  * --per-thread needs a ring for each thread: the kernel lets no two tasks share a ring with cpu -1
  * (perf_event_set_output(), kernel/events/core.c). The kernel gives no such ring to an inherited event (perf_mmap()),
@@ -30,7 +30,7 @@
  * enabled and disabled.
  *
  * Inherited events are toggled twice, a millisecond apart. A child that is forked meanwhile copies the old state of its
- * parent's event, and the kernel may link it to its parent only after the toggle has visited the children
+ * parent's event. The kernel may link the child to its parent only after the toggle has visited the children
  * (inherit_event(), kernel/events/core.c of Linux 6.18). Without the second toggle the child and its descendants would
  * keep the old state for the whole recording. (Of 300 enables of four tasks that did nothing but fork, 13 left one of
  * them off; 1 of 600 where a second enable came 0.3 to 1 ms later.)
@@ -173,7 +173,7 @@ int weir_event_set_map_aux(const struct weir_event_set *set, unsigned event, uns
  * at the open. Borrowed from set; constant until it is closed. */
 const int *weir_event_set_poll_fds(const struct weir_event_set *set, unsigned place, bool sideband, unsigned *count);
 
-enum weir_pause {           /* why the kernel does not write to the data rings */
+enum weir_pause {             /* why the kernel does not write to the data rings */
     WEIR_PAUSE_SNAPSHOT = 1,  /* a snapshot of them is being taken */
     WEIR_PAUSE_FULL_DISK = 2, /* the output has no room */
     WEIR_PAUSE_END = 4,

@@ -17,7 +17,7 @@
 #include "base/bits.h"
 
 #define DEVICES    "bus/event_source/devices"
-#define ROOT       "../../.." /* of sysfs, from there: a folder of its own, unlike what it has in it */
+#define ROOT       "../../.." /* of sysfs, from `devices`, which is a folder, while its entries are symbolic links */
 #define TEXT_BYTES 4096       /* sysfs files are at most a page */
 #define WORD_BITS  64u
 #define UNCORE     "uncore_"

@@ -17,9 +17,9 @@
 uint64_t weir_sample_bytes_least(const struct perf_event_attr *attr);
 
 /*
- * Checks that a ring of that size can take a sample of each event, with the LOST record that the kernel writes before
- * it after a loss. 0; or -EINVAL with err: it names an event whose samples do not fit, and the hint has a size that
- * fits.
+ * Checks that a ring of that size can take a sample of each event. After a loss the kernel writes a LOST record before
+ * the sample, for which there must be room as well. 0; or -EINVAL with err: it names an event whose samples do not fit,
+ * and the hint has a size that fits.
  */
 int weir_sample_check_ring(const struct weir_event_list *list, uint64_t ring_bytes, struct weir_error *err);
 

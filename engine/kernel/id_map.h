@@ -45,7 +45,7 @@ struct weir_id_table {
 };
 
 struct weir_id_map {
-    struct weir_id_table *_Atomic table; /* owned; NULL: not initialised */
+    struct weir_id_table *_Atomic table; /* owned; NULL: not initialized */
 };
 
 #define WEIR_ID_MAP_INIT \

@@ -48,9 +48,9 @@ struct weir_ring_sizes {
 /*
  * Chooses the default sizes of a data ring and a sideband ring on each of `cpus` (at least 1) CPUs.
  *
- * If the kernel does not limit their memory (CAP_IPC_LOCK, or perf_event_paranoid -1), data is 8 MiB, halved until all
- * rings take at most 1/64 of memory_bytes, but not below 512 KiB. Sideband is 1 MiB, at most half of data. Otherwise
- * both fit into mlock_kb on each CPU: RLIMIT_MEMLOCK is left to io_uring's registered buffers.
+ * If the kernel does not limit their memory (CAP_IPC_LOCK, or perf_event_paranoid -1), data is 8 MiB. It is halved
+ * until all rings take at most 1/64 of memory_bytes, but not below 512 KiB. Sideband is 1 MiB, at most half of data.
+ * Otherwise both fit into mlock_kb on each CPU: RLIMIT_MEMLOCK is left to io_uring's registered buffers.
  */
 struct weir_ring_sizes weir_ring_bytes_choose(const struct weir_kernel_limits *limits, uint64_t memory_bytes,
                                               unsigned cpus);

@@ -21,8 +21,8 @@
  */
 int weir_privileges_check(struct weir_error *err);
 
-/* Drops the capabilities of the calling thread, except those for events on CPUs that come later, for /proc, and for
- * files of other users that root writes. Keeps what it cannot drop. */
+/* Drops the capabilities of the calling thread. It keeps those for events on CPUs that come later, for /proc, and for
+ * files of other users that root writes; and those that it fails to drop. */
 void weir_privileges_drop_unneeded(void);
 
 /* Drops all capabilities of the calling thread. */

@@ -23,7 +23,7 @@ enum weir_test_point {
     WEIR_AT_QUEUE_LINK,  /* (queue-order) done, (queue-link) not: the queue is cut in two */
     WEIR_AT_QUEUE_COUNT, /* (queue-link) done: the chunk can be popped, and is not counted */
     WEIR_AT_QUEUE_WAKE,  /* counted (queue-park); whether the writer is parked was not looked at */
-    WEIR_AT_QUEUE_REST,  /* the writer has popped what there is, and does not say that it is parked */
+    WEIR_AT_QUEUE_REST,  /* the queue is empty, and the writer is not marked as parked */
     WEIR_AT_QUEUE_PARK,  /* the writer says that it is parked, and is not */
 
     WEIR_AT_READER_EPOCH,   /* (epoch-open) the epoch was read, the heads were not */
@@ -54,9 +54,9 @@ enum weir_test_point {
     WEIR_AT_SIDE_QUESTION, /* a question was seen, the tees were not looked at for it */
     WEIR_AT_SIDE_EPOCH,    /* (tees-filled) the epoch was read, the tees were not */
     WEIR_AT_SIDE_DRAINED,  /* the tees were read, the epoch was not looked at again */
-    WEIR_AT_SIDE_UNLOCKED, /* a file is read without the lock, what it has is not entered */
+    WEIR_AT_SIDE_UNLOCKED, /* a file was read without the lock, its id is not in the table */
 
-    WEIR_AT_FINISHER_TAKEN, /* a file has left the queue, and nobody was told of the room */
+    WEIR_AT_FINISHER_TAKEN, /* a file has left the queue, and no thread was told of the room */
     WEIR_AT_FINISHER_DONE,  /* a file has its name, and is not counted */
     WEIR_AT_FINISHER_DROP,  /* without the lock, what is to be removed is there */
 

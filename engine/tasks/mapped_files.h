@@ -74,9 +74,8 @@ struct weir_mapped_files {
     uint32_t *by_name;            /* owned; buckets, bucket_count each */
     uint32_t *by_file;            /* owned */
     uint32_t bucket_count;        /* a power of two; 0: none yet */
-    struct weir_hash_key
-        key;            /* secret: whoever maps files chooses their names, and on some file systems their inodes */
-    uint32_t first_new; /* oldest object still to be read; WEIR_MAPPED_NONE: none */
+    struct weir_hash_key key;     /* secret: the tasks that map files choose names, on some file systems also inodes */
+    uint32_t first_new;           /* oldest object still to be read; WEIR_MAPPED_NONE: none */
     uint32_t last_new;
     uint64_t left_out; /* records whose object found no room */
 };

@@ -25,10 +25,10 @@
  * tees all records that were drained before e was passed.
  *
  * An output that begins in the middle of a recording has to repeat what a consumer must know. The coordinator asks a
- * question for it while rounds are cut (rounds.h), so that no epoch is opened. All that the task map has taken in is
- * then older than the epoch of the cut, and so older than all records of the new output. Records from before the
- * rotation that are still kept back follow the map, unchanged but for their id, which is 0. So a task that ended just
- * before the rotation is known when samples of it follow from another CPU.
+ * question for it while rounds are cut (rounds.h), so that no epoch is opened. The records in the task map are then
+ * older than the epoch of the cut, and so older than all records of the new output. Records from before the rotation
+ * that are still kept back follow the map, unchanged but for their id, which is 0. So a task that ended just before the
+ * rotation is known when samples of it follow from another CPU.
  *
  * Bounds:
  *   - a tee is 1 MiB, beyond 128 readers 512 KiB;
