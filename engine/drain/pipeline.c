@@ -367,6 +367,17 @@ static uint64_t round_patient_bytes(const struct weir_pipeline *pipeline)
     return bytes;
 }
 
+static struct weir_round_due_setup round_due(const struct weir_pipeline *pipeline)
+{
+    const struct weir_shed_plan *shed = pipeline->setup.shed;
+    return (struct weir_round_due_setup){
+        .bytes = ROUND_PER_READER_BYTES * pipeline->reader_count,
+        .more_bytes = ROUND_MORE_BYTES,
+        .patient_bytes = round_patient_bytes(pipeline),
+        .stretches = shed && shed->most >= WEIR_SHED_BATCHES,
+    };
+}
+
 int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err)
 {
     struct weir_round_marks_setup marks = {pipeline->readers, pipeline->reader_count, &pipeline->control};
@@ -394,10 +405,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
                                                 .layout = layout,
                                                 .reader_count = pipeline->reader_count,
                                                 .failed_counters = (uint64_t)setup->place_count * setup->event_count,
-                                                .round_bytes = ROUND_PER_READER_BYTES * pipeline->reader_count,
-                                                .round_more_bytes = ROUND_MORE_BYTES,
-                                                .round_patient_bytes = round_patient_bytes(pipeline),
-                                                .stretches = setup->shed && setup->shed->most >= WEIR_SHED_BATCHES,
+                                                .rounds = round_due(pipeline),
                                                 .kick_fd = pipeline->kick_fd,
                                                 .max_bytes = setup->max_bytes,
                                                 .sync = setup->sync,
@@ -414,7 +422,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
     pipeline->rounds.keep_to_snapshots = weir_modes_keep_samples(modes);
     pipeline->rounds.cut_with_snapshot = weir_modes_take_snapshots(modes);
     pipeline->rounds.drain_first = setup->retained_span_ns > 0;
-    pipeline->rounds.stretching = pipeline->writer.setup.stretches ? &pipeline->pool : NULL;
+    pipeline->rounds.stretching = pipeline->writer.setup.rounds.stretches ? &pipeline->pool : NULL;
     return 0;
 }
 
@@ -424,7 +432,8 @@ void weir_pipeline_take_kick(struct weir_pipeline *pipeline)
 {
     eventfd_t kicks;
     if (eventfd_read(pipeline->kick_fd, &kicks) == 0)
-        weir_rounds_want(&pipeline->rounds, atomic_load_explicit(&pipeline->writer.overdue, memory_order_relaxed));
+        weir_rounds_want(&pipeline->rounds,
+                         atomic_load_explicit(&pipeline->writer.round_due.overdue, memory_order_relaxed));
 }
 
 /* ---- records of weir's own ---- */

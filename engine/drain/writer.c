@@ -20,7 +20,6 @@
 #define PARK_AFTER_MS 200          /* without anything to do */
 #define REAP_MAX      64
 #define TRY_AGAIN_NS  (100 * WEIR_NS_PER_MS)
-#define ROUND_SHARE   64 /* of an output: so much more in a round; see docs/performance.md, "Reading" */
 
 int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup *setup)
 {
@@ -33,6 +32,7 @@ int weir_writer_init(struct weir_writer *writer, const struct weir_writer_setup 
         writer->failed_of[i] = calloc(setup->failed_counters, sizeof(*writer->failed_of[i]));
     writer->account.failed_samples = writer->failed_of[0];
     weir_round_marks_init(&writer->marks, setup->queue, setup->marks);
+    weir_round_due_init(&writer->round_due, &setup->rounds);
     writer->side_bytes = calloc(weir_max_u64(setup->reader_count, 1), sizeof(*writer->side_bytes));
     weir_checkpoint_init(&writer->checkpoint, setup->clock, setup->sync);
     bool has_all = writer->failed.samples && writer->failed_of[0] && writer->failed_of[1] && writer->side_bytes;
@@ -73,13 +73,6 @@ static void begin_account(struct weir_writer *writer)
     writer->account = (struct weir_writer_account){.failed_samples = failed};
 }
 
-/* A round begins: the wish for a marker is granted, or was for the old output. */
-static void begin_round(struct weir_writer *writer)
-{
-    writer->kicked = false;
-    atomic_store_explicit(&writer->overdue, false, memory_order_relaxed); /* a hint */
-}
-
 static void begin_rotation(struct weir_writer *writer, struct weir_writer_rotation *rotation)
 {
     weir_assert(!writer->rotation);
@@ -94,9 +87,10 @@ static void begin_rotation(struct weir_writer *writer, struct weir_writer_rotati
     weir_output_wait_for_space(writer->output, waits_for_space(writer));
     weir_checkpoint_change_output(&writer->checkpoint);
     writer->left_bytes += writer->output_bytes;
-    writer->bytes_since_round = writer->output_bytes = 0;
+    writer->output_bytes = 0;
     writer->told_full = false;
-    begin_round(writer);
+    weir_round_due_grant(&writer->round_due);
+    weir_round_due_begin(&writer->round_due);
     weir_round_marks_close(&writer->marks);
     rotation->account = writer->account;
     begin_account(writer);
@@ -247,18 +241,18 @@ static const void *settle_marker(struct weir_writer *writer, struct weir_chunk *
     static const struct perf_event_header padding = {.type = WEIR_RECORD_EVENT_TYPE, .size = sizeof(padding)};
     bool passes = weir_round_marks_let_pass(&writer->marks, marker);
     marker->marker_count = passes;
-    begin_round(writer);
+    weir_round_due_grant(&writer->round_due);
     if (!passes)
         return &padding;
-    writer->bytes_since_round = 0;
+    weir_round_due_begin(&writer->round_due);
     return marker->data;
 }
 
 /* Counts a chunk of data. */
 static void settle_data(struct weir_writer *writer, struct weir_chunk *chunk)
 {
-    uint32_t behind = weir_round_marks_settle(&writer->marks, chunk);
-    writer->bytes_since_round = behind > 0 ? chunk->used - behind : writer->bytes_since_round + chunk->used;
+    uint32_t marker_end = weir_round_marks_settle(&writer->marks, chunk);
+    weir_round_due_append(&writer->round_due, chunk->used, marker_end);
     writer->lost_reported += chunk->lost_reported;
 }
 
@@ -393,33 +387,11 @@ static void look_for_room(struct weir_writer *writer)
     atomic_store_explicit(&writer->full, full, memory_order_relaxed);
 }
 
-static uint64_t round_bytes(const struct weir_writer *writer)
-{
-    uint64_t more = weir_min_u64(writer->output_bytes / ROUND_SHARE, writer->setup.round_more_bytes);
-    bool is_stretched = writer->setup.stretches && writer->pressure >= WEIR_PRESSURE_SOME;
-    return (writer->setup.round_bytes + more) * (is_stretched ? WEIR_SHED_ROUND_FACTOR : 1);
-}
-
-/* Tells the coordinator of a round that is full, and of one that is overdue, once each. */
-static void tell_of_round(struct weir_writer *writer)
-{
-    uint64_t full_bytes = round_bytes(writer);
-    if (!writer->kicked && writer->bytes_since_round >= full_bytes) {
-        writer->kicked = true;
-        kick_coordinator(writer);
-    }
-    /* Relaxed: our own word, and the kick's system calls order it. */
-    if (!atomic_load_explicit(&writer->overdue, memory_order_relaxed) &&
-        writer->bytes_since_round >= full_bytes + writer->setup.round_patient_bytes) {
-        atomic_store_explicit(&writer->overdue, true, memory_order_relaxed);
-        kick_coordinator(writer);
-    }
-}
-
 /* Tells the coordinator of a round, a full output or a failed output. */
 static void tell(struct weir_writer *writer)
 {
-    tell_of_round(writer);
+    while (weir_round_due_asks(&writer->round_due, writer->output_bytes, writer->pressure >= WEIR_PRESSURE_SOME))
+        kick_coordinator(writer);
     if (!writer->told_full && writer->setup.full_bytes > 0 && writer->output_bytes >= writer->setup.full_bytes) {
         writer->told_full = true;
         eventfd_write(writer->setup.full_fd, 1);

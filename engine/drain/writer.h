@@ -25,11 +25,7 @@
  * The pool's state when the writer wakes bounds the storm that may begin suddenly: half of the pool is still free then.
  * After stop() the thread ends when queue and output are empty.
  *
- * Rounds. When round_bytes have passed since the last marker, and a 64th of the output's bytes (round_more_bytes at
- * most), the writer tells the coordinator through kick_fd. Consumers hold two rounds in memory, so with that share two
- * rounds are a small part of a small file. When round_patient_bytes more have passed without a marker, the writer tells
- * the coordinator again, and marks the round as overdue. Rounds that readers have marked (round_mark.h) count as well:
- * while there are any, the writer tells nobody.
+ * A round that is full or overdue (round_due.h) is reported to the coordinator through kick_fd.
  *
  * A train (chunk.h) is appended as one whole: nothing comes between its chunks, and no checkpoint ends in it. The
  * writer neither walks nor compresses its data, nor counts the data for rounds: consumers need not hold it in order.
@@ -53,6 +49,7 @@
 #include "engine/drain/pool_grower.h"
 #include "engine/drain/pressure.h"
 #include "engine/drain/record_walk.h"
+#include "engine/drain/round_due.h"
 #include "engine/drain/round_mark.h"
 #include "engine/drain/writer_rotation.h"
 #include "io/output.h"
@@ -65,10 +62,7 @@ struct weir_writer_setup {
     struct weir_walk_layout layout;     /* place_stride: events per CPU in failed.samples */
     unsigned reader_count;              /* that fill chunks */
     uint64_t failed_counters;           /* CPUs x events */
-    uint64_t round_bytes;               /* kick the coordinator after so many bytes without a marker, ... */
-    uint64_t round_more_bytes;          /* ... and a 64th of the output's bytes, so many at most, ... */
-    uint64_t round_patient_bytes;       /* ... and again after so many more */
-    bool stretches;                     /* under pressure WEIR_SHED_ROUND_FACTOR times as many bytes */
+    struct weir_round_due_setup rounds; /* when to kick the coordinator for a round */
     int kick_fd;                        /* borrowed eventfd, -1: none */
     uint64_t full_bytes;                /* write to full_fd, once for each output that has so many; 0: never */
     int full_fd;                        /* borrowed eventfd */
@@ -99,8 +93,7 @@ struct weir_writer {
     bool told_full;                 /* of the current output */
     struct weir_walk_counts failed; /* records that did not reach their file, by failure or by max_bytes */
     uint64_t *failed_of[2];         /* owned: samples of `failed` by output, in turn for one output and the next */
-    uint64_t bytes_since_round;
-    bool kicked;
+    struct weir_round_due round_due;
     unsigned awaited;            /* awaited chunks that are appended and not complete */
     enum weir_pressure pressure; /* of the pool, at the last step */
     struct weir_checkpoint checkpoint;
@@ -111,7 +104,6 @@ struct weir_writer {
     uint64_t tried_ns;                /* when an output without space was tried last */
     struct weir_histogram latency_ns; /* from the hand-over to the file, of each chunk of data that got there */
 
-    _Atomic bool overdue;  /* by the writer, before it kicks: the wanted round is overdue */
     _Atomic bool stopping; /* written by stop(), read by the writer */
     _Atomic bool given_up; /* written by give_up_stream(), read by the writer */
     _Atomic bool waits;    /* written by wait_for_space(), read by the writer */

@@ -193,7 +193,7 @@ static void init(struct race *race, struct weir_output **first)
         .layout = {.ids = &race->ids, .id_offset = TEST_SAMPLE_ID_OFFSET, .time_offset = TEST_SAMPLE_TIME_OFFSET},
         .reader_count = 1,
         .failed_counters = PRODUCERS,
-        .round_bytes = UINT64_MAX,
+        .rounds.bytes = UINT64_MAX,
         .kick_fd = race->kick_fd,
     };
     weir_assert(weir_writer_init(&race->writer, &setup) == 0);

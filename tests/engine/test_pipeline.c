@@ -201,7 +201,7 @@ static struct prepared prepare(const struct sim_rig_options *options, const stru
     struct prepared prepared = {
         .past_caches = rig.pipeline.readers[0]->sink.past_caches,
         .marks = rig.pipeline.readers[0]->marks.bytes > 0,
-        .round_patient_bytes = rig.pipeline.writer.setup.round_patient_bytes,
+        .round_patient_bytes = rig.pipeline.writer.setup.rounds.patient_bytes,
     };
     for (unsigned i = 0; i < rig.pipeline.reader_count; i++) {
         cr_assert_eq(rig.pipeline.readers[i]->sink.past_caches, prepared.past_caches);
@@ -278,7 +278,7 @@ Test(pipeline, round_of_a_stream_is_overdue_as_soon_as_it_is_full)
     cr_assert_eq(weir_pipeline_open_stream(&rig.pipeline, fds[1], NULL, &output, &err), 0, "%s", err.what);
     cr_assert_eq(weir_output_write_head(output, head, sizeof(head)), 0);
     cr_assert_eq(weir_pipeline_prepare(&rig.pipeline, output, &err), 0, "%s", err.what);
-    cr_assert_eq(rig.pipeline.writer.setup.round_patient_bytes, 0);
+    cr_assert_eq(rig.pipeline.writer.setup.rounds.patient_bytes, 0);
     weir_pipeline_stop(&rig.pipeline);
     weir_output_close(output);
     sim_rig_fini(&rig);
@@ -297,7 +297,7 @@ Test(pipeline, kick_wants_an_epoch_and_haste_for_a_round_that_is_overdue)
     eventfd_write(rig.pipeline.kick_fd, 1);
     weir_pipeline_take_kick(&rig.pipeline);
     cr_assert(rig.pipeline.rounds.wanted && !rig.pipeline.rounds.hasty);
-    rig.pipeline.writer.overdue = true;
+    rig.pipeline.writer.round_due.overdue = true;
     weir_pipeline_take_kick(&rig.pipeline);
     cr_assert_not(rig.pipeline.rounds.hasty);
     eventfd_write(rig.pipeline.kick_fd, 1);

@@ -193,8 +193,8 @@ static int prepare(struct sim *sim, struct weir_error *err)
         pipeline->rounds.pause_ctx = sim;
     }
     /* Rounds after little enough to have several. */
-    pipeline->writer.setup.round_bytes = 1 + chance(sim, 1u << 20);
-    pipeline->writer.setup.round_patient_bytes = 1 + chance(sim, 1u << 20);
+    pipeline->writer.round_due.setup.bytes = 1 + chance(sim, 1u << 20);
+    pipeline->writer.round_due.setup.patient_bytes = 1 + chance(sim, 1u << 20);
     uint64_t mark_bytes = 1 + sim_chance(&sim->fault_random, 16 * 1024);
     for (unsigned i = 0; i < pipeline->reader_count; i++)
         pipeline->readers[i]->marks.bytes = pipeline->readers[i]->marks.bytes > 0 ? mark_bytes : 0;

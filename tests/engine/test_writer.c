@@ -352,18 +352,18 @@ Test(writer, round_that_does_not_come_is_asked_for_once_more_as_overdue)
         writer_rig_push_sample(&f, ROUND_BYTES + WRITER_RIG_PATIENT_BYTES - 8);
         writer_rig_settle(&f);
         cr_assert_eq(writer_rig_kicks(&f), 1);
-        cr_assert_not(f.writer.overdue);
+        cr_assert_not(f.writer.round_due.overdue);
         writer_rig_push_sample(&f, 8);
         writer_rig_settle(&f);
         cr_assert_eq(writer_rig_kicks(&f), 1);
-        cr_assert(f.writer.overdue);
+        cr_assert(f.writer.round_due.overdue);
         writer_rig_push_sample(&f, 3 * WRITER_RIG_PATIENT_BYTES);
         writer_rig_settle(&f);
         cr_assert_eq(writer_rig_kicks(&f), 0);
 
         writer_rig_push_marker(&f);
         writer_rig_settle(&f);
-        cr_assert_not(f.writer.overdue);
+        cr_assert_not(f.writer.round_due.overdue);
     }
     writer_rig_fini(&f);
 }
@@ -373,7 +373,7 @@ Test(writer, rounds_grow_with_the_output)
 {
     struct writer_rig f;
     writer_rig_init(&f, &(struct fake_io_options){0});
-    f.writer.setup.round_more_bytes = ROUND_BYTES;
+    f.writer.round_due.setup.more_bytes = ROUND_BYTES;
     writer_rig_push_sample(&f, ROUND_BYTES); /* of which a 64th is 15 */
     writer_rig_settle(&f);
     cr_assert_eq(writer_rig_kicks(&f), 0);
@@ -610,11 +610,11 @@ Test(writer, rounds_and_checkpoints_of_the_next_output_begin_anew)
     cr_assert_eq(published, 64, "the first data is not published at once");
     writer_rig_push_sample(&f, ROUND_BYTES + WRITER_RIG_PATIENT_BYTES);
     writer_rig_settle(&f);
-    cr_assert(f.writer.overdue);
+    cr_assert(f.writer.round_due.overdue);
     weir_writer_rotation_init(&second.rotation, f.output);
     weir_writer_rotation_push(&second.rotation, &f.queue);
     writer_rig_settle(&f);
-    cr_assert_not(f.writer.overdue);
+    cr_assert_not(f.writer.round_due.overdue);
     second_fini(&second);
     writer_rig_fini(&f);
 }

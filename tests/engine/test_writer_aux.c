@@ -53,7 +53,7 @@ Test(writer_aux, train_stands_in_one_piece_and_in_the_index_and_no_checkpoint_en
         cr_assert_eq(at[n], 1 + n / WEIR_CHUNK_MIN_BYTES);
     cr_assert(f.writer.train_bytes == bytes && f.writer.failed_train_bytes == 0);
     cr_assert_eq(f.returned, 2 + TRAIN_CHUNKS);
-    cr_assert_lt(f.writer.bytes_since_round, 200); /* readers of the file do not hold it */
+    cr_assert_lt(f.writer.round_due.bytes, 200); /* readers of the file do not hold it */
     writer_rig_fini(&f);
 }
 

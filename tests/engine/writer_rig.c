@@ -63,8 +63,7 @@ void writer_rig_init(struct writer_rig *f, const struct fake_io_options *disk)
             },
         .reader_count = 1,
         .failed_counters = WRITER_RIG_CPUS * WRITER_RIG_EVENTS,
-        .round_bytes = WRITER_RIG_ROUND_BYTES,
-        .round_patient_bytes = WRITER_RIG_PATIENT_BYTES,
+        .rounds = {.bytes = WRITER_RIG_ROUND_BYTES, .patient_bytes = WRITER_RIG_PATIENT_BYTES},
         .kick_fd = f->kick_fd,
     };
     cr_assert_eq(weir_writer_init(&f->writer, &setup), 0);
