@@ -5,12 +5,12 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/bits.h"
 #include "engine/aux/aux_drain.h"
 #include "engine/aux/aux_info.h"
+#include "engine/kernel/timer.h"
 #include "format/aux_records.h"
 
 #define STEP_FIRST_NS WEIR_NS_PER_MS /* between the request to enable an event and the second enable */
@@ -115,8 +115,7 @@ static void enable_and_set_timer(struct weir_aux_keeper *keeper)
 {
     keeper->next_ns = 0;
     for_each_area(keeper->setup.pipeline, enable_in_time, keeper);
-    const struct itimerspec due = {.it_value = weir_clock_timespec(keeper->next_ns)};
-    timerfd_settime(keeper->timer_fd, TFD_TIMER_ABSTIME, &due, NULL); /* 0: never */
+    weir_timer_set_at(keeper->timer_fd, keeper->next_ns);
 }
 
 static void on_request(void *ctx, short revents)
@@ -145,9 +144,9 @@ int weir_aux_keeper_watch(struct weir_aux_keeper *keeper, struct weir_poll_set *
 {
     if (keeper->setup.plan->mode != WEIR_AUX_FULL)
         return 0;
-    keeper->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    keeper->timer_fd = weir_timer_open();
     if (keeper->timer_fd < 0)
-        return -errno;
+        return keeper->timer_fd;
     keeper->sources = sources;
     int result = weir_poll_set_add(sources, keeper->timer_fd, POLLIN, on_timer, keeper);
     return result < 0 ? result : weir_poll_set_add(sources, keeper->setup.pipeline->aux_fd, POLLIN, on_request, keeper);

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/bits.h"
 #include "base/clock.h"
+#include "engine/kernel/timer.h"
 #include "engine/session/control_internal.h"
 
 #define BACKLOG  128 /* connections that wait for us; connect(2) of the next one blocks */
@@ -91,21 +91,18 @@ static void turn_away(const struct weir_control *control, int fd, int result)
  * client that leaves, by another part of weir, by another process. */
 static void look_away(struct weir_control *control, int code)
 {
-    static const struct itimerspec soon = {.it_value = {.tv_nsec = RETRY_MS * (long)WEIR_NS_PER_MS}};
     weir_notice(control->host.notices, control->told_deaf ? WEIR_NOTICE_VERBOSE : WEIR_NOTICE_WARNING,
                 "programs have to wait for their connection: %s", strerror(code));
     control->told_deaf = true;
     weir_poll_set_change(control->host.sources, control->listen_fd, 0);
-    timerfd_settime(control->retry_fd, 0, &soon, NULL);
+    weir_timer_set_after(control->retry_fd, RETRY_MS * WEIR_NS_PER_MS);
 }
 
 static void on_retry(void *ctx, short revents)
 {
     struct weir_control *control = ctx;
-    uint64_t ignored;
     (void)revents;
-    ssize_t got = read(control->retry_fd, &ignored, sizeof(ignored));
-    (void)got;
+    weir_timer_drain(control->retry_fd);
     weir_poll_set_change(control->host.sources, control->listen_fd, POLLIN);
 }
 
@@ -141,7 +138,7 @@ static int bind_somewhere(struct weir_control *control)
 int weir_control_listen(struct weir_control *control, struct weir_error *err)
 {
     control->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    control->retry_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    control->retry_fd = weir_timer_open();
     control->has_socket = true;
     int result = control->listen_fd >= 0 && control->retry_fd >= 0 ? bind_somewhere(control) : -errno;
     if (result == 0)

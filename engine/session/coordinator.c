@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/bits.h"
 #include "engine/kernel/test_point.h"
+#include "engine/kernel/timer.h"
 
 #define SAME_ASK_NS (10 * WEIR_NS_PER_MS)
 
@@ -76,13 +76,6 @@ static int read_signals(struct weir_coordinator *coordinator)
 
 /* ---- sources ---- */
 
-static void empty(int fd)
-{
-    uint64_t ignored;
-    ssize_t got = read(fd, &ignored, sizeof(ignored)); /* EAGAIN when there is nothing: as good */
-    (void)got;
-}
-
 /* Signals are read at the top of the loop, where they go before all else. */
 static void on_signal(void *ctx, short revents)
 {
@@ -94,7 +87,7 @@ static void on_timer(void *ctx, short revents)
 {
     const struct weir_coordinator *coordinator = ctx;
     (void)revents;
-    empty(coordinator->timer_fd);
+    weir_timer_drain(coordinator->timer_fd);
 }
 
 static void on_kick(void *ctx, short revents)
@@ -140,7 +133,7 @@ int weir_coordinator_init(struct weir_coordinator *coordinator, struct weir_erro
     watched_signals(&watched);
     pthread_sigmask(SIG_BLOCK, &watched, &coordinator->mask_before);
     coordinator->signal_fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-    coordinator->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    coordinator->timer_fd = weir_timer_open();
     int code = coordinator->signal_fd >= 0 && coordinator->timer_fd >= 0 ? 0 : -errno;
     if (code == 0)
         code = weir_poll_set_add(&coordinator->sources, coordinator->signal_fd, POLLIN, on_signal, coordinator);
@@ -189,8 +182,7 @@ void weir_coordinator_fini(struct weir_coordinator *coordinator)
 
 static void set_timer(const struct weir_coordinator *coordinator, uint64_t at_ns)
 {
-    const struct itimerspec when = {.it_value = weir_clock_timespec(at_ns)};
-    timerfd_settime(coordinator->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+    weir_timer_set_at(coordinator->timer_fd, at_ns);
 }
 
 /* Does what is due; true when the schedule is over. */

@@ -8,12 +8,13 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "engine/kernel/timer.h"
 #include "format/index_records.h"
 #include "format/records.h"
 
-#define LOOK_PERIOD_S 1
-#define SUSPENDED_NS  (100 * WEIR_NS_PER_MS) /* less is the time between two readings */
-#define NEVER_S       ((time_t)1 << 33)      /* the year 2242 */
+#define LOOK_PERIOD_NS WEIR_NS_PER_S
+#define SUSPENDED_NS   (100 * WEIR_NS_PER_MS) /* less is the time between two readings */
+#define NEVER_S        ((time_t)1 << 33)      /* the year 2242 */
 
 int weir_cpu_follower_open(struct weir_cpu_follower *follower, const char *sysroot, const struct weir_cpuset *online)
 {
@@ -198,8 +199,7 @@ static void note_cpus(struct weir_cpu_follower *follower)
 static void set_look_timer(const struct weir_cpu_follower *follower)
 {
     bool is_wanted = follower->watch.fd < 0 || follower->untold;
-    struct itimerspec when = {.it_value.tv_sec = is_wanted ? LOOK_PERIOD_S : 0};
-    timerfd_settime(follower->look_fd, 0, &when, NULL);
+    weir_timer_set_after(follower->look_fd, is_wanted ? LOOK_PERIOD_NS : 0);
 }
 
 static void tell_changes(struct weir_cpu_follower *follower)
@@ -285,9 +285,9 @@ static void on_leap(void *ctx, short revents)
 {
     struct weir_cpu_follower *follower = ctx;
     const struct weir_cpu_follower_setup *setup = &follower->setup;
-    uint64_t ignored, suspended_ns = weir_clock_now_ns(setup->suspended);
-    ssize_t got = read(follower->resume_fd, &ignored, sizeof(ignored)); /* ECANCELED */
-    (void)got, (void)revents;
+    uint64_t suspended_ns = weir_clock_now_ns(setup->suspended);
+    (void)revents;
+    weir_timer_drain(follower->resume_fd); /* ECANCELED */
     set_resume_timer(follower);
     if (suspended_ns < follower->suspended_ns + SUSPENDED_NS)
         return; /* somebody has set the clock */
@@ -311,16 +311,15 @@ static void on_uevent(void *ctx, short revents)
 static void on_timer(void *ctx, short revents)
 {
     struct weir_cpu_follower *follower = ctx;
-    uint64_t ignored;
-    ssize_t got = read(follower->look_fd, &ignored, sizeof(ignored));
-    (void)got, (void)revents;
+    (void)revents;
+    weir_timer_drain(follower->look_fd);
     look(follower);
 }
 
 int weir_cpu_follower_watch(struct weir_cpu_follower *follower, const struct weir_cpu_follower_setup *setup)
 {
     follower->setup = *setup;
-    follower->look_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    follower->look_fd = weir_timer_open();
     follower->resume_fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     follower->suspended_ns = weir_clock_now_ns(setup->suspended);
     int result = follower->look_fd < 0 || follower->resume_fd < 0 ? -errno : 0;

@@ -7,10 +7,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "engine/kernel/timer.h"
 #include "io/probe.h"
 
 #define LOOK_NS          (100 * WEIR_NS_PER_MS)
@@ -123,9 +123,7 @@ static void on_timer(void *ctx, short revents)
 {
     (void)revents;
     struct weir_disk_guard *guard = ctx;
-    uint64_t ignored;
-    ssize_t got = read(guard->timer_fd, &ignored, sizeof(ignored));
-    (void)got;
+    weir_timer_drain(guard->timer_fd);
     look(guard);
 }
 
@@ -203,14 +201,13 @@ int weir_disk_guard_init(struct weir_disk_guard *guard, const struct weir_disk_g
     if (!setup->probe_space)
         guard->setup.probe_space = weir_io_probe_space;
     guard->folder = folder_of(setup->output_path);
-    guard->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    guard->timer_fd = weir_timer_open();
     int result = guard->timer_fd < 0 ? -errno : guard->folder ? 0 : -ENOMEM;
     if (result == 0)
         result = weir_poll_set_add(sources, guard->timer_fd, POLLIN, on_timer, guard);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot watch the free space of '%s'", setup->output_path);
-    const struct timespec period = weir_clock_timespec(LOOK_NS);
-    timerfd_settime(guard->timer_fd, 0, &(struct itimerspec){.it_interval = period, .it_value = period}, NULL);
+    weir_timer_repeat(guard->timer_fd, LOOK_NS);
     warn_of_little_room(guard);
     return 0;
 }

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "base/bits.h"
 #include "engine/drain/record_rename.h"
+#include "engine/kernel/timer.h"
 #include "engine/session/file_series_internal.h"
 
 #define SETTLE_MS      1000u /* for the sideband thread, and for all that it still wants of /proc */
@@ -24,13 +24,6 @@ static uint64_t now_ns(const struct weir_file_series *series)
 static const struct weir_notice_sink *notices_of(const struct weir_file_series *series)
 {
     return series->setup.plan->options->notices;
-}
-
-static void empty(int fd)
-{
-    uint64_t ignored;
-    ssize_t got = read(fd, &ignored, sizeof(ignored)); /* EAGAIN when there is nothing: as good */
-    (void)got;
 }
 
 static void fire(const struct weir_file_series *series, enum weir_trigger_source source)
@@ -83,9 +76,8 @@ static void try_again(const struct weir_file_series *series)
 {
     const struct weir_file_rotation *rotation = &series->rotation;
     bool guard_asks = rotation->put_off && series->setup.guard_asks_again;
-    const struct itimerspec soon = {.it_value = weir_clock_timespec(AGAIN_MS * WEIR_NS_PER_MS)};
     if (rotation->full && !guard_asks)
-        timerfd_settime(rotation->again_fd, 0, &soon, NULL);
+        weir_timer_set_after(rotation->again_fd, AGAIN_MS * WEIR_NS_PER_MS);
 }
 
 static void order(void *ctx);
@@ -305,7 +297,7 @@ static void on_progress(void *ctx, short revents)
 {
     struct weir_file_series *series = ctx;
     (void)revents;
-    empty(series->rotation.progress_fd);
+    weir_timer_drain(series->rotation.progress_fd);
     advance(series);
 }
 
@@ -313,7 +305,7 @@ static void on_full(void *ctx, short revents)
 {
     struct weir_file_series *series = ctx;
     (void)revents;
-    empty(series->rotation.full_fd);
+    weir_timer_drain(series->rotation.full_fd);
     series->rotation.full = true;
     fire(series, WEIR_TRIGGER_BY_SIZE);
 }
@@ -322,7 +314,7 @@ static void on_again(void *ctx, short revents)
 {
     struct weir_file_series *series = ctx;
     (void)revents;
-    empty(series->rotation.again_fd);
+    weir_timer_drain(series->rotation.again_fd);
     if (series->rotation.full && series->rotation.step == WEIR_ROTATION_IDLE)
         fire(series, WEIR_TRIGGER_BY_SIZE);
 }
@@ -331,7 +323,7 @@ static void on_timer(void *ctx, short revents)
 {
     struct weir_file_series *series = ctx;
     (void)revents;
-    empty(series->rotation.timer_fd);
+    weir_timer_drain(series->rotation.timer_fd);
     fire(series, WEIR_TRIGGER_BY_TIMER);
 }
 
@@ -339,8 +331,8 @@ static void on_timer(void *ctx, short revents)
 
 static int make_timer(int *fd)
 {
-    *fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    return *fd < 0 ? -errno : 0;
+    *fd = weir_timer_open();
+    return *fd < 0 ? *fd : 0;
 }
 
 static int make_descriptors(struct weir_file_series *series)
@@ -393,8 +385,7 @@ int weir_file_rotation_watch(struct weir_file_series *series)
         result = weir_poll_set_add(sources, rotation->again_fd, POLLIN, on_again, series);
     if (result < 0 || rotation->timer_fd < 0)
         return result;
-    const struct timespec period = weir_clock_timespec(series->setup.plan->options->rotation.period_ns);
-    timerfd_settime(rotation->timer_fd, 0, &(struct itimerspec){.it_interval = period, .it_value = period}, NULL);
+    weir_timer_repeat(rotation->timer_fd, series->setup.plan->options->rotation.period_ns);
     return weir_poll_set_add(sources, rotation->timer_fd, POLLIN, on_timer, series);
 }
 
@@ -425,7 +416,7 @@ static void await_progress(const struct weir_file_series *series)
 {
     struct pollfd progress = {.fd = series->rotation.progress_fd, .events = POLLIN};
     poll(&progress, 1, (int)SETTLE_LOOK_MS);
-    empty(series->rotation.progress_fd);
+    weir_timer_drain(series->rotation.progress_fd);
 }
 
 void weir_file_series_settle(struct weir_file_series *series)
