@@ -364,10 +364,18 @@ static bool finish_rotation(struct weir_writer *writer, unsigned wait_ms)
 
 /* ---- outputs that wait for space ---- */
 
-/* True when the output waits for space. again: try it now. */
-static bool look_for_space(const struct weir_writer *writer, struct weir_output *output, bool again)
+/* Before writes go to the kernel: the first write after wait_for_space() may find no room. */
+static void choose_waiting(const struct weir_writer *writer)
 {
-    weir_output_wait_for_space(output, waits_for_space(writer));
+    bool waits = waits_for_space(writer);
+    weir_output_wait_for_space(writer->output, waits);
+    if (writer->rotation)
+        weir_output_wait_for_space(writer->rotation->left, waits);
+}
+
+/* True when the output waits for space. again: try it now. */
+static bool look_for_space(struct weir_output *output, bool again)
+{
     bool full = weir_output_is_full(output);
     if (full && again)
         weir_output_try_again(output);
@@ -378,9 +386,9 @@ static void look_for_room(struct weir_writer *writer)
 {
     uint64_t now_ns = weir_clock_now_ns(writer->setup.clock);
     bool again = now_ns >= writer->tried_ns + TRY_AGAIN_NS;
-    bool full = look_for_space(writer, writer->output, again);
+    bool full = look_for_space(writer->output, again);
     if (writer->rotation)
-        full |= look_for_space(writer, writer->rotation->left, again);
+        full |= look_for_space(writer->rotation->left, again);
     if (full && again)
         writer->tried_ns = now_ns;
     /* Relaxed: the disk guard reads it ten times a second. */
@@ -429,6 +437,7 @@ bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
         weir_output_abandon(writer->output, -ECANCELED);
     if (writer->setup.grower)
         weir_pool_grower_tell(writer->setup.grower);
+    choose_waiting(writer);
     if (!appended)
         weir_output_push_tail(writer->output);
     weir_output_flush(writer->output);

@@ -120,6 +120,28 @@ Test(writer, full_output_that_is_waited_for_is_tried_ten_times_a_second)
     writer_rig_fini(&f);
 }
 
+/* The queue on plain writes: a write without room is known in the step that makes it. */
+Test(writer, first_write_after_space_is_to_be_waited_for_is_waited_for)
+{
+    const struct fake_io_fault full = {1, true, -ENOSPC}, none = {0};
+    struct writer_rig f;
+    writer_rig_init(&f, &(struct fake_io_options){.no_direct = true, .pwritev_queue = true});
+    writer_rig_settle(&f);
+    fake_io_set_fault(f.disk, FAKE_IO_PWRITEV, &full);
+    weir_writer_wait_for_space(&f.writer, true);
+    struct weir_chunk *chunk = writer_rig_take(&f);
+    for (unsigned n = 0; n < 2; n++) /* too many bytes to wait in memory for more */
+        writer_rig_add_sample(chunk, writer_rig_id(0, 0), 40000);
+    weir_chunk_queue_push(&f.queue, chunk);
+    weir_writer_step(&f.writer, 0);
+    cr_assert(f.writer.full && f.writer.error == 0 && f.returned == 0);
+    fake_io_set_fault(f.disk, FAKE_IO_PWRITEV, &none);
+    f.fake_clock.now_ns += 100 * WEIR_NS_PER_MS;
+    writer_rig_settle(&f);
+    cr_assert(!f.writer.full && f.returned == 1);
+    writer_rig_fini(&f);
+}
+
 Test(writer, failed_output_is_told_once_and_goes_on_taking_chunks)
 {
     struct writer_rig f;
