@@ -21,7 +21,7 @@ static int parse_bytes(const char *option, const char *text, uint64_t max, uint6
     char limit[WEIR_VALUE_SIZE_TEXT_BYTES];
     weir_value_format_size(max, limit);
     if (result == -EINVAL)
-        weir_error_set(err, -EINVAL, "option '%s': '%s' is no size", option, text);
+        weir_error_set(err, -EINVAL, "option '%s': '%s' is not a size", option, text);
     else
         weir_error_set(err, -EINVAL, "option '%s': %s is not 1 to %s", option, text, limit);
     weir_error_hint(err, "a number of bytes, or with K, M or G behind it: 1 to %s", limit);

@@ -33,7 +33,7 @@
 
 static int refuse_mix(struct weir_error *err, const char *text, size_t length)
 {
-    weir_error_set(err, -EINVAL, "option '--mix': '%.*s' is no part of a mix", (int)length, text);
+    weir_error_set(err, -EINVAL, "option '--mix': '%.*s' is not part of a mix", (int)length, text);
     weir_error_hint(err,
                     "takes tracepoint, callchain and dwarf, each with a number of parts from 1 to %d behind a "
                     "colon, or without: tracepoint:90,callchain:9,dwarf:1",
@@ -249,7 +249,7 @@ static const struct weir_option run_options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(quiet, bool),
         .section = OTHER,
-        .help = "no notices; goes before -v",
+        .help = "no notices; overrides -v",
     },
     WEIR_OPTION_HELP_ROW,
 };
@@ -333,7 +333,7 @@ static int check_together(const struct weir_bench_arguments *arguments, struct w
         return refuse(err, "--stall needs a --rate",
                       "what is bridged depends on how fast the pool fills: --rate 10000");
     if (searches_rate && arguments->records_per_cpu)
-        return refuse(err, "--records does not go with --rate=max", "--seconds says how long each run takes");
+        return refuse(err, "--records cannot be combined with --rate=max", "--seconds says how long each run takes");
     if (arguments->stall_ms == WEIR_VALUE_FREQ_MAX && (arguments->records_per_cpu || arguments->seconds))
         return refuse(err, "--stall=max takes neither --records nor --seconds",
                       "each run is as long as its stall needs");

@@ -132,25 +132,25 @@ static int parse_section(struct parser *parser)
     advance(parser);
     parser->section[0] = '\0';
     if (!read_name(parser, "-._", parser->section) || !parser->section[0])
-        return fail(parser, "bad name of a section", section_hint);
+        return fail(parser, "bad section name", section_hint);
     skip_blanks(parser);
     if (peek(parser) == '"') {
         size_t length = strlen(parser->section);
         if (length + 1 >= WEIR_CONFIG_NAME_BYTES)
-            return fail(parser, "bad name of a section", section_hint);
+            return fail(parser, "bad section name", section_hint);
         parser->section[length++] = ' ';
         for (advance(parser); peek(parser) != '"'; advance(parser)) {
             if (peek(parser) == '\\')
                 advance(parser);
             if (peek(parser) == '\n' || peek(parser) == '\0' || length + 1 >= WEIR_CONFIG_NAME_BYTES)
-                return fail(parser, "bad name of a section", section_hint);
+                return fail(parser, "bad section name", section_hint);
             parser->section[length++] = peek(parser);
         }
         parser->section[length] = '\0';
         advance(parser);
     }
     if (peek(parser) != ']')
-        return fail(parser, "a section that is not closed", section_hint);
+        return fail(parser, "section name without a closing ']'", section_hint);
     advance(parser);
     return 0;
 }
@@ -166,7 +166,7 @@ static int read_escape(struct parser *parser, struct weir_buf *value)
     }
     const char *found = letter ? strchr(escapes, letter) : NULL;
     if (!found)
-        return fail(parser, "bad character behind a backslash", "a backslash itself is written twice");
+        return fail(parser, "bad character after a backslash", "a backslash itself is written twice");
     weir_buf_append_u8(value, (uint8_t)meanings[found - escapes]);
     advance(parser);
     return 0;
@@ -180,9 +180,9 @@ static int read_value(struct parser *parser, struct weir_buf *value)
     for (skip_blanks(parser); quoted || peek(parser) != '\n';) {
         char letter = peek(parser);
         if (letter == '\n')
-            return fail(parser, "quotes that are not closed", "a value ends with its line");
+            return fail(parser, "missing closing quote", "a value ends with its line");
         if (letter == '\0')
-            return fail(parser, "a zero byte", "a configuration file is text");
+            return fail(parser, "zero byte", "a configuration file is text");
         if (!quoted && (letter == '#' || letter == ';')) {
             skip_line(parser);
             break;
@@ -200,7 +200,7 @@ static int read_value(struct parser *parser, struct weir_buf *value)
         if (quoted || letter == '"' || letter == '\\' || !isspace((unsigned char)letter))
             kept = value->used;
         if (value->used >= WEIR_CONFIG_VALUE_BYTES)
-            return fail(parser, "a value that is too long", "4095 bytes are the most that a value may have");
+            return fail(parser, "value too long", "4095 bytes are the most that a value may have");
     }
     value->used = kept;
     return 0;
@@ -211,9 +211,9 @@ static int parse_entry(struct parser *parser)
     char key[WEIR_CONFIG_NAME_BYTES] = "";
     unsigned line = parser->line;
     if (!isalpha((unsigned char)peek(parser)) || !read_name(parser, "-_", key))
-        return fail(parser, "bad name of a key", "a key begins with a letter; letters, digits and '-' follow");
+        return fail(parser, "bad key name", "a key begins with a letter; letters, digits and '-' follow");
     if (!parser->section[0])
-        return fail(parser, "a key before any section", section_hint);
+        return fail(parser, "key before the first section", section_hint);
     skip_blanks(parser);
     char next = peek(parser);
     if (next == '\n' || next == '#' || next == ';') {
@@ -221,7 +221,7 @@ static int parse_entry(struct parser *parser)
         return add_entry(parser, key, NULL, line);
     }
     if (next != '=')
-        return fail(parser, "'=' expected behind the key", "a line is written KEY = VALUE");
+        return fail(parser, "'=' expected after the key", "a line is written KEY = VALUE");
 
     advance(parser);
     struct weir_buf value = WEIR_BUF_INIT;

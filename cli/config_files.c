@@ -123,7 +123,7 @@ static int read_file(const struct reading *reading)
     if (!reading->must_exist)
         return 0; /* as perf: what cannot be opened is not there */
     weir_error_set_errno(reading->err, result, "cannot read %s", reading->path);
-    weir_error_hint(reading->err, "WEIR_CONFIG names it; WEIR_CONFIG=/dev/null is for none");
+    weir_error_hint(reading->err, "WEIR_CONFIG names this file; WEIR_CONFIG=/dev/null means no file");
     return result;
 }
 

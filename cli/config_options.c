@@ -191,7 +191,7 @@ static int apply_key(const struct application *to, const struct weir_config_entr
 
     if (!option->argument || negated) {
         if (entry->value && !parse_bool(entry->value, &on))
-            return fail_value(to, entry, "it is true or false");
+            return fail_value(to, entry, "use true or false");
         if (!on && !option->negatable)
             return 0; /* what is not asked for and cannot be taken back is as if it were not there */
         return apply_option(to, entry, option, on == negated, NULL);
@@ -213,7 +213,7 @@ static int apply_call_graph(const struct application *to, const struct weir_conf
     if (!option)
         return 0;
     if (!entry->value)
-        return fail_value(to, entry, "it is what --call-graph takes");
+        return fail_value(to, entry, "use an argument of --call-graph");
     if (is_overruled(to, option))
         return 0;
     bool is_asked_for = !to->settings || is_on_command_line(to->settings, weir_option_find_short(to->table, 'g'));
@@ -234,7 +234,7 @@ static int apply_build_id(const struct application *to, const struct weir_config
             return 0;
         return apply_option(to, entry, option, negated, NULL);
     }
-    return fail_value(to, entry, "it is cache, no-cache, skip or mmap");
+    return fail_value(to, entry, "use cache, no-cache, skip or mmap");
 }
 
 /* ---- dump-size ---- */

@@ -81,7 +81,7 @@ int weir_doctor_arguments_parse(struct weir_doctor_arguments *arguments, char *c
     result = weir_options_parse(&weir_doctor_command.options, arguments, argv, &used, err);
     if (result == WEIR_OPTIONS_PARSED && argv[used]) {
         weir_error_set(err, -EINVAL, "unexpected argument '%s'", argv[used]);
-        weir_error_hint(err, "'weir doctor' looks at one folder");
+        weir_error_hint(err, "'weir doctor' takes one folder");
         return -EINVAL;
     }
     return result;

@@ -38,7 +38,7 @@ void weir_doctor_report_lines(struct weir_buf *text, const struct weir_finding *
         }
     }
     if (shown == 0)
-        weir_buf_printf(text, "all %zu checks are well\n", count);
+        weir_buf_printf(text, "all %zu checks passed\n", count);
 }
 
 void weir_doctor_report_json(struct weir_buf *text, const struct weir_finding *findings, size_t count)

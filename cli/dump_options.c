@@ -176,7 +176,7 @@ static int fail_type(const char *name, struct weir_error *err)
         if (weir_record_schema(type))
             weir_suggest_offer(&suggest, weir_record_schema(type)->name);
     }
-    weir_error_set(err, -EINVAL, "option '--type': '%s' is no type of record", name);
+    weir_error_set(err, -EINVAL, "option '--type': '%s' is not a record type", name);
     const char *nearest = weir_suggest_best(&suggest);
     if (nearest)
         weir_error_hint(err, "did you mean '%s'?", nearest);
@@ -214,7 +214,7 @@ static int resolve_pids(struct weir_dump_arguments *arguments, struct weir_error
         char item[NAME_BYTES];
         uint64_t pid;
         if (!next_item(&list, item) || weir_value_parse_number(item, &pid) < 0 || pid > INT_MAX) {
-            weir_error_set(err, -EINVAL, "option '--pid': '%s' is no list of processes", arguments->pids_text);
+            weir_error_set(err, -EINVAL, "option '--pid': '%s' is not a list of process ids", arguments->pids_text);
             weir_error_hint(err, "numbers with commas between them, as in --pid 1,4242");
             return -EINVAL;
         }
@@ -261,7 +261,7 @@ static int resolve_time(struct weir_dump_arguments *arguments, struct weir_error
                    arguments->filter.first_ns <= arguments->filter.last_ns;
     if (is_good)
         return 0;
-    weir_error_set(err, -EINVAL, "option '--time': '%s' is no span of time", text);
+    weir_error_set(err, -EINVAL, "option '--time': '%s' is not a time span", text);
     weir_error_hint(err, "START,STOP in seconds as perf script shows them, as in --time 2445.73,2446 or --time 2445,");
     return -EINVAL;
 }

@@ -11,8 +11,8 @@ static int apply_completion(void *object, const char *text, struct weir_error *e
 {
     struct weir_help_arguments *arguments = object;
     if (!weir_completion_knows(text)) {
-        weir_error_set(err, -EINVAL, "option '--completion': there is none for '%s'", text);
-        weir_error_hint(err, "there is one for bash, zsh and fish");
+        weir_error_set(err, -EINVAL, "option '--completion': unknown shell '%s'", text);
+        weir_error_hint(err, "completions exist for bash, zsh and fish");
         return -EINVAL;
     }
     arguments->completion = text;

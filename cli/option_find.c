@@ -115,7 +115,7 @@ static void fail_unknown_long(const struct weir_option_table *table, const char 
     const char *positive = find_positive(table, word);
     if (positive) { /* what is most like it would be the opposite */
         weir_error_set(err, -EINVAL, "unknown option '--%s'", word);
-        weir_error_hint(err, "'--%s' cannot be taken back: leave it out; '%s --help' lists the options", positive,
+        weir_error_hint(err, "'--%s' cannot be negated: leave it out; '%s --help' lists the options", positive,
                         table->command);
         return;
     }

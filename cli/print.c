@@ -19,7 +19,7 @@ static void tell_left_out(struct weir_print *print)
 {
     unsigned count = atomic_exchange_explicit(&print->left_out, 0, memory_order_relaxed);
     if (count > 0)
-        fprintf(print->stream, "weir: warning: %u messages are left out here, which nobody has read\n", count);
+        fprintf(print->stream, "weir: warning: %u messages are missing here, as nobody read standard error\n", count);
 }
 
 void weir_print_lines(struct weir_print *print, const char *lines)

@@ -116,12 +116,12 @@ int weir_record_options_resolve(struct weir_record_arguments *arguments, uint64_
 {
     if (arguments->options.freq_hz != 0 && arguments->options.period != 0) {
         weir_error_set(err, -EINVAL, "cannot set frequency and period at the same time");
-        weir_error_hint(err, "choose -F (so many samples per second) or -c (every Nth occurrence)");
+        weir_error_hint(err, "choose -F (samples per second) or -c (every Nth occurrence)");
         return -EINVAL;
     }
     if (arguments->options.all_kernel && arguments->options.all_user) {
         weir_error_set(err, -EINVAL, "option '--all-user' cannot be used with '--all-kernel'");
-        weir_error_hint(err, "without either, both sides are recorded");
+        weir_error_hint(err, "without these options, both kernel and user space are recorded");
         return -EINVAL;
     }
     const struct weir_modes modes = modes_of(arguments);
@@ -130,7 +130,7 @@ int weir_record_options_resolve(struct weir_record_arguments *arguments, uint64_
         return result;
     apply_modes(arguments, &modes);
     if (!arguments->timestamp)
-        weir_notice(notices, WEIR_NOTICE_WARNING, "samples keep their times: the file is put in order by them");
+        weir_notice(notices, WEIR_NOTICE_WARNING, "samples keep their time stamps, which order the file");
     result = weir_ring_sizes_resolve(&arguments->ring_sizes, page_bytes, notices, &arguments->options, err);
     if (result < 0)
         return result;

@@ -196,8 +196,8 @@ static void append_lost_samples(struct weir_buf *text, const struct weir_record_
     append_cause(&causes, "on CPUs that had no ring yet", before_ring, lost);
     append_cause(&causes, "in rings that the kernel damages for -s", damaged, lost);
     append_cause(&causes, result->overwritten ? "rings paused for snapshots" : "kernel ring full", ring_full, lost);
-    append_cause(&causes, "suspended for want of room", suspended, lost);
-    append_cause(&causes, context->is_stream ? "waiting for the reader" : "waiting for the disk", waiting, lost);
+    append_cause(&causes, "suspended for lack of disk space", suspended, lost);
+    append_cause(&causes, context->is_stream ? "waiting for the consumer" : "waiting for the disk", waiting, lost);
     append_cause(&causes, "shed", losses.shed, lost);
     append_cause(&causes, "write failed", losses.write_failed, lost);
 
@@ -208,7 +208,7 @@ static void append_lost_samples(struct weir_buf *text, const struct weir_record_
     }
     if (suspended > 0) {
         join(&remedies);
-        weir_buf_printf(text, "more room for the output");
+        weir_buf_printf(text, "more disk space");
     }
     if (ring_full > 0 && !result->overwritten)
         append_ring_remedy(&remedies, result, context);

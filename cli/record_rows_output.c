@@ -25,7 +25,7 @@ static int apply_compression(void *object, const char *text, struct weir_error *
     struct weir_record_arguments *arguments = object;
     uint64_t level = 0;
     if (text && (weir_value_parse_number(text, &level) < 0 || level > WEIR_RECORD_COMPRESSION_MAX)) {
-        weir_error_set(err, -EINVAL, "option '--compression-level': '%s' is no level of compression", text);
+        weir_error_set(err, -EINVAL, "option '--compression-level': '%s' is not a compression level", text);
         weir_error_hint(err, "1 (fastest) to %d (smallest file)", WEIR_RECORD_COMPRESSION_MAX);
         return -EINVAL;
     }
@@ -221,7 +221,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(quiet, bool),
         .section = SECTION,
-        .help = "show errors only; goes before -v",
+        .help = "show errors only; overrides -v",
     },
 };
 

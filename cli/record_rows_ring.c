@@ -56,8 +56,8 @@ static int apply_max_loss(void *object, const char *text, struct weir_error *err
 {
     struct weir_record_arguments *arguments = object;
     if (weir_value_parse_percent(text, &arguments->max_loss_ppm) < 0) {
-        weir_error_set(err, -EINVAL, "option '--max-loss': '%s' is no percentage", text);
-        weir_error_hint(err, "0 to 100, with four digits behind the point at most, such as 0.5");
+        weir_error_set(err, -EINVAL, "option '--max-loss': '%s' is not a percentage", text);
+        weir_error_hint(err, "0 to 100, with at most four decimals, such as 0.5");
         return -EINVAL;
     }
     arguments->max_loss_given = true;

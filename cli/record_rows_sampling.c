@@ -18,8 +18,7 @@ static int apply_delay(void *object, const char *text, struct weir_error *err)
     int result = weir_schedule_parse(&arguments->options.schedule, text, &below);
     if (result < 0) {
         weir_error_set(err, result, "option '--delay': %s", below.what);
-        weir_error_hint(err,
-                        "milliseconds from the start on, such as 500; -1 for never; or windows, such as 10-20,30-40");
+        weir_error_hint(err, "milliseconds after the start, such as 500; -1: never; or windows, such as 10-20,30-40");
     }
     return result;
 }

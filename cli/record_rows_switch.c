@@ -79,7 +79,7 @@ static int apply_on_full(void *object, const char *text, struct weir_error *err)
         }
     }
     weir_error_set(err, -EINVAL, "option '--on-full': '%s' is not stop, rotate or suspend", text);
-    weir_error_hint(err, "--on-full=suspend --keep-free 1G goes on when there is room again");
+    weir_error_hint(err, "--on-full=suspend --keep-free 1G waits until there is room again");
     return -EINVAL;
 }
 

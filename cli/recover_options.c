@@ -104,8 +104,8 @@ int weir_recover_arguments_parse(struct weir_recover_arguments *arguments, char 
         return -EINVAL;
     }
     if (strcmp(arguments->input_path, "-") == 0) {
-        weir_error_set(err, -EINVAL, "a stream cannot be recovered while it comes");
-        weir_error_hint(err, "save it to a file, and name that");
+        weir_error_set(err, -EINVAL, "cannot recover from a stream");
+        weir_error_hint(err, "save it to a file, and recover that file");
         return -EINVAL;
     }
     return 0;

@@ -24,7 +24,7 @@ static int fail_option(const char *option, const struct weir_error *below, struc
 
 static int fail_twice(const char *option, const char *hint, struct weir_error *err)
 {
-    weir_error_set(err, -EINVAL, "option '%s' was given before", option);
+    weir_error_set(err, -EINVAL, "option '%s' is given twice", option);
     weir_error_hint(err, "%s", hint);
     return -EINVAL;
 }
@@ -70,7 +70,7 @@ static int refuse_second_filter(const struct weir_record_arguments *record, stru
 {
     if (!record->options.samples.branch_filter)
         return 0;
-    weir_error_set(err, -EINVAL, "branches were chosen before: -b and -j exclude each other, and -j stands once");
+    weir_error_set(err, -EINVAL, "-b and -j exclude each other, and -j may be given once");
     weir_error_hint(err, "-j takes a list, such as any_call,u; -b is -j any");
     return -EINVAL;
 }
@@ -126,7 +126,9 @@ static int apply_registers(struct weir_record_arguments *record, const char *opt
     struct weir_error below = {0};
     if (!text) {
         *bits = set->usual;
-        return set->usual ? 0 : weir_error_set(err, -EINVAL, "option '%s': no registers are known here", option);
+        return set->usual ? 0
+                          : weir_error_set(err, -EINVAL, "option '%s': the registers of this architecture are unknown",
+                                           option);
     }
     return weir_registers_parse(set, allowed, text, bits, &below) < 0 ? fail_option(option, &below, err) : 0;
 }

@@ -1,5 +1,5 @@
 /*
- * The options of `weir record` that say what samples hold and what is synthesised, as far as a row of the option table
+ * The options of `weir record` that say what samples hold and what is synthesized, as far as a row of the option table
  * alone cannot: functions for its rows, which get a struct weir_record_arguments. Main thread; nothing is allocated.
  * Each sets err as weir_option.apply is to: 0 or -EINVAL.
  */

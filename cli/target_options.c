@@ -65,7 +65,7 @@ int weir_target_options_apply_cgroups(void *arguments, const char *text, struct 
         return -EINVAL;
     }
     if (record->events.count == 0) {
-        weir_error_set(err, -EINVAL, "option '--cgroup' must follow the events that it is for");
+        weir_error_set(err, -EINVAL, "option '--cgroup' must follow the events that it applies to");
         weir_error_hint(err, "-e EVENT -G %s", text);
         return -EINVAL;
     }

@@ -44,9 +44,9 @@ int weir_byte_source_open(struct weir_byte_source *source, const char *path, str
         if (!*shown)
             weir_error_hint(err, "the name of the recording is empty");
         else if (fd == -ENOENT)
-            weir_error_hint(err, "name a recording, as the one that weir record -o %s would make", shown);
+            weir_error_hint(err, "weir record -o %s makes a recording", shown);
         else if (fd == -EACCES)
-            weir_error_hint(err, "recordings can be read by their owner only: see ls -l %s", shown);
+            weir_error_hint(err, "only its owner can read a recording: see ls -l %s", shown);
         return fd;
     }
     return adopt(source, fd, is_owned, shown, err);

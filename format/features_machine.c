@@ -48,7 +48,7 @@ bool weir_feature_append_os_release(struct weir_buf *out, const struct weir_feat
 
 /*
  * VERSION: "<kernel release>-weir-<version>". hotspot's perfparser takes the leading number for perf's version and
- * honours rounds from 3.17 on.
+ * honors rounds from 3.17 on.
  */
 bool weir_feature_append_version(struct weir_buf *out, const struct weir_features_input *input)
 {

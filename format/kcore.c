@@ -64,7 +64,7 @@ int weir_kcore_open(struct weir_kcore *kcore, const char *proc_root, struct weir
     if (got < 0)
         return explain_open(kcore, -errno, err);
     if (got < SELFMAG || memcmp(magic, ELFMAG, SELFMAG) != 0)
-        return weir_error_set(err, -ENOEXEC, "%s is no ELF file", path);
+        return weir_error_set(err, -ENOEXEC, "%s is not an ELF file", path);
     return 0;
 }
 
@@ -203,7 +203,7 @@ static int find_segments(struct copying *copying, struct weir_error *err)
     struct weir_kcore_range ranges[WEIR_KCORE_RANGES_MAX];
     unsigned range_count = weir_kcore_ranges(&copying->symbols, copying->page_bytes, ranges);
     if (range_count == 0) {
-        weir_error_set(err, -EACCES, "the kernel hides its addresses: what of %s/kcore is code is not known",
+        weir_error_set(err, -EACCES, "the kernel hides its addresses: cannot find the code in %s/kcore",
                        copying->kcore->proc_root);
         weir_error_hint(err, "record as root, or %s",
                         weir_remedy(WEIR_REMEDY_KPTR_RESTRICT, 0, (char[WEIR_REMEDY_BYTES]){0}));
@@ -355,7 +355,7 @@ int weir_kcore_copy(const struct weir_kcore *kcore, int folder_fd, struct weir_k
         copying.elf = elf_begin(kcore->fd, ELF_C_READ, NULL);
     int result = copying.elf && gelf_getehdr(copying.elf, &copying.header)
                      ? copy_until_unchanged(&copying, copied, err)
-                     : weir_error_set(err, -ENOEXEC, "%s/kcore is no ELF file", kcore->proc_root);
+                     : weir_error_set(err, -ENOEXEC, "%s/kcore is not an ELF file", kcore->proc_root);
     elf_end(copying.elf);
     return result;
 }

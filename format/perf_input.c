@@ -36,7 +36,7 @@ static int refuse_magic(const struct weir_perf_input *input, uint64_t magic, str
                               path);
     if (magic == MAGIC_BIG_ENDIAN)
         return weir_error_set(err, -ENOTSUP, "%s: a perf.data file of a big-endian machine", path);
-    return weir_error_set(err, -EBADMSG, "%s: no perf.data file: it does not begin with PERFILE2", path);
+    return weir_error_set(err, -EBADMSG, "%s: not a perf.data file (bad magic)", path);
 }
 
 static int read_form(struct weir_perf_input *input, struct weir_error *err)
@@ -46,9 +46,12 @@ static int read_form(struct weir_perf_input *input, struct weir_error *err)
                                           : weir_byte_source_read(&input->source, start, sizeof(start));
     if (count < 0)
         return weir_error_set_errno(err, (int)count, "cannot read %s", input->source.path);
+    if (count == 0)
+        return weir_error_set(err, -EBADMSG, "%s: %s is empty", input->source.path,
+                              input->source.is_file ? "file" : "stream");
     if ((size_t)count < sizeof(start))
-        return weir_error_set(err, -EBADMSG, "%s: ends at %#zx, inside the header of a perf.data file",
-                              input->source.path, (size_t)count);
+        return weir_error_set(err, -EBADMSG, "%s: cut off at %#zx, inside the header", input->source.path,
+                              (size_t)count);
     uint64_t magic = weir_load_u64(start), size = weir_load_u64(start + sizeof(magic));
     if (magic != WEIR_PERF_MAGIC2)
         return refuse_magic(input, magic, err);
@@ -60,8 +63,7 @@ static int read_form(struct weir_perf_input *input, struct weir_error *err)
         return 0;
     }
     if (!input->source.is_file) {
-        weir_error_set(err, -ENOTSUP, "%s: a recording in a file's form, which cannot be read from a stream",
-                       input->source.path);
+        weir_error_set(err, -ENOTSUP, "%s: a perf.data file, which cannot be read from a stream", input->source.path);
         weir_error_hint(err, "give the file's name, or record with -o - for a stream");
         return -ENOTSUP;
     }
@@ -96,7 +98,7 @@ static int check_parts(const char *path, unsigned number, struct weir_error *err
         return 0;
     weir_error_set(err, -ENOENT, "%s/" PART_PREFIX "%u is missing, and %s/" PART_PREFIX "%u is there", path, number,
                    path, beyond);
-    weir_error_hint(err, "an empty file in its place lets the others be read: touch %s/" PART_PREFIX "%u", path,
+    weir_error_hint(err, "to read the others, put an empty file in its place: touch %s/" PART_PREFIX "%u", path,
                     number);
     return -ENOENT;
 }
@@ -115,10 +117,10 @@ static int open_in_directory(const char *name)
 static int fail_in_directory(const char *name, int code, struct weir_error *err)
 {
     if (code == -EINVAL)
-        return weir_error_set(err, code, "%s is no regular file, as those of a recording are", name);
+        return weir_error_set(err, code, "%s is not a regular file, as those of a recording are", name);
     weir_error_set_errno(err, code, "cannot open %s", name);
     if (code == -EMFILE)
-        weir_error_hint(err, "all files of a directory are open while it is read: ulimit -n with a greater number");
+        weir_error_hint(err, "weir opens all files of a directory at once: raise the limit with ulimit -n");
     return code;
 }
 
@@ -156,7 +158,7 @@ static int open_source(struct weir_perf_input *input, const char *path, struct w
     int result =
         is_other ? fail_in_directory(main_path, -EINVAL, err) : weir_byte_source_open(&input->source, main_path, err);
     if (result == -ENOENT) {
-        weir_error_set(err, result, "no recording is in the directory %s", path);
+        weir_error_set(err, result, "the directory %s contains no recording", path);
         weir_error_hint(err, "name a file, or a directory of weir record --kcore or perf record --threads");
     }
     if (result < 0)
@@ -255,9 +257,9 @@ int weir_perf_input_next_part(struct weir_perf_input *input, struct weir_error *
 static void hint_at_recovery(const struct weir_perf_input *input, struct weir_error *err)
 {
     if (input->directory[0])
-        weir_error_hint(err, "weir recover %s makes a directory of the whole records", input->directory);
+        weir_error_hint(err, "weir recover %s saves the whole records in a new directory", input->directory);
     else if (!input->is_pipe && input->source.is_owned)
-        weir_error_hint(err, "weir recover %s makes a file of the whole records", input->source.path);
+        weir_error_hint(err, "weir recover %s saves the whole records in a new file", input->source.path);
 }
 
 int weir_perf_input_next_here(struct weir_perf_input *input, struct weir_record_view *record, struct weir_error *err)

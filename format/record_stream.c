@@ -212,7 +212,7 @@ static int begin_expanding(struct weir_record_stream *stream, const struct weir_
     if (record->type == WEIR_RECORD_COMPRESSED2) {
         uint64_t said = bytes >= sizeof(uint64_t) ? weir_load_u64(data) : UINT64_MAX;
         if (said > bytes - weir_min_u64(bytes, sizeof(uint64_t)))
-            return fail(stream, err, -EBADMSG, "its compressed bytes are more than the record has");
+            return fail(stream, err, -EBADMSG, "its compressed bytes do not fit into the record");
         data = record->data + COMPRESSED2_HEADER;
         bytes = said;
     }
@@ -257,7 +257,7 @@ static int next_expanded(struct weir_record_stream *stream, struct weir_record_v
             if (record->bytes < HEADER_BYTES || is_compressed(record->type))
                 return weir_error_set(err, -EBADMSG,
                                       "%s: compressed record at %#" PRIx64
-                                      ": what it expands to is no record (type %u, size %u)",
+                                      ": it expands to an invalid record (type %u, size %u)",
                                       stream->source->path, stream->expanded_offset, record->type, record->bytes);
             if (held >= record->bytes) {
                 stream->expanded_start += record->bytes;
@@ -281,7 +281,7 @@ static int end_of_stretch(const struct weir_record_stream *stream, struct weir_e
 {
     size_t left = stream->expanded_used - stream->expanded_start;
     if (left > 0)
-        return weir_error_set(err, -EBADMSG, "%s: compressed record at %#" PRIx64 ": %zu bytes are no whole record",
+        return weir_error_set(err, -EBADMSG, "%s: compressed record at %#" PRIx64 ": %zu bytes are not a whole record",
                               stream->source->path, stream->expanded_offset, left);
     return 0;
 }
@@ -318,7 +318,7 @@ static int next_plain(struct weir_record_stream *stream, struct weir_record_view
     record->offset = stream->offset;
     record->path = stream->source->path;
     if (!payload_of(record, &record->payload_bytes))
-        return fail(stream, err, -EBADMSG, "the size of what follows it cannot be");
+        return fail(stream, err, -EBADMSG, "the size of the bytes behind it is impossible");
     if (is_compressed(record->type)) {
         result = begin_expanding(stream, record, err);
         if (result < 0)

@@ -173,8 +173,8 @@ static int check_boot(struct planner *planner, struct weir_error *err)
 static int fail_stale(const struct planner *planner, const struct weir_error *why, struct weir_error *err)
 {
     weir_error_set(err, -ESTALE, "%s: its tracepoints cannot be described: %s", planner->options->path, why->what);
-    weir_error_hint(err, "recover it where it was recorded, before the next boot; --assume-this-kernel leaves the "
-                         "comparison out, and decodes wrongly if the kernel is another one");
+    weir_error_hint(err, "recover it where it was recorded, before the next boot; --assume-this-kernel skips the "
+                         "check, and decodes wrongly if the kernel differs");
     return -ESTALE;
 }
 
@@ -335,7 +335,7 @@ static void note_kept(struct planner *planner, uint64_t ended)
 
 static int fail_empty(const struct planner *planner, uint64_t offset, struct weir_error *err)
 {
-    return weir_error_set(err, -ENODATA, "%s: holds no whole record at %#" PRIx64 ", where its data begins",
+    return weir_error_set(err, -ENODATA, "%s: no whole record at %#" PRIx64 ", where its data begins",
                           planner->options->path, offset);
 }
 
@@ -344,8 +344,8 @@ static int plan_stream(struct planner *planner, struct weir_error *err)
 {
     struct weir_recovery *recovery = planner->recovery;
     if (!planner->input.source.is_file) {
-        weir_error_set(err, -ENOTSUP, "%s: a stream cannot be recovered while it comes", planner->options->path);
-        weir_error_hint(err, "save it to a file, and name that");
+        weir_error_set(err, -ENOTSUP, "%s: cannot recover from a stream", planner->options->path);
+        weir_error_hint(err, "save it to a file, and recover that file");
         return -ENOTSUP;
     }
     int result = weir_scan_run(&planner->scan, &planner->input, false, err);

@@ -103,7 +103,7 @@ int weir_same_boot_check_newest(uint64_t newest_ns, struct weir_error *err)
     clock_gettime(CLOCK_BOOTTIME, &now);
     if (newest_ns <= (uint64_t)now.tv_sec * WEIR_NS_PER_S + (uint64_t)now.tv_nsec)
         return 0;
-    return fail(err, "its newest sample is of a time that this boot has not reached");
+    return fail(err, "its newest sample is later than now");
 }
 
 int weir_same_boot_check_file(const char *path, const char *proc_root, struct weir_error *err)
@@ -124,14 +124,14 @@ int weir_same_boot_check(const char *path, const char *proc_root, struct weir_er
     if (read_map(&recorded, path) == -ENOMEM)
         return fail_memory(err);
     if (!recorded.is_there)
-        return fail(err, "the file does not say where its kernel was mapped");
+        return fail(err, "the file does not contain the address of its kernel");
     int result = weir_synth_kernel(&synth, NULL);
     if (result == -ENOMEM)
         return fail_memory(err);
     if (result < 0 || !present.is_there)
         return fail(err, "the addresses of the running kernel cannot be read");
     if (memcmp(recorded.addresses, present.addresses, ADDRESSES) != 0 || strcmp(recorded.name, present.name) != 0) {
-        return weir_error_set(err, -ESTALE, "its kernel was mapped at %#" PRIx64 ", the one that runs is at %#" PRIx64,
+        return weir_error_set(err, -ESTALE, "its kernel was at %#" PRIx64 ", the running kernel is at %#" PRIx64,
                               weir_load_u64(recorded.addresses), weir_load_u64(present.addresses));
     }
     return weir_same_boot_check_file(path, proc_root, err);

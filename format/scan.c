@@ -255,8 +255,8 @@ static int scan_update(struct weir_scan *scan, const struct weir_record_view *vi
 static int scan_cpu(struct weir_scan *scan, const struct scanned *record)
 {
     uint32_t cpu = record->id.cpu;
-    bool is_synthesised = record->view->type != PERF_RECORD_SAMPLE && record->id.time == 0;
-    if (!(record->fields & PERF_SAMPLE_CPU) || cpu >= WEIR_CPU_LIMIT || is_synthesised)
+    bool is_synthesized = record->view->type != PERF_RECORD_SAMPLE && record->id.time == 0;
+    if (!(record->fields & PERF_SAMPLE_CPU) || cpu >= WEIR_CPU_LIMIT || is_synthesized)
         return 0;
     int result = reach((void **)&scan->cpus, sizeof(*scan->cpus), &scan->cpu_count, cpu + 1);
     if (result < 0)

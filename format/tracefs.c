@@ -257,7 +257,7 @@ static bool has_directory(const char *root, const char *system, const char *name
 static int set_unknown(struct weir_error *err, const char *root, const char *system, const char *name)
 {
     if (has_directory(root, system, name))
-        return weir_error_set(err, -ENOENT, "the tracepoint %s:%s has no id, it cannot be recorded", system, name);
+        return weir_error_set(err, -ENOENT, "the tracepoint %s:%s has no id, so it cannot be recorded", system, name);
     weir_error_set(err, -ENOENT, "there is no tracepoint %s:%s", system, name);
     if (err)
         hint_nearest(err, root, system, name);

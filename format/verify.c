@@ -60,10 +60,10 @@ static void check_boundaries(struct verdicts *verdicts, const struct weir_scan *
 static void check_finished(struct verdicts *verdicts, const struct weir_perf_input *input)
 {
     if (input->is_unfinished)
-        say(verdicts, false, "finished", "its recorder did not finish it: weir recover makes it whole");
+        say(verdicts, false, "finished", "the recorder did not finish it; weir recover completes it");
     else
         say(verdicts, true, "finished", "%s",
-            input->is_pipe ? "a stream, which ends where it ends" : "the header says where the data ends");
+            input->is_pipe ? "a stream, which needs no end mark" : "the header says where the data ends");
 }
 
 static void skip_lists(struct weir_cursor *cursor)
@@ -167,11 +167,11 @@ static void check_features(struct verdicts *verdicts, struct weir_perf_input *in
         say(verdicts, false, "features", "%s", err.what);
     else if (input->has_early_features && !input->is_unfinished)
         say(verdicts, false, "features",
-            "some are not inside the file, only their copies in its head: weir recover puts them where perf looks");
+            "some are only in the copy in the head; weir recover writes them where perf looks");
     else if (needs_formats && !weir_perf_input_has_feature(input, WEIR_FEATURE_TRACING_DATA))
-        say(verdicts, false, "features", "there are tracepoints, but no TRACING_DATA: perf refuses the file");
+        say(verdicts, false, "features", "tracepoints, but no feature TRACING_DATA: perf refuses the file");
     else if (weir_scan_is_compressed(scan) && !weir_perf_input_has_feature(input, WEIR_FEATURE_COMPRESSED))
-        say(verdicts, false, "features", "there are COMPRESSED records, but no COMPRESSED: perf cannot read them");
+        say(verdicts, false, "features", "COMPRESSED records, but no feature COMPRESSED: perf cannot read them");
     else
         say(verdicts, true, "features", "%u, all inside the file", count);
 }
@@ -219,7 +219,7 @@ static void check_descriptions(struct verdicts *verdicts, const struct weir_perf
     else if (count != input->events.count)
         say(verdicts, false, "events", "%zu in EVENT_DESC, %zu in the head", count, input->events.count);
     else
-        say(verdicts, true, "events", "EVENT_DESC and the head say the same of %zu", count);
+        say(verdicts, true, "events", "EVENT_DESC and the head agree on %zu", count);
     weir_buf_fini(&payload);
 }
 
@@ -228,14 +228,14 @@ static void check_rounds(struct verdicts *verdicts, const struct weir_scan *scan
     uint64_t rounds = scan->types[WEIR_RECORD_FINISHED_ROUND];
     if (scan->late_record.count > 0 && scan->clock_step.count > 0) /* which of them are late without it is not known */
         say(verdicts, true, "rounds",
-            "%" PRIu64 ", %" PRIu64 " records come later than they allow: the clock of samples was set back", rounds,
+            "%" PRIu64 ", %" PRIu64 " records are older than they allow: the clock of samples was set back", rounds,
             scan->late_record.count);
     else if (scan->late_record.count > 0)
         say(verdicts, false, "rounds",
             "%" PRIu64 " records are older than the rounds before them allow, the first at %#" PRIx64,
             scan->late_record.count, scan->late_record.first_offset);
     else
-        say(verdicts, true, "rounds", "%" PRIu64 ", no record comes later than they allow", rounds);
+        say(verdicts, true, "rounds", "%" PRIu64 ", no record is older than they allow", rounds);
 }
 
 static void check_balance(struct verdicts *verdicts, const struct weir_perf_input *input, const struct weir_scan *scan)
@@ -293,10 +293,10 @@ static void check_aux_index(struct verdicts *verdicts, const struct weir_perf_in
     else if (found == 1 && !weir_scan_aux_match_index(aux, &payload, what, sizeof(what)))
         say(verdicts, false, "index", "%s", what);
     else if (found == 1)
-        say(verdicts, true, "index", "AUXTRACE has the %zu AUXTRACE records, and nothing else", aux->index_count);
+        say(verdicts, true, "index", "the feature lists exactly the %zu AUXTRACE records", aux->index_count);
     else if (found == 0 && aux->index_count > 0)
         say(verdicts, false, "index",
-            "there are AUXTRACE records, but no AUXTRACE: decoders of perf may leave some out, weir recover adds it");
+            "AUXTRACE records, but no feature AUXTRACE: perf's decoders may miss some; weir recover adds it");
     weir_buf_fini(&payload);
 }
 

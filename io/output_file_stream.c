@@ -33,8 +33,8 @@ int weir_output_file_check_stream(int fd, struct weir_error *err)
     if ((flags & O_ACCMODE) == O_RDONLY)
         return weir_error_set(err, -EBADF, "standard output is not open for writing");
     if (isatty(fd)) {
-        weir_error_set(err, -ENOTTY, "standard output is a terminal: a recording is no text");
-        weir_error_hint(err, "name a file (-o perf.data), or a reader: weir record -o - ... | perf report -i -");
+        weir_error_set(err, -ENOTTY, "refusing to write binary data to a terminal");
+        weir_error_hint(err, "write to a file (-o perf.data) or to a pipe: weir record -o - ... | perf report -i -");
         return -ENOTTY;
     }
     return 0;

@@ -52,8 +52,8 @@ static int check_reader_cpus(const struct weir_topology *topology, const struct 
     static const struct weir_cpuset none = WEIR_CPUSET_INIT;
     const struct weir_cpuset *online = weir_topology_online(topology);
     if (layout == WEIR_PLAN_LAYOUT_MASKS && (housekeeping->reader_cpus || housekeeping->efficient)) {
-        weir_error_set(err, -EINVAL, "--reader-cpus does not go with the masks of --threads");
-        weir_error_hint(err, "the masks say where each reader runs, behind the slash");
+        weir_error_set(err, -EINVAL, "--reader-cpus cannot be combined with the masks of --threads");
+        weir_error_hint(err, "each mask names its reader's CPUs behind the slash");
         return -EINVAL;
     }
     WEIR_CPUSET_FOREACH(cpu, housekeeping->reader_cpus ? housekeeping->reader_cpus : &none) {

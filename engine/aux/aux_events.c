@@ -96,7 +96,7 @@ static int check_alone(const struct weir_event_list *list, size_t index, struct 
         if (event->aux == WEIR_AUX_KIND_ARM_SPE && other->aux == WEIR_AUX_KIND_ARM_SPE)
             weir_error_hint(err, "-e %s/.../ names one of them", event->pmu_name);
         else
-            weir_error_hint(err, "leave one of them out");
+            weir_error_hint(err, "leave out one of them");
         return -EINVAL;
     }
     return 0;
@@ -114,7 +114,7 @@ static int check_mode(const struct weir_event *event, const struct weir_aux_plan
 {
     if (setting->clock_given && (event->aux == WEIR_AUX_KIND_INTEL_PT || event->aux == WEIR_AUX_KIND_CS_ETM)) {
         weir_error_set(err, -EINVAL, "cannot use -k with %s", event->name);
-        weir_error_hint(err, "a decoder needs the clock that perf events have by default");
+        weir_error_hint(err, "decoders need the default clock of perf events");
         return -EINVAL;
     }
     if (event->aux != WEIR_AUX_KIND_INTEL_BTS)
@@ -278,7 +278,7 @@ static int check_area(enum weir_aux_kind kind, const struct weir_aux_plan *plan,
     if (wanted > plan->area_bytes) {
         weir_error_set(err, -EINVAL, "%s of %" PRIu64 " bytes cannot be greater than the AUX area of %" PRIu64 " bytes",
                        plan->mode == WEIR_AUX_SNAPSHOT ? "a snapshot" : "a sample's piece", wanted, plan->area_bytes);
-        weir_error_hint(err, "-m ,SIZE sets the area; without it, it follows from what is wanted of it");
+        weir_error_hint(err, "-m ,SIZE sets the area; without it, weir chooses it");
         return -EINVAL;
     }
     uint64_t least = AREA_BYTES_LEAST;
@@ -290,7 +290,7 @@ static int check_area(enum weir_aux_kind kind, const struct weir_aux_plan *plan,
         return 0;
     weir_error_set(err, -EINVAL, "an AUX area of %" PRIu64 " bytes is too small for %s", plan->area_bytes,
                    kind_name(kind));
-    weir_error_hint(err, "-m ,%" PRIu64 "K is the least", least / KIB);
+    weir_error_hint(err, "use at least -m ,%" PRIu64 "K", least / KIB);
     return -EINVAL;
 }
 

@@ -78,7 +78,7 @@ int weir_call_graph_parse(const char *text, struct weir_call_graph_request *requ
         parsed.mode = WEIR_CALL_GRAPH_LBR;
         if (size) {
             result = weir_error_set(err, -EINVAL, "'lbr' takes no size, '%s' was given", size);
-            weir_error_hint(err, "the CPU keeps as many branches as it has registers for");
+            weir_error_hint(err, "the CPU decides how many branches it keeps");
         }
     } else {
         result = weir_error_set(err, -EINVAL, "unknown call graph mode '%.*s'", (int)weir_min_u64(length, 64), text);

@@ -29,8 +29,8 @@ static int append_address_filter(struct weir_event *event, const char *text, con
 {
     unsigned max = weir_pmu_address_filters(pmus, event->attr.type);
     if (max == 0) {
-        weir_error_set(err, -EINVAL, "filter '%s' is for tracepoints, event %s is none", text, event->name);
-        weir_error_hint(err, "--filter goes behind the -e that it belongs to: -e SYSTEM:NAME --filter '%s' -e %s", text,
+        weir_error_set(err, -EINVAL, "filter '%s' is for tracepoints, but event %s is not one", text, event->name);
+        weir_error_hint(err, "--filter follows the -e that it applies to: -e SYSTEM:NAME --filter '%s' -e %s", text,
                         event->name);
         return -EINVAL;
     }

@@ -285,7 +285,7 @@ static int set_unknown_pmu(struct weir_event_parser *parser, const char *word, u
     if (weir_suggest_best(&suggest))
         weir_error_hint(parser->err, "did you mean '%s'?", weir_suggest_best(&suggest));
     else
-        weir_error_hint(parser->err, "'weir list pmu' shows those that it has; its kernel or hypervisor decides");
+        weir_error_hint(parser->err, "'weir list pmu' shows its PMUs; the kernel or hypervisor decides");
     return -ENOENT;
 }
 

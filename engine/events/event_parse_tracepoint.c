@@ -124,7 +124,8 @@ static int add_matches(struct weir_event_parser *parser, const struct weir_event
     if (parser->list->count > count)
         return 0;
     weir_error_set(parser->err, -ENOENT, "no tracepoint matches '%s:%s' at column %u", system, name, start->column);
-    weir_error_hint(parser->err, "'weir list tracepoint' shows all of them; quote patterns, or the shell expands them");
+    weir_error_hint(parser->err,
+                    "'weir list tracepoint' shows all of them; quote patterns, so that the shell does not expand them");
     return -ENOENT;
 }
 

@@ -58,7 +58,7 @@ static bool is_too_long(const char *text)
 
 static int set_too_long(const struct weir_event *event, const char *text, struct weir_error *err)
 {
-    weir_error_set(err, -EINVAL, "cannot set a filter of %zu bytes on event %s: the kernel takes %ld", strlen(text),
+    weir_error_set(err, -EINVAL, "cannot set a filter of %zu bytes on event %s: the kernel accepts %ld", strlen(text),
                    event->name, sysconf(_SC_PAGESIZE) - 1);
     weir_error_hint(err, "a range is shorter than single values; --exclude-perf adds weir's own threads, and "
                          "--threads=numa has few of them");

@@ -71,7 +71,7 @@ void weir_open_error_hint_files(struct weir_error *err, uint64_t needed, const s
 {
     char command[WEIR_REMEDY_BYTES];
     if (needed <= limits->nofile)
-        weir_error_hint(err, "RLIMIT_NOFILE is %" PRIu64 ": ulimit -n with a greater number", limits->nofile);
+        weir_error_hint(err, "RLIMIT_NOFILE is %" PRIu64 ": raise it with ulimit -n", limits->nofile);
     else if (needed <= limits->nofile_max)
         weir_error_hint(err, "RLIMIT_NOFILE is %" PRIu64 ", this recording needs %" PRIu64 ": %s", limits->nofile,
                         needed, weir_remedy(WEIR_REMEDY_NOFILE, (int64_t)needed, command));
@@ -88,11 +88,11 @@ static void hint_no_such_event(struct weir_error *err, const struct weir_open_at
     case PERF_TYPE_HARDWARE:
     case PERF_TYPE_HW_CACHE:
     case PERF_TYPE_RAW:
-        weir_error_hint(err, "this machine shows no hardware counter for it, as most virtual machines do not: "
+        weir_error_hint(err, "this machine has no hardware counter for it, like most virtual machines: "
                              "-e cpu-clock needs none");
         break;
     default:
-        weir_error_hint(err, "this kernel does not know it");
+        weir_error_hint(err, "this kernel does not support it");
         break;
     }
 }
@@ -115,7 +115,7 @@ static void hint_invalid(struct weir_error *err, const struct weir_open_attempt 
     else if (attempt->has_aux && attr->freq)
         weir_error_hint(err, "an event that traces has a period (-c), or none, but no frequency: leave out -F");
     else if (attempt->has_aux)
-        weir_error_hint(err, "its PMU does not take these terms together: 'weir list pmu' shows which it has");
+        weir_error_hint(err, "its PMU does not take these terms together: 'weir list pmu' shows the terms that it has");
     else if (attr->precise_ip)
         weir_error_hint(err, "this machine may not sample it precisely: leave out the modifiers p and P");
     else if (reads_of_task)
@@ -197,7 +197,7 @@ int weir_open_error_explain(struct weir_error *err, int code, const struct weir_
         hint_not_supported(err, attempt->attr);
         break;
     case -ESRCH:
-        weir_error_hint(err, "the task has ended: ps -eLo pid,tid,comm shows those that live");
+        weir_error_hint(err, "the task has ended: ps -eLo pid,tid,comm lists the running ones");
         break;
     case -ENODEV:
     case -ENXIO:
@@ -205,7 +205,7 @@ int weir_open_error_explain(struct weir_error *err, int code, const struct weir_
         break;
     case -EBUSY:
         if (attempt->has_aux)
-            weir_error_hint(err, "its PMU traces for one recording at a time, of CPUs or of tasks; on Intel's CPUs "
+            weir_error_hint(err, "its PMU serves one recording at a time, of CPUs or of tasks; on Intel's CPUs "
                                  "intel_pt, intel_bts and branch registers exclude each other");
         else
             weir_error_hint(err, "another profiler or the NMI watchdog holds the counter: %s",

@@ -86,7 +86,7 @@ static int append_process(struct tid_list *list, const char *proc_root, pid_t pi
 
     if (result == -ENOENT || result == -ESRCH) { /* never there; ended meanwhile */
         weir_error_set(err, -ESRCH, "there is no process %d", (int)pid);
-        weir_error_hint(err, "ps -e shows the processes that there are");
+        weir_error_hint(err, "ps -e lists the processes");
         return -ESRCH;
     }
     return result < 0 ? weir_error_set_errno(err, result, "cannot list the threads of process %d", (int)pid) : 0;
@@ -194,9 +194,9 @@ static int init_tids(struct weir_targets *targets, const pid_t *tids, size_t cou
             free(threads.tids);
             free(processes.tids);
             if (result < 0 && result != -ESRCH)
-                return weir_error_set_errno(err, result, "cannot look at thread %d", (int)tids[i]);
+                return weir_error_set_errno(err, result, "cannot inspect thread %d", (int)tids[i]);
             weir_error_set(err, -ESRCH, "there is no thread %d", (int)tids[i]);
-            weir_error_hint(err, "ps -eLo pid,tid,comm shows the threads that there are");
+            weir_error_hint(err, "ps -eLo pid,tid,comm lists the threads");
             return -ESRCH;
         }
         if (append(&threads, tids[i]) < 0 || append(&processes, tgid) < 0)
@@ -241,7 +241,7 @@ static int keep_user(struct tid_list *threads, struct tid_list *processes, const
     if (threads->count > 0)
         return 0;
     weir_error_set(err, -ESRCH, "user %" PRIuMAX " has no tasks", (uintmax_t)uid);
-    weir_error_hint(err, "ps -eo user,uid,pid,comm shows whose there are");
+    weir_error_hint(err, "ps -eo user,uid,pid,comm lists tasks and their users");
     return -ESRCH;
 }
 
@@ -352,7 +352,7 @@ int weir_targets_parse_user(const char *text, uid_t *uid, struct weir_error *err
     if (code != 0 && code != ENOENT && code != ESRCH && code != EBADF && code != EPERM) /* getpwnam(3), ERRORS */
         return weir_error_set_errno(err, -code, "cannot look up user '%s'", text);
     weir_error_set(err, -ENOENT, "there is no user '%s'", text);
-    weir_error_hint(err, "getent passwd shows the users that there are; a number is taken as it is");
+    weir_error_hint(err, "getent passwd lists the users; a number need not be among them");
     return -ENOENT;
 }
 

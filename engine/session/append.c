@@ -77,7 +77,7 @@ static int check_data(struct weir_append *append, const char *path, struct weir_
         result = scan.end.code;
     }
     if (result == 0 && (scan.odd_size.count > 0 || scan.unknown_type.count > 0))
-        result = fail(err, path, "it holds records that are none; weir verify shows them");
+        result = fail(err, path, "it contains invalid records; weir verify shows them");
     weir_scan_fini(&scan);
     return result;
 }
@@ -205,7 +205,7 @@ int weir_append_check_name(const struct weir_append *append, struct weir_error *
         return weir_error_set_errno(err, -ENAMETOOLONG, "cannot append to '%s'", file);
     if (lstat(path, &st) < 0)
         return 0; /* what else there is to say, linkat(2) will */
-    weir_error_set(err, -EEXIST, "cannot append to '%s': '%s' is there, of a recording that was cut short", file, path);
+    weir_error_set(err, -EEXIST, "cannot append to '%s': '%s' exists, from a recording that was cut short", file, path);
     weir_error_hint(err, "weir recover '%s' makes a whole file of it, with all of '%s'; then move or remove it", path,
                     file);
     return -EEXIST;
@@ -264,8 +264,7 @@ int weir_append_check_events(const struct weir_append *append, const struct weir
     }
     if (same == count && same == input->events.count)
         return check_boot(append, input->source.path, err);
-    weir_error_set(err, -EINVAL,
-                   "incompatible append: '%s' holds %zu events, and this recording has %zu; %s '%s' differs",
+    weir_error_set(err, -EINVAL, "incompatible append: '%s' has %zu events, this recording has %zu; %s '%s' differs",
                    input->source.path, input->events.count, count, same < count ? "event" : "its event",
                    same < count ? events[same].name : input->events.list[same].name);
     weir_error_hint(err,

@@ -108,7 +108,7 @@ static int synthesize_targets(struct synthesis *synthesis, struct weir_error *er
         result = weir_synth_all_tasks(&synthesis->options, &counts, err);
     else
         result = synthesize_named_targets(synthesis, &counts, err);
-    weir_notice(asked->notices, WEIR_NOTICE_VERBOSE, "synthesised %llu tasks and %llu maps",
+    weir_notice(asked->notices, WEIR_NOTICE_VERBOSE, "synthesized %llu tasks and %llu maps",
                 (unsigned long long)counts.tasks, (unsigned long long)counts.maps);
     return result;
 }
@@ -145,7 +145,7 @@ static int synthesize_kernel(struct synthesis *synthesis, struct weir_error *err
     if (result == 0)
         result = weir_synth_bpf(&synthesis->options, &programs, err);
     if (result == 0 && programs > 0)
-        weir_notice(setup->plan->options->notices, WEIR_NOTICE_VERBOSE, "synthesised %llu BPF programs",
+        weir_notice(setup->plan->options->notices, WEIR_NOTICE_VERBOSE, "synthesized %llu BPF programs",
                     (unsigned long long)programs);
     return result;
 }

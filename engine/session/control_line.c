@@ -72,11 +72,11 @@ int weir_control_parse(const char *line, struct weir_control_command *command, s
         if (!argument)
             return 0;
         if (argument[0] == '\0')
-            return weir_error_set(err, -EINVAL, "control command '%s' ends in a blank", words[i].word);
+            return weir_error_set(err, -EINVAL, "control command '%s' ends with a blank", words[i].word);
         if (words[i].argument == ARGUMENT_DETAIL)
             return parse_detail(argument, command, err);
         if (words[i].argument == ARGUMENT_NONE)
-            return weir_error_set(err, -EINVAL, "control command '%s' takes nothing behind it", words[i].word);
+            return weir_error_set(err, -EINVAL, "control command '%s' takes no argument", words[i].word);
         command->event = argument;
         return 0;
     }

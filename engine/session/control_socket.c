@@ -79,7 +79,7 @@ static void turn_away(const struct weir_control *control, int fd, int result)
     const char *why = result == -EACCES   ? "this user is neither weir's nor root"
                       : result == -EUSERS ? "too many programs are connected"
                                           : strerror(-result);
-    weir_notice(control->host.notices, WEIR_NOTICE_VERBOSE, "a client of %s is turned away: %s", control->environment,
+    weir_notice(control->host.notices, WEIR_NOTICE_VERBOSE, "a client of %s is rejected: %s", control->environment,
                 why);
     int length = snprintf(answer, sizeof(answer), "error: %s\n", why);
     ssize_t sent = send(fd, answer, (size_t)length + 1, MSG_NOSIGNAL | MSG_DONTWAIT); /* with its zero byte */

@@ -80,7 +80,8 @@ static void direct_outputs(const struct weir_cpu_follower *follower, unsigned pl
     int result = weir_event_set_direct_outputs(set, place);
     if (result < 0)
         weir_notice(follower->setup.notices, WEIR_NOTICE_WARNING,
-                    "what BPF programs send on CPU %d is not recorded: %s", set->places[place].cpu, strerror(-result));
+                    "the output of BPF programs on CPU %d is not recorded: %s", set->places[place].cpu,
+                    strerror(-result));
 }
 
 static int reopen_events(const struct weir_cpu_follower *follower, unsigned place, struct weir_error *err)
@@ -121,8 +122,8 @@ static int open_place(const struct weir_cpu_follower *follower, unsigned place, 
     struct weir_error why = {0};
     int cpu = setup->events->places[place].cpu;
     if (setup->add_to_triggers(setup->ctx, cpu, &why) < 0)
-        weir_notice(setup->notices, WEIR_NOTICE_WARNING, "what occurs on CPU %d asks for no switch and no snapshot: %s",
-                    cpu, why.what);
+        weir_notice(setup->notices, WEIR_NOTICE_WARNING, "events on CPU %d trigger no switch and no snapshot: %s", cpu,
+                    why.what);
     return 0;
 }
 

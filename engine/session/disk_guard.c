@@ -58,7 +58,7 @@ static void rotate(struct weir_disk_guard *guard, const struct finding *found)
 {
     struct weir_file_finisher *finisher = guard->setup.finisher;
     if (!guard->told_rotation)
-        warn(guard, found, "the oldest files of this recording are removed; this is told once");
+        warn(guard, found, "the oldest files of this recording are removed; this is reported once");
     guard->told_rotation = true;
     /* One file at a time: the one that is being removed may be enough, and a slow disk must not cost all of them. */
     enum weir_finisher_work work = weir_file_finisher_work(finisher);

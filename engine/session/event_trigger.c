@@ -46,7 +46,7 @@ static bool occurs_all_the_time(const struct weir_event *event)
 int weir_event_trigger_check(const struct weir_event_list *list, size_t first, struct weir_error *err)
 {
     if (list->bpf_count > 0) {
-        weir_error_set(err, -EINVAL, "BPF programs ask for nothing");
+        weir_error_set(err, -EINVAL, "BPF programs are no triggers");
         weir_error_hint(err, "name an event, with :FILTER for some of its occurrences");
         return -EINVAL;
     }
@@ -59,7 +59,7 @@ int weir_event_trigger_check(const struct weir_event_list *list, size_t first, s
         }
         if (occurs_all_the_time(event)) {
             weir_error_set(err, -EINVAL, "event '%s' occurs all the time", event->name);
-            weir_error_hint(err, "say how many of them are one occurrence: %s/period=1000000000/", event->name);
+            weir_error_hint(err, "say how many samples make one occurrence: %s/period=1000000000/", event->name);
             return -EINVAL;
         }
     }

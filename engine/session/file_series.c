@@ -96,14 +96,15 @@ void weir_file_series_tell_output(const struct weir_file_series *series)
     int taken = atomic_exchange_explicit(&writer->taken, 0, memory_order_relaxed);
     if (taken == -ENOENT)
         weir_notice(notices, WEIR_NOTICE_WARNING,
-                    "'%s%s' was removed while recording: what is recorded goes when recording ends", path, suffix);
+                    "'%s%s' was removed while recording: its data is lost when recording ends", path, suffix);
     else if (taken < 0)
-        weir_notice(notices, WEIR_NOTICE_WARNING, "'%s%s' was cut while recording: what stood there is lost", path,
+        weir_notice(notices, WEIR_NOTICE_WARNING, "'%s%s' was cut while recording: the data cut off is lost", path,
                     suffix);
     int unsized = atomic_exchange_explicit(&writer->unsized, 0, memory_order_relaxed);
     if (unsized < 0)
         weir_notice(notices, WEIR_NOTICE_WARNING,
-                    "cannot write the size of '%s%s' into its head (%s): until it is finished readers may find less",
+                    "cannot write the size of '%s%s' into its head (%s): until it is finished, other programs may find "
+                    "less data",
                     path, suffix, strerror(-unsized));
 }
 

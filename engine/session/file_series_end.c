@@ -128,7 +128,7 @@ static int sync_file(struct weir_file_series *series, struct weir_error *err)
         return 0;
     if (is_hurried(series) && !series->setup.append) { /* what was there before must not depend on bytes in memory */
         weir_notice(series->setup.plan->options->notices, WEIR_NOTICE_INFO,
-                    "signal while finishing: the file is not waited for to reach the disk");
+                    "signal while finishing: not waiting until the file is on the disk");
         return 0;
     }
     return weir_record_file_sync(series->current, err);
@@ -197,10 +197,10 @@ static int replace_continued(struct weir_file_series *series, int failure, struc
     series->setup.result->file_bytes = 0; /* of FILE */
     if (failure == 0 &&
         weir_output_file_keep_beside(weir_output_file_of(series->current->output), WEIR_APPEND_SUFFIX, NULL) == 0)
-        weir_error_hint(err, "'%s%s' has what was in it before, and what was recorded", series->current->path,
+        weir_error_hint(err, "'%s%s' contains the old recording and the new one", series->current->path,
                         WEIR_APPEND_SUFFIX);
     else
-        weir_error_hint(err, "nothing was appended: '%s' is as it was", series->current->path);
+        weir_error_hint(err, "nothing was appended: '%s' is unchanged", series->current->path);
     return result;
 }
 

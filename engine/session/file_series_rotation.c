@@ -117,7 +117,7 @@ static void publish(struct weir_file_series *series)
 {
     struct weir_error err = {0};
     if (weir_record_file_publish(series->current, &err) < 0)
-        weir_notice(notices_of(series), WEIR_NOTICE_WARNING, "%s: it has no name until it is finished", err.what);
+        weir_notice(notices_of(series), WEIR_NOTICE_WARNING, "%s: its name appears when it is finished", err.what);
     else if (weir_record_file_sync_name(series->current, &err) < 0)
         weir_notice(notices_of(series), WEIR_NOTICE_WARNING, "%s", err.what);
 }
@@ -212,11 +212,11 @@ static void tell_gaps(const struct weir_file_series *series)
     const struct weir_beginning_gaps *gaps = &series->rotation.gaps;
     if (gaps->unread_processes > 0)
         weir_notice(notices_of(series), WEIR_NOTICE_WARNING,
-                    "the maps of %zu processes could not be read from /proc in time: '%s' has those that were recorded",
+                    "the maps of %zu processes could not be read from /proc in time: '%s' has the recorded ones only",
                     gaps->unread_processes, series->current->path);
     if (gaps->cut_processes > 0)
         weir_notice(notices_of(series), WEIR_NOTICE_WARNING,
-                    "the maps of %llu processes took longer than --proc-map-timeout: '%s' has a part of them",
+                    "the maps of %llu processes took longer than --proc-map-timeout: '%s' has only some of them",
                     (unsigned long long)gaps->cut_processes, series->current->path);
 }
 
@@ -261,7 +261,7 @@ static bool hand_over(struct weir_file_series *series)
     if (!weir_file_finisher_push(series->finisher, series->ended)) {
         if (!rotation->told_wait)
             weir_notice(notices_of(series), WEIR_NOTICE_WARNING,
-                        "files end faster than they can be finished: the next switch waits; this is told once");
+                        "files end faster than they can be finished: the next switch waits; this is reported once");
         rotation->told_wait = true;
         return false;
     }

@@ -139,14 +139,15 @@ static void tell_end(struct weir_kept_files *kept, const char *how, int number)
 {
     if (is_first_failure(kept))
         weir_notice(kept->setup.notices, WEIR_NOTICE_WARNING,
-                    "the command of --on-rotate, '%s', %s %d; this is told once", kept->setup.command[0], how, number);
+                    "the command of --on-rotate, '%s', %s %d; this is reported once", kept->setup.command[0], how,
+                    number);
 }
 
 static void tell_not_started(struct weir_kept_files *kept, int code)
 {
     if (is_first_failure(kept))
         weir_notice(kept->setup.notices, WEIR_NOTICE_WARNING,
-                    "the command of --on-rotate, '%s', cannot be started: %s; this is told once",
+                    "the command of --on-rotate, '%s', cannot be started: %s; this is reported once",
                     kept->setup.command[0], strerror(-code));
 }
 
@@ -258,7 +259,7 @@ int weir_kept_files_name(const struct weir_kept_files *kept, struct weir_record_
 {
     const struct weir_output_file *on_disk = weir_output_file_of(file->output);
     if (kept->setup.stamped && weir_output_file_was_taken(on_disk)) {
-        weir_notice(kept->setup.notices, WEIR_NOTICE_WARNING, "the output '%s' is not at its name any more",
+        weir_notice(kept->setup.notices, WEIR_NOTICE_WARNING, "the output '%s' was moved or removed",
                     weir_output_file_path(on_disk));
         return 0;
     }
@@ -300,19 +301,19 @@ int weir_kept_files_pass_name(struct weir_kept_files *kept, struct weir_record_f
 {
     struct kept_file *newest = kept->count > 0 ? &kept->files[kept->count - 1] : NULL;
     if (!newest)
-        return weir_error_set(err, -ENOENT, "'%s' holds no snapshot, and no other file a whole one", file->path);
+        return weir_error_set(err, -ENOENT, "'%s' has no snapshot, and no other file has a whole one", file->path);
     const char *slash = strrchr(newest->path, '/');
     int result = weir_output_file_pass_name(weir_output_file_of(file->output), slash ? slash + 1 : newest->path,
                                             newest->device, newest->inode);
     if (result == -ENOENT && !is_there(newest)) {
-        weir_error_set(err, result, "'%s' holds no snapshot, and '%s' is not there any more", file->path, newest->path);
+        weir_error_set(err, result, "'%s' has no snapshot, and '%s' has been removed", file->path, newest->path);
         free(newest->path);
         kept->count--;
         return result;
     }
     if (result < 0)
         return weir_error_set_errno(err, result, "'%s' cannot become '%s'", newest->path, file->path);
-    weir_notice(kept->setup.notices, WEIR_NOTICE_INFO, "'%s' is '%s' from now on", newest->path, file->path);
+    weir_notice(kept->setup.notices, WEIR_NOTICE_INFO, "'%s' is now '%s'", newest->path, file->path);
     return 0;
 }
 

@@ -53,7 +53,7 @@ static void judge_events(const struct weir_doctor_facts *facts, struct findings 
                          strerror(-error))
                         ->fix);
     if (facts->hardware_error == 0)
-        find(found, "hardware", WEIR_VERDICT_OK, "hardware counters are there");
+        find(found, "hardware", WEIR_VERDICT_OK, "hardware counters are available");
     else if (error == 0)
         find(found, "hardware", WEIR_VERDICT_NOTE,
              "no hardware counter (%s), as in most virtual machines: cycles becomes cpu-clock",
@@ -68,7 +68,7 @@ static void judge_paranoid(const struct weir_doctor_facts *facts, struct finding
     const struct weir_kernel_limits *limits = &facts->limits;
     if (limits->cap_perfmon || limits->perf_event_paranoid < 0) {
         find(found, "paranoid", WEIR_VERDICT_OK, "kernel.perf_event_paranoid is %d%s", limits->perf_event_paranoid,
-             limits->cap_perfmon ? ", and means nothing to this user (CAP_PERFMON)" : ": all is allowed");
+             limits->cap_perfmon ? ", which does not apply to this user (CAP_PERFMON)" : ": everything is allowed");
         return;
     }
     unsigned level = (unsigned)weir_min_u64((uint64_t)limits->perf_event_paranoid, WEIR_ARRAY_COUNT(refused) - 1);
@@ -86,12 +86,12 @@ static void judge_capabilities(const struct weir_doctor_facts *facts, struct fin
                              facts->cap_syslog ? "" : " CAP_SYSLOG", facts->cap_sys_ptrace ? "" : " CAP_SYS_PTRACE"};
     if (limits->in_user_namespace)
         find(found, "capabilities", WEIR_VERDICT_NOTE,
-             "this is a user namespace: the kernel's perf events take no capability of it");
+             "this is a user namespace, whose capabilities do not count for perf events");
     else if (all)
-        find(found, "capabilities", WEIR_VERDICT_OK, "all that a recording can use are held");
+        find(found, "capabilities", WEIR_VERDICT_OK, "all capabilities that a recording can use are held");
     else
         weir_remedy(WEIR_REMEDY_CAPABILITIES, 0,
-                    find(found, "capabilities", WEIR_VERDICT_NOTE, "not held:%s%s%s%s", missing[0], missing[1],
+                    find(found, "capabilities", WEIR_VERDICT_NOTE, "missing:%s%s%s%s", missing[0], missing[1],
                          missing[2], missing[3])
                         ->fix);
 }
@@ -122,7 +122,7 @@ static void judge_memory(const struct weir_doctor_facts *facts, struct findings 
         weir_remedy(WEIR_REMEDY_MEMLOCK, 0,
                     find(found, "memlock", WEIR_VERDICT_NOTE,
                          "RLIMIT_MEMLOCK is %" PRIu64 " KiB: the writer's buffers (%" PRIu64 " MiB) may not be "
-                         "registered, writing costs a tenth more",
+                         "registered, writing takes a tenth more CPU time",
                          limits->memlock_bytes >> 10, pool_bytes >> 20)
                         ->fix);
 }
@@ -183,17 +183,18 @@ static void judge_kernel(const struct weir_doctor_facts *facts, struct findings 
                  kptr, paranoid, facts->cap_syslog ? "" : ", and CAP_SYSLOG is not held")
                 ->fix);
     if (facts->nmi_watchdog != 1 || facts->hardware_error != 0)
-        find(found, "watchdog", WEIR_VERDICT_OK, "no hardware counter is taken by the NMI watchdog");
+        find(found, "watchdog", WEIR_VERDICT_OK, "the NMI watchdog uses no hardware counter");
     else
         weir_remedy(
             WEIR_REMEDY_NMI_WATCHDOG, 0,
-            find(found, "watchdog", WEIR_VERDICT_NOTE, "the NMI watchdog holds a hardware counter of each CPU")->fix);
+            find(found, "watchdog", WEIR_VERDICT_NOTE, "the NMI watchdog uses a hardware counter of each CPU")->fix);
     if (facts->tracefs_error == 0)
         find(found, "tracefs", WEIR_VERDICT_OK, "at %s", facts->tracefs);
     else if (facts->tracefs_error == -EACCES) {
         weir_remedy_on(
             WEIR_REMEDY_TRACEFS_MODE, 0, "/sys/kernel/tracing",
-            find(found, "tracefs", WEIR_VERDICT_LIMITED, "tracepoints need root: tracefs is closed to this user")->fix);
+            find(found, "tracefs", WEIR_VERDICT_LIMITED, "tracepoints need root: this user may not enter tracefs")
+                ->fix);
     } else {
         weir_remedy(WEIR_REMEDY_TRACEFS_MOUNT, 0,
                     find(found, "tracefs", WEIR_VERDICT_LIMITED, "not mounted: tracepoints cannot be recorded")->fix);
@@ -205,10 +206,10 @@ static void judge_seccomp(const struct weir_doctor_facts *facts, struct findings
     if (facts->seccomp != 2)
         find(found, "seccomp", WEIR_VERDICT_OK, "no filter on this process");
     else if (facts->event_error == 0 && facts->uring_error == 0)
-        find(found, "seccomp", WEIR_VERDICT_OK, "a filter, which lets perf_event_open(2) and io_uring through");
+        find(found, "seccomp", WEIR_VERDICT_OK, "a filter, which allows perf_event_open(2) and io_uring");
     else
         weir_remedy(WEIR_REMEDY_CONTAINER_SECCOMP, 0,
-                    find(found, "seccomp", WEIR_VERDICT_NOTE, "a filter is on this process; refused are %s%s%s",
+                    find(found, "seccomp", WEIR_VERDICT_NOTE, "a filter on this process refuses %s%s%s",
                          facts->event_error < 0 ? "perf_event_open(2)" : "",
                          facts->event_error < 0 && facts->uring_error < 0 ? " and " : "",
                          facts->uring_error < 0 ? "io_uring" : "")
@@ -234,12 +235,12 @@ static void judge_output(const struct weir_doctor_facts *facts, struct findings 
 
     error = facts->direct_error;
     if (error == 0)
-        find(found, "direct", WEIR_VERDICT_OK, "%s takes O_DIRECT", facts->folder);
+        find(found, "direct", WEIR_VERDICT_OK, "%s supports O_DIRECT", facts->folder);
     else if (error == -EINVAL || error == -EOPNOTSUPP)
         find(found, "direct", WEIR_VERDICT_NOTE,
-             "the file system of %s takes no O_DIRECT: writing goes through the page cache", facts->folder);
+             "the file system of %s does not support O_DIRECT: writing goes through the page cache", facts->folder);
     else
-        find(found, "direct", WEIR_VERDICT_LIMITED, "%s: no file can be made there (%s): cd elsewhere, or -o FILE",
+        find(found, "direct", WEIR_VERDICT_LIMITED, "%s: cannot create a file there (%s): cd elsewhere, or -o FILE",
              facts->folder, strerror(-error));
 
     if (facts->space_error < 0)

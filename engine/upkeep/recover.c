@@ -267,7 +267,7 @@ static int open_to_change(const char *path, int access_mode, struct weir_error *
         return weir_output_refuse_link(path, err);
     if (code < 0)
         return weir_error_set_errno(err, code, "cannot recover %s in place", path);
-    weir_error_set(err, -EINVAL, "cannot recover %s in place: it is no regular file with this name alone", path);
+    weir_error_set(err, -EINVAL, "cannot recover %s in place: it is not a regular file, or has other hard links", path);
     weir_error_hint(err, "without --in-place a copy is made, and this stays as it is");
     return -EINVAL;
 }

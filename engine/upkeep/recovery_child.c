@@ -26,9 +26,9 @@ static void answer(int fd, const struct weir_recovery_options *options, const st
 static int fail_child(const char *path, int status, struct weir_error *err)
 {
     if (WIFSIGNALED(status))
-        return weir_error_set(err, -EBADMSG, "%s: the process that read it was ended by signal %d (%s)", path,
+        return weir_error_set(err, -EBADMSG, "%s: the process reading it was killed by signal %d (%s)", path,
                               WTERMSIG(status), strsignal(WTERMSIG(status)));
-    return weir_error_set(err, -EBADMSG, "%s: the process that read it gave no answer", path);
+    return weir_error_set(err, -EBADMSG, "%s: the process reading it gave no answer", path);
 }
 
 int weir_recovery_child_plan(struct weir_recovery *recovery, const struct weir_recovery_options *options,

@@ -188,7 +188,7 @@ int weir_sandbox_enter(enum weir_sandbox kind, const struct weir_notice_sink *no
     struct weir_error err = {0};
     int result = load(kind);
     if (result < 0) {
-        weir_error_set_errno(&err, result, "the system calls of this command cannot be filtered, it reads without");
+        weir_error_set_errno(&err, result, "cannot filter the system calls of this command, reading without a filter");
         weir_notice(notices, WEIR_NOTICE_WARNING, "%s", err.what);
     }
     return result;

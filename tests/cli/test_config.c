@@ -47,27 +47,27 @@ static void expect_value(const char *text, const char *value)
 
 Test(config, bad_lines_are_named)
 {
-    expect_refused("freq = 99\n", "it:1: a key before any section");
-    expect_refused("[record\nfreq = 99\n", "it:1: a section that is not closed");
-    expect_refused("\n\n[]\n", "it:3: bad name of a section");
-    expect_refused("[rec ord]\n", "it:1: a section that is not closed");
-    expect_refused("[record \"x\n", "it:1: bad name of a section");
-    expect_refused("[record]\n= 99\n", "it:2: bad name of a key");
-    expect_refused("[record]\n9freq = 99\n", "it:2: bad name of a key");
-    expect_refused("[record]\nfreq 99\n", "it:2: '=' expected behind the key");
-    expect_refused("[record]\nfreq: 99\n", "it:2: '=' expected behind the key");
-    expect_refused("[record]\n\noutput = \"x\nfreq = 1\n", "it:3: quotes that are not closed");
-    expect_refused("[record]\noutput = x\\y\n", "it:2: bad character behind a backslash");
-    expect_refused("[record]\nfreq = 1\n[record]]\n", "it:3: bad name of a key");
+    expect_refused("freq = 99\n", "it:1: key before the first section");
+    expect_refused("[record\nfreq = 99\n", "it:1: section name without a closing ']'");
+    expect_refused("\n\n[]\n", "it:3: bad section name");
+    expect_refused("[rec ord]\n", "it:1: section name without a closing ']'");
+    expect_refused("[record \"x\n", "it:1: bad section name");
+    expect_refused("[record]\n= 99\n", "it:2: bad key name");
+    expect_refused("[record]\n9freq = 99\n", "it:2: bad key name");
+    expect_refused("[record]\nfreq 99\n", "it:2: '=' expected after the key");
+    expect_refused("[record]\nfreq: 99\n", "it:2: '=' expected after the key");
+    expect_refused("[record]\n\noutput = \"x\nfreq = 1\n", "it:3: missing closing quote");
+    expect_refused("[record]\noutput = x\\y\n", "it:2: bad character after a backslash");
+    expect_refused("[record]\nfreq = 1\n[record]]\n", "it:3: bad key name");
 }
 
 Test(config, zero_bytes_are_refused)
 {
     static const char in_value[] = "[record]\noutput = a\0b\n", in_key[] = "[record]\nou\0t = a\n";
     cr_expect_eq(parse_bytes(in_value, sizeof(in_value) - 1), -EINVAL);
-    cr_expect_str_eq(err.what, "it:2: a zero byte");
+    cr_expect_str_eq(err.what, "it:2: zero byte");
     cr_expect_eq(parse_bytes(in_key, sizeof(in_key) - 1), -EINVAL);
-    cr_expect_str_eq(err.what, "it:2: '=' expected behind the key");
+    cr_expect_str_eq(err.what, "it:2: '=' expected after the key");
 }
 
 /* A line of `[record]` and then a name or value of so many letters. */
@@ -91,7 +91,7 @@ Test(config, names_and_values_have_a_largest_length)
     cr_expect_eq(parse_long("[record]\noutput = ", WEIR_CONFIG_VALUE_BYTES - 1, "\n"), 0);
     cr_expect_eq(strlen(config.entries[0].value), WEIR_CONFIG_VALUE_BYTES - 1);
     cr_expect_eq(parse_long("[record]\noutput = ", WEIR_CONFIG_VALUE_BYTES, "\n"), -EINVAL);
-    cr_expect_str_eq(err.what, "it:2: a value that is too long");
+    cr_expect_str_eq(err.what, "it:2: value too long");
 }
 
 Test(config, failed_allocation_leaves_nothing)

@@ -87,7 +87,7 @@ Test(config_files, file_that_weir_config_names_must_be_there)
 {
     places.weir_config = path_of("nowhere");
     cr_expect_eq(load(), -ENOENT);
-    cr_expect_str_eq(err.hint, "WEIR_CONFIG names it; WEIR_CONFIG=/dev/null is for none");
+    cr_expect_str_eq(err.hint, "WEIR_CONFIG names this file; WEIR_CONFIG=/dev/null means no file");
 }
 
 Test(config_files, folder_that_weir_config_names_is_no_file)
@@ -128,7 +128,7 @@ Test(config_files, mistake_in_a_file_of_weir_is_an_error)
     write_all();
     temp_tree_write_text(&tree, "home/.config/weir/config", "[record]\n\n?\n");
     cr_expect_eq(load(), -EINVAL);
-    cr_expect_not_null(strstr(err.what, "home/.config/weir/config:3: bad name of a key"));
+    cr_expect_not_null(strstr(err.what, "home/.config/weir/config:3: bad key name"));
 }
 
 Test(config_files, mistake_in_a_file_of_perf_is_a_warning)
@@ -137,7 +137,7 @@ Test(config_files, mistake_in_a_file_of_perf_is_a_warning)
     temp_tree_write_text(&tree, "home/.perfconfig", "[record]\n?\n");
     cr_expect_eq(load(), 0);
     cr_expect_eq(warning_count, 1);
-    cr_expect_not_null(strstr(warning, "home/.perfconfig:2: bad name of a key; ignoring the file"));
+    cr_expect_not_null(strstr(warning, "home/.perfconfig:2: bad key name; ignoring the file"));
     cr_expect_eq(set.perf.count, 1);
     cr_expect_eq(set.weir.count, 2);
 }

@@ -102,11 +102,10 @@ Test(config_options, bad_values_are_refused_by_the_options_own_parser)
     expect_refused("[record]\nfreq = 99k\n", "it:2: option '--freq': '99k' is malformed",
                    "HZ|max is a whole number, 1 to 2^32-1 Hz, or 'max'");
     expect_refused("[record]\nfreq\n", "it:2: key 'freq' needs a value: HZ|max", "a line is written KEY = VALUE");
-    expect_refused("[record]\nquiet = maybe\n", "it:2: bad value 'maybe' of key 'quiet'", "it is true or false");
+    expect_refused("[record]\nquiet = maybe\n", "it:2: bad value 'maybe' of key 'quiet'", "use true or false");
     expect_refused("[record]\nbuild-id = some\n", "it:2: bad value 'some' of key 'build-id'",
-                   "it is cache, no-cache, skip or mmap");
-    expect_refused("[record]\nbuild-id\n", "it:2: bad value '' of key 'build-id'",
-                   "it is cache, no-cache, skip or mmap");
+                   "use cache, no-cache, skip or mmap");
+    expect_refused("[record]\nbuild-id\n", "it:2: bad value '' of key 'build-id'", "use cache, no-cache, skip or mmap");
 }
 
 Test(config_options, mistake_is_found_where_the_command_line_goes_before_it)

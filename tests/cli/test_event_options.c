@@ -49,7 +49,7 @@ Test(event_options, filter_of_an_event_that_is_no_tracepoint_names_both)
     struct weir_event_list events = WEIR_EVENT_LIST_INIT;
     struct weir_error err = {0};
     cr_expect_eq(weir_event_options_collect(&arguments, &events, &err), -EINVAL);
-    cr_expect_str_eq(err.what, "filter 'a>1' is for tracepoints, event cs is none");
+    cr_expect_str_eq(err.what, "filter 'a>1' is for tracepoints, but event cs is not one");
     weir_event_list_fini(&events);
     weir_record_arguments_fini(&arguments);
 }

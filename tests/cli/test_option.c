@@ -143,8 +143,8 @@ Test(option, unknown_long_option_is_refused_and_the_nearest_named)
 Test(option, option_without_negation_has_none)
 {
     expect_refused("--no-output", "unknown option '--no-output'",
-                   "'--output' cannot be taken back: leave it out; " LISTED);
-    expect_refused("--no-help", "unknown option '--no-help'", "'--help' cannot be taken back: leave it out; " LISTED);
+                   "'--output' cannot be negated: leave it out; " LISTED);
+    expect_refused("--no-help", "unknown option '--no-help'", "'--help' cannot be negated: leave it out; " LISTED);
 }
 
 Test(option, unknown_letter_is_refused)

@@ -71,7 +71,7 @@ Test(print, notices_that_nobody_reads_are_counted_and_told_later, .timeout = 30)
     bytes = read(ends[0], text, sizeof(text) - 1);
     cr_assert_gt(bytes, 0);
     text[bytes] = '\0';
-    cr_expect_eq(strncmp(text, "weir: warning: 3 messages are left out here", 43), 0, "%s", text);
+    cr_expect_eq(strncmp(text, "weir: warning: 3 messages are missing here", 42), 0, "%s", text);
     fclose(print.stream);
     close(ends[0]);
 }

@@ -339,7 +339,7 @@ Test(record_report, stream_is_waited_for_by_its_reader)
                      "[ weir record: Woken up 0 times to write data ]\n"
                      "[ weir record: Captured and wrote 0.000 MB - (3 samples) ]\n"
                      "[ weir record: Lost 1 of 4 samples (25.00 %): on 1 of 1 CPUs, most on CPU 0 (1); waiting for the "
-                     "reader; to prevent it: --buffer-size 2M (now 1M) ]\n");
+                     "consumer; to prevent it: --buffer-size 2M (now 1M) ]\n");
     weir_buf_fini(&text);
 }
 

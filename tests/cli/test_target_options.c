@@ -66,7 +66,7 @@ Test(target_options, unknown_user_is_refused)
         char what[128];
         snprintf(what, sizeof(what), "there is no user '%s'", unknown[i]);
         cr_assert_str_eq(err.what, what);
-        cr_assert_str_eq(err.hint, "getent passwd shows the users that there are; a number is taken as it is");
+        cr_assert_str_eq(err.hint, "getent passwd lists the users; a number need not be among them");
         cr_assert_eq(arguments.options.target.kind, WEIR_TARGET_THREADS, "outputs are untouched");
     }
 }

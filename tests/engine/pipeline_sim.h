@@ -65,7 +65,7 @@ struct sim {
     uint64_t cpu_changes, growths, cpus_refused, outputs_refused;
     unsigned event_count;
     uint64_t weights[ACT_COUNT];
-    uint64_t synthesised;
+    uint64_t synthesized;
     struct sim_output outputs[SIM_OUTPUTS_MAX];
     unsigned output_count;
     bool cutting;  /* the last output waits for its cut */

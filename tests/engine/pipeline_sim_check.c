@@ -109,9 +109,9 @@ static bool check_totals(const struct sim *sim, const struct walk_result *walked
     const struct weir_pipeline *pipeline = &sim->rig.pipeline;
     const struct weir_record_result *result = &sim->result;
     bool failed = any_failed(sim);
-    if (!failed && walked->synthesised != sim->synthesised)
-        return sim_fail(sim, "%llu of %llu synthesised records", (unsigned long long)walked->synthesised,
-                        (unsigned long long)sim->synthesised);
+    if (!failed && walked->synthesized != sim->synthesized)
+        return sim_fail(sim, "%llu of %llu synthesized records", (unsigned long long)walked->synthesized,
+                        (unsigned long long)sim->synthesized);
     const struct weir_round_marks *marks = &pipeline->writer.marks;
     uint64_t rounds = pipeline->rounds.pushed - marks->turned_down + marks->made;
     if (walked->rounds != result->rounds || (!failed && result->rounds != rounds))
@@ -189,7 +189,7 @@ static bool check_output(struct sim *sim, unsigned number, struct walk_result *s
                          (unsigned long long)(walked.lost_reported - walked.lost_silent), (unsigned long long)lost);
     weir_buf_fini(&records);
     sum->rounds += walked.rounds;
-    sum->synthesised += walked.synthesised;
+    sum->synthesized += walked.synthesized;
     sum->padding_bytes += walked.padding_bytes;
     sum->lost_reported += walked.lost_reported;
     sum->trimmed += walked.trimmed;

@@ -4,7 +4,7 @@
  * reads build ids, and a finisher that copies lists. A task is forked on one reader's CPUs and ends on the other's, so
  * its two records come in either order, at most two rounds apart. What must hold:
  *
- *     the task map takes no exit in before its fork: at the end it holds what was synthesised, and nothing else
+ *     the task map takes no exit in before its fork: at the end it holds what was synthesized, and nothing else
  *     an answer knows exactly the tasks that were there at the switch: forked before, and not ended before
  *
  * A plain program, so that it also runs under ThreadSanitizer.

@@ -286,7 +286,7 @@ static bool walk_comm(struct walk *walk, const uint8_t *record, uint32_t size)
     const uint8_t *trailer = record + size - trailer_bytes(walk);
     uint64_t mark = load_u64(trailer + (walk->input->without_ids ? TRAILER_TIME_OFFSET : TRAILER_ID_OFFSET));
     if (mark == 0) {
-        walk->result->synthesised++;
+        walk->result->synthesized++;
         uint64_t time_ns = load_u64(trailer + TRAILER_TIME_OFFSET); /* of what was recorded before; else 0 */
         return time_ns == 0 || pass_time(walk, time_ns);
     }

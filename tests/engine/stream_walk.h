@@ -57,7 +57,7 @@ struct walk_input {
 
 struct walk_result {
     uint64_t rounds;
-    uint64_t synthesised; /* records without an id */
+    uint64_t synthesized; /* records without an id */
     uint64_t padding_bytes;
     uint64_t lost_reported; /* sum of the kernel's LOST records */
     uint64_t lost_silent;   /* of these, of side records in a recording without ids */

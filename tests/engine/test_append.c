@@ -81,7 +81,7 @@ Test(append, stream_and_unfinished_file_are_refused)
     cr_assert_eq(truncate(path, 0), 0);
     temp_tree_write_text(&tree, "it",
                          "no recording, but longer than its header would be ................................");
-    expect_refused(-EBADMSG, "no perf.data file");
+    expect_refused(-EBADMSG, "not a perf.data file");
 }
 
 Test(append, directory_is_refused)
@@ -143,7 +143,7 @@ Test(append, file_of_another_boot_is_refused_without_a_kernels_map)
     cr_assert_eq(check_user_events(append, &err), 0, "%s", err.what);
     append->last_sample_ns = UINT64_MAX;
     cr_assert_eq(check_user_events(append, &err), -ESTALE);
-    cr_assert(strstr(err.what, "its newest sample is of a time that this boot has not reached"), "%s", err.what);
+    cr_assert(strstr(err.what, "its newest sample is later than now"), "%s", err.what);
     append->last_sample_ns = 1;
     const struct timespec before_boot[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
     cr_assert_eq(utimensat(AT_FDCWD, path, before_boot, 0), 0);

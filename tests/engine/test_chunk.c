@@ -246,7 +246,7 @@ Test(chunk, reserve_is_for_those_who_have_nothing_in_the_pipeline)
     weir_pool_fini(&pool);
 }
 
-/* Synthesised records are emitted while every reader may hold a chunk that it has not filled: if the reserve were all
+/* Synthesized records are emitted while every reader may hold a chunk that it has not filled: if the reserve were all
  * that is left then, they would wait for each other. */
 Test(chunk, smallest_pool_has_a_chunk_beside_readers_and_reserve)
 {

@@ -360,7 +360,7 @@ Test(cpu_follower, cpu_without_triggers_is_recorded_all_the_same)
     f.trigger_error = -EMFILE;
     set_online(&f, "0-2");
     look(&f);
-    expect_notices(&f, "what occurs on CPU 2 asks for no switch and no snapshot: no event\n"
+    expect_notices(&f, "events on CPU 2 trigger no switch and no snapshot: no event\n"
                        "CPU 2 came online: it is recorded from here on\n");
     cr_expect(sample(&f, 2));
     fixture_fini(&f);

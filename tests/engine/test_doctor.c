@@ -104,7 +104,7 @@ Test(doctor, capabilities_that_are_missing_are_named)
     struct weir_doctor_facts facts = plain_user();
     facts.limits.cap_perfmon = true;
     const struct weir_finding *finding = finding_of(&facts, "capabilities");
-    cr_expect_str_eq(finding->state, "not held: CAP_IPC_LOCK CAP_SYSLOG CAP_SYS_PTRACE");
+    cr_expect_str_eq(finding->state, "missing: CAP_IPC_LOCK CAP_SYSLOG CAP_SYS_PTRACE");
     cr_expect_str_eq(finding->fix, "sudo setcap cap_perfmon,cap_ipc_lock,cap_syslog,cap_sys_ptrace=ep "
                                    "\"$(command -v weir)\"");
     facts.limits.in_user_namespace = true;

@@ -32,10 +32,10 @@ static struct weir_event_list make_list(const struct temp_tree *tree, const char
 static const struct {
     const char *events, *filter, *what, *hint;
 } refusals[] = {
-    {"cs", "a > 1", "filter 'a > 1' is for tracepoints, event cs is none",
-     "--filter goes behind the -e that it belongs to: -e SYSTEM:NAME --filter 'a > 1' -e cs"},
-    {"sched:sched_switch,cpu/event=1/", "a", "filter 'a' is for tracepoints, event cpu/event=1/ is none",
-     "--filter goes behind the -e that it belongs to: -e SYSTEM:NAME --filter 'a' -e cpu/event=1/"},
+    {"cs", "a > 1", "filter 'a > 1' is for tracepoints, but event cs is not one",
+     "--filter follows the -e that it applies to: -e SYSTEM:NAME --filter 'a > 1' -e cs"},
+    {"sched:sched_switch,cpu/event=1/", "a", "filter 'a' is for tracepoints, but event cpu/event=1/ is not one",
+     "--filter follows the -e that it applies to: -e SYSTEM:NAME --filter 'a' -e cpu/event=1/"},
     {"cs_etm//u", "filters 0x10",
      "address filter 'filters 0x10': expected filter, start, stop or tracestop at column 1",
      "filter|start|stop|tracestop FUNCTION|ADDRESS [/ FUNCTION|SIZE] [@FILE], with blanks around functions"},
@@ -150,7 +150,7 @@ Test(event_filter, filter_that_is_too_long_is_told_as_that)
     set_filter(&f, 0, text);
     f.faulty.filter_error = -EINVAL;
     event_set_rig_expect_refused(&f, -EINVAL);
-    snprintf(what, sizeof(what), "cannot set a filter of %zu bytes on event sched:sched_switch: the kernel takes %zu",
+    snprintf(what, sizeof(what), "cannot set a filter of %zu bytes on event sched:sched_switch: the kernel accepts %zu",
              page, page - 1);
     cr_expect_str_eq(f.err.what, what);
     cr_expect_str_eq(f.err.hint, "a range is shorter than single values; --exclude-perf adds weir's own threads, and "

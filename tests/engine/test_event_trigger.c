@@ -20,11 +20,11 @@ Test(event_trigger, what_cannot_ask_is_refused)
     } cases[] = {
         {"cyclse", -ENOENT, "unknown event 'cyclse' at column 1", "did you mean 'cycles'?"},
         {"cpu-clock", -EINVAL, "event 'cpu-clock' occurs all the time",
-         "say how many of them are one occurrence: cpu-clock/period=1000000000/"},
+         "say how many samples make one occurrence: cpu-clock/period=1000000000/"},
         {"faults,task-clock", -EINVAL, "event 'task-clock' occurs all the time",
-         "say how many of them are one occurrence: task-clock/period=1000000000/"},
+         "say how many samples make one occurrence: task-clock/period=1000000000/"},
         {"cycles", -EINVAL, "event 'cycles' occurs all the time",
-         "say how many of them are one occurrence: cycles/period=1000000000/"},
+         "say how many samples make one occurrence: cycles/period=1000000000/"},
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(cases); i++) {
         struct weir_event_list list = WEIR_EVENT_LIST_INIT;

@@ -162,7 +162,8 @@ Test(kept_files, command_that_cannot_be_started_is_told_once)
     add(kept, STAMP);
     unsigned warnings = 0;
     for (unsigned i = 0; i < told.count; i++)
-        warnings += strstr(told.lines[i], "cannot be started: No such file or directory; this is told once") != NULL;
+        warnings +=
+            strstr(told.lines[i], "cannot be started: No such file or directory; this is reported once") != NULL;
     cr_assert_eq(warnings, 1);
     weir_kept_files_free(kept);
 }
@@ -205,7 +206,7 @@ Test(kept_files, command_that_fails_or_is_killed_is_told_once)
     add(kept, STAMP);
     weir_kept_files_await_commands(kept, never, NULL);
     cr_assert_eq(told.count, 2);
-    cr_assert_str_eq(told.lines[1], "the command of --on-rotate, 'sh', was ended by signal 15; this is told once");
+    cr_assert_str_eq(told.lines[1], "the command of --on-rotate, 'sh', was ended by signal 15; this is reported once");
     add(kept, STAMP);
     weir_kept_files_await_commands(kept, never, NULL);
     cr_assert_eq(told.count, 3);
@@ -401,7 +402,7 @@ Test(kept_files, newest_one_takes_the_name_of_the_last_or_is_replaced_by_it)
     cr_assert_eq(weir_output_file_publish(weir_output_file_of(last.output), NULL), 0);
     cr_expect_null(weir_kept_files_newest(kept));
     cr_expect_eq(weir_kept_files_pass_name(kept, &last, &err), -ENOENT);
-    cr_expect(strstr(err.what, "no other file a whole one"), "%s", err.what);
+    cr_expect(strstr(err.what, "no other file has a whole one"), "%s", err.what);
     weir_output_file_remove(weir_output_file_of(last.output));
     add_snapshot(kept, "2026112118000001", 10, false);
     cr_assert_eq(weir_output_file_rename(weir_output_file_of(last.output), "data", NULL), -ENOENT);
@@ -422,7 +423,7 @@ Test(kept_files, newest_one_takes_the_name_of_the_last_or_is_replaced_by_it)
     cr_assert_eq(weir_output_file_publish(weir_output_file_of(left_over.output), NULL), 0);
     weir_output_file_rename(weir_output_file_of(last.output), "taken-away", NULL);
     cr_expect_eq(weir_kept_files_pass_name(kept, &left_over, &err), -ENOENT);
-    cr_expect(strstr(err.what, "is not there any more"), "%s", err.what);
+    cr_expect(strstr(err.what, "has been removed"), "%s", err.what);
     cr_expect_null(weir_kept_files_newest(kept));
     weir_output_file_rename(weir_output_file_of(last.output), "data.2026112118000002", NULL);
     weir_kept_files_add_last(kept, &last);

@@ -121,7 +121,7 @@ Test(mapped_files, replaced_file_is_another_one)
     weir_mapped_files_fini(&files);
 }
 
-/* Synthesised records do not tell it. */
+/* Synthesized records do not tell it. */
 Test(mapped_files, unknown_generation_agrees_with_any)
 {
     struct weir_mapped_files files;

@@ -44,8 +44,7 @@ static const struct perf_event_attr software = {.type = PERF_TYPE_SOFTWARE, .con
 #define HINT_SECCOMP                                                                                               \
     "a seccomp filter or security module forbids perf_event_open(2): start the container with --cap-add=PERFMON, " \
     "or with --security-opt seccomp=unconfined"
-#define HINT_NO_PMU \
-    "this machine shows no hardware counter for it, as most virtual machines do not: -e cpu-clock needs none"
+#define HINT_NO_PMU "this machine has no hardware counter for it, like most virtual machines: -e cpu-clock needs none"
 
 static const struct refusal {
     int code;
@@ -124,7 +123,7 @@ static const struct refusal {
      {"cycles", &cycles, -1, 0, 0},
      &user,
      "cannot open event 'cycles' on cpu 0: Too many open files",
-     "RLIMIT_NOFILE is 1024: ulimit -n with a greater number"},
+     "RLIMIT_NOFILE is 1024: raise it with ulimit -n"},
     {-EMFILE,
      {"cycles", &cycles, -1, 0, 4096},
      &user,
@@ -152,7 +151,7 @@ static const struct refusal {
      {"sw99", &software, -1, 0, 0},
      &root,
      "cannot open event 'sw99' on cpu 0: No such file or directory",
-     "this kernel does not know it"},
+     "this kernel does not support it"},
     {-EINVAL,
      {"cycles", &cycles_fast, -1, 0, 0},
      &user,
@@ -238,7 +237,7 @@ static const struct refusal {
      {"cycles", &cycles, 12, -1, 0},
      &root,
      "cannot open event 'cycles' of task 12: No such process",
-     "the task has ended: ps -eLo pid,tid,comm shows those that live"},
+     "the task has ended: ps -eLo pid,tid,comm lists the running ones"},
     {-ENODEV,
      {"cycles", &cycles, -1, 5, 0},
      &root,
@@ -253,7 +252,7 @@ static const struct refusal {
      {"intel_pt//", &of_pmu, -1, 5, 0, true},
      &root,
      "cannot open event 'intel_pt//' on cpu 5: Device or resource busy",
-     "its PMU traces for one recording at a time, of CPUs or of tasks; on Intel's CPUs intel_pt, intel_bts and branch "
+     "its PMU serves one recording at a time, of CPUs or of tasks; on Intel's CPUs intel_pt, intel_bts and branch "
      "registers exclude each other"},
     {-EINVAL,
      {"arm_spe_0//", &of_pmu_by_frequency, -1, 5, 0, true},
@@ -264,7 +263,7 @@ static const struct refusal {
      {"intel_pt/ptw/", &of_pmu, 12, 5, 0, true},
      &root,
      "cannot open event 'intel_pt/ptw/' of task 12 on cpu 5: Invalid argument",
-     "its PMU does not take these terms together: 'weir list pmu' shows which it has"},
+     "its PMU does not take these terms together: 'weir list pmu' shows the terms that it has"},
     {-ENOSYS,
      {"cycles", &cycles, -1, 0, 0},
      &no_perf,

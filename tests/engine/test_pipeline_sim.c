@@ -207,7 +207,7 @@ static void synthesise(struct sim *sim, uint64_t time_ns)
     struct weir_buf records = WEIR_BUF_INIT;
     uint64_t count = 1 + chance(sim, 100);
     size_t trailer_bytes = TRAILER_BYTES - (sim->rig.config.without_ids ? ID_BYTES : 0);
-    sim->synthesised += count;
+    sim->synthesized += count;
     for (uint64_t n = 0; n < count; n++)
         weir_record_comm(&records, (pid_t)n + 1, (pid_t)n + 1, "a", 0, trailer_bytes);
     weir_assert(weir_buf_error(&records) == 0);

@@ -61,8 +61,8 @@ Test(record_rename, ids_of_nobody_and_records_that_are_too_short_stay)
     expect_renamed(PERF_RECORD_SAMPLE, 0, NULL, NULL);
     expect_renamed(PERF_RECORD_COMM, 0, NULL, NULL);
     expect_renamed(PERF_RECORD_LOST, 1, &(uint64_t){now[0]}, &(uint64_t){named[0]});
-    const uint64_t synthesised[] = {now[0], 1, 0};
-    expect_renamed(PERF_RECORD_COMM, 3, synthesised, synthesised);
+    const uint64_t synthesized[] = {now[0], 1, 0};
+    expect_renamed(PERF_RECORD_COMM, 3, synthesized, synthesized);
     tear_down();
 }
 

@@ -534,7 +534,7 @@ Test(record_walk, without_ids_samples_are_counted_by_their_cpu)
     walk_fini(&walk);
 }
 
-/* Synthesised ones have no time, and are of no event whatever their CPU. */
+/* Synthesized ones have no time, and are of no event whatever their CPU. */
 Test(record_walk, without_ids_side_records_are_counted_by_their_cpu)
 {
     struct walk walk;

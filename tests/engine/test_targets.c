@@ -122,7 +122,7 @@ Test(targets, missing_process_is_named_and_nothing_is_kept)
     cr_expect_eq(weir_targets_init_pids(&targets, pids, 3, fake.root, &err), -ESRCH);
     cr_expect_eq(err.code, -ESRCH);
     cr_expect_str_eq(err.what, "there is no process 21");
-    cr_expect_str_eq(err.hint, "ps -e shows the processes that there are");
+    cr_expect_str_eq(err.hint, "ps -e lists the processes");
     cr_expect_eq(targets.count, 77, "outputs are untouched");
     fake_proc_fini(&fake);
 }
@@ -253,7 +253,7 @@ Test(targets, missing_thread_is_named_and_nothing_is_kept)
     struct weir_target_spec spec = {.kind = WEIR_TARGET_THREADS, .ids = tids, .id_count = 2};
     cr_expect_eq(weir_targets_find(&targets, &spec, fake.root, &err), -ESRCH);
     cr_expect_str_eq(err.what, "there is no thread 21");
-    cr_expect_str_eq(err.hint, "ps -eLo pid,tid,comm shows the threads that there are");
+    cr_expect_str_eq(err.hint, "ps -eLo pid,tid,comm lists the threads");
     cr_expect_eq(targets.count, 77, "outputs are untouched");
     remove_status(&fake, 20);
     fake_proc_fini(&fake);
@@ -269,7 +269,7 @@ Test(targets, user_without_tasks_is_an_error)
     struct weir_target_spec spec = {.kind = WEIR_TARGET_USER, .uid = 1000};
     cr_expect_eq(weir_targets_find(&targets, &spec, fake.root, &err), -ESRCH);
     cr_expect_str_eq(err.what, "user 1000 has no tasks");
-    cr_expect_str_eq(err.hint, "ps -eo user,uid,pid,comm shows whose there are");
+    cr_expect_str_eq(err.hint, "ps -eo user,uid,pid,comm lists tasks and their users");
     cr_expect_eq(targets.count, 77, "outputs are untouched");
     remove_status(&fake, 20);
     fake_proc_fini(&fake);

@@ -145,7 +145,7 @@ Test(task_map, child_replaces_many_maps_of_its_parent_by_one)
 }
 
 /* What synthesis emits: the maps follow. */
-Test(task_map, synthesised_fork_inherits_nothing)
+Test(task_map, synthesized_fork_inherits_nothing)
 {
     struct rig rig;
     rig_init(&rig);

@@ -214,7 +214,7 @@ cut_while_recording() {
     sleep 1.2 # a checkpoint: all of that is on file
     truncate -s "$2" "$1"
     "$WEIR_LOAD" getppid 200000
-    wait_until grep -q "weir: warning: '$1' was cut while recording: what stood there is lost" err
+    wait_until grep -q "weir: warning: '$1' was cut while recording: the data cut off is lost" err
     kill -INT "$weir"
     await_record
     expect_eq "status" "$status" 125

@@ -97,7 +97,7 @@ test_reader_of_a_recovery_that_dies_is_told() {
     ASAN_OPTIONS=detect_leaks=0 strace -qq -f -o /dev/null -e trace=pread64 -e inject=pread64:signal=KILL:when=3 \
         "$WEIR_PROGRAM" recover -o whole.data cut.data >out 2>err || code=$?
     expect_eq "status" "$code" 1
-    expect_line err "cut.data: the process that read it was ended by signal 9"
+    expect_line err "cut.data: the process reading it was killed by signal 9"
     [ ! -e whole.data ] || fail "an output was made"
 }
 

@@ -99,7 +99,7 @@ Test(dump, types_are_those_that_are_named)
     cr_expect_eq(dump(&filter, 2), 2, "the limit is of what is shown");
 }
 
-/* COMM and MMAP2 were synthesised: their sample_id is of CPU 0 and time 0. */
+/* COMM and MMAP2 were synthesized: their sample_id is of CPU 0 and time 0. */
 Test(dump, cpu_of_a_record_is_that_of_its_sample_id)
 {
     struct weir_dump_filter filter = {.last_ns = UINT64_MAX};

@@ -98,9 +98,10 @@ Test(recovery, tracepoints_of_an_unknown_kernel_are_refused)
 {
     forget_data_size();
     cr_expect_eq(plan(false), -ESTALE);
-    cr_expect_not_null(strstr(err.what, "does not say where its kernel was mapped"), "%s", err.what);
-    cr_expect_str_eq(err.hint, "recover it where it was recorded, before the next boot; --assume-this-kernel leaves "
-                               "the comparison out, and decodes wrongly if the kernel is another one");
+    cr_expect_not_null(strstr(err.what, "does not contain the address of its kernel"), "%s", err.what);
+    cr_expect_str_eq(err.hint, "recover it where it was recorded, before the next boot; --assume-this-kernel skips the "
+                               "check, and decodes wrongly "
+                               "if the kernel differs");
 }
 
 Test(recovery, tracepoint_that_this_kernel_does_not_have_is_refused)

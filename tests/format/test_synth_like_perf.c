@@ -152,7 +152,7 @@ static struct weir_synth_options options_for(const struct perf_side *perf, struc
 
 /* ---- comparison ---- */
 
-/* Is it a synthesised record of one of the held processes (pid is the first field of each)? */
+/* Is it a synthesized record of one of the held processes (pid is the first field of each)? */
 static bool is_of_held(const struct perf_event_header *header, bool with_forks)
 {
     bool is_task = header->type == PERF_RECORD_COMM || header->type == PERF_RECORD_MMAP2 ||

@@ -102,7 +102,7 @@ Test(tracefs, file_where_a_tracepoint_would_be_is_unknown)
 Test(tracefs, tracepoint_without_id_cannot_be_recorded)
 {
     temp_tree_make_folder(&tree, "events/sched/no_id");
-    expect_refused("sched", "no_id", -ENOENT, "the tracepoint sched:no_id has no id, it cannot be recorded", "");
+    expect_refused("sched", "no_id", -ENOENT, "the tracepoint sched:no_id has no id, so it cannot be recorded", "");
 }
 
 Test(tracefs, id_that_is_no_number_is_refused)

@@ -111,7 +111,7 @@ Test(verify, file_without_its_size_is_not_finished)
     image_file_resize(&file, 0);
     image_file_write(&file, 0, image.data, image.used);
     image_file_write(&file, DATA_SIZE, &(uint64_t){0}, sizeof(uint64_t));
-    expect_failure("finished", "weir recover makes it whole");
+    expect_failure("finished", "weir recover completes it");
 }
 
 Test(verify, feature_outside_of_the_file_breaks_features)
@@ -185,7 +185,7 @@ Test(verify, feature_that_is_only_in_the_head_breaks_features)
     sample_recording_build(&image, &tree, &options);
     image_file_resize(&file, 0);
     image_file_write(&file, 0, image.data, image.used - 1);
-    expect_failure("features", "only their copies in its head");
+    expect_failure("features", "only in the copy in the head");
 }
 
 Test(verify, unknown_type_breaks_types)
@@ -380,7 +380,7 @@ Test(verify, clock_of_day_that_was_set_back_is_noted)
              "record at %#zx: ",
              step_at);
     cr_expect_not_null(strstr(weir_buf_str(&text), what), "%s", weir_buf_str(&text));
-    cr_expect_not_null(strstr(weir_buf_str(&text), "2 records come later than they allow: the clock of samples was"));
+    cr_expect_not_null(strstr(weir_buf_str(&text), "2 records are older than they allow: the clock of samples was"));
     cr_expect_null(strstr(weir_buf_str(&text), "note order"), "%s", weir_buf_str(&text));
 
     make_stepped(false);

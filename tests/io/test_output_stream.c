@@ -122,8 +122,8 @@ Test(output_stream, terminal_is_refused)
     struct weir_output *output = NULL;
     cr_assert_eq(weir_output_file_check_stream(terminal, &err), -ENOTTY);
     cr_assert_eq(weir_output_open_stream(&output, terminal, &plain, &err), -ENOTTY);
-    cr_assert_str_eq(err.what, "standard output is a terminal: a recording is no text");
-    cr_assert_str_eq(err.hint, "name a file (-o perf.data), or a reader: weir record -o - ... | perf report -i -");
+    cr_assert_str_eq(err.what, "refusing to write binary data to a terminal");
+    cr_assert_str_eq(err.hint, "write to a file (-o perf.data) or to a pipe: weir record -o - ... | perf report -i -");
     cr_assert_null(output);
     close(terminal);
 }

@@ -40,7 +40,7 @@ test_combinations_that_make_no_sense_are_refused() {
 
 test_other_events_are_incompatible() {
     append -- sleep 0.1
-    expect_refused 125 "incompatible append: 'it.data' holds 3 events, and this recording has 2" \
+    expect_refused 125 "incompatible append: 'it.data' has 3 events, this recording has 2" \
         -A -o it.data -a -e cpu-clock
     expect_refused 125 "and this recording has 3; event '" -A -o it.data -a -e sched:sched_switch -e cpu-clock -F 999
     expect_files . err it.data
@@ -99,7 +99,7 @@ test_full_file_system_leaves_the_file_as_it_was() {
     weir_record -A -a -e raw_syscalls:sys_enter -c 1 -m 64M -o small/it -- "$WEIR_LOAD" getppid 200000
     expect_eq "status" "$status" 125
     expect_line err "cannot write to small/it: No space left on device"
-    expect_line err "nothing was appended: 'small/it' is as it was"
+    expect_line err "nothing was appended: 'small/it' is unchanged"
     expect_no_line err "Captured and wrote"
     expect_eq "it" "$(stat -c '%i %s %Y' small/it && md5sum small/it)" "$before"
     expect_files small it
@@ -173,7 +173,7 @@ test_continuation_that_is_removed_is_told_by_its_name() {
     await_record
     expect_eq "status" "$status" 125
     expect_line err "weir: 'it.data.appending' was removed while recording, before it took the place of 'it.data'"
-    expect_line err "hint: nothing was appended: 'it.data' is as it was"
+    expect_line err "hint: nothing was appended: 'it.data' is unchanged"
     cmp it.data before
 }
 
@@ -190,7 +190,7 @@ test_continued_recording_stays_its_owners() {
 # expect_continuation COUNT: FILE.appending is a whole recording of so many samples.
 expect_continuation() {
     expect_eq "status" "$status" 125
-    expect_line err "hint: 'it.data.appending' has what was in it before, and what was recorded"
+    expect_line err "hint: 'it.data.appending' contains the old recording and the new one"
     expect_no_line err "Captured and wrote"
     "$WEIR_PROGRAM" verify it.data.appending >verify.out 2>&1 || fail "$(cat verify.out)"
     expect_eq "getppid calls" "$(getppid_calls it.data.appending)" "$1"

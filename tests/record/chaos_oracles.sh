@@ -12,7 +12,7 @@ control: (no snapshot|snapshot not allocated|the snapshot before is still being 
 (dump|switch)(, asked for by SIGUSR2)?: (no snapshot|the snapshot before is still being written|recording has)
 switch: cannot write the head of out/it\.data: No space left on device
 snapshot not allocated: recording stops here
-the output '.*' is not at its name any more
+the output '.*' was moved or removed
 '.*' was removed while recording
 (SYSTEM/CPU|PER-THREAD) switch overriding
 CPU 1 (went offline|came online)

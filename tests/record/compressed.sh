@@ -65,7 +65,7 @@ test_level_that_is_none_is_refused() {
     for level in 23 -1 fast 1k; do
         weir_record -a "-z$level" -o it.data -- true
         expect_eq "exit status of -z$level" "$status" 129
-        expect_line err "option '--compression-level': '$level' is no level of compression"
+        expect_line err "option '--compression-level': '$level' is not a compression level"
     done
     expect_files . err
 }

@@ -63,18 +63,18 @@ test_options_that_exclude_each_other() {
 -b -j any|Can't use --branch-any (-b) with|branches were chosen before: -b and -j exclude each other|129
 -j any -b|Can't use --branch-any (-b) with|branches were chosen before: -b and -j exclude each other|129
 -j any -j u|Can't use --branch-any (-b) with|branches were chosen before: -b and -j exclude each other|129
--I -IIP|-|option '--intr-regs' was given before|129
---user-regs=IP --user-regs=SP|-|option '--user-regs' was given before|129
--k monotonic -k tai|-|option '--clockid' was given before|129
+-I -IIP|-|option '--intr-regs' is given twice|129
+--user-regs=IP --user-regs=SP|-|option '--user-regs' is given twice|129
+-k monotonic -k tai|-|option '--clockid' is given twice|129
 END
 }
 
 test_options_that_need_another_before_them() {
     expect_pairs <<'END'
--G / -e cs|must define events before|option '--cgroup' must follow the events that it is for|129
--a -G / -e cs|must define events before|option '--cgroup' must follow the events that it is for|129
+-G / -e cs|must define events before|option '--cgroup' must follow the events that it applies to|129
+-a -G / -e cs|must define events before|option '--cgroup' must follow the events that it applies to|129
 --filter a -e sched:sched_switch|--filter option should follow|option '--filter' must follow a -e tracepoint|129
--e cs --filter a|does not support address filtering|filter 'a' is for tracepoints, event cs is none|129
+-e cs --filter a|does not support address filtering|filter 'a' is for tracepoints, but event cs is not one|129
 --exclude-perf -e sched:sched_switch|--exclude-perf option should follow a -e tracepoint option|-|0+
 -e cs --exclude-perf|--exclude-perf option should follow a -e tracepoint option|-|0+
 END
@@ -121,6 +121,6 @@ test_samples_that_exclude_each_other() {
     expect_pairs <<END
 -e cycles -b --call-graph lbr|Cannot use LBR callstack with branch stack|warning: $frames|125
 -e cycles -j any_call --call-graph lbr|Cannot use LBR callstack with branch stack|warning: $frames|125
--e cs -T --no-timestamp|-|warning: samples keep their times: the file is put in order by them|0
+-e cs -T --no-timestamp|-|warning: samples keep their time stamps, which order the file|0
 END
 }

@@ -249,7 +249,7 @@ test_messages_that_nobody_reads_hold_up_nothing() {
     await_record
     expect_eq "status" "$status" 130
     timeout 1 cat <&7 >told || true
-    expect_line told " messages are left out here, which nobody has read"
+    expect_line told " messages are missing here, as nobody read standard error"
     expect_line told "[ weir record: Captured and wrote "
     exec 7>&-
     for file in it.data.2*; do "$WEIR_PROGRAM" verify -q "$file" || fail "verify refuses $file"; done

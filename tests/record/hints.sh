@@ -30,11 +30,11 @@ test_configuration_files() {
     expect_config '[record]\nfreq = 1\0\n' "a configuration file is text"
     expect_config '[record]\n1x = 2\n' "a key begins with a letter; letters, digits and '-' follow"
     expect_config "[record]\nfreq = $(printf '%05000d' 1)\n" "4095 bytes are the most that a value may have"
-    expect_config '[record]\ncall-graph\n' "it is what --call-graph takes"
+    expect_config '[record]\ncall-graph\n' "use an argument of --call-graph"
 }
 
 test_options() {
-    expect_hint "'weir doctor' looks at one folder" doctor a b
+    expect_hint "'weir doctor' takes one folder" doctor a b
     expect_hint "--overwrite keeps samples in the kernel's rings (-m), -M in weir's memory" \
         record -M 1M --overwrite -o it.data -- true
     expect_hint "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute" \
@@ -111,18 +111,18 @@ test_recover() {
 
 test_reading() {
     record_short it.data
-    expect_hint "name a recording, as the one that weir record -o nosuch.data would make" info nosuch.data
+    expect_hint "weir record -o nosuch.data makes a recording" info nosuch.data
     expect_hint "the name of the recording is empty" info ''
     expect_hint "name a file, or a directory of weir record --kcore or perf record --threads" info .
     expect_hint "give the file's name, or record with -o - for a stream" info - < <(cat it.data)
     head -c 3000 it.data >short.data
-    expect_hint "weir recover short.data makes a file of the whole records" dump short.data
+    expect_hint "weir recover short.data saves the whole records in a new file" dump short.data
     if "$WEIR_PROGRAM" dump - <short.data >out 2>err; then fail "weir dump reads a file that is cut"; fi
     expect_line err "weir: standard input: record at"
     ! grep -q "hint:" err || fail "standard input cannot be recovered: $(cat err)"
     mkdir folder
     mv short.data folder/data
-    expect_hint "weir recover folder makes a directory of the whole records" dump folder
+    expect_hint "weir recover folder saves the whole records in a new directory" dump folder
 }
 
 test_reading_a_directory_of_more_files_than_may_be_open() {
@@ -130,7 +130,7 @@ test_reading_a_directory_of_more_files_than_may_be_open() {
     local number
     for ((number = $(cpus_online); number < 60; number++)); do cp folder/data.0 folder/data.$number; done
     if (ulimit -n 30 && "$WEIR_PROGRAM" dump folder) >out 2>err; then fail "weir dump reads it"; fi
-    expect_line err "hint: all files of a directory are open while it is read: ulimit -n with a greater number"
+    expect_line err "hint: weir opens all files of a directory at once: raise the limit with ulimit -n"
 }
 
 test_reading_the_recording_of_somebody_else() {
@@ -140,7 +140,7 @@ test_reading_the_recording_of_somebody_else() {
     cp "$WEIR_PROGRAM" weir
     status=0
     setpriv --reuid 65534 --clear-groups ./weir info it.data 2>err || status=$?
-    expect_line err "hint: recordings can be read by their owner only: see ls -l it.data"
+    expect_line err "hint: only its owner can read a recording: see ls -l it.data"
 }
 
 test_topology_files() {

@@ -84,7 +84,7 @@ suspends_and_resumes() {
 expect_rotated() {
     local file newest
     expect_eq "status" "$status" 0
-    expect_line err "the oldest files of this recording are removed; this is told once"
+    expect_line err "the oldest files of this recording are removed; this is reported once"
     [ "$(find small -name 'it.data.*' | wc -l)" -lt "$(grep -c ' Dump ' err)" ] || fail "none was removed"
     for file in small/it.data.*; do
         "$WEIR_PROGRAM" verify "$file" >verify.out 2>&1 || fail "$file: $(cat verify.out)"

@@ -20,7 +20,7 @@ test_terminal_is_refused_and_nothing_runs() {
     needs_program script
     script -qec "$WEIR_PROGRAM record -o - -- touch ran" /dev/null </dev/null >out || status=$?
     expect_eq "status" "$status" 125
-    expect_line out "weir: standard output is a terminal: a recording is no text"
+    expect_line out "weir: refusing to write binary data to a terminal"
     expect_line out "weir record -o - ... | perf report -i -"
     expect_files . out
 }
@@ -191,6 +191,6 @@ test_stream_that_comes_is_not_recovered() {
     "$WEIR_PROGRAM" record -e cpu-clock -o - -- true 2>/dev/null | "$WEIR_PROGRAM" recover -o out /dev/stdin 2>err ||
         status=$?
     expect_eq "status" "$status" 125
-    expect_line err "weir: /dev/stdin: a stream cannot be recovered while it comes"
-    expect_line err "hint: save it to a file, and name that"
+    expect_line err "weir: /dev/stdin: cannot recover from a stream"
+    expect_line err "hint: save it to a file, and recover that file"
 }

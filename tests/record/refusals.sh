@@ -34,7 +34,7 @@ test_samples_of_an_aux_area_are_refused_as_by_perf() {
 test_hardware_event_that_was_named_is_not_replaced() {
     [ ! -e /sys/bus/event_source/devices/cpu/events/cpu-cycles ] || skip "needs a machine without a hardware PMU"
     expect_refused 125 "cannot open event 'r1a8' on cpu 0: No such file or directory" \
-        "this machine shows no hardware counter for it, as most virtual machines do not: -e cpu-clock needs none" \
+        "this machine has no hardware counter for it, like most virtual machines: -e cpu-clock needs none" \
         -e r1a8 -a
 }
 
@@ -59,7 +59,7 @@ test_process_that_is_not_there() {
     sleep 0 &
     pid=$!
     wait "$pid"
-    expect_refused 125 "there is no process $pid" "ps -e shows the processes that there are" -p "$pid" -e cpu-clock
+    expect_refused 125 "there is no process $pid" "ps -e lists the processes" -p "$pid" -e cpu-clock
 }
 
 # In a mount namespace of its own.

@@ -289,7 +289,7 @@ SCRIPT
     record -e cpu-clock --switch-output=1s --on-rotate false -o there/it.data -- sleep 2.3
     expect_eq "warnings of a command that fails" "$(grep -c "'false', failed with status 1" err)" 1
     record -e cpu-clock --timestamp-filename --on-rotate ./no-such-program -o there/it.data -- true
-    expect_line err "'./no-such-program', cannot be started: No such file or directory; this is told once"
+    expect_line err "'./no-such-program', cannot be started: No such file or directory; this is reported once"
 }
 
 test_output_that_was_removed_is_told_and_the_next_file_is_whole() {
@@ -299,7 +299,7 @@ test_output_that_was_removed_is_told_and_the_next_file_is_whole() {
     wait_until test -e it.data
     kill -INT "$weir"
     await_record
-    expect_line err "the output 'it.data' is not at its name any more"
+    expect_line err "the output 'it.data' was moved or removed"
     expect_eq "files" "$(find . -name 'it.data*' | wc -l)" 1
     "$WEIR_PROGRAM" verify it.data.* >verify.out 2>&1 || fail "$(cat verify.out)"
 }
@@ -319,7 +319,7 @@ test_output_that_was_moved_is_left_alone_and_so_is_the_next() {
     expect_eq "status" "$status" 130
     expect_files . err moved.1 moved.2 moved.3
     expect_no_line err " Dump "
-    expect_eq "times that it was told" "$(grep -c "the output 'it.data' is not at its name any more" err)" 3
+    expect_eq "times that it was told" "$(grep -c "the output 'it.data' was moved or removed" err)" 3
     for n in 1 2 3; do expect_whole moved.$n; done
 }
 
@@ -390,7 +390,7 @@ test_switch_in_a_folder_that_is_gone_is_told_and_the_command_runs_on() {
     touch go-on
     await_record
     expect_eq "status" "$status" 125
-    expect_line err "weir: warning: the output 'gone/it.data' is not at its name any more"
+    expect_line err "weir: warning: the output 'gone/it.data' was moved or removed"
     grep -q "^weir: 'gone/it.data' was removed while recording" err || fail "the loss is not told"
     [ ! -e gone ] || fail "the folder has come back"
 }

@@ -152,7 +152,7 @@ test_killed_append_leaves_both() {
     expect_at_least "samples beside it" "$(script_lines it.data.appending)" $((samples + 1))
     weir_record -A --sync -a -e cpu-clock -F 1000 -o it.data -- true
     expect_eq "status" "$status" 125
-    expect_line err "'it.data.appending' is there, of a recording that was cut short"
+    expect_line err "'it.data.appending' exists, from a recording that was cut short"
     expect_line err "weir recover 'it.data.appending' makes a whole file of it, with all of 'it.data'; then move or"
     "$WEIR_PROGRAM" recover -o whole.data it.data.appending 2>err || fail "weir recover: $(cat err)"
     expect_whole whole.data

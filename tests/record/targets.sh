@@ -40,12 +40,12 @@ expect_refused() {
 }
 
 test_tasks_and_users_that_are_not_there() {
-    local threads="ps -eLo pid,tid,comm shows the threads that there are"
+    local threads="ps -eLo pid,tid,comm lists the threads"
     expect_refused 125 "there is no thread 4194304" "$threads" -t 4194304
     expect_refused 125 "there is no thread 4194304" "$threads" -t $$,4194304 --per-thread
-    expect_refused 125 "user 54321 has no tasks" "ps -eo user,uid,pid,comm shows whose there are" -u 54321
+    expect_refused 125 "user 54321 has no tasks" "ps -eo user,uid,pid,comm lists tasks and their users" -u 54321
     expect_refused 129 "there is no user 'no-such-user'" \
-        "getent passwd shows the users that there are; a number is taken as it is" -u no-such-user
+        "getent passwd lists the users; a number need not be among them" -u no-such-user
 }
 
 test_thread_is_recorded_alone_until_it_ends() {

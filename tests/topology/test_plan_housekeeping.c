@@ -119,8 +119,8 @@ Test(plan_housekeeping, reader_cpu_that_is_not_online_is_refused)
 Test(plan_housekeeping, reader_cpus_beside_masks_are_refused)
 {
     expect_refusal(&(struct housekeeping_case){.machine = "pu:4", .spec = "0-3/0", .reader_cpus = "1"},
-                   "--reader-cpus does not go with the masks of --threads",
-                   "the masks say where each reader runs, behind the slash");
+                   "--reader-cpus cannot be combined with the masks of --threads",
+                   "each mask names its reader's CPUs behind the slash");
 }
 
 Test(plan_housekeeping, bad_layout_and_no_cpu_are_refused_as_without)
@@ -290,8 +290,8 @@ Test(plan_housekeeping, machine_without_efficient_cores_for_readers_is_told_of)
 Test(plan_housekeeping, efficient_cores_do_not_go_with_masks)
 {
     expect_refusal(&(struct housekeeping_case){.machine = "pu:4", .spec = "0-1/0", .efficient = "2-3"},
-                   "--reader-cpus does not go with the masks of --threads",
-                   "the masks say where each reader runs, behind the slash");
+                   "--reader-cpus cannot be combined with the masks of --threads",
+                   "each mask names its reader's CPUs behind the slash");
 }
 
 Test(plan_housekeeping, large_machine_with_a_housekeeping_core_on_each_node)
