@@ -220,7 +220,7 @@ static const struct weir_option run_options[] = {
         .min = 1,
         .max = STALL_MAX_MS,
         .section = WEIR_RING_OPTIONS_SECTION,
-        .help = "let the disk stand still for MS milliseconds; max: search the longest stall without loss",
+        .help = "stall the disk for MS milliseconds; max: search the longest stall without loss",
         .details = "Needs --rate. The stall begins 200 ms after the start; the disk takes no write meanwhile, through "
                    "the page cache or past it. The report shows the stall beside the rule pool >= rate x stall.",
     },

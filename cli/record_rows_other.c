@@ -20,7 +20,7 @@ static const struct weir_option options[] = {
         .help = "print the settings in force, as a configuration file with the origin of each line, and exit",
         .details = "A line KEY = VALUE below [record], in the form of perf-config(1), stands for the option --KEY: in "
                    "SYSCONFDIR/weir/config, then in $XDG_CONFIG_HOME/weir/config or ~/.config/weir/config, or only in "
-                   "the file that $WEIR_CONFIG names. The command line goes before these files. call-graph is the "
+                   "the file that $WEIR_CONFIG names. The command line overrides these files. call-graph is the "
                    "meaning of -g; build-id is one of cache, no-cache, skip and mmap. These two keys are taken from "
                    "perf's files, too.",
     },

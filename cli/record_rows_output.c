@@ -96,7 +96,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(force, bool),
         .section = SECTION,
-        .help = "as perf record of old: an existing file becomes FILE.old anyway; not with -A",
+        .help = "for command lines of perf record: an existing file becomes FILE.old anyway; not with -A",
     },
     {
         .long_name = "sync",

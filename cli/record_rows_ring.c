@@ -71,7 +71,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_max_loss,
         .unit = "%",
-        .default_text = "losses are told and change no exit status",
+        .default_text = "losses do not change the exit status",
         .section = SECTION,
         .help = "exit with status 3 when more than PCT percent of the samples were lost",
         .details = "0 allows none. The file is finished all the same. Status 3 stands for a workload that exited with "
@@ -83,7 +83,7 @@ static const struct weir_option options[] = {
         .argument = "SIZE|TIME",
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_memory,
-        .default_text = "none: samples go to the file as they come",
+        .default_text = "none: samples go to the file at once",
         .section = SECTION,
         .help = "keep the newest samples in SIZE of memory, or for TIME, until a snapshot is requested",
         .details = "SIGUSR2 writes the samples in memory to the file, any number of times; recording continues "
@@ -116,7 +116,7 @@ static const struct weir_option options[] = {
         .details = "At most SIZE bytes of each area; all of the area by default (-m ,AUX). Needs an event with an AUX "
                    "area, such as intel_pt//. Each request for a snapshot takes one: signals, --control, "
                    "--snapshot-on. Tracing stops during a snapshot. Samples stay in memory with -M, and go to the "
-                   "file as they come without it.",
+                   "file at once without it.",
     },
     {
         .long_name = "aux-sample",

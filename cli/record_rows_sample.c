@@ -121,7 +121,7 @@ static const struct weir_option options[] = {
         .apply = weir_apply_period_choice,
         .clear = weir_clear_period_choice,
         .section = SECTION,
-        .help = "record the period of samples; without the option where it varies",
+        .help = "record the period of samples; without this option, weir does so where it varies",
     },
     {
         .long_name = "sample-cpu",
@@ -154,7 +154,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_apply_branch_filter,
         .section = SECTION,
-        .help = "record those of the last branches that are any, any_call, any_ret, ind_call, ind_jmp, call, cond, "
+        .help = "record the last branches of these kinds: any, any_call, any_ret, ind_call, ind_jmp, call, cond, "
                 "in_tx, no_tx, abort_tx or stack",
         .details = "Of user space (u), the kernel (k) or the hypervisor (hv); also save_type, no_flags, no_cycles and "
                    "priv. Needs a CPU that records branches.",
@@ -203,7 +203,7 @@ static const struct weir_option options[] = {
         .apply = weir_apply_switch_events,
         .clear = weir_clear_switch_events,
         .section = SECTION,
-        .help = "record context switches; without the option where AUX areas cannot be decoded without them",
+        .help = "record context switches; without this option, weir does so where decoding AUX areas needs them",
     },
     {
         .long_name = "namespaces",

@@ -151,7 +151,7 @@ static const struct weir_option options[] = {
         .apply = apply_delay,
         .clear = clear_delay,
         .section = SECTION,
-        .help = "let events count only after MS milliseconds, never (-1), or in these windows",
+        .help = "start counting MS milliseconds after the start, never (-1), or in these windows",
         .details =
             "The start is that of the command or, without one, of the recording. Mappings and names of tasks are "
             "recorded all the time. With windows recording ends with the last one, and the command is terminated.",

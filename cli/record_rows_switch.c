@@ -124,7 +124,7 @@ static const struct weir_option options[] = {
         .min = 1,
         .max = UINT64_MAX,
         .section = SECTION,
-        .help = "leave SIZE of the output's file system free: with less it counts as full",
+        .help = "leave SIZE of the output's file system free: below that, it counts as full",
         .details = "weir looks ten times a second; records from before are still written.",
     },
     {

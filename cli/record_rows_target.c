@@ -35,9 +35,8 @@ static const struct weir_option options[] = {
         .apply = weir_target_options_apply_pids,
         .section = SECTION,
         .help = "record these running processes, all threads of each",
-        .details =
-            "Goes before -a, -C, -t and -u. With a command, recording lasts as long as the command runs; without, "
-            "until the processes are gone or a signal comes.",
+        .details = "Overrides -a, -C, -t and -u. With a command, recording lasts as long as the command runs; without, "
+                   "until the processes are gone or a signal comes.",
     },
     {
         .short_name = 't',
@@ -47,7 +46,7 @@ static const struct weir_option options[] = {
         .apply = weir_target_options_apply_tids,
         .section = SECTION,
         .help = "record these running threads, and no tasks that they start unless --inherit is given",
-        .details = "Goes before -a, -C and -u.",
+        .details = "Overrides -a, -C and -u.",
     },
     {
         .short_name = 'u',
@@ -57,7 +56,7 @@ static const struct weir_option options[] = {
         .field = FIELD(user, const char *),
         .section = SECTION,
         .help = "record all tasks that run as this user, who is given by name or number",
-        .details = "Goes before -a and -C. Recorded are the tasks that run when recording begins, and their children.",
+        .details = "Overrides -a and -C. Records the tasks that run when recording begins, and their children.",
     },
     {
         .short_name = 'G',
@@ -67,7 +66,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_target_options_apply_cgroups,
         .section = SECTION,
-        .help = "let the events of the -e before it count only in tasks of these cgroups, on whole CPUs",
+        .help = "count the events of the -e before it only in tasks of these cgroups, on whole CPUs",
         .details = "One cgroup holds for all events so far. Several cgroups hold for one event each, in order; an "
                    "empty name leaves an event without a cgroup. Names are paths in the hierarchy of version 1 with "
                    "the perf_event controller or, where there is none, in that of version 2.",
@@ -79,7 +78,7 @@ static const struct weir_option options[] = {
         .field = FIELD(options.per_thread, bool),
         .section = SECTION,
         .help = "give each recorded thread a ring of its own instead of one to each CPU; implies -i",
-        .details = "For a few threads on a machine of many CPUs. -a and -C go before it.",
+        .details = "For a few threads on a machine of many CPUs. -a and -C override it.",
     },
     {
         .short_name = 'i',
@@ -101,7 +100,7 @@ static const struct weir_option options[] = {
         .help = "record the counts of each thread that ends, for perf report -T",
         .details = "For tasks on several CPUs the kernel (Linux 6.18) writes these counts into the rings of all of "
                    "them, unsynchronized with the samples there, which can damage a data ring: the more threads end, "
-                   "the sooner. Such losses are told where every occurrence is sampled (-c 1).",
+                   "the sooner. Such losses are reported where every occurrence is sampled (-c 1).",
     },
 };
 

@@ -93,7 +93,7 @@ static const struct weir_option options[] = {
         .max = UINT32_MAX,
         .default_text = "1000",
         .section = SECTION,
-        .help = "after an occurrence of --snapshot-on let MS milliseconds pass before the next one counts",
+        .help = "ignore further occurrences of --snapshot-on for MS milliseconds after one",
     },
     {
         .long_name = "snapshot-keep",
@@ -102,15 +102,15 @@ static const struct weir_option options[] = {
         .field = FIELD(snapshot_keep, uint64_t),
         .min = 1,
         .max = UINT32_MAX,
-        .default_text = "dumps in one file, of the pair the newest",
+        .default_text = "dumps in one file; of snapshots by command, the newest",
         .section = SECTION,
         .help = "put each snapshot into a file of its own, FILE.TIME, and keep the newest N; 1: each replaces the last",
         .details = "A file is removed once the next one is whole. Each file is complete in itself, as with "
                    "--switch-output; samples after the last snapshot are in none, unless --snapshot-on-exit takes "
                    "one. Without this option, snapshots by SIGUSR2, events and dump follow one another in FILE. A "
-                   "snapshot of the pair (commands snapshot, snapshot-alloc; libweir) then replaces the one before: "
+                   "snapshot by the commands snapshot and snapshot-alloc (also by libweir) replaces the one before: "
                    "it is FILE.TIME, and FILE at the end, unless FILE holds dumps. With -S alone, and where files are "
-                   "not plain, or named or counted by other options, snapshots of the pair follow one another, too.",
+                   "not plain, or named or counted by other options, these snapshots follow one another, too.",
     },
     {
         .long_name = "ftrace-snapshot",
@@ -118,7 +118,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(options.ftrace_snapshot, bool),
         .section = SECTION,
-        .help = "with each snapshot have ftrace take its own, in tracefs' file snapshot",
+        .help = "let ftrace take a snapshot with each of weir's, in tracefs' file snapshot",
         .details = "Needs a kernel with CONFIG_TRACER_SNAPSHOT. Without -M only ftrace takes a snapshot. ftrace takes "
                    "one at the end when --snapshot-on exit or crash asks for it.",
     },

@@ -101,7 +101,7 @@ static const struct weir_option options[] = {
         .apply = apply_shed,
         .default_text = "batches",
         .section = WEIR_RING_OPTIONS_SECTION,
-        .help = "what to give up while the disk is behind: each step includes those before it",
+        .help = "what may be dropped when the disk is too slow; each choice includes those before it",
         .details = "batches, when half of the buffers is in use: rounds are further apart, which changes no record. "
                    "stacks, at three quarters: dumps of user stacks (--call-graph dwarf) are cut to a quarter, from "
                    "the outer end. cpus, at seven eighths: samples of the CPUs that hold most of the buffers are "
