@@ -259,7 +259,7 @@ Test(disk_guard, rotation_is_asked_for_where_there_is_no_file_to_remove)
     cr_expect_eq(rotations, 2);
     cr_expect_eq(notices, 1);
     cr_expect_str_eq(told[0], "warning: less than --keep-free (80 MiB) is free in '/some/where': the oldest files of "
-                              "this recording are removed; this is told once");
+                              "this recording are removed; this is reported once");
     cr_assert_eq(finisher_rig_fini(&rig), 0);
 }
 

@@ -42,7 +42,7 @@ test_other_events_are_incompatible() {
     append -- sleep 0.1
     expect_refused 125 "incompatible append: 'it.data' has 3 events, this recording has 2" \
         -A -o it.data -a -e cpu-clock
-    expect_refused 125 "and this recording has 3; event '" -A -o it.data -a -e sched:sched_switch -e cpu-clock -F 999
+    expect_refused 125 "this recording has 3; event '" -A -o it.data -a -e sched:sched_switch -e cpu-clock -F 999
     expect_files . err it.data
 }
 
@@ -168,7 +168,7 @@ test_continuation_that_is_removed_is_told_by_its_name() {
     start_record it.data -A --sync -a -e cpu-clock
     wait_until test -e it.data.appending
     rm it.data.appending
-    wait_until grep -q "weir: warning: 'it.data.appending' was removed while recording: what is recorded goes" err
+    wait_until grep -q "weir: warning: 'it.data.appending' was removed while recording: its data is lost" err
     kill -INT "$weir"
     await_record
     expect_eq "status" "$status" 125

@@ -60,9 +60,9 @@ test_options_that_exclude_each_other() {
 -F 99 -c 5|cannot set frequency and period|cannot set frequency and period at the same time|129
 -F max -c 5|cannot set frequency and period|cannot set frequency and period at the same time|129
 --all-kernel --all-user|option `all-user' cannot be used with|option '--all-user' cannot be used with '--all-kernel'|129
--b -j any|Can't use --branch-any (-b) with|branches were chosen before: -b and -j exclude each other|129
--j any -b|Can't use --branch-any (-b) with|branches were chosen before: -b and -j exclude each other|129
--j any -j u|Can't use --branch-any (-b) with|branches were chosen before: -b and -j exclude each other|129
+-b -j any|Can't use --branch-any (-b) with|-b and -j exclude each other|129
+-j any -b|Can't use --branch-any (-b) with|-b and -j exclude each other|129
+-j any -j u|Can't use --branch-any (-b) with|-b and -j exclude each other|129
 -I -IIP|-|option '--intr-regs' is given twice|129
 --user-regs=IP --user-regs=SP|-|option '--user-regs' is given twice|129
 -k monotonic -k tai|-|option '--clockid' is given twice|129
