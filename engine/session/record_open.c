@@ -45,10 +45,8 @@ static bool found_new_targets(struct weir_recording *recording, unsigned tries)
     if (new_count == 0 || tries == ATTACH_TRIES) {
         weir_targets_fini(&now);
         if (new_count > 0)
-            weir_notice(
-                options->notices, WEIR_NOTICE_WARNING,
-                "threads start faster than they can be attached to: %zu that have just started are not recorded",
-                new_count);
+            weir_notice(options->notices, WEIR_NOTICE_WARNING, "missed %zu newly started thread%s", new_count,
+                        new_count == 1 ? "" : "s");
         return false;
     }
     weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "%zu threads have started meanwhile: attaching again",
