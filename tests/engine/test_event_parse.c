@@ -30,7 +30,7 @@ struct refusal {
 #define HINT_NAMES                                                                                                  \
     "'weir list' shows the events of this machine; a model's own ones that only perf's tables name are written as " \
     "cpu/event=0xNN,umask=0xNN/"
-#define HINT_PATTERN "'weir list tracepoint' shows all of them; quote patterns, or the shell expands them"
+#define HINT_PATTERN "'weir list tracepoint' shows all of them; quote patterns, so that the shell does not expand them"
 #define HINT_TERMS                                                                                            \
     "terms of every event are config, name, period, freq, time, call-graph, stack-size, max-stack, inherit, " \
     "no-inherit, overwrite, branch_type; others need a PMU before the slash"
