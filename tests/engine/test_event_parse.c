@@ -102,7 +102,7 @@ static const struct refusal refusals[] = {
     {"cs/time/ u", -EINVAL, "',' or the end expected at column 10, not 'u'", ""},
 
     {"nopmu/event=0x3c/", -ENOENT, "this machine has no PMU 'nopmu' (column 1)",
-     "'weir list pmu' shows those that it has; its kernel or hypervisor decides"},
+     "'weir list pmu' shows its PMUs; the kernel or hypervisor decides"},
     {"duration_time", -EINVAL, "event 'duration_time' at column 1 is for counting, not for recording", ""},
 
     {"LLC-foo", -EINVAL,
