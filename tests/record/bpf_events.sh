@@ -122,7 +122,7 @@ test_files_that_are_no_programs_are_refused() {
     expect_refused 129 "there is no tracepoint raw_syscalls:sys_entre" "did you mean raw_syscalls:sys_enter?" \
         -a -e calls.c
     program calls.c tracepoint/raw_syscalls/sys_enter
-    expect_refused 129 "option '--snapshot-on': BPF programs ask for nothing" \
+    expect_refused 129 "option '--snapshot-on': BPF programs are no triggers" \
         "name an event, with :FILTER for some of its occurrences" -a -M 8M --snapshot-on calls.c -e cs
     echo 'char LICENSE[] __attribute__((section("license"))) = "GPL";' >empty.c
     expect_refused 129 "'empty.c' has nothing to record: no program of a tracepoint, and no output" \
