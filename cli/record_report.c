@@ -223,7 +223,7 @@ static void append_trimmed(struct weir_buf *text, const struct weir_record_resul
 {
     weir_buf_printf(text,
                     "[ weir record: Cut the stacks of %" PRIu64 " samples while %s was behind: %.3f MB left out ]\n",
-                    result->trimmed_samples, context->is_stream ? "the reader" : "the disk",
+                    result->trimmed_samples, context->is_stream ? "the consumer" : "the disk",
                     (double)result->trimmed_bytes / BYTES_PER_MB);
 }
 

@@ -356,8 +356,8 @@ static void append_notes(struct weir_buf *out, const struct weir_perf_input *inp
     if (scan->clock_step.count > 0)
         weir_buf_printf(out,
                         "note clock       the clock of samples was set back, by %.9f s at most, the first time before "
-                        "the record at %#" PRIx64 ": readers that sort by time mix what came then with what came "
-                        "before\n",
+                        "the record at %#" PRIx64 ": consumers that sort by time mix later records with earlier "
+                        "ones\n",
                         (double)scan->clock_step_ns / NS_PER_S, scan->clock_step.first_offset);
     if (scan->order.steps_back > 0)
         weir_buf_printf(out,

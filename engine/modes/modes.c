@@ -67,7 +67,7 @@ static const char hint_append_aux[] = "only a recording without AUX areas can be
 static const char hint_overwrite_aux[] = "-S has the kernel keep the newest trace";
 static const char hint_kept[] = "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute";
 static const char hint_append[] = "a recording in one file that is not compressed can be continued";
-static const char hint_full_stream[] = "a stream takes no room here; its reader is waited for in any case";
+static const char hint_full_stream[] = "a stream takes no room here; weir waits for its consumer in any case";
 static const char hint_full_kcore[] =
     "only a single file can wait for room; what --keep-free 1G leaves is looked at before";
 static const char what_full_kcore[] = "option '--on-full' needs --keep-free with '--kcore'";

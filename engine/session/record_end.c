@@ -11,7 +11,7 @@ static void tell_of_reader(struct weir_recording *recording, enum weir_record_en
     if (!recording->files.reader_gone)
         return;
     bool runs_on = recording->options->command && !weir_workload_poll(&recording->workload);
-    weir_notice(recording->options->notices, WEIR_NOTICE_WARNING, "the reader of the recording has gone%s%s",
+    weir_notice(recording->options->notices, WEIR_NOTICE_WARNING, "the consumer of the recording has gone%s%s",
                 end == WEIR_RECORD_END_READER ? ": recording has ended" : " before its end",
                 runs_on ? "; the command runs on" : "");
 }

@@ -218,7 +218,7 @@ static void while_waiting(void *ctx)
         return;
     if (!was_hurried)
         weir_notice(recording->options->notices, WEIR_NOTICE_WARNING,
-                    "signal while the reader of the recording does not read: what it has not taken is given up");
+                    "signal while the consumer of the recording does not read: its unread rest is given up");
     weir_writer_give_up_stream(&recording->path.pipeline.writer);
 }
 

@@ -324,7 +324,7 @@ Test(record_report, drains_are_told_apart_by_whether_a_switch_was_near)
 }
 
 /* Nobody waits for a disk there. */
-Test(record_report, stream_is_waited_for_by_its_reader)
+Test(record_report, stream_waits_for_its_consumer)
 {
     struct weir_record_result result = {.samples = 3, .lost_samples = 1, .lost_while_pool_empty = 1, .pool_bytes = MIB};
     struct weir_ledger_row row = {.lost_ring_full = 1, .task = -1};

@@ -36,8 +36,8 @@ test_reader_that_ends_ends_the_recording_and_not_the_command() {
     expect_eq "status" "$status" 7
     expect_eq "bytes that were read" "$(wc -c <out)" 1000
     expect_eq "the workload's end" "$(cat ended)" "to its end"
-    expect_eq "messages of it" "$(grep -c 'reader of the recording' err)" 1
-    expect_line err "weir: warning: the reader of the recording has gone: recording has ended; the command runs on"
+    expect_eq "messages of it" "$(grep -c 'consumer of the recording' err)" 1
+    expect_line err "weir: warning: the consumer of the recording has gone: recording has ended; the command runs on"
     expect_no_line err "Broken pipe"
 }
 
@@ -45,14 +45,14 @@ test_reader_that_never_was_does_not_keep_the_command_from_running() {
     stream_into 'exec <&-; exit 0' -e cpu-clock -- sh -c 'sleep 1.5; echo "to its end" >ended; exit 5'
     expect_eq "status" "$status" 5
     expect_eq "the workload's end" "$(cat ended)" "to its end"
-    expect_eq "messages of it" "$(grep -c 'reader of the recording has gone' err)" 1
+    expect_eq "messages of it" "$(grep -c 'consumer of the recording has gone' err)" 1
 }
 
 # What is described at the end meets its absence first.
 test_reader_that_ends_before_the_tail_is_no_failure() {
     stream_into 'head -c 1000' -a -e cpu-clock -o - --tail-synthesize -- sh -c 'sleep 0.1; exit 7'
     expect_eq "status" "$status" 7
-    expect_eq "messages of it" "$(grep -c 'reader of the recording has gone' err)" 1
+    expect_eq "messages of it" "$(grep -c 'consumer of the recording has gone' err)" 1
     expect_no_line err "Broken pipe"
 }
 
@@ -72,7 +72,7 @@ test_signal_lets_go_of_a_reader_that_does_not_read() {
     await_record
     kill "$sleeper"
     expect_eq "status" "$status" 125
-    expect_line err "signal while the reader of the recording does not read: what it has not taken is given up"
+    expect_line err "signal while the consumer of the recording does not read: its unread rest is given up"
     expect_line err "weir: cannot write to -: Operation canceled"
     expect_at_least "lost" "$(ledger_column lost_writing)" 1
 }
@@ -95,7 +95,7 @@ test_signal_ends_a_recording_whose_beginning_nobody_reads() {
     exec 9>&-
     kill "$sleeper"
     expect_eq "status" "$status" 130
-    expect_line err "signal while the reader of the recording does not read: what it has not taken is given up"
+    expect_line err "signal while the consumer of the recording does not read: its unread rest is given up"
     expect_no_line err "Operation canceled"
 }
 

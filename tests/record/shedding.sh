@@ -49,7 +49,7 @@ cut_stacks() { perf report -D -i - <it.data 2>/dev/null | grep -c '^\.\.\. ustac
 test_stacks_are_cut_and_perf_unwinds_what_is_left() {
     local cut unwound
     record_dwarf stacks
-    cut=$(sed -n 's/.*: Cut the stacks of \([0-9]*\) samples while the reader was behind: .*/\1/p' err)
+    cut=$(sed -n 's/.*: Cut the stacks of \([0-9]*\) samples while the consumer was behind: .*/\1/p' err)
     expect_at_least "cut stacks" "${cut:-0}" 100
     expect_eq "cut stacks by perf" "$(cut_stacks)" "$cut"
     expect_eq "shed" "$(ledger_column shed)" 0
