@@ -33,9 +33,8 @@ struct modules {
     }
 
 struct module_exception {
-    const char *place; /* of a circle the room, "engine/drain/"; of a declaration the header's path */
-    const char
-        *modules; /* names with one space between: those of the circle; those that define the functions; "*" is all */
+    const char *place;   /* of a circle the room, "engine/drain/"; of a declaration the header's path */
+    const char *modules; /* names with one space between: those of the circle; those that define the functions */
     const char *reason;
 };
 
@@ -57,8 +56,8 @@ int modules_collect(struct modules *modules, const struct source *source);
  * collected. 0 or -ENOMEM. */
 int modules_link(struct modules *modules);
 
-/* Reports each circle and each declaration that is not excepted; and, as advice, each excepted module that needs no
- * exception. After modules_link. */
+/* Reports each circle and each declaration that is not excepted, and each excepted module that needs no exception.
+ * After modules_link. */
 void modules_check(const struct modules *modules, const struct module_exceptions *exceptions,
                    const struct finding_sink *sink);
 
