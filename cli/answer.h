@@ -1,6 +1,4 @@
-/*
- * How a command answers: by an error, by text, by its help, or by a signal. Main thread of the process.
- */
+/* The ways in which a command answers: an error, a text, its help, or a signal. Main thread of the process. */
 #ifndef WEIR_CLI_ANSWER_H
 #define WEIR_CLI_ANSWER_H
 
@@ -9,17 +7,17 @@
 #include "cli/command.h"
 #include "cli/print.h"
 
-/* Prints err; the exit status for arguments that were refused with code (-errno). */
+/* Prints err. Returns the exit status for arguments that were refused with code (-errno). */
 int weir_answer_refusal(const struct weir_print *print, int code, const struct weir_error *err);
 
-/* Prints text to stdout and frees it; the exit status. */
+/* Prints text to stdout and frees it. Returns the exit status. */
 int weir_answer_text(const struct weir_print *print, struct weir_buf *text);
 
-/* Prints the command's help to stdout; the exit status. */
+/* Prints the command's help to stdout. Returns the exit status. */
 int weir_answer_help(const struct weir_print *print, const struct weir_command *command);
 
-/* Ends the process as the signal would have, but without a core file: nothing of ours is wrong. Returns only when the
- * signal does not end processes. */
+/* Ends the process as the signal would have, but without a core file, which would suggest a bug in weir. Returns only
+ * if the signal does not end processes. */
 void weir_answer_by_signal(int number);
 
 #endif

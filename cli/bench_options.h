@@ -1,4 +1,5 @@
-/* The options of `weir bench drain`: the table and what it fills. Touches neither kernel nor files. Main thread. */
+/* The options of `weir bench drain`: the option table and the struct that it fills. Touches neither kernel nor files.
+ * Main thread. */
 #ifndef WEIR_CLI_BENCH_OPTIONS_H
 #define WEIR_CLI_BENCH_OPTIONS_H
 
@@ -20,7 +21,7 @@ struct weir_bench_arguments {
     uint64_t nodes;
     uint64_t records_per_cpu; /* after resolve() */
     uint64_t seconds;         /* 0: not given */
-    uint64_t rate_per_cpu_hz; /* 0: flat out; WEIR_VALUE_FREQ_MAX: search */
+    uint64_t rate_per_cpu_hz; /* 0: as fast as possible; WEIR_VALUE_FREQ_MAX: search */
     uint64_t burst;           /* 0: not given */
     uint64_t stall_ms;        /* 0: none; WEIR_VALUE_FREQ_MAX: search */
     struct weir_sim_mix mix;
@@ -41,7 +42,7 @@ void weir_bench_arguments_init(struct weir_bench_arguments *arguments);
 /* Parses argv (the words behind `weir bench drain`), which must hold options only. As weir_options_parse(). */
 int weir_bench_arguments_parse(struct weir_bench_arguments *arguments, char *const *argv, struct weir_error *err);
 
-/* Checks what options say together, and makes one length of the run of --records, --seconds and --stall; -m becomes
+/* Checks combinations of options, and derives one length of the run from --records, --seconds and --stall. -m becomes
  * bytes, as for `weir record`. 0 or -EINVAL with err. */
 int weir_bench_arguments_resolve(struct weir_bench_arguments *arguments, uint64_t page_bytes,
                                  const struct weir_notice_sink *notices, struct weir_error *err);

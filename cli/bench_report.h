@@ -1,5 +1,5 @@
 /*
- * What `weir bench drain` prints, as text or as one JSON object. MB and GB are decimal here (10^6, 10^9 bytes), as
+ * The output of `weir bench drain`, as text or as one JSON object. MB and GB are decimal here (10^6, 10^9 bytes), as
  * disks and memory buses are rated. Pure; appends to text. Any thread.
  */
 #ifndef WEIR_CLI_BENCH_REPORT_H
@@ -13,7 +13,7 @@ void weir_bench_report_text(struct weir_buf *text, const struct weir_simulate_op
                             enum weir_simulate_goal goal, const struct weir_simulate_found *found,
                             const struct weir_simulate_result *result);
 
-/* Parameters as used (options, and what the run chose for those that were 0), then the figures. */
+/* Appends the parameters in use (options, and chosen values in place of 0), then the figures. */
 void weir_bench_report_json(struct weir_buf *text, const struct weir_simulate_options *options,
                             enum weir_simulate_goal goal, const struct weir_simulate_found *found,
                             const struct weir_simulate_result *result);

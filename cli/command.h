@@ -1,6 +1,6 @@
 /*
- * A command of weir as its user sees it: name, words and option table. Help and man page are made from this alone;
- * what the command does is bound to it in cli/cli.c. Constant data, and how a command is called.
+ * A command of weir as its user sees it: name, texts and option table. Help and man page are made from this alone;
+ * cli/cli.c binds the command to its function. Constant data, and the call of a command.
  */
 #ifndef WEIR_CLI_COMMAND_H
 #define WEIR_CLI_COMMAND_H
@@ -22,20 +22,20 @@ struct weir_exit_meaning {
 
 struct weir_command {
     const char *name;                      /* "record", "bench drain" */
-    const char *summary;                   /* one phrase without capital and full stop */
-    const char *const *usages;             /* what may follow the name; NULL-terminated */
+    const char *summary;                   /* one phrase without capital letter and full stop */
+    const char *const *usages;             /* forms of the arguments behind the name; NULL-terminated */
     const char *const *description;        /* paragraphs; NULL-terminated */
     const struct weir_exit_meaning *exits; /* ends with a NULL status */
     const struct weir_example *examples;   /* ends with a NULL line; NULL: none */
     struct weir_option_table options;
 };
 
-/* How a command was called. All borrowed from main(). */
+/* The call of a command. All pointers are borrowed from main(). */
 struct weir_invocation {
-    char *const *argv; /* whole, NULL-terminated: what goes into the file's CMDLINE */
+    char *const *argv; /* the whole command line, NULL-terminated, for the file's CMDLINE */
     size_t argc;
     char *const *arguments; /* the words behind the command's name; NULL-terminated */
-    sigset_t ignored;       /* the signals that were ignored then: programs that weir starts are to inherit that */
+    sigset_t ignored;       /* the signals that were ignored at the start; programs that weir starts inherit them */
 };
 
 #endif

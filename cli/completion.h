@@ -1,7 +1,7 @@
 /*
- * Completion scripts for bash, zsh and fish, from the same data as `--help`: commands, their options and what those
- * take. They are made when weir is built (`weir help --completion SHELL`) and installed where each shell looks.
- * Pure; appends to text. Any thread.
+ * Completion scripts for bash, zsh and fish, from the data of `--help`: commands, options and their arguments. The
+ * build of weir makes them (`weir help --completion SHELL`) and installs each where its shell looks. Pure; appends to
+ * text. Any thread.
  */
 #ifndef WEIR_CLI_COMPLETION_H
 #define WEIR_CLI_COMPLETION_H
@@ -12,12 +12,12 @@
 #include "base/buf.h"
 #include "cli/command.h"
 
-/* Appends the script for shell: "bash", "zsh" or "fish". False: it is none of them, nothing was appended. top: the
+/* Appends the script for shell: "bash", "zsh" or "fish". False: another shell, and nothing is appended. top: the
  * options before any command. */
 bool weir_completion_text(struct weir_buf *text, const char *shell, const struct weir_option_table *top,
                           const struct weir_command *const *commands, size_t count);
 
-/* Whether there is a script for a shell of this name. */
+/* Returns whether there is a script for that shell. */
 bool weir_completion_knows(const char *shell);
 
 #endif

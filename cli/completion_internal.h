@@ -1,4 +1,4 @@
-/* What the scripts of all shells are made from. Pure; any thread. */
+/* The data from which the scripts of all shells are made. Pure; any thread. */
 #ifndef WEIR_CLI_COMPLETION_INTERNAL_H
 #define WEIR_CLI_COMPLETION_INTERNAL_H
 
@@ -11,23 +11,23 @@ struct weir_completion {
     size_t count;
 };
 
-/* Whether the command is followed by a command of the user's. */
+/* Returns whether a command of the user may follow the command. */
 bool weir_completion_has_workload(const struct weir_command *command);
 
-/* Whether words of the command that are no options name files, folders, or commands of weir. */
+/* Return whether the command's arguments besides options name files, folders, or commands of weir. */
 bool weir_completion_has_files(const struct weir_command *command);
 bool weir_completion_has_folders(const struct weir_command *command);
 bool weir_completion_has_commands(const struct weir_command *command);
 
-/* Whether the option's argument is the name of a file, or a process. */
+/* Return whether the option's argument is the name of a file, or a process. */
 bool weir_completion_takes_file(const struct weir_option *option);
 bool weir_completion_takes_process(const struct weir_option *option);
 
-/* Whether the option's argument is a list of events: the names are those of `weir list --raw-dump`. */
+/* Returns whether the option's argument is a list of events; `weir list --raw-dump` lists their names. */
 bool weir_completion_takes_events(const struct weir_option *option);
 
-/* Appends the words that an argument may be, as its name in help has them: "bash zsh fish" of "bash|zsh|fish", "max" of
- * "HZ|max", nothing of "FILE". */
+/* Appends the possible values of an argument, taken from its name in help: "bash zsh fish" from "bash|zsh|fish", "max"
+ * from "HZ|max", nothing from "FILE". */
 void weir_completion_append_values(struct weir_buf *text, const struct weir_option *option);
 
 /* Appends text within single quotes of a shell; special: further characters to put a backslash before. */

@@ -7,9 +7,9 @@
  *         output = "a name with # in it"
  *         exclude-perf
  *
- * Section and key are letters, digits, '-', '.' and (perf 6.x) '_', in any case; a key begins with a letter. A value
- * ends with its line; white space around it is dropped, in quotes all is kept. Backslash: \" \\ \n \t \b, and at the
- * end of a line it joins the next one. A key without '=' has no value. Pure, but that it allocates; any thread.
+ * Section and key consist of letters, digits, '-', '.' and (perf 6.x) '_', in any case; a key begins with a letter. A
+ * value ends with its line. White space around it is dropped; quotes keep everything. Backslash: \" \\ \n \t \b; at the
+ * end of a line it joins the next line. A key without '=' has no value. Pure, but that it allocates; any thread.
  */
 #ifndef WEIR_CLI_CONFIG_H
 #define WEIR_CLI_CONFIG_H
@@ -39,8 +39,8 @@ struct weir_config {
 void weir_config_fini(struct weir_config *config);
 
 /*
- * Appends what text says; path is what messages call it. 0, -EINVAL (err: "PATH:LINE: what is wrong") or -ENOMEM; then
- * nothing was appended.
+ * Appends the entries of text; path: its name in messages. 0, -EINVAL (err: "PATH:LINE: the fault") or -ENOMEM; on
+ * failure nothing is appended.
  */
 int weir_config_parse(struct weir_config *config, const char *text, size_t bytes, const char *path,
                       struct weir_error *err);

@@ -1,8 +1,9 @@
 /*
- * Which configuration files are read: perf's first, for the two keys of perf record that weir knows, then weir's own.
- * Later ones go before earlier ones, the command line before all. Never one in the current directory: whoever owns that
- * would decide what is recorded, and where to. So XDG_CONFIG_HOME and HOME count only when they begin with a slash.
- * Main thread; blocks on the files.
+ * Finds and reads the configuration files: perf's first, for the two keys of perf record that weir knows, then weir's
+ * own. Later files override earlier ones, and the command line overrides all.
+ *
+ * weir never reads a file in the current directory, whose owner would decide what is recorded, and where to. So
+ * XDG_CONFIG_HOME and HOME count only if they begin with a slash. Main thread; blocks on the files.
  */
 #ifndef WEIR_CLI_CONFIG_FILES_H
 #define WEIR_CLI_CONFIG_FILES_H
@@ -11,8 +12,8 @@
 #include "base/notice.h"
 #include "cli/config.h"
 
-/* Where files are looked for; NULL: not set. All borrowed. weir_config_places_init() takes them from the environment,
- * where an empty variable is as one that is not set. */
+/* The places of the files; NULL: not set. All borrowed. weir_config_places_init() takes them from the environment,
+ * where an empty variable counts as not set. */
 struct weir_config_places {
     const char *weir_config;      /* $WEIR_CONFIG: this file alone */
     const char *perf_config;      /* $PERF_CONFIG: instead of the two of perf */
@@ -30,9 +31,9 @@ struct weir_config_set {
 void weir_config_places_init(struct weir_config_places *places);
 
 /*
- * Reads what is there. A file that belongs to neither root nor the effective user is left out with a warning, as perf
- * does; so is a file of perf's that cannot be understood. 0; -EINVAL (a file of weir's cannot be understood), -ENOENT
- * ($WEIR_CONFIG names none), -ENOMEM or -errno of reading it, with err. set is to be given to _fini in any case.
+ * Reads the files that exist. A file that belongs to neither root nor the effective user is ignored with a warning, as
+ * in perf; so is a malformed file of perf. 0; -EINVAL (a malformed file of weir), -ENOENT (the file that $WEIR_CONFIG
+ * names does not exist), -ENOMEM or -errno of reading, with err. Release set with weir_config_set_fini() in any case.
  */
 int weir_config_set_load(struct weir_config_set *set, const struct weir_config_places *places,
                          const struct weir_notice_sink *notices, struct weir_error *err);

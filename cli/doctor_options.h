@@ -1,4 +1,5 @@
-/* The options of `weir doctor`: the table and what it fills. Touches neither kernel nor files. Main thread. */
+/* The options of `weir doctor`: the option table and the struct that it fills. Touches neither kernel nor files. Main
+ * thread. */
 #ifndef WEIR_CLI_DOCTOR_OPTIONS_H
 #define WEIR_CLI_DOCTOR_OPTIONS_H
 

@@ -1,4 +1,5 @@
-/* The options of `weir dump`: the table and what it fills. Touches neither kernel nor files. Main thread. */
+/* The options of `weir dump`: the option table and the struct that it fills. Touches neither kernel nor files. Main
+ * thread. */
 #ifndef WEIR_CLI_DUMP_OPTIONS_H
 #define WEIR_CLI_DUMP_OPTIONS_H
 
@@ -33,7 +34,7 @@ void weir_dump_arguments_fini(struct weir_dump_arguments *arguments);
 /* Parses argv (the words behind `weir dump`): options, and at most one file. As weir_options_parse(). */
 int weir_dump_arguments_parse(struct weir_dump_arguments *arguments, char *const *argv, struct weir_error *err);
 
-/* The lists and times become the filter. 0, -EINVAL or -ENOMEM with err. */
+/* Turns lists and times into the filter. 0, -EINVAL or -ENOMEM with err. */
 int weir_dump_arguments_resolve(struct weir_dump_arguments *arguments, struct weir_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Which events `weir record` records: --filter, which belongs to the -e before it, and the list that follows from -e,
- * --filter and --group. Main thread.
+ * The events of `weir record`: --filter, which applies to the -e before it, and the event list from -e, --filter and
+ * --group. Main thread.
  */
 #ifndef WEIR_CLI_EVENT_OPTIONS_H
 #define WEIR_CLI_EVENT_OPTIONS_H
@@ -12,8 +12,8 @@
 /* For a row of the table: see struct weir_option. arguments are a struct weir_record_arguments. */
 int weir_event_options_apply_filter(void *arguments, const char *text, struct weir_error *err);
 
-/* Fills the list, which is empty: the events of each -e with its filters, or perf's default event. 0, or what
- * weir_event_list_parse() or weir_event_list_filter() says of the first bad text. */
+/* Fills the empty list: the events of each -e with its filters, or perf's default event. 0, or the result of
+ * weir_event_list_parse() or weir_event_list_filter() for the first bad text. */
 int weir_event_options_collect(const struct weir_record_arguments *arguments, struct weir_event_list *events,
                                struct weir_error *err);
 

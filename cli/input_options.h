@@ -1,4 +1,4 @@
-/* What the commands that read a recording have in common: which one. Pure but for the parser's lists; any thread. */
+/* The option that all commands that read a recording share: its file. Pure but for the parser's lists; any thread. */
 #ifndef WEIR_CLI_INPUT_OPTIONS_H
 #define WEIR_CLI_INPUT_OPTIONS_H
 
@@ -23,9 +23,9 @@
     }
 
 /*
- * Parses argv: options of table, and at most one word among them, the recording. *path is the field of arguments that
- * -i sets; afterwards it is what to read: that word, what -i has set, or perf.data. As weir_options_parse(); -EINVAL
- * with err also for more than one word, or a word as well as -i.
+ * Parses argv: options of table, and at most one other word, the recording. *path is the field of arguments that -i
+ * sets; afterwards it names the recording: that word, the argument of -i, or perf.data. Results as
+ * weir_options_parse(); -EINVAL with err also for more than one word, or a word as well as -i.
  */
 int weir_input_options_parse(const struct weir_option_table *table, void *arguments, const char **path,
                              char *const *argv, struct weir_error *err);
