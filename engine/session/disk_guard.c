@@ -14,14 +14,14 @@
 #include "io/probe.h"
 
 #define LOOK_NS          (100 * WEIR_NS_PER_MS)
-#define HYSTERESIS_SHARE 8 /* of what is to stay free: so much more resumes */
+#define HYSTERESIS_SHARE 8 /* "suspend" ends when --keep-free and an eighth of it are free */
 #define RESUME_BYTES_MIN (1ull << 20)
-#define HELPLESS_LOOKS   10u /* a file may be about to be finished */
+#define HELPLESS_LOOKS   10u /* for a second, during which the finisher may complete a file */
 
-/* What a look has found. */
+/* The result of a check. */
 struct finding {
     bool full; /* a write waits for room */
-    bool low;  /* full, or less is free than --keep-free asks for */
+    bool low;  /* a write waits for room, or less is free than --keep-free asks for */
     uint64_t free_bytes;
 };
 
@@ -44,7 +44,7 @@ static void stop(struct weir_disk_guard *guard, const struct finding *found)
     guard->setup.end_recording(guard->setup.ctx);
 }
 
-/* There is nothing to remove. The writes that wait for room fail then, as they do without a guard. */
+/* Lets the writes that wait for room fail, as without a guard, because weir can remove no file. */
 static void give_up(struct weir_disk_guard *guard, const struct finding *found)
 {
     if (guard->stopped || ++guard->helpless < HELPLESS_LOOKS)
@@ -60,7 +60,7 @@ static void rotate(struct weir_disk_guard *guard, const struct finding *found)
     if (!guard->told_rotation)
         warn(guard, found, "the oldest files of this recording are removed; this is reported once");
     guard->told_rotation = true;
-    /* One file at a time: the one that is being removed may be enough, and a slow disk must not cost all of them. */
+    /* One file at a time: its removal may suffice, and while a slow disk removes it, no other file must go. */
     enum weir_finisher_work work = weir_file_finisher_work(finisher);
     if (work == WEIR_FINISHER_DROPS || weir_file_finisher_drop_oldest(finisher) || work == WEIR_FINISHER_FINISHES)
         guard->helpless = 0;
@@ -97,7 +97,7 @@ static void suspend(struct weir_disk_guard *guard, const struct finding *found)
 
 static bool is_full(const struct weir_disk_guard *guard)
 {
-    /* Relaxed: the next look comes soon. */
+    /* Relaxed: a check that misses the change is followed by another one 100 ms later. */
     return atomic_load_explicit(&guard->setup.writer->full, memory_order_relaxed);
 }
 
@@ -106,7 +106,7 @@ static void look(struct weir_disk_guard *guard)
     const struct weir_disk_guard_setup *setup = &guard->setup;
     struct finding found = {0};
     if (setup->probe_space(guard->folder, &found.free_bytes) < 0)
-        return; /* the folder has gone: open files are written all the same */
+        return; /* the folder was removed; writes to open files still succeed */
     found.full = is_full(guard);
     found.low = found.full || found.free_bytes < setup->keep_free_bytes;
     if (setup->on_full == WEIR_RECORD_ON_FULL_SUSPEND)
@@ -133,7 +133,7 @@ void weir_disk_guard_start(const struct weir_disk_guard *guard)
         weir_writer_wait_for_space(guard->setup.writer, true);
 }
 
-void weir_disk_guard_settle(struct weir_disk_guard *guard)
+void weir_disk_guard_begin_tending(struct weir_disk_guard *guard)
 {
     if (!guard->active)
         return;
@@ -142,14 +142,15 @@ void weir_disk_guard_settle(struct weir_disk_guard *guard)
     if (guard->setup.on_full != WEIR_RECORD_ON_FULL_ROTATE)
         weir_writer_wait_for_space(guard->setup.writer, false);
     guard->coordinator = pthread_self();
-    /* Release pairs with tend(): threads that emit records see `coordinator`, too. */
-    atomic_store_explicit(&guard->settling, true, memory_order_release);
+    /* Release (guard-tending): a thread for which tend() finds `tending` set also sees `coordinator`. */
+    atomic_store_explicit(&guard->tending, true, memory_order_release);
 }
 
 void weir_disk_guard_tend(struct weir_disk_guard *guard)
 {
     const struct weir_disk_guard_setup *setup = &guard->setup;
-    if (!atomic_load_explicit(&guard->settling, memory_order_acquire))
+    /* Acquire (guard-tending): `coordinator` is set. */
+    if (!atomic_load_explicit(&guard->tending, memory_order_acquire))
         return;
     uint64_t now_ns = weir_clock_now_ns(setup->clock);
     if (now_ns < guard->tended_ns + LOOK_NS)
@@ -163,7 +164,7 @@ void weir_disk_guard_tend(struct weir_disk_guard *guard)
         rotate(guard, &found);
 }
 
-/* The folder of the path. NULL: no memory. */
+/* Returns the folder of the path, owned by the caller. NULL: no memory. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -174,7 +175,7 @@ static char *folder_of(const char *path)
 
 /* ---- room for rotation ---- */
 
-/* A file that ends still gets what memory holds. */
+/* Warns if the free space may not suffice for one file and the memory whose content goes to this file when it ends. */
 static void warn_of_little_room(const struct weir_disk_guard *guard)
 {
     const struct weir_disk_guard_setup *setup = &guard->setup;
@@ -183,9 +184,9 @@ static void warn_of_little_room(const struct weir_disk_guard *guard)
         most <= free_bytes)
         return;
     weir_notice(setup->notices, WEIR_NOTICE_WARNING,
-                "--on-full=rotate may find no file to remove: %llu MiB are free in '%s', and one file may come to take "
-                "%llu MiB, %llu by --switch-output, %llu that wait in memory and %llu in rings; "
-                "--switch-output=SIZE, --buffer-size and -m make it smaller",
+                "--on-full=rotate may find no file to remove: %llu MiB are free in '%s', and one file may take "
+                "%llu MiB: %llu by --switch-output, %llu from the buffer and %llu from rings; "
+                "--switch-output=SIZE, --buffer-size and -m make the file smaller",
                 (unsigned long long)(free_bytes >> 20), guard->folder, (unsigned long long)(most >> 20),
                 (unsigned long long)(setup->file_bytes >> 20), (unsigned long long)(setup->memory_bytes >> 20),
                 (unsigned long long)(setup->rings_bytes >> 20));

@@ -1,31 +1,31 @@
 /*
- * The files of a recording, one after another: which one is written to now, how the next takes its place, what becomes
- * of each. Sole owner of them, and of the losses that the files have told so far.
+ * Owns the files of a recording, one after another. The writer writes to the current file; a rotation opens the next
+ * file; the ended file is on its way to the finisher. Owns also the losses that the files have reported so far.
  *
  * A rotation puts the next file in the place of the current one while data flows:
  *
- *     coordinator   hides the current file (file_finisher.h), opens the next, asks for a cut of the rounds
- *         cut       sends the rotation to the writer, with the losses up to here; gives the name to the next file
- *     writer        changes outputs between two chunks (writer_rotation.h); readers do not notice
+ *     coordinator   hides the current file (file_finisher.h), opens the next file, asks for a cut of the rounds
+ *         cut       sends the rotation and the losses so far to the writer; gives the name to the next file
+ *     writer        changes outputs between two chunks (writer_rotation.h), unnoticed by readers
  *     coordinator   asks the sideband thread for the beginning (beginning.h)
- *     sideband      writes it, closed by FINISHED_INIT
- *     coordinator   lets rounds go on; hands the file that ended to the finisher once the writer has handed it back
+ *     sideband      writes the beginning, closed by FINISHED_INIT
+ *     coordinator   lets rounds go on; hands the ended file to the finisher once the writer has handed it back
  *
- * Synthesized records have time 0: consumers deliver them before anything that is queued for their round. So they may
- * stand behind samples; no round stands before FINISHED_INIT.
+ * Synthesized records have time 0, so consumers deliver them before all other records of their round. Hence synthesized
+ * records may stand behind samples, as long as no FINISHED_ROUND stands before FINISHED_INIT.
  *
- * With -M and --overwrite a rotation is a snapshot as well; with --snapshot-keep a snapshot is a rotation as well. So
- * is a snapshot of the pair, which replaces the one before, in a recording into one file
- * (weir_modes_pair_ends_files()): nothing else asks for a rotation there, and the command "switch" is refused.
+ * With -M and --overwrite each rotation is also a snapshot. With --snapshot-keep each snapshot is also a rotation. A
+ * snapshot of the pair in a recording into one file is a rotation, too, and replaces the snapshot before it
+ * (weir_modes_pair_ends_files()). Such a recording has no other rotations and refuses the command "switch".
  *
- * A rotation that finds no next file fails, and recording goes on in the current one. A rotation by time comes again by
- * itself; a rotation by size is tried again four times a second.
+ * A rotation that cannot open the next file fails, and recording goes on in the current file. The timer asks again for
+ * a rotation by time, and weir repeats a failed rotation by size four times a second.
  *
- * One rotation at a time: the dispatcher of triggers remembers one that is asked for meanwhile. Where the finisher has
- * no room, the rotation is over only when it has, so that the next one waits (told once).
+ * One rotation runs at a time, and the dispatcher of triggers remembers a request that comes meanwhile. While the
+ * finisher has no room, the rotation does not end, so the next rotation waits. One warning says so.
  *
- * The coordinator calls and writes all of this, with two exceptions, which are marked. Nothing blocks while data flows
- * but opening and naming files, and removing them where the file system is full.
+ * The coordinator calls all functions and writes the struct, except the fields marked with another thread. While data
+ * flows, calls block only to open and name files, and to remove files where the file system is full.
  */
 #ifndef WEIR_ENGINE_SESSION_FILE_SERIES_H
 #define WEIR_ENGINE_SESSION_FILE_SERIES_H
@@ -55,10 +55,10 @@
 #include "engine/tasks/sideband.h"
 #include "io/io_ops.h"
 
-/* What a series has others do; each may be NULL. */
+/* Calls from the series to its owner; each may be NULL. */
 struct weir_file_series_hooks {
-    void (*later_file_began)(void *ctx); /* a later file has its beginning, with the CPUs of the start */
-    void (*snapshot_ended)(void *ctx);   /* a rotation that was not asked for by its own trigger is over */
+    void (*later_file_began)(void *ctx); /* a later file has its beginning, which names the CPUs of the start */
+    void (*snapshot_ended)(void *ctx);   /* a rotation is over that a snapshot began, not the trigger of rotations */
     bool (*is_hurried)(void *ctx);       /* a signal asks for a quick end */
     void *ctx;                           /* borrowed */
 };
@@ -70,59 +70,61 @@ struct weir_file_series_setup { /* all pointers are borrowed until close() */
     const struct weir_event_set *events;
     struct weir_pipeline *pipeline;
     struct weir_sideband_host *sideband;
-    struct weir_append *append; /* NULL: nothing is continued */
+    struct weir_append *append; /* NULL: no -A */
     struct weir_record_result *result;
     const struct weir_clock *clock; /* monotonic */
-    const struct weir_clock *day;   /* the time of day, which may be set */
+    const struct weir_clock *day;   /* the time of day, which an administrator may set */
     const struct weir_io_ops *io;   /* of the first file; NULL: the real system calls */
-    struct weir_poll_set *sources;  /* the coordinator's; NULL: no file is rotated */
-    struct weir_triggers *triggers; /* likewise */
-    const sigset_t *child_mask;     /* of the commands of --on-rotate */
-    bool guard_asks_again;          /* who watches the disk asks again for a rotation that found no room */
+    struct weir_poll_set *sources;  /* of the coordinator; NULL: no rotations */
+    struct weir_triggers *triggers; /* NULL: no rotations */
+    const sigset_t *child_mask;     /* signal mask of the commands of --on-rotate */
+    bool guard_asks_again;          /* the disk guard repeats a rotation that found no room */
     struct weir_file_series_hooks hooks;
 };
 
 enum weir_rotation_step {
     WEIR_ROTATION_IDLE,
-    WEIR_ROTATION_CUTTING,   /* the round that ends the file is not closed yet */
-    WEIR_ROTATION_CHANGING,  /* the rotation is on its way to the writer */
-    WEIR_ROTATION_ANSWERING, /* the sideband thread writes what the next file must begin with */
-    WEIR_ROTATION_DRAINING,  /* the writer still has the file that ended, or the finisher no room for it */
+    WEIR_ROTATION_CUTTING,   /* the last round of the file is still open */
+    WEIR_ROTATION_SENT,      /* the request is on its way to the writer */
+    WEIR_ROTATION_ANSWERING, /* the sideband thread writes the beginning of the new file */
+    WEIR_ROTATION_DRAINING,  /* the writer still uses the ended file, or the finisher has no room for it */
 };
 
 struct weir_file_series {
     struct weir_file_series_setup setup;
-    struct weir_record_file *current;    /* owned; written to now */
-    struct weir_record_file *next;       /* owned; opened, while cutting */
-    struct weir_record_file *ended;      /* owned; replaced, not the finisher's yet */
-    struct weir_file_finisher *finisher; /* owned; NULL: there is one file, and it keeps its name */
-    struct weir_told_losses
-        told_losses;  /* of the files before this one; the writer's from the push until it has begun */
-    bool reader_gone; /* the recording is a stream that nobody reads any more; set by finish() */
-    bool given_up;    /* it is a stream whose reader did not read when a signal came, before anything was recorded */
+    struct weir_record_file *current;    /* owned; the writer writes to this file */
+    struct weir_record_file *next;       /* owned; open while a rotation waits for its cut */
+    struct weir_record_file *ended;      /* owned; replaced by a rotation, and not pushed to the finisher yet */
+    struct weir_file_finisher *finisher; /* owned; NULL: the recording has one file, which keeps its name */
+    /* Losses that earlier files have reported. The writer writes this from the push of a request until the request has
+     * begun (rotation-begun), else the coordinator. */
+    struct weir_told_losses told_losses;
+    bool consumer_gone; /* the recording is a stream, and its consumer has closed the other end; set by finish() */
+    bool given_up;      /* a signal came before recording began, while the consumer of the stream did not read */
 
     struct weir_file_rotation {
         enum weir_rotation_step step;
-        struct weir_writer_rotation order; /* what the writer is sent */
-        struct weir_buf losses;            /* owned; records that the order carries */
-        struct weir_buf first_records;     /* owned; of each later file: what consumers want to see first */
-        uint64_t *side_bytes;              /* owned; for each reader */
+        struct weir_writer_rotation request; /* to the writer */
+        struct weir_buf losses;              /* owned; LOST records that the request carries */
+        struct weir_buf first_records;       /* owned; records that consumers expect first in each later file */
+        uint64_t *side_bytes;                /* owned; [reader]; as in struct weir_writer_rotation */
         struct weir_sideband_question question;
-        struct weir_proc_reader *proc_reader; /* owned; the sideband thread's while it answers */
-        _Atomic bool answered; /* by the sideband thread, release (rotation-answered); then these two are set: */
-        int answer_result;
-        struct weir_beginning_gaps gaps;
-        int progress_fd; /* owned eventfd: the writer, the answer, the finisher; -1: files are not rotated */
-        int full_fd;     /* owned eventfd: the writer has written as much as a file may have */
+        struct weir_proc_reader *proc_reader; /* owned; used by the sideband thread while it answers */
+        _Atomic bool answered; /* by the sideband thread, release (rotation-answered): result and gaps are set */
+        int answer_result;     /* by the sideband thread, before `answered` */
+        struct weir_beginning_gaps gaps; /* by the sideband thread, before `answered` */
+        int progress_fd; /* owned eventfd, written by writer, sideband thread and finisher; -1: no rotations */
+        int full_fd;     /* owned eventfd; the writer writes to it when the file has reached its size limit */
         int timer_fd;    /* owned timerfd; -1: no rotation by time */
-        int again_fd;    /* owned timerfd: the next try to end a file that is full; -1: no rotation by size */
-        bool full;       /* the file is as large as it may be; the writer says so once */
-        bool told_wait;
-        bool put_off;       /* there was no room for the next file: asked for again when there is */
-        bool taken_back;    /* recording ended before the file did: it ends as it would have, with a snapshot */
-        uint64_t count;     /* of rotations that were done, or are under way beyond the cut */
-        uint64_t snapshots; /* taken when the last of these was cut: none of them is in the current file */
-        uint64_t samples;   /* in these snapshots */
+        int again_fd;    /* owned timerfd: the next attempt to rotate a full file; -1: no rotation by size */
+        bool full;       /* the current file has reached its size limit, which the writer reports once */
+        bool told_wait;  /* the user has been told that rotations wait for the finisher */
+        bool put_off;    /* the rotation found no room for the next file, and is repeated once there is room */
+        bool taken_back; /* recording ended before the cut; the current file still ends with a snapshot, where rotations
+                            do */
+        uint64_t count;  /* number of rotations that have reached the cut */
+        uint64_t snapshots; /* number of snapshots before the last cut; the current file has none of them */
+        uint64_t samples;   /* number of samples in these snapshots */
     } rotation;
 };
 
@@ -131,51 +133,58 @@ struct weir_file_series {
 /* Opens nothing yet. The series must stay where it is. */
 void weir_file_series_init(struct weir_file_series *series, const struct weir_file_series_setup *setup);
 
-/* Opens the first file at options->output_path, head written. Once facts are gathered. 0 or -errno with err. */
+/* Opens the first file at options->output_path and writes its head. Call this once facts are gathered. 0 or -errno with
+ * err. */
 int weir_file_series_open(struct weir_file_series *series, struct weir_error *err);
 
-/* Makes what rotations and the naming of files need, takes the trigger "switch", and watches for size and time. After
- * open(), before the pipeline starts. 0 or -errno with err. */
+/* Makes the finisher and the descriptors of rotations, registers the trigger "switch", and watches for size and time.
+ * Call this after open(), before the pipeline starts. 0 or -errno with err. */
 int weir_file_series_prepare(struct weir_file_series *series, struct weir_error *err);
 
-/* Starts the thread that reads processes from /proc, and the finisher's. Before the sideband thread is asked anything.
- * 0 or -errno with err. */
+/* Starts the thread that reads processes from /proc, and the finisher's thread. Call this before any question goes to
+ * the sideband thread. 0 or -errno with err. */
 int weir_file_series_start(struct weir_file_series *series, struct weir_error *err);
 
-/* Fills in the ids of its threads, WEIR_FILE_SERIES_THREADS at most; returns how many. After start(). */
+/* Writes the ids of the series' threads to tids, at most WEIR_FILE_SERIES_THREADS, and returns their number. Call this
+ * after start(). */
 #define WEIR_FILE_SERIES_THREADS 2u
 unsigned weir_file_series_tids(const struct weir_file_series *series, pid_t *tids);
 
-/* Gives the first file its name, or where it continues another one the name beside that. 0 or -errno with err. */
+/* Gives the first file its name, or with -A the name with WEIR_APPEND_SUFFIX. 0 or -errno with err. */
 int weir_file_series_name(struct weir_file_series *series, struct weir_error *err);
 
-/* Tells what the writer has found out about its output since the last call: removed, cut, a head that stays as it is.
+/* Warns of new findings of the writer about its output: the file was removed or truncated, or its head cannot be
+ * written.
  */
 void weir_file_series_tell_output(const struct weir_file_series *series);
 
-/* Closes all files, finished or not. The writer has ended; the pipeline's memory is still there. In any state. */
+/* Closes all files, also unfinished ones. Call this after the writer has ended, and before the pipeline's memory is
+ * freed. In any state. */
 void weir_file_series_close(struct weir_file_series *series);
 
 /* ---- rotation ---- */
 
-/* Begins a rotation, as the trigger does and as snapshots may (snapshot.h); its end completes the trigger under way. No
- * rotation must be under way. 0 or -errno with err. */
+/* Begins a rotation, for the trigger "switch" and for snapshots (snapshot.h). The end of the rotation completes the
+ * trigger under way. Call this when no rotation is under way. 0 or -errno with err. */
 int weir_file_series_rotate(struct weir_file_series *series, struct weir_error *err);
 
-/* There is room again for a next file: begins a rotation that found none. */
+/* Repeats the rotation that found no room for its next file, if there was one. Call this when there is room again. */
 void weir_file_series_ask_again(struct weir_file_series *series);
 
 /* ---- end ---- */
 
-/* Ends a rotation that is under way when recording ends: takes it back, or sees it through, but for an answer that does
- * not come within a second. Events are disabled, readers and writer still run. Blocks. */
-void weir_file_series_settle(struct weir_file_series *series);
+/*
+ * Concludes the rotation that is under way when recording ends. Takes the rotation back before its cut. After the cut,
+ * waits until the rotation is complete, but at most a second for the answer of the sideband thread. Call this when
+ * events are disabled, while readers and writer still run. Blocks.
+ */
+void weir_file_series_conclude_rotation(struct weir_file_series *series);
 
 /*
- * Ends the recording's data and finishes its last file: ledger, LOST_SAMPLES, end of the sideband thread and of the
- * writer, features, head, fsync, name. The readers have ended. keeps_snapshot: the end has a snapshot that must not
- * replace one of the pair. Fills the result, but for what it says of rings and AUX areas. 0 or -errno with err; the
- * file keeps what was good. Blocks.
+ * Ends the recording's data and finishes its last file. This covers ledger, LOST_SAMPLES, the end of the sideband
+ * thread and of the writer, features, head, fsync, and name. Call this after the readers have ended. keeps_snapshot:
+ * the last file ends with a permanent snapshot of the pair, which replaces the snapshot before it. Fills the result,
+ * except its figures of rings and AUX areas. 0 or -errno with err; on failure the file keeps its good data. Blocks.
  */
 int weir_file_series_finish(struct weir_file_series *series, bool keeps_snapshot, struct weir_error *err);
 

@@ -222,8 +222,8 @@ int weir_file_series_finish(struct weir_file_series *series, bool keeps_snapshot
     if (finished == 0 && !is_hurried(series))
         weir_sideband_host_fill_cache(series->setup.sideband);
     /* A consumer of the stream that has read enough is no failure: head(1) does that. */
-    series->reader_gone = is_stream(series) && write_error == -EPIPE;
-    if (series->reader_gone || series->given_up)
+    series->consumer_gone = is_stream(series) && write_error == -EPIPE;
+    if (series->consumer_gone || series->given_up)
         write_error = outcome.counted = 0;
     int failure = finished < 0 ? finished : outcome.gathered;
     const char *path = series->setup.plan->options->output_path;

@@ -12,9 +12,9 @@
 #include "engine/kernel/timer.h"
 #include "engine/session/file_series_internal.h"
 
-#define SETTLE_MS      1000u /* for the sideband thread, and for all that it still wants of /proc */
-#define SETTLE_LOOK_MS 100u
-#define AGAIN_MS       250u
+#define CONCLUDE_MS      1000u /* for the sideband thread, and for all that it still wants of /proc */
+#define CONCLUDE_LOOK_MS 100u
+#define AGAIN_MS         250u
 
 static uint64_t now_ns(const struct weir_file_series *series)
 {
@@ -80,7 +80,7 @@ static void try_again(const struct weir_file_series *series)
         weir_timer_set_after(rotation->again_fd, AGAIN_MS * WEIR_NS_PER_MS);
 }
 
-static void order(void *ctx);
+static void on_cut(void *ctx);
 
 int weir_file_series_rotate(struct weir_file_series *series, struct weir_error *err)
 {
@@ -94,7 +94,7 @@ int weir_file_series_rotate(struct weir_file_series *series, struct weir_error *
     }
     rotation->step = WEIR_ROTATION_CUTTING;
     weir_rotation_count_begin(&series->setup.pipeline->control.rotations);
-    weir_rounds_cut(&series->setup.pipeline->rounds, order, series);
+    weir_rounds_cut(&series->setup.pipeline->rounds, on_cut, series);
     return 0;
 }
 
@@ -130,7 +130,7 @@ static void fit_losses(void *ctx, uint64_t lost_reported)
     struct weir_buf *losses = &series->rotation.losses;
     weir_ledger_hold_back(&series->told_losses, lost_reported, losses);
     weir_record_rename(series->setup.events, losses->data, losses->used);
-    weir_writer_rotation_set_records(&series->rotation.order, losses->data, losses->used);
+    weir_writer_rotation_set_records(&series->rotation.request, losses->data, losses->used);
 }
 
 /* What of the snapshots is in the file that ends, where each ends with one. */
@@ -153,18 +153,18 @@ static void send(struct weir_file_series *series)
     weir_buf_reset(&rotation->losses);
     if (weir_ledger_tell_losses(series->setup.events, &series->told_losses, &rotation->losses) < 0)
         weir_buf_reset(&rotation->losses);
-    weir_writer_rotation_init(&rotation->order, series->next->output);
-    weir_writer_rotation_set_records(&rotation->order, rotation->losses.data, rotation->losses.used);
-    weir_writer_rotation_set_first(&rotation->order, rotation->first_records.data, rotation->first_records.used);
-    rotation->order.fit_records = fit_losses;
-    rotation->order.fit_ctx = series;
-    rotation->order.side_bytes = rotation->side_bytes;
-    rotation->order.fd = rotation->progress_fd;
-    weir_writer_rotation_push(&rotation->order, &series->setup.pipeline->queue);
+    weir_writer_rotation_init(&rotation->request, series->next->output);
+    weir_writer_rotation_set_records(&rotation->request, rotation->losses.data, rotation->losses.used);
+    weir_writer_rotation_set_first(&rotation->request, rotation->first_records.data, rotation->first_records.used);
+    rotation->request.fit_records = fit_losses;
+    rotation->request.fit_ctx = series;
+    rotation->request.side_bytes = rotation->side_bytes;
+    rotation->request.fd = rotation->progress_fd;
+    weir_writer_rotation_push(&rotation->request, &series->setup.pipeline->queue);
 }
 
 /* The cut: ctx is the series. */
-static void order(void *ctx)
+static void on_cut(void *ctx)
 {
     struct weir_file_series *series = ctx;
     struct weir_file_rotation *rotation = &series->rotation;
@@ -175,7 +175,7 @@ static void order(void *ctx)
     series->next = NULL;
     series->current->number = (uint32_t)++rotation->count;
     rotation->full = false;
-    rotation->step = WEIR_ROTATION_CHANGING;
+    rotation->step = WEIR_ROTATION_SENT;
     publish(series);
 }
 
@@ -243,20 +243,20 @@ static void tell_unwritten(struct weir_file_series *series)
 {
     struct weir_file_rotation *rotation = &series->rotation;
     struct weir_buf *last = &series->ended->last_records;
-    weir_ledger_tell_unwritten(series->setup.events, series->setup.pipeline, &rotation->order.account, last,
+    weir_ledger_tell_unwritten(series->setup.events, series->setup.pipeline, &rotation->request.account, last,
                                &series->ended->unwritten_samples);
     weir_record_rename(series->setup.events, last->data, last->used);
-    if (rotation->order.records_result < 0)
+    if (rotation->request.records_result < 0)
         weir_buf_append(last, rotation->losses.data, rotation->losses.used);
-    rotation->order.account.failed_samples = NULL;
+    rotation->request.account.failed_samples = NULL;
 }
 
 /* Hands the file that ended to the finisher. False: the finisher has no room. */
 static bool hand_over(struct weir_file_series *series)
 {
     struct weir_file_rotation *rotation = &series->rotation;
-    weir_record_file_note(series->ended, &rotation->order.account);
-    if (rotation->order.account.failed_samples)
+    weir_record_file_note(series->ended, &rotation->request.account);
+    if (rotation->request.account.failed_samples)
         tell_unwritten(series);
     if (!weir_file_finisher_push(series->finisher, series->ended)) {
         if (!rotation->told_wait)
@@ -284,12 +284,13 @@ static void complete(struct weir_file_series *series)
 static void advance(struct weir_file_series *series)
 {
     struct weir_file_rotation *rotation = &series->rotation;
-    if (rotation->step == WEIR_ROTATION_CHANGING && weir_writer_rotation_has_begun(&rotation->order))
+    if (rotation->step == WEIR_ROTATION_SENT && weir_writer_rotation_has_begun(&rotation->request))
         ask_sideband(series);
     /* Acquire: answer_result and gaps are there (rotation-answered). */
     if (rotation->step == WEIR_ROTATION_ANSWERING && atomic_load_explicit(&rotation->answered, memory_order_acquire))
         take_answer(series);
-    if (rotation->step == WEIR_ROTATION_DRAINING && weir_writer_rotation_is_done(&rotation->order) && hand_over(series))
+    if (rotation->step == WEIR_ROTATION_DRAINING && weir_writer_rotation_is_done(&rotation->request) &&
+        hand_over(series))
         complete(series);
 }
 
@@ -415,19 +416,19 @@ static void take_back(struct weir_file_series *series)
 static void await_progress(const struct weir_file_series *series)
 {
     struct pollfd progress = {.fd = series->rotation.progress_fd, .events = POLLIN};
-    poll(&progress, 1, (int)SETTLE_LOOK_MS);
+    poll(&progress, 1, (int)CONCLUDE_LOOK_MS);
     weir_timer_drain(series->rotation.progress_fd);
 }
 
-void weir_file_series_settle(struct weir_file_series *series)
+void weir_file_series_conclude_rotation(struct weir_file_series *series)
 {
     struct weir_file_rotation *rotation = &series->rotation;
     if (rotation->step == WEIR_ROTATION_CUTTING) {
         take_back(series);
         return;
     }
-    uint64_t until_ns = now_ns(series) + SETTLE_MS * WEIR_NS_PER_MS;
-    weir_proc_reader_hurry(rotation->proc_reader, SETTLE_MS);
+    uint64_t until_ns = now_ns(series) + CONCLUDE_MS * WEIR_NS_PER_MS;
+    weir_proc_reader_hurry(rotation->proc_reader, CONCLUDE_MS);
     while (rotation->step != WEIR_ROTATION_IDLE) {
         await_progress(series);
         weir_pipeline_keep_patience(series->setup.pipeline);
@@ -442,7 +443,7 @@ void weir_file_rotation_end(struct weir_file_series *series)
     if (series->rotation.step == WEIR_ROTATION_IDLE)
         return;
     advance(series); /* there may be an answer by now */
-    while (series->ended && weir_writer_rotation_is_done(&series->rotation.order)) {
+    while (series->ended && weir_writer_rotation_is_done(&series->rotation.request)) {
         if (hand_over(series))
             complete(series);
         else
@@ -455,7 +456,7 @@ void weir_file_rotation_fini(struct weir_file_series *series)
     struct weir_file_rotation *rotation = &series->rotation;
     weir_record_file_close(series->next);
     weir_record_file_close(series->ended);
-    weir_train_list_fini(&rotation->order.account.trains);
+    weir_train_list_fini(&rotation->request.account.trains);
     weir_proc_reader_free(rotation->proc_reader);
     weir_buf_fini(&rotation->losses);
     weir_buf_fini(&rotation->first_records);

@@ -8,7 +8,7 @@
 
 static void tell_of_reader(struct weir_recording *recording, enum weir_record_end end)
 {
-    if (!recording->files.reader_gone)
+    if (!recording->files.consumer_gone)
         return;
     bool runs_on = recording->options->command && !weir_workload_poll(&recording->workload);
     weir_notice(recording->options->notices, WEIR_NOTICE_WARNING, "the consumer of the recording has gone%s%s",
@@ -77,9 +77,9 @@ static int drain(struct weir_recording *recording, struct weir_error *err)
     if (!recording->told_programs) /* they may have come meanwhile */
         weir_event_set_tell_programs(events, options->notices);
     weir_event_toggle_end(&recording->toggle);
-    weir_disk_guard_settle(&recording->guard);
+    weir_disk_guard_begin_tending(&recording->guard);
     recording->result->lost_suspended = recording->guard.lost_suspended;
-    weir_file_series_settle(&recording->files);
+    weir_file_series_conclude_rotation(&recording->files);
     int described = options->tail_synthesize ? weir_beginning_synthesize(&recording->beginning, err) : 0;
     bool asked = asks_at_end || recording->files.rotation.taken_back;
     weir_pipeline_stop_readers(&recording->path.pipeline, weir_snapshots_keep_end(&recording->snapshots, asked));
@@ -92,12 +92,12 @@ int weir_recording_end(struct weir_recording *recording, struct weir_error *err)
     int described = drain(recording, err);
     int code = weir_file_series_finish(&recording->files, recording->snapshots.permanent, err);
     sum_rings(recording);
-    if (result->end == WEIR_RECORD_END_OUTPUT && recording->files.reader_gone)
+    if (result->end == WEIR_RECORD_END_OUTPUT && recording->files.consumer_gone)
         result->end = WEIR_RECORD_END_READER;
     weir_snapshots_end(&recording->snapshots);
     /* Else a command that runs on would wait for answers, and we for it. */
     weir_control_end(&recording->control, &recording->coordinator.late_sources);
-    if (code == 0 && described < 0 && recording->files.reader_gone) { /* no failure, whoever met it first */
+    if (code == 0 && described < 0 && recording->files.consumer_gone) { /* no failure, whoever met it first */
         *err = (struct weir_error){0};
         described = 0;
     }

@@ -150,7 +150,7 @@ Test(disk_guard, nothing_is_watched_unless_an_option_asks_for_it)
     begin(WEIR_RECORD_ON_FULL_STOP);
     cr_expect_not(guard.active);
     cr_expect_eq(sources.count, 0);
-    weir_disk_guard_settle(&guard);
+    weir_disk_guard_begin_tending(&guard);
     tend();
     cr_expect_not(writer.waits);
     cr_expect_eq(asked_for_haste + probes + notices, 0);
@@ -239,7 +239,7 @@ Test(disk_guard, gap_at_the_end_of_a_suspended_recording_is_counted_and_no_room_
     begin(WEIR_RECORD_ON_FULL_SUSPEND);
     look(0);
     lost = 7;
-    weir_disk_guard_settle(&guard);
+    weir_disk_guard_begin_tending(&guard);
     cr_expect_eq(guard.lost_suspended, 7);
     cr_expect_not(writer.waits);
 }
@@ -278,8 +278,8 @@ Test(disk_guard, file_that_may_not_fit_is_told_at_the_start)
     cr_expect_eq(notices, 1);
     cr_expect_str_eq(told[0],
                      "warning: --on-full=rotate may find no file to remove: 122 MiB are free in '/some/where', and one "
-                     "file may come to take 123 MiB, 100 by --switch-output, 20 that wait in memory and 3 in rings; "
-                     "--switch-output=SIZE, --buffer-size and -m make it smaller");
+                     "file may take 123 MiB: 100 by --switch-output, 20 from the buffer and 3 from rings; "
+                     "--switch-output=SIZE, --buffer-size and -m make the file smaller");
 }
 
 /* ---- the end ---- */
@@ -290,7 +290,7 @@ Test(disk_guard, haste_ends_the_waiting_for_space_when_the_coordinator_looks)
     writer.full = hurried = true;
     tend();
     cr_expect_eq(asked_for_haste, 0, "recording goes on");
-    weir_disk_guard_settle(&guard);
+    weir_disk_guard_begin_tending(&guard);
     tend();
     weir_disk_guard_tend(&guard); /* a tenth of a second has not passed */
     cr_expect_eq(asked_for_haste, 1);
@@ -302,7 +302,7 @@ Test(disk_guard, other_threads_do_not_look_for_signals)
     pthread_t thread;
     begin(WEIR_RECORD_ON_FULL_ROTATE);
     hurried = true;
-    weir_disk_guard_settle(&guard);
+    weir_disk_guard_begin_tending(&guard);
     cr_assert_eq(pthread_create(&thread, NULL, tend_elsewhere, NULL), 0);
     cr_assert_eq(pthread_join(thread, NULL), 0);
     cr_expect_eq(asked_for_haste, 0);

@@ -132,7 +132,7 @@ static void look_at_full_disk(struct weir_disk_guard *guard, unsigned looks)
         .finisher = rig.finisher,
         .is_hurried = no_haste,
     };
-    weir_disk_guard_settle(guard);
+    weir_disk_guard_begin_tending(guard);
     for (unsigned i = 0; i < looks; i++) {
         now.now_ns += 100 * WEIR_NS_PER_MS;
         weir_disk_guard_tend(guard);
@@ -253,12 +253,12 @@ Test(file_finisher, file_that_was_left_is_finished_though_the_rotation_had_no_an
         .ended = finisher_rig_make_file(&rig, NULL),
         .rotation = {.step = WEIR_ROTATION_ANSWERING, .progress_fd = rig.room_fd},
     };
-    struct weir_writer_rotation *order = &series.rotation.order;
-    weir_writer_rotation_init(order, NULL);
-    order->item.state = WEIR_CHUNK_IN_FLIGHT;
+    struct weir_writer_rotation *request = &series.rotation.request;
+    weir_writer_rotation_init(request, NULL);
+    request->item.state = WEIR_CHUNK_IN_FLIGHT;
     weir_file_rotation_end(&series);
     cr_assert_not_null(series.ended, "it is still the writer's");
-    order->item.state = WEIR_CHUNK_FREE;
+    request->item.state = WEIR_CHUNK_FREE;
     weir_file_rotation_end(&series);
     cr_expect_null(series.ended);
     cr_expect_eq(series.rotation.step, WEIR_ROTATION_IDLE);
